@@ -374,6 +374,7 @@ Value Log(GraphBuilder& b, Value x) { return b.Add(LogOp(), {x}); }
 Value Floor(GraphBuilder& b, Value x) { return b.Add(FloorOp(), {x}); }
 Value Tanh(GraphBuilder& b, Value x) { return b.Add(TanhOp(), {x}); }
 Value Sigmoid(GraphBuilder& b, Value x) { return b.Add(SigmoidOp(), {x}); }
+bool IsRelu(const Node& node) { return node.op == &ReluOp(); }
 Value Relu(GraphBuilder& b, Value x, const std::string& label) {
   return b.Add(ReluOp(), {x}, {}, label);
 }

@@ -32,6 +32,7 @@ Value Floor(GraphBuilder& b, Value x);
 Value Tanh(GraphBuilder& b, Value x);
 Value Sigmoid(GraphBuilder& b, Value x);
 Value Relu(GraphBuilder& b, Value x, const std::string& label = "Relu");
+bool IsRelu(const Node& node);
 Value Equal(GraphBuilder& b, Value x, Value y);    // pred
 Value Greater(GraphBuilder& b, Value x, Value y);  // pred
 Value GreaterEqual(GraphBuilder& b, Value x, Value y);
@@ -49,7 +50,8 @@ Value BiasAdd(GraphBuilder& b, Value x, Value bias, Precision precision,
 Value Conv2d(GraphBuilder& b, Value x, Value kernel, std::vector<int64_t> strides,
              std::vector<int64_t> pads, Precision precision, const std::string& label = "Conv2D");
 
-// pooling.cc: x (N, H, W, C) -> (N, OH, OW, C). Padding never counts.
+// pooling.cc: x (N, H, W, C) -> (N, OH, OW, C). Padding never counts. The largest of a relu's
+// results is taken before the relu: the same bits and gradients from fewer elements.
 Value MaxPool(GraphBuilder& b, Value x, std::vector<int64_t> window, std::vector<int64_t> strides,
               std::vector<int64_t> pads, const std::string& label = "MaxPool");
 Value AvgPool(GraphBuilder& b, Value x, std::vector<int64_t> window, std::vector<int64_t> strides,

@@ -1,11 +1,14 @@
 // Max and average pooling over NHWC values. Padding never counts.
 #include <algorithm>
-#include <cstring>
+#include <span>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/bfloat16.h"
+#include "runtime/base/clones.h"
 #include "runtime/base/status.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
+#include "runtime/ops/through_float.h"
 
 namespace tpurun {
 namespace {
@@ -30,7 +33,7 @@ absl::StatusOr<Shape> PooledShape(const char* op, DType dtype, const std::vector
                                   const Attrs& attrs) {
   const std::vector<int64_t> window = attrs.Ints("window"), strides = attrs.Ints("strides"),
                              pads = attrs.Ints("pads");
-  bool good = dtype == DType::kF32 && x.size() == 4 && window.size() == 2 && strides.size() == 2 &&
+  bool good = IsFloat(dtype) && x.size() == 4 && window.size() == 2 && strides.size() == 2 &&
               pads.size() == 4;
   for (size_t i = 0; good && i < 2; ++i) {
     // A pad as wide as the window would leave windows of nothing but padding.
@@ -43,7 +46,7 @@ absl::StatusOr<Shape> PooledShape(const char* op, DType dtype, const std::vector
         op, ": a window of ", DimsToString(window), ", strides ", DimsToString(strides), ", pads ",
         DimsToString(pads), " does not fit f32[N,H,W,C], got ", DimsToString(x)));
   }
-  return Shape{DType::kF32,
+  return Shape{dtype,
                {x[0], (x[1] + pads[0] + pads[1] - window[0]) / strides[0] + 1,
                 (x[2] + pads[2] + pads[3] - window[1]) / strides[1] + 1, x[3]}};
 }
@@ -70,54 +73,208 @@ void ForEachWindow(const PoolDims& d, int64_t n, F f) {
   }
 }
 
+// Channels at a time: what a loop keeps in registers.
+constexpr int64_t kChannels = 32;
+
+inline float Widen(float v) { return v; }
+inline float Widen(uint16_t v) { return FromBFloat16Bits(v); }
+
+// The dtype of the positions in a window: its size decides.
+DType IndexType(const Attrs& attrs) {
+  const std::vector<int64_t> window = attrs.Ints("window");
+  return window[0] * window[1] <= 256 ? DType::kU8 : DType::kS32;
+}
+
+// No element of x lies in two windows.
+bool Apart(const Attrs& attrs) {
+  const std::vector<int64_t> window = attrs.Ints("window"), strides = attrs.Ints("strides");
+  return strides[0] >= window[0] && strides[1] >= window[1];
+}
+
+// A window on x, clipped to it: rows [h0, h1) and columns [w0, w1). `first` is the number that its
+// first element has in the whole window, whose rows are d.pw long.
+struct Clipped {
+  int64_t h0, h1, w0, w1;
+  int32_t first;
+};
+
+Clipped Clip(const PoolDims& d, int64_t oh, int64_t ow) {
+  const int64_t h = oh * d.sh - d.top, w = ow * d.sw - d.left;
+  const int64_t h0 = std::max<int64_t>(h, 0), w0 = std::max<int64_t>(w, 0);
+  return {h0, std::min(h + d.ph, d.h), w0, std::min(w + d.pw, d.w),
+          static_cast<int32_t>((h0 - h) * d.pw + w0 - w)};
+}
+
+// The largest element of a window for `channels` channels, and which it is. `x` starts at the first
+// of the channels of its image.
+template <typename T, typename I>
+[[gnu::always_inline]] inline void LargestOf(const PoolDims& d, const Clipped& window, const T* x,
+                                             int64_t channels, T* y, I* index) {
+  T largest[kChannels];
+  int32_t at[kChannels];
+  const T* first = x + (window.h0 * d.w + window.w0) * d.c;
+  for (int64_t c = 0; c < channels; ++c) {
+    largest[c] = first[c];
+    at[c] = window.first;
+  }
+  for (int64_t h = window.h0; h < window.h1; ++h) {
+    for (int64_t w = window.w0; w < window.w1; ++w) {
+      const T* tap = x + (h * d.w + w) * d.c;
+      const int32_t number =
+          window.first + static_cast<int32_t>((h - window.h0) * d.pw + w - window.w0);
+      for (int64_t c = 0; c < channels; ++c) {
+        const float v = Widen(tap[c]);
+        const bool larger = v > Widen(largest[c]) || v != v;
+        largest[c] = larger ? tap[c] : largest[c];
+        at[c] = larger ? number : at[c];
+      }
+    }
+  }
+  for (int64_t c = 0; c < channels; ++c) y[c] = largest[c];
+  if (index == nullptr) return;
+  for (int64_t c = 0; c < channels; ++c) index[c] = static_cast<I>(at[c]);
+}
+
+// One image of max_pool.
+template <typename T, typename I>
+[[gnu::always_inline]] inline void MaxPoolImage(const PoolDims& d, const T* x, T* y, I* index) {
+  for (int64_t oh = 0; oh < d.oh; ++oh) {
+    for (int64_t ow = 0; ow < d.ow; ++ow) {
+      const Clipped window = Clip(d, oh, ow);
+      const int64_t at = (oh * d.ow + ow) * d.c;
+      for (int64_t c = 0; c < d.c; c += kChannels) {
+        I* to = index == nullptr ? nullptr : index + at + c;
+        if (d.c - c >= kChannels) {
+          LargestOf(d, window, x + c, kChannels, y + at + c, to);
+        } else {
+          LargestOf(d, window, x + c, d.c - c, y + at + c, to);
+        }
+      }
+    }
+  }
+}
+
+// One image of max_pool_grad. Where windows are apart, each tap is written once.
+template <typename T, typename I>
+[[gnu::always_inline]] inline void MaxPoolGradImage(const PoolDims& d, bool apart, const T* dy,
+                                                    const I* index, T* dx) {
+  const bool covered = apart && d.ph == d.sh && d.pw == d.sw && d.top == 0 && d.left == 0 &&
+                       d.oh * d.sh >= d.h && d.ow * d.sw >= d.w;
+  if (!covered) std::fill(dx, dx + d.h * d.w * d.c, T(0));
+  for (int64_t oh = 0; oh < d.oh; ++oh) {
+    for (int64_t ow = 0; ow < d.ow; ++ow) {
+      const T* from = dy + (oh * d.ow + ow) * d.c;
+      const I* chosen = index + (oh * d.ow + ow) * d.c;
+      for (int64_t ph = 0; ph < d.ph; ++ph) {
+        for (int64_t pw = 0; pw < d.pw; ++pw) {
+          const int64_t h = oh * d.sh - d.top + ph, w = ow * d.sw - d.left + pw;
+          if (h < 0 || h >= d.h || w < 0 || w >= d.w) continue;
+          T* to = dx + (h * d.w + w) * d.c;
+          const I number = static_cast<I>(ph * d.pw + pw);
+          if (apart) {
+            for (int64_t c = 0; c < d.c; ++c) to[c] = chosen[c] == number ? from[c] : T(0);
+          } else {
+            for (int64_t c = 0; c < d.c; ++c) to[c] += chosen[c] == number ? from[c] : T(0);
+          }
+        }
+      }
+    }
+  }
+}
+
+TPURUN_CLONES void MaxPoolImageOf(const PoolDims& d, const float* x, float* y, uint8_t* index) {
+  MaxPoolImage(d, x, y, index);
+}
+TPURUN_CLONES void MaxPoolImageOf(const PoolDims& d, const uint16_t* x, uint16_t* y, uint8_t* index) {
+  MaxPoolImage(d, x, y, index);
+}
+TPURUN_CLONES void MaxPoolImageOf(const PoolDims& d, const float* x, float* y, int32_t* index) {
+  MaxPoolImage(d, x, y, index);
+}
+TPURUN_CLONES void MaxPoolImageOf(const PoolDims& d, const uint16_t* x, uint16_t* y, int32_t* index) {
+  MaxPoolImage(d, x, y, index);
+}
+
+TPURUN_CLONES void MaxPoolGradImageOf(const PoolDims& d, bool apart, const float* dy,
+                                      const uint8_t* index, float* dx) {
+  MaxPoolGradImage(d, apart, dy, index, dx);
+}
+TPURUN_CLONES void MaxPoolGradImageOf(const PoolDims& d, bool apart, const uint16_t* dy,
+                                      const uint8_t* index, uint16_t* dx) {
+  MaxPoolGradImage(d, apart, dy, index, dx);
+}
+TPURUN_CLONES void MaxPoolGradImageOf(const PoolDims& d, bool apart, const float* dy,
+                                      const int32_t* index, float* dx) {
+  MaxPoolGradImage(d, apart, dy, index, dx);
+}
+TPURUN_CLONES void MaxPoolGradImageOf(const PoolDims& d, bool apart, const uint16_t* dy,
+                                      const int32_t* index, uint16_t* dx) {
+  MaxPoolGradImage(d, apart, dy, index, dx);
+}
+
+// make(value type, index type): a kernel for the dtypes of a call.
+template <typename Make>
+std::unique_ptr<Kernel> ForTypes(DType value, DType index, Make make) {
+  const auto with_index = [&](auto v) {
+    return index == DType::kU8 ? make(v, uint8_t{}) : make(v, int32_t{});
+  };
+  return value == DType::kBF16 ? with_index(uint16_t{}) : with_index(float{});
+}
+
 const OpDef& MaxPoolGradOp() {
   static const OpDef& op = *new OpDef{
       .name = "max_pool_grad",
       .doc =
-          "x (N, H, W, C), y and dy (N, OH, OW, C) -> dx: dy of each window goes to its largest "
-          "element, the "
-          "first of equals, row by row. y is max_pool(x).",
-      .min_operands = 3,
-      .max_operands = 3,
-      .attrs = PoolAttrs(),
+          "dy and index (N, OH, OW, C) -> dx of `x_dims` (N, H, W, C): dy of each window goes to "
+          "the element that max_pool's index names. bf16 where no two windows overlap.",
+      .min_operands = 2,
+      .max_operands = 2,
+      .attrs =
+          [] {
+            std::vector<AttrDef> attrs = PoolAttrs();
+            attrs.push_back({"x_dims", std::vector<int64_t>{}, true});
+            return attrs;
+          }(),
       .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands},
+      .refine_flags =
+          [](const OpCall& call, OpFlags& flags) {
+            if (Apart(call.attrs)) flags.commutes = 1u << 0;
+          },
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
+        const std::vector<int64_t> x = attrs.Ints("x_dims");
         ASSIGN_OR_RETURN(const Shape y,
-                         PooledShape("max_pool_grad", operands[0].dtype, operands[0].dims, attrs));
-        if (!(operands[1] == y) || !(operands[2] == y)) {
+                         PooledShape("max_pool_grad", operands[0].dtype, x, attrs));
+        const Shape index{IndexType(attrs), y.dims};
+        if (!(operands[0] == y) || !(operands[1] == index)) {
           return absl::InvalidArgumentError(
-              absl::StrCat("max_pool_grad: want y and dy ", y.ToString(), ", got ",
-                           operands[1].ToString(), " and ", operands[2].ToString()));
+              absl::StrCat("max_pool_grad: want dy ", y.ToString(), " and index ",
+                           index.ToString(), ", got ", operands[0].ToString(), " and ",
+                           operands[1].ToString()));
         }
-        return std::vector<Shape>{operands[0]};
+        if (y.dtype == DType::kBF16 && !Apart(attrs)) {
+          return absl::InvalidArgumentError(
+              "max_pool_grad: sums over windows that overlap want f32");
+        }
+        return std::vector<Shape>{Shape{y.dtype, x}};
       },
       .reference =
           [](const OpCall& call) {
-            const PoolDims d = MakeDims(call.operands[0].dims, call.operands[1].dims, call.attrs);
-            return KernelOf([d](const KernelArgs& args) {
-              const float* x = static_cast<const float*>(args.operands[0]);
-              const float* y = static_cast<const float*>(args.operands[1]);
-              const float* dy = static_cast<const float*>(args.operands[2]);
-              float* dx = static_cast<float*>(args.results[0]);
-              const int64_t image = d.h * d.w * d.c;
-              std::fill(dx + args.begin * image, dx + args.end * image, 0.0f);
-              for (int64_t n = args.begin; n < args.end; ++n) {
-                ForEachWindow(d, n,
-                              [&](int64_t at, int64_t h0, int64_t h1, int64_t w0, int64_t w1) {
-                                for (int64_t c = 0; c < d.c; ++c) {
-                                  bool placed = false;
-                                  for (int64_t h = h0; h < h1 && !placed; ++h) {
-                                    for (int64_t w = w0; w < w1 && !placed; ++w) {
-                                      const int64_t from = ((n * d.h + h) * d.w + w) * d.c + c;
-                                      placed = x[from] == y[at + c];
-                                      if (placed) dx[from] += dy[at + c];
-                                    }
-                                  }
-                                }
-                              });
-              }
-            });
+            const PoolDims d = MakeDims(call.results[0].dims, call.operands[0].dims, call.attrs);
+            return ForTypes(
+                call.operands[0].dtype, call.operands[1].dtype, [&](auto value, auto index) {
+                  return KernelOf([d, apart = Apart(call.attrs)](const KernelArgs& args) {
+                    using T = decltype(value);
+                    using I = decltype(index);
+                    const int64_t image = d.h * d.w * d.c, pooled = d.oh * d.ow * d.c;
+                    for (int64_t n = args.begin; n < args.end; ++n) {
+                      MaxPoolGradImageOf(d, apart,
+                                         static_cast<const T*>(args.operands[0]) + n * pooled,
+                                         static_cast<const I*>(args.operands[1]) + n * pooled,
+                                         static_cast<T*>(args.results[0]) + n * image);
+                    }
+                  });
+                });
           }};
   return op;
 }
@@ -125,7 +282,10 @@ const OpDef& MaxPoolGradOp() {
 const OpDef& MaxPoolOp() {
   static const OpDef& op = *new OpDef{
       .name = "max_pool",
-      .doc = "x (N, H, W, C) -> y (N, OH, OW, C): the largest of each window; NaN if any is.",
+      .doc =
+          "x (N, H, W, C) -> y (N, OH, OW, C): the largest of each window, the last NaN if any is; "
+          "and its index kh * KW + kw in the window, the first of equals, u8 for windows of up to "
+          "256 elements, else s32.",
       .min_operands = 1,
       .max_operands = 1,
       .attrs = PoolAttrs(),
@@ -134,37 +294,32 @@ const OpDef& MaxPoolOp() {
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
         ASSIGN_OR_RETURN(Shape y,
                          PooledShape("max_pool", operands[0].dtype, operands[0].dims, attrs));
-        return std::vector<Shape>{y};
+        return std::vector<Shape>{y, Shape{IndexType(attrs), y.dims}};
       },
       .gradient =
           [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
-            return std::vector<Value>{b.Add(MaxPoolGradOp(),
-                                            {node.inputs[0], Value{node.id, 0}, dy[0]}, node.attrs,
-                                            "MaxPoolGrad")};
+            Attrs attrs = node.attrs;
+            attrs.Set("x_dims", b.shape(node.inputs[0]).dims);
+            return std::vector<Value>{
+                b.Add(MaxPoolGradOp(), {dy[0], Value{node.id, 1}}, attrs, "MaxPoolGrad")};
           },
       .reference =
           [](const OpCall& call) {
             const PoolDims d = MakeDims(call.operands[0].dims, call.results[0].dims, call.attrs);
-            return KernelOf([d](const KernelArgs& args) {
-              const float* x = static_cast<const float*>(args.operands[0]);
-              float* y = static_cast<float*>(args.results[0]);
-              for (int64_t n = args.begin; n < args.end; ++n) {
-                ForEachWindow(d, n,
-                              [&](int64_t at, int64_t h0, int64_t h1, int64_t w0, int64_t w1) {
-                                std::memcpy(y + at, x + ((n * d.h + h0) * d.w + w0) * d.c,
-                                            d.c * sizeof(float));
-                                for (int64_t h = h0; h < h1; ++h) {
-                                  for (int64_t w = w0; w < w1; ++w) {
-                                    const float* from = x + ((n * d.h + h) * d.w + w) * d.c;
-                                    for (int64_t c = 0; c < d.c; ++c) {
-                                      if (from[c] > y[at + c] || from[c] != from[c])
-                                        y[at + c] = from[c];
-                                    }
-                                  }
-                                }
-                              });
-              }
-            });
+            return ForTypes(
+                call.operands[0].dtype, call.results[1].dtype, [&](auto value, auto index) {
+                  return KernelOf([d](const KernelArgs& args) {
+                    using T = decltype(value);
+                    using I = decltype(index);
+                    const int64_t image = d.h * d.w * d.c, pooled = d.oh * d.ow * d.c;
+                    I* at = static_cast<I*>(args.results[1]);
+                    for (int64_t n = args.begin; n < args.end; ++n) {
+                      MaxPoolImageOf(d, static_cast<const T*>(args.operands[0]) + n * image,
+                                     static_cast<T*>(args.results[0]) + n * pooled,
+                                     at == nullptr ? nullptr : at + n * pooled);
+                    }
+                  });
+                });
           }};
   return op;
 }
@@ -286,6 +441,10 @@ std::vector<const OpDef*> PoolingOps() {
 
 Value MaxPool(GraphBuilder& b, Value x, std::vector<int64_t> window, std::vector<int64_t> strides,
               std::vector<int64_t> pads, const std::string& label) {
+  if (b.shape(x).rank() == 4 && IsRelu(b.graph().node(x))) {
+    return Relu(b, MaxPool(b, b.graph().node(x).inputs[0], std::move(window), std::move(strides),
+                           std::move(pads), label));
+  }
   return b.Add(MaxPoolOp(), {x},
                PoolingAttrs(std::move(window), std::move(strides), std::move(pads)), label);
 }
