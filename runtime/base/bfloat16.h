@@ -10,11 +10,11 @@ namespace tpurun {
 // To the nearest, ties to even; overflow to infinity; a NaN stays a (quiet) NaN; subnormals flush
 // to a zero of the same sign, as docs.cloud.google.com/tpu/docs/bfloat16 says.
 inline uint16_t BFloat16Bits(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16) | 0x40u);
-  if ((bits & 0x7f800000u) == 0) return static_cast<uint16_t>((bits >> 16) & 0x8000u);
-  bits += 0x7fffu + ((bits >> 16) & 1u);
-  return static_cast<uint16_t>(bits >> 16);
+  const uint32_t bits = std::bit_cast<uint32_t>(value), top = bits >> 16;
+  uint32_t rounded = (bits + 0x7fffu + (top & 1u)) >> 16;
+  rounded = (bits & 0x7f800000u) == 0 ? top & 0x8000u : rounded;
+  rounded = (bits & 0x7fffffffu) > 0x7f800000u ? top | 0x40u : rounded;
+  return static_cast<uint16_t>(rounded);
 }
 
 inline float FromBFloat16Bits(uint16_t bits) {
@@ -22,6 +22,11 @@ inline float FromBFloat16Bits(uint16_t bits) {
 }
 
 inline float RoundToBFloat16(float value) { return FromBFloat16Bits(BFloat16Bits(value)); }
+
+// to[i] = the bits of from[i] rounded by BFloat16Bits.
+void RoundToBFloat16(const float* from, int64_t n, uint16_t* to);
+// The same values, kept in f32: for processors without bf16 products.
+void RoundInFloat(const float* from, int64_t n, float* to);
 
 }  // namespace tpurun
 

@@ -91,14 +91,10 @@ std::unique_ptr<Kernel> KernelOf(F run) {
 // What an implementation wants, the answer of plan(shapes, attrs, machine).
 struct KernelPlan {
   std::string implementation = "reference";
-  std::vector<Layout> operand_layouts;  // empty: all plain
-  std::vector<Layout> result_layouts;   // empty: all plain
+  std::vector<Layout> operand_layouts;  // that it likes best; empty: all plain
   int64_t scratch_bytes = 0;
-  struct Epilogue {
-    bool bias = false;
-    bool activation = false;
-    bool mask = false;
-  } accepted_epilogue;
+  bool narrow = false;      // takes operands that it rounds, and gives results, in bf16 for less
+  bool takes_bias = false;  // adds a further operand (C) to its results' last dimension for free
   std::vector<std::pair<int, int>> in_place;  // (operand, result) that may share a buffer
 };
 
@@ -130,6 +126,7 @@ struct OpFlags {
   bool random = false;       // draws by element index: never merged, folded or run for other rows
   bool collective = false;   // reads operand 0 of every replica, the result is shared
   bool source = false;       // no instruction: infeed, variable, loop_index, replica_id
+  bool adds_bias = false;    // operand 0 plus operand 1 (C) along the last dimension
 };
 constexpr uint32_t kAllOperands = 0x80000000u;
 inline bool HasOperand(uint32_t mask, int operand) {

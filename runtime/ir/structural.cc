@@ -114,6 +114,12 @@ void WithType(DType dtype, F f) {
 std::unique_ptr<Kernel> ConvertKernel(const OpCall& call) {
   const DType from = call.operands[0].dtype;
   const DType to = call.results[0].dtype;
+  if (from == DType::kF32 && to == DType::kBF16) {
+    return KernelOf([](const KernelArgs& args) {
+      RoundToBFloat16(static_cast<const float*>(args.operands[0]) + args.begin,
+                      args.end - args.begin, static_cast<uint16_t*>(args.results[0]) + args.begin);
+    });
+  }
   return KernelOf([from, to](const KernelArgs& args) {
     const auto convert = [&](auto read) {
       std::byte* out = static_cast<std::byte*>(args.results[0]);

@@ -81,7 +81,7 @@ absl::StatusOr<Shape> OutputShape(const std::vector<int64_t>& x, const std::vect
 
 // bf16 operands are what the products take at precision 0.
 absl::Status WantFloats(const char* op, std::span<const Shape> operands, const Attrs& attrs) {
-  for (const Shape& operand : operands) {
+  for (const Shape& operand : operands.first(2)) {
     if (operand.dtype == DType::kF32) continue;
     if (operand.dtype == DType::kBF16 && PrecisionOf(attrs) == Precision::kDefault) continue;
     return absl::InvalidArgumentError(absl::StrCat(op, ": want f32, got ", operand.ToString()));
@@ -143,11 +143,12 @@ const OpDef& Conv2dOp() {
   static const OpDef& op = *new OpDef{
       .name = "conv2d",
       .doc =
-          "x (N, H, W, C), kernel (KH, KW, C, F) -> y (N, OH, OW, F); strides {height, width}, "
+          "x (N, H, W, C), kernel (KH, KW, C, F) (, bias (F)) -> y (N, OH, OW, F); strides "
+          "{height, width}, "
           "pads {top, bottom, left, right}; precision as in matmul; `out` bf16 rounds y. At "
           "precision 0 operands may come in bf16.",
       .min_operands = 2,
-      .max_operands = 2,
+      .max_operands = 3,
       .attrs = ConvAttrs(),
       .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0},
       .refine_flags = RoundsBothAtDefault,
@@ -156,6 +157,7 @@ const OpDef& Conv2dOp() {
         RETURN_IF_ERROR(WantFloats("conv2d", operands, attrs));
         ASSIGN_OR_RETURN(Shape y, OutputShape(operands[0].dims, operands[1].dims, attrs));
         y.dtype = OutType(attrs);
+        RETURN_IF_ERROR(WantBias("conv2d", operands, y.dims));
         return std::vector<Shape>{y};
       },
       .gradient =
@@ -163,17 +165,22 @@ const OpDef& Conv2dOp() {
             Attrs to_x = node.attrs, to_kernel = node.attrs;
             to_x.Set("x_dims", b.shape(node.inputs[0]).dims);
             to_kernel.Set("kernel_dims", b.shape(node.inputs[1]).dims);
-            return std::vector<Value>{
+            std::vector<Value> gradients = {
                 b.Add(Conv2dInputGradOp(), {dy[0], node.inputs[1]}, to_x, "Conv2DBackpropInput"),
                 b.Add(Conv2dFilterGradOp(), {node.inputs[0], dy[0]}, to_kernel,
                       "Conv2DBackpropFilter")};
+            if (node.inputs.size() > 2)
+              gradients.push_back(BiasAddGrad(b, dy[0], PrecisionOf(node.attrs)));
+            return gradients;
           },
       .reference = InFloat([](const OpCall& call) {
         const ConvDims d = ForwardDims(call);
         const Precision precision = PrecisionOf(call.attrs);
+        const bool has_bias = call.operands.size() > 2;
         return KernelOf([=, products = PartProducts(precision)](const KernelArgs& args) {
           const float* x = static_cast<const float*>(args.operands[0]);
           const float* kernel = static_cast<const float*>(args.operands[1]);
+          const float* bias = has_bias ? static_cast<const float*>(args.operands[2]) : nullptr;
           float* y = static_cast<float*>(args.results[0]);
           const int64_t image = d.oh * d.ow * d.f;
           std::fill(y + args.begin * image, y + args.end * image, 0.0f);
@@ -190,11 +197,16 @@ const OpDef& Conv2dOp() {
               });
             }
           }
+          for (int64_t i = args.begin * image; has_bias && i < args.end * image; i += d.f) {
+            for (int64_t f = 0; f < d.f; ++f) y[i + f] += bias[f];
+          }
         });
       }),
       .plan =
           [](const OpCall& call, const Machine& machine) {
-            return PlanConv(ConvKind::kForward, ForwardDims(call), call, machine);
+            KernelPlan plan = PlanConv(ConvKind::kForward, ForwardDims(call), call, machine);
+            plan.takes_bias = true;
+            return plan;
           },
       .make_kernel =
           [](const OpCall& call, const KernelPlan& plan) {

@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "runtime/base/status.h"
+#include "runtime/ops/narrow_relu.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
+#include "runtime/ops/through_float.h"
 
 namespace tpurun {
 namespace {
@@ -266,8 +268,8 @@ const OpDef& ReluGradOp() {
   static const OpDef& op = *new OpDef{
       .name = "relu_grad",
       .doc =
-          "dx = dy where the relu's output y > 0, else 0 (dy, y). Its own gradient flows to dy "
-          "only.",
+          "dx = dy where the relu's output y > 0, else 0 (dy, y), each f32 or bf16. Its own "
+          "gradient flows to dy only.",
       .min_operands = 2,
       .max_operands = 2,
       .flags = {.unit = WorkUnit::kElements,
@@ -275,13 +277,23 @@ const OpDef& ReluGradOp() {
                 .row_operands = kAllOperands,
                 .commutes = 1u << 0,
                 .sign_only = 1u << 1},
-      .infer_shape = ShapeRule("relu_grad"),
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+        if (operands[0].dims != operands[1].dims || !IsFloat(operands[0].dtype) ||
+            !IsFloat(operands[1].dtype)) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("relu_grad: want dy and y of one shape, got ", operands[0].ToString(),
+                           " and ", operands[1].ToString()));
+        }
+        return std::vector<Shape>{operands[0]};
+      },
       .gradient =
           [](GraphBuilder& b, const Node& node, std::span<const Value> ddx) {
             return std::vector<Value>{b.Add(ReluGradOp(), {ddx[0], node.inputs[1]}), Value{}};
           },
       .reference =
           [](const OpCall& call) {
+            if (AnyNarrow(call)) return MakeNarrowReluGrad(call);
             return BinaryKernel(call, [](auto dy, auto y) { return y > 0 ? dy : decltype(dy)(0); });
           }};
   return op;
@@ -295,6 +307,14 @@ const OpDef& ReluOp() {
           return b.Add(ReluGradOp(), {dy, y}, {}, "ReluGrad");
         }));
     relu.flags.commutes = 1u << 0;
+    relu.infer_shape = [](std::span<const Shape> operands,
+                          const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+      if (operands[0].dtype == DType::kBF16) return std::vector<Shape>{operands[0]};
+      return FloatShape("relu", operands);
+    };
+    relu.reference = [wide = relu.reference](const OpCall& call) {
+      return AnyNarrow(call) ? MakeNarrowRelu(call) : wide(call);
+    };
     return relu;
   }();
   return op;

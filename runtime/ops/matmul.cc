@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/ops/dense.h"
 #include "runtime/ops/onednn.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
@@ -21,14 +22,16 @@ MatMulDims DimsOf(const OpCall& call) {
           ty};
 }
 
-// z[i][j] = sum over k, in rising order for each product of parts, in f32.
+// z[i][j] = sum over k, in rising order for each product of parts, in f32; then the bias.
 std::unique_ptr<Kernel> MatMulReference(const OpCall& call) {
   const MatMulDims d = DimsOf(call);
   const Precision precision = PrecisionOf(call.attrs);
   const std::vector<PartProduct> products = PartProducts(precision);
+  const bool has_bias = call.operands.size() > 2;
   return KernelOf([=](const KernelArgs& args) {
     const float* x = static_cast<const float*>(args.operands[0]);
     const float* y = static_cast<const float*>(args.operands[1]);
+    const float* bias = has_bias ? static_cast<const float*>(args.operands[2]) : nullptr;
     float* z = static_cast<float*>(args.results[0]);
     for (int64_t i = args.begin; i < args.end; ++i) {
       float* row = z + i * d.n;
@@ -43,8 +46,21 @@ std::unique_ptr<Kernel> MatMulReference(const OpCall& call) {
           }
         }
       }
+      for (int64_t j = 0; has_bias && j < d.n; ++j) row[j] += bias[j];
     }
   });
+}
+
+KernelPlan PlanOfMatMul(const OpCall& call, const Machine& machine) {
+  KernelPlan plan = PlanMatMul(DimsOf(call), call, machine);
+  if (plan.implementation == KernelPlan().implementation) plan = PlanDense(DimsOf(call), call);
+  plan.takes_bias = true;
+  return plan;
+}
+
+std::unique_ptr<Kernel> KernelOfMatMul(const OpCall& call, const KernelPlan& plan) {
+  if (plan.implementation == kDenseKernel) return MakeDense(DimsOf(call), call);
+  return MakeMatMul(DimsOf(call), call, plan);
 }
 
 absl::StatusOr<std::vector<Shape>> MatMulShape(std::span<const Shape> operands,
@@ -69,7 +85,9 @@ absl::StatusOr<std::vector<Shape>> MatMulShape(std::span<const Shape> operands,
                                                    x.ToString(), tx ? " transposed" : "", " and ",
                                                    y.ToString(), ty ? " transposed" : ""));
   }
-  return std::vector<Shape>{Shape{OutType(attrs), {x.dims[tx ? 1 : 0], y.dims[ty ? 0 : 1]}}};
+  const Shape z{OutType(attrs), {x.dims[tx ? 1 : 0], y.dims[ty ? 0 : 1]}};
+  RETURN_IF_ERROR(WantBias("matmul", operands, z.dims));
+  return std::vector<Shape>{z};
 }
 
 // z = x y: dx = dz y', dy = x' dz; with transposed operands the same, transposed.
@@ -81,20 +99,22 @@ std::vector<Value> MatMulGradient(GraphBuilder& b, const Node& node, std::span<c
       tx ? MatMul(b, y, dz[0], precision, ty, true) : MatMul(b, dz[0], y, precision, false, !ty);
   const Value dy =
       ty ? MatMul(b, dz[0], x, precision, true, tx) : MatMul(b, x, dz[0], precision, !tx, false);
-  return {dx, dy};
+  if (node.inputs.size() == 2) return {dx, dy};
+  return {dx, dy, BiasAddGrad(b, dz[0], precision)};
 }
 
 const OpDef& MatMulOp() {
   static const OpDef& op = *new OpDef{
       .name = "matmul",
       .doc =
-          "x (M, K) y (K, N) -> (M, N), each may come transposed. At precision 0 both are rounded "
+          "x (M, K) y (K, N) (+ bias (N)) -> (M, N), x and y may come transposed. At precision 0 "
+          "both are rounded "
           "to "
           "bf16, at 1 and 2 split into 2 or 3 bf16 parts of which 3 or 6 products are summed, at 3 "
           "taken "
           "as they are; sums are f32.",
       .min_operands = 2,
-      .max_operands = 2,
+      .max_operands = 3,
       .attrs = {{"precision", int64_t{0}, true},
                 {"transpose_x", false},
                 {"transpose_y", false},
@@ -111,10 +131,8 @@ const OpDef& MatMulOp() {
       .infer_shape = MatMulShape,
       .gradient = MatMulGradient,
       .reference = InFloat(MatMulReference),
-      .plan = [](const OpCall& call,
-                 const Machine& machine) { return PlanMatMul(DimsOf(call), call, machine); },
-      .make_kernel = [](const OpCall& call,
-                        const KernelPlan& plan) { return MakeMatMul(DimsOf(call), call, plan); },
+      .plan = PlanOfMatMul,
+      .make_kernel = KernelOfMatMul,
       .flops =
           [](const OpCall& call) {
             const MatMulDims d = DimsOf(call);
@@ -153,17 +171,19 @@ const OpDef& BiasAddGradOp() {
       },
       .reference = [](const OpCall& call) -> std::unique_ptr<Kernel> {
         const int64_t rows = RowsOf(call.operands[0]), columns = call.results[0].dims[0];
-        const auto kernel = [rows, columns](auto type, auto map) {
+        const auto kernel = [rows, columns](auto sum, auto type) {
           return KernelOf([=](const KernelArgs& args) {
-            SumRows(static_cast<const decltype(type)*>(args.operands[0]), rows, columns, args.begin,
-                    args.end, static_cast<float*>(args.results[0]), map);
+            sum(static_cast<decltype(type)>(args.operands[0]), rows, columns, args.begin, args.end,
+                static_cast<float*>(args.results[0]));
           });
         };
-        if (call.operands[0].dtype == DType::kBF16) return kernel(uint16_t{}, FromBFloat16Bits);
-        if (PrecisionOf(call.attrs) == Precision::kDefault) {
-          return kernel(float{}, static_cast<float (*)(float)>(RoundToBFloat16));
+        using Wide = const float*;
+        using Narrow = const uint16_t*;
+        if (call.operands[0].dtype == DType::kBF16) {
+          return kernel([](auto... args) { SumRows(args...); }, Narrow{});
         }
-        return kernel(float{}, [](float v) { return v; });
+        if (PrecisionOf(call.attrs) == Precision::kDefault) return kernel(SumRoundedRows, Wide{});
+        return kernel([](auto... args) { SumRows(args...); }, Wide{});
       },
       .flops =
           [](const OpCall& call) { return static_cast<double>(call.operands[0].num_elements()); }};
@@ -180,7 +200,7 @@ const OpDef& BiasAddOp() {
       .min_operands = 2,
       .max_operands = 2,
       .attrs = {{"precision", int64_t{0}, true}},
-      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0},
+      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0, .adds_bias = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
         const Shape &x = operands[0], &bias = operands[1];
@@ -194,9 +214,7 @@ const OpDef& BiasAddOp() {
       },
       .gradient =
           [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
-            return std::vector<Value>{
-                dy[0], b.Add(BiasAddGradOp(), {dy[0]}, {{"precision", node.attrs.Int("precision")}},
-                             "BiasAddGrad")};
+            return std::vector<Value>{dy[0], BiasAddGrad(b, dy[0], PrecisionOf(node.attrs))};
           },
       .reference =
           [](const OpCall& call) {
@@ -225,6 +243,20 @@ Value MatMul(GraphBuilder& b, Value x, Value y, Precision precision, bool transp
   if (transpose_x) attrs.Set("transpose_x", true);
   if (transpose_y) attrs.Set("transpose_y", true);
   return b.Add(MatMulOp(), {x, y}, std::move(attrs), label);
+}
+
+absl::Status WantBias(const char* op, std::span<const Shape> operands,
+                      const std::vector<int64_t>& result) {
+  if (operands.size() < 3 || operands[2] == Shape{DType::kF32, {result.back()}}) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(op, ": want a bias f32[", result.back(), "], got ", operands[2].ToString()));
+}
+
+Value BiasAddGrad(GraphBuilder& b, Value dy, Precision precision) {
+  return b.Add(BiasAddGradOp(), {dy}, {{"precision", static_cast<int64_t>(precision)}},
+               "BiasAddGrad");
 }
 
 Value BiasAdd(GraphBuilder& b, Value x, Value bias, Precision precision, const std::string& label) {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "oneapi/dnnl/dnnl.hpp"
+#include "runtime/base/bfloat16.h"
 #include "runtime/ops/precision.h"
-#include "runtime/ops/round.h"
 
 namespace tpurun {
 namespace {
@@ -239,7 +239,7 @@ Place ResultOf(const OpCall& call, int64_t row_elements = 0) {
 
 // The descriptors of a convolution on `n` images.
 struct ConvDescs {
-  memory::desc x, kernel, y, any_kernel, plain_kernel_f32;
+  memory::desc x, kernel, bias, y, any_kernel, plain_kernel_f32;
   dnnl::memory::dims strides, begin, end;
 };
 
@@ -248,6 +248,7 @@ ConvDescs DescsOf(const ConvDims& d, int64_t n, memory::data_type type, memory::
   const memory::dims kernel = {d.f, d.c, d.kh, d.kw};
   return {.x = memory::desc({n, d.c, d.h, d.w}, x_type, Tag::nhwc),
           .kernel = memory::desc(kernel, type, Tag::hwio),
+          .bias = memory::desc({d.f}, memory::data_type::f32, Tag::a),
           .y = memory::desc({n, d.f, d.oh, d.ow}, y_type, Tag::nhwc),
           .any_kernel = memory::desc(kernel, type, Tag::any),
           .plain_kernel_f32 = memory::desc(kernel, memory::data_type::f32, Tag::hwio),
@@ -256,12 +257,14 @@ ConvDescs DescsOf(const ConvDims& d, int64_t n, memory::data_type type, memory::
           .end = {d.bottom, d.right}};
 }
 
-dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvDescs& c,
-                                                      const memory::desc& kernel) {
-  return {{dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, c.x, kernel, c.y,
-           c.strides, c.begin, c.end},
-          UserScratchpad(),
-          Engine()};
+dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvDescs& c, bool has_bias) {
+  const auto kind = dnnl::prop_kind::forward_training;
+  const auto algorithm = dnnl::algorithm::convolution_direct;
+  using Desc = dnnl::convolution_forward::desc;
+  const Desc desc =
+      has_bias ? Desc(kind, algorithm, c.x, c.any_kernel, c.bias, c.y, c.strides, c.begin, c.end)
+               : Desc(kind, algorithm, c.x, c.any_kernel, c.y, c.strides, c.begin, c.end);
+  return {desc, UserScratchpad(), Engine()};
 }
 
 // Operand 1 as the primitive wants it: packed when it comes, or brought into the layout here.
@@ -274,13 +277,16 @@ Place KernelPlace(const ConvDims& d, const OpCall& call, const memory::desc& pla
 
 void ForwardSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& list) {
   const ConvDescs c = DescsOf(d, n, list.type(), list.type(), TypeOf(call.results[0]));
-  const auto pd = ForwardDesc(c, c.any_kernel);
+  const bool has_bias = call.operands.size() > 2;
+  const auto pd = ForwardDesc(c, has_bias);
   const int64_t image = d.h * d.w * d.c;
   const Place x = list.Input(OperandOf(call, 0, image), n * image, call.operands[0]);
   const Place kernel = KernelPlace(d, call, c.kernel, pd.weights_desc(), list);
-  list.Add(pd, {{DNNL_ARG_SRC, c.x, x},
-                {DNNL_ARG_WEIGHTS, pd.weights_desc(), kernel},
-                {DNNL_ARG_DST, c.y, ResultOf(call, d.oh * d.ow * d.f)}});
+  std::vector<Argument> arguments = {{DNNL_ARG_SRC, c.x, x},
+                                     {DNNL_ARG_WEIGHTS, pd.weights_desc(), kernel},
+                                     {DNNL_ARG_DST, c.y, ResultOf(call, d.oh * d.ow * d.f)}};
+  if (has_bias) arguments.push_back({DNNL_ARG_BIAS, c.bias, OperandOf(call, 2)});
+  list.Add(pd, std::move(arguments));
 }
 
 void InputGradSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& list) {
@@ -288,7 +294,7 @@ void InputGradSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& 
   const ConvDescs c = DescsOf(d, n, list.type(), TypeOf(call.results[0]), list.type());
   const dnnl::convolution_backward_data::primitive_desc pd(
       {dnnl::algorithm::convolution_direct, c.x, c.any_kernel, c.y, c.strides, c.begin, c.end},
-      UserScratchpad(), Engine(), ForwardDesc(hint, hint.any_kernel));
+      UserScratchpad(), Engine(), ForwardDesc(hint, false));
   const int64_t image = d.oh * d.ow * d.f;
   const Place dy = list.Input(OperandOf(call, 0, image), n * image, call.operands[0]);
   const Place kernel = KernelPlace(d, call, c.kernel, pd.weights_desc(), list);
@@ -303,7 +309,7 @@ void FilterGradSteps(const ConvDims& d, const OpCall& call, StepList& list) {
   const dnnl::convolution_backward_weights::primitive_desc pd(
       {dnnl::algorithm::convolution_direct, hint.x, any_f32, hint.y, hint.strides, hint.begin,
        hint.end},
-      UserScratchpad(), Engine(), ForwardDesc(hint, hint.any_kernel));
+      UserScratchpad(), Engine(), ForwardDesc(hint, false));
   const Place x = list.Input(OperandOf(call, 0), d.n * d.h * d.w * d.c, call.operands[0]);
   const Place dy = list.Input(OperandOf(call, 1), d.n * d.oh * d.ow * d.f, call.operands[1]);
   const bool plain = pd.diff_weights_desc() == hint.plain_kernel_f32;
@@ -347,7 +353,11 @@ void MatMulSteps(const MatMulDims& d, int64_t m, const OpCall& call, StepList& l
   const memory::desc y({d.k, d.n}, list.type(), d.transpose_y ? Tag::ba : Tag::ab);
   const memory::desc any_y({d.k, d.n}, list.type(), Tag::any);
   const memory::desc z({m, d.n}, TypeOf(call.results[0]), Tag::ab);
-  const dnnl::matmul::primitive_desc pd({x, any_y, z}, UserScratchpad(), Engine());
+  const memory::desc bias({1, d.n}, memory::data_type::f32, Tag::ab);
+  const bool has_bias = call.operands.size() > 2;
+  const dnnl::matmul::desc desc =
+      has_bias ? dnnl::matmul::desc(x, any_y, bias, z) : dnnl::matmul::desc(x, any_y, z);
+  const dnnl::matmul::primitive_desc pd(desc, UserScratchpad(), Engine());
   const int64_t x_rows = d.transpose_x ? d.m : m;
   Place left =
       list.Input(OperandOf(call, 0, d.transpose_x ? 0 : d.k), x_rows * d.k, call.operands[0]);
@@ -356,9 +366,11 @@ void MatMulSteps(const MatMulDims& d, int64_t m, const OpCall& call, StepList& l
   if (call.operands[1].layout.plain()) {
     right = list.InLayout(list.Input(right, d.k * d.n, call.operands[1]), y, pd.weights_desc());
   }
-  list.Add(pd, {{DNNL_ARG_SRC, x, left},
-                {DNNL_ARG_WEIGHTS, pd.weights_desc(), right},
-                {DNNL_ARG_DST, z, ResultOf(call, d.n)}});
+  std::vector<Argument> arguments = {{DNNL_ARG_SRC, x, left},
+                                     {DNNL_ARG_WEIGHTS, pd.weights_desc(), right},
+                                     {DNNL_ARG_DST, z, ResultOf(call, d.n)}};
+  if (has_bias) arguments.push_back({DNNL_ARG_BIAS, bias, OperandOf(call, 2)});
+  list.Add(pd, std::move(arguments));
 }
 
 Steps MatMulStepsOf(const MatMulDims& d, const OpCall& call, const std::string& implementation) {
@@ -394,6 +406,7 @@ KernelPlan PlanByTrying(const OpCall& call, const Machine& machine, double multi
   }
   try {
     plan.scratch_bytes = make(plan.implementation).scratch_bytes;
+    plan.narrow = plan.implementation == kBf16;
   } catch (const dnnl::error&) {
     return {};
   }

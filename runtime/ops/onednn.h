@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/ir/op_def.h"
+#include "runtime/ops/dense.h"
 
 namespace tpurun {
 
@@ -24,11 +25,6 @@ struct ConvDims {
   int64_t top, bottom, left, right;  // pads
 };
 enum class ConvKind { kForward, kInputGrad, kFilterGrad };
-
-struct MatMulDims {
-  int64_t m, k, n;
-  bool transpose_x, transpose_y;
-};
 
 // Multiply-adds from which a library call is worth its 0.2 to 0.4 microseconds, counted for 16 rows
 // of a batch.

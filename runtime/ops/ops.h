@@ -45,6 +45,12 @@ Value MatMul(GraphBuilder& b, Value x, Value y, Precision precision, bool transp
 Value BiasAdd(GraphBuilder& b, Value x, Value bias, Precision precision,
               const std::string& label = "BiasAdd");
 
+// dy (..., C) -> (C): that gradient.
+Value BiasAddGrad(GraphBuilder& b, Value dy, Precision precision);
+// The third operand of a product, if there is one, is f32 (C), C being the result's last dimension.
+absl::Status WantBias(const char* op, std::span<const Shape> operands,
+                      const std::vector<int64_t>& result);
+
 // convolution.cc: x (N, H, W, C), kernel (KH, KW, C, F) -> (N, OH, OW, F).
 // strides: {height, width}; pads: {top, bottom, left, right}, zeros.
 Value Conv2d(GraphBuilder& b, Value x, Value kernel, std::vector<int64_t> strides,

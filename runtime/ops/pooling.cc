@@ -185,13 +185,15 @@ template <typename T, typename I>
 TPURUN_CLONES void MaxPoolImageOf(const PoolDims& d, const float* x, float* y, uint8_t* index) {
   MaxPoolImage(d, x, y, index);
 }
-TPURUN_CLONES void MaxPoolImageOf(const PoolDims& d, const uint16_t* x, uint16_t* y, uint8_t* index) {
+TPURUN_CLONES void MaxPoolImageOf(const PoolDims& d, const uint16_t* x, uint16_t* y,
+                                  uint8_t* index) {
   MaxPoolImage(d, x, y, index);
 }
 TPURUN_CLONES void MaxPoolImageOf(const PoolDims& d, const float* x, float* y, int32_t* index) {
   MaxPoolImage(d, x, y, index);
 }
-TPURUN_CLONES void MaxPoolImageOf(const PoolDims& d, const uint16_t* x, uint16_t* y, int32_t* index) {
+TPURUN_CLONES void MaxPoolImageOf(const PoolDims& d, const uint16_t* x, uint16_t* y,
+                                  int32_t* index) {
   MaxPoolImage(d, x, y, index);
 }
 
@@ -243,14 +245,12 @@ const OpDef& MaxPoolGradOp() {
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
         const std::vector<int64_t> x = attrs.Ints("x_dims");
-        ASSIGN_OR_RETURN(const Shape y,
-                         PooledShape("max_pool_grad", operands[0].dtype, x, attrs));
+        ASSIGN_OR_RETURN(const Shape y, PooledShape("max_pool_grad", operands[0].dtype, x, attrs));
         const Shape index{IndexType(attrs), y.dims};
         if (!(operands[0] == y) || !(operands[1] == index)) {
           return absl::InvalidArgumentError(
-              absl::StrCat("max_pool_grad: want dy ", y.ToString(), " and index ",
-                           index.ToString(), ", got ", operands[0].ToString(), " and ",
-                           operands[1].ToString()));
+              absl::StrCat("max_pool_grad: want dy ", y.ToString(), " and index ", index.ToString(),
+                           ", got ", operands[0].ToString(), " and ", operands[1].ToString()));
         }
         if (y.dtype == DType::kBF16 && !Apart(attrs)) {
           return absl::InvalidArgumentError(

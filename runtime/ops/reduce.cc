@@ -97,8 +97,7 @@ const OpDef& ReduceSumOp() {
                     if (d.inner == 1) {
                       y[o] = SumOfElements(from, d.reduced);
                     } else {
-                      SumRows(from, d.reduced, d.inner, 0, d.inner, y + o * d.inner,
-                              [](float v) { return v; });
+                      SumRows(from, d.reduced, d.inner, 0, d.inner, y + o * d.inner);
                     }
                   }
                 });

@@ -92,6 +92,10 @@ TEST(LibraryKernels, MatMulIsNearTheReference) {
           ExpectNearReference("matmul", attrs,
                               {tx ? F32({k, m}) : F32({m, k}), ty ? F32({n, k}) : F32({k, n})},
                               parts, k);
+          ExpectNearReference(
+              "matmul", attrs,
+              {tx ? F32({k, m}) : F32({m, k}), ty ? F32({n, k}) : F32({k, n}), F32({n})}, parts,
+              k + 1);
         }
       }
     }
@@ -116,6 +120,8 @@ TEST(LibraryKernels, ConvolutionsAreNearTheReference) {
       to_kernel.Set("kernel_dims", c.kernel);
       for (const int parts : {1, 2}) {
         ExpectNearReference("conv2d", attrs, {F32(c.x), F32(c.kernel)}, parts, filter * c.x[3]);
+        ExpectNearReference("conv2d", attrs, {F32(c.x), F32(c.kernel), F32({c.kernel[3]})}, parts,
+                            filter * c.x[3] + 1);
         ExpectNearReference("conv2d_input_grad", to_x, {F32(c.y), F32(c.kernel)}, parts,
                             filter * c.y[3]);
       }
@@ -125,13 +131,36 @@ TEST(LibraryKernels, ConvolutionsAreNearTheReference) {
   }
 }
 
-TEST(LibraryKernels, SmallOrSplitProductsStayWithTheReference) {
-  OpCall call{.op = FindOpByName("matmul"),
-              .attrs = {{"precision", int64_t{0}}},
-              .operands = {F32({16, 10}), F32({10, 10})},
-              .results = {F32({16, 10})},
-              .needed = {true}};
-  EXPECT_EQ(PlanKernel(call, Machine::This()).implementation, "reference");
+TEST(LibraryKernels, TheDenseKernelOfSmallProductsHasTheBitsOfTheReference) {
+  for (const int64_t precision : {0, 3}) {
+    for (const bool tx : {false, true}) {
+      for (const bool ty : {false, true}) {
+        for (const std::vector<Shape>& bias :
+             {std::vector<Shape>{}, std::vector<Shape>{F32({19})}}) {
+          OpCall call{
+              .op = FindOpByName("matmul"),
+              .attrs = {{"precision", precision}, {"transpose_x", tx}, {"transpose_y", ty}},
+              .operands = {tx ? F32({10, 7}) : F32({7, 10}), ty ? F32({19, 10}) : F32({10, 19})},
+              .results = {F32({7, 19})},
+              .needed = {true},
+              .parts = 3};
+          call.operands.insert(call.operands.end(), bias.begin(), bias.end());
+          const KernelPlan plan = PlanKernel(call, Machine::This());
+          ASSERT_EQ(plan.implementation, "dense");
+          std::vector<Literal> operands;
+          for (size_t i = 0; i < call.operands.size(); ++i) {
+            operands.push_back(RandomLiteral(call.operands[i], static_cast<uint32_t>(i)));
+          }
+          EXPECT_EQ(RunPlanned(call, plan, operands), RunReference(call, operands, {{0, 7}})[0])
+              << call.attrs.ToString();
+        }
+      }
+    }
+  }
+}
+
+TEST(LibraryKernels, SplitProductsStayWithTheReference) {
+  OpCall call{.op = FindOpByName("matmul"), .needed = {true}};
   call.attrs = {{"precision", int64_t{2}}};
   call.operands = {F32({128, 128}), F32({128, 128})};
   call.results = {F32({128, 128})};

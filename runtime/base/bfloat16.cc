@@ -1,6 +1,5 @@
-#include "runtime/ops/round.h"
-
 #include "runtime/base/bfloat16.h"
+
 #include "runtime/base/clones.h"
 
 namespace tpurun {
