@@ -3,11 +3,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
+#include "runtime/compiler/cse.h"
 #include "runtime/compiler/dead_code.h"
 #include "runtime/compiler/direct_updates.h"
+#include "runtime/compiler/fold.h"
 #include "runtime/compiler/memory_plan.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/schedule.h"
+#include "runtime/compiler/simplify.h"
 #include "runtime/ir/graph_text.h"
 #include "runtime/ir/structural.h"
 #include "runtime/program/program_text.h"
@@ -135,6 +138,10 @@ CoreProgram Emit(const Graph& graph, const Schedule& schedule, const MemoryPlan&
 const std::vector<Pass>& Passes() {
   static const std::vector<Pass>& passes = *new std::vector<Pass>{
       {"dead_code", RemoveDeadCode},
+      {"fold", FoldConstants},
+      {"simplify", Simplify},
+      {"cse", MergeEqualNodes},
+      {"dead_code", RemoveDeadCode},  // what the three above left unread
       {"per_core", MarkPerCoreVariables},
       {"direct_updates", MakeUpdatesDirect},
   };
@@ -151,7 +158,7 @@ absl::StatusOr<Graph> RunPasses(Graph graph, const std::vector<Pass>& passes,
     RETURN_IF_ERROR(VerifyGraph(graph, absl::StrCat("pass ", pass.name)));
     RETURN_IF_ERROR(
         Dump(options, absl::StrFormat("%02d.%s.graph", number, pass.name), PrintGraph(graph)));
-    number += 10;
+    ++number;
   }
   return graph;
 }

@@ -11,14 +11,22 @@ Rewrite::Rewrite(const Graph& old_graph)
   for (const Node& node : old.nodes()) map.emplace_back(node.shapes.size());
 }
 
-absl::Status Rewrite::Copy(const Node& node) {
-  std::vector<Value> inputs;
-  for (const Value input : node.inputs) inputs.push_back(At(input));
-  ASSIGN_OR_RETURN(const Value value,
-                   graph.AddNode(*node.op, std::move(inputs), node.attrs, node.name));
+std::vector<Value> Rewrite::At(const std::vector<Value>& old_values) const {
+  std::vector<Value> values;
+  for (const Value old_value : old_values) values.push_back(At(old_value));
+  return values;
+}
+
+void Rewrite::Map(const Node& node, int new_node) {
   for (size_t result = 0; result < node.shapes.size(); ++result) {
-    map[node.id][result] = Value{value.node, static_cast<int>(result)};
+    map[node.id][result] = Value{new_node, static_cast<int>(result)};
   }
+}
+
+absl::Status Rewrite::Copy(const Node& node) {
+  ASSIGN_OR_RETURN(const Value value,
+                   graph.AddNode(*node.op, At(node.inputs), node.attrs, node.name));
+  Map(node, value.node);
   return absl::OkStatus();
 }
 

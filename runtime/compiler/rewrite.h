@@ -19,6 +19,9 @@ struct Rewrite {
   std::vector<std::vector<Value>> map;  // [old node][result]; invalid: not carried over
 
   Value At(Value old_value) const { return map[old_value.node][old_value.result]; }
+  std::vector<Value> At(const std::vector<Value>& old_values) const;
+  // Lets the results of the old node be those of a new one.
+  void Map(const Node& node, int new_node);
   // Appends a copy of the old node on the mapped operands and maps its results.
   absl::Status Copy(const Node& node);
   // Carries outputs and updates over and returns the new graph.

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/ir/structural.h"
 
 namespace tpurun {
 namespace {
@@ -63,6 +64,19 @@ float SumOfElements(const float* x, int64_t n) {
   return TreeOfChunks(x, n, (n + kChunk - 1) / kChunk);
 }
 
+Simpler WithoutIdentity(const Graph& graph, const Node& node, double of_floats, double of_whole,
+                        bool either) {
+  const bool floats = node.shapes[0].dtype == DType::kF32;
+  for (const int kept : {0, 1}) {
+    if (kept == 1 && !either) break;
+    const Value x = node.inputs[kept];
+    if (graph.shape(x).dims != node.shapes[0].dims) continue;
+    if (floats && !graph.node(x).op->flags.arithmetic) continue;
+    if (IsConstant(graph, node.inputs[1 - kept], floats ? of_floats : of_whole)) return {.same = x};
+  }
+  return {};
+}
+
 const OpDef& SumOfElementsOp() {
   static const OpDef& op = *new OpDef{
       .name = "sum_of_elements",
@@ -72,6 +86,7 @@ const OpDef& SumOfElementsOp() {
           "the chunk sums in a pairwise tree.",
       .min_operands = 1,
       .max_operands = 1,
+      .flags = {.arithmetic = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
         if (operands[0].dtype != DType::kF32) {

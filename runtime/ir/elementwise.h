@@ -24,6 +24,12 @@ Value SumToShape(GraphBuilder& b, Value dy, Value operand);
 const OpDef& SumOfElementsOp();
 float SumOfElements(const float* x, int64_t n);
 
+// z = x where the other operand is the constant that changes nothing: `of_floats` for f32, where x
+// must be the outcome of arithmetic too (a subnormal would be flushed, a signalling NaN quieted),
+// `of_whole` for whole numbers. `either`: it may also be operand 0 that is the constant.
+Simpler WithoutIdentity(const Graph& graph, const Node& node, double of_floats, double of_whole,
+                        bool either);
+
 // Loops for z = f(x, y) and y = f(x) over f32, s32 or s64 (Result: float, ... or bool for a pred).
 template <typename T, typename F>
 std::unique_ptr<Kernel> TypedBinaryKernel(const OpCall& call, F f) {

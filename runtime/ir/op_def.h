@@ -20,6 +20,7 @@ namespace tpurun {
 
 struct Node;
 struct OpDef;
+class Graph;
 class GraphBuilder;
 
 // Result `result` of node `node`; printed %12, or %12:1 for result 1. Node -1 is no value.
@@ -122,6 +123,10 @@ struct OpFlags {
   uint32_t rounds = 0;           // operands rounded to bf16 at DEFAULT precision
   uint32_t commutes = 0;         // op(round(x)) == round(op(x)) in these operands
   uint32_t sign_only = 0;        // only the sign of these operands matters
+  // Every f32 element of the results comes out of f32 arithmetic, so it is never subnormal (workers
+  // flush) and never a signalling NaN.
+  bool arithmetic = false;
+  bool repeats = false;      // every element of result 0 is one of operand 0's
   bool per_replica = false;  // a value per core even without per-core operands: infeed, replica_id
   bool random = false;       // draws by element index: never merged, folded or run for other rows
   bool collective = false;   // reads operand 0 of every replica, the result is shared
@@ -132,6 +137,14 @@ constexpr uint32_t kAllOperands = 0x80000000u;
 inline bool HasOperand(uint32_t mask, int operand) {
   return (mask & kAllOperands) != 0 || (operand < 31 && (mask >> operand & 1u) != 0);
 }
+
+// What may stand for a node: the same bits in every element, whatever the operands hold (-0, NaN,
+// infinities, subnormals).
+struct Simpler {
+  Value same;                 // a value that is there already; when invalid:
+  std::vector<Value> inputs;  // the same op on these operands; none: there is nothing simpler
+  Attrs attrs;                // and with these attributes
+};
 
 struct OpDef {
   std::string name;
@@ -153,6 +166,9 @@ struct OpDef {
   std::function<std::vector<Value>(GraphBuilder& b, const Node& node,
                                    std::span<const Value> result_gradients)>
       gradient;
+  // What may stand for a node of this op with one result, its operands being in `graph` already.
+  // Null: nothing.
+  std::function<Simpler(const Graph& graph, const Node& node)> simplify;
   // Plain loops: the definition of the op's numbers. Null for sources.
   std::function<std::unique_ptr<Kernel>(const OpCall& call)> reference;
   // Chooses an implementation. Null: the reference.

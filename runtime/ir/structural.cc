@@ -1,5 +1,6 @@
 #include "runtime/ir/structural.h"
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -138,6 +139,34 @@ std::unique_ptr<Kernel> ConvertKernel(const OpCall& call) {
   });
 }
 
+// Every value of `from` is one of `to`. Not bf16 in f32, or the way back would quiet a NaN and
+// flush a subnormal that the bf16 value may hold.
+bool HoldsExactly(DType to, DType from) {
+  switch (from) {
+    case DType::kPred:
+      return to != DType::kC64;
+    case DType::kU8:
+      return to == DType::kS32 || to == DType::kS64 || to == DType::kU32 || to == DType::kF32;
+    case DType::kS32:
+    case DType::kU32:
+      return to == DType::kS64;
+    default:
+      return false;
+  }
+}
+
+// To the same dtype: x. Through a dtype that holds every value of x: x converted at once. To bf16
+// and back is rounding and stays.
+Simpler SimplerConvert(const Graph& graph, const Node& node) {
+  const Value x = node.inputs[0];
+  const DType to = node.shapes[0].dtype;
+  if (graph.shape(x).dtype == to && to != DType::kBF16) return {.same = x};
+  const Node& inner = graph.node(x);
+  if (inner.op != &ConvertOp()) return {};
+  if (!HoldsExactly(inner.shapes[0].dtype, graph.shape(inner.inputs[0]).dtype)) return {};
+  return {.inputs = inner.inputs, .attrs = node.attrs};
+}
+
 // ((0+1)+(2+3))+((4+5)+(6+7)), halving for any count.
 template <typename T>
 T TreeSum(const void* const* operands, int first, int count, int64_t i) {
@@ -270,6 +299,7 @@ const OpDef& ConvertOp() {
             const bool floating = from == DType::kF32 || from == DType::kBF16;
             return std::vector<Value>{floating ? Convert(b, dy[0], from) : Value{}};
           },
+      .simplify = SimplerConvert,
       .reference = ConvertKernel};
   return op;
 }
@@ -304,23 +334,31 @@ const OpDef& CopyOp() {
 }
 
 const OpDef& AddOp() {
-  static const OpDef& op = *new OpDef{
-      .name = "add",
-      .doc = "x + y, element-wise; a rank-0 operand goes with every element.",
-      .min_operands = 2,
-      .max_operands = 2,
-      .flags = {.unit = WorkUnit::kElements, .elementwise = true, .row_operands = kAllOperands},
-      .infer_shape = [](std::span<const Shape> operands,
-                        const Attrs&) { return ElementwiseShape("add", operands); },
-      .gradient =
-          [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
-            return std::vector<Value>{SumToShape(b, dy[0], node.inputs[0]),
-                                      SumToShape(b, dy[0], node.inputs[1])};
-          },
-      .reference =
-          [](const OpCall& call) {
-            return BinaryKernel(call, [](auto x, auto y) { return x + y; });
-          }};
+  static const OpDef& op =
+      *new OpDef{.name = "add",
+                 .doc = "x + y, element-wise; a rank-0 operand goes with every element.",
+                 .min_operands = 2,
+                 .max_operands = 2,
+                 .flags = {.unit = WorkUnit::kElements,
+                           .elementwise = true,
+                           .row_operands = kAllOperands,
+                           .arithmetic = true},
+                 .infer_shape = [](std::span<const Shape> operands,
+                                   const Attrs&) { return ElementwiseShape("add", operands); },
+                 .gradient =
+                     [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
+                       return std::vector<Value>{SumToShape(b, dy[0], node.inputs[0]),
+                                                 SumToShape(b, dy[0], node.inputs[1])};
+                     },
+                 .simplify =
+                     [](const Graph& graph, const Node& node) {
+                       // Not +0: it turns -0 into +0.
+                       return WithoutIdentity(graph, node, -0.0, 0, true);
+                     },
+                 .reference =
+                     [](const OpCall& call) {
+                       return BinaryKernel(call, [](auto x, auto y) { return x + y; });
+                     }};
   return op;
 }
 
@@ -346,6 +384,10 @@ const OpDef& CrossReplicaSumOp() {
           [](GraphBuilder& b, const Node&, std::span<const Value> dy) {
             return std::vector<Value>{CrossReplicaSum(b, dy[0])};
           },
+      .simplify =
+          [](const Graph& graph, const Node& node) {
+            return graph.num_replicas() == 1 ? Simpler{.same = node.inputs[0]} : Simpler{};
+          },
       .reference = CrossReplicaSumKernel,
       .flops =
           [](const OpCall& call) {
@@ -357,6 +399,60 @@ const OpDef& CrossReplicaSumOp() {
 std::vector<const OpDef*> StructuralOps() {
   return {&InfeedOp(),  &VariableOp(), &LoopIndexOp(), &ReplicaIdOp(),       &ConstantOp(),
           &ConvertOp(), &CopyOp(),     &AddOp(),       &CrossReplicaSumOp(), &SumOfElementsOp()};
+}
+
+bool IsConstant(const Graph& graph, Value value, double constant) {
+  const Node& node = graph.node(value);
+  if (node.op != &ConstantOp()) return false;
+  for (const double element : node.attrs.Get<std::vector<double>>("value")) {
+    if (element != constant || std::signbit(element) != std::signbit(constant)) return false;
+  }
+  for (const int64_t element : node.attrs.Ints("value_int")) {
+    if (static_cast<double>(element) != constant || std::signbit(constant) != (element < 0))
+      return false;
+  }
+  return true;
+}
+
+std::optional<Attrs> ConstantAttrs(const Literal& literal) {
+  const Shape& shape = literal.shape();
+  const int64_t n = shape.num_elements();
+  if (n == 0) return std::nullopt;
+  Attrs attrs = {{"dtype", shape.dtype}, {"dims", shape.dims}};
+  const auto all_alike = [](const auto& values) {
+    return std::all_of(values.begin(), values.end(), [&](const auto& value) {
+      return std::memcmp(&value, &values[0], sizeof(value)) == 0;
+    });
+  };
+  const auto set = [&](const char* name, auto values) {
+    if (all_alike(values)) values.resize(1);
+    attrs.Set(name, std::move(values));
+  };
+  if (shape.dtype == DType::kF32 || shape.dtype == DType::kBF16) {
+    std::vector<double> values;
+    for (int64_t i = 0; i < n; ++i) {
+      const float value = shape.dtype == DType::kF32
+                              ? literal.values<float>()[i]
+                              : FromBFloat16Bits(literal.values<uint16_t>()[i]);
+      const uint32_t exponent = std::bit_cast<uint32_t>(value) >> 23 & 0xffu;
+      const bool zero = (std::bit_cast<uint32_t>(value) << 1) == 0;
+      if (exponent == 0xffu || (exponent == 0 && !zero)) return std::nullopt;
+      values.push_back(value);
+    }
+    set("value", std::move(values));
+    return attrs;
+  }
+  std::vector<int64_t> values;
+  WithType(shape.dtype, [&](auto type) {
+    for (int64_t i = 0; i < n; ++i) {
+      decltype(type) value;
+      std::memcpy(&value, literal.data() + i * sizeof(value), sizeof(value));
+      values.push_back(static_cast<int64_t>(value));
+    }
+  });
+  if (values.empty()) return std::nullopt;
+  set("value_int", std::move(values));
+  return attrs;
 }
 
 Value Constant(GraphBuilder& b, DType dtype, std::vector<int64_t> dims, double value) {

@@ -3,6 +3,7 @@
 #ifndef TPURUN_RUNTIME_IR_STRUCTURAL_H_
 #define TPURUN_RUNTIME_IR_STRUCTURAL_H_
 
+#include <optional>
 #include <vector>
 
 #include "runtime/ir/graph_builder.h"
@@ -25,6 +26,12 @@ CrossReplicaSumOp();  // the sum over replicas in a fixed pairwise tree, the sam
 
 // All of them, for the op table.
 std::vector<const OpDef*> StructuralOps();
+
+// True when all elements of the value are that constant; -0 is not 0.
+bool IsConstant(const Graph& graph, Value value, double constant);
+// The attributes of a constant of these bits; none where they cannot say it: NaN, infinities,
+// subnormals (which a flushing thread would read as 0), c64, no elements.
+std::optional<Attrs> ConstantAttrs(const Literal& literal);
 
 Value Constant(GraphBuilder& b, DType dtype, std::vector<int64_t> dims, double value);
 Value ConstantInt(GraphBuilder& b, DType dtype, std::vector<int64_t> dims,

@@ -12,10 +12,21 @@ namespace {
 constexpr OpFlags kMovesRows = {
     .unit = WorkUnit::kRows, .row_operands = kAllOperands, .commutes = kAllOperands};
 
+constexpr OpFlags kRepeats = {.unit = WorkUnit::kRows,
+                              .row_operands = kAllOperands,
+                              .commutes = kAllOperands,
+                              .repeats = true};
+
 int64_t Product(const std::vector<int64_t>& dims, size_t begin, size_t end) {
   int64_t product = 1;
   for (size_t i = begin; i < end; ++i) product *= dims[i];
   return product;
+}
+
+// The only operand, when it is all there is of the result.
+Simpler SameAsOperand(const Graph& graph, const Node& node) {
+  const bool all = node.inputs.size() == 1 && graph.shape(node.inputs[0]) == node.shapes[0];
+  return all ? Simpler{.same = node.inputs[0]} : Simpler{};
 }
 
 absl::StatusOr<std::vector<Shape>> ConcatShape(std::span<const Shape> operands,
@@ -95,6 +106,7 @@ const OpDef& ConcatOp() {
                        }
                        return gradients;
                      },
+                 .simplify = SameAsOperand,
                  .reference = ConcatKernel};
   return op;
 }
@@ -141,6 +153,16 @@ void SliceFlags(const OpCall& call, OpFlags& flags) {
   flags.row_operands = 0;
 }
 
+// All of x: x. A slice of a slice: one slice.
+Simpler SimplerSlice(const Graph& graph, const Node& node) {
+  if (graph.shape(node.inputs[0]) == node.shapes[0]) return {.same = node.inputs[0]};
+  const Node& inner = graph.node(node.inputs[0]);
+  if (inner.op != node.op) return {};
+  std::vector<int64_t> begin = node.attrs.Ints("begin");
+  for (size_t i = 0; i < begin.size(); ++i) begin[i] += inner.attrs.Ints("begin")[i];
+  return {.inputs = inner.inputs, .attrs = {{"begin", begin}, {"size", node.attrs.Ints("size")}}};
+}
+
 const OpDef& PadWithZerosOp() {
   static const OpDef& op = *new OpDef{
       .name = "pad_with_zeros",
@@ -160,6 +182,7 @@ const OpDef& PadWithZerosOp() {
             return std::vector<Value>{
                 Slice(b, dy[0], node.attrs.Ints("begin"), b.shape(node.inputs[0]).dims)};
           },
+      .simplify = SameAsOperand,
       .reference =
           [](const OpCall& call) {
             const Shape x = call.operands[0], y = call.results[0];
@@ -197,6 +220,7 @@ const OpDef& SliceOp() {
                 PadWithZerosOp(), {dy[0]},
                 {{"begin", node.attrs.Ints("begin")}, {"dims", b.shape(node.inputs[0]).dims}})};
           },
+      .simplify = SimplerSlice,
       .reference =
           [](const OpCall& call) {
             const Shape x = call.operands[0], y = call.results[0];
@@ -233,7 +257,7 @@ const OpDef& ReshapeOp() {
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"dims", std::vector<int64_t>{}, true}},
-      .flags = kMovesRows,
+      .flags = kRepeats,
       .refine_flags = ReshapeFlags,
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
@@ -249,6 +273,12 @@ const OpDef& ReshapeOp() {
           [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
             return std::vector<Value>{Reshape(b, dy[0], b.shape(node.inputs[0]).dims)};
           },
+      .simplify = [](const Graph& graph, const Node& node) -> Simpler {
+        const Node& inner = graph.node(node.inputs[0]);
+        if (graph.shape(node.inputs[0]) == node.shapes[0]) return {.same = node.inputs[0]};
+        if (inner.op == &ReshapeOp()) return {.inputs = inner.inputs, .attrs = node.attrs};
+        return {};
+      },
       .reference =
           [](const OpCall& call) {
             OpFlags flags = kMovesRows;
@@ -275,6 +305,17 @@ std::vector<Value> BroadcastGradient(GraphBuilder& b, const Node& node, std::spa
   return {summed.empty() ? dy[0] : ReduceSum(b, dy[0], summed)};
 }
 
+// To its own shape: x. Twice: at once, along the axes of the axes.
+Simpler SimplerBroadcast(const Graph& graph, const Node& node) {
+  if (graph.shape(node.inputs[0]) == node.shapes[0]) return {.same = node.inputs[0]};
+  const Node& inner = graph.node(node.inputs[0]);
+  if (inner.op != node.op) return {};
+  const std::vector<int64_t> outer_axes = node.attrs.Ints("axes");
+  std::vector<int64_t> axes;
+  for (const int64_t axis : inner.attrs.Ints("axes")) axes.push_back(outer_axes[axis]);
+  return {.inputs = inner.inputs, .attrs = {{"dims", node.attrs.Ints("dims")}, {"axes", axes}}};
+}
+
 void BroadcastFlags(const OpCall& call, OpFlags& flags) {
   const std::vector<int64_t> axes = call.attrs.Ints("axes");
   if (call.results[0].rank() == 0) flags.unit = WorkUnit::kWhole;
@@ -290,7 +331,7 @@ const OpDef& BroadcastOp() {
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"dims", std::vector<int64_t>{}, true}, {"axes", std::vector<int64_t>{}, true}},
-      .flags = kMovesRows,
+      .flags = kRepeats,
       .refine_flags = BroadcastFlags,
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
@@ -308,6 +349,7 @@ const OpDef& BroadcastOp() {
         return std::vector<Shape>{Shape{operands[0].dtype, dims}};
       },
       .gradient = BroadcastGradient,
+      .simplify = SimplerBroadcast,
       .reference =
           [](const OpCall& call) {
             const Shape y = call.results[0];

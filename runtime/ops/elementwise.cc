@@ -15,6 +15,13 @@ namespace {
 constexpr OpFlags kElementwise = {
     .unit = WorkUnit::kElements, .elementwise = true, .row_operands = kAllOperands};
 
+// f32 results that come out of one IEEE operation; not those of libm, which says nothing of
+// subnormals and signalling NaNs.
+constexpr OpFlags kArithmetic = {.unit = WorkUnit::kElements,
+                                 .elementwise = true,
+                                 .row_operands = kAllOperands,
+                                 .arithmetic = true};
+
 auto ShapeRule(const char* name) {
   return [name](std::span<const Shape> operands, const Attrs&) {
     return ElementwiseShape(name, operands);
@@ -30,14 +37,16 @@ absl::StatusOr<std::vector<Shape>> FloatShape(const char* name, std::span<const 
 }
 
 using BinaryGradient = std::vector<Value> (*)(GraphBuilder& b, const Node& node, Value dz);
+using SimplifyFn = Simpler (*)(const Graph& graph, const Node& node);
 
 template <typename F>
-OpDef Binary(const char* name, const char* doc, F f, BinaryGradient gradient) {
+OpDef Binary(const char* name, const char* doc, F f, BinaryGradient gradient,
+             const OpFlags& flags = kElementwise, SimplifyFn simplify = nullptr) {
   OpDef op{.name = name,
            .doc = doc,
            .min_operands = 2,
            .max_operands = 2,
-           .flags = kElementwise,
+           .flags = flags,
            .infer_shape = ShapeRule(name),
            .reference = [f](const OpCall& call) { return BinaryKernel(call, f); }};
   // A scalar operand gathers the gradients of all elements.
@@ -48,6 +57,7 @@ OpDef Binary(const char* name, const char* doc, F f, BinaryGradient gradient) {
     }
     return gradients;
   };
+  if (simplify != nullptr) op.simplify = simplify;
   return op;
 }
 
@@ -70,13 +80,14 @@ OpDef Comparison(const char* name, const char* doc, F f) {
 using UnaryGradient = Value (*)(GraphBuilder& b, Value x, Value y, Value dy);
 
 template <typename F>
-OpDef Unary(const char* name, const char* doc, F f, UnaryGradient gradient) {
+OpDef Unary(const char* name, const char* doc, F f, UnaryGradient gradient,
+            const OpFlags& flags = kElementwise) {
   return OpDef{
       .name = name,
       .doc = doc,
       .min_operands = 1,
       .max_operands = 1,
-      .flags = kElementwise,
+      .flags = flags,
       .infer_shape = [name](std::span<const Shape> operands,
                             const Attrs&) { return FloatShape(name, operands); },
       .gradient =
@@ -91,6 +102,10 @@ const OpDef& SubOp() {
       "sub", "x - y", [](auto x, auto y) { return x - y; },
       [](GraphBuilder& b, const Node&, Value dz) {
         return std::vector<Value>{dz, Neg(b, dz)};
+      },
+      kArithmetic,
+      [](const Graph& graph, const Node& node) {
+        return WithoutIdentity(graph, node, 0, 0, false);
       }));
   return op;
 }
@@ -100,6 +115,10 @@ const OpDef& MulOp() {
       "mul", "x * y", [](auto x, auto y) { return x * y; },
       [](GraphBuilder& b, const Node& node, Value dz) {
         return std::vector<Value>{Mul(b, dz, node.inputs[1]), Mul(b, dz, node.inputs[0])};
+      },
+      kArithmetic,
+      [](const Graph& graph, const Node& node) {
+        return WithoutIdentity(graph, node, 1, 1, true);
       }));
   return op;
 }
@@ -119,6 +138,10 @@ const OpDef& DivOp() {
       [](GraphBuilder& b, const Node& node, Value dz) {
         const Value y = node.inputs[1];
         return std::vector<Value>{Div(b, dz, y), Neg(b, Div(b, Mul(b, dz, Value{node.id, 0}), y))};
+      },
+      kArithmetic,
+      [](const Graph& graph, const Node& node) {
+        return WithoutIdentity(graph, node, 1, 1, false);
       }));
   return op;
 }
@@ -187,9 +210,16 @@ const OpDef& PowOp() {
 }
 
 const OpDef& NegOp() {
-  static const OpDef& op = *new OpDef(Unary(
-      "neg", "-x", [](float x) { return -x; },
-      [](GraphBuilder& b, Value, Value, Value dy) { return Neg(b, dy); }));
+  static const OpDef& op = []() -> OpDef& {
+    OpDef& neg = *new OpDef(Unary(
+        "neg", "-x", [](float x) { return -x; },
+        [](GraphBuilder& b, Value, Value, Value dy) { return Neg(b, dy); }));
+    neg.simplify = [](const Graph& graph, const Node& node) -> Simpler {
+      const Node& inner = graph.node(node.inputs[0]);
+      return inner.op == node.op ? Simpler{.same = inner.inputs[0]} : Simpler{};
+    };
+    return neg;
+  }();
   return op;
 }
 
@@ -198,7 +228,8 @@ const OpDef& SqrtOp() {
       "sqrt", "the square root of x", [](float x) { return std::sqrt(x); },
       [](GraphBuilder& b, Value, Value y, Value dy) {
         return Div(b, Mul(b, dy, Scalar(b, 0.5)), y);
-      }));
+      },
+      kArithmetic));
   return op;
 }
 
@@ -207,16 +238,16 @@ const OpDef& RsqrtOp() {
       "rsqrt", "1 / sqrt(x)", [](float x) { return 1.0f / std::sqrt(x); },
       [](GraphBuilder& b, Value, Value y, Value dy) {
         return Mul(b, Mul(b, dy, Scalar(b, -0.5)), Mul(b, y, Square(b, y)));
-      }));
+      },
+      kArithmetic));
   return op;
 }
 
 const OpDef& SquareOp() {
   static const OpDef& op = *new OpDef(Unary(
       "square", "x * x", [](float x) { return x * x; },
-      [](GraphBuilder& b, Value x, Value, Value dy) {
-        return Mul(b, dy, Mul(b, x, Scalar(b, 2)));
-      }));
+      [](GraphBuilder& b, Value x, Value, Value dy) { return Mul(b, dy, Mul(b, x, Scalar(b, 2))); },
+      kArithmetic));
   return op;
 }
 
@@ -345,6 +376,13 @@ const OpDef& SelectOp() {
                 Value{}, SumToShape(b, Select(b, condition, dz[0], Scalar(b, 0)), node.inputs[1]),
                 SumToShape(b, Select(b, condition, Scalar(b, 0), dz[0]), node.inputs[2])};
           },
+      .simplify = [](const Graph& graph, const Node& node) -> Simpler {
+        const Value condition = node.inputs[0], x = node.inputs[1], y = node.inputs[2];
+        const bool takes_x = x == y || IsConstant(graph, condition, 1);
+        if (!takes_x && !IsConstant(graph, condition, 0)) return {};
+        const Value taken = takes_x ? x : y;
+        return graph.shape(taken) == node.shapes[0] ? Simpler{.same = taken} : Simpler{};
+      },
       .reference = [](const OpCall& call) -> std::unique_ptr<Kernel> {
         const auto step = [&](int i) { return call.operands[i].rank() == 0 ? 0 : 1; };
         const int64_t c_step = step(0), x_step = step(1), y_step = step(2);

@@ -47,6 +47,8 @@ void ReduceFlags(const OpCall& call, OpFlags& flags) {
   flags.unit = WorkUnit::kWhole;
 }
 
+constexpr OpFlags kSums = {
+    .unit = WorkUnit::kRows, .row_operands = kAllOperands, .arithmetic = true};
 constexpr OpFlags kReduces = {.unit = WorkUnit::kRows, .row_operands = kAllOperands};
 
 // The outer entries that a share of the work covers.
@@ -66,7 +68,7 @@ const OpDef& ReduceSumOp() {
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"axes", std::vector<int64_t>{}, true}},
-      .flags = kReduces,
+      .flags = kSums,
       .refine_flags = ReduceFlags,
       .infer_shape =
           [](std::span<const Shape> operands, const Attrs& attrs) {

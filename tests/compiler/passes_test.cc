@@ -1,7 +1,11 @@
 // Each pass on the graphs of testdata/passes/PASS/*.txt, and on what every pass must keep.
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "runtime/base/cpu.h"
 #include "runtime/compiler/compile.h"
+#include "runtime/ir/evaluate.h"
 #include "runtime/ir/graph_text.h"
 #include "runtime/ops/op_list.h"
 #include "tests/golden.h"
@@ -28,6 +32,58 @@ TEST(Passes, GiveTheGoldenGraphs) {
     }
     EXPECT_GE(cases, 2) << "no cases for pass " << pass.name;
     EXPECT_TRUE(keeps_something) << pass.name << " has no case where it must do nothing";
+  }
+}
+
+// What floats can hold: both zeros, subnormals, the ends of the range, infinities, quiet and
+// signalling NaNs. Other dtypes get some of their bits.
+EvaluateArgs EveryKindOfNumber(const Graph& graph, size_t next) {
+  constexpr uint32_t kBits[] = {0x00000000, 0x80000000, 0x3f800000, 0xbf800000, 0x00000001,
+                                0x807fffff, 0x00800000, 0x7f7fffff, 0xff7fffff, 0x7f800000,
+                                0xff800000, 0x7fc00000, 0xffc12345, 0x7f812345, 0x40490fdb};
+  const auto fill = [&](const Shape& shape) {
+    Literal literal(shape);
+    std::byte* data = literal.data();
+    const int64_t size = ByteSize(shape.dtype);
+    for (int64_t i = 0; i < shape.num_elements(); ++i) {
+      const uint32_t bits = kBits[next++ % std::size(kBits)];
+      const uint64_t value = shape.dtype == DType::kF32    ? bits
+                             : shape.dtype == DType::kBF16 ? bits >> 16
+                             : shape.dtype == DType::kPred ? bits >> 31
+                                                           : bits % 3;
+      std::memcpy(data + i * size, &value, size);
+    }
+    return literal;
+  };
+  EvaluateArgs args;
+  for (const InfeedSlot& slot : graph.infeed()) {
+    args.infeed.emplace_back();
+    for (int replica = 0; replica < graph.num_replicas(); ++replica)
+      args.infeed.back().push_back(fill(slot.shape));
+  }
+  for (const Variable& variable : graph.variables())
+    args.variables[variable.name] = {fill(variable.shape)};
+  return args;
+}
+
+TEST(Passes, IdentitiesKeepEveryBitOfEveryKindOfNumber) {
+  const ScopedFlushDenormals flush;
+  for (const Pass& pass : Passes()) {
+    if (pass.name != "fold" && pass.name != "simplify" && pass.name != "cse") continue;
+    for (const std::string& path : TextFiles(absl::StrCat("testdata/passes/", pass.name))) {
+      const auto graph = ParseGraph(GoldenInput(path), FindOpByName);
+      ASSERT_TRUE(graph.ok()) << path << ": " << graph.status();
+      const auto rewritten = pass.run(*graph);
+      ASSERT_TRUE(rewritten.ok()) << path << ": " << rewritten.status();
+      // Another number comes first each time.
+      for (size_t first = 0; first < 15; ++first) {
+        const EvaluateArgs args = EveryKindOfNumber(*graph, first);
+        const auto want = Evaluate(*graph, args), got = Evaluate(*rewritten, args);
+        ASSERT_TRUE(want.ok() && got.ok()) << path;
+        EXPECT_EQ(got->outputs, want->outputs) << path;
+        EXPECT_EQ(got->variables, want->variables) << path;
+      }
+    }
   }
 }
 

@@ -57,7 +57,7 @@ Graph RandomGraph(uint32_t seed) {
   std::vector<Value> updates;
   for (int i = 0; i < 25; ++i) {
     const Value x = any();
-    switch (dice.Below(10)) {
+    switch (dice.Below(14)) {
       case 0:
         matrices.push_back(Relu(b, x));
         break;
@@ -110,6 +110,30 @@ Graph RandomGraph(uint32_t seed) {
         if (free) b.Update(to, b.Read(from));
         break;
       }
+      case 10: {
+        // Constants that say what a few steps compute; a value that one of them leaves as it is.
+        const Value c = Mul(b, Scalar(b, dice.Float()), Scalar(b, dice.Below(3)));
+        const Value full = Broadcast(b, c, b.shape(x).dims, {});
+        matrices.push_back(Add(b, Div(b, x, Scalar(b, 1)), dice.Below(2) == 0 ? c : full));
+        break;
+      }
+      case 11: {
+        // There and back.
+        const std::vector<int64_t> dims = b.shape(x).dims;
+        const Value flat = Reshape(b, x, {dims[0] * dims[1]});
+        matrices.push_back(Neg(b, Neg(b, Reshape(b, flat, dims))));
+        break;
+      }
+      case 12: {
+        // The same again.
+        const Value y = like(x);
+        matrices.push_back(Sub(b, Mul(b, x, y), Square(b, Mul(b, x, y))));
+        break;
+      }
+      case 13:
+        matrices.push_back(Select(b, Greater(b, x, Scalar(b, 0)), Sub(b, x, Scalar(b, 0)),
+                                  Convert(b, Convert(b, x, DType::kBF16), DType::kF32)));
+        break;
     }
   }
   b.AddOutput("last", matrices.back());
@@ -157,6 +181,7 @@ TEST_P(RandomGraphTest, TextParsesBack) {
 }
 
 TEST_P(RandomGraphTest, EveryPassKeepsWhatTheGraphComputes) {
+  const ScopedFlushDenormals flush;
   Graph graph = RandomGraph(GetParam());
   const EvaluateArgs args = RandomArgs(graph, GetParam());
   const auto want = Evaluate(graph, ForGraph(args, graph));
