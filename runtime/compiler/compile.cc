@@ -3,9 +3,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
+#include "runtime/compiler/bf16_storage.h"
 #include "runtime/compiler/cse.h"
 #include "runtime/compiler/dead_code.h"
 #include "runtime/compiler/direct_updates.h"
+#include "runtime/compiler/epilogue.h"
 #include "runtime/compiler/fold.h"
 #include "runtime/compiler/memory_plan.h"
 #include "runtime/compiler/replication.h"
@@ -135,17 +137,21 @@ CoreProgram Emit(const Graph& graph, const Schedule& schedule, const MemoryPlan&
 
 }  // namespace
 
-const std::vector<Pass>& Passes() {
-  static const std::vector<Pass>& passes = *new std::vector<Pass>{
+std::vector<Pass> Passes(const Machine& machine) {
+  const auto on_machine = [machine](auto pass) {
+    return [=](const Graph& graph) { return pass(graph, machine); };
+  };
+  return {
       {"dead_code", RemoveDeadCode},
       {"fold", FoldConstants},
       {"simplify", Simplify},
       {"cse", MergeEqualNodes},
       {"dead_code", RemoveDeadCode},  // what the three above left unread
+      {"epilogue", on_machine(MakeBiasEpilogues)},
+      {"bf16_storage", on_machine(StoreInBFloat16)},
       {"per_core", MarkPerCoreVariables},
       {"direct_updates", MakeUpdatesDirect},
   };
-  return passes;
 }
 
 absl::StatusOr<Graph> RunPasses(Graph graph, const std::vector<Pass>& passes,
@@ -167,7 +173,7 @@ absl::StatusOr<CoreProgram> Compile(Graph graph, const CompileOptions& options) 
   RETURN_IF_ERROR(VerifyGraph(graph, "building the model"));
   RETURN_IF_ERROR(Dump(options, "00.model.graph", PrintGraph(graph)));
   if (options.outfeed_every == 0) graph = DropOutputs(graph, options);
-  ASSIGN_OR_RETURN(graph, RunPasses(std::move(graph), Passes(), options));
+  ASSIGN_OR_RETURN(graph, RunPasses(std::move(graph), Passes(options.machine), options));
   ASSIGN_OR_RETURN(
       const Schedule schedule,
       MakeSchedule(graph, options.machine, options.loss_output, options.outfeed_every > 0));

@@ -30,8 +30,8 @@ struct Pass {
   std::function<absl::StatusOr<Graph>(const Graph&)> run;
 };
 
-// The passes in order; a name is the middle of its dump's file name.
-const std::vector<Pass>& Passes();
+// The passes in order, for a machine's kernels; a name is the middle of its dump's file name.
+std::vector<Pass> Passes(const Machine& machine = Machine::This());
 
 // Runs the passes on the graph and verifies it after each: the error names the pass.
 absl::StatusOr<Graph> RunPasses(Graph graph, const std::vector<Pass>& passes,

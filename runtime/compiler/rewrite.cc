@@ -37,4 +37,24 @@ absl::StatusOr<Graph> Rewrite::Finish() {
   return std::move(graph);
 }
 
+OpCall CallOf(const Graph& graph, const Node& node) {
+  OpCall call{.op = node.op,
+              .attrs = node.attrs,
+              .results = node.shapes,
+              .needed = std::vector<bool>(node.shapes.size(), true),
+              .num_replicas = graph.num_replicas()};
+  for (const Value input : node.inputs) call.operands.push_back(graph.shape(input));
+  return call;
+}
+
+std::vector<int> CountReads(const Graph& graph) {
+  std::vector<int> reads(graph.nodes().size(), 0);
+  for (const Node& node : graph.nodes()) {
+    for (const Value input : node.inputs) ++reads[input.node];
+  }
+  for (const Output& output : graph.outputs()) ++reads[output.value.node];
+  for (const Update& update : graph.updates()) ++reads[update.value.node];
+  return reads;
+}
+
 }  // namespace tpurun

@@ -28,6 +28,11 @@ struct Rewrite {
   absl::StatusOr<Graph> Finish();
 };
 
+// The node as its kernel will see it, with all results needed, uncut.
+OpCall CallOf(const Graph& graph, const Node& node);
+// How often each node's results are read, by nodes, outputs and updates together.
+std::vector<int> CountReads(const Graph& graph);
+
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_COMPILER_REWRITE_H_

@@ -185,6 +185,7 @@ const OpDef& BiasAddGradOp() {
         if (PrecisionOf(call.attrs) == Precision::kDefault) return kernel(SumRoundedRows, Wide{});
         return kernel([](auto... args) { SumRows(args...); }, Wide{});
       },
+      .plan = [](const OpCall&, const Machine&) { return KernelPlan{.narrow = true}; },
       .flops =
           [](const OpCall& call) { return static_cast<double>(call.operands[0].num_elements()); }};
   return op;
