@@ -1,6 +1,7 @@
 #include "runtime/compiler/memory_plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "absl/strings/str_format.h"
@@ -16,6 +17,9 @@ struct Buffer {
   Space space = Space::kShared;
   int64_t bytes = 0;
   int first = 0, last = 0;  // alive at these instructions and between
+  // Of a shared value that only uncut instructions of one phase touch: the phase's first
+  // instruction, and when the value is alive inside it. One worker runs them in order.
+  int in_order = -1, written = 0, read = 0;
   int node = -1, result = 0;
   int scratch_of = -1;
   std::string name;
@@ -23,14 +27,14 @@ struct Buffer {
 };
 
 bool AliveTogether(const Buffer& a, const Buffer& b) {
+  if (a.in_order >= 0 && a.in_order == b.in_order)
+    return a.written <= b.read && b.written <= a.read;
   return a.first <= b.last && b.first <= a.last;
 }
 
-// Places the buffers of one space; returns the arena's size.
-int64_t PlaceAll(std::vector<Buffer*> buffers) {
-  std::stable_sort(buffers.begin(), buffers.end(), [](const Buffer* a, const Buffer* b) {
-    return a->bytes != b->bytes ? a->bytes > b->bytes : a->first < b->first;
-  });
+// Places the buffers in this order, each in the smallest gap that takes it; returns the arena's
+// size.
+int64_t PlaceInOrder(const std::vector<Buffer*>& buffers) {
   int64_t arena = 0;
   std::vector<const Buffer*> placed;  // by offset
   for (Buffer* buffer : buffers) {
@@ -54,6 +58,32 @@ int64_t PlaceAll(std::vector<Buffer*> buffers) {
   return arena;
 }
 
+// Places the buffers of one space in the best of three orders: the largest first, what lives
+// longest first, and as they come to life. Returns the arena's size.
+int64_t PlaceAll(std::vector<Buffer*> buffers) {
+  const auto life = [](const Buffer* b) {
+    return b->in_order >= 0 ? b->read - b->written : b->last - b->first;
+  };
+  const std::function<bool(const Buffer*, const Buffer*)> orders[] = {
+      [](const Buffer* a, const Buffer* b) {
+        return a->bytes != b->bytes ? a->bytes > b->bytes : a->written < b->written;
+      },
+      [&](const Buffer* a, const Buffer* b) {
+        return life(a) != life(b) ? life(a) > life(b) : a->bytes > b->bytes;
+      },
+      [](const Buffer* a, const Buffer* b) { return a->written < b->written; }};
+  int64_t smallest = std::numeric_limits<int64_t>::max();
+  std::vector<Buffer*> best;
+  for (const auto& order : orders) {
+    std::vector<Buffer*> ordered = buffers;
+    std::stable_sort(ordered.begin(), ordered.end(), order);
+    const int64_t arena = PlaceInOrder(ordered);
+    if (arena < smallest) best = ordered;
+    smallest = std::min(smallest, arena);
+  }
+  return PlaceInOrder(best);
+}
+
 class Planner {
  public:
   Planner(const Graph& graph, const Schedule& schedule) : graph_(graph), schedule_(schedule) {}
@@ -72,6 +102,7 @@ class Planner {
                                   .bytes = Rounded(instructions[time].plan.scratch_bytes),
                                   .first = t,
                                   .last = t,
+                                  .written = t,
                                   .scratch_of = t,
                                   .name = "scratch"});
       }
@@ -159,7 +190,7 @@ class Planner {
     const bool watched =
         node.id == schedule_.loss_node;  // read by the device at the end of the step
     bool dies_in_phase = per_core && !watched;
-    buffer.first = buffer.last = time;
+    buffer.first = buffer.last = buffer.written = buffer.read = time;
     for (const int reader : readers) {
       const bool own_core = schedule_.instructions[reader].cut.per_core;
       dies_in_phase = dies_in_phase && own_core && SamePhase(time, reader);
@@ -167,6 +198,13 @@ class Planner {
     }
     buffer.space = !per_core ? Space::kShared : dies_in_phase ? Space::kWorker : Space::kCore;
     if (!per_core) {
+      bool in_order = schedule_.instructions[time].cut.parts == 1;
+      for (const int reader : readers) {
+        const Cut& cut = schedule_.instructions[reader].cut;
+        in_order = in_order && !cut.per_core && cut.parts == 1 && SamePhase(time, reader);
+        buffer.read = std::max(buffer.read, reader);
+      }
+      if (in_order && !watched) buffer.in_order = phase_first_[time];
       buffer.first = phase_first_[time];
       buffer.last = std::max(buffer.last, phase_last_[time]);
     }

@@ -17,8 +17,9 @@ struct MemoryPlan {
 };
 
 // A value per core that dies inside its phase lives in the worker's arena, else in the core's; a
-// shared one in the shared arena, for whole phases; prologue values for ever; an update in its
-// variable. Best fit over live ranges, the largest first.
+// shared one in the shared arena, for whole phases unless only uncut instructions of one phase
+// touch it; prologue values for ever; an update in its variable. Best fit over live ranges, in the
+// best of three orders.
 MemoryPlan PlanMemory(const Graph& graph, const Schedule& schedule);
 
 }  // namespace tpurun

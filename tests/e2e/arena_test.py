@@ -1,0 +1,95 @@
+"""The memory plan of a training step against what its program keeps alive, and its barriers.
+
+The sizes are counted from the program's text alone, by its reads and writes.
+"""
+import os
+import re
+
+from program import ProgramTest, read
+
+DIGITS = os.path.abspath('testdata/digits')
+MOST = 1.15
+ALIGNMENT = 64
+BYTES = {'f32': 4, 'bf16': 2, 's32': 4, 's64': 8, 'u8': 1, 'u32': 4, 'pred': 1, 'c64': 8}
+PLACE = re.compile(r'(shared|core|worker)\d*:(\d+) (\w+)\[([\d,]*)\](?:\{\w+:(\d+)\})?')
+SCRATCH = re.compile(r' scratch=(\w+):(\d+)\+(\d+)')
+
+
+def rounded(count):
+    return (max(count, 1) + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+
+
+def places(line):
+    """{(space, offset): bytes} of the arenas' values in a line of operands or results."""
+    found = {}
+    for space, offset, dtype, dims, layout in PLACE.findall(line):
+        count = BYTES[dtype]
+        for dim in filter(None, dims.split(',')):
+            count *= int(dim)
+        found[space, int(offset)] = rounded(int(layout) if layout else count)
+    return found
+
+
+def instructions(text):
+    """[(section, reads, writes, scratch)] in the order of the program."""
+    found, section = [], None
+    for line in text.splitlines():
+        if re.match(r'(prologue|step|guarded) ', line):
+            section = line.split()[0]
+        elif line.startswith('    <-'):
+            found.append((section, places(line), {}, scratch))
+        elif line.startswith('    ->'):
+            found[-1][2].update(places(line))
+        elif section:
+            match = SCRATCH.search(line)
+            scratch = (match[1], rounded(int(match[3]))) if match else None
+    return found
+
+
+def most_alive(text):
+    """{space: the largest sum of bytes alive at one instruction}."""
+    program = instructions(text)
+    loss = re.search(r'^loss (\w+):(\d+)', text, re.M)
+    values, now = [], {}
+    for time, (section, reads, writes, _) in enumerate(program):
+        for place in reads:
+            now[place]['last'] = max(now[place]['last'], time)
+        for place, count in writes.items():
+            # What the prologue made is there in every step; the device reads the loss at its end.
+            stays = section == 'prologue' or (loss and place == (loss[1], int(loss[2])))
+            now[place] = {'space': place[0], 'bytes': count, 'last': len(program) if stays else time,
+                          'first': 0 if section == 'prologue' else time}
+            values.append(now[place])
+    most = {}
+    for time, (_, _, _, scratch) in enumerate(program):
+        alive = {'shared': 0, 'core': 0, 'worker': 0}
+        for value in values:
+            if value['first'] <= time <= value['last']:
+                alive[value['space']] += value['bytes']
+        if scratch:
+            alive[scratch[0]] += scratch[1]
+        most = {space: max(most.get(space, 0), count) for space, count in alive.items()}
+    return most
+
+
+class ArenaTest(ProgramTest):
+
+    def program(self, config):
+        self.succeed('train', f'--config={config}/run.textproto', f'--model_dir={self.path("m")}',
+                     f'--dump_dir={self.path("dump")}', '--max_steps=1')
+        return read(self.path('dump', '90.core.program')).decode('ascii')
+
+    def check(self, text, spaces):
+        sizes = re.search(r'^arena shared=(\d+) core=(\d+) worker=(\d+)$', text, re.M)
+        arenas = dict(zip(('shared', 'core', 'worker'), map(int, sizes.groups())))
+        alive = most_alive(text)
+        for space in spaces:
+            self.assertLessEqual(arenas[space], MOST * alive[space], (space, arenas, alive))
+
+    def test_arenas_hold_little_more_than_what_is_alive(self):
+        self.check(self.program(os.path.abspath('testdata/iris')), ('shared', 'core', 'worker'))
+
+    def test_a_convolutional_net_has_such_arenas_of_cores_and_workers_and_two_barriers(self):
+        text = self.program(DIGITS)
+        self.check(text, ('core', 'worker'))
+        self.assertEqual(re.findall(r'^step phase (\d+)$', text, re.M), ['0', '1'])
