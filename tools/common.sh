@@ -1,5 +1,5 @@
-# What tools/tpurun and tools/test share; sourced with $root set to the checkout. It checks the
-# packages and defines bazel() and, in $cache, the folder that outlives a build.
+# What tools/tpurun, tools/test and tools/bench share; sourced with $root set to the checkout. It
+# checks the packages and defines the functions below and, in $cache, the folder that outlives a build.
 
 "$root/tools/setup" || exit
 
@@ -36,4 +36,26 @@ bazel_run() {
       grep -vE --line-buffered '^(INFO:|Loading:|Analyzing:|Starting local Bazel|\[0 /)' >&2 9>&-
     return "${PIPESTATUS[0]}"
   } 9>"$cache/lock"
+}
+
+# venv_of REQUIREMENTS: the folder of the Python environment with the packages that the file names;
+# a changed file has another folder.
+venv_of() {
+  echo "$cache/$(basename "$(dirname "$1")")-$(sha256sum "$1" | cut -c1-16)"
+}
+
+# make_venv REQUIREMENTS MODULES: makes that environment, unless it is there, and tries to import the
+# modules. "complete" is written last, so that an interrupted installation is done again.
+make_venv() {
+  local venv
+  venv=$(venv_of "$1")
+  {
+    flock 8
+    [[ -e $venv/complete ]] && return
+    rm -rf "$venv"
+    /usr/bin/python3 -m venv "$venv" &&
+      "$venv/bin/pip" install --disable-pip-version-check --progress-bar off -r "$1" &&
+      "$venv/bin/python" -c "import $2" &&
+      touch "$venv/complete"
+  } 8>"$venv.lock"
 }
