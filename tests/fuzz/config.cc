@@ -1,0 +1,68 @@
+// What a verb does with a configuration before it reads data. Input: a RunConfig's textproto, then,
+// if there is a line "---", the ModelSpec's.
+#include <string>
+
+#include "cli/load_config.h"
+#include "cli/print_config.h"
+#include "cli/validate.h"
+#include "data/input_fn.h"
+#include "glog/logging.h"
+#include "models/model_builder.h"
+#include "runtime/base/status.h"
+#include "tests/fuzz/targets.h"
+
+namespace tpurun {
+namespace {
+
+constexpr char kRunName[] = "run.textproto";
+constexpr char kModelName[] = "model.textproto";
+constexpr std::string_view kSeparator = "\n---\n";
+
+absl::StatusOr<LoadedConfig> Load(std::string_view bytes) {
+  const size_t separator = bytes.find(kSeparator);
+  LoadOptions options = {.config_path = ScratchPath(kRunName)};
+  if (separator != std::string_view::npos) {
+    WriteScratch(kModelName, bytes.substr(separator + kSeparator.size()));
+    options.model_path = ScratchPath(kModelName);
+  }
+  WriteScratch(kRunName, bytes.substr(0, separator));
+  return LoadConfig(options);
+}
+
+absl::Status CheckInput(const LoadedConfig& config, const proto::Input& input,
+                        const std::string& path) {
+  return MakeInputFn(input, config.run.transformation_func(), config.locations, path, "").status();
+}
+
+// Builds the graphs of all modes.
+absl::Status BuildModel(const ModelFn& model_fn) {
+  for (const ModeKey mode : {ModeKey::kTrain, ModeKey::kEval, ModeKey::kPredict}) {
+    RETURN_IF_ERROR(model_fn({.mode = mode,
+                              .num_replicas = kNumCores,
+                              .batch_per_replica = 3,
+                              .has_labels = mode != ModeKey::kPredict})
+                        .status());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status FuzzConfig(std::string_view bytes) {
+  ASSIGN_OR_RETURN(const LoadedConfig config, Load(bytes));
+  ASSIGN_OR_RETURN(const std::string printed, PrintConfig(config));
+  const absl::StatusOr<ModelFn> model_fn = MakeModelFn(config.model, config.locations);
+  absl::Status inputs;
+  inputs.Update(CheckInput(config, config.run.train().input(), "train.input"));
+  inputs.Update(CheckInput(config, config.run.predict().input(), "predict.input"));
+  for (int i = 0; i < config.run.evaluate_size(); ++i) {
+    inputs.Update(
+        CheckInput(config, config.run.evaluate(i).input(), ElementPath("evaluate", i) + ".input"));
+  }
+  RETURN_IF_ERROR(
+      AllViolations({ValidateConfig(config, {.train = true, .evaluate = true, .predict = true}),
+                     model_fn.status(), inputs}));
+  return BuildModel(*model_fn);
+}
+
+}  // namespace tpurun

@@ -1,0 +1,87 @@
+// A serialized tf.Example through parse_example. Input: the Example. When protobuf can read it too,
+// what protobuf writes of it must give the values that protobuf has.
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "data/transforms/transform_list.h"
+#include "glog/logging.h"
+#include "google/protobuf/text_format.h"
+#include "proto/example.pb.h"
+#include "runtime/base/status.h"
+#include "tests/fuzz/targets.h"
+
+namespace tpurun {
+namespace {
+
+constexpr char kTransform[] = R"(parse_example {
+  feature { name: "b" bytes {} }
+  feature { name: "d" bytes { default_value: "default" } }
+  feature { name: "f" float { shape: 3 } }
+  feature { name: "g" float { default_value: 0.5 } }
+  feature { name: "i" int64 { shape: 2 shape: 1 } }
+  feature { name: "j" int64 { default_value: -1 } }
+})";
+
+const RowTransform& Parser() {
+  static const RowTransform* const parser = [] {
+    proto::Transform transform;
+    CHECK(google::protobuf::TextFormat::ParseFromString(kTransform, &transform));
+    absl::StatusOr<RowTransform> bound =
+        BindParseExample(transform, {{"record", proto::STRING, {}}});
+    CHECK(bound.ok()) << bound.status();
+    return new RowTransform(*std::move(bound));
+  }();
+  return *parser;
+}
+
+// Twice the same row: what one leaves behind must not change the other.
+absl::Status Parse(std::string_view example, Table* out) {
+  Table in{.rows = 2};
+  in.columns.push_back({.type = {"record", proto::STRING, {}}});
+  in.columns[0].AppendView(example);
+  in.columns[0].AppendView(example);
+  *out = {.rows = in.rows};
+  for (const ColumnType& type : Parser().output) out->columns.push_back({.type = type});
+  return Parser().apply(in, out, [](int64_t) { return std::string("record 0 of f"); });
+}
+
+template <typename Values>
+bool SameBytes(const Column& column, const Values& values) {
+  const size_t size = values.size() * sizeof(values.Get(0));
+  return column.bytes.size() == 2 * size &&
+         std::memcmp(column.bytes.data(), values.data(), size) == 0 &&
+         std::memcmp(column.bytes.data() + size, values.data(), size) == 0;
+}
+
+void CheckSameValues(const Table& table, const tensorflow::Example& example) {
+  for (const auto& [name, feature] : example.features().feature()) {
+    const int index = table.Find(name);
+    if (index < 0) continue;
+    const Column& column = table.columns[index];
+    if (feature.has_bytes_list()) {
+      CHECK_EQ(feature.bytes_list().value_size(), 1) << name;
+      CHECK_EQ(column.string(0), feature.bytes_list().value(0)) << name;
+      CHECK_EQ(column.string(1), feature.bytes_list().value(0)) << name;
+    } else if (feature.has_float_list()) {
+      CHECK(SameBytes(column, feature.float_list().value())) << name;
+    } else if (feature.has_int64_list()) {
+      CHECK(SameBytes(column, feature.int64_list().value())) << name;
+    }
+  }
+}
+
+}  // namespace
+
+absl::Status FuzzExample(std::string_view bytes) {
+  Table table;
+  const absl::Status status = Parse(bytes, &table);
+  tensorflow::Example example;
+  if (!example.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return status;
+  example.DiscardUnknownFields();  // groups, which only protobuf knows
+  const std::string canonical = example.SerializeAsString();
+  if (Parse(canonical, &table).ok()) CheckSameValues(table, example);
+  return status;
+}
+
+}  // namespace tpurun

@@ -1,0 +1,210 @@
+// Writes testdata/fuzz again, but for what was found by fuzzing: bazel run //tests/fuzz:make_seeds.
+// What must be OK begins with "good_".
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "glog/logging.h"
+#include "proto/example.pb.h"
+#include "proto/tensor_bundle.pb.h"
+#include "runtime/io/crc32c.h"
+#include "runtime/io/file.h"
+#include "runtime/io/record_writer.h"
+#include "runtime/io/table.h"
+#include "runtime/io/tensor_bundle.h"
+#include "runtime/io/zlib_stream.h"
+
+namespace tpurun {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder;  // testdata/fuzz
+
+std::string Read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  CHECK(file.is_open()) << path;
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void Write(const std::string& target, const std::string& name, std::string_view bytes) {
+  fs::create_directories(folder / target);
+  std::ofstream(folder / target / name, std::ios::binary) << bytes;
+}
+
+std::string Byte(int value) { return std::string(1, static_cast<char>(value)); }
+
+// ---------------------------------------------------------------------------------- tf.Example
+
+void MakeExamples() {
+  tensorflow::Example example;
+  auto& features = *example.mutable_features()->mutable_feature();
+  features["b"].mutable_bytes_list()->add_value("bytes");
+  for (const float value : {1.5f, -2.0f, 3e38f}) {
+    features["f"].mutable_float_list()->add_value(value);
+  }
+  features["i"].mutable_int64_list()->add_value(-1);
+  features["i"].mutable_int64_list()->add_value(300);
+  Write("example", "good_required", example.SerializeAsString());
+  features["d"].mutable_bytes_list()->add_value("");
+  features["g"].mutable_float_list()->add_value(0);
+  features["j"].mutable_int64_list()->add_value(int64_t{1} << 62);
+  features["unread"].mutable_bytes_list()->add_value("u");
+  Write("example", "good_all", example.SerializeAsString());
+  // Numbers that are not packed.
+  const std::string unpacked("\x0a\x0b\x0a\x09\x0a\x01j\x12\x04\x1a\x02\x08\x05");
+  Write("example", "good_unpacked", example.SerializeAsString() + unpacked);
+  Write("example", "missing", unpacked);
+  features["f"].mutable_float_list()->add_value(4);
+  Write("example", "too_many_values", example.SerializeAsString());
+  features["f"].mutable_int64_list()->add_value(4);
+  Write("example", "wrong_kind", example.SerializeAsString());
+}
+
+// ------------------------------------------------------------------------------------ TFRecord
+
+std::string Records(Compression compression) {
+  std::string bytes;
+  std::unique_ptr<ByteSink> sink = std::make_unique<StringSink>(&bytes);
+  if (compression != Compression::kNone) {
+    sink = std::make_unique<ZlibSink>(std::move(sink), compression, "f");
+  }
+  RecordWriter writer(std::move(sink));
+  for (const char* record : {"one", "", "the third"}) CHECK(writer.Write(record).ok());
+  CHECK(writer.Close().ok());
+  return bytes;
+}
+
+void MakeRecords() {
+  const std::string plain = Records(Compression::kNone);
+  Write("tfrecord", "good_plain", Byte(0) + plain);
+  Write("tfrecord", "good_skipping", Byte(0x28) + plain);
+  Write("tfrecord", "good_gzip", Byte(1) + Records(Compression::kGzip));
+  Write("tfrecord", "good_gzip_members",
+        Byte(1) + Records(Compression::kGzip) + Records(Compression::kGzip));
+  Write("tfrecord", "good_zlib", Byte(2) + Records(Compression::kZlib));
+  Write("tfrecord", "good_repaired", Byte(4) + plain);
+  Write("tfrecord", "wrong_compression", Byte(2) + Records(Compression::kGzip));
+  Write("tfrecord", "truncated", Byte(4) + plain.substr(0, plain.size() - 1));
+  Write("tfrecord", "length_2_to_62",
+        Byte(4) + std::string("\0\0\0\0\0\0\0\x40\0\0\0\0", 12) + plain);
+}
+
+// ----------------------------------------------------------------------------------------- CSV
+
+void MakeCsv() {
+  Write("csv", "good_plain", Byte(0) + "1.5,2,3,a\n-1e-3,-9223372036854775808,255,\n");
+  Write("csv", "good_quotes", Byte(0) + "\"1\",\"2\",,\"a, \"\"b\"\"\"\r\n,4,,\n");
+  Write("csv", "good_header", Byte(1) + "x,n,i,s\nNA,2,3,NA\n5,6,7,8");
+  Write("csv", "good_tabs",
+        Byte(2) + "1\t2\t3\t\"a\n1\t2\t3\tb\n1\t2\t3\tc\n1\t2\t3\td\n1\t2\t3\te\n");
+  Write("csv", "few_columns", Byte(0) + "1,2,3,a\n1,2\n");
+  Write("csv", "open_quote", Byte(0) + "1,2,3,\"a\n");
+  Write("csv", "not_a_number", Byte(0) + "1,two,3,a\n");
+  Write("csv", "does_not_fit", Byte(0) + "1,2,256,a\n");
+  Write("csv", "empty", Byte(1) + "x,n,i,s\n");
+}
+
+// ------------------------------------------------------------------------------- configuration
+
+void MakeConfigs() {
+  const fs::path testdata = folder.parent_path();
+  for (const char* example : {"iris", "digits"}) {
+    const fs::path files = testdata / example;
+    std::string run, model;
+    // Without comments, which say nothing to a fuzzer.
+    for (auto [name, text] :
+         {std::pair("run.textproto", &run), std::pair("model.textproto", &model)}) {
+      std::ifstream file(files / name);
+      CHECK(file.is_open()) << files / name;
+      for (std::string line; std::getline(file, line);) {
+        line.erase(std::min(line.find('#'), line.size()));
+        line.erase(line.find_last_not_of(' ') + 1);
+        if (!line.empty()) *text += line + "\n";
+      }
+    }
+    Write("config", std::string("good_") + example, run + "---\n" + model);
+  }
+  Write("config", "unknown_field", "train_batch_sise: 64\n");
+  Write("config", "open_string", "model_dir: \"a\n");
+  Write("config", "apply_itself",
+        "transformation_func { name: \"f\" transform { apply { transformation_func: \"f\" } } }\n"
+        "train { input { source { text_line { file: \"f\" } }\n"
+        "  transform { apply { transformation_func: \"f\" } } } }\n");
+  Write("config", "large_shape",
+        "model { feature { name: \"x\" dtype: FLOAT32 shape: [1048576, 1048576, 1048576] } }\n");
+}
+
+// ---------------------------------------------------------------------------------- checkpoint
+
+std::string Entry(const std::string& key, const std::string& value) {
+  CHECK(key.size() < 256 && value.size() < 256) << key;
+  return Byte(static_cast<int>(key.size())) + Byte(static_cast<int>(value.size())) + key + value;
+}
+
+void MakeCheckpoints() {
+  const std::string prefix = (fs::temp_directory_path() / "tpurun_make_seeds").string();
+  absl::StatusOr<std::unique_ptr<BundleWriter>> writer = BundleWriter::Create(prefix);
+  CHECK(writer.ok()) << writer.status();
+  const std::vector<std::string> strings = {"", "two"};
+  CHECK((*writer)->Add("bias", tensorflow::DT_FLOAT, {2}, "12345678").ok());
+  CHECK((*writer)->Add("global_step", tensorflow::DT_INT64, {}, "12345678").ok());
+  CHECK((*writer)->AddStrings("names", {2}, strings).ok());
+  CHECK((*writer)->Finish().ok());
+  const std::string data = Read(BundleDataPath(prefix, 0, 1));
+  const std::string index = Read(BundleIndexPath(prefix));
+  fs::remove(BundleDataPath(prefix, 0, 1));
+  fs::remove(BundleIndexPath(prefix));
+  const std::string begin = Byte(static_cast<int>(data.size())) + data;
+  Write("checkpoint", "good_index", begin + Byte(1) + index);
+  Write("checkpoint", "good_repaired", begin + Byte(0) + index);
+  Write("checkpoint", "truncated", begin + Byte(1) + index.substr(1));
+  Write("checkpoint", "no_data", Byte(0) + Byte(1) + index);
+  const absl::StatusOr<TableEntries> entries = ReadTable(index, "index");
+  CHECK(entries.ok()) << entries.status();
+  std::string listed;
+  for (const auto& [key, value] : *entries) listed += Entry(key, value);
+  Write("checkpoint", "good_entries", begin + Byte(2) + listed);
+
+  // A variable of 2 x 4 bytes in two slices of columns.
+  tensorflow::BundleEntryProto whole, part;
+  whole.set_dtype(tensorflow::DT_UINT8);
+  part.set_dtype(tensorflow::DT_UINT8);
+  for (const int size : {2, 4}) whole.mutable_shape()->add_dim()->set_size(size);
+  for (const int size : {2, 2}) part.mutable_shape()->add_dim()->set_size(size);
+  part.set_size(4);
+  part.set_crc32c(crc32c::MaskedValue("abcd"));
+  std::string parts;
+  for (const int64_t start : {0, 2}) {
+    auto* const slice = whole.add_slices();
+    slice->add_extent();
+    auto* const extent = slice->add_extent();
+    extent->set_start(start);
+    extent->set_length(2);
+    parts += Entry(SliceKey("v", {{0, -1}, {start, 2}}), part.SerializeAsString());
+  }
+  const std::string header = Entry("", entries->front().second);
+  Write("checkpoint", "good_slices",
+        Byte(4) + "abcd" + Byte(2) + header + parts + Entry("v", whole.SerializeAsString()));
+  Write("checkpoint", "slice_missing",
+        Byte(4) + "abcd" + Byte(2) + header + Entry("v", whole.SerializeAsString()));
+}
+
+}  // namespace
+}  // namespace tpurun
+
+int main() {
+  const char* const checkout = std::getenv("BUILD_WORKSPACE_DIRECTORY");
+  CHECK(checkout != nullptr) << "use bazel run";
+  tpurun::folder = std::filesystem::path(checkout) / "testdata/fuzz";
+  tpurun::MakeCheckpoints();
+  tpurun::MakeConfigs();
+  tpurun::MakeCsv();
+  tpurun::MakeExamples();
+  tpurun::MakeRecords();
+}
