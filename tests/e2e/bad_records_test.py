@@ -23,8 +23,7 @@ class BadRecordsTest(ProgramTest):
 
     def setUp(self):
         super().setUp()
-        self.digits = self.path('digits')
-        shutil.copytree('testdata/digits', self.digits)
+        shutil.copytree('testdata/digits', self.path('digits'))
 
     def run_measured(self, *arguments):
         """(exit code, messages of standard error, kilobytes used at most)."""

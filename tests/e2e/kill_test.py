@@ -6,22 +6,19 @@ import signal
 import sys
 import time
 
-from program import ProgramTest, checkpoint_files, latest_step, read
+from program import STREAMED_DIGITS, ProgramTest, checkpoint_files, latest_step, read
 
-KILLS = 50
 SAVE_EVERY = 5
 # How far one run wants to go; short, so that some runs are killed while they end.
 STEPS_A_RUN = 60
-FLAGS = ('--train_batch_size=16', f'--save_checkpoints_steps={SAVE_EVERY}',
-         '--keep_checkpoint_max=3', '--set', 'tpu_config.iterations_per_loop=5')
+FLAGS = (f'--save_checkpoints_steps={SAVE_EVERY}', '--keep_checkpoint_max=3', '--set',
+         'tpu_config.iterations_per_loop=5')
 FOREVER = ('--train_batch_size=16', '--max_steps=1000000000', '--set',
            'tpu_config.iterations_per_loop=1000000')
 
 
-class KillTest(ProgramTest):
-
-    def train(self, model_dir, goal):
-        return self.iris('train', model_dir, *FLAGS, f'--max_steps={goal}')
+class KillTest:
+    """For a model: self.train are the arguments of a run to a step."""
 
     def kill_at(self, delay, goal):
         """Whether the run was killed; it may have been faster."""
@@ -40,8 +37,8 @@ class KillTest(ProgramTest):
         shown = self.succeed('inspect', 'killed')
         self.assertRegex(shown.out, rf'model\.ckpt-{step}\b')
 
-    def test_fifty_kills_at_random_moments(self):
-        seed = int(os.environ.get('KILL_SEED', random.randrange(1 << 32)))
+    def test_kills_at_random_moments(self):
+        seed = int(os.environ.get('KILL_SEED', '1'))
         print(f'KILL_SEED={seed}', file=sys.stderr)
         choose = random.Random(seed)
         start = time.monotonic()
@@ -49,7 +46,7 @@ class KillTest(ProgramTest):
         full = time.monotonic() - start
 
         kills, step = 0, -1
-        while kills < KILLS:
+        while kills < self.kills:
             goal = max(step, 0) // STEPS_A_RUN * STEPS_A_RUN + STEPS_A_RUN
             kills += self.kill_at(choose.uniform(0, 1.2 * full), goal)
             before, step = step, latest_step(self.path('killed'))
@@ -76,6 +73,21 @@ class KillTest(ProgramTest):
         state = [re.sub(rb'timestamps: \S+', b'', read(self.path(model_dir, 'checkpoint')))
                  for model_dir in ('killed', 'whole')]
         self.assertEqual(state[0], state[1])
+
+
+class IrisKillTest(KillTest, ProgramTest):
+    kills = 50
+
+    def train(self, model_dir, goal):
+        return self.iris('train', model_dir, *FLAGS, '--train_batch_size=16',
+                         f'--max_steps={goal}')
+
+
+class DigitsKillTest(KillTest, ProgramTest):
+    kills = 20
+
+    def train(self, model_dir, goal):
+        return self.digits('train', model_dir, *FLAGS, *STREAMED_DIGITS, f'--max_steps={goal}')
 
 
 class SignalTest(ProgramTest):

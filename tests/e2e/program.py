@@ -1,4 +1,4 @@
-"""Calls of the binary, for the tests in this folder: a fresh folder a test, iris in it."""
+"""Calls of the binary, for the tests in this folder: a fresh folder a test, iris in it; digits."""
 import json
 import os
 import re
@@ -10,6 +10,17 @@ import unittest
 
 BINARY = os.path.abspath(os.environ.get('TPURUN', 'cli/tpurun'))
 IRIS = os.path.abspath('testdata/iris')
+DIGITS = os.path.abspath('testdata/digits')
+# A training input of digits with all that a position has to say: a shuffle across epochs, of two
+# files read in turn and in another order each epoch. The model has dropout.
+STREAMED_DIGITS = ('--set', f"""train.input={{
+  source {{ tfrecord {{ file: "{DIGITS}/train.tfrecord.gz" file: "{DIGITS}/test.tfrecord.gz"
+                      compression: GZIP num_parallel_reads: 2 shuffle_files: true }} }}
+  transform {{ apply {{ transformation_func: "parse" }} }}
+  transform {{ repeat {{}} }}
+  transform {{ shuffle {{ buffer_size: 500 }} }}
+  transform {{ batch {{ drop_remainder: true }} }}
+}}""")
 LOG_LINE = re.compile(r'[IWEF]\d{8} \d\d:\d\d:\d\d\.\d+ +\d+ \S+:\d+\] ')
 # Far more than any call here takes; only a hang reaches it.
 TIMEOUT_SECONDS = 120
@@ -135,6 +146,11 @@ class ProgramTest(unittest.TestCase):
     def iris(verb, model_dir, *flags):
         """The arguments of a verb on iris."""
         return (verb, '--config=iris/run.textproto', f'--model_dir={model_dir}', *flags)
+
+    @staticmethod
+    def digits(verb, model_dir, *flags):
+        """The arguments of a verb on digits; a test that uses it has //testdata/digits in its data."""
+        return (verb, f'--config={DIGITS}/run.textproto', f'--model_dir={model_dir}', *flags)
 
     def result(self, call):
         """The one object on standard output."""

@@ -4,28 +4,19 @@ threads, the length of a loop, or where the run was broken off and resumed.
 import re
 import signal
 
-from program import ProgramTest, checkpoint_files, latest_step
-
-# 120 rows in batches of 16: an epoch ends inside of every other batch.
-BATCH = 16
-EPOCH_STEPS = 120 / BATCH
-STEPS = 600
+from program import STREAMED_DIGITS, ProgramTest, checkpoint_files, latest_step
 
 
 class SameBitsTest:
-    """The cases, for use_tpu true and false."""
-
-    def arguments(self, model_dir, *flags):
-        return self.iris('train', model_dir, f'--use_tpu={self.use_tpu}',
-                         f'--train_batch_size={BATCH}', f'--max_steps={STEPS}', *flags)
+    """The cases, for a model whose epochs end inside of batches, and use_tpu true and false."""
 
     def train(self, model_dir, *flags):
-        done = self.succeed(*self.arguments(model_dir, *flags))
-        self.assertEqual(latest_step(self.path(model_dir)), STEPS)
+        done = self.succeed(*self.arguments(model_dir, f'--max_steps={self.steps}', *flags))
+        self.assertEqual(latest_step(self.path(model_dir)), self.steps)
         return done
 
     def final(self, model_dir):
-        files = checkpoint_files(self.path(model_dir, f'model.ckpt-{STEPS}'))
+        files = checkpoint_files(self.path(model_dir, f'model.ckpt-{self.steps}'))
         self.assertEqual(sorted(files), ['.data-00000-of-00001', '.index'])
         return files
 
@@ -66,7 +57,7 @@ class SameBitsTest:
 
     def break_off(self, model_dir, *flags, after, number):
         """Ends a run by a signal once it has saved step `after`; the call, and the latest step."""
-        process = self.start(*self.arguments(model_dir, *flags))
+        process = self.start(*self.arguments(model_dir, f'--max_steps={self.steps}', *flags))
         self.wait_until(lambda: latest_step(self.path(model_dir)) >= after, process)
         process.send_signal(number)
         done = self.finish(process)
@@ -76,12 +67,13 @@ class SameBitsTest:
         want = self.reference()
         often = ('--save_checkpoints_steps=4', '--set', 'tpu_config.iterations_per_loop=2')
         steps = []
-        for after in (8, 40, 90):
+        for after in self.breaks:
             done, step = self.break_off('broken', *often, after=after, number=signal.SIGKILL)
             self.assertEqual(done.code, -signal.SIGKILL, str(done))
             steps.append(step)
-        self.assertTrue(all(step < STEPS for step in steps), steps)
-        self.assertTrue(any(step % EPOCH_STEPS for step in steps), f'no break in mid-epoch: {steps}')
+        self.assertTrue(all(step < self.steps for step in steps), steps)
+        self.assertTrue(any(step % self.epoch_steps for step in steps),
+                        f'no break in mid-epoch: {steps}')
         done = self.train('broken')
         self.assertIn(f'Restoring parameters from {self.path("broken")}/model.ckpt-{step}', done.err)
         self.expect_same('broken', want)
@@ -89,17 +81,47 @@ class SameBitsTest:
     def test_interrupted_and_resumed(self):
         want = self.reference()
         often = ('--save_checkpoints_steps=4', '--set', 'tpu_config.iterations_per_loop=1')
-        done, step = self.break_off('stopped', *often, after=20, number=signal.SIGTERM)
+        done, step = self.break_off('stopped', *often, after=self.breaks[2], number=signal.SIGTERM)
         self.assertEqual(done.code, 75, str(done))
-        self.assertLess(step, STEPS)
-        self.assertGreater(step, 2 * EPOCH_STEPS)
+        self.assertLess(step, self.steps)
+        self.assertGreater(step, 2 * self.epoch_steps)
         self.train('stopped')
         self.expect_same('stopped', want)
 
 
-class TpuTest(SameBitsTest, ProgramTest):
+class Iris(SameBitsTest):
+    batch = 16
+    epoch_steps = 120 / batch
+    steps = 600
+    breaks = (8, 40, 90)
+
+    def arguments(self, model_dir, *flags):
+        return self.iris('train', model_dir, f'--use_tpu={self.use_tpu}',
+                         f'--train_batch_size={self.batch}', *flags)
+
+
+class IrisTpuTest(Iris, ProgramTest):
     use_tpu = 'true'
 
 
-class CpuTest(SameBitsTest, ProgramTest):
+class IrisCpuTest(Iris, ProgramTest):
+    use_tpu = 'false'
+
+
+class Digits(SameBitsTest):
+    batch = 64
+    epoch_steps = 1797 / batch
+    steps = 300
+    breaks = (8, 32, 60)
+
+    def arguments(self, model_dir, *flags):
+        return self.digits('train', model_dir, f'--use_tpu={self.use_tpu}',
+                           f'--train_batch_size={self.batch}', *STREAMED_DIGITS, *flags)
+
+
+class DigitsTpuTest(Digits, ProgramTest):
+    use_tpu = 'true'
+
+
+class DigitsCpuTest(Digits, ProgramTest):
     use_tpu = 'false'

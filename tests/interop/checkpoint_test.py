@@ -1,4 +1,4 @@
-"""Checkpoints of the example: TensorFlow reads each tensor and predicts the same from them."""
+"""Checkpoints of the examples: TensorFlow reads each tensor and predicts the same from them."""
 import glob
 import os
 import tempfile
@@ -8,17 +8,19 @@ import numpy as np
 import tensorflow as tf
 
 import iris_model
+import mnist_model
 import program
+import written
 
 
-class CheckpointTest(unittest.TestCase):
+class IrisTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
         directory = tempfile.TemporaryDirectory()
         cls.addClassCleanup(directory.cleanup)
         cls.model_dir = directory.name
-        cls.result = program.train(cls.model_dir)
+        cls.result = program.IRIS.train(cls.model_dir)
         cls.prefix = os.path.join(cls.model_dir, 'model.ckpt-1000')
 
     def test_checkpoints_are_0_and_1000(self):
@@ -33,7 +35,7 @@ class CheckpointTest(unittest.TestCase):
         self.assertEqual(self.result['checkpoint'], self.prefix)
 
     def test_tensors_have_the_names_types_and_shapes_of_tensorflows_graph(self):
-        got = {name: value for name, value in iris_model.read_checkpoint(self.prefix).items()
+        got = {name: value for name, value in written.read_checkpoint(self.prefix).items()
                if not name.startswith('tpurun/')}
         want = iris_model.Iris(iris_model.example_optimizer).values()
         self.assertEqual(sorted(got), sorted(want))
@@ -44,7 +46,7 @@ class CheckpointTest(unittest.TestCase):
         self.assertEqual(got['global_step'], 1000)
 
     def test_inspect_lists_what_tensorflow_reads(self):
-        tensors = iris_model.read_checkpoint(self.prefix)
+        tensors = written.read_checkpoint(self.prefix)
         listed = {row['name']: row for row in
                   program.run('inspect', self.prefix, '--format=json')}
         self.assertEqual(sorted(listed), sorted(tensors))
@@ -60,7 +62,7 @@ class CheckpointTest(unittest.TestCase):
         self.assertEqual(listed['global_step']['value'], tensors['global_step'])
 
     def test_values_of_step_0_are_those_the_initializers_give(self):
-        tensors = iris_model.read_checkpoint(os.path.join(self.model_dir, 'model.ckpt-0'))
+        tensors = written.read_checkpoint(os.path.join(self.model_dir, 'model.ckpt-0'))
         self.assertEqual(tensors['global_step'], 0)
         for layer, (inputs, units) in iris_model.LAYERS.items():
             kernel, bias = tensors[f'{layer}/kernel'], tensors[f'{layer}/bias']
@@ -77,7 +79,7 @@ class CheckpointTest(unittest.TestCase):
         with open(f'{self.prefix}.data-00000-of-00001', 'rb') as file:
             data = file.read()
         position = 0
-        for name, value in sorted(iris_model.read_checkpoint(self.prefix).items()):
+        for name, value in sorted(written.read_checkpoint(self.prefix).items()):
             if name.startswith('tpurun/'):  # the last ones
                 continue
             stored = np.frombuffer(data, value.dtype, value.size, position).reshape(value.shape)
@@ -92,8 +94,8 @@ class CheckpointTest(unittest.TestCase):
         # Relative to the largest logit: float32 sums in another order, and three roundings to
         # bfloat16 with its 8 bits.
         for use_tpu, tolerance in (('false', 1e-5), ('true', 3 * 2**-8)):
-            rows = program.predict_csv(program.TEST_CSV, self.model_dir, f'--use_tpu={use_tpu}',
-                                       '--keys=class_ids,logits')
+            rows = program.IRIS.predict(self.model_dir, program.csv_rows(program.TEST_CSV),
+                                        f'--use_tpu={use_tpu}', '--keys=class_ids,logits')
             logits = np.float32([row['logits'] for row in rows])
             error = np.abs(logits - want).max() / np.abs(want).max()
             print(f'use_tpu={use_tpu}: logits differ by up to {error:.1e} of the largest')
@@ -101,7 +103,34 @@ class CheckpointTest(unittest.TestCase):
             self.assertEqual([row['class_ids'] for row in rows],
                              [[class_id] for class_id in want.argmax(axis=1)])
         accuracy = np.mean(want.argmax(axis=1) == species)
-        self.assertAlmostEqual(program.evaluate(self.model_dir)['accuracy'], accuracy, 6)
+        self.assertAlmostEqual(program.IRIS.evaluate(self.model_dir)['accuracy'], accuracy, 6)
+
+
+class MnistTest(unittest.TestCase):
+
+    def test_tensorflow_gives_every_test_image_the_same_class(self):
+        with tempfile.TemporaryDirectory() as directory:
+            example = program.convert_mnist(directory)
+            model_dir = os.path.join(directory, 'model')
+            checkpoint = example.train(model_dir, '--epochs=2.57')['checkpoint']
+            self.assertTrue(checkpoint.endswith('model.ckpt-200'), checkpoint)
+            model = mnist_model.Mnist(mnist_model.example_optimizer, seed=2)
+            model.restore(checkpoint)
+            images, labels = mnist_model.read_rows(*program.MNIST_IDX)
+            want = np.concatenate([model.predict(part).argmax(axis=1)
+                                   for part in np.split(images, 10)])
+            rows = example.predict(
+                model_dir, f'tfrecord {{ file: "{directory}/test.tfrecord" }}', '--use_tpu=false',
+                '--keys=class_ids', '--predict_batch_size=1000')
+            got = np.array([row['class_ids'] for row in rows])
+            self.assertEqual(got.shape, (10000, 1))
+            self.assertEqual(np.flatnonzero(got[:, 0] != want).tolist(), [])
+            accuracy = np.mean(want == labels)
+            print(f'10,000 images in the same classes, {accuracy:.2%} of them right')
+            self.assertGreater(accuracy, 0.9)
+            evaluation = example.evaluate(model_dir, '--use_tpu=false')
+            self.assertEqual(evaluation['examples'], 10000)
+            self.assertAlmostEqual(evaluation['accuracy'], accuracy, 6)
 
 
 if __name__ == '__main__':

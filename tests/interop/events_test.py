@@ -7,8 +7,8 @@ import unittest
 import numpy as np
 import tensorflow as tf
 
-import iris_model
 import program
+import written
 
 
 def records(directory):
@@ -25,19 +25,19 @@ class EventsTest(unittest.TestCase):
         cls.addClassCleanup(directory.cleanup)
         cls.model_dir = directory.name
         cls.eval_dir = os.path.join(cls.model_dir, 'eval')
-        cls.trained = program.train(cls.model_dir)
-        cls.evaluated = program.evaluate(cls.model_dir)
+        cls.trained = program.IRIS.train(cls.model_dir)
+        cls.evaluated = program.IRIS.evaluate(cls.model_dir)
 
     def test_training_writes_loss_after_each_loop_and_rates_after_the_second(self):
-        events = iris_model.read_events(self.model_dir)
+        events = written.read_events(self.model_dir)
         self.assertEqual(sorted(events.Tags()['scalars']),
                          ['examples/sec', 'global_step/sec', 'loss'])
-        losses = iris_model.scalars(events, 'loss')
+        losses = written.scalars(events, 'loss')
         self.assertEqual(list(losses), [500, 1000])
         self.assertEqual(np.float32(losses[1000]), np.float32(self.trained['loss']))
         self.assertLess(losses[1000], losses[500])
-        steps_per_second = iris_model.scalars(events, 'global_step/sec')
-        examples_per_second = iris_model.scalars(events, 'examples/sec')
+        steps_per_second = written.scalars(events, 'global_step/sec')
+        examples_per_second = written.scalars(events, 'examples/sec')
         self.assertEqual(list(steps_per_second), [1000])
         self.assertEqual(list(examples_per_second), [1000])
         self.assertGreater(steps_per_second[1000], 0)
@@ -45,9 +45,9 @@ class EventsTest(unittest.TestCase):
                                    rtol=1e-6)
 
     def test_evaluation_writes_its_metrics_at_the_checkpoints_step(self):
-        events = iris_model.read_events(self.eval_dir)
+        events = written.read_events(self.eval_dir)
         for metric in ('accuracy', 'loss'):
-            values = iris_model.scalars(events, metric)
+            values = written.scalars(events, metric)
             self.assertEqual(list(values), [1000])
             self.assertEqual(np.float32(values[1000]), np.float32(self.evaluated[metric]))
 

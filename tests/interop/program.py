@@ -1,12 +1,16 @@
-"""The tpurun program and the iris example, for the tests that run it. Standard library only."""
+"""The tpurun program and the examples, for the tests that run it. Standard library only."""
 import json
 import os
+import shutil
 import subprocess
 
 PROGRAM = os.path.abspath('cli/tpurun')
-CONFIG = os.path.abspath('testdata/iris/run.textproto')
 TRAINING_CSV = os.path.abspath('testdata/iris/iris_training.csv')
 TEST_CSV = os.path.abspath('testdata/iris/iris_test.csv')
+MNIST = os.path.abspath('testdata/mnist')
+# The 10,000 test images are too large for the repository; they lie in shared/ beside it.
+SHARED = os.path.join(os.path.dirname(os.path.realpath(f'{MNIST}/run.textproto')), '../../../shared')
+MNIST_IDX = [f'{SHARED}/data/mnist/t10k-{name}-ubyte.gz' for name in ('images-idx3', 'labels-idx1')]
 
 
 def run(verb, *arguments):
@@ -18,21 +22,41 @@ def run(verb, *arguments):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def iris(verb, model_dir, *arguments):
-    return run(verb, f'--config={CONFIG}', f'--model_dir={model_dir}', *arguments)
+class Example:
+    """The verbs on the RunConfig of a folder."""
+
+    def __init__(self, folder):
+        self.config = os.path.abspath(os.path.join(folder, 'run.textproto'))
+
+    def run(self, verb, model_dir, *arguments):
+        return run(verb, f'--config={self.config}', f'--model_dir={model_dir}', *arguments)
+
+    def train(self, model_dir, *arguments):
+        return self.run('train', model_dir, *arguments)[0]
+
+    def evaluate(self, model_dir, *arguments):
+        return self.run('evaluate', model_dir, *arguments)[0]
+
+    def predict(self, model_dir, source, *arguments, transforms=''):
+        """A prediction for each row of `source`, after further `transforms`."""
+        parse = 'transform { apply { transformation_func: "parse" } }'
+        predict_input = f'source {{ {source} }} {parse} {transforms}'
+        return self.run('predict', model_dir, '--set', f'predict.input={{ {predict_input} }}',
+                        *arguments)
 
 
-def train(model_dir, *arguments):
-    return iris('train', model_dir, *arguments)[0]
+IRIS = Example('testdata/iris')
 
 
-def evaluate(model_dir, *arguments):
-    return iris('evaluate', model_dir, *arguments)[0]
+def csv_rows(path):
+    """The source of the rows of an iris file."""
+    return f'text_line {{ file: "{path}" skip_lines: 1 }}'
 
 
-def predict_csv(csv, model_dir, *arguments, transforms=''):
-    """A prediction for each row of the file, after further `transforms`."""
-    source = f'source {{ text_line {{ file: "{csv}" skip_lines: 1 }} }}'
-    parse = 'transform { apply { transformation_func: "parse" } }'
-    return iris('predict', model_dir, '--set', f'predict.input={{ {source} {parse} {transforms} }}',
-                *arguments)
+def convert_mnist(folder):
+    """The mnist example in `folder`, which trains and tests on the 10,000 test images."""
+    for name in ('run.textproto', 'model.textproto'):
+        shutil.copyfile(os.path.join(MNIST, name), os.path.join(folder, name))
+    for name in ('train', 'test'):
+        run('convert', 'idx', *MNIST_IDX, f'--output={os.path.join(folder, name)}.tfrecord')
+    return Example(folder)

@@ -9,7 +9,8 @@ import tensorflow as tf
 
 import iris_model
 import program
-from iris_model import v1
+import written
+from classifier import v1
 
 SHAPES = {f'{layer}/{variable}': shape
           for layer, (inputs, units) in iris_model.LAYERS.items()
@@ -56,8 +57,9 @@ class WarmStartTest(unittest.TestCase):
             settings += f' vars_to_warm_start: "{variable}"'
         for ours, theirs in (names or {}).items():
             settings += f' var_name_to_prev_var_name {{ key: "{ours}" value: "{theirs}" }}'
-        program.train(self.model_dir, '--set', f'warm_start_from={{ {settings} }}', '--max_steps=1')
-        return iris_model.read_checkpoint(os.path.join(self.model_dir, 'model.ckpt-0'))
+        program.IRIS.train(self.model_dir, '--set', f'warm_start_from={{ {settings} }}',
+                           '--max_steps=1')
+        return written.read_checkpoint(os.path.join(self.model_dir, 'model.ckpt-0'))
 
     def assert_taken_over(self, got, names=tuple(SHAPES)):
         for name in names:
