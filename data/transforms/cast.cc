@@ -24,7 +24,7 @@ struct Bool {
 };
 
 template <typename T>
-auto Value(T stored) {
+[[gnu::always_inline]] inline auto Value(T stored) {
   if constexpr (std::is_same_v<T, BFloat16>) {
     return FromBFloat16Bits(stored.bits);
   } else if constexpr (std::is_same_v<T, Bool>) {
@@ -36,7 +36,7 @@ auto Value(T stored) {
 
 // Puts the value in `*to`; false when it does not fit.
 template <typename To, typename From>
-bool Store(From value, To* to) {
+[[gnu::always_inline]] inline bool Store(From value, To* to) {
   if constexpr (std::is_same_v<To, BFloat16>) {
     to->bits = BFloat16Bits(static_cast<float>(value));
     return true;
@@ -65,24 +65,43 @@ struct Scaling {
   float offset = 0;
 };
 
+// The value of `from` scaled, in f32, or as it is.
+template <bool kScaled, typename From>
+[[gnu::always_inline]] inline auto Compute(From from, float scale, float offset) {
+  if constexpr (kScaled) {
+    return static_cast<float>(Value(from)) * scale + offset;
+  } else {
+    return Value(from);
+  }
+}
+
+// Whether all values fit. What it calls is always inlined: a function of its own would be compiled
+// for the plainest processor.
+template <bool kScaled, typename From, typename To>
+TPURUN_CLONES bool CastAll(const From* from, size_t count, float scale, float offset, To* to) {
+  bool all_fit = true;
+  for (size_t i = 0; i < count; ++i) {
+    all_fit &= Store(Compute<kScaled>(from[i], scale, offset), &to[i]);
+  }
+  return all_fit;
+}
+
 // Casts all elements; returns the index of the first that does not fit, -1 when all do.
+template <bool kScaled, typename From, typename To>
+int64_t CastSpans(std::span<const From> from, float scale, float offset, std::span<To> to) {
+  if (CastAll<kScaled>(from.data(), from.size(), scale, offset, to.data())) return -1;
+  size_t i = 0;
+  while (Store(Compute<kScaled>(from[i], scale, offset), &to[i])) ++i;
+  return static_cast<int64_t>(i);
+}
+
 template <typename From, typename To>
-TPURUN_CLONES int64_t CastElements(const Column& from, const Scaling& scaling, Column* to) {
+int64_t CastElements(const Column& from, const Scaling& scaling, Column* to) {
   const std::span<const From> values = from.values<From>();
   to->bytes.resize(values.size() * sizeof(To));
   const std::span<To> results = to->values<To>();
-  bool all_fit = true;
-  const auto cast_all = [&](auto compute) {
-    for (size_t i = 0; i < values.size(); ++i) all_fit &= Store(compute(values[i]), &results[i]);
-    if (all_fit) return int64_t{-1};
-    size_t i = 0;
-    while (Store(compute(values[i]), &results[i])) ++i;
-    return static_cast<int64_t>(i);
-  };
-  if (!scaling.used) return cast_all([](From value) { return Value(value); });
-  return cast_all([scaling](From value) {
-    return static_cast<float>(Value(value)) * scaling.scale + scaling.offset;
-  });
+  return scaling.used ? CastSpans<true>(values, scaling.scale, scaling.offset, results)
+                      : CastSpans<false>(values, scaling.scale, scaling.offset, results);
 }
 
 using CastFunction = int64_t (*)(const Column& from, const Scaling& scaling, Column* to);

@@ -9,7 +9,7 @@ namespace tpurun {
 
 // To the nearest, ties to even; overflow to infinity; a NaN stays a (quiet) NaN; subnormals flush
 // to a zero of the same sign, as docs.cloud.google.com/tpu/docs/bfloat16 says.
-inline uint16_t BFloat16Bits(float value) {
+[[gnu::always_inline]] inline uint16_t BFloat16Bits(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value), top = bits >> 16;
   uint32_t rounded = (bits + 0x7fffu + (top & 1u)) >> 16;
   rounded = (bits & 0x7f800000u) == 0 ? top & 0x8000u : rounded;
@@ -17,7 +17,7 @@ inline uint16_t BFloat16Bits(float value) {
   return static_cast<uint16_t>(rounded);
 }
 
-inline float FromBFloat16Bits(uint16_t bits) {
+[[gnu::always_inline]] inline float FromBFloat16Bits(uint16_t bits) {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 

@@ -7,8 +7,9 @@
 #if defined(__SANITIZE_THREAD__) || defined(__clang__)
 #define TPURUN_CLONES
 #else
-#define TPURUN_CLONES \
-  __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+// The levels of the x86-64 ABI, chosen by what the processor has; the name of a processor would be
+// compared with the processor's own: "arch=haswell" is chosen on a Haswell only.
+#define TPURUN_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
 
 #endif  // TPURUN_RUNTIME_BASE_CLONES_H_

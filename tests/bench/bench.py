@@ -246,7 +246,7 @@ def result(name, figure, values, peer_name):
 
 def number(value):
     """Three digits or more."""
-    return f'{value:,.0f}' if value >= 1000 else f'{value:.3g}'
+    return f'{value:,.0f}' if value >= 100 else f'{value:.3g}'
 
 
 def table(lines):
@@ -319,8 +319,11 @@ def main():
         for name in args.models:
             model = MODELS[name](args, folder)
             for figure, values in measure(model, args, runner, folder).items():
-                lines.append(result(figure, model.figures[figure], values,
-                                    args.peer_binary or model.peer_name))
+                line = result(figure, model.figures[figure], values,
+                              args.peer_binary or model.peer_name)
+                if args.peer_binary:  # what is wanted is against the peers
+                    line.pop('wanted_ratio', None)
+                lines.append(line)
     print(*(map(json.dumps, lines) if args.format == 'json' else table(lines)), sep='\n')
     if disturbed := [share for share in runner.others if share > QUIET_SHARE]:
         print(f'tools/bench: while {len(disturbed)} of {len(runner.others)} programs ran, others took '
