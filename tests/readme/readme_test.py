@@ -27,7 +27,6 @@ class ReadmeTest(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="tpurun_readme_")
         self.addCleanup(shutil.rmtree, self.folder)
         os.mkdir(os.path.join(self.folder, "tools"))
-        shutil.copytree("testdata/iris", os.path.join(self.folder, "testdata/iris"))
         os.symlink(os.path.realpath("cli/tpurun"), os.path.join(self.folder, "tools/tpurun"))
         bench = BENCH_STUB.format(bench=os.path.realpath("tests/bench/bench.py"))
         for name, text in (("tools/test", TEST_STUB), ("tools/bench", bench)):
@@ -41,11 +40,13 @@ class ReadmeTest(unittest.TestCase):
             for block in shell_blocks(open("README.md").read())
         ]
         os.mkdir(os.path.join(self.folder, "models"))
-        config = os.path.join(self.folder, "testdata/iris/run.textproto")
-        text = open(config).read()
-        os.remove(config)
-        with open(config, "w") as file:
-            file.write(text.replace("/tmp/tpurun", self.folder + "/models"))
+        for example in ("testdata/digits", "testdata/iris"):
+            shutil.copytree(example, os.path.join(self.folder, example))
+            config = os.path.join(self.folder, example, "run.textproto")
+            text = open(config).read()
+            os.remove(config)
+            with open(config, "w") as file:
+                file.write(text.replace("/tmp/tpurun", self.folder + "/models"))
 
     def run_block(self, block):
         # pipefail would count `head` closing a pipe; -e and -u are what a careful script has.
@@ -66,6 +67,10 @@ class ReadmeTest(unittest.TestCase):
             self.assertEqual(result.returncode, 0, block + result.stdout + result.stderr)
             output += result.stdout
         # What the text promises.
+        digits = re.search(r"^(0\.\d+|1)\n((?:\[\d\]\n)+)", output, flags=re.MULTILINE)
+        self.assertTrue(digits, output)
+        self.assertGreaterEqual(float(digits.group(1)), 0.97)
+        self.assertEqual(len(digits.group(2).split()), 10)
         self.assertIn('"global_step":1000', output)
         self.assertIn('stopped with 75\n{"steps":1000}', output)
         self.assertIn('{"global_step":300,"steps":300}', output)
@@ -74,7 +79,7 @@ class ReadmeTest(unittest.TestCase):
 
     def test_the_two_commands_are_there(self):
         text = open("README.md").read()
-        self.assertIn("\ntools/tpurun train --config=testdata/iris/run.textproto\n", text)
+        self.assertIn("\ntools/tpurun train --config=testdata/digits/run.textproto\n", text)
         self.assertIn("\ntools/test\n", text)
 
     def test_every_folder_of_the_map_exists(self):
