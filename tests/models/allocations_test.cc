@@ -1,0 +1,130 @@
+// No memory is allocated inside a training step: a run of many steps asks for no more than a short
+// one. Every call of malloc in the process counts, whoever makes it, the kernel library too.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "models/model_builder.h"
+#include "runtime/compiler/compile.h"
+#include "runtime/device/device.h"
+#include "runtime/estimator/train_step.h"
+#include "tests/models/golden_case.h"
+
+namespace {
+std::atomic<int64_t> allocations{0};
+}  // namespace
+
+// glibc's allocator under its inner names; operator new comes through malloc and aligned_alloc.
+extern "C" {
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* pointer, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+
+void* malloc(size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_malloc(size);
+}
+void* calloc(size_t count, size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_calloc(count, size);
+}
+void* realloc(void* pointer, size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_realloc(pointer, size);
+}
+void* aligned_alloc(size_t alignment, size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void** pointer, size_t alignment, size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  *pointer = __libc_memalign(alignment, size);
+  return *pointer == nullptr ? ENOMEM : 0;
+}
+}
+
+namespace tpurun {
+namespace {
+
+constexpr int kLong = 300;
+constexpr int64_t kBatchPerCore = 8;
+
+struct AlignedFree {
+  void operator()(std::byte* data) const { ::operator delete(data, std::align_val_t(64)); }
+};
+using AlignedBytes = std::unique_ptr<std::byte, AlignedFree>;
+
+// All copies of a variable: 0.1 for floats, 0 for whole numbers.
+AlignedBytes Filled(const Variable& variable, int num_replicas) {
+  const int64_t bytes = (variable.shape.bytes() + 63) / 64 * 64 * num_replicas;
+  AlignedBytes memory(static_cast<std::byte*>(::operator new(bytes, std::align_val_t(64))));
+  std::memset(memory.get(), 0, bytes);
+  if (variable.shape.dtype != DType::kF32) return memory;
+  std::fill_n(reinterpret_cast<float*>(memory.get()), bytes / sizeof(float), 0.1f);
+  return memory;
+}
+
+absl::StatusOr<CoreProgram> TrainingProgram(const std::string& model_file) {
+  std::stringstream text;
+  text << std::ifstream(model_file).rdbuf();
+  proto::ModelSpec model;
+  SourceLocations locations;
+  ParseProto(text.str(), "model", &model, &locations);
+  const absl::StatusOr<ModelFn> model_fn = MakeModelFn(model, locations);
+  if (!model_fn.ok()) return model_fn.status();
+  absl::StatusOr<EstimatorSpec> spec =
+      (*model_fn)({.num_replicas = 8, .batch_per_replica = kBatchPerCore});
+  if (!spec.ok()) return spec.status();
+  absl::StatusOr<Graph> graph = BuildTrainStep(*std::move(spec));
+  if (!graph.ok()) return graph.status();
+  return Compile(*std::move(graph), {.outfeed_every = 100, .loss_output = kLossOutput});
+}
+
+class AllocationsTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(AllocationsTest, AStepAllocatesNothing) {
+  const absl::StatusOr<CoreProgram> program = TrainingProgram(GetParam());
+  ASSERT_TRUE(program.ok()) << program.status();
+  std::vector<AlignedBytes> store;
+  std::vector<void*> variables;
+  for (const Variable& variable : program->variables) {
+    store.push_back(Filled(variable, program->num_replicas));
+    variables.push_back(store.back().get());
+  }
+  // Every batch is zeros, and there before the run begins.
+  EntryRing infeed(LayoutOf(program->infeed, program->num_replicas).bytes, kLong, 1);
+  EntryRing outfeed(OutfeedEntryBytes(*program), 16, 1);
+  Device device(2);
+  const auto loaded = device.Load(*program, variables);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const auto allocated_in = [&](int steps) {
+    for (int step = 0; step < steps; ++step) {
+      EXPECT_TRUE(infeed.Reserve().ok());
+      infeed.Commit();
+    }
+    const int64_t before = allocations.load();
+    const RunResult result =
+        device.Run(**loaded, {.iterations = steps, .infeed = &infeed, .outfeed = &outfeed});
+    const int64_t after = allocations.load();
+    EXPECT_TRUE(result.status.ok()) << result.status;
+    EXPECT_EQ(result.steps, steps);
+    while (outfeed.consumed() < outfeed.committed()) outfeed.Pop();
+    return after - before;
+  };
+  allocated_in(1);  // each worker's first call of a library kernel
+  const int64_t short_run = allocated_in(1);
+  EXPECT_EQ(allocated_in(kLong), short_run);
+  // That the count sees what a run allocates once: the losses that it hands back.
+  EXPECT_GE(short_run, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, AllocationsTest,
+                         testing::Values("testdata/iris/model.textproto",
+                                         "testdata/digits/model.textproto"));
+
+}  // namespace
+}  // namespace tpurun
