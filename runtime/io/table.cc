@@ -1,13 +1,11 @@
 #include "runtime/io/table.h"
 
 #include <leveldb/env.h>
-#include <leveldb/iterator.h>
 #include <leveldb/options.h>
-#include <leveldb/table.h>
 #include <leveldb/table_builder.h>
+#include <snappy.h>
 
-#include <cstring>
-#include <memory>
+#include <cstdint>
 
 #include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
@@ -22,23 +20,9 @@ constexpr size_t kFooterBytes = 48;
 constexpr size_t kMagicBytes = 8;
 constexpr size_t kBlockTrailerBytes = 5;  // type and checksum
 constexpr uint64_t kMagic = 0xDB4775248B80FB57;
+// The most that snappy makes of a byte: a copy of 64 bytes takes 3.
+constexpr size_t kMostSnappyRatio = 64;
 constexpr size_t kTensorFlowBlockBytes = 256 << 10;
-
-class StringFile : public leveldb::RandomAccessFile {
- public:
-  explicit StringFile(std::string_view bytes) : bytes_(bytes) {}
-  leveldb::Status Read(uint64_t offset, size_t size, leveldb::Slice* result,
-                       char* scratch) const override {
-    if (offset > bytes_.size() || size > bytes_.size() - offset) {
-      return leveldb::Status::Corruption("block beyond the end of the file");
-    }
-    *result = leveldb::Slice(bytes_.data() + offset, size);
-    return leveldb::Status::OK();
-  }
-
- private:
-  const std::string_view bytes_;
-};
 
 class StringWritableFile : public leveldb::WritableFile {
  public:
@@ -55,85 +39,162 @@ class StringWritableFile : public leveldb::WritableFile {
   std::string* const bytes_;
 };
 
-// Checks what leveldb does not: that the footer is the only one these two handles can have, that
-// the metaindex and index blocks end the file without a gap, and the metaindex's checksum. The
-// index and the data blocks, which it points to, are verified by leveldb.
-absl::Status CheckFooter(std::string_view bytes, const std::string& name) {
-  const auto damaged = [&](const std::string& what) {
-    return absl::DataLossError(absl::StrCat(name, ": ", what));
-  };
-  if (bytes.size() < kFooterBytes) {
-    return damaged(
-        absl::StrFormat("truncated: got %d bytes, want at least %d", bytes.size(), kFooterBytes));
-  }
-  const size_t footer_offset = bytes.size() - kFooterBytes;
-  const std::string_view footer = bytes.substr(footer_offset);
-  const uint64_t magic = LoadU64(footer.data() + kFooterBytes - kMagicBytes);
-  if (magic != kMagic) {
-    return damaged(
-        absl::StrFormat("truncated or not a checkpoint index: magic 0x%016x, "
-                        "want 0x%016x (offset %d)",
-                        magic, kMagic, bytes.size() - kMagicBytes));
-  }
-  uint64_t handles[4];  // metaindex offset and size, index offset and size
-  std::string canonical;
-  std::string_view rest = footer.substr(0, kFooterBytes - kMagicBytes);
-  for (uint64_t& number : handles) {
-    if (!ConsumeVarint(&rest, &number)) {
-      return damaged(absl::StrFormat("damaged footer (offset %d)", footer_offset));
-    }
-    AppendVarint(number, &canonical);
-  }
-  canonical.resize(kFooterBytes - kMagicBytes, '\0');
-  const auto [metaindex, metaindex_size, index, index_size] = handles;
-  const auto ends_at = [](uint64_t offset, uint64_t size, uint64_t end) {
-    return offset <= end && size <= end - offset && offset + size + kBlockTrailerBytes == end;
-  };
-  if (footer.substr(0, canonical.size()) != canonical ||
-      !ends_at(index, index_size, footer_offset) || !ends_at(metaindex, metaindex_size, index)) {
-    return damaged(absl::StrFormat("damaged footer (offset %d)", footer_offset));
-  }
-  const uint32_t computed = crc32c::MaskedValue(bytes.substr(metaindex, metaindex_size + 1));
-  const uint32_t stored = LoadU32(bytes.data() + metaindex + metaindex_size + 1);
-  if (computed != stored) {
-    return damaged(absl::StrFormat("metaindex checksum 0x%08x, want 0x%08x (offset %d)", computed,
-                                   stored, metaindex));
-  }
-  return absl::OkStatus();
+struct BlockHandle {
+  uint64_t offset = 0;
+  uint64_t size = 0;  // without the trailer
+};
+
+bool ConsumeHandle(std::string_view* bytes, BlockHandle* handle) {
+  return ConsumeVarint(bytes, &handle->offset) && ConsumeVarint(bytes, &handle->size);
 }
 
-absl::Status FromLevelDb(const leveldb::Status& status, const std::string& name) {
-  if (status.ok()) return absl::OkStatus();
-  std::string what = status.ToString();
-  constexpr std::string_view kCorruption = "Corruption: ";
-  if (what.starts_with(kCorruption)) what.erase(0, kCorruption.size());
-  return absl::DataLossError(absl::StrCat(name, " is damaged: ", what));
+// Takes an entry of a block: how many bytes of the key before it shares, the sizes of the rest of
+// its key and of its value, then these. *key holds the key before.
+bool ConsumeEntry(std::string_view* entries, std::string* key, std::string_view* value) {
+  uint64_t shared, unshared, length;
+  if (!ConsumeVarint(entries, &shared) || !ConsumeVarint(entries, &unshared) ||
+      !ConsumeVarint(entries, &length) || shared > key->size() || unshared > entries->size() ||
+      length > entries->size() - unshared) {
+    return false;
+  }
+  key->resize(shared);
+  key->append(entries->substr(0, unshared));
+  *value = entries->substr(unshared, length);
+  entries->remove_prefix(unshared + length);
+  return true;
 }
+
+// Reads a table without believing it: what it says of sizes is compared with the bytes there are
+// before any memory is asked for.
+class TableReader {
+ public:
+  TableReader(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {}
+
+  absl::Status Read(TableEntries* entries) {
+    BlockHandle metaindex, index;
+    RETURN_IF_ERROR(ReadFooter(&metaindex, &index));
+    std::string metaindex_memory, index_memory;
+    RETURN_IF_ERROR(ReadBlock(metaindex, &metaindex_memory).status());
+    ASSIGN_OR_RETURN(std::string_view rest, ReadBlock(index, &index_memory));
+    uint64_t end = 0;  // of the block before
+    std::string key;
+    std::string_view value;
+    while (!rest.empty()) {
+      BlockHandle data;
+      if (!ConsumeEntry(&rest, &key, &value) || !ConsumeHandle(&value, &data) || !value.empty()) {
+        return Damaged("damaged entry of the index block", index.offset);
+      }
+      if (data.offset < end) return Damaged("blocks overlap", data.offset);
+      RETURN_IF_ERROR(ReadData(data, entries));
+      end = data.offset + data.size + kBlockTrailerBytes;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Damaged(const std::string& what, uint64_t offset) const {
+    return absl::DataLossError(absl::StrFormat("%s: %s (offset %d)", name_, what, offset));
+  }
+
+  // The footer must be the only one that its two handles can have, and the metaindex and index
+  // blocks end the file without a gap: then every byte is verified.
+  absl::Status ReadFooter(BlockHandle* metaindex, BlockHandle* index) const {
+    if (bytes_.size() < kFooterBytes) {
+      return absl::DataLossError(absl::StrFormat("%s: truncated: got %d bytes, want at least %d",
+                                                 name_, bytes_.size(), kFooterBytes));
+    }
+    const size_t footer_offset = bytes_.size() - kFooterBytes;
+    const std::string_view footer = bytes_.substr(footer_offset);
+    const uint64_t magic = LoadU64(footer.data() + kFooterBytes - kMagicBytes);
+    if (magic != kMagic) {
+      return Damaged(absl::StrFormat("truncated or not a checkpoint index: magic 0x%016x, "
+                                     "want 0x%016x",
+                                     magic, kMagic),
+                     bytes_.size() - kMagicBytes);
+    }
+    std::string_view rest = footer.substr(0, kFooterBytes - kMagicBytes);
+    std::string canonical;
+    const bool parsed = ConsumeHandle(&rest, metaindex) && ConsumeHandle(&rest, index);
+    for (const BlockHandle* handle : {metaindex, index}) {
+      AppendVarint(handle->offset, &canonical);
+      AppendVarint(handle->size, &canonical);
+    }
+    canonical.resize(kFooterBytes - kMagicBytes, '\0');
+    const auto ends_at = [](const BlockHandle& block, uint64_t end) {
+      return block.offset <= end && block.size <= end - block.offset &&
+             block.offset + block.size + kBlockTrailerBytes == end;
+    };
+    if (!parsed || footer.substr(0, canonical.size()) != canonical ||
+        !ends_at(*index, footer_offset) || !ends_at(*metaindex, index->offset)) {
+      return Damaged("damaged footer", footer_offset);
+    }
+    return absl::OkStatus();
+  }
+
+  // The entries of a block, verified and without its restart points; a view of `memory` when it was
+  // compressed.
+  absl::StatusOr<std::string_view> ReadBlock(const BlockHandle& block, std::string* memory) const {
+    if (block.offset > bytes_.size() || bytes_.size() - block.offset < kBlockTrailerBytes ||
+        block.size > bytes_.size() - block.offset - kBlockTrailerBytes) {
+      return Damaged(absl::StrFormat("a block of %d bytes goes beyond the end", block.size),
+                     block.offset);
+    }
+    const std::string_view stored_bytes = bytes_.substr(block.offset, block.size + 1);
+    const uint32_t computed = crc32c::MaskedValue(stored_bytes);
+    const uint32_t stored = LoadU32(bytes_.data() + block.offset + block.size + 1);
+    if (computed != stored) {
+      return Damaged(absl::StrFormat("block checksum 0x%08x, want 0x%08x", computed, stored),
+                     block.offset);
+    }
+    std::string_view contents = stored_bytes.substr(0, block.size);
+    const char type = stored_bytes.back();
+    if (type == leveldb::kSnappyCompression) {
+      size_t size;
+      if (!snappy::GetUncompressedLength(contents.data(), contents.size(), &size) ||
+          size / kMostSnappyRatio > contents.size()) {
+        return Damaged("damaged size of a compressed block", block.offset);
+      }
+      if (!snappy::Uncompress(contents.data(), contents.size(), memory)) {
+        return Damaged("damaged compressed block", block.offset);
+      }
+      contents = *memory;
+    } else if (type != leveldb::kNoCompression) {
+      return Damaged(absl::StrFormat("unknown compression %d of a block", type), block.offset);
+    }
+    // At the end their number, before it 4 bytes for each.
+    const uint64_t restarts =
+        contents.size() < 4 ? UINT32_MAX : LoadU32(contents.data() + contents.size() - 4);
+    if (4 * (restarts + 1) > contents.size()) {
+      return Damaged("damaged restart points of a block", block.offset);
+    }
+    return contents.substr(0, contents.size() - 4 * (restarts + 1));
+  }
+
+  absl::Status ReadData(const BlockHandle& block, TableEntries* entries) const {
+    std::string memory, key;
+    ASSIGN_OR_RETURN(std::string_view rest, ReadBlock(block, &memory));
+    std::string_view value;
+    while (!rest.empty()) {
+      if (!ConsumeEntry(&rest, &key, &value)) {
+        return Damaged("damaged entry of a block", block.offset);
+      }
+      if (!entries->empty() && key <= entries->back().first) {
+        return Damaged("keys are not in order", block.offset);
+      }
+      entries->emplace_back(key, value);
+    }
+    return absl::OkStatus();
+  }
+
+  const std::string_view bytes_;
+  const std::string& name_;
+};
 
 }  // namespace
 
 absl::StatusOr<TableEntries> ReadTable(std::string_view bytes, const std::string& name) {
-  RETURN_IF_ERROR(CheckFooter(bytes, name));
-  const StringFile file(bytes);
-  leveldb::Options options;
-  options.paranoid_checks = true;
-  leveldb::Table* opened = nullptr;
-  RETURN_IF_ERROR(FromLevelDb(
-      leveldb::Table::Open(options, const_cast<StringFile*>(&file), bytes.size(), &opened), name));
-  const std::unique_ptr<leveldb::Table> table(opened);
-  leveldb::ReadOptions read_options;
-  read_options.verify_checksums = true;
-  read_options.fill_cache = false;
-  const std::unique_ptr<leveldb::Iterator> row(table->NewIterator(read_options));
   TableEntries entries;
-  for (row->SeekToFirst(); row->Valid(); row->Next()) {
-    entries.emplace_back(row->key().ToString(), row->value().ToString());
-    if (entries.size() > 1 && entries.back().first <= entries[entries.size() - 2].first) {
-      return absl::DataLossError(absl::StrCat(name, ": keys are not in order"));
-    }
-  }
-  // An iterator passes over a damaged block and tells at the end.
-  RETURN_IF_ERROR(FromLevelDb(row->status(), name));
+  RETURN_IF_ERROR(TableReader(bytes, name).Read(&entries));
   return entries;
 }
 

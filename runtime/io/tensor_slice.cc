@@ -56,11 +56,10 @@ bool ResolveSlice(const TensorSlice& slice, absl::Span<const int64_t> shape,
   *resolved = slice;
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     SliceExtent& extent = (*resolved)[dim];
-    if (extent.length == -1) extent.length = shape[dim] - extent.start;
-    if (extent.start < 0 || extent.length < 0 || extent.start > shape[dim] ||
-        extent.length > shape[dim] - extent.start) {
-      return false;
-    }
+    if (extent.start < 0 || extent.start > shape[dim]) return false;
+    const int64_t rest = shape[dim] - extent.start;
+    if (extent.length == -1) extent.length = rest;
+    if (extent.length < 0 || extent.length > rest) return false;
   }
   return true;
 }

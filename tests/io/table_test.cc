@@ -4,11 +4,16 @@
 #include <leveldb/options.h>
 #include <leveldb/table_builder.h>
 
+#include <cstdint>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/base/status.h"
+#include "runtime/io/crc32c.h"
+#include "runtime/io/little_endian.h"
+#include "runtime/io/varint.h"
 
 namespace tpurun {
 namespace {
@@ -84,6 +89,47 @@ TEST(Table, EveryFlippedBitAndEveryCutOfManyBlocksIsDataLoss) {
       EXPECT_EQ(ExitCode(ReadTable(bytes.substr(byte + 1), "t").status()), 65) << byte;
     }
   }
+}
+
+// A table whose one data block, with its type, is `block`; the index claims `size` bytes for it.
+std::string TableOf(const std::string& block, uint64_t size) {
+  const auto add = [](std::string contents, std::string* table) {
+    AppendU32(crc32c::MaskedValue(contents), &contents);
+    table->append(contents);
+    return contents.size() - 5;
+  };
+  const auto add_handle = [](uint64_t offset, uint64_t size, std::string* out) {
+    AppendVarint(offset, out);
+    AppendVarint(size, out);
+  };
+  const std::string one_restart("\0\0\0\0\1\0\0\0\0", 9);  // with the type, none
+  std::string handle, table, footer;
+  add_handle(0, size, &handle);
+  const std::string entry =
+      std::string("\0\1", 2) + static_cast<char>(handle.size()) + "a" + handle;
+  add(block, &table);
+  for (const std::string& contents : {one_restart, entry + one_restart}) {
+    const size_t offset = table.size();
+    add_handle(offset, add(contents, &table), &footer);
+  }
+  footer.resize(40, '\0');
+  AppendU64(0xDB4775248B80FB57, &footer);
+  return table + footer;
+}
+
+TEST(Table, ASizeThatLiesCostsNoMemory) {
+  const std::string block("\0\1\1bc\0\0\0\0\1\0\0\0\0", 14);
+  const absl::StatusOr<TableEntries> entries = ReadTable(TableOf(block, 13), "t");
+  ASSERT_TRUE(entries.ok()) << entries.status();
+  EXPECT_EQ(*entries, (TableEntries{{"b", "c"}}));
+  for (const uint64_t size : {uint64_t{1} << 40, UINT64_MAX - 4, UINT64_MAX}) {
+    EXPECT_EQ(ReadTable(TableOf(block, size), "t").status(),
+              absl::DataLossError(
+                  absl::StrCat("t: a block of ", size, " bytes goes beyond the end (offset 0)")));
+  }
+  const std::string two_gib("\x80\x80\x80\x80\x08\0a\1", 8);  // snappy's length, a byte, the type
+  EXPECT_EQ(ReadTable(TableOf(two_gib, 7), "t").status(),
+            absl::DataLossError("t: damaged size of a compressed block (offset 0)"));
 }
 
 TEST(Table, MessagesNameTheFile) {
