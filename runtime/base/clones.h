@@ -2,9 +2,9 @@
 #ifndef TPURUN_RUNTIME_BASE_CLONES_H_
 #define TPURUN_RUNTIME_BASE_CLONES_H_
 
-// The choice runs before the thread sanitizer is ready, which then crashes: its builds have one
-// version. So do those of tools/fuzz: clang 14 cannot clone templates.
-#if defined(__SANITIZE_THREAD__) || defined(__clang__)
+// The choice runs before the thread sanitizer is ready, which then crashes: its builds (.bazelrc)
+// define TPURUN_NO_CLONES. clang 14, of tools/fuzz, cannot clone templates.
+#if defined(TPURUN_NO_CLONES) || defined(__clang__)
 #define TPURUN_CLONES
 #else
 // The levels of the x86-64 ABI, chosen by what the processor has; the name of a processor would be
