@@ -12,4 +12,44 @@
 #define TPURUN_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
 
+namespace tpurun {
+
+// The same for a loop in a template, where the attribute does not go: `loop` is a lambda without
+// arguments, marked always_inline.
+enum class InstructionSet { kPlain, kAvx2, kAvx512 };
+
+inline InstructionSet BestInstructionSet() {
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return InstructionSet::kAvx512;
+  }
+  return __builtin_cpu_supports("avx2") ? InstructionSet::kAvx2 : InstructionSet::kPlain;
+}
+inline const InstructionSet kBestInstructionSet = BestInstructionSet();
+
+template <typename Loop>
+[[gnu::target("avx2,avx512f,avx512bw,avx512dq,avx512vl")]] void RunWithAvx512(const Loop& loop) {
+  loop();
+}
+
+template <typename Loop>
+[[gnu::target("avx2")]] void RunWithAvx2(const Loop& loop) {
+  loop();
+}
+
+template <typename Loop>
+void RunCloned(const Loop& loop) {
+  switch (kBestInstructionSet) {
+    case InstructionSet::kAvx512:
+      return RunWithAvx512(loop);
+    case InstructionSet::kAvx2:
+      return RunWithAvx2(loop);
+    case InstructionSet::kPlain:
+      return loop();
+  }
+}
+
+}  // namespace tpurun
+
 #endif  // TPURUN_RUNTIME_BASE_CLONES_H_

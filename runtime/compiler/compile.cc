@@ -9,6 +9,7 @@
 #include "runtime/compiler/direct_updates.h"
 #include "runtime/compiler/epilogue.h"
 #include "runtime/compiler/fold.h"
+#include "runtime/compiler/fuse_elementwise.h"
 #include "runtime/compiler/memory_plan.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/schedule.h"
@@ -150,6 +151,7 @@ std::vector<Pass> Passes(const Machine& machine) {
       {"epilogue", on_machine(MakeBiasEpilogues)},
       {"bf16_storage", on_machine(StoreInBFloat16)},
       {"per_core", MarkPerCoreVariables},
+      {"fuse_elementwise", FuseElementwise},
       {"direct_updates", MakeUpdatesDirect},
   };
 }

@@ -19,9 +19,10 @@ bool CanWriteVariable(const Graph& graph, const Update& update, const std::vecto
   const Node& producer = graph.node(update.value);
   const Variable& variable = graph.variables()[update.variable];
   if (producer.op->flags.source || per_core[producer.id] != variable.per_core) return false;
-  if (update.value.result != 0) return false;
+  // The results of an element-wise op are written element by element together.
+  if (update.value.result != 0 && !producer.op->flags.elementwise) return false;
   for (const Update& other : graph.updates()) {
-    if (other.variable != update.variable && other.value.node == update.value.node) return false;
+    if (other.variable != update.variable && other.value == update.value) return false;
   }
   for (const Node& reader : graph.nodes()) {
     for (size_t i = 0; i < reader.inputs.size(); ++i) {

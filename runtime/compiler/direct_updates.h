@@ -9,10 +9,10 @@
 namespace tpurun {
 
 // Puts a copy between a value and the variable it updates where the producer must not write there:
-// it is a source, updates another variable too, is shared where the variable is per core, or the
-// variable's old value is read after it or by itself other than row by row, or it is not the node's
-// first result. A copy also goes before an output or update that is a variable's old value. Copies
-// come last, in the order of the updates.
+// it is a source, the value updates another variable too, it is shared where the variable is per
+// core, or the variable's old value is read after it or by itself other than row by row, or it is a
+// further result of a node that is not element-wise. A copy also goes before an output or update
+// that is a variable's old value. Copies come last, in the order of the updates.
 absl::StatusOr<Graph> MakeUpdatesDirect(const Graph& graph);
 
 }  // namespace tpurun

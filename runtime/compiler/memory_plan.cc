@@ -164,7 +164,7 @@ class Planner {
     const Node& node = graph_.nodes()[writer.node];
     for (size_t result = 0; result < node.shapes.size(); ++result) {
       if (!schedule_.needed[node.id][result]) continue;
-      const int variable = result == 0 ? schedule_.updates_variable[node.id] : -1;
+      const int variable = schedule_.updates_variable[node.id][result];
       if (variable >= 0) {
         plan_.values[node.id][result] = BufferRef{Space::kVariable, variable};
         continue;

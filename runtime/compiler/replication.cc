@@ -19,6 +19,27 @@ std::vector<bool> PerCoreNodes(const Graph& graph) {
   return per_core;
 }
 
+std::vector<bool> PrologueNodes(const Graph& graph) {
+  const std::vector<bool> per_core = PerCoreNodes(graph);
+  std::vector<bool> variable_updated(graph.variables().size(), false);
+  std::vector<bool> is_update(graph.nodes().size(), false);
+  for (const Update& update : graph.updates()) {
+    variable_updated[update.variable] = true;
+    is_update[update.value.node] = true;
+  }
+  std::vector<bool> in_prologue(graph.nodes().size(), false);
+  for (const Node& node : graph.nodes()) {
+    if (node.op == &VariableOp()) {
+      in_prologue[node.id] = !variable_updated[graph.FindVariable(node.attrs.String("variable"))];
+      continue;
+    }
+    bool fixed = !node.op->flags.source && !per_core[node.id] && !is_update[node.id];
+    for (const Value input : node.inputs) fixed = fixed && in_prologue[input.node];
+    in_prologue[node.id] = fixed;
+  }
+  return in_prologue;
+}
+
 absl::StatusOr<Graph> MarkPerCoreVariables(const Graph& graph) {
   Graph marked = graph;
   for (bool changed = true; changed;) {

@@ -1,4 +1,5 @@
-// Which values are provably the same on all cores: computed once a step and stored once.
+// Which values are provably the same on all cores, computed once a step and stored once, and which
+// in all steps, computed before them.
 #ifndef TPURUN_RUNTIME_COMPILER_REPLICATION_H_
 #define TPURUN_RUNTIME_COMPILER_REPLICATION_H_
 
@@ -12,6 +13,10 @@ namespace tpurun {
 // Per node: true when its results may differ between cores: infeed, replica_id, per-core variables
 // and what is computed from them but not through a collective. All false with one replica.
 std::vector<bool> PerCoreNodes(const Graph& graph);
+
+// Per node: true when it is in the prologue: it depends on constants and on variables without an
+// update alone, and is no update itself.
+std::vector<bool> PrologueNodes(const Graph& graph);
 
 // per_core: gives a variable a copy a core when its update differs between cores. The largest
 // consistent assumption: all are the same at first; a variable whose update is per core is demoted,

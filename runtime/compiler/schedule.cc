@@ -20,9 +20,10 @@ class Scheduler {
   absl::StatusOr<Schedule> Run(const std::string& loss_output, bool outfeed) {
     const size_t count = graph_.nodes().size();
     schedule_.per_core = PerCoreNodes(graph_);
-    schedule_.updates_variable.assign(count, -1);
+    for (const Node& node : graph_.nodes())
+      schedule_.updates_variable.emplace_back(node.shapes.size(), -1);
     for (const Update& update : graph_.updates())
-      schedule_.updates_variable[update.value.node] = update.variable;
+      schedule_.updates_variable[update.value.node][update.value.result] = update.variable;
     if (!loss_output.empty()) {
       const int output = graph_.FindOutput(loss_output);
       if (output < 0) return absl::InternalError("the graph has no output \"" + loss_output + "\"");
@@ -30,7 +31,7 @@ class Scheduler {
     }
     FindNeeded();
     FindBatched();
-    FindPrologue();
+    prologue_ = PrologueNodes(graph_);
     index_.assign(count, -1);
     for (const Node& node : graph_.nodes()) {
       if (!node.op->flags.source) Place(node);
@@ -86,22 +87,6 @@ class Scheduler {
     }
   }
 
-  void FindPrologue() {
-    std::vector<bool> updated(graph_.variables().size(), false);
-    for (const Update& update : graph_.updates()) updated[update.variable] = true;
-    prologue_.assign(graph_.nodes().size(), false);
-    for (const Node& node : graph_.nodes()) {
-      if (node.op == &VariableOp()) {
-        prologue_[node.id] = !updated[graph_.FindVariable(node.attrs.String("variable"))];
-        continue;
-      }
-      bool fixed = !node.op->flags.source && !schedule_.per_core[node.id] &&
-                   schedule_.updates_variable[node.id] < 0;
-      for (const Value input : node.inputs) fixed = fixed && prologue_[input.node];
-      prologue_[node.id] = fixed;
-    }
-  }
-
   Cut CutOfNode(const Node& node, const OpCall& call) const {
     if (schedule_.per_core[node.id]) return Cut{true, graph_.num_replicas(), 1};
     const Shape& result = node.shapes[0];
@@ -138,8 +123,9 @@ class Scheduler {
         After(writer, same, &scheduled.phase);
       }
     }
-    const int variable = schedule_.updates_variable[node.id];
-    if (variable >= 0) AfterReaders(variable, &scheduled);
+    for (const int variable : schedule_.updates_variable[node.id]) {
+      if (variable >= 0) AfterReaders(variable, &scheduled);
+    }
     index_[node.id] = static_cast<int>(schedule_.instructions.size());
     schedule_.instructions.push_back(std::move(scheduled));
   }

@@ -26,9 +26,9 @@ struct Scheduled {
 // Instructions in the order in which they run: by section, phase and then node order.
 struct Schedule {
   std::vector<Scheduled> instructions;
-  std::vector<int> updates_variable;      // per node: the variable it writes, -1: none (result 0)
-  std::vector<std::vector<bool>> needed;  // per node and result
-  std::vector<bool> per_core;             // per node
+  std::vector<std::vector<int>> updates_variable;  // per node and result: what it writes, -1: none
+  std::vector<std::vector<bool>> needed;           // per node and result
+  std::vector<bool> per_core;                      // per node
   int loss_node = -1;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/ir/structural.h"
@@ -105,6 +107,57 @@ const OpDef& SumOfElementsOp() {
       .flops =
           [](const OpCall& call) { return static_cast<double>(call.operands[0].num_elements()); }};
   return op;
+}
+
+void Spread(const void* from, int64_t element_bytes, int64_t n, void* to) {
+  const auto spread = [&](auto element) {
+    std::memcpy(&element, from, sizeof(element));
+    std::fill_n(static_cast<decltype(element)*>(to), n, element);
+  };
+  switch (element_bytes) {
+    case 1:
+      return spread(uint8_t{});
+    case 2:
+      return spread(uint16_t{});
+    case 4:
+      return spread(uint32_t{});
+    default:
+      return spread(uint64_t{});
+  }
+}
+
+std::unique_ptr<Kernel> TileKernel(const OpCall& call, TileFunction tile) {
+  struct Info {
+    int64_t bytes = 0;  // of an element
+    bool scalar = false;
+  };
+  const int count = static_cast<int>(call.operands.size());
+  std::array<Info, kMaxTileOperands> operands;
+  bool scalars = false;
+  for (int i = 0; i < count; ++i) {
+    operands[i] = {ByteSize(call.operands[i].dtype),
+                   call.operands[i].rank() == 0 && call.results[0].rank() > 0};
+    scalars = scalars || operands[i].scalar;
+  }
+  const int64_t result_bytes = ByteSize(call.results[0].dtype);
+  return KernelOf([=](const KernelArgs& args) {
+    alignas(64) std::byte spread[kMaxTileOperands][kTileElements * sizeof(int64_t)];
+    std::array<const void*, kMaxTileOperands> in = {};
+    const int64_t most = scalars ? kTileElements : args.end - args.begin;
+    for (int i = 0; i < count; ++i) {
+      if (!operands[i].scalar) continue;
+      Spread(args.operands[i], operands[i].bytes, std::min(most, args.end - args.begin), spread[i]);
+      in[i] = spread[i];
+    }
+    for (int64_t begin = args.begin; begin < args.end; begin += most) {
+      for (int i = 0; i < count; ++i) {
+        if (operands[i].scalar) continue;
+        in[i] = static_cast<const std::byte*>(args.operands[i]) + begin * operands[i].bytes;
+      }
+      tile(in.data(), static_cast<std::byte*>(args.results[0]) + begin * result_bytes,
+           std::min(most, args.end - begin));
+    }
+  });
 }
 
 Value SumToShape(GraphBuilder& b, Value dy, Value operand) {

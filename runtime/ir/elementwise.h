@@ -1,12 +1,15 @@
-// What element-wise ops share: the shape rule, scalar broadcasting and the loops.
+// What element-wise ops share: the shape rule, scalar operands and the loops.
 #ifndef TPURUN_RUNTIME_IR_ELEMENTWISE_H_
 #define TPURUN_RUNTIME_IR_ELEMENTWISE_H_
 
 #include <memory>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/base/clones.h"
 #include "runtime/ir/graph_builder.h"
 
 namespace tpurun {
@@ -14,6 +17,8 @@ namespace tpurun {
 // All operands have one dtype and one shape, or rank 0; the result has that shape.
 absl::StatusOr<std::vector<Shape>> ElementwiseShape(const std::string& op,
                                                     std::span<const Shape> operands);
+
+inline bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kBF16; }
 
 // The gradient of a scalar operand that went with every element: dy summed to a scalar. dy itself
 // when `operand` has its shape.
@@ -30,47 +35,63 @@ float SumOfElements(const float* x, int64_t n);
 Simpler WithoutIdentity(const Graph& graph, const Node& node, double of_floats, double of_whole,
                         bool either);
 
-// Loops for z = f(x, y) and y = f(x) over f32, s32 or s64 (Result: float, ... or bool for a pred).
-template <typename T, typename F>
-std::unique_ptr<Kernel> TypedBinaryKernel(const OpCall& call, F f) {
-  using R = decltype(f(T{}, T{}));
-  const bool x_scalar = call.operands[0].rank() == 0 && call.results[0].rank() > 0;
-  const bool y_scalar = call.operands[1].rank() == 0 && call.results[0].rank() > 0;
-  return KernelOf([=](const KernelArgs& args) {
-    const T* x = static_cast<const T*>(args.operands[0]);
-    const T* y = static_cast<const T*>(args.operands[1]);
-    R* z = static_cast<R*>(args.results[0]);
-    if (x_scalar) {
-      const T x0 = x[0];
-      for (int64_t i = args.begin; i < args.end; ++i) z[i] = f(x0, y[i]);
-    } else if (y_scalar) {
-      const T y0 = y[0];
-      for (int64_t i = args.begin; i < args.end; ++i) z[i] = f(x[i], y0);
-    } else {
-      for (int64_t i = args.begin; i < args.end; ++i) z[i] = f(x[i], y[i]);
-    }
+template <typename F, typename R, typename T, size_t... i>
+void TileLoop(const void* const* operands, R* out, int64_t n, std::index_sequence<i...>) {
+  const T in{static_cast<std::tuple_element_t<i, T>>(operands[i])...};
+  RunCloned([ in, out, n ]() __attribute__((always_inline)) {
+    const T x = in;
+#pragma GCC ivdep
+    for (int64_t k = 0; k < n; ++k) out[k] = static_cast<R>(F{}(std::get<i>(x)[k]...));
   });
 }
 
+// The loop of R f(T...). F is a lambda without captures.
+template <typename F, typename R, typename... T>
+void Tile(const void* const* operands, void* result, int64_t n) {
+  TileLoop<F, R, std::tuple<const T*...>>(operands, static_cast<R*>(result), n,
+                                          std::index_sequence_for<T...>());
+}
+
+// The most elements that are worked on at a time where a scalar goes with each, and the most
+// operands of such an op.
+constexpr int64_t kTileElements = 1024;
+constexpr int kMaxTileOperands = 3;
+
+// Writes the scalar at `from`, of 1, 2, 4 or 8 bytes, to n elements.
+void Spread(const void* from, int64_t element_bytes, int64_t n, void* to);
+
+// The kernel of an op whose loop over its dtypes is `tile`.
+std::unique_ptr<Kernel> TileKernel(const OpCall& call, TileFunction tile);
+
+// z = f(x, y) over f32, s32 or s64, and y = f(x) over f32; f may give bool for a pred.
 template <typename F>
 std::unique_ptr<Kernel> BinaryKernel(const OpCall& call, F f) {
+  const auto kernel = [&]<typename T>(T x) {
+    return TileKernel(call, Tile<F, decltype(f(x, x)), T, T>);
+  };
   switch (call.operands[0].dtype) {
     case DType::kS32:
-      return TypedBinaryKernel<int32_t>(call, f);
+      return kernel(int32_t{});
     case DType::kS64:
-      return TypedBinaryKernel<int64_t>(call, f);
+      return kernel(int64_t{});
     default:
-      return TypedBinaryKernel<float>(call, f);
+      return kernel(float{});
   }
 }
 
 template <typename F>
-std::unique_ptr<Kernel> UnaryKernel(const OpCall&, F f) {
-  return KernelOf([f](const KernelArgs& args) {
-    const float* x = static_cast<const float*>(args.operands[0]);
-    float* y = static_cast<float*>(args.results[0]);
-    for (int64_t i = args.begin; i < args.end; ++i) y[i] = f(x[i]);
-  });
+std::unique_ptr<Kernel> UnaryKernel(const OpCall& call, F) {
+  return TileKernel(call, Tile<F, float, float>);
+}
+
+// OpDef::tile of the same formulas.
+template <typename F>
+constexpr TileFunction UnaryTile(F) {
+  return Tile<F, float, float>;
+}
+template <typename F>
+constexpr TileFunction BinaryTile(F) {
+  return Tile<F, float, float, float>;
 }
 
 }  // namespace tpurun

@@ -146,6 +146,10 @@ struct Simpler {
   Attrs attrs;                // and with these attributes
 };
 
+// The loop of an element-wise op: result[i] = f(operands[0][i], ...) for i < n. The result may lie
+// where an operand does.
+using TileFunction = void (*)(const void* const* operands, void* result, int64_t n);
+
 struct OpDef {
   std::string name;
   std::string doc;  // shapes with letters, formula, source
@@ -171,6 +175,9 @@ struct OpDef {
   std::function<Simpler(const Graph& graph, const Node& node)> simplify;
   // Plain loops: the definition of the op's numbers. Null for sources.
   std::function<std::unique_ptr<Kernel>(const OpCall& call)> reference;
+  // Of an element-wise op without attributes: its loop over f32, a pred being 1 or 0. A step of a
+  // `fused` program. Null: never fused.
+  TileFunction tile = nullptr;
   // Chooses an implementation. Null: the reference.
   std::function<KernelPlan(const OpCall& call, const Machine& machine)> plan;
   // The kernel of a plan. Null: the reference.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/bfloat16.h"
+#include "runtime/base/clones.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
 
@@ -182,10 +183,15 @@ std::unique_ptr<Kernel> CrossReplicaSumKernel(const OpCall& call) {
     return KernelOf([](const KernelArgs& args) {
       const auto* const* x = reinterpret_cast<const float* const*>(args.operands);
       float* sum = static_cast<float*>(args.results[0]);
-      for (int64_t i = args.begin; i < args.end; ++i) {
-        sum[i] = ((x[0][i] + x[1][i]) + (x[2][i] + x[3][i])) +
-                 ((x[4][i] + x[5][i]) + (x[6][i] + x[7][i]));
-      }
+      const int64_t begin = args.begin, end = args.end;
+      RunCloned([ x, sum, begin, end ]() __attribute__((always_inline)) {
+        const float *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
+        const float *x4 = x[4], *x5 = x[5], *x6 = x[6], *x7 = x[7];
+#pragma GCC ivdep
+        for (int64_t i = begin; i < end; ++i) {
+          sum[i] = ((x0[i] + x1[i]) + (x2[i] + x3[i])) + ((x4[i] + x5[i]) + (x6[i] + x7[i]));
+        }
+      });
     });
   }
   return KernelOf([replicas, dtype](const KernelArgs& args) {
@@ -333,6 +339,8 @@ const OpDef& CopyOp() {
   return op;
 }
 
+constexpr auto kPlus = [](auto x, auto y) { return x + y; };
+
 const OpDef& AddOp() {
   static const OpDef& op =
       *new OpDef{.name = "add",
@@ -355,10 +363,8 @@ const OpDef& AddOp() {
                        // Not +0: it turns -0 into +0.
                        return WithoutIdentity(graph, node, -0.0, 0, true);
                      },
-                 .reference =
-                     [](const OpCall& call) {
-                       return BinaryKernel(call, [](auto x, auto y) { return x + y; });
-                     }};
+                 .reference = [](const OpCall& call) { return BinaryKernel(call, kPlus); },
+                 .tile = BinaryTile(kPlus)};
   return op;
 }
 
@@ -397,8 +403,9 @@ const OpDef& CrossReplicaSumOp() {
 }
 
 std::vector<const OpDef*> StructuralOps() {
-  return {&InfeedOp(),  &VariableOp(), &LoopIndexOp(), &ReplicaIdOp(),       &ConstantOp(),
-          &ConvertOp(), &CopyOp(),     &AddOp(),       &CrossReplicaSumOp(), &SumOfElementsOp()};
+  return {&InfeedOp(),          &VariableOp(),      &LoopIndexOp(), &ReplicaIdOp(),
+          &ConstantOp(),        &ConvertOp(),       &CopyOp(),      &AddOp(),
+          &CrossReplicaSumOp(), &SumOfElementsOp(), &FusedOp()};
 }
 
 bool IsConstant(const Graph& graph, Value value, double constant) {
@@ -425,7 +432,7 @@ std::optional<Attrs> ConstantAttrs(const Literal& literal) {
     });
   };
   const auto set = [&](const char* name, auto values) {
-    if (all_alike(values)) values.resize(1);
+    if (all_alike(values)) values.erase(values.begin() + 1, values.end());
     attrs.Set(name, std::move(values));
   };
   if (shape.dtype == DType::kF32 || shape.dtype == DType::kBF16) {

@@ -23,6 +23,8 @@ const OpDef& AddOp();       // x + y, element-wise
 const OpDef& CopyOp();      // x as it is, in memory of its own
 const OpDef&
 CrossReplicaSumOp();  // the sum over replicas in a fixed pairwise tree, the same on all
+// {program, results}: element-wise ops in one pass over the elements (fused.h)
+const OpDef& FusedOp();
 
 // All of them, for the op table.
 std::vector<const OpDef*> StructuralOps();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/ir/elementwise_ops.h"
 #include "runtime/ir/structural.h"
 #include "runtime/ops/onednn.h"
 

@@ -11,7 +11,6 @@ namespace tpurun {
 
 std::vector<const OpDef*> ArrayOps();
 std::vector<const OpDef*> ConvolutionOps();
-std::vector<const OpDef*> ElementwiseOps();
 std::vector<const OpDef*> MatMulOps();
 std::vector<const OpDef*> PoolingOps();
 std::vector<const OpDef*> RandomOps();

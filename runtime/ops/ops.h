@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/ir/elementwise_ops.h"
 #include "runtime/ir/graph_builder.h"
 #include "runtime/ir/structural.h"
 
@@ -14,29 +15,6 @@ namespace tpurun {
 // How matmul and convolution treat their f32 inputs: rounded to bf16 (kDefault), split into 2 or 3
 // bf16 parts (kHigh, kHighest), or as they are (kF32). Accumulation is always f32.
 enum class Precision : int64_t { kDefault = 0, kHigh = 1, kHighest = 2, kF32 = 3 };
-
-// elementwise.cc: operands of one shape; a rank-0 operand goes with every element.
-Value Sub(GraphBuilder& b, Value x, Value y, const std::string& label = "sub");
-Value Mul(GraphBuilder& b, Value x, Value y, const std::string& label = "mul");
-Value Div(GraphBuilder& b, Value x, Value y, const std::string& label = "div");
-Value Maximum(GraphBuilder& b, Value x, Value y);
-Value Minimum(GraphBuilder& b, Value x, Value y);
-Value Pow(GraphBuilder& b, Value x, Value y);
-Value Neg(GraphBuilder& b, Value x);
-Value Sqrt(GraphBuilder& b, Value x);
-Value Rsqrt(GraphBuilder& b, Value x);
-Value Square(GraphBuilder& b, Value x);
-Value Exp(GraphBuilder& b, Value x);
-Value Log(GraphBuilder& b, Value x);
-Value Floor(GraphBuilder& b, Value x);
-Value Tanh(GraphBuilder& b, Value x);
-Value Sigmoid(GraphBuilder& b, Value x);
-Value Relu(GraphBuilder& b, Value x, const std::string& label = "Relu");
-bool IsRelu(const Node& node);
-Value Equal(GraphBuilder& b, Value x, Value y);    // pred
-Value Greater(GraphBuilder& b, Value x, Value y);  // pred
-Value GreaterEqual(GraphBuilder& b, Value x, Value y);
-Value Select(GraphBuilder& b, Value condition, Value x, Value y);  // condition ? x : y
 
 // matmul.cc: (M, K) x (K, N) -> (M, N); each operand may be given transposed.
 Value MatMul(GraphBuilder& b, Value x, Value y, Precision precision, bool transpose_x = false,

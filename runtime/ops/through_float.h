@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "runtime/ir/elementwise.h"
 #include "runtime/ir/op_def.h"
 
 namespace tpurun {
@@ -23,8 +24,6 @@ inline ReferenceFn InFloat(ReferenceFn reference) {
 
 // The dtype that the attribute `out` asks for: bf16, or f32 when it is absent.
 inline DType OutType(const Attrs& attrs) { return attrs.Get<DType>("out", DType::kF32); }
-
-inline bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kBF16; }
 
 }  // namespace tpurun
 

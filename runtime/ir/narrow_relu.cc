@@ -1,4 +1,4 @@
-#include "runtime/ops/narrow_relu.h"
+#include "runtime/ir/narrow_relu.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // relu and relu_grad on values stored in bf16.
-#ifndef TPURUN_RUNTIME_OPS_NARROW_RELU_H_
-#define TPURUN_RUNTIME_OPS_NARROW_RELU_H_
+#ifndef TPURUN_RUNTIME_IR_NARROW_RELU_H_
+#define TPURUN_RUNTIME_IR_NARROW_RELU_H_
 
 #include <memory>
 
@@ -17,4 +17,4 @@ std::unique_ptr<Kernel> MakeNarrowReluGrad(const OpCall& call);
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_OPS_NARROW_RELU_H_
+#endif  // TPURUN_RUNTIME_IR_NARROW_RELU_H_

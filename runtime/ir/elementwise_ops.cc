@@ -1,13 +1,12 @@
 // Element-wise ops. x, y, z have one shape; a rank-0 operand goes with every element.
-#include "runtime/ir/elementwise.h"
+#include "runtime/ir/elementwise_ops.h"
 
 #include <cmath>
 
 #include "runtime/base/status.h"
-#include "runtime/ops/narrow_relu.h"
-#include "runtime/ops/op_list.h"
-#include "runtime/ops/ops.h"
-#include "runtime/ops/through_float.h"
+#include "runtime/ir/elementwise.h"
+#include "runtime/ir/narrow_relu.h"
+#include "runtime/ir/structural.h"
 
 namespace tpurun {
 namespace {
@@ -48,7 +47,8 @@ OpDef Binary(const char* name, const char* doc, F f, BinaryGradient gradient,
            .max_operands = 2,
            .flags = flags,
            .infer_shape = ShapeRule(name),
-           .reference = [f](const OpCall& call) { return BinaryKernel(call, f); }};
+           .reference = [f](const OpCall& call) { return BinaryKernel(call, f); },
+           .tile = BinaryTile(f)};
   // A scalar operand gathers the gradients of all elements.
   op.gradient = [gradient](GraphBuilder& b, const Node& node, std::span<const Value> dz) {
     std::vector<Value> gradients = gradient(b, node, dz[0]);
@@ -74,7 +74,8 @@ OpDef Comparison(const char* name, const char* doc, F f) {
                  shapes[0].dtype = DType::kPred;
                  return shapes;
                },
-               .reference = [f](const OpCall& call) { return BinaryKernel(call, f); }};
+               .reference = [f](const OpCall& call) { return BinaryKernel(call, f); },
+               .tile = BinaryTile(f)};
 }
 
 using UnaryGradient = Value (*)(GraphBuilder& b, Value x, Value y, Value dy);
@@ -94,7 +95,8 @@ OpDef Unary(const char* name, const char* doc, F f, UnaryGradient gradient,
           [gradient](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
             return std::vector<Value>{gradient(b, node.inputs[0], Value{node.id, 0}, dy[0])};
           },
-      .reference = [f](const OpCall& call) { return UnaryKernel(call, f); }};
+      .reference = [f](const OpCall& call) { return UnaryKernel(call, f); },
+      .tile = UnaryTile(f)};
 }
 
 const OpDef& SubOp() {
@@ -295,6 +297,8 @@ const OpDef& SigmoidOp() {
   return op;
 }
 
+constexpr auto kWherePositive = [](auto dy, auto y) { return y > 0 ? dy : decltype(dy)(0); };
+
 const OpDef& ReluGradOp() {
   static const OpDef& op = *new OpDef{
       .name = "relu_grad",
@@ -324,9 +328,9 @@ const OpDef& ReluGradOp() {
           },
       .reference =
           [](const OpCall& call) {
-            if (AnyNarrow(call)) return MakeNarrowReluGrad(call);
-            return BinaryKernel(call, [](auto dy, auto y) { return y > 0 ? dy : decltype(dy)(0); });
-          }};
+            return AnyNarrow(call) ? MakeNarrowReluGrad(call) : BinaryKernel(call, kWherePositive);
+          },
+      .tile = BinaryTile(kWherePositive)};
   return op;
 }
 
@@ -349,6 +353,25 @@ const OpDef& ReluOp() {
     return relu;
   }();
   return op;
+}
+
+using Choose = decltype([](auto condition, auto x, auto y) { return condition ? x : y; });
+
+std::unique_ptr<Kernel> SelectKernel(const OpCall& call) {
+  // Elements are moved whatever they mean.
+  const auto kernel = [&]<typename T>(T) {
+    return TileKernel(call, Tile<Choose, T, uint8_t, T, T>);
+  };
+  switch (ByteSize(call.results[0].dtype)) {
+    case 1:
+      return kernel(uint8_t{});
+    case 2:
+      return kernel(uint16_t{});
+    case 4:
+      return kernel(uint32_t{});
+    default:
+      return kernel(uint64_t{});
+  }
 }
 
 const OpDef& SelectOp() {
@@ -383,22 +406,8 @@ const OpDef& SelectOp() {
         const Value taken = takes_x ? x : y;
         return graph.shape(taken) == node.shapes[0] ? Simpler{.same = taken} : Simpler{};
       },
-      .reference = [](const OpCall& call) -> std::unique_ptr<Kernel> {
-        const auto step = [&](int i) { return call.operands[i].rank() == 0 ? 0 : 1; };
-        const int64_t c_step = step(0), x_step = step(1), y_step = step(2);
-        const int64_t bytes = ByteSize(call.results[0].dtype);
-        return KernelOf([=](const KernelArgs& args) {
-          const auto* condition = static_cast<const uint8_t*>(args.operands[0]);
-          const auto* x = static_cast<const std::byte*>(args.operands[1]);
-          const auto* y = static_cast<const std::byte*>(args.operands[2]);
-          auto* z = static_cast<std::byte*>(args.results[0]);
-          for (int64_t i = args.begin; i < args.end; ++i) {
-            const std::byte* from =
-                condition[i * c_step] ? x + i * x_step * bytes : y + i * y_step * bytes;
-            std::memcpy(z + i * bytes, from, bytes);
-          }
-        });
-      }};
+      .reference = SelectKernel,
+      .tile = Tile<Choose, float, float, float, float>};
   return op;
 }
 

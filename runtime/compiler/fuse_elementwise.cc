@@ -1,0 +1,171 @@
+#include "runtime/compiler/fuse_elementwise.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/compiler/replication.h"
+#include "runtime/compiler/rewrite.h"
+#include "runtime/ir/fused.h"
+#include "runtime/ir/structural.h"
+
+namespace tpurun {
+namespace {
+
+bool Fusable(const Graph& graph, const Node& node) {
+  const auto fits = [](const Shape& shape) {
+    return (shape.dtype == DType::kF32 || shape.dtype == DType::kPred) && shape.layout.plain();
+  };
+  return node.op->tile != nullptr && fits(node.shapes[0]) &&
+         std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](Value input) { return fits(graph.shape(input)); });
+}
+
+struct Group {
+  std::vector<int> nodes;  // rising when the grouping is done
+  bool has_update = false;
+  bool has_output = false;
+  bool read_outside = false;  // a node that is not in the group reads a value of it
+};
+
+class Grouping {
+ public:
+  explicit Grouping(const Graph& graph)
+      : graph_(graph),
+        per_core_(PerCoreNodes(graph)),
+        in_prologue_(PrologueNodes(graph)),
+        group_of_(graph.nodes().size(), -1),
+        is_output_(graph.nodes().size(), false),
+        is_update_(graph.nodes().size(), false),
+        readers_(graph.nodes().size()) {
+    for (const Output& output : graph.outputs()) is_output_[output.value.node] = true;
+    for (const Update& update : graph.updates()) is_update_[update.value.node] = true;
+    for (const Node& node : graph.nodes()) {
+      for (const Value input : node.inputs) readers_[input.node].push_back(node.id);
+    }
+    for (size_t id = graph.nodes().size(); id-- > 0;) {
+      if (Fusable(graph, graph.nodes()[id])) Add(static_cast<int>(id));
+    }
+    for (Group& group : groups_) std::sort(group.nodes.begin(), group.nodes.end());
+  }
+
+  // Null when the node stays by itself.
+  const Group* GroupOf(int node) const {
+    if (group_of_[node] < 0) return nullptr;
+    const Group& group = groups_[group_of_[node]];
+    return group.nodes.size() > 1 ? &group : nullptr;
+  }
+  bool IsUpdate(int node) const { return is_update_[node]; }
+
+ private:
+  // Nodes come last to first: the readers of this one have their groups.
+  void Add(int node) {
+    const std::vector<int> groups = GroupsToJoin(node);
+    if (groups.empty()) {
+      group_of_[node] = static_cast<int>(groups_.size());
+      groups_.push_back(Group{.nodes = {node},
+                              .has_update = is_update_[node],
+                              .has_output = is_output_[node],
+                              .read_outside = !readers_[node].empty()});
+      return;
+    }
+    Group& joined = groups_[groups[0]];
+    for (size_t i = 1; i < groups.size(); ++i) {
+      for (const int other : groups_[groups[i]].nodes) {
+        group_of_[other] = groups[0];
+        joined.nodes.push_back(other);
+      }
+      groups_[groups[i]].nodes.clear();
+    }
+    group_of_[node] = groups[0];
+    joined.nodes.push_back(node);
+    joined.has_update = joined.has_update || is_update_[node];
+  }
+
+  // The groups that become one with the node; empty: it starts its own.
+  std::vector<int> GroupsToJoin(int node) const {
+    std::set<int> groups;
+    size_t steps = 1;
+    for (const int reader : readers_[node]) {
+      if (group_of_[reader] < 0 || !Alike(node, reader)) return {};
+      if (groups.insert(group_of_[reader]).second) steps += groups_[group_of_[reader]].nodes.size();
+    }
+    if (is_output_[node] || steps > kMaxFusedSteps) return {};
+    for (const int group : groups) {
+      if (is_update_[node] && groups_[group].has_output) return {};
+      // Nothing depends on an update, so joining several makes no cycle.
+      if (groups.size() > 1 && (groups_[group].read_outside || groups_[group].has_output))
+        return {};
+    }
+    return std::vector<int>(groups.begin(), groups.end());
+  }
+
+  bool Alike(int a, int b) const {
+    return graph_.nodes()[a].shapes[0].dims == graph_.nodes()[b].shapes[0].dims &&
+           per_core_[a] == per_core_[b] && in_prologue_[a] == in_prologue_[b];
+  }
+
+  const Graph& graph_;
+  const std::vector<bool> per_core_, in_prologue_;
+  std::vector<Group> groups_;
+  std::vector<int> group_of_;  // per node; -1: it cannot be fused
+  std::vector<bool> is_output_, is_update_;
+  std::vector<std::vector<int>> readers_;
+};
+
+// Appends the node of a group. Its results are the last value, which may be read by others, and the
+// updates.
+absl::Status AddFused(const Grouping& grouping, const Group& group, Rewrite& rewrite) {
+  const Graph& graph = rewrite.old;
+  std::vector<Value> operands;
+  std::map<Value, int> operand_of;
+  std::map<int, int> step_of;
+  for (const int id : group.nodes) step_of.emplace(id, static_cast<int>(step_of.size()));
+  for (const int id : group.nodes) {
+    for (const Value input : graph.nodes()[id].inputs) {
+      if (step_of.count(input.node) > 0) continue;
+      if (operand_of.emplace(input, static_cast<int>(operands.size())).second)
+        operands.push_back(rewrite.At(input));
+    }
+  }
+  FusedProgram program{.operands = static_cast<int>(operands.size())};
+  for (const int id : group.nodes) {
+    const Node& node = graph.nodes()[id];
+    FusedProgram::Step step{.op = node.op};
+    for (const Value input : node.inputs) {
+      const auto inside = step_of.find(input.node);
+      step.operands.push_back(inside != step_of.end() ? program.operands + inside->second
+                                                      : operand_of.at(input));
+    }
+    program.steps.push_back(std::move(step));
+    if (id == group.nodes.back() || grouping.IsUpdate(id))
+      program.results.push_back(step_of.at(id));
+  }
+  ASSIGN_OR_RETURN(const Value value,
+                   rewrite.graph.AddNode(FusedOp(), std::move(operands), FusedAttrs(program),
+                                         graph.nodes()[group.nodes.back()].name));
+  for (size_t i = 0; i < program.results.size(); ++i) {
+    rewrite.map[group.nodes[program.results[i]]][0] = Value{value.node, static_cast<int>(i)};
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> FuseElementwise(const Graph& graph) {
+  const Grouping grouping(graph);
+  Rewrite rewrite(graph);
+  for (const Node& node : graph.nodes()) {
+    const Group* group = grouping.GroupOf(node.id);
+    if (group == nullptr) {
+      RETURN_IF_ERROR(rewrite.Copy(node));
+    } else if (node.id == group->nodes.back()) {
+      RETURN_IF_ERROR(AddFused(grouping, *group, rewrite));
+    }
+  }
+  return rewrite.Finish();
+}
+
+}  // namespace tpurun

@@ -1,0 +1,323 @@
+#include "runtime/ir/fused.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+#include "runtime/ir/elementwise.h"
+#include "runtime/ir/elementwise_ops.h"
+#include "runtime/ir/structural.h"
+
+namespace tpurun {
+namespace {
+
+const OpDef* FindFusable(const std::string& name) {
+  std::vector<const OpDef*> ops = ElementwiseOps();
+  ops.push_back(&AddOp());
+  const auto found = std::find_if(ops.begin(), ops.end(), [&](const OpDef* op) {
+    return op->name == name && op->tile != nullptr;
+  });
+  return found == ops.end() ? nullptr : *found;
+}
+
+// "x3" or "t3" -> the number of the value.
+std::optional<int> ParseValue(const std::string& word, int operands, int steps) {
+  if (word.size() < 2 || (word[0] != 'x' && word[0] != 't')) return std::nullopt;
+  const std::optional<int64_t> index = ParseInt64(word.substr(1));
+  const bool operand = word[0] == 'x';
+  if (!index || *index < 0 || *index >= (operand ? operands : steps)) return std::nullopt;
+  return static_cast<int>(*index) + (operand ? 0 : operands);
+}
+
+absl::StatusOr<FusedProgram::Step> ParseStep(const std::string& text, int operands, int index) {
+  const std::vector<std::string> words = absl::StrSplit(text, ' ', absl::SkipEmpty());
+  if (words.size() < 3 || words[0] != absl::StrCat("t", index) || words[1] != "=") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("want t", index, " = OP OPERANDS, got \"", text, "\""));
+  }
+  FusedProgram::Step step{.op = FindFusable(words[2])};
+  if (step.op == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(words[2], " is no element-wise op that can be fused"));
+  }
+  for (size_t i = 3; i < words.size(); ++i) {
+    const std::optional<int> value = ParseValue(words[i], operands, index);
+    if (!value) {
+      return absl::InvalidArgumentError(absl::StrCat("no value ", words[i], " in \"", text, "\""));
+    }
+    step.operands.push_back(*value);
+  }
+  if (static_cast<int>(step.operands.size()) != step.op->min_operands) {
+    return absl::InvalidArgumentError(absl::StrCat(step.op->name, " wants ", step.op->min_operands,
+                                                   " operands, got \"", text, "\""));
+  }
+  return step;
+}
+
+// The shapes of the operands and of what every step gives.
+absl::StatusOr<std::vector<Shape>> ValueShapes(const FusedProgram& program,
+                                               std::span<const Shape> operands) {
+  std::vector<Shape> shapes(operands.begin(), operands.end());
+  for (const Shape& shape : operands) {
+    const bool known = shape.dtype == DType::kF32 || shape.dtype == DType::kPred;
+    if (known && shape.layout.plain()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("fused: want plain f32 or pred, got ", shape.ToString()));
+  }
+  for (const FusedProgram::Step& step : program.steps) {
+    std::vector<Shape> step_operands;
+    for (const int value : step.operands) step_operands.push_back(shapes[value]);
+    ASSIGN_OR_RETURN(const std::vector<Shape> result, step.op->infer_shape(step_operands, Attrs()));
+    shapes.push_back(result[0]);
+  }
+  return shapes;
+}
+
+absl::StatusOr<std::vector<Shape>> FusedShapes(std::span<const Shape> operands,
+                                               const Attrs& attrs) {
+  ASSIGN_OR_RETURN(const FusedProgram program,
+                   ParseFusedProgram(static_cast<int>(operands.size()), attrs));
+  ASSIGN_OR_RETURN(const std::vector<Shape> shapes, ValueShapes(program, operands));
+  std::vector<Shape> results;
+  for (const int64_t step : program.results) results.push_back(shapes[program.operands + step]);
+  const auto check = [&](const Shape& shape) {
+    if (shape.dims == results[0].dims) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("fused: values of one shape wanted, got ",
+                                                   results[0].ToString(), " and ",
+                                                   shape.ToString()));
+  };
+  for (const Shape& shape : results) RETURN_IF_ERROR(check(shape));
+  for (const Shape& shape : shapes) {
+    if (shape.rank() > 0) RETURN_IF_ERROR(check(shape));
+  }
+  return results;
+}
+
+// Runs the steps on one tile after the other. What the steps give lies in registers, each as long
+// as a tile, that together stay in the first-level cache; a result is written where it belongs at
+// once unless an operand that is read later may lie there.
+class FusedKernel final : public Kernel {
+ public:
+  FusedKernel(const OpCall& call, const FusedProgram& program)
+      : scalar_(call.results[0].rank() == 0) {
+    operands_.resize(program.operands);
+    for (int i = 0; i < program.operands; ++i) {
+      const Shape& shape = call.operands[i];
+      operands_[i].spread = shape.rank() == 0 && !scalar_;
+      operands_[i].pred = shape.dtype == DType::kPred;
+      if (operands_[i].spread || operands_[i].pred) operands_[i].place = registers_++;
+    }
+    for (const FusedProgram::Step& step : program.steps) {
+      steps_.push_back(
+          {.tile = step.op->tile, .operand_count = static_cast<int>(step.operands.size())});
+      std::copy(step.operands.begin(), step.operands.end(), steps_.back().operands.begin());
+    }
+    for (size_t i = 0; i < program.results.size(); ++i) {
+      steps_[program.results[i]].result = static_cast<int>(i);
+      results_.push_back({.step = static_cast<int>(program.results[i]),
+                          .pred = call.results[i].dtype == DType::kPred});
+    }
+    PlaceSteps();
+    tile_ = std::min<int64_t>(kTileElements, kRegisterFloats / std::max(1, registers_) / 16 * 16);
+  }
+
+  absl::Status Run(const KernelArgs& args) const override {
+    alignas(64) float registers[kRegisterFloats];
+    std::array<float*, kMaxValues> values;    // where the tile of each operand and step lies
+    std::array<bool, kMaxFusedSteps> direct;  // of each result
+    const int64_t most = std::min(tile_, args.end - args.begin);
+    const auto place = [&](int index) { return registers + index * tile_; };
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (operands_[i].place >= 0) values[i] = place(operands_[i].place);
+      if (!operands_[i].spread) continue;
+      const float scalar = operands_[i].pred ? *static_cast<const uint8_t*>(args.operands[i])
+                                             : *static_cast<const float*>(args.operands[i]);
+      std::fill_n(values[i], most, scalar);
+    }
+    for (size_t i = 0; i < results_.size(); ++i) direct[i] = IsDirect(args, static_cast<int>(i));
+    for (int64_t begin = args.begin; begin < args.end; begin += tile_) {
+      const int64_t n = std::min(tile_, args.end - begin);
+      LoadOperands(args, begin, n, values.data());
+      for (size_t i = 0; i < steps_.size(); ++i) {
+        const Step& step = steps_[i];
+        const bool there = step.result >= 0 && direct[step.result];
+        float* to =
+            there ? static_cast<float*>(args.results[step.result]) + begin : place(step.place);
+        values[operands_.size() + i] = to;
+        std::array<const void*, kMaxTileOperands> in;
+        for (int k = 0; k < step.operand_count; ++k) in[k] = values[step.operands[k]];
+        step.tile(in.data(), to, n);
+      }
+      for (size_t i = 0; i < results_.size(); ++i) {
+        if (!direct[i]) Store(args, begin, n, static_cast<int>(i), values.data());
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr int64_t kRegisterFloats = 8192;  // 32 KB; what is streamed takes the rest
+  static constexpr int kMaxValues = kMaxFusedSteps * (kMaxTileOperands + 1);
+
+  struct OperandInfo {
+    bool spread = false;  // a scalar that goes with every element
+    bool pred = false;    // bytes, made f32
+    int place = -1;       // the register it is put into, -1: it is read where it lies
+  };
+  struct Step {
+    TileFunction tile = nullptr;
+    int operand_count = 0;
+    std::array<int, kMaxTileOperands> operands = {};
+    int place = -1;   // a register
+    int result = -1;  // of the node
+  };
+  struct ResultInfo {
+    int step = 0;
+    bool pred = false;
+    std::vector<int> read_later;  // operands read where they lie after the result is there
+  };
+
+  // A register is free again after the last step that reads it. Results keep theirs.
+  void PlaceSteps() {
+    const int count = static_cast<int>(steps_.size());
+    std::vector<int> last_read(operands_.size() + count, -1);
+    for (int i = 0; i < count; ++i) {
+      for (int k = 0; k < steps_[i].operand_count; ++k) last_read[steps_[i].operands[k]] = i;
+    }
+    std::vector<int> free;
+    for (int i = 0; i < count; ++i) {
+      for (int earlier = 0; earlier < i; ++earlier) {
+        const int value = static_cast<int>(operands_.size()) + earlier;
+        if (last_read[value] == i && steps_[earlier].result < 0)
+          free.push_back(steps_[earlier].place);
+      }
+      if (free.empty()) {
+        steps_[i].place = registers_++;
+      } else {
+        steps_[i].place = free.back();
+        free.pop_back();
+      }
+    }
+    for (ResultInfo& result : results_) {
+      for (size_t i = 0; i < operands_.size(); ++i) {
+        if (operands_[i].spread || last_read[i] <= result.step) continue;
+        result.read_later.push_back(static_cast<int>(i));
+      }
+    }
+  }
+
+  bool IsDirect(const KernelArgs& args, int index) const {
+    const ResultInfo& result = results_[index];
+    const void* to = args.results[index];
+    if (to == nullptr || result.pred) return false;
+    return std::none_of(result.read_later.begin(), result.read_later.end(),
+                        [&](int operand) { return args.operands[operand] == to; });
+  }
+
+  void LoadOperands(const KernelArgs& args, int64_t begin, int64_t n, float** values) const {
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (operands_[i].spread) continue;
+      if (operands_[i].pred) {
+        const uint8_t* from = static_cast<const uint8_t*>(args.operands[i]) + begin;
+        std::copy(from, from + n, values[i]);
+      } else {
+        // Steps write only to their own places.
+        values[i] = const_cast<float*>(static_cast<const float*>(args.operands[i])) + begin;
+      }
+    }
+  }
+
+  void Store(const KernelArgs& args, int64_t begin, int64_t n, int index,
+             float* const* values) const {
+    if (args.results[index] == nullptr) return;
+    const float* from = values[operands_.size() + results_[index].step];
+    if (results_[index].pred) {
+      uint8_t* to = static_cast<uint8_t*>(args.results[index]) + begin;
+      std::transform(from, from + n, to, [](float value) { return value != 0; });
+    } else {
+      std::copy(from, from + n, static_cast<float*>(args.results[index]) + begin);
+    }
+  }
+
+  const bool scalar_;  // one element in all: nothing is spread
+  int registers_ = 0;
+  int64_t tile_ = 0;  // elements
+  std::vector<OperandInfo> operands_;
+  std::vector<Step> steps_;
+  std::vector<ResultInfo> results_;
+};
+
+}  // namespace
+
+Attrs FusedAttrs(const FusedProgram& program) {
+  const auto name = [&](int value) {
+    return value < program.operands ? absl::StrCat("x", value)
+                                    : absl::StrCat("t", value - program.operands);
+  };
+  std::vector<std::string> lines;
+  for (const FusedProgram::Step& step : program.steps) {
+    std::string line = absl::StrCat("t", lines.size(), " = ", step.op->name);
+    for (const int value : step.operands) absl::StrAppend(&line, " ", name(value));
+    lines.push_back(std::move(line));
+  }
+  return {{"program", absl::StrJoin(lines, "; ")}, {"results", program.results}};
+}
+
+absl::StatusOr<FusedProgram> ParseFusedProgram(int operands, const Attrs& attrs) {
+  FusedProgram program{.operands = operands, .results = attrs.Ints("results")};
+  for (const absl::string_view text : absl::StrSplit(attrs.String("program"), ';')) {
+    absl::StatusOr<FusedProgram::Step> step =
+        ParseStep(std::string(text), operands, static_cast<int>(program.steps.size()));
+    if (!step.ok()) return Annotate(step.status(), "fused");
+    program.steps.push_back(*std::move(step));
+  }
+  if (program.steps.size() > kMaxFusedSteps || operands > kMaxFusedSteps * kMaxTileOperands) {
+    return absl::InvalidArgumentError(absl::StrCat("fused: at most ", kMaxFusedSteps,
+                                                   " steps and 3 operands each, got ",
+                                                   program.steps.size(), " and ", operands));
+  }
+  bool rise = !program.results.empty();
+  for (size_t i = 0; i < program.results.size(); ++i) {
+    rise = rise && program.results[i] > (i == 0 ? -1 : program.results[i - 1]) &&
+           program.results[i] < static_cast<int64_t>(program.steps.size());
+  }
+  if (!rise) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "fused: results wants rising steps of the program, got ", DimsToString(program.results)));
+  }
+  return program;
+}
+
+const OpDef& FusedOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "fused",
+      .doc =
+          "The element-wise ops of `program` in one pass over the elements; `results` are the "
+          "steps whose values are the results. Operands and results are f32 or pred, of one shape "
+          "or scalars. The same bits as the ops one by one.",
+      .max_operands = -1,
+      .attrs = {{"program", std::string(), true}, {"results", std::vector<int64_t>{}, true}},
+      .flags = {.unit = WorkUnit::kElements, .elementwise = true, .row_operands = kAllOperands},
+      .infer_shape = FusedShapes,
+      .reference = [](const OpCall& call) -> std::unique_ptr<Kernel> {
+        const auto program = ParseFusedProgram(static_cast<int>(call.operands.size()), call.attrs);
+        if (!program.ok()) return nullptr;
+        return std::make_unique<FusedKernel>(call, *program);
+      },
+      .flops =
+          [](const OpCall& call) {
+            const std::string program = call.attrs.String("program");
+            const auto steps = 1 + std::count(program.begin(), program.end(), ';');
+            return static_cast<double>(call.results[0].num_elements()) * steps;
+          }};
+  return op;
+}
+
+}  // namespace tpurun
