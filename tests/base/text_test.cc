@@ -1,6 +1,8 @@
 #include "runtime/base/text.h"
 
+#include <bit>
 #include <limits>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "runtime/base/bfloat16.h"
@@ -54,6 +56,26 @@ TEST(BFloat16, RoundsAsATpuDoes) {
   EXPECT_EQ(BFloat16Bits(-1e-39f), 0x8000);
   const float nan = RoundToBFloat16(std::bit_cast<float>(0x7f800001u));
   EXPECT_TRUE(nan != nan);
+}
+
+// Whichever loop the processor has: every upper half with the lower halves where rounding turns.
+TEST(BFloat16, ArraysAreRoundedLikeSingleValues) {
+  std::vector<float> values;
+  for (uint32_t top = 0; top < 1u << 16; ++top) {
+    for (const uint32_t low : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
+      values.push_back(std::bit_cast<float>(top << 16 | low));
+    }
+  }
+  values.resize(values.size() - 3);  // the end of a loop's last step
+  std::vector<uint16_t> bits(values.size());
+  RoundToBFloat16(values.data(), std::ssize(values), bits.data());
+  std::vector<float> in_float(values.size());
+  RoundInFloat(values.data(), std::ssize(values), in_float.data());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint16_t want = BFloat16Bits(values[i]);
+    ASSERT_EQ(bits[i], want) << std::bit_cast<uint32_t>(values[i]);
+    ASSERT_EQ(std::bit_cast<uint32_t>(in_float[i]), uint32_t{want} << 16);
+  }
 }
 
 // Random123's known answers for philox4x32-10 (kat_vectors): counter and key zero.
