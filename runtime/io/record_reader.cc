@@ -102,7 +102,7 @@ absl::StatusOr<bool> RecordReader::PeekLength(uint64_t* length) {
   if (const std::optional<uint64_t> unread = source_->remaining(); unread.has_value()) {
     const uint64_t left = *unread + (end_ - next_) - kRecordHeaderBytes;
     if (left < kRecordFooterBytes || *length > left - kRecordFooterBytes) {
-      return Truncated(left, *length + kRecordFooterBytes);
+      return Truncated(left, std::max(*length, *length + kRecordFooterBytes));  // it may wrap
     }
   }
   if (*length > kMaxRecordBytes) {

@@ -22,6 +22,8 @@ constexpr size_t kBlockTrailerBytes = 5;  // type and checksum
 constexpr uint64_t kMagic = 0xDB4775248B80FB57;
 // The most that snappy makes of a byte: a copy of 64 bytes takes 3.
 constexpr size_t kMostSnappyRatio = 64;
+// A writer stores every 16th key whole, so that the keys of a block are at most 16 times its bytes.
+constexpr size_t kMostKeysRatio = 64;
 constexpr size_t kTensorFlowBlockBytes = 256 << 10;
 
 class StringWritableFile : public leveldb::WritableFile {
@@ -174,10 +176,12 @@ class TableReader {
     std::string memory, key;
     ASSIGN_OR_RETURN(std::string_view rest, ReadBlock(block, &memory));
     std::string_view value;
+    size_t room_for_keys = kMostKeysRatio * rest.size();
     while (!rest.empty()) {
-      if (!ConsumeEntry(&rest, &key, &value)) {
+      if (!ConsumeEntry(&rest, &key, &value) || key.size() > room_for_keys) {
         return Damaged("damaged entry of a block", block.offset);
       }
+      room_for_keys -= key.size();
       if (!entries->empty() && key <= entries->back().first) {
         return Damaged("keys are not in order", block.offset);
       }

@@ -48,7 +48,7 @@ absl::Status ZlibSource::Refill() {
   if (stream_->avail_in > 0 || source_ended_) return absl::OkStatus();
   input_.resize(kBufferBytes);
   ASSIGN_OR_RETURN(const size_t got, source_->Read(input_.data(), input_.size()));
-  source_ended_ = got < input_.size();
+  source_ended_ = got == 0;  // a read error comes with the read after the last bytes
   input_offset_ += got;
   stream_->next_in = AsBytef(input_.data());
   stream_->avail_in = got;

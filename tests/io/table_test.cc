@@ -18,6 +18,8 @@
 namespace tpurun {
 namespace {
 
+using std::string_literals::operator""s;
+
 using ::testing::HasSubstr;
 
 class Sink : public leveldb::WritableFile {
@@ -130,6 +132,20 @@ TEST(Table, ASizeThatLiesCostsNoMemory) {
   const std::string two_gib("\x80\x80\x80\x80\x08\0a\1", 8);  // snappy's length, a byte, the type
   EXPECT_EQ(ReadTable(TableOf(two_gib, 7), "t").status(),
             absl::DataLossError("t: damaged size of a compressed block (offset 0)"));
+}
+
+TEST(Table, KeysThatShareAllCostNoMemory) {
+  const auto varint = [](uint64_t value) {
+    std::string bytes;
+    AppendVarint(value, &bytes);
+    return bytes;
+  };
+  const size_t bytes = 10000;
+  std::string block = "\0"s + varint(bytes) + "\0"s + std::string(bytes, 'k');
+  for (size_t key = bytes; key < 2 * bytes; ++key) block += varint(key) + "\1\0a"s;
+  block += "\0\0\0\0\1\0\0\0\0"s;
+  EXPECT_EQ(ReadTable(TableOf(block, block.size() - 1), "t").status(),
+            absl::DataLossError("t: damaged entry of a block (offset 0)"));
 }
 
 TEST(Table, MessagesNameTheFile) {
