@@ -103,9 +103,10 @@ absl::Status Infeed::WaitForFirst(const std::atomic<int>* interrupt) {
 
 void Infeed::Run() {
   ScopedFlushDenormals flush;
-  absl::Status end = FillAll();
-  ring_.Close(std::move(end));
+  const absl::Status end = FillAll();
   const std::lock_guard<std::mutex> lock(mutex_);
+  input_status_ = end;
+  ring_.Close(end);
   finished_ = true;
   finished_changed_.notify_all();
 }
@@ -113,13 +114,10 @@ void Infeed::Run() {
 absl::Status Infeed::FillAll() {
   for (int64_t batch = 0; batch != options_.num_batches; ++batch) {
     const absl::StatusOr<std::byte*> entry = ring_.Reserve();
-    if (!entry.ok()) return entry.status();  // closed by the other side
+    if (!entry.ok()) return absl::OkStatus();  // closed by the other side
     ASSIGN_OR_RETURN(const bool filled, Fill(*entry, batch));
     if (stopping_) return absl::OkStatus();
-    if (!filled) {
-      ended_ = true;
-      return absl::OutOfRangeError(options_.ended_message(batch));
-    }
+    if (!filled) return absl::OutOfRangeError(options_.ended_message(batch));
     ring_.Commit();
   }
   return absl::OkStatus();
@@ -210,6 +208,11 @@ absl::Status Infeed::MoveTo(int64_t batches) {
   }
   source_after_ = batches;
   return absl::OkStatus();
+}
+
+absl::Status Infeed::input_status() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return input_status_;
 }
 
 int64_t Infeed::RowsOf(int64_t batch) const {

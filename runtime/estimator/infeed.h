@@ -66,8 +66,10 @@ class Infeed {
   // Blocks until the first batch is there; the source's error, or that it has none. Cancelled when
   // `interrupt` (may be null) becomes non-zero.
   absl::Status WaitForFirst(const std::atomic<int>* interrupt);
-  // The input has ended (the ring's status is then OutOfRange with the ended_message).
-  bool ended() const { return ended_.load(); }
+  // Why the source gives no more batches: OutOfRange with the ended_message, or its error; the ring
+  // then has this status too. OK while it goes on or is stopped.
+  absl::Status input_status() const;
+  bool ended() const { return absl::IsOutOfRange(input_status()); }
 
   // The source's position after the first `batches` batches, which the device must have taken and
   // not gone beyond; whatever was read ahead does not change it. Empty for a source without
@@ -91,7 +93,8 @@ class Infeed {
   Infeed(std::unique_ptr<BatchSource> source, const std::vector<InfeedSlot>& slots,
          int num_replicas, InfeedOptions options);
   void Run();
-  // Takes batches until the end, an error (returned) or a closed ring.
+  // Takes batches until their number, the end or an error of the input (returned), or a closed
+  // ring.
   absl::Status FillAll();
   // Fills one entry; false at the end of the input.
   absl::StatusOr<bool> Fill(std::byte* entry, int64_t batch);
@@ -109,7 +112,6 @@ class Infeed {
   int weight_slot_ = -1;
   EntryRing ring_;
   const int64_t block_;
-  std::atomic<bool> ended_{false};
   std::atomic<bool> stopping_{false};
   std::thread thread_;
   bool stuck_ = false;  // the thread was left behind
@@ -122,7 +124,8 @@ class Infeed {
 
   mutable std::mutex mutex_;  // guards what follows; never held for long
   std::condition_variable finished_changed_;
-  bool finished_ = false;      // the thread takes no more
+  bool finished_ = false;  // the thread takes no more
+  absl::Status input_status_;
   std::deque<Mark> marks_;     // rising; from the block that the device is in
   std::vector<int32_t> rows_;  // of each batch, when padding
 };

@@ -319,13 +319,16 @@ absl::Status Training::Save() {
 absl::Status Training::Stopped(const RunResult& result) {
   if (result.loss_not_finite) return NotFinite(result);
   if (result.interrupted) return Interrupted();
-  if (absl::IsOutOfRange(result.status) && infeed_->ended() && cadence_.enabled() &&
-      !cadence_.IsSaved(step_)) {
-    RETURN_IF_ERROR(Save());
-    RETURN_IF_ERROR(events_->Close());
-  }
-  if (absl::IsOutOfRange(result.status)) return result.status;
-  return Failed(Annotate(result.status, absl::StrCat("step ", step_ + 1)));
+  const absl::Status why = absl::IsOutOfRange(result.status)
+                               ? result.status
+                               : Annotate(result.status, absl::StrCat("step ", step_ + 1));
+  // The steps before the input's end or error are good.
+  const bool by_input = result.status == infeed_->input_status();
+  if (step_ == start_step_ || !by_input || !cadence_.enabled()) return Failed(why);
+  if (!cadence_.IsSaved(step_)) RETURN_IF_ERROR(Save());
+  RETURN_IF_ERROR(events_->Close());
+  return absl::Status(why.code(),
+                      absl::StrCat(why.message(), "; checkpoint saved: ", saver_.latest()));
 }
 
 absl::Status Training::Interrupted() {

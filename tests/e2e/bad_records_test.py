@@ -157,6 +157,27 @@ class BadRecordsTest(ProgramTest):
         self.assertEqual(before, checkpoint_files(self.path('model', 'model.ckpt-20')))
         self.assertEqual(state, read(self.path('model', 'checkpoint')))
 
+    def test_the_steps_before_a_bad_record_stay(self):
+        message = (rf'record 199 of digits/bad \(offset {199 * FRAME_BYTES}\): feature "label" '
+                   'is missing and has no default_value')
+        bad = frame(example(image_raw=bytes(64)))
+        self.expect(b''.join(GOOD[:199]) + bad,
+                    f'step 4: {message}; checkpoint saved: .*/model/model.ckpt-3$')
+        want = checkpoint_files(self.path('model', 'model.ckpt-3'))
+        # The same bits as of three steps that end well.
+        shutil.rmtree(self.path('model'))
+        self.assertEqual(self.train('file: "digits/bad"', '--max_steps=3')[0], 0)
+        self.assertEqual(checkpoint_files(self.path('model', 'model.ckpt-3')), want)
+        # It goes on where it stopped when the records are mended.
+        self.expect(None, message + '$')
+        write(self.path('digits', 'bad'), b''.join(GOOD))
+        code, messages, _ = self.train('file: "digits/bad"')
+        self.assertEqual(code, 0, messages)
+        resumed = checkpoint_files(self.path('model', 'model.ckpt-20'))
+        shutil.rmtree(self.path('model'))
+        self.assertEqual(self.train('file: "digits/bad"')[0], 0)
+        self.assertEqual(checkpoint_files(self.path('model', 'model.ckpt-20')), resumed)
+
     def test_idx_files_that_do_not_match(self):
         write(self.path('images'), struct.pack('>4B3I', 0, 0, 8, 3, 2, 2, 2) + b'abcdefgh')
         write(self.path('labels'), struct.pack('>4BI', 0, 0, 8, 1, 3) + b'123')

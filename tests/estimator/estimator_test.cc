@@ -145,7 +145,8 @@ TEST_F(EstimatorTest, AnInputThatEndsIsSavedAtItsLastWholeBatch) {
   EXPECT_TRUE(absl::IsOutOfRange(result.status()));
   EXPECT_EQ(result.status().message(),
             "the training input ended after step 2 of 9: 7 steps, 28 examples, are missing; add "
-            "repeat {} before batch, or train for fewer steps");
+            "repeat {} before batch, or train for fewer steps; checkpoint saved: " +
+                dir_.Path("m/model.ckpt-2"));
   EXPECT_EQ(*ResolveCheckpoint(dir_.Path("m")), dir_.Path("m/model.ckpt-2"));
 }
 

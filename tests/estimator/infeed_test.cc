@@ -132,7 +132,7 @@ TEST(InfeedTest, AnErrorComesAfterTheBatchesBeforeIt) {
   const absl::Status status = Take(*infeed).status();
   EXPECT_TRUE(absl::IsDataLoss(status));
   EXPECT_EQ(status.message(), "row is damaged");
-  EXPECT_FALSE(infeed->ended());
+  EXPECT_EQ(infeed->input_status(), status);
   EXPECT_EQ(*infeed->PositionAfter(2), "4");
 }
 
