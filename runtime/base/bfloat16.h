@@ -21,7 +21,9 @@ namespace tpurun {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
-inline float RoundToBFloat16(float value) { return FromBFloat16Bits(BFloat16Bits(value)); }
+[[gnu::always_inline]] inline float RoundToBFloat16(float value) {
+  return FromBFloat16Bits(BFloat16Bits(value));
+}
 
 // to[i] = the bits of from[i] rounded by BFloat16Bits.
 void RoundToBFloat16(const float* from, int64_t n, uint16_t* to);

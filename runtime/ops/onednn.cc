@@ -2,12 +2,14 @@
 
 #include <omp.h>
 
+#include <functional>
 #include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "oneapi/dnnl/dnnl.hpp"
 #include "runtime/base/bfloat16.h"
+#include "runtime/base/clones.h"
 #include "runtime/ops/precision.h"
 
 namespace tpurun {
@@ -59,16 +61,33 @@ struct Argument {
   Place place;
 };
 
-// One primitive on its arguments, or the rounding of an array.
+// The parts of the values of an array (precision.h).
+TPURUN_CLONES void SmallerParts(const float* from, int64_t n, int part, uint16_t* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = BFloat16Bits(PartOf(from[i], Precision::kHighest, part));
+}
+TPURUN_CLONES void SmallerParts(const float* from, int64_t n, int part, float* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = PartOf(from[i], Precision::kHighest, part);
+}
+void PartsOf(const float* from, int64_t n, int part, uint16_t* to) {
+  part == 0 ? RoundToBFloat16(from, n, to) : SmallerParts(from, n, part, to);
+}
+void PartsOf(const float* from, int64_t n, int part, float* to) {
+  part == 0 ? RoundInFloat(from, n, to) : SmallerParts(from, n, part, to);
+}
+
+TPURUN_CLONES void AddArray(const float* from, int64_t n, float* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] += from[i];
+}
+
+// One primitive on its arguments, or a loop of our own.
 class Step {
  public:
   Step(dnnl::primitive primitive, std::vector<Argument> arguments)
       : primitive_(std::move(primitive)), arguments_(std::move(arguments)) {}
-  Step(Place from, Place to, int64_t elements, bool to_bf16)
-      : from_(from), to_(to), elements_(elements), to_bf16_(to_bf16) {}
+  explicit Step(std::function<void(const KernelArgs& args)> loop) : loop_(std::move(loop)) {}
 
   void SetWorkers(int workers) {
-    if (elements_ > 0) return;
+    if (loop_) return;
     for (int worker = 0; worker < workers; ++worker) {
       PerWorker mine{.stream = dnnl::stream(Engine())};
       for (const Argument& argument : arguments_) {
@@ -82,13 +101,8 @@ class Step {
   }
 
   absl::Status Run(const KernelArgs& args) const {
-    if (elements_ > 0) {
-      const float* from = static_cast<const float*>(from_.In(args));
-      if (to_bf16_) {
-        RoundToBFloat16(from, elements_, static_cast<uint16_t*>(to_.In(args)));
-      } else {
-        RoundInFloat(from, elements_, static_cast<float*>(to_.In(args)));
-      }
+    if (loop_) {
+      loop_(args);
       return absl::OkStatus();
     }
     const PerWorker& mine = workers_[args.worker];
@@ -113,9 +127,7 @@ class Step {
   dnnl::primitive primitive_;
   std::vector<Argument> arguments_;
   std::vector<PerWorker> workers_;
-  Place from_, to_;
-  int64_t elements_ = 0;
-  bool to_bf16_ = false;
+  std::function<void(const KernelArgs& args)> loop_;
 };
 
 // The steps for each size of share, and the scratch memory that the largest needs.
@@ -161,7 +173,7 @@ class LibraryKernel final : public Kernel {
 // Collects the steps of one share; hands out scratch memory.
 class StepList {
  public:
-  explicit StepList(bool bf16, bool rounds) : bf16_(bf16), rounds_(rounds) {}
+  StepList(bool bf16, Precision precision) : bf16_(bf16), precision_(precision) {}
 
   int64_t element_bytes() const { return bf16_ ? 2 : 4; }
   memory::data_type type() const {
@@ -173,12 +185,38 @@ class StepList {
     scratch_bytes_ += (bytes + 63) / 64 * 64;
     return place;
   }
-  // An operand as the products take it: rounded into scratch memory, or as it is.
-  Place Input(Place from, int64_t elements, const Shape& operand) {
-    if (!rounds_ || operand.dtype == DType::kBF16) return from;
-    const Place to = Scratch(elements * element_bytes());
-    if (elements > 0) steps_.emplace_back(from, to, elements, bf16_);
+  // A part of an operand as the products take it: in scratch memory, or the operand as it is.
+  Place Input(Place from, int64_t elements, const Shape& operand, int part) {
+    if (precision_ == Precision::kF32 || operand.dtype == DType::kBF16) return from;
+    const auto [known, is_new] = inputs_.try_emplace({from.index, part});
+    if (!is_new) return known->second;
+    const Place to = known->second = Scratch(elements * element_bytes());
+    if (elements == 0) return to;
+    steps_.emplace_back([=, bf16 = bf16_](const KernelArgs& args) {
+      const float* const values = static_cast<const float*>(from.In(args));
+      if (bf16) {
+        PartsOf(values, elements, part, static_cast<uint16_t*>(to.In(args)));
+      } else {
+        PartsOf(values, elements, part, static_cast<float*>(to.In(args)));
+      }
+    });
     return to;
+  }
+  // Sums the products of the precision in `result`, of so many elements. add(parts, to, first) adds
+  // the steps of one product.
+  template <typename AddProduct>
+  void SumProducts(Place result, int64_t elements, AddProduct add) {
+    const std::vector<PartProduct> products = PartProducts(precision_);
+    add(products[0], result, true);
+    if (products.size() == 1) return;
+    const Place term = Scratch(elements * static_cast<int64_t>(sizeof(float)));
+    for (size_t i = 1; i < products.size(); ++i) {
+      add(products[i], term, false);
+      steps_.emplace_back([=](const KernelArgs& args) {
+        AddArray(static_cast<const float*>(term.In(args)), elements,
+                 static_cast<float*>(result.In(args)));
+      });
+    }
   }
   // `from` in another layout, in scratch memory; `from` itself when it has that layout.
   Place InLayout(Place from, const memory::desc& is, const memory::desc& wanted) {
@@ -205,7 +243,9 @@ class StepList {
   int64_t scratch_bytes() const { return scratch_bytes_; }
 
  private:
-  const bool bf16_, rounds_;
+  const bool bf16_;
+  const Precision precision_;
+  std::map<std::pair<int64_t, int>, Place> inputs_;  // of operand and part
   std::vector<Step> steps_;
   int64_t scratch_bytes_ = 0;
 };
@@ -214,7 +254,7 @@ constexpr char kBf16[] = "onednn_bf16";
 constexpr char kF32[] = "onednn_f32";
 
 StepList StepsFor(const OpCall& call, const std::string& implementation) {
-  return StepList(implementation == kBf16, PrecisionOf(call.attrs) == Precision::kDefault);
+  return StepList(implementation == kBf16, PrecisionOf(call.attrs));
 }
 
 // The sizes of the shares that `rows` are cut into.
@@ -268,25 +308,29 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvDescs& c, bool h
 }
 
 // Operand 1 as the primitive wants it: packed when it comes, or brought into the layout here.
-Place KernelPlace(const ConvDims& d, const OpCall& call, const memory::desc& plain,
+Place KernelPlace(const ConvDims& d, const OpCall& call, int part, const memory::desc& plain,
                   const memory::desc& wanted, StepList& list) {
   if (!call.operands[1].layout.plain()) return OperandOf(call, 1);
-  const Place kernel = list.Input(OperandOf(call, 1), d.kh * d.kw * d.c * d.f, call.operands[1]);
+  const Place kernel =
+      list.Input(OperandOf(call, 1), d.kh * d.kw * d.c * d.f, call.operands[1], part);
   return list.InLayout(kernel, plain, wanted);
 }
 
 void ForwardSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& list) {
   const ConvDescs c = DescsOf(d, n, list.type(), list.type(), TypeOf(call.results[0]));
-  const bool has_bias = call.operands.size() > 2;
-  const auto pd = ForwardDesc(c, has_bias);
-  const int64_t image = d.h * d.w * d.c;
-  const Place x = list.Input(OperandOf(call, 0, image), n * image, call.operands[0]);
-  const Place kernel = KernelPlace(d, call, c.kernel, pd.weights_desc(), list);
-  std::vector<Argument> arguments = {{DNNL_ARG_SRC, c.x, x},
-                                     {DNNL_ARG_WEIGHTS, pd.weights_desc(), kernel},
-                                     {DNNL_ARG_DST, c.y, ResultOf(call, d.oh * d.ow * d.f)}};
-  if (has_bias) arguments.push_back({DNNL_ARG_BIAS, c.bias, OperandOf(call, 2)});
-  list.Add(pd, std::move(arguments));
+  const int64_t image = d.h * d.w * d.c, result_image = d.oh * d.ow * d.f;
+  const auto add = [&](PartProduct parts, Place to, bool first) {
+    const bool has_bias = first && call.operands.size() > 2;
+    const auto pd = ForwardDesc(c, has_bias);
+    const Place x = list.Input(OperandOf(call, 0, image), n * image, call.operands[0], parts.x);
+    const Place kernel = KernelPlace(d, call, parts.y, c.kernel, pd.weights_desc(), list);
+    std::vector<Argument> arguments = {{DNNL_ARG_SRC, c.x, x},
+                                       {DNNL_ARG_WEIGHTS, pd.weights_desc(), kernel},
+                                       {DNNL_ARG_DST, c.y, to}};
+    if (has_bias) arguments.push_back({DNNL_ARG_BIAS, c.bias, OperandOf(call, 2)});
+    list.Add(pd, std::move(arguments));
+  };
+  list.SumProducts(ResultOf(call, result_image), n * result_image, add);
 }
 
 void InputGradSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& list) {
@@ -295,12 +339,15 @@ void InputGradSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& 
   const dnnl::convolution_backward_data::primitive_desc pd(
       {dnnl::algorithm::convolution_direct, c.x, c.any_kernel, c.y, c.strides, c.begin, c.end},
       UserScratchpad(), Engine(), ForwardDesc(hint, false));
-  const int64_t image = d.oh * d.ow * d.f;
-  const Place dy = list.Input(OperandOf(call, 0, image), n * image, call.operands[0]);
-  const Place kernel = KernelPlace(d, call, c.kernel, pd.weights_desc(), list);
-  list.Add(pd, {{DNNL_ARG_DIFF_DST, c.y, dy},
-                {DNNL_ARG_WEIGHTS, pd.weights_desc(), kernel},
-                {DNNL_ARG_DIFF_SRC, c.x, ResultOf(call, d.h * d.w * d.c)}});
+  const int64_t image = d.oh * d.ow * d.f, result_image = d.h * d.w * d.c;
+  const auto add = [&](PartProduct parts, Place to, bool) {
+    const Place dy = list.Input(OperandOf(call, 0, image), n * image, call.operands[0], parts.x);
+    const Place kernel = KernelPlace(d, call, parts.y, c.kernel, pd.weights_desc(), list);
+    list.Add(pd, {{DNNL_ARG_DIFF_DST, c.y, dy},
+                  {DNNL_ARG_WEIGHTS, pd.weights_desc(), kernel},
+                  {DNNL_ARG_DIFF_SRC, c.x, to}});
+  };
+  list.SumProducts(ResultOf(call, result_image), n * result_image, add);
 }
 
 void FilterGradSteps(const ConvDims& d, const OpCall& call, StepList& list) {
@@ -310,15 +357,20 @@ void FilterGradSteps(const ConvDims& d, const OpCall& call, StepList& list) {
       {dnnl::algorithm::convolution_direct, hint.x, any_f32, hint.y, hint.strides, hint.begin,
        hint.end},
       UserScratchpad(), Engine(), ForwardDesc(hint, false));
-  const Place x = list.Input(OperandOf(call, 0), d.n * d.h * d.w * d.c, call.operands[0]);
-  const Place dy = list.Input(OperandOf(call, 1), d.n * d.oh * d.ow * d.f, call.operands[1]);
-  const bool plain = pd.diff_weights_desc() == hint.plain_kernel_f32;
-  const Place to = plain ? ResultOf(call)
-                         : list.Scratch(static_cast<int64_t>(pd.diff_weights_desc().get_size()));
-  list.Add(pd, {{DNNL_ARG_SRC, hint.x, x},
-                {DNNL_ARG_DIFF_DST, hint.y, dy},
-                {DNNL_ARG_DIFF_WEIGHTS, pd.diff_weights_desc(), to}});
-  if (!plain) list.Reorder(to, pd.diff_weights_desc(), ResultOf(call), hint.plain_kernel_f32);
+  const memory::desc packed = pd.diff_weights_desc();
+  const bool plain = packed == hint.plain_kernel_f32;
+  const Place scratch = plain ? Place() : list.Scratch(static_cast<int64_t>(packed.get_size()));
+  const auto add = [&](PartProduct parts, Place to, bool) {
+    const Place x =
+        list.Input(OperandOf(call, 0), d.n * d.h * d.w * d.c, call.operands[0], parts.x);
+    const Place dy =
+        list.Input(OperandOf(call, 1), d.n * d.oh * d.ow * d.f, call.operands[1], parts.y);
+    list.Add(pd, {{DNNL_ARG_SRC, hint.x, x},
+                  {DNNL_ARG_DIFF_DST, hint.y, dy},
+                  {DNNL_ARG_DIFF_WEIGHTS, packed, plain ? to : scratch}});
+    if (!plain) list.Reorder(scratch, packed, to, hint.plain_kernel_f32);
+  };
+  list.SumProducts(ResultOf(call), d.kh * d.kw * d.c * d.f, add);
 }
 
 Steps ConvSteps(ConvKind kind, const ConvDims& d, const OpCall& call,
@@ -354,23 +406,27 @@ void MatMulSteps(const MatMulDims& d, int64_t m, const OpCall& call, StepList& l
   const memory::desc any_y({d.k, d.n}, list.type(), Tag::any);
   const memory::desc z({m, d.n}, TypeOf(call.results[0]), Tag::ab);
   const memory::desc bias({1, d.n}, memory::data_type::f32, Tag::ab);
-  const bool has_bias = call.operands.size() > 2;
-  const dnnl::matmul::desc desc =
-      has_bias ? dnnl::matmul::desc(x, any_y, bias, z) : dnnl::matmul::desc(x, any_y, z);
-  const dnnl::matmul::primitive_desc pd(desc, UserScratchpad(), Engine());
   const int64_t x_rows = d.transpose_x ? d.m : m;
-  Place left =
-      list.Input(OperandOf(call, 0, d.transpose_x ? 0 : d.k), x_rows * d.k, call.operands[0]);
-  if (d.transpose_x) left.row_bytes = list.element_bytes();
-  Place right = OperandOf(call, 1);
-  if (call.operands[1].layout.plain()) {
-    right = list.InLayout(list.Input(right, d.k * d.n, call.operands[1]), y, pd.weights_desc());
-  }
-  std::vector<Argument> arguments = {{DNNL_ARG_SRC, x, left},
-                                     {DNNL_ARG_WEIGHTS, pd.weights_desc(), right},
-                                     {DNNL_ARG_DST, z, ResultOf(call, d.n)}};
-  if (has_bias) arguments.push_back({DNNL_ARG_BIAS, bias, OperandOf(call, 2)});
-  list.Add(pd, std::move(arguments));
+  const auto add = [&](PartProduct parts, Place to, bool first) {
+    const bool has_bias = first && call.operands.size() > 2;
+    const dnnl::matmul::desc desc =
+        has_bias ? dnnl::matmul::desc(x, any_y, bias, z) : dnnl::matmul::desc(x, any_y, z);
+    const dnnl::matmul::primitive_desc pd(desc, UserScratchpad(), Engine());
+    Place left = list.Input(OperandOf(call, 0, d.transpose_x ? 0 : d.k), x_rows * d.k,
+                            call.operands[0], parts.x);
+    if (d.transpose_x) left.row_bytes = list.element_bytes();
+    Place right = OperandOf(call, 1);
+    if (call.operands[1].layout.plain()) {
+      right = list.InLayout(list.Input(right, d.k * d.n, call.operands[1], parts.y), y,
+                            pd.weights_desc());
+    }
+    std::vector<Argument> arguments = {{DNNL_ARG_SRC, x, left},
+                                       {DNNL_ARG_WEIGHTS, pd.weights_desc(), right},
+                                       {DNNL_ARG_DST, z, to}};
+    if (has_bias) arguments.push_back({DNNL_ARG_BIAS, bias, OperandOf(call, 2)});
+    list.Add(pd, std::move(arguments));
+  };
+  list.SumProducts(ResultOf(call, d.n), m * d.n, add);
 }
 
 Steps MatMulStepsOf(const MatMulDims& d, const OpCall& call, const std::string& implementation) {
@@ -394,19 +450,19 @@ constexpr double kJudgedRows = 16;
 template <typename Make>
 KernelPlan PlanByTrying(const OpCall& call, const Machine& machine, double multiply_adds,
                         Make make) {
+  if (multiply_adds < kLibraryMultiplyAdds || !machine.avx2) return {};
   const Precision precision = PrecisionOf(call.attrs);
-  const bool splits = precision == Precision::kHigh || precision == Precision::kHighest;
-  if (multiply_adds < kLibraryMultiplyAdds || splits || !machine.avx2) return {};
   KernelPlan plan;
-  plan.implementation = precision == Precision::kDefault && machine.avx512 ? kBf16 : kF32;
+  plan.implementation = precision != Precision::kF32 && machine.avx512 ? kBf16 : kF32;
+  const bool takes_bf16 = precision == Precision::kDefault && plan.implementation == kBf16;
   for (const auto* shapes : {&call.operands, &call.results}) {
     for (const Shape& shape : *shapes) {
-      if (shape.dtype == DType::kBF16 && plan.implementation != kBf16) return {};
+      if (shape.dtype == DType::kBF16 && !takes_bf16) return {};
     }
   }
   try {
     plan.scratch_bytes = make(plan.implementation).scratch_bytes;
-    plan.narrow = plan.implementation == kBf16;
+    plan.narrow = takes_bf16;
   } catch (const dnnl::error&) {
     return {};
   }

@@ -30,8 +30,9 @@ enum class ConvKind { kForward, kInputGrad, kFilterGrad };
 // of a batch.
 constexpr double kLibraryMultiplyAdds = 32e3;
 
-// "onednn_bf16" rounds the inputs and multiplies bf16; "onednn_f32" rounds them (at DEFAULT) or not
-// (F32) and multiplies f32; "reference" where the library is not worth it or cannot.
+// "onednn_bf16" multiplies the bf16 parts of the inputs, as many products as the precision has;
+// "onednn_f32" multiplies these parts, or at F32 the inputs as they are, in f32; "reference" where
+// the library is not worth it or cannot.
 // `parts`: in how many shares of rows the call is run.
 KernelPlan PlanConv(ConvKind kind, const ConvDims& dims, const OpCall& call,
                     const Machine& machine);

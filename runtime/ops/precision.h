@@ -39,7 +39,7 @@ inline std::vector<PartProduct> PartProducts(Precision precision) {
 
 // Part `which` of a value: the value itself at kF32, it rounded to bf16 at kDefault, else one of
 // the bf16 numbers whose sum it is to 16 or 24 bits.
-inline float PartOf(float value, Precision precision, int which) {
+[[gnu::always_inline]] inline float PartOf(float value, Precision precision, int which) {
   if (precision == Precision::kF32) return value;
   const float high = RoundToBFloat16(value);
   if (which == 0) return high;
