@@ -1,6 +1,7 @@
 #include "cli/signals.h"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -10,10 +11,20 @@ namespace {
 
 std::atomic<int> interrupt_count{0};
 std::atomic<int> interrupts_before_exit{1};
-static_assert(std::atomic<int>::is_always_lock_free,
+// The last one: milliseconds and its number in the lowest byte.
+std::atomic<int64_t> last_interrupt{0};
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free,
               "the handler may only touch lock-free atomics");
 
+// timeout(1) sends its signal to the process and to the process group.
+constexpr int64_t kSentTwiceMilliseconds = 500;
+
 void HandleInterrupt(int signal) {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t milliseconds = now.tv_sec * 1000 + now.tv_nsec / 1000000;
+  const int64_t last = last_interrupt.exchange(milliseconds << 8 | signal);
+  if ((last & 0xff) == signal && milliseconds - (last >> 8) < kSentTwiceMilliseconds) return;
   if (interrupt_count.fetch_add(1) + 1 >= interrupts_before_exit.load()) _exit(128 + signal);
 }
 

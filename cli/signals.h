@@ -8,7 +8,8 @@ namespace tpurun {
 
 enum class OnInterrupt {
   // The first SIGINT or SIGTERM only counts (the run stops at the next step and saves); the second
-  // ends the process with exit code 130 (SIGINT) or 143 (SIGTERM).
+  // ends the process with exit code 130 (SIGINT) or 143 (SIGTERM). The same signal again within
+  // half a second is the same interrupt.
   kFinishStep,
   // The first one ends the process with that code.
   kExit,

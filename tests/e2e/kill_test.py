@@ -124,6 +124,14 @@ class SignalTest(ProgramTest):
                                        f'--max_steps={goal}'))
         self.assertEqual(self.result(done)['global_step'], goal)
 
+    def test_a_signal_sent_twice_is_one(self):
+        for number in (signal.SIGTERM, signal.SIGINT) * 5:
+            process = self.running()
+            process.send_signal(number)
+            process.send_signal(number)
+            done = self.finish(process)
+            self.assertEqual(done.code, 75, str(done))
+
     def test_a_second_signal_ends_at_once(self):
         process = self.running()
         # Both are pending when the stopped process goes on.

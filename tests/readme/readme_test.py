@@ -76,6 +76,8 @@ class ReadmeTest(unittest.TestCase):
         self.assertIn('{"global_step":300,"steps":300}', output)
         self.assertIn("[2]\n[0]\n[1]\n", output)
         self.assertIn("int64", output)
+        self.assertIn("120\nTFRecord file ", output)
+        self.assertIn("label=int64[1] measures=float[4]", output)
 
     def test_the_two_commands_are_there(self):
         text = open("README.md").read()
