@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/json.h"
 #include "google/protobuf/stubs/common.h"
+#include "runtime/ops/op_list.h"
 
 namespace tpurun {
 namespace {
@@ -22,7 +23,7 @@ absl::Status VersionCommand(const CommandLine& command) {
                    google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION), ", abseil ",
                    ABSL_LTS_RELEASE_VERSION, ", nlohmann-json ", NLOHMANN_JSON_VERSION_MAJOR, ".",
                    NLOHMANN_JSON_VERSION_MINOR, ".", NLOHMANN_JSON_VERSION_PATCH, ", zlib ",
-                   ZLIB_VERSION, "\n"));
+                   ZLIB_VERSION, ", ", KernelLibraries(), "\n"));
 }
 
 }  // namespace tpurun
