@@ -14,8 +14,8 @@
 
 namespace tpurun {
 
-// The same for a loop in a template, where the attribute does not go: `loop` is a lambda without
-// arguments, marked always_inline.
+// The same for a loop in a template, where the attribute does not go, in every build: the choice is
+// made at the call. `loop` is a lambda without arguments, marked always_inline.
 enum class InstructionSet { kPlain, kAvx2, kAvx512 };
 
 inline InstructionSet BestInstructionSet() {

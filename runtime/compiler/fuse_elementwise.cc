@@ -25,7 +25,6 @@ bool Fusable(const Graph& graph, const Node& node) {
 
 struct Group {
   std::vector<int> nodes;  // rising when the grouping is done
-  bool has_update = false;
   bool has_output = false;
   bool read_outside = false;  // a node that is not in the group reads a value of it
 };
@@ -66,7 +65,6 @@ class Grouping {
     if (groups.empty()) {
       group_of_[node] = static_cast<int>(groups_.size());
       groups_.push_back(Group{.nodes = {node},
-                              .has_update = is_update_[node],
                               .has_output = is_output_[node],
                               .read_outside = !readers_[node].empty()});
       return;
@@ -81,7 +79,6 @@ class Grouping {
     }
     group_of_[node] = groups[0];
     joined.nodes.push_back(node);
-    joined.has_update = joined.has_update || is_update_[node];
   }
 
   // The groups that become one with the node; empty: it starts its own.

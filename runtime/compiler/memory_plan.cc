@@ -10,8 +10,6 @@
 namespace tpurun {
 namespace {
 
-constexpr int64_t kAlignment = 64;  // a cache line; also what AVX-512 loads like
-
 // Something to be placed. Times are indices of instructions in the schedule.
 struct Buffer {
   Space space = Space::kShared;
@@ -123,9 +121,7 @@ class Planner {
   }
 
  private:
-  static int64_t Rounded(int64_t bytes) {
-    return (std::max<int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
-  }
+  static int64_t Rounded(int64_t bytes) { return Aligned(std::max<int64_t>(bytes, 1)); }
 
   bool SamePhase(int a, int b) const {
     const Scheduled &x = schedule_.instructions[a], &y = schedule_.instructions[b];

@@ -13,24 +13,12 @@ namespace {
 
 constexpr int64_t kHugePage = 2 << 20;
 
-int64_t RoundUp(int64_t bytes, int64_t multiple) {
-  return (bytes + multiple - 1) / multiple * multiple;
-}
-
-// The whole work of an instruction in its unit, and one row of it.
-int64_t Units(const OpCall& call, WorkUnit unit) {
-  if (unit == WorkUnit::kWhole) return 1;
-  const Shape& result = call.results[0];
-  if (unit == WorkUnit::kElements) return result.num_elements();
-  return result.rank() == 0 ? 1 : result.dims[0];
-}
-
 }  // namespace
 
 Arena::Arena(int64_t bytes)
     : data_(static_cast<std::byte*>(
-          ::operator new(RoundUp(std::max<int64_t>(bytes, 64), 64), std::align_val_t(4096)))),
-      bytes_(RoundUp(std::max<int64_t>(bytes, 64), 64)) {
+          ::operator new(Aligned(std::max<int64_t>(bytes, 1)), std::align_val_t(4096)))),
+      bytes_(Aligned(std::max<int64_t>(bytes, 1))) {
   if (bytes_ >= kHugePage) madvise(data_, bytes_, MADV_HUGEPAGE);
   std::memset(data_, 0, bytes_);
 }
@@ -43,7 +31,7 @@ LoadedProgram::LoadedProgram(const CoreProgram& program, const std::vector<void*
       variables_(variables),
       infeed_(LayoutOf(program.infeed, program.num_replicas)),
       outfeed_(LayoutOf(program.outfeed, program.num_replicas)),
-      core_stride_(RoundUp(program.core_bytes, 64)),
+      core_stride_(Aligned(program.core_bytes)),
       shared_(std::make_unique<Arena>(program.shared_bytes)),
       cores_(std::make_unique<Arena>(core_stride_ * program.num_replicas)),
       loop_index_(std::make_unique<int32_t>(0)) {
@@ -93,7 +81,7 @@ Address LoadedProgram::Resolve(const Operand& operand) const {
                      outfeed_.replica_bytes[buffer.offset]);
     case Space::kVariable: {
       const Variable& variable = program_.variables[buffer.offset];
-      const int64_t stride = variable.per_core ? RoundUp(variable.shape.bytes(), 64) : 0;
+      const int64_t stride = variable.per_core ? Aligned(variable.shape.bytes()) : 0;
       return on_core(Base::kAbsolute, address(variables_[buffer.offset]), stride);
     }
     case Space::kLoopIndex:
@@ -129,8 +117,7 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
       for (const Operand& result : instruction.results) loaded.results.push_back(Resolve(result));
       if (instruction.plan.scratch_bytes > 0)
         loaded.scratch = Resolve({instruction.scratch, Shape{}});
-      const WorkUnit unit = FlagsOf(call).unit;
-      loaded.end = Units(call, unit);
+      loaded.end = Units(call);
       if (!instruction.per_core) {
         const int64_t per_row = instruction.rows > 0 ? loaded.end / instruction.rows : 0;
         for (int part = 0; part < instruction.parts; ++part) {

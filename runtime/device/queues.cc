@@ -10,8 +10,6 @@ namespace {
 // How often a waiting consumer looks at its interrupt flag.
 constexpr std::chrono::milliseconds kInterruptPeriod(20);
 
-int64_t RoundedEntry(int64_t bytes) { return (std::max<int64_t>(bytes, 1) + 63) / 64 * 64; }
-
 }  // namespace
 
 void EntryRing::Free::operator()(std::byte* data) const {
@@ -19,7 +17,7 @@ void EntryRing::Free::operator()(std::byte* data) const {
 }
 
 EntryRing::EntryRing(int64_t entry_bytes, int64_t capacity, int64_t block)
-    : entry_bytes_(RoundedEntry(entry_bytes)),
+    : entry_bytes_(Aligned(std::max<int64_t>(entry_bytes, 1))),
       capacity_(std::max<int64_t>(1, capacity)),
       block_(std::clamp<int64_t>(block, 1, capacity_)),
       data_(static_cast<std::byte*>(

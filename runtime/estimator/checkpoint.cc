@@ -1,13 +1,11 @@
 #include "runtime/estimator/checkpoint.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "runtime/base/bfloat16.h"
 #include "runtime/base/status.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
@@ -45,25 +43,6 @@ tensorflow::DataType ToDataType(DType dtype) {
 
 std::string TypeText(tensorflow::DataType dtype, const std::vector<int64_t>& dims) {
   return absl::StrCat(tensorflow::DataType_Name(dtype), " ", DimsToString(dims));
-}
-
-// The index of the first value that is NaN or infinite; -1 when there is none.
-int64_t FirstNonFinite(const Shape& shape, const std::byte* data) {
-  const int64_t elements = shape.num_elements();
-  const auto find = [&](auto values, int64_t count, auto to_float) -> int64_t {
-    for (int64_t i = 0; i < count; ++i) {
-      if (!std::isfinite(to_float(values[i]))) return i;
-    }
-    return -1;
-  };
-  const auto* const floats = reinterpret_cast<const float*>(data);
-  const auto identity = [](float value) { return value; };
-  if (shape.dtype == DType::kF32) return find(floats, elements, identity);
-  if (shape.dtype == DType::kC64) return find(floats, 2 * elements, identity);
-  if (shape.dtype == DType::kBF16) {
-    return find(reinterpret_cast<const uint16_t*>(data), elements, FromBFloat16Bits);
-  }
-  return -1;
 }
 
 std::vector<int64_t> WithLeading(int64_t leading, const std::vector<int64_t>& dims) {

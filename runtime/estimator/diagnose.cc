@@ -17,23 +17,6 @@
 namespace tpurun {
 namespace {
 
-// The index of the first NaN or infinity; -1 when all values are finite.
-int64_t FirstNonFinite(const Literal& literal) {
-  const auto find = [](auto values, auto to_float) -> int64_t {
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (!std::isfinite(to_float(values[i]))) return static_cast<int64_t>(i);
-    }
-    return -1;
-  };
-  if (literal.shape().dtype == DType::kF32) {
-    return find(literal.values<float>(), [](float value) { return value; });
-  }
-  if (literal.shape().dtype == DType::kBF16) {
-    return find(literal.values<uint16_t>(), FromBFloat16Bits);
-  }
-  return -1;
-}
-
 std::vector<std::vector<Literal>> InfeedLiterals(const Graph& graph, const std::byte* entry) {
   const SlotLayout layout = LayoutOf(graph.infeed(), graph.num_replicas());
   std::vector<std::vector<Literal>> literals(graph.infeed().size());
@@ -142,7 +125,7 @@ absl::StatusOr<NonFinite> FindNonFinite(const Graph& graph, const VariableStore&
     ids.Keep(node, results);
     for (size_t replica = 0; replica < results.size(); ++replica) {
       for (const Literal& literal : results[replica]) {
-        const int64_t element = FirstNonFinite(literal);
+        const int64_t element = FirstNonFinite(literal.shape(), literal.data());
         if (element < 0) continue;
         first =
             Describe(judged, node, literal, static_cast<int64_t>(replica), element, ids, features);

@@ -122,6 +122,8 @@ class Training {
  private:
   absl::Status LoopDone(int64_t steps, double seconds);
   absl::Status Save();
+  // After a loop that stopped early.
+  absl::Status SaveIfNew();
   // What a loop that stopped early means; saves what may be saved.
   absl::Status Stopped(const RunResult& result);
   absl::Status Interrupted();
@@ -316,6 +318,12 @@ absl::Status Training::Save() {
   return events_->WriteCheckpoint(step_, JoinPath(config_.model_dir(), "model.ckpt"));
 }
 
+absl::Status Training::SaveIfNew() {
+  if (cadence_.IsSaved(step_)) return absl::OkStatus();
+  const absl::Status saved = Save();
+  return absl::IsAborted(saved) ? Failed(saved) : saved;
+}
+
 absl::Status Training::Stopped(const RunResult& result) {
   if (result.loss_not_finite) return NotFinite(result);
   if (result.interrupted) return Interrupted();
@@ -325,7 +333,10 @@ absl::Status Training::Stopped(const RunResult& result) {
   // The steps before the input's end or error are good.
   const bool by_input = result.status == infeed_->input_status();
   if (step_ == start_step_ || !by_input || !cadence_.enabled()) return Failed(why);
-  if (!cadence_.IsSaved(step_)) RETURN_IF_ERROR(Save());
+  const absl::Status saved = SaveIfNew();
+  if (!saved.ok()) {
+    return absl::Status(saved.code(), absl::StrCat(why.message(), "; ", saved.message()));
+  }
   RETURN_IF_ERROR(events_->Close());
   return absl::Status(why.code(),
                       absl::StrCat(why.message(), "; checkpoint saved: ", saver_.latest()));
@@ -333,7 +344,7 @@ absl::Status Training::Stopped(const RunResult& result) {
 
 absl::Status Training::Interrupted() {
   const std::string at = absl::StrCat("interrupted after step ", step_, " of ", final_step_);
-  if (!cadence_.IsSaved(step_)) RETURN_IF_ERROR(Save());
+  RETURN_IF_ERROR(SaveIfNew());
   RETURN_IF_ERROR(events_->Close());
   return absl::CancelledError(
       absl::StrCat(at, "; checkpoint saved: ", saver_.latest(), "; start it again to go on"));

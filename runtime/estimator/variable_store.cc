@@ -13,10 +13,6 @@
 namespace tpurun {
 namespace {
 
-constexpr int64_t kAlignment = 64;
-
-int64_t RoundUp(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 // Element i of a normal distribution by Box and Muller: two of the four lanes of block i / 2.
 // `attempt` numbers the draws of one element.
 double NormalElement(uint64_t seed, uint32_t stream, uint32_t attempt, int64_t i) {
@@ -122,7 +118,7 @@ void StoredVariable::Free::operator()(std::byte* data) const {
 StoredVariable::StoredVariable(Variable variable, int copies)
     : variable_(std::move(variable)),
       copies_(copies),
-      stride_(RoundUp(std::max<int64_t>(variable_.shape.bytes(), 1))),
+      stride_(Aligned(std::max<int64_t>(variable_.shape.bytes(), 1))),
       data_(
           static_cast<std::byte*>(::operator new(stride_* copies, std::align_val_t(kAlignment)))) {
   std::memset(data_.get(), 0, stride_ * copies);

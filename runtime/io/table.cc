@@ -21,9 +21,10 @@ constexpr size_t kMagicBytes = 8;
 constexpr size_t kBlockTrailerBytes = 5;  // type and checksum
 constexpr uint64_t kMagic = 0xDB4775248B80FB57;
 // The most that snappy makes of a byte: a copy of 64 bytes takes 3.
-constexpr size_t kMostSnappyRatio = 64;
-// A writer stores every 16th key whole, so that the keys of a block are at most 16 times its bytes.
-constexpr size_t kMostKeysRatio = 64;
+constexpr size_t kMostSnappyRatio = 22;
+// The most memory that the entries take for a byte of the table. A checkpoint's entry has 20 bytes
+// or more after what its key shares with the one before; 12 is usual for names of 200 bytes.
+constexpr size_t kMostMemoryRatio = 32;
 constexpr size_t kTensorFlowBlockBytes = 256 << 10;
 
 class StringWritableFile : public leveldb::WritableFile {
@@ -66,11 +67,12 @@ bool ConsumeEntry(std::string_view* entries, std::string* key, std::string_view*
   return true;
 }
 
-// Reads a table without believing it: what it says of sizes is compared with the bytes there are
-// before any memory is asked for.
+// Reads a table without believing it: memory is asked for in proportion to the bytes there are,
+// whatever the table says of sizes.
 class TableReader {
  public:
-  TableReader(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {}
+  TableReader(std::string_view bytes, const std::string& name)
+      : bytes_(bytes), name_(name), room_(kMostMemoryRatio * bytes.size()) {}
 
   absl::Status Read(TableEntries* entries) {
     BlockHandle metaindex, index;
@@ -86,10 +88,11 @@ class TableReader {
       if (!ConsumeEntry(&rest, &key, &value) || !ConsumeHandle(&value, &data) || !value.empty()) {
         return Damaged("damaged entry of the index block", index.offset);
       }
-      if (data.offset < end) return Damaged("blocks overlap", data.offset);
+      if (data.offset != end) return Damaged("a block where none should begin", data.offset);
       RETURN_IF_ERROR(ReadData(data, entries));
       end = data.offset + data.size + kBlockTrailerBytes;
     }
+    if (end != metaindex.offset) return Damaged("bytes that no block has", end);
     return absl::OkStatus();
   }
 
@@ -98,8 +101,8 @@ class TableReader {
     return absl::DataLossError(absl::StrFormat("%s: %s (offset %d)", name_, what, offset));
   }
 
-  // The footer must be the only one that its two handles can have, and the metaindex and index
-  // blocks end the file without a gap: then every byte is verified.
+  // The footer must be the only one that its two handles can have, and the blocks follow each other
+  // up to it: then every byte is verified.
   absl::Status ReadFooter(BlockHandle* metaindex, BlockHandle* index) const {
     if (bytes_.size() < kFooterBytes) {
       return absl::DataLossError(absl::StrFormat("%s: truncated: got %d bytes, want at least %d",
@@ -172,16 +175,17 @@ class TableReader {
     return contents.substr(0, contents.size() - 4 * (restarts + 1));
   }
 
-  absl::Status ReadData(const BlockHandle& block, TableEntries* entries) const {
+  absl::Status ReadData(const BlockHandle& block, TableEntries* entries) {
     std::string memory, key;
     ASSIGN_OR_RETURN(std::string_view rest, ReadBlock(block, &memory));
     std::string_view value;
-    size_t room_for_keys = kMostKeysRatio * rest.size();
     while (!rest.empty()) {
-      if (!ConsumeEntry(&rest, &key, &value) || key.size() > room_for_keys) {
+      if (!ConsumeEntry(&rest, &key, &value)) {
         return Damaged("damaged entry of a block", block.offset);
       }
-      room_for_keys -= key.size();
+      const size_t memory_of_entry = key.size() + value.size() + sizeof(TableEntries::value_type);
+      if (memory_of_entry > room_) return Damaged("damaged: too many entries", block.offset);
+      room_ -= memory_of_entry;
       if (!entries->empty() && key <= entries->back().first) {
         return Damaged("keys are not in order", block.offset);
       }
@@ -192,6 +196,7 @@ class TableReader {
 
   const std::string_view bytes_;
   const std::string& name_;
+  size_t room_;  // for the memory of further entries
 };
 
 }  // namespace

@@ -34,19 +34,6 @@ absl::StatusOr<Literal> SourceValue(const Graph& graph, const Node& node, const 
   return Literal::Scalar<int32_t>(args.loop_index);
 }
 
-// The whole range of a kernel's work unit.
-int64_t Units(const OpCall& call, WorkUnit unit) {
-  switch (unit) {
-    case WorkUnit::kElements:
-      return call.results[0].num_elements();
-    case WorkUnit::kRows:
-      return call.results[0].rank() == 0 ? 1 : call.results[0].dims[0];
-    case WorkUnit::kWhole:
-      return 1;
-  }
-  return 1;
-}
-
 absl::Status RunNode(const Graph& graph, const Node& node, const std::vector<PerReplica>& values,
                      PerReplica& results) {
   OpCall call{.op = node.op,
@@ -69,10 +56,8 @@ absl::Status RunNode(const Graph& graph, const Node& node, const std::vector<Per
       for (const auto& of_replica : values[input.node])
         operands.push_back(of_replica[input.result].data());
     }
-    const KernelArgs args{.operands = operands.data(),
-                          .results = outputs.data(),
-                          .begin = 0,
-                          .end = Units(call, FlagsOf(call).unit)};
+    const KernelArgs args{
+        .operands = operands.data(), .results = outputs.data(), .begin = 0, .end = Units(call)};
     RETURN_IF_ERROR(Annotate(kernel->Run(args), absl::StrCat("node \"", node.name, "\"")));
   }
   return absl::OkStatus();

@@ -279,8 +279,8 @@ absl::StatusOr<FusedProgram> ParseFusedProgram(int operands, const Attrs& attrs)
     program.steps.push_back(*std::move(step));
   }
   if (program.steps.size() > kMaxFusedSteps || operands > kMaxFusedSteps * kMaxTileOperands) {
-    return absl::InvalidArgumentError(absl::StrCat("fused: at most ", kMaxFusedSteps,
-                                                   " steps and 3 operands each, got ",
+    return absl::InvalidArgumentError(absl::StrCat("fused: at most ", kMaxFusedSteps, " steps and ",
+                                                   kMaxTileOperands, " operands each, got ",
                                                    program.steps.size(), " and ", operands));
   }
   bool rise = !program.results.empty();

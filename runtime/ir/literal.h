@@ -58,11 +58,13 @@ class Literal {
 
  private:
   struct Free {
-    void operator()(std::byte* data) const { ::operator delete(data, std::align_val_t(64)); }
+    void operator()(std::byte* data) const {
+      ::operator delete(data, std::align_val_t(kAlignment));
+    }
   };
   static std::unique_ptr<std::byte, Free> Allocate(int64_t bytes) {
-    return std::unique_ptr<std::byte, Free>(
-        static_cast<std::byte*>(::operator new(bytes > 0 ? bytes : 1, std::align_val_t(64))));
+    return std::unique_ptr<std::byte, Free>(static_cast<std::byte*>(
+        ::operator new(bytes > 0 ? bytes : 1, std::align_val_t(kAlignment))));
   }
 
   Shape shape_;
@@ -84,6 +86,10 @@ Literal Literal::Of(std::vector<int64_t> dims, const std::vector<T>& values) {
   std::memcpy(literal.data(), values.data(), values.size() * sizeof(T));
   return literal;
 }
+
+// The index of the first value of an array that is NaN or infinite; -1 when there is none. A
+// complex number counts as two.
+int64_t FirstNonFinite(const Shape& shape, const std::byte* data);
 
 }  // namespace tpurun
 

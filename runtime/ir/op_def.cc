@@ -25,6 +25,18 @@ OpFlags FlagsOf(const OpCall& call) {
   return flags;
 }
 
+int64_t Units(const OpCall& call) {
+  switch (FlagsOf(call).unit) {
+    case WorkUnit::kElements:
+      return call.results[0].num_elements();
+    case WorkUnit::kRows:
+      return call.results[0].rank() == 0 ? 1 : call.results[0].dims[0];
+    case WorkUnit::kWhole:
+      return 1;
+  }
+  return 1;
+}
+
 KernelPlan PlanKernel(const OpCall& call, const Machine& machine) {
   return call.op->plan ? call.op->plan(call, machine) : KernelPlan{};
 }

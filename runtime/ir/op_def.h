@@ -190,6 +190,8 @@ struct OpDef {
 using FindOp = std::function<const OpDef*(const std::string& name)>;
 
 OpFlags FlagsOf(const OpCall& call);
+// The whole range of a call's work unit.
+int64_t Units(const OpCall& call);
 KernelPlan PlanKernel(const OpCall& call, const Machine& machine);
 std::unique_ptr<Kernel> MakeKernel(const OpCall& call, const KernelPlan& plan);
 double Flops(const OpCall& call);

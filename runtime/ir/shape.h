@@ -11,6 +11,13 @@
 
 namespace tpurun {
 
+// Where arrays begin: a multiple of a cache line, which is also what AVX-512 loads like.
+inline constexpr int64_t kAlignment = 64;
+// The next multiple of it.
+constexpr int64_t Aligned(int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 enum class DType : uint8_t { kF32, kBF16, kS32, kS64, kU8, kU32, kPred, kC64 };
 
 // Bytes of one element; pred is one byte, 0 or 1.

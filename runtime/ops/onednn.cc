@@ -182,7 +182,7 @@ class StepList {
 
   Place Scratch(int64_t bytes) {
     const Place place{Place::From::kScratch, scratch_bytes_};
-    scratch_bytes_ += (bytes + 63) / 64 * 64;
+    scratch_bytes_ += Aligned(bytes);
     return place;
   }
   // A part of an operand as the products take it: in scratch memory, or the operand as it is.

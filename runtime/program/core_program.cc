@@ -9,7 +9,7 @@ SlotLayout Layout64(const Slots& slots, int num_replicas) {
   for (const auto& slot : slots) {
     layout.offsets.push_back(layout.bytes);
     layout.replica_bytes.push_back(slot.shape.bytes());
-    layout.bytes += (slot.shape.bytes() * num_replicas + 63) / 64 * 64;
+    layout.bytes += Aligned(slot.shape.bytes() * num_replicas);
   }
   return layout;
 }

@@ -215,7 +215,7 @@ TEST_P(RandomGraphTest, ProgramsVerifyParseBackAndRunLikeTheJudge) {
   std::vector<std::vector<std::byte>> store;
   std::vector<void*> variables;
   for (const Variable& variable : program->variables) {
-    const int64_t bytes = (variable.shape.bytes() + 63) / 64 * 64;
+    const int64_t bytes = Aligned(variable.shape.bytes());
     store.emplace_back(bytes * program->num_replicas);
     for (int core = 0; core < program->num_replicas; ++core) {
       std::memcpy(store.back().data() + core * bytes, args.variables.at(variable.name)[0].data(),

@@ -178,6 +178,19 @@ class BadRecordsTest(ProgramTest):
         self.assertEqual(self.train('file: "digits/bad"')[0], 0)
         self.assertEqual(checkpoint_files(self.path('model', 'model.ckpt-20')), resumed)
 
+    def test_a_bad_record_after_steps_that_cannot_be_saved(self):
+        # The first loss is finite, the weights after it are not; record 70 is in the second batch.
+        bad = frame(example(image_raw=bytes(64)))
+        config = read(self.path('digits', 'run.textproto'))
+        write(self.path('digits', 'run.textproto'), config.replace(b'scale: 0.0625', b'scale: 500'))
+        weights = ('--set', 'model.optimizer={ momentum { momentum: 0.99 use_nesterov: true } '
+                   'learning_rate { constant: 3.4e38 } cross_shard { reduction: SUM } }')
+        write(self.path('digits', 'bad'), b''.join(GOOD[:70]) + bad + b''.join(GOOD[70:]))
+        code, messages, _ = self.train('file: "digits/bad"', *weights)
+        self.assertEqual(code, 1, messages)
+        self.assertRegex(messages[0], '^tpurun: step 2: record 70 of digits/bad .*; NaN or infinity')
+        self.assertFalse(os.path.exists(self.path('model')))
+
     def test_idx_files_that_do_not_match(self):
         write(self.path('images'), struct.pack('>4B3I', 0, 0, 8, 3, 2, 2, 2) + b'abcdefgh')
         write(self.path('labels'), struct.pack('>4BI', 0, 0, 8, 1, 3) + b'123')

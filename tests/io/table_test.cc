@@ -145,7 +145,7 @@ TEST(Table, KeysThatShareAllCostNoMemory) {
   for (size_t key = bytes; key < 2 * bytes; ++key) block += varint(key) + "\1\0a"s;
   block += "\0\0\0\0\1\0\0\0\0"s;
   EXPECT_EQ(ReadTable(TableOf(block, block.size() - 1), "t").status(),
-            absl::DataLossError("t: damaged entry of a block (offset 0)"));
+            absl::DataLossError("t: damaged: too many entries (offset 0)"));
 }
 
 TEST(Table, MessagesNameTheFile) {

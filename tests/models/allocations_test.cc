@@ -89,7 +89,7 @@ using AlignedBytes = std::unique_ptr<std::byte, AlignedFree>;
 
 // All copies of a variable: 0.1 for floats, 0 for whole numbers.
 AlignedBytes Filled(const Variable& variable, int num_replicas) {
-  const int64_t bytes = (variable.shape.bytes() + 63) / 64 * 64 * num_replicas;
+  const int64_t bytes = Aligned(variable.shape.bytes()) * num_replicas;
   AlignedBytes memory(static_cast<std::byte*>(::operator new(bytes, std::align_val_t(64))));
   std::memset(memory.get(), 0, bytes);
   if (variable.shape.dtype != DType::kF32) return memory;

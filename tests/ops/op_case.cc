@@ -107,18 +107,6 @@ const std::vector<OpCase>& AllOpCases() {
   return all;
 }
 
-int64_t Units(const OpCall& call) {
-  switch (FlagsOf(call).unit) {
-    case WorkUnit::kWhole:
-      return 1;
-    case WorkUnit::kElements:
-      return call.results[0].num_elements();
-    case WorkUnit::kRows:
-      return call.results[0].rank() == 0 ? 1 : call.results[0].dims[0];
-  }
-  return 1;
-}
-
 std::vector<Literal> RunReference(const OpCall& call, const std::vector<Literal>& operands,
                                   const std::vector<std::pair<int64_t, int64_t>>& shares) {
   std::vector<Literal> results;

@@ -37,9 +37,6 @@ struct OpCase {
 // All cases of testdata/ops, in order of files and lines. Fails the process on a malformed file.
 const std::vector<OpCase>& AllOpCases();
 
-// The whole range of the op's work unit.
-int64_t Units(const OpCall& call);
-
 // Runs the reference kernel on each [begin, end) share of its units in turn.
 std::vector<Literal> RunReference(const OpCall& call, const std::vector<Literal>& operands,
                                   const std::vector<std::pair<int64_t, int64_t>>& shares);
