@@ -11,6 +11,7 @@
 #include "runtime/compiler/fold.h"
 #include "runtime/compiler/fuse_elementwise.h"
 #include "runtime/compiler/memory_plan.h"
+#include "runtime/compiler/pack.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/schedule.h"
 #include "runtime/compiler/simplify.h"
@@ -151,6 +152,7 @@ std::vector<Pass> Passes(const Machine& machine) {
       {"epilogue", on_machine(MakeBiasEpilogues)},
       {"bf16_storage", on_machine(StoreInBFloat16)},
       {"per_core", MarkPerCoreVariables},
+      {"pack", on_machine(PackOperands)},
       {"fuse_elementwise", FuseElementwise},
       {"direct_updates", MakeUpdatesDirect},
   };

@@ -92,11 +92,10 @@ std::unique_ptr<Kernel> KernelOf(F run) {
 // What an implementation wants, the answer of plan(shapes, attrs, machine).
 struct KernelPlan {
   std::string implementation = "reference";
-  std::vector<Layout> operand_layouts;  // that it likes best; empty: all plain
+  std::vector<Shape> best_operands;  // dtypes and layouts that it likes best; empty: as they come
   int64_t scratch_bytes = 0;
   bool narrow = false;      // takes operands that it rounds, and gives results, in bf16 for less
   bool takes_bias = false;  // adds a further operand (C) to its results' last dimension for free
-  std::vector<std::pair<int, int>> in_place;  // (operand, result) that may share a buffer
 };
 
 // The machine that a program is compiled for, named in the program and in checkpoints.

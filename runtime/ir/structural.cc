@@ -10,6 +10,7 @@
 #include "runtime/base/clones.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
+#include "runtime/ir/packing.h"
 
 namespace tpurun {
 namespace {
@@ -405,7 +406,7 @@ const OpDef& CrossReplicaSumOp() {
 std::vector<const OpDef*> StructuralOps() {
   return {&InfeedOp(),          &VariableOp(),      &LoopIndexOp(), &ReplicaIdOp(),
           &ConstantOp(),        &ConvertOp(),       &CopyOp(),      &AddOp(),
-          &CrossReplicaSumOp(), &SumOfElementsOp(), &FusedOp()};
+          &CrossReplicaSumOp(), &SumOfElementsOp(), &FusedOp(),     &PackOp()};
 }
 
 bool IsConstant(const Graph& graph, Value value, double constant) {

@@ -10,6 +10,7 @@
 #include "oneapi/dnnl/dnnl.hpp"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/clones.h"
+#include "runtime/ir/packing.h"
 #include "runtime/ops/precision.h"
 
 namespace tpurun {
@@ -134,6 +135,7 @@ class Step {
 struct Steps {
   std::map<int64_t, std::vector<Step>> by_rows;
   int64_t scratch_bytes = 0;
+  Layout weights;  // that operand 1 would have best
 };
 
 class LibraryKernel final : public Kernel {
@@ -175,7 +177,8 @@ class StepList {
  public:
   StepList(bool bf16, Precision precision) : bf16_(bf16), precision_(precision) {}
 
-  int64_t element_bytes() const { return bf16_ ? 2 : 4; }
+  DType dtype() const { return bf16_ ? DType::kBF16 : DType::kF32; }
+  int64_t element_bytes() const { return ByteSize(dtype()); }
   memory::data_type type() const {
     return bf16_ ? memory::data_type::bf16 : memory::data_type::f32;
   }
@@ -239,8 +242,14 @@ class StepList {
     steps_.emplace_back(dnnl::primitive(pd.get()), std::move(arguments));
   }
 
-  std::vector<Step> Take() { return std::move(steps_); }
-  int64_t scratch_bytes() const { return scratch_bytes_; }
+  // How the primitives like the operand that a caller may have packed.
+  void SetWeights(Layout layout) { weights_ = std::move(layout); }
+
+  void MoveTo(int64_t key, Steps* steps) {
+    steps->scratch_bytes = std::max(steps->scratch_bytes, scratch_bytes_);
+    if (steps->by_rows.empty()) steps->weights = std::move(weights_);
+    steps->by_rows.emplace(key, std::move(steps_));
+  }
 
  private:
   const bool bf16_;
@@ -248,6 +257,7 @@ class StepList {
   std::map<std::pair<int64_t, int>, Place> inputs_;  // of operand and part
   std::vector<Step> steps_;
   int64_t scratch_bytes_ = 0;
+  Layout weights_;
 };
 
 constexpr char kBf16[] = "onednn_bf16";
@@ -307,14 +317,69 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvDescs& c, bool h
   return {desc, UserScratchpad(), Engine()};
 }
 
-// Operand 1 as the primitive wants it: packed when it comes, or brought into the layout here.
-Place KernelPlace(const ConvDims& d, const OpCall& call, int part, const memory::desc& plain,
-                  const memory::desc& wanted, StepList& list) {
-  if (!call.operands[1].layout.plain()) return OperandOf(call, 1);
-  const Place kernel =
-      list.Input(OperandOf(call, 1), d.kh * d.kw * d.c * d.f, call.operands[1], part);
-  return list.InLayout(kernel, plain, wanted);
+// The layout of a descriptor; plain for one that is not blocked, or has more to it.
+Layout LayoutOf(const memory::desc& desc) {
+  const dnnl_memory_desc_t& md = desc.data;
+  if (md.format_kind != dnnl_blocked || md.extra.flags != 0 || md.offset0 != 0) return {};
+  const dnnl_blocking_desc_t& blocking = md.format_desc.blocking;
+  BlockedLayout layout;
+  layout.strides.assign(blocking.strides, blocking.strides + md.ndims);
+  for (int i = 0; i < blocking.inner_nblks; ++i) {
+    layout.blocks.push_back({static_cast<int>(blocking.inner_idxs[i]), blocking.inner_blks[i]});
+  }
+  return layout.Named(static_cast<int64_t>(desc.get_size()));
 }
+
+// A shape, plain or in a blocked layout, as a descriptor.
+memory::desc DescOf(const Shape& shape) {
+  const memory::data_type type = TypeOf(shape);
+  memory::dims strides(shape.dims.size(), 1);
+  for (size_t i = strides.size(); i-- > 1;) strides[i - 1] = strides[i] * shape.dims[i];
+  memory::desc desc(shape.dims, type, strides);
+  if (shape.layout.plain()) return desc;
+  const std::optional<BlockedLayout> layout = ParseBlockedLayout(shape);
+  if (!layout || layout->blocks.size() > DNNL_MAX_NDIMS) {
+    throw dnnl::error(dnnl_invalid_arguments, "unknown layout");
+  }
+  dnnl_blocking_desc_t& blocking = desc.data.format_desc.blocking;
+  std::copy(layout->strides.begin(), layout->strides.end(), blocking.strides);
+  for (const BlockedLayout::Block& block : layout->blocks) {
+    blocking.inner_idxs[blocking.inner_nblks] = block.dimension;
+    blocking.inner_blks[blocking.inner_nblks++] = block.size;
+  }
+  for (size_t dim = 0; dim < shape.dims.size(); ++dim) {
+    int64_t block = 1;
+    for (const BlockedLayout::Block& inner : layout->blocks) {
+      if (inner.dimension == static_cast<int>(dim)) block *= inner.size;
+    }
+    desc.data.padded_dims[dim] = (shape.dims[dim] + block - 1) / block * block;
+  }
+  if (static_cast<int64_t>(desc.get_size()) != shape.layout.bytes) {
+    throw dnnl::error(dnnl_invalid_arguments, "unknown layout");
+  }
+  return desc;
+}
+
+// Operand 1 as the primitive wants it, packed by the caller or brought into the layout here. Axis i
+// of the shape is axis axes[i] of the primitive's weights.
+Place WeightsPlace(const OpCall& call, int part, const std::vector<int>& axes,
+                   const memory::desc& wanted, StepList& list) {
+  const Shape& shape = call.operands[1];
+  Shape typed = shape;
+  typed.dtype = list.dtype();
+  std::vector<int> back(axes.size());
+  for (size_t i = 0; i < axes.size(); ++i) back[axes[i]] = static_cast<int>(i);
+  list.SetWeights(LayoutOf(wanted.permute_axes(back)));
+  if (!shape.layout.plain() && shape != typed) {
+    throw dnnl::error(dnnl_invalid_arguments, "packed weights of another type");
+  }
+  const Place weights = shape.layout.plain()
+                            ? list.Input(OperandOf(call, 1), shape.num_elements(), shape, part)
+                            : OperandOf(call, 1);
+  return list.InLayout(weights, DescOf(typed).permute_axes(axes), wanted);
+}
+// HWIO among oneDNN's axes of weights: O, I, H, W.
+std::vector<int> KernelAxes() { return {2, 3, 1, 0}; }
 
 void ForwardSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& list) {
   const ConvDescs c = DescsOf(d, n, list.type(), list.type(), TypeOf(call.results[0]));
@@ -323,7 +388,7 @@ void ForwardSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& li
     const bool has_bias = first && call.operands.size() > 2;
     const auto pd = ForwardDesc(c, has_bias);
     const Place x = list.Input(OperandOf(call, 0, image), n * image, call.operands[0], parts.x);
-    const Place kernel = KernelPlace(d, call, parts.y, c.kernel, pd.weights_desc(), list);
+    const Place kernel = WeightsPlace(call, parts.y, KernelAxes(), pd.weights_desc(), list);
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, c.x, x},
                                        {DNNL_ARG_WEIGHTS, pd.weights_desc(), kernel},
                                        {DNNL_ARG_DST, c.y, to}};
@@ -342,7 +407,7 @@ void InputGradSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& 
   const int64_t image = d.oh * d.ow * d.f, result_image = d.h * d.w * d.c;
   const auto add = [&](PartProduct parts, Place to, bool) {
     const Place dy = list.Input(OperandOf(call, 0, image), n * image, call.operands[0], parts.x);
-    const Place kernel = KernelPlace(d, call, parts.y, c.kernel, pd.weights_desc(), list);
+    const Place kernel = WeightsPlace(call, parts.y, KernelAxes(), pd.weights_desc(), list);
     list.Add(pd, {{DNNL_ARG_DIFF_DST, c.y, dy},
                   {DNNL_ARG_WEIGHTS, pd.weights_desc(), kernel},
                   {DNNL_ARG_DIFF_SRC, c.x, to}});
@@ -380,8 +445,7 @@ Steps ConvSteps(ConvKind kind, const ConvDims& d, const OpCall& call,
   const auto add = [&](int64_t key, auto fill) {
     StepList list = StepsFor(call, implementation);
     fill(list);
-    steps.scratch_bytes = std::max(steps.scratch_bytes, list.scratch_bytes());
-    steps.by_rows.emplace(key, list.Take());
+    list.MoveTo(key, &steps);
   };
   if (kind == ConvKind::kFilterGrad) {
     add(0, [&](StepList& list) { FilterGradSteps(d, call, list); });
@@ -402,7 +466,6 @@ Steps ConvSteps(ConvKind kind, const ConvDims& d, const OpCall& call,
 void MatMulSteps(const MatMulDims& d, int64_t m, const OpCall& call, StepList& list) {
   const memory::dims x_strides = d.transpose_x ? memory::dims{1, d.m} : memory::dims{d.k, 1};
   const memory::desc x({m, d.k}, list.type(), x_strides);
-  const memory::desc y({d.k, d.n}, list.type(), d.transpose_y ? Tag::ba : Tag::ab);
   const memory::desc any_y({d.k, d.n}, list.type(), Tag::any);
   const memory::desc z({m, d.n}, TypeOf(call.results[0]), Tag::ab);
   const memory::desc bias({1, d.n}, memory::data_type::f32, Tag::ab);
@@ -415,11 +478,8 @@ void MatMulSteps(const MatMulDims& d, int64_t m, const OpCall& call, StepList& l
     Place left = list.Input(OperandOf(call, 0, d.transpose_x ? 0 : d.k), x_rows * d.k,
                             call.operands[0], parts.x);
     if (d.transpose_x) left.row_bytes = list.element_bytes();
-    Place right = OperandOf(call, 1);
-    if (call.operands[1].layout.plain()) {
-      right = list.InLayout(list.Input(right, d.k * d.n, call.operands[1], parts.y), y,
-                            pd.weights_desc());
-    }
+    const std::vector<int> axes = d.transpose_y ? std::vector<int>{1, 0} : std::vector<int>{0, 1};
+    const Place right = WeightsPlace(call, parts.y, axes, pd.weights_desc(), list);
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, x, left},
                                        {DNNL_ARG_WEIGHTS, pd.weights_desc(), right},
                                        {DNNL_ARG_DST, z, to}};
@@ -436,8 +496,7 @@ Steps MatMulStepsOf(const MatMulDims& d, const OpCall& call, const std::string& 
     if (m == 0) continue;
     StepList list = StepsFor(call, implementation);
     MatMulSteps(d, m, call, list);
-    steps.scratch_bytes = std::max(steps.scratch_bytes, list.scratch_bytes());
-    steps.by_rows.emplace(m, list.Take());
+    list.MoveTo(m, &steps);
   }
   return steps;
 }
@@ -450,21 +509,30 @@ constexpr double kJudgedRows = 16;
 template <typename Make>
 KernelPlan PlanByTrying(const OpCall& call, const Machine& machine, double multiply_adds,
                         Make make) {
-  if (multiply_adds < kLibraryMultiplyAdds || !machine.avx2) return {};
+  // Nothing else reads packed weights.
+  KernelPlan refused;
+  if (!call.operands[1].layout.plain()) refused.implementation = "none";
+  if (multiply_adds < kLibraryMultiplyAdds || !machine.avx2) return refused;
   const Precision precision = PrecisionOf(call.attrs);
   KernelPlan plan;
   plan.implementation = precision != Precision::kF32 && machine.avx512 ? kBf16 : kF32;
   const bool takes_bf16 = precision == Precision::kDefault && plan.implementation == kBf16;
   for (const auto* shapes : {&call.operands, &call.results}) {
     for (const Shape& shape : *shapes) {
-      if (shape.dtype == DType::kBF16 && !takes_bf16) return {};
+      if (shape.dtype == DType::kBF16 && !takes_bf16) return refused;
     }
   }
   try {
-    plan.scratch_bytes = make(plan.implementation).scratch_bytes;
+    const Steps steps = make(plan.implementation);
+    plan.scratch_bytes = steps.scratch_bytes;
     plan.narrow = takes_bf16;
+    if (!steps.weights.plain() && (takes_bf16 || precision == Precision::kF32)) {
+      plan.best_operands = call.operands;
+      plan.best_operands[1].dtype = takes_bf16 ? DType::kBF16 : DType::kF32;
+      plan.best_operands[1].layout = steps.weights;
+    }
   } catch (const dnnl::error&) {
-    return {};
+    return refused;
   }
   return plan;
 }

@@ -25,8 +25,8 @@
 namespace tpurun {
 
 std::string PrintProgram(const CoreProgram& program);
-// Lines that are blank or start with '#' are passed over. An error names the line. Layouts and
-// in-place pairs of kernel plans are not part of a program: shapes carry the layouts.
+// Lines that are blank or start with '#' are passed over. An error names the line. What kernel
+// plans like best is not part of a program: shapes carry the layouts.
 absl::StatusOr<CoreProgram> ParseProgram(std::string_view text, const FindOp& find_op);
 
 std::string PrintBuffer(const BufferRef& buffer);  // "core:64", "core3:64", "infeed:0", "none"

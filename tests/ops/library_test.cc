@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "runtime/base/random.h"
+#include "runtime/ir/packing.h"
 #include "runtime/ops/op_list.h"
 #include "tests/ops/op_case.h"
 
@@ -48,6 +49,22 @@ Literal RunPlanned(const OpCall& call, const KernelPlan& plan,
   return result;
 }
 
+// Weights that come packed give the same bits.
+void ExpectSameOfPacked(OpCall call, const Machine& machine, const KernelPlan& plan,
+                        std::vector<Literal> operands, const Literal& want) {
+  if (plan.best_operands.empty()) return;
+  const Shape& best = plan.best_operands[1];
+  const OpCall pack{.op = FindOpByName("pack"),
+                    .attrs = PackAttrs(best),
+                    .operands = {call.operands[1]},
+                    .results = {best},
+                    .needed = {true}};
+  ASSERT_TRUE(pack.op->infer_shape(pack.operands, pack.attrs).ok()) << best.ToString();
+  operands[1] = RunReference(pack, {operands[1]}, {{0, 1}})[0];
+  call.operands[1] = best;
+  EXPECT_EQ(RunPlanned(call, PlanKernel(call, machine), operands), want) << best.ToString();
+}
+
 int64_t ProductsOfParts(int64_t precision) { return precision == 1 ? 3 : precision == 2 ? 6 : 1; }
 
 // `products` are those of whole values; each is that of several parts.
@@ -73,6 +90,7 @@ void ExpectNearReference(const std::string& op, const Attrs& attrs, std::vector<
     ASSERT_EQ(plan.implementation.substr(0, 6), "onednn") << place;
     const Literal got = RunPlanned(call, plan, operands);
     EXPECT_EQ(got, RunPlanned(call, plan, operands)) << place << ": the same call, other bits";
+    ExpectSameOfPacked(call, machine, plan, operands, got);
     const Literal want = RunReference(call, operands, {{0, Units(call)}})[0];
     const int64_t products_of_parts = ProductsOfParts(attrs.Int("precision"));
     const Literal sums = RunReference(call, absolute, {{0, Units(call)}})[0];

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/bfloat16.h"
 #include "runtime/ir/line_reader.h"
 #include "runtime/ops/op_list.h"
 
@@ -29,6 +30,9 @@ Literal ParseLiteral(LineReader& line, const std::string& file, int number) {
     switch (shape->dtype) {
       case DType::kF32:
         literal.values<float>()[i] = *ParseFloat(word);
+        break;
+      case DType::kBF16:
+        literal.values<uint16_t>()[i] = BFloat16Bits(*ParseFloat(word));
         break;
       case DType::kS32:
         literal.values<int32_t>()[i] = static_cast<int32_t>(*value);

@@ -1,0 +1,66 @@
+#include "runtime/compiler/pack.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/compiler/replication.h"
+#include "runtime/compiler/rewrite.h"
+#include "runtime/ir/packing.h"
+
+namespace tpurun {
+namespace {
+
+class Packing {
+ public:
+  Packing(const Graph& graph, const Machine& machine)
+      : graph_(graph), machine_(machine), in_prologue_(PrologueNodes(graph)), rewrite_(graph) {}
+
+  absl::StatusOr<Graph> Run() {
+    for (const Node& node : graph_.nodes()) RETURN_IF_ERROR(Emit(node));
+    return rewrite_.Finish();
+  }
+
+ private:
+  absl::Status Emit(const Node& node) {
+    if (node.op->flags.source || in_prologue_[node.id]) return rewrite_.Copy(node);
+    const KernelPlan plan = PlanKernel(CallOf(graph_, node), machine_);
+    if (plan.best_operands.empty()) return rewrite_.Copy(node);
+    std::vector<Value> operands = rewrite_.At(node.inputs);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const Value input = node.inputs[i];
+      const Shape& best = plan.best_operands[i];
+      if (!in_prologue_[input.node] || best == graph_.shape(input)) continue;
+      ASSIGN_OR_RETURN(operands[i], Packed(input, best));
+    }
+    ASSIGN_OR_RETURN(const Value value,
+                     rewrite_.graph.AddNode(*node.op, std::move(operands), node.attrs, node.name));
+    rewrite_.Map(node, value.node);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Value> Packed(Value value, const Shape& best) {
+    const auto [packed, is_new] = packed_.try_emplace({value, best.ToString()});
+    if (is_new) {
+      ASSIGN_OR_RETURN(packed->second,
+                       rewrite_.graph.AddNode(PackOp(), {rewrite_.At(value)}, PackAttrs(best),
+                                              absl::StrCat(graph_.node(value).name, "/packed")));
+    }
+    return packed->second;
+  }
+
+  const Graph& graph_;
+  const Machine& machine_;
+  const std::vector<bool> in_prologue_;
+  Rewrite rewrite_;
+  std::map<std::pair<Value, std::string>, Value> packed_;  // by value and shape
+};
+
+}  // namespace
+
+absl::StatusOr<Graph> PackOperands(const Graph& graph, const Machine& machine) {
+  return Packing(graph, machine).Run();
+}
+
+}  // namespace tpurun

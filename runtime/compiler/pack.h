@@ -1,0 +1,18 @@
+// pack: weights are brought into the layouts of the kernels that read them once a run.
+#ifndef TPURUN_RUNTIME_COMPILER_PACK_H_
+#define TPURUN_RUNTIME_COMPILER_PACK_H_
+
+#include "absl/status/statusor.h"
+#include "runtime/ir/graph.h"
+
+namespace tpurun {
+
+// An operand that a kernel would like in another dtype or layout (KernelPlan::best_operands) gets a
+// `pack`, one for all that like it the same, where it is in the prologue and its reader is not. In
+// training nothing changes: there the weights change in every step, and a pack of them would stand
+// before a barrier of its own. Exact: the kernel would do the same.
+absl::StatusOr<Graph> PackOperands(const Graph& graph, const Machine& machine);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_COMPILER_PACK_H_
