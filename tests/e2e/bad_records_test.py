@@ -12,9 +12,9 @@ import records
 from program import BINARY, LOG_LINE, ProgramTest, checkpoint_files, read, write
 from records import digit, example, frame, header
 
-# The address sanitizer's shadow memory counts as the program's: its build gets room for that.
-SANITIZED = b'__asan_init' in open(BINARY, 'rb').read()
-MAX_KILOBYTES = (300 if SANITIZED else 100) * 1024
+# The shadow memory of a sanitizer counts as the program's: its build gets room for that.
+CODE = open(BINARY, 'rb').read()
+MAX_KILOBYTES = (500 if b'__tsan_init' in CODE else 300 if b'__asan_init' in CODE else 100) * 1024
 GOOD = [frame(digit(label % 10)) for label in range(200)]
 FRAME_BYTES = len(GOOD[0])
 
