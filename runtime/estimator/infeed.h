@@ -124,8 +124,8 @@ class Infeed {
 
   mutable std::mutex mutex_;  // guards what follows; never held for long
   std::condition_variable finished_changed_;
-  bool finished_ = false;  // the thread takes no more
   absl::Status input_status_;
+  bool finished_ = false;      // the thread takes no more
   std::deque<Mark> marks_;     // rising; from the block that the device is in
   std::vector<int32_t> rows_;  // of each batch, when padding
 };

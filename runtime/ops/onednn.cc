@@ -289,7 +289,7 @@ Place ResultOf(const OpCall& call, int64_t row_elements = 0) {
 
 // The descriptors of a convolution on `n` images.
 struct ConvDescs {
-  memory::desc x, kernel, bias, y, any_kernel, plain_kernel_f32;
+  memory::desc x, bias, y, any_kernel, plain_kernel_f32;
   dnnl::memory::dims strides, begin, end;
 };
 
@@ -297,7 +297,6 @@ ConvDescs DescsOf(const ConvDims& d, int64_t n, memory::data_type type, memory::
                   memory::data_type y_type) {
   const memory::dims kernel = {d.f, d.c, d.kh, d.kw};
   return {.x = memory::desc({n, d.c, d.h, d.w}, x_type, Tag::nhwc),
-          .kernel = memory::desc(kernel, type, Tag::hwio),
           .bias = memory::desc({d.f}, memory::data_type::f32, Tag::a),
           .y = memory::desc({n, d.f, d.oh, d.ow}, y_type, Tag::nhwc),
           .any_kernel = memory::desc(kernel, type, Tag::any),

@@ -8,6 +8,7 @@
 #include "runtime/ir/evaluate.h"
 #include "runtime/ir/graph_text.h"
 #include "runtime/ops/op_list.h"
+#include "tests/compiler/evaluate_args.h"
 #include "tests/golden.h"
 
 namespace tpurun {
@@ -59,15 +60,7 @@ EvaluateArgs EveryKindOfNumber(const Graph& graph, size_t next) {
     }
     return literal;
   };
-  EvaluateArgs args;
-  for (const InfeedSlot& slot : graph.infeed()) {
-    args.infeed.emplace_back();
-    for (int replica = 0; replica < graph.num_replicas(); ++replica)
-      args.infeed.back().push_back(fill(slot.shape));
-  }
-  for (const Variable& variable : graph.variables())
-    args.variables[variable.name] = {fill(variable.shape)};
-  return args;
+  return FilledArgs(graph, fill);
 }
 
 TEST(Passes, IdentitiesKeepEveryBitOfEveryKindOfNumber) {

@@ -13,6 +13,7 @@
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/program/program_text.h"
+#include "tests/compiler/evaluate_args.h"
 
 namespace tpurun {
 namespace {
@@ -151,15 +152,7 @@ EvaluateArgs RandomArgs(const Graph& graph, uint32_t seed) {
     for (float& value : literal.values<float>()) value = dice.Float();
     return literal;
   };
-  EvaluateArgs args;
-  for (const InfeedSlot& slot : graph.infeed()) {
-    args.infeed.emplace_back();
-    for (int replica = 0; replica < graph.num_replicas(); ++replica)
-      args.infeed.back().push_back(fill(slot.shape));
-  }
-  for (const Variable& variable : graph.variables())
-    args.variables[variable.name] = {fill(variable.shape)};
-  return args;
+  return FilledArgs(graph, fill);
 }
 
 // A variable that a pass gave a copy a core starts with equal copies.
