@@ -11,6 +11,7 @@
 #include "runtime/compiler/fold.h"
 #include "runtime/compiler/fuse_elementwise.h"
 #include "runtime/compiler/memory_plan.h"
+#include "runtime/compiler/merge_cores.h"
 #include "runtime/compiler/pack.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/schedule.h"
@@ -78,10 +79,10 @@ Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
   instruction.name = node.name;
   for (const Value input : node.inputs) {
     Operand operand{BufferOf(graph, memory, input), graph.shape(input)};
-    const bool of_each_core = node.op->flags.collective && graph.num_replicas() > 1;
-    for (int core = 0; core < (of_each_core ? graph.num_replicas() : 1); ++core) {
+    const int copies = Copies(scheduled.call);
+    for (int core = 0; core < copies; ++core) {
       const bool has_copies = operand.buffer.space != Space::kShared;
-      if (of_each_core && has_copies) operand.buffer.core = core;
+      if (copies > 1 && has_copies) operand.buffer.core = core;
       instruction.operands.push_back(operand);
     }
   }
@@ -149,6 +150,7 @@ std::vector<Pass> Passes(const Machine& machine) {
       {"simplify", Simplify},
       {"cse", MergeEqualNodes},
       {"dead_code", RemoveDeadCode},  // what the three above left unread
+      {"merge_cores", MergeCores},
       {"epilogue", on_machine(MakeBiasEpilogues)},
       {"bf16_storage", on_machine(StoreInBFloat16)},
       {"per_core", MarkPerCoreVariables},

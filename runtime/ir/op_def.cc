@@ -19,6 +19,8 @@ std::string Machine::ToString() const {
   return "x86_64";
 }
 
+int Copies(const OpCall& call) { return call.op->flags.collective ? call.num_replicas : 1; }
+
 OpFlags FlagsOf(const OpCall& call) {
   OpFlags flags = call.op->flags;
   if (call.op->refine_flags) call.op->refine_flags(call, flags);

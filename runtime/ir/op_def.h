@@ -50,8 +50,12 @@ struct OpCall {
   std::vector<Shape> results;
   std::vector<bool> needed;  // per result; a result that nobody reads is not computed
   int parts = 1;             // that a worker may run apart: shares of rows * p / parts
-  int num_replicas = 1;      // a collective gets operand 0 once for each replica, in replica order
+  int num_replicas = 1;      // a collective gets every operand of each: see Copies
 };
+
+// How many of each operand the kernel gets: one, or of a collective one of each replica. They come
+// operand by operand, each in replica order.
+int Copies(const OpCall& call);
 
 struct KernelArgs {
   const void* const* operands = nullptr;
@@ -128,7 +132,7 @@ struct OpFlags {
   bool repeats = false;      // every element of result 0 is one of operand 0's
   bool per_replica = false;  // a value per core even without per-core operands: infeed, replica_id
   bool random = false;       // draws by element index: never merged, folded or run for other rows
-  bool collective = false;   // reads operand 0 of every replica, the result is shared
+  bool collective = false;   // reads the operands of every replica, the result is shared
   bool source = false;       // no instruction: infeed, variable, loop_index, replica_id
   bool adds_bias = false;    // operand 0 plus operand 1 (C) along the last dimension
 };
@@ -181,6 +185,9 @@ struct OpDef {
   std::function<KernelPlan(const OpCall& call, const Machine& machine)> plan;
   // The kernel of a plan. Null: the reference.
   std::function<std::unique_ptr<Kernel>(const OpCall& call, const KernelPlan& plan)> make_kernel;
+  // The collective whose results are the sums of this call's over all replicas, from the same
+  // operands and attributes, where shapes alone say that it is less work; else nullptr. Null: none.
+  std::function<const OpDef*(const OpCall& call)> summed_over_replicas;
   // Floating point operations of one call. Null: one per result element.
   std::function<double(const OpCall& call)> flops;
 };

@@ -9,6 +9,7 @@
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/precision.h"
+#include "runtime/ops/stacked_matmul.h"
 #include "runtime/ops/sum_rows.h"
 #include "runtime/ops/through_float.h"
 
@@ -22,22 +23,25 @@ MatMulDims DimsOf(const OpCall& call) {
           ty};
 }
 
-// z[i][j] = sum over k, in rising order for each product of parts, in f32; then the bias.
+// z[i][j] = sum over k, in rising order for each product of parts, in f32; then the bias. Of all
+// replicas: the k of one after those of the other.
 std::unique_ptr<Kernel> MatMulReference(const OpCall& call) {
   const MatMulDims d = DimsOf(call);
   const Precision precision = PrecisionOf(call.attrs);
   const std::vector<PartProduct> products = PartProducts(precision);
   const bool has_bias = call.operands.size() > 2;
+  const int copies = Copies(call);
   return KernelOf([=](const KernelArgs& args) {
-    const float* x = static_cast<const float*>(args.operands[0]);
-    const float* y = static_cast<const float*>(args.operands[1]);
-    const float* bias = has_bias ? static_cast<const float*>(args.operands[2]) : nullptr;
+    const auto* const* operands = reinterpret_cast<const float* const*>(args.operands);
+    const float* bias = has_bias ? operands[2] : nullptr;
     float* z = static_cast<float*>(args.results[0]);
     for (int64_t i = args.begin; i < args.end; ++i) {
       float* row = z + i * d.n;
       std::fill(row, row + d.n, 0.0f);
       for (const PartProduct product : products) {
-        for (int64_t k = 0; k < d.k; ++k) {
+        for (int64_t at = 0; at < copies * d.k; ++at) {
+          const float *x = operands[at / d.k], *y = operands[copies + at / d.k];
+          const int64_t k = at % d.k;
           const float xik =
               PartOf(d.transpose_x ? x[k * d.m + i] : x[i * d.k + k], precision, product.x);
           for (int64_t j = 0; j < d.n; ++j) {
@@ -49,6 +53,18 @@ std::unique_ptr<Kernel> MatMulReference(const OpCall& call) {
       for (int64_t j = 0; has_bias && j < d.n; ++j) row[j] += bias[j];
     }
   });
+}
+
+const OpDef& CrossReplicaMatMulOp();
+
+// x' y of all replicas is one product of their rows, in replica order. It is less work where the
+// rows, of which each of 8 parts takes all of y, are well below the local products, which are
+// written and read again.
+const OpDef* MatMulOfAllReplicas(const OpCall& call) {
+  const MatMulDims d = DimsOf(call);
+  const bool sums_rows = d.transpose_x && !d.transpose_y && call.operands.size() == 2;
+  if (!sums_rows || 2 * d.k * (d.m + 8 * d.n) > d.m * d.n) return nullptr;
+  return &CrossReplicaMatMulOp();
 }
 
 KernelPlan PlanOfMatMul(const OpCall& call, const Machine& machine) {
@@ -63,7 +79,7 @@ std::unique_ptr<Kernel> KernelOfMatMul(const OpCall& call, const KernelPlan& pla
   return MakeMatMul(DimsOf(call), call, plan);
 }
 
-absl::StatusOr<std::vector<Shape>> MatMulShape(std::span<const Shape> operands,
+absl::StatusOr<std::vector<Shape>> MatMulShape(const char* op, std::span<const Shape> operands,
                                                const Attrs& attrs) {
   const Shape &x = operands[0], &y = operands[1];
   const auto takes = [&](const Shape& operand) {
@@ -73,21 +89,33 @@ absl::StatusOr<std::vector<Shape>> MatMulShape(std::span<const Shape> operands,
   };
   if (!takes(x) || !takes(y) || !IsFloat(OutType(attrs))) {
     return absl::InvalidArgumentError(
-        absl::StrCat("matmul: want two f32 matrices, got ", x.ToString(), " and ", y.ToString()));
+        absl::StrCat(op, ": want two f32 matrices, got ", x.ToString(), " and ", y.ToString()));
   }
   const bool tx = attrs.Get<bool>("transpose_x"), ty = attrs.Get<bool>("transpose_y");
   if (!ValidPrecision(attrs)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("matmul: precision is 0 to 3, got ", attrs.Int("precision")));
+        absl::StrCat(op, ": precision is 0 to 3, got ", attrs.Int("precision")));
   }
   if (x.dims[tx ? 0 : 1] != y.dims[ty ? 1 : 0]) {
-    return absl::InvalidArgumentError(absl::StrCat("matmul: the inner dimensions differ, ",
+    return absl::InvalidArgumentError(absl::StrCat(op, ": the inner dimensions differ, ",
                                                    x.ToString(), tx ? " transposed" : "", " and ",
                                                    y.ToString(), ty ? " transposed" : ""));
   }
   const Shape z{OutType(attrs), {x.dims[tx ? 1 : 0], y.dims[ty ? 0 : 1]}};
-  RETURN_IF_ERROR(WantBias("matmul", operands, z.dims));
+  RETURN_IF_ERROR(WantBias(op, operands, z.dims));
   return std::vector<Shape>{z};
+}
+
+std::vector<AttrDef> MatMulAttrs() {
+  return {{"precision", int64_t{0}, true},
+          {"transpose_x", false},
+          {"transpose_y", false},
+          {"out", DType::kF32}};
+}
+
+double MatMulFlops(const OpCall& call) {
+  const MatMulDims d = DimsOf(call);
+  return 2.0 * d.m * d.k * d.n * PartProducts(PrecisionOf(call.attrs)).size();
 }
 
 // z = x y: dx = dz y', dy = x' dz; with transposed operands the same, transposed.
@@ -115,10 +143,7 @@ const OpDef& MatMulOp() {
           "as they are; sums are f32.",
       .min_operands = 2,
       .max_operands = 3,
-      .attrs = {{"precision", int64_t{0}, true},
-                {"transpose_x", false},
-                {"transpose_y", false},
-                {"out", DType::kF32}},
+      .attrs = MatMulAttrs(),
       .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0},
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
@@ -128,16 +153,45 @@ const OpDef& MatMulOp() {
             }
             if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = 3u;
           },
-      .infer_shape = MatMulShape,
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs& attrs) { return MatMulShape("matmul", operands, attrs); },
       .gradient = MatMulGradient,
       .reference = InFloat(MatMulReference),
       .plan = PlanOfMatMul,
       .make_kernel = KernelOfMatMul,
-      .flops =
-          [](const OpCall& call) {
-            const MatMulDims d = DimsOf(call);
-            return 2.0 * d.m * d.k * d.n * PartProducts(PrecisionOf(call.attrs)).size();
-          }};
+      .summed_over_replicas = MatMulOfAllReplicas,
+      .flops = MatMulFlops};
+  return op;
+}
+
+const OpDef& CrossReplicaMatMulOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "cross_replica_matmul",
+      .doc =
+          "The sum over all replicas of their matmul of x and y: with x' (K, M) and y (K, N) the "
+          "product of the rows of all, in replica order.",
+      .min_operands = 2,
+      .max_operands = 2,
+      .attrs = MatMulAttrs(),
+      .flags = {.unit = WorkUnit::kRows, .collective = true},
+      .refine_flags =
+          [](const OpCall& call, OpFlags& flags) {
+            if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = 3u;
+          },
+      .infer_shape =
+          [](std::span<const Shape> operands, const Attrs& attrs) {
+            return MatMulShape("cross_replica_matmul", operands, attrs);
+          },
+      .reference = InFloat(MatMulReference),
+      .plan =
+          [](const OpCall& call, const Machine& machine) {
+            return PlanStackedMatMul(DimsOf(call), call, MatMulOp(), machine);
+          },
+      .make_kernel =
+          [](const OpCall& call, const KernelPlan& plan) {
+            return MakeStackedMatMul(DimsOf(call), call, MatMulOp(), plan);
+          },
+      .flops = [](const OpCall& call) { return MatMulFlops(call) * call.num_replicas; }};
   return op;
 }
 
@@ -236,7 +290,9 @@ const OpDef& BiasAddOp() {
 
 }  // namespace
 
-std::vector<const OpDef*> MatMulOps() { return {&MatMulOp(), &BiasAddOp(), &BiasAddGradOp()}; }
+std::vector<const OpDef*> MatMulOps() {
+  return {&MatMulOp(), &CrossReplicaMatMulOp(), &BiasAddOp(), &BiasAddGradOp()};
+}
 
 Value MatMul(GraphBuilder& b, Value x, Value y, Precision precision, bool transpose_x,
              bool transpose_y, const std::string& label) {

@@ -24,11 +24,13 @@ class Widened final : public Kernel {
     std::vector<std::vector<float>> buffers;
     std::vector<const void*> operands;
     std::vector<void*> results;
-    for (size_t i = 0; i < call_.operands.size(); ++i) {
+    const size_t copies = Copies(call_);
+    for (size_t i = 0; i < call_.operands.size() * copies; ++i) {
+      const Shape& shape = call_.operands[i / copies];
       operands.push_back(args.operands[i]);
-      if (call_.operands[i].dtype != DType::kBF16) continue;
+      if (shape.dtype != DType::kBF16) continue;
       const uint16_t* from = static_cast<const uint16_t*>(args.operands[i]);
-      std::vector<float>& wide = buffers.emplace_back(call_.operands[i].num_elements());
+      std::vector<float>& wide = buffers.emplace_back(shape.num_elements());
       for (size_t at = 0; at < wide.size(); ++at) wide[at] = FromBFloat16Bits(from[at]);
       operands.back() = wide.data();
     }

@@ -21,8 +21,8 @@ OpCall CallOf(const Instruction& instruction, int num_replicas) {
               .attrs = instruction.attrs,
               .parts = instruction.per_core ? 1 : instruction.parts,
               .num_replicas = num_replicas};
-  for (const Operand& operand : instruction.operands) call.operands.push_back(operand.shape);
-  if (instruction.op->flags.collective) call.operands.resize(1);
+  for (size_t i = 0; i < instruction.operands.size(); i += Copies(call))
+    call.operands.push_back(instruction.operands[i].shape);
   for (const Operand& result : instruction.results) {
     call.results.push_back(result.shape);
     call.needed.push_back(result.buffer.space != Space::kNone);

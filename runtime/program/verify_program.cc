@@ -76,9 +76,27 @@ class Verifier {
     for (const auto* list : {&instruction.operands, &instruction.results}) {
       for (const Operand& operand : *list) RETURN_IF_ERROR(Inside(operand));
     }
+    RETURN_IF_ERROR(CopiesAgree(instruction));
     if (instruction.plan.scratch_bytes > 0) {
       RETURN_IF_ERROR(Inside(
           Operand{instruction.scratch, Shape{DType::kU8, {instruction.plan.scratch_bytes}}}));
+    }
+    return absl::OkStatus();
+  }
+
+  // A collective has each operand of every core, of one shape.
+  absl::Status CopiesAgree(const Instruction& instruction) {
+    const size_t copies = Copies(CallOf(instruction, program_.num_replicas));
+    if (instruction.operands.size() % copies != 0) {
+      return absl::InternalError(absl::StrCat("has ", instruction.operands.size(),
+                                              " operands, want a multiple of ", copies));
+    }
+    for (size_t i = 0; i < instruction.operands.size(); ++i) {
+      const Shape& first = instruction.operands[i / copies * copies].shape;
+      if (instruction.operands[i].shape == first) continue;
+      return absl::InternalError(absl::StrCat("takes ", first.ToString(), " of one core and ",
+                                              instruction.operands[i].shape.ToString(),
+                                              " of another"));
     }
     return absl::OkStatus();
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "runtime/autodiff/gradients.h"
 #include "runtime/base/cpu.h"
@@ -11,6 +12,7 @@
 #include "runtime/compiler/compile.h"
 #include "runtime/ir/evaluate.h"
 #include "runtime/ops/ops.h"
+#include "runtime/program/program_text.h"
 
 namespace tpurun {
 namespace {
@@ -197,7 +199,7 @@ Graph LibraryGraph(int num_replicas) {
   const int conv =
       b.AddVariable({.name = "conv", .shape = {DType::kF32, {3, 3, 4, 16}}, .trainable = true});
   const int dense = b.AddVariable(
-      {.name = "dense", .shape = {DType::kF32, {576, kClasses * 16}}, .trainable = true});
+      {.name = "dense", .shape = {DType::kF32, {576, kClasses * 32}}, .trainable = true});
   const Value h = MaxPool(b, Relu(b, Conv2d(b, x, b.Read(conv), {1, 1}, {1, 1, 1, 1}, precision)),
                           {2, 2}, {2, 2}, {0, 0, 0, 0});
   const Value logits = MatMul(b, Reshape(b, h, {kBatch, 576}), b.Read(dense), precision);
@@ -216,6 +218,9 @@ Graph LibraryGraph(int num_replicas) {
 
 TEST_P(DeviceTest, LibraryKernelsGiveTheSameBitsWithAnyWorkers) {
   const Graph graph = LibraryGraph(GetParam());
+  const auto program = Compile(graph, {.loss_output = "loss"});
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(absl::StrContains(PrintProgram(*program), "cross_replica_matmul"), GetParam() > 1);
   const Trained want = TrainOnDevice(graph, 4, 1, 4);
   for (const int workers : {2, 4, 8}) {
     const Trained got = TrainOnDevice(graph, 4, workers, 3);

@@ -69,15 +69,19 @@ int64_t ProductsOfParts(int64_t precision) { return precision == 1 ? 3 : precisi
 
 // `products` are those of whole values; each is that of several parts.
 void ExpectNearReference(const std::string& op, const Attrs& attrs, std::vector<Shape> shapes,
-                         int parts, double products) {
-  OpCall call{
-      .op = FindOpByName(op), .attrs = attrs, .operands = shapes, .needed = {true}, .parts = parts};
+                         int parts, double products, int replicas = 1) {
+  OpCall call{.op = FindOpByName(op),
+              .attrs = attrs,
+              .operands = shapes,
+              .needed = {true},
+              .parts = parts,
+              .num_replicas = replicas};
   const auto results = call.op->infer_shape(shapes, attrs);
   ASSERT_TRUE(results.ok()) << results.status();
   call.results = *results;
   std::vector<Literal> operands, absolute;
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    operands.push_back(RandomLiteral(shapes[i], static_cast<uint32_t>(i)));
+  for (size_t i = 0; i < shapes.size() * replicas; ++i) {
+    operands.push_back(RandomLiteral(shapes[i / replicas], static_cast<uint32_t>(i)));
     absolute.push_back(Absolute(operands.back()));
   }
   Machine plain_avx2;
@@ -125,6 +129,17 @@ TEST(LibraryKernels, MatMulIsNearTheReference) {
               k + 1);
         }
       }
+    }
+  }
+}
+
+TEST(LibraryKernels, TheProductOfAllReplicasIsNearTheReference) {
+  for (const int64_t precision : {0, 1, 2, 3}) {
+    for (const int parts : {1, 8}) {
+      const Attrs attrs = {{"precision", precision}, {"transpose_x", true}};
+      // Some of the 8 parts have one row more.
+      ExpectNearReference("cross_replica_matmul", attrs, {F32({20, 84}), F32({20, 50})}, parts,
+                          8 * 20, 8);
     }
   }
 }

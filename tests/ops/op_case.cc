@@ -69,7 +69,10 @@ void ParseFile(const std::string& path, std::vector<OpCase>* cases) {
     }
     if (cases->empty() || cases->back().file != path) Malformed(path, number, "want op first");
     OpCase& op_case = cases->back();
-    if (line.Eat("operand ")) {
+    if (line.Eat("replicas ")) {
+      op_case.replicas = static_cast<int>(line.Int().value_or(0));
+      if (op_case.replicas < 1) Malformed(path, number, "want a number of replicas");
+    } else if (line.Eat("operand ")) {
       op_case.operands.push_back(ParseLiteral(line, path, number));
     } else if (line.Eat("result ")) {
       op_case.results.push_back(ParseLiteral(line, path, number));
@@ -80,7 +83,7 @@ void ParseFile(const std::string& path, std::vector<OpCase>* cases) {
     } else if (line.Eat("error ")) {
       op_case.error = std::string(line.rest());
     } else {
-      Malformed(path, number, "want operand, result, tolerance, no_gradient or error");
+      Malformed(path, number, "want replicas, operand, result, tolerance, no_gradient or error");
     }
   }
 }
@@ -90,8 +93,9 @@ void ParseFile(const std::string& path, std::vector<OpCase>* cases) {
 std::string OpCase::Place() const { return absl::StrCat(file, ":", line); }
 
 OpCall OpCase::Call() const {
-  OpCall call{.op = op, .attrs = attrs};
-  for (const Literal& operand : operands) call.operands.push_back(operand.shape());
+  OpCall call{.op = op, .attrs = attrs, .num_replicas = replicas};
+  for (size_t i = 0; i < operands.size(); i += Copies(call))
+    call.operands.push_back(operands[i].shape());
   for (const Literal& result : results) call.results.push_back(result.shape());
   call.needed.assign(results.size(), true);
   return call;

@@ -2,6 +2,8 @@
 //
 //   # comment
 //   op matmul {precision=3}
+//   replicas 8                  of a collective, before its operands: then each comes once for
+//                               every replica, in replica order
 //   operand f32[1,2] 1 2
 //   operand f32[2,1] 3 4
 //   result f32[1,1] 11
@@ -24,13 +26,14 @@ struct OpCase {
   int line = 0;
   const OpDef* op = nullptr;
   Attrs attrs;
-  std::vector<Literal> operands, results;
+  int replicas = 1;
+  std::vector<Literal> operands, results;  // operands: Copies(Call()) of each
   double tolerance = 0;
   bool check_gradient = true;
   std::string error;
 
   std::string Place() const;  // "testdata/ops/matmul.txt:4"
-  // The call of this case, all results needed, one replica.
+  // The call of this case, all results needed.
   OpCall Call() const;
 };
 

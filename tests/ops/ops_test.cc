@@ -69,8 +69,7 @@ TEST(Ops, ShapesAndErrorsAreInferredAsTheGoldenFilesSay) {
   for (const OpCase& op_case : AllOpCases()) {
     Graph graph;
     std::vector<Value> inputs;
-    for (const Literal& operand : op_case.operands) {
-      const Shape& shape = operand.shape();
+    for (const Shape& shape : op_case.Call().operands) {
       const int64_t slot = graph.AddInfeed({"x", shape});
       inputs.push_back(*graph.AddNode(
           InfeedOp(), {}, {{"slot", slot}, {"dtype", shape.dtype}, {"dims", shape.dims}}, ""));
@@ -211,6 +210,7 @@ TEST(Ops, GradientsAgreeWithCentralDifferences) {
   int checked = 0;
   for (const OpCase& op_case : AllOpCases()) {
     if (!op_case.error.empty() || !op_case.check_gradient || !op_case.op->gradient) continue;
+    if (op_case.replicas > 1) continue;  // every replica would have a gradient of its own
     if (op_case.results[0].shape().dtype != DType::kF32) continue;
     const Differentiated d = BuildGradient(op_case);
     const auto at = OutputsAt(d.graph, op_case.operands);

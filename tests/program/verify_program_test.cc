@@ -100,6 +100,14 @@ TEST(VerifyProgram, BuffersLieAlignedInTheirArenas) {
       "bytes");
 }
 
+TEST(VerifyProgram, ACollectiveReadsEveryCore) {
+  EXPECT_EQ(VerifyWith(", core7:0 f32[4]", ""),
+            "program step phase 1: cross_replica_sum \"c\": has 7 operands, want a multiple of 8");
+  EXPECT_EQ(VerifyWith("core7:0 f32[4]", "core7:0 f32[3]"),
+            "program step phase 1: cross_replica_sum \"c\": takes f32[4] of one core and f32[3] of "
+            "another");
+}
+
 TEST(VerifyProgram, SlotsAndVariablesExist) {
   EXPECT_EQ(VerifyWith("infeed:0", "infeed:1"),
             "program step phase 0: neg \"a\": infeed:1 does not exist or is not f32[4]");

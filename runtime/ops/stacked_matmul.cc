@@ -1,0 +1,115 @@
+#include "runtime/ops/stacked_matmul.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace tpurun {
+namespace {
+
+// How many rows a share of z has: one or two numbers.
+std::vector<int64_t> ShareSizes(const MatMulDims& d, int parts) {
+  std::vector<int64_t> sizes;
+  if (d.m >= parts) sizes.push_back(d.m / parts);
+  if (d.m % parts != 0) sizes.push_back(d.m / parts + 1);
+  return sizes;
+}
+
+// The product that gives `m` rows of z.
+OpCall Stacked(const MatMulDims& d, int64_t m, const OpCall& call, const OpDef& matmul) {
+  const int64_t rows = call.num_replicas * d.k;
+  return {.op = &matmul,
+          .attrs = call.attrs,
+          .operands = {Shape{call.operands[0].dtype, {rows, m}},
+                       Shape{call.operands[1].dtype, {rows, d.n}}},
+          .results = {Shape{call.results[0].dtype, {m, d.n}}},
+          .needed = {true}};
+}
+
+class StackedMatMul final : public Kernel {
+ public:
+  StackedMatMul(const MatMulDims& dims, const OpCall& call)
+      : d_(dims),
+        replicas_(call.num_replicas),
+        x_bytes_(ByteSize(call.operands[0].dtype)),
+        y_row_bytes_(dims.n * ByteSize(call.operands[1].dtype)),
+        z_row_bytes_(dims.n * ByteSize(call.results[0].dtype)) {}
+
+  void Add(int64_t m, std::unique_ptr<Kernel> matmul) { by_rows_[m] = std::move(matmul); }
+
+  void SetWorkers(int workers) override {
+    for (auto& [m, matmul] : by_rows_) matmul->SetWorkers(workers);
+  }
+
+  absl::Status Run(const KernelArgs& args) const override {
+    const int64_t m = args.end - args.begin, rows = replicas_ * d_.k;
+    if (m == 0) return absl::OkStatus();
+    const auto matmul = by_rows_.find(m);
+    if (matmul == by_rows_.end()) {
+      return absl::InternalError(absl::StrCat("no kernel for a share of ", m, " rows"));
+    }
+    std::byte* const x = static_cast<std::byte*>(args.scratch);
+    std::byte* const y = x + Aligned(rows * m * x_bytes_);
+    std::byte* const rest = y + Aligned(rows * y_row_bytes_);
+    for (int64_t row = 0; row < rows; ++row) {
+      const auto* from = static_cast<const std::byte*>(args.operands[row / d_.k]);
+      std::memcpy(x + row * m * x_bytes_, from + (row % d_.k * d_.m + args.begin) * x_bytes_,
+                  m * x_bytes_);
+    }
+    const int64_t y_bytes = d_.k * y_row_bytes_;
+    for (int64_t replica = 0; replica < replicas_; ++replica)
+      std::memcpy(y + replica * y_bytes, args.operands[replicas_ + replica], y_bytes);
+    const void* const operands[] = {x, y};
+    void* const z = static_cast<std::byte*>(args.results[0]) + args.begin * z_row_bytes_;
+    return matmul->second->Run({.operands = operands,
+                                .results = &z,
+                                .scratch = rest,
+                                .worker = args.worker,
+                                .begin = 0,
+                                .end = m});
+  }
+
+ private:
+  const MatMulDims d_;
+  const int64_t replicas_, x_bytes_, y_row_bytes_, z_row_bytes_;
+  std::map<int64_t, std::unique_ptr<Kernel>> by_rows_;
+};
+
+}  // namespace
+
+KernelPlan PlanStackedMatMul(const MatMulDims& dims, const OpCall& call, const OpDef& matmul,
+                             const Machine& machine) {
+  const KernelPlan reference;
+  if (!dims.transpose_x || dims.transpose_y) return reference;
+  KernelPlan plan;
+  const std::vector<int64_t> sizes = ShareSizes(dims, call.parts);
+  for (const int64_t m : sizes) {
+    const OpCall stacked = Stacked(dims, m, call, matmul);
+    const KernelPlan share = PlanKernel(stacked, machine);
+    if (m != sizes[0] && share.implementation != plan.implementation) return reference;
+    plan.implementation = share.implementation;
+    plan.narrow = share.narrow;
+    plan.scratch_bytes = std::max(plan.scratch_bytes, Aligned(stacked.operands[0].bytes()) +
+                                                          Aligned(stacked.operands[1].bytes()) +
+                                                          share.scratch_bytes);
+  }
+  return plan.implementation == reference.implementation ? reference : plan;
+}
+
+std::unique_ptr<Kernel> MakeStackedMatMul(const MatMulDims& dims, const OpCall& call,
+                                          const OpDef& matmul, const KernelPlan& plan) {
+  if (plan.implementation == KernelPlan().implementation) return call.op->reference(call);
+  auto kernel = std::make_unique<StackedMatMul>(dims, call);
+  for (const int64_t m : ShareSizes(dims, call.parts)) {
+    std::unique_ptr<Kernel> share = MakeKernel(Stacked(dims, m, call, matmul), plan);
+    if (share == nullptr) return nullptr;
+    kernel->Add(m, std::move(share));
+  }
+  return kernel;
+}
+
+}  // namespace tpurun
