@@ -8,6 +8,7 @@
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/rewrite.h"
 #include "runtime/ir/packing.h"
+#include "runtime/ir/structural.h"
 
 namespace tpurun {
 namespace {
@@ -15,7 +16,11 @@ namespace {
 class Packing {
  public:
   Packing(const Graph& graph, const Machine& machine)
-      : graph_(graph), machine_(machine), in_prologue_(PrologueNodes(graph)), rewrite_(graph) {}
+      : graph_(graph),
+        machine_(machine),
+        per_core_(PerCoreNodes(graph)),
+        in_prologue_(PrologueNodes(graph)),
+        rewrite_(graph) {}
 
   absl::StatusOr<Graph> Run() {
     for (const Node& node : graph_.nodes()) RETURN_IF_ERROR(Emit(node));
@@ -31,13 +36,19 @@ class Packing {
     for (size_t i = 0; i < operands.size(); ++i) {
       const Value input = node.inputs[i];
       const Shape& best = plan.best_operands[i];
-      if (!in_prologue_[input.node] || best == graph_.shape(input)) continue;
+      if (!OncePerStep(input) || best == graph_.shape(input)) continue;
       ASSIGN_OR_RETURN(operands[i], Packed(input, best));
     }
     ASSIGN_OR_RETURN(const Value value,
                      rewrite_.graph.AddNode(*node.op, std::move(operands), node.attrs, node.name));
     rewrite_.Map(node, value.node);
     return absl::OkStatus();
+  }
+
+  // True of a value that can be packed before the step, all cores reading the same.
+  bool OncePerStep(Value value) const {
+    const bool variable = graph_.node(value).op == &VariableOp();
+    return in_prologue_[value.node] || (variable && !per_core_[value.node]);
   }
 
   absl::StatusOr<Value> Packed(Value value, const Shape& best) {
@@ -52,7 +63,7 @@ class Packing {
 
   const Graph& graph_;
   const Machine& machine_;
-  const std::vector<bool> in_prologue_;
+  const std::vector<bool> per_core_, in_prologue_;
   Rewrite rewrite_;
   std::map<std::pair<Value, std::string>, Value> packed_;  // by value and shape
 };

@@ -1,4 +1,4 @@
-// pack: weights are brought into the layouts of the kernels that read them once a run.
+// pack: weights are brought into the layouts of the kernels that read them, once for all cores.
 #ifndef TPURUN_RUNTIME_COMPILER_PACK_H_
 #define TPURUN_RUNTIME_COMPILER_PACK_H_
 
@@ -8,9 +8,9 @@
 namespace tpurun {
 
 // An operand that a kernel would like in another dtype or layout (KernelPlan::best_operands) gets a
-// `pack`, one for all that like it the same, where it is in the prologue and its reader is not. In
-// training nothing changes: there the weights change in every step, and a pack of them would stand
-// before a barrier of its own. Exact: the kernel would do the same.
+// `pack`, one for all that like it the same, where it is in the prologue and its reader is not, or
+// is a variable of which all cores have the same value: that pack is carried from step to step
+// (replication.h). Exact: the kernel would do the same.
 absl::StatusOr<Graph> PackOperands(const Graph& graph, const Machine& machine);
 
 }  // namespace tpurun

@@ -40,6 +40,22 @@ std::vector<bool> PrologueNodes(const Graph& graph) {
   return in_prologue;
 }
 
+std::vector<bool> CarriedNodes(const Graph& graph) {
+  const std::vector<bool> per_core = PerCoreNodes(graph), in_prologue = PrologueNodes(graph);
+  std::vector<bool> carried(graph.nodes().size(), false);
+  for (const Node& node : graph.nodes()) {
+    carried[node.id] = node.op->flags.carried && !per_core[node.id] && !in_prologue[node.id];
+    for (const Value input : node.inputs) {
+      const bool updated = graph.node(input).op == &VariableOp() && !in_prologue[input.node];
+      carried[node.id] = carried[node.id] && updated;
+    }
+  }
+  const auto reads_at_the_end = [&](Value value) { carried[value.node] = false; };
+  for (const Output& output : graph.outputs()) reads_at_the_end(output.value);
+  for (const Update& update : graph.updates()) reads_at_the_end(update.value);
+  return carried;
+}
+
 absl::StatusOr<Graph> MarkPerCoreVariables(const Graph& graph) {
   Graph marked = graph;
   for (bool changed = true; changed;) {

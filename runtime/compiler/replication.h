@@ -1,5 +1,5 @@
 // Which values are provably the same on all cores, computed once a step and stored once, and which
-// in all steps, computed before them.
+// from step to step.
 #ifndef TPURUN_RUNTIME_COMPILER_REPLICATION_H_
 #define TPURUN_RUNTIME_COMPILER_REPLICATION_H_
 
@@ -17,6 +17,11 @@ std::vector<bool> PerCoreNodes(const Graph& graph);
 // Per node: true when it is in the prologue: it depends on constants and on variables without an
 // update alone, and is no update itself.
 std::vector<bool> PrologueNodes(const Graph& graph);
+
+// Per node: true when it is carried from step to step (OpFlags::carried): computed of updated
+// variables alone, the same on all cores, before the first step of a run and, for the next one,
+// after each update.
+std::vector<bool> CarriedNodes(const Graph& graph);
 
 // per_core: gives a variable a copy a core when its update differs between cores. The largest
 // consistent assumption: all are the same at first; a variable whose update is per core is demoted,

@@ -32,9 +32,13 @@ class Scheduler {
     FindNeeded();
     FindBatched();
     prologue_ = PrologueNodes(graph_);
+    carried_ = CarriedNodes(graph_);
     index_.assign(count, -1);
     for (const Node& node : graph_.nodes()) {
       if (!node.op->flags.source) Place(node);
+    }
+    for (const Node& node : graph_.nodes()) {
+      if (carried_[node.id]) PlaceNext(node);
     }
     if (outfeed) PlaceOutfeed();
     std::stable_sort(schedule_.instructions.begin(), schedule_.instructions.end(),
@@ -109,7 +113,8 @@ class Scheduler {
     scheduled.cut = CutOfNode(node, scheduled.call);
     scheduled.call.parts = scheduled.cut.per_core ? 1 : scheduled.cut.parts;
     scheduled.plan = PlanKernel(scheduled.call, machine_);
-    scheduled.section = prologue_[node.id] ? Section::kPrologue : Section::kStep;
+    scheduled.section =
+        prologue_[node.id] || carried_[node.id] ? Section::kPrologue : Section::kStep;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int producer = index_[node.inputs[i].node];
       if (producer < 0) continue;
@@ -128,6 +133,34 @@ class Scheduler {
     }
     index_[node.id] = static_cast<int>(schedule_.instructions.size());
     schedule_.instructions.push_back(std::move(scheduled));
+  }
+
+  // After the updates of its variables and after all that read its value of this step.
+  void PlaceNext(const Node& node) {
+    Scheduled next = schedule_.instructions[index_[node.id]];
+    next.section = Section::kStep;
+    next.phase = 0;
+    next.next = true;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const int variable =
+          graph_.FindVariable(graph_.node(node.inputs[i]).attrs.String("variable"));
+      const bool own = ReadsOwnRows(next.call, static_cast<int>(i), next.cut.rows);
+      for (const Update& update : graph_.updates()) {
+        if (update.variable != variable) continue;
+        const Scheduled& writer = schedule_.instructions[index_[update.value.node]];
+        After(writer, SamePart(writer.cut, next.cut, own), &next.phase);
+      }
+    }
+    for (const Scheduled& reader : schedule_.instructions) {
+      const Node& reading = graph_.nodes()[reader.node];
+      for (size_t i = 0; i < reading.inputs.size(); ++i) {
+        if (reading.inputs[i].node != node.id) continue;
+        const bool own = !reading.op->flags.collective &&
+                         ReadsOwnRows(reader.call, static_cast<int>(i), reader.cut.rows);
+        After(reader, SamePart(next.cut, reader.cut, own), &next.phase);
+      }
+    }
+    schedule_.instructions.push_back(std::move(next));
   }
 
   // A variable is overwritten after all that read it, and after the loss was looked at.
@@ -167,8 +200,8 @@ class Scheduler {
   const Graph& graph_;
   const Machine& machine_;
   Schedule schedule_;
-  std::vector<bool> batched_, prologue_;
-  std::vector<int> index_;  // node -> its instruction
+  std::vector<bool> batched_, prologue_, carried_;
+  std::vector<int> index_;  // node -> its instruction, of a carried one the first
 };
 
 }  // namespace

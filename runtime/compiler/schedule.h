@@ -19,7 +19,8 @@ struct Scheduled {
   OpCall call;
   KernelPlan plan;
   Section section = Section::kStep;
-  int phase = 0;  // within the section
+  int phase = 0;      // within the section
+  bool next = false;  // computes a carried node's value for the next step
   Cut cut;
 };
 
@@ -33,9 +34,9 @@ struct Schedule {
 };
 
 // `graph` has gone through direct_updates. A node that depends on constants and on variables
-// without an update goes to the prologue. In the step a node runs in the earliest phase that its
-// operands, the readers of a variable it overwrites and the check of the loss (before any update)
-// allow.
+// without an update goes to the prologue; a carried one (replication.h) there and, again, behind
+// the updates of its variables. In the step a node runs in the earliest phase that its operands,
+// the readers of a variable it overwrites and the check of the loss (before any update) allow.
 absl::StatusOr<Schedule> MakeSchedule(const Graph& graph, const Machine& machine,
                                       const std::string& loss_output, bool outfeed);
 

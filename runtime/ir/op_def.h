@@ -133,6 +133,7 @@ struct OpFlags {
   bool per_replica = false;  // a value per core even without per-core operands: infeed, replica_id
   bool random = false;       // draws by element index: never merged, folded or run for other rows
   bool collective = false;   // reads the operands of every replica, the result is shared
+  bool carried = false;      // of a variable: computed after its update, for the next step
   bool source = false;       // no instruction: infeed, variable, loop_index, replica_id
   bool adds_bias = false;    // operand 0 plus operand 1 (C) along the last dimension
 };

@@ -60,31 +60,78 @@ std::optional<BlockedLayout::Block> ParseBlock(absl::string_view word, int rank)
   return BlockedLayout::Block{static_cast<int>(*dimension), *size};
 }
 
+// Where the elements of a packed array lie: element j of line i, the last dimension being a line
+// (of rank 1: an element), at lines[i] + in_line[j]. What lies between is padding: [begin, end)
+// each.
+struct Places {
+  std::vector<int64_t> lines, in_line;
+  std::vector<std::pair<int64_t, int64_t>> padding;
+};
+
+Places PlacesOf(const Shape& shape) {
+  std::vector<std::vector<int64_t>> offsets = {{0}};  // of a plain scalar
+  if (const auto layout = ParseBlockedLayout(shape); layout && shape.rank() > 0) {
+    offsets = Offsets(*layout, shape.dims);
+  } else if (shape.rank() > 0) {
+    BlockedLayout plain{.strides = std::vector<int64_t>(shape.rank(), 1)};
+    for (int dim = shape.rank() - 1; dim-- > 0;)
+      plain.strides[dim] = plain.strides[dim + 1] * shape.dims[dim + 1];
+    offsets = Offsets(plain, shape.dims);
+  }
+  Places places;
+  places.in_line = {0};
+  if (offsets.size() > 1) {
+    places.in_line = offsets.back();
+    offsets.pop_back();
+  }
+  places.lines = {0};
+  for (const std::vector<int64_t>& of_dim : offsets) {
+    std::vector<int64_t> lines;
+    for (const int64_t line : places.lines) {
+      for (const int64_t offset : of_dim) lines.push_back(line + offset);
+    }
+    places.lines = std::move(lines);
+  }
+  const int64_t room = shape.bytes() / ByteSize(shape.dtype);
+  if (room == shape.num_elements()) return places;
+  std::vector<bool> taken(room, false);
+  for (const int64_t line : places.lines) {
+    for (const int64_t offset : places.in_line) taken[line + offset] = true;
+  }
+  for (int64_t i = 0; i < room; ++i) {
+    if (taken[i]) continue;
+    const int64_t begin = i;
+    while (i < room && !taken[i]) ++i;
+    places.padding.push_back({begin, i});
+  }
+  return places;
+}
+
+// convert(from, n, to) writes n elements of the packed dtype.
 template <typename To, typename Convert>
 std::unique_ptr<Kernel> PackKernel(const Shape& result, Convert convert) {
-  const std::optional<BlockedLayout> layout = ParseBlockedLayout(result);
-  if (!layout || result.rank() == 0) {
-    return KernelOf([n = result.num_elements(), convert](const KernelArgs& args) {
-      const float* const from = static_cast<const float*>(args.operands[0]);
-      To* const to = static_cast<To*>(args.results[0]);
-      for (int64_t i = 0; i < n; ++i) to[i] = convert(from[i]);
-    });
-  }
-  return KernelOf(
-      [offsets = Offsets(*layout, result.dims), result, convert](const KernelArgs& args) {
-        const float* from = static_cast<const float*>(args.operands[0]);
-        To* const to = static_cast<To*>(args.results[0]);
-        std::memset(to, 0, result.bytes());
-        const int last = result.rank() - 1;
-        std::vector<int64_t> index(last, 0);
-        const int64_t rows = result.num_elements() / std::max<int64_t>(1, result.dims[last]);
-        for (int64_t row = 0; row < rows; ++row) {
-          int64_t place = 0;
-          for (int dim = 0; dim < last; ++dim) place += offsets[dim][index[dim]];
-          for (const int64_t offset : offsets[last]) to[place + offset] = convert(*from++);
-          for (int dim = last; dim-- > 0 && ++index[dim] == result.dims[dim];) index[dim] = 0;
-        }
-      });
+  return KernelOf([=, places = PlacesOf(result)](const KernelArgs& args) {
+    if (args.begin == args.end) return;
+    To* const to = static_cast<To*>(args.results[0]);
+    if (args.begin == 0) {
+      for (const auto& [begin, end] : places.padding) std::fill(to + begin, to + end, To{0});
+    }
+    const int64_t n = static_cast<int64_t>(places.in_line.size());
+    const int64_t rows = result.rank() == 0 ? 1 : result.dims[0];
+    const int64_t lines = static_cast<int64_t>(places.lines.size()) / rows;
+    for (int64_t line = args.begin * lines; line < args.end * lines; ++line) {
+      const float* const from = static_cast<const float*>(args.operands[0]) + line * n;
+      To* const to_line = to + places.lines[line];
+      constexpr int64_t kTile = 256;
+      To tile[kTile];
+      for (int64_t begin = 0; begin < n; begin += kTile) {
+        const int64_t count = std::min(kTile, n - begin);
+        const int64_t* const offsets = places.in_line.data() + begin;
+        convert(from + begin, count, tile);
+        for (int64_t i = 0; i < count; ++i) to_line[offsets[i]] = tile[i];
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -125,40 +172,44 @@ std::optional<BlockedLayout> ParseBlockedLayout(const Shape& shape) {
 }
 
 const OpDef& PackOp() {
-  static const OpDef& op =
-      *new OpDef{.name = "pack",
-                 .doc =
-                     "x (f32, plain) in a blocked layout of so many bytes, rounded to the nearest "
-                     "when dtype is "
-                     "bf16; padding is 0.",
-                 .min_operands = 1,
-                 .max_operands = 1,
-                 .attrs = {{"dtype", DType::kF32, true},
-                           {"layout", std::string(), true},
-                           {"bytes", int64_t{0}, true}},
-                 .infer_shape = [](std::span<const Shape> operands,
-                                   const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
-                   const Shape packed{attrs.Get<DType>("dtype"), operands[0].dims,
-                                      Layout{attrs.String("layout"), attrs.Int("bytes")}};
-                   const bool floats = packed.dtype == DType::kF32 || packed.dtype == DType::kBF16;
-                   if (operands[0].dtype != DType::kF32 || !operands[0].layout.plain() || !floats) {
-                     return absl::InvalidArgumentError(absl::StrCat(
-                         "pack: want plain f32 into f32 or bf16, got ", operands[0].ToString(),
-                         " into ", std::string(Name(packed.dtype))));
-                   }
-                   if (!ParseBlockedLayout(packed)) {
-                     return absl::InvalidArgumentError(
-                         absl::StrCat("pack: ", packed.ToString(), " is no blocked layout"));
-                   }
-                   return std::vector<Shape>{packed};
-                 },
-                 .reference = [](const OpCall& call) -> std::unique_ptr<Kernel> {
-                   if (call.results[0].dtype == DType::kBF16) {
-                     return PackKernel<uint16_t>(call.results[0],
-                                                 [](float value) { return BFloat16Bits(value); });
-                   }
-                   return PackKernel<float>(call.results[0], [](float value) { return value; });
-                 }};
+  static const OpDef& op = *new OpDef{
+      .name = "pack",
+      .doc =
+          "x (f32, plain) in a blocked layout of so many bytes, rounded to the nearest "
+          "when dtype is "
+          "bf16; padding is 0.",
+      .min_operands = 1,
+      .max_operands = 1,
+      .attrs = {{"dtype", DType::kF32, true},
+                {"layout", std::string(), true},
+                {"bytes", int64_t{0}, true}},
+      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0, .carried = true},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
+        const Shape packed{attrs.Get<DType>("dtype"), operands[0].dims,
+                           Layout{attrs.String("layout"), attrs.Int("bytes")}};
+        const bool floats = packed.dtype == DType::kF32 || packed.dtype == DType::kBF16;
+        if (operands[0].dtype != DType::kF32 || !operands[0].layout.plain() || !floats) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("pack: want plain f32 into f32 or bf16, got ", operands[0].ToString(),
+                           " into ", std::string(Name(packed.dtype))));
+        }
+        if (!ParseBlockedLayout(packed)) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("pack: ", packed.ToString(), " is no blocked layout"));
+        }
+        return std::vector<Shape>{packed};
+      },
+      .reference = [](const OpCall& call) -> std::unique_ptr<Kernel> {
+        if (call.results[0].dtype == DType::kBF16) {
+          return PackKernel<uint16_t>(
+              call.results[0],
+              [](const float* from, int64_t n, uint16_t* to) { RoundToBFloat16(from, n, to); });
+        }
+        return PackKernel<float>(call.results[0], [](const float* from, int64_t n, float* to) {
+          std::copy(from, from + n, to);
+        });
+      }};
   return op;
 }
 

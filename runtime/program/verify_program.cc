@@ -56,6 +56,7 @@ class Verifier {
       const Instruction& instruction = phase.instructions[i];
       absl::Status status = Buffers(instruction);
       if (status.ok()) status = Reads(phase, i);
+      if (status.ok()) status = KeepsThePrologue(instruction);
       for (size_t j = 0; status.ok() && j < i; ++j)
         status = NoRace(phase.instructions[j], instruction);
       if (!status.ok()) {
@@ -166,6 +167,26 @@ class Verifier {
       if (!found) {
         return absl::InternalError(
             absl::StrCat("reads ", PrintBuffer(operand.buffer), ", which nothing has written"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // What the prologue wrote is there in every step: only the same instruction writes it again.
+  absl::Status KeepsThePrologue(const Instruction& instruction) {
+    for (const Phase& phase : program_.prologue) {
+      for (const Instruction& before : phase.instructions) {
+        const bool same = before.op == instruction.op && before.attrs == instruction.attrs &&
+                          before.operands == instruction.operands &&
+                          before.results == instruction.results;
+        for (const Operand& kept : before.results) {
+          for (const Operand& result : instruction.results) {
+            if (same || !Overlap(kept, result)) continue;
+            return absl::InternalError(absl::StrCat("overwrites what \"", before.name,
+                                                    "\" wrote in the prologue at ",
+                                                    PrintBuffer(kept.buffer)));
+          }
+        }
       }
     }
     return absl::OkStatus();

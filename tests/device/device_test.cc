@@ -103,7 +103,9 @@ Trained TrainOnJudge(const Graph& graph, int64_t steps) {
   return trained;
 }
 
-Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t loop) {
+// `new_versions`: the prologue runs before every loop, not only before the first.
+Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t loop,
+                      bool new_versions = false) {
   const auto program = Compile(graph, {.loss_output = "loss"});
   EXPECT_TRUE(program.ok()) << program.status();
   std::map<std::string, Literal> store;
@@ -153,9 +155,10 @@ Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t lo
     }
   });
   for (int64_t step = 0; step < steps;) {
-    const RunResult result = device.Run(
-        **loaded,
-        {.iterations = std::min(loop, steps - step), .infeed = &infeed, .outfeed = &outfeed});
+    const RunResult result = device.Run(**loaded, {.iterations = std::min(loop, steps - step),
+                                                   .variables_version = new_versions ? step : 0,
+                                                   .infeed = &infeed,
+                                                   .outfeed = &outfeed});
     EXPECT_TRUE(result.status.ok()) << result.status;
     step += result.steps;
     trained.loss = result.loss;
@@ -227,6 +230,9 @@ TEST_P(DeviceTest, LibraryKernelsGiveTheSameBitsWithAnyWorkers) {
     EXPECT_EQ(got.variables, want.variables) << workers << " workers";
     EXPECT_EQ(got.outputs, want.outputs) << workers << " workers";
   }
+  // The packed weights that a step leaves to the next are those of the variables.
+  EXPECT_TRUE(absl::StrContains(PrintProgram(*program), "pack {"));
+  EXPECT_EQ(TrainOnDevice(graph, 4, 2, 1, true).variables, want.variables);
   // Other orders of the same f32 sums.
   const Trained judge = TrainOnJudge(graph, 4);
   for (const auto& [name, literals] : judge.variables) {

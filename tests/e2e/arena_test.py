@@ -57,10 +57,14 @@ def most_alive(text):
         for place in reads:
             now[place]['last'] = max(now[place]['last'], time)
         for place, count in writes.items():
-            # What the prologue made is there in every step; the device reads the loss at its end.
+            # What the prologue made is there in every step, be it made again for the next one; the
+            # device reads the loss at its end.
+            if place in now and now[place]['carried']:
+                continue
             stays = section == 'prologue' or (loss and place == (loss[1], int(loss[2])))
             now[place] = {'space': place[0], 'bytes': count, 'last': len(program) if stays else time,
-                          'first': 0 if section == 'prologue' else time}
+                          'first': 0 if section == 'prologue' else time,
+                          'carried': section == 'prologue'}
             values.append(now[place])
     most = {}
     for time, (_, _, _, scratch) in enumerate(program):

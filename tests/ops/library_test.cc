@@ -60,7 +60,7 @@ void ExpectSameOfPacked(OpCall call, const Machine& machine, const KernelPlan& p
                     .results = {best},
                     .needed = {true}};
   ASSERT_TRUE(pack.op->infer_shape(pack.operands, pack.attrs).ok()) << best.ToString();
-  operands[1] = RunReference(pack, {operands[1]}, {{0, 1}})[0];
+  operands[1] = RunReference(pack, {operands[1]}, {{0, Units(pack)}})[0];
   call.operands[1] = best;
   EXPECT_EQ(RunPlanned(call, PlanKernel(call, machine), operands), want) << best.ToString();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -23,26 +24,30 @@ Literal ParseLiteral(LineReader& line, const std::string& file, int number) {
   const std::optional<Shape> shape = line.AShape();
   if (!shape) Malformed(file, number, "want a shape");
   Literal literal(*shape);
-  for (int64_t i = 0; i < shape->num_elements(); ++i) {
+  const int64_t size = ByteSize(shape->dtype), count = shape->bytes() / size;  // padding too
+  for (int64_t i = 0; i < count; ++i) {
     const std::string word = line.Word();
     const std::optional<double> value = ParseDouble(word);
-    if (!value) Malformed(file, number, absl::StrCat("want ", shape->num_elements(), " numbers"));
+    if (!value) Malformed(file, number, absl::StrCat("want ", count, " numbers"));
+    const auto store = [to = literal.data() + i * size](auto element) {
+      std::memcpy(to, &element, sizeof(element));
+    };
     switch (shape->dtype) {
       case DType::kF32:
-        literal.values<float>()[i] = *ParseFloat(word);
+        store(*ParseFloat(word));
         break;
       case DType::kBF16:
-        literal.values<uint16_t>()[i] = BFloat16Bits(*ParseFloat(word));
+        store(BFloat16Bits(*ParseFloat(word)));
         break;
       case DType::kS32:
-        literal.values<int32_t>()[i] = static_cast<int32_t>(*value);
+        store(static_cast<int32_t>(*value));
         break;
       case DType::kS64:
-        literal.values<int64_t>()[i] = static_cast<int64_t>(*value);
+        store(static_cast<int64_t>(*value));
         break;
       case DType::kU8:
       case DType::kPred:
-        literal.values<uint8_t>()[i] = static_cast<uint8_t>(*value);
+        store(static_cast<uint8_t>(*value));
         break;
       default:
         Malformed(file, number, "no literals of this dtype");

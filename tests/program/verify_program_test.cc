@@ -100,6 +100,19 @@ TEST(VerifyProgram, BuffersLieAlignedInTheirArenas) {
       "bytes");
 }
 
+TEST(VerifyProgram, TheStepKeepsWhatThePrologueWrote) {
+  const std::string one =
+      "  constant {dims=[4], dtype=f32, value=[1f]} \"again\" parts=1 rows=4 kernel=\"reference\"\n"
+      "    <-\n"
+      "    -> shared:0 f32[4]\n";
+  const std::string phase = "step phase 1\n";
+  EXPECT_EQ(VerifyWith(phase, phase + one), "");
+  EXPECT_EQ(
+      VerifyWith(phase, phase + absl::StrReplaceAll(one, {{"1f", "2f"}})),
+      "program step phase 1: constant \"again\": overwrites what \"one\" wrote in the prologue "
+      "at shared:0");
+}
+
 TEST(VerifyProgram, ACollectiveReadsEveryCore) {
   EXPECT_EQ(VerifyWith(", core7:0 f32[4]", ""),
             "program step phase 1: cross_replica_sum \"c\": has 7 operands, want a multiple of 8");
