@@ -71,8 +71,8 @@ class Scheduler {
     return call;
   }
 
-  // With one replica: values whose leading dimension is the batch. They are cut into parts however
-  // small, as the rows of 8 cores would be.
+  // With one replica: values whose leading dimension is the batch, or chunks of it. They are cut
+  // into parts however small, as the rows of 8 cores would be.
   void FindBatched() {
     batched_.assign(graph_.nodes().size(), false);
     if (graph_.num_replicas() > 1) return;
@@ -82,6 +82,7 @@ class Scheduler {
       if (node.op->flags.per_replica) batched_[node.id] = true;
       if (node.op->flags.source) continue;
       const OpCall call = CallOfNode(node);
+      if (FlagsOf(call).chunk_rows) batched_[node.id] = true;
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (batched_[node.inputs[i].node] &&
             ReadsOwnRows(call, static_cast<int>(i), result.dims[0])) {
