@@ -1,5 +1,7 @@
 #include "runtime/compiler/compile.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
@@ -80,7 +82,7 @@ Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
   instruction.name = node.name;
   for (const Value input : node.inputs) {
     Operand operand{BufferOf(graph, memory, input), graph.shape(input)};
-    const int copies = Copies(scheduled.call);
+    const int copies = CopiesPerOperand(scheduled.call);
     for (int core = 0; core < copies; ++core) {
       const bool has_copies = operand.buffer.space != Space::kShared;
       if (copies > 1 && has_copies) operand.buffer.core = core;
@@ -181,7 +183,12 @@ absl::StatusOr<CoreProgram> Compile(Graph graph, const CompileOptions& options) 
   RETURN_IF_ERROR(VerifyGraph(graph, "building the model"));
   RETURN_IF_ERROR(Dump(options, "00.model.graph", PrintGraph(graph)));
   if (options.outfeed_every == 0) graph = DropOutputs(graph, options);
-  ASSIGN_OR_RETURN(graph, RunPasses(std::move(graph), Passes(options.machine), options));
+  std::vector<Pass> passes = Passes(options.machine);
+  std::erase_if(passes, [&](const Pass& pass) {
+    return std::count(options.disabled_passes.begin(), options.disabled_passes.end(), pass.name) >
+           0;
+  });
+  ASSIGN_OR_RETURN(graph, RunPasses(std::move(graph), passes, options));
   ASSIGN_OR_RETURN(
       const Schedule schedule,
       MakeSchedule(graph, options.machine, options.loss_output, options.outfeed_every > 0));

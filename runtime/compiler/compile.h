@@ -20,6 +20,8 @@ struct CompileOptions {
   int64_t outfeed_every = 1;
   // The output that is the loss to watch ("loss"), or empty.
   std::string loss_output;
+  // Names of passes that are left out, to find the one at fault.
+  std::vector<std::string> disabled_passes;
   // Gets each stage's text: ("00.model.graph", text), ("10.dead_code.graph", ...), ...,
   // ("80.memory.plan", ...), ("90.core.program", ...). May be null.
   std::function<absl::Status(const std::string& file, const std::string& text)> dump;

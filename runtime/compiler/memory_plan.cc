@@ -93,7 +93,7 @@ class Planner {
     FindPhaseEnds();
     FindReaders();
     for (size_t time = 0; time < instructions.size(); ++time) {
-      if (instructions[time].node >= 0 && !instructions[time].next)
+      if (instructions[time].node >= 0 && !instructions[time].for_next_step)
         AddResults(static_cast<int>(time));
       if (instructions[time].plan.scratch_bytes > 0) {
         const int t = static_cast<int>(time);

@@ -50,9 +50,8 @@ std::vector<bool> CarriedNodes(const Graph& graph) {
       carried[node.id] = carried[node.id] && updated;
     }
   }
-  const auto reads_at_the_end = [&](Value value) { carried[value.node] = false; };
-  for (const Output& output : graph.outputs()) reads_at_the_end(output.value);
-  for (const Update& update : graph.updates()) reads_at_the_end(update.value);
+  for (const Output& output : graph.outputs()) carried[output.value.node] = false;
+  for (const Update& update : graph.updates()) carried[update.value.node] = false;
   return carried;
 }
 

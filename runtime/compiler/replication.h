@@ -1,5 +1,5 @@
-// Which values are provably the same on all cores, computed once a step and stored once, and which
-// from step to step.
+// Which values are provably the same on all cores, computed once a step and stored once; and which
+// are the same in all steps, computed before the first, or carried from one to the next.
 #ifndef TPURUN_RUNTIME_COMPILER_REPLICATION_H_
 #define TPURUN_RUNTIME_COMPILER_REPLICATION_H_
 
@@ -18,9 +18,9 @@ std::vector<bool> PerCoreNodes(const Graph& graph);
 // update alone, and is no update itself.
 std::vector<bool> PrologueNodes(const Graph& graph);
 
-// Per node: true when it is carried from step to step (OpFlags::carried): computed of updated
-// variables alone, the same on all cores, before the first step of a run and, for the next one,
-// after each update.
+// Per node: true when it is loop-carried (OpFlags::carried): it depends on updated variables alone,
+// which all cores share, and is computed before the first step of a run and again behind the
+// updates of each step, for the next one. Not what an output or an update reads at the step's end.
 std::vector<bool> CarriedNodes(const Graph& graph);
 
 // per_core: gives a variable a copy a core when its update differs between cores. The largest

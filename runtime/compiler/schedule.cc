@@ -38,7 +38,7 @@ class Scheduler {
       if (!node.op->flags.source) Place(node);
     }
     for (const Node& node : graph_.nodes()) {
-      if (carried_[node.id]) PlaceNext(node);
+      if (carried_[node.id]) PlaceForNextStep(node);
     }
     if (outfeed) PlaceOutfeed();
     std::stable_sort(schedule_.instructions.begin(), schedule_.instructions.end(),
@@ -120,9 +120,8 @@ class Scheduler {
       const int producer = index_[node.inputs[i].node];
       if (producer < 0) continue;
       const Scheduled& writer = schedule_.instructions[producer];
-      const bool own = !node.op->flags.collective &&
-                       ReadsOwnRows(scheduled.call, static_cast<int>(i), scheduled.cut.rows);
-      const bool same = !node.op->flags.collective && SamePart(writer.cut, scheduled.cut, own);
+      const bool own = ReadsOwnRows(scheduled.call, static_cast<int>(i), scheduled.cut.rows);
+      const bool same = SamePart(writer.cut, scheduled.cut, own);
       if (scheduled.section == Section::kPrologue) {
         scheduled.phase = std::max(scheduled.phase, writer.phase + (same ? 0 : 1));
       } else {
@@ -130,56 +129,54 @@ class Scheduler {
       }
     }
     for (const int variable : schedule_.updates_variable[node.id]) {
-      if (variable >= 0) AfterReaders(variable, &scheduled);
+      if (variable >= 0) AfterReadersOfVariable(variable, &scheduled);
     }
     index_[node.id] = static_cast<int>(schedule_.instructions.size());
     schedule_.instructions.push_back(std::move(scheduled));
   }
 
-  // After the updates of its variables and after all that read its value of this step.
-  void PlaceNext(const Node& node) {
-    Scheduled next = schedule_.instructions[index_[node.id]];
-    next.section = Section::kStep;
-    next.phase = 0;
-    next.next = true;
+  // After the updates of the node's variables and after all that read its value of this step.
+  void PlaceForNextStep(const Node& node) {
+    Scheduled again = schedule_.instructions[index_[node.id]];
+    again.section = Section::kStep;
+    again.for_next_step = true;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool own = ReadsOwnRows(again.call, static_cast<int>(i), again.cut.rows);
       const int variable =
           graph_.FindVariable(graph_.node(node.inputs[i]).attrs.String("variable"));
-      const bool own = ReadsOwnRows(next.call, static_cast<int>(i), next.cut.rows);
       for (const Update& update : graph_.updates()) {
         if (update.variable != variable) continue;
         const Scheduled& writer = schedule_.instructions[index_[update.value.node]];
-        After(writer, SamePart(writer.cut, next.cut, own), &next.phase);
+        After(writer, SamePart(writer.cut, again.cut, own), &again.phase);
       }
     }
-    for (const Scheduled& reader : schedule_.instructions) {
-      const Node& reading = graph_.nodes()[reader.node];
-      for (size_t i = 0; i < reading.inputs.size(); ++i) {
-        if (reading.inputs[i].node != node.id) continue;
-        const bool own = !reading.op->flags.collective &&
-                         ReadsOwnRows(reader.call, static_cast<int>(i), reader.cut.rows);
-        After(reader, SamePart(next.cut, reader.cut, own), &next.phase);
-      }
-    }
-    schedule_.instructions.push_back(std::move(next));
+    AfterReaders([&](Value input) { return input.node == node.id; }, &again);
+    schedule_.instructions.push_back(std::move(again));
   }
 
   // A variable is overwritten after all that read it, and after the loss was looked at.
-  void AfterReaders(int variable, Scheduled* writer) {
+  void AfterReadersOfVariable(int variable, Scheduled* writer) const {
+    const auto reads = [&](Value input) {
+      const Node& source = graph_.node(input);
+      return source.op == &VariableOp() &&
+             graph_.FindVariable(source.attrs.String("variable")) == variable;
+    };
+    AfterReaders(reads, writer);
+    if (schedule_.loss_node >= 0 && index_[schedule_.loss_node] >= 0) {
+      After(schedule_.instructions[index_[schedule_.loss_node]], false, &writer->phase);
+    }
+  }
+
+  // After the nodes placed so far that have an operand for which reads(operand) is true.
+  template <typename Reads>
+  void AfterReaders(Reads reads, Scheduled* writer) const {
     for (const Scheduled& reader : schedule_.instructions) {
       const Node& node = graph_.nodes()[reader.node];
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        const Node& source = graph_.node(node.inputs[i]);
-        if (source.op != &VariableOp() ||
-            graph_.FindVariable(source.attrs.String("variable")) != variable)
-          continue;
-        const bool own = !node.op->flags.collective &&
-                         ReadsOwnRows(reader.call, static_cast<int>(i), reader.cut.rows);
+        if (!reads(node.inputs[i])) continue;
+        const bool own = ReadsOwnRows(reader.call, static_cast<int>(i), reader.cut.rows);
         After(reader, SamePart(writer->cut, reader.cut, own), &writer->phase);
       }
-    }
-    if (schedule_.loss_node >= 0 && index_[schedule_.loss_node] >= 0) {
-      After(schedule_.instructions[index_[schedule_.loss_node]], false, &writer->phase);
     }
   }
 

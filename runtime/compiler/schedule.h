@@ -19,8 +19,8 @@ struct Scheduled {
   OpCall call;
   KernelPlan plan;
   Section section = Section::kStep;
-  int phase = 0;      // within the section
-  bool next = false;  // computes a carried node's value for the next step
+  int phase = 0;               // within the section
+  bool for_next_step = false;  // computes a carried node again
   Cut cut;
 };
 

@@ -46,7 +46,6 @@ class Device::Workers {
     run_.result.status = absl::OkStatus();
     run_.with_prologue =
         program.prologue_version != args.variables_version || program.prologue_version < 0;
-    program.prologue_version = -1;  // until the prologue has run to its end
     run_.bases[static_cast<size_t>(Base::kShared)] = program.shared();
     run_.bases[static_cast<size_t>(Base::kCore)] = program.cores();
     for (Pointers& pointers : pointers_) {
@@ -56,12 +55,12 @@ class Device::Workers {
     for (Claims& claims : claims_) claims.phase.store(0, std::memory_order_relaxed);
     claim_ = 0;
     NextStep();
-    if (!run_.stop || run_.with_prologue) {
+    if (!run_.stop) {
       StartRun();
       std::unique_lock lock(mutex_);
       idle_.wait(lock, [&] { return running_ == 0; });
+      program.prologue_version = first_error_.ok() ? args.variables_version : -1;
     }
-    if (first_error_.ok()) program.prologue_version = args.variables_version;
     if (run_.result.status.ok()) run_.result.status = first_error_;
     first_error_ = absl::OkStatus();
     return std::move(run_.result);

@@ -19,7 +19,9 @@ std::string Machine::ToString() const {
   return "x86_64";
 }
 
-int Copies(const OpCall& call) { return call.op->flags.collective ? call.num_replicas : 1; }
+int CopiesPerOperand(const OpCall& call) {
+  return call.op->flags.collective ? call.num_replicas : 1;
+}
 
 OpFlags FlagsOf(const OpCall& call) {
   OpFlags flags = call.op->flags;

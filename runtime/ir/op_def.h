@@ -50,12 +50,12 @@ struct OpCall {
   std::vector<Shape> results;
   std::vector<bool> needed;  // per result; a result that nobody reads is not computed
   int parts = 1;             // that a worker may run apart: shares of rows * p / parts
-  int num_replicas = 1;      // a collective gets every operand of each: see Copies
+  int num_replicas = 1;      // a collective gets every operand of each, see below
 };
 
-// How many of each operand the kernel gets: one, or of a collective one of each replica. They come
+// How many of each operand a kernel gets: one, or of a collective one of each replica. They come
 // operand by operand, each in replica order.
-int Copies(const OpCall& call);
+int CopiesPerOperand(const OpCall& call);
 
 struct KernelArgs {
   const void* const* operands = nullptr;
@@ -134,9 +134,10 @@ struct OpFlags {
   bool per_replica = false;  // a value per core even without per-core operands: infeed, replica_id
   bool random = false;       // draws by element index: never merged, folded or run for other rows
   bool collective = false;   // reads the operands of every replica, the result is shared
-  bool carried = false;      // of a variable: computed after its update, for the next step
-  bool source = false;       // no instruction: infeed, variable, loop_index, replica_id
-  bool adds_bias = false;    // operand 0 plus operand 1 (C) along the last dimension
+  bool carried =
+      false;            // of a variable: loop-carried, computed behind its update for the next step
+  bool source = false;  // no instruction: infeed, variable, loop_index, replica_id
+  bool adds_bias = false;  // operand 0 plus operand 1 (C) along the last dimension
 };
 constexpr uint32_t kAllOperands = 0x80000000u;
 inline bool HasOperand(uint32_t mask, int operand) {

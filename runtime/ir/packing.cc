@@ -10,6 +10,7 @@
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/ir/elementwise.h"
 #include "runtime/ir/structural.h"
 
 namespace tpurun {
@@ -108,7 +109,7 @@ Places PlacesOf(const Shape& shape) {
 }
 
 // convert(from, n, to) writes n elements of the packed dtype.
-template <typename To, typename Convert>
+template <typename From, typename To, typename Convert>
 std::unique_ptr<Kernel> PackKernel(const Shape& result, Convert convert) {
   return KernelOf([=, places = PlacesOf(result)](const KernelArgs& args) {
     if (args.begin == args.end) return;
@@ -120,7 +121,7 @@ std::unique_ptr<Kernel> PackKernel(const Shape& result, Convert convert) {
     const int64_t rows = result.rank() == 0 ? 1 : result.dims[0];
     const int64_t lines = static_cast<int64_t>(places.lines.size()) / rows;
     for (int64_t line = args.begin * lines; line < args.end * lines; ++line) {
-      const float* const from = static_cast<const float*>(args.operands[0]) + line * n;
+      const From* const from = static_cast<const From*>(args.operands[0]) + line * n;
       To* const to_line = to + places.lines[line];
       constexpr int64_t kTile = 256;
       To tile[kTile];
@@ -175,9 +176,9 @@ const OpDef& PackOp() {
   static const OpDef& op = *new OpDef{
       .name = "pack",
       .doc =
-          "x (f32, plain) in a blocked layout of so many bytes, rounded to the nearest "
-          "when dtype is "
-          "bf16; padding is 0.",
+          "x (plain) in a blocked layout of so many bytes; f32 becomes bf16, rounded to the "
+          "nearest, "
+          "when dtype is bf16; padding is 0.",
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"dtype", DType::kF32, true},
@@ -188,11 +189,12 @@ const OpDef& PackOp() {
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
         const Shape packed{attrs.Get<DType>("dtype"), operands[0].dims,
                            Layout{attrs.String("layout"), attrs.Int("bytes")}};
-        const bool floats = packed.dtype == DType::kF32 || packed.dtype == DType::kBF16;
-        if (operands[0].dtype != DType::kF32 || !operands[0].layout.plain() || !floats) {
+        const DType from = operands[0].dtype, to = packed.dtype;
+        const bool rounds = from == DType::kF32 && to == DType::kBF16;
+        if (!operands[0].layout.plain() || !IsFloat(from) || (from != to && !rounds)) {
           return absl::InvalidArgumentError(
-              absl::StrCat("pack: want plain f32 into f32 or bf16, got ", operands[0].ToString(),
-                           " into ", std::string(Name(packed.dtype))));
+              absl::StrCat("pack: want plain f32 or bf16 as it is, or f32 into bf16, got ",
+                           operands[0].ToString(), " into ", std::string(Name(to))));
         }
         if (!ParseBlockedLayout(packed)) {
           return absl::InvalidArgumentError(
@@ -201,13 +203,15 @@ const OpDef& PackOp() {
         return std::vector<Shape>{packed};
       },
       .reference = [](const OpCall& call) -> std::unique_ptr<Kernel> {
-        if (call.results[0].dtype == DType::kBF16) {
-          return PackKernel<uint16_t>(
-              call.results[0],
-              [](const float* from, int64_t n, uint16_t* to) { RoundToBFloat16(from, n, to); });
-        }
-        return PackKernel<float>(call.results[0], [](const float* from, int64_t n, float* to) {
+        const Shape& result = call.results[0];
+        const auto copy = [](const auto* from, int64_t n, auto* to) {
           std::copy(from, from + n, to);
+        };
+        if (result.dtype == DType::kF32) return PackKernel<float, float>(result, copy);
+        if (call.operands[0].dtype == DType::kBF16)
+          return PackKernel<uint16_t, uint16_t>(result, copy);
+        return PackKernel<float, uint16_t>(result, [](const float* from, int64_t n, uint16_t* to) {
+          RoundToBFloat16(from, n, to);
         });
       }};
   return op;

@@ -31,7 +31,7 @@ struct BlockedLayout {
 // those of a blocked layout of these dimensions.
 std::optional<BlockedLayout> ParseBlockedLayout(const Shape& shape);
 
-// {dtype, layout, bytes}: x (f32, plain) in that layout, rounded when dtype is bf16; padding is 0.
+// {dtype, layout, bytes}: x (plain) in that layout, f32 rounded when dtype is bf16; padding is 0.
 const OpDef& PackOp();
 Attrs PackAttrs(const Shape& packed);
 

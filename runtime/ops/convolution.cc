@@ -290,13 +290,16 @@ const OpDef& Conv2dInputGradOp() {
 }
 
 // Each chunk writes a gradient of its own, which is read again for the sum: worth it when an
-// element of it sums a few hundred products.
+// element of it sums a few hundred products. Every chunk is work for the library.
 InChunks FilterGradInChunks(const OpCall& call) {
   constexpr int64_t kMost = 8, kProducts = 256;
   const ConvDims d = FilterGradDims(call);
-  const bool cut = FlagsOf(call).unit != WorkUnit::kWhole;  // already
-  const int64_t chunks = std::min({kMost, d.n, d.n * d.oh * d.ow / kProducts});
-  return {.op = &Conv2dFilterGradsOp(), .chunks = cut ? 1 : std::max<int64_t>(1, chunks)};
+  if (FlagsOf(call).unit != WorkUnit::kWhole) return {};  // it is cut already
+  const double of_image = 1.0 * d.oh * d.ow * d.kh * d.kw * d.c * d.f;
+  int64_t chunks = std::min({kMost, d.n, d.n * d.oh * d.ow / kProducts});
+  while (chunks > 1 && static_cast<double>(d.n / chunks) * of_image < kLibraryMultiplyAdds)
+    --chunks;
+  return {.op = &Conv2dFilterGradsOp(), .chunks = chunks};
 }
 
 std::vector<AttrDef> FilterGradsAttrs() {

@@ -30,7 +30,7 @@ std::unique_ptr<Kernel> MatMulReference(const OpCall& call) {
   const Precision precision = PrecisionOf(call.attrs);
   const std::vector<PartProduct> products = PartProducts(precision);
   const bool has_bias = call.operands.size() > 2;
-  const int copies = Copies(call);
+  const int copies = CopiesPerOperand(call);
   return KernelOf([=](const KernelArgs& args) {
     const auto* const* operands = reinterpret_cast<const float* const*>(args.operands);
     const float* bias = has_bias ? operands[2] : nullptr;
@@ -57,13 +57,14 @@ std::unique_ptr<Kernel> MatMulReference(const OpCall& call) {
 
 const OpDef& CrossReplicaMatMulOp();
 
-// x' y of all replicas is one product of their rows, in replica order. It is less work where the
-// rows, of which each of 8 parts takes all of y, are well below the local products, which are
-// written and read again.
+// x' y of all replicas is one product of their rows, in replica order (all-gather, then matmul). In
+// elements moved by each replica: it copies its k rows of x once and, into each of at most 8 parts,
+// its k rows of y, in place of writing m n and reading them for the sum. That must be half at most.
 const OpDef* MatMulOfAllReplicas(const OpCall& call) {
+  constexpr int64_t kMostParts = 8;
   const MatMulDims d = DimsOf(call);
   const bool sums_rows = d.transpose_x && !d.transpose_y && call.operands.size() == 2;
-  if (!sums_rows || 2 * d.k * (d.m + 8 * d.n) > d.m * d.n) return nullptr;
+  if (!sums_rows || 2 * d.k * (d.m + kMostParts * d.n) > d.m * d.n) return nullptr;
   return &CrossReplicaMatMulOp();
 }
 
@@ -169,7 +170,7 @@ const OpDef& CrossReplicaMatMulOp() {
       .name = "cross_replica_matmul",
       .doc =
           "The sum over all replicas of their matmul of x and y: with x' (K, M) and y (K, N) the "
-          "product of the rows of all, in replica order.",
+          "product of the rows of all, in replica order; all-gather and matmul in one.",
       .min_operands = 2,
       .max_operands = 2,
       .attrs = MatMulAttrs(),

@@ -85,19 +85,32 @@ KernelPlan PlanStackedMatMul(const MatMulDims& dims, const OpCall& call, const O
                              const Machine& machine) {
   const KernelPlan reference;
   if (!dims.transpose_x || dims.transpose_y) return reference;
-  KernelPlan plan;
-  const std::vector<int64_t> sizes = ShareSizes(dims, call.parts);
-  for (const int64_t m : sizes) {
-    const OpCall stacked = Stacked(dims, m, call, matmul);
-    const KernelPlan share = PlanKernel(stacked, machine);
-    if (m != sizes[0] && share.implementation != plan.implementation) return reference;
-    plan.implementation = share.implementation;
-    plan.narrow = share.narrow;
-    plan.scratch_bytes = std::max(plan.scratch_bytes, Aligned(stacked.operands[0].bytes()) +
-                                                          Aligned(stacked.operands[1].bytes()) +
-                                                          share.scratch_bytes);
-  }
-  return plan.implementation == reference.implementation ? reference : plan;
+  std::vector<OpCall> shares;
+  for (const int64_t m : ShareSizes(dims, call.parts))
+    shares.push_back(Stacked(dims, m, call, matmul));
+  const auto planned = [&](auto plan_share) {
+    KernelPlan plan;
+    for (const OpCall& share : shares) {
+      const KernelPlan of_share = plan_share(share);
+      const bool first = &share == &shares[0];
+      plan.implementation = first || of_share.implementation == plan.implementation
+                                ? of_share.implementation
+                                : reference.implementation;
+      plan.narrow = of_share.narrow;
+      plan.scratch_bytes = std::max(plan.scratch_bytes, Aligned(share.operands[0].bytes()) +
+                                                            Aligned(share.operands[1].bytes()) +
+                                                            of_share.scratch_bytes);
+    }
+    return plan.implementation == reference.implementation ? reference : plan;
+  };
+  const KernelPlan plan = planned([&](const OpCall& share) { return PlanKernel(share, machine); });
+  if (plan.implementation != reference.implementation) return plan;
+  return planned([&](const OpCall& share) {
+    MatMulDims of_share = dims;
+    of_share.m = share.results[0].dims[0];
+    of_share.k = share.operands[0].dims[0];
+    return PlanDense(of_share, share);
+  });
 }
 
 std::unique_ptr<Kernel> MakeStackedMatMul(const MatMulDims& dims, const OpCall& call,

@@ -12,7 +12,8 @@ namespace tpurun {
 
 // A collective call on x (K, M), which comes transposed, and y (K, N) of each replica. Each share
 // of the rows of z copies its columns of every x and all of every y into scratch memory and runs
-// `matmul` there; the plan is that one's, or the reference where `matmul` has no better.
+// `matmul` there. The plan is that one's for a share, the dense kernel's where shares of two sizes
+// would get two kernels, or the reference where `matmul` has no better.
 KernelPlan PlanStackedMatMul(const MatMulDims& dims, const OpCall& call, const OpDef& matmul,
                              const Machine& machine);
 std::unique_ptr<Kernel> MakeStackedMatMul(const MatMulDims& dims, const OpCall& call,

@@ -24,7 +24,7 @@ class Widened final : public Kernel {
     std::vector<std::vector<float>> buffers;
     std::vector<const void*> operands;
     std::vector<void*> results;
-    const size_t copies = Copies(call_);
+    const size_t copies = CopiesPerOperand(call_);
     for (size_t i = 0; i < call_.operands.size() * copies; ++i) {
       const Shape& shape = call_.operands[i / copies];
       operands.push_back(args.operands[i]);

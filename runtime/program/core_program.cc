@@ -21,7 +21,7 @@ OpCall CallOf(const Instruction& instruction, int num_replicas) {
               .attrs = instruction.attrs,
               .parts = instruction.per_core ? 1 : instruction.parts,
               .num_replicas = num_replicas};
-  for (size_t i = 0; i < instruction.operands.size(); i += Copies(call))
+  for (size_t i = 0; i < instruction.operands.size(); i += CopiesPerOperand(call))
     call.operands.push_back(instruction.operands[i].shape);
   for (const Operand& result : instruction.results) {
     call.results.push_back(result.shape);

@@ -48,7 +48,7 @@ struct Instruction {
   const OpDef* op = nullptr;
   Attrs attrs;
   KernelPlan plan;
-  std::vector<Operand> operands;  // Copies(call) of each, see OpCall
+  std::vector<Operand> operands;  // CopiesPerOperand(call) of each, see OpCall
   std::vector<Operand> results;
   BufferRef scratch;  // kWorker, when plan.scratch_bytes > 0
   bool per_core = false;

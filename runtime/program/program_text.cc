@@ -158,7 +158,8 @@ class Parser {
         replicas && line.Eat("machine=") ? line.QuotedString() : std::nullopt;
     const std::optional<std::string> library =
         machine && line.Eat("library=") ? line.QuotedString() : std::nullopt;
-    if (!library) return Bad("program \"name\" replicas=N machine=\"...\" library=\"...\"");
+    if (!library || *replicas < 1)
+      return Bad("program \"name\" replicas=N machine=\"...\" library=\"...\"");
     program_.name = *name;
     program_.num_replicas = static_cast<int>(*replicas);
     program_.machine = *machine;

@@ -1,6 +1,6 @@
 #include "runtime/program/verify_program.h"
 
-#include <map>
+#include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
@@ -31,6 +31,7 @@ class Verifier {
       }
       RETURN_IF_ERROR(Phases("guarded", range.phases));
     }
+    RETURN_IF_ERROR(Carried());
     if (program_.loss.space != Space::kNone) {
       RETURN_IF_ERROR(Inside(Operand{program_.loss, Shape{DType::kF32, {}}}));
     }
@@ -77,7 +78,7 @@ class Verifier {
     for (const auto* list : {&instruction.operands, &instruction.results}) {
       for (const Operand& operand : *list) RETURN_IF_ERROR(Inside(operand));
     }
-    RETURN_IF_ERROR(CopiesAgree(instruction));
+    RETURN_IF_ERROR(Operands(instruction));
     if (instruction.plan.scratch_bytes > 0) {
       RETURN_IF_ERROR(Inside(
           Operand{instruction.scratch, Shape{DType::kU8, {instruction.plan.scratch_bytes}}}));
@@ -85,19 +86,24 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // A collective has each operand of every core, of one shape.
-  absl::Status CopiesAgree(const Instruction& instruction) {
-    const size_t copies = Copies(CallOf(instruction, program_.num_replicas));
-    if (instruction.operands.size() % copies != 0) {
-      return absl::InternalError(absl::StrCat("has ", instruction.operands.size(),
-                                              " operands, want a multiple of ", copies));
+  // An instruction has as many operands as its op, a collective each of them of every core.
+  absl::Status Operands(const Instruction& instruction) {
+    const OpDef& op = *instruction.op;
+    const size_t copies = CopiesPerOperand(CallOf(instruction, program_.num_replicas));
+    const size_t count = instruction.operands.size() / copies;
+    if (instruction.operands.size() % copies != 0 || count < static_cast<size_t>(op.min_operands) ||
+        (op.max_operands >= 0 && count > static_cast<size_t>(op.max_operands))) {
+      return absl::InternalError(absl::StrCat("cannot have ", instruction.operands.size(),
+                                              " operands, ", copies, " copies of each"));
     }
-    for (size_t i = 0; i < instruction.operands.size(); ++i) {
-      const Shape& first = instruction.operands[i / copies * copies].shape;
-      if (instruction.operands[i].shape == first) continue;
-      return absl::InternalError(absl::StrCat("takes ", first.ToString(), " of one core and ",
-                                              instruction.operands[i].shape.ToString(),
-                                              " of another"));
+    for (size_t i = 0; copies > 1 && i < instruction.operands.size(); ++i) {
+      const Operand& operand = instruction.operands[i];
+      Operand want = instruction.operands[i / copies * copies];
+      if (want.buffer.core >= 0) want.buffer.core = static_cast<int>(i % copies);
+      if (operand == want) continue;
+      return absl::InternalError(
+          absl::StrCat("takes ", PrintBuffer(operand.buffer), " ", operand.shape.ToString(),
+                       ", want ", PrintBuffer(want.buffer), " ", want.shape.ToString()));
     }
     return absl::OkStatus();
   }
@@ -172,21 +178,54 @@ class Verifier {
     return absl::OkStatus();
   }
 
+  static bool Same(const Instruction& a, const Instruction& b) {
+    return a.op == b.op && a.attrs == b.attrs && a.operands == b.operands && a.results == b.results;
+  }
+
+  static bool AnyOverlap(const std::vector<Operand>& some, const std::vector<Operand>& others) {
+    for (const Operand& a : some) {
+      for (const Operand& b : others) {
+        if (Overlap(a, b)) return true;
+      }
+    }
+    return false;
+  }
+
   // What the prologue wrote is there in every step: only the same instruction writes it again.
   absl::Status KeepsThePrologue(const Instruction& instruction) {
     for (const Phase& phase : program_.prologue) {
       for (const Instruction& before : phase.instructions) {
-        const bool same = before.op == instruction.op && before.attrs == instruction.attrs &&
-                          before.operands == instruction.operands &&
-                          before.results == instruction.results;
-        for (const Operand& kept : before.results) {
-          for (const Operand& result : instruction.results) {
-            if (same || !Overlap(kept, result)) continue;
-            return absl::InternalError(absl::StrCat("overwrites what \"", before.name,
-                                                    "\" wrote in the prologue at ",
-                                                    PrintBuffer(kept.buffer)));
+        if (Same(before, instruction) || !AnyOverlap(before.results, instruction.results)) continue;
+        return absl::InternalError(
+            absl::StrCat("overwrites what \"", before.name, "\" wrote in the prologue"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // What the prologue computed of what a step overwrites (a pack, of a variable) is computed again
+  // for the next step: behind the last writer of its operands and behind the last reader of its
+  // results.
+  absl::Status Carried() {
+    for (const Phase& prologue : program_.prologue) {
+      for (const Instruction& made : prologue.instructions) {
+        int written = -1, read = -1, again = -1, time = 0;
+        for (const Phase& phase : program_.step) {
+          for (const Instruction& instruction : phase.instructions) {
+            if (Same(instruction, made)) {
+              again = time;
+            } else {
+              if (AnyOverlap(instruction.results, made.operands)) written = time;
+              if (AnyOverlap(instruction.operands, made.results)) read = time;
+            }
+            ++time;
           }
         }
+        if (written < 0 || again > std::max(written, read)) continue;
+        return absl::InternalError(absl::StrCat(
+            made.op->name, " \"", made.name,
+            "\" is not computed again for the next step, behind what its operands come from and "
+            "what reads its results"));
       }
     }
     return absl::OkStatus();
@@ -211,8 +250,8 @@ class Verifier {
     for (size_t i = 0; i < reader.operands.size(); ++i) {
       for (const Operand& result : writer.results) {
         if (!Overlap(result, reader.operands[i])) continue;
-        const bool own =
-            !reader.op->flags.collective && ReadsOwnRows(call, static_cast<int>(i), reader.rows);
+        const int operand = static_cast<int>(i) / CopiesPerOperand(call);
+        const bool own = ReadsOwnRows(call, operand, reader.rows);
         if (!SamePart(CutOf(writer), CutOf(reader), own)) return Race(result, writer, reader);
       }
     }

@@ -1,7 +1,9 @@
 // Properties over random graphs: text parses back, every pass keeps what the graph computes, memory
 // plans are sound, and the device gives the judge's bits.
 #include <cstring>
+#include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "runtime/base/cpu.h"
@@ -29,13 +31,12 @@ class Dice {
   uint64_t next_ = 0;
 };
 
-// Matrices of one batch size with a few widths, joined by random ops; several variables, read
+// Matrices of one batch size with three widths, joined by random ops; several variables, read
 // before and after they are updated.
-Graph RandomGraph(uint32_t seed) {
+Graph RandomGraph(uint32_t seed, const std::vector<int64_t>& widths = {2, 3, 5}, int ops = 25) {
   Dice dice(seed);
   const int replicas = dice.Below(2) == 0 ? 1 : 8;
   const int64_t rows = 3 + dice.Below(12);
-  const std::vector<int64_t> widths = {2, 3, 5};
   GraphBuilder b(Graph(absl::StrCat("random_", seed), replicas));
   std::vector<Value> matrices;
   for (const int64_t width : widths) {
@@ -56,7 +57,7 @@ Graph RandomGraph(uint32_t seed) {
     return same[dice.Below(static_cast<int>(same.size()))];
   };
   std::vector<Value> updates;
-  for (int i = 0; i < 25; ++i) {
+  for (int i = 0; i < ops; ++i) {
     const Value x = any();
     switch (dice.Below(14)) {
       case 0:
@@ -164,6 +165,65 @@ EvaluateArgs ForGraph(EvaluateArgs args, const Graph& graph) {
   return args;
 }
 
+struct AfterSteps {
+  std::vector<std::vector<Literal>> outputs;  // of the last step: [slot][replica]
+  std::map<std::string, std::vector<Literal>> variables;
+};
+
+// Runs a program on the same batch for so many steps.
+AfterSteps RunOnDevice(Device* device, const CoreProgram& program, const EvaluateArgs& args,
+                       int64_t steps) {
+  AfterSteps after;
+  std::vector<std::vector<std::byte>> store;
+  std::vector<void*> variables;
+  for (const Variable& variable : program.variables) {
+    const int64_t bytes = Aligned(variable.shape.bytes());
+    store.emplace_back(bytes * program.num_replicas);
+    for (int core = 0; core < program.num_replicas; ++core) {
+      std::memcpy(store.back().data() + core * bytes, args.variables.at(variable.name)[0].data(),
+                  variable.shape.bytes());
+    }
+    variables.push_back(store.back().data());
+  }
+  const SlotLayout in = LayoutOf(program.infeed, program.num_replicas);
+  const SlotLayout out = LayoutOf(program.outfeed, program.num_replicas);
+  EntryRing infeed(in.bytes, steps, 1), outfeed(OutfeedEntryBytes(program), steps, 1);
+  for (int64_t step = 0; step < steps; ++step) {
+    std::byte* entry = *infeed.Reserve();
+    for (size_t slot = 0; slot < args.infeed.size(); ++slot) {
+      for (int replica = 0; replica < program.num_replicas; ++replica) {
+        std::memcpy(entry + in.offsets[slot] + replica * in.replica_bytes[slot],
+                    args.infeed[slot][replica].data(), in.replica_bytes[slot]);
+      }
+    }
+    infeed.Commit();
+  }
+  auto loaded = device->Load(program, variables);
+  EXPECT_TRUE(loaded.ok()) << loaded.status();
+  if (!loaded.ok()) return after;
+  const RunResult result =
+      device->Run(**loaded, {.iterations = steps, .infeed = &infeed, .outfeed = &outfeed});
+  EXPECT_TRUE(result.status.ok()) << result.status;
+  for (int64_t step = 0; step + 1 < steps; ++step) outfeed.Pop();
+  const std::byte* fed = *outfeed.Front() + kOutfeedHeaderBytes;
+  for (size_t slot = 0; slot < program.outfeed.size(); ++slot) {
+    after.outputs.emplace_back();
+    for (int replica = 0; replica < program.num_replicas; ++replica) {
+      Literal& literal = after.outputs.back().emplace_back(program.outfeed[slot].shape);
+      std::memcpy(literal.data(), fed + out.offsets[slot] + replica * out.replica_bytes[slot],
+                  out.replica_bytes[slot]);
+    }
+  }
+  for (size_t i = 0; i < program.variables.size(); ++i) {
+    const Variable& variable = program.variables[i];
+    Literal& literal = after.variables[variable.name].emplace_back(variable.shape);
+    std::memcpy(literal.data(), store[i].data(), variable.shape.bytes());
+  }
+  return after;
+}
+
+constexpr int kSeeds = 100;
+
 class RandomGraphTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(RandomGraphTest, TextParsesBack) {
@@ -205,52 +265,52 @@ TEST_P(RandomGraphTest, ProgramsVerifyParseBackAndRunLikeTheJudge) {
   const auto parsed = ParseProgram(text, FindOpByName);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(PrintProgram(*parsed), text);
-  std::vector<std::vector<std::byte>> store;
-  std::vector<void*> variables;
-  for (const Variable& variable : program->variables) {
-    const int64_t bytes = Aligned(variable.shape.bytes());
-    store.emplace_back(bytes * program->num_replicas);
-    for (int core = 0; core < program->num_replicas; ++core) {
-      std::memcpy(store.back().data() + core * bytes, args.variables.at(variable.name)[0].data(),
-                  variable.shape.bytes());
-    }
-    variables.push_back(store.back().data());
-  }
-  const SlotLayout in = LayoutOf(program->infeed, program->num_replicas);
-  const SlotLayout out = LayoutOf(program->outfeed, program->num_replicas);
-  EntryRing infeed(in.bytes, 1, 1), outfeed(OutfeedEntryBytes(*program), 1, 1);
-  std::byte* entry = *infeed.Reserve();
-  for (size_t slot = 0; slot < args.infeed.size(); ++slot) {
-    for (int replica = 0; replica < program->num_replicas; ++replica) {
-      std::memcpy(entry + in.offsets[slot] + replica * in.replica_bytes[slot],
-                  args.infeed[slot][replica].data(), in.replica_bytes[slot]);
-    }
-  }
-  infeed.Commit();
   Device device(2);
-  auto loaded = device.Load(*parsed, variables);
-  ASSERT_TRUE(loaded.ok()) << loaded.status();
-  const RunResult result = device.Run(**loaded, {.infeed = &infeed, .outfeed = &outfeed});
-  ASSERT_TRUE(result.status.ok()) << result.status;
-  const std::byte* fed = *outfeed.Front() + kOutfeedHeaderBytes;
+  const auto got = RunOnDevice(&device, *parsed, args, 1);
   for (size_t slot = 0; slot < program->outfeed.size(); ++slot) {
-    for (int replica = 0; replica < program->num_replicas; ++replica) {
-      EXPECT_EQ(std::memcmp(fed + out.offsets[slot] + replica * out.replica_bytes[slot],
-                            want->outputs[slot][replica].data(), out.replica_bytes[slot]),
-                0)
-          << "output " << program->outfeed[slot].name << " of core " << replica;
-    }
+    EXPECT_EQ(got.outputs[slot], want->outputs[slot]) << "output " << program->outfeed[slot].name;
   }
-  for (size_t i = 0; i < program->variables.size(); ++i) {
-    const Variable& variable = program->variables[i];
-    EXPECT_EQ(std::memcmp(store[i].data(), want->variables.at(variable.name)[0].data(),
-                          variable.shape.bytes()),
-              0)
+  for (const Variable& variable : program->variables) {
+    EXPECT_EQ(got.variables.at(variable.name)[0], want->variables.at(variable.name)[0])
         << variable.name;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphTest, ::testing::Range(0, 100));
+// Wide enough for the library, its packed weights, and sums merged over cores.
+Graph WideGraph(uint32_t seed) { return RandomGraph(seed, {33, 64, 130}, 80); }
+
+TEST_P(RandomGraphTest, PackedWeightsGiveTheSameBitsStepAfterStep) {
+  const Graph graph = WideGraph(GetParam());
+  const EvaluateArgs args = RandomArgs(graph, GetParam());
+  const auto program = Compile(graph, {});
+  const auto plain = Compile(graph, {.disabled_passes = {"pack"}});
+  ASSERT_TRUE(program.ok() && plain.ok()) << program.status() << plain.status();
+  EXPECT_FALSE(absl::StrContains(PrintProgram(*plain), "  pack {"));
+  Device two(2), three(3);
+  const auto want = RunOnDevice(&two, *plain, args, 3),
+             got = RunOnDevice(&three, *program, args, 3);
+  EXPECT_EQ(got.outputs, want.outputs);
+  EXPECT_EQ(got.variables, want.variables);
+}
+
+// The seeds are of use.
+TEST(RandomGraphs, PackAndMerge) {
+  int packs = 0, carried = 0, merged = 0;
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    const auto program = Compile(WideGraph(seed), {});
+    ASSERT_TRUE(program.ok()) << program.status();
+    const std::string text = PrintProgram(*program);
+    const size_t step = text.find("\nstep phase 0");
+    packs += absl::StrContains(text.substr(0, step), "  pack {");
+    carried += absl::StrContains(text.substr(step), "  pack {");
+    merged += absl::StrContains(text, "cross_replica_matmul");
+  }
+  EXPECT_GT(packs, kSeeds / 10);
+  EXPECT_GT(carried, kSeeds / 10);
+  EXPECT_GT(merged, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphTest, ::testing::Range(0, kSeeds));
 
 }  // namespace
 }  // namespace tpurun

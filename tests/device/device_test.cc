@@ -273,6 +273,31 @@ TEST(Device, StopsBeforeTheUpdateWhenALossIsNotFinite) {
   EXPECT_TRUE(store == before);
 }
 
+// A prologue of two phases: the sum reads what all parts of the first one wrote.
+TEST(Device, ARunWithoutAStepLeavesThePrologueToTheNext) {
+  GraphBuilder b(Graph("g", 1));
+  const int fixed = b.AddVariable({.name = "fixed", .shape = {DType::kF32, {64, 1024}}});
+  const int total = b.AddVariable({.name = "total", .shape = {DType::kF32, {}}});
+  const Value sum = ReduceSum(b, Square(b, b.Read(fixed)));
+  b.Update(total, Add(b, b.Read(total), sum));
+  const auto program = Compile(b.Take(), {});
+  ASSERT_TRUE(program.ok()) << program.status();
+  ASSERT_EQ(program->prologue.size(), 2);
+  std::vector<float> ones(64 * 1024, 1);
+  alignas(64) float result = 0;
+  std::vector<void*> variables(2);
+  variables[fixed] = ones.data();
+  variables[total] = &result;
+  Device device(2);
+  auto loaded = device.Load(*program, variables);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const std::atomic<int> interrupt{1};
+  EXPECT_TRUE(device.Run(**loaded, {.interrupt = &interrupt}).interrupted);
+  EXPECT_EQ(result, 0);
+  EXPECT_EQ(device.Run(**loaded, {}).steps, 1);
+  EXPECT_EQ(result, 64 * 1024);
+}
+
 TEST(Device, AClosedInfeedEndsTheRunWithItsStatusAfterTheLastBatch) {
   const Graph graph = TrainGraph(8);
   const auto program = Compile(graph, {.outfeed_every = 0, .loss_output = "loss"});

@@ -4,7 +4,7 @@ threads, the length of a loop, or where the run was broken off and resumed.
 import re
 import signal
 
-from program import STREAMED_DIGITS, ProgramTest, checkpoint_files, latest_step
+from program import STREAMED_DIGITS, ProgramTest, checkpoint_files, latest_step, read
 
 
 class SameBitsTest:
@@ -125,3 +125,21 @@ class DigitsTpuTest(Digits, ProgramTest):
 
 class DigitsCpuTest(Digits, ProgramTest):
     use_tpu = 'false'
+
+
+class WideDigitsTest(Digits, ProgramTest):
+    """A layer whose gradient is merged over cores and whose packed weights are carried."""
+    use_tpu = 'true'
+    batch = 32
+    epoch_steps = 1797 / batch
+    breaks = (8, 64, 120)
+
+    def arguments(self, model_dir, *flags):
+        return super().arguments(model_dir, '--set', 'model.layer.dense.dense.units=512', *flags)
+
+    def test_the_program_merges_and_carries(self):
+        self.train('dumped', f'--dump_dir={self.path("dump")}')
+        program = read(self.path('dump', '90.core.program')).decode('ascii')
+        step = program[program.index('\nstep phase 0'):]
+        self.assertIn('  cross_replica_matmul {', step)
+        self.assertIn('  pack {', step)

@@ -144,6 +144,23 @@ TEST(LibraryKernels, TheProductOfAllReplicasIsNearTheReference) {
   }
 }
 
+TEST(LibraryKernels, SharesOfTwoSizesHaveOneKernel) {
+  OpCall call{.op = FindOpByName("cross_replica_matmul"),
+              .attrs = {{"precision", int64_t{0}}, {"transpose_x", true}},
+              .operands = {F32({1, 23}), F32({1, 1999})},
+              .results = {F32({23, 1999})},
+              .needed = {true},
+              .parts = 8,
+              .num_replicas = 8};
+  // 2 rows are too little for the library, 3 are enough.
+  const KernelPlan plan = PlanKernel(call, Machine::This());
+  ASSERT_EQ(plan.implementation, "dense");
+  std::vector<Literal> operands;
+  for (int i = 0; i < 16; ++i)
+    operands.push_back(RandomLiteral(call.operands[i / 8], static_cast<uint32_t>(i)));
+  EXPECT_EQ(RunPlanned(call, plan, operands), RunReference(call, operands, {{0, 23}})[0]);
+}
+
 TEST(LibraryKernels, ConvolutionsAreNearTheReference) {
   struct Case {
     std::vector<int64_t> x, kernel, y, strides, pads;
@@ -151,7 +168,7 @@ TEST(LibraryKernels, ConvolutionsAreNearTheReference) {
   const std::vector<Case> cases = {
       {{3, 9, 9, 32}, {5, 5, 32, 64}, {3, 9, 9, 64}, {1, 1}, {2, 2, 2, 2}},
       {{3, 28, 28, 1}, {5, 5, 1, 32}, {3, 28, 28, 32}, {1, 1}, {2, 2, 2, 2}},
-      {{2, 15, 12, 3}, {3, 2, 3, 40}, {2, 7, 6, 40}, {2, 2}, {0, 0, 0, 1}},
+      {{2, 15, 12, 3}, {3, 2, 3, 48}, {2, 7, 6, 48}, {2, 2}, {0, 0, 0, 1}},
   };
   for (const Case& c : cases) {
     const double filter = static_cast<double>(c.kernel[0] * c.kernel[1]);

@@ -99,7 +99,7 @@ std::string OpCase::Place() const { return absl::StrCat(file, ":", line); }
 
 OpCall OpCase::Call() const {
   OpCall call{.op = op, .attrs = attrs, .num_replicas = replicas};
-  for (size_t i = 0; i < operands.size(); i += Copies(call))
+  for (size_t i = 0; i < operands.size(); i += CopiesPerOperand(call))
     call.operands.push_back(operands[i].shape());
   for (const Literal& result : results) call.results.push_back(result.shape());
   call.needed.assign(results.size(), true);

@@ -27,7 +27,7 @@ struct OpCase {
   const OpDef* op = nullptr;
   Attrs attrs;
   int replicas = 1;
-  std::vector<Literal> operands, results;  // operands: Copies(Call()) of each
+  std::vector<Literal> operands, results;  // operands: CopiesPerOperand(Call()) of each
   double tolerance = 0;
   bool check_gradient = true;
   std::string error;

@@ -109,16 +109,53 @@ TEST(VerifyProgram, TheStepKeepsWhatThePrologueWrote) {
   EXPECT_EQ(VerifyWith(phase, phase + one), "");
   EXPECT_EQ(
       VerifyWith(phase, phase + absl::StrReplaceAll(one, {{"1f", "2f"}})),
-      "program step phase 1: constant \"again\": overwrites what \"one\" wrote in the prologue "
-      "at shared:0");
+      "program step phase 1: constant \"again\": overwrites what \"one\" wrote in the prologue");
 }
 
 TEST(VerifyProgram, ACollectiveReadsEveryCore) {
-  EXPECT_EQ(VerifyWith(", core7:0 f32[4]", ""),
-            "program step phase 1: cross_replica_sum \"c\": has 7 operands, want a multiple of 8");
+  const std::string place = "program step phase 1: cross_replica_sum \"c\": ";
+  EXPECT_EQ(VerifyWith(", core7:0 f32[4]", ""), place + "cannot have 7 operands, 8 copies of each");
+  EXPECT_EQ(VerifyWith("core7:0 f32[4]", "core6:0 f32[4]"),
+            place + "takes core6:0 f32[4], want core7:0 f32[4]");
   EXPECT_EQ(VerifyWith("core7:0 f32[4]", "core7:0 f32[3]"),
-            "program step phase 1: cross_replica_sum \"c\": takes f32[4] of one core and f32[3] of "
-            "another");
+            place + "takes core7:0 f32[3], want core7:0 f32[4]");
+}
+
+TEST(VerifyProgram, AnInstructionHasTheOperandsOfItsOp) {
+  EXPECT_EQ(VerifyWith("    <- shared:64 f32[4], variable:0 f32[4]", "    <- shared:64 f32[4]"),
+            "program step phase 1: add \"d\": cannot have 1 operands, 1 copies of each");
+}
+
+// The prologue reads variable 0, which the step overwrites in "d".
+TEST(VerifyProgram, WhatThePrologueComputesOfAVariableIsCarriedBehindItsUpdate) {
+  const std::string twice =
+      "  neg {} \"twice\" parts=1 rows=4 kernel=\"reference\"\n"
+      "    <- variable:0 f32[4]\n"
+      "    -> shared:128 f32[4]\n";
+  const std::string prologue = "prologue phase 0\n", update = "  add {} \"d\"";
+  const std::string end = "guarded every=1";
+  const auto verify = [&](const std::string& before_update, const std::string& behind) {
+    std::string text = absl::StrReplaceAll(kSound, {{"arena shared=128", "arena shared=192"},
+                                                    {prologue, prologue + twice},
+                                                    {update, before_update + update},
+                                                    {end, behind + end}});
+    const auto program = ParseProgram(text, FindOpByName);
+    if (!program.ok()) return std::string(program.status().message());
+    return std::string(VerifyProgram(*program).message());
+  };
+  const std::string error =
+      "neg \"twice\" is not computed again for the next step, behind what its operands come from "
+      "and "
+      "what reads its results";
+  EXPECT_EQ(verify("", twice), "");
+  EXPECT_EQ(verify("", ""), error);
+  EXPECT_EQ(verify(twice, ""), error);
+  const std::string reader =
+      "  neg {} \"late\" parts=1 rows=4 kernel=\"reference\"\n"
+      "    <- shared:128 f32[4]\n"
+      "    -> shared:64 f32[4]\n";
+  EXPECT_EQ(verify("", reader + twice), "");
+  EXPECT_EQ(verify("", twice + reader), error);
 }
 
 TEST(VerifyProgram, SlotsAndVariablesExist) {
@@ -135,6 +172,8 @@ TEST(VerifyProgram, GuardsAndTheLossAreInRange) {
 }
 
 TEST(ProgramText, AnErrorNamesItsLine) {
+  EXPECT_EQ(VerifyWith("replicas=8", "replicas=0"),
+            "line 1: want program \"name\" replicas=N machine=\"...\" library=\"...\"");
   EXPECT_EQ(VerifyWith("neg {}", "no_such_op {}"), "line 12: there is no op \"no_such_op\"");
   EXPECT_EQ(VerifyWith("arena shared=", "arena share="),
             "line 2: want arena shared=N core=N worker=N");
