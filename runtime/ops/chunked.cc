@@ -5,18 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/ops/shares.h"
+
 namespace tpurun {
 namespace {
 
 int64_t RowsOf(const OpCall& call) { return call.operands[0].dims[0]; }
 int64_t ChunksOf(const OpCall& call) { return call.results[0].dims[0]; }
-
-// How many rows a chunk has: one or two numbers.
-std::vector<int64_t> ChunkSizes(const OpCall& call) {
-  const int64_t rows = RowsOf(call) / ChunksOf(call);
-  if (RowsOf(call) % ChunksOf(call) == 0) return {rows};
-  return {rows, rows + 1};
-}
 
 class Chunked final : public Kernel {
  public:
@@ -27,7 +22,7 @@ class Chunked final : public Kernel {
         chunks_(ChunksOf(call)),
         result_bytes_(call.results[0].bytes() / chunks_) {
     for (const Shape& operand : call.operands) row_bytes_.push_back(operand.bytes() / rows_);
-    for (const int64_t rows : ChunkSizes(call)) {
+    for (const int64_t rows : ShareSizes(RowsOf(call), ChunksOf(call))) {
       const OpCall on_chunk = CallOnChunk(call, op, rows);
       by_rows_[rows] = OnChunk{make(on_chunk), Units(on_chunk)};
     }
@@ -91,15 +86,10 @@ std::unique_ptr<Kernel> ChunkedReference(const OpCall& call, const OpDef& op) {
 }
 
 KernelPlan PlanChunked(const OpCall& call, const OpDef& op, const Machine& machine) {
-  KernelPlan plan;
-  for (const int64_t rows : ChunkSizes(call)) {
-    KernelPlan on_chunk = PlanKernel(CallOnChunk(call, op, rows), machine);
-    if (rows != ChunkSizes(call)[0] && on_chunk.implementation != plan.implementation) return {};
-    on_chunk.scratch_bytes = std::max(plan.scratch_bytes, on_chunk.scratch_bytes);
-    plan = std::move(on_chunk);
-  }
-  plan.best_operands.clear();
-  return plan;
+  std::vector<OpCall> chunks;
+  for (const int64_t rows : ShareSizes(RowsOf(call), ChunksOf(call)))
+    chunks.push_back(CallOnChunk(call, op, rows));
+  return PlanOfAll(chunks, [&](const OpCall& on_chunk) { return PlanKernel(on_chunk, machine); });
 }
 
 std::unique_ptr<Kernel> MakeChunked(const OpCall& call, const OpDef& op, const KernelPlan& plan) {

@@ -12,6 +12,7 @@
 #include "runtime/base/clones.h"
 #include "runtime/ir/packing.h"
 #include "runtime/ops/precision.h"
+#include "runtime/ops/shares.h"
 
 namespace tpurun {
 namespace {
@@ -267,14 +268,6 @@ StepList StepsFor(const OpCall& call, const std::string& implementation) {
   return StepList(implementation == kBf16, PrecisionOf(call.attrs));
 }
 
-// The sizes of the shares that `rows` are cut into.
-std::vector<int64_t> ShareSizes(int64_t rows, int parts) {
-  if (parts <= 1) return {rows};
-  std::vector<int64_t> sizes = {rows / parts};
-  if (rows % parts != 0) sizes.push_back(rows / parts + 1);
-  return sizes;
-}
-
 memory::data_type TypeOf(const Shape& shape) {
   return shape.dtype == DType::kBF16 ? memory::data_type::bf16 : memory::data_type::f32;
 }
@@ -452,7 +445,6 @@ Steps ConvSteps(ConvKind kind, const ConvDims& d, const OpCall& call,
   }
   const int64_t rows = kind == ConvKind::kForward ? d.n : call.results[0].dims[0];
   for (const int64_t n : ShareSizes(rows, call.parts)) {
-    if (n == 0) continue;
     add(n, [&](StepList& list) {
       kind == ConvKind::kForward ? ForwardSteps(d, n, call, list)
                                  : InputGradSteps(d, n, call, list);
@@ -492,7 +484,6 @@ Steps MatMulStepsOf(const MatMulDims& d, const OpCall& call, const std::string& 
   OneThread();
   Steps steps;
   for (const int64_t m : ShareSizes(d.m, call.parts)) {
-    if (m == 0) continue;
     StepList list = StepsFor(call, implementation);
     MatMulSteps(d, m, call, list);
     list.MoveTo(m, &steps);

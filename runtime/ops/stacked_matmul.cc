@@ -1,23 +1,15 @@
 #include "runtime/ops/stacked_matmul.h"
 
-#include <algorithm>
 #include <cstring>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/ops/shares.h"
 
 namespace tpurun {
 namespace {
-
-// How many rows a share of z has: one or two numbers.
-std::vector<int64_t> ShareSizes(const MatMulDims& d, int parts) {
-  std::vector<int64_t> sizes;
-  if (d.m >= parts) sizes.push_back(d.m / parts);
-  if (d.m % parts != 0) sizes.push_back(d.m / parts + 1);
-  return sizes;
-}
 
 // The product that gives `m` rows of z.
 OpCall Stacked(const MatMulDims& d, int64_t m, const OpCall& call, const OpDef& matmul) {
@@ -86,38 +78,31 @@ KernelPlan PlanStackedMatMul(const MatMulDims& dims, const OpCall& call, const O
   const KernelPlan reference;
   if (!dims.transpose_x || dims.transpose_y) return reference;
   std::vector<OpCall> shares;
-  for (const int64_t m : ShareSizes(dims, call.parts))
+  for (const int64_t m : ShareSizes(dims.m, call.parts))
     shares.push_back(Stacked(dims, m, call, matmul));
-  const auto planned = [&](auto plan_share) {
-    KernelPlan plan;
-    for (const OpCall& share : shares) {
-      const KernelPlan of_share = plan_share(share);
-      const bool first = &share == &shares[0];
-      plan.implementation = first || of_share.implementation == plan.implementation
-                                ? of_share.implementation
-                                : reference.implementation;
-      plan.narrow = of_share.narrow;
-      plan.scratch_bytes = std::max(plan.scratch_bytes, Aligned(share.operands[0].bytes()) +
-                                                            Aligned(share.operands[1].bytes()) +
-                                                            of_share.scratch_bytes);
-    }
-    return plan.implementation == reference.implementation ? reference : plan;
+  const auto behind_the_stacks = [](const OpCall& share, KernelPlan plan) {
+    for (const Shape& operand : share.operands) plan.scratch_bytes += Aligned(operand.bytes());
+    return plan;
   };
-  const KernelPlan plan = planned([&](const OpCall& share) { return PlanKernel(share, machine); });
-  if (plan.implementation != reference.implementation) return plan;
-  return planned([&](const OpCall& share) {
-    MatMulDims of_share = dims;
-    of_share.m = share.results[0].dims[0];
-    of_share.k = share.operands[0].dims[0];
-    return PlanDense(of_share, share);
+  KernelPlan plan = PlanOfAll(shares, [&](const OpCall& share) {
+    return behind_the_stacks(share, PlanKernel(share, machine));
   });
+  if (plan.implementation == reference.implementation) {
+    plan = PlanOfAll(shares, [&](const OpCall& share) {
+      MatMulDims of_share = dims;
+      of_share.m = share.results[0].dims[0];
+      of_share.k = share.operands[0].dims[0];
+      return behind_the_stacks(share, PlanDense(of_share, share));
+    });
+  }
+  return plan.implementation == reference.implementation ? reference : plan;
 }
 
 std::unique_ptr<Kernel> MakeStackedMatMul(const MatMulDims& dims, const OpCall& call,
                                           const OpDef& matmul, const KernelPlan& plan) {
   if (plan.implementation == KernelPlan().implementation) return call.op->reference(call);
   auto kernel = std::make_unique<StackedMatMul>(dims, call);
-  for (const int64_t m : ShareSizes(dims, call.parts)) {
+  for (const int64_t m : ShareSizes(dims.m, call.parts)) {
     std::unique_ptr<Kernel> share = MakeKernel(Stacked(dims, m, call, matmul), plan);
     if (share == nullptr) return nullptr;
     kernel->Add(m, std::move(share));

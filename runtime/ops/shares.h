@@ -1,0 +1,25 @@
+// The shares of a call that is cut into parts, where the kernel differs with the size of a share.
+#ifndef TPURUN_RUNTIME_OPS_SHARES_H_
+#define TPURUN_RUNTIME_OPS_SHARES_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runtime/ir/op_def.h"
+
+namespace tpurun {
+
+// How many units a share has when `units` are cut into `parts`, part p from units * p / parts on:
+// one number or two, the smaller first. Empty shares are left out.
+std::vector<int64_t> ShareSizes(int64_t units, int64_t parts);
+
+// One plan for all of `calls`, which differ in the sizes of their shares alone: the implementation
+// that plan(call) gives each of them, with the most scratch memory; the reference if they differ.
+KernelPlan PlanOfAll(std::span<const OpCall> calls,
+                     const std::function<KernelPlan(const OpCall&)>& plan);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_OPS_SHARES_H_
