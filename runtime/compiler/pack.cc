@@ -7,6 +7,7 @@
 #include "runtime/base/status.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/rewrite.h"
+#include "runtime/compiler/schedule.h"
 #include "runtime/ir/packing.h"
 #include "runtime/ir/structural.h"
 
@@ -20,6 +21,7 @@ class Packing {
         machine_(machine),
         per_core_(PerCoreNodes(graph)),
         in_prologue_(PrologueNodes(graph)),
+        cuts_(CutNodes(graph)),
         rewrite_(graph) {}
 
   absl::StatusOr<Graph> Run() {
@@ -30,7 +32,9 @@ class Packing {
  private:
   absl::Status Emit(const Node& node) {
     if (node.op->flags.source || in_prologue_[node.id]) return rewrite_.Copy(node);
-    const KernelPlan plan = PlanKernel(CallOf(graph_, node), machine_);
+    OpCall call = CallOf(graph_, node);
+    if (!cuts_[node.id].per_core) call.parts = cuts_[node.id].parts;
+    const KernelPlan plan = PlanKernel(call, machine_);
     if (plan.best_operands.empty()) return rewrite_.Copy(node);
     std::vector<Value> operands = rewrite_.At(node.inputs);
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -64,6 +68,7 @@ class Packing {
   const Graph& graph_;
   const Machine& machine_;
   const std::vector<bool> per_core_, in_prologue_;
+  const std::vector<Cut> cuts_;
   Rewrite rewrite_;
   std::map<std::pair<Value, std::string>, Value> packed_;  // by value and shape
 };

@@ -4,6 +4,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/compiler/replication.h"
+#include "runtime/compiler/rewrite.h"
 #include "runtime/ir/structural.h"
 
 namespace tpurun {
@@ -12,6 +13,26 @@ namespace {
 // A part smaller than this many elements is not worth a worker's hand-over; one page of f32.
 constexpr int64_t kPartElements = 4096;
 constexpr int64_t kParts = 8;
+
+// With one replica: values whose leading dimension is the batch, or chunks of it. They are cut into
+// parts however small, as the rows of 8 cores would be.
+std::vector<bool> BatchedNodes(const Graph& graph) {
+  std::vector<bool> batched(graph.nodes().size(), false);
+  if (graph.num_replicas() > 1) return batched;
+  for (const Node& node : graph.nodes()) {
+    const Shape& result = node.shapes[0];
+    if (result.rank() == 0) continue;
+    if (node.op->flags.per_replica) batched[node.id] = true;
+    if (node.op->flags.source) continue;
+    const OpCall call = CallOf(graph, node);
+    if (FlagsOf(call).chunk_rows) batched[node.id] = true;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (batched[node.inputs[i].node] && ReadsOwnRows(call, static_cast<int>(i), result.dims[0]))
+        batched[node.id] = true;
+    }
+  }
+  return batched;
+}
 
 class Scheduler {
  public:
@@ -30,7 +51,7 @@ class Scheduler {
       schedule_.loss_node = graph_.outputs()[output].value.node;
     }
     FindNeeded();
-    FindBatched();
+    cuts_ = CutNodes(graph_);
     prologue_ = PrologueNodes(graph_);
     carried_ = CarriedNodes(graph_);
     index_.assign(count, -1);
@@ -71,38 +92,6 @@ class Scheduler {
     return call;
   }
 
-  // With one replica: values whose leading dimension is the batch, or chunks of it. They are cut
-  // into parts however small, as the rows of 8 cores would be.
-  void FindBatched() {
-    batched_.assign(graph_.nodes().size(), false);
-    if (graph_.num_replicas() > 1) return;
-    for (const Node& node : graph_.nodes()) {
-      const Shape& result = node.shapes[0];
-      if (result.rank() == 0) continue;
-      if (node.op->flags.per_replica) batched_[node.id] = true;
-      if (node.op->flags.source) continue;
-      const OpCall call = CallOfNode(node);
-      if (FlagsOf(call).chunk_rows) batched_[node.id] = true;
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (batched_[node.inputs[i].node] &&
-            ReadsOwnRows(call, static_cast<int>(i), result.dims[0])) {
-          batched_[node.id] = true;
-        }
-      }
-    }
-  }
-
-  Cut CutOfNode(const Node& node, const OpCall& call) const {
-    if (schedule_.per_core[node.id]) return Cut{true, graph_.num_replicas(), 1};
-    const Shape& result = node.shapes[0];
-    if (FlagsOf(call).unit == WorkUnit::kWhole || result.rank() == 0) return Cut{};
-    const int64_t rows = result.dims[0];
-    const int64_t most = std::min(kParts, rows);
-    const int64_t parts =
-        batched_[node.id] ? most : std::min(most, result.num_elements() / kPartElements);
-    return Cut{false, static_cast<int>(std::max<int64_t>(1, parts)), rows};
-  }
-
   // Waits for an instruction that writes what `reader` reads, or the other way round.
   void After(const Scheduled& other, bool same_part, int* phase) const {
     if (other.section != Section::kStep) return;
@@ -111,7 +100,7 @@ class Scheduler {
 
   void Place(const Node& node) {
     Scheduled scheduled{.node = node.id, .call = CallOfNode(node)};
-    scheduled.cut = CutOfNode(node, scheduled.call);
+    scheduled.cut = cuts_[node.id];
     scheduled.call.parts = scheduled.cut.per_core ? 1 : scheduled.cut.parts;
     scheduled.plan = PlanKernel(scheduled.call, machine_);
     scheduled.section =
@@ -198,11 +187,30 @@ class Scheduler {
   const Graph& graph_;
   const Machine& machine_;
   Schedule schedule_;
-  std::vector<bool> batched_, prologue_, carried_;
+  std::vector<Cut> cuts_;
+  std::vector<bool> prologue_, carried_;
   std::vector<int> index_;  // node -> its instruction, of a carried one the first
 };
 
 }  // namespace
+
+std::vector<Cut> CutNodes(const Graph& graph) {
+  const std::vector<bool> per_core = PerCoreNodes(graph), batched = BatchedNodes(graph);
+  std::vector<Cut> cuts(graph.nodes().size());
+  for (const Node& node : graph.nodes()) {
+    const Shape& result = node.shapes[0];
+    if (node.op->flags.source) continue;
+    if (per_core[node.id]) {
+      cuts[node.id] = Cut{true, graph.num_replicas(), 1};
+    } else if (FlagsOf(CallOf(graph, node)).unit != WorkUnit::kWhole && result.rank() > 0) {
+      const int64_t rows = result.dims[0], most = std::min(kParts, rows);
+      const int64_t parts =
+          batched[node.id] ? most : std::min(most, result.num_elements() / kPartElements);
+      cuts[node.id] = Cut{false, static_cast<int>(std::max<int64_t>(1, parts)), rows};
+    }
+  }
+  return cuts;
+}
 
 absl::StatusOr<Schedule> MakeSchedule(const Graph& graph, const Machine& machine,
                                       const std::string& loss_output, bool outfeed) {

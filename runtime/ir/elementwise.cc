@@ -84,8 +84,7 @@ const OpDef& SumOfElementsOp() {
       .name = "sum_of_elements",
       .doc =
           "x (any shape, f32) -> f32[]: chunks of 4096 elements, each summed in 16 interleaved "
-          "lanes, "
-          "the chunk sums in a pairwise tree.",
+          "lanes, the chunk sums in a pairwise tree.",
       .min_operands = 1,
       .max_operands = 1,
       .flags = {.arithmetic = true},

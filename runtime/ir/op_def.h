@@ -157,7 +157,7 @@ struct Simpler {
 // the N rows of the operands.
 struct InChunks {
   const OpDef* op = nullptr;
-  int64_t chunks = 1;  // worth its while: by shapes alone; 1: not at all
+  int64_t chunks = 1;  // how many are worth it, by shapes alone; 1: none
 };
 
 // The loop of an element-wise op: result[i] = f(operands[0][i], ...) for i < n. The result may lie
@@ -199,7 +199,8 @@ struct OpDef {
   // The collective whose results are the sums of this call's over all replicas, from the same
   // operands and attributes, where shapes alone say that it is less work; else nullptr. Null: none.
   std::function<const OpDef*(const OpCall& call)> summed_over_replicas;
-  // Of an op that sums over the batch, which its operands' leading dimension is. Null: none.
+  // Of an op that sums over its operands' leading dimension, the batch: how to cut the sum into
+  // chunks. Null: not at all.
   std::function<InChunks(const OpCall& call)> in_chunks;
   // Floating point operations of one call. Null: one per result element.
   std::function<double(const OpCall& call)> flops;

@@ -177,8 +177,7 @@ const OpDef& PackOp() {
       .name = "pack",
       .doc =
           "x (plain) in a blocked layout of so many bytes; f32 becomes bf16, rounded to the "
-          "nearest, "
-          "when dtype is bf16; padding is 0.",
+          "nearest, when dtype is bf16; padding is 0.",
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"dtype", DType::kF32, true},

@@ -263,8 +263,7 @@ const OpDef& ConstantOp() {
       .name = "constant",
       .doc =
           "A value of `dtype` and `dims`: `value` (floating) or `value_int` (whole) holds one "
-          "element "
-          "for all, or every element.",
+          "element for all, or every element.",
       .attrs = {{"dtype", DType::kF32, true},
                 {"dims", std::vector<int64_t>{}, true},
                 {"value", std::vector<double>{}},
@@ -328,8 +327,7 @@ const OpDef& CopyOp() {
       .name = "copy",
       .doc =
           "x as it is, in memory of its own: into an outfeed slot, or into a variable that its "
-          "producer "
-          "cannot write itself.",
+          "producer cannot write itself.",
       .min_operands = 1,
       .max_operands = 1,
       .flags = {.unit = WorkUnit::kElements,
@@ -420,8 +418,7 @@ const OpDef& SumOfChunksOp() {
       .name = "sum_of_chunks",
       .doc =
           "x (N, ...), N being at most 64 -> (...): the sum over the leading dimension as a "
-          "pairwise tree, "
-          "as cross_replica_sum's.",
+          "pairwise tree, as cross_replica_sum's.",
       .min_operands = 1,
       .max_operands = 1,
       .flags = {.unit = WorkUnit::kElements},

@@ -384,8 +384,7 @@ const OpDef& OneHotOp() {
       .name = "one_hot",
       .doc =
           "indices (...) s32 or s64 -> f32 (..., depth): 1 at the index, else 0; an index outside "
-          "[0, depth) has "
-          "no 1.",
+          "[0, depth) has no 1.",
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"depth", int64_t{0}, true}},

@@ -146,9 +146,8 @@ const OpDef& Conv2dOp() {
       .name = "conv2d",
       .doc =
           "x (N, H, W, C), kernel (KH, KW, C, F) (, bias (F)) -> y (N, OH, OW, F); strides "
-          "{height, width}, "
-          "pads {top, bottom, left, right}; precision as in matmul; `out` bf16 rounds y. At "
-          "precision 0 operands may come in bf16.",
+          "{height, width}, pads {top, bottom, left, right}; precision as in matmul; `out` bf16 "
+          "rounds y. At precision 0 operands may come in bf16.",
       .min_operands = 2,
       .max_operands = 3,
       .attrs = ConvAttrs(),
@@ -290,16 +289,16 @@ const OpDef& Conv2dInputGradOp() {
 }
 
 // Each chunk writes a gradient of its own, which is read again for the sum: worth it when an
-// element of it sums a few hundred products. Every chunk is work for the library.
+// element of it sums a few hundred products, and a chunk is worth handing to another worker.
 InChunks FilterGradInChunks(const OpCall& call) {
   constexpr int64_t kMost = 8, kProducts = 256;
+  constexpr double kMultiplyAdds = 8 * kLibraryMultiplyAdds;
   const ConvDims d = FilterGradDims(call);
   if (FlagsOf(call).unit != WorkUnit::kWhole) return {};  // it is cut already
   const double of_image = 1.0 * d.oh * d.ow * d.kh * d.kw * d.c * d.f;
   int64_t chunks = std::min({kMost, d.n, d.n * d.oh * d.ow / kProducts});
-  while (chunks > 1 && static_cast<double>(d.n / chunks) * of_image < kLibraryMultiplyAdds)
-    --chunks;
-  return {.op = &Conv2dFilterGradsOp(), .chunks = chunks};
+  while (chunks > 1 && static_cast<double>(d.n / chunks) * of_image < kMultiplyAdds) --chunks;
+  return {.op = &Conv2dFilterGradsOp(), .chunks = std::max<int64_t>(1, chunks)};
 }
 
 std::vector<AttrDef> FilterGradsAttrs() {
@@ -312,9 +311,8 @@ const OpDef& Conv2dFilterGradOp() {
   static const OpDef& op = *new OpDef{
       .name = "conv2d_filter_grad",
       .doc =
-          "x (N, H, W, C), dy (N, OH, OW, F) -> the kernel's gradient of `kernel_dims` (KH, KW, C, "
-          "F), summed "
-          "image after image.",
+          "x (N, H, W, C), dy (N, OH, OW, F) -> the kernel's gradient of `kernel_dims` (KH, KW, "
+          "C, F), summed image after image.",
       .min_operands = 2,
       .max_operands = 2,
       .attrs = ConvAttrsAnd("kernel_dims"),
@@ -394,8 +392,7 @@ const OpDef& Conv2dFilterGradsOp() {
       .name = "conv2d_filter_grads",
       .doc =
           "x (N, H, W, C), dy (N, OH, OW, F) -> (`chunks`, KH, KW, C, F): the conv2d_filter_grad "
-          "of "
-          "each chunk of the images, the images from N c / chunks to N (c + 1) / chunks.",
+          "of each chunk of the images, the images from N c / chunks to N (c + 1) / chunks.",
       .min_operands = 2,
       .max_operands = 2,
       .attrs = FilterGradsAttrs(),

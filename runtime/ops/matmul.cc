@@ -137,11 +137,8 @@ const OpDef& MatMulOp() {
       .name = "matmul",
       .doc =
           "x (M, K) y (K, N) (+ bias (N)) -> (M, N), x and y may come transposed. At precision 0 "
-          "both are rounded "
-          "to "
-          "bf16, at 1 and 2 split into 2 or 3 bf16 parts of which 3 or 6 products are summed, at 3 "
-          "taken "
-          "as they are; sums are f32.",
+          "both are rounded to bf16, at 1 and 2 split into 2 or 3 bf16 parts of which 3 or 6 "
+          "products are summed, at 3 taken as they are; sums are f32.",
       .min_operands = 2,
       .max_operands = 3,
       .attrs = MatMulAttrs(),
@@ -205,9 +202,8 @@ const OpDef& BiasAddGradOp() {
   static const OpDef& op = *new OpDef{
       .name = "bias_add_grad",
       .doc =
-          "dy (..., C) -> (C): the sum over all but the last axis; at precision 0 of dy rounded to "
-          "bf16. "
-          "Blocks of 64 rows are summed in order, the blocks in a pairwise tree.",
+          "dy (..., C) -> (C): the sum over all but the last axis; at precision 0 of dy rounded "
+          "to bf16. Blocks of 64 rows are summed in order, the blocks in a pairwise tree.",
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"precision", int64_t{0}, true}},
@@ -251,8 +247,7 @@ const OpDef& BiasAddOp() {
       .name = "bias_add",
       .doc =
           "x (..., C) + bias (C). The bias gradient sums dy over all other axes, at precision 0 "
-          "rounded to "
-          "bf16 first.",
+          "rounded to bf16 first.",
       .min_operands = 2,
       .max_operands = 2,
       .attrs = {{"precision", int64_t{0}, true}},

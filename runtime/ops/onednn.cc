@@ -248,7 +248,9 @@ class StepList {
 
   void MoveTo(int64_t key, Steps* steps) {
     steps->scratch_bytes = std::max(steps->scratch_bytes, scratch_bytes_);
-    if (steps->by_rows.empty()) steps->weights = std::move(weights_);
+    // Weights are packed for all shares or for none.
+    if (steps->by_rows.empty()) steps->weights = weights_;
+    if (!(steps->weights == weights_)) steps->weights = Layout();
     steps->by_rows.emplace(key, std::move(steps_));
   }
 
@@ -361,7 +363,8 @@ Place WeightsPlace(const OpCall& call, int part, const std::vector<int>& axes,
   typed.dtype = list.dtype();
   std::vector<int> back(axes.size());
   for (size_t i = 0; i < axes.size(); ++i) back[axes[i]] = static_cast<int>(i);
-  list.SetWeights(LayoutOf(wanted.permute_axes(back)));
+  const bool as_it_is = shape.dtype == list.dtype() && wanted.permute_axes(back) == DescOf(shape);
+  if (!as_it_is) list.SetWeights(LayoutOf(wanted.permute_axes(back)));
   if (!shape.layout.plain() && shape != typed) {
     throw dnnl::error(dnnl_invalid_arguments, "packed weights of another type");
   }

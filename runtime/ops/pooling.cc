@@ -283,9 +283,9 @@ const OpDef& MaxPoolOp() {
   static const OpDef& op = *new OpDef{
       .name = "max_pool",
       .doc =
-          "x (N, H, W, C) -> y (N, OH, OW, C): the largest of each window, the last NaN if any is; "
-          "and its index kh * KW + kw in the window, the first of equals, u8 for windows of up to "
-          "256 elements, else s32.",
+          "x (N, H, W, C) -> y (N, OH, OW, C): the largest of each window, the last NaN if any "
+          "is; and its index kh * KW + kw in the window, the first of equals, u8 for windows of "
+          "up to 256 elements, else s32.",
       .min_operands = 1,
       .max_operands = 1,
       .attrs = PoolAttrs(),
@@ -384,8 +384,8 @@ const OpDef& AvgPoolOp() {
   static const OpDef& op = *new OpDef{
       .name = "avg_pool",
       .doc =
-          "x (N, H, W, C) -> y (N, OH, OW, C): the mean of the elements of each window that lie in "
-          "x.",
+          "x (N, H, W, C) -> y (N, OH, OW, C): the mean of the elements of each window that lie "
+          "in x.",
       .min_operands = 1,
       .max_operands = 1,
       .attrs = PoolAttrs(),

@@ -15,9 +15,8 @@ const OpDef& DropoutOp() {
       .name = "dropout",
       .doc =
           "x f32, step s64[], replica s32[] -> y[i] = x[i] / (1 - rate) where u[i] >= rate, else "
-          "0; u[i] is "
-          "uniform in [0, 1), Philox of (seed, stream; step, replica; i). The gradient draws the "
-          "same u.",
+          "0; u[i] is uniform in [0, 1), Philox of (seed, stream; step, replica; i). The gradient "
+          "draws the same u.",
       .min_operands = 3,
       .max_operands = 3,
       .attrs = {{"rate", 0.0, true}, {"seed", int64_t{0}, true}, {"stream", int64_t{0}, true}},

@@ -63,8 +63,8 @@ const OpDef& ReduceSumOp() {
       .name = "reduce_sum",
       .doc =
           "The sum over `axes` (a run of axes), in f32, in an order fixed by the shape: along the "
-          "innermost "
-          "axes as sum_of_elements, else blocks of 64 in order and the blocks in a pairwise tree.",
+          "innermost axes as sum_of_elements, else blocks of 64 in order and the blocks in a "
+          "pairwise tree.",
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"axes", std::vector<int64_t>{}, true}},

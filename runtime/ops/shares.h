@@ -17,6 +17,7 @@ std::vector<int64_t> ShareSizes(int64_t units, int64_t parts);
 
 // One plan for all of `calls`, which differ in the sizes of their shares alone: the implementation
 // that plan(call) gives each of them, with the most scratch memory; the reference if they differ.
+// It likes no layout best and takes no bias.
 KernelPlan PlanOfAll(std::span<const OpCall> calls,
                      const std::function<KernelPlan(const OpCall&)>& plan);
 

@@ -68,10 +68,9 @@ const OpDef& SparseSoftmaxCrossEntropyOp() {
   static const OpDef& op = *new OpDef{
       .name = "sparse_softmax_cross_entropy",
       .doc =
-          "logits (N, C) f32, labels (N) s32 or s64 -> loss (N) and backprop (N, C). "
-          "loss = log(sum(exp(x - max x))) - (x[label] - max x); backprop = softmax(x) - "
-          "onehot(label), the "
-          "gradient of the loss. Both are NaN in a row whose label is outside [0, C).",
+          "logits (N, C) f32, labels (N) s32 or s64 -> loss (N) and backprop (N, C). loss = "
+          "log(sum(exp(x - max x))) - (x[label] - max x); backprop = softmax(x) - onehot(label), "
+          "the gradient of the loss. Both are NaN in a row whose label is outside [0, C).",
       .min_operands = 2,
       .max_operands = 2,
       .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands},

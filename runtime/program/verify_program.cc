@@ -99,7 +99,9 @@ class Verifier {
     for (size_t i = 0; copies > 1 && i < instruction.operands.size(); ++i) {
       const Operand& operand = instruction.operands[i];
       Operand want = instruction.operands[i / copies * copies];
-      if (want.buffer.core >= 0) want.buffer.core = static_cast<int>(i % copies);
+      const Space space = want.buffer.space;
+      if (space == Space::kCore || space == Space::kInfeed || space == Space::kVariable)
+        want.buffer.core = static_cast<int>(i % copies);
       if (operand == want) continue;
       return absl::InternalError(
           absl::StrCat("takes ", PrintBuffer(operand.buffer), " ", operand.shape.ToString(),
@@ -210,17 +212,21 @@ class Verifier {
     for (const Phase& prologue : program_.prologue) {
       for (const Instruction& made : prologue.instructions) {
         int written = -1, read = -1, again = -1, time = 0;
-        for (const Phase& phase : program_.step) {
-          for (const Instruction& instruction : phase.instructions) {
-            if (Same(instruction, made)) {
-              again = time;
-            } else {
-              if (AnyOverlap(instruction.results, made.operands)) written = time;
-              if (AnyOverlap(instruction.operands, made.results)) read = time;
+        const auto walk = [&](const std::vector<Phase>& phases) {
+          for (const Phase& phase : phases) {
+            for (const Instruction& instruction : phase.instructions) {
+              if (Same(instruction, made)) {
+                again = time;
+              } else {
+                if (AnyOverlap(instruction.results, made.operands)) written = time;
+                if (AnyOverlap(instruction.operands, made.results)) read = time;
+              }
+              ++time;
             }
-            ++time;
           }
-        }
+        };
+        walk(program_.step);
+        for (const GuardedRange& range : program_.guarded) walk(range.phases);
         if (written < 0 || again > std::max(written, read)) continue;
         return absl::InternalError(absl::StrCat(
             made.op->name, " \"", made.name,

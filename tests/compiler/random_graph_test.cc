@@ -305,9 +305,10 @@ TEST(RandomGraphs, PackAndMerge) {
     carried += absl::StrContains(text.substr(step), "  pack {");
     merged += absl::StrContains(text, "cross_replica_matmul");
   }
+  EXPECT_GT(merged, 3);
+  if (!Machine::This().avx512) GTEST_SKIP() << "weights rounded to bf16 are packed with AVX-512";
   EXPECT_GT(packs, kSeeds / 10);
   EXPECT_GT(carried, kSeeds / 10);
-  EXPECT_GT(merged, 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphTest, ::testing::Range(0, kSeeds));

@@ -117,6 +117,8 @@ TEST(VerifyProgram, ACollectiveReadsEveryCore) {
   EXPECT_EQ(VerifyWith(", core7:0 f32[4]", ""), place + "cannot have 7 operands, 8 copies of each");
   EXPECT_EQ(VerifyWith("core7:0 f32[4]", "core6:0 f32[4]"),
             place + "takes core6:0 f32[4], want core7:0 f32[4]");
+  EXPECT_EQ(VerifyWith("<- core0:0 f32[4]", "<- core:0 f32[4]"),
+            place + "takes core:0 f32[4], want core0:0 f32[4]");
   EXPECT_EQ(VerifyWith("core7:0 f32[4]", "core7:0 f32[3]"),
             place + "takes core7:0 f32[3], want core7:0 f32[4]");
 }
