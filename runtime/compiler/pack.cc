@@ -40,7 +40,7 @@ class Packing {
     for (size_t i = 0; i < operands.size(); ++i) {
       const Value input = node.inputs[i];
       const Shape& best = plan.best_operands[i];
-      if (!OncePerStep(input) || best == graph_.shape(input)) continue;
+      if (!WorthPacking(input, node) || best == graph_.shape(input)) continue;
       ASSIGN_OR_RETURN(operands[i], Packed(input, best));
     }
     ASSIGN_OR_RETURN(const Value value,
@@ -49,10 +49,14 @@ class Packing {
     return absl::OkStatus();
   }
 
-  // True of a value that can be packed before the step, all cores reading the same.
-  bool OncePerStep(Value value) const {
-    const bool variable = graph_.node(value).op == &VariableOp();
-    return in_prologue_[value.node] || (variable && !per_core_[value.node]);
+  // A pack in every step takes about as long as the library takes for the same in two or three
+  // parts.
+  static constexpr int kPartsOfReader = 4;
+
+  bool WorthPacking(Value value, const Node& reader) const {
+    if (in_prologue_[value.node]) return true;
+    const bool shared_variable = graph_.node(value).op == &VariableOp() && !per_core_[value.node];
+    return shared_variable && cuts_[reader.id].parts >= kPartsOfReader;
   }
 
   absl::StatusOr<Value> Packed(Value value, const Shape& best) {

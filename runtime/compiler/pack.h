@@ -10,7 +10,7 @@ namespace tpurun {
 // An operand that a kernel would like in another dtype or layout (KernelPlan::best_operands) gets a
 // `pack`, one for all that like it the same, where it is in the prologue and its reader is not, or
 // is a variable of which all cores have the same value: that pack is carried from step to step
-// (replication.h). Exact: the kernel would do the same.
+// (replication.h), if enough parts read it. Exact: the kernel would do the same.
 absl::StatusOr<Graph> PackOperands(const Graph& graph, const Machine& machine);
 
 }  // namespace tpurun
