@@ -18,7 +18,6 @@
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/schedule.h"
 #include "runtime/compiler/simplify.h"
-#include "runtime/compiler/split_batch.h"
 #include "runtime/ir/graph_text.h"
 #include "runtime/ir/structural.h"
 #include "runtime/program/program_text.h"
@@ -154,7 +153,6 @@ std::vector<Pass> Passes(const Machine& machine) {
       {"cse", MergeEqualNodes},
       {"dead_code", RemoveDeadCode},  // what the three above left unread
       {"merge_cores", MergeCores},
-      {"split_batch", SplitBatch},
       {"epilogue", on_machine(MakeBiasEpilogues)},
       {"bf16_storage", on_machine(StoreInBFloat16)},
       {"per_core", MarkPerCoreVariables},

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kPartElements = 4096;
 constexpr int64_t kParts = 8;
 
-// With one replica: values whose leading dimension is the batch, or chunks of it. They are cut into
+// With one replica: values whose leading dimension is the batch. They are cut into
 // parts however small, as the rows of 8 cores would be.
 std::vector<bool> BatchedNodes(const Graph& graph) {
   std::vector<bool> batched(graph.nodes().size(), false);
@@ -25,7 +25,6 @@ std::vector<bool> BatchedNodes(const Graph& graph) {
     if (node.op->flags.per_replica) batched[node.id] = true;
     if (node.op->flags.source) continue;
     const OpCall call = CallOf(graph, node);
-    if (FlagsOf(call).chunk_rows) batched[node.id] = true;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (batched[node.inputs[i].node] && ReadsOwnRows(call, static_cast<int>(i), result.dims[0]))
         batched[node.id] = true;

@@ -130,14 +130,12 @@ struct OpFlags {
   // flush) and never a signalling NaN.
   bool arithmetic = false;
   bool repeats = false;      // every element of result 0 is one of operand 0's
-  bool chunk_rows = false;   // row r of result 0 is of chunk r of the batch
   bool per_replica = false;  // a value per core even without per-core operands: infeed, replica_id
   bool random = false;       // draws by element index: never merged, folded or run for other rows
   bool collective = false;   // reads the operands of every replica, the result is shared
-  bool carried =
-      false;            // of a variable: loop-carried, computed behind its update for the next step
-  bool source = false;  // no instruction: infeed, variable, loop_index, replica_id
-  bool adds_bias = false;  // operand 0 plus operand 1 (C) along the last dimension
+  bool carried = false;      // of a variable: loop-carried, computed again behind its update
+  bool source = false;       // no instruction: infeed, variable, loop_index, replica_id
+  bool adds_bias = false;    // operand 0 plus operand 1 (C) along the last dimension
 };
 constexpr uint32_t kAllOperands = 0x80000000u;
 inline bool HasOperand(uint32_t mask, int operand) {
@@ -150,14 +148,6 @@ struct Simpler {
   Value same;                 // a value that is there already; when invalid:
   std::vector<Value> inputs;  // the same op on these operands; none: there is nothing simpler
   Attrs attrs;                // and with these attributes
-};
-
-// An op of the same operands and attributes, and `chunks`, whose result has a leading dimension of
-// that many entries: entry c is the result on the rows from N c / chunks to N (c + 1) / chunks of
-// the N rows of the operands.
-struct InChunks {
-  const OpDef* op = nullptr;
-  int64_t chunks = 1;  // how many are worth it, by shapes alone; 1: none
 };
 
 // The loop of an element-wise op: result[i] = f(operands[0][i], ...) for i < n. The result may lie
@@ -199,9 +189,6 @@ struct OpDef {
   // The collective whose results are the sums of this call's over all replicas, from the same
   // operands and attributes, where shapes alone say that it is less work; else nullptr. Null: none.
   std::function<const OpDef*(const OpCall& call)> summed_over_replicas;
-  // Of an op that sums over its operands' leading dimension, the batch: how to cut the sum into
-  // chunks. Null: not at all.
-  std::function<InChunks(const OpCall& call)> in_chunks;
   // Floating point operations of one call. Null: one per result element.
   std::function<double(const OpCall& call)> flops;
 };

@@ -177,43 +177,31 @@ T TreeSum(const void* const* operands, int first, int count, int64_t i) {
   return TreeSum<T>(operands, first, left, i) + TreeSum<T>(operands, first + left, count - left, i);
 }
 
-// Element i of the result from element i of each of `count` arrays.
-void TreeSumOf(DType dtype, const void* const* operands, int count, int64_t begin, int64_t end,
-               void* result) {
-  if (dtype == DType::kF32 && count == 8) {
-    const auto* const* x = reinterpret_cast<const float* const*>(operands);
-    float* sum = static_cast<float*>(result);
-    RunCloned([ x, sum, begin, end ]() __attribute__((always_inline)) {
-      const float *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
-      const float *x4 = x[4], *x5 = x[5], *x6 = x[6], *x7 = x[7];
-#pragma GCC ivdep
-      for (int64_t i = begin; i < end; ++i) {
-        sum[i] = ((x0[i] + x1[i]) + (x2[i] + x3[i])) + ((x4[i] + x5[i]) + (x6[i] + x7[i]));
-      }
-    });
-    return;
-  }
-  WithType(dtype, [&](auto type) {
-    using T = decltype(type);
-    T* sum = static_cast<T*>(result);
-    for (int64_t i = begin; i < end; ++i) sum[i] = TreeSum<T>(operands, 0, count, i);
-  });
-}
-
 std::unique_ptr<Kernel> CrossReplicaSumKernel(const OpCall& call) {
-  return KernelOf(
-      [replicas = call.num_replicas, dtype = call.results[0].dtype](const KernelArgs& args) {
-        TreeSumOf(dtype, args.operands, replicas, args.begin, args.end, args.results[0]);
+  const int replicas = call.num_replicas;
+  const DType dtype = call.results[0].dtype;
+  if (dtype == DType::kF32 && replicas == 8) {
+    return KernelOf([](const KernelArgs& args) {
+      const auto* const* x = reinterpret_cast<const float* const*>(args.operands);
+      float* sum = static_cast<float*>(args.results[0]);
+      const int64_t begin = args.begin, end = args.end;
+      RunCloned([ x, sum, begin, end ]() __attribute__((always_inline)) {
+        const float *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
+        const float *x4 = x[4], *x5 = x[5], *x6 = x[6], *x7 = x[7];
+#pragma GCC ivdep
+        for (int64_t i = begin; i < end; ++i) {
+          sum[i] = ((x0[i] + x1[i]) + (x2[i] + x3[i])) + ((x4[i] + x5[i]) + (x6[i] + x7[i]));
+        }
       });
-}
-
-std::unique_ptr<Kernel> SumOfChunksKernel(const OpCall& call) {
-  const int chunks = static_cast<int>(call.operands[0].dims[0]);
-  return KernelOf([chunks, bytes = call.results[0].bytes()](const KernelArgs& args) {
-    const void* of_chunk[kMaxChunks];
-    for (int chunk = 0; chunk < chunks; ++chunk)
-      of_chunk[chunk] = static_cast<const std::byte*>(args.operands[0]) + chunk * bytes;
-    TreeSumOf(DType::kF32, of_chunk, chunks, args.begin, args.end, args.results[0]);
+    });
+  }
+  return KernelOf([replicas, dtype](const KernelArgs& args) {
+    WithType(dtype, [&](auto type) {
+      using T = decltype(type);
+      T* sum = static_cast<T*>(args.results[0]);
+      for (int64_t i = args.begin; i < args.end; ++i)
+        sum[i] = TreeSum<T>(args.operands, 0, replicas, i);
+    });
   });
 }
 
@@ -413,37 +401,10 @@ const OpDef& CrossReplicaSumOp() {
   return op;
 }
 
-const OpDef& SumOfChunksOp() {
-  static const OpDef& op = *new OpDef{
-      .name = "sum_of_chunks",
-      .doc =
-          "x (N, ...), N being at most 64 -> (...): the sum over the leading dimension as a "
-          "pairwise tree, as cross_replica_sum's.",
-      .min_operands = 1,
-      .max_operands = 1,
-      .flags = {.unit = WorkUnit::kElements},
-      .infer_shape = [](std::span<const Shape> operands,
-                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
-        const Shape& x = operands[0];
-        if (x.dtype != DType::kF32 || x.rank() < 1 || x.dims[0] < 1 || x.dims[0] > kMaxChunks) {
-          return absl::InvalidArgumentError(absl::StrCat(
-              "sum_of_chunks: want f32 of 1 to ", kMaxChunks, " chunks, got ", x.ToString()));
-        }
-        return std::vector<Shape>{Shape{x.dtype, {x.dims.begin() + 1, x.dims.end()}}};
-      },
-      .reference = SumOfChunksKernel,
-      .flops =
-          [](const OpCall& call) {
-            return static_cast<double>(call.results[0].num_elements()) *
-                   (call.operands[0].dims[0] - 1);
-          }};
-  return op;
-}
-
 std::vector<const OpDef*> StructuralOps() {
-  return {&InfeedOp(),      &VariableOp(), &LoopIndexOp(), &ReplicaIdOp(),       &ConstantOp(),
-          &ConvertOp(),     &CopyOp(),     &AddOp(),       &CrossReplicaSumOp(), &SumOfElementsOp(),
-          &SumOfChunksOp(), &FusedOp(),    &PackOp()};
+  return {&InfeedOp(),          &VariableOp(),      &LoopIndexOp(), &ReplicaIdOp(),
+          &ConstantOp(),        &ConvertOp(),       &CopyOp(),      &AddOp(),
+          &CrossReplicaSumOp(), &SumOfElementsOp(), &FusedOp(),     &PackOp()};
 }
 
 bool IsConstant(const Graph& graph, Value value, double constant) {

@@ -23,9 +23,6 @@ const OpDef& AddOp();       // x + y, element-wise
 const OpDef& CopyOp();      // x as it is, in memory of its own
 const OpDef&
 CrossReplicaSumOp();  // the sum over replicas in a fixed pairwise tree, the same on all
-// x (N, ...) -> (...): the sum over the leading dimension, in a fixed pairwise tree
-inline constexpr int kMaxChunks = 64;  // N
-const OpDef& SumOfChunksOp();
 // {program, results}: element-wise ops in one pass over the elements (fused.h)
 const OpDef& FusedOp();
 

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
-#include "runtime/ops/chunked.h"
 #include "runtime/ops/onednn.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
@@ -139,7 +138,6 @@ void ForEachTap(const ConvDims& d, int64_t n, int64_t kh_begin, int64_t kh_end, 
 
 const OpDef& Conv2dInputGradOp();
 const OpDef& Conv2dFilterGradOp();
-const OpDef& Conv2dFilterGradsOp();
 
 const OpDef& Conv2dOp() {
   static const OpDef& op = *new OpDef{
@@ -288,25 +286,6 @@ const OpDef& Conv2dInputGradOp() {
   return op;
 }
 
-// Each chunk writes a gradient of its own, which is read again for the sum: worth it when an
-// element of it sums a few hundred products, and a chunk is worth handing to another worker.
-InChunks FilterGradInChunks(const OpCall& call) {
-  constexpr int64_t kMost = 8, kProducts = 256;
-  constexpr double kMultiplyAdds = 8 * kLibraryMultiplyAdds;
-  const ConvDims d = FilterGradDims(call);
-  if (FlagsOf(call).unit != WorkUnit::kWhole) return {};  // it is cut already
-  const double of_image = 1.0 * d.oh * d.ow * d.kh * d.kw * d.c * d.f;
-  int64_t chunks = std::min({kMost, d.n, d.n * d.oh * d.ow / kProducts});
-  while (chunks > 1 && static_cast<double>(d.n / chunks) * of_image < kMultiplyAdds) --chunks;
-  return {.op = &Conv2dFilterGradsOp(), .chunks = std::max<int64_t>(1, chunks)};
-}
-
-std::vector<AttrDef> FilterGradsAttrs() {
-  std::vector<AttrDef> attrs = ConvAttrsAnd("kernel_dims");
-  attrs.push_back({"chunks", int64_t{1}, true});
-  return attrs;
-}
-
 const OpDef& Conv2dFilterGradOp() {
   static const OpDef& op = *new OpDef{
       .name = "conv2d_filter_grad",
@@ -382,55 +361,14 @@ const OpDef& Conv2dFilterGradOp() {
           [](const OpCall& call, const KernelPlan& plan) {
             return MakeConv(ConvKind::kFilterGrad, FilterGradDims(call), call, plan);
           },
-      .in_chunks = FilterGradInChunks,
       .flops = [](const OpCall& call) { return ConvFlops(FilterGradDims(call), call.attrs); }};
-  return op;
-}
-
-const OpDef& Conv2dFilterGradsOp() {
-  static const OpDef& op = *new OpDef{
-      .name = "conv2d_filter_grads",
-      .doc =
-          "x (N, H, W, C), dy (N, OH, OW, F) -> (`chunks`, KH, KW, C, F): the conv2d_filter_grad "
-          "of each chunk of the images, the images from N c / chunks to N (c + 1) / chunks.",
-      .min_operands = 2,
-      .max_operands = 2,
-      .attrs = FilterGradsAttrs(),
-      .flags = {.unit = WorkUnit::kRows, .chunk_rows = true},
-      .refine_flags = RoundsBothAtDefault,
-      .infer_shape = [](std::span<const Shape> operands,
-                        const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
-        ASSIGN_OR_RETURN(std::vector<Shape> shapes,
-                         Conv2dFilterGradOp().infer_shape(operands, attrs));
-        const int64_t chunks = attrs.Int("chunks"), images = operands[0].dims[0];
-        if (chunks < 1 || chunks > std::min<int64_t>(kMaxChunks, images)) {
-          return absl::InvalidArgumentError(absl::StrCat("conv2d_filter_grads: want 1 to ",
-                                                         kMaxChunks, " chunks of ", images,
-                                                         " images, got ", chunks));
-        }
-        shapes[0].dims.insert(shapes[0].dims.begin(), chunks);
-        return shapes;
-      },
-      .reference = [](const OpCall& call) { return ChunkedReference(call, Conv2dFilterGradOp()); },
-      .plan =
-          [](const OpCall& call, const Machine& machine) {
-            return PlanChunked(call, Conv2dFilterGradOp(), machine);
-          },
-      .make_kernel =
-          [](const OpCall& call, const KernelPlan& plan) {
-            return MakeChunked(call, Conv2dFilterGradOp(), plan);
-          },
-      .flops =
-          [](const OpCall& call) {
-            return Flops(CallOnChunk(call, Conv2dFilterGradOp(), call.operands[0].dims[0]));
-          }};
   return op;
 }
 
 }  // namespace
 
 std::vector<const OpDef*> ConvolutionOps() {
-  return {&Conv2dOp(), &Conv2dInputGradOp(), &Conv2dFilterGradOp(), &Conv2dFilterGradsOp()};
+  return {&Conv2dOp(), &Conv2dInputGradOp(), &Conv2dFilterGradOp()};
 }
 
 Value Conv2d(GraphBuilder& b, Value x, Value kernel, std::vector<int64_t> strides,
