@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kPartElements = 4096;
 constexpr int64_t kParts = 8;
 
-// With one replica: values whose leading dimension is the batch. They are cut into
-// parts however small, as the rows of 8 cores would be.
+// With one replica: values whose leading dimension is the batch. They are cut into parts however
+// small, as the rows of 8 cores would be.
 std::vector<bool> BatchedNodes(const Graph& graph) {
   std::vector<bool> batched(graph.nodes().size(), false);
   if (graph.num_replicas() > 1) return batched;
