@@ -67,7 +67,8 @@ Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
                           .scratch = memory.scratch[index],
                           .per_core = scheduled.cut.per_core,
                           .parts = scheduled.cut.parts,
-                          .rows = scheduled.cut.rows};
+                          .rows = scheduled.cut.rows,
+                          .by_columns = scheduled.cut.by_columns};
   if (scheduled.node < 0) {
     const Output& output = graph.outputs()[scheduled.output];
     instruction.name = output.name + "/outfeed";

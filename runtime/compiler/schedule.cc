@@ -13,6 +13,8 @@ namespace {
 // A part smaller than this many elements is not worth a worker's hand-over; one page of f32.
 constexpr int64_t kPartElements = 4096;
 constexpr int64_t kParts = 8;
+// Output channels of a part: libraries compute blocks of 16, the lanes of a register.
+constexpr int64_t kPartColumns = 16;
 
 // With one replica: values whose leading dimension is the batch. They are cut into parts however
 // small, as the rows of 8 cores would be.
@@ -201,7 +203,14 @@ std::vector<Cut> CutNodes(const Graph& graph) {
     if (node.op->flags.source) continue;
     if (per_core[node.id]) {
       cuts[node.id] = Cut{true, graph.num_replicas(), 1};
-    } else if (FlagsOf(CallOf(graph, node)).unit != WorkUnit::kWhole && result.rank() > 0) {
+      continue;
+    }
+    const WorkUnit unit = FlagsOf(CallOf(graph, node)).unit;
+    if (unit == WorkUnit::kColumns) {
+      const int64_t columns = result.dims.back();
+      const int64_t parts = std::clamp<int64_t>(columns / kPartColumns, 1, kParts);
+      cuts[node.id] = Cut{false, static_cast<int>(parts), columns, true};
+    } else if (unit != WorkUnit::kWhole && result.rank() > 0) {
       const int64_t rows = result.dims[0], most = std::min(kParts, rows);
       const int64_t parts =
           batched[node.id] ? most : std::min(most, result.num_elements() / kPartElements);

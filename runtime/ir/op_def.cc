@@ -35,6 +35,8 @@ int64_t Units(const OpCall& call) {
       return call.results[0].num_elements();
     case WorkUnit::kRows:
       return call.results[0].rank() == 0 ? 1 : call.results[0].dims[0];
+    case WorkUnit::kColumns:
+      return call.results[0].dims.back();
     case WorkUnit::kWhole:
       return 1;
   }

@@ -40,6 +40,7 @@ enum class WorkUnit : uint8_t {
   kWhole,     // not at all: begin 0, end 1
   kElements,  // elements of the results (all of one element count)
   kRows,      // entries of the leading dimension of result 0
+  kColumns,   // entries of its last dimension
 };
 
 // One instruction as its kernel sees it. The pointers stay valid while kernels made from it live.
@@ -49,7 +50,7 @@ struct OpCall {
   std::vector<Shape> operands;
   std::vector<Shape> results;
   std::vector<bool> needed;  // per result; a result that nobody reads is not computed
-  int parts = 1;             // that a worker may run apart: shares of rows * p / parts
+  int parts = 1;             // that a worker may run apart: shares from units * p / parts on
   int num_replicas = 1;      // a collective gets every operand of each, see below
 };
 

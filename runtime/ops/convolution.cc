@@ -116,6 +116,17 @@ double ConvFlops(const ConvDims& d, const Attrs& attrs) {
          PartProducts(PrecisionOf(attrs)).size();
 }
 
+// Where the library computes a filter gradient, it may be cut over output channels. Each part then
+// copies its columns of dy, which must be little beside the products that read each element.
+WorkUnit FilterGradUnit(const ConvDims& d, const Attrs& attrs) {
+  constexpr int64_t kProducts = 256;
+  constexpr double kMultiplyAdds = 32 * kLibraryMultiplyAdds;
+  const double multiply_adds = ConvFlops(d, attrs) / 2;
+  if (multiply_adds < kLibraryMultiplyAdds) return WorkUnit::kRows;
+  if (multiply_adds < kMultiplyAdds || d.kh * d.kw * d.c < kProducts) return WorkUnit::kWhole;
+  return WorkUnit::kColumns;
+}
+
 // Calls f(x offset, y offset, kernel offset) for each pixel of x that meets a pixel of y of image n
 // through a kernel position; offsets are those of channel 0.
 template <typename F>
@@ -299,9 +310,7 @@ const OpDef& Conv2dFilterGradOp() {
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
             RoundsBothAtDefault(call, flags);
-            // The library computes all of it in one call.
-            const double multiply_adds = ConvFlops(FilterGradDims(call), call.attrs) / 2;
-            if (multiply_adds >= kLibraryMultiplyAdds) flags.unit = WorkUnit::kWhole;
+            flags.unit = FilterGradUnit(FilterGradDims(call), call.attrs);
           },
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
@@ -330,25 +339,29 @@ const OpDef& Conv2dFilterGradOp() {
           },
       .reference = InFloat([](const OpCall& call) {
         const ConvDims d = FilterGradDims(call);
-        const bool whole = FlagsOf(call).unit == WorkUnit::kWhole;
+        const WorkUnit unit = FlagsOf(call).unit;
         const Precision precision = PrecisionOf(call.attrs);
         return KernelOf([=, products = PartProducts(precision)](const KernelArgs& args) {
           const float* x = static_cast<const float*>(args.operands[0]);
           const float* dy = static_cast<const float*>(args.operands[1]);
           float* dk = static_cast<float*>(args.results[0]);
-          const int64_t begin = whole ? 0 : args.begin, end = whole ? d.kh : args.end;
+          const bool rows = unit == WorkUnit::kRows, columns = unit == WorkUnit::kColumns;
+          const int64_t kh_begin = rows ? args.begin : 0, kh_end = rows ? args.end : d.kh;
+          const int64_t f_begin = columns ? args.begin : 0, f_end = columns ? args.end : d.f;
           const int64_t row = d.kw * d.c * d.f;
-          std::fill(dk + begin * row, dk + end * row, 0.0f);
+          for (int64_t i = kh_begin * row; i < kh_end * row; i += d.f)
+            std::fill(dk + i + f_begin, dk + i + f_end, 0.0f);
           for (int64_t n = 0; n < d.n; ++n) {
             for (const PartProduct product : products) {
-              ForEachTap(d, n, begin, end, [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
+              const auto add_tap = [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
                 for (int64_t c = 0; c < d.c; ++c) {
                   const float v = PartOf(x[at_x + c], precision, product.x);
-                  for (int64_t f = 0; f < d.f; ++f) {
+                  for (int64_t f = f_begin; f < f_end; ++f) {
                     dk[at_kernel + c * d.f + f] += v * PartOf(dy[at_y + f], precision, product.y);
                   }
                 }
-              });
+              };
+              ForEachTap(d, n, kh_begin, kh_end, add_tap);
             }
           }
         });

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -36,22 +37,22 @@ dnnl::primitive_attr UserScratchpad() {
   return attr;
 }
 
-// Where a step finds an array: operand or result `index` from row `begin` on, or an offset into the
-// scratch memory.
+// Where a step finds an array: operand or result `index` from unit `begin` on, or an offset into
+// the scratch memory.
 struct Place {
   enum class From { kOperand, kResult, kScratch } from = From::kScratch;
-  int64_t index = 0;      // of the operand or result; the offset
-  int64_t row_bytes = 0;  // 0: from its start, whatever the share
+  int64_t index = 0;       // of the operand or result; the offset
+  int64_t unit_bytes = 0;  // 0: from its start, whatever the share
 
   void* In(const KernelArgs& args) const {
     switch (from) {
       case From::kOperand:
         return const_cast<char*>(static_cast<const char*>(args.operands[index])) +
-               args.begin * row_bytes;
+               args.begin * unit_bytes;
       case From::kResult:
-        return static_cast<char*>(args.results[index]) + args.begin * row_bytes;
+        return static_cast<char*>(args.results[index]) + args.begin * unit_bytes;
       case From::kScratch:
-        return static_cast<char*>(args.scratch) + index + args.begin * row_bytes;
+        return static_cast<char*>(args.scratch) + index + args.begin * unit_bytes;
     }
     return nullptr;
   }
@@ -192,7 +193,7 @@ class StepList {
   // A part of an operand as the products take it: in scratch memory, or the operand as it is.
   Place Input(Place from, int64_t elements, const Shape& operand, int part) {
     if (precision_ == Precision::kF32 || operand.dtype == DType::kBF16) return from;
-    const auto [known, is_new] = inputs_.try_emplace({from.index, part});
+    const auto [known, is_new] = inputs_.try_emplace({from.from, from.index, part});
     if (!is_new) return known->second;
     const Place to = known->second = Scratch(elements * element_bytes());
     if (elements == 0) return to;
@@ -257,7 +258,7 @@ class StepList {
  private:
   const bool bf16_;
   const Precision precision_;
-  std::map<std::pair<int64_t, int>, Place> inputs_;  // of operand and part
+  std::map<std::tuple<Place::From, int64_t, int>, Place> inputs_;  // of an array and part
   std::vector<Step> steps_;
   int64_t scratch_bytes_ = 0;
   Layout weights_;
@@ -274,12 +275,12 @@ memory::data_type TypeOf(const Shape& shape) {
   return shape.dtype == DType::kBF16 ? memory::data_type::bf16 : memory::data_type::f32;
 }
 
-// Operand `index`; with `row_elements`, from the share's first row on.
-Place OperandOf(const OpCall& call, int index, int64_t row_elements = 0) {
-  return {Place::From::kOperand, index, row_elements * ByteSize(call.operands[index].dtype)};
+// Operand `index`; with `unit_elements`, from the share's first unit on.
+Place OperandOf(const OpCall& call, int index, int64_t unit_elements = 0) {
+  return {Place::From::kOperand, index, unit_elements * ByteSize(call.operands[index].dtype)};
 }
-Place ResultOf(const OpCall& call, int64_t row_elements = 0) {
-  return {Place::From::kResult, 0, row_elements * ByteSize(call.results[0].dtype)};
+Place ResultOf(const OpCall& call, int64_t unit_elements = 0) {
+  return {Place::From::kResult, 0, unit_elements * ByteSize(call.results[0].dtype)};
 }
 
 // The descriptors of a convolution on `n` images.
@@ -410,7 +411,10 @@ void InputGradSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& 
   list.SumProducts(ResultOf(call, result_image), n * result_image, add);
 }
 
-void FilterGradSteps(const ConvDims& d, const OpCall& call, StepList& list) {
+// The gradient of `f` of the output channels, which lie between the others.
+void FilterGradSteps(const ConvDims& all, int64_t f, const OpCall& call, StepList& list) {
+  ConvDims d = all;
+  d.f = f;
   const ConvDescs hint = DescsOf(d, d.n, list.type(), list.type(), list.type());
   const memory::desc any_f32({d.f, d.c, d.kh, d.kw}, memory::data_type::f32, Tag::any);
   const dnnl::convolution_backward_weights::primitive_desc pd(
@@ -420,17 +424,29 @@ void FilterGradSteps(const ConvDims& d, const OpCall& call, StepList& list) {
   const memory::desc packed = pd.diff_weights_desc();
   const bool plain = packed == hint.plain_kernel_f32;
   const Place scratch = plain ? Place() : list.Scratch(static_cast<int64_t>(packed.get_size()));
+  const memory::data_type y_type = TypeOf(call.operands[1]);
+  const ConvDescs among_all = DescsOf(all, d.n, list.type(), list.type(), y_type);
+  const memory::dims start = {0, 0, 0, 0};
+  const Place dy_place =
+      list.InLayout(OperandOf(call, 1, 1), among_all.y.submemory_desc({d.n, f, d.oh, d.ow}, start),
+                    DescsOf(d, d.n, list.type(), list.type(), y_type).y);
+  const int64_t elements = d.kh * d.kw * d.c * f;
+  const bool cut = f != all.f;
+  const Place dk = cut ? list.Scratch(elements * ByteSize(DType::kF32)) : ResultOf(call);
   const auto add = [&](PartProduct parts, Place to, bool) {
     const Place x =
         list.Input(OperandOf(call, 0), d.n * d.h * d.w * d.c, call.operands[0], parts.x);
-    const Place dy =
-        list.Input(OperandOf(call, 1), d.n * d.oh * d.ow * d.f, call.operands[1], parts.y);
+    const Place dy = list.Input(dy_place, d.n * d.oh * d.ow * f, call.operands[1], parts.y);
     list.Add(pd, {{DNNL_ARG_SRC, hint.x, x},
                   {DNNL_ARG_DIFF_DST, hint.y, dy},
                   {DNNL_ARG_DIFF_WEIGHTS, packed, plain ? to : scratch}});
     if (!plain) list.Reorder(scratch, packed, to, hint.plain_kernel_f32);
   };
-  list.SumProducts(ResultOf(call), d.kh * d.kw * d.c * d.f, add);
+  list.SumProducts(dk, elements, add);
+  if (cut) {
+    list.Reorder(dk, hint.plain_kernel_f32, ResultOf(call, 1),
+                 among_all.plain_kernel_f32.submemory_desc({f, d.c, d.kh, d.kw}, start));
+  }
 }
 
 Steps ConvSteps(ConvKind kind, const ConvDims& d, const OpCall& call,
@@ -443,7 +459,12 @@ Steps ConvSteps(ConvKind kind, const ConvDims& d, const OpCall& call,
     list.MoveTo(key, &steps);
   };
   if (kind == ConvKind::kFilterGrad) {
-    add(0, [&](StepList& list) { FilterGradSteps(d, call, list); });
+    if (FlagsOf(call).unit == WorkUnit::kWhole) {
+      add(0, [&](StepList& list) { FilterGradSteps(d, d.f, call, list); });
+      return steps;
+    }
+    for (const int64_t f : ShareSizes(d.f, call.parts))
+      add(f, [&](StepList& list) { FilterGradSteps(d, f, call, list); });
     return steps;
   }
   const int64_t rows = kind == ConvKind::kForward ? d.n : call.results[0].dims[0];
@@ -471,7 +492,7 @@ void MatMulSteps(const MatMulDims& d, int64_t m, const OpCall& call, StepList& l
     const dnnl::matmul::primitive_desc pd(desc, UserScratchpad(), Engine());
     Place left = list.Input(OperandOf(call, 0, d.transpose_x ? 0 : d.k), x_rows * d.k,
                             call.operands[0], parts.x);
-    if (d.transpose_x) left.row_bytes = list.element_bytes();
+    if (d.transpose_x) left.unit_bytes = list.element_bytes();
     const std::vector<int> axes = d.transpose_y ? std::vector<int>{1, 0} : std::vector<int>{0, 1};
     const Place right = WeightsPlace(call, parts.y, axes, pd.weights_desc(), list);
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, x, left},

@@ -47,20 +47,33 @@ class Widened final : public Kernel {
       if (results[i] == args.results[i]) continue;
       uint16_t* to = static_cast<uint16_t*>(args.results[i]);
       const float* from = static_cast<const float*>(results[i]);
-      const auto [begin, end] = Share(call_.results[i], args);
-      for (int64_t at = begin; at < end; ++at) to[at] = BFloat16Bits(from[at]);
+      const Share share = ShareOf(call_.results[i], args);
+      for (int64_t run = 0; run < share.runs; ++run) {
+        for (int64_t at = share.begin + run * share.stride; at < share.end + run * share.stride;
+             ++at)
+          to[at] = BFloat16Bits(from[at]);
+      }
     }
     return status;
   }
 
  private:
-  // The elements of a result that this call computes; the others belong to other parts.
-  std::pair<int64_t, int64_t> Share(const Shape& result, const KernelArgs& args) const {
+  // The elements of a result that this call computes, [begin, end) and the same in every `stride`;
+  // the others belong to other parts.
+  struct Share {
+    int64_t begin, end;
+    int64_t runs = 1, stride = 0;
+  };
+  Share ShareOf(const Shape& result, const KernelArgs& args) const {
     switch (FlagsOf(call_).unit) {
       case WorkUnit::kElements:
         return {args.begin, args.end};
       case WorkUnit::kRows:
         return {args.begin * result.row_elements(), args.end * result.row_elements()};
+      case WorkUnit::kColumns: {
+        const int64_t columns = result.dims.back();
+        return {args.begin, args.end, result.num_elements() / columns, columns};
+      }
       case WorkUnit::kWhole:
         return {0, result.num_elements()};
     }

@@ -34,7 +34,7 @@ bool SamePart(const Cut& writer, const Cut& reader, bool own_rows) {
   if (writer.per_core != reader.per_core) return false;
   if (writer.per_core) return true;
   if (writer.parts == 1 && reader.parts == 1) return true;
-  return writer == reader && own_rows;
+  return writer == reader && !writer.by_columns && own_rows;
 }
 
 bool ReadsOwnRows(const OpCall& call, int operand, int64_t rows) {

@@ -41,8 +41,9 @@ struct Operand {
   bool operator==(const Operand&) const = default;
 };
 
-// Per core: 8 parts, part c being core c's whole. Shared: the rows of the leading dimension cut in
-// `parts` equal shares (part p: from rows * p / parts), decided by shapes alone.
+// Per core: 8 parts, part c being core c's whole. Shared: the entries of the leading dimension, or
+// of the last, cut in `parts` equal shares (part p: from rows * p / parts), decided by shapes
+// alone.
 struct Instruction {
   std::string name;  // of the node it computes
   const OpDef* op = nullptr;
@@ -53,20 +54,22 @@ struct Instruction {
   BufferRef scratch;  // kWorker, when plan.scratch_bytes > 0
   bool per_core = false;
   int parts = 1;
-  int64_t rows = 1;  // what is cut; 1 when it is not
+  int64_t rows = 1;         // what is cut; 1 when it is not
+  bool by_columns = false;  // the last dimension is (WorkUnit::kColumns)
 };
 
 // The kernel's view of an instruction. All its results but those in kNone are needed.
 OpCall CallOf(const Instruction& instruction, int num_replicas);
 
-// How an instruction is cut: the three fields above.
+// How an instruction is cut: the four fields above.
 struct Cut {
   bool per_core = false;
   int parts = 1;
   int64_t rows = 1;
+  bool by_columns = false;
   bool operator==(const Cut&) const = default;
 };
-inline Cut CutOf(const Instruction& i) { return Cut{i.per_core, i.parts, i.rows}; }
+inline Cut CutOf(const Instruction& i) { return Cut{i.per_core, i.parts, i.rows, i.by_columns}; }
 
 // True when part p of the reader touches, of an operand that `writer` writes (before or after),
 // only what part p of the writer writes: then no barrier is needed between the two. `own_rows`: the

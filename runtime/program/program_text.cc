@@ -32,7 +32,8 @@ std::string PrintInstruction(const Instruction& instruction) {
   std::string text = absl::StrCat(
       "  ", instruction.op->name, " ", instruction.attrs.ToString(), " ", Quote(instruction.name),
       instruction.per_core ? " per_core" : "", " parts=", instruction.parts,
-      " rows=", instruction.rows, " kernel=", Quote(instruction.plan.implementation));
+      instruction.by_columns ? " columns=" : " rows=", instruction.rows,
+      " kernel=", Quote(instruction.plan.implementation));
   if (instruction.plan.scratch_bytes > 0) {
     absl::StrAppend(&text, " scratch=", PrintBuffer(instruction.scratch), "+",
                     instruction.plan.scratch_bytes);
@@ -92,7 +93,7 @@ std::optional<int64_t> Field(LineReader& line, std::string_view name) {
 
 absl::StatusOr<Instruction> ParseInstruction(LineReader& line, const FindOp& find_op) {
   const absl::Status bad =
-      Bad("OP {attributes} \"name\" [per_core] parts=N rows=N kernel=\"name\" "
+      Bad("OP {attributes} \"name\" [per_core] parts=N rows=N|columns=N kernel=\"name\" "
           "[scratch=worker:OFFSET+BYTES]");
   Instruction instruction;
   const std::string op = line.Word();
@@ -106,7 +107,10 @@ absl::StatusOr<Instruction> ParseInstruction(LineReader& line, const FindOp& fin
   instruction.name = *name;
   instruction.per_core = line.Eat("per_core");
   const std::optional<int64_t> parts = Field(line, "parts=");
-  const std::optional<int64_t> rows = parts ? Field(line, "rows=") : std::nullopt;
+  instruction.by_columns = parts && line.Eat("columns=");
+  const std::optional<int64_t> rows = instruction.by_columns ? line.Int()
+                                      : parts                ? Field(line, "rows=")
+                                                             : std::nullopt;
   const std::optional<std::string> kernel =
       rows && line.Eat("kernel=") ? line.QuotedString() : std::nullopt;
   if (!kernel) return bad;

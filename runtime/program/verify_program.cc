@@ -79,6 +79,9 @@ class Verifier {
       for (const Operand& operand : *list) RETURN_IF_ERROR(Inside(operand));
     }
     RETURN_IF_ERROR(Operands(instruction));
+    const WorkUnit unit = FlagsOf(CallOf(instruction, program_.num_replicas)).unit;
+    if (!instruction.per_core && instruction.by_columns != (unit == WorkUnit::kColumns))
+      return absl::InternalError("is cut along another dimension than its op allows");
     if (instruction.plan.scratch_bytes > 0) {
       RETURN_IF_ERROR(Inside(
           Operand{instruction.scratch, Shape{DType::kU8, {instruction.plan.scratch_bytes}}}));

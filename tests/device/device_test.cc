@@ -201,17 +201,22 @@ Graph LibraryGraph(int num_replicas) {
   const Value labels = b.AddInfeed("labels", Shape{DType::kS32, {kBatch}});
   const int conv =
       b.AddVariable({.name = "conv", .shape = {DType::kF32, {3, 3, 4, 16}}, .trainable = true});
+  const int wide_conv =
+      b.AddVariable({.name = "wide", .shape = {DType::kF32, {5, 5, 16, 32}}, .trainable = true});
   const int dense = b.AddVariable(
-      {.name = "dense", .shape = {DType::kF32, {576, kClasses * 32}}, .trainable = true});
+      {.name = "dense", .shape = {DType::kF32, {1152, kClasses * 32}}, .trainable = true});
   const Value h = MaxPool(b, Relu(b, Conv2d(b, x, b.Read(conv), {1, 1}, {1, 1, 1, 1}, precision)),
                           {2, 2}, {2, 2}, {0, 0, 0, 0});
-  const Value logits = MatMul(b, Reshape(b, h, {kBatch, 576}), b.Read(dense), precision);
+  const Value wide =
+      Relu(b, Conv2d(b, h, b.Read(wide_conv), {1, 1}, {2, 2, 2, 2}, Precision::kF32));
+  const Value logits = MatMul(b, Reshape(b, wide, {kBatch, 1152}), b.Read(dense), precision);
   const Value loss = ReduceMean(b, SparseSoftmaxCrossEntropy(b, logits, labels));
   b.AddOutput("loss", loss);
-  const auto gradients = Gradients(b, loss, {b.Read(conv), b.Read(dense)});
+  const auto gradients = Gradients(b, loss, {b.Read(conv), b.Read(wide_conv), b.Read(dense)});
   EXPECT_TRUE(gradients.ok()) << gradients.status();
   for (const auto& [variable, gradient] :
-       {std::pair(conv, (*gradients)[0]), std::pair(dense, (*gradients)[1])}) {
+       {std::pair(conv, (*gradients)[0]), std::pair(wide_conv, (*gradients)[1]),
+        std::pair(dense, (*gradients)[2])}) {
     const Value sum = num_replicas > 1 ? CrossReplicaSum(b, gradient) : gradient;
     b.Update(variable, Sub(b, b.Read(variable), Mul(b, sum, Scalar(b, 0.01))));
   }
@@ -224,6 +229,7 @@ TEST_P(DeviceTest, LibraryKernelsGiveTheSameBitsWithAnyWorkers) {
   const auto program = Compile(graph, {.loss_output = "loss"});
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_EQ(absl::StrContains(PrintProgram(*program), "cross_replica_matmul"), GetParam() > 1);
+  EXPECT_EQ(absl::StrContains(PrintProgram(*program), "parts=2 columns=32"), GetParam() == 1);
   const Trained want = TrainOnDevice(graph, 4, 1, 4);
   for (const int workers : {2, 4, 8}) {
     const Trained got = TrainOnDevice(graph, 4, workers, 3);

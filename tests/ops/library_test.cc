@@ -25,6 +25,15 @@ Literal Absolute(Literal literal) {
   return literal;
 }
 
+// The units of each of the call's parts.
+std::vector<std::pair<int64_t, int64_t>> SharesOf(const OpCall& call) {
+  const int64_t units = Units(call);
+  std::vector<std::pair<int64_t, int64_t>> shares;
+  for (int part = 0; part < call.parts; ++part)
+    shares.emplace_back(units * part / call.parts, units * (part + 1) / call.parts);
+  return shares;
+}
+
 // Runs the planned kernel on each share; worker i % 2 takes share i.
 Literal RunPlanned(const OpCall& call, const KernelPlan& plan,
                    const std::vector<Literal>& operands) {
@@ -36,14 +45,14 @@ Literal RunPlanned(const OpCall& call, const KernelPlan& plan,
   const std::unique_ptr<Kernel> kernel = MakeKernel(call, plan);
   EXPECT_NE(kernel, nullptr);
   kernel->SetWorkers(2);
-  const int64_t units = Units(call);
-  for (int part = 0; part < call.parts; ++part) {
+  int worker = 0;
+  for (const auto& [begin, end] : SharesOf(call)) {
     const absl::Status status = kernel->Run({.operands = in.data(),
                                              .results = &out,
                                              .scratch = const_cast<std::byte*>(scratch.data()),
-                                             .worker = part % 2,
-                                             .begin = units * part / call.parts,
-                                             .end = units * (part + 1) / call.parts});
+                                             .worker = worker++ % 2,
+                                             .begin = begin,
+                                             .end = end});
     EXPECT_TRUE(status.ok()) << status;
   }
   return result;
@@ -188,6 +197,37 @@ TEST(LibraryKernels, ConvolutionsAreNearTheReference) {
       }
       ExpectNearReference("conv2d_filter_grad", to_kernel, {F32(c.x), F32(c.y)}, 1,
                           static_cast<double>(c.y[0] * c.y[1] * c.y[2]));
+    }
+  }
+}
+
+// Each part computes its output channels wholly, so they have the bits of the one call.
+TEST(LibraryKernels, AFilterGradientCutOverChannelsHasTheBitsOfTheWhole) {
+  for (const auto& [channels, parts] : {std::pair(64, 4), {64, 2}, {40, 2}, {37, 2}, {130, 8}}) {
+    for (const int64_t precision : {0, 1, 2, 3}) {
+      OpCall call{.op = FindOpByName("conv2d_filter_grad"),
+                  .attrs = {{"precision", precision},
+                            {"strides", std::vector<int64_t>{1, 1}},
+                            {"pads", std::vector<int64_t>{1, 1, 1, 1}},
+                            {"kernel_dims", std::vector<int64_t>{3, 3, 32, channels}}},
+                  .operands = {F32({3, 9, 9, 32}), F32({3, 9, 9, channels})},
+                  .results = {F32({3, 3, 32, channels})},
+                  .needed = {true}};
+      ASSERT_EQ(Units(call), channels);
+      const std::vector<Literal> operands = {RandomLiteral(call.operands[0], 0),
+                                             RandomLiteral(call.operands[1], 1)};
+      for (const Machine& machine : {Machine::This(), Machine{}}) {
+        const bool reference = !machine.avx2;
+        if (reference && (precision != 3 || channels != 37)) continue;  // as slow as it is plain
+        const std::string place =
+            absl::StrCat(channels, " channels in ", parts, " parts, precision ", precision, ", ",
+                         machine.ToString());
+        OpCall cut = call;
+        cut.parts = parts;
+        const KernelPlan whole_plan = PlanKernel(call, machine), plan = PlanKernel(cut, machine);
+        EXPECT_EQ(plan.implementation, whole_plan.implementation) << place;
+        EXPECT_EQ(RunPlanned(cut, plan, operands), RunPlanned(call, whole_plan, operands)) << place;
+      }
     }
   }
 }

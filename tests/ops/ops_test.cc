@@ -7,9 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "runtime/autodiff/gradients.h"
+#include "runtime/base/bfloat16.h"
 #include "runtime/base/random.h"
 #include "runtime/ir/evaluate.h"
 #include "runtime/ops/op_list.h"
+#include "runtime/ops/through_float.h"
 #include "tests/ops/op_case.h"
 
 namespace tpurun {
@@ -113,6 +115,24 @@ TEST(Ops, PartsOfTheWorkGiveTheSameBitsAsTheWhole) {
               RunReference(call, op_case.operands, {{0, units}}))
         << op_case.Place();
   }
+}
+
+TEST(Ops, APartRoundsItsOwnColumnsAlone) {
+  const OpDef op{.name = "fill", .flags = {.unit = WorkUnit::kColumns}};
+  const OpCall call{.op = &op, .results = {Shape{DType::kBF16, {2, 4}}}, .needed = {true}};
+  const auto kernel = ThroughFloat(call, [](const OpCall&) {
+    return KernelOf([](const KernelArgs& args) {
+      for (int64_t row = 0; row < 2; ++row) {
+        for (int64_t column = args.begin; column < args.end; ++column)
+          static_cast<float*>(args.results[0])[row * 4 + column] = 1.0f;
+      }
+    });
+  });
+  std::vector<uint16_t> result(8, 7);
+  void* results[] = {result.data()};
+  ASSERT_TRUE(kernel->Run({.results = results, .begin = 1, .end = 3}).ok());
+  const uint16_t one = BFloat16Bits(1.0f);
+  EXPECT_EQ(result, (std::vector<uint16_t>{7, one, one, 7, 7, one, one, 7}));
 }
 
 // Row `row` of a literal, as a literal of one row.

@@ -43,9 +43,10 @@ guarded every=1 offset=0 phase 0
     -> outfeed:0 f32[4]
 )";
 
-std::string VerifyWith(const std::string& from, const std::string& to) {
-  const std::string text = absl::StrReplaceAll(kSound, {{from, to}});
-  EXPECT_TRUE(from.empty() || text != kSound) << "nothing replaced: " << from;
+std::string VerifyWith(const std::string& from, const std::string& to,
+                       const std::string& sound = kSound) {
+  const std::string text = absl::StrReplaceAll(sound, {{from, to}});
+  EXPECT_TRUE(from.empty() || text != sound) << "nothing replaced: " << from;
   const auto program = ParseProgram(text, FindOpByName);
   if (!program.ok()) return std::string(program.status().message());
   return std::string(VerifyProgram(*program).message());
@@ -72,6 +73,38 @@ TEST(VerifyProgram, PartsThatDoNotAgreeRace) {
             "program step phase 1: add \"d\": \"c\" and \"d\" meet at shared:64 in one phase, in "
             "different "
             "parts");
+}
+
+// The gradient of a kernel, cut over its output channels, and a reader of it, cut in rows.
+constexpr char kColumns[] = R"(program "p" replicas=1 machine="x86_64" library="tpurun"
+arena shared=73728 core=0 worker=0
+infeed 0 "x" f32[8,8,8,32]
+infeed 1 "dy" f32[8,8,8,32]
+prologue phase 0
+step phase 0
+  conv2d_filter_grad {kernel_dims=[3,3,32,32], pads=[1,1,1,1], precision=3, strides=[1,1]} "dk" parts=2 columns=32 kernel="reference"
+    <- infeed:0 f32[8,8,8,32], infeed:1 f32[8,8,8,32]
+    -> shared:0 f32[3,3,32,32]
+step phase 1
+  neg {} "update" parts=2 rows=3 kernel="reference"
+    <- shared:0 f32[3,3,32,32]
+    -> shared:36864 f32[3,3,32,32]
+)";
+
+TEST(VerifyProgram, ColumnsAreNotRows) {
+  EXPECT_EQ(VerifyWith("", "", kColumns), "");
+  const auto program = ParseProgram(kColumns, FindOpByName);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(PrintProgram(*program), kColumns);
+  EXPECT_EQ(VerifyWith("step phase 1\n", "", kColumns),
+            "program step phase 0: neg \"update\": \"dk\" and \"update\" meet at shared:0 in one "
+            "phase, in different parts");
+  EXPECT_EQ(VerifyWith("columns=32", "rows=32", kColumns),
+            "program step phase 0: conv2d_filter_grad \"dk\": is cut along another dimension than "
+            "its op allows");
+  EXPECT_EQ(VerifyWith("rows=3", "columns=32", kColumns),
+            "program step phase 1: neg \"update\": is cut along another dimension than its op "
+            "allows");
 }
 
 TEST(VerifyProgram, AValueIsWrittenBeforeItIsRead) {
