@@ -1,0 +1,389 @@
+// What is wrong with a model spec, as MakeModelFn says it.
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/models/iris_spec.h"
+
+namespace tpurun {
+namespace {
+
+// The message of MakeModelFn; "" when the spec is good.
+std::string ErrorsOf(const std::string& text) {
+  const absl::Status status = Make(text).status();
+  EXPECT_TRUE(status.ok() || status.code() == absl::StatusCode::kInvalidArgument) << status;
+  return std::string(status.message());
+}
+
+// As messages list them.
+constexpr char kLayerKinds[] =
+    "activation, add, average_pooling2d, concat, conv2d, dense, dropout, flatten, "
+    "global_average_pooling2d, max_pooling2d, one_hot, reshape";
+
+// An image, and the layer under test.
+std::string ImageWith(const std::string& shape, const std::string& layer) {
+  return absl::StrCat("feature { name: \"x\" ", shape, " }\nlayer { name: \"y\" ", layer, " }");
+}
+
+struct Mistake {
+  const char* name;
+  std::string model;
+  std::string want;
+};
+
+const std::vector<Mistake>& Mistakes() {
+  static const std::vector<Mistake>& mistakes = *new std::vector<Mistake>{
+      // ---- layers
+      {"units", IrisWith(7, R"(layer { name: "logits" dense { units: -5 } })"),
+       "layer 2 \"logits\": units must be > 0, got -5 (model.textproto:7:32)"},
+      {"no units", IrisWith(7, R"(layer { name: "logits" dense { } })"),
+       "layer 2 \"logits\": units is missing (model.textproto:7:24)"},
+      {"activation",
+       IrisWith(6, R"(layer { name: "hidden" dense { units: 10 activation: GELU } })"),
+       "layer 1 \"hidden\": activation GELU is not supported yet, want one of: LINEAR, RELU, TANH, "
+       "SIGMOID, SOFTMAX (model.textproto:6:42)"},
+      {"scalar into dense",
+       IrisWith(6, R"(layer { name: "hidden" input: "SepalWidth" dense { units: 10 } })"),
+       "layer 1 \"hidden\": dense wants an input of shape [N,K], got \"SepalWidth\" of f32[N]; "
+       "declare "
+       "the feature with `shape: 1` (model.textproto:6:1)"},
+      {"whole numbers into dense", R"(feature { name: "x" dtype: INT32 shape: 2 }
+layer { name: "h" dense { units: 2 } })",
+       "layer 0 \"h\": dense wants floating-point values (f32), got input \"x\" of s32[N,2]; "
+       "declare it "
+       "FLOAT32 or cast it in the input (model.textproto:2:1)"},
+      {"misspelt input",
+       IrisWith(6, R"(layer { name: "hidden" input: "featurs" dense { units: 10 } })"),
+       "layer 1 \"hidden\": input \"featurs\" is no feature, label or layer before it, did you "
+       "mean "
+       "\"features\"? (model.textproto:6:24)"},
+      {"the first layer of two features", IrisWith(5, R"(layer { name: "features" concat {} })"),
+       "layer 0 \"features\": the first layer of several features must name its input "
+       "(model.textproto:5:1)"},
+      {"two inputs",
+       IrisWith(
+           6, R"(layer { name: "hidden" input: "features" input: "features" dense { units: 1 } })"),
+       "layer 1 \"hidden\": dense wants one input, got 2 (model.textproto:6:42)"},
+      {"one input of add", IrisWith(6, R"(layer { name: "hidden" add {} })"),
+       "layer 1 \"hidden\": add wants 2 inputs or more, got 1 (model.textproto:6:1)"},
+      {"add",
+       IrisWith(6, R"(layer { name: "hidden" add {} input: "features" input: "SepalWidth" })"),
+       "layer 1 \"hidden\": inputs of add must have one shape, got \"features\" of f32[N,2] and "
+       "\"SepalWidth\" of f32[N] (model.textproto:6:1)"},
+      {"concat of types",
+       IrisWith(5, R"(layer { name: "features" concat {} input: "SepalLength" input: "Species" })"),
+       "layer 0 \"features\": inputs of concat must have one dtype and the same shape but for axis "
+       "0, "
+       "got \"SepalLength\" of f32[N] and \"Species\" of s32[N] (model.textproto:5:1)"},
+      {"concat axis", R"(feature { name: "x" }
+layer { concat { axis: 1 } })",
+       "layer 0 \"concat\": axis must be in [-1, 1) for examples of rank 1, got 1 "
+       "(model.textproto:2:18)"},
+      {"reshape", R"(feature { name: "x" shape: 6 }
+layer { reshape { target_shape: [4, -1] } })",
+       "layer 0 \"reshape\": target_shape [4,-1] does not hold the 6 values of an example of "
+       "\"x\", "
+       "f32[N,6] (model.textproto:2:9)"},
+      {"reshape of two unknowns", R"(feature { name: "x" shape: 6 }
+layer { reshape { target_shape: -1 target_shape: -1 target_shape: 0 } })",
+       "layer 0 \"reshape\": a dimension must be > 0, or -1 for one of them, got 0 "
+       "(model.textproto:2:53)\n"
+       "layer 0 \"reshape\": only one dimension can be -1, got 2 (model.textproto:2:19)"},
+      {"activation of whole numbers", R"(feature { name: "x" dtype: INT32 }
+layer { activation { function: RELU } })",
+       "layer 0 \"activation\": input \"x\" is s32[N], want floating-point values (f32) "
+       "(model.textproto:2:1)"},
+      {"conv2d without arguments", ImageWith("shape: [8, 8, 1]", "conv2d {}"),
+       "layer 0 \"y\": filters is missing (model.textproto:2:19)\n"
+       "layer 0 \"y\": kernel_size is missing (model.textproto:2:19)"},
+      {"conv2d sizes",
+       ImageWith("shape: [8, 8, 1]",
+                 "conv2d { filters: 0 kernel_size: [3, 3, 3] strides: [1, 0] activation: GELU }"),
+       "layer 0 \"y\": filters must be > 0, got 0 (model.textproto:2:28)\n"
+       "layer 0 \"y\": want one number for both, or height and width, got 3 numbers "
+       "(model.textproto:2:39)\n"
+       "layer 0 \"y\": strides must be in [1, 1048576], got 0 (model.textproto:2:62)\n"
+       "layer 0 \"y\": activation GELU is not supported yet, want one of: LINEAR, RELU, TANH, "
+       "SIGMOID, SOFTMAX (model.textproto:2:78)"},
+      {"conv2d of a matrix", ImageWith("shape: [28, 28]", "conv2d { filters: 2 kernel_size: 3 }"),
+       "layer 0 \"y\": conv2d wants an input of shape [N,H,W,C], got \"x\" of f32[N,28,28]; put a "
+       "reshape with target_shape: [28, 28, 1] before it (model.textproto:2:1)"},
+      {"max_pooling2d of a vector", ImageWith("shape: 784", "max_pooling2d {}"),
+       "layer 0 \"y\": max_pooling2d wants an input of shape [N,H,W,C], got \"x\" of f32[N,784]; "
+       "put a reshape to height, width and channels before it (model.textproto:2:1)"},
+      {"conv2d of bytes",
+       ImageWith("dtype: UINT8 shape: [8, 8, 3]", "conv2d { filters: 2 kernel_size: 3 }"),
+       "layer 0 \"y\": conv2d wants floating-point values (f32), got \"x\" of u8[N,8,8,3]; declare "
+       "it FLOAT32 or cast it in the input (model.textproto:2:1)"},
+      {"a kernel larger than the image",
+       ImageWith("shape: [8, 4, 3]", "conv2d { filters: 2 kernel_size: 5 }"),
+       "layer 0 \"y\": a window of 5x5 does not fit into \"x\" of f32[N,8,4,3]; give padding: SAME "
+       "or a smaller kernel_size (model.textproto:2:39)"},
+      {"a window larger than the image", ImageWith("shape: [1, 4, 3]", "average_pooling2d {}"),
+       "layer 0 \"y\": a window of 2x2 does not fit into \"x\" of f32[N,1,4,3]; give padding: SAME "
+       "or a smaller pool_size (model.textproto:2:19)"},
+      {"more values than any memory holds",
+       ImageWith("shape: [2, 2, 1024]",
+                 "conv2d { filters: 1048576 kernel_size: 1048576 padding: SAME }"),
+       "layer 0 \"y\": variable y/kernel would be f32[1048576,1048576,1024,1048576]; make it "
+       "smaller than 2^40 values (model.textproto:2:1)"},
+      {"dropout", ImageWith("shape: 2", "dropout { rate: 1 }"),
+       "layer 0 \"y\": rate must be in [0, 1), got 1 (model.textproto:2:29)"},
+      {"dropout of ids", ImageWith("dtype: INT32 shape: 2", "dropout {}"),
+       "layer 0 \"y\": dropout wants floating-point values (f32), got \"x\" of s32[N,2]; declare "
+       "it "
+       "FLOAT32 or cast it in the input (model.textproto:2:1)"},
+      {"one_hot", ImageWith("dtype: INT32", "one_hot {}"),
+       "layer 0 \"y\": depth is missing (model.textproto:2:19)"},
+      {"depth", ImageWith("dtype: INT32", "one_hot { depth: -1 }"),
+       "layer 0 \"y\": depth must be in [1, 2147483648], got -1 (model.textproto:2:29)"},
+      {"one_hot of floats", ImageWith("shape: 2", "one_hot { depth: 3 }"),
+       "layer 0 \"y\": one_hot wants ids, INT32 or INT64, got \"x\" of f32[N,2]; declare it INT32 "
+       "or "
+       "cast it in the input (model.textproto:2:1)"},
+      {"no kind", IrisWith(7, R"(layer { name: "logits" })"),
+       absl::StrCat("layer 2 \"logits\": no kind of layer is given, want one of: ", kLayerKinds,
+                    ", residual, sequence (model.textproto:7:1)")},
+      {"a kind that is not supported", IrisWith(7, R"(layer { name: "logits" lstm { units: 3 } })"),
+       absl::StrCat("layer 2 \"logits\": layer kind lstm is not supported yet, want one of: ",
+                    kLayerKinds, ", residual, sequence (model.textproto:7:24)")},
+      {"fields that nothing acts on",
+       IrisWith(
+           7,
+           R"(layer { name: "logits" dtype: BFLOAT16 dense { units: 3 kernel_from: "hidden/kernel" } })"),
+       "layer 2 \"logits\": dtype BFLOAT16 is not supported yet, want FLOAT32 "
+       "(model.textproto:7:24)\n"
+       "layer 2 \"logits\": kernel_from is not supported yet; remove it (model.textproto:7:57)"},
+      {"reuse", IrisWith(7, R"(layer { name: "logits" reuse: "hidden" })"),
+       "layer 2 \"logits\": reuse is not supported yet; remove it (model.textproto:7:24)"},
+      {"initializer",
+       IrisWith(
+           7,
+           R"(layer { name: "logits" dense { units: 3 kernel_initializer { truncated_normal { stddev: -1 } } } })"),
+       "layer 2 \"logits\": stddev must be >= 0 and finite, got -1 (model.textproto:7:81)"},
+      {"no initializer",
+       IrisWith(7, R"(layer { name: "logits" dense { units: 3 kernel_initializer {} } })"),
+       "layer 2 \"logits\": no kind of initializer is given, want one of: zeros, ones, "
+       "glorot_uniform, "
+       "truncated_normal, variance_scaling (model.textproto:7:41)"},
+      {"a default is shown where it stands", R"(feature { name: "x" shape: 1 }
+layer_defaults { dense { units: 0 } }
+layer { name: "a" dense {} }
+layer { name: "b" dense { units: 2 } })",
+       "layer 0 \"a\": units must be > 0, got 0 (model.textproto:2:26)"},
+      {"defaults", R"(feature { name: "x" shape: 1 }
+layer_defaults { name: "a" input: "x" dense {} }
+layer_defaults { lstm {} }
+layer_defaults { trainable: false })",
+       absl::StrCat(
+           "layer_defaults 0: defaults cannot give a name (model.textproto:2:18)\n"
+           "layer_defaults 0: defaults cannot give inputs (model.textproto:2:28)\n"
+           "layer_defaults 1: defaults for layer kind lstm are not supported yet, want one of: ",
+           kLayerKinds,
+           " (model.textproto:3:18)\n"
+           "layer_defaults 2: no kind of layer is given, want one of: ",
+           kLayerKinds, " (model.textproto:4:1)")},
+      {"within a sequence, once for all copies", R"(feature { name: "x" shape: 1 }
+layer { name: "s" sequence { repeat: 3
+  layer { dense { units: 0 } } } })",
+       "layer 0.0 \"s_0/dense\": units must be > 0, got 0 (model.textproto:3:19)"},
+      {"repeat", R"(feature { name: "x" shape: 1 }
+layer { name: "s" sequence { repeat: 0 layer { flatten {} } } }
+layer { name: "t" sequence {} })",
+       "layer 0 \"s\": repeat must be in [1, 10000], got 0 (model.textproto:2:30)\n"
+       "layer 1 \"t\": a sequence wants at least one layer (model.textproto:3:19)"},
+      {"residual", R"(feature { name: "x" shape: 3 }
+layer { name: "r" residual { layer { dense { units: 2 } } } })",
+       "layer 0 \"r\": layers give f32[N,2], the shortcut gives f32[N,3]; both must have one shape "
+       "(model.textproto:2:19)"},
+      // ---- names
+      {"a name twice", IrisWith(7, R"(layer { name: "Species" dense { units: 3 } })"),
+       "layer 2 \"Species\": the name \"Species\" is taken by label 0 \"Species\"; features, "
+       "labels, "
+       "layers and losses share one name space (model.textproto:7:9)\n"
+       "head 0: logits: nothing is called \"logits\" (known: SepalLength, SepalWidth, Species, "
+       "features, hidden) (model.textproto:8:25)"},
+      {"a reserved name", IrisWith(6, R"(layer { name: "global_step" dense { units: 3 } })"),
+       "layer 1 \"global_step\": the name \"global_step\" is reserved; choose another "
+       "(model.textproto:6:9)"},
+      {"a feature without a name", "feature {}\nfeature { name: \"row_weight\" }",
+       "feature 0 \"\": name is missing (model.textproto:1:1)\n"
+       "feature 1 \"row_weight\": the name \"row_weight\" is reserved; choose another "
+       "(model.textproto:2:11)"},
+      {"strings", "feature { name: \"x\" dtype: STRING shape: 0 }",
+       "feature 0 \"x\": dtype STRING cannot be fed to the device, want FLOAT32, INT32, INT64, "
+       "UINT8, "
+       "UINT32 or BOOL; the input can convert it (model.textproto:1:21)\n"
+       "feature 0 \"x\": a dimension must be > 0 (the batch is not one of them), got 0 "
+       "(model.textproto:1:35)"},
+      // ---- heads, losses, metrics, predictions
+      {"head without arguments", IrisWith(8, "head { classification {} }"),
+       "head 0: logits is missing (model.textproto:8:8)\n"
+       "head 0: label is missing (model.textproto:8:8)"},
+      {"logits that are no matrix",
+       IrisWith(8, R"(head { classification { logits: "SepalWidth" label: "Species" } })"),
+       "head 0: logits must be f32[N,C], one value for each class, got \"SepalWidth\" of f32[N] "
+       "(model.textproto:8:25)"},
+      {"one logit", IrisWith(7, R"(layer { name: "logits" dense { units: 1 } })"),
+       "head 0: a classification of one logit is not supported yet, got \"logits\" of f32[N,1]; "
+       "use one "
+       "logit for each of the two classes (model.textproto:8:25)"},
+      {"a label of floats", IrisWith(4, R"(label { name: "Species" })"),
+       "head 0: labels must be class ids, INT32 or INT64, got f32[N] (model.textproto:8:8)"},
+      {"a label of vectors", IrisWith(4, R"(label { name: "Species" dtype: INT32 shape: 2 })"),
+       "head 0: labels must be one class id for each row of logits, want s32[N], got s32[N,2] for "
+       "logits "
+       "f32[N,3] (model.textproto:8:8)"},
+      {"label_smoothing",
+       IrisWith(
+           8,
+           R"(head { classification { logits: "logits" label: "Species" label_smoothing: 0.1 } })"),
+       "head 0: label_smoothing is not supported yet; remove it (model.textproto:8:59)"},
+      {"a head that is not supported", IrisWith(8, "head { sequence {} }\nhead {}"),
+       "head 0: head kind sequence is not supported yet, want one of: classification, regression "
+       "(model.textproto:8:8)\n"
+       "head 1: no kind of head is given, want one of: classification, regression "
+       "(model.textproto:9:1)"},
+      {"two heads", IrisWith(8, R"(head { classification { logits: "logits" label: "Species" } }
+head { classification { logits: "logits" label: "Species" } })"),
+       "head 1: there is a metric \"accuracy\" already, from head 0; give one of them another name "
+       "(model.textproto:9:1)\n"
+       "head 1: there is a prediction \"class_ids\" already, from head 0; give one of them another "
+       "name "
+       "(model.textproto:9:1)\n"
+       "head 1: there is a prediction \"probabilities\" already, from head 0; give one of them "
+       "another "
+       "name (model.textproto:9:1)\n"
+       "head 1: there is a prediction \"logits\" already, from head 0; give one of them another "
+       "name "
+       "(model.textproto:9:1)"},
+      {"losses", R"(feature { name: "x" shape: 2 }
+label { name: "y" }
+loss { name: "a" softmax_cross_entropy {} }
+loss { name: "b" mean_squared_error { labels: "y" predictions: "x" } }
+loss { name: "c" mean_squared_error { labels: "x" predictions: "x" weights: "nowhere" logits: "x" } }
+loss { mean_squared_error { labels: "x" predictions: "x" } }
+loss { name: "e" })",
+       "loss 0 \"a\": loss kind softmax_cross_entropy is not supported yet, want one of: "
+       "mean_squared_error, sparse_softmax_cross_entropy (model.textproto:3:18)\n"
+       "loss 1 \"b\": labels and predictions must have one shape, got labels f32[N] and "
+       "predictions "
+       "f32[N,2] (model.textproto:4:18)\n"
+       "loss 2 \"c\": logits is not supported yet; remove it (model.textproto:5:87)\n"
+       "loss 2 \"c\": weights: nothing is called \"nowhere\" (known: a, b, x, y) "
+       "(model.textproto:5:68)\n"
+       "loss 3: name is missing (model.textproto:6:1)\n"
+       "loss 4 \"e\": no kind of loss is given, want one of: mean_squared_error, "
+       "sparse_softmax_cross_entropy (model.textproto:7:1)"},
+      {"weights", R"(feature { name: "x" shape: 2 }
+feature { name: "w" shape: 3 }
+loss { name: "c" mean_squared_error { labels: "x" predictions: "x" weights: "w" } })",
+       "loss 0 \"c\": weights must be of shape [N] or f32[N,2], got \"w\" of f32[N,3] "
+       "(model.textproto:3:68)"},
+      {"metrics", absl::StrCat(kIris, R"(eval_metric { name: "accuracy" mean { values: "logits" } }
+eval_metric { name: "loss" mean { values: "logits" } }
+eval_metric { name: "auc" auc {} }
+eval_metric { name: "k" accuracy { labels: "logits" predictions: "logits" k: 5 } }
+eval_metric { mean { values: "logit" } })"),
+       "eval_metric 0 \"accuracy\": there is a metric \"accuracy\" already, from head 0; give one "
+       "of them "
+       "another name (model.textproto:10:1)\n"
+       "eval_metric 1 \"loss\": the name \"loss\" is reserved; choose another "
+       "(model.textproto:11:15)\n"
+       "eval_metric 2 \"auc\": metric kind auc is not supported yet, want one of: accuracy, mean "
+       "(model.textproto:12:27)\n"
+       "eval_metric 3 \"k\": k is not supported yet; remove it (model.textproto:13:75)\n"
+       "eval_metric 3 \"k\": labels must be class ids, INT32 or INT64, got f32[N,3] "
+       "(model.textproto:13:25)\n"
+       "eval_metric 4: values: nothing is called \"logit\", did you mean \"logits\"? "
+       "(model.textproto:14:22)\n"
+       "eval_metric 4: name is missing (model.textproto:14:1)"},
+      {"predictions", absl::StrCat(kIris, R"(prediction { name: "p" }
+prediction { name: "q" tensor: "loss" }
+prediction { name: "logits" })"),
+       "prediction 0 \"p\": name: nothing is called \"p\" (known: SepalLength, SepalWidth, "
+       "Species, "
+       "features, hidden, logits) (model.textproto:10:14)\n"
+       "prediction 1 \"q\": tensor: \"loss\" cannot be read here (model.textproto:11:24)\n"
+       "prediction 2 \"logits\": there is a prediction \"logits\" already, from head 0; give one "
+       "of them "
+       "another name (model.textproto:12:1)"},
+      // ---- optimizers and the rest
+      {"optimizer",
+       IrisWith(9, "optimizer { ftrl {} learning_rate { constant: -1 } clip_by_norm: 2 }"),
+       "optimizer 0 \"ftrl\": optimizer kind ftrl is not supported yet, want one of: adagrad, "
+       "adam, gradient_descent, momentum (model.textproto:9:13)\n"
+       "optimizer 0 \"ftrl\": clip_by_norm is not supported yet; remove it (model.textproto:9:52)\n"
+       "optimizer 0 \"ftrl\": the learning rate must be >= 0 and finite, got -1 "
+       "(model.textproto:9:37)"},
+      {"var_list",
+       IrisWith(9, R"(optimizer { adagrad {} learning_rate { constant: 1 } var_list: "hidden/.*" }
+optimizer { adagrad {} learning_rate { constant: 1 } var_list: ["hidden/bias", "logits/bias", "logit/.*"] }
+frozen: "hidden/kernl")"),
+       "optimizer 1 \"adagrad_1\": \"logit/.*\" matches no variable (known: hidden/kernel, "
+       "hidden/bias, logits/kernel, logits/bias) (model.textproto:10:54)\n"
+       "frozen: \"hidden/kernl\" matches no variable, did you mean \"hidden/kernel\"? "
+       "(model.textproto:11:1)\n"
+       "optimizer 1 \"adagrad_1\": variable hidden/bias is updated by optimizer 0 \"adagrad\" too; "
+       "give "
+       "each optimizer a var_list of its own variables (model.textproto:10:54)\n"
+       "optimizer 0 \"adagrad\": variable logits/kernel is trainable but matches no optimizer's "
+       "var_list; add it to one, or to `frozen` (model.textproto:9:54)"},
+      {"two optimizers for all",
+       absl::StrCat(
+           kIris,
+           R"(optimizer { name: "adagrad" adagrad {} learning_rate { constant: 1 } loss: "l" var_list: "hidden/bias" })"),
+       "optimizer 1 \"adagrad\": the name \"adagrad\" is taken by optimizer 0 "
+       "(model.textproto:10:13)\n"
+       "optimizer 1 \"adagrad\": no loss is called \"l\"; the model has no `loss` entries "
+       "(model.textproto:10:70)\n"
+       "optimizer 1 \"adagrad\": variable hidden/bias is updated by optimizer 0 \"adagrad\" too; "
+       "give "
+       "each optimizer a var_list of its own variables (model.textproto:10:80)"},
+      {"frozen", absl::StrCat(kIris, "frozen: '['"),
+       "frozen: \"[\" is not a regular expression: Unexpected character within '[...]' in regular "
+       "expression (model.textproto:10:1)"},
+      {"parts that nothing acts on", absl::StrCat(kIris, R"(moving_average { decay: 0.9 }
+compute_dtype: BFLOAT16
+summary { scalar { name: "a" } }
+regularization {})"),
+       "model: summary is not supported yet; remove it (model.textproto:12:1)\n"
+       "model: moving_average is not supported yet; remove it (model.textproto:10:1)\n"
+       "model: regularization is not supported yet; remove it (model.textproto:13:1)\n"
+       "model: compute_dtype is not supported yet; remove it (model.textproto:11:1)"},
+      {"every mistake at once", R"(feature { name: "x" shape: 2 }
+layer { name: "a" dense { units: 0 } }
+layer { name: "b" dense { units: -1 } }
+layer { name: "c" dense { units: 2 } input: "nowhere" }
+head { classification { logits: "c" label: "species" } }
+optimizer { adagrad {} })",
+       "layer 0 \"a\": units must be > 0, got 0 (model.textproto:2:27)\n"
+       "layer 1 \"b\": units must be > 0, got -1 (model.textproto:3:27)\n"
+       "layer 2 \"c\": input \"nowhere\" is no feature, label or layer before it (known: a, b, x) "
+       "(model.textproto:4:38)\n"
+       "head 0: label: nothing is called \"species\" (known: a, b, c, x) (model.textproto:5:37)\n"
+       "optimizer 0 \"adagrad\": learning_rate is missing (model.textproto:6:1)"},
+  };
+  return mistakes;
+}
+
+class MistakeTest : public testing::TestWithParam<Mistake> {};
+
+TEST_P(MistakeTest, IsReportedWithItsLine) {
+  EXPECT_EQ(ErrorsOf(GetParam().model), GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(Spec, MistakeTest, testing::ValuesIn(Mistakes()), [](const auto& info) {
+  std::string name;
+  for (const char c : std::string(info.param.name)) name += isalnum(c) ? c : '_';
+  return name;
+});
+
+TEST(ModelErrorsTest, WhatIsSetToItsDefaultIsNoMistake) {
+  EXPECT_EQ(ErrorsOf(std::string(kIris) + "compute_dtype: FLOAT32 matmul_precision: DEFAULT"), "");
+  EXPECT_EQ(ErrorsOf(IrisWith(7, R"(layer { name: "logits" dtype: FLOAT32 trainable: true
+      dense { units: 3 transpose_kernel: false use_bias: true } })")),
+            "");
+}
+
+}  // namespace
+}  // namespace tpurun
