@@ -103,6 +103,7 @@ class Mnist:
     """Training of testdata/mnist at a steady state, products in bf16."""
     peer_name = 'PyTorch'
     figures = {'mnist': Figure('examples/s', wanted_ratio=1.0)}
+    use_tpu, products = 'true', 'bf16'
 
     def __init__(self, args, folder):
         self.args = args
@@ -133,7 +134,7 @@ class Mnist:
         epochs = (steps + 0.5) * MNIST_BATCH_SIZE / self.records['records']
         runner.run([
             binary, 'train', f'--config={MNIST_CONFIG}', f'--model_dir={model_dir}',
-            '--use_tpu=true', f'--train_batch_size={MNIST_BATCH_SIZE}', f'--epochs={epochs}',
+            f'--use_tpu={self.use_tpu}', f'--train_batch_size={MNIST_BATCH_SIZE}', f'--epochs={epochs}',
             f'--worker_threads={args.threads}', f'--save_checkpoints_steps={steps}',
             f'--log_step_count_steps={args.window_steps}',
             '--set', f'tpu_config.iterations_per_loop="{args.window_steps}"',
@@ -144,15 +145,23 @@ class Mnist:
                    if event['tag'] == 'examples/sec']
         if len(windows) != args.windows:
             raise Failure(f'{path}: {len(windows)} values of examples/sec, want {args.windows}')
-        return {'mnist': statistics.median(windows)}
+        return dict.fromkeys(self.figures, statistics.median(windows))
 
     def peer(self, runner, model_dir):
         """From memory; the median of the windows but the first."""
         args = self.args
         output = runner.run([
             args.pytorch, '-W', 'ignore', MNIST_PEER, *self.idx, f'--windows={args.windows}',
-            f'--window_steps={args.window_steps}', f'--threads={args.threads}'], LD_PRELOAD='libtcmalloc_minimal.so.4')
-        return {'mnist': statistics.median(json.loads(output)['examples_per_second'])}
+            f'--window_steps={args.window_steps}', f'--threads={args.threads}',
+            f'--products={self.products}'], LD_PRELOAD='libtcmalloc_minimal.so.4')
+        return dict.fromkeys(self.figures,
+                             statistics.median(json.loads(output)['examples_per_second']))
+
+
+class MnistF32(Mnist):
+    """The same without the emulated TPU, in float32."""
+    figures = {'mnist_f32': Figure('examples/s', wanted_ratio=1.0)}
+    use_tpu, products = 'false', 'f32'
 
 
 class Iris:
@@ -194,7 +203,7 @@ class Reading:
                 for result in json.loads(output)['benchmarks']}
 
 
-MODELS = {'mnist': Mnist, 'iris': Iris, 'reading': Reading}
+MODELS = {'mnist': Mnist, 'mnist_f32': MnistF32, 'iris': Iris, 'reading': Reading}
 
 
 # --- Rounds and their table ------------------------------------------------------------------------
@@ -288,7 +297,7 @@ def parse_args(arguments):
     add('--mnist-data', metavar='FOLDER', help='where train-images-idx3-ubyte.gz and '
         'train-labels-idx1-ubyte.gz are; without, mnist trains on noise')
     add('--threads', type=count, default=2, help='threads that compute, in every program')
-    add('--windows', type=count, default=4, help='windows of mnist, after one to warm up')
+    add('--windows', type=count, default=4, help='windows of mnist and mnist_f32, after one to warm up')
     add('--window-steps', type=count, default=100, help='steps of a window')
     add('--iris-steps', type=count, default=1000, help='steps of iris')
     add('--reading-seconds', type=float, default=1, help='seconds of each case of reading')
@@ -303,9 +312,10 @@ def parse_args(arguments):
 
 def needs(args):
     """Which of the last options' programs a run needs."""
-    peers = {'mnist': 'pytorch', 'iris': 'tensorflow'}
-    return [name for model, name in {**peers, 'reading': 'read-records'}.items()
-            if model in args.models and not (model in peers and args.peer_binary)]
+    peers = {'mnist': 'pytorch', 'mnist_f32': 'pytorch', 'iris': 'tensorflow'}
+    wanted = [name for model, name in {**peers, 'reading': 'read-records'}.items()
+              if model in args.models and not (model in peers and args.peer_binary)]
+    return list(dict.fromkeys(wanted))
 
 
 def main():

@@ -63,15 +63,16 @@ class BenchTest(unittest.TestCase):
             pytorch = executable(folder, 'pytorch', f'echo "$LD_PRELOAD $*" >>{calls}\n'
                                  'echo \'{"examples_per_second": [1, 2, 60]}\'\n')
             tensorflow = executable(folder, 'tensorflow', f'echo "$*" >>{calls}\n')
-            rows = self.rows('--models=iris,mnist', '--rounds=1', f'--pytorch={pytorch}',
+            rows = self.rows('--models=iris,mnist,mnist_f32', '--rounds=1', f'--pytorch={pytorch}',
                              f'--tensorflow={tensorflow}')
             with open(calls) as file:
-                iris, mnist = file.read().splitlines()
+                iris, mnist, mnist_f32 = file.read().splitlines()
         self.assertEqual(rows['mnist']['peer']['runs'], [2])
         self.assertEqual((rows['mnist']['wanted_ratio'], rows['iris']['wanted_ratio']), (1, 8))
+        self.assertRegex(mnist_f32, r'--threads=2 --products=f32$')
         self.assertRegex(iris, r'iris_tpu_estimator\.py .*/iris_training\.csv .* --max_steps=20$')
         self.assertRegex(mnist, r'^libtcmalloc_minimal\.so\.4 .*mnist_pytorch\.py .*/images .*/labels '
-                         r'--windows=2 --window_steps=2 --threads=2$')
+                         r'--windows=2 --window_steps=2 --threads=2 --products=bf16$')
 
     def test_reading_as_a_table(self):
         done = run_bench('--models=reading', '--rounds=1')
@@ -91,7 +92,8 @@ class BenchTest(unittest.TestCase):
         self.assertIn('exit code 3: no torch here', done.stderr)
 
     def test_wrong_options_are_usage_errors(self):
-        for option, message in (('--models=mnist,resnet', 'no "resnet", there are mnist, iris, reading'),
+        models = ', '.join(bench.MODELS)
+        for option, message in (('--models=mnist,resnet', f'no "resnet", there are {models}'),
                                 ('--rounds=0', 'got 0, want a number of at least 1')):
             done = run_bench(option)
             self.assertEqual((done.returncode, done.stdout), (2, ''))

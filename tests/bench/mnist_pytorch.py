@@ -1,8 +1,8 @@
-"""testdata/mnist/model.textproto in PyTorch, as fast as PyTorch trains it on a CPU: bf16 by autocast,
-channels_last, fused SGD, data in memory. Prints the examples a second of each window as JSON.
+"""testdata/mnist/model.textproto in PyTorch, as fast as PyTorch trains it on a CPU: bf16 by autocast
+or f32, channels_last, fused SGD, data in memory. Prints the examples a second of each window as JSON.
 
-mnist_torch.py IMAGES LABELS --windows=N --window_steps=N --threads=N; the first window warms up and
-is left out.
+mnist_pytorch.py IMAGES LABELS --windows=N --window_steps=N --threads=N --products=bf16|f32; the first
+window warms up and is left out.
 """
 import argparse
 import gzip
@@ -46,6 +46,7 @@ def main():
     parser.add_argument('labels')
     for option in ('--windows', '--window_steps', '--threads'):
         parser.add_argument(option, type=int, required=True)
+    parser.add_argument('--products', choices=('bf16', 'f32'), required=True)
     args = parser.parse_args()
 
     torch.set_num_threads(args.threads)
@@ -62,7 +63,7 @@ def main():
     def train(step):
         first = step % num_batches * BATCH_SIZE
         rows = slice(first, first + BATCH_SIZE)
-        with torch.autocast('cpu', torch.bfloat16):
+        with torch.autocast('cpu', torch.bfloat16, enabled=args.products == 'bf16'):
             loss = functional.cross_entropy(model(images[rows]), labels[rows])
         optimizer.zero_grad()
         loss.backward()
