@@ -111,19 +111,19 @@ void RoundsBothAtDefault(const OpCall& call, OpFlags& flags) {
   if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = 3u;
 }
 
+double MultiplyAdds(const ConvDims& d) { return 1.0 * d.n * d.oh * d.ow * d.kh * d.kw * d.c * d.f; }
+
 double ConvFlops(const ConvDims& d, const Attrs& attrs) {
-  return 2.0 * d.n * d.oh * d.ow * d.kh * d.kw * d.c * d.f *
-         PartProducts(PrecisionOf(attrs)).size();
+  return 2 * MultiplyAdds(d) * static_cast<double>(PartProducts(PrecisionOf(attrs)).size());
 }
 
 // Where the library computes a filter gradient, it may be cut over output channels. Each part then
 // copies its columns of dy, which must be little beside the products that read each element.
-WorkUnit FilterGradUnit(const ConvDims& d, const Attrs& attrs) {
+WorkUnit FilterGradUnit(const ConvDims& d) {
   constexpr int64_t kProducts = 256;
-  constexpr double kMultiplyAdds = 32 * kLibraryMultiplyAdds;
-  const double multiply_adds = ConvFlops(d, attrs) / 2;
-  if (multiply_adds < kLibraryMultiplyAdds) return WorkUnit::kRows;
-  if (multiply_adds < kMultiplyAdds || d.kh * d.kw * d.c < kProducts) return WorkUnit::kWhole;
+  constexpr double kWorthParts = 32 * kLibraryMultiplyAdds;
+  if (MultiplyAdds(d) < kLibraryMultiplyAdds) return WorkUnit::kRows;
+  if (MultiplyAdds(d) < kWorthParts || d.kh * d.kw * d.c < kProducts) return WorkUnit::kWhole;
   return WorkUnit::kColumns;
 }
 
@@ -310,7 +310,7 @@ const OpDef& Conv2dFilterGradOp() {
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
             RoundsBothAtDefault(call, flags);
-            flags.unit = FilterGradUnit(FilterGradDims(call), call.attrs);
+            flags.unit = FilterGradUnit(FilterGradDims(call));
           },
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
