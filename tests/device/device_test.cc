@@ -252,31 +252,42 @@ TEST_P(DeviceTest, LibraryKernelsGiveTheSameBitsWithAnyWorkers) {
 
 INSTANTIATE_TEST_SUITE_P(Replicas, DeviceTest, ::testing::Values(1, 8));
 
-TEST(Device, StopsBeforeTheUpdateWhenALossIsNotFinite) {
-  const Graph graph = TrainGraph(8);
-  const auto program = Compile(graph, {.outfeed_every = 0, .loss_output = "loss"});
-  ASSERT_TRUE(program.ok()) << program.status();
-  std::map<std::string, Literal> store;
-  std::vector<void*> variables;
-  for (const Variable& variable : program->variables) {
-    variables.push_back(store.insert({variable.name, InitialValue(variable)}).first->second.data());
+// The training graph on a device, its variables in `store`.
+class LoadedTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto compiled = Compile(TrainGraph(8), {.outfeed_every = 0, .loss_output = "loss"});
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    program_ = *std::move(compiled);
+    std::vector<void*> variables;
+    for (const Variable& variable : program_.variables)
+      variables.push_back(
+          store_.insert({variable.name, InitialValue(variable)}).first->second.data());
+    auto loaded = device_.Load(program_, variables);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    loaded_ = *std::move(loaded);
   }
-  Device device(2);
-  auto loaded = device.Load(*program, variables);
-  ASSERT_TRUE(loaded.ok());
-  const SlotLayout in = LayoutOf(program->infeed, 8);
+
+  CoreProgram program_;
+  std::map<std::string, Literal> store_;
+  Device device_{2};
+  std::unique_ptr<LoadedProgram> loaded_;
+};
+
+TEST_F(LoadedTest, StopsBeforeTheUpdateWhenALossIsNotFinite) {
+  const SlotLayout in = LayoutOf(program_.infeed, 8);
   EntryRing infeed(in.bytes, 2, 1);
   auto entry = infeed.Reserve();
   const int32_t bad_label = 99;
   std::memcpy(*entry + in.offsets[1] + 3 * in.replica_bytes[1], &bad_label, sizeof(bad_label));
   infeed.Commit();
-  const std::map<std::string, Literal> before = store;
-  const RunResult result = device.Run(**loaded, {.iterations = 5, .infeed = &infeed});
+  const std::map<std::string, Literal> before = store_;
+  const RunResult result = device_.Run(*loaded_, {.iterations = 5, .infeed = &infeed});
   EXPECT_TRUE(result.loss_not_finite);
   EXPECT_EQ(result.steps, 0);
   EXPECT_EQ(result.status.code(), absl::StatusCode::kAborted);
   EXPECT_EQ(infeed.consumed(), 0);
-  EXPECT_TRUE(store == before);
+  EXPECT_TRUE(store_ == before);
 }
 
 // A prologue of two phases: the sum reads what all parts of the first one wrote.
@@ -304,40 +315,20 @@ TEST(Device, ARunWithoutAStepLeavesThePrologueToTheNext) {
   EXPECT_EQ(result, 64 * 1024);
 }
 
-TEST(Device, AClosedInfeedEndsTheRunWithItsStatusAfterTheLastBatch) {
-  const Graph graph = TrainGraph(8);
-  const auto program = Compile(graph, {.outfeed_every = 0, .loss_output = "loss"});
-  ASSERT_TRUE(program.ok()) << program.status();
-  std::map<std::string, Literal> store;
-  std::vector<void*> variables;
-  for (const Variable& variable : program->variables) {
-    variables.push_back(store.insert({variable.name, InitialValue(variable)}).first->second.data());
-  }
-  Device device(2);
-  auto loaded = device.Load(*program, variables);
-  EntryRing infeed(LayoutOf(program->infeed, 8).bytes, 4, 1);
+TEST_F(LoadedTest, AClosedInfeedEndsTheRunWithItsStatusAfterTheLastBatch) {
+  EntryRing infeed(LayoutOf(program_.infeed, 8).bytes, 4, 1);
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(infeed.Reserve().ok());
     infeed.Commit();
   }
   infeed.Close(absl::DataLossError("record 3 is damaged"));
-  const RunResult result = device.Run(**loaded, {.iterations = 5, .infeed = &infeed});
+  const RunResult result = device_.Run(*loaded_, {.iterations = 5, .infeed = &infeed});
   EXPECT_EQ(result.steps, 3);
   EXPECT_EQ(result.status, absl::DataLossError("record 3 is damaged"));
 }
 
-TEST(Device, AnInterruptStopsAtAStepEvenWhileWaitingForInput) {
-  const Graph graph = TrainGraph(8);
-  const auto program = Compile(graph, {.outfeed_every = 0, .loss_output = "loss"});
-  ASSERT_TRUE(program.ok()) << program.status();
-  std::map<std::string, Literal> store;
-  std::vector<void*> variables;
-  for (const Variable& variable : program->variables) {
-    variables.push_back(store.insert({variable.name, InitialValue(variable)}).first->second.data());
-  }
-  Device device(2);
-  auto loaded = device.Load(*program, variables);
-  EntryRing infeed(LayoutOf(program->infeed, 8).bytes, 4, 1);
+TEST_F(LoadedTest, AnInterruptStopsAtAStepEvenWhileWaitingForInput) {
+  EntryRing infeed(LayoutOf(program_.infeed, 8).bytes, 4, 1);
   ASSERT_TRUE(infeed.Reserve().ok());
   infeed.Commit();
   std::atomic<int> interrupt{0};
@@ -346,7 +337,7 @@ TEST(Device, AnInterruptStopsAtAStepEvenWhileWaitingForInput) {
     interrupt.store(1);
   });
   const RunResult result =
-      device.Run(**loaded, {.iterations = 5, .infeed = &infeed, .interrupt = &interrupt});
+      device_.Run(*loaded_, {.iterations = 5, .infeed = &infeed, .interrupt = &interrupt});
   signal.join();
   EXPECT_TRUE(result.interrupted);
   EXPECT_TRUE(result.status.ok()) << result.status;
