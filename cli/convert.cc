@@ -42,6 +42,9 @@ absl::Status ConvertCommand(const CommandLine& command) {
   if (output.empty()) {
     return absl::InvalidArgumentError("convert needs --output=PREFIX; see tpurun help convert");
   }
+  if (output == "-") {
+    return absl::InvalidArgumentError("--output: got \"-\", want the name of a file");
+  }
   const int64_t shards = command.GetInt("shards", 1);
   if (shards < 1 || shards > kMaxShards) {
     return absl::InvalidArgumentError(
@@ -49,8 +52,9 @@ absl::Status ConvertCommand(const CommandLine& command) {
   }
   ASSIGN_OR_RETURN(const Compression compression,
                    ParseCompression(command.GetString("compression", "NONE")));
-  ASSIGN_OR_RETURN(const std::unique_ptr<ExampleFiles> files,
-                   ExampleFiles::Create(output, static_cast<int>(shards), compression));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<ExampleFiles> files,
+      ExampleFiles::Create(output, static_cast<int>(shards), compression, args.inputs));
   RETURN_IF_ERROR(kind->convert(args, *files));
   RETURN_IF_ERROR(files->Commit());
   return WriteResult({{"records", files->records()}, {"files", files->paths()}});

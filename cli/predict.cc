@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "cli/compose.h"
 #include "cli/prediction_writer.h"
+#include "data/sources/source_list.h"
 #include "runtime/base/status.h"
 
 namespace tpurun {
@@ -15,8 +16,10 @@ absl::Status PredictCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(Composition composition, Compose(command, {.predict = true}));
   const auto& configured = composition.options.config.predict().keys();
   const std::vector<std::string> keys(configured.begin(), configured.end());
-  ASSIGN_OR_RETURN(const std::unique_ptr<PredictionWriter> writer,
-                   MakePredictionWriter(command.GetString("output")));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<PredictionWriter> writer,
+      MakePredictionWriter(command.GetString("output"),
+                           FilesOf(composition.options.config.predict().input().source())));
   Estimator estimator(std::move(composition.options));
   const absl::Status predicted =
       estimator.Predict(composition.input_fn, keys, command.GetString("checkpoint"),

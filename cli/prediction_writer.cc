@@ -151,23 +151,23 @@ class ToRecords : public PredictionWriter {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PredictionWriter>> MakePredictionWriter(const std::string& output) {
-  std::unique_ptr<PredictionWriter> writer;
-  if (output.empty()) {
-    writer = std::make_unique<ToStandardOutput>();
-  } else if (absl::EndsWith(output, ".jsonl")) {
-    ASSIGN_OR_RETURN(std::unique_ptr<ByteSink> sink, FileSink::Create(TemporaryName(output)));
-    writer = std::make_unique<ToJsonLines>(output, std::move(sink));
-  } else if (absl::EndsWith(output, ".tfrecord")) {
-    ASSIGN_OR_RETURN(std::unique_ptr<RecordWriter> records,
-                     RecordWriter::Create(TemporaryName(output)));
-    writer = std::make_unique<ToRecords>(output, std::move(records));
-  } else {
+absl::StatusOr<std::unique_ptr<PredictionWriter>> MakePredictionWriter(
+    const std::string& output, const std::vector<std::string>& inputs) {
+  if (output.empty()) return std::make_unique<ToStandardOutput>();
+  const bool json = absl::EndsWith(output, ".jsonl");
+  if (!json && !absl::EndsWith(output, ".tfrecord")) {
     return absl::InvalidArgumentError(absl::StrCat("--output: got ", Quote(output),
                                                    ", want a name that ends in .jsonl or "
                                                    ".tfrecord"));
   }
-  return writer;
+  ASSIGN_OR_RETURN(const std::string file, ReplaceableFile(output, inputs));
+  if (json) {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteSink> sink, FileSink::Create(TemporaryName(file)));
+    return std::make_unique<ToJsonLines>(file, std::move(sink));
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<RecordWriter> records,
+                   RecordWriter::Create(TemporaryName(file)));
+  return std::make_unique<ToRecords>(file, std::move(records));
 }
 
 }  // namespace tpurun

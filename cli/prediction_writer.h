@@ -20,8 +20,9 @@ class PredictionWriter {
 };
 
 // Empty: standard output, flushed after each batch. FILE.jsonl or FILE.tfrecord by the name's end;
-// InvalidArgument for another one.
-absl::StatusOr<std::unique_ptr<PredictionWriter>> MakePredictionWriter(const std::string& output);
+// InvalidArgument for another one, and for one of the files `inputs`, which are read meanwhile.
+absl::StatusOr<std::unique_ptr<PredictionWriter>> MakePredictionWriter(
+    const std::string& output, const std::vector<std::string>& inputs);
 
 }  // namespace tpurun
 

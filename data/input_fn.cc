@@ -256,7 +256,7 @@ void CheckBatch(const Plan& plan, const InputFnArgs& args, Errors* errors) {
 
 // A source that can be read once, and something that reads it again.
 void CheckReadOnce(const Plan& plan, const InputFnArgs& args, Errors* errors) {
-  if (plan.source_def->read_once == nullptr || !plan.source_def->read_once(plan.source)) return;
+  if (!ReadsOnce(plan.source)) return;
   for (const Step& step : plan.steps) {
     if (step.transform.has_cache()) return;
     if (!step.transform.has_repeat() || step.transform.repeat().count() == 1) continue;

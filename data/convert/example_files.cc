@@ -47,14 +47,16 @@ absl::Status CheckNoOtherShards(const std::string& prefix, const std::vector<std
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ExampleFiles>> ExampleFiles::Create(const std::string& prefix,
-                                                                   int shards,
-                                                                   Compression compression) {
+absl::StatusOr<std::unique_ptr<ExampleFiles>> ExampleFiles::Create(
+    const std::string& prefix, int shards, Compression compression,
+    const std::vector<std::string>& inputs) {
   std::unique_ptr<ExampleFiles> files(new ExampleFiles(ShardPaths(prefix, shards)));
   RETURN_IF_ERROR(CheckNoOtherShards(prefix, files->paths_));
   for (const std::string& path : files->paths_) {
+    ASSIGN_OR_RETURN(const std::string file, ReplaceableFile(path, inputs));
+    files->files_.push_back(file);
     ASSIGN_OR_RETURN(std::unique_ptr<RecordWriter> writer,
-                     RecordWriter::Create(HiddenName(path), compression));
+                     RecordWriter::Create(HiddenName(file), compression));
     files->writers_.push_back(std::move(writer));
   }
   return files;
@@ -62,7 +64,7 @@ absl::StatusOr<std::unique_ptr<ExampleFiles>> ExampleFiles::Create(const std::st
 
 ExampleFiles::~ExampleFiles() {
   for (size_t i = committed_; i < writers_.size(); ++i) {
-    RemoveFile(HiddenName(paths_[i])).IgnoreError();
+    RemoveFile(HiddenName(files_[i])).IgnoreError();
   }
 }
 
@@ -87,7 +89,7 @@ absl::Status ExampleFiles::Commit() {
     RETURN_IF_ERROR(writer->Close());
   }
   for (; committed_ < paths_.size(); ++committed_) {
-    RETURN_IF_ERROR(RenameDurably(HiddenName(paths_[committed_]), paths_[committed_]));
+    RETURN_IF_ERROR(RenameDurably(HiddenName(files_[committed_]), files_[committed_]));
   }
   return absl::OkStatus();
 }

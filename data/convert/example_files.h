@@ -17,9 +17,11 @@ namespace tpurun {
 class ExampleFiles {
  public:
   // One shard is the file PREFIX, several are PREFIX-00000-of-00002 and so on. Files of the same
-  // prefix and another number of shards are InvalidArgument: PREFIX* would read them too.
-  static absl::StatusOr<std::unique_ptr<ExampleFiles>> Create(const std::string& prefix, int shards,
-                                                              Compression compression);
+  // prefix and another number of shards are InvalidArgument: PREFIX* would read them too; so is one
+  // of the files `inputs`, which are read meanwhile.
+  static absl::StatusOr<std::unique_ptr<ExampleFiles>> Create(
+      const std::string& prefix, int shards, Compression compression,
+      const std::vector<std::string>& inputs);
   // Removes what was not committed.
   ~ExampleFiles();
 
@@ -37,10 +39,11 @@ class ExampleFiles {
   explicit ExampleFiles(std::vector<std::string> paths) : paths_(std::move(paths)) {}
 
   const std::vector<std::string> paths_;
+  std::vector<std::string> files_;                      // that they are, symbolic links followed
   std::vector<std::unique_ptr<RecordWriter>> writers_;  // of each path; under its temporary name
   int64_t records_ = 0;
   std::string record_;
-  size_t committed_ = 0;  // the first of paths_ that still has its temporary name
+  size_t committed_ = 0;  // the first of files_ that still has its temporary name
 };
 
 }  // namespace tpurun

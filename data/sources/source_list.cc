@@ -1,5 +1,6 @@
 #include "data/sources/source_list.h"
 
+#include "data/sources/files.h"
 #include "google/protobuf/descriptor.h"
 #include "runtime/base/status.h"
 
@@ -12,13 +13,13 @@ constexpr SourceDef kSources[] = {
      .schema = TfrecordSchema,
      .open = OpenTfrecord,
      .describe = DescribeTfrecord,
-     .read_once = TfrecordReadsOnce},
+     .file_names = TfrecordFileNames},
     {.kind = proto::Source::kTextLine,
      .name = "text_line",
      .schema = TextLineSchema,
      .open = OpenTextLine,
      .describe = DescribeTextLine,
-     .read_once = TextLineReadsOnce},
+     .file_names = TextLineFileNames},
     {.kind = proto::Source::kFromTensorSlices,
      .name = "from_tensor_slices",
      .schema = TensorSlicesSchema,
@@ -35,6 +36,18 @@ const SourceDef* FindSource(proto::Source::KindCase kind) {
     if (def.kind == kind) return &def;
   }
   return nullptr;
+}
+
+bool ReadsOnce(const proto::Source& source) {
+  const SourceDef* const def = FindSource(source.kind_case());
+  return def != nullptr && def->file_names != nullptr &&
+         NamesStandardInput(def->file_names(source));
+}
+
+std::vector<std::string> FilesOf(const proto::Source& source) {
+  const SourceDef* const def = FindSource(source.kind_case());
+  if (def == nullptr || def->file_names == nullptr) return {};
+  return ExpandFileNames(def->file_names(source), "").value_or(std::vector<std::string>());
 }
 
 absl::StatusOr<int64_t> CountAll(SourceReader& reader) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,6 +17,8 @@
 #include "proto/input.pb.h"
 
 namespace tpurun {
+
+using FileNames = google::protobuf::RepeatedPtrField<std::string>;
 
 enum class CountRecords { kNo, kIfQuick, kYes };
 
@@ -41,13 +44,17 @@ struct SourceDef {
   absl::StatusOr<OpenedSource> (*open)(const proto::Source& source, const SourceArgs& args);
   // Which records it gives, in a few words: what a saved position must agree with.
   std::string (*describe)(const proto::Source& source);
-  // It can be read only once.
-  bool (*read_once)(const proto::Source& source) = nullptr;
+  // The names and globs that it reads. Null: it reads no files.
+  const FileNames& (*file_names)(const proto::Source& source) = nullptr;
 };
 
 std::span<const SourceDef> SourceList();
 // Null for a kind that does not exist (yet), and for none.
 const SourceDef* FindSource(proto::Source::KindCase kind);
+// It can be read only once.
+bool ReadsOnce(const proto::Source& source);
+// The files that it reads, as far as they are there.
+std::vector<std::string> FilesOf(const proto::Source& source);
 // The name of the field that is set: "text_line"; empty when none is.
 std::string SourceName(const proto::Source& source);
 
@@ -60,12 +67,12 @@ absl::StatusOr<int64_t> CountAll(SourceReader& reader);
 absl::StatusOr<Schema> TextLineSchema(const proto::Source& source);
 absl::StatusOr<OpenedSource> OpenTextLine(const proto::Source& source, const SourceArgs& args);
 std::string DescribeTextLine(const proto::Source& source);
-bool TextLineReadsOnce(const proto::Source& source);
+const FileNames& TextLineFileNames(const proto::Source& source);
 // tfrecord.cc
 absl::StatusOr<Schema> TfrecordSchema(const proto::Source& source);
 absl::StatusOr<OpenedSource> OpenTfrecord(const proto::Source& source, const SourceArgs& args);
 std::string DescribeTfrecord(const proto::Source& source);
-bool TfrecordReadsOnce(const proto::Source& source);
+const FileNames& TfrecordFileNames(const proto::Source& source);
 // from_tensor_slices.cc
 absl::StatusOr<Schema> TensorSlicesSchema(const proto::Source& source);
 absl::StatusOr<OpenedSource> OpenTensorSlices(const proto::Source& source, const SourceArgs& args);

@@ -143,8 +143,8 @@ std::string DescribeTextLine(const proto::Source& source) {
                       source.text_line().skip_lines());
 }
 
-bool TextLineReadsOnce(const proto::Source& source) {
-  return NamesStandardInput(source.text_line().file());
+const FileNames& TextLineFileNames(const proto::Source& source) {
+  return source.text_line().file();
 }
 
 }  // namespace tpurun

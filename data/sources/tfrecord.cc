@@ -169,8 +169,6 @@ std::string DescribeTfrecord(const proto::Source& source) {
                       tfrecord.shuffle_files() ? " shuffle_files" : "");
 }
 
-bool TfrecordReadsOnce(const proto::Source& source) {
-  return NamesStandardInput(source.tfrecord().file());
-}
+const FileNames& TfrecordFileNames(const proto::Source& source) { return source.tfrecord().file(); }
 
 }  // namespace tpurun

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -61,6 +62,32 @@ absl::StatusOr<uint64_t> FileSize(const std::string& path) {
   if (stat(path.c_str(), &info) != 0) return ReadError("cannot read", path, errno);
   if (S_ISDIR(info.st_mode)) return ReadError("cannot read", path, EISDIR);
   return static_cast<uint64_t>(info.st_size);
+}
+
+absl::StatusOr<std::string> ReplaceableFile(const std::string& path,
+                                            const std::vector<std::string>& inputs) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) return path;  // nothing, or creating it tells why not
+  const bool is_link = S_ISLNK(info.st_mode);
+  if (is_link && stat(path.c_str(), &info) != 0) return WriteError("cannot write", path, errno);
+  if (S_ISDIR(info.st_mode)) return WriteError("cannot write", path, EISDIR);
+  if (!S_ISREG(info.st_mode)) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot write ", path, ": it is a device, pipe or socket, want a file"));
+  }
+  for (const std::string& input : inputs) {
+    struct stat read;
+    if (stat(input.c_str(), &read) != 0) continue;
+    if (read.st_dev != info.st_dev || read.st_ino != info.st_ino) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " is an input too, want another name for the output"));
+  }
+  if (!is_link) return path;
+  char* const target = realpath(path.c_str(), nullptr);
+  if (target == nullptr) return WriteError("cannot write", path, errno);
+  std::string followed = target;
+  free(target);
+  return followed;
 }
 
 absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& dir) {
@@ -168,13 +195,14 @@ absl::Status RemoveTemporaryFiles(const std::string& dir) {
 }
 
 absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes) {
-  const std::string temporary = TemporaryName(path);
+  ASSIGN_OR_RETURN(const std::string file, ReplaceableFile(path));
+  const std::string temporary = TemporaryName(file);
   const auto write = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(const std::unique_ptr<FileSink> sink, FileSink::Create(temporary));
     RETURN_IF_ERROR(sink->Append(bytes));
     RETURN_IF_ERROR(sink->Sync());
     RETURN_IF_ERROR(sink->Close());
-    return RenameDurably(temporary, path);
+    return RenameDurably(temporary, file);
   };
   const absl::Status status = write();
   if (!status.ok()) unlink(temporary.c_str());

@@ -34,6 +34,11 @@ bool FileExists(const std::string& path);
 bool IsAbsent(const std::string& path);
 bool IsDirectory(const std::string& path);
 absl::StatusOr<uint64_t> FileSize(const std::string& path);
+// The name of the file that a new one is to replace: symbolic links are followed, for a rename
+// would replace the link. PermissionDenied when something other than a regular file is there,
+// InvalidArgument when it is one of the files that are read for it.
+absl::StatusOr<std::string> ReplaceableFile(const std::string& path,
+                                            const std::vector<std::string>& inputs = {});
 // Names in the directory without "." and "..", sorted by byte.
 absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& dir);
 // Paths that match a shell pattern (* ? [..]), sorted by byte. A pattern that matches nothing is
@@ -55,7 +60,7 @@ absl::Status SyncDirectory(const std::string& dir);
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 // The file holds the old bytes or the new ones at every moment, also across a power cut: written
 // under a temporary name in the same directory, fsynced, renamed, directory fsynced. After an error
-// the old file is untouched and the temporary one removed.
+// the old file is untouched and the temporary one removed. See ReplaceableFile.
 absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes);
 // The temporary name used for `path`: one a path and process, so that a crashed writer leaves at
 // most a few behind.

@@ -31,7 +31,7 @@ class PredictionWriterTest : public ::testing::Test {
 
 TEST_F(PredictionWriterTest, JsonLinesAppearWhenFinished) {
   const std::string path = dir_.Path("out.jsonl");
-  const auto writer = MakePredictionWriter(path);
+  const auto writer = MakePredictionWriter(path, {});
   ASSERT_TRUE(writer.ok()) << writer.status();
   ASSERT_TRUE((*writer)->Write(Batch()).ok());
   EXPECT_FALSE(FileExists(path));
@@ -43,7 +43,7 @@ TEST_F(PredictionWriterTest, JsonLinesAppearWhenFinished) {
 
 TEST_F(PredictionWriterTest, AWriterThatFailedLeavesNothing) {
   for (const char* name : {"out.jsonl", "out.tfrecord"}) {
-    auto writer = MakePredictionWriter(dir_.Path(name));
+    auto writer = MakePredictionWriter(dir_.Path(name), {});
     ASSERT_TRUE((*writer)->Write(Batch()).ok());
     writer->reset();
   }
@@ -52,7 +52,7 @@ TEST_F(PredictionWriterTest, AWriterThatFailedLeavesNothing) {
 
 TEST_F(PredictionWriterTest, RecordsAreExamples) {
   const std::string path = dir_.Path("out.tfrecord");
-  const auto writer = MakePredictionWriter(path);
+  const auto writer = MakePredictionWriter(path, {});
   ASSERT_TRUE((*writer)->Write(Batch()).ok());
   ASSERT_TRUE((*writer)->Finish().ok());
   const auto reader = RecordReader::Open(path);
@@ -68,8 +68,15 @@ TEST_F(PredictionWriterTest, RecordsAreExamples) {
   EXPECT_FALSE(*(*reader)->Read(&record));
 }
 
+TEST_F(PredictionWriterTest, AnInputIsRefused) {
+  const std::string path = dir_.Path("in.tfrecord");
+  ASSERT_TRUE(WriteFileAtomically(path, "records").ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(MakePredictionWriter(path, {path}).status()));
+  EXPECT_EQ(*ReadFile(path), "records");
+}
+
 TEST_F(PredictionWriterTest, AnotherEndingIsRefused) {
-  EXPECT_TRUE(absl::IsInvalidArgument(MakePredictionWriter(dir_.Path("out.csv")).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(MakePredictionWriter(dir_.Path("out.csv"), {}).status()));
 }
 
 }  // namespace

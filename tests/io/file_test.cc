@@ -87,6 +87,35 @@ TEST_F(FileTest, AnAtomicWriteLeavesNoTemporaryFile) {
   EXPECT_THAT(*ListDirectory(dir_), ElementsAre("f"));
 }
 
+TEST_F(FileTest, AnAtomicWriteFollowsSymbolicLinks) {
+  Write("f", "old");
+  ASSERT_EQ(symlink("f", Path("link").c_str()), 0);
+  Write("link", "new");
+  EXPECT_EQ(*ReadFile(Path("f")), "new");
+  EXPECT_THAT(*ListDirectory(dir_), ElementsAre("f", "link"));
+  ASSERT_TRUE(RemoveFile(Path("f")).ok());
+  const absl::Status status = WriteFileAtomically(Path("link"), "x");
+  EXPECT_EQ(ExitCode(status), 74);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("link: No such file or directory"));
+}
+
+TEST_F(FileTest, AnAtomicWriteReplacesFilesAlone) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  const absl::Status status = WriteFileAtomically(Path("pipe"), "x");
+  EXPECT_EQ(ExitCode(status), 74);
+  EXPECT_EQ(status.message(),
+            "cannot write " + Path("pipe") + ": it is a device, pipe or socket, want a file");
+  EXPECT_THAT(*ListDirectory(dir_), ElementsAre("pipe"));
+}
+
+TEST_F(FileTest, WhatIsReadMeanwhileIsNotReplaced) {
+  Write("f", "");
+  EXPECT_EQ(*ReplaceableFile(Path("f"), {Path("absent")}), Path("f"));
+  const absl::Status status = ReplaceableFile(Path("f"), {Path("absent"), dir_ + "/./f"}).status();
+  EXPECT_EQ(ExitCode(status), 2);
+  EXPECT_EQ(status.message(), Path("f") + " is an input too, want another name for the output");
+}
+
 TEST_F(FileTest, RemovesOnlyTemporaryFiles) {
   for (const char* name : {"a.tempstate12", "a", "a.tempstate", "a.tempstate1x", "b.tempstate3"}) {
     Write(name, "");

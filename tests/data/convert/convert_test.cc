@@ -1,6 +1,8 @@
 // Conversions: the bytes of the files, the values in them, and what is said of bad input.
 #include "data/convert/convert.h"
 
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
@@ -46,7 +48,8 @@ class ConvertTest : public ::testing::Test {
     for (std::string& input : args.inputs) input = dir_.Path(input);
     ASSIGN_OR_RETURN(const ConvertKind* const found, FindConvertKind(kind));
     RETURN_IF_ERROR(found->check(args));
-    ASSIGN_OR_RETURN(const auto files, ExampleFiles::Create(dir_.Path("out"), shards, compression));
+    ASSIGN_OR_RETURN(const auto files,
+                     ExampleFiles::Create(dir_.Path("out"), shards, compression, args.inputs));
     RETURN_IF_ERROR(found->convert(args, *files));
     return files->Commit();
   }
@@ -134,6 +137,16 @@ TEST_F(ConvertTest, RecordsGoToShardsInTurn) {
       "INVALID_ARGUMENT: --output: out-00000-of-00002 is there from another number of shards, "
       "and out* would read both: remove it, or choose another prefix");
   EXPECT_EQ(Convert("idx", {.inputs = {"images", "labels"}}, 2), "");
+}
+
+TEST_F(ConvertTest, AnInputIsNeverReplaced) {
+  Write("images", kImages);
+  Write("labels", kLabels);
+  ASSERT_EQ(symlink("images", dir_.Path("out").c_str()), 0);
+  EXPECT_EQ(Convert("idx", {.inputs = {"images", "labels"}}),
+            "INVALID_ARGUMENT: out is an input too, want another name for the output");
+  EXPECT_EQ(*ReadFile(dir_.Path("images")), kImages);
+  EXPECT_EQ(Names(), (std::vector<std::string>{"images", "labels", "out"}));
 }
 
 TEST_F(ConvertTest, ShardsWithoutRecordsAreRefused) {
