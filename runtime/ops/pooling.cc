@@ -1,5 +1,6 @@
 // Max and average pooling over NHWC values. Padding never counts.
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "absl/strings/str_cat.h"
@@ -45,6 +46,10 @@ absl::StatusOr<Shape> PooledShape(const char* op, DType dtype, const std::vector
     return absl::InvalidArgumentError(absl::StrCat(
         op, ": a window of ", DimsToString(window), ", strides ", DimsToString(strides), ", pads ",
         DimsToString(pads), " does not fit f32[N,H,W,C], got ", DimsToString(x)));
+  }
+  if (window[0] > std::numeric_limits<int32_t>::max() / window[1]) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(op, ": a window of ", DimsToString(window), " has 2^31 elements or more"));
   }
   return Shape{dtype,
                {x[0], (x[1] + pads[0] + pads[1] - window[0]) / strides[0] + 1,
@@ -105,6 +110,11 @@ Clipped Clip(const PoolDims& d, int64_t oh, int64_t ow) {
           static_cast<int32_t>((h0 - h) * d.pw + w0 - w)};
 }
 
+// The number that the element at (h, w) of x has in the whole window.
+inline int32_t NumberIn(const PoolDims& d, const Clipped& window, int64_t h, int64_t w) {
+  return window.first + static_cast<int32_t>((h - window.h0) * d.pw + w - window.w0);
+}
+
 // The largest element of a window for `channels` channels, and which it is. `x` starts at the first
 // of the channels of its image.
 template <typename T, typename I>
@@ -120,8 +130,7 @@ template <typename T, typename I>
   for (int64_t h = window.h0; h < window.h1; ++h) {
     for (int64_t w = window.w0; w < window.w1; ++w) {
       const T* tap = x + (h * d.w + w) * d.c;
-      const int32_t number =
-          window.first + static_cast<int32_t>((h - window.h0) * d.pw + w - window.w0);
+      const int32_t number = NumberIn(d, window, h, w);
       for (int64_t c = 0; c < channels; ++c) {
         const float v = Widen(tap[c]);
         const bool larger = v > Widen(largest[c]) || v != v;
@@ -165,12 +174,11 @@ template <typename T, typename I>
     for (int64_t ow = 0; ow < d.ow; ++ow) {
       const T* from = dy + (oh * d.ow + ow) * d.c;
       const I* chosen = index + (oh * d.ow + ow) * d.c;
-      for (int64_t ph = 0; ph < d.ph; ++ph) {
-        for (int64_t pw = 0; pw < d.pw; ++pw) {
-          const int64_t h = oh * d.sh - d.top + ph, w = ow * d.sw - d.left + pw;
-          if (h < 0 || h >= d.h || w < 0 || w >= d.w) continue;
+      const Clipped window = Clip(d, oh, ow);
+      for (int64_t h = window.h0; h < window.h1; ++h) {
+        for (int64_t w = window.w0; w < window.w1; ++w) {
           T* to = dx + (h * d.w + w) * d.c;
-          const I number = static_cast<I>(ph * d.pw + pw);
+          const I number = static_cast<I>(NumberIn(d, window, h, w));
           if (apart) {
             for (int64_t c = 0; c < d.c; ++c) to[c] = chosen[c] == number ? from[c] : T(0);
           } else {
