@@ -15,7 +15,8 @@ bool ReadsItsRowsOnly(const Graph& graph, const Node& node, int operand) {
   return flags.elementwise && graph.shape(node.inputs[operand]).dims == node.shapes[0].dims;
 }
 
-bool CanWriteVariable(const Graph& graph, const Update& update, const std::vector<bool>& per_core) {
+bool CanWriteVariable(const Graph& graph, const Update& update, const std::vector<Use>& uses,
+                      const std::vector<bool>& per_core) {
   const Node& producer = graph.node(update.value);
   const Variable& variable = graph.variables()[update.variable];
   if (producer.op->flags.source || per_core[producer.id] != variable.per_core) return false;
@@ -24,16 +25,10 @@ bool CanWriteVariable(const Graph& graph, const Update& update, const std::vecto
   for (const Update& other : graph.updates()) {
     if (other.variable != update.variable && other.value == update.value) return false;
   }
-  for (const Node& reader : graph.nodes()) {
-    for (size_t i = 0; i < reader.inputs.size(); ++i) {
-      const Node& source = graph.node(reader.inputs[i]);
-      if (source.op != &VariableOp() || source.attrs.String("variable") != variable.name) continue;
-      if (reader.id > producer.id) return false;
-      if (reader.id == producer.id && !ReadsItsRowsOnly(graph, reader, static_cast<int>(i)))
-        return false;
-    }
-  }
-  return true;
+  return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+    if (use.node == producer.id) return ReadsItsRowsOnly(graph, producer, use.operand);
+    return use.node < producer.id;
+  });
 }
 
 bool ReadsUpdatedVariable(const Graph& graph, Value value) {
@@ -69,13 +64,14 @@ absl::StatusOr<Graph> CopyOldValues(const Graph& graph) {
 absl::StatusOr<Graph> MakeUpdatesDirect(const Graph& original) {
   ASSIGN_OR_RETURN(const Graph graph, CopyOldValues(original));
   const std::vector<bool> per_core = PerCoreNodes(graph);
+  const std::vector<std::vector<Use>> uses = VariableUses(graph);
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) RETURN_IF_ERROR(rewrite.Copy(node));
   for (const Output& output : graph.outputs())
     rewrite.graph.AddOutput(output.name, rewrite.At(output.value));
   for (const Update& update : graph.updates()) {
     Value value = rewrite.At(update.value);
-    if (!CanWriteVariable(graph, update, per_core)) {
+    if (!CanWriteVariable(graph, update, uses[update.variable], per_core)) {
       const std::string name = graph.variables()[update.variable].name + "/assign";
       ASSIGN_OR_RETURN(value, rewrite.graph.AddNode(CopyOp(), {value}, {}, name));
     }

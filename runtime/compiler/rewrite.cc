@@ -1,6 +1,7 @@
 #include "runtime/compiler/rewrite.h"
 
 #include "runtime/base/status.h"
+#include "runtime/ir/structural.h"
 
 namespace tpurun {
 
@@ -45,6 +46,19 @@ OpCall CallOf(const Graph& graph, const Node& node) {
               .num_replicas = graph.num_replicas()};
   for (const Value input : node.inputs) call.operands.push_back(graph.shape(input));
   return call;
+}
+
+std::vector<std::vector<Use>> VariableUses(const Graph& graph) {
+  std::vector<std::vector<Use>> uses(graph.variables().size());
+  for (const Node& node : graph.nodes()) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Node& source = graph.node(node.inputs[i]);
+      if (source.op != &VariableOp()) continue;
+      uses[graph.FindVariable(source.attrs.String("variable"))].push_back(
+          {node.id, static_cast<int>(i)});
+    }
+  }
+  return uses;
 }
 
 std::vector<int> CountReads(const Graph& graph) {

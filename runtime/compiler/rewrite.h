@@ -33,6 +33,14 @@ OpCall CallOf(const Graph& graph, const Node& node);
 // How often each node's results are read, by nodes, outputs and updates together.
 std::vector<int> CountReads(const Graph& graph);
 
+// Operand `operand` of node `node`.
+struct Use {
+  int node = -1;
+  int operand = 0;
+};
+// The operands that are a variable's value: [variable], in node order.
+std::vector<std::vector<Use>> VariableUses(const Graph& graph);
+
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_COMPILER_REWRITE_H_

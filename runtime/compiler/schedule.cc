@@ -55,6 +55,7 @@ class Scheduler {
     cuts_ = CutNodes(graph_);
     prologue_ = PrologueNodes(graph_);
     carried_ = CarriedNodes(graph_);
+    variable_uses_ = VariableUses(graph_);
     index_.assign(count, -1);
     for (const Node& node : graph_.nodes()) {
       if (!node.op->flags.source) Place(node);
@@ -140,34 +141,28 @@ class Scheduler {
         After(writer, SamePart(writer.cut, again.cut, own), &again.phase);
       }
     }
-    AfterReaders([&](Value input) { return input.node == node.id; }, &again);
+    for (const Node& reader : graph_.nodes()) {
+      for (size_t i = 0; i < reader.inputs.size(); ++i) {
+        if (reader.inputs[i].node == node.id) AfterUse({reader.id, static_cast<int>(i)}, &again);
+      }
+    }
     schedule_.instructions.push_back(std::move(again));
   }
 
   // A variable is overwritten after all that read it, and after the loss was looked at.
   void AfterReadersOfVariable(int variable, Scheduled* writer) const {
-    const auto reads = [&](Value input) {
-      const Node& source = graph_.node(input);
-      return source.op == &VariableOp() &&
-             graph_.FindVariable(source.attrs.String("variable")) == variable;
-    };
-    AfterReaders(reads, writer);
+    for (const Use& use : variable_uses_[variable]) AfterUse(use, writer);
     if (schedule_.loss_node >= 0 && index_[schedule_.loss_node] >= 0) {
       After(schedule_.instructions[index_[schedule_.loss_node]], false, &writer->phase);
     }
   }
 
-  // After the nodes placed so far that have an operand for which reads(operand) is true.
-  template <typename Reads>
-  void AfterReaders(Reads reads, Scheduled* writer) const {
-    for (const Scheduled& reader : schedule_.instructions) {
-      const Node& node = graph_.nodes()[reader.node];
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (!reads(node.inputs[i])) continue;
-        const bool own = ReadsOwnRows(reader.call, static_cast<int>(i), reader.cut.rows);
-        After(reader, SamePart(writer->cut, reader.cut, own), &writer->phase);
-      }
-    }
+  // After a node that reads what `writer` overwrites, if it is placed.
+  void AfterUse(const Use& use, Scheduled* writer) const {
+    if (index_[use.node] < 0) return;
+    const Scheduled& reader = schedule_.instructions[index_[use.node]];
+    const bool own = ReadsOwnRows(reader.call, use.operand, reader.cut.rows);
+    After(reader, SamePart(writer->cut, reader.cut, own), &writer->phase);
   }
 
   void PlaceOutfeed() {
@@ -190,6 +185,7 @@ class Scheduler {
   Schedule schedule_;
   std::vector<Cut> cuts_;
   std::vector<bool> prologue_, carried_;
+  std::vector<std::vector<Use>> variable_uses_;
   std::vector<int> index_;  // node -> its instruction, of a carried one the first
 };
 

@@ -160,10 +160,8 @@ absl::Status VerifySource(const Graph& graph, const Node& node) {
 }  // namespace
 
 int Graph::FindVariable(const std::string& name) const {
-  for (size_t i = 0; i < variables_.size(); ++i) {
-    if (variables_[i].name == name) return static_cast<int>(i);
-  }
-  return -1;
+  const auto found = variable_index_.find(name);
+  return found == variable_index_.end() ? -1 : found->second;
 }
 
 int Graph::FindOutput(const std::string& name) const {
@@ -197,8 +195,10 @@ int Graph::AddInfeed(InfeedSlot slot) {
 }
 
 int Graph::AddVariable(Variable variable) {
+  const int index = static_cast<int>(variables_.size());
+  variable_index_.emplace(variable.name, index);
   variables_.push_back(std::move(variable));
-  return static_cast<int>(variables_.size()) - 1;
+  return index;
 }
 
 void Graph::AddOutput(std::string name, Value value) {

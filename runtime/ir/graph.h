@@ -5,6 +5,7 @@
 #define TPURUN_RUNTIME_IR_GRAPH_H_
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -94,6 +95,7 @@ class Graph {
   std::vector<Node> nodes_;
   std::vector<InfeedSlot> infeed_;
   std::vector<Variable> variables_;
+  std::unordered_map<std::string, int> variable_index_;  // by name
   std::vector<Output> outputs_;
   std::vector<Update> updates_;
 };
