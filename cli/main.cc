@@ -2,10 +2,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -49,6 +52,22 @@ void OpenStandardStreams() {
   _exit(ExitCode(absl::ResourceExhaustedError("")));
 }
 
+// std::thread throws where the system refuses one: as without memory, there is no going on.
+[[noreturn]] void EndWithoutThread() {
+  if (const std::exception_ptr thrown = std::current_exception()) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::system_error& error) {
+      std::cerr << "tpurun: cannot start a thread: " << error.code().message()
+                << "; raise the limits on processes and memory, or lower --worker_threads"
+                << std::endl;
+      _exit(ExitCode(absl::ResourceExhaustedError("")));
+    } catch (...) {
+    }
+  }
+  std::abort();
+}
+
 int Main(const char* program, std::vector<std::string> arguments) {
   if (arguments.empty()) {
     std::cerr << HelpText(Verbs());
@@ -71,5 +90,6 @@ int Main(const char* program, std::vector<std::string> arguments) {
 int main(int argc, char** argv) {
   tpurun::OpenStandardStreams();
   std::set_new_handler(tpurun::EndOutOfMemory);
+  std::set_terminate(tpurun::EndWithoutThread);
   return tpurun::Main(argv[0], std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -22,6 +22,16 @@ double VariableBytes(const std::vector<Variable>& variables, int num_replicas) {
 
 std::string SizeText(double bytes) { return absl::StrFormat("%.1f GiB", bytes / (1 << 30)); }
 
+double MemoryBytes() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+}
+
+absl::Status DoesNotFit(const std::string& want) {
+  return absl::ResourceExhaustedError(absl::StrCat("does not fit in memory: want ", want,
+                                                   ", the machine has ", SizeText(MemoryBytes()),
+                                                   "; lower the batch size or the units"));
+}
+
 // Whether this machine can ever hold the program. Beyond its memory the kernel would end the
 // process at some later write.
 absl::Status CheckFits(const CoreProgram& program, double variables, int num_workers) {
@@ -30,13 +40,10 @@ absl::Status CheckFits(const CoreProgram& program, double variables, int num_wor
                         static_cast<double>(program.worker_bytes) * num_workers;
   const double infeed = Infeed::RingBytes(program.infeed, program.num_replicas);
   const double total = variables + arenas + infeed;
-  const double memory =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  if (total <= memory) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "does not fit in memory: want ", SizeText(total), " (variables ", SizeText(variables),
-      ", intermediate values ", SizeText(arenas), ", infeed ", SizeText(infeed),
-      "), the machine has ", SizeText(memory), "; lower the batch size or the units"));
+  if (total <= MemoryBytes()) return absl::OkStatus();
+  return DoesNotFit(absl::StrCat(SizeText(total), " (variables ", SizeText(variables),
+                                 ", intermediate values ", SizeText(arenas), ", infeed ",
+                                 SizeText(infeed), ")"));
 }
 
 }  // namespace
@@ -47,6 +54,9 @@ Session::Session(int num_workers, int num_replicas)
 Session::~Session() = default;
 
 absl::Status Session::Load(const Graph& graph, const CompileOptions& options) {
+  // Before anything lists what such variables hold.
+  const double variables = VariableBytes(graph.variables(), graph.num_replicas());
+  if (variables > MemoryBytes()) return DoesNotFit(SizeText(variables) + " for variables alone");
   ASSIGN_OR_RETURN(program_, Compile(graph, options));
   RETURN_IF_ERROR(CheckFits(program_, VariableBytes(program_.variables, program_.num_replicas),
                             device_.num_workers()));

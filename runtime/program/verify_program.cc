@@ -255,10 +255,10 @@ class Verifier {
   }
 
   absl::Status NoRaceWithReads(const Instruction& writer, const Instruction& reader) {
-    const OpCall call = CallOf(reader, program_.num_replicas);
     for (size_t i = 0; i < reader.operands.size(); ++i) {
       for (const Operand& result : writer.results) {
         if (!Overlap(result, reader.operands[i])) continue;
+        const OpCall call = CallOf(reader, program_.num_replicas);
         const int operand = static_cast<int>(i) / CopiesPerOperand(call);
         const bool own = ReadsOwnRows(call, operand, reader.rows);
         if (!SamePart(CutOf(writer), CutOf(reader), own)) return Race(result, writer, reader);
