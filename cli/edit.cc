@@ -326,6 +326,23 @@ void ReplaceElement(const Target& target, Message* value) {
   reflection.RemoveLast(target.parent, target.field);
 }
 
+bool IsDeeperThan(const Message& message, int levels) {
+  if (levels == 0) return true;
+  const Reflection& reflection = *message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    const int size = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+    for (int i = 0; i < size; ++i) {
+      const Message& value = field->is_repeated() ? reflection.GetRepeatedMessage(message, field, i)
+                                                  : reflection.GetMessage(message, field);
+      if (IsDeeperThan(value, levels - 1)) return true;
+    }
+  }
+  return false;
+}
+
 absl::Status ApplyToCopy(const Edit& edit, Message* root, SourceLocations* locations) {
   if (edit.path == "model") {
     if (edit.kind == Edit::Kind::kAppend) {
@@ -432,6 +449,10 @@ absl::Status ApplyEdit(const Edit& edit, Message* root, SourceLocations* locatio
   changed->CopyFrom(*root);
   SourceLocations changed_locations = *locations;
   RETURN_IF_ERROR(Annotate(ApplyToCopy(edit, changed.get(), &changed_locations), edit.flag));
+  // Each edit alone may be shallow and hang below the one before.
+  if (IsDeeperThan(*changed, kMaxNesting + 1)) {
+    return absl::InvalidArgumentError(absl::StrCat(edit.flag, ": ", TooDeepMessage()));
+  }
   root->GetReflection()->Swap(root, changed.get());
   *locations = std::move(changed_locations);
   return absl::OkStatus();

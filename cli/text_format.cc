@@ -72,7 +72,9 @@ class IgnoreErrors : public ErrorCollector {
   void AddError(int, int, const std::string&) override {}
 };
 
-std::vector<Tokenizer::Token> Tokenize(std::string_view text) {
+// Calls visit(token) for the tokens in order until it returns false.
+template <typename Visit>
+void ForEachToken(std::string_view text, Visit visit) {
   ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   IgnoreErrors ignore;
   Tokenizer tokenizer(&stream, &ignore);
@@ -80,9 +82,34 @@ std::vector<Tokenizer::Token> Tokenize(std::string_view text) {
   tokenizer.set_allow_f_after_float(true);
   tokenizer.set_require_space_after_number(false);
   tokenizer.set_allow_multiline_strings(true);
+  while (tokenizer.Next() && visit(tokenizer.current())) {
+  }
+}
+
+std::vector<Tokenizer::Token> Tokenize(std::string_view text) {
   std::vector<Tokenizer::Token> tokens;
-  while (tokenizer.Next()) tokens.push_back(tokenizer.current());
+  ForEachToken(text, [&](const Tokenizer::Token& token) {
+    tokens.push_back(token);
+    return true;
+  });
   return tokens;
+}
+
+// The brace or bracket that is nested too deep for what walks the message, protobuf's parser
+// first: each level of the text is a call on the stack.
+std::optional<TextError> FindTooDeep(std::string_view text) {
+  std::optional<TextError> error;
+  int depth = 0;
+  ForEachToken(text, [&](const Tokenizer::Token& token) {
+    if (token.text == "{" || token.text == "<" || token.text == "[") ++depth;
+    if (token.text == "}" || token.text == ">" || token.text == "]") --depth;
+    if (depth <= kMaxNesting) return true;
+    error = {.line = token.line + 1,
+             .column = ByteColumn(text, token.line, token.column),
+             .message = TooDeepMessage()};
+    return false;
+  });
+  return error;
 }
 
 // What surrounds a token: the message it stands in and, for a value, its field.
@@ -121,6 +148,9 @@ Place FindPlace(const std::vector<Tokenizer::Token>& tokens, size_t end, const D
   }
   return stack.back();
 }
+
+// Finding the place of each takes a walk over the text.
+constexpr size_t kMaxErrors = 20;
 
 // The text between `before` and `after` in `message`.
 std::optional<std::string> Between(std::string_view message, std::string_view before,
@@ -249,6 +279,7 @@ size_t FindToken(const std::vector<Tokenizer::Token>& tokens, const Report& repo
 
 std::vector<TextError> ParseText(std::string_view text, std::string_view path, Message* message,
                                  TextFormat::ParseInfoTree* tree) {
+  if (std::optional<TextError> too_deep = FindTooDeep(text)) return {*std::move(too_deep)};
   Collector collector;
   TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
@@ -270,6 +301,13 @@ std::vector<TextError> ParseText(std::string_view text, std::string_view path, M
     const bool known = !in_token && token < tokens.size();
     const int line = known ? tokens[token].line : report.line;
     const int column = known ? tokens[token].column : report.column;
+    if (errors.size() == kMaxErrors) {
+      errors.push_back({.line = line + 1,
+                        .column = ByteColumn(text, line, column),
+                        .message = absl::StrCat("and ", collector.reports().size() - kMaxErrors,
+                                                " more from here on")});
+      break;
+    }
     errors.push_back({.line = line + 1,
                       .column = ByteColumn(text, line, column),
                       .message = in_token ? TranslateTokenizer(report.message)
@@ -277,6 +315,10 @@ std::vector<TextError> ParseText(std::string_view text, std::string_view path, M
     if (in_token) break;  // what follows is the same mistake seen again
   }
   return errors;
+}
+
+std::string TooDeepMessage() {
+  return absl::StrCat("nested deeper than ", kMaxNesting, " messages");
 }
 
 std::string UnknownFieldMessage(const Descriptor& descriptor, std::string_view path,

@@ -19,9 +19,14 @@ struct TextError {
   std::string message;
 };
 
+// Levels of messages and lists in a text, and of messages in what the command line makes of it.
+inline constexpr int kMaxNesting = 100;
+std::string TooDeepMessage();
+
 // Merges `text` into `message`. `path` is the config path of `message` ("" for the RunConfig), used
-// in the messages. All unknown fields are reported; any other mistake ends the parse. Locations go
-// to `tree` unless it is nullptr.
+// in the messages. All unknown fields are reported, the first 20 one by one; any other mistake ends
+// the parse, and a text that is nested too deep is not parsed at all. Locations go to `tree` unless
+// it is nullptr.
 std::vector<TextError> ParseText(std::string_view text, std::string_view path,
                                  google::protobuf::Message* message,
                                  google::protobuf::TextFormat::ParseInfoTree* tree);

@@ -168,6 +168,19 @@ TEST(SetTest, AnErrorLeavesTheConfigurationAsItWas) {
   EXPECT_EQ(run.DebugString(), before);
 }
 
+TEST(SetTest, SeveralEditsCannotNestWhatOneCannot) {
+  proto::ModelSpec model;
+  SourceLocations locations;
+  std::string path = "model.layer";
+  std::string error;
+  for (int level = 0; level < 100 && error.empty(); ++level) {
+    error =
+        std::string(ApplyEdit(*ParseSet(path + "+={sequence{}}"), &model, &locations).message());
+    if (error.empty()) path += ".0.sequence.layer";
+  }
+  EXPECT_EQ(error, "--set " + path + "+={sequence{}}: nested deeper than 100 messages");
+}
+
 TEST(UnsetTest, ClearsAFieldAListOrAnElement) {
   EXPECT_EQ(AfterUnset("train.max_steps"), RunWith("max_steps: 10", ""));
   EXPECT_EQ(AfterUnset("predict.keys"), RunWith("keys: \"class_ids\" keys: \"logits\"", ""));
