@@ -61,6 +61,28 @@ bool IsSet(const Message& message, const FieldDescriptor* field) {
                               : reflection.HasField(message, field);
 }
 
+// More would be a slip of the hand: a graph of that many layers is never meant.
+constexpr int64_t kMaxLayers = 10000;
+
+int64_t CountLayers(const RepeatedPtrField<proto::Layer>& layers);
+
+// The layers of all copies; somewhat less than all where there are more than kMaxLayers.
+int64_t CountLayers(const proto::Sequence& sequence) {
+  return std::clamp<int64_t>(sequence.repeat(), 0, kMaxLayers) * CountLayers(sequence.layer());
+}
+
+int64_t CountLayers(const RepeatedPtrField<proto::Layer>& layers) {
+  int64_t count = 0;
+  for (int i = 0; i < layers.size() && count <= kMaxLayers; ++i) {
+    const proto::Layer& layer = layers.Get(i);
+    count += layer.has_sequence()   ? CountLayers(layer.sequence())
+             : layer.has_residual() ? CountLayers(layer.residual().layer()) +
+                                          CountLayers(layer.residual().shortcut().layer())
+                                    : 1;
+  }
+  return count;
+}
+
 class LayerStack {
  public:
   explicit LayerStack(ModelContext& m) : m_(m) {}
@@ -108,6 +130,7 @@ class LayerStack {
                        const std::string& name, const Scope& inner, const Before& before);
 
   ModelContext& m_;
+  int64_t layers_ = 0;  // built
 };
 
 std::string SupportedKinds() { return NamesOf(LayerList()) + ", residual, sequence"; }
@@ -309,6 +332,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
 Tensor LayerStack::BuildPlain(const LayerDef& def, const Merged& merged, bool sound,
                               const SpecPlace& place, const std::string& name, const Scope& scope,
                               const Before& before) {
+  ++layers_;
   const proto::Layer& layer = merged.layer;
   Tensor result;
   const int given = layer.input_size();
@@ -369,16 +393,22 @@ std::string LayerStack::TooLarge(size_t nodes_before) const {
 
 Tensor LayerStack::BuildSequence(const proto::Sequence& sequence, const SpecPlace& place,
                                  const std::string& name, const Scope& inner, Before before) {
-  // More would be a slip of the hand: a graph of that many layers is never meant.
-  constexpr int64_t kMaxRepeat = 10000;
   const int64_t repeat = sequence.repeat();
-  if (repeat < 1 || repeat > kMaxRepeat) {
+  if (repeat < 1 || repeat > kMaxLayers) {
     m_.errors.Add(place, "sequence.repeat",
-                  absl::StrCat("repeat must be in [1, ", kMaxRepeat, "], got ", repeat));
+                  absl::StrCat("repeat must be in [1, ", kMaxLayers, "], got ", repeat));
     return {};
   }
   if (sequence.layer().empty()) {
     m_.errors.Add(place, "sequence", "a sequence wants at least one layer");
+    return {};
+  }
+  const int64_t layers = CountLayers(sequence);
+  if (layers_ + layers > kMaxLayers) {
+    m_.errors.Add(place, "sequence.repeat",
+                  absl::StrCat("its copies have ", layers > kMaxLayers ? "more than " : "",
+                               std::min(layers, kMaxLayers), " layers, ", layers_,
+                               " are before them, want at most ", kMaxLayers, " together"));
     return {};
   }
   Tensor last;

@@ -191,6 +191,18 @@ layer { name: "s" sequence { repeat: 0 layer { flatten {} } } }
 layer { name: "t" sequence {} })",
        "layer 0 \"s\": repeat must be in [1, 10000], got 0 (model.textproto:2:30)\n"
        "layer 1 \"t\": a sequence wants at least one layer (model.textproto:3:19)"},
+      {"copies of copies", R"(feature { name: "x" shape: 1 }
+layer { flatten {} }
+layer { name: "s" sequence { layer { sequence { repeat: 1000
+  layer { sequence { repeat: 1000 layer { sequence { repeat: 1000
+    layer { residual { layer { flatten {} } } } } } } } } } } })",
+       "layer 1 \"s\": its copies have more than 10000 layers, 1 are before them, want at most "
+       "10000 together (model.textproto:3:19)"},
+      {"as many copies again", R"(feature { name: "x" shape: 1 }
+layer { name: "s" sequence { repeat: 2000 layer { flatten {} } layer { flatten {} } } }
+layer { name: "t" sequence { repeat: 3001 layer { flatten {} } layer { flatten {} } } })",
+       "layer 1 \"t\": its copies have 6002 layers, 4000 are before them, want at most 10000 "
+       "together (model.textproto:3:30)"},
       {"residual", R"(feature { name: "x" shape: 3 }
 layer { name: "r" residual { layer { dense { units: 2 } } } })",
        "layer 0 \"r\": layers give f32[N,2], the shortcut gives f32[N,3]; both must have one shape "
