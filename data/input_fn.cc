@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "data/at_field.h"
 #include "data/batches.h"
 #include "data/item_stream.h"
 #include "data/sources/source_list.h"
@@ -26,6 +27,7 @@ using TransformField = google::protobuf::RepeatedPtrField<proto::Transform>;
 struct Step {
   proto::Transform transform;
   const TransformDef* def = nullptr;
+  std::string path;                 // "train.input.transform[2].shuffle"
   std::string where;                // "run.textproto:23:5"
   std::optional<RowTransform> row;  // of a row transform, bound
 };
@@ -33,9 +35,9 @@ struct Step {
 struct Plan {
   proto::Source source;
   const SourceDef* source_def = nullptr;
-  std::string source_where;
-  std::string file_where;  // of the source's files
-  std::string where;       // of the input
+  SourceLocations locations;
+  std::string source_path;  // "train.input.source.tfrecord"
+  std::string where;        // of the input
   std::string directory;
   std::vector<Step> steps;
   Schema output;  // the columns after the last step
@@ -64,6 +66,12 @@ std::string NamesOf(std::span<const Def> defs) {
   return absl::StrJoin(defs, ", ", [](std::string* out, const Def& def) { out->append(def.name); });
 }
 
+// The place of what `status` is about, in the message at `path`.
+std::string WhereOf(const absl::Status& status, const SourceLocations& locations,
+                    const std::string& path) {
+  return locations.Where(FieldPath(path, FieldOf(status).value_or("")));
+}
+
 // Puts the transforms in a row, following `apply`.
 class Expansion {
  public:
@@ -79,7 +87,8 @@ class Expansion {
  private:
   void AddOne(const proto::Transform& transform, const std::string& path) {
     const std::string name = TransformName(transform);
-    const std::string where = locations_.Where(name.empty() ? path : absl::StrCat(path, ".", name));
+    const std::string kind_path = FieldPath(path, name);
+    const std::string where = locations_.Where(kind_path);
     if (name.empty()) {
       errors_->Add(
           where,
@@ -97,8 +106,11 @@ class Expansion {
       return;
     }
     const absl::Status checked = def->check == nullptr ? absl::OkStatus() : def->check(transform);
-    if (!checked.ok()) errors_->Add(where, absl::StrCat(name, ": ", checked.message()));
-    plan_->steps.push_back({.transform = transform, .def = def, .where = where});
+    if (!checked.ok()) {
+      errors_->Add(WhereOf(checked, locations_, kind_path),
+                   absl::StrCat(name, ": ", checked.message()));
+    }
+    plan_->steps.push_back({.transform = transform, .def = def, .path = kind_path, .where = where});
   }
 
   void Apply(const std::string& name, const std::string& where) {
@@ -169,7 +181,8 @@ void BindRows(Schema schema, Plan* plan, Errors* errors) {
     if (step.def->bind == nullptr) continue;
     absl::StatusOr<RowTransform> bound = step.def->bind(step.transform, schema);
     if (!bound.ok()) {
-      errors->Add(step.where, absl::StrCat(step.def->name, ": ", bound.status().message()));
+      errors->Add(WhereOf(bound.status(), plan->locations, step.path),
+                  absl::StrCat(step.def->name, ": ", bound.status().message()));
       return;
     }
     schema = bound->output;
@@ -188,14 +201,11 @@ absl::StatusOr<Plan> MakePlan(const proto::Input& input, const NamedTransformsFi
   plan.directory = directory;
   plan.source = input.source();
   plan.source_def = FindSource(input.source().kind_case());
-  plan.source_where =
-      locations.Where(source_name.empty() ? path : absl::StrCat(path, ".source.", source_name));
-  plan.file_where = source_name.empty()
-                        ? plan.source_where
-                        : locations.Where(absl::StrCat(path, ".source.", source_name, ".file"));
+  plan.locations = locations;
+  plan.source_path = source_name.empty() ? path : absl::StrCat(path, ".source.", source_name);
   std::optional<Schema> schema;
   if (plan.source_def == nullptr) {
-    errors.Add(plan.source_where,
+    errors.Add(locations.Where(plan.source_path),
                source_name.empty()
                    ? absl::StrCat("source must be given (known: ", NamesOf(SourceList()), ")")
                    : absl::StrCat("source ", source_name, " is not supported yet (supported: ",
@@ -205,7 +215,8 @@ absl::StatusOr<Plan> MakePlan(const proto::Input& input, const NamedTransformsFi
     if (columns.ok()) {
       schema = *std::move(columns);
     } else {
-      errors.Add(plan.source_where, absl::StrCat(source_name, ": ", columns.status().message()));
+      errors.Add(WhereOf(columns.status(), locations, plan.source_path),
+                 absl::StrCat(source_name, ": ", columns.status().message()));
     }
   }
   Expansion(functions, locations, &plan, &errors)
@@ -241,7 +252,7 @@ void CheckBatch(const Plan& plan, const InputFnArgs& args, Errors* errors) {
   const std::string& where = batch == nullptr ? plan.where : batch->where;
   if (batch != nullptr && batch->transform.batch().has_batch_size() &&
       batch->transform.batch().batch_size() != args.batch_size) {
-    errors->Add(where,
+    errors->Add(plan.locations.Where(FieldPath(batch->path, "batch_size")),
                 absl::StrCat("batch: batch_size must be left out, or be that of the verb: want ",
                              args.batch_size, ", got ", batch->transform.batch().batch_size()));
   }
@@ -267,7 +278,7 @@ void CheckReadOnce(const Plan& plan, const InputFnArgs& args, Errors* errors) {
   }
   if (args.repeat_forever) {
     errors->Add(
-        plan.source_where,
+        plan.locations.Where(plan.source_path),
         "epochs repeat the input, and standard input can be read only once; add transform { "
         "cache {} }");
   }
@@ -405,7 +416,12 @@ class Opening {
                                               .allow_empty = args_.mode == ModeKey::kPredict,
                                               .count = WantedCount(),
                                               .seed = static_cast<uint64_t>(args_.seed)});
-    if (!opened.ok()) return Annotate(opened.status(), plan_.file_where);
+    if (!opened.ok()) {
+      // An error that only the data shows names its file.
+      if (!FieldOf(opened.status()).has_value()) return opened.status();
+      return Annotate(opened.status(),
+                      WhereOf(opened.status(), plan_.locations, plan_.source_path));
+    }
     elements_.records = std::move(opened->records);
     elements_.items = std::make_unique<RecordItems>(elements_.records.get());
     count_ = opened->count;

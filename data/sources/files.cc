@@ -8,6 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "data/at_field.h"
+#include "proto/source_locations.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
@@ -15,43 +17,59 @@
 namespace tpurun {
 
 absl::Status CheckFileNames(const google::protobuf::RepeatedPtrField<std::string>& names) {
-  if (names.empty()) return absl::InvalidArgumentError("file must be given, at least one");
-  for (const std::string& name : names) {
-    if (name.empty()) return absl::InvalidArgumentError("file must not be empty");
-    if (absl::StartsWith(name, "gs://")) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("file \"", name, "\": not supported yet, copy to a local path"));
-    }
+  if (names.empty()) {
+    return AtField(absl::InvalidArgumentError("file must be given, at least one"), "file");
   }
-  if (std::count(names.begin(), names.end(), kStandardInput) > 1) {
-    return absl::InvalidArgumentError("file \"-\" (standard input) can be read only once");
+  bool standard_input = false;
+  for (int i = 0; i < names.size(); ++i) {
+    const auto at_name = [i](const std::string& message) {
+      return AtField(absl::InvalidArgumentError(message), ElementPath("file", i));
+    };
+    const std::string& name = names[i];
+    if (name.empty()) return at_name("file must not be empty");
+    if (absl::StartsWith(name, "gs://")) {
+      return at_name(absl::StrCat("file \"", name, "\": not supported yet, copy to a local path"));
+    }
+    if (name != kStandardInput) continue;
+    if (standard_input) return at_name("file \"-\" (standard input) can be read only once");
+    standard_input = true;
   }
   return absl::OkStatus();
 }
 
+namespace {
+
+absl::Status CheckReadable(const std::string& file) {
+  if (IsDirectory(file)) {
+    return absl::NotFoundError(
+        absl::StrCat(file, " is a directory, want a file (\"", file, "/*\" names those in it)"));
+  }
+  return IsRegularFile(file) ? FileSource::Open(file).status() : absl::OkStatus();
+}
+
+// The files of one name.
+absl::StatusOr<std::vector<std::string>> ExpandFileName(const std::string& name,
+                                                        const std::string& directory) {
+  if (name == kStandardInput) return std::vector<std::string>{name};
+  const std::string path = (std::filesystem::path(directory) / name).string();
+  std::vector<std::string> files = {path};
+  // A name that looks like a glob may be a file's.
+  if (!FileExists(path)) {
+    ASSIGN_OR_RETURN(files, Glob(path));
+  }
+  for (const std::string& file : files) RETURN_IF_ERROR(CheckReadable(file));
+  return files;
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<std::string>> ExpandFileNames(
     const google::protobuf::RepeatedPtrField<std::string>& names, const std::string& directory) {
   std::vector<std::string> files;
-  for (const std::string& name : names) {
-    if (name == kStandardInput) {
-      files.push_back(name);
-      continue;
-    }
-    const std::string path = (std::filesystem::path(directory) / name).string();
-    if (FileExists(path)) {  // also one whose name looks like a glob
-      files.push_back(path);
-      continue;
-    }
-    ASSIGN_OR_RETURN(const std::vector<std::string> matches, Glob(path));
-    files.insert(files.end(), matches.begin(), matches.end());
-  }
-  for (const std::string& file : files) {
-    if (file == kStandardInput) continue;
-    if (IsDirectory(file)) {
-      return absl::NotFoundError(
-          absl::StrCat(file, " is a directory, want a file (\"", file, "/*\" names those in it)"));
-    }
-    if (IsRegularFile(file)) RETURN_IF_ERROR(FileSource::Open(file).status());
+  for (int i = 0; i < names.size(); ++i) {
+    const absl::StatusOr<std::vector<std::string>> found = ExpandFileName(names[i], directory);
+    RETURN_IF_ERROR(AtField(found.status(), ElementPath("file", i)));
+    files.insert(files.end(), found->begin(), found->end());
   }
   return files;
 }

@@ -1,7 +1,9 @@
 // from_tensor_slices { feature ... }: the values stand in the configuration, element after element.
 #include <utility>
 
+#include "data/at_field.h"
 #include "data/sources/source_list.h"
+#include "proto/source_locations.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -87,18 +89,19 @@ absl::StatusOr<Schema> TensorSlicesSchema(const proto::Source& source) {
   }
   Schema schema;
   int64_t elements = -1;
-  for (const Feature& feature : features) {
-    ASSIGN_OR_RETURN(const int64_t feature_elements, NumElements(feature));
-    if (FindColumn(schema, feature.name()) >= 0) {
-      return absl::InvalidArgumentError(
+  for (int i = 0; i < features.size(); ++i) {
+    const Feature& feature = features[i];
+    absl::StatusOr<int64_t> feature_elements = NumElements(feature);
+    if (feature_elements.ok() && FindColumn(schema, feature.name()) >= 0) {
+      feature_elements = absl::InvalidArgumentError(
           absl::StrCat("feature ", Quote(feature.name()), " is given twice"));
-    }
-    if (elements >= 0 && feature_elements != elements) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "feature ", Quote(feature.name()), " has ", feature_elements, " elements, but ",
+    } else if (feature_elements.ok() && elements >= 0 && *feature_elements != elements) {
+      feature_elements = absl::InvalidArgumentError(absl::StrCat(
+          "feature ", Quote(feature.name()), " has ", *feature_elements, " elements, but ",
           Quote(schema[0].name), " has ", elements, ": all features must have the same number"));
     }
-    elements = feature_elements;
+    RETURN_IF_ERROR(AtField(feature_elements.status(), ElementPath("feature", i)));
+    elements = *feature_elements;
     schema.push_back(TypeOf(feature));
   }
   return schema;
@@ -111,7 +114,7 @@ absl::StatusOr<OpenedSource> OpenTensorSlices(const proto::Source& source, const
     table.rows = NumValues(feature) / table.columns.back().type.elements();
   }
   if (table.rows == 0 && !args.allow_empty) {
-    return absl::DataLossError("from_tensor_slices has no elements");
+    return AtField(absl::DataLossError("from_tensor_slices has no elements"), "feature");
   }
   OpenedSource opened;
   opened.count = table.rows;

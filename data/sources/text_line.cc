@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "data/at_field.h"
 #include "data/line_reader.h"
 #include "data/sources/files.h"
 #include "data/sources/source_list.h"
@@ -118,8 +119,9 @@ absl::StatusOr<Schema> TextLineSchema(const proto::Source& source) {
   const proto::TextLine& text_line = source.text_line();
   RETURN_IF_ERROR(CheckFileNames(text_line.file()));
   if (text_line.skip_lines() < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("skip_lines must be >= 0, got ", text_line.skip_lines()));
+    return AtField(absl::InvalidArgumentError(
+                       absl::StrCat("skip_lines must be >= 0, got ", text_line.skip_lines())),
+                   "skip_lines");
   }
   return Schema{{"line", proto::STRING, {}}};
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "data/at_field.h"
 #include "data/sources/files.h"
 #include "data/sources/source_list.h"
 #include "runtime/base/random.h"
@@ -133,12 +134,14 @@ absl::StatusOr<Schema> TfrecordSchema(const proto::Source& source) {
   const proto::Tfrecord& tfrecord = source.tfrecord();
   RETURN_IF_ERROR(CheckFileNames(tfrecord.file()));
   if (tfrecord.num_parallel_reads() < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("num_parallel_reads must be > 0, got ", tfrecord.num_parallel_reads()));
+    return AtField(absl::InvalidArgumentError(absl::StrCat("num_parallel_reads must be > 0, got ",
+                                                           tfrecord.num_parallel_reads())),
+                   "num_parallel_reads");
   }
   if (tfrecord.buffer_size() < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("buffer_size must be > 0, got ", tfrecord.buffer_size()));
+    return AtField(absl::InvalidArgumentError(
+                       absl::StrCat("buffer_size must be > 0, got ", tfrecord.buffer_size())),
+                   "buffer_size");
   }
   return Schema{{"record", proto::STRING, {}}};
 }

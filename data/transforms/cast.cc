@@ -7,7 +7,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "data/at_field.h"
 #include "data/transforms/transform_list.h"
+#include "proto/source_locations.h"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/clones.h"
 #include "runtime/base/status.h"
@@ -180,23 +182,28 @@ absl::StatusOr<RowTransform> BindCast(const proto::Transform& transform, const S
     return absl::InvalidArgumentError("feature must be given, at least one");
   }
   if (cast.has_output() && cast.feature_size() > 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("output needs a single feature, got ", cast.feature_size()));
+    return AtField(absl::InvalidArgumentError(
+                       absl::StrCat("output needs a single feature, got ", cast.feature_size())),
+                   "output");
   }
   RowTransform bound{.output = input};
   std::vector<BoundCast> casts;
-  for (const std::string& feature : cast.feature()) {
+  for (int i = 0; i < cast.feature_size(); ++i) {
+    const std::string& feature = cast.feature(i);
+    const auto at_feature = [i](const std::string& message) {
+      return AtField(absl::InvalidArgumentError(message), ElementPath("feature", i));
+    };
     const int index = FindColumn(input, feature);
     if (index < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("unknown feature ", Quote(feature),
-                                                     DidYouMean(feature, ColumnNames(input))));
+      return at_feature(absl::StrCat("unknown feature ", Quote(feature),
+                                     DidYouMean(feature, ColumnNames(input))));
     }
     ColumnType output = input[index];
     if (cast.has_dtype()) output.dtype = cast.dtype();
     if (cast.has_output()) output.name = cast.output();
     const CastFunction function = FindCast(input[index].dtype, output.dtype);
     if (function == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat(
+      return at_feature(absl::StrCat(
           "feature ", Quote(feature), ": cannot cast ", proto::DataType_Name(input[index].dtype),
           " to ", proto::DataType_Name(output.dtype),
           " (known: FLOAT32, BFLOAT16, INT32, INT64, UINT8, UINT32, BOOL)"));
@@ -209,8 +216,7 @@ absl::StatusOr<RowTransform> BindCast(const proto::Transform& transform, const S
     }
     bound.reads.push_back(feature);
     if (std::find(bound.makes.begin(), bound.makes.end(), output.name) != bound.makes.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("feature ", Quote(feature), " is given twice"));
+      return at_feature(absl::StrCat("feature ", Quote(feature), " is given twice"));
     }
     casts.push_back({feature, function});
     bound.makes.push_back(output.name);

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
+#include "data/at_field.h"
 #include "data/csv.h"
 #include "data/transforms/transform_list.h"
+#include "proto/source_locations.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -119,15 +121,17 @@ absl::Status CheckColumn(const proto::DecodeCsv::Column& column, int number) {
   const proto::DataType dtype = column.dtype();
   if (dtype != proto::FLOAT32 && dtype != proto::INT32 && dtype != proto::INT64 &&
       dtype != proto::STRING) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(title, ": dtype must be FLOAT32, INT32, INT64 or STRING, got ",
-                     proto::DataType_Name(dtype), "; a cast after decode_csv makes other types"));
+    return AtField(absl::InvalidArgumentError(absl::StrCat(
+                       title, ": dtype must be FLOAT32, INT32, INT64 or STRING, got ",
+                       proto::DataType_Name(dtype), "; a cast after decode_csv makes other types")),
+                   "dtype");
   }
   Column probe{.type = {column.name(), dtype, {}}};
   if (column.has_default_value() && !AppendField(column.default_value(), &probe)) {
-    return absl::InvalidArgumentError(absl::StrCat(title, ": default_value must be ",
-                                                   proto::DataType_Name(dtype), ", got ",
-                                                   ShownField(column.default_value())));
+    return AtField(absl::InvalidArgumentError(absl::StrCat(title, ": default_value must be ",
+                                                           proto::DataType_Name(dtype), ", got ",
+                                                           ShownField(column.default_value()))),
+                   "default_value");
   }
   return absl::OkStatus();
 }
@@ -144,18 +148,20 @@ absl::StatusOr<RowTransform> BindDecodeCsv(const proto::Transform& transform, co
   }
   if (decode_csv.column().empty()) return absl::InvalidArgumentError("column must be given");
   if (decode_csv.field_delim().size() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("field_delim must be one character, got ", Quote(decode_csv.field_delim())));
+    return AtField(absl::InvalidArgumentError(absl::StrCat(
+                       "field_delim must be one character, got ", Quote(decode_csv.field_delim()))),
+                   "field_delim");
   }
   RowTransform bound{.output = input, .reads = {kLine}};
   bound.output.erase(bound.output.begin() + line);
-  int number = 0;
-  for (const proto::DecodeCsv::Column& column : decode_csv.column()) {
-    RETURN_IF_ERROR(CheckColumn(column, ++number));
-    if (FindColumn(bound.output, column.name()) >= 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("column ", number, ": the key ", Quote(column.name()), " is there already"));
+  for (int i = 0; i < decode_csv.column_size(); ++i) {
+    const proto::DecodeCsv::Column& column = decode_csv.column(i);
+    absl::Status checked = CheckColumn(column, i + 1);
+    if (checked.ok() && FindColumn(bound.output, column.name()) >= 0) {
+      checked = absl::InvalidArgumentError(
+          absl::StrCat("column ", i + 1, ": the key ", Quote(column.name()), " is there already"));
     }
+    RETURN_IF_ERROR(AtField(std::move(checked), ElementPath("column", i)));
     bound.output.push_back({column.name(), column.dtype(), {}});
     bound.makes.push_back(column.name());
   }

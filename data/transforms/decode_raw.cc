@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "data/at_field.h"
 #include "data/transforms/transform_list.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -36,24 +37,32 @@ absl::StatusOr<RowTransform> BindDecodeRaw(const proto::Transform& transform, co
   const std::string& feature = decode_raw.feature();
   const int index = FindColumn(input, feature);
   if (index < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown feature ", Quote(feature), DidYouMean(feature, ColumnNames(input))));
+    return AtField(
+        absl::InvalidArgumentError(absl::StrCat("unknown feature ", Quote(feature),
+                                                DidYouMean(feature, ColumnNames(input)))),
+        "feature");
   }
   if (input[index].dtype != proto::STRING || !input[index].dims.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "feature ", Quote(feature), " must be STRING [], got ", input[index].ToString()));
+    return AtField(
+        absl::InvalidArgumentError(absl::StrCat(
+            "feature ", Quote(feature), " must be STRING [], got ", input[index].ToString())),
+        "feature");
   }
   // A byte of BOOL other than 0 and 1 would be no value of that type.
   if (!decode_raw.has_dtype() || decode_raw.dtype() == proto::BOOL ||
       ElementBytes(decode_raw.dtype()) == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("dtype must be a type of numbers, such as UINT8 or FLOAT32, got ",
-                     proto::DataType_Name(decode_raw.dtype())));
+    return AtField(
+        absl::InvalidArgumentError(
+            decode_raw.has_dtype()
+                ? absl::StrCat("dtype must be a type of numbers, such as UINT8 or FLOAT32, got ",
+                               proto::DataType_Name(decode_raw.dtype()))
+                : "dtype is missing, want a type of numbers, such as UINT8 or FLOAT32"),
+        "dtype");
   }
   ColumnType output = {decode_raw.has_output() ? decode_raw.output() : feature,
                        decode_raw.dtype(),
                        {decode_raw.shape().begin(), decode_raw.shape().end()}};
-  RETURN_IF_ERROR(CheckDims(output.dims));
+  RETURN_IF_ERROR(AtField(CheckDims(output.dims), "shape"));
   RowTransform bound{.output = input, .reads = {feature}, .makes = {output.name}};
   const int place = FindColumn(input, output.name);
   if (place >= 0) {

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
+#include "data/at_field.h"
 #include "data/transforms/transform_list.h"
 #include "data/transforms/wire_format.h"
+#include "proto/source_locations.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -245,15 +247,17 @@ absl::StatusOr<RowTransform> BindParseExample(const proto::Transform& transform,
   RowTransform bound{.output = input, .reads = {kRecord}};
   bound.output.erase(bound.output.begin() + record);
   std::vector<WantedFeature> features;
-  for (const Feature& feature : transform.parse_example().feature()) {
-    ASSIGN_OR_RETURN(WantedFeature wanted, Want(feature));
-    if (FindColumn(bound.output, feature.name()) >= 0) {
-      return absl::InvalidArgumentError(
+  for (int i = 0; i < transform.parse_example().feature_size(); ++i) {
+    const Feature& feature = transform.parse_example().feature(i);
+    absl::StatusOr<WantedFeature> wanted = Want(feature);
+    if (wanted.ok() && FindColumn(bound.output, feature.name()) >= 0) {
+      wanted = absl::InvalidArgumentError(
           absl::StrCat("the key ", Quote(feature.name()), " is there already"));
     }
-    bound.output.push_back(wanted.type);
-    bound.makes.push_back(wanted.type.name);
-    features.push_back(std::move(wanted));
+    RETURN_IF_ERROR(AtField(wanted.status(), ElementPath("feature", i)));
+    bound.output.push_back(wanted->type);
+    bound.makes.push_back(wanted->type.name);
+    features.push_back(*std::move(wanted));
   }
   bound.apply = ExampleParser(std::move(features));
   return bound;

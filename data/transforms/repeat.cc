@@ -2,6 +2,7 @@
 #include <limits>
 #include <utility>
 
+#include "data/at_field.h"
 #include "data/transforms/transform_list.h"
 #include "runtime/base/status.h"
 
@@ -65,8 +66,9 @@ class RepeatedItems : public ItemStream {
 absl::Status CheckRepeat(const proto::Transform& transform) {
   const int64_t count = transform.repeat().count();
   if (count == -1 || count > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("count must be > 0, or left out to repeat for ever, got ", count));
+  return AtField(absl::InvalidArgumentError(absl::StrCat(
+                     "count must be > 0, or left out to repeat for ever, got ", count)),
+                 "count");
 }
 
 std::unique_ptr<ItemStream> MakeRepeat(const proto::Transform& transform, ItemTransformArgs args) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "data/at_field.h"
 #include "data/transforms/transform_list.h"
 #include "runtime/base/status.h"
 
@@ -14,8 +15,9 @@ constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
 absl::Status CheckCount(const proto::Count& count) {
   if (count.count() >= -1) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("count must be >= 0, or -1 for all, got ", count.count()));
+  return AtField(absl::InvalidArgumentError(
+                     absl::StrCat("count must be >= 0, or -1 for all, got ", count.count())),
+                 "count");
 }
 
 int64_t CountOrAll(const proto::Count& count) { return count.count() == -1 ? kAll : count.count(); }
@@ -137,12 +139,14 @@ int64_t CountSkip(const proto::Transform& transform, int64_t before) {
 absl::Status CheckShard(const proto::Transform& transform) {
   const proto::Shard& shard = transform.shard();
   if (shard.num_shards() < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("num_shards must be > 0, got ", shard.num_shards()));
+    return AtField(absl::InvalidArgumentError(
+                       absl::StrCat("num_shards must be > 0, got ", shard.num_shards())),
+                   "num_shards");
   }
   if (shard.index() < 0 || shard.index() >= shard.num_shards()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("index must be in 0..", shard.num_shards() - 1, ", got ", shard.index()));
+    return AtField(absl::InvalidArgumentError(absl::StrCat(
+                       "index must be in 0..", shard.num_shards() - 1, ", got ", shard.index())),
+                   "index");
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "data/at_field.h"
 #include "data/transforms/transform_list.h"
 #include "runtime/base/random.h"
 #include "runtime/base/status.h"
@@ -145,10 +146,12 @@ class ShuffledItems : public ItemStream {
 
 absl::Status CheckShuffle(const proto::Transform& transform) {
   if (transform.shuffle().buffer_size() > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      transform.shuffle().has_buffer_size()
-          ? absl::StrCat("buffer_size must be > 0, got ", transform.shuffle().buffer_size())
-          : "buffer_size must be given: the number of elements to draw from");
+  return AtField(
+      absl::InvalidArgumentError(
+          transform.shuffle().has_buffer_size()
+              ? absl::StrCat("buffer_size must be > 0, got ", transform.shuffle().buffer_size())
+              : "buffer_size must be given: the number of elements to draw from"),
+      "buffer_size");
 }
 
 std::unique_ptr<ItemStream> MakeShuffle(const proto::Transform& transform, ItemTransformArgs args) {

@@ -1,5 +1,6 @@
 #include "data/transforms/transform_list.h"
 
+#include "data/at_field.h"
 #include "google/protobuf/descriptor.h"
 
 namespace tpurun {
@@ -7,9 +8,10 @@ namespace {
 
 absl::Status CheckPrefetch(const proto::Transform& transform) {
   if (transform.prefetch().buffer_size() >= -1) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("buffer_size must be >= 0, or -1 to let tpurun choose, got ",
-                   transform.prefetch().buffer_size()));
+  return AtField(absl::InvalidArgumentError(
+                     absl::StrCat("buffer_size must be >= 0, or -1 to let tpurun choose, got ",
+                                  transform.prefetch().buffer_size())),
+                 "buffer_size");
 }
 
 constexpr TransformDef kTransforms[] = {

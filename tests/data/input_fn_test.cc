@@ -61,8 +61,8 @@ TEST(InputFnTest, EveryMistakeIsReportedAtOnceBeforeAFileIsTouched) {
               "transform { batch {} }\n"
               "transform { take { count: 3 } }\n",
               Args("x s64[]")),
-      "INVALID_ARGUMENT: run.textproto:2:10: text_line: skip_lines must be >= 0, got -1\n"
-      "run.textproto:3:13: shuffle: buffer_size must be > 0, got 0\n"
+      "INVALID_ARGUMENT: run.textproto:2:41: text_line: skip_lines must be >= 0, got -1\n"
+      "run.textproto:3:23: shuffle: buffer_size must be > 0, got 0\n"
       "run.textproto:5:13: take after batch: would work on whole batches; put it before batch");
 }
 
@@ -109,13 +109,13 @@ TEST(InputFnTest, SlicesMustHaveTheSameNumberOfElements) {
       ErrorOf("source { from_tensor_slices { feature { name: \"x\" int64 { value: [1, 2] } } "
               "feature { name: \"y\" float { value: [1, 2, 3] } } } }",
               Args("x s64[]")),
-      "INVALID_ARGUMENT: run.textproto:2:10: from_tensor_slices: feature \"y\" has 3 elements, "
+      "INVALID_ARGUMENT: run.textproto:2:77: from_tensor_slices: feature \"y\" has 3 elements, "
       "but \"x\" has 2: all features must have the same number");
   EXPECT_EQ(
       ErrorOf("source { from_tensor_slices { feature { name: \"x\" int64 { value: [1, 2, 3] "
               "shape: 2 } } } }",
               Args("x s64[2]")),
-      "INVALID_ARGUMENT: run.textproto:2:10: from_tensor_slices: feature \"x\": 3 values do not "
+      "INVALID_ARGUMENT: run.textproto:2:31: from_tensor_slices: feature \"x\": 3 values do not "
       "divide into elements of shape [2] (2 values each)");
 }
 
@@ -189,7 +189,7 @@ TEST(InputFnTest, AnInputFnCanBeCalledAgain) {
 TEST(InputFnTest, AnEmptyInputIsAnErrorButNotToPredict) {
   const std::string none = "source { from_tensor_slices { feature { name: \"x\" int64 {} } } }";
   EXPECT_EQ(ErrorOf(none, Args("x s64[]")),
-            "DATA_LOSS: run.textproto:2:10: from_tensor_slices has no elements");
+            "DATA_LOSS: run.textproto:2:31: from_tensor_slices has no elements");
   auto input = Open(Train(none), Args("x s64[]", ModeKey::kPredict));
   ASSERT_TRUE(input.ok()) << input.status();
   EXPECT_EQ(input->Batches().value(), "");

@@ -124,7 +124,7 @@ TEST_F(TextLineTest, AnEmptyFileIsAnError) {
   EXPECT_EQ(Read("file: \"a\" file: \"empty\""),
             "DATA_LOSS: empty: no data rows: the file has 0 lines");
   EXPECT_EQ(Read("file: \"empty\"", "transform { repeat {} }", ModeKey::kTrain),
-            "DATA_LOSS: run.textproto:1:38: empty: no data rows: the file has 0 lines");
+            "DATA_LOSS: empty: no data rows: the file has 0 lines");
 }
 
 TEST_F(TextLineTest, AnEmptyInputOfPredictGivesNoRow) {
@@ -137,6 +137,9 @@ TEST_F(TextLineTest, AMissingFileIsNotFound) {
             "NOT_FOUND: run.textproto:1:38: cannot read absent: No such file or directory");
   EXPECT_EQ(Read("file: \"absent-*\""),
             absl::StrCat("NOT_FOUND: run.textproto:1:38: no file matches \"absent-*\""));
+  Write("a", "1\n");
+  EXPECT_EQ(Read("file: \"a\" file: \"absent\""),
+            "NOT_FOUND: run.textproto:1:48: cannot read absent: No such file or directory");
 }
 
 TEST_F(TextLineTest, ADirectoryIsNotAFile) {
@@ -149,7 +152,7 @@ TEST_F(TextLineTest, ADirectoryIsNotAFile) {
 TEST_F(TextLineTest, RemoteNamesAreRefused) {
   EXPECT_EQ(
       Read("file: \"gs://bucket/a\""),
-      "INVALID_ARGUMENT: run.textproto:1:26: text_line: file \"gs://bucket/a\": not supported "
+      "INVALID_ARGUMENT: run.textproto:1:38: text_line: file \"gs://bucket/a\": not supported "
       "yet, copy to a local path");
 }
 

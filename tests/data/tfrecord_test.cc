@@ -225,9 +225,9 @@ TEST_F(TfrecordTest, DamageNamesFileRecordAndOffset) {
 TEST_F(TfrecordTest, ItsOptionsAreChecked) {
   EXPECT_EQ(
       Read("file: \"a\" num_parallel_reads: 0"),
-      "INVALID_ARGUMENT: run.textproto:1:26: tfrecord: num_parallel_reads must be > 0, got 0");
+      "INVALID_ARGUMENT: run.textproto:1:47: tfrecord: num_parallel_reads must be > 0, got 0");
   EXPECT_EQ(Read("file: \"a\" buffer_size: -1"),
-            "INVALID_ARGUMENT: run.textproto:1:26: tfrecord: buffer_size must be > 0, got -1");
+            "INVALID_ARGUMENT: run.textproto:1:47: tfrecord: buffer_size must be > 0, got -1");
 }
 
 }  // namespace
