@@ -17,6 +17,9 @@
 namespace tpurun {
 namespace {
 
+// A buffer this large reads no faster; one that memory does not hold would end the run.
+constexpr int64_t kMaxBufferBytes = 1 << 30;
+
 Compression CompressionOf(const proto::Tfrecord& tfrecord) {
   switch (tfrecord.compression()) {
     case proto::Tfrecord::GZIP:
@@ -138,10 +141,11 @@ absl::StatusOr<Schema> TfrecordSchema(const proto::Source& source) {
                                                            tfrecord.num_parallel_reads())),
                    "num_parallel_reads");
   }
-  if (tfrecord.buffer_size() < 1) {
-    return AtField(absl::InvalidArgumentError(
-                       absl::StrCat("buffer_size must be > 0, got ", tfrecord.buffer_size())),
-                   "buffer_size");
+  if (tfrecord.buffer_size() < 1 || tfrecord.buffer_size() > kMaxBufferBytes) {
+    return AtField(
+        absl::InvalidArgumentError(absl::StrCat("buffer_size must be in [1, ", kMaxBufferBytes,
+                                                "] bytes, got ", tfrecord.buffer_size())),
+        "buffer_size");
   }
   return Schema{{"record", proto::STRING, {}}};
 }
