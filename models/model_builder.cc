@@ -30,6 +30,7 @@ SpecPlace FeaturePlace(const proto::Tensor& tensor, const char* kind, int index)
 
 // Whether the tensor can be fed.
 bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, const SpecPlace& place) {
+  constexpr int64_t kMaxDim = int64_t{1} << 31;
   bool good = true;
   const auto mistake = [&](const std::string& field, const std::string& message) {
     m.errors.Add(place, field, message);
@@ -43,10 +44,10 @@ bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, const SpecPlace&
                      "BOOL; the input can convert it"));
   }
   for (int i = 0; i < tensor.shape_size(); ++i) {
-    if (tensor.shape(i) >= 1 && tensor.shape(i) <= (int64_t{1} << 31)) continue;
+    if (tensor.shape(i) >= 1 && tensor.shape(i) <= kMaxDim) continue;
     mistake(absl::StrCat("shape[", i, "]"),
-            absl::StrCat("a dimension must be > 0 (the batch is not one of them), got ",
-                         tensor.shape(i)));
+            absl::StrCat("a dimension must be in [1, ", kMaxDim,
+                         "] (the batch is not one of them), got ", tensor.shape(i)));
   }
   return good;
 }

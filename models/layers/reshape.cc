@@ -24,13 +24,15 @@ Value BuildFlatten(LayerContext& layer) {
 
 void CheckReshape(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::Reshape& reshape = layer.reshape();
+  constexpr int64_t kMaxDim = int64_t{1} << 31;
   int computed = 0;
   for (int i = 0; i < reshape.target_shape_size(); ++i) {
     const int64_t dim = reshape.target_shape(i);
     if (dim == -1) ++computed;
-    if (dim == 0 || dim < -1 || dim > (int64_t{1} << 31)) {
+    if (dim == 0 || dim < -1 || dim > kMaxDim) {
       errors.push_back({absl::StrCat("reshape.target_shape[", i, "]"),
-                        absl::StrCat("a dimension must be > 0, or -1 for one of them, got ", dim)});
+                        absl::StrCat("a dimension must be in [1, ", kMaxDim,
+                                     "], or -1 for one of them, got ", dim)});
     }
   }
   if (computed > 1) {

@@ -83,9 +83,13 @@ layer { reshape { target_shape: [4, -1] } })",
        "layer 0 \"reshape\": target_shape [4,-1] does not hold the 6 values of an example of "
        "\"x\", "
        "f32[N,6] (model.textproto:2:9)"},
+      {"reshape to a size that is no 32-bit number", R"(feature { name: "x" shape: 6 }
+layer { reshape { target_shape: [4294967296, -1] } })",
+       "layer 0 \"reshape\": a dimension must be in [1, 2147483648], or -1 for one of them, got "
+       "4294967296 (model.textproto:2:19)"},
       {"reshape of two unknowns", R"(feature { name: "x" shape: 6 }
 layer { reshape { target_shape: -1 target_shape: -1 target_shape: 0 } })",
-       "layer 0 \"reshape\": a dimension must be > 0, or -1 for one of them, got 0 "
+       "layer 0 \"reshape\": a dimension must be in [1, 2147483648], or -1 for one of them, got 0 "
        "(model.textproto:2:53)\n"
        "layer 0 \"reshape\": only one dimension can be -1, got 2 (model.textproto:2:19)"},
       {"activation of whole numbers", R"(feature { name: "x" dtype: INT32 }
@@ -221,11 +225,17 @@ layer { name: "r" residual { layer { dense { units: 2 } } } })",
        "feature 0 \"\": name is missing (model.textproto:1:1)\n"
        "feature 1 \"row_weight\": the name \"row_weight\" is reserved; choose another "
        "(model.textproto:2:11)"},
+      {"a feature of a size that is no 32-bit number",
+       "feature { name: \"x\" shape: [4294967296, 2] }",
+       "feature 0 \"x\": a dimension must be in [1, 2147483648] (the batch is not one of them), "
+       "got "
+       "4294967296 (model.textproto:1:21)"},
       {"strings", "feature { name: \"x\" dtype: STRING shape: 0 }",
        "feature 0 \"x\": dtype STRING cannot be fed to the device, want FLOAT32, INT32, INT64, "
        "UINT8, "
        "UINT32 or BOOL; the input can convert it (model.textproto:1:21)\n"
-       "feature 0 \"x\": a dimension must be > 0 (the batch is not one of them), got 0 "
+       "feature 0 \"x\": a dimension must be in [1, 2147483648] (the batch is not one of them), "
+       "got 0 "
        "(model.textproto:1:35)"},
       // ---- heads, losses, metrics, predictions
       {"head without arguments", IrisWith(8, "head { classification {} }"),
