@@ -12,10 +12,9 @@ namespace tpurun {
 
 absl::StatusOr<IterationsPerLoop> ParseIterationsPerLoop(std::string_view text) {
   const auto malformed = [&] {
-    return absl::InvalidArgumentError(
-        absl::StrCat("got \"", absl::string_view(text.data(), text.size()),
-                     "\", want a number of steps such as \"500\" or a time such as \"3600s\", "
-                     "\"60m\", \"1h\""));
+    return absl::InvalidArgumentError(absl::StrCat("got \"",
+                                                   absl::string_view(text.data(), text.size()),
+                                                   "\", want a number of steps such as \"500\""));
   };
   if (text.empty() || text.front() < '1' || text.front() > '9') return malformed();
   int64_t count = 0;
