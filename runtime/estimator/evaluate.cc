@@ -85,7 +85,8 @@ absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFn& input_fn,
   const int64_t batch = options_.config.eval_batch_size();
   const std::string model_dir = options_.config.model_dir();
   const std::string events_dir = EventsDir(model_dir, evaluate.name());
-  ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen, ChooseCheckpoint(model_dir, checkpoint));
+  ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
+                   ChooseCheckpoint(ModeKey::kEval, model_dir, checkpoint));
   RETURN_IF_ERROR(CheckWritable(events_dir));
   ASSIGN_OR_RETURN(EstimatorSpec spec, CallModelFn(options_, ModeKey::kEval, batch, true));
   ASSIGN_OR_RETURN(const EvalStep step,

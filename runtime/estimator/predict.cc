@@ -46,7 +46,7 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const std::vector<std::
                                 const std::function<absl::Status(const PredictedBatch&)>& take) {
   const int64_t batch_size = options_.config.predict_batch_size();
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
-                   ChooseCheckpoint(options_.config.model_dir(), checkpoint));
+                   ChooseCheckpoint(ModeKey::kPredict, options_.config.model_dir(), checkpoint));
   // Mistakes in the model show before the input is opened.
   RETURN_IF_ERROR(BuildGraph(options_, false, keys).status());
   ASSIGN_OR_RETURN(InputSource input, input_fn({.mode = ModeKey::kPredict,

@@ -30,7 +30,7 @@ std::string ModeName(ModeKey mode) {
 }
 
 // What to do about a checkpoint that is damaged.
-absl::Status Damaged(const absl::Status& status, const std::string& model_dir,
+absl::Status Damaged(const absl::Status& status, ModeKey mode, const std::string& model_dir,
                      const std::string& prefix) {
   std::string message =
       absl::StrCat(status.message(), "; the checkpoint is damaged: restore it from a copy");
@@ -38,7 +38,8 @@ absl::Status Damaged(const absl::Status& status, const std::string& model_dir,
   const std::vector<std::string> all = state.ok() ? state->all : std::vector<std::string>();
   for (auto earlier = all.rbegin(); earlier != all.rend(); ++earlier) {
     if (*earlier == prefix || !FileExists(BundleIndexPath(*earlier))) continue;
-    absl::StrAppend(&message, ", or name an earlier one (", *earlier, ") by --checkpoint or in ",
+    absl::StrAppend(&message, ", or name an earlier one (", *earlier, ") ",
+                    mode == ModeKey::kTrain ? "" : "by --checkpoint or ", "in ",
                     CheckpointStatePath(model_dir));
     break;
   }
@@ -91,14 +92,15 @@ CompileOptions MakeCompileOptions(const EstimatorOptions& options) {
   return compile;
 }
 
-absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(const std::string& model_dir,
+absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
+                                                           const std::string& model_dir,
                                                            const std::string& named) {
   std::optional<std::string> prefix;
   if (named.empty()) {
     absl::StatusOr<std::optional<std::string>> latest = LatestCheckpoint(model_dir);
     const absl::StatusOr<CheckpointState> state = ReadCheckpointState(model_dir);
     if (absl::IsDataLoss(latest.status()) && state.ok()) {
-      return Damaged(latest.status(), model_dir, state->latest);
+      return Damaged(latest.status(), mode, model_dir, state->latest);
     }
     RETURN_IF_ERROR(latest.status());
     prefix = *std::move(latest);
@@ -111,7 +113,7 @@ absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(const std::string& mo
   // The user named only model_dir: a file that is missing there is damage.
   const bool missing = named.empty() && absl::IsNotFound(checkpoint.status());
   if (!missing && !absl::IsDataLoss(checkpoint.status())) return checkpoint.status();
-  return Damaged(checkpoint.status(), model_dir, *prefix);
+  return Damaged(checkpoint.status(), mode, model_dir, *prefix);
 }
 
 absl::Status SetVariables(const EstimatorOptions& options,

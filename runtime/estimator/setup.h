@@ -26,7 +26,8 @@ CompileOptions MakeCompileOptions(const EstimatorOptions& options);
 
 // Opens `named`, or the latest checkpoint of model_dir when it is empty; nullopt when there is
 // none.
-absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(const std::string& model_dir,
+absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
+                                                           const std::string& model_dir,
                                                            const std::string& named);
 
 // Fills the session's variables from the checkpoint; without one, by their initializers, then

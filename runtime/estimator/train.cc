@@ -425,7 +425,7 @@ absl::StatusOr<TrainResult> Estimator::Train(const InputFn& input_fn) {
   const proto::RunConfig& config = options_.config;
   ASSIGN_OR_RETURN(DirectoryLock lock, Lock(config.model_dir()));
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> resumed,
-                   ChooseCheckpoint(config.model_dir(), ""));
+                   ChooseCheckpoint(ModeKey::kTrain, config.model_dir(), ""));
   int64_t start_step = 0;
   if (resumed.has_value()) {
     ASSIGN_OR_RETURN(start_step, resumed->GlobalStep());
