@@ -74,6 +74,10 @@ class ReadmeTest(unittest.TestCase):
         self.assertIn('"global_step":1000', output)
         self.assertIn('stopped with 75\n{"steps":1000}', output)
         self.assertIn('{"global_step":300,"steps":300}', output)
+        self.assertIn(
+            "buffer_size: 10  # command line: --set train.input.transform.shuffle.buffer_size=10\n",
+            output,
+        )
         self.assertIn("[2]\n[0]\n[1]\n", output)
         self.assertIn("int64", output)
         self.assertIn("120\nTFRecord file ", output)
