@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "runtime/base/status.h"
@@ -79,11 +80,11 @@ absl::Status ExampleFiles::Write(const tensorflow::Example& example) {
   return writers_[records_++ % writers_.size()]->Write(record_);
 }
 
-absl::Status ExampleFiles::Commit() {
+absl::Status ExampleFiles::Commit(const std::vector<std::string>& inputs) {
   if (records_ < static_cast<int64_t>(writers_.size())) {
-    return absl::DataLossError(absl::StrCat("the input has ", records_,
-                                            records_ == 1 ? " record" : " records", ", want ",
-                                            writers_.size(), " or more: one a shard"));
+    return absl::DataLossError(absl::StrCat(
+        absl::StrJoin(inputs, " and "), ": ", records_, records_ == 1 ? " record" : " records",
+        " in all, want ", writers_.size(), " or more: one a shard"));
   }
   for (const std::unique_ptr<RecordWriter>& writer : writers_) {
     RETURN_IF_ERROR(writer->Close());

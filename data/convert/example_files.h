@@ -29,8 +29,9 @@ class ExampleFiles {
   // order again. Features are serialized sorted by name, as TensorFlow does when told to be
   // deterministic.
   absl::Status Write(const tensorflow::Example& example);
-  // Makes the files complete and gives them their names. DataLoss when one would have no records.
-  absl::Status Commit();
+  // Makes the files complete and gives them their names. DataLoss when one would have no records;
+  // the message names `inputs`, what they were made of.
+  absl::Status Commit(const std::vector<std::string>& inputs);
 
   int64_t records() const { return records_; }
   const std::vector<std::string>& paths() const { return paths_; }

@@ -69,6 +69,9 @@ class IdxFile {
   absl::Status ReadHeader() {
     std::string magic;
     ASSIGN_OR_RETURN(size_t got, Read(4, &magic));
+    if (got == 0) {
+      return absl::DataLossError(absl::StrCat(path_, ": not an idx file: it is empty"));
+    }
     const auto byte = [&](int i) { return static_cast<uint8_t>(magic[i]); };
     if (got < magic.size() || byte(0) != 0 || byte(1) != 0 || byte(3) == 0) {
       magic.resize(got);

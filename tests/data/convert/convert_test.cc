@@ -51,7 +51,7 @@ class ConvertTest : public ::testing::Test {
     ASSIGN_OR_RETURN(const auto files,
                      ExampleFiles::Create(dir_.Path("out"), shards, compression, args.inputs));
     RETURN_IF_ERROR(found->convert(args, *files));
-    return files->Commit();
+    return files->Commit(args.inputs);
   }
 
   // The error, or "".
@@ -153,7 +153,7 @@ TEST_F(ConvertTest, ShardsWithoutRecordsAreRefused) {
   Write("images", kImages);
   Write("labels", kLabels);
   EXPECT_EQ(Convert("idx", {.inputs = {"images", "labels"}}, 4),
-            "DATA_LOSS: the input has 3 records, want 4 or more: one a shard");
+            "DATA_LOSS: images and labels: 3 records in all, want 4 or more: one a shard");
   EXPECT_EQ(Names(), (std::vector<std::string>{"images", "labels"}));
 }
 
@@ -181,8 +181,7 @@ TEST_F(ConvertTest, IdxFilesThatDoNotFit) {
             "28)"},
            {kImages, kLabels + "m",
             "labels: has more bytes than its header says: want an end after 3 bytes (offset 11)"},
-           {"", kLabels,
-            "images: not an idx file: begins with 0x, want 0x000008 and the number of dimensions"},
+           {"", kLabels, "images: not an idx file: it is empty"},
            {"1,2,3\n", kLabels,
             "images: not an idx file: begins with 0x312c322c, want 0x000008 and the number of "
             "dimensions"},
