@@ -99,7 +99,7 @@ class Batches : public BatchSource {
   }
 
   absl::Status NoBatch(int64_t elements) const {
-    if (elements == 0) return absl::DataLossError("the input has no elements");
+    if (elements == 0) return absl::DataLossError(args_.empty);
     return absl::DataLossError(absl::StrCat(
         args_.where, ": the input has ", elements, elements == 1 ? " element" : " elements",
         ", fewer than one ", args_.batch_size_name, " of ", args_.batch_size,

@@ -53,6 +53,7 @@ struct BatchesArgs {
   int64_t batch_size = 0;
   std::string batch_size_name;  // "train_batch_size"
   std::string where;            // of the input, "run.textproto:29:3"
+  std::string empty;            // the message when it has no elements
   bool drop_remainder = false;
   bool allow_empty = false;  // an input without one batch is no error
 };

@@ -404,6 +404,7 @@ class Opening {
          .batch_size = args_.batch_size,
          .batch_size_name = BatchSizeName(args_.mode),
          .where = plan_.where,
+         .empty = EmptyMessage(),
          .drop_remainder = batch != nullptr && batch->transform.batch().drop_remainder(),
          .allow_empty = args_.mode == ModeKey::kPredict});
     return source;
@@ -441,7 +442,14 @@ class Opening {
     return {.before = std::move(elements_.items),
             .records = elements_.records.get(),
             .seed = static_cast<uint64_t>(args_.seed),
-            .position = position};
+            .position = position,
+            .empty = EmptyMessage()};
+  }
+
+  // A source without records has refused itself.
+  std::string EmptyMessage() const {
+    return absl::StrCat(plan_.where, ": the input has no elements: its transforms leave none of ",
+                        plan_.source_def->describe(plan_.source));
   }
 
   void AddItems(const proto::Transform& transform, const TransformDef& def, int position) {

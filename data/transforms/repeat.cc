@@ -12,7 +12,7 @@ namespace {
 class RepeatedItems : public ItemStream {
  public:
   RepeatedItems(ItemTransformArgs args, int64_t count)
-      : before_(std::move(args.before)), count_(count) {}
+      : before_(std::move(args.before)), empty_(std::move(args.empty)), count_(count) {}
 
   absl::Status StartEpoch(int64_t epoch) override {
     first_epoch_ = count_ < 0 ? epoch : epoch * count_;
@@ -28,9 +28,7 @@ class RepeatedItems : public ItemStream {
       given += got;
       in_this_pass_ += got;
       if (given == items.size()) break;
-      if (count_ < 0 && in_this_pass_ == 0) {
-        return absl::DataLossError("the input has no elements to repeat");
-      }
+      if (count_ < 0 && in_this_pass_ == 0) return absl::DataLossError(empty_);
       ++finished_;
       in_this_pass_ = 0;
       if (finished_ != count_) RETURN_IF_ERROR(before_->StartEpoch(first_epoch_ + finished_));
@@ -55,6 +53,7 @@ class RepeatedItems : public ItemStream {
 
  private:
   const std::unique_ptr<ItemStream> before_;
+  const std::string empty_;
   const int64_t count_;       // -1: endless
   int64_t first_epoch_ = 0;   // of before_, in this pass of ours
   int64_t finished_ = 0;      // passes of before_ in this pass of ours

@@ -42,6 +42,7 @@ struct ItemTransformArgs {
   Records* records = nullptr;
   uint64_t seed = 0;  // tf_random_seed
   int position = 0;   // of the transform in the input, from 0: two shuffles draw differently
+  std::string empty;  // the message when the input has no elements
 };
 
 // Elements of one pass; nullopt when that is only known by reading them.
