@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -38,6 +37,7 @@ class Batches : public BatchSource {
   }
 
   absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
+    ReleaseBatch();
     ASSIGN_OR_RETURN(const int64_t got, elements_.items->Next(std::span(items_)));
     const std::span<const Item> items = std::span(items_).first(got);
     if (got == 0 || (got < args_.batch_size && args_.drop_remainder)) {
@@ -51,8 +51,7 @@ class Batches : public BatchSource {
     } else {
       for (size_t i = 0; i < gathered_.size(); ++i) GatherRows(*gathered_[i], items, buffers[i]);
     }
-    last_ = elements_.records->OriginOf(items.back());
-    elements_.records->Release(items);
+    batch_ = items;
     return got;
   }
 
@@ -73,18 +72,24 @@ class Batches : public BatchSource {
           absl::StrCat("the saved input position belongs to another input: got ", Quote(signature),
                        ", want ", Quote(args_.signature)));
     }
+    ReleaseBatch();
     PositionReader reader(std::string_view(position).substr(mark + std::strlen(kPositionMark)));
     RETURN_IF_ERROR(elements_.items->RestorePosition(reader));
     at_start_ = false;
-    last_.reset();
     return reader.End();
   }
 
-  std::string Where() const override {
-    return last_.has_value() ? elements_.records->Where(*last_) : "the start of the input";
+  std::string Where(int64_t row) const override {
+    if (row < 0 || row >= std::ssize(batch_)) return "the start of the input";
+    return elements_.records->Where(elements_.records->OriginOf(batch_[row]));
   }
 
  private:
+  void ReleaseBatch() {
+    elements_.records->Release(batch_);
+    batch_ = {};
+  }
+
   absl::Status LoadRows(std::span<const Item> items, BatchBuffers buffers) {
     for (size_t begin = 0; begin < items.size(); begin += kRowsAtATime) {
       const size_t count = std::min<size_t>(kRowsAtATime, items.size() - begin);
@@ -112,7 +117,7 @@ class Batches : public BatchSource {
   std::vector<Item> items_;
   std::vector<Lent> lent_;  // the place of each feature in the batch
   bool at_start_ = true;
-  std::optional<Origin> last_;  // of the last row of the last batch
+  std::span<const Item> batch_;  // of items_: the last batch, held for Where
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -50,49 +49,9 @@ int64_t RowOf(const Shape& share, int64_t replica, int64_t element) {
   return replica * rows + (share.rank() == 0 ? 0 : element / share.row_elements()) + 1;
 }
 
-bool IsInteger(DType dtype) { return dtype == DType::kS32 || dtype == DType::kS64; }
-
-// Class ids of the batch that some node reads beside one float for each class.
-class ClassIds {
- public:
-  ClassIds(const Graph& graph, const std::vector<FeatureSpec>& features)
-      : graph_(graph), features_(features) {}
-
-  void Keep(const Node& node, const std::vector<std::vector<Literal>>& results) {
-    if (!IsInfeed(node) || !IsInteger(node.shapes[0].dtype)) return;
-    for (const std::vector<Literal>& of_replica : results) ids_[node.id].push_back(of_replica[0]);
-  }
-
-  // What is wrong with the ids that the node reads; empty when each is one of its classes.
-  std::string Mistake(const Node& node) const {
-    if (node.inputs.size() < 2) return "";
-    const Shape& scores = graph_.shape(node.inputs[0]);
-    const auto found = ids_.find(node.inputs[1].node);
-    if (found == ids_.end() || scores.rank() != graph_.shape(node.inputs[1]).rank() + 1) return "";
-    const int64_t classes = scores.dims.back();
-    for (size_t replica = 0; replica < found->second.size(); ++replica) {
-      const Literal& ids = found->second[replica];
-      for (int64_t i = 0; i < ids.shape().num_elements(); ++i) {
-        const int64_t id =
-            ids.shape().dtype == DType::kS64 ? ids.values<int64_t>()[i] : ids.values<int32_t>()[i];
-        if (id >= 0 && id < classes) continue;
-        return absl::StrCat(Title(graph_, graph_.nodes()[found->first], features_), " is ", id,
-                            " in row ", RowOf(ids.shape(), static_cast<int64_t>(replica), i),
-                            " of the batch, want 0 to ", classes - 1);
-      }
-    }
-    return "";
-  }
-
- private:
-  const Graph& graph_;
-  const std::vector<FeatureSpec>& features_;
-  std::map<int, std::vector<Literal>> ids_;  // of an infeed node, a replica
-};
-
 // What to say of a node whose result has a NaN or an infinity.
 NonFinite Describe(const Graph& graph, const Node& node, const Literal& literal, int64_t replica,
-                   int64_t element, const ClassIds& ids, const std::vector<FeatureSpec>& features) {
+                   int64_t element, const std::vector<FeatureSpec>& features) {
   if (IsInfeed(node)) {
     const float value = literal.shape().dtype == DType::kF32
                             ? literal.values<float>()[element]
@@ -102,8 +61,6 @@ NonFinite Describe(const Graph& graph, const Node& node, const Literal& literal,
                          RowOf(literal.shape(), replica, element), " of the batch"),
             true};
   }
-  const std::string mistake = ids.Mistake(node);
-  if (!mistake.empty()) return {mistake, true};
   const std::string name = node.name.empty() ? absl::StrCat("%", node.id) : node.name;
   return {absl::StrCat("first in node ", Quote(name)), false};
 }
@@ -120,15 +77,12 @@ absl::StatusOr<NonFinite> FindNonFinite(const Graph& graph, const VariableStore&
     if (stored != nullptr && stored->copies() > 1) judged.SetPerCore(static_cast<int>(i));
   }
   NonFinite first;
-  ClassIds ids(judged, features);
   const auto observe = [&](const Node& node, const std::vector<std::vector<Literal>>& results) {
-    ids.Keep(node, results);
     for (size_t replica = 0; replica < results.size(); ++replica) {
       for (const Literal& literal : results[replica]) {
         const int64_t element = FirstNonFinite(literal.shape(), literal.data());
         if (element < 0) continue;
-        first =
-            Describe(judged, node, literal, static_cast<int64_t>(replica), element, ids, features);
+        first = Describe(judged, node, literal, static_cast<int64_t>(replica), element, features);
         return false;
       }
     }

@@ -111,7 +111,8 @@ absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFn& input_fn,
                                   {.batch_size = batch,
                                    .num_batches = evaluate.has_steps() ? evaluate.steps() : -1,
                                    .pad = true,
-                                   .ended_message = [](int64_t) { return "the input ended"; }}));
+                                   .ended_message = [](int64_t) { return "the input ended"; },
+                                   .classes = ClassesOf(step.graph)}));
   EvalSums sums(step, options_.num_replicas);
   LOG(INFO) << "Starting evaluation.";
   RETURN_IF_ERROR(RunAll(options_, session, *infeed, max_steps, sums, &result.examples));

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
@@ -28,7 +29,32 @@ int64_t BlockSteps(int64_t entry_bytes) {
 
 int64_t RowBytes(const Shape& shape) { return shape.bytes() / std::max<int64_t>(shape.dims[0], 1); }
 
+// The infeed slot whose elements these are, one for one; -1 when they are computed.
+int SlotBehind(const Graph& graph, Value value) {
+  const Node* node = &graph.nodes()[value.node];
+  while (node->op->flags.repeats && node->inputs.size() == 1 &&
+         graph.shape(node->inputs[0]).num_elements() == node->shapes[0].num_elements()) {
+    node = &graph.nodes()[node->inputs[0].node];
+  }
+  return node->op->flags.source && node->attrs.Has("slot") ? node->attrs.Int("slot") : -1;
+}
+
 }  // namespace
+
+std::map<std::string, int64_t> ClassesOf(const Graph& graph) {
+  std::map<std::string, int64_t> classes;
+  for (const Node& node : graph.nodes()) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!HasOperand(node.op->flags.class_ids, static_cast<int>(i))) continue;
+      const int slot = SlotBehind(graph, node.inputs[i]);
+      if (slot < 0) continue;
+      const int64_t wanted = graph.shape(node.inputs[0]).dims.back();
+      const auto [known, added] = classes.try_emplace(graph.infeed()[slot].name, wanted);
+      known->second = std::min(known->second, wanted);
+    }
+  }
+  return classes;
+}
 
 void StopAndDelete::operator()(Infeed* infeed) const {
   if (infeed->Stop()) delete infeed;
@@ -47,7 +73,13 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
       return absl::InternalError(absl::StrCat("feature \"", feature.name, "\" has no infeed slot"));
     }
     fed[slot] = true;
-    infeed->feeds_.push_back({slot, RowBytes(slots[slot].shape)});
+    const Shape& shape = slots[slot].shape;
+    infeed->feeds_.push_back({slot, RowBytes(shape)});
+    const auto classes = infeed->options_.classes.find(feature.name);
+    if (classes == infeed->options_.classes.end()) continue;
+    infeed->class_ids_.push_back(
+        {absl::StrCat(feature.is_label ? "label" : "feature", " ", Quote(feature.name)), slot,
+         shape.dtype, shape.row_elements(), classes->second});
   }
   for (size_t slot = 0; slot < slots.size(); ++slot) {
     if (fed[slot]) continue;
@@ -130,6 +162,7 @@ absl::StatusOr<bool> Infeed::Fill(std::byte* entry, int64_t batch) {
   source_after_ = -1;
   ASSIGN_OR_RETURN(const int64_t rows, source_->Next(buffers));
   if (rows == 0 || (rows < options_.batch_size && !options_.pad)) return false;
+  RETURN_IF_ERROR(CheckClasses(entry, rows));
   source_after_ = batch + 1;
   RememberPosition(batch + 1);
   if (!options_.pad) return true;
@@ -147,6 +180,21 @@ void Infeed::RememberPosition(int64_t batches) {
   const std::lock_guard<std::mutex> lock(mutex_);
   while (marks_.size() > 1 && marks_[1].batches <= ring_.consumed()) marks_.pop_front();
   marks_.push_back(std::move(mark));
+}
+
+absl::Status Infeed::CheckClasses(const std::byte* entry, int64_t rows) const {
+  for (const ClassIds& ids : class_ids_) {
+    const std::byte* const values = entry + layout_.offsets[ids.slot];
+    for (int64_t i = 0; i < rows * ids.row_elements; ++i) {
+      const int64_t id = ids.dtype == DType::kS64 ? reinterpret_cast<const int64_t*>(values)[i]
+                                                  : reinterpret_cast<const int32_t*>(values)[i];
+      if (id >= 0 && id < ids.classes) continue;
+      return absl::DataLossError(absl::StrCat(source_->Where(i / ids.row_elements), ": ", ids.title,
+                                              " is ", id, ", want a class in [0, ", ids.classes,
+                                              ")"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 void Infeed::PadRows(std::byte* entry, int64_t rows) const {
@@ -187,7 +235,7 @@ std::string Infeed::WhereIs(int64_t batch) {
   if (!Stop()) return "";
   const std::lock_guard<std::mutex> lock(source_mutex_);
   if (source_after_ != batch + 1 && !MoveTo(batch + 1).ok()) return "";
-  return source_->Where();
+  return source_->Where(options_.batch_size - 1);
 }
 
 absl::Status Infeed::MoveTo(int64_t batches) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/device/queues.h"
+#include "runtime/ir/graph.h"
 #include "runtime/program/core_program.h"
 #include "runtime/spec/spec.h"
 
@@ -31,7 +33,14 @@ struct InfeedOptions {
   // Why the last batches are missing, for the status of an input that ended: batches so far ->
   // text.
   std::function<std::string(int64_t batches)> ended_message;
+  // ClassesOf the graph. A row with another class ends the input with DataLoss, and its batch does
+  // not reach the device.
+  std::map<std::string, int64_t> classes;
 };
+
+// Of each infeed slot whose values some node reads as class ids, how many classes there are: name
+// of the slot -> C, for values in [0, C).
+std::map<std::string, int64_t> ClassesOf(const Graph& graph);
 
 class Infeed;
 
@@ -85,6 +94,13 @@ class Infeed {
     int slot;  // index in the ring's entry
     int64_t row_bytes;
   };
+  struct ClassIds {
+    std::string title;  // `label "digit"`
+    int slot;
+    DType dtype;
+    int64_t row_elements;
+    int64_t classes;
+  };
   struct Mark {
     int64_t batches;  // after so many
     std::string position;
@@ -98,6 +114,8 @@ class Infeed {
   absl::Status FillAll();
   // Fills one entry; false at the end of the input.
   absl::StatusOr<bool> Fill(std::byte* entry, int64_t batch);
+  // DataLoss for the first row that has a class outside its range. source_mutex_ is held.
+  absl::Status CheckClasses(const std::byte* entry, int64_t rows) const;
   void PadRows(std::byte* entry, int64_t rows) const;
   // Notes where the source stands, after so many batches. source_mutex_ is held.
   void RememberPosition(int64_t batches);
@@ -109,6 +127,7 @@ class Infeed {
   const InfeedOptions options_;
   const SlotLayout layout_;
   std::vector<Feed> feeds_;  // in the order of the source's features
+  std::vector<ClassIds> class_ids_;
   int weight_slot_ = -1;
   EntryRing ring_;
   const int64_t block_;

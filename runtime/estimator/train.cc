@@ -218,7 +218,8 @@ absl::Status Training::StartInput() {
                      options_.num_replicas,
                      {.batch_size = config_.train_batch_size(),
                       .num_batches = final_step_ - start_step_,
-                      .ended_message = [this](int64_t batches) { return EndedMessage(batches); }}));
+                      .ended_message = [this](int64_t batches) { return EndedMessage(batches); },
+                      .classes = ClassesOf(graph_)}));
   infeed_->Start();
   const absl::Status first = infeed_->WaitForFirst(options_.interrupt);
   if (!absl::IsCancelled(first)) return first;

@@ -73,7 +73,7 @@ const OpDef& SparseSoftmaxCrossEntropyOp() {
           "the gradient of the loss. Both are NaN in a row whose label is outside [0, C).",
       .min_operands = 2,
       .max_operands = 2,
-      .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands},
+      .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands, .class_ids = 1u << 1},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
         const Shape &x = operands[0], &labels = operands[1];

@@ -96,8 +96,8 @@ class BatchSource {
   // error that says so.
   virtual std::string Position() const = 0;
   virtual absl::Status Restore(const std::string& position) = 0;
-  // Where the last row of the last batch came from ("train.csv:17"), for messages.
-  virtual std::string Where() const = 0;
+  // Where a row of the last batch, from 0, came from ("train.csv:17"), for messages.
+  virtual std::string Where(int64_t row) const = 0;
 };
 
 struct InputFnArgs {

@@ -172,9 +172,9 @@ TEST(InputFnTest, RepeatForeverAddsARepeatOnlyWhereThereIsNone) {
 TEST(InputFnTest, WhereNamesTheLastRow) {
   auto input = Open(Train(kNumbers), Args("x s64[]"));
   ASSERT_TRUE(input.ok()) << input.status();
-  EXPECT_EQ(input->batches().Where(), "the start of the input");
+  EXPECT_EQ(input->WhereLast(), "the start of the input");
   ASSERT_TRUE(input->NextBatch().ok());
-  EXPECT_EQ(input->batches().Where(), "element 1 of from_tensor_slices");
+  EXPECT_EQ(input->WhereLast(), "element 1 of from_tensor_slices");
 }
 
 TEST(InputFnTest, AnInputFnCanBeCalledAgain) {
@@ -215,7 +215,7 @@ TEST(InputFnTest, IrisTrainsOn120RowsAndEvaluatesOn30) {
   EXPECT_EQ(test->source().examples_per_epoch, 30);
   const std::string rows = test->NextBatch().value();
   EXPECT_EQ(rows.substr(0, rows.find('\n')), "SepalLength=5 PetalWidth=0.2 Species=0");
-  EXPECT_EQ(test->batches().Where(), "testdata/iris/iris_test.csv:31");
+  EXPECT_EQ(test->WhereLast(), "testdata/iris/iris_test.csv:31");
 }
 
 }  // namespace

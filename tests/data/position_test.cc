@@ -64,7 +64,7 @@ TEST_P(PositionTest, RestoringAfterEveryBatchGivesTheSameRest) {
     if (batch->empty()) break;
     batches.push_back(*batch);
     positions.push_back(whole->batches().Position());
-    places.push_back(whole->batches().Where());
+    places.push_back(whole->WhereLast());
   }
   ASSERT_GT(batches.size(), 1);
   for (size_t stop = 0; stop < positions.size(); ++stop) {
@@ -75,7 +75,7 @@ TEST_P(PositionTest, RestoringAfterEveryBatchGivesTheSameRest) {
     for (size_t i = stop; i < batches.size(); ++i) {
       EXPECT_EQ(resumed->NextBatch().value(), batches[i]) << "batch " << i << " after " << stop;
       EXPECT_EQ(resumed->batches().Position(), positions[i + 1]);
-      EXPECT_EQ(resumed->batches().Where(), places[i]);
+      EXPECT_EQ(resumed->WhereLast(), places[i]);
     }
     if (batches.size() < kMost) {
       EXPECT_EQ(resumed->NextBatch().value(), "") << "after " << stop;

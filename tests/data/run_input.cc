@@ -79,9 +79,9 @@ OpenInput::OpenInput(InputSource source, int64_t batch_size) : source_(std::move
 }
 
 absl::StatusOr<std::string> OpenInput::NextBatch() {
-  ASSIGN_OR_RETURN(const int64_t rows, source_.batches->Next(pointers_));
+  ASSIGN_OR_RETURN(rows_, source_.batches->Next(pointers_));
   std::string text;
-  for (int64_t row = 0; row < rows; ++row) {
+  for (int64_t row = 0; row < rows_; ++row) {
     std::vector<std::string> cells;
     for (size_t i = 0; i < pointers_.size(); ++i) {
       const Shape& shape = source_.features[i].shape;

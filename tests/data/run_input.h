@@ -29,11 +29,15 @@ class OpenInput {
   // The following batches until the end, at most `most`, a line "--" between two.
   absl::StatusOr<std::string> Batches(int64_t most = 1000);
 
+  // Where the last row of that batch came from.
+  std::string WhereLast() const { return source_.batches->Where(rows_ - 1); }
+
   BatchSource& batches() { return *source_.batches; }
   const InputSource& source() const { return source_; }
 
  private:
   InputSource source_;
+  int64_t rows_ = 0;  // of the last batch
   std::vector<std::vector<std::byte>> buffers_;
   std::vector<std::byte*> pointers_;
 };

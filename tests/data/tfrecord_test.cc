@@ -168,14 +168,14 @@ TEST_F(TfrecordTest, PositionsRestoreAcrossShuffledFilesAndPasses) {
     for (int i = 0; i < 20; ++i) {
       positions.push_back(whole->batches().Position());
       batches.push_back(whole->NextBatch().value());
-      places.push_back(whole->batches().Where());
+      places.push_back(whole->WhereLast());
     }
     for (size_t stop = 0; stop < positions.size(); ++stop) {
       auto resumed = Open(source, transforms);
       ASSERT_TRUE(resumed->batches().Restore(positions[stop]).ok()) << positions[stop];
       for (size_t i = stop; i < batches.size(); ++i) {
         EXPECT_EQ(resumed->NextBatch().value(), batches[i]) << transforms << stop << " " << i;
-        EXPECT_EQ(resumed->batches().Where(), places[i]);
+        EXPECT_EQ(resumed->WhereLast(), places[i]);
       }
     }
   }
@@ -185,7 +185,7 @@ TEST_F(TfrecordTest, WhereNamesRecordFileAndOffset) {
   Write("a", "abc");
   auto input = Open("file: \"a\"", "transform { cache {} }");
   ASSERT_TRUE(input->NextBatch().ok());
-  EXPECT_EQ(absl::StrReplaceAll(input->batches().Where(), {{dir_.path() + "/", ""}}),
+  EXPECT_EQ(absl::StrReplaceAll(input->WhereLast(), {{dir_.path() + "/", ""}}),
             "record 2 of a (offset 34)");
 }
 

@@ -158,10 +158,16 @@ class BadRecordsTest(ProgramTest):
         self.assertEqual(state, read(self.path('model', 'checkpoint')))
 
     def test_the_steps_before_a_bad_record_stay(self):
-        message = (rf'record 199 of digits/bad \(offset {199 * FRAME_BYTES}\): feature "label" '
-                   'is missing and has no default_value')
-        bad = frame(example(image_raw=bytes(64)))
-        self.expect(b''.join(GOOD[:199]) + bad,
+        self.expect_the_steps_before(example(image_raw=bytes(64)),
+                                     'feature "label" is missing and has no default_value')
+
+    def test_the_steps_before_a_label_that_is_no_class_stay(self):
+        self.expect_the_steps_before(digit(10), r'label "label" is 10, want a class in \[0, 10\)')
+
+    def expect_the_steps_before(self, payload, mistake):
+        """What is trained when record 199, in the fourth batch, is not good."""
+        message = rf'record 199 of digits/bad \(offset {199 * FRAME_BYTES}\): {mistake}'
+        self.expect(b''.join(GOOD[:199]) + frame(payload),
                     f'step 4: {message}; checkpoint saved: .*/model/model.ckpt-3$')
         want = checkpoint_files(self.path('model', 'model.ckpt-3'))
         # The same bits as of three steps that end well.

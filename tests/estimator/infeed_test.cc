@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "runtime/base/text.h"
+#include "runtime/ops/ops.h"
 
 namespace tpurun {
 namespace {
@@ -47,7 +49,9 @@ class Counting : public BatchSource {
     next_ = *ParseInt64(position.substr(0, position.find(' ')));
     return absl::OkStatus();
   }
-  std::string Where() const override { return absl::StrCat("row ", next_ - 1); }
+  std::string Where(int64_t row) const override {
+    return absl::StrCat("row ", next_ - options_.batch + row);
+  }
 
  private:
   const Options options_;
@@ -148,6 +152,19 @@ TEST(InfeedTest, ASlotWithoutFeatureIsRefused) {
                                      {{"x", {DType::kF32, {2}}}}, 1, {.batch_size = 2});
   EXPECT_TRUE(absl::IsInvalidArgument(infeed.status()));
   EXPECT_NE(infeed.status().message().find("\"x\""), absl::string_view::npos);
+}
+
+TEST(InfeedTest, ClassesAreThoseOfTheSmallestLayerThatReadsTheIds) {
+  GraphBuilder b(Graph("classes", 1));
+  const Value column = b.AddInfeed("column", {DType::kS64, {4, 1}});
+  const Value computed = b.AddInfeed("computed", {DType::kS32, {8}});
+  const Value logits = b.AddInfeed("logits", {DType::kF32, {4, 10}});
+  const Value few = b.AddInfeed("few", {DType::kF32, {4, 3}});
+  SparseSoftmaxCrossEntropy(b, logits, Reshape(b, column, {4}));
+  SparseSoftmaxCrossEntropy(b, few, Reshape(b, column, {4}));
+  SparseSoftmaxCrossEntropy(b, logits, Slice(b, computed, {4}, {4}));
+  ASSERT_TRUE(b.status().ok()) << b.status();
+  EXPECT_EQ(ClassesOf(b.Take()), (std::map<std::string, int64_t>{{"column", 3}}));
 }
 
 TEST(InfeedTest, StoppingWakesAFullRing) {

@@ -87,7 +87,9 @@ class ToySource : public BatchSource {
     next_ = *ParseInt64(position.substr(4));
     return absl::OkStatus();
   }
-  std::string Where() const override { return absl::StrCat("toy row ", next_ - 1); }
+  std::string Where(int64_t row) const override {
+    return absl::StrCat("toy row ", next_ - batch_ + row);
+  }
 
  private:
   const ToyRows data_;

@@ -54,7 +54,7 @@ class RandomImages : public BatchSource {
   absl::Status Restore(const std::string&) override {
     return absl::UnimplementedError("an evaluation never goes back");
   }
-  std::string Where() const override { return absl::StrCat("image ", next_); }
+  std::string Where(int64_t row) const override { return absl::StrCat("image ", row); }
 
  private:
   float Draw(int64_t i) const {
