@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "glog/logging.h"
 #include "google/protobuf/text_format.h"
 #include "proto/iterations_per_loop.h"
@@ -67,7 +70,7 @@ class SaveCadence {
 
   bool enabled() const { return steps_ > 0 || seconds_ > 0; }
   bool Due(int64_t step) const {
-    if (steps_ > 0 && step >= saved_step_ + steps_) return true;
+    if (steps_ > 0 && step - saved_step_ >= steps_) return true;
     return seconds_ > 0 && SecondsSince(saved_at_) >= static_cast<double>(seconds_);
   }
   bool IsSaved(int64_t step) const { return saved_step_ == step; }
@@ -176,7 +179,10 @@ absl::Status Training::OpenInput(const InputFn& input_fn) {
                                      .seed = config_.tf_random_seed(),
                                      .repeat_forever = train.has_epochs()}));
   if (train.has_max_steps()) final_step_ = train.max_steps();
-  if (train.has_steps()) final_step_ = start_step_ + train.steps();
+  if (train.has_steps()) {
+    constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+    final_step_ = train.steps() > kLast - start_step_ ? kLast : start_step_ + train.steps();
+  }
   if (train.has_epochs()) {
     if (input_.examples_per_epoch < 0) {
       return absl::InvalidArgumentError(
@@ -378,11 +384,11 @@ absl::Status Training::Failed(absl::Status status) {
 
 std::string Training::EndedMessage(int64_t batches) const {
   const int64_t wanted = final_step_ - start_step_;
-  const int64_t missing = wanted - batches;
-  return absl::StrCat(
-      "the training input ended after step ", start_step_ + batches, " of ", final_step_, ": ",
-      missing, " steps, ", missing * config_.train_batch_size(),
-      " examples, are missing; add repeat {} before batch, or train for fewer steps");
+  const absl::int128 missing = wanted - batches;
+  return absl::StrFormat(
+      "the training input ended after step %d of %d: %d steps, %d examples, are missing; add "
+      "repeat {} before batch, or train for fewer steps",
+      start_step_ + batches, final_step_, missing, missing * config_.train_batch_size());
 }
 
 absl::Status Training::Finish() {

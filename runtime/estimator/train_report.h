@@ -31,7 +31,7 @@ class TrainReport {
 
   // Whether `period` steps have passed since the mark.
   static bool Due(const Mark& mark, int64_t step, int64_t period) {
-    return mark.step < 0 || step >= mark.step + period;
+    return mark.step < 0 || step - mark.step >= period;
   }
   void LogLoss(int64_t step, double loss, Clock::time_point now);
   absl::Status WriteRates(int64_t step, Clock::time_point now);

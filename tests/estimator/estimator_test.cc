@@ -107,6 +107,33 @@ TEST_F(EstimatorTest, StepsCountFromTheCheckpointAndEpochsFromZero) {
   EXPECT_EQ(epochs->steps, 2);
 }
 
+// 2^63 - 1 of a number means: to the end.
+TEST_F(EstimatorTest, NoNumberOfStepsIsTooLarge) {
+  ASSERT_TRUE(Train({.config = "train { steps: 3 }"}, Line(10, true)).ok());
+  const std::string kPeriods =
+      " save_checkpoints_steps: 9223372036854775807 save_summary_steps: 9223372036854775807 "
+      "log_step_count_steps: 9223372036854775807";
+  for (const char* const train : {"steps", "max_steps"}) {
+    const auto ended =
+        Train({.dir = absl::StrCat("of_", train),
+               .config = absl::StrCat("train { ", train, ": 9223372036854775807 }", kPeriods)},
+              Line(10, false));
+    EXPECT_TRUE(absl::IsOutOfRange(ended.status())) << ended.status();
+    EXPECT_EQ(ended.status().message(),
+              absl::StrCat("the training input ended after step 2 of 9223372036854775807: "
+                           "9223372036854775805 steps, 36893488147419103220 examples, are missing; "
+                           "add repeat {} before batch, or train for fewer steps; checkpoint "
+                           "saved: ",
+                           dir_.Path(absl::StrCat("of_", train, "/model.ckpt-2"))));
+  }
+  std::atomic<int> interrupt = 0;
+  const auto more = Train({.config = "train { steps: 9223372036854775807 }" + kPeriods,
+                           .interrupt_after_loop = &interrupt},
+                          Line(10, true));
+  EXPECT_TRUE(absl::IsCancelled(more.status())) << more.status();
+  EXPECT_EQ(*ResolveCheckpoint(dir_.Path("m")), dir_.Path("m/model.ckpt-8"));
+}
+
 // Cut at steps that are no multiples of anything.
 TEST_F(EstimatorTest, ResumedRunsEqualAnUninterruptedOneBitForBit) {
   ASSERT_TRUE(Train({.dir = "whole", .config = "train { max_steps: 400 }"}, Line(10, true)).ok());
