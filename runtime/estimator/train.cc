@@ -318,9 +318,8 @@ absl::Status Training::LoopDone(int64_t steps, double seconds) {
 
 absl::Status Training::Save() {
   ASSIGN_OR_RETURN(const std::string position, infeed_->PositionAfter(step_ - start_step_));
-  LOG(INFO) << "Saving checkpoints for " << step_ << " into "
-            << CheckpointPrefix(config_.model_dir(), step_) << ".";
   RETURN_IF_ERROR(saver_.Save(session_.variables(), {position, session_.machine()}, step_));
+  LOG(INFO) << "Saving checkpoints for " << step_ << " into " << saver_.latest() << ".";
   cadence_.Saved(step_);
   return events_->WriteCheckpoint(step_, JoinPath(config_.model_dir(), "model.ckpt"));
 }
@@ -377,7 +376,11 @@ absl::Status Training::NotFinite(const RunResult& result) {
 
 absl::Status Training::Failed(absl::Status status) {
   if (loop_done_) return status;
-  if (events_ != nullptr) events_->Close().IgnoreError();
+  if (events_ != nullptr) {
+    events_->Close().IgnoreError();
+    LOG(INFO) << "Nothing is kept of this run: what it wrote into " << config_.model_dir()
+              << " is removed.";
+  }
   first_writes_.Undo();
   return status;
 }

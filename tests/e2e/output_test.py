@@ -71,6 +71,17 @@ class OutputTest(ProgramTest):
         done = self.finish(process)
         self.assertEqual((done.code, done.messages), (0, []), str(done))
 
+    def test_the_log_says_what_became_of_the_first_checkpoint(self):
+        rate = ('--set', 'model.optimizer.0.learning_rate.constant=1e30')
+        done = self.call(*self.iris('train', 'diverged', *rate))
+        self.assertEqual(done.code, 1, str(done))
+        last = [line.split('] ')[1] for line in done.log][-2:]
+        first = self.path('diverged', 'model.ckpt-0')
+        self.assertEqual(last, [f'Saving checkpoints for 0 into {first}.',
+                                'Nothing is kept of this run: what it wrote into '
+                                f'{self.path("diverged")} is removed.'])
+        self.assertFalse(os.path.exists(self.path('diverged')))
+
     def test_json_logs(self):
         done = self.succeed(*self.iris('train', 'model', '--max_steps=25', '--log_format=json'))
         self.assertGreater(done.err.count('\n'), 2)
