@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/json.h"
+#include "cli/signals.h"
 #include "data/convert/convert.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -52,6 +53,7 @@ absl::Status ConvertCommand(const CommandLine& command) {
   }
   ASSIGN_OR_RETURN(const Compression compression,
                    ParseCompression(command.GetString("compression", "NONE")));
+  RemoveOnInterrupt(ExampleFiles::TemporaryPaths(output, static_cast<int>(shards)));
   ASSIGN_OR_RETURN(
       const std::unique_ptr<ExampleFiles> files,
       ExampleFiles::Create(output, static_cast<int>(shards), compression, args.inputs));

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <utility>
 
 namespace tpurun {
 namespace {
@@ -13,7 +14,10 @@ std::atomic<int> interrupt_count{0};
 std::atomic<int> interrupts_before_exit{1};
 // The last one: milliseconds and its number in the lowest byte.
 std::atomic<int64_t> last_interrupt{0};
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free,
+// Never freed: a handler may be reading it.
+std::atomic<const std::vector<std::string>*> unfinished_files{nullptr};
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free &&
+                  std::atomic<const std::vector<std::string>*>::is_always_lock_free,
               "the handler may only touch lock-free atomics");
 
 // timeout(1) sends its signal to the process and to the process group.
@@ -25,7 +29,12 @@ void HandleInterrupt(int signal) {
   const int64_t milliseconds = now.tv_sec * 1000 + now.tv_nsec / 1000000;
   const int64_t last = last_interrupt.exchange(milliseconds << 8 | signal);
   if ((last & 0xff) == signal && milliseconds - (last >> 8) < kSentTwiceMilliseconds) return;
-  if (interrupt_count.fetch_add(1) + 1 >= interrupts_before_exit.load()) _exit(128 + signal);
+  if (interrupt_count.fetch_add(1) + 1 < interrupts_before_exit.load()) return;
+  const std::vector<std::string>* const files = unfinished_files.load();
+  if (files != nullptr) {
+    for (const std::string& path : *files) unlink(path.c_str());
+  }
+  _exit(128 + signal);
 }
 
 }  // namespace
@@ -42,6 +51,10 @@ void InstallSignalHandlers(OnInterrupt on_interrupt) {
   action.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &action, nullptr);
   sigaction(SIGXFSZ, &action, nullptr);
+}
+
+void RemoveOnInterrupt(std::vector<std::string> paths) {
+  unfinished_files = new std::vector<std::string>(std::move(paths));
 }
 
 const std::atomic<int>& InterruptCount() { return interrupt_count; }

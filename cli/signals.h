@@ -3,6 +3,8 @@
 #define TPURUN_CLI_SIGNALS_H_
 
 #include <atomic>
+#include <string>
+#include <vector>
 
 namespace tpurun {
 
@@ -18,6 +20,10 @@ enum class OnInterrupt {
 // Installs the handlers; may be called again, to change what an interrupt does. SIGPIPE and SIGXFSZ
 // are ignored: a closed standard output and a file that may not grow show up as write errors.
 void InstallSignalHandlers(OnInterrupt on_interrupt);
+
+// An interrupt that ends the process removes these files first: what is in the making then. They
+// need not exist.
+void RemoveOnInterrupt(std::vector<std::string> paths);
 
 // The number of SIGINT and SIGTERM so far. Any thread may read it.
 const std::atomic<int>& InterruptCount();

@@ -63,6 +63,12 @@ absl::StatusOr<std::unique_ptr<ExampleFiles>> ExampleFiles::Create(
   return files;
 }
 
+std::vector<std::string> ExampleFiles::TemporaryPaths(const std::string& prefix, int shards) {
+  std::vector<std::string> paths = ShardPaths(prefix, shards);
+  for (std::string& path : paths) path = HiddenName(ReplaceableFile(path).value_or(path));
+  return paths;
+}
+
 ExampleFiles::~ExampleFiles() {
   for (size_t i = committed_; i < writers_.size(); ++i) {
     RemoveFile(HiddenName(files_[i])).IgnoreError();

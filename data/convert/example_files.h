@@ -22,6 +22,8 @@ class ExampleFiles {
   static absl::StatusOr<std::unique_ptr<ExampleFiles>> Create(
       const std::string& prefix, int shards, Compression compression,
       const std::vector<std::string>& inputs);
+  // The names that Create gives the files until Commit.
+  static std::vector<std::string> TemporaryPaths(const std::string& prefix, int shards);
   // Removes what was not committed.
   ~ExampleFiles();
 

@@ -6,6 +6,10 @@
 #include <unistd.h>
 
 #include <functional>
+#include <string>
+
+#include "runtime/io/file.h"
+#include "tests/io/temp_dir.h"
 
 namespace tpurun {
 namespace {
@@ -64,6 +68,25 @@ TEST(SignalsTest, OtherVerbsEndAtTheFirst) {
               return 0;
             }),
             130);
+}
+
+TEST(SignalsTest, OnlyTheInterruptThatEndsTheProcessRemovesUnfinishedFiles) {
+  const TempDir dir;
+  const std::string path = dir.Path("unfinished");
+  ASSERT_TRUE(WriteFileAtomically(path, "half").ok());
+  const auto interrupted = [&](int times) {
+    return ExitCodeOf([&] {
+      InstallSignalHandlers(OnInterrupt::kFinishStep);
+      RemoveOnInterrupt({dir.Path("not there"), path});
+      if (times > 0) raise(SIGINT);
+      if (times > 1) raise(SIGTERM);
+      return 0;
+    });
+  };
+  EXPECT_EQ(interrupted(1), 0);
+  EXPECT_TRUE(FileExists(path));
+  EXPECT_EQ(interrupted(2), 143);
+  EXPECT_FALSE(FileExists(path));
 }
 
 TEST(SignalsTest, AClosedPipeAndAFileThatMayNotGrowDoNotKill) {

@@ -1,6 +1,8 @@
 """Standard output holds the result and nothing else, and may be closed; what is done is left alone."""
 import json
 import os
+import signal
+import subprocess
 
 from program import ProgramTest, tree
 
@@ -81,6 +83,23 @@ class OutputTest(ProgramTest):
                                 'Nothing is kept of this run: what it wrote into '
                                 f'{self.path("diverged")} is removed.'])
         self.assertFalse(os.path.exists(self.path('diverged')))
+
+    def test_an_interrupt_leaves_no_unfinished_file(self):
+        predict = ('--set', 'predict.input={source{text_line{file:"-"}} '
+                            'transform{apply{transformation_func:"parse"}}}')
+        convert = ('convert', 'csv', '-', '--features=x:float:0')
+        os.mkdir(self.path('out'))
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            for arguments in (self.iris('predict', 'model', *predict, '--output=out/rows.jsonl'),
+                              self.iris('predict', 'model', *predict, '--output=out/rows.tfrecord'),
+                              (*convert, '--output=out/rows'),
+                              (*convert, '--output=out/rows', '--shards=3')):
+                # Waits for its input, which never comes.
+                process = self.start(*arguments, stdin=subprocess.PIPE)
+                self.wait_until(lambda: os.listdir(self.path('out')), process)
+                process.send_signal(number)
+                done = self.finish(process)
+                self.assertEqual((done.code, os.listdir(self.path('out'))), (code, []), str(done))
 
     def test_json_logs(self):
         done = self.succeed(*self.iris('train', 'model', '--max_steps=25', '--log_format=json'))
