@@ -2,12 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/estimator/warm_start.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
@@ -114,6 +117,28 @@ absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
   const bool missing = named.empty() && absl::IsNotFound(checkpoint.status());
   if (!missing && !absl::IsDataLoss(checkpoint.status())) return checkpoint.status();
   return Damaged(checkpoint.status(), mode, model_dir, *prefix);
+}
+
+void WarnOfUnlisted(const std::string& model_dir) {
+  const absl::StatusOr<std::vector<std::string>> names = ListDirectory(model_dir);
+  if (!names.ok()) return;
+  int64_t newest = -1;
+  for (const std::string& name : *names) {
+    absl::string_view step = name;
+    if (!absl::ConsumePrefix(&step, "model.ckpt-") || !absl::ConsumeSuffix(&step, ".index")) {
+      continue;
+    }
+    newest = std::max(newest, ParseInt64(std::string(step)).value_or(-1));
+  }
+  if (newest < 0) return;
+  const std::string prefix = CheckpointPrefix(model_dir, newest);
+  LOG(WARNING) << "There is no " << CheckpointStatePath(model_dir) << ", so " << prefix
+               << " is not read and training starts at step 0. To go on from it, restore that file "
+                  "(its first line: model_checkpoint_path: \""
+               << BaseName(prefix)
+               << "\"); to begin with its weights, take another model_dir and --set "
+                  "warm_start_from.ckpt_to_initialize_from="
+               << prefix << ".";
 }
 
 absl::Status SetVariables(const EstimatorOptions& options,

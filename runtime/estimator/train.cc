@@ -439,6 +439,8 @@ absl::StatusOr<TrainResult> Estimator::Train(const InputFn& input_fn) {
   int64_t start_step = 0;
   if (resumed.has_value()) {
     ASSIGN_OR_RETURN(start_step, resumed->GlobalStep());
+  } else {
+    WarnOfUnlisted(config.model_dir());
   }
   if (config.train().has_max_steps() && config.train().max_steps() <= start_step) {
     return Skipped(start_step, resumed);

@@ -1,10 +1,11 @@
 """Standard output holds the result and nothing else, and may be closed; what is done is left alone."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 
-from program import ProgramTest, tree
+from program import ProgramTest, tree, write
 
 
 class OutputTest(ProgramTest):
@@ -12,6 +13,10 @@ class OutputTest(ProgramTest):
     def setUp(self):
         super().setUp()
         self.trained = self.succeed(*self.iris('train', 'model', '--max_steps=20'))
+
+    @staticmethod
+    def warnings(call):
+        return [line.split('] ', 1)[1] for line in call.log if line.startswith('W')]
 
     def test_train_prints_one_object(self):
         result = self.result(self.trained)
@@ -41,10 +46,29 @@ class OutputTest(ProgramTest):
         result = self.result(done)
         self.assertEqual(result['checkpoint'], None)
         self.assertEqual(result['global_step'], 0)
-        warnings = [line for line in done.log if line.startswith('W')]
+        warnings = self.warnings(done)
         self.assertEqual(len(warnings), 1, str(done))
         self.assertIn('Could not find trained model in model_dir: ' + self.path('fresh'),
                       warnings[0])
+
+    def test_a_lost_list_of_checkpoints_warns(self):
+        shutil.copytree(self.path('model'), self.path('lost'))
+        os.remove(self.path('lost', 'checkpoint'))
+        anew = self.succeed(*self.iris('train', 'lost', '--max_steps=5'))
+        self.assertEqual(self.result(anew)['steps'], 5)
+        prefix = self.path('lost', 'model.ckpt-20')
+        weights = f'warm_start_from.ckpt_to_initialize_from={prefix}'
+        line = 'model_checkpoint_path: "model.ckpt-20"'
+        self.assertEqual(self.warnings(anew), [
+            f'There is no {self.path("lost", "checkpoint")}, so {prefix} is not read and training '
+            f'starts at step 0. To go on from it, restore that file (its first line: {line}); to '
+            f'begin with its weights, take another model_dir and --set {weights}.'])
+        # What it says to do.
+        started = self.succeed(*self.iris('train', 'new', '--set', weights, '--max_steps=5'))
+        self.assertEqual(self.warnings(started), [])
+        write(self.path('lost', 'checkpoint'), line)
+        resumed = self.succeed(*self.iris('train', 'lost', '--max_steps=25'))
+        self.assertEqual((self.result(resumed)['steps'], self.warnings(resumed)), (5, []))
 
     def test_predict_prints_an_object_a_row(self):
         done = self.succeed(*self.iris('predict', 'model'))
