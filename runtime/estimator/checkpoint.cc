@@ -13,6 +13,7 @@
 namespace tpurun {
 namespace {
 
+constexpr char kOurs[] = "tpurun/";  // what is no variable
 constexpr char kInputPosition[] = "tpurun/input_position";
 constexpr char kMachine[] = "tpurun/machine";
 constexpr char kPerCore[] = "tpurun/core/";
@@ -240,6 +241,15 @@ absl::Status Checkpoint::RestoreAs(const std::map<std::string, std::string>& nam
   if (!mistakes.empty()) return Differs(mistakes, names.size(), "model");
   Apply(reads, store);
   return absl::OkStatus();
+}
+
+std::vector<std::string> Checkpoint::NotIn(const VariableStore& store) const {
+  std::vector<std::string> names;
+  for (const BundleEntry& entry : reader_->entries()) {
+    if (entry.name.starts_with(kOurs) || store.Find(entry.name) != nullptr) continue;
+    names.push_back(entry.name);
+  }
+  return names;
 }
 
 void Checkpoint::Apply(const std::vector<Read>& reads, VariableStore& store) {

@@ -62,6 +62,8 @@ class Checkpoint {
   // The same for some variables: name in the store -> name in the checkpoint. Reads one copy each.
   absl::Status RestoreAs(const std::map<std::string, std::string>& names,
                          VariableStore& store) const;
+  // The variables of the checkpoint that the store does not have, by name.
+  std::vector<std::string> NotIn(const VariableStore& store) const;
 
  private:
   // The bytes of one variable: one copy, or `copies` of them.

@@ -152,6 +152,14 @@ absl::Status SetVariables(const EstimatorOptions& options,
   }
   LOG(INFO) << "Restoring parameters from " << checkpoint->prefix();
   RETURN_IF_ERROR(checkpoint->Restore(with_state, variables));
+  const std::vector<std::string> dropped =
+      with_state ? checkpoint->NotIn(variables) : std::vector<std::string>();
+  if (!dropped.empty()) {
+    LOG(WARNING) << "The checkpoint has " << dropped.size()
+                 << " variables that are not in the model, the first is \"" << dropped[0]
+                 << "\": they are left out from here on. If that is not meant, go back to "
+                 << checkpoint->prefix() << " with the optimizer that wrote them.";
+  }
   ASSIGN_OR_RETURN(const RunState state, checkpoint->ReadRunState());
   if (!state.machine.empty() && state.machine != session.machine()) {
     LOG(WARNING) << "The checkpoint was written by " << state.machine << ", this is "

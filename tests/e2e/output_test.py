@@ -70,6 +70,19 @@ class OutputTest(ProgramTest):
         resumed = self.succeed(*self.iris('train', 'lost', '--max_steps=25'))
         self.assertEqual((self.result(resumed)['steps'], self.warnings(resumed)), (5, []))
 
+    def test_slots_of_another_optimizer_warn(self):
+        plain = ('--set', 'model.optimizer={ gradient_descent {} learning_rate { constant: 0.1 } }')
+        resumed = self.succeed(*self.iris('train', 'model', '--max_steps=25', *plain))
+        slots = [json.loads(line)['name'] for line in self.succeed(
+            'inspect', self.path('model', 'model.ckpt-20'), '--format=json').out.splitlines()]
+        slots = sorted(name for name in slots if name.endswith('/Adagrad'))
+        self.assertEqual(self.warnings(resumed), [
+            f'The checkpoint has {len(slots)} variables that are not in the model, the first is '
+            f'"{slots[0]}": they are left out from here on. If that is not meant, go back to '
+            f'{self.path("model", "model.ckpt-20")} with the optimizer that wrote them.'])
+        again = self.succeed(*self.iris('train', 'model', '--max_steps=30', *plain))
+        self.assertEqual(self.warnings(again), [])
+
     def test_predict_prints_an_object_a_row(self):
         done = self.succeed(*self.iris('predict', 'model'))
         rows = [json.loads(line) for line in done.out.splitlines()]

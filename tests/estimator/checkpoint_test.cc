@@ -139,6 +139,19 @@ TEST(CheckpointTest, SlotsThatAreMissingAreAnotherOptimizer) {
       << status;
 }
 
+TEST(CheckpointTest, SaysWhatTheModelDoesNotHave) {
+  TempDir dir;
+  std::vector<Variable> more = Variables();
+  more.push_back({.name = "a/kernel/Adam", .shape = {DType::kF32, {2, 3}}});
+  more.push_back({.name = "beta1_power", .shape = {DType::kF32, {}}});
+  ASSERT_TRUE(WriteCheckpoint(MakeStore(more, 1), kState, dir.Path("c")).ok());
+  const auto checkpoint = Checkpoint::Open(dir.Path("c"));
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
+  EXPECT_EQ(checkpoint->NotIn(MakeStore(more, 2)), std::vector<std::string>());
+  EXPECT_EQ(checkpoint->NotIn(MakeStore(Variables(), 2)),
+            (std::vector<std::string>{"a/kernel/Adam", "beta1_power"}));
+}
+
 TEST(CheckpointTest, NaNIsNotSaved) {
   TempDir dir;
   for (const float bad : {NAN, INFINITY}) {
