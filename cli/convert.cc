@@ -58,7 +58,7 @@ absl::Status ConvertCommand(const CommandLine& command) {
       const std::unique_ptr<ExampleFiles> files,
       ExampleFiles::Create(output, static_cast<int>(shards), compression, args.inputs));
   RETURN_IF_ERROR(kind->convert(args, *files));
-  RETURN_IF_ERROR(files->Commit(args.inputs));
+  RETURN_IF_ERROR(files->Commit());
   return WriteResult({{"records", files->records()}, {"files", files->paths()}});
 }
 

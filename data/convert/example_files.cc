@@ -51,7 +51,7 @@ absl::Status CheckNoOtherShards(const std::string& prefix, const std::vector<std
 absl::StatusOr<std::unique_ptr<ExampleFiles>> ExampleFiles::Create(
     const std::string& prefix, int shards, Compression compression,
     const std::vector<std::string>& inputs) {
-  std::unique_ptr<ExampleFiles> files(new ExampleFiles(ShardPaths(prefix, shards)));
+  std::unique_ptr<ExampleFiles> files(new ExampleFiles(ShardPaths(prefix, shards), inputs));
   RETURN_IF_ERROR(CheckNoOtherShards(prefix, files->paths_));
   for (const std::string& path : files->paths_) {
     ASSIGN_OR_RETURN(const std::string file, ReplaceableFile(path, inputs));
@@ -86,10 +86,10 @@ absl::Status ExampleFiles::Write(const tensorflow::Example& example) {
   return writers_[records_++ % writers_.size()]->Write(record_);
 }
 
-absl::Status ExampleFiles::Commit(const std::vector<std::string>& inputs) {
+absl::Status ExampleFiles::Commit() {
   if (records_ < static_cast<int64_t>(writers_.size())) {
     return absl::DataLossError(absl::StrCat(
-        absl::StrJoin(inputs, " and "), ": ", records_, records_ == 1 ? " record" : " records",
+        absl::StrJoin(inputs_, " and "), ": ", records_, records_ == 1 ? " record" : " records",
         " in all, want ", writers_.size(), " or more: one a shard"));
   }
   for (const std::unique_ptr<RecordWriter>& writer : writers_) {

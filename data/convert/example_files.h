@@ -31,17 +31,18 @@ class ExampleFiles {
   // order again. Features are serialized sorted by name, as TensorFlow does when told to be
   // deterministic.
   absl::Status Write(const tensorflow::Example& example);
-  // Makes the files complete and gives them their names. DataLoss when one would have no records;
-  // the message names `inputs`, what they were made of.
-  absl::Status Commit(const std::vector<std::string>& inputs);
+  // Makes the files complete and gives them their names. DataLoss when one would have no records.
+  absl::Status Commit();
 
   int64_t records() const { return records_; }
   const std::vector<std::string>& paths() const { return paths_; }
 
  private:
-  explicit ExampleFiles(std::vector<std::string> paths) : paths_(std::move(paths)) {}
+  ExampleFiles(std::vector<std::string> paths, std::vector<std::string> inputs)
+      : paths_(std::move(paths)), inputs_(std::move(inputs)) {}
 
   const std::vector<std::string> paths_;
+  const std::vector<std::string> inputs_;               // what they are made of
   std::vector<std::string> files_;                      // that they are, symbolic links followed
   std::vector<std::unique_ptr<RecordWriter>> writers_;  // of each path; under its temporary name
   int64_t records_ = 0;

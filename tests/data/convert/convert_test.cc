@@ -51,7 +51,7 @@ class ConvertTest : public ::testing::Test {
     ASSIGN_OR_RETURN(const auto files,
                      ExampleFiles::Create(dir_.Path("out"), shards, compression, args.inputs));
     RETURN_IF_ERROR(found->convert(args, *files));
-    return files->Commit(args.inputs);
+    return files->Commit();
   }
 
   // The error, or "".
