@@ -202,7 +202,7 @@ absl::StatusOr<Plan> MakePlan(const proto::Input& input, const NamedTransformsFi
   plan.source = input.source();
   plan.source_def = FindSource(input.source().kind_case());
   plan.locations = locations;
-  plan.source_path = source_name.empty() ? path : absl::StrCat(path, ".source.", source_name);
+  plan.source_path = FieldPath(FieldPath(path, "source"), source_name);
   std::optional<Schema> schema;
   if (plan.source_def == nullptr) {
     errors.Add(locations.Where(plan.source_path),
