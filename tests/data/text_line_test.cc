@@ -125,6 +125,8 @@ TEST_F(TextLineTest, AnEmptyFileIsAnError) {
             "DATA_LOSS: empty: no data rows: the file has 0 lines");
   EXPECT_EQ(Read("file: \"empty\"", "transform { repeat {} }", ModeKey::kTrain),
             "DATA_LOSS: empty: no data rows: the file has 0 lines");
+  EXPECT_EQ(Read("file: \"a\" file: \"empty\"", "transform { repeat {} }", ModeKey::kTrain),
+            "DATA_LOSS: empty: no data rows: the file has 0 lines");
 }
 
 TEST_F(TextLineTest, AnEmptyInputOfPredictGivesNoRow) {
