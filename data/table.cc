@@ -12,7 +12,8 @@ int64_t ColumnType::elements() const {
 }
 
 absl::Status CheckDims(const std::vector<int64_t>& dims) {
-  constexpr int64_t kMostElements = int64_t{1} << 40;
+  // Of one row: beyond what a record, a protobuf of 2 GiB, can sensibly hold.
+  constexpr int64_t kMostElements = int64_t{1} << 28;
   int64_t elements = 1;
   for (const int64_t dim : dims) {
     if (dim < 1) {
@@ -21,7 +22,7 @@ absl::Status CheckDims(const std::vector<int64_t>& dims) {
     }
     if (__builtin_mul_overflow(elements, dim, &elements) || elements > kMostElements) {
       return absl::InvalidArgumentError(
-          absl::StrCat("shape ", DimsToString(dims), " has more than 2^40 values"));
+          absl::StrCat("shape ", DimsToString(dims), " has more than 2^28 values"));
     }
   }
   return absl::OkStatus();

@@ -32,7 +32,7 @@ struct ColumnType {
   std::string ToString() const;
 };
 
-// InvalidArgument unless every dimension is at least 1 and a row has at most 2^40 elements.
+// InvalidArgument unless every dimension is at least 1 and a row has at most 2^28 elements.
 absl::Status CheckDims(const std::vector<int64_t>& dims);
 
 using Schema = std::vector<ColumnType>;
