@@ -7,10 +7,8 @@
 #include "absl/strings/match.h"
 #include "cli/compose.h"
 #include "cli/prediction_writer.h"
-#include "cli/signals.h"
 #include "data/sources/source_list.h"
 #include "runtime/base/status.h"
-#include "runtime/io/file.h"
 
 namespace tpurun {
 
@@ -19,10 +17,10 @@ absl::Status PredictCommand(const CommandLine& command) {
   const auto& configured = composition.options.config.predict().keys();
   const std::vector<std::string> keys(configured.begin(), configured.end());
   const std::string output = command.GetString("output");
-  if (!output.empty()) RemoveOnInterrupt({TemporaryName(ReplaceableFile(output).value_or(output))});
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<PredictionWriter> writer,
-      MakePredictionWriter(output, FilesOf(composition.options.config.predict().input().source())));
+  std::vector<std::string> inputs;
+  if (!output.empty()) inputs = FilesOf(composition.options.config.predict().input().source());
+  ASSIGN_OR_RETURN(const std::unique_ptr<PredictionWriter> writer,
+                   MakePredictionWriter(output, inputs));
   Estimator estimator(std::move(composition.options));
   const absl::Status predicted =
       estimator.Predict(composition.input_fn, keys, command.GetString("checkpoint"),

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/json.h"
+#include "cli/signals.h"
 #include "proto/example.pb.h"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/status.h"
@@ -161,6 +162,7 @@ absl::StatusOr<std::unique_ptr<PredictionWriter>> MakePredictionWriter(
                                                    ".tfrecord"));
   }
   ASSIGN_OR_RETURN(const std::string file, ReplaceableFile(output, inputs));
+  RemoveOnInterrupt({TemporaryName(file)});
   if (json) {
     ASSIGN_OR_RETURN(std::unique_ptr<ByteSink> sink, FileSink::Create(TemporaryName(file)));
     return std::make_unique<ToJsonLines>(file, std::move(sink));

@@ -20,7 +20,8 @@ class PredictionWriter {
 };
 
 // Empty: standard output, flushed after each batch. FILE.jsonl or FILE.tfrecord by the name's end;
-// InvalidArgument for another one, and for one of the files `inputs`, which are read meanwhile.
+// InvalidArgument for another one, and for one of the files `inputs`, which are read meanwhile. An
+// interrupt that ends the process removes the unfinished file.
 absl::StatusOr<std::unique_ptr<PredictionWriter>> MakePredictionWriter(
     const std::string& output, const std::vector<std::string>& inputs);
 
