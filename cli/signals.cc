@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <deque>
 #include <utility>
 
 namespace tpurun {
@@ -14,7 +15,6 @@ std::atomic<int> interrupt_count{0};
 std::atomic<int> interrupts_before_exit{1};
 // The last one: milliseconds and its number in the lowest byte.
 std::atomic<int64_t> last_interrupt{0};
-// Never freed: a handler may be reading it.
 std::atomic<const std::vector<std::string>*> unfinished_files{nullptr};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free &&
                   std::atomic<const std::vector<std::string>*>::is_always_lock_free,
@@ -54,7 +54,10 @@ void InstallSignalHandlers(OnInterrupt on_interrupt) {
 }
 
 void RemoveOnInterrupt(std::vector<std::string> paths) {
-  unfinished_files = new std::vector<std::string>(std::move(paths));
+  // Every list is kept: a handler may be reading it.
+  static auto& lists = *new std::deque<std::vector<std::string>>;
+  lists.push_back(std::move(paths));
+  unfinished_files = &lists.back();
 }
 
 const std::atomic<int>& InterruptCount() { return interrupt_count; }

@@ -22,7 +22,7 @@ enum class OnInterrupt {
 void InstallSignalHandlers(OnInterrupt on_interrupt);
 
 // An interrupt that ends the process removes these files first: what is in the making then. They
-// need not exist.
+// need not exist. One thread calls it.
 void RemoveOnInterrupt(std::vector<std::string> paths);
 
 // The number of SIGINT and SIGTERM so far. Any thread may read it.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "models/heads.h"
 #include "models/layer_stack.h"
+#include "models/layers/layer.h"
 #include "models/losses.h"
 #include "models/metrics.h"
 #include "models/model_context.h"
@@ -30,7 +31,6 @@ SpecPlace FeaturePlace(const proto::Tensor& tensor, const char* kind, int index)
 
 // Whether the tensor can be fed.
 bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, const SpecPlace& place) {
-  constexpr int64_t kMaxDim = int64_t{1} << 31;
   bool good = true;
   const auto mistake = [&](const std::string& field, const std::string& message) {
     m.errors.Add(place, field, message);

@@ -8,14 +8,12 @@ namespace tpurun {
 // outside [0, depth) gives zeros only.
 
 void CheckOneHot(const proto::Layer& layer, ConfigErrors& errors) {
-  // More would not fit into any memory once multiplied by a batch.
-  constexpr int64_t kMaxDepth = int64_t{1} << 31;
   const proto::OneHot& one_hot = layer.one_hot();
   if (!one_hot.has_depth()) {
     errors.push_back({"one_hot", "depth is missing"});
-  } else if (one_hot.depth() <= 0 || one_hot.depth() > kMaxDepth) {
-    errors.push_back({"one_hot.depth", absl::StrCat("depth must be in [1, ", kMaxDepth, "], got ",
-                                                    one_hot.depth())});
+  } else if (one_hot.depth() <= 0 || one_hot.depth() > kMaxDim) {
+    errors.push_back({"one_hot.depth",
+                      absl::StrCat("depth must be in [1, ", kMaxDim, "], got ", one_hot.depth())});
   }
 }
 

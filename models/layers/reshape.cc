@@ -24,7 +24,6 @@ Value BuildFlatten(LayerContext& layer) {
 
 void CheckReshape(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::Reshape& reshape = layer.reshape();
-  constexpr int64_t kMaxDim = int64_t{1} << 31;
   int computed = 0;
   for (int i = 0; i < reshape.target_shape_size(); ++i) {
     const int64_t dim = reshape.target_shape(i);
