@@ -41,12 +41,10 @@ int32_t StreamedRecords::NewSlot() {
   return slot;
 }
 
-absl::StatusOr<bool> StreamedRecords::Read(Slot* slot) {
-  ASSIGN_OR_RETURN(const bool found, reader_->Read(slot == nullptr ? nullptr : &slot->record));
-  if (!found) return false;
-  if (slot != nullptr) slot->origin = reader_->origin();
-  ++next_index_;
-  return true;
+absl::StatusOr<bool> StreamedRecords::Read(SourceRecord* slot) {
+  absl::StatusOr<bool> found = reader_->Read(slot);
+  if (found.ok() && *found) ++next_index_;
+  return found;
 }
 
 absl::StatusOr<int64_t> StreamedRecords::Next(std::span<Item> items) {
@@ -103,7 +101,7 @@ void StreamedRecords::Release(std::span<const Item> items) {
 void StreamedRecords::Load(std::span<const Item> items, Table* rows) const {
   Column& column = rows->columns[0];
   column.Clear();
-  for (const Item& item : items) column.AppendView(slots_[item.slot].record);
+  for (const Item& item : items) column.AppendView(slots_[item.slot].bytes);
   rows->rows = items.size();
 }
 

@@ -56,14 +56,18 @@ class Records {
   virtual const Table* table() const { return nullptr; }
 };
 
-// Reads the records of one kind of file from front to back; each is one string.
+// A record of a file.
+struct SourceRecord {
+  std::string bytes;
+  Origin origin;
+};
+
+// Reads the records of one kind of file from front to back.
 class SourceReader {
  public:
   virtual ~SourceReader() = default;
   // The next record of the pass, passed over when `record` is null; false at the end.
-  virtual absl::StatusOr<bool> Read(std::string* record) = 0;
-  // Of the record that Read returned last.
-  virtual Origin origin() const = 0;
+  virtual absl::StatusOr<bool> Read(SourceRecord* record) = 0;
   // To the first record of a pass. A new reader stands there in pass 0.
   virtual absl::Status StartEpoch(int64_t epoch) = 0;
   // Whether passes differ in the order of records.
@@ -86,20 +90,15 @@ class StreamedRecords : public Records {
   std::string Where(const Origin& origin) const override { return reader_->Where(origin); }
 
  private:
-  struct Slot {
-    std::string record;
-    Origin origin;
-  };
-
   int32_t NewSlot();
   // Reads the next record into a slot, or passes over it; false at the end.
-  absl::StatusOr<bool> Read(Slot* slot);
+  absl::StatusOr<bool> Read(SourceRecord* slot);
 
   const std::unique_ptr<SourceReader> reader_;
   const Schema schema_;
   int64_t epoch_ = 0;
   int64_t next_index_ = 0;
-  std::vector<Slot> slots_;
+  std::vector<SourceRecord> slots_;
   std::vector<int32_t> free_slots_;
 };
 

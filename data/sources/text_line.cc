@@ -42,7 +42,7 @@ class TextLineReader : public SourceReader {
   TextLineReader(std::vector<std::string> files, int64_t skip_lines, bool allow_empty)
       : files_(std::move(files)), skip_lines_(skip_lines), allow_empty_(allow_empty) {}
 
-  absl::StatusOr<bool> Read(std::string* record) override {
+  absl::StatusOr<bool> Read(SourceRecord* record) override {
     while (true) {
       if (reader_ == nullptr) {
         if (file_ == files_.size()) return false;
@@ -53,15 +53,15 @@ class TextLineReader : public SourceReader {
       if (!found.ok()) return Annotate(found.status(), Place(file_, lines_ + 1));
       if (*found) {
         ++lines_;
-        if (record != nullptr) record->assign(line);
+        if (record != nullptr) {
+          record->bytes.assign(line);
+          record->origin = {.file = static_cast<int32_t>(file_),
+                            .record = lines_ - skip_lines_ - 1};
+        }
         return true;
       }
       RETURN_IF_ERROR(EndFile());
     }
-  }
-
-  Origin origin() const override {
-    return {.file = static_cast<int32_t>(file_), .record = lines_ - skip_lines_ - 1};
   }
 
   absl::Status StartEpoch(int64_t epoch) override {

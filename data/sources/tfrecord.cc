@@ -46,7 +46,7 @@ class TfrecordReader : public SourceReader {
     OrderFiles(0);
   }
 
-  absl::StatusOr<bool> Read(std::string* record) override {
+  absl::StatusOr<bool> Read(SourceRecord* record) override {
     while (open_.size() < parallel_ && next_file_ < order_.size()) {
       ASSIGN_OR_RETURN(OpenFile file, OpenNextFile());
       open_.push_back(std::move(file));
@@ -56,10 +56,10 @@ class TfrecordReader : public SourceReader {
       const Origin origin = {file.index, file.reader->num_records(),
                              static_cast<int64_t>(file.reader->offset())};
       ASSIGN_OR_RETURN(const bool found,
-                       record == nullptr ? file.reader->Skip() : file.reader->Read(record));
+                       record == nullptr ? file.reader->Skip() : file.reader->Read(&record->bytes));
       if (found) {
-        origin_ = origin;
-        turn_ = (turn_ + 1) % open_.size();
+        if (record != nullptr) record->origin = origin;
+        if (++turn_ == open_.size()) turn_ = 0;
         return true;
       }
       if (origin.record == 0 && !allow_empty_) {
@@ -75,7 +75,6 @@ class TfrecordReader : public SourceReader {
     return false;
   }
 
-  Origin origin() const override { return origin_; }
   bool order_varies() const override { return shuffle_; }
 
   absl::Status StartEpoch(int64_t epoch) override {
@@ -128,7 +127,6 @@ class TfrecordReader : public SourceReader {
   size_t next_file_ = 0;        // of order_
   std::vector<OpenFile> open_;
   size_t turn_ = 0;  // the file of open_ that gives the next record
-  Origin origin_;
 };
 
 }  // namespace

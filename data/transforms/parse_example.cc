@@ -24,7 +24,6 @@ namespace tpurun {
 namespace {
 
 constexpr char kRecord[] = "record";
-constexpr char kMalformed[] = "is not a tf.Example";
 
 using Feature = proto::ParseExample::Feature;
 
@@ -42,46 +41,147 @@ struct WantedFeature {
   std::optional<Column> default_value;  // one row
 };
 
-// Puts the values of a BytesList, FloatList or Int64List into *column from value `next` on, numbers
-// up to value `end`; returns the number of the value that would follow, -1 when malformed.
-int64_t PutValues(std::string_view list, uint32_t kind, int64_t next, int64_t end, Column* column) {
-  const auto put = [&](const char* values, int64_t count, int64_t size) {
-    const int64_t fit = std::clamp<int64_t>(end - next, 0, count);
-    std::memcpy(column->bytes.data() + next * size, values, fit * size);
-    next += count;
-  };
-  WireField field;
-  while (!list.empty()) {
-    if (!ConsumeField(&list, &field)) return -1;
-    if (field.number != 1) continue;
-    if (kind == kBytesList) {
-      if (field.type != WireField::kBytes) return -1;
-      column->AppendView(field.bytes);
-      ++next;
-    } else if (kind == kFloatList) {
-      const bool packed =
-          field.type == WireField::kBytes && field.bytes.size() % sizeof(float) == 0;
-      if (!packed && field.type != WireField::kFixed32) return -1;
-      put(field.bytes.data(), field.bytes.size() / sizeof(float), sizeof(float));
-    } else if (field.type == WireField::kVarint) {
-      put(reinterpret_cast<const char*>(&field.varint), 1, sizeof field.varint);
-    } else {
-      if (field.type != WireField::kBytes) return -1;
-      while (!field.bytes.empty()) {
-        if (!ConsumeVarint(&field.bytes, &field.varint)) return -1;
-        put(reinterpret_cast<const char*>(&field.varint), 1, sizeof field.varint);
-      }
+absl::Status Malformed() { return absl::DataLossError("is not a tf.Example"); }
+
+// Finds the values of the wanted features in one record after the other. An entry of the map that
+// begins with the same bytes as in the record before has its value at the same place, and is not
+// walked: records mostly differ in their values alone.
+class FeatureFinder {
+ public:
+  explicit FeatureFinder(const std::vector<WantedFeature>& wanted) {
+    for (const WantedFeature& feature : wanted) {
+      features_.push_back({.name = feature.type.name, .list = feature.list});
     }
   }
-  return next;
-}
+
+  // DataLoss when the record is malformed or a list is of another kind.
+  absl::Status Find(std::string_view example) {
+    for (Feature& feature : features_) feature.entry = {};
+    WireField features;
+    while (!example.empty()) {
+      if (!ConsumeField(&example, &features)) return Malformed();
+      if (features.number != 1) continue;
+      if (features.type != WireField::kBytes) return Malformed();
+      while (!features.bytes.empty()) {
+        if (!TakeKnownEntry(&features.bytes) && !TakeEntry(&features.bytes)) return Malformed();
+      }
+    }
+    for (Feature& feature : features_) {
+      if (!feature.known) RETURN_IF_ERROR(FindValues(&feature));
+    }
+    return absl::OkStatus();
+  }
+
+  // Of the record of Find.
+  bool has(size_t feature) const { return !features_[feature].entry.empty(); }
+  // Each is a string, or f32 one after the other, or varints one after the other; views of the
+  // record.
+  std::span<const std::string_view> values(size_t feature) const {
+    return features_[feature].values;
+  }
+
+ private:
+  struct Feature {
+    std::string name;
+    uint32_t list = 0;
+    std::string_view entry;    // with its tag and size; empty when there is none
+    std::string_view message;  // the tensorflow.Feature in it
+    std::vector<std::string_view> values;
+    // Of the last entry that was walked and ended with its only value: what preceded that.
+    std::string prefix;
+    size_t value_size = 0;
+    bool known = false;  // `entry` has that prefix
+  };
+
+  bool TakeKnownEntry(std::string_view* entries) {
+    for (size_t tries = 0; tries < features_.size(); ++tries) {
+      if (next_ == features_.size()) next_ = 0;
+      Feature& feature = features_[next_++];
+      const size_t size = feature.prefix.size() + feature.value_size;
+      if (feature.prefix.empty() || entries->size() < size ||
+          std::memcmp(entries->data(), feature.prefix.data(), feature.prefix.size()) != 0) {
+        continue;
+      }
+      feature.entry = entries->substr(0, size);
+      feature.values.assign(1, feature.entry.substr(feature.prefix.size()));
+      feature.known = true;
+      entries->remove_prefix(size);
+      return true;
+    }
+    return false;
+  }
+
+  // False when it is malformed.
+  bool TakeEntry(std::string_view* entries) {
+    const char* const begin = entries->data();
+    WireField entry, field;
+    if (!ConsumeField(entries, &entry)) return false;
+    if (entry.number != 1) return true;
+    if (entry.type != WireField::kBytes) return false;
+    std::string_view name, message;
+    while (!entry.bytes.empty()) {
+      if (!ConsumeField(&entry.bytes, &field)) return false;
+      if (field.number > 2) continue;
+      if (field.type != WireField::kBytes) return false;
+      (field.number == 1 ? name : message) = field.bytes;
+    }
+    for (Feature& feature : features_) {
+      if (feature.name != name) continue;
+      feature.entry = {};
+      if (!message.empty()) feature.entry = {begin, static_cast<size_t>(entries->data() - begin)};
+      feature.message = message;
+      feature.known = false;
+    }
+    return true;
+  }
+
+  static absl::Status FindValues(Feature* feature) {
+    feature->prefix.clear();
+    feature->values.clear();
+    if (feature->entry.empty()) return absl::OkStatus();
+    WireField list, field;
+    std::string_view message = feature->message;
+    while (!message.empty()) {
+      if (!ConsumeField(&message, &list)) return Malformed();
+      if (list.number > kInt64List) continue;
+      if (list.type != WireField::kBytes) return Malformed();
+      if (list.number != feature->list) {
+        return absl::DataLossError(absl::StrCat("feature ", Quote(feature->name), " has a list of ",
+                                                std::string(ListName(list.number)), ", want ",
+                                                std::string(ListName(feature->list))));
+      }
+      while (!list.bytes.empty()) {
+        if (!ConsumeField(&list.bytes, &field)) return Malformed();
+        if (field.number != 1) continue;
+        if (!HoldsValues(field, list.number)) return Malformed();
+        feature->values.push_back(field.bytes);
+      }
+    }
+    // A varint that is not packed may have another size next time.
+    if (feature->values.size() != 1 || field.type == WireField::kVarint) return absl::OkStatus();
+    const std::string_view entry = feature->entry, value = feature->values[0];
+    if (value.data() + value.size() != entry.data() + entry.size()) return absl::OkStatus();
+    feature->prefix.assign(entry.data(), value.data());
+    feature->value_size = value.size();
+    return absl::OkStatus();
+  }
+
+  static bool HoldsValues(const WireField& field, uint32_t list) {
+    if (field.type == WireField::kBytes) {
+      return list != kFloatList || field.bytes.size() % sizeof(float) == 0;
+    }
+    return (list == kFloatList && field.type == WireField::kFixed32) ||
+           (list == kInt64List && field.type == WireField::kVarint);
+  }
+
+  std::vector<Feature> features_;
+  size_t next_ = 0;  // the feature whose prefix is tried first
+};
 
 class ExampleParser {
  public:
   explicit ExampleParser(std::vector<WantedFeature> wanted)
-      : wanted_(std::move(wanted)), found_(wanted_.size()) {
-    for (const WantedFeature& feature : wanted_) names_.push_back(feature.type.name);
-  }
+      : wanted_(std::move(wanted)), finder_(wanted_) {}
 
   absl::Status operator()(const Table& in, Table* out,
                           const std::function<std::string(int64_t row)>& where) {
@@ -93,75 +193,62 @@ class ExampleParser {
     }
     const Column& records = in.column(kRecord);
     for (int64_t row = 0; row < in.rows; ++row) {
-      const std::string wrong = Parse(records.string(row), row, made);
-      if (!wrong.empty()) return absl::DataLossError(absl::StrCat(where(row), ": ", wrong));
+      const absl::Status parsed = Parse(records.string(row), row, made);
+      if (!parsed.ok()) return Annotate(parsed, where(row));
     }
     return absl::OkStatus();
   }
 
  private:
-  // Puts one row into the columns; returns what is wrong, empty when nothing is.
-  std::string Parse(std::string_view example, int64_t row, std::span<Column> made) {
-    for (std::string_view& feature : found_) feature = {};
-    WireField field;
-    while (!example.empty()) {
-      if (!ConsumeField(&example, &field)) return kMalformed;
-      if (field.number != 1) continue;
-      if (field.type != WireField::kBytes || !FindFeatures(field.bytes)) return kMalformed;
-    }
+  // Puts one row into the columns.
+  absl::Status Parse(std::string_view example, int64_t row, std::span<Column> made) {
+    RETURN_IF_ERROR(finder_.Find(example));
     for (size_t i = 0; i < wanted_.size(); ++i) {
-      const std::string wrong = PutFeature(wanted_[i], found_[i], row, &made[i]);
-      if (!wrong.empty()) return absl::StrCat("feature ", Quote(names_[i]), " ", wrong);
+      const WantedFeature& wanted = wanted_[i];
+      if (!finder_.has(i)) {
+        if (!wanted.default_value.has_value()) {
+          return absl::DataLossError(absl::StrCat("feature ", Quote(wanted.type.name),
+                                                  " is missing and has no default_value"));
+        }
+        PutDefault(*wanted.default_value, row, &made[i]);
+        continue;
+      }
+      const int64_t count = PutValues(finder_.values(i), wanted, row, &made[i]);
+      if (count < 0) return Malformed();
+      if (count != wanted.elements) {
+        return absl::DataLossError(absl::StrCat(
+            "feature ", Quote(wanted.type.name), " has ", count, count == 1 ? " value" : " values",
+            ", want ", wanted.elements, " of shape ", DimsToString(wanted.type.dims)));
+      }
     }
-    return "";
+    return absl::OkStatus();
   }
 
-  // Notes the bytes of the wanted ones; false when malformed.
-  bool FindFeatures(std::string_view features) {
-    WireField entry, field;
-    while (!features.empty()) {
-      if (!ConsumeField(&features, &entry)) return false;
-      if (entry.number != 1) continue;
-      if (entry.type != WireField::kBytes) return false;
-      std::string_view name, value;
-      while (!entry.bytes.empty()) {
-        if (!ConsumeField(&entry.bytes, &field)) return false;
-        if (field.number > 2) continue;
-        if (field.type != WireField::kBytes) return false;
-        (field.number == 1 ? name : value) = field.bytes;
-      }
-      for (size_t i = 0; i < wanted_.size(); ++i) {
-        if (names_[i] == name) found_[i] = value;
+  // Puts the values into the row, of numbers no more than belong there; returns how many there are,
+  // -1 when malformed.
+  static int64_t PutValues(std::span<const std::string_view> values, const WantedFeature& wanted,
+                           int64_t row, Column* column) {
+    int64_t count = 0;
+    const auto put = [&](const char* from, int64_t more, int64_t size) {
+      const int64_t fit = std::clamp<int64_t>(wanted.elements - count, 0, more);
+      std::memcpy(column->bytes.data() + (row * wanted.elements + count) * size, from, fit * size);
+      count += more;
+    };
+    for (std::string_view bytes : values) {
+      if (wanted.list == kBytesList) {
+        column->AppendView(bytes);
+        ++count;
+      } else if (wanted.list == kFloatList) {
+        put(bytes.data(), bytes.size() / sizeof(float), sizeof(float));
+      } else {
+        while (!bytes.empty()) {
+          uint64_t value;
+          if (!ConsumeVarint(&bytes, &value)) return -1;
+          put(reinterpret_cast<const char*>(&value), 1, sizeof value);
+        }
       }
     }
-    return true;
-  }
-
-  static std::string PutFeature(const WantedFeature& wanted, std::string_view feature, int64_t row,
-                                Column* column) {
-    if (feature.empty()) {
-      if (!wanted.default_value.has_value()) return "is missing and has no default_value";
-      PutDefault(*wanted.default_value, row, column);
-      return "";
-    }
-    const int64_t begin = row * wanted.elements;
-    int64_t next = begin;
-    WireField field;
-    while (!feature.empty()) {
-      if (!ConsumeField(&feature, &field)) return kMalformed;
-      if (field.number > kInt64List) continue;
-      if (field.type != WireField::kBytes) return kMalformed;
-      if (field.number != wanted.list) {
-        return absl::StrCat("has a list of ", std::string(ListName(field.number)), ", want ",
-                            std::string(ListName(wanted.list)));
-      }
-      next = PutValues(field.bytes, wanted.list, next, begin + wanted.elements, column);
-      if (next < 0) return kMalformed;
-    }
-    const int64_t count = next - begin;
-    if (count == wanted.elements) return "";
-    return absl::StrCat("has ", count, count == 1 ? " value" : " values", ", want ",
-                        wanted.elements, " of shape ", DimsToString(wanted.type.dims));
+    return count;
   }
 
   static void PutDefault(const Column& value, int64_t row, Column* column) {
@@ -171,8 +258,7 @@ class ExampleParser {
   }
 
   const std::vector<WantedFeature> wanted_;
-  std::vector<std::string> names_;       // of wanted_
-  std::vector<std::string_view> found_;  // Feature messages of the row, as wanted_
+  FeatureFinder finder_;
 };
 
 // One row of `values`, a single value being meant for every element.

@@ -16,7 +16,7 @@ struct WireField {
   uint32_t number = 0;
   Type type = kVarint;
   uint64_t varint = 0;     // kVarint
-  std::string_view bytes;  // the others: a view into the message
+  std::string_view bytes;  // a view into the message of what follows the tag, without a length
 };
 
 // Takes a field from the front of *message, which must not be empty; false when it is malformed.
@@ -28,8 +28,12 @@ struct WireField {
   field->type = static_cast<WireField::Type>(tag & 7);
   uint64_t size;
   switch (field->type) {
-    case WireField::kVarint:
-      return ConsumeVarint(message, &field->varint);
+    case WireField::kVarint: {
+      const char* const begin = message->data();
+      if (!ConsumeVarint(message, &field->varint)) return false;
+      field->bytes = {begin, static_cast<size_t>(message->data() - begin)};
+      return true;
+    }
     case WireField::kFixed64:
       size = 8;
       break;

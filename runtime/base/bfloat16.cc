@@ -11,8 +11,6 @@ TPURUN_CLONES void RoundPlainly(const float* from, int64_t n, uint16_t* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = BFloat16Bits(from[i]);
 }
 
-// vcvtneps2bf16 gives the bits of BFloat16Bits for every f32, whatever MXCSR says (Intel 64 and
-// IA-32 Architectures Software Developer's Manual, volume 2).
 [[gnu::target("avx512f,avx512bw,avx512vl,avx512bf16")]] void RoundByInstruction(const float* from,
                                                                                 int64_t n,
                                                                                 uint16_t* to) {
@@ -24,17 +22,19 @@ TPURUN_CLONES void RoundPlainly(const float* from, int64_t n, uint16_t* to) {
   for (; i < n; ++i) to[i] = BFloat16Bits(from[i]);
 }
 
-bool HasInstruction() {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bf16");
-}
-
 }  // namespace
 
+bool HasBFloat16Instruction() {
+  static const bool has = [] {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bf16");
+  }();
+  return has;
+}
+
 void RoundToBFloat16(const float* from, int64_t n, uint16_t* to) {
-  static const bool by_instruction = HasInstruction();
-  by_instruction ? RoundByInstruction(from, n, to) : RoundPlainly(from, n, to);
+  HasBFloat16Instruction() ? RoundByInstruction(from, n, to) : RoundPlainly(from, n, to);
 }
 
 TPURUN_CLONES void RoundInFloat(const float* from, int64_t n, float* to) {

@@ -25,6 +25,11 @@ namespace tpurun {
   return FromBFloat16Bits(BFloat16Bits(value));
 }
 
+// The processor rounds f32 to bf16 (vcvtneps2bf16 and vcvtne2ps2bf16): to the bits of BFloat16Bits
+// for every f32, whatever MXCSR says (Intel 64 and IA-32 Architectures Software Developer's Manual,
+// volume 2).
+bool HasBFloat16Instruction();
+
 // to[i] = the bits of from[i] rounded by BFloat16Bits.
 void RoundToBFloat16(const float* from, int64_t n, uint16_t* to);
 // The same values, kept in f32: for processors without bf16 products.

@@ -36,6 +36,7 @@ absl::Status RecordReader::Truncated(uint64_t got, uint64_t want) const {
 }
 
 absl::StatusOr<bool> RecordReader::Read(std::string_view* record) {
+  if (TakeBuffered(record)) return true;
   RETURN_IF_ERROR(error_);
   absl::StatusOr<bool> read = ReadUnlatched(record);
   if (!read.ok()) error_ = read.status();
@@ -117,6 +118,24 @@ void RecordReader::Passed(uint64_t length) {
   offset_ += kRecordHeaderBytes + length + kRecordFooterBytes;
 }
 
+bool RecordReader::TakeBuffered(std::string_view* record) {
+  const uint64_t buffered = end_ - next_;
+  if (buffered < kRecordHeaderBytes + kRecordFooterBytes) return false;
+  const char* const header = buffer_.get() + next_;
+  const std::string_view length_bytes(header, kRecordLengthBytes);
+  if (crc32c::MaskedValue(length_bytes) != LoadU32(header + kRecordLengthBytes)) return false;
+  const uint64_t length = LoadU64(header);
+  if (length > kMaxRecordBytes || length > buffered - kRecordHeaderBytes - kRecordFooterBytes) {
+    return false;
+  }
+  const std::string_view payload(header + kRecordHeaderBytes, length);
+  if (crc32c::MaskedValue(payload) != LoadU32(payload.data() + length)) return false;
+  *record = payload;
+  next_ += kRecordHeaderBytes + length + kRecordFooterBytes;
+  Passed(length);
+  return true;
+}
+
 absl::StatusOr<bool> RecordReader::ReadUnlatched(std::string_view* record) {
   uint64_t length;
   ASSIGN_OR_RETURN(const bool more, PeekLength(&length));
@@ -124,15 +143,10 @@ absl::StatusOr<bool> RecordReader::ReadUnlatched(std::string_view* record) {
   const uint64_t want = kRecordHeaderBytes + length + kRecordFooterBytes;
   ASSIGN_OR_RETURN(const uint64_t got, Fill(want));
   if (got < want) return Truncated(got - kRecordHeaderBytes, want - kRecordHeaderBytes);
-  *record = {buffer_.get() + next_ + kRecordHeaderBytes, length};
-  const uint32_t computed = crc32c::MaskedValue(*record);
-  const uint32_t stored = LoadU32(record->data() + length);
-  if (computed != stored) {
-    return Damaged(absl::StrFormat("payload checksum 0x%08x, want 0x%08x", computed, stored));
-  }
-  next_ += want;
-  Passed(length);
-  return true;
+  if (TakeBuffered(record)) return true;
+  const std::string_view payload(buffer_.get() + next_ + kRecordHeaderBytes, length);
+  return Damaged(absl::StrFormat("payload checksum 0x%08x, want 0x%08x",
+                                 crc32c::MaskedValue(payload), LoadU32(payload.data() + length)));
 }
 
 absl::StatusOr<bool> RecordReader::SkipUnlatched() {

@@ -43,6 +43,9 @@ class RecordReader {
   uint64_t offset() const { return offset_; }
 
  private:
+  // The next payload when all of its record is buffered and as it should be; else false, and the
+  // reader stays where it is.
+  bool TakeBuffered(std::string_view* record);
   // Reads on until `want` bytes are buffered, fewer at the end of the file; returns how many are.
   absl::StatusOr<uint64_t> Fill(uint64_t want);
   // Looks at the next header; false at a clean end.

@@ -3,6 +3,7 @@
 #ifndef TPURUN_RUNTIME_IO_VARINT_H_
 #define TPURUN_RUNTIME_IO_VARINT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,23 +15,46 @@ inline void AppendVarint(uint64_t value, std::string* out) {
   *out += static_cast<char>(value);
 }
 
+// What LongVarint found: where the rest of the bytes begins, null when there is no varint.
+struct FoundVarint {
+  const char* rest = nullptr;
+  uint64_t value = 0;
+};
+
+// A varint of any length at the front of [begin, end). Not inlined, and all in registers, so that
+// loops over short ones stay short.
+[[gnu::noinline]] inline FoundVarint LongVarint(const char* begin, const char* end) {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 64 && begin < end; shift += 7) {
+    const uint64_t byte = static_cast<uint8_t>(*begin++);
+    if (shift == 63 && byte > 1) return {};
+    value |= (byte & 0x7f) << shift;
+    if (byte < 0x80) return {begin, value};
+  }
+  return {};
+}
+
 // Takes a varint from the front of *bytes; false, with *bytes unspecified, when it is cut short or
 // longer than 64 bits.
-inline bool ConsumeVarint(std::string_view* bytes, uint64_t* value) {
-  if (!bytes->empty() && static_cast<uint8_t>(bytes->front()) < 0x80) {  // most are small
-    *value = static_cast<uint8_t>(bytes->front());
-    bytes->remove_prefix(1);
+[[gnu::always_inline]] inline bool ConsumeVarint(std::string_view* bytes, uint64_t* value) {
+  const char* const begin = bytes->data();
+  const size_t size = bytes->size();
+  if (size >= 1 && static_cast<uint8_t>(begin[0]) < 0x80) {  // most have one byte or two
+    *value = static_cast<uint8_t>(begin[0]);
+    *bytes = {begin + 1, size - 1};
     return true;
   }
-  *value = 0;
-  for (int shift = 0; shift < 64 && !bytes->empty(); shift += 7) {
-    const uint64_t byte = static_cast<uint8_t>(bytes->front());
-    bytes->remove_prefix(1);
-    if (shift == 63 && byte > 1) return false;
-    *value |= (byte & 0x7f) << shift;
-    if (byte < 0x80) return true;
+  if (size >= 2 && static_cast<uint8_t>(begin[1]) < 0x80) {
+    *value = (static_cast<uint8_t>(begin[0]) & 0x7f) | uint64_t{static_cast<uint8_t>(begin[1])}
+                                                           << 7;
+    *bytes = {begin + 2, size - 2};
+    return true;
   }
-  return false;
+  const FoundVarint found = LongVarint(begin, begin + size);
+  if (found.rest == nullptr) return false;
+  *value = found.value;
+  *bytes = {found.rest, static_cast<size_t>(begin + size - found.rest)};
+  return true;
 }
 
 }  // namespace tpurun

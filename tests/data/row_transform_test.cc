@@ -1,0 +1,217 @@
+// Row transforms that have a quick way beside a plain one: the values are those of protobuf and of
+// arithmetic, whichever way is taken.
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "data/transforms/transform_list.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "proto/example.pb.h"
+#include "runtime/base/bfloat16.h"
+
+namespace tpurun {
+namespace {
+
+RowTransform Bind(const std::string& text, const Schema& input) {
+  proto::Transform transform;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &transform)) << text;
+  return FindTransform(transform.kind_case())->bind(transform, input).value();
+}
+
+Table EmptyTable(const Schema& schema, int64_t rows) {
+  Table table{.rows = rows};
+  for (const ColumnType& type : schema) table.columns.push_back({.type = type});
+  return table;
+}
+
+std::string Place(int64_t row) { return absl::StrCat("row ", row); }
+
+// ---------------------------------------------------------------------------- parse_example
+
+// Records of four features; entries come in any order, are left out, repeat, differ in size and in
+// encoding, as those of different writers do.
+class RandomRecords {
+ public:
+  struct Record {
+    std::string bytes;
+    tensorflow::Example example;  // what it says
+  };
+
+  Record Next() {
+    Record record;
+    std::vector<int> order = {0, 1, 2, 3};
+    std::shuffle(order.begin(), order.end(), random_);
+    std::string features;
+    for (const int index : order) {
+      if (Below(16) == 0) continue;
+      AppendEntry(index, &features, &record.example);
+      if (Below(16) == 0) AppendEntry(index, &features, &record.example);  // the later one counts
+    }
+    record.bytes = absl::StrCat("\x0a", Varint(features.size()), features);
+    return record;
+  }
+
+ private:
+  int Below(int bound) { return static_cast<int>(random_() % bound); }
+
+  static std::string Varint(uint64_t value) {
+    std::string text;
+    for (; value >= 0x80; value >>= 7) text += static_cast<char>(value | 0x80);
+    return text + static_cast<char>(value);
+  }
+  static std::string Field(char tag, const std::string& bytes) {
+    return absl::StrCat(std::string(1, tag), Varint(bytes.size()), bytes);
+  }
+
+  void AppendEntry(int index, std::string* features, tensorflow::Example* example) {
+    static const char* const kNames[] = {"text", "ints", "float", "other"};
+    tensorflow::Feature& feature = (*example->mutable_features()->mutable_feature())[kNames[index]];
+    feature.Clear();
+    const std::string message = index == 0   ? Text(&feature)
+                                : index == 1 ? Ints(&feature)
+                                             : Float(&feature);
+    const std::string entry = Field('\x0a', kNames[index]) + Field('\x12', message);
+    *features += Field('\x0a', entry);
+  }
+
+  std::string Text(tensorflow::Feature* feature) {
+    std::string value(Below(3) == 0 ? Below(300) : 200, '\0');
+    for (char& byte : value) byte = static_cast<char>(random_());
+    feature->mutable_bytes_list()->add_value(value);
+    return Field('\x0a', Field('\x0a', value));
+  }
+
+  std::string Ints(tensorflow::Feature* feature) {
+    const bool packed = Below(4) != 0;
+    std::string list;
+    for (int i = 0; i < 2; ++i) {
+      const int64_t value = static_cast<int64_t>(random_()) >> (Below(4) * 20);
+      feature->mutable_int64_list()->add_value(value);
+      absl::StrAppend(&list, packed ? "" : "\x08", Varint(static_cast<uint64_t>(value)));
+    }
+    return Field('\x1a', packed ? Field('\x0a', list) : list);
+  }
+
+  std::string Float(tensorflow::Feature* feature) {
+    const float value = static_cast<float>(Below(1000)) / 8;
+    feature->mutable_float_list()->add_value(value);
+    const std::string bytes(reinterpret_cast<const char*>(&value), sizeof value);
+    return Field('\x12', Below(4) == 0 ? absl::StrCat("\x0d", bytes) : Field('\x0a', bytes));
+  }
+
+  std::mt19937_64 random_{1};
+};
+
+TEST(ParseExample, GivesWhatTheRecordSaysWhateverCameBefore) {
+  const RowTransform parse = Bind(R"(parse_example {
+    feature { name: "text" bytes {} }
+    feature { name: "float" float { default_value: 7 } }
+    feature { name: "ints" int64 { shape: 2 } }
+  })",
+                                  {{"record", proto::STRING, {}}});
+  RandomRecords records;
+  int parsed = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const RandomRecords::Record record = records.Next();
+    SCOPED_TRACE(absl::StrCat("record ", i));
+    Table in = EmptyTable({{"record", proto::STRING, {}}}, 1);
+    in.columns[0].AppendView(record.bytes);
+    Table out = EmptyTable(parse.output, 1);
+    const absl::Status status = parse.apply(in, &out, Place);
+    const auto& features = record.example.features().feature();
+    if (!features.contains("text") || !features.contains("ints")) {
+      const std::string missing = features.contains("text") ? "ints" : "text";
+      EXPECT_EQ(status.message(), absl::StrCat("row 0: feature \"", missing,
+                                               "\" is missing and has no default_value"));
+      continue;
+    }
+    ASSERT_TRUE(status.ok()) << status;
+    ++parsed;
+    ASSERT_EQ(out.column("text").strings.size(), 1);
+    EXPECT_EQ(out.column("text").string(0), features.at("text").bytes_list().value(0));
+    EXPECT_EQ(out.column("float").values<float>()[0],
+              features.contains("float") ? features.at("float").float_list().value(0) : 7);
+    for (int k = 0; k < 2; ++k) {
+      EXPECT_EQ(out.column("ints").values<int64_t>()[k], features.at("ints").int64_list().value(k));
+    }
+  }
+  EXPECT_GT(parsed, 10000);
+}
+
+// A record that was cut anywhere, or has another byte at a place, is refused or gives what it says:
+// never what the record before it said.
+TEST(ParseExample, ADamagedRecordIsNotTakenForTheOneBefore) {
+  const RowTransform parse = Bind(R"(parse_example {
+    feature { name: "a" int64 {} } feature { name: "b" bytes {} } })",
+                                  {{"record", proto::STRING, {}}});
+  const std::string good = absl::StrCat("\x0a\x18", "\x0a\x0a\x0a\x01", "a\x12\x05\x1a\x03\x0a\x01",
+                                        "\x07", "\x0a\x0a\x0a\x01", "b\x12\x05\x0a\x03\x0a\x01x");
+  const auto parse_record = [&](const std::string& record, Table* out) {
+    Table in = EmptyTable({{"record", proto::STRING, {}}}, 1);
+    in.columns[0].AppendView(record);
+    *out = EmptyTable(parse.output, 1);
+    return parse.apply(in, out, Place);
+  };
+  for (size_t place = 0; place < good.size(); ++place) {
+    for (int bit = 0; bit < 9; ++bit) {
+      std::string bad = good;
+      if (bit < 8) {
+        bad[place] = static_cast<char>(bad[place] ^ (1 << bit));
+      } else {
+        bad.resize(place);
+      }
+      SCOPED_TRACE(absl::StrCat("byte ", place, " bit ", bit));
+      Table out;
+      ASSERT_TRUE(parse_record(good, &out).ok());
+      if (!parse_record(bad, &out).ok()) continue;
+      tensorflow::Example example;
+      ASSERT_TRUE(example.ParseFromString(bad));
+      const auto& features = example.features().feature();
+      EXPECT_EQ(out.column("a").values<int64_t>()[0], features.at("a").int64_list().value(0));
+      EXPECT_EQ(out.column("b").string(0), features.at("b").bytes_list().value(0));
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------- cast
+
+// The column that a cast of u8 values to `dtype` gives.
+Column CastBytes(const std::vector<uint8_t>& bytes, const std::string& dtype,
+                 const std::string& scaling) {
+  const RowTransform cast =
+      Bind(absl::StrCat("cast { feature: \"x\" dtype: ", dtype, " ", scaling, " }"),
+           {{"x", proto::UINT8, {static_cast<int64_t>(bytes.size())}}});
+  Table in = EmptyTable({{"x", proto::UINT8, {static_cast<int64_t>(bytes.size())}}}, 1);
+  in.columns[0].bytes.Append(bytes.data(), bytes.size());
+  Table out = EmptyTable(cast.output, 1);
+  EXPECT_TRUE(cast.apply(in, &out, Place).ok());
+  return out.column("x");
+}
+
+TEST(Cast, BytesAreScaledInF32AndThenRounded) {
+  std::vector<uint8_t> bytes(256 + 37);  // not of whole vectors
+  std::iota(bytes.begin(), bytes.end(), 0);
+  const std::pair<float, float> scalings[] = {
+      {0.00392156862745098f, -0.5f}, {1.0f / 3, 0.1f}, {-1e-40f, 0}, {3e36f, 1e38f}, {1, 0}};
+  for (const auto& [scale, offset] : scalings) {
+    const std::string scaling = absl::StrCat("scale: ", scale, " offset: ", offset);
+    SCOPED_TRACE(scaling);
+    proto::Cast read;  // the values that the text stands for
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(scaling, &read));
+    const Column f32 = CastBytes(bytes, "FLOAT32", scaling);
+    const Column bf16 = CastBytes(bytes, "BFLOAT16", scaling);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      const float product = static_cast<float>(bytes[i]) * static_cast<float>(read.scale());
+      const float want = product + static_cast<float>(read.offset());
+      EXPECT_EQ(f32.values<float>()[i], want) << i;
+      EXPECT_EQ(bf16.values<uint16_t>()[i], BFloat16Bits(want)) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tpurun
