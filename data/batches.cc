@@ -24,35 +24,44 @@ Table EmptyTable(const Schema& schema) {
   return table;
 }
 
+bool Makes(const RowTransform& transform, std::string_view column) {
+  return std::find(transform.makes.begin(), transform.makes.end(), column) != transform.makes.end();
+}
+
 class Batches : public BatchSource {
  public:
   Batches(Elements elements, BatchesArgs args)
-      : elements_(std::move(elements)), args_(std::move(args)), items_(args_.batch_size) {
-    for (const FeatureSpec& feature : args_.features) lent_.push_back({.column = feature.name});
+      : elements_(std::move(elements)), args_(std::move(args)), items_(kRowsAtATime) {
     const Table* const table = elements_.records->table();
-    if (table == nullptr || !elements_.transforms.empty()) return;
     for (const FeatureSpec& feature : args_.features) {
-      gathered_.push_back(&table->columns[table->Find(feature.name)]);
+      if (table != nullptr && elements_.transforms.empty()) {
+        gathered_.push_back(&table->columns[table->Find(feature.name)]);
+      } else {
+        loaded_.push_back(&elements_.NumbersOf(feature.name));
+      }
     }
   }
 
   absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
-    ReleaseBatch();
-    ASSIGN_OR_RETURN(const int64_t got, elements_.items->Next(std::span(items_)));
-    const std::span<const Item> items = std::span(items_).first(got);
-    if (got == 0 || (got < args_.batch_size && args_.drop_remainder)) {
+    origins_.clear();
+    int64_t rows = 0, got = kRowsAtATime;
+    while (rows < args_.batch_size && got == kRowsAtATime) {
+      const std::span block =
+          std::span(items_).first(std::min(kRowsAtATime, args_.batch_size - rows));
+      ASSIGN_OR_RETURN(got, elements_.items->Next(block));
+      const std::span<const Item> items = block.first(got);
+      const absl::Status loaded = LoadRows(items, rows, buffers);
+      for (const Item& item : items) origins_.push_back(elements_.records->OriginOf(item));
       elements_.records->Release(items);
+      RETURN_IF_ERROR(loaded);
+      rows += got;
+    }
+    if (rows == 0 || (rows < args_.batch_size && args_.drop_remainder)) {
       if (!at_start_ || args_.allow_empty) return 0;
-      return NoBatch(got);
+      return NoBatch(rows);
     }
     at_start_ = false;
-    if (gathered_.empty()) {
-      RETURN_IF_ERROR(LoadRows(items, buffers));
-    } else {
-      for (size_t i = 0; i < gathered_.size(); ++i) GatherRows(*gathered_[i], items, buffers[i]);
-    }
-    batch_ = items;
-    return got;
+    return rows;
   }
 
   std::string Position() const override {
@@ -72,7 +81,6 @@ class Batches : public BatchSource {
           absl::StrCat("the saved input position belongs to another input: got ", Quote(signature),
                        ", want ", Quote(args_.signature)));
     }
-    ReleaseBatch();
     PositionReader reader(std::string_view(position).substr(mark + std::strlen(kPositionMark)));
     RETURN_IF_ERROR(elements_.items->RestorePosition(reader));
     at_start_ = false;
@@ -80,27 +88,23 @@ class Batches : public BatchSource {
   }
 
   std::string Where(int64_t row) const override {
-    if (row < 0 || row >= std::ssize(batch_)) return "the start of the input";
-    return elements_.records->Where(elements_.records->OriginOf(batch_[row]));
+    if (row < 0 || row >= std::ssize(origins_)) return "the start of the input";
+    return elements_.records->Where(origins_[row]);
   }
 
  private:
-  void ReleaseBatch() {
-    elements_.records->Release(batch_);
-    batch_ = {};
-  }
-
-  absl::Status LoadRows(std::span<const Item> items, BatchBuffers buffers) {
-    for (size_t begin = 0; begin < items.size(); begin += kRowsAtATime) {
-      const size_t count = std::min<size_t>(kRowsAtATime, items.size() - begin);
-      for (size_t i = 0; i < lent_.size(); ++i) {
-        const int64_t row_bytes = args_.features[i].shape.bytes();
-        lent_[i].memory = buffers[i] + begin * row_bytes;
-        lent_[i].bytes = count * row_bytes;
+  // Puts the rows of the items into the batch from row `begin` on.
+  absl::Status LoadRows(std::span<const Item> items, int64_t begin, BatchBuffers buffers) {
+    for (size_t i = 0; i < args_.features.size(); ++i) {
+      const int64_t row_bytes = args_.features[i].shape.bytes();
+      std::byte* const rows = buffers[i] + begin * row_bytes;
+      if (gathered_.empty()) {
+        loaded_[i]->Lend(rows, items.size() * row_bytes);
+      } else {
+        GatherRows(*gathered_[i], items, rows);
       }
-      RETURN_IF_ERROR(elements_.Load(items.subspan(begin, count), lent_).status());
     }
-    return absl::OkStatus();
+    return gathered_.empty() ? elements_.Load(items).status() : absl::OkStatus();
   }
 
   absl::Status NoBatch(int64_t elements) const {
@@ -113,31 +117,40 @@ class Batches : public BatchSource {
 
   Elements elements_;
   const BatchesArgs args_;
-  std::vector<const Column*> gathered_;  // of each feature, when rows need no more than copying
+  // Of each feature: where its rows are copied from when they need no more, else what makes them.
+  std::vector<const Column*> gathered_;
+  std::vector<Bytes*> loaded_;
   std::vector<Item> items_;
-  std::vector<Lent> lent_;  // the place of each feature in the batch
   bool at_start_ = true;
-  std::span<const Item> batch_;  // of items_: the last batch, held for Where
+  std::vector<Origin> origins_;  // of the rows of the last batch
 };
 
 }  // namespace
 
-absl::StatusOr<const Table*> Elements::Load(std::span<const Item> items,
-                                            std::span<const Lent> lent) {
-  if (tables.empty()) {
-    tables.push_back(EmptyTable(records->schema()));
-    for (const RowTransform& transform : transforms) tables.push_back(EmptyTable(transform.output));
+void Elements::MakeTables() {
+  if (!tables.empty()) return;
+  tables.push_back(EmptyTable(records->schema()));
+  for (const RowTransform& transform : transforms) {
+    tables.push_back(EmptyTable(transform.output));
+    const Table& in = tables[tables.size() - 2];
+    passed.emplace_back();
+    for (int i = 0; i < std::ssize(transform.output); ++i) {
+      const std::string& name = transform.output[i].name;
+      if (!Makes(transform, name)) passed.back().emplace_back(in.Find(name), i);
+    }
   }
-  const auto makes = [](const RowTransform& transform, std::string_view column) {
-    return std::find(transform.makes.begin(), transform.makes.end(), column) !=
-           transform.makes.end();
-  };
+}
+
+Bytes& Elements::NumbersOf(std::string_view column) {
+  MakeTables();
   // Where it is made last; the transforms that follow pass it on with its memory.
-  for (const Lent& memory : lent) {
-    size_t made = transforms.size();
-    while (made > 0 && !makes(transforms[made - 1], memory.column)) --made;
-    tables[made].column(memory.column).bytes.Lend(memory.memory, memory.bytes);
-  }
+  size_t made = transforms.size();
+  while (made > 0 && !Makes(transforms[made - 1], column)) --made;
+  return tables[made].column(column).bytes;
+}
+
+absl::StatusOr<const Table*> Elements::Load(std::span<const Item> items) {
+  MakeTables();
   records->Load(items, &tables[0]);
   const auto where = [&](int64_t row) { return records->Where(records->OriginOf(items[row])); };
   for (size_t i = 0; i < transforms.size(); ++i) {
@@ -145,10 +158,7 @@ absl::StatusOr<const Table*> Elements::Load(std::span<const Item> items,
     Table& out = tables[i + 1];
     out.rows = in.rows;
     RETURN_IF_ERROR(transforms[i].apply(in, &out, where));
-    for (Column& column : out.columns) {
-      const std::string& name = column.type.name;
-      if (!makes(transforms[i], name)) std::swap(column, in.column(name));
-    }
+    for (const auto& [from, to] : passed[i]) out.columns[to].SwapValues(in.columns[from]);
   }
   return &tables.back();
 }
@@ -160,7 +170,7 @@ absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep) {
   while (true) {
     ASSIGN_OR_RETURN(const int64_t got, elements.items->Next(std::span(items)));
     const std::span<const Item> block = std::span(items).first(got);
-    ASSIGN_OR_RETURN(const Table* const rows, elements.Load(block, {}));
+    ASSIGN_OR_RETURN(const Table* const rows, elements.Load(block));
     for (const Item& item : block) origins.push_back(elements.records->OriginOf(item));
     elements.records->Release(block);
     table.Append(*rows);

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,13 +22,6 @@
 
 namespace tpurun {
 
-// Memory for the rows of a column.
-struct Lent {
-  std::string_view column;
-  std::byte* memory = nullptr;
-  size_t bytes = 0;
-};
-
 // Elements: items in an order, and what is done to the row of each on its way out. Row transforms
 // make one row of one row, so they wait until an item has passed all streams, and an element that
 // is dropped is never decoded.
@@ -36,11 +30,19 @@ struct Elements {
   std::unique_ptr<ItemStream> items;
   std::vector<RowTransform> transforms;
 
-  // The transformed rows of the items, good until the next call; the numbers of columns for which
-  // there is lent memory lie in that.
-  absl::StatusOr<const Table*> Load(std::span<const Item> items, std::span<const Lent> lent);
+  // The transformed rows of the items, good until the next call.
+  absl::StatusOr<const Table*> Load(std::span<const Item> items);
+  // Where the next Load makes the numbers of a column of its result: memory that is lent to it
+  // holds them.
+  Bytes& NumbersOf(std::string_view column);
 
-  std::vector<Table> tables;  // of Load: before and after each transform
+  // Of Load: the rows before and after each transform, and which columns each passes on, by their
+  // indices before and after it.
+  std::vector<Table> tables;
+  std::vector<std::vector<std::pair<int, int>>> passed;
+
+ private:
+  void MakeTables();
 };
 
 // Reads all elements into memory, keeping those columns; the result gives them in the same order.

@@ -80,6 +80,12 @@ struct Column {
   void AppendView(std::string_view text) { strings.push_back({text.data(), 0, std::ssize(text)}); }
   // Appends row `row` of a column of the same type.
   void AppendRow(const Column& other, int64_t row);
+  // Exchanges all but the types.
+  void SwapValues(Column& other) {
+    std::swap(bytes, other.bytes);
+    chars.swap(other.chars);
+    strings.swap(other.strings);
+  }
   // Keeps the capacity.
   void Clear();
 };
