@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -163,7 +164,8 @@ absl::StatusOr<const Table*> Elements::Load(std::span<const Item> items) {
   return &tables.back();
 }
 
-absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep) {
+absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
+                                       const std::string& where, int64_t memory_bytes) {
   Table table = EmptyTable(keep);
   std::vector<Origin> origins;  // of each row
   std::array<Item, kRowsAtATime> items;
@@ -174,12 +176,20 @@ absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep) {
     for (const Item& item : block) origins.push_back(elements.records->OriginOf(item));
     elements.records->Release(block);
     table.Append(*rows);
+    const int64_t held = table.bytes() + std::ssize(origins) * static_cast<int64_t>(sizeof(Origin));
+    if (held > memory_bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(where, ": does not fit in memory: the first ", table.rows, " rows take ",
+                       GibText(held), ", the machine has ", GibText(memory_bytes),
+                       "; leave cache out, or put it before what makes rows larger or more"));
+    }
     if (got < kRowsAtATime) break;
   }
   Elements cached;
-  const auto where = [before = std::shared_ptr<Records>(std::move(elements.records))](
-                         const Origin& origin) { return before->Where(origin); };
-  cached.records = std::make_unique<TableRecords>(std::move(table), std::move(origins), where);
+  const auto name_origin = [before = std::shared_ptr<Records>(std::move(elements.records))](
+                               const Origin& origin) { return before->Where(origin); };
+  cached.records =
+      std::make_unique<TableRecords>(std::move(table), std::move(origins), name_origin);
   cached.items = std::make_unique<RecordItems>(cached.records.get());
   return cached;
 }

@@ -46,8 +46,9 @@ struct Elements {
 };
 
 // Reads all elements into memory, keeping those columns; the result gives them in the same order.
-// Ends `elements`.
-absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep);
+// Ends `elements`. ResourceExhausted, at the place `where`, beyond `memory_bytes`.
+absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
+                                       const std::string& where, int64_t memory_bytes);
 
 struct BatchesArgs {
   std::string signature;              // names the input in positions

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace tpurun {
@@ -56,14 +58,25 @@ class Bytes {
 
   void Grow(size_t size) {
     const size_t capacity = std::max(size, 2 * capacity_);
-    std::unique_ptr<std::byte[]> larger = std::make_unique_for_overwrite<std::byte[]>(capacity);
-    if (size_ > 0) std::memcpy(larger.get(), data_, size_);
-    owned_ = std::move(larger);
+    const bool lent = data_ != owned_.get();
+    // The kernel moves the pages of what is large: nothing is there twice.
+    void* const larger = std::realloc(lent ? nullptr : owned_.get(), capacity);
+    if (larger == nullptr) {
+      if (const std::new_handler handler = std::get_new_handler()) handler();
+      throw std::bad_alloc();
+    }
+    if (lent && size_ > 0) std::memcpy(larger, data_, size_);
+    if (!lent) static_cast<void>(owned_.release());
+    owned_.reset(static_cast<std::byte*>(larger));
     data_ = owned_.get();
     capacity_ = capacity;
   }
 
-  std::unique_ptr<std::byte[]> owned_;
+  struct Free {
+    void operator()(std::byte* bytes) const { std::free(bytes); }
+  };
+
+  std::unique_ptr<std::byte[], Free> owned_;
   std::byte* data_ = nullptr;  // owned_ or lent
   size_t size_ = 0;
   size_t capacity_ = 0;

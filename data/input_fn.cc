@@ -14,6 +14,7 @@
 #include "data/sources/source_list.h"
 #include "data/table.h"
 #include "data/transforms/transform_list.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -476,7 +477,8 @@ class Opening {
 
   absl::Status Cache(size_t step) {
     const Schema keep = NeededAfter(plan_, step, schema_, features_);
-    ASSIGN_OR_RETURN(elements_, CacheElements(std::move(elements_), keep));
+    ASSIGN_OR_RETURN(elements_, CacheElements(std::move(elements_), keep, plan_.steps[step].where,
+                                              MemoryBytes()));
     count_ = elements_.records->table()->rows;
     schema_ = keep;
     absl::StrAppend(&signature_, " | cache ", *count_);

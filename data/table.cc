@@ -97,6 +97,15 @@ int Table::Find(std::string_view name) const {
   return -1;
 }
 
+int64_t Table::bytes() const {
+  size_t bytes = 0;
+  for (const Column& column : columns) {
+    bytes +=
+        column.bytes.size() + column.chars.size() + column.strings.size() * sizeof(Column::String);
+  }
+  return static_cast<int64_t>(bytes);
+}
+
 void Table::Append(const Table& other) {
   for (Column& column : columns) {
     const Column& from = other.columns[other.Find(column.type.name)];

@@ -98,6 +98,8 @@ struct Table {
   int Find(std::string_view name) const;
   Column& column(std::string_view name) { return columns[Find(name)]; }
   const Column& column(std::string_view name) const { return columns[Find(name)]; }
+  // Of all values.
+  int64_t bytes() const;
   // Appends the rows of a table that has (at least) the columns of this one.
   void Append(const Table& other);
 };

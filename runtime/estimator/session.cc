@@ -1,11 +1,9 @@
 #include "runtime/estimator/session.h"
 
-#include <unistd.h>
-
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/device/loaded_program.h"
 
@@ -20,15 +18,9 @@ double VariableBytes(const std::vector<Variable>& variables, int num_replicas) {
   return bytes;
 }
 
-std::string SizeText(double bytes) { return absl::StrFormat("%.1f GiB", bytes / (1 << 30)); }
-
-double MemoryBytes() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-}
-
 absl::Status DoesNotFit(const std::string& want) {
   return absl::ResourceExhaustedError(absl::StrCat("does not fit in memory: want ", want,
-                                                   ", the machine has ", SizeText(MemoryBytes()),
+                                                   ", the machine has ", GibText(MemoryBytes()),
                                                    "; lower the batch size or the units"));
 }
 
@@ -41,9 +33,9 @@ absl::Status CheckFits(const CoreProgram& program, double variables, int num_wor
   const double infeed = Infeed::RingBytes(program.infeed, program.num_replicas);
   const double total = variables + arenas + infeed;
   if (total <= MemoryBytes()) return absl::OkStatus();
-  return DoesNotFit(absl::StrCat(SizeText(total), " (variables ", SizeText(variables),
-                                 ", intermediate values ", SizeText(arenas), ", infeed ",
-                                 SizeText(infeed), ")"));
+  return DoesNotFit(absl::StrCat(GibText(total), " (variables ", GibText(variables),
+                                 ", intermediate values ", GibText(arenas), ", infeed ",
+                                 GibText(infeed), ")"));
 }
 
 }  // namespace
@@ -56,7 +48,7 @@ Session::~Session() = default;
 absl::Status Session::Load(const Graph& graph, const CompileOptions& options) {
   // Before anything lists what such variables hold.
   const double variables = VariableBytes(graph.variables(), graph.num_replicas());
-  if (variables > MemoryBytes()) return DoesNotFit(SizeText(variables) + " for variables alone");
+  if (variables > MemoryBytes()) return DoesNotFit(GibText(variables) + " for variables alone");
   ASSIGN_OR_RETURN(program_, Compile(graph, options));
   RETURN_IF_ERROR(CheckFits(program_, VariableBytes(program_.variables, program_.num_replicas),
                             device_.num_workers()));
