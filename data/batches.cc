@@ -13,7 +13,8 @@
 namespace tpurun {
 namespace {
 
-// Rows that are loaded and transformed at a time: their columns stay in the cache of a core.
+// Rows that are loaded and transformed at a time: the columns of small ones stay in the cache of a
+// core.
 constexpr int64_t kRowsAtATime = 128;
 
 // A position is "SIGNATURE @ WORDS", the words being those of item_stream.h.
@@ -32,10 +33,11 @@ bool Makes(const RowTransform& transform, std::string_view column) {
 class Batches : public BatchSource {
  public:
   Batches(Elements elements, BatchesArgs args)
-      : elements_(std::move(elements)), args_(std::move(args)), items_(kRowsAtATime) {
+      : elements_(std::move(elements)), args_(std::move(args)), items_(args_.batch_size) {
     const Table* const table = elements_.records->table();
+    gathers_ = table != nullptr && elements_.transforms.empty();
     for (const FeatureSpec& feature : args_.features) {
-      if (table != nullptr && elements_.transforms.empty()) {
+      if (gathers_) {
         gathered_.push_back(&table->columns[table->Find(feature.name)]);
       } else {
         loaded_.push_back(&elements_.NumbersOf(feature.name));
@@ -44,25 +46,22 @@ class Batches : public BatchSource {
   }
 
   absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
-    origins_.clear();
-    int64_t rows = 0, got = kRowsAtATime;
-    while (rows < args_.batch_size && got == kRowsAtATime) {
-      const std::span block =
-          std::span(items_).first(std::min(kRowsAtATime, args_.batch_size - rows));
-      ASSIGN_OR_RETURN(got, elements_.items->Next(block));
-      const std::span<const Item> items = block.first(got);
-      const absl::Status loaded = LoadRows(items, rows, buffers);
-      for (const Item& item : items) origins_.push_back(elements_.records->OriginOf(item));
+    ReleaseBatch();
+    ASSIGN_OR_RETURN(const int64_t got, elements_.items->Next(std::span(items_)));
+    const std::span<const Item> items = std::span(items_).first(got);
+    if (got == 0 || (got < args_.batch_size && args_.drop_remainder)) {
       elements_.records->Release(items);
-      RETURN_IF_ERROR(loaded);
-      rows += got;
-    }
-    if (rows == 0 || (rows < args_.batch_size && args_.drop_remainder)) {
       if (!at_start_ || args_.allow_empty) return 0;
-      return NoBatch(rows);
+      return NoBatch(got);
     }
     at_start_ = false;
-    return rows;
+    batch_ = items;
+    if (gathers_) {
+      for (size_t i = 0; i < gathered_.size(); ++i) GatherRows(*gathered_[i], items, buffers[i]);
+    } else {
+      RETURN_IF_ERROR(LoadRows(buffers));
+    }
+    return got;
   }
 
   std::string Position() const override {
@@ -82,6 +81,7 @@ class Batches : public BatchSource {
           absl::StrCat("the saved input position belongs to another input: got ", Quote(signature),
                        ", want ", Quote(args_.signature)));
     }
+    ReleaseBatch();
     PositionReader reader(std::string_view(position).substr(mark + std::strlen(kPositionMark)));
     RETURN_IF_ERROR(elements_.items->RestorePosition(reader));
     at_start_ = false;
@@ -89,23 +89,35 @@ class Batches : public BatchSource {
   }
 
   std::string Where(int64_t row) const override {
-    if (row < 0 || row >= std::ssize(origins_)) return "the start of the input";
-    return elements_.records->Where(origins_[row]);
+    if (row < 0 || row >= std::ssize(batch_)) return "the start of the input";
+    return elements_.records->Where(elements_.records->OriginOf(batch_[row]));
   }
 
  private:
-  // Puts the rows of the items into the batch from row `begin` on.
-  absl::Status LoadRows(std::span<const Item> items, int64_t begin, BatchBuffers buffers) {
-    for (size_t i = 0; i < args_.features.size(); ++i) {
-      const int64_t row_bytes = args_.features[i].shape.bytes();
-      std::byte* const rows = buffers[i] + begin * row_bytes;
-      if (gathered_.empty()) {
-        loaded_[i]->Lend(rows, items.size() * row_bytes);
-      } else {
-        GatherRows(*gathered_[i], items, rows);
+  void ReleaseBatch() {
+    elements_.records->Release(batch_);
+    batch_ = {};
+  }
+
+  absl::Status LoadRows(BatchBuffers buffers) {
+    for (size_t begin = 0; begin < batch_.size(); begin += kRowsAtATime) {
+      const size_t count = std::min<size_t>(kRowsAtATime, batch_.size() - begin);
+      for (size_t i = 0; i < loaded_.size(); ++i) {
+        const int64_t row_bytes = args_.features[i].shape.bytes();
+        loaded_[i]->Lend(buffers[i] + begin * row_bytes, count * row_bytes);
+      }
+      ASSIGN_OR_RETURN(const Table* const rows, elements_.Load(batch_.subspan(begin, count)));
+      for (size_t i = 0; i < loaded_.size(); ++i) {
+        const FeatureSpec& feature = args_.features[i];
+        const Bytes& made = rows->column(feature.name).bytes;
+        if (made.data() != buffers[i] + begin * feature.shape.bytes() ||
+            made.size() != count * feature.shape.bytes()) {
+          return absl::InternalError(
+              absl::StrCat("the rows of ", feature.name, " are not where the batch has them"));
+        }
       }
     }
-    return gathered_.empty() ? elements_.Load(items).status() : absl::OkStatus();
+    return absl::OkStatus();
   }
 
   absl::Status NoBatch(int64_t elements) const {
@@ -118,12 +130,14 @@ class Batches : public BatchSource {
 
   Elements elements_;
   const BatchesArgs args_;
-  // Of each feature: where its rows are copied from when they need no more, else what makes them.
+  // Rows need no more than copying. Then gathered_ has, of each feature, where from; else loaded_
+  // has what makes its numbers.
+  bool gathers_ = false;
   std::vector<const Column*> gathered_;
   std::vector<Bytes*> loaded_;
   std::vector<Item> items_;
   bool at_start_ = true;
-  std::vector<Origin> origins_;  // of the rows of the last batch
+  std::span<const Item> batch_;  // of items_: the last batch, held for Where
 };
 
 }  // namespace
@@ -174,8 +188,8 @@ absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
     const std::span<const Item> block = std::span(items).first(got);
     ASSIGN_OR_RETURN(const Table* const rows, elements.Load(block));
     for (const Item& item : block) origins.push_back(elements.records->OriginOf(item));
-    elements.records->Release(block);
     table.Append(*rows);
+    elements.records->Release(block);
     const int64_t held = table.bytes() + std::ssize(origins) * static_cast<int64_t>(sizeof(Origin));
     if (held > memory_bytes) {
       return absl::ResourceExhaustedError(

@@ -33,7 +33,7 @@ struct Elements {
   // The transformed rows of the items, good until the next call.
   absl::StatusOr<const Table*> Load(std::span<const Item> items);
   // Where the next Load makes the numbers of a column of its result: memory that is lent to it
-  // holds them.
+  // holds them. From the first call of either on, the transforms stay as they are.
   Bytes& NumbersOf(std::string_view column);
 
   // Of Load: the rows before and after each transform, and which columns each passes on, by their
@@ -52,7 +52,7 @@ absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
 
 struct BatchesArgs {
   std::string signature;              // names the input in positions
-  std::vector<FeatureSpec> features;  // columns of the last transform, with their types
+  std::vector<FeatureSpec> features;  // columns of the last transform, each once, with their types
   int64_t batch_size = 0;
   std::string batch_size_name;  // "train_batch_size"
   std::string where;            // of the input, "run.textproto:29:3"

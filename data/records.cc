@@ -10,7 +10,9 @@ namespace tpurun {
 namespace {
 
 // Where the order varies, an id is EPOCH << kIndexBits | INDEX; else the index alone.
-constexpr int kIndexBits = 44;
+constexpr int kIndexBits = 36;
+constexpr int64_t kMaxIndex = (int64_t{1} << kIndexBits) - 1;
+constexpr int64_t kMaxEpoch = (int64_t{1} << (63 - kIndexBits)) - 1;
 
 absl::Status EndsBefore(int64_t id, int64_t records) {
   return absl::DataLossError(absl::StrCat("the input has ", records,
@@ -52,8 +54,12 @@ absl::StatusOr<int64_t> StreamedRecords::Next(std::span<Item> items) {
   for (size_t i = 0; i < items.size(); ++i) {
     const int32_t slot = NewSlot();
     items[i] = {first_id + next_index_, slot};
-    ASSIGN_OR_RETURN(const bool found, Read(&slots_[slot]));
-    if (!found) {
+    const absl::StatusOr<bool> found = Read(&slots_[slot]);
+    if (!found.ok()) {
+      Release(items.first(i + 1));
+      return found.status();
+    }
+    if (!*found) {
       free_slots_.push_back(slot);
       return i;
     }
@@ -62,6 +68,11 @@ absl::StatusOr<int64_t> StreamedRecords::Next(std::span<Item> items) {
 }
 
 absl::Status StreamedRecords::Seek(int64_t epoch, int64_t index) {
+  if (reader_->order_varies() && (epoch > kMaxEpoch || index > kMaxIndex)) {
+    return absl::DataLossError(absl::StrCat("record ", index, " of pass ", epoch,
+                                            ": files in a new order are counted up to record ",
+                                            kMaxIndex, " of pass ", kMaxEpoch));
+  }
   if (index < next_index_ || (reader_->order_varies() && epoch != epoch_)) {
     RETURN_IF_ERROR(reader_->StartEpoch(epoch));
     next_index_ = 0;
@@ -85,7 +96,7 @@ absl::Status StreamedRecords::Hold(std::span<Item> items) {
       slots_[item->slot] = slots_[previous->slot];
       continue;
     }
-    const int64_t index = item->id & ((int64_t{1} << kIndexBits) - 1);
+    const int64_t index = item->id & kMaxIndex;
     RETURN_IF_ERROR(Seek(item->id >> kIndexBits, index));
     ASSIGN_OR_RETURN(const bool found, Read(&slots_[item->slot]));
     if (!found) return EndsBefore(index, next_index_);

@@ -98,7 +98,7 @@ TPURUN_CLONES bool CastAll(const From* from, size_t count, float scale, float of
   return _mm512_add_ps(_mm512_mul_ps(lanes, scale), offset);
 }
 
-// Both give the values of the plain cast, of whole vectors only: the number of them is returned.
+// Both give the bits of the plain cast, for as many values as fill vectors; that many are returned.
 [[gnu::target("avx512f")]] size_t ScaleBytes(const uint8_t* from, size_t count, float scale,
                                              float offset, float* to) {
   const __m512 scales = _mm512_set1_ps(scale), offsets = _mm512_set1_ps(offset);
@@ -121,6 +121,15 @@ TPURUN_CLONES bool CastAll(const From* from, size_t count, float scale, float of
   return i;
 }
 
+template <typename To>
+bool HasScaleBytes() {
+  if constexpr (std::is_same_v<To, float>) {
+    return kBestInstructionSet == InstructionSet::kAvx512;
+  } else {
+    return HasBFloat16Instruction();
+  }
+}
+
 // By way of f32, for the faster rounding of arrays.
 template <bool kScaled, typename From>
 void CastToBFloat16(std::span<const From> from, float scale, float offset, BFloat16* to) {
@@ -138,7 +147,7 @@ template <bool kScaled, typename From, typename To>
 int64_t CastSpans(std::span<const From> from, float scale, float offset, std::span<To> to) {
   constexpr bool kToFloat = std::is_same_v<To, float> || std::is_same_v<To, BFloat16>;
   if constexpr (kScaled && kToFloat && std::is_same_v<From, uint8_t>) {
-    if (HasBFloat16Instruction()) {
+    if (HasScaleBytes<To>()) {  // and no float fails to fit: the index below is not needed
       const size_t done = ScaleBytes(from.data(), from.size(), scale, offset, to.data());
       from = from.subspan(done);
       to = to.subspan(done);

@@ -5,7 +5,10 @@
 //   not) }
 // As in protobuf's maps the last entry of a name counts, and an empty Feature is as good as none.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,9 +46,9 @@ struct WantedFeature {
 
 absl::Status Malformed() { return absl::DataLossError("is not a tf.Example"); }
 
-// Finds the values of the wanted features in one record after the other. An entry of the map that
-// begins with the same bytes as in the record before has its value at the same place, and is not
-// walked: records mostly differ in their values alone.
+// Finds the values of the wanted features in one record after the other. Records mostly differ in
+// their values alone: an entry of the map that begins as one that was walked before has its value
+// at the same place, and is not walked.
 class FeatureFinder {
  public:
   explicit FeatureFinder(const std::vector<WantedFeature>& wanted) {
@@ -56,7 +59,10 @@ class FeatureFinder {
 
   // DataLoss when the record is malformed or a list is of another kind.
   absl::Status Find(std::string_view example) {
-    for (Feature& feature : features_) feature.entry = {};
+    for (Sought& feature : features_) {
+      feature.entry = {};
+      feature.known = false;
+    }
     WireField features;
     while (!example.empty()) {
       if (!ConsumeField(&example, &features)) return Malformed();
@@ -66,8 +72,9 @@ class FeatureFinder {
         if (!TakeKnownEntry(&features.bytes) && !TakeEntry(&features.bytes)) return Malformed();
       }
     }
-    for (Feature& feature : features_) {
-      if (!feature.known) RETURN_IF_ERROR(FindValues(&feature));
+    for (Sought& feature : features_) {
+      if (feature.known || feature.entry.empty()) continue;
+      RETURN_IF_ERROR(FindValues(&feature));
     }
     return absl::OkStatus();
   }
@@ -81,22 +88,23 @@ class FeatureFinder {
   }
 
  private:
-  struct Feature {
+  struct Sought {
     std::string name;
     uint32_t list = 0;
     std::string_view entry;    // with its tag and size; empty when there is none
     std::string_view message;  // the tensorflow.Feature in it
     std::vector<std::string_view> values;
-    // Of the last entry that was walked and ended with its only value: what preceded that.
+    // Of the entry that was walked last: what precedes its value, and the size of that; empty when
+    // it has several, or more follows.
     std::string prefix;
     size_t value_size = 0;
-    bool known = false;  // `entry` has that prefix
+    bool known = false;  // `entry` begins with that
   };
 
   bool TakeKnownEntry(std::string_view* entries) {
     for (size_t tries = 0; tries < features_.size(); ++tries) {
       if (next_ == features_.size()) next_ = 0;
-      Feature& feature = features_[next_++];
+      Sought& feature = features_[next_++];
       const size_t size = feature.prefix.size() + feature.value_size;
       if (feature.prefix.empty() || entries->size() < size ||
           std::memcmp(entries->data(), feature.prefix.data(), feature.prefix.size()) != 0) {
@@ -125,7 +133,7 @@ class FeatureFinder {
       if (field.type != WireField::kBytes) return false;
       (field.number == 1 ? name : message) = field.bytes;
     }
-    for (Feature& feature : features_) {
+    for (Sought& feature : features_) {
       if (feature.name != name) continue;
       feature.entry = {};
       if (!message.empty()) feature.entry = {begin, static_cast<size_t>(entries->data() - begin)};
@@ -135,10 +143,9 @@ class FeatureFinder {
     return true;
   }
 
-  static absl::Status FindValues(Feature* feature) {
+  static absl::Status FindValues(Sought* feature) {
     feature->prefix.clear();
     feature->values.clear();
-    if (feature->entry.empty()) return absl::OkStatus();
     WireField list, field;
     std::string_view message = feature->message;
     while (!message.empty()) {
@@ -174,7 +181,7 @@ class FeatureFinder {
            (list == kInt64List && field.type == WireField::kVarint);
   }
 
-  std::vector<Feature> features_;
+  std::vector<Sought> features_;
   size_t next_ = 0;  // the feature whose prefix is tried first
 };
 
@@ -231,7 +238,10 @@ class ExampleParser {
     int64_t count = 0;
     const auto put = [&](const char* from, int64_t more, int64_t size) {
       const int64_t fit = std::clamp<int64_t>(wanted.elements - count, 0, more);
-      std::memcpy(column->bytes.data() + (row * wanted.elements + count) * size, from, fit * size);
+      if (fit > 0) {
+        std::memcpy(column->bytes.data() + (row * wanted.elements + count) * size, from,
+                    fit * size);
+      }
       count += more;
     };
     for (std::string_view bytes : values) {

@@ -63,11 +63,14 @@ class RepeatedItems : public ItemStream {
 }  // namespace
 
 absl::Status CheckRepeat(const proto::Transform& transform) {
+  // So many passes of so many passes still have a number.
+  constexpr int64_t kMaxCount = int64_t{1} << 31;
   const int64_t count = transform.repeat().count();
-  if (count == -1 || count > 0) return absl::OkStatus();
-  return AtField(absl::InvalidArgumentError(absl::StrCat(
-                     "count must be > 0, or left out to repeat for ever, got ", count)),
-                 "count");
+  if (count == -1 || (count > 0 && count <= kMaxCount)) return absl::OkStatus();
+  return AtField(
+      absl::InvalidArgumentError(absl::StrCat("count must be in [1, ", kMaxCount,
+                                              "], or left out to repeat for ever, got ", count)),
+      "count");
 }
 
 std::unique_ptr<ItemStream> MakeRepeat(const proto::Transform& transform, ItemTransformArgs args) {

@@ -69,11 +69,11 @@ class SelectedItems : public ItemStream {
   // Drops what lies before the next item to give; false when there is none.
   absl::StatusOr<bool> SkipToNext() {
     const int64_t past = seen_ - begin_;
-    const int64_t next = past <= 0 ? begin_ : begin_ + (past + stride_ - 1) / stride_ * stride_;
-    if (next >= end_) return false;
-    ASSIGN_OR_RETURN(const int64_t dropped, DropItems(*before_, *records_, next - seen_));
+    const int64_t skip = past <= 0 ? -past : (stride_ - past % stride_) % stride_;
+    if (skip >= end_ - seen_) return false;
+    ASSIGN_OR_RETURN(const int64_t dropped, DropItems(*before_, *records_, skip));
     seen_ += dropped;
-    return seen_ == next;
+    return dropped == skip;
   }
 
   const std::unique_ptr<ItemStream> before_;
@@ -92,7 +92,7 @@ class WholeBatches : public ItemStream {
   absl::Status StartEpoch(int64_t epoch) override { return before_->StartEpoch(epoch); }
 
   absl::StatusOr<int64_t> Next(std::span<Item> items) override {
-    // Everything after this asks for whole batches.
+    // Whoever asks, Batches or a repeat before it, asks for a whole batch.
     ASSIGN_OR_RETURN(const int64_t got, before_->Next(items));
     const int64_t whole = got / size_ * size_;
     records_->Release(items.subspan(whole, got - whole));

@@ -1,7 +1,7 @@
 // The transforms that exist, as a table. A transform is of one of three kinds:
-//   row         makes one row out of one row (decode_csv, cast);
-//   item        chooses and orders whole elements without looking into them (shuffle, repeat,
-//   take); structural  is done by input_fn.cc itself (apply, cache, batch, prefetch).
+//   row: makes one row out of one row (decode_csv, cast);
+//   item: chooses and orders whole elements without looking into them (shuffle, repeat, take);
+//   structural: is done by input_fn.cc itself (apply, cache, batch, prefetch).
 #ifndef TPURUN_DATA_TRANSFORMS_TRANSFORM_LIST_H_
 #define TPURUN_DATA_TRANSFORMS_TRANSFORM_LIST_H_
 

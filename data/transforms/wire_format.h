@@ -15,7 +15,6 @@ struct WireField {
 
   uint32_t number = 0;
   Type type = kVarint;
-  uint64_t varint = 0;     // kVarint
   std::string_view bytes;  // a view into the message of what follows the tag, without a length
 };
 
@@ -30,7 +29,8 @@ struct WireField {
   switch (field->type) {
     case WireField::kVarint: {
       const char* const begin = message->data();
-      if (!ConsumeVarint(message, &field->varint)) return false;
+      uint64_t value;
+      if (!ConsumeVarint(message, &value)) return false;
       field->bytes = {begin, static_cast<size_t>(message->data() - begin)};
       return true;
     }

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+
+#include "runtime/io/little_endian.h"
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
@@ -35,19 +36,15 @@ constexpr Tables MakeTables() {
 
 constexpr Tables kTables = MakeTables();
 
-uint64_t Load64(const char* data) {
-  uint64_t word;
-  std::memcpy(&word, data, sizeof word);
-  return word;
-}
+constexpr size_t kWord = sizeof(uint64_t);
 
 #if defined(__x86_64__)
-constexpr size_t kWord = sizeof(uint64_t);
+// Enough that joining costs nothing beside them, and few enough for a small table.
 constexpr size_t kMostStreamWords = 512;
 
-// kShifts[n]: x^(64 n - 33) modulo the polynomial. A register multiplied by it without carries,
-// where reflection gives one x more, and passed through the instruction, which gives x^32, has
-// moved on by n words of zeros.
+// kShifts[n], n >= 1: x^(64 n - 33) modulo the polynomial. A register multiplied by it without
+// carries, where reflection gives one x more, and passed through the instruction, which gives x^32,
+// has moved on by n words of zeros.
 constexpr std::array<uint32_t, 2 * kMostStreamWords + 1> MakeShifts() {
   std::array<uint32_t, 2 * kMostStreamWords + 1> shifts = {};
   uint32_t power = 1;  // x^31
@@ -78,14 +75,14 @@ constexpr std::array kShifts = MakeShifts();
   const size_t last = (stream_words - 1) * kWord;
   uint64_t second = 0, third = 0;
   for (size_t offset = 0; offset < last; offset += kWord) {
-    crc = _mm_crc32_u64(crc, Load64(data + offset));
-    second = _mm_crc32_u64(second, Load64(second_data + offset));
-    third = _mm_crc32_u64(third, Load64(third_data + offset));
+    crc = _mm_crc32_u64(crc, LoadU64(data + offset));
+    second = _mm_crc32_u64(second, LoadU64(second_data + offset));
+    third = _mm_crc32_u64(third, LoadU64(third_data + offset));
   }
-  crc = _mm_crc32_u64(crc, Load64(data + last));
-  second = _mm_crc32_u64(second, Load64(second_data + last));
+  crc = _mm_crc32_u64(crc, LoadU64(data + last));
+  second = _mm_crc32_u64(second, LoadU64(second_data + last));
   const uint64_t before = Shift(crc, 2 * stream_words) ^ Shift(second, stream_words);
-  return _mm_crc32_u64(third, Load64(third_data + last) ^ before);
+  return _mm_crc32_u64(third, LoadU64(third_data + last) ^ before);
 }
 #endif
 
@@ -93,8 +90,8 @@ constexpr std::array kShifts = MakeShifts();
 
 uint32_t ExtendByTable(uint32_t crc, const char* data, size_t size) {
   crc = ~crc;
-  for (; size >= 8; data += 8, size -= 8) {
-    const uint64_t word = Load64(data) ^ crc;
+  for (; size >= kWord; data += kWord, size -= kWord) {
+    const uint64_t word = LoadU64(data) ^ crc;
     crc = 0;
     for (int byte = 0; byte < 8; ++byte) crc ^= kTables[7 - byte][word >> (8 * byte) & 0xff];
   }
@@ -120,7 +117,7 @@ bool HasInstruction() {
     data += 3 * stream_words * kWord;
     size -= 3 * stream_words * kWord;
   }
-  for (; size >= 8; data += 8, size -= 8) state = _mm_crc32_u64(state, Load64(data));
+  for (; size >= kWord; data += kWord, size -= kWord) state = _mm_crc32_u64(state, LoadU64(data));
   uint32_t rest = static_cast<uint32_t>(state);
   for (; size > 0; ++data, --size) rest = _mm_crc32_u8(rest, static_cast<uint8_t>(*data));
   return ~rest;

@@ -1,6 +1,6 @@
 // CRC-32C (Castagnoli, reflected polynomial 0x82F63B78, RFC 3720 B.4): the checksum of records, of
-// checkpoint tables and of their tensors. Computed by the crc32 instruction of SSE4.2 where there
-// is one, else by tables; both give the same bits.
+// checkpoint tables and of their tensors. Computed by the crc32 instruction of SSE4.2 and
+// PCLMULQDQ where there are both, else by tables; the bits are the same.
 #ifndef TPURUN_RUNTIME_IO_CRC32C_H_
 #define TPURUN_RUNTIME_IO_CRC32C_H_
 

@@ -12,6 +12,17 @@
 #include "runtime/io/zlib_stream.h"
 
 namespace tpurun {
+namespace {
+
+// Of a header whose checksum is right.
+std::optional<uint64_t> LengthOf(const char* header) {
+  const uint32_t checksum = crc32c::MaskedValue({header, kRecordLengthBytes});
+  if (checksum != LoadU32(header + kRecordLengthBytes)) return std::nullopt;
+  return LoadU64(header);
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<RecordReader>> RecordReader::Open(const std::string& path,
                                                                  Compression compression,
                                                                  size_t buffer_bytes) {
@@ -36,7 +47,7 @@ absl::Status RecordReader::Truncated(uint64_t got, uint64_t want) const {
 }
 
 absl::StatusOr<bool> RecordReader::Read(std::string_view* record) {
-  if (TakeBuffered(record)) return true;
+  if (error_.ok() && TakeBuffered(record)) return true;
   RETURN_IF_ERROR(error_);
   absl::StatusOr<bool> read = ReadUnlatched(record);
   if (!read.ok()) error_ = read.status();
@@ -91,15 +102,14 @@ absl::StatusOr<bool> RecordReader::PeekLength(uint64_t* length) {
         absl::StrFormat("truncated: got %d bytes of its header, want %d", got, kRecordHeaderBytes));
   }
   const char* const header = buffer_.get() + next_;
-  const uint32_t computed = crc32c::MaskedValue({header, kRecordLengthBytes});
-  const uint32_t stored = LoadU32(header + kRecordLengthBytes);
-  if (computed != stored) {
-    return Damaged(
-        absl::StrFormat("length checksum 0x%08x, want 0x%08x; not a TFRecord file, "
-                        "or of another compression?",
-                        computed, stored));
+  const std::optional<uint64_t> found = LengthOf(header);
+  if (!found.has_value()) {
+    return Damaged(absl::StrFormat(
+        "length checksum 0x%08x, want 0x%08x; not a TFRecord file, "
+        "or of another compression?",
+        crc32c::MaskedValue({header, kRecordLengthBytes}), LoadU32(header + kRecordLengthBytes)));
   }
-  *length = LoadU64(header);
+  *length = *found;
   if (const std::optional<uint64_t> unread = source_->remaining(); unread.has_value()) {
     const uint64_t left = *unread + (end_ - next_) - kRecordHeaderBytes;
     if (left < kRecordFooterBytes || *length > left - kRecordFooterBytes) {
@@ -122,17 +132,16 @@ bool RecordReader::TakeBuffered(std::string_view* record) {
   const uint64_t buffered = end_ - next_;
   if (buffered < kRecordHeaderBytes + kRecordFooterBytes) return false;
   const char* const header = buffer_.get() + next_;
-  const std::string_view length_bytes(header, kRecordLengthBytes);
-  if (crc32c::MaskedValue(length_bytes) != LoadU32(header + kRecordLengthBytes)) return false;
-  const uint64_t length = LoadU64(header);
-  if (length > kMaxRecordBytes || length > buffered - kRecordHeaderBytes - kRecordFooterBytes) {
+  const std::optional<uint64_t> length = LengthOf(header);
+  if (!length.has_value() || *length > kMaxRecordBytes ||
+      *length > buffered - kRecordHeaderBytes - kRecordFooterBytes) {
     return false;
   }
-  const std::string_view payload(header + kRecordHeaderBytes, length);
-  if (crc32c::MaskedValue(payload) != LoadU32(payload.data() + length)) return false;
+  const std::string_view payload(header + kRecordHeaderBytes, *length);
+  if (crc32c::MaskedValue(payload) != LoadU32(payload.data() + *length)) return false;
   *record = payload;
-  next_ += kRecordHeaderBytes + length + kRecordFooterBytes;
-  Passed(length);
+  next_ += kRecordHeaderBytes + *length + kRecordFooterBytes;
+  Passed(*length);
   return true;
 }
 

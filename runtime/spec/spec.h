@@ -91,9 +91,9 @@ class BatchSource {
   // it was), 0 at the end. Blocks on files, never on the device.
   virtual absl::StatusOr<int64_t> Next(BatchBuffers buffers) = 0;
   // The position after the last batch that Next returned: opaque, printable, at most some KiB
-  // (a shuffle that crosses epochs: its buffered record ids). Restore continues right there, with
-  // the same rows in the same order; a position of another input (other transforms or files) is an
-  // error that says so.
+  // (a shuffle that crosses epochs: its buffered record ids). Of no use after an error or the end.
+  // Restore continues right there, with the same rows in the same order; a position of another
+  // input (other transforms or files) is an error that says so.
   virtual std::string Position() const = 0;
   virtual absl::Status Restore(const std::string& position) = 0;
   // Where a row of the last batch, from 0, came from ("train.csv:17"), for messages.

@@ -1,5 +1,6 @@
 // Row transforms that have a quick way beside a plain one: the values are those of protobuf and of
 // arithmetic, whichever way is taken.
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <random>
