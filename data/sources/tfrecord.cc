@@ -1,6 +1,7 @@
 // tfrecord { file compression num_parallel_reads shuffle_files }: each record of the files is a
-// record. num_parallel_reads files are read in turn, a record of each; a file that ends makes room
-// for the next. shuffle_files draws the order of the files anew for every pass.
+// record. num_parallel_reads files are read in turn, a record of each; where one has ended, the
+// next file is opened when its turn comes again, as tf.data's interleave does (its block_length
+// being 1). shuffle_files draws the order of the files anew for every pass.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -39,38 +40,38 @@ class TfrecordReader : public SourceReader {
       : files_(std::move(files)),
         compression_(CompressionOf(tfrecord)),
         buffer_bytes_(tfrecord.buffer_size()),
-        parallel_(tfrecord.num_parallel_reads()),
         shuffle_(tfrecord.shuffle_files()),
         allow_empty_(allow_empty),
-        seed_(seed) {
+        seed_(seed),
+        open_(std::min<size_t>(tfrecord.num_parallel_reads(), files_.size())) {
     OrderFiles(0);
   }
 
   absl::StatusOr<bool> Read(SourceRecord* record) override {
-    while (open_.size() < parallel_ && next_file_ < order_.size()) {
-      ASSIGN_OR_RETURN(OpenFile file, OpenNextFile());
-      open_.push_back(std::move(file));
-    }
-    while (!open_.empty()) {
+    while (num_open_ > 0 || next_file_ < order_.size()) {
       OpenFile& file = open_[turn_];
+      if (file.reader == nullptr) {
+        if (next_file_ == order_.size()) {
+          NextTurn();
+          continue;
+        }
+        RETURN_IF_ERROR(OpenNextFile(&file));
+      }
       const Origin origin = {file.index, file.reader->num_records(),
                              static_cast<int64_t>(file.reader->offset())};
       ASSIGN_OR_RETURN(const bool found,
                        record == nullptr ? file.reader->Skip() : file.reader->Read(&record->bytes));
       if (found) {
         if (record != nullptr) record->origin = origin;
-        if (++turn_ == open_.size()) turn_ = 0;
+        NextTurn();
         return true;
       }
       if (origin.record == 0 && !allow_empty_) {
         return absl::DataLossError(absl::StrCat(FileTitle(files_[file.index]), " has no records"));
       }
-      if (next_file_ < order_.size()) {
-        ASSIGN_OR_RETURN(file, OpenNextFile());
-      } else {
-        open_.erase(open_.begin() + turn_);
-        if (turn_ == open_.size()) turn_ = 0;
-      }
+      file.reader = nullptr;
+      --num_open_;
+      NextTurn();
     }
     return false;
   }
@@ -80,7 +81,8 @@ class TfrecordReader : public SourceReader {
   absl::Status StartEpoch(int64_t epoch) override {
     // At the start of a pass nothing was read, and a pipe need not be read again.
     if (next_file_ > 0) RETURN_IF_ERROR(CheckReadableAgain(files_));
-    open_.clear();
+    for (OpenFile& file : open_) file.reader = nullptr;
+    num_open_ = 0;
     turn_ = 0;
     next_file_ = 0;
     OrderFiles(epoch);
@@ -109,23 +111,28 @@ class TfrecordReader : public SourceReader {
     }
   }
 
-  absl::StatusOr<OpenFile> OpenNextFile() {
-    const int32_t index = order_[next_file_++];
-    ASSIGN_OR_RETURN(std::unique_ptr<RecordReader> reader,
-                     RecordReader::Open(files_[index], compression_, buffer_bytes_));
-    return OpenFile{index, std::move(reader)};
+  absl::Status OpenNextFile(OpenFile* file) {
+    file->index = order_[next_file_++];
+    ASSIGN_OR_RETURN(file->reader,
+                     RecordReader::Open(files_[file->index], compression_, buffer_bytes_));
+    ++num_open_;
+    return absl::OkStatus();
+  }
+
+  void NextTurn() {
+    if (++turn_ == open_.size()) turn_ = 0;
   }
 
   const std::vector<std::string> files_;
   const Compression compression_;
   const size_t buffer_bytes_;
-  const size_t parallel_;
   const bool shuffle_;
   const bool allow_empty_;
   const uint64_t seed_;
   std::vector<int32_t> order_;  // of files_ in this pass
   size_t next_file_ = 0;        // of order_
-  std::vector<OpenFile> open_;
+  std::vector<OpenFile> open_;  // a null reader where no file is open
+  size_t num_open_ = 0;
   size_t turn_ = 0;  // the file of open_ that gives the next record
 };
 

@@ -75,6 +75,34 @@ class RecordsTest(unittest.TestCase):
                 f'evaluate.0.input.source.tfrecord={{ {source} }}')
             self.assertEqual(got, want)
 
+    def test_parallel_reads_have_the_order_of_tf_data(self):
+        model_dir = self.path('model')
+        config = f'--config={DIGITS}/run.textproto'
+        program.run('train', config, f'--model_dir={model_dir}', '--max_steps=1')
+
+        def predictions(source):
+            return program.run('predict', config, f'--model_dir={model_dir}',
+                               '--unset', 'predict.input.transform.1',  # only the first ten
+                               '--set', f'predict.input.source.tfrecord={{ {source} }}')
+
+        records = tf.data.TFRecordDataset(f'{DIGITS}/test.tfrecord.gz', compression_type='GZIP')
+        records = list(records.as_numpy_iterator())
+        files = [self.path(f'part{index}') for index in range(6)]
+        for file, length in zip(files, (1, 30, 7, 1, 19, 2)):
+            with tf.io.TFRecordWriter(file) as writer:
+                for _ in range(length):
+                    writer.write(records.pop())
+        names = ' '.join(f'file: "{file}"' for file in files)
+        for parallel in (1, 2, 3, 5, 9):
+            want = tf.data.TFRecordDataset(files, num_parallel_reads=parallel)
+            in_order = self.path(f'in_order{parallel}')
+            with tf.io.TFRecordWriter(in_order) as writer:
+                for record in want.as_numpy_iterator():
+                    writer.write(record)
+            got = predictions(f'{names} num_parallel_reads: {parallel}')
+            self.assertEqual(len(got), 60)
+            self.assertEqual(got, predictions(f'file: "{in_order}"'), parallel)
+
 
 if __name__ == '__main__':
     unittest.main()
