@@ -22,11 +22,13 @@ class Storage {
     rounds_.assign(count, 0);
     commutes_.assign(count, 0);
     sign_only_.assign(count, 0);
+    const std::vector<bool> has_others = OtherResultsRead();
     for (const Node& node : graph_.nodes()) {
       if (node.op->flags.source) continue;
       const OpCall call = CallOf(graph_, node);
       const OpFlags flags = FlagsOf(call);
-      commutes_[node.id] = WorksNarrow(call, flags.commutes) ? flags.commutes : 0;
+      commutes_[node.id] =
+          WorksNarrow(call, flags.commutes) && !has_others[node.id] ? flags.commutes : 0;
       sign_only_[node.id] = flags.sign_only;
       if (flags.rounds != 0 && PlanKernel(call, machine_).narrow) rounds_[node.id] = flags.rounds;
     }
@@ -44,6 +46,21 @@ class Storage {
       if (HasOperand(operands, static_cast<int>(i))) shapes[i].dtype = DType::kBF16;
     }
     return operands != 0 && call.op->infer_shape(shapes, call.attrs).ok();
+  }
+
+  // Of each node: whether a result beyond the first is read, which need not commute. Which element
+  // is the largest of a window is another matter after rounding.
+  std::vector<bool> OtherResultsRead() const {
+    std::vector<bool> read(graph_.nodes().size(), false);
+    const auto note = [&](Value value) {
+      if (value.result > 0) read[value.node] = true;
+    };
+    for (const Node& node : graph_.nodes()) {
+      for (const Value input : node.inputs) note(input);
+    }
+    for (const Output& output : graph_.outputs()) note(output.value);
+    for (const Update& update : graph_.updates()) note(update.value);
+    return read;
   }
 
   // Result 0 of these nodes is read by nobody in f32, and by somebody rounded.
