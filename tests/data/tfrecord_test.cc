@@ -160,7 +160,10 @@ TEST_F(TfrecordTest, PositionsRestoreAcrossShuffledFilesAndPasses) {
        {std::string("transform { repeat {} }"),
         std::string("transform { shuffle { buffer_size: 6 } } transform { repeat {} }"),
         std::string("transform { repeat {} } transform { shuffle { buffer_size: 6 } }"),
-        std::string("transform { repeat {} } transform { shuffle { buffer_size: 40 } }")}) {
+        std::string("transform { repeat {} } transform { shuffle { buffer_size: 40 } }"),
+        // From pass to pass of the second repeat the first one counts on by 2^21.
+        std::string("transform { repeat { count: 2097152 } } transform { take { count: 16 } } "
+                    "transform { repeat {} } transform { shuffle { buffer_size: 4 } }")}) {
     const std::string source = "file: \"*\" shuffle_files: true num_parallel_reads: 2";
     auto whole = Open(source, transforms);
     ASSERT_TRUE(whole.ok()) << whole.status();
