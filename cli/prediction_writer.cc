@@ -161,7 +161,8 @@ absl::StatusOr<std::unique_ptr<PredictionWriter>> MakePredictionWriter(
                                                    ", want a name that ends in .jsonl or "
                                                    ".tfrecord"));
   }
-  ASSIGN_OR_RETURN(const std::string file, ReplaceableFile(output, inputs));
+  ASSIGN_OR_RETURN(const FilePath replaceable, ReplaceableFile(output, inputs));
+  const std::string file = replaceable.text();
   RemoveOnInterrupt({TemporaryName(file)});
   if (json) {
     ASSIGN_OR_RETURN(std::unique_ptr<ByteSink> sink, FileSink::Create(TemporaryName(file)));

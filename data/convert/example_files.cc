@@ -54,10 +54,10 @@ absl::StatusOr<std::unique_ptr<ExampleFiles>> ExampleFiles::Create(
   std::unique_ptr<ExampleFiles> files(new ExampleFiles(ShardPaths(prefix, shards), inputs));
   RETURN_IF_ERROR(CheckNoOtherShards(prefix, files->paths_));
   for (const std::string& path : files->paths_) {
-    ASSIGN_OR_RETURN(const std::string file, ReplaceableFile(path, inputs));
-    files->files_.push_back(file);
+    ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(path, inputs));
+    files->files_.push_back(file.text());
     ASSIGN_OR_RETURN(std::unique_ptr<RecordWriter> writer,
-                     RecordWriter::Create(HiddenName(file), compression));
+                     RecordWriter::Create(HiddenName(file.text()), compression));
     files->writers_.push_back(std::move(writer));
   }
   return files;
@@ -65,7 +65,7 @@ absl::StatusOr<std::unique_ptr<ExampleFiles>> ExampleFiles::Create(
 
 std::vector<std::string> ExampleFiles::TemporaryPaths(const std::string& prefix, int shards) {
   std::vector<std::string> paths = ShardPaths(prefix, shards);
-  for (std::string& path : paths) path = HiddenName(ReplaceableFile(path).value_or(path));
+  for (std::string& path : paths) path = HiddenName(ReplaceableFile(path).value_or(path).text());
   return paths;
 }
 

@@ -20,6 +20,7 @@ int ExitCode(const absl::Status& status) {
     case absl::StatusCode::kPermissionDenied:
       return 74;
     case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kUnavailable:
       return 75;
     default:
       return 1;

@@ -22,6 +22,7 @@ namespace tpurun {
 //   NotFound            a named file or checkpoint does not exist (66)
 //   PermissionDenied    cannot write: permission, full disk (74)
 //   Cancelled           interrupted by a signal (75 when training saved, else 130 or 143)
+//   Unavailable         in use by another process: start it again later (75)
 //   anything else       the run failed (1)
 int ExitCode(const absl::Status& status);
 

@@ -92,7 +92,7 @@ absl::Status CheckFinite(const VariableStore& store) {
 }
 
 absl::Status WriteCheckpoint(const VariableStore& store, const RunState& state,
-                             const std::string& prefix) {
+                             const FilePath& prefix) {
   RETURN_IF_ERROR(CheckFinite(store));
   // Entries in the order of their names, which the bundle wants.
   std::map<std::string, std::function<absl::Status(BundleWriter&)>> entries;

@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/estimator/variable_store.h"
+#include "runtime/io/directory.h"
 #include "runtime/io/tensor_bundle.h"
 #include "runtime/ir/shape.h"
 
@@ -38,7 +39,7 @@ absl::Status CheckFinite(const VariableStore& store);
 
 // Aborted as CheckFinite; then nothing is written.
 absl::Status WriteCheckpoint(const VariableStore& store, const RunState& state,
-                             const std::string& prefix);
+                             const FilePath& prefix);
 
 // The latest checkpoint of a model_dir; nullopt when it has none (or does not exist).
 absl::StatusOr<std::optional<std::string>> LatestCheckpoint(const std::string& model_dir);

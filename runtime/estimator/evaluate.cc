@@ -62,6 +62,7 @@ absl::Status WriteEvents(const std::string& dir, const Evaluation& evaluation) {
   if (evaluation.checkpoint.has_value()) {
     AddString("checkpoint_path", *evaluation.checkpoint, &summary);
   }
+  RETURN_IF_ERROR(MakeDirectories(dir));
   ASSIGN_OR_RETURN(const std::unique_ptr<EventWriter> events, EventWriter::Open(dir));
   RETURN_IF_ERROR(events->WriteSummary(evaluation.global_step, summary));
   RETURN_IF_ERROR(events->Sync());

@@ -1,53 +1,80 @@
 #include "runtime/estimator/first_writes.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <stdio.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <cerrno>
 
 #include "runtime/base/status.h"
 #include "runtime/io/file.h"
+#include "runtime/io/file_error.h"
 
 namespace tpurun {
+namespace {
+
+int Rename(const FilePath& from, const FilePath& to) {
+  return renameat(from.dir_fd(), from.name().c_str(), to.dir_fd(), to.name().c_str());
+}
+
+int Link(const FilePath& from, const FilePath& to) {
+  return linkat(from.dir_fd(), from.name().c_str(), to.dir_fd(), to.name().c_str(), 0);
+}
+
+}  // namespace
 
 absl::Status FirstWrites::MakeDirectory(const std::string& dir) {
   std::vector<std::string> missing;
   for (std::string path = dir; !path.empty() && !FileExists(path); path = DirName(path)) {
     missing.push_back(path);
   }
-  RETURN_IF_ERROR(MakeDirectories(dir));
   directories_.assign(missing.rbegin(), missing.rend());
-  return absl::OkStatus();
+  return MakeDirectories(dir);
 }
 
-absl::Status FirstWrites::WriteFile(const std::string& path, const std::string& bytes) {
-  Replaced replaced{.path = path};
-  struct stat info;
-  if (stat(path.c_str(), &info) == 0) {
-    ASSIGN_OR_RETURN(replaced.bytes, ReadFile(path));
-    replaced.seconds = info.st_mtim.tv_sec;
-    replaced.nanoseconds = info.st_mtim.tv_nsec;
-  }
-  RETURN_IF_ERROR(WriteFileAtomically(path, bytes));
-  replaced_.push_back(std::move(replaced));
-  return absl::OkStatus();
-}
-
-void FirstWrites::Undo() {
-  for (auto path = created_.rbegin(); path != created_.rend(); ++path) unlink(path->c_str());
-  for (const Replaced& replaced : replaced_) {
-    if (!replaced.bytes.has_value()) {
-      unlink(replaced.path.c_str());
-    } else if (WriteFileAtomically(replaced.path, *replaced.bytes).ok()) {
-      const timespec changed = {.tv_sec = replaced.seconds, .tv_nsec = replaced.nanoseconds};
-      const timespec times[2] = {changed, changed};
-      utimensat(AT_FDCWD, replaced.path.c_str(), times, 0);
+absl::Status FirstWrites::WriteFile(const FilePath& path, const std::string& bytes) {
+  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(path));
+  Replaced replaced{.path = file};
+  if (FileExists(file)) {
+    // A second name takes no space: what was there can be restored on a full disk.
+    replaced.before = TemporaryName(file.WithName(file.name() + ".before"));
+    RETURN_IF_ERROR(RemoveFile(*replaced.before));
+    // Some file systems have no second names.
+    if (Link(file, *replaced.before) != 0 && Rename(file, *replaced.before) != 0) {
+      return WriteError("cannot write", file.text(), errno);
     }
   }
+  replaced_.push_back(replaced);
+  return WriteFileAtomically(file, bytes);
+}
+
+void FirstWrites::Keep() {
+  for (const Replaced& replaced : replaced_) {
+    if (replaced.before.has_value()) RemoveFile(*replaced.before).IgnoreError();
+  }
+  directories_.clear();
+  replaced_.clear();
+  created_.clear();
+}
+
+void FirstWrites::Undo(const Directory& dir) {
+  for (auto path = created_.rbegin(); path != created_.rend(); ++path) {
+    RemoveFile(*path).IgnoreError();
+  }
+  for (const Replaced& replaced : replaced_) {
+    if (!replaced.before.has_value()) {
+      RemoveFile(replaced.path).IgnoreError();
+    } else {
+      // Of a file that was not replaced after all these are two names; Keep removes the second.
+      Rename(*replaced.before, replaced.path);
+    }
+  }
+  const bool moved = dir.is_open() && !dir.CheckPath().ok();
   // One that is no longer empty stays.
-  for (auto dir = directories_.rbegin(); dir != directories_.rend(); ++dir) rmdir(dir->c_str());
-  *this = FirstWrites();
+  for (auto made = directories_.rbegin(); !moved && made != directories_.rend(); ++made) {
+    rmdir(made->c_str());
+  }
+  Keep();
 }
 
 }  // namespace tpurun

@@ -8,30 +8,39 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/io/directory.h"
 
 namespace tpurun {
 
+// The directories that its files are named in outlive it.
 class FirstWrites {
  public:
+  FirstWrites() = default;
+  FirstWrites(const FirstWrites&) = delete;
+  FirstWrites& operator=(const FirstWrites&) = delete;
+  ~FirstWrites() { Keep(); }
+
   // Makes the directory, and those above it that are missing.
   absl::Status MakeDirectory(const std::string& dir);
-  // Writes the file, remembering what it held.
-  absl::Status WriteFile(const std::string& path, const std::string& bytes);
+  // Writes the file; what was there stays beside it under a temporary name until Keep or Undo.
+  absl::Status WriteFile(const FilePath& path, const std::string& bytes);
   // Undo removes `path`, which may not exist then.
-  void Created(const std::string& path) { created_.push_back(path); }
+  void Created(const FilePath& path) { created_.push_back(path); }
 
-  // Everything as it was, as far as the file system lets us: the latest first.
-  void Undo();
+  // What was written stays: there is nothing left to undo.
+  void Keep();
+  // Everything as it was, as far as the file system lets us: the latest first. Directories that
+  // were made are removed if `dir`, the last of them, is still where it was.
+  void Undo(const Directory& dir);
 
  private:
   struct Replaced {
-    std::string path;
-    std::optional<std::string> bytes;      // nullopt: there was no file
-    int64_t seconds = 0, nanoseconds = 0;  // of its last change
+    FilePath path;
+    std::optional<FilePath> before;  // nullopt: there was no file
   };
   std::vector<std::string> directories_;  // made here, outermost first
   std::vector<Replaced> replaced_;
-  std::vector<std::string> created_;
+  std::vector<FilePath> created_;
 };
 
 }  // namespace tpurun

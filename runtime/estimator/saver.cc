@@ -1,16 +1,11 @@
 #include "runtime/estimator/saver.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
-#include "runtime/base/text.h"
 #include "runtime/io/file.h"
 #include "runtime/io/tensor_bundle.h"
 
@@ -18,25 +13,37 @@ namespace tpurun {
 namespace {
 
 // The index first: without it the checkpoint does not exist.
-absl::Status DeleteCheckpoint(const std::string& prefix) {
-  RETURN_IF_ERROR(RemoveFile(BundleIndexPath(prefix)));
-  RETURN_IF_ERROR(RemoveFile(prefix + ".meta"));
-  const std::string dir = DirName(prefix);
-  const std::string data = BaseName(prefix) + ".data-";
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(dir.empty() ? "." : dir));
-  for (const std::string& name : names) {
-    if (name.starts_with(data)) RETURN_IF_ERROR(RemoveFile(JoinPath(dir, name)));
+absl::Status DeleteCheckpoint(const Directory& dir, const std::string& name) {
+  RETURN_IF_ERROR(RemoveFile({dir, BundleIndexPath(name)}));
+  RETURN_IF_ERROR(RemoveFile({dir, name + ".meta"}));
+  const std::string data = name + ".data-";
+  ASSIGN_OR_RETURN(const std::vector<std::string> files, ListDirectory(dir));
+  for (const std::string& file : files) {
+    if (file.starts_with(data)) RETURN_IF_ERROR(RemoveFile({dir, file}));
   }
   return absl::OkStatus();
 }
 
-// Whether the name is model.ckpt-STEP.data-SSSSS-of-NNNNN; *prefix becomes model.ckpt-STEP.
-bool IsCheckpointData(const std::string& name, std::string* prefix) {
-  const size_t at = name.find(".data-");
-  if (at == std::string::npos || !name.starts_with("model.ckpt-")) return false;
-  *prefix = name.substr(0, at);
-  return ParseInt64(std::string_view(*prefix).substr(std::string_view("model.ckpt-").size()))
-      .has_value();
+bool Lists(const CheckpointState& state, const std::string& prefix) {
+  return prefix == state.latest ||
+         std::find(state.all.begin(), state.all.end(), prefix) != state.all.end();
+}
+
+// Ends the save that `checkpoint.pending` tells of, completed or given up: deletes what it was to
+// delete when `checkpoint` lists its checkpoint, else what it has written.
+absl::Status EndPendingSave(const Directory& dir, const PendingSave& pending) {
+  absl::StatusOr<CheckpointState> state = ReadCheckpointState(dir);
+  if (!state.ok() && IsAbsent({dir, BaseName(CheckpointStatePath(dir.path()))})) {
+    state = CheckpointState();
+  }
+  RETURN_IF_ERROR(state.status());
+  std::vector<std::string> unwanted = {pending.writing};
+  if (Lists(*state, pending.writing)) unwanted = pending.deleting;
+  for (const std::string& prefix : unwanted) {
+    if (DirName(prefix) != dir.path() || Lists(*state, prefix)) continue;
+    RETURN_IF_ERROR(DeleteCheckpoint(dir, BaseName(prefix)));
+  }
+  return RemoveFile(PendingSavePath(dir));
 }
 
 }  // namespace
@@ -67,21 +74,37 @@ absl::StatusOr<Saver> Saver::Open(SaverOptions options) {
   return saver;
 }
 
-absl::Status Saver::Sweep() const {
-  RETURN_IF_ERROR(RemoveTemporaryFiles(options_.model_dir));
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(options_.model_dir));
-  for (const std::string& name : names) {
-    std::string prefix;
-    if (!IsCheckpointData(name, &prefix)) continue;
-    if (FileExists(JoinPath(options_.model_dir, BundleIndexPath(prefix)))) continue;
-    RETURN_IF_ERROR(RemoveFile(JoinPath(options_.model_dir, name)));
+absl::Status Saver::Sweep(const Directory& dir) const {
+  RETURN_IF_ERROR(RemoveTemporaryFiles(dir));
+  const absl::StatusOr<PendingSave> pending = ReadPendingSave(dir);
+  if (!pending.ok()) {
+    if (IsAbsent(PendingSavePath(dir))) return absl::OkStatus();
+    LOG(WARNING) << "What a killed run has left is not removed: " << pending.status().message();
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  // Only what a durable `checkpoint` does not list may go.
+  RETURN_IF_ERROR(SyncDirectory(dir));
+  return EndPendingSave(dir, *pending);
 }
 
-absl::Status Saver::Save(const VariableStore& store, const RunState& run, int64_t step) {
+absl::Status Saver::Save(const Directory& dir, const VariableStore& store, const RunState& run,
+                         int64_t step) {
   const std::string prefix = CheckpointPrefix(options_.model_dir, step);
-  RETURN_IF_ERROR(WriteCheckpoint(store, run, prefix));
+  List(prefix);
+  const PendingSave pending = {.writing = prefix, .deleting = Retire()};
+  const auto save = [&]() -> absl::Status {
+    RETURN_IF_ERROR(WritePendingSave(dir, pending));
+    RETURN_IF_ERROR(WriteCheckpoint(store, run, {dir, BaseName(prefix)}));
+    return WriteCheckpointState(dir, state_);
+  };
+  const absl::Status saved = save();
+  if (saved.ok()) return EndPendingSave(dir, pending);
+  // Where even this fails, the next start tries again.
+  Sweep(dir).IgnoreError();
+  return saved;
+}
+
+void Saver::List(const std::string& prefix) {
   const auto listed = std::find(state_.all.begin(), state_.all.end(), prefix);
   if (listed != state_.all.end()) {
     state_.timestamps.erase(state_.timestamps.begin() + (listed - state_.all.begin()));
@@ -89,18 +112,7 @@ absl::Status Saver::Save(const VariableStore& store, const RunState& run, int64_
   }
   state_.all.push_back(prefix);
   state_.timestamps.push_back(options_.now());
-  const std::string latest_before = std::exchange(state_.latest, prefix);
-  const std::vector<std::string> dropped = Retire();
-  // Before the list changes, so that a kill leaves listed names without files, not files without a
-  // name; but never the one that `checkpoint` names as the latest.
-  for (const std::string& old : dropped) {
-    if (old != latest_before) RETURN_IF_ERROR(DeleteCheckpoint(old));
-  }
-  RETURN_IF_ERROR(WriteCheckpointState(options_.model_dir, state_));
-  for (const std::string& old : dropped) {
-    if (old == latest_before) RETURN_IF_ERROR(DeleteCheckpoint(old));
-  }
-  return absl::OkStatus();
+  state_.latest = prefix;
 }
 
 std::vector<std::string> Saver::Retire() {

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/estimator/checkpoint.h"
 #include "runtime/io/checkpoint_state.h"
+#include "runtime/io/directory.h"
 
 namespace tpurun {
 
@@ -30,14 +32,21 @@ class Saver {
 
   // The prefix of the latest checkpoint; empty when there is none.
   const std::string& latest() const { return state_.latest; }
-  // Removes what killed writers left. Only for the one process that writes to model_dir.
-  absl::Status Sweep() const;
-  // Writes model.ckpt-STEP, deletes what is no longer kept, writes the `checkpoint` file. A kill at
-  // any moment leaves a `checkpoint` whose latest one is complete.
-  absl::Status Save(const VariableStore& store, const RunState& run, int64_t step);
+  // Removes what a killed run left in model_dir, open as `dir`: its temporary files, the checkpoint
+  // that it was writing, and those that it was about to delete. Other checkpoints that are not
+  // listed stay. Only for the one process that writes to model_dir.
+  absl::Status Sweep(const Directory& dir) const;
+  // Writes model.ckpt-STEP into model_dir, open as `dir`, then the `checkpoint` file, then deletes
+  // what that no longer lists. A kill at any moment leaves a `checkpoint` whose latest one is
+  // complete, and of the rest what Sweep finds. After an error the files of model.ckpt-STEP are
+  // removed, unless `checkpoint` lists it already.
+  absl::Status Save(const Directory& dir, const VariableStore& store, const RunState& run,
+                    int64_t step);
 
  private:
   explicit Saver(SaverOptions options) : options_(std::move(options)) {}
+  // Puts it at the end of the list.
+  void List(const std::string& prefix);
   // Takes the oldest checkpoints off the list, those to delete being returned.
   std::vector<std::string> Retire();
 

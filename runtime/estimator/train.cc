@@ -16,13 +16,14 @@
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/first_writes.h"
 #include "runtime/estimator/infeed.h"
+#include "runtime/estimator/model_dir.h"
 #include "runtime/estimator/saver.h"
 #include "runtime/estimator/session.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/estimator/train_report.h"
 #include "runtime/estimator/train_step.h"
 #include "runtime/io/checkpoint_state.h"
-#include "runtime/io/directory_lock.h"
+#include "runtime/io/directory.h"
 #include "runtime/io/event_writer.h"
 #include "runtime/io/file.h"
 #include "runtime/io/tensor_bundle.h"
@@ -96,9 +97,9 @@ double MeanOf(const std::vector<float>& losses) {
 class Training {
  public:
   Training(const EstimatorOptions& options, Saver saver, const std::optional<Checkpoint>& resumed,
-           int64_t start_step, DirectoryLock lock)
+           int64_t start_step, Directory dir)
       : options_(options),
-        lock_(std::move(lock)),
+        dir_(std::move(dir)),
         config_(options.config),
         saver_(std::move(saver)),
         resumed_(resumed),
@@ -121,6 +122,7 @@ class Training {
 
   bool already_trained() const { return final_step_ <= start_step_; }
   TrainResult Result() const;
+  TrainResult Skip() const;
 
  private:
   absl::Status LoopDone(int64_t steps, double seconds);
@@ -135,11 +137,11 @@ class Training {
 
   // A run that fails in its first loop leaves model_dir as it was.
   absl::Status Failed(absl::Status status);
-  absl::Status LockNewDir();
+  absl::Status OpenNewDir();
   absl::Status WriteFirst();
 
   const EstimatorOptions& options_;
-  DirectoryLock lock_;
+  Directory dir_;  // model_dir, locked; not open while it does not exist
   const proto::RunConfig& config_;
   Saver saver_;
   const std::optional<Checkpoint>& resumed_;
@@ -149,7 +151,7 @@ class Training {
   InputSource input_;
   InfeedPtr infeed_;
   FirstWrites first_writes_;
-  bool loop_done_ = false;  // what was written stays
+  bool loop_done_ = false;
   std::unique_ptr<EventWriter> events_;
   std::unique_ptr<TrainReport> report_;
   const int64_t start_step_;
@@ -232,20 +234,15 @@ absl::Status Training::StartInput() {
   return absl::CancelledError("interrupted while waiting for the first batch; nothing was written");
 }
 
-absl::StatusOr<DirectoryLock> Lock(const std::string& model_dir) {
-  absl::StatusOr<DirectoryLock> lock = DirectoryLock::Acquire(model_dir);
-  if (lock.ok()) return lock;
-  return absl::InvalidArgumentError(absl::StrCat("another tpurun trains in ", model_dir));
-}
-
-absl::Status Training::LockNewDir() {
-  if (lock_.held()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(lock_, Lock(config_.model_dir()));
-  if (resumed_.has_value() || IsAbsent(CheckpointStatePath(config_.model_dir()))) {
+absl::Status Training::OpenNewDir() {
+  if (dir_.is_open()) return absl::OkStatus();
+  RETURN_IF_ERROR(first_writes_.MakeDirectory(config_.model_dir()));
+  ASSIGN_OR_RETURN(dir_, LockModelDir(config_.model_dir(), {.interrupt = options_.interrupt}));
+  if (dir_.is_open() && IsAbsent(CheckpointStatePath(config_.model_dir()))) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("another tpurun has just trained in ",
-                                                 config_.model_dir(), "; start it again to go on"));
+  return absl::UnavailableError(absl::StrCat("another tpurun has just trained in ",
+                                             config_.model_dir(), "; start it again to go on"));
 }
 
 absl::Status Training::OpenModelDir() {
@@ -256,21 +253,21 @@ absl::Status Training::OpenModelDir() {
 absl::Status Training::WriteFirst() {
   // Without checkpoints there is nothing to finish a step for: an interrupt then ends the process.
   if (cadence_.enabled() && options_.before_first_write) options_.before_first_write();
-  RETURN_IF_ERROR(first_writes_.MakeDirectory(config_.model_dir()));
-  RETURN_IF_ERROR(LockNewDir());
-  RETURN_IF_ERROR(saver_.Sweep());
+  RETURN_IF_ERROR(OpenNewDir());
+  RETURN_IF_ERROR(dir_.CheckPath());
+  RETURN_IF_ERROR(saver_.Sweep(dir_));
   std::string text;
   google::protobuf::TextFormat::PrintToString(config_, &text);
-  RETURN_IF_ERROR(first_writes_.WriteFile(JoinPath(config_.model_dir(), "run_config.pbtxt"), text));
-  ASSIGN_OR_RETURN(events_, EventWriter::Open(config_.model_dir()));
+  RETURN_IF_ERROR(first_writes_.WriteFile({dir_, "run_config.pbtxt"}, text));
+  ASSIGN_OR_RETURN(events_, EventWriter::Open(dir_));
   first_writes_.Created(events_->path());
   report_ = std::make_unique<TrainReport>(config_, events_.get());
   cadence_.Saved(resumed_.has_value() ? start_step_ : -1);
   if (cadence_.enabled() && !resumed_.has_value()) {
-    const std::string prefix = CheckpointPrefix(config_.model_dir(), step_);
-    first_writes_.Created(BundleDataPath(prefix, 0, 1));
-    first_writes_.Created(BundleIndexPath(prefix));
-    first_writes_.Created(CheckpointStatePath(config_.model_dir()));
+    const std::string name = BaseName(CheckpointPrefix(config_.model_dir(), step_));
+    first_writes_.Created({dir_, BundleDataPath(name, 0, 1)});
+    first_writes_.Created({dir_, BundleIndexPath(name)});
+    first_writes_.Created({dir_, BaseName(CheckpointStatePath(config_.model_dir()))});
     RETURN_IF_ERROR(Save());
   }
   // Drops from TensorBoard what a killed run wrote beyond the checkpoint.
@@ -296,6 +293,7 @@ absl::Status Training::Run() {
     if (absl::IsAborted(done)) return Failed(done);
     RETURN_IF_ERROR(done);
     loop_done_ = true;
+    first_writes_.Keep();
   }
   return absl::OkStatus();
 }
@@ -318,7 +316,14 @@ absl::Status Training::LoopDone(int64_t steps, double seconds) {
 
 absl::Status Training::Save() {
   ASSIGN_OR_RETURN(const std::string position, infeed_->PositionAfter(step_ - start_step_));
-  RETURN_IF_ERROR(saver_.Save(session_.variables(), {position, session_.machine()}, step_));
+  const absl::Status moved = dir_.CheckPath();
+  const absl::Status saved =
+      saver_.Save(dir_, session_.variables(), {position, session_.machine()}, step_);
+  if (!moved.ok()) {
+    const std::string kept = saved.ok() ? absl::StrCat("; step ", step_, " is saved there") : "";
+    return absl::PermissionDeniedError(absl::StrCat(moved.message(), kept));
+  }
+  RETURN_IF_ERROR(saved);
   LOG(INFO) << "Saving checkpoints for " << step_ << " into " << saver_.latest() << ".";
   cadence_.Saved(step_);
   return events_->WriteCheckpoint(step_, JoinPath(config_.model_dir(), "model.ckpt"));
@@ -381,7 +386,7 @@ absl::Status Training::Failed(absl::Status status) {
     LOG(INFO) << "Nothing is kept of this run: what it wrote into " << config_.model_dir()
               << " is removed.";
   }
-  first_writes_.Undo();
+  first_writes_.Undo(dir_);
   return status;
 }
 
@@ -397,6 +402,7 @@ std::string Training::EndedMessage(int64_t batches) const {
 absl::Status Training::Finish() {
   infeed_->Stop();
   if (!cadence_.enabled()) RETURN_IF_ERROR(CheckFinite(session_.variables()));
+  RETURN_IF_ERROR(dir_.CheckPath());
   RETURN_IF_ERROR(events_->Sync());
   RETURN_IF_ERROR(events_->Close());
   LOG(INFO) << "Instruction parts: " << session_.InstructionsRun() << ".";
@@ -416,11 +422,24 @@ TrainResult Training::Result() const {
               static_cast<double>(steps * config_.train_batch_size()) / std::max(seconds_, 1e-9)};
 }
 
+// Of a run whose steps are done there may be leftovers, in a directory that may be read-only by
+// now.
+void SweepIfAllowed(const Saver& saver, const Directory& dir) {
+  const absl::Status swept = dir.is_open() ? saver.Sweep(dir) : absl::OkStatus();
+  if (swept.ok()) return;
+  LOG(WARNING) << "What a killed run has left is not removed: " << swept.message();
+}
+
 TrainResult Skipped(int64_t global_step, const std::optional<Checkpoint>& checkpoint) {
   LOG(INFO) << "Skipping training since max_steps has already saved.";
   return {.skipped = true,
           .global_step = global_step,
           .checkpoint = checkpoint.has_value() ? checkpoint->prefix() : ""};
+}
+
+TrainResult Training::Skip() const {
+  SweepIfAllowed(saver_, dir_);
+  return Skipped(start_step_, resumed_);
 }
 
 }  // namespace
@@ -433,7 +452,8 @@ Estimator::Estimator(EstimatorOptions options) : options_(std::move(options)) {
 
 absl::StatusOr<TrainResult> Estimator::Train(const InputFn& input_fn) {
   const proto::RunConfig& config = options_.config;
-  ASSIGN_OR_RETURN(DirectoryLock lock, Lock(config.model_dir()));
+  ASSIGN_OR_RETURN(Directory dir,
+                   LockModelDir(config.model_dir(), {.interrupt = options_.interrupt}));
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> resumed,
                    ChooseCheckpoint(ModeKey::kTrain, config.model_dir(), ""));
   int64_t start_step = 0;
@@ -442,19 +462,20 @@ absl::StatusOr<TrainResult> Estimator::Train(const InputFn& input_fn) {
   } else {
     WarnOfUnlisted(config.model_dir());
   }
-  if (config.train().has_max_steps() && config.train().max_steps() <= start_step) {
-    return Skipped(start_step, resumed);
-  }
-  RETURN_IF_ERROR(CheckWritable(config.model_dir()));
   ASSIGN_OR_RETURN(Saver saver, Saver::Open({.model_dir = config.model_dir(),
                                              .keep_checkpoint_max = config.keep_checkpoint_max(),
                                              .keep_checkpoint_every_n_hours =
                                                  config.keep_checkpoint_every_n_hours(),
                                              .now = WallTime}));
-  Training training(options_, std::move(saver), resumed, start_step, std::move(lock));
+  if (config.train().has_max_steps() && config.train().max_steps() <= start_step) {
+    SweepIfAllowed(saver, dir);
+    return Skipped(start_step, resumed);
+  }
+  RETURN_IF_ERROR(CheckWritable(config.model_dir()));
+  Training training(options_, std::move(saver), resumed, start_step, std::move(dir));
   RETURN_IF_ERROR(training.Build());
   RETURN_IF_ERROR(training.OpenInput(input_fn));
-  if (training.already_trained()) return Skipped(start_step, resumed);
+  if (training.already_trained()) return training.Skip();
   RETURN_IF_ERROR(training.StartInput());
   RETURN_IF_ERROR(training.OpenModelDir());
   RETURN_IF_ERROR(training.Run());

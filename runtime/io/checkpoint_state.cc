@@ -40,13 +40,16 @@ std::string RelativeTo(const std::string& dir, const std::string& path) {
   return DirName(path) == dir ? BaseName(path) : path;
 }
 
-}  // namespace
+constexpr char kCheckpoint[] = "checkpoint";
+constexpr char kPending[] = "checkpoint.pending";
 
-std::string CheckpointStatePath(const std::string& dir) { return JoinPath(dir, "checkpoint"); }
+FilePath Inside(const FilePath& dir, const char* name) {
+  return dir.WithName(JoinPath(dir.name(), name));
+}
 
-absl::StatusOr<CheckpointState> ReadCheckpointState(const std::string& dir) {
-  const std::string path = CheckpointStatePath(dir);
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+absl::StatusOr<CheckpointState> ReadState(const FilePath& dir, const char* name) {
+  const std::string path = Inside(dir, name).text();
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(Inside(dir, name)));
   tensorflow::CheckpointState proto;
   google::protobuf::TextFormat::Parser parser;
   FirstError error;
@@ -60,9 +63,9 @@ absl::StatusOr<CheckpointState> ReadCheckpointState(const std::string& dir) {
                                             "model_checkpoint_path"));
   }
   CheckpointState state;
-  state.latest = JoinPath(dir, proto.model_checkpoint_path());
+  state.latest = JoinPath(dir.text(), proto.model_checkpoint_path());
   for (const std::string& prefix : proto.all_model_checkpoint_paths()) {
-    state.all.push_back(JoinPath(dir, prefix));
+    state.all.push_back(JoinPath(dir.text(), prefix));
   }
   state.timestamps.assign(proto.all_model_checkpoint_timestamps().begin(),
                           proto.all_model_checkpoint_timestamps().end());
@@ -70,19 +73,42 @@ absl::StatusOr<CheckpointState> ReadCheckpointState(const std::string& dir) {
   return state;
 }
 
-absl::Status WriteCheckpointState(const std::string& dir, const CheckpointState& state) {
+absl::Status WriteState(const FilePath& dir, const char* name, const CheckpointState& state) {
   tensorflow::CheckpointState proto;
-  proto.set_model_checkpoint_path(RelativeTo(dir, state.latest));
+  proto.set_model_checkpoint_path(RelativeTo(dir.text(), state.latest));
   for (const std::string& prefix : state.all) {
-    proto.add_all_model_checkpoint_paths(RelativeTo(dir, prefix));
+    proto.add_all_model_checkpoint_paths(RelativeTo(dir.text(), prefix));
   }
   for (const double seconds : state.timestamps) proto.add_all_model_checkpoint_timestamps(seconds);
   proto.set_last_preserved_timestamp(state.last_preserved);
   std::string text;
   if (!google::protobuf::TextFormat::PrintToString(proto, &text)) {
-    return absl::InternalError(absl::StrCat("cannot print ", CheckpointStatePath(dir)));
+    return absl::InternalError(absl::StrCat("cannot print ", Inside(dir, name).text()));
   }
-  return WriteFileAtomically(CheckpointStatePath(dir), text);
+  return WriteFileAtomically(Inside(dir, name), text);
+}
+
+}  // namespace
+
+std::string CheckpointStatePath(const std::string& dir) { return JoinPath(dir, kCheckpoint); }
+
+absl::StatusOr<CheckpointState> ReadCheckpointState(const FilePath& dir) {
+  return ReadState(dir, kCheckpoint);
+}
+
+absl::Status WriteCheckpointState(const FilePath& dir, const CheckpointState& state) {
+  return WriteState(dir, kCheckpoint, state);
+}
+
+FilePath PendingSavePath(const FilePath& dir) { return Inside(dir, kPending); }
+
+absl::StatusOr<PendingSave> ReadPendingSave(const FilePath& dir) {
+  ASSIGN_OR_RETURN(CheckpointState state, ReadState(dir, kPending));
+  return PendingSave{.writing = std::move(state.latest), .deleting = std::move(state.all)};
+}
+
+absl::Status WritePendingSave(const FilePath& dir, const PendingSave& pending) {
+  return WriteState(dir, kPending, {.latest = pending.writing, .all = pending.deleting});
 }
 
 absl::StatusOr<std::string> ResolveCheckpoint(const std::string& path) {

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/io/directory.h"
 
 namespace tpurun {
 
@@ -28,10 +29,22 @@ std::string CheckpointStatePath(const std::string& dir);
 
 // NotFound when the directory has no such file, DataLoss with line and column when it is damaged or
 // names no checkpoint.
-absl::StatusOr<CheckpointState> ReadCheckpointState(const std::string& dir);
+absl::StatusOr<CheckpointState> ReadCheckpointState(const FilePath& dir);
 
 // Written atomically. The checkpoints must be complete before.
-absl::Status WriteCheckpointState(const std::string& dir, const CheckpointState& state);
+absl::Status WriteCheckpointState(const FilePath& dir, const CheckpointState& state);
+
+// The file `checkpoint.pending` beside it, there while a checkpoint is saved: the one that is being
+// written, and those that are deleted once `checkpoint` lists it. Prefixes as in CheckpointState.
+struct PendingSave {
+  std::string writing;
+  std::vector<std::string> deleting;
+};
+
+FilePath PendingSavePath(const FilePath& dir);
+// Errors as of ReadCheckpointState.
+absl::StatusOr<PendingSave> ReadPendingSave(const FilePath& dir);
+absl::Status WritePendingSave(const FilePath& dir, const PendingSave& pending);
 
 // The prefix of the checkpoint that a user names by its directory (the latest one in it), its
 // prefix or its .index file. NotFound when there is none; DataLoss when `checkpoint` names one that

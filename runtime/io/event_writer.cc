@@ -58,26 +58,27 @@ void AddString(const std::string& tag, const std::string& text, tensorflow::Summ
   entry->mutable_tensor()->add_string_val(text);
 }
 
-absl::StatusOr<std::unique_ptr<EventWriter>> EventWriter::Open(const std::string& dir) {
+absl::StatusOr<std::unique_ptr<EventWriter>> EventWriter::Open(const FilePath& dir) {
   return Open(dir, Options());
 }
 
-absl::StatusOr<std::unique_ptr<EventWriter>> EventWriter::Open(const std::string& dir,
+absl::StatusOr<std::unique_ptr<EventWriter>> EventWriter::Open(const FilePath& dir,
                                                                const Options& options) {
-  RETURN_IF_ERROR(MakeDirectories(dir));
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(dir));
   int64_t seconds = static_cast<int64_t>(options.wall_time());
   for (const std::string& name : names) seconds = std::max(seconds, SecondsOf(name) + 1);
-  const std::string path =
-      JoinPath(dir, absl::StrFormat("%s%010d.%s", kNamePrefix, seconds,
-                                    options.host.empty() ? HostName() : options.host));
+  const FilePath path = dir.WithName(
+      JoinPath(dir.name(), absl::StrFormat("%s%010d.%s", kNamePrefix, seconds,
+                                           options.host.empty() ? HostName() : options.host)));
   ASSIGN_OR_RETURN(std::unique_ptr<RecordWriter> records, RecordWriter::Create(path));
   std::unique_ptr<EventWriter> writer(new EventWriter(path, std::move(records), options.wall_time));
   tensorflow::Event version;
   version.set_file_version(kFileVersion);
-  RETURN_IF_ERROR(writer->Write(std::move(version)));
-  RETURN_IF_ERROR(writer->Flush());
-  return writer;
+  absl::Status status = writer->Write(std::move(version));
+  if (status.ok()) status = writer->Flush();
+  if (status.ok()) return writer;
+  RemoveFile(path).IgnoreError();
+  return status;
 }
 
 absl::Status EventWriter::Write(tensorflow::Event event) {

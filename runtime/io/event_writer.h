@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/event.pb.h"
+#include "runtime/io/directory.h"
 #include "runtime/io/record_writer.h"
 
 namespace tpurun {
@@ -35,14 +36,14 @@ class EventWriter {
     std::function<double()> wall_time = WallTime;  // stamps the events
   };
 
-  // Makes the directory and, in it, a new file events.out.tfevents.<10 digits of seconds>.<host>,
-  // whose name comes after that of every event file present: TensorBoard reads them in name order
-  // and leaves one for good once a later one has data. Writes the version record.
-  static absl::StatusOr<std::unique_ptr<EventWriter>> Open(const std::string& dir,
+  // Makes a new file events.out.tfevents.<10 digits of seconds>.<host>, whose name comes after that
+  // of every event file present: TensorBoard reads them in name order and leaves one for good once
+  // a later one has data. Writes the version record; after an error there is no such file.
+  static absl::StatusOr<std::unique_ptr<EventWriter>> Open(const FilePath& dir,
                                                            const Options& options);
-  static absl::StatusOr<std::unique_ptr<EventWriter>> Open(const std::string& dir);
+  static absl::StatusOr<std::unique_ptr<EventWriter>> Open(const FilePath& dir);
 
-  const std::string& path() const { return path_; }
+  const FilePath& path() const { return path_; }
 
   // An event without a wall_time gets the present one.
   absl::Status Write(tensorflow::Event event);
@@ -62,11 +63,11 @@ class EventWriter {
   absl::Status Close() { return records_->Close(); }
 
  private:
-  EventWriter(std::string path, std::unique_ptr<RecordWriter> records,
+  EventWriter(FilePath path, std::unique_ptr<RecordWriter> records,
               std::function<double()> wall_time)
       : path_(std::move(path)), records_(std::move(records)), wall_time_(std::move(wall_time)) {}
 
-  const std::string path_;
+  const FilePath path_;
   const std::unique_ptr<RecordWriter> records_;
   const std::function<double()> wall_time_;
 };

@@ -22,6 +22,20 @@ namespace {
 // TensorFlow's own for files in the making; followed by the process's number.
 constexpr char kTemporarySuffix[] = ".tempstate";
 
+int StatAt(const FilePath& path, struct stat* info, int flags = 0) {
+  return fstatat(path.dir_fd(), path.name().c_str(), info, flags);
+}
+
+bool IsSameFile(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// A descriptor, or -1 with errno.
+int OpenDirectory(const FilePath& dir) {
+  const char* const name = dir.name().empty() ? "." : dir.name().c_str();
+  return openat(dir.dir_fd(), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 }  // namespace
 
 std::string JoinPath(std::string_view dir, std::string_view name) {
@@ -42,14 +56,14 @@ std::string BaseName(std::string_view path) {
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
-bool FileExists(const std::string& path) {
+bool FileExists(const FilePath& path) {
   struct stat info;
-  return stat(path.c_str(), &info) == 0;
+  return StatAt(path, &info) == 0;
 }
 
-bool IsAbsent(const std::string& path) {
+bool IsAbsent(const FilePath& path) {
   struct stat info;
-  return stat(path.c_str(), &info) != 0 && (errno == ENOENT || errno == ENOTDIR);
+  return StatAt(path, &info) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
 bool IsDirectory(const std::string& path) {
@@ -64,35 +78,46 @@ absl::StatusOr<uint64_t> FileSize(const std::string& path) {
   return static_cast<uint64_t>(info.st_size);
 }
 
-absl::StatusOr<std::string> ReplaceableFile(const std::string& path,
-                                            const std::vector<std::string>& inputs) {
+absl::StatusOr<FilePath> ReplaceableFile(const FilePath& path,
+                                         const std::vector<std::string>& inputs) {
   struct stat info;
-  if (lstat(path.c_str(), &info) != 0) return path;  // nothing, or creating it tells why not
+  // Nothing there, or creating it tells why not.
+  if (StatAt(path, &info, AT_SYMLINK_NOFOLLOW) != 0) return path;
   const bool is_link = S_ISLNK(info.st_mode);
-  if (is_link && stat(path.c_str(), &info) != 0) return WriteError("cannot write", path, errno);
-  if (S_ISDIR(info.st_mode)) return WriteError("cannot write", path, EISDIR);
+  if (is_link && StatAt(path, &info) != 0) return WriteError("cannot write", path.text(), errno);
+  if (S_ISDIR(info.st_mode)) return WriteError("cannot write", path.text(), EISDIR);
   if (!S_ISREG(info.st_mode)) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("cannot write ", path, ": it is a device, pipe or socket, want a file"));
+    return absl::PermissionDeniedError(absl::StrCat(
+        "cannot write ", path.text(), ": it is a device, pipe or socket, want a file"));
   }
   for (const std::string& input : inputs) {
     struct stat read;
     if (stat(input.c_str(), &read) != 0) continue;
-    if (read.st_dev != info.st_dev || read.st_ino != info.st_ino) continue;
+    if (!IsSameFile(read, info)) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat(path, " is an input too, want another name for the output"));
+        absl::StrCat(path.text(), " is an input too, want another name for the output"));
   }
   if (!is_link) return path;
-  char* const target = realpath(path.c_str(), nullptr);
-  if (target == nullptr) return WriteError("cannot write", path, errno);
-  std::string followed = target;
+  char* const target = realpath(path.text().c_str(), nullptr);
+  if (target == nullptr) return WriteError("cannot write", path.text(), errno);
+  const std::string followed = target;
   free(target);
-  return followed;
+  // The directory may have been moved since it was opened: its path leads to another link then.
+  struct stat there;
+  if (stat(followed.c_str(), &there) != 0 || !IsSameFile(there, info)) {
+    return WriteError("cannot write", path.text(), ESTALE);
+  }
+  return FilePath(followed);
 }
 
-absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& dir) {
-  DIR* const stream = opendir(dir.empty() ? "." : dir.c_str());
-  if (stream == nullptr) return ReadError("cannot list", dir, errno);
+absl::StatusOr<std::vector<std::string>> ListDirectory(const FilePath& dir) {
+  const int fd = OpenDirectory(dir);
+  DIR* const stream = fd < 0 ? nullptr : fdopendir(fd);
+  if (stream == nullptr) {
+    const int error = errno;
+    if (fd >= 0) close(fd);
+    return ReadError("cannot list", dir.text(), error);
+  }
   std::vector<std::string> names;
   errno = 0;
   while (const dirent* const entry = readdir(stream)) {
@@ -101,7 +126,7 @@ absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& dir) {
   }
   const int error = errno;
   closedir(stream);
-  if (error != 0) return ReadError("cannot list", dir, error);
+  if (error != 0) return ReadError("cannot list", dir.text(), error);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -128,7 +153,10 @@ absl::Status MakeDirectories(const std::string& path) {
   for (size_t end = 0; end != std::string::npos;) {
     end = path.find('/', end + 1);
     const std::string prefix = path.substr(0, end);
-    if (mkdir(prefix.c_str(), 0777) == 0) continue;
+    if (mkdir(prefix.c_str(), 0777) == 0) {
+      SyncDirectory(DirName(prefix)).IgnoreError();
+      continue;
+    }
     // mkdir may refuse (EROFS, EACCES) before it notices that the directory is there.
     const int error = errno;
     if (IsDirectory(prefix)) continue;
@@ -140,30 +168,31 @@ absl::Status MakeDirectories(const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::Status RemoveFile(const std::string& path) {
-  if (unlink(path.c_str()) != 0 && errno != ENOENT) {
-    return WriteError("cannot remove", path, errno);
+absl::Status RemoveFile(const FilePath& path) {
+  if (unlinkat(path.dir_fd(), path.name().c_str(), 0) != 0 && errno != ENOENT) {
+    return WriteError("cannot remove", path.text(), errno);
   }
   return absl::OkStatus();
 }
 
-absl::Status RenameDurably(const std::string& from, const std::string& to) {
-  if (rename(from.c_str(), to.c_str()) != 0) return WriteError("cannot write", to, errno);
-  return SyncDirectory(DirName(to));
+absl::Status RenameDurably(const FilePath& from, const FilePath& to) {
+  if (renameat(from.dir_fd(), from.name().c_str(), to.dir_fd(), to.name().c_str()) != 0) {
+    return WriteError("cannot write", to.text(), errno);
+  }
+  return SyncDirectory(to.WithName(DirName(to.name())));
 }
 
-absl::Status SyncDirectory(const std::string& dir) {
-  const std::string path = dir.empty() ? "." : dir;
-  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return WriteError("cannot write", path, errno);
+absl::Status SyncDirectory(const FilePath& dir) {
+  const int fd = OpenDirectory(dir);
+  if (fd < 0) return WriteError("cannot write", dir.text(), errno);
   const int error = fsync(fd) == 0 ? 0 : errno;
   close(fd);
   // EINVAL: a file system without directory fsync; the rename is as durable as it gets.
-  if (error != 0 && error != EINVAL) return WriteError("cannot write", path, error);
+  if (error != 0 && error != EINVAL) return WriteError("cannot write", dir.text(), error);
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
+absl::StatusOr<std::string> ReadFile(const FilePath& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
   // One byte more than expected, so that the end is seen with one read.
   std::string bytes(source->remaining().value_or(1 << 16) + 1, '\0');
@@ -182,21 +211,23 @@ std::string TemporaryName(const std::string& path) {
   return absl::StrCat(path, kTemporarySuffix, getpid());
 }
 
-absl::Status RemoveTemporaryFiles(const std::string& dir) {
+FilePath TemporaryName(const FilePath& path) { return path.WithName(TemporaryName(path.name())); }
+
+absl::Status RemoveTemporaryFiles(const FilePath& dir) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(dir));
   for (const std::string& name : names) {
     const size_t suffix = name.rfind(kTemporarySuffix);
     if (suffix == std::string::npos) continue;
     const std::string process = name.substr(suffix + std::string(kTemporarySuffix).size());
     if (process.empty() || process.find_first_not_of("0123456789") != std::string::npos) continue;
-    RETURN_IF_ERROR(RemoveFile(JoinPath(dir, name)));
+    RETURN_IF_ERROR(RemoveFile(dir.WithName(JoinPath(dir.name(), name))));
   }
   return absl::OkStatus();
 }
 
-absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes) {
-  ASSIGN_OR_RETURN(const std::string file, ReplaceableFile(path));
-  const std::string temporary = TemporaryName(file);
+absl::Status WriteFileAtomically(const FilePath& path, std::string_view bytes) {
+  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(path));
+  const FilePath temporary = TemporaryName(file);
   const auto write = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(const std::unique_ptr<FileSink> sink, FileSink::Create(temporary));
     RETURN_IF_ERROR(sink->Append(bytes));
@@ -205,7 +236,7 @@ absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes
     return RenameDurably(temporary, file);
   };
   const absl::Status status = write();
-  if (!status.ok()) unlink(temporary.c_str());
+  if (!status.ok()) RemoveFile(temporary).IgnoreError();
   return status;
 }
 

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/io/directory.h"
 
 namespace tpurun {
 
@@ -29,45 +30,47 @@ std::string BaseName(std::string_view path);
 
 // ---- What is there ----
 
-bool FileExists(const std::string& path);
+bool FileExists(const FilePath& path);
 // That nothing is there is certain: not so where one may not look.
-bool IsAbsent(const std::string& path);
+bool IsAbsent(const FilePath& path);
 bool IsDirectory(const std::string& path);
 absl::StatusOr<uint64_t> FileSize(const std::string& path);
 // The name of the file that a new one is to replace: symbolic links are followed, for a rename
 // would replace the link. PermissionDenied when something other than a regular file is there,
 // InvalidArgument when it is one of the files that are read for it.
-absl::StatusOr<std::string> ReplaceableFile(const std::string& path,
-                                            const std::vector<std::string>& inputs = {});
+absl::StatusOr<FilePath> ReplaceableFile(const FilePath& path,
+                                         const std::vector<std::string>& inputs = {});
 // Names in the directory without "." and "..", sorted by byte.
-absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& dir);
+absl::StatusOr<std::vector<std::string>> ListDirectory(const FilePath& dir);
 // Paths that match a shell pattern (* ? [..]), sorted by byte. A pattern that matches nothing is
 // NotFound; one without special characters must exist.
 absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern);
 
 // ---- Changes ----
 
+// The directory, and those above it that are missing, durably where those may be read.
 absl::Status MakeDirectories(const std::string& path);
 // An absent file is not an error.
-absl::Status RemoveFile(const std::string& path);
+absl::Status RemoveFile(const FilePath& path);
 // Renames within a directory and makes the rename durable.
-absl::Status RenameDurably(const std::string& from, const std::string& to);
+absl::Status RenameDurably(const FilePath& from, const FilePath& to);
 // Makes the names in the directory durable.
-absl::Status SyncDirectory(const std::string& dir);
+absl::Status SyncDirectory(const FilePath& dir);
 
 // ---- Whole files ----
 
-absl::StatusOr<std::string> ReadFile(const std::string& path);
+absl::StatusOr<std::string> ReadFile(const FilePath& path);
 // The file holds the old bytes or the new ones at every moment, also across a power cut: written
 // under a temporary name in the same directory, fsynced, renamed, directory fsynced. After an error
 // the old file is untouched and the temporary one removed. See ReplaceableFile.
-absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes);
+absl::Status WriteFileAtomically(const FilePath& path, std::string_view bytes);
 // The temporary name used for `path`: one a path and process, so that a crashed writer leaves at
 // most a few behind.
 std::string TemporaryName(const std::string& path);
+FilePath TemporaryName(const FilePath& path);
 // Removes the temporary files that killed writers left in the directory. Only for a directory that
 // no other process writes to.
-absl::Status RemoveTemporaryFiles(const std::string& dir);
+absl::Status RemoveTemporaryFiles(const FilePath& dir);
 
 // ---- Streams ----
 
@@ -100,7 +103,7 @@ class ByteSink {
 // A buffered file from its start. `path` "-" is standard input.
 class FileSource : public ByteSource {
  public:
-  static absl::StatusOr<std::unique_ptr<FileSource>> Open(const std::string& path);
+  static absl::StatusOr<std::unique_ptr<FileSource>> Open(const FilePath& path);
   ~FileSource() override;
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
@@ -139,7 +142,7 @@ class StringSource : public ByteSource {
 // A new or truncated file, buffered. The destructor closes without reporting errors: call Close.
 class FileSink : public ByteSink {
  public:
-  static absl::StatusOr<std::unique_ptr<FileSink>> Create(const std::string& path);
+  static absl::StatusOr<std::unique_ptr<FileSink>> Create(const FilePath& path);
   ~FileSink() override;
   FileSink(const FileSink&) = delete;
   FileSink& operator=(const FileSink&) = delete;

@@ -9,11 +9,11 @@
 
 namespace tpurun {
 
-absl::StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::Create(const std::string& path,
+absl::StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::Create(const FilePath& path,
                                                                    Compression compression) {
   ASSIGN_OR_RETURN(std::unique_ptr<ByteSink> sink, FileSink::Create(path));
   if (compression != Compression::kNone) {
-    sink = std::make_unique<ZlibSink>(std::move(sink), compression, path);
+    sink = std::make_unique<ZlibSink>(std::move(sink), compression, path.text());
   }
   return std::make_unique<RecordWriter>(std::move(sink));
 }

@@ -17,7 +17,7 @@ class RecordWriter {
  public:
   // Creates or truncates the file.
   static absl::StatusOr<std::unique_ptr<RecordWriter>> Create(
-      const std::string& path, Compression compression = Compression::kNone);
+      const FilePath& path, Compression compression = Compression::kNone);
   explicit RecordWriter(std::unique_ptr<ByteSink> sink);
 
   absl::Status Write(std::string_view record);

@@ -22,15 +22,17 @@ constexpr size_t kBufferBytes = 256 << 10;
 constexpr size_t kUnbufferedBytes = 64 << 10;
 
 // Opens a file for reading and puts its size into *size, or nothing when it is not a regular file.
-absl::StatusOr<int> OpenForReading(const std::string& path, std::optional<uint64_t>* size) {
-  const int fd = path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return ReadError("cannot read", path, errno);
+absl::StatusOr<int> OpenForReading(const FilePath& path, std::optional<uint64_t>* size) {
+  const int fd = path.text() == "-"
+                     ? dup(STDIN_FILENO)
+                     : openat(path.dir_fd(), path.name().c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return ReadError("cannot read", path.text(), errno);
   struct stat info;
   int error = fstat(fd, &info) == 0 ? 0 : errno;
   if (error == 0 && S_ISDIR(info.st_mode)) error = EISDIR;
   if (error != 0) {
     close(fd);
-    return ReadError("cannot read", path, error);
+    return ReadError("cannot read", path.text(), error);
   }
   if (S_ISREG(info.st_mode)) *size = info.st_size;
   return fd;
@@ -50,12 +52,12 @@ absl::StatusOr<uint64_t> ByteSource::Skip(uint64_t size) {
   return skipped;
 }
 
-absl::StatusOr<std::unique_ptr<FileSource>> FileSource::Open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<FileSource>> FileSource::Open(const FilePath& path) {
   std::optional<uint64_t> size;
   ASSIGN_OR_RETURN(const int fd, OpenForReading(path, &size));
   // Standard input may be in the middle of a file: its size tells nothing.
-  if (path == "-") size.reset();
-  return std::unique_ptr<FileSource>(new FileSource(path, fd, size));
+  if (path.text() == "-") size.reset();
+  return std::unique_ptr<FileSource>(new FileSource(path.text(), fd, size));
 }
 
 FileSource::FileSource(std::string path, int fd, std::optional<uint64_t> size)
@@ -134,10 +136,11 @@ absl::StatusOr<uint64_t> StringSource::Skip(uint64_t size) {
   return take;
 }
 
-absl::StatusOr<std::unique_ptr<FileSink>> FileSink::Create(const std::string& path) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return WriteError("cannot write", path, errno);
-  return std::unique_ptr<FileSink>(new FileSink(path, fd));
+absl::StatusOr<std::unique_ptr<FileSink>> FileSink::Create(const FilePath& path) {
+  const int fd =
+      openat(path.dir_fd(), path.name().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return WriteError("cannot write", path.text(), errno);
+  return std::unique_ptr<FileSink>(new FileSink(path.text(), fd));
 }
 
 FileSink::~FileSink() {

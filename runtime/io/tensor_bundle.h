@@ -94,7 +94,7 @@ class BundleReader {
 class BundleWriter {
  public:
   // Makes the directory of `prefix` and opens the data file under a temporary name.
-  static absl::StatusOr<std::unique_ptr<BundleWriter>> Create(const std::string& prefix);
+  static absl::StatusOr<std::unique_ptr<BundleWriter>> Create(const FilePath& prefix);
   ~BundleWriter();
   BundleWriter(const BundleWriter&) = delete;
   BundleWriter& operator=(const BundleWriter&) = delete;
@@ -110,15 +110,15 @@ class BundleWriter {
   absl::Status Finish();
 
  private:
-  explicit BundleWriter(std::string prefix);
+  explicit BundleWriter(const FilePath& prefix);
   absl::Status CheckName(const std::string& name) const;
   // Notes that `name` is the `size` bytes that were appended last.
   void AddEntry(const std::string& name, tensorflow::DataType dtype,
                 absl::Span<const int64_t> shape, uint64_t size, uint32_t crc32c);
 
-  const std::string prefix_;
-  const std::string data_path_;
-  const std::string temporary_data_path_;
+  const FilePath prefix_;
+  const FilePath data_path_;
+  const FilePath temporary_data_path_;
   std::unique_ptr<FileSink> data_;  // null once finished
   uint64_t data_bytes_ = 0;
   std::vector<std::pair<std::string, std::string>> index_;  // key, serialized value

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -13,9 +11,9 @@
 
 namespace tpurun {
 
-BundleWriter::BundleWriter(std::string prefix)
-    : prefix_(std::move(prefix)),
-      data_path_(BundleDataPath(prefix_, 0, 1)),
+BundleWriter::BundleWriter(const FilePath& prefix)
+    : prefix_(prefix),
+      data_path_(prefix.WithName(BundleDataPath(prefix.name(), 0, 1))),
       temporary_data_path_(TemporaryName(data_path_)) {
   tensorflow::BundleHeaderProto header;
   header.set_num_shards(1);
@@ -23,22 +21,22 @@ BundleWriter::BundleWriter(std::string prefix)
   index_.emplace_back("", header.SerializeAsString());
 }
 
-absl::StatusOr<std::unique_ptr<BundleWriter>> BundleWriter::Create(const std::string& prefix) {
-  RETURN_IF_ERROR(MakeDirectories(DirName(prefix)));
+absl::StatusOr<std::unique_ptr<BundleWriter>> BundleWriter::Create(const FilePath& prefix) {
+  RETURN_IF_ERROR(MakeDirectories(DirName(prefix.name())));
   std::unique_ptr<BundleWriter> writer(new BundleWriter(prefix));
   ASSIGN_OR_RETURN(writer->data_, FileSink::Create(writer->temporary_data_path_));
   return writer;
 }
 
 BundleWriter::~BundleWriter() {
-  if (data_ != nullptr) unlink(temporary_data_path_.c_str());
+  if (data_ != nullptr) RemoveFile(temporary_data_path_).IgnoreError();
 }
 
 absl::Status BundleWriter::CheckName(const std::string& name) const {
   const std::string& last = index_.back().first;
   if (name <= last || name.front() == '\0') {
     return absl::InternalError(absl::StrFormat(
-        "checkpoint %s: tensor \"%s\" does not come after \"%s\"", prefix_, name, last));
+        "checkpoint %s: tensor \"%s\" does not come after \"%s\"", prefix_.text(), name, last));
   }
   return absl::OkStatus();
 }
@@ -65,8 +63,8 @@ absl::Status BundleWriter::Add(const std::string& name, tensorflow::DataType dty
   if (element_bytes == 0 || !elements.has_value() || bytes.size() % element_bytes != 0 ||
       bytes.size() / element_bytes != static_cast<uint64_t>(*elements)) {
     return absl::InternalError(absl::StrFormat(
-        "checkpoint %s: tensor \"%s\": got %d bytes, want %d elements of %d bytes (%s)", prefix_,
-        name, bytes.size(), elements.value_or(-1), element_bytes,
+        "checkpoint %s: tensor \"%s\": got %d bytes, want %d elements of %d bytes (%s)",
+        prefix_.text(), name, bytes.size(), elements.value_or(-1), element_bytes,
         tensorflow::DataType_Name(dtype)));
   }
   RETURN_IF_ERROR(data_->Append(bytes));
@@ -85,7 +83,7 @@ absl::Status BundleWriter::AddStrings(const std::string& name, absl::Span<const 
     return absl::InternalError(
         absl::StrFormat("checkpoint %s: tensor \"%s\": got %d strings, "
                         "want %d",
-                        prefix_, name, strings.size(), elements.value_or(-1)));
+                        prefix_.text(), name, strings.size(), elements.value_or(-1)));
   }
   std::string head, words;
   uint64_t size = 0;
@@ -108,16 +106,17 @@ absl::Status BundleWriter::AddStrings(const std::string& name, absl::Span<const 
 }
 
 absl::Status BundleWriter::Finish() {
-  if (data_ == nullptr) return absl::InternalError(absl::StrCat(prefix_, ": finished already"));
+  if (data_ == nullptr)
+    return absl::InternalError(absl::StrCat(prefix_.text(), ": finished already"));
   ASSIGN_OR_RETURN(const std::string index, BuildTable(index_));
   RETURN_IF_ERROR(data_->Sync());
   RETURN_IF_ERROR(data_->Close());
   RETURN_IF_ERROR(RenameDurably(temporary_data_path_, data_path_));
   data_.reset();
-  const std::string index_path = BundleIndexPath(prefix_);
+  const FilePath index_path = prefix_.WithName(BundleIndexPath(prefix_.name()));
   const absl::Status status = WriteFileAtomically(index_path, index);
   // A full disk shall not be fuller for a checkpoint that is none.
-  if (!status.ok() && !FileExists(index_path)) unlink(data_path_.c_str());
+  if (!status.ok() && !FileExists(index_path)) RemoveFile(data_path_).IgnoreError();
   return status;
 }
 

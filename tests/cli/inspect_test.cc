@@ -37,6 +37,7 @@ class InspectTest : public ::testing::Test {
     ASSERT_TRUE(writer->Finish().ok());
   }
   std::string WriteEvents() {
+    EXPECT_TRUE(MakeDirectories(dir_.Path("eval")).ok());
     const std::unique_ptr<EventWriter> writer =
         *EventWriter::Open(dir_.Path("eval"), {.host = "h", .wall_time = [] { return 1.5; }});
     EXPECT_TRUE(writer->WriteSessionStart(5).ok());
@@ -50,7 +51,7 @@ class InspectTest : public ::testing::Test {
     scalar->mutable_tensor()->set_tensor_content(std::string("\x00\x00\xc0\x3f", 4));  // 1.5
     EXPECT_TRUE(writer->WriteSummary(5, summary).ok());
     EXPECT_TRUE(writer->Close().ok());
-    return writer->path();
+    return writer->path().text();
   }
   std::string Text(const std::string& path, bool json) {
     std::ostringstream out;

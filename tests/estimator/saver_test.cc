@@ -1,5 +1,6 @@
 #include "runtime/estimator/saver.h"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace {
 
 class SaverTest : public ::testing::Test {
  protected:
-  SaverTest() : store_(1) {
+  SaverTest() : held_(*Directory::Open(dir_.path())), store_(1) {
     EXPECT_TRUE(store_.Add({{.name = "v", .shape = {DType::kF32, {4}}}}).ok());
   }
 
@@ -27,7 +28,7 @@ class SaverTest : public ::testing::Test {
     return *std::move(saver);
   }
   void Save(Saver& saver, int64_t step) {
-    const absl::Status status = saver.Save(store_, {}, step);
+    const absl::Status status = saver.Save(held_, store_, {}, step);
     EXPECT_TRUE(status.ok()) << status;
   }
   // The steps whose checkpoints are complete.
@@ -53,6 +54,7 @@ class SaverTest : public ::testing::Test {
   }
 
   TempDir dir_;
+  const Directory held_;
   VariableStore store_;
   double now_ = 1000;
 };
@@ -113,8 +115,9 @@ TEST_F(SaverTest, AListedCheckpointWhoseFilesAreGoneIsLeftOut) {
     for (int64_t step = 0; step < 3; ++step) Save(saver, step);
   }
   ASSERT_TRUE(RemoveFile(BundleIndexPath(dir_.Path("model.ckpt-0"))).ok());
+  ASSERT_TRUE(RemoveFile(BundleDataPath(dir_.Path("model.ckpt-0"), 0, 1)).ok());
   Saver saver = Open(5);
-  ASSERT_TRUE(saver.Sweep().ok());
+  ASSERT_TRUE(saver.Sweep(held_).ok());
   Save(saver, 3);
   EXPECT_EQ(Listed(), (Steps{1, 2, 3}));
   EXPECT_EQ(Complete(), (Steps{1, 2, 3}));
@@ -132,17 +135,107 @@ TEST_F(SaverTest, WhatLiesInAnotherDirectoryIsNotDeleted) {
   EXPECT_TRUE(FileExists(BundleDataPath(theirs, 0, 1)));
 }
 
-TEST_F(SaverTest, SweepRemovesHalfACheckpointAndNothingElse) {
+// As kills leave them: what was recorded, `checkpoint` before and after it was written.
+class KilledSaveTest : public SaverTest {
+ protected:
+  // model.ckpt-1 to 3 are listed, 2 and 3 after the save; 7 and 8 are somebody else's.
+  KilledSaveTest() : saver_(Open(5)) {
+    for (const int64_t step : {1, 2, 3}) Save(saver_, step);
+    for (const int64_t step : {7, 8}) Write(step);
+  }
+  std::string Prefix(int64_t step) { return CheckpointPrefix(dir_.path(), step); }
+  void Write(int64_t step) { ASSERT_TRUE(WriteCheckpoint(store_, {}, Prefix(step)).ok()); }
+  void Record(int64_t writing, const Steps& deleting) {
+    PendingSave pending = {.writing = Prefix(writing)};
+    for (const int64_t step : deleting) pending.deleting.push_back(Prefix(step));
+    ASSERT_TRUE(WritePendingSave(held_, pending).ok());
+  }
+  void ListOnly(const Steps& steps) {
+    CheckpointState state = {.latest = Prefix(steps.back())};
+    for (const int64_t step : steps) state.all.push_back(Prefix(step));
+    ASSERT_TRUE(WriteCheckpointState(held_, state).ok());
+  }
+  Steps AfterSweep() {
+    const absl::Status swept = saver_.Sweep(held_);
+    EXPECT_TRUE(swept.ok()) << swept;
+    EXPECT_TRUE(IsAbsent(PendingSavePath(held_)));
+    return Complete();
+  }
+
+  Saver saver_;
+};
+
+TEST_F(KilledSaveTest, WhatWasBeingWrittenGoesAndWhatWasToBeDeletedStays) {
+  Record(4, {1});
+  EXPECT_EQ(AfterSweep(), (Steps{1, 2, 3, 7, 8}));
+  Record(4, {1});
+  Write(4);
+  EXPECT_EQ(AfterSweep(), (Steps{1, 2, 3, 7, 8}));
+  Record(4, {1});
+  Write(4);
+  ASSERT_TRUE(RemoveFile(BundleIndexPath(Prefix(4))).ok());
+  EXPECT_EQ(AfterSweep(), (Steps{1, 2, 3, 7, 8}));
+}
+
+TEST_F(KilledSaveTest, OnceItIsListedWhatWasToBeDeletedGoes) {
+  Record(4, {1});
+  Write(4);
+  ListOnly({2, 3, 4});
+  EXPECT_EQ(AfterSweep(), (Steps{2, 3, 4, 7, 8}));
+  Record(4, {1});
+  EXPECT_EQ(AfterSweep(), (Steps{2, 3, 4, 7, 8}));
+}
+
+TEST_F(KilledSaveTest, WhatIsListedOrLiesElsewhereIsNeverDeleted) {
+  const TempDir other;
+  const std::string theirs = CheckpointPrefix(other.path(), 3);
+  ASSERT_TRUE(WriteCheckpoint(store_, {}, theirs).ok());
+  ASSERT_TRUE(
+      WritePendingSave(held_, {.writing = Prefix(3), .deleting = {Prefix(2), theirs}}).ok());
+  EXPECT_EQ(AfterSweep(), (Steps{1, 2, 3, 7, 8}));
+  EXPECT_TRUE(FileExists(BundleIndexPath(theirs)));
+}
+
+TEST_F(KilledSaveTest, BeforeTheFirstListWhatWasWrittenGoes) {
+  ASSERT_TRUE(RemoveFile(CheckpointStatePath(dir_.path())).ok());
+  Write(0);
+  Record(0, {});
+  EXPECT_EQ(AfterSweep(), (Steps{1, 2, 3, 7, 8}));
+}
+
+TEST_F(KilledSaveTest, ADamagedRecordDeletesNothing) {
+  ASSERT_TRUE(WriteFileAtomically(PendingSavePath(held_), "nonsense").ok());
+  ASSERT_TRUE(saver_.Sweep(held_).ok());
+  EXPECT_EQ(Complete(), (Steps{1, 2, 3, 7, 8}));
+}
+
+TEST_F(KilledSaveTest, TemporaryFilesGoAndHalfACheckpointOfSomebodyElseStays) {
+  const std::string temporary = TemporaryName(dir_.Path("checkpoint"));
+  const std::string half = dir_.Path("model.ckpt-9.data-00000-of-00001");
+  for (const std::string& path : {temporary, half}) {
+    ASSERT_TRUE(WriteFileAtomically(path, "half").ok());
+  }
+  ASSERT_TRUE(saver_.Sweep(held_).ok());
+  EXPECT_FALSE(FileExists(temporary));
+  EXPECT_TRUE(FileExists(half));
+}
+
+TEST_F(SaverTest, NothingIsRecordedAfterASave) {
+  Saver saver = Open(1);
+  for (const int64_t step : {0, 1}) Save(saver, step);
+  EXPECT_TRUE(IsAbsent(PendingSavePath(held_)));
+  EXPECT_EQ(Complete(), Steps{1});
+}
+
+TEST_F(SaverTest, AListThatCannotBeWrittenTakesItsCheckpointWithIt) {
   Saver saver = Open(5);
   Save(saver, 1);
-  for (const char* name : {"model.ckpt-2.data-00000-of-00001", "model.ckpt-x.data-00000-of-00001",
-                           "other.data-00000-of-00001"}) {
-    ASSERT_TRUE(WriteFileAtomically(dir_.Path(name), "half").ok());
-  }
-  ASSERT_TRUE(saver.Sweep().ok());
-  EXPECT_FALSE(FileExists(dir_.Path("model.ckpt-2.data-00000-of-00001")));
-  EXPECT_TRUE(FileExists(dir_.Path("model.ckpt-x.data-00000-of-00001")));
-  EXPECT_TRUE(FileExists(dir_.Path("other.data-00000-of-00001")));
+  const std::string state = CheckpointStatePath(dir_.path());
+  ASSERT_TRUE(RemoveFile(state).ok());
+  std::filesystem::create_directory(state);
+  EXPECT_TRUE(absl::IsPermissionDenied(saver.Save(held_, store_, {}, 2)));
+  std::filesystem::remove(state);
+  ASSERT_TRUE(saver.Sweep(held_).ok());
   EXPECT_EQ(Complete(), Steps{1});
 }
 

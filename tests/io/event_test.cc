@@ -32,8 +32,9 @@ EventWriter::Options At(double seconds) {
 }
 
 void WriteEvents(const std::string& dir) {
+  ASSERT_TRUE(MakeDirectories(dir).ok());
   const std::unique_ptr<EventWriter> writer = *EventWriter::Open(dir, At(1700000000.5));
-  EXPECT_EQ(writer->path(), JoinPath(dir, "events.out.tfevents.1700000000.host"));
+  EXPECT_EQ(writer->path().text(), JoinPath(dir, "events.out.tfevents.1700000000.host"));
   ASSERT_TRUE(writer->WriteSessionStart(20).ok());
   ASSERT_TRUE(writer->WriteCheckpoint(20, "/m/model.ckpt").ok());
   // A GraphDef with versions.producer 182.
@@ -91,7 +92,7 @@ TEST(Event, EachStartMakesAFileWhoseNameComesLast) {
   // A file of another host or writer counts too, and one from a clock ahead of ours.
   std::ofstream(dir.Path("events.out.tfevents.1800000000.other.123.v2"));
   std::ofstream(dir.Path("events.out.tfevents.x"));
-  EXPECT_EQ((*EventWriter::Open(dir.path(), At(1700000009)))->path(),
+  EXPECT_EQ((*EventWriter::Open(dir.path(), At(1700000009)))->path().text(),
             dir.Path("events.out.tfevents.1800000001.host"));
 }
 
@@ -99,7 +100,7 @@ TEST(Event, TheDefaultNameHasTheTimeAndAHost) {
   const TempDir dir;
   const double before = WallTime();
   const std::unique_ptr<EventWriter> writer = *EventWriter::Open(dir.path());
-  const std::string name = BaseName(writer->path());
+  const std::string name = BaseName(writer->path().text());
   EXPECT_TRUE(IsEventFileName(name));
   EXPECT_GE(std::stod(name.substr(20, 10)), static_cast<int64_t>(before));
   EXPECT_GT(name.size(), 31u);
@@ -112,7 +113,7 @@ TEST(Event, AnEventKeepsItsOwnWallTime) {
   event.set_wall_time(3);
   ASSERT_TRUE(writer->Write(event).ok());
   ASSERT_TRUE(writer->Close().ok());
-  const std::unique_ptr<EventReader> reader = *EventReader::Open(writer->path());
+  const std::unique_ptr<EventReader> reader = *EventReader::Open(writer->path().text());
   ASSERT_TRUE(*reader->Read(&event));
   ASSERT_TRUE(*reader->Read(&event));
   EXPECT_EQ(event.wall_time(), 3);

@@ -1,0 +1,28 @@
+// The lock of a model_dir: one process at a time trains in it.
+#ifndef TPURUN_RUNTIME_ESTIMATOR_MODEL_DIR_H_
+#define TPURUN_RUNTIME_ESTIMATOR_MODEL_DIR_H_
+
+#include <atomic>
+#include <chrono>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/io/directory.h"
+
+namespace tpurun {
+
+struct LockPatience {
+  // A process that was killed holds its lock until all of its memory is freed.
+  std::chrono::milliseconds wait{10000};
+  std::chrono::milliseconds quiet{1000};  // the log tells of a longer wait
+  // Counts interrupts; one ends the wait. May be null.
+  const std::atomic<int>* interrupt = nullptr;
+};
+
+// Opens and locks the directory; what is returned is not open when there is none. Blocks while
+// another process holds the lock: Unavailable after `patience.wait`, Cancelled after an interrupt.
+absl::StatusOr<Directory> LockModelDir(const std::string& path, const LockPatience& patience);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_ESTIMATOR_MODEL_DIR_H_

@@ -1,0 +1,107 @@
+"""The folder that a training began in: moved, deleted, taken by another, out of space."""
+import os
+import re
+import shutil
+import signal
+import time
+
+from program import ProgramTest, latest_step
+
+FOREVER = ('--train_batch_size=16', '--max_steps=1000000000', '--set',
+           'tpu_config.iterations_per_loop=100', '--save_checkpoints_steps=100')
+
+
+class ModelDirTest(ProgramTest):
+
+    def running(self, *flags):
+        """A training that has gone through loops and would take days."""
+        process = self.start(*self.iris('train', 'model', *FOREVER, *flags))
+        self.wait_until(lambda: latest_step(self.path('model')) > 0, process)
+        return process
+
+    def expect_refused(self, process, *wanted):
+        done = self.finish(process)
+        self.assertEqual(done.code, 74, str(done))
+        self.assertEqual(len(done.messages), 1, str(done))
+        for text in (self.path('model'), *wanted):
+            self.assertIn(text, done.messages[0])
+        return done.messages[0]
+
+    def test_a_folder_that_is_moved_gets_its_last_steps_and_nothing_takes_its_place(self):
+        process = self.running()
+        os.rename(self.path('model'), self.path('moved'))
+        message = self.expect_refused(process, self.path('moved'), 'nothing is in its place')
+        self.assertFalse(os.path.exists(self.path('model')))
+        step = int(re.search(r'step (\d+) is saved there', message).group(1))
+        self.assertEqual(latest_step(self.path('moved')), step)
+        done = self.succeed(*self.iris('train', 'moved', '--train_batch_size=16',
+                                       f'--max_steps={step + 10}'))
+        self.assertEqual(self.result(done)['steps'], 10)
+
+    def test_another_folder_in_its_place_is_not_written_to(self):
+        process = self.running()
+        os.rename(self.path('model'), self.path('moved'))
+        os.mkdir(self.path('model'))
+        self.expect_refused(process, self.path('moved'), 'another one is in its place')
+        self.assertEqual(os.listdir(self.path('model')), [])
+
+    def test_a_deleted_folder_is_not_made_anew(self):
+        process = self.running()
+        # The training writes while this deletes.
+        while os.path.exists(self.path('model')):
+            shutil.rmtree(self.path('model'), ignore_errors=True)
+        self.expect_refused(process)
+        self.assertFalse(os.path.exists(self.path('model')))
+
+    def test_without_checkpoints_the_end_tells_that_it_moved(self):
+        flags = ('--train_batch_size=16', '--max_steps=20000', '--save_checkpoints_secs=0', '--set',
+                 'tpu_config.iterations_per_loop=1')
+        process = self.start(*self.iris('train', 'model', *flags))
+        self.wait_until(lambda: os.path.exists(self.path('model', 'run_config.pbtxt')), process)
+        os.rename(self.path('model'), self.path('moved'))
+        self.expect_refused(process, self.path('moved'))
+        self.assertFalse(os.path.exists(self.path('model')))
+
+
+class LockTest(ProgramTest):
+
+    def test_a_start_waits_for_the_one_that_is_ending(self):
+        process = self.start(*self.iris('train', 'model', *FOREVER))
+        self.wait_until(lambda: latest_step(self.path('model')) > 0, process)
+        waiting = self.start(*self.iris('train', 'model', '--train_batch_size=16', '--steps=10'))
+        time.sleep(1.5)
+        process.send_signal(signal.SIGKILL)
+        done = self.finish(waiting)
+        self.assertEqual(done.code, 0, str(done))
+        self.assertTrue(any('Waiting for another tpurun that trains in' in line for line in done.log),
+                        str(done))
+
+
+class FirstWritesTest(ProgramTest):
+
+    def test_a_full_disk_leaves_nothing(self):
+        # The size of a file is limited instead: no write of more than so many bytes succeeds.
+        for limit in (0, 1, 40, 1000):
+            done = self.call(*self.iris('train', 'model', '--max_steps=10'),
+                             preexec_fn=lambda: limit_file_size(limit))
+            self.assertEqual(done.code, 74, str(done))
+            self.assertEqual(len(done.messages), 1, str(done))
+            self.assertFalse(os.path.exists(self.path('model')), os.listdir(self.dir))
+
+    def test_what_was_there_is_there_again_on_a_full_disk(self):
+        os.mkdir(self.path('model'))
+        path = self.path('model', 'run_config.pbtxt')
+        with open(path, 'w') as file:
+            file.write('# mine\n')
+        for limit in (0, 1, 40, 1000):
+            done = self.call(*self.iris('train', 'model', '--max_steps=10'),
+                             preexec_fn=lambda: limit_file_size(limit))
+            self.assertEqual(done.code, 74, str(done))
+            self.assertEqual(os.listdir(self.path('model')), ['run_config.pbtxt'])
+            with open(path) as file:
+                self.assertEqual(file.read(), '# mine\n')
+
+
+def limit_file_size(limit):
+    import resource  # pylint: disable=import-outside-toplevel
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
