@@ -9,8 +9,6 @@ import time
 from program import STREAMED_DIGITS, ProgramTest, checkpoint_files, latest_step, read
 
 SAVE_EVERY = 5
-# How far one run wants to go; short, so that some runs are killed while they end.
-STEPS_A_RUN = 60
 FLAGS = (f'--save_checkpoints_steps={SAVE_EVERY}', '--keep_checkpoint_max=3', '--set',
          'tpu_config.iterations_per_loop=5')
 FOREVER = ('--train_batch_size=16', '--max_steps=1000000000', '--set',
@@ -19,6 +17,11 @@ FOREVER = ('--train_batch_size=16', '--max_steps=1000000000', '--set',
 
 class KillTest:
     """For a model: self.train are the arguments of a run to a step."""
+    # How far one run wants to go; short, so that some runs are killed while they end.
+    steps_a_run = 60
+
+    def next_goal(self, step):
+        return (max(step, 0) // self.steps_a_run + 1) * self.steps_a_run
 
     def kill_at(self, delay, goal):
         """Whether the run was killed; it may have been faster."""
@@ -42,34 +45,37 @@ class KillTest:
         print(f'KILL_SEED={seed}', file=sys.stderr)
         choose = random.Random(seed)
         start = time.monotonic()
-        self.succeed(*self.train('warm_up', STEPS_A_RUN))
+        self.succeed(*self.train('warm_up', self.steps_a_run))
         full = time.monotonic() - start
 
         kills, step = 0, -1
         while kills < self.kills:
-            goal = max(step, 0) // STEPS_A_RUN * STEPS_A_RUN + STEPS_A_RUN
+            goal = self.next_goal(step)
             kills += self.kill_at(choose.uniform(0, 1.2 * full), goal)
             before, step = step, latest_step(self.path('killed'))
             self.assertGreaterEqual(step, before)
             self.expect_good_checkpoint(step)
 
-        goal = max(step, 0) // STEPS_A_RUN * STEPS_A_RUN + STEPS_A_RUN
+        goal = self.next_goal(step)
         self.succeed(*self.train('killed', goal))
         self.succeed(*self.train('whole', goal))
         print(f'{kills} kills on the way to step {goal}', file=sys.stderr)
-        self.expect_same_folders(goal)
+        self.expect_the_same(goal)
 
-    def expect_same_folders(self, goal):
-        def names(model_dir):
-            return sorted(name for name in os.listdir(self.path(model_dir))
-                          if not name.startswith('events.'))
+    def names(self, model_dir):
+        return sorted(name for name in os.listdir(self.path(model_dir))
+                      if not name.startswith('events.'))
 
-        self.assertEqual(names('killed'), names('whole'))
+    def expect_same_checkpoint(self, step):
+        name = f'model.ckpt-{step}'
+        want = checkpoint_files(self.path('whole', name))
+        self.assertEqual(len(want), 2)
+        self.assertEqual(checkpoint_files(self.path('killed', name)), want)
+
+    def expect_the_same(self, goal):
+        self.assertEqual(self.names('killed'), self.names('whole'))
         for step in range(goal - 2 * SAVE_EVERY, goal + 1, SAVE_EVERY):
-            name = f'model.ckpt-{step}'
-            want = checkpoint_files(self.path('whole', name))
-            self.assertEqual(len(want), 2)
-            self.assertEqual(checkpoint_files(self.path('killed', name)), want)
+            self.expect_same_checkpoint(step)
         state = [re.sub(rb'timestamps: \S+', b'', read(self.path(model_dir, 'checkpoint')))
                  for model_dir in ('killed', 'whole')]
         self.assertEqual(state[0], state[1])

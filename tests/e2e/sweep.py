@@ -13,15 +13,17 @@ from file_calls import read_log, watched
 from program import DIGITS, ProgramTest, latest_step, read, write
 
 # Where a run is killed: between any two calls that change something.
-KILL_KINDS = ('create', 'fsync', 'rename', 'unlink', 'rmdir', 'mkdir', 'truncate', 'link')
+KILL_KINDS = ['create', 'fsync', 'rename', 'unlink', 'rmdir', 'mkdir', 'truncate', 'link']
 # An error of these must be told; of the others it may be harmless, such as of a mkdir where there
 # is a folder, if all is as it should be.
-TOLD_KINDS = ('create', 'write', 'fsync', 'rename')
-READ_KINDS = ('open', 'read')
+TOLD_KINDS = ['create', 'write', 'fsync', 'rename']
+WRITE_KINDS = TOLD_KINDS + ['mkdir']
+READ_KINDS = ['open', 'read']
 # What POSIX lets a signal interrupt.
-INTERRUPTED_KINDS = ('open', 'create', 'read', 'write', 'fsync', 'truncate')
+INTERRUPTED_KINDS = ['open', 'create', 'read', 'write', 'fsync', 'truncate']
 HARMLESS = ('fail EINTR', 'short 1', 'half')
-READ_CODES = [65, 66, 74]
+# Of a configuration 2.
+READ_CODES = [2, 65, 66, 74]
 LEFTOVER = re.compile(r'\.tempstate\d+$')
 SHOWN = 20
 MNIST = os.path.abspath('testdata/mnist')
@@ -80,15 +82,16 @@ class SweepTest(ProgramTest):
                 f'--save_checkpoints_steps={save}', '--set',
                 f'tpu_config.iterations_per_loop={save}')
 
-    def train_mnist(self, steps, save, keep):
+    def train_mnist(self, steps, save, keep, model_dir='out/model'):
+        images, batch = 256, 16
         if not os.path.exists(self.path('mnist')):
             shutil.copytree(MNIST, self.path('mnist'))
-            write_idx(self.path('mnist', 'some'), 320)
+            write_idx(self.path('mnist', 'some'), images)
             self.succeed('convert', 'idx', 'mnist/some-images', 'mnist/some-labels',
                          '--output=mnist/train.tfrecord', '--shards=2')
-        return ('train', '--config=mnist/run.textproto', '--model_dir=out/model',
-                f'--max_steps={steps}', '--train_batch_size=16', f'--keep_checkpoint_max={keep}',
-                f'--save_checkpoints_steps={save}', '--set',
+        return ('train', '--config=mnist/run.textproto', f'--model_dir={model_dir}', '--set',
+                f'train.epochs={steps * batch / images}', f'--train_batch_size={batch}',
+                f'--keep_checkpoint_max={keep}', f'--save_checkpoints_steps={save}', '--set',
                 f'tpu_config.iterations_per_loop={save}')
 
     CONVERT_CSV = ('convert', 'csv', 'iris/iris_training.csv', '--skip_lines=1',
@@ -159,6 +162,10 @@ class SweepTest(ProgramTest):
         self.wrong.append(f'{count}: {what.name}, {act} at {call.kind} {path} '
                           f'(number {call.number}): {problem}')
 
+    @staticmethod
+    def end_of(done):
+        return f'{done.code} with {done.messages}'
+
     def compare(self, what, call, act, want):
         """Whether out/ holds what it should."""
         got = contents(self.path('out'))
@@ -169,10 +176,14 @@ class SweepTest(ProgramTest):
                 self.report(count, what, call, act, ', '.join(paths))
         return got == want
 
+    def expect_step(self, what, call, act, least):
+        if self.step() < least:
+            self.report('lost', what, call, act, f'step {self.step()} after {least}')
+
     def go_on(self, what, call, act):
         again = self.call(*what.again)
         if again.code != 0:
-            self.report('wrong codes', what, call, act, f'the run after it: {again}')
+            self.report('wrong codes', what, call, act, f'the run after it: {self.end_of(again)}')
         self.compare(what, call, act, self.after)
 
     def finish_sweep(self):
@@ -185,21 +196,19 @@ class SweepTest(ProgramTest):
 
     # ---- Kills ----
 
-    def kill_everywhere(self, what, acts=('kill', 'killed')):
-        """SIGKILL before ('kill') and after ('killed') each call that changes something."""
+    def kill_everywhere(self, what, acts=('kill',)):
+        """SIGKILL before ('kill') or after ('killed') each call that changes something."""
         self.prepare(what)
         calls = self.calls(what, KILL_KINDS)
         self.begin()
-        named = self.steps_named(calls, self.step())
-        for call, step in zip(calls, named):
+        for call, step in zip(calls, self.steps_named(calls, self.step())):
             for act in acts:
                 self.begin()
                 done = self.call(*what.command, env=watched(self.dir, kinds=KILL_KINDS,
                                                             at=call.number, act=act))
                 self.assertEqual(done.code, -signal.SIGKILL, f'{what.name} {call}: {done}')
                 self.counts['kills'] += 1
-                if self.step() < step:
-                    self.report('lost', what, call, act, f'step {self.step()} after {step}')
+                self.expect_step(what, call, act, step)
                 self.go_on(what, call, act)
 
     # ---- Faults ----
@@ -210,16 +219,18 @@ class SweepTest(ProgramTest):
         calls = self.calls(what, kinds)
         self.assertNotEqual(calls, [])
         self.begin()
-        first_loop = self.first_loop(calls, self.step())
-        for call, step in zip(calls, self.steps_named(calls, self.step())):
+        start = self.step()
+        first_loop = self.first_loop(calls, start)
+        for call, step in zip(calls, self.steps_named(calls, start)):
             for act in acts:
                 self.begin()
                 done = self.call(*what.command, env=watched(
                     self.dir, kinds=kinds, at=call.number, act=self.numbered(act)))
                 self.counts['faults'] += 1
-                self.judge(what, call, act, done, call.number < first_loop)
-                if self.step() < step:
-                    self.report('lost', what, call, act, f'step {self.step()} after {step}')
+                # What fails before the first loop is undone.
+                undone = call.number < first_loop
+                self.judge(what, call, act, done, undone)
+                self.expect_step(what, call, act, start if undone else step)
                 self.go_on(what, call, act)
 
     @staticmethod
@@ -230,24 +241,27 @@ class SweepTest(ProgramTest):
 
     @staticmethod
     def first_loop(calls, start):
-        """The number of the first call to a file of the checkpoint after the first loop; 0: there
-        is none, the command is no training."""
-        for call in calls:
+        """The number of the first call that saves the checkpoint after the first loop; 0: there is
+        none, the command is no training."""
+        for at, call in enumerate(calls):
             step = re.search(r'model\.ckpt-(\d+)\.', call.path)
             if step and int(step.group(1)) > max(start, 0):
-                return call.number
+                while calls[at - 1].kind == 'mkdir':
+                    at -= 1
+                return calls[at].number
         return 0
 
-    def judge(self, what, call, act, done, before_first_loop):
+    def judge(self, what, call, act, done, undone):
         harmless = act in HARMLESS
         if done.code == 0 and (harmless or call.kind not in TOLD_KINDS):
             self.compare(what, call, act, self.done)
             return
         codes = READ_CODES if call.kind in READ_KINDS else [74]
         if harmless or done.code not in codes or len(done.messages) != 1:
-            self.report('wrong codes', what, call, act, f'want {[0] if harmless else codes}: {done}')
+            self.report('wrong codes', what, call, act,
+                        f'want {[0] if harmless else codes}, got {self.end_of(done)}')
         got = contents(self.path('out'))
-        if before_first_loop and got != self.before:
+        if undone and got != self.before:
             changed = {path for path in got.keys() | self.before.keys()
                        if path not in got or path not in self.before or got[path] != self.before[path]}
             self.report('leaked', what, call, act, f'changed before the first loop: {sorted(changed)}')
