@@ -1,13 +1,12 @@
 // tpurun VERB [flags]: finds the verb in the table, runs it and turns its status into an exit code.
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <exception>
 #include <iostream>
-#include <new>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "cli/command_line.h"
 #include "cli/json.h"
 #include "cli/logging.h"
+#include "cli/out_of_memory.h"
 #include "cli/signals.h"
 #include "cli/verb_table.h"
 #include "runtime/base/status.h"
@@ -44,12 +44,13 @@ void OpenStandardStreams() {
   }
 }
 
-[[noreturn]] void EndOutOfMemory() {
-  constexpr std::string_view kMessage =
-      "tpurun: out of memory: the model or the batch does not fit; lower the batch size or the "
-      "units\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kMessage.data(), kMessage.size());
-  _exit(ExitCode(absl::ResourceExhaustedError("")));
+size_t StackBytesOfThread() {
+  size_t bytes = 0;
+  pthread_attr_t attributes;
+  if (pthread_getattr_default_np(&attributes) != 0) return 0;
+  pthread_attr_getstacksize(&attributes, &bytes);
+  pthread_attr_destroy(&attributes);
+  return bytes;
 }
 
 // std::thread throws where the system refuses one: as without memory, there is no going on.
@@ -58,10 +59,10 @@ void OpenStandardStreams() {
     try {
       std::rethrow_exception(thrown);
     } catch (const std::system_error& error) {
-      std::cerr << "tpurun: cannot start a thread: " << error.code().message()
-                << "; raise the limits on processes and memory, or lower --worker_threads"
-                << std::endl;
-      _exit(ExitCode(absl::ResourceExhaustedError("")));
+      EndOutOfMemory(
+          "cannot start a thread with a stack of %zu bytes: %s; raise the limits on processes and "
+          "memory, or lower --worker_threads",
+          StackBytesOfThread(), error.what());
     } catch (...) {
     }
   }
@@ -89,7 +90,8 @@ int Main(const char* program, std::vector<std::string> arguments) {
 
 int main(int argc, char** argv) {
   tpurun::OpenStandardStreams();
-  std::set_new_handler(tpurun::EndOutOfMemory);
   std::set_terminate(tpurun::EndWithoutThread);
+  tpurun::UseOneArena();
+  tpurun::ReserveStack();
   return tpurun::Main(argv[0], std::vector<std::string>(argv + 1, argv + argc));
 }

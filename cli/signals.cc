@@ -30,10 +30,7 @@ void HandleInterrupt(int signal) {
   const int64_t last = last_interrupt.exchange(milliseconds << 8 | signal);
   if ((last & 0xff) == signal && milliseconds - (last >> 8) < kSentTwiceMilliseconds) return;
   if (interrupt_count.fetch_add(1) + 1 < interrupts_before_exit.load()) return;
-  const std::vector<std::string>* const files = unfinished_files.load();
-  if (files != nullptr) {
-    for (const std::string& path : *files) unlink(path.c_str());
-  }
+  RemoveUnfinished();
   _exit(128 + signal);
 }
 
@@ -58,6 +55,12 @@ void RemoveOnInterrupt(std::vector<std::string> paths) {
   static auto& lists = *new std::deque<std::vector<std::string>>;
   lists.push_back(std::move(paths));
   unfinished_files = &lists.back();
+}
+
+void RemoveUnfinished() {
+  const std::vector<std::string>* const files = unfinished_files.load();
+  if (files == nullptr) return;
+  for (const std::string& path : *files) unlink(path.c_str());
 }
 
 const std::atomic<int>& InterruptCount() { return interrupt_count; }

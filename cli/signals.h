@@ -21,9 +21,11 @@ enum class OnInterrupt {
 // are ignored: a closed standard output and a file that may not grow show up as write errors.
 void InstallSignalHandlers(OnInterrupt on_interrupt);
 
-// An interrupt that ends the process removes these files first: what is in the making then. They
-// need not exist. One thread calls it.
+// An interrupt that ends the process, or memory that is refused, removes these files first: what is
+// in the making then. They need not exist. One thread calls it.
 void RemoveOnInterrupt(std::vector<std::string> paths);
+// Removes them. Any thread or signal handler may call it; it allocates nothing.
+void RemoveUnfinished();
 
 // The number of SIGINT and SIGTERM so far. Any thread may read it.
 const std::atomic<int>& InterruptCount();

@@ -180,6 +180,9 @@ absl::StatusOr<const Table*> Elements::Load(std::span<const Item> items) {
 
 absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
                                        const std::string& where, int64_t memory_bytes) {
+  constexpr char kRemedy[] = "leave cache out, or put it before what makes rows larger or more";
+  const std::string what = absl::StrCat("the cache of ", where);
+  const MemoryUse use(what, kRemedy);
   Table table = EmptyTable(keep);
   std::vector<Origin> origins;  // of each row
   std::array<Item, kRowsAtATime> items;
@@ -194,8 +197,7 @@ absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
     if (held > memory_bytes) {
       return absl::ResourceExhaustedError(
           absl::StrCat(where, ": does not fit in memory: the first ", table.rows, " rows take ",
-                       GibText(held), ", the machine has ", GibText(memory_bytes),
-                       "; leave cache out, or put it before what makes rows larger or more"));
+                       BytesText(held), ", there is ", BytesText(memory_bytes), "; ", kRemedy));
     }
     if (got < kRowsAtATime) break;
   }
@@ -209,6 +211,9 @@ absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
 }
 
 std::unique_ptr<BatchSource> MakeBatches(Elements elements, BatchesArgs args) {
+  const std::string what = absl::StrCat("a batch of ", args.batch_size, " elements");
+  const std::string remedy = absl::StrCat("lower ", args.batch_size_name);
+  const MemoryUse use(what, remedy);
   return std::make_unique<Batches>(std::move(elements), std::move(args));
 }
 

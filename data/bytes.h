@@ -61,10 +61,7 @@ class Bytes {
     const bool lent = data_ != owned_.get();
     // The kernel moves the pages of what is large: nothing is there twice.
     void* const larger = std::realloc(lent ? nullptr : owned_.get(), capacity);
-    if (larger == nullptr) {
-      if (const std::new_handler handler = std::get_new_handler()) handler();
-      throw std::bad_alloc();
-    }
+    if (larger == nullptr) throw std::bad_alloc();
     if (lent && size_ > 0) std::memcpy(larger, data_, size_);
     if (!lent) static_cast<void>(owned_.release());
     owned_.reset(static_cast<std::byte*>(larger));

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/cpu.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -64,6 +65,8 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
                                          std::unique_ptr<BatchSource> source,
                                          const std::vector<InfeedSlot>& slots, int num_replicas,
                                          InfeedOptions options) {
+  const std::string what = absl::StrCat("the infeed's batches of ", options.batch_size, " rows");
+  const MemoryUse use(what, "lower the batch size");
   InfeedPtr infeed(new Infeed(std::move(source), slots, num_replicas, std::move(options)));
   std::vector<bool> fed(slots.size(), false);
   for (const FeatureSpec& feature : features) {

@@ -20,7 +20,7 @@ double VariableBytes(const std::vector<Variable>& variables, int num_replicas) {
 
 absl::Status DoesNotFit(const std::string& want) {
   return absl::ResourceExhaustedError(absl::StrCat("does not fit in memory: want ", want,
-                                                   ", the machine has ", GibText(MemoryBytes()),
+                                                   ", there is ", BytesText(MemoryBytes()),
                                                    "; lower the batch size or the units"));
 }
 
@@ -33,9 +33,9 @@ absl::Status CheckFits(const CoreProgram& program, double variables, int num_wor
   const double infeed = Infeed::RingBytes(program.infeed, program.num_replicas);
   const double total = variables + arenas + infeed;
   if (total <= MemoryBytes()) return absl::OkStatus();
-  return DoesNotFit(absl::StrCat(GibText(total), " (variables ", GibText(variables),
-                                 ", intermediate values ", GibText(arenas), ", infeed ",
-                                 GibText(infeed), ")"));
+  return DoesNotFit(absl::StrCat(BytesText(total), " (variables ", BytesText(variables),
+                                 ", intermediate values ", BytesText(arenas), ", infeed ",
+                                 BytesText(infeed), ")"));
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ Session::~Session() = default;
 absl::Status Session::Load(const Graph& graph, const CompileOptions& options) {
   // Before anything lists what such variables hold.
   const double variables = VariableBytes(graph.variables(), graph.num_replicas());
-  if (variables > MemoryBytes()) return DoesNotFit(GibText(variables) + " for variables alone");
+  if (variables > MemoryBytes()) return DoesNotFit(BytesText(variables) + " for variables alone");
   ASSIGN_OR_RETURN(program_, Compile(graph, options));
   RETURN_IF_ERROR(CheckFits(program_, VariableBytes(program_.variables, program_.num_replicas),
                             device_.num_workers()));

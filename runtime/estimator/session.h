@@ -32,6 +32,7 @@ class Session {
   VariableStore& variables() { return variables_; }
   const VariableStore& variables() const { return variables_; }
   const CoreProgram& program() const { return program_; }
+  int num_workers() const { return device_.num_workers(); }
   // What the bits depend on besides the program: "x86_64+avx2, own kernels".
   std::string machine() const;
   // "worker 0 ran 1200 instruction parts, worker 1 ran 1180", for the log.

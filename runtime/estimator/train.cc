@@ -11,6 +11,7 @@
 #include "glog/logging.h"
 #include "google/protobuf/text_format.h"
 #include "proto/iterations_per_loop.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/diagnose.h"
 #include "runtime/estimator/estimator.h"
@@ -35,6 +36,12 @@ using Clock = std::chrono::steady_clock;
 
 // From here on a double does not hold every number of steps.
 constexpr double kMaxSteps = 9007199254740992.0;  // 2^53
+
+// What is allocated after the first write: oneDNN makes code and room for packed matrices when a
+// kernel first runs (6 MiB with two workers), a checkpoint has its buffers. Held until then, so
+// that a run that cannot have it ends before it writes.
+constexpr size_t kReserveBytes = 8 << 20;
+constexpr size_t kReserveBytesOfWorker = 4 << 20;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -104,6 +111,7 @@ class Training {
         saver_(std::move(saver)),
         resumed_(resumed),
         session_(options.num_workers, options.num_replicas),
+        reserve_(kReserveBytes + kReserveBytesOfWorker * session_.num_workers()),
         cadence_(config_),
         start_step_(start_step),
         step_(start_step) {}
@@ -146,6 +154,7 @@ class Training {
   Saver saver_;
   const std::optional<Checkpoint>& resumed_;
   Session session_;
+  MemoryReserve reserve_;
   SaveCadence cadence_;
   Graph graph_;
   InputSource input_;
@@ -251,6 +260,7 @@ absl::Status Training::OpenModelDir() {
 }
 
 absl::Status Training::WriteFirst() {
+  reserve_.Release();
   // Without checkpoints there is nothing to finish a step for: an interrupt then ends the process.
   if (cadence_.enabled() && options_.before_first_write) options_.before_first_write();
   RETURN_IF_ERROR(OpenNewDir());

@@ -5,7 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/io/crc32c.h"
 #include "runtime/io/little_endian.h"
@@ -73,6 +75,8 @@ absl::StatusOr<uint64_t> RecordReader::Fill(uint64_t want) {
   const size_t rest = end_ - next_;
   const char* const begin = buffer_.get() + next_;
   if (want > capacity_) {
+    const std::string what = absl::StrCat("the read buffer of ", name_);
+    const MemoryUse use(what, "lower buffer_size or num_parallel_reads");
     capacity_ = std::max<uint64_t>(want, buffer_bytes_);
     std::unique_ptr<char[]> larger = std::make_unique_for_overwrite<char[]>(capacity_);
     if (rest > 0) std::memcpy(larger.get(), begin, rest);

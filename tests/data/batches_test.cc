@@ -37,10 +37,11 @@ TEST(CacheElements, RefusesWhatMemoryDoesNotHold) {
                                             "run.textproto:5:3", kRows * kRowBytes - 1)
                                   .status();
   EXPECT_EQ(ExitCode(status), 4) << status;
-  EXPECT_EQ(status.message(),
-            "run.textproto:5:3: does not fit in memory: the first 1000 rows take 0.0 GiB, the "
-            "machine has 0.0 GiB; leave cache out, or put it before what makes rows larger or "
-            "more");
+  EXPECT_EQ(
+      status.message(),
+      "run.textproto:5:3: does not fit in memory: the first 1000 rows take 28000 bytes, there "
+      "is 27999 bytes; leave cache out, or put it before what makes rows larger or "
+      "more");
 }
 
 }  // namespace

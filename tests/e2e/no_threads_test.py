@@ -1,11 +1,13 @@
 """Where the system refuses a thread, each verb says so and ends."""
 import os
+import re
 import unittest
 
 from program import ProgramTest
 
-MESSAGE = ('tpurun: cannot start a thread: Resource temporarily unavailable; raise the limits on processes '
-           'and memory, or lower --worker_threads')
+MESSAGE = re.compile(r'tpurun: cannot start a thread with a stack of \d+ bytes: Resource temporarily '
+                     r'unavailable; raise the limits on processes and memory, or lower '
+                     r'--worker_threads')
 
 
 class NoThreadsTest(ProgramTest):
@@ -16,7 +18,8 @@ class NoThreadsTest(ProgramTest):
         for verb, flags in (('train', ['--max_steps=2']), ('evaluate', []), ('predict', [])):
             done = self.call(*self.iris(verb, 'model', *flags), env=refused)
             self.assertEqual((done.code, done.out), (4, ''), str(done))
-            self.assertIn(MESSAGE, done.err.splitlines())
+            self.assertEqual(len(done.messages), 1, str(done))
+            self.assertRegex(done.messages[0], MESSAGE)
 
 
 if __name__ == '__main__':

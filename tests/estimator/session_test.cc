@@ -16,8 +16,8 @@ TEST(SessionTest, VariablesThatNoMachineHoldsAreRefusedAtOnce) {
   const absl::Status status = session.Load(b.Take(), {});
   EXPECT_EQ(ExitCode(status), 4) << status;
   EXPECT_TRUE(absl::StartsWith(status.message(),
-                               "does not fit in memory: want 16384.0 GiB for variables alone, the "
-                               "machine has "))
+                               "does not fit in memory: want 16384.0 GiB for variables alone, "
+                               "there is "))
       << status;
 }
 
