@@ -1,6 +1,7 @@
 #include "data/input_fn.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -444,7 +445,10 @@ class Opening {
             .records = elements_.records.get(),
             .seed = static_cast<uint64_t>(args_.seed),
             .position = position,
-            .empty = EmptyMessage()};
+            .empty = EmptyMessage(),
+            .where = position < std::ssize(plan_.steps) ? plan_.steps[position].where : plan_.where,
+            .least = endless_ ? std::numeric_limits<int64_t>::max() : count_.value_or(0),
+            .memory_bytes = MemoryBytes()};
   }
 
   // A source without records has refused itself.

@@ -33,18 +33,21 @@ Schema SchemaOf(const Table& table) {
 StreamedRecords::StreamedRecords(std::unique_ptr<SourceReader> reader, std::string key)
     : reader_(std::move(reader)), schema_{{std::move(key), proto::STRING, {}}} {}
 
-int32_t StreamedRecords::NewSlot() {
+int64_t StreamedRecords::NewSlot() {
   if (free_slots_.empty()) {
     slots_.emplace_back();
-    return static_cast<int32_t>(slots_.size()) - 1;
+    held_bytes_ += sizeof(SourceRecord);
+    return std::ssize(slots_) - 1;
   }
-  const int32_t slot = free_slots_.back();
+  const int64_t slot = free_slots_.back();
   free_slots_.pop_back();
   return slot;
 }
 
 absl::StatusOr<bool> StreamedRecords::Read(SourceRecord* slot) {
+  const size_t before = slot == nullptr ? 0 : slot->bytes.capacity();
   absl::StatusOr<bool> found = reader_->Read(slot);
+  if (slot != nullptr) held_bytes_ += slot->bytes.capacity() - before;
   if (found.ok() && *found) ++next_index_;
   return found;
 }
@@ -52,7 +55,7 @@ absl::StatusOr<bool> StreamedRecords::Read(SourceRecord* slot) {
 absl::StatusOr<int64_t> StreamedRecords::Next(std::span<Item> items) {
   const int64_t first_id = reader_->order_varies() ? epoch_ << kIndexBits : 0;
   for (size_t i = 0; i < items.size(); ++i) {
-    const int32_t slot = NewSlot();
+    const int64_t slot = NewSlot();
     items[i] = {first_id + next_index_, slot};
     const absl::StatusOr<bool> found = Read(&slots_[slot]);
     if (!found.ok()) {
@@ -93,7 +96,9 @@ absl::Status StreamedRecords::Hold(std::span<Item> items) {
   for (Item* item : by_id) {
     item->slot = NewSlot();
     if (previous != nullptr && previous->id == item->id) {
+      held_bytes_ -= slots_[item->slot].bytes.capacity();
       slots_[item->slot] = slots_[previous->slot];
+      held_bytes_ += slots_[item->slot].bytes.capacity();
       continue;
     }
     const int64_t index = item->id & kMaxIndex;

@@ -21,7 +21,7 @@ namespace tpurun {
 // was streamed, where its bytes wait.
 struct Item {
   int64_t id = 0;
-  int32_t slot = -1;
+  int64_t slot = -1;
 };
 
 // Where a record came from, for messages.
@@ -45,6 +45,8 @@ class Records {
   // the next record.
   virtual absl::Status Hold(std::span<Item> items) = 0;
   virtual void Release(std::span<const Item> items) = 0;
+  // What the items that were not yet released take, beyond themselves; what was, is used again.
+  virtual int64_t held_bytes() const { return 0; }
   // Puts the rows of the items into *rows, which has the columns of schema(). Their strings are
   // good until the items are released or further ones are asked for.
   virtual void Load(std::span<const Item> items, Table* rows) const = 0;
@@ -85,13 +87,14 @@ class StreamedRecords : public Records {
   absl::Status Seek(int64_t epoch, int64_t index) override;
   absl::Status Hold(std::span<Item> items) override;
   void Release(std::span<const Item> items) override;
+  int64_t held_bytes() const override { return held_bytes_; }
   void Load(std::span<const Item> items, Table* rows) const override;
   Origin OriginOf(const Item& item) const override { return slots_[item.slot].origin; }
   std::string Where(const Origin& origin) const override { return reader_->Where(origin); }
 
  private:
-  int32_t NewSlot();
-  // Reads the next record into a slot, or passes over it; false at the end.
+  int64_t NewSlot();
+  // Reads the next record into a slot, or passes over it (null); false at the end.
   absl::StatusOr<bool> Read(SourceRecord* slot);
 
   const std::unique_ptr<SourceReader> reader_;
@@ -99,7 +102,8 @@ class StreamedRecords : public Records {
   int64_t epoch_ = 0;
   int64_t next_index_ = 0;
   std::vector<SourceRecord> slots_;
-  std::vector<int32_t> free_slots_;
+  std::vector<int64_t> free_slots_;
+  int64_t held_bytes_ = 0;  // of slots_ and their strings
 };
 
 class TableRecords : public Records {

@@ -5,13 +5,17 @@
 #include <array>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "data/at_field.h"
 #include "data/transforms/transform_list.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/random.h"
 #include "runtime/base/status.h"
 
 namespace tpurun {
 namespace {
+
+constexpr char kRemedy[] = "lower its buffer_size";
 
 class ShuffledItems : public ItemStream {
  public:
@@ -20,6 +24,10 @@ class ShuffledItems : public ItemStream {
         records_(args.records),
         buffer_size_(shuffle.buffer_size()),
         reshuffle_(shuffle.reshuffle_each_iteration()),
+        title_(
+            absl::StrCat("the shuffle buffer of ", buffer_size_, " elements (", args.where, ")")),
+        least_(std::min(buffer_size_, args.least)),
+        memory_bytes_(args.memory_bytes),
         seed_(args.seed ^ (static_cast<uint64_t>(shuffle.seed()) * 0x9e3779b97f4a7c15u)),
         stream_(StreamOf(absl::StrCat("shuffle ", args.position))) {}
 
@@ -60,6 +68,7 @@ class ShuffledItems : public ItemStream {
   void SavePosition(std::string* text) const override {
     absl::StrAppend(text, " shuffle ", epoch_, " ", given_);
     if (!crosses_epochs()) return;
+    const MemoryUse use(title_, kRemedy);
     absl::StrAppend(text, " ", full_ ? 1 : 0, " ", buffer_.size());
     for (const Item& item : buffer_) absl::StrAppend(text, " ", item.id);
     before_->SavePosition(text);
@@ -87,6 +96,7 @@ class ShuffledItems : public ItemStream {
       return absl::DataLossError(absl::StrCat("damaged input position: ", size,
                                               " buffered elements, want at most ", buffer_size_));
     }
+    const MemoryUse use(title_, kRemedy);
     for (int64_t i = 0; i < size; ++i) {
       ASSIGN_OR_RETURN(const int64_t id, position.Number());
       buffer_.push_back({id, -1});
@@ -100,9 +110,13 @@ class ShuffledItems : public ItemStream {
  private:
   absl::Status Fill() {
     constexpr int64_t kBlock = 1024;
-    while (static_cast<int64_t>(buffer_.size()) < buffer_size_) {
+    const MemoryUse use(title_, kRemedy);
+    RETURN_IF_ERROR(CheckFits(least_));
+    buffer_.reserve(least_);
+    while (std::ssize(buffer_) < buffer_size_) {
       const int64_t old_size = buffer_.size();
       const int64_t block = std::min(kBlock, buffer_size_ - old_size);
+      RETURN_IF_ERROR(CheckFits(old_size + block));
       buffer_.resize(old_size + block);
       const absl::StatusOr<int64_t> got = before_->Next(std::span(buffer_).subspan(old_size));
       buffer_.resize(old_size + got.value_or(0));
@@ -111,6 +125,15 @@ class ShuffledItems : public ItemStream {
     }
     full_ = true;
     return absl::OkStatus();
+  }
+
+  absl::Status CheckFits(int64_t elements) const {
+    const double bytes =
+        static_cast<double>(elements) * sizeof(Item) + static_cast<double>(records_->held_bytes());
+    if (bytes <= static_cast<double>(memory_bytes_)) return absl::OkStatus();
+    return absl::ResourceExhaustedError(
+        absl::StrCat(title_, " does not fit in memory: ", elements, " of them take ",
+                     BytesText(bytes), ", there is ", BytesText(memory_bytes_), "; ", kRemedy));
   }
 
   // Element i of a pass draws with lanes 2i and 2i + 1 of the pass's stream.
@@ -130,6 +153,9 @@ class ShuffledItems : public ItemStream {
   Records* const records_;
   const int64_t buffer_size_;
   const bool reshuffle_;
+  const std::string title_;  // in messages
+  const int64_t least_;      // elements that the first filling of a pass finds
+  const int64_t memory_bytes_;
   const uint64_t seed_;
   const uint32_t stream_;
   std::vector<Item> buffer_;

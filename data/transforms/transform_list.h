@@ -40,9 +40,12 @@ struct RowTransform {
 struct ItemTransformArgs {
   std::unique_ptr<ItemStream> before;
   Records* records = nullptr;
-  uint64_t seed = 0;  // tf_random_seed
-  int position = 0;   // of the transform in the input, from 0: two shuffles draw differently
-  std::string empty;  // the message when the input has no elements
+  uint64_t seed = 0;         // tf_random_seed
+  int position = 0;          // of the transform in the input, from 0: two shuffles draw differently
+  std::string empty;         // the message when the input has no elements
+  std::string where;         // of the transform
+  int64_t least = 0;         // elements that one pass of `before` certainly has
+  int64_t memory_bytes = 0;  // a buffer may take
 };
 
 // Elements of one pass; nullopt when that is only known by reading them.
