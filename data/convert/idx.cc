@@ -4,6 +4,8 @@
 // Source: yann.lecun.com/exdb/mnist, "the IDX file format".
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/strings/escaping.h"
@@ -26,6 +28,7 @@ class IdxFile {
     ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, OpenMaybeGzip(path));
     IdxFile file(path, std::move(source));
     RETURN_IF_ERROR(file.ReadHeader());
+    RETURN_IF_ERROR(file.CheckClaim());
     return file;
   }
 
@@ -103,6 +106,18 @@ class IdxFile {
       }
     }
     return absl::OkStatus();
+  }
+
+  // Before anything is written: reading to the end of what is there may take long.
+  absl::Status CheckClaim() const {
+    const std::optional<uint64_t> most = source_->remaining_at_most();
+    const double claimed = static_cast<double>(dims_[0]) * static_cast<double>(element_bytes_);
+    if (!most.has_value() || claimed <= static_cast<double>(*most)) return absl::OkStatus();
+    return absl::DataLossError(absl::StrFormat(
+        "%s: truncated, or its header is wrong: got %s%d bytes after it (offset %d), want the %.0f "
+        "of %s",
+        path_, source_->remaining().has_value() ? "" : "at most ", *most, offset_, claimed,
+        absl::StrJoin(dims_, " x ")));
   }
 
   std::string path_;

@@ -85,6 +85,8 @@ class ByteSource {
   virtual absl::StatusOr<uint64_t> Skip(uint64_t size);
   // Bytes left, where that is known without reading them (not for compressed files or pipes).
   virtual std::optional<uint64_t> remaining() const { return std::nullopt; }
+  // No more bytes than these are left, whatever is in them (not for pipes).
+  virtual std::optional<uint64_t> remaining_at_most() const { return remaining(); }
 };
 
 // Bytes written from front to back. Not thread-safe.

@@ -14,6 +14,10 @@ namespace {
 
 constexpr size_t kBufferBytes = 256 << 10;
 
+// Two bits make 258 bytes at the most, the longest match; inflate itself may hold a few bytes.
+constexpr uint64_t kMostFromByte = 4 * 258;
+constexpr uint64_t kBytesWithin = 8;
+
 // zlib's largest window; 16 more means the gzip wrapper.
 int WindowBits(Compression compression) {
   return compression == Compression::kGzip ? MAX_WBITS + 16 : MAX_WBITS;
@@ -61,6 +65,12 @@ absl::StatusOr<size_t> ZlibSource::Read(char* out, size_t size) {
   error_ = Inflate(out, size, &done);
   if (done == 0) RETURN_IF_ERROR(error_);
   return done;
+}
+
+std::optional<uint64_t> ZlibSource::remaining_at_most() const {
+  const std::optional<uint64_t> unread = source_->remaining_at_most();
+  if (!unread.has_value()) return std::nullopt;
+  return (*unread + stream_->avail_in + kBytesWithin) * kMostFromByte;
 }
 
 absl::Status ZlibSource::Inflate(char* out, size_t size, size_t* done) {

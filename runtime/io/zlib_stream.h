@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,7 @@ class ZlibSource : public ByteSource {
   ~ZlibSource() override;
 
   absl::StatusOr<size_t> Read(char* out, size_t size) override;
+  std::optional<uint64_t> remaining_at_most() const override;
 
  private:
   // Read, counting in *done what was decompressed before an error.

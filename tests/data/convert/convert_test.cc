@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "proto/example.pb.h"
@@ -170,9 +171,15 @@ TEST_F(ConvertTest, IdxFilesThatDoNotFit) {
            {kImages, "\0\0\x08\x01\0\0\0\x02"s + "\x01\x02",
             "images has 3 images, labels has 2 labels, want as many"},
            {kImages.substr(0, 26), kLabels,
+            "images: truncated, or its header is wrong: got 10 bytes after it (offset 16), want "
+            "the 12 of 3 x 2 x 2"},
+           {kImages, kLabels.substr(0, 9),
+            "labels: truncated, or its header is wrong: got 1 bytes after it (offset 8), want the "
+            "3 of 3"},
+           {Gzip(kImages.substr(0, 26)), kLabels,
             "record 2 of images: truncated: got 2 bytes, want 4 (offset 24); its header says 3 x 2 "
             "x 2 bytes"},
-           {kImages, kLabels.substr(0, 9),
+           {kImages, Gzip(kLabels.substr(0, 9)),
             "record 1 of labels: truncated: got 0 bytes, want 1 (offset 9); its header says 3 "
             "bytes"},
            {kImages + "m", kLabels,
@@ -201,6 +208,35 @@ TEST_F(ConvertTest, IdxFilesThatDoNotFit) {
     EXPECT_EQ(Names(), (std::vector<std::string>{"images", "labels"}));
   }
   EXPECT_EQ(ExitCode(Run("idx", {.inputs = {"images", "absent"}}, 1, Compression::kNone)), 66);
+}
+
+// 2,000,000,000 images of 28x28, of which there are 20,000 and their labels.
+TEST_F(ConvertTest, AHeaderThatClaimsMoreThanTheFileCanHold) {
+  constexpr int kThere = 20000;
+  const std::string images =
+      "\0\0\x08\x03\x77\x35\x94\0\0\0\0\x1c\0\0\0\x1c"s + std::string(kThere * 28 * 28, '\0');
+  const std::string labels = "\0\0\x08\x01\x77\x35\x94\0"s + std::string(kThere, '\0');
+  for (const bool gzip : {false, true}) {
+    const std::string file = gzip ? Gzip(images) : images;
+    Write("images", file);
+    Write("labels", labels);
+    // A byte of deflate's is at most 1032 of the file's.
+    const std::string got = gzip ? "at most [0-9]{8}" : absl::StrCat(kThere * 28 * 28);
+    EXPECT_THAT(
+        Convert("idx", {.inputs = {"images", "labels"}}),
+        testing::MatchesRegex(absl::StrCat(
+            "DATA_LOSS: images: truncated, or its header is wrong: got ", got,
+            " bytes after it .offset 16., want the 1568000000000 of 2000000000 x 28 x 28")));
+  }
+}
+
+// What is compressed as far as deflate can go is not refused for it.
+TEST_F(ConvertTest, IdxFilesOfNothingButZeros) {
+  constexpr int kCount = 1 << 18;
+  const std::string header = "\0\0\x08\x03\0\x04\0\0\0\0\0\x01\0\0\0\x01"s;
+  Write("images.gz", Gzip(header + std::string(kCount, '\0')));
+  Write("labels.gz", Gzip("\0\0\x08\x01\0\x04\0\0"s + std::string(kCount, '\0')));
+  EXPECT_EQ(Convert("idx", {.inputs = {"images.gz", "labels.gz"}}), "");
 }
 
 TEST_F(ConvertTest, ColumnsOfCsvFiles) {
