@@ -7,6 +7,7 @@
 #include "cli/json.h"
 #include "cli/signals.h"
 #include "proto/example.pb.h"
+#include "proto/serialize.h"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -133,7 +134,7 @@ class ToRecords : public PredictionWriter {
 
   absl::Status Write(const PredictedBatch& batch) override {
     for (int64_t row = 0; row < batch.rows; ++row) {
-      RETURN_IF_ERROR(records_->Write(RowExample(batch, row).SerializeAsString()));
+      RETURN_IF_ERROR(records_->Write(SerializeDeterministically(RowExample(batch, row))));
     }
     return absl::OkStatus();
   }

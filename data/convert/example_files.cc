@@ -6,8 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "proto/serialize.h"
 #include "runtime/base/status.h"
 #include "runtime/io/file.h"
 
@@ -76,14 +75,7 @@ ExampleFiles::~ExampleFiles() {
 }
 
 absl::Status ExampleFiles::Write(const tensorflow::Example& example) {
-  record_.clear();
-  {
-    google::protobuf::io::StringOutputStream bytes(&record_);
-    google::protobuf::io::CodedOutputStream coded(&bytes);
-    coded.SetSerializationDeterministic(true);
-    example.SerializeToCodedStream(&coded);
-  }
-  return writers_[records_++ % writers_.size()]->Write(record_);
+  return writers_[records_++ % writers_.size()]->Write(SerializeDeterministically(example));
 }
 
 absl::Status ExampleFiles::Commit() {

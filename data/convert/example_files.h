@@ -28,8 +28,7 @@ class ExampleFiles {
   ~ExampleFiles();
 
   // Record i goes to shard i % shards: read with num_parallel_reads = shards they come in this
-  // order again. Features are serialized sorted by name, as TensorFlow does when told to be
-  // deterministic.
+  // order again.
   absl::Status Write(const tensorflow::Example& example);
   // Makes the files complete and gives them their names. DataLoss when one would have no records.
   absl::Status Commit();
@@ -46,7 +45,6 @@ class ExampleFiles {
   std::vector<std::string> files_;                      // that they are, symbolic links followed
   std::vector<std::unique_ptr<RecordWriter>> writers_;  // of each path; under its temporary name
   int64_t records_ = 0;
-  std::string record_;
   size_t committed_ = 0;  // the first of files_ that still has its temporary name
 };
 

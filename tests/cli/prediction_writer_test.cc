@@ -68,6 +68,31 @@ TEST_F(PredictionWriterTest, RecordsAreExamples) {
   EXPECT_FALSE(*(*reader)->Read(&record));
 }
 
+TEST_F(PredictionWriterTest, EqualRowsAreEqualRecords) {
+  PredictedBatch batch = {.rows = 20};
+  const std::vector<int64_t> zeros(batch.rows);
+  for (const char* name : {"e", "b", "d", "a", "f", "c"}) {
+    batch.columns.push_back(
+        {name, {DType::kS64, {1}}, reinterpret_cast<const std::byte*>(zeros.data())});
+  }
+  const std::string path = dir_.Path("out.tfrecord");
+  const auto writer = MakePredictionWriter(path, {}).value();
+  ASSERT_TRUE(writer->Write(batch).ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  // Features sorted by name, as SerializeToString(deterministic=True) of TensorFlow's Python does.
+  std::string want;
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    want += std::string("\x0a\x0a\x0a\x01") + name + std::string("\x12\x05\x1a\x03\x0a\x01\x00", 7);
+  }
+  want = "\x0a\x48" + want;
+  const auto reader = RecordReader::Open(path).value();
+  for (int row = 0; row < batch.rows; ++row) {
+    std::string record;
+    ASSERT_TRUE(reader->Read(&record).value());
+    EXPECT_EQ(record, want) << row;
+  }
+}
+
 TEST_F(PredictionWriterTest, AnInputIsRefused) {
   const std::string path = dir_.Path("in.tfrecord");
   ASSERT_TRUE(WriteFileAtomically(path, "records").ok());
