@@ -12,6 +12,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
+#include "runtime/io/output_file.h"
 #include "runtime/io/record_writer.h"
 
 namespace tpurun {
@@ -99,56 +100,37 @@ class ToStandardOutput : public PredictionWriter {
   absl::Status Finish() override { return absl::OkStatus(); }
 };
 
-// Writes under a temporary name and renames at the end.
 class ToJsonLines : public PredictionWriter {
  public:
-  ToJsonLines(std::string path, std::unique_ptr<ByteSink> sink)
-      : path_(std::move(path)), sink_(std::move(sink)) {}
-  ~ToJsonLines() override {
-    if (!finished_) RemoveFile(TemporaryName(path_)).IgnoreError();
-  }
+  explicit ToJsonLines(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
 
   absl::Status Write(const PredictedBatch& batch) override {
-    return sink_->Append(BatchText(batch));
+    return file_->Append(BatchText(batch));
   }
-  absl::Status Finish() override {
-    RETURN_IF_ERROR(sink_->Sync());
-    RETURN_IF_ERROR(sink_->Close());
-    finished_ = true;
-    return RenameDurably(TemporaryName(path_), path_);
-  }
+  absl::Status Finish() override { return file_->Commit(); }
 
  private:
-  const std::string path_;
-  const std::unique_ptr<ByteSink> sink_;
-  bool finished_ = false;
+  const std::unique_ptr<OutputFile> file_;
 };
 
 class ToRecords : public PredictionWriter {
  public:
-  ToRecords(std::string path, std::unique_ptr<RecordWriter> records)
-      : path_(std::move(path)), records_(std::move(records)) {}
-  ~ToRecords() override {
-    if (!finished_) RemoveFile(TemporaryName(path_)).IgnoreError();
-  }
+  explicit ToRecords(std::unique_ptr<OutputFile> file) : file_(*file), records_(std::move(file)) {}
 
   absl::Status Write(const PredictedBatch& batch) override {
     for (int64_t row = 0; row < batch.rows; ++row) {
-      RETURN_IF_ERROR(records_->Write(SerializeDeterministically(RowExample(batch, row))));
+      RETURN_IF_ERROR(records_.Write(SerializeDeterministically(RowExample(batch, row))));
     }
     return absl::OkStatus();
   }
   absl::Status Finish() override {
-    RETURN_IF_ERROR(records_->Sync());
-    RETURN_IF_ERROR(records_->Close());
-    finished_ = true;
-    return RenameDurably(TemporaryName(path_), path_);
+    RETURN_IF_ERROR(records_.Close());
+    return file_.Commit();
   }
 
  private:
-  const std::string path_;
-  const std::unique_ptr<RecordWriter> records_;
-  bool finished_ = false;
+  OutputFile& file_;  // of records_
+  RecordWriter records_;
 };
 
 }  // namespace
@@ -162,16 +144,12 @@ absl::StatusOr<std::unique_ptr<PredictionWriter>> MakePredictionWriter(
                                                    ", want a name that ends in .jsonl or "
                                                    ".tfrecord"));
   }
-  ASSIGN_OR_RETURN(const FilePath replaceable, ReplaceableFile(output, inputs));
-  const std::string file = replaceable.text();
-  RemoveOnInterrupt({TemporaryName(file)});
-  if (json) {
-    ASSIGN_OR_RETURN(std::unique_ptr<ByteSink> sink, FileSink::Create(TemporaryName(file)));
-    return std::make_unique<ToJsonLines>(file, std::move(sink));
-  }
-  ASSIGN_OR_RETURN(std::unique_ptr<RecordWriter> records,
-                   RecordWriter::Create(TemporaryName(file)));
-  return std::make_unique<ToRecords>(file, std::move(records));
+  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(output, inputs));
+  RemoveOnInterrupt({TemporaryName(file).text()});
+  RemoveTemporaryFilesOf(file);
+  ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> unfinished, OutputFile::Create(file));
+  if (json) return std::make_unique<ToJsonLines>(std::move(unfinished));
+  return std::make_unique<ToRecords>(std::move(unfinished));
 }
 
 }  // namespace tpurun

@@ -21,7 +21,8 @@ class PredictionWriter {
 
 // Empty: standard output, flushed after each batch. FILE.jsonl or FILE.tfrecord by the name's end;
 // InvalidArgument for another one, and for one of the files `inputs`, which are read meanwhile. An
-// interrupt that ends the process removes the unfinished file.
+// interrupt that ends the process removes the unfinished file; what killed processes left of this
+// output is removed at once.
 absl::StatusOr<std::unique_ptr<PredictionWriter>> MakePredictionWriter(
     const std::string& output, const std::vector<std::string>& inputs);
 

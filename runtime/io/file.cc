@@ -19,9 +19,6 @@
 namespace tpurun {
 namespace {
 
-// TensorFlow's own for files in the making; followed by the process's number.
-constexpr char kTemporarySuffix[] = ".tempstate";
-
 int StatAt(const FilePath& path, struct stat* info, int flags = 0) {
   return fstatat(path.dir_fd(), path.name().c_str(), info, flags);
 }
@@ -175,13 +172,6 @@ absl::Status RemoveFile(const FilePath& path) {
   return absl::OkStatus();
 }
 
-absl::Status RenameDurably(const FilePath& from, const FilePath& to) {
-  if (renameat(from.dir_fd(), from.name().c_str(), to.dir_fd(), to.name().c_str()) != 0) {
-    return WriteError("cannot write", to.text(), errno);
-  }
-  return SyncDirectory(to.WithName(DirName(to.name())));
-}
-
 absl::Status SyncDirectory(const FilePath& dir) {
   const int fd = OpenDirectory(dir);
   if (fd < 0) return WriteError("cannot write", dir.text(), errno);
@@ -205,39 +195,6 @@ absl::StatusOr<std::string> ReadFile(const FilePath& path) {
   }
   bytes.resize(size);
   return bytes;
-}
-
-std::string TemporaryName(const std::string& path) {
-  return absl::StrCat(path, kTemporarySuffix, getpid());
-}
-
-FilePath TemporaryName(const FilePath& path) { return path.WithName(TemporaryName(path.name())); }
-
-absl::Status RemoveTemporaryFiles(const FilePath& dir) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(dir));
-  for (const std::string& name : names) {
-    const size_t suffix = name.rfind(kTemporarySuffix);
-    if (suffix == std::string::npos) continue;
-    const std::string process = name.substr(suffix + std::string(kTemporarySuffix).size());
-    if (process.empty() || process.find_first_not_of("0123456789") != std::string::npos) continue;
-    RETURN_IF_ERROR(RemoveFile(dir.WithName(JoinPath(dir.name(), name))));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status WriteFileAtomically(const FilePath& path, std::string_view bytes) {
-  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(path));
-  const FilePath temporary = TemporaryName(file);
-  const auto write = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(const std::unique_ptr<FileSink> sink, FileSink::Create(temporary));
-    RETURN_IF_ERROR(sink->Append(bytes));
-    RETURN_IF_ERROR(sink->Sync());
-    RETURN_IF_ERROR(sink->Close());
-    return RenameDurably(temporary, file);
-  };
-  const absl::Status status = write();
-  if (!status.ok()) RemoveFile(temporary).IgnoreError();
-  return status;
 }
 
 }  // namespace tpurun

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,8 +53,6 @@ absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern);
 absl::Status MakeDirectories(const std::string& path);
 // An absent file is not an error.
 absl::Status RemoveFile(const FilePath& path);
-// Renames within a directory and makes the rename durable.
-absl::Status RenameDurably(const FilePath& from, const FilePath& to);
 // Makes the names in the directory durable.
 absl::Status SyncDirectory(const FilePath& dir);
 
@@ -62,15 +61,18 @@ absl::Status SyncDirectory(const FilePath& dir);
 absl::StatusOr<std::string> ReadFile(const FilePath& path);
 // The file holds the old bytes or the new ones at every moment, also across a power cut: written
 // under a temporary name in the same directory, fsynced, renamed, directory fsynced. After an error
-// the old file is untouched and the temporary one removed. See ReplaceableFile.
+// the old file is untouched and the temporary one removed, as are those that killed writers of the
+// same file left. See ReplaceableFile; OutputFile does the same piece by piece.
 absl::Status WriteFileAtomically(const FilePath& path, std::string_view bytes);
 // The temporary name used for `path`: one a path and process, so that a crashed writer leaves at
-// most a few behind.
+// most a few behind; hidden, so that a glob does not find them.
 std::string TemporaryName(const std::string& path);
 FilePath TemporaryName(const FilePath& path);
-// Removes the temporary files that killed writers left in the directory. Only for a directory that
-// no other process writes to.
-absl::Status RemoveTemporaryFiles(const FilePath& dir);
+// Removes the temporary files that killed writers left in the directory: those whose final names
+// `of` accepts, or all. What a running process writes through OutputFile stays; other temporary
+// files are told from leftovers by nothing, so nobody else may be writing such.
+absl::Status RemoveTemporaryFiles(const FilePath& dir,
+                                  const std::function<bool(const std::string& name)>& of = nullptr);
 
 // ---- Streams ----
 
@@ -145,6 +147,8 @@ class StringSource : public ByteSource {
 class FileSink : public ByteSink {
  public:
   static absl::StatusOr<std::unique_ptr<FileSink>> Create(const FilePath& path);
+  // Takes the descriptor, which is open for writing; `path` is for messages.
+  FileSink(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   ~FileSink() override;
   FileSink(const FileSink&) = delete;
   FileSink& operator=(const FileSink&) = delete;
@@ -155,7 +159,6 @@ class FileSink : public ByteSink {
   absl::Status Close() override;
 
  private:
-  FileSink(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   absl::Status WriteOut(std::string_view bytes);
 
   const std::string path_;

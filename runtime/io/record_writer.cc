@@ -9,14 +9,25 @@
 
 namespace tpurun {
 
+namespace {
+
+std::unique_ptr<ByteSink> Compressed(std::unique_ptr<ByteSink> sink, Compression compression,
+                                     const std::string& name) {
+  if (compression == Compression::kNone) return sink;
+  return std::make_unique<ZlibSink>(std::move(sink), compression, name);
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::Create(const FilePath& path,
                                                                    Compression compression) {
   ASSIGN_OR_RETURN(std::unique_ptr<ByteSink> sink, FileSink::Create(path));
-  if (compression != Compression::kNone) {
-    sink = std::make_unique<ZlibSink>(std::move(sink), compression, path.text());
-  }
-  return std::make_unique<RecordWriter>(std::move(sink));
+  return std::make_unique<RecordWriter>(std::move(sink), compression, path.text());
 }
+
+RecordWriter::RecordWriter(std::unique_ptr<ByteSink> sink, Compression compression,
+                           const std::string& name)
+    : RecordWriter(Compressed(std::move(sink), compression, name)) {}
 
 RecordWriter::RecordWriter(std::unique_ptr<ByteSink> sink) : sink_(std::move(sink)) {}
 

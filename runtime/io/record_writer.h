@@ -18,6 +18,8 @@ class RecordWriter {
   // Creates or truncates the file.
   static absl::StatusOr<std::unique_ptr<RecordWriter>> Create(
       const FilePath& path, Compression compression = Compression::kNone);
+  // Compresses into `sink`; `name` is for messages.
+  RecordWriter(std::unique_ptr<ByteSink> sink, Compression compression, const std::string& name);
   explicit RecordWriter(std::unique_ptr<ByteSink> sink);
 
   absl::Status Write(std::string_view record);

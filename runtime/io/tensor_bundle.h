@@ -21,6 +21,7 @@
 #include "absl/types/span.h"
 #include "proto/types.pb.h"
 #include "runtime/io/file.h"
+#include "runtime/io/output_file.h"
 #include "runtime/io/tensor_slice.h"
 
 namespace tpurun {
@@ -95,7 +96,6 @@ class BundleWriter {
  public:
   // Makes the directory of `prefix` and opens the data file under a temporary name.
   static absl::StatusOr<std::unique_ptr<BundleWriter>> Create(const FilePath& prefix);
-  ~BundleWriter();
   BundleWriter(const BundleWriter&) = delete;
   BundleWriter& operator=(const BundleWriter&) = delete;
 
@@ -118,8 +118,7 @@ class BundleWriter {
 
   const FilePath prefix_;
   const FilePath data_path_;
-  const FilePath temporary_data_path_;
-  std::unique_ptr<FileSink> data_;  // null once finished
+  std::unique_ptr<OutputFile> data_;  // null once finished
   uint64_t data_bytes_ = 0;
   std::vector<std::pair<std::string, std::string>> index_;  // key, serialized value
 };

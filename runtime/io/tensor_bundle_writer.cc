@@ -12,9 +12,7 @@
 namespace tpurun {
 
 BundleWriter::BundleWriter(const FilePath& prefix)
-    : prefix_(prefix),
-      data_path_(prefix.WithName(BundleDataPath(prefix.name(), 0, 1))),
-      temporary_data_path_(TemporaryName(data_path_)) {
+    : prefix_(prefix), data_path_(prefix.WithName(BundleDataPath(prefix.name(), 0, 1))) {
   tensorflow::BundleHeaderProto header;
   header.set_num_shards(1);
   header.mutable_version()->set_producer(1);
@@ -24,12 +22,8 @@ BundleWriter::BundleWriter(const FilePath& prefix)
 absl::StatusOr<std::unique_ptr<BundleWriter>> BundleWriter::Create(const FilePath& prefix) {
   RETURN_IF_ERROR(MakeDirectories(DirName(prefix.name())));
   std::unique_ptr<BundleWriter> writer(new BundleWriter(prefix));
-  ASSIGN_OR_RETURN(writer->data_, FileSink::Create(writer->temporary_data_path_));
+  ASSIGN_OR_RETURN(writer->data_, OutputFile::Create(writer->data_path_));
   return writer;
-}
-
-BundleWriter::~BundleWriter() {
-  if (data_ != nullptr) RemoveFile(temporary_data_path_).IgnoreError();
 }
 
 absl::Status BundleWriter::CheckName(const std::string& name) const {
@@ -109,9 +103,7 @@ absl::Status BundleWriter::Finish() {
   if (data_ == nullptr)
     return absl::InternalError(absl::StrCat(prefix_.text(), ": finished already"));
   ASSIGN_OR_RETURN(const std::string index, BuildTable(index_));
-  RETURN_IF_ERROR(data_->Sync());
-  RETURN_IF_ERROR(data_->Close());
-  RETURN_IF_ERROR(RenameDurably(temporary_data_path_, data_path_));
+  RETURN_IF_ERROR(data_->Commit());
   data_.reset();
   const FilePath index_path = prefix_.WithName(BundleIndexPath(prefix_.name()));
   const absl::Status status = WriteFileAtomically(index_path, index);

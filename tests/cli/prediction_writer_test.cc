@@ -8,6 +8,7 @@
 #include "proto/example.pb.h"
 #include "runtime/io/file.h"
 #include "runtime/io/record_reader.h"
+#include "tests/io/child.h"
 #include "tests/io/temp_dir.h"
 
 namespace tpurun {
@@ -90,6 +91,21 @@ TEST_F(PredictionWriterTest, EqualRowsAreEqualRecords) {
     std::string record;
     ASSERT_TRUE(reader->Read(&record).value());
     EXPECT_EQ(record, want) << row;
+  }
+}
+
+TEST_F(PredictionWriterTest, WhatAKilledProcessLeftOfTheOutputIsRemoved) {
+  for (const std::string name : {"out.jsonl", "out.tfrecord"}) {
+    const std::string path = dir_.Path(name);
+    RunInChild([&] {
+      PredictionWriter* const writer = MakePredictionWriter(path, {}).value().release();
+      EXPECT_TRUE(writer->Write(Batch()).ok());
+    });
+    ASSERT_EQ(ListDirectory(dir_.path())->size(), 1);
+    EXPECT_FALSE(FileExists(path));
+    ASSERT_TRUE(MakePredictionWriter(path, {}).value()->Finish().ok());
+    EXPECT_EQ(*ListDirectory(dir_.path()), std::vector<std::string>{name});
+    ASSERT_TRUE(RemoveFile(path).ok());
   }
 }
 

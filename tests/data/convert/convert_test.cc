@@ -15,6 +15,7 @@
 #include "runtime/base/status.h"
 #include "runtime/io/record_reader.h"
 #include "runtime/io/zlib_stream.h"
+#include "tests/io/child.h"
 #include "tests/io/temp_dir.h"
 
 namespace tpurun {
@@ -156,6 +157,80 @@ TEST_F(ConvertTest, ShardsWithoutRecordsAreRefused) {
   EXPECT_EQ(Convert("idx", {.inputs = {"images", "labels"}}, 4),
             "DATA_LOSS: images and labels: 3 records in all, want 4 or more: one a shard");
   EXPECT_EQ(Names(), (std::vector<std::string>{"images", "labels"}));
+}
+
+// Three shards, of three records of one feature, not committed.
+class ExampleFilesTest : public ConvertTest {
+ protected:
+  std::unique_ptr<ExampleFiles> Begin(const std::string& value, int shards = 3) const {
+    auto files = ExampleFiles::Create(dir_.Path("out"), shards, Compression::kNone, {}).value();
+    tensorflow::Example example;
+    auto& feature = (*example.mutable_features()->mutable_feature())["x"];
+    feature.mutable_bytes_list()->add_value(value);
+    for (int record = 0; record < 3; ++record) EXPECT_TRUE(files->Write(example).ok());
+    return files;
+  }
+  static std::string Text(const std::string& value) {
+    return "x { bytes_list { value: \"" + value + "\" } } \n";
+  }
+
+  const std::vector<std::string> names_ = {"out-00000-of-00003", "out-00001-of-00003",
+                                           "out-00002-of-00003"};
+};
+
+TEST_F(ExampleFilesTest, AnOlderSetStandsUntilTheNewOneIsComplete) {
+  ASSERT_TRUE(Begin("old")->Commit().ok());
+  Begin("new").reset();
+  for (const std::string& name : names_) EXPECT_EQ(Examples(name), Text("old"));
+  ASSERT_TRUE(Begin("new")->Commit().ok());
+  for (const std::string& name : names_) EXPECT_EQ(Examples(name), Text("new"));
+  EXPECT_EQ(Names(), names_);
+}
+
+TEST_F(ExampleFilesTest, FilesOfTwoSetsNeverStandTogether) {
+  ASSERT_TRUE(Begin("old")->Commit().ok());
+  const auto files = Begin("new");
+  // This one cannot be removed.
+  ASSERT_TRUE(RemoveFile(dir_.Path(names_[1])).ok());
+  ASSERT_TRUE(MakeDirectories(dir_.Path(names_[1])).ok());
+  EXPECT_EQ(ExitCode(files->Commit()), 74);
+  EXPECT_FALSE(FileExists(dir_.Path(names_[0])));
+  EXPECT_EQ(Examples(names_[2]), Text("old"));
+}
+
+TEST_F(ExampleFilesTest, ASetThatCannotBeNamedIsRemovedWhole) {
+  ASSERT_TRUE(Begin("old")->Commit().ok());
+  auto files = Begin("new");
+  ASSERT_TRUE(RemoveFile(ExampleFiles::TemporaryPaths(dir_.Path("out"), 3)[1]).ok());
+  EXPECT_EQ(ExitCode(files->Commit()), 74);
+  files.reset();
+  EXPECT_EQ(Names(), std::vector<std::string>{});
+}
+
+TEST_F(ExampleFilesTest, WhatKilledProcessesLeftOfThePrefixIsRemoved) {
+  const std::string other = dir_.Path("outer");
+  RunInChild([&] {
+    Begin("killed", 3).release();
+    Begin("killed", 2).release();
+    Begin("killed", 1).release();
+    EXPECT_NE(ExampleFiles::Create(other, 1, Compression::kNone, {}).value().release(), nullptr);
+  });
+  ASSERT_EQ(Names().size(), 7);
+  ASSERT_TRUE(Begin("new")->Commit().ok());
+  std::vector<std::string> names = Names();
+  ASSERT_EQ(names.size(), 4);
+  EXPECT_EQ(names[0].substr(0, 7), ".outer.");
+  names.erase(names.begin());
+  EXPECT_EQ(names, names_);
+}
+
+TEST_F(ExampleFilesTest, ARunningProcessKeepsItsFiles) {
+  const auto running = Begin("first");
+  RunInChild([&] { EXPECT_TRUE(Begin("second")->Commit().ok()); });
+  EXPECT_EQ(Examples(names_[1]), Text("second"));
+  ASSERT_TRUE(running->Commit().ok());
+  for (const std::string& name : names_) EXPECT_EQ(Examples(name), Text("first"));
+  EXPECT_EQ(Names(), names_);
 }
 
 TEST_F(ConvertTest, IdxFilesThatDoNotFit) {
