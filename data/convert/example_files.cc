@@ -96,7 +96,7 @@ absl::Status ExampleFiles::NameSet() {
 
 absl::Status ExampleFiles::SyncDirectories() const {
   std::set<std::string> directories;
-  for (const Shard& shard : shards_) directories.insert(DirName(shard.file->path()));
+  for (const Shard& shard : shards_) directories.insert(DirName(shard.file->path().text()));
   for (const std::string& directory : directories) RETURN_IF_ERROR(SyncDirectory(directory));
   return absl::OkStatus();
 }

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <set>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/at_field.h"
+#include "data/shard_name.h"
 #include "proto/source_locations.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -47,6 +51,41 @@ absl::Status CheckReadable(const std::string& file) {
   return IsRegularFile(file) ? FileSource::Open(file).status() : absl::OkStatus();
 }
 
+std::vector<std::string> MissingShards(const std::string& prefix, int num_shards) {
+  std::vector<std::string> missing;
+  for (int shard = 0; shard < num_shards; ++shard) {
+    const std::string path =
+        ShardPath({.prefix = prefix, .shard = shard, .num_shards = num_shards});
+    if (!FileExists(path)) missing.push_back(path);
+  }
+  return missing;
+}
+
+// That of each set of which a glob found a file, every file is there: what is left of a conversion
+// that was killed, or of a copy, must not pass for the whole. A glob may choose some of the files
+// that are there, and a name without wildcards means that file.
+absl::Status CheckSetsComplete(const std::string& pattern, const std::vector<std::string>& files) {
+  constexpr size_t kShown = 3;
+  std::set<std::pair<std::string, int>> sets;
+  for (const std::string& file : files) {
+    const std::optional<ShardName> name = ParseShardPath(file);
+    if (name.has_value()) sets.emplace(name->prefix, name->num_shards);
+  }
+  for (const auto& [prefix, num_shards] : sets) {
+    std::vector<std::string> missing = MissingShards(prefix, num_shards);
+    if (missing.empty()) continue;
+    const size_t got = num_shards - missing.size();
+    std::string more;
+    if (missing.size() > kShown) more = absl::StrCat(" and ", missing.size() - kShown, " more");
+    missing.resize(std::min(missing.size(), kShown));
+    return absl::NotFoundError(
+        absl::StrCat("\"", pattern, "\" finds an incomplete set: got ", got, " of the ", num_shards,
+                     " files that their names speak of, want ", absl::StrJoin(missing, ", "), more,
+                     " too; run tpurun convert again, or name the files to read one by one"));
+  }
+  return absl::OkStatus();
+}
+
 // The files of one name.
 absl::StatusOr<std::vector<std::string>> ExpandFileName(const std::string& name,
                                                         const std::string& directory) {
@@ -56,6 +95,7 @@ absl::StatusOr<std::vector<std::string>> ExpandFileName(const std::string& name,
   // A name that looks like a glob may be a file's.
   if (!FileExists(path)) {
     ASSIGN_OR_RETURN(files, Glob(path));
+    RETURN_IF_ERROR(CheckSetsComplete(path, files));
   }
   for (const std::string& file : files) RETURN_IF_ERROR(CheckReadable(file));
   return files;

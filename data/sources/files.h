@@ -16,7 +16,8 @@ inline constexpr char kStandardInput[] = "-";
 // What the configuration alone shows to be wrong with the names.
 absl::Status CheckFileNames(const google::protobuf::RepeatedPtrField<std::string>& names);
 // Globs expanded, each sorted, in the order of the names; relative names are in `directory`. All
-// are readable files, or pipes (which are not opened).
+// are readable files, or pipes (which are not opened). NotFound names what is missing, also from a
+// set of shards that a glob finds a part of.
 absl::StatusOr<std::vector<std::string>> ExpandFileNames(
     const google::protobuf::RepeatedPtrField<std::string>& names, const std::string& directory);
 // A file that can be read more than once.

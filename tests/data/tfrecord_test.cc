@@ -211,6 +211,38 @@ TEST_F(TfrecordTest, AnEmptyShardIsAnErrorButNotToPredict) {
   EXPECT_EQ(Read("file: \"*\"", "", Args(ModeKey::kPredict)), "abc");
 }
 
+TEST_F(TfrecordTest, AGlobThatFindsAPartOfASetIsRefused) {
+  Write("t-00000-of-00003", "a");
+  Write("t-00002-of-00003", "c");
+  const std::string message = Read("file: \"t*\"");
+  EXPECT_TRUE(absl::EndsWith(
+      message,
+      ": \"t*\" finds an incomplete set: got 2 of the 3 files that their names speak of, want "
+      "t-00001-of-00003 too; run tpurun convert again, or name the files to read one by one"))
+      << message;
+  EXPECT_TRUE(absl::StartsWith(message, "NOT_FOUND: run.textproto:")) << message;
+  // Named one by one they are meant.
+  EXPECT_EQ(Read("file: \"t-00002-of-00003\""), "c");
+  EXPECT_EQ(Read("file: \"t-00002-of-00003\" file: \"t-00000-of-00003\""), "ca");
+  Write("t-00001-of-00003", "b");
+  EXPECT_EQ(Read("file: \"t*\""), "abc");
+  // What is there may be left out.
+  EXPECT_EQ(Read("file: \"t-0000[12]*\""), "bc");
+}
+
+TEST_F(TfrecordTest, OfManyMissingFilesTheFirstAreNamed) {
+  Write("t-00000-of-00009", "a");
+  EXPECT_TRUE(absl::StrContains(Read("file: \"t*\""),
+                                "got 1 of the 9 files that their names speak of, want "
+                                "t-00001-of-00009, t-00002-of-00009, t-00003-of-00009 and 5 more"));
+  // Not the names of a set.
+  for (const char* const name : {"u-0001-of-0002", "u-00000-of-00002.gz", "-of-00002", "ux"}) {
+    Write(name, "x");
+    EXPECT_EQ(Read(absl::StrCat("file: \"", std::string(name).substr(0, 2), "*\"")), "x") << name;
+    std::filesystem::remove(dir_.Path(name));
+  }
+}
+
 TEST_F(TfrecordTest, DamageNamesFileRecordAndOffset) {
   Write("a", "abc");
   std::fstream file(dir_.Path("a"), std::ios::in | std::ios::out | std::ios::binary);
