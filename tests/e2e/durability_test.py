@@ -146,6 +146,19 @@ class DurabilityTest(ProgramTest):
                 if not disk.survives(self.checkpoint_file(latest, suffix)):
                     yield f'`checkpoint` may name {latest}, and {suffix} may be gone'
 
+    def unrecorded(self, disk, call):
+        """Which checkpoint is written or deleted is on the disk before it happens."""
+        written = call.to if call.kind == 'rename' else None
+        deleted = call.path if call.kind == 'unlink' and call.result == 0 else None
+        checkpoint = re.search(r'(model\.ckpt-\d+)\.(index|data-)[^.]*$', written or deleted or '')
+        if not checkpoint:
+            return
+        pending = self.checkpoint_file('checkpoint.pending')
+        key = 'model_checkpoint_path' if written else 'all_model_checkpoint_paths'
+        if (not disk.survives(pending) or
+                f'{key}: "{checkpoint.group(1)}"\n'.encode() not in disk.now(pending).bytes):
+            yield f'{checkpoint.group(0)} before it is recorded'
+
     def expect_durable(self, calls, *more):
         rules = (self.unsafe_names, self.reported_early, *more)
         disk = self.replay(calls, lambda disk, call: (
@@ -170,7 +183,7 @@ class DurabilityTest(ProgramTest):
             with self.subTest(keep=keep):
                 self.start_empty()
                 calls = self.train(keep, 20) + self.train(keep, 30)
-                self.expect_durable(calls, self.torn_checkpoints)
+                self.expect_durable(calls, self.torn_checkpoints, self.unrecorded)
                 self.assertEqual(self.reports(calls), 2)
                 saved = [call.to for call in calls if call.kind == 'rename'
                          and call.to == self.checkpoint_file('checkpoint')]
