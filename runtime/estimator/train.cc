@@ -275,6 +275,7 @@ absl::Status Training::WriteFirst() {
   cadence_.Saved(resumed_.has_value() ? start_step_ : -1);
   if (cadence_.enabled() && !resumed_.has_value()) {
     const std::string name = BaseName(CheckpointPrefix(config_.model_dir(), step_));
+    first_writes_.Created(PendingSavePath(dir_));
     first_writes_.Created({dir_, BundleDataPath(name, 0, 1)});
     first_writes_.Created({dir_, BundleIndexPath(name)});
     first_writes_.Created({dir_, BaseName(CheckpointStatePath(config_.model_dir()))});

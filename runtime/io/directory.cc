@@ -27,7 +27,8 @@ std::string PathNow(int fd) {
 }  // namespace
 
 absl::StatusOr<Directory> Directory::Open(const std::string& path) {
-  const int fd = open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd = TEMP_FAILURE_RETRY(
+      open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd >= 0) return Directory(path, fd);
   if (errno != ENOTDIR) return WriteError("cannot write to", path, errno);
   return absl::PermissionDeniedError(

@@ -30,7 +30,7 @@ bool IsSameFile(const struct stat& a, const struct stat& b) {
 // A descriptor, or -1 with errno.
 int OpenDirectory(const FilePath& dir) {
   const char* const name = dir.name().empty() ? "." : dir.name().c_str();
-  return openat(dir.dir_fd(), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return TEMP_FAILURE_RETRY(openat(dir.dir_fd(), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ absl::Status MakeDirectories(const std::string& path) {
     end = path.find('/', end + 1);
     const std::string prefix = path.substr(0, end);
     if (mkdir(prefix.c_str(), 0777) == 0) {
-      SyncDirectory(DirName(prefix)).IgnoreError();
+      RETURN_IF_ERROR(SyncDirectory(DirName(prefix)));
       continue;
     }
     // mkdir may refuse (EROFS, EACCES) before it notices that the directory is there.
@@ -174,8 +174,10 @@ absl::Status RemoveFile(const FilePath& path) {
 
 absl::Status SyncDirectory(const FilePath& dir) {
   const int fd = OpenDirectory(dir);
+  // One may write to some directories that one may not read, and so not open.
+  if (fd < 0 && errno == EACCES) return absl::OkStatus();
   if (fd < 0) return WriteError("cannot write", dir.text(), errno);
-  const int error = fsync(fd) == 0 ? 0 : errno;
+  const int error = TEMP_FAILURE_RETRY(fsync(fd)) == 0 ? 0 : errno;
   close(fd);
   // EINVAL: a file system without directory fsync; the rename is as durable as it gets.
   if (error != 0 && error != EINVAL) return WriteError("cannot write", dir.text(), error);

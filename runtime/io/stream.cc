@@ -23,9 +23,10 @@ constexpr size_t kUnbufferedBytes = 64 << 10;
 
 // Opens a file for reading and puts its size into *size, or nothing when it is not a regular file.
 absl::StatusOr<int> OpenForReading(const FilePath& path, std::optional<uint64_t>* size) {
-  const int fd = path.text() == "-"
-                     ? dup(STDIN_FILENO)
-                     : openat(path.dir_fd(), path.name().c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd =
+      path.text() == "-"
+          ? dup(STDIN_FILENO)
+          : TEMP_FAILURE_RETRY(openat(path.dir_fd(), path.name().c_str(), O_RDONLY | O_CLOEXEC));
   if (fd < 0) return ReadError("cannot read", path.text(), errno);
   struct stat info;
   int error = fstat(fd, &info) == 0 ? 0 : errno;
@@ -137,8 +138,8 @@ absl::StatusOr<uint64_t> StringSource::Skip(uint64_t size) {
 }
 
 absl::StatusOr<std::unique_ptr<FileSink>> FileSink::Create(const FilePath& path) {
-  const int fd =
-      openat(path.dir_fd(), path.name().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int fd = TEMP_FAILURE_RETRY(
+      openat(path.dir_fd(), path.name().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (fd < 0) return WriteError("cannot write", path.text(), errno);
   return std::unique_ptr<FileSink>(new FileSink(path.text(), fd));
 }
@@ -179,7 +180,8 @@ absl::Status FileSink::Flush() {
 
 absl::Status FileSink::Sync() {
   RETURN_IF_ERROR(Flush());
-  if (fd_ >= 0 && fsync(fd_) != 0) return WriteError("cannot write", path_, errno);
+  if (fd_ < 0) return absl::OkStatus();
+  if (TEMP_FAILURE_RETRY(fsync(fd_)) != 0) return WriteError("cannot write", path_, errno);
   return absl::OkStatus();
 }
 
