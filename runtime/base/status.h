@@ -21,7 +21,7 @@ namespace tpurun {
 //   OutOfRange          training input ended before its steps (65)
 //   NotFound            a named file or checkpoint does not exist (66)
 //   PermissionDenied    cannot write: permission, full disk (74)
-//   Cancelled           interrupted by a signal (75 when training saved, else 130 or 143)
+//   Cancelled           interrupted by a signal (75 when training saved, else 129, 130 or 143)
 //   Unavailable         in use by another process: start it again later (75)
 //   anything else       the run failed (1)
 int ExitCode(const absl::Status& status);

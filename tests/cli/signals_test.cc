@@ -62,12 +62,39 @@ TEST(SignalsTest, WhatAnInterruptDoesCanChangeLater) {
 }
 
 TEST(SignalsTest, OtherVerbsEndAtTheFirst) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    EXPECT_EQ(ExitCodeOf([&] {
+                InstallSignalHandlers(OnInterrupt::kExit);
+                raise(number);
+                return 0;
+              }),
+              128 + number);
+  }
+}
+
+TEST(SignalsTest, AHangupIsAnInterruptUnlessItWasIgnoredAtTheStart) {
   EXPECT_EQ(ExitCodeOf([] {
-              InstallSignalHandlers(OnInterrupt::kExit);
-              raise(SIGINT);
+              InstallSignalHandlers(OnInterrupt::kFinishStep);
+              raise(SIGHUP);
+              return InterruptCount().load();
+            }),
+            1);
+  EXPECT_EQ(ExitCodeOf([] {
+              InstallSignalHandlers(OnInterrupt::kFinishStep);
+              raise(SIGTERM);
+              raise(SIGHUP);
               return 0;
             }),
-            130);
+            129);
+  EXPECT_EQ(ExitCodeOf([] {
+              signal(SIGHUP, SIG_IGN);
+              for (const OnInterrupt on : {OnInterrupt::kExit, OnInterrupt::kFinishStep}) {
+                InstallSignalHandlers(on);
+                raise(SIGHUP);
+              }
+              return InterruptCount().load();
+            }),
+            0);
 }
 
 TEST(SignalsTest, OnlyTheInterruptThatEndsTheProcessRemovesUnfinishedFiles) {

@@ -98,10 +98,10 @@ class DigitsKillTest(KillTest, ProgramTest):
 
 class SignalTest(ProgramTest):
 
-    def running(self):
+    def running(self, **options):
         """A training that would take hours, in its first loop."""
         before = self.event_files()
-        process = self.start(*self.iris('train', 'model', *FOREVER))
+        process = self.start(*self.iris('train', 'model', *FOREVER), **options)
         # The event file of this run is the last thing before the first loop's checkpoint.
         self.wait_until(lambda: self.event_files() > before and latest_step(self.path('model')) >= 0,
                         process)
@@ -112,8 +112,8 @@ class SignalTest(ProgramTest):
             return 0
         return sum(name.startswith('events.') for name in os.listdir(self.path('model')))
 
-    def test_sigterm_and_sigint_stop_at_the_next_step_and_save(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
+    def test_a_signal_stops_at_the_next_step_and_saves(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             process = self.running()
             start = time.monotonic()
             process.send_signal(number)
@@ -150,10 +150,20 @@ class SignalTest(ProgramTest):
         self.assertEqual(latest_step(self.path('model')), 0)
         self.succeed(*self.iris('train', 'model', '--train_batch_size=16', '--max_steps=10'))
 
+    def test_a_hangup_that_is_ignored_at_the_start_stays_so(self):
+        # As nohup does. A hangup that counted would make the SIGTERM the second signal.
+        process = self.running(
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        done = self.finish(process)
+        self.assertEqual(done.code, 75, str(done))
+
     def test_evaluate_and_predict_end_with_the_signals_code(self):
         endless = ('--set', 'evaluate.0.input.transform+={repeat {}}', '--set',
                    'predict.input.transform+={repeat {}}')
-        for verb, number in (('evaluate', signal.SIGINT), ('predict', signal.SIGTERM)):
+        for verb, number in (('evaluate', signal.SIGINT), ('predict', signal.SIGTERM),
+                             ('evaluate', signal.SIGHUP)):
             process = self.start(*self.iris(verb, 'model', *endless),
                                  *(['--steps=1000000000'] if verb == 'evaluate' else []),
                                  stdout=open(os.devnull, 'wb'))

@@ -126,7 +126,7 @@ class OutputTest(ProgramTest):
                             'transform{apply{transformation_func:"parse"}}}')
         convert = ('convert', 'csv', '-', '--features=x:float:0')
         os.mkdir(self.path('out'))
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             for arguments in (self.iris('predict', 'model', *predict, '--output=out/rows.jsonl'),
                               self.iris('predict', 'model', *predict, '--output=out/rows.tfrecord'),
                               (*convert, '--output=out/rows'),
