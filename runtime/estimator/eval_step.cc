@@ -20,6 +20,10 @@ absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, int64_t batch_per_rep
   EvalStep step{.graph = std::move(spec.graph),
                 .metrics = std::move(spec.eval_metrics),
                 .batch_per_replica = batch_per_replica};
+  if (step.metrics.empty()) {
+    return absl::InvalidArgumentError(
+        "the model has nothing to evaluate; give it a head, a loss or eval_metric entries");
+  }
   const Shape rows = {DType::kF32, {batch_per_replica}};
   for (const EvalMetric& metric : step.metrics) {
     for (size_t i = 0; i < metric.statistics.size(); ++i) {

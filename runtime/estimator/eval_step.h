@@ -21,7 +21,8 @@ struct EvalStep {
   int64_t batch_per_replica = 0;
 };
 
-// Internal for a statistic that is not f32[batch_per_replica].
+// InvalidArgument for a model without metrics, Internal for a statistic that is not
+// f32[batch_per_replica].
 absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, int64_t batch_per_replica);
 
 // Adds up the statistics of an evaluation in double: step by step, in core order, row by row.
