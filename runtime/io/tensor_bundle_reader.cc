@@ -95,13 +95,17 @@ absl::Status BundleReader::Damaged(const BundleEntry& entry, const std::string& 
 }
 
 absl::Status BundleReader::AddEntry(const std::string& name, const std::string& value) {
-  BundleEntry entry = {.name = name};
+  BundleEntry entry = {.name = name, .shard = -1};
   tensorflow::BundleEntryProto proto;
   if (!proto.ParseFromString(value)) return Damaged(entry, "its index entry does not parse");
   entry.dtype = proto.dtype();
   for (const auto& dim : proto.shape().dim()) entry.shape.push_back(dim.size());
   const std::optional<int64_t> elements = NumElements(entry.shape);
   const uint64_t element_bytes = DataTypeSize(entry.dtype);
+  if (!tensorflow::DataType_IsValid(entry.dtype) || entry.dtype == tensorflow::DT_INVALID) {
+    return Damaged(entry, absl::StrFormat("unknown dtype %d, want %d to %d", entry.dtype,
+                                          tensorflow::DT_FLOAT, tensorflow::DataType_MAX));
+  }
   uint64_t want_bytes = 0;
   if (!elements.has_value() || proto.shape().unknown_rank() ||
       __builtin_mul_overflow(static_cast<uint64_t>(*elements), element_bytes, &want_bytes)) {

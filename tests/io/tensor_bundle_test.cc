@@ -345,6 +345,16 @@ TEST_F(TensorBundleTest, EntriesThatCannotBeAreDataLoss) {
   ExpectDataLoss("its slices do not cover it");
 }
 
+TEST_F(TensorBundleTest, AnUnknownTypeNamesItsTensor) {
+  for (const int dtype : {0, 24, 999, -1}) {
+    ChangeEntry("a/kernel", [&](tensorflow::BundleEntryProto* entry) {
+      entry->set_dtype(static_cast<DataType>(dtype));
+    });
+    ExpectDataLoss("tensor \"a/kernel\" of " + prefix_ + ".index: unknown dtype " +
+                   std::to_string(dtype) + ", want 1 to 23");
+  }
+}
+
 TEST_F(TensorBundleTest, HeadersThatCannotBeReadAreRefused) {
   using Header = tensorflow::BundleHeaderProto;
   ChangeHeader([](Header* header) { header->set_endianness(Header::BIG); });
