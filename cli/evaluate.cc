@@ -9,6 +9,8 @@
 #include "cli/json.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/checkpoint.h"
+#include "runtime/io/file.h"
+#include "runtime/io/tensor_bundle.h"
 
 namespace tpurun {
 namespace {
@@ -33,7 +35,8 @@ absl::Status Watch(const std::string& model_dir, const proto::Train& train,
     ASSIGN_OR_RETURN(const std::optional<std::string> latest, LatestCheckpoint(model_dir));
     if (!latest.has_value() || latest == done) continue;
     const absl::StatusOr<Evaluation> result = estimator.Evaluate(input_fn, evaluation, *latest);
-    if (absl::IsNotFound(result.status())) continue;  // training has just dropped it
+    // Training has just dropped it.
+    if (!result.ok() && IsAbsent(BundleIndexPath(*latest))) continue;
     RETURN_IF_ERROR(result.status());
     RETURN_IF_ERROR(WriteResult(ResultJson(*result)));
     if (train.has_max_steps() && result->global_step >= train.max_steps()) {

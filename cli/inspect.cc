@@ -16,7 +16,7 @@ namespace {
 
 // A checkpoint where there is one, else all event files in name order.
 absl::Status InspectDirectory(const std::string& dir, bool json, std::ostream& out) {
-  if (FileExists(CheckpointStatePath(dir))) {
+  if (!IsAbsent(CheckpointStatePath(dir))) {
     ASSIGN_OR_RETURN(const std::string prefix, ResolveCheckpoint(dir));
     return InspectCheckpoint(prefix, json, out);
   }
@@ -45,10 +45,10 @@ std::string WithoutDataSuffix(const std::string& path) {
 absl::Status Inspect(const std::string& path, bool json, std::ostream& out) {
   if (IsDirectory(path)) return InspectDirectory(path, json, out);
   const absl::StatusOr<std::string> prefix = ResolveCheckpoint(WithoutDataSuffix(path));
-  if (prefix.ok() && FileExists(BundleIndexPath(*prefix))) {
+  if (prefix.ok() && !IsAbsent(BundleIndexPath(*prefix))) {
     return InspectCheckpoint(*prefix, json, out);
   }
-  if (!FileExists(path)) {
+  if (IsAbsent(path)) {
     return absl::NotFoundError(
         absl::StrCat("cannot read ", path, ": neither it nor ", BundleIndexPath(path), " exists"));
   }

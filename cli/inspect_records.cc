@@ -102,7 +102,7 @@ std::string Text(const Json& value) {
 // Inspect is told no compression: the first record's checksum tells plain files, their first bytes
 // tell the others.
 absl::StatusOr<Compression> GuessCompression(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> file, FileSource::Open(path));
+  ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> file, FileSource::OpenRegular(path));
   char head[2] = {};
   ASSIGN_OR_RETURN(const size_t size, file->Read(head, sizeof head));
   ASSIGN_OR_RETURN(const std::unique_ptr<RecordReader> plain, RecordReader::Open(path));

@@ -1,10 +1,8 @@
 #include "cli/load_config.h"
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -15,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/text_format.h"
 #include "runtime/base/status.h"
+#include "runtime/io/file.h"
 
 namespace tpurun {
 namespace {
@@ -88,32 +87,18 @@ void ResolvePaths(const std::string& file, Message* message) {
 // Far more than anyone writes, far less than what /dev/zero has.
 constexpr size_t kMaxConfigBytes = 64 << 20;
 
+// A pipe too, as a shell's <(COMMAND) is one.
 absl::StatusOr<std::string> ReadConfigFile(const std::string& path, const std::string& named_by) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(named_by, ": ", path, " is a directory, want a textproto file"));
-  }
-  errno = 0;
-  std::ifstream stream(path, std::ios::binary);
-  std::string text;
-  char block[1 << 16];
-  while (stream && text.size() <= kMaxConfigBytes) {
-    stream.read(block, sizeof(block));
-    text.append(block, stream.gcount());
-  }
-  if (text.size() > kMaxConfigBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(named_by, ": ", path, " has more than ",
-                                                   kMaxConfigBytes >> 20,
-                                                   " MiB, want a textproto file"));
-  }
-  if (!stream.is_open() || stream.bad()) {
-    const int code = errno;
-    const std::string message = absl::StrCat(named_by, ": cannot read ", path, ": ",
-                                             code ? std::strerror(code) : "unknown error");
-    return code == ENOENT ? absl::NotFoundError(message) : absl::InvalidArgumentError(message);
-  }
-  return text;
+  // "-" is a file's name here.
+  const absl::StatusOr<std::unique_ptr<FileSource>> source =
+      FileSource::Open(path == "-" ? "./-" : path);
+  if (!source.ok()) return Annotate(source.status(), named_by);
+  absl::StatusOr<std::string> text = ReadAll(**source, path, kMaxConfigBytes);
+  if (text.ok()) return text;
+  if (!absl::IsDataLoss(text.status())) return Annotate(text.status(), named_by);
+  return absl::InvalidArgumentError(absl::StrCat(named_by, ": ", path, " has more than ",
+                                                 kMaxConfigBytes >> 20,
+                                                 " MiB, want a textproto file"));
 }
 
 // Parses the file into `message`, records the locations under `prefix` and adds mistakes to

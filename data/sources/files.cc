@@ -48,7 +48,7 @@ absl::Status CheckReadable(const std::string& file) {
     return absl::NotFoundError(
         absl::StrCat(file, " is a directory, want a file (\"", file, "/*\" names those in it)"));
   }
-  return IsRegularFile(file) ? FileSource::Open(file).status() : absl::OkStatus();
+  return IsRegularFile(file) ? FileSource::Open(file).status() : FileSize(file).status();
 }
 
 std::vector<std::string> MissingShards(const std::string& prefix, int num_shards) {
@@ -121,12 +121,12 @@ bool IsRegularFile(const std::string& path) {
 
 absl::Status CheckReadableAgain(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
-    if (!IsRegularFile(file)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(FileTitle(file),
-                       " cannot be read again from its start: add transform { cache "
-                       "{} } before what repeats it"));
-    }
+    if (IsRegularFile(file)) continue;
+    if (file != kStandardInput) RETURN_IF_ERROR(FileSize(file).status());  // it is gone
+    return absl::InvalidArgumentError(
+        absl::StrCat(FileTitle(file),
+                     " cannot be read again from its start: add transform { cache "
+                     "{} } before what repeats it"));
   }
   return absl::OkStatus();
 }

@@ -22,7 +22,7 @@ absl::StatusOr<std::vector<std::string>> ExpandFileNames(
     const google::protobuf::RepeatedPtrField<std::string>& names, const std::string& directory);
 // A file that can be read more than once.
 bool IsRegularFile(const std::string& path);
-// Whether all are; InvalidArgument names one that is not.
+// Whether all are; InvalidArgument names one that is not, NotFound one that is gone.
 absl::Status CheckReadableAgain(const std::vector<std::string>& files);
 bool NamesStandardInput(const google::protobuf::RepeatedPtrField<std::string>& names);
 // The file as messages name it.

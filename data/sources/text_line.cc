@@ -25,7 +25,8 @@ class StandardInput : public ByteSource {
       const ssize_t got = ::read(STDIN_FILENO, out, size);
       if (got >= 0) return got;
       if (errno != EINTR) {
-        return absl::DataLossError(absl::StrCat("reading standard input: ", std::strerror(errno)));
+        return absl::NotFoundError(
+            absl::StrCat("cannot read standard input: ", std::strerror(errno)));
       }
     }
   }

@@ -19,7 +19,7 @@ namespace tpurun {
 //   ResourceExhausted   does not fit in the device's memory (4)
 //   DataLoss            only the data shows it: damaged, truncated, empty, mistyped (65)
 //   OutOfRange          training input ended before its steps (65)
-//   NotFound            a named file or checkpoint does not exist (66)
+//   NotFound            a named file or checkpoint does not exist or cannot be read (66)
 //   PermissionDenied    cannot write: permission, full disk (74)
 //   Cancelled           interrupted by a signal (75 when training saved, else 129, 130 or 143)
 //   Unavailable         in use by another process: start it again later (75)

@@ -53,7 +53,10 @@ absl::Status Damaged(const absl::Status& status, ModeKey mode, const std::string
 
 absl::Status CheckWritable(const std::string& dir) {
   std::string nearest = dir;
-  while (!nearest.empty() && !FileExists(nearest) && !IsDirectory(nearest)) {
+  const auto is_there = [](const std::string& path) {
+    return access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
+  };
+  while (!nearest.empty() && !is_there(nearest)) {
     const std::string above = DirName(nearest);
     if (above == nearest) break;
     nearest = above;
@@ -63,6 +66,7 @@ absl::Status CheckWritable(const std::string& dir) {
     return absl::PermissionDeniedError(absl::StrCat(
         "cannot write to ", dir, nearest == dir ? "" : absl::StrCat(": ", nearest), ": ", why));
   };
+  if (access(nearest.c_str(), F_OK) != 0) return refuse(std::strerror(errno));
   if (!IsDirectory(nearest)) return refuse("it is not a directory");
   if (access(nearest.c_str(), W_OK | X_OK) != 0) return refuse(std::strerror(errno));
   return absl::OkStatus();
@@ -105,6 +109,10 @@ absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
     if (absl::IsDataLoss(latest.status()) && state.ok()) {
       return Damaged(latest.status(), mode, model_dir, state->latest);
     }
+    if (absl::IsNotFound(latest.status()) && mode != ModeKey::kPredict) {
+      // Rather what keeps the run from writing than what of it is met first.
+      RETURN_IF_ERROR(CheckWritable(model_dir));
+    }
     RETURN_IF_ERROR(latest.status());
     prefix = *std::move(latest);
     if (!prefix.has_value()) return std::optional<Checkpoint>();
@@ -113,9 +121,10 @@ absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
   }
   absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(*prefix);
   if (checkpoint.ok()) return std::optional<Checkpoint>(*std::move(checkpoint));
-  // The user named only model_dir: a file that is missing there is damage.
-  const bool missing = named.empty() && absl::IsNotFound(checkpoint.status());
-  if (!missing && !absl::IsDataLoss(checkpoint.status())) return checkpoint.status();
+  // Without an index it is a V1 checkpoint, which may be whole.
+  if (!absl::IsDataLoss(checkpoint.status()) || IsAbsent(BundleIndexPath(*prefix))) {
+    return checkpoint.status();
+  }
   return Damaged(checkpoint.status(), mode, model_dir, *prefix);
 }
 

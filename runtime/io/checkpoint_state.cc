@@ -13,6 +13,9 @@
 namespace tpurun {
 namespace {
 
+// More than 8,000 checkpoints take.
+constexpr uint64_t kMaxStateBytes = 1 << 20;
+
 // What protobuf says of an unknown field names its own type; the user wants to know the right name.
 std::string Improved(const std::string& message) {
   constexpr char kUnknown[] = "has no field named ";
@@ -43,13 +46,30 @@ std::string RelativeTo(const std::string& dir, const std::string& path) {
 constexpr char kCheckpoint[] = "checkpoint";
 constexpr char kPending[] = "checkpoint.pending";
 
+// Without the `left_out` oldest of the list.
+absl::StatusOr<std::string> StateText(const FilePath& dir, const CheckpointState& state,
+                                      size_t left_out) {
+  tensorflow::CheckpointState proto;
+  proto.set_model_checkpoint_path(RelativeTo(dir.text(), state.latest));
+  for (size_t i = left_out; i < state.all.size(); ++i) {
+    proto.add_all_model_checkpoint_paths(RelativeTo(dir.text(), state.all[i]));
+  }
+  for (size_t i = left_out; i < state.timestamps.size(); ++i) {
+    proto.add_all_model_checkpoint_timestamps(state.timestamps[i]);
+  }
+  proto.set_last_preserved_timestamp(state.last_preserved);
+  std::string text;
+  if (google::protobuf::TextFormat::PrintToString(proto, &text)) return text;
+  return absl::InternalError(absl::StrCat("cannot print the list of ", dir.text()));
+}
+
 FilePath Inside(const FilePath& dir, const char* name) {
   return dir.WithName(JoinPath(dir.name(), name));
 }
 
 absl::StatusOr<CheckpointState> ReadState(const FilePath& dir, const char* name) {
   const std::string path = Inside(dir, name).text();
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(Inside(dir, name)));
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(Inside(dir, name), kMaxStateBytes));
   tensorflow::CheckpointState proto;
   google::protobuf::TextFormat::Parser parser;
   FirstError error;
@@ -74,16 +94,11 @@ absl::StatusOr<CheckpointState> ReadState(const FilePath& dir, const char* name)
 }
 
 absl::Status WriteState(const FilePath& dir, const char* name, const CheckpointState& state) {
-  tensorflow::CheckpointState proto;
-  proto.set_model_checkpoint_path(RelativeTo(dir.text(), state.latest));
-  for (const std::string& prefix : state.all) {
-    proto.add_all_model_checkpoint_paths(RelativeTo(dir.text(), prefix));
-  }
-  for (const double seconds : state.timestamps) proto.add_all_model_checkpoint_timestamps(seconds);
-  proto.set_last_preserved_timestamp(state.last_preserved);
-  std::string text;
-  if (!google::protobuf::TextFormat::PrintToString(proto, &text)) {
-    return absl::InternalError(absl::StrCat("cannot print ", Inside(dir, name).text()));
+  ASSIGN_OR_RETURN(std::string text, StateText(dir, state, 0));
+  // What is written can be read again.
+  for (size_t left_out = 0; text.size() > kMaxStateBytes && left_out < state.all.size();) {
+    left_out += (state.all.size() - left_out) / 16 + 1;
+    ASSIGN_OR_RETURN(text, StateText(dir, state, left_out));
   }
   return WriteFileAtomically(Inside(dir, name), text);
 }
@@ -119,7 +134,7 @@ absl::StatusOr<std::string> ResolveCheckpoint(const std::string& path) {
           absl::StrCat("no checkpoint in ", path, ": it has no file named \"checkpoint\""));
     }
     RETURN_IF_ERROR(state.status());
-    if (!FileExists(BundleIndexPath(state->latest))) {
+    if (IsAbsent(BundleIndexPath(state->latest))) {
       return absl::DataLossError(absl::StrCat(CheckpointStatePath(path), ": names ", state->latest,
                                               ", but there is no ",
                                               BundleIndexPath(state->latest)));
@@ -128,7 +143,7 @@ absl::StatusOr<std::string> ResolveCheckpoint(const std::string& path) {
   }
   std::string prefix = path;
   if (absl::EndsWith(prefix, ".index")) prefix.resize(prefix.size() - std::string(".index").size());
-  if (FileExists(BundleIndexPath(prefix))) return prefix;
+  if (!IsAbsent(BundleIndexPath(prefix))) return prefix;
   // A file of that name is left to BundleReader, which knows V1 checkpoints.
   if (FileExists(prefix)) return prefix;
   return absl::NotFoundError(

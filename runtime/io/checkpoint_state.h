@@ -27,11 +27,12 @@ struct CheckpointState {
 // "DIR/checkpoint".
 std::string CheckpointStatePath(const std::string& dir);
 
-// NotFound when the directory has no such file, DataLoss with line and column when it is damaged or
-// names no checkpoint.
+// NotFound when the directory has no such file or it cannot be read, DataLoss when it has more than
+// 1 MiB, names no checkpoint, or, with line and column, is damaged.
 absl::StatusOr<CheckpointState> ReadCheckpointState(const FilePath& dir);
 
-// Written atomically. The checkpoints must be complete before.
+// Written atomically. The checkpoints must be complete before. A list of more than 1 MiB (8,000
+// checkpoints or more) is written without its oldest.
 absl::Status WriteCheckpointState(const FilePath& dir, const CheckpointState& state);
 
 // The file `checkpoint.pending` beside it, there while a checkpoint is saved: the one that is being

@@ -8,8 +8,9 @@
 namespace tpurun {
 
 absl::StatusOr<std::unique_ptr<EventReader>> EventReader::Open(const std::string& path) {
-  ASSIGN_OR_RETURN(std::unique_ptr<RecordReader> records, RecordReader::Open(path));
-  return std::make_unique<EventReader>(std::move(records), path);
+  ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::OpenRegular(path));
+  return std::make_unique<EventReader>(std::make_unique<RecordReader>(std::move(source), path),
+                                       path);
 }
 
 absl::StatusOr<bool> EventReader::Read(tensorflow::Event* event) {

@@ -60,7 +60,7 @@ bool FileExists(const FilePath& path) {
 
 bool IsAbsent(const FilePath& path) {
   struct stat info;
-  return StatAt(path, &info) != 0 && (errno == ENOENT || errno == ENOTDIR);
+  return StatAt(path, &info) != 0 && errno == ENOENT;
 }
 
 bool IsDirectory(const std::string& path) {
@@ -136,7 +136,7 @@ absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern) {
   globfree(&found);
   if (rc == GLOB_NOMATCH) {
     if (pattern.find_first_of("*?[") == std::string::npos) {
-      return ReadError("cannot read", pattern, ENOENT);
+      RETURN_IF_ERROR(FileSize(pattern).status());
     }
     return absl::NotFoundError(absl::StrCat("no file matches \"", pattern, "\""));
   }
@@ -184,19 +184,9 @@ absl::Status SyncDirectory(const FilePath& dir) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ReadFile(const FilePath& path) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
-  // One byte more than expected, so that the end is seen with one read.
-  std::string bytes(source->remaining().value_or(1 << 16) + 1, '\0');
-  size_t size = 0;
-  while (true) {
-    ASSIGN_OR_RETURN(const size_t got, source->Read(&bytes[size], bytes.size() - size));
-    size += got;
-    if (size < bytes.size()) break;
-    bytes.resize(bytes.size() * 2);
-  }
-  bytes.resize(size);
-  return bytes;
+absl::StatusOr<std::string> ReadFile(const FilePath& path, uint64_t max_bytes) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::OpenRegular(path));
+  return ReadAll(*source, path.text(), max_bytes);
 }
 
 }  // namespace tpurun

@@ -1,7 +1,7 @@
 // Files and directories: reading, writing so that a reader sees all or nothing, listing.
 // Errors name the path and the system's reason. What cannot be read is NotFound (absent, no
-// permission, a directory), or DataLoss when the device fails while reading; what cannot be written
-// is PermissionDenied (permission, full disk, read-only, no such directory).
+// permission, a directory, a device that fails); what cannot be written is PermissionDenied
+// (permission, full disk, read-only, no such directory). DataLoss is for what the bytes show.
 #ifndef TPURUN_RUNTIME_IO_FILE_H_
 #define TPURUN_RUNTIME_IO_FILE_H_
 
@@ -32,7 +32,8 @@ std::string BaseName(std::string_view path);
 // ---- What is there ----
 
 bool FileExists(const FilePath& path);
-// That nothing is there is certain: not so where one may not look.
+// That nothing is there is certain, and something may be made there: not so where one may not look,
+// or below a file.
 bool IsAbsent(const FilePath& path);
 bool IsDirectory(const std::string& path);
 absl::StatusOr<uint64_t> FileSize(const std::string& path);
@@ -58,7 +59,9 @@ absl::Status SyncDirectory(const FilePath& dir);
 
 // ---- Whole files ----
 
-absl::StatusOr<std::string> ReadFile(const FilePath& path);
+// A regular file: anything else (/dev/zero, a pipe that nobody writes to) is refused at once, and
+// so is a file of more than `max_bytes`, with DataLoss.
+absl::StatusOr<std::string> ReadFile(const FilePath& path, uint64_t max_bytes = INT64_MAX);
 // The file holds the old bytes or the new ones at every moment, also across a power cut: written
 // under a temporary name in the same directory, fsynced, renamed, directory fsynced. After an error
 // the old file is untouched and the temporary one removed, as are those that killed writers of the
@@ -91,6 +94,11 @@ class ByteSource {
   virtual std::optional<uint64_t> remaining_at_most() const { return remaining(); }
 };
 
+// All that is left of a source, which messages call `name`; DataLoss when that is more than
+// `max_bytes`, of which no more are read than one.
+absl::StatusOr<std::string> ReadAll(ByteSource& source, const std::string& name,
+                                    uint64_t max_bytes);
+
 // Bytes written from front to back. Not thread-safe.
 class ByteSink {
  public:
@@ -104,10 +112,13 @@ class ByteSink {
   virtual absl::Status Close() = 0;
 };
 
-// A buffered file from its start. `path` "-" is standard input.
+// A buffered file from its start.
 class FileSource : public ByteSource {
  public:
+  // A file, device or pipe, for whose writer it waits; "-" is standard input.
   static absl::StatusOr<std::unique_ptr<FileSource>> Open(const FilePath& path);
+  // A regular file, or refused at once.
+  static absl::StatusOr<std::unique_ptr<FileSource>> OpenRegular(const FilePath& path);
   ~FileSource() override;
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
@@ -182,7 +193,7 @@ class StringSink : public ByteSink {
   std::string* const bytes_;
 };
 
-// A file read at any place. Thread-safe.
+// A regular file read at any place. Thread-safe.
 class RandomAccessFile {
  public:
   static absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(const std::string& path);

@@ -1,6 +1,5 @@
 #include "runtime/io/file_error.h"
 
-#include <cerrno>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -15,8 +14,7 @@ std::string Message(std::string_view action, const std::string& path, int error)
 }  // namespace
 
 absl::Status ReadError(std::string_view action, const std::string& path, int error) {
-  const std::string message = Message(action, path, error);
-  return error == EIO ? absl::DataLossError(message) : absl::NotFoundError(message);
+  return absl::NotFoundError(Message(action, path, error));
 }
 
 absl::Status WriteError(std::string_view action, const std::string& path, int error) {

@@ -9,7 +9,8 @@
 
 namespace tpurun {
 
-// "ACTION PATH: strerror(error)". A read that fails is NotFound, or DataLoss for EIO.
+// "ACTION PATH: strerror(error)". A read that fails is NotFound, whatever the reason: DataLoss is
+// what bytes show that were read.
 absl::Status ReadError(std::string_view action, const std::string& path, int error);
 // A write that fails is PermissionDenied.
 absl::Status WriteError(std::string_view action, const std::string& path, int error);

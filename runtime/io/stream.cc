@@ -21,22 +21,44 @@ constexpr size_t kBufferBytes = 256 << 10;
 // What is read at once is not worth a copy through the buffer.
 constexpr size_t kUnbufferedBytes = 64 << 10;
 
-// Opens a file for reading and puts its size into *size, or nothing when it is not a regular file.
-absl::StatusOr<int> OpenForReading(const FilePath& path, std::optional<uint64_t>* size) {
+// Puts the size of an open file into *size, or nothing when it is not a regular file.
+absl::Status FindSize(int fd, const std::string& path, std::optional<uint64_t>* size) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return ReadError("cannot read", path, errno);
+  if (S_ISDIR(info.st_mode)) return ReadError("cannot read", path, EISDIR);
+  if (S_ISREG(info.st_mode)) *size = info.st_size;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> OpenAny(const FilePath& path, std::optional<uint64_t>* size) {
   const int fd =
       path.text() == "-"
           ? dup(STDIN_FILENO)
           : TEMP_FAILURE_RETRY(openat(path.dir_fd(), path.name().c_str(), O_RDONLY | O_CLOEXEC));
   if (fd < 0) return ReadError("cannot read", path.text(), errno);
-  struct stat info;
-  int error = fstat(fd, &info) == 0 ? 0 : errno;
-  if (error == 0 && S_ISDIR(info.st_mode)) error = EISDIR;
-  if (error != 0) {
-    close(fd);
-    return ReadError("cannot read", path.text(), error);
+  const absl::Status found = FindSize(fd, path.text(), size);
+  if (found.ok()) return fd;
+  close(fd);
+  return found;
+}
+
+absl::StatusOr<int> OpenRegularFile(const FilePath& path, uint64_t* size) {
+  // Without O_NONBLOCK a pipe would be waited for before it shows what it is.
+  const int fd = TEMP_FAILURE_RETRY(
+      openat(path.dir_fd(), path.name().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (fd < 0) return ReadError("cannot read", path.text(), errno);
+  std::optional<uint64_t> found_size;
+  absl::Status found = FindSize(fd, path.text(), &found_size);
+  if (found.ok() && !found_size.has_value()) {
+    found = absl::NotFoundError(absl::StrCat("cannot read ", path.text(),
+                                             ": it is a device or a pipe, want a regular file"));
   }
-  if (S_ISREG(info.st_mode)) *size = info.st_size;
-  return fd;
+  if (found.ok()) {
+    *size = *found_size;
+    return fd;
+  }
+  close(fd);
+  return found;
 }
 
 }  // namespace
@@ -53,11 +75,37 @@ absl::StatusOr<uint64_t> ByteSource::Skip(uint64_t size) {
   return skipped;
 }
 
+absl::StatusOr<std::string> ReadAll(ByteSource& source, const std::string& name,
+                                    uint64_t max_bytes) {
+  // One byte more than expected, so that the end is seen with one read.
+  const uint64_t expected = source.remaining().value_or(1 << 16);
+  std::string bytes(std::min(expected, max_bytes) + 1, '\0');
+  size_t size = 0;
+  while (true) {
+    ASSIGN_OR_RETURN(const size_t got, source.Read(&bytes[size], bytes.size() - size));
+    size += got;
+    if (size > max_bytes) {
+      return absl::DataLossError(
+          absl::StrCat(name, " has more than ", max_bytes, " bytes, the most that is read"));
+    }
+    if (size < bytes.size()) break;
+    bytes.resize(std::min<uint64_t>(bytes.size() * 2, max_bytes + 1));
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
 absl::StatusOr<std::unique_ptr<FileSource>> FileSource::Open(const FilePath& path) {
   std::optional<uint64_t> size;
-  ASSIGN_OR_RETURN(const int fd, OpenForReading(path, &size));
+  ASSIGN_OR_RETURN(const int fd, OpenAny(path, &size));
   // Standard input may be in the middle of a file: its size tells nothing.
   if (path.text() == "-") size.reset();
+  return std::unique_ptr<FileSource>(new FileSource(path.text(), fd, size));
+}
+
+absl::StatusOr<std::unique_ptr<FileSource>> FileSource::OpenRegular(const FilePath& path) {
+  uint64_t size;
+  ASSIGN_OR_RETURN(const int fd, OpenRegularFile(path, &size));
   return std::unique_ptr<FileSource>(new FileSource(path.text(), fd, size));
 }
 
@@ -196,13 +244,9 @@ absl::Status FileSink::Close() {
 }
 
 absl::StatusOr<std::unique_ptr<RandomAccessFile>> RandomAccessFile::Open(const std::string& path) {
-  std::optional<uint64_t> size;
-  ASSIGN_OR_RETURN(const int fd, OpenForReading(path, &size));
-  if (!size.has_value()) {
-    close(fd);
-    return ReadError("cannot read", path, ESPIPE);
-  }
-  return std::unique_ptr<RandomAccessFile>(new RandomAccessFile(path, fd, *size));
+  uint64_t size;
+  ASSIGN_OR_RETURN(const int fd, OpenRegularFile(path, &size));
+  return std::unique_ptr<RandomAccessFile>(new RandomAccessFile(path, fd, size));
 }
 
 RandomAccessFile::~RandomAccessFile() { close(fd_); }

@@ -19,6 +19,8 @@ namespace {
 constexpr int kBundleVersion = 1;
 // The file names have five digits.
 constexpr int kMaxShards = 99999;
+// Some 3 million tensors.
+constexpr uint64_t kMaxIndexBytes = 256 << 20;
 
 // Slices are keyed by names that begin with a zero byte.
 bool IsSliceKey(const std::string& key) { return key.front() == '\0'; }
@@ -57,8 +59,8 @@ absl::StatusOr<std::unique_ptr<BundleReader>> BundleReader::Open(const std::stri
 
 absl::Status BundleReader::ReadIndex() {
   const std::string path = BundleIndexPath(prefix_);
-  const absl::StatusOr<std::string> bytes = ReadFile(path);
-  if (absl::IsNotFound(bytes.status()) && FileExists(prefix_) && !IsDirectory(prefix_)) {
+  const absl::StatusOr<std::string> bytes = ReadFile(path, kMaxIndexBytes);
+  if (!bytes.ok() && IsAbsent(path) && FileExists(prefix_) && !IsDirectory(prefix_)) {
     return absl::DataLossError(absl::StrCat(
         prefix_, ": no ", path,
         " beside it; a V1 checkpoint (TensorFlow before 1.0) cannot be "
@@ -72,12 +74,13 @@ absl::Status BundleReader::ReadIndex() {
   }
   RETURN_IF_ERROR(CheckHeader(header, path));
   for (int shard = 0; shard < header.num_shards(); ++shard) {
-    absl::StatusOr<std::unique_ptr<RandomAccessFile>> file =
-        RandomAccessFile::Open(BundleDataPath(prefix_, shard, header.num_shards()));
-    if (!file.ok()) {
+    const std::string data_path = BundleDataPath(prefix_, shard, header.num_shards());
+    absl::StatusOr<std::unique_ptr<RandomAccessFile>> file = RandomAccessFile::Open(data_path);
+    if (!file.ok() && IsAbsent(data_path)) {
       return absl::DataLossError(
           absl::StrCat("checkpoint ", prefix_, " is incomplete: ", file.status().message()));
     }
+    RETURN_IF_ERROR(file.status());
     data_.push_back(*std::move(file));
   }
   for (size_t row = 1; row < rows.size(); ++row) {
@@ -99,13 +102,13 @@ absl::Status BundleReader::AddEntry(const std::string& name, const std::string& 
   tensorflow::BundleEntryProto proto;
   if (!proto.ParseFromString(value)) return Damaged(entry, "its index entry does not parse");
   entry.dtype = proto.dtype();
-  for (const auto& dim : proto.shape().dim()) entry.shape.push_back(dim.size());
-  const std::optional<int64_t> elements = NumElements(entry.shape);
-  const uint64_t element_bytes = DataTypeSize(entry.dtype);
   if (!tensorflow::DataType_IsValid(entry.dtype) || entry.dtype == tensorflow::DT_INVALID) {
     return Damaged(entry, absl::StrFormat("unknown dtype %d, want %d to %d", entry.dtype,
                                           tensorflow::DT_FLOAT, tensorflow::DataType_MAX));
   }
+  for (const auto& dim : proto.shape().dim()) entry.shape.push_back(dim.size());
+  const std::optional<int64_t> elements = NumElements(entry.shape);
+  const uint64_t element_bytes = DataTypeSize(entry.dtype);
   uint64_t want_bytes = 0;
   if (!elements.has_value() || proto.shape().unknown_rank() ||
       __builtin_mul_overflow(static_cast<uint64_t>(*elements), element_bytes, &want_bytes)) {

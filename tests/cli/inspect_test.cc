@@ -1,6 +1,10 @@
 #include "cli/inspect.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <fstream>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -146,6 +150,24 @@ TEST_F(InspectTest, DamageEndsTheListWithItsPlace) {
   EXPECT_EQ(ExitCode(cut), 65);
   EXPECT_THAT(std::string(cut.message()), HasSubstr("record 3 of " + path + ": truncated"));
   EXPECT_THAT(events_out.str(), HasSubstr("graph_def"));
+}
+
+TEST_F(InspectTest, WhatIsNoFileIsNotWaitedFor) {
+  ASSERT_EQ(mkfifo(dir_.Path("pipe").c_str(), 0600), 0);
+  ASSERT_EQ(mkfifo(dir_.Path("events.out.tfevents.1.host").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("loop", dir_.Path("loop").c_str()), 0);
+  const std::string wanted = ": it is a device or a pipe, want a regular file";
+  for (const auto& [path, reason] : std::map<std::string, std::string>{
+           {dir_.Path("pipe"), wanted},
+           {"/dev/zero", wanted},
+           {dir_.Path("events.out.tfevents.1.host"), wanted},
+           {dir_.Path("loop"), ": Too many levels of symbolic links"}}) {
+    std::ostringstream out;
+    const absl::Status status = Inspect(path, false, out);
+    EXPECT_EQ(ExitCode(status), 66);
+    EXPECT_EQ(status.message(), "cannot read " + path + reason);
+    EXPECT_EQ(out.str(), "");
+  }
 }
 
 TEST_F(InspectTest, WhatIsNotThereIsNotFound) {

@@ -1,11 +1,14 @@
 #include "cli/load_config.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
+#include <thread>
 
 #include "cli/print_config.h"
 #include "cli/validate.h"
@@ -109,8 +112,24 @@ TEST_F(LoadConfigTest, AFileThatDoesNotExistIsNotFound) {
   const absl::Status status = LoadConfig({.config_path = path}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(status.message(), "--config: cannot read " + path + ": No such file or directory");
-  EXPECT_EQ(LoadConfig({.config_path = folder_.string()}).status().code(),
-            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(LoadConfigTest, WhatCannotBeReadIsNotFound) {
+  const std::string folder = folder_.string();
+  for (const auto& [path, reason] : std::map<std::string, std::string>{
+           {folder, "Is a directory"}, {"/proc/self/mem", "Input/output error"}}) {
+    const absl::Status status = LoadConfig({.config_path = path}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+    EXPECT_EQ(status.message(), "--config: cannot read " + path + ": " + reason);
+  }
+}
+
+TEST_F(LoadConfigTest, APipeIsRead) {
+  const std::string pipe = (folder_ / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << "model_dir: \"/m\" model {}"; });
+  EXPECT_EQ(Load({.config_path = pipe}).run.model_dir(), "/m");
+  writer.join();
 }
 
 // The examples load, are valid for every verb they describe, and print as text that loads the same.

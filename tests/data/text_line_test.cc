@@ -144,6 +144,22 @@ TEST_F(TextLineTest, AMissingFileIsNotFound) {
             "NOT_FOUND: run.textproto:1:48: cannot read absent: No such file or directory");
 }
 
+TEST_F(TextLineTest, AFileThatIsGoneAtTheNextPassIsNotFound) {
+  Write("a", "1\n2\n3\n");
+  auto input = Open(Config("file: \"a\"", "transform { repeat {} }"), Args(), dir_.path());
+  ASSERT_TRUE(input.ok()) << input.status();
+  EXPECT_EQ(input->NextBatch().value(), "x=1\nx=2\nx=3\n");
+  std::filesystem::remove(dir_.Path("a"));
+  EXPECT_EQ(Shortened(input->NextBatch().status()),
+            "NOT_FOUND: cannot read a: No such file or directory");
+}
+
+TEST_F(TextLineTest, AFileThatCannotBeReadFromIsNotFound) {
+  // As a disk that fails: see FileTest.
+  EXPECT_EQ(Read("file: \"/proc/self/mem\""),
+            "NOT_FOUND: /proc/self/mem:1: cannot read /proc/self/mem: Input/output error");
+}
+
 TEST_F(TextLineTest, ADirectoryIsNotAFile) {
   std::filesystem::create_directory(dir_.Path("d"));
   EXPECT_EQ(

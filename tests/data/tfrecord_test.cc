@@ -115,6 +115,17 @@ TEST_F(TfrecordTest, ColumnsOfALargeBatch) {
   }
 }
 
+TEST_F(TfrecordTest, AFileThatIsGoneAtTheNextPassIsNotFound) {
+  Write("a", "1234");
+  Write("b", "5678");
+  auto input = Open("file: \"a\" file: \"b\"", "transform { repeat {} }");
+  ASSERT_TRUE(input.ok()) << input.status();
+  ASSERT_TRUE(input->Batches(2).ok());
+  std::filesystem::remove(dir_.Path("b"));
+  EXPECT_EQ(Shortened(input->NextBatch().status()),
+            "NOT_FOUND: cannot read b: No such file or directory");
+}
+
 TEST_F(TfrecordTest, TheWrongCompressionIsNamed) {
   Write("gzip", "abc", Compression::kGzip);
   EXPECT_TRUE(

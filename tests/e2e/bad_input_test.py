@@ -4,7 +4,8 @@ A case is a title, shell commands, and what the last of them does:
 
     == TITLE
     $ COMMAND           run in a folder that holds iris/ (testdata/iris) and trained/ (a model_dir
-    > MORE OF IT        after 5 steps); `tpurun` is the program
+    > MORE OF IT        after 5 steps); `tpurun` is the program, `without_permission PATH ...` runs it
+                        while nobody may read or write PATH
     exit CODE
     MESSAGE             all of standard error but log lines; the folder is printed as DIR
     changed: PATH...    what differs afterwards, times and host left out; nothing when absent
@@ -20,7 +21,18 @@ import sys
 import program
 
 TABLE = 'tests/e2e/bad_input.txt'
-ENVIRONMENT = 'tpurun() { "$TPURUN" "$@"; }\n'
+ENVIRONMENT = """
+tpurun() { timeout $LIMIT "$TPURUN" "$@"; }
+without_permission() {
+  local path=$1 mode code
+  mode=$(stat -c %a "$path") && chmod 0 "$path"
+  timeout $LIMIT $UNPRIVILEGED "$TPURUN" "${@:2}"
+  code=$?
+  chmod "$mode" "$path" && return $code
+}
+"""
+# Root may read and write everything, but for two capabilities.
+UNPRIVILEGED = 'setpriv --bounding-set=-dac_override,-dac_read_search' if os.geteuid() == 0 else ''
 
 
 class Case:
@@ -89,7 +101,8 @@ class BadInputTest(program.ProgramTest):
             program.write(self.path('trained', name), content)
 
     def shell(self, commands):
-        environment = {**os.environ, 'TPURUN': program.BINARY, 'DIR': self.dir}
+        environment = {**os.environ, 'TPURUN': program.BINARY, 'DIR': self.dir,
+                       'UNPRIVILEGED': UNPRIVILEGED, 'LIMIT': str(program.TIMEOUT_SECONDS / 2)}
         return self.finish(
             subprocess.Popen(['bash', '-c', ENVIRONMENT + commands], cwd=self.dir, env=environment,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

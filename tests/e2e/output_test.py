@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 
-from program import ProgramTest, tree, write
+from program import ProgramTest, latest_step, tree, write
 
 
 class OutputTest(ProgramTest):
@@ -120,6 +120,25 @@ class OutputTest(ProgramTest):
                                 'Nothing is kept of this run: what it wrote into '
                                 f'{self.path("diverged")} is removed.'])
         self.assertFalse(os.path.exists(self.path('diverged')))
+
+    def test_an_input_that_is_gone_at_the_next_epoch_ends_training_and_saves(self):
+        file = self.path('iris', 'iris_training.csv')
+        again = ('--set', f"""train.input={{
+          source {{ text_line {{ file: "{file}" skip_lines: 1 }} }}
+          transform {{ apply {{ transformation_func: "parse" }} }}
+          transform {{ repeat {{}} }}
+          transform {{ batch {{ drop_remainder: true }} }}
+        }}""")
+        process = self.start(*self.iris('train', 'anew', *again, '--max_steps=1000000000', '--set',
+                                        'tpu_config.iterations_per_loop=5'),
+                             '--save_checkpoints_steps=10')
+        self.wait_until(lambda: latest_step(self.path('anew')) >= 10, process)
+        os.remove(file)
+        done = self.finish(process)
+        step = latest_step(self.path('anew'))
+        self.assertEqual((done.code, done.messages), (66, [
+            f'tpurun: step {step + 1}: cannot read {file}: No such file or directory; checkpoint '
+            f'saved: {self.path("anew")}/model.ckpt-{step}']), str(done))
 
     def test_an_interrupt_leaves_no_unfinished_file(self):
         predict = ('--set', 'predict.input={source{text_line{file:"-"}} '

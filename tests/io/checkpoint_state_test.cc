@@ -1,6 +1,10 @@
 // The text was written by TensorFlow 2.15.1 (tf.compat.v1.train.Saver).
 #include "runtime/io/checkpoint_state.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <fstream>
 #include <string>
 
@@ -72,6 +76,43 @@ TEST_F(CheckpointStateTest, DamageIsDataLossWithItsPlace) {
   const absl::Status empty = ReadCheckpointState(dir_.path()).status();
   EXPECT_EQ(ExitCode(empty), 65);
   EXPECT_THAT(std::string(empty.message()), HasSubstr("names no checkpoint"));
+}
+
+TEST_F(CheckpointStateTest, OnlyARegularFileOfAtMostAMebibyteIsRead) {
+  ASSERT_EQ(symlink("/dev/zero", dir_.Path("checkpoint").c_str()), 0);
+  EXPECT_EQ(ExitCode(ReadCheckpointState(dir_.path()).status()), 66);
+  ASSERT_TRUE(RemoveFile(dir_.Path("checkpoint")).ok());
+  ASSERT_EQ(mkfifo(dir_.Path("checkpoint").c_str(), 0600), 0);
+  EXPECT_EQ(ExitCode(ReadCheckpointState(dir_.path()).status()), 66);
+  ASSERT_TRUE(RemoveFile(dir_.Path("checkpoint")).ok());
+
+  std::string text = "model_checkpoint_path: \"a\"\n#";
+  text.resize(1 << 20, '-');
+  Write(text);
+  EXPECT_EQ(ReadCheckpointState(dir_.path())->latest, dir_.Path("a"));
+  Write(text + "-");
+  const absl::Status status = ReadCheckpointState(dir_.path()).status();
+  EXPECT_EQ(ExitCode(status), 65);
+  EXPECT_EQ(status.message(),
+            dir_.Path("checkpoint") + " has more than 1048576 bytes, the most that is read");
+}
+
+TEST_F(CheckpointStateTest, AListThatIsTooLongIsWrittenWithoutItsOldest) {
+  CheckpointState state;
+  for (int step = 0; step < 20000; ++step) {
+    state.all.push_back(dir_.Path("model.ckpt-" + std::to_string(1000000000 + step)));
+    state.timestamps.push_back(1700000000.123456 + step);
+  }
+  state.latest = state.all.back();
+  ASSERT_TRUE(WriteCheckpointState(dir_.path(), state).ok());
+  const absl::StatusOr<CheckpointState> read = ReadCheckpointState(dir_.path());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->latest, state.latest);
+  ASSERT_GT(read->all.size(), 8000u);
+  EXPECT_TRUE(std::equal(read->all.rbegin(), read->all.rend(), state.all.rbegin()));
+  ASSERT_EQ(read->timestamps.size(), read->all.size());
+  EXPECT_TRUE(
+      std::equal(read->timestamps.rbegin(), read->timestamps.rend(), state.timestamps.rbegin()));
 }
 
 TEST_F(CheckpointStateTest, ResolvesDirectoryPrefixAndIndex) {

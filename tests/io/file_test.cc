@@ -70,6 +70,53 @@ TEST_F(FileTest, ADirectoryIsNotReadAsAFile) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("Is a directory"));
 }
 
+TEST_F(FileTest, ADeviceOrAPipeIsNoRegularFileAndIsNotWaitedFor) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  for (const std::string& path : {Path("pipe"), std::string("/dev/zero")}) {
+    for (const absl::Status& status :
+         {ReadFile(path).status(), FileSource::OpenRegular(path).status(),
+          RandomAccessFile::Open(path).status()}) {
+      EXPECT_EQ(ExitCode(status), 66);
+      EXPECT_EQ(status.message(),
+                "cannot read " + path + ": it is a device or a pipe, want a regular file");
+    }
+  }
+}
+
+// A process's memory has no page at address 0: to read it is EIO, as on a disk that fails.
+TEST_F(FileTest, ADeviceThatFailsIsNotFoundAndNotDamage) {
+  const std::string failing = "/proc/self/mem";
+  char byte;
+  for (const absl::Status& status :
+       {ReadFile(failing).status(), (*FileSource::Open(failing))->Read(&byte, 1).status(),
+        (*RandomAccessFile::Open(failing))->ReadAt(0, &byte, 1)}) {
+    EXPECT_EQ(ExitCode(status), 66);
+    EXPECT_EQ(status.message(), "cannot read " + failing + ": Input/output error");
+  }
+}
+
+TEST_F(FileTest, WhatHasMoreBytesThanAReaderWantsIsDataLoss) {
+  Write("f", "12345");
+  EXPECT_EQ(*ReadFile(Path("f"), 5), "12345");
+  const absl::Status status = ReadFile(Path("f"), 4).status();
+  EXPECT_EQ(ExitCode(status), 65);
+  EXPECT_EQ(status.message(), Path("f") + " has more than 4 bytes, the most that is read");
+  // No memory is asked for in proportion to what a file claims to have.
+  Write("sparse", "");
+  ASSERT_EQ(truncate(Path("sparse").c_str(), int64_t{1} << 40), 0);
+  EXPECT_EQ(ExitCode(ReadFile(Path("sparse"), 1 << 20).status()), 65);
+  const std::unique_ptr<FileSource> endless = *FileSource::Open("/dev/zero");
+  EXPECT_EQ(ExitCode(ReadAll(*endless, "zeros", 1 << 20).status()), 65);
+}
+
+TEST_F(FileTest, ANameBelowAFileIsNotSaidToBeAbsent) {
+  Write("f", "");
+  EXPECT_EQ(Glob(Path("f/x")).status().message(),
+            "cannot read " + Path("f/x") + ": Not a directory");
+  EXPECT_FALSE(IsAbsent(Path("f/x")));
+  EXPECT_TRUE(IsAbsent(Path("x")));
+}
+
 TEST_F(FileTest, ListsAndGlobsInByteOrder) {
   for (const char* name : {"b-2", "b-10", "a", "B"}) Write(name, "");
   EXPECT_THAT(*ListDirectory(dir_), ElementsAre("B", "a", "b-10", "b-2"));

@@ -6,6 +6,9 @@
 // column.
 #include "runtime/io/tensor_bundle.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -352,6 +355,23 @@ TEST_F(TensorBundleTest, AnUnknownTypeNamesItsTensor) {
     });
     ExpectDataLoss("tensor \"a/kernel\" of " + prefix_ + ".index: unknown dtype " +
                    std::to_string(dtype) + ", want 1 to 23");
+  }
+}
+
+// Nothing was read that could be damaged.
+TEST_F(TensorBundleTest, AFileThatCannotBeReadIsNotFound) {
+  for (const std::string& path : {BundleIndexPath(prefix_), BundleDataPath(prefix_, 0, 1)}) {
+    for (const bool pipe : {true, false}) {
+      WriteFiles(kPlainIndex, kPlainData);
+      ASSERT_TRUE(RemoveFile(path).ok());
+      ASSERT_EQ(pipe ? mkfifo(path.c_str(), 0600) : symlink(path.c_str(), path.c_str()), 0);
+      const absl::Status status = BundleReader::Open(prefix_).status();
+      EXPECT_EQ(ExitCode(status), 66);
+      EXPECT_EQ(status.message(), "cannot read " + path +
+                                      (pipe ? ": it is a device or a pipe, want a regular file"
+                                            : ": Too many levels of symbolic links"));
+      ASSERT_TRUE(RemoveFile(path).ok());
+    }
   }
 }
 
