@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kRetryPeriod(20);
 absl::StatusOr<Directory> LockModelDir(const std::string& path, const LockPatience& patience) {
   const Clock::time_point start = Clock::now();
   for (bool told = false;; std::this_thread::sleep_for(kRetryPeriod)) {
-    if (IsAbsent(path)) return Directory();
+    if (!FileExists(path)) return Directory();
     ASSIGN_OR_RETURN(Directory dir, Directory::Open(path));
     // A holder whose first loop failed has taken a directory of its own away again.
     if (dir.TryLock() && dir.CheckPath().ok()) return dir;

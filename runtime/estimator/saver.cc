@@ -46,6 +46,18 @@ absl::Status EndPendingSave(const Directory& dir, const PendingSave& pending) {
   return RemoveFile(PendingSavePath(dir));
 }
 
+absl::Status EndRecordedSave(const Directory& dir) {
+  const absl::StatusOr<PendingSave> pending = ReadPendingSave(dir);
+  if (!pending.ok()) {
+    if (IsAbsent(PendingSavePath(dir))) return absl::OkStatus();
+    LOG(WARNING) << "What a killed run has left is not removed: " << pending.status().message();
+    return absl::OkStatus();
+  }
+  // Only what a durable `checkpoint` does not list may go.
+  RETURN_IF_ERROR(SyncDirectory(dir));
+  return EndPendingSave(dir, *pending);
+}
+
 }  // namespace
 
 absl::StatusOr<Saver> Saver::Open(SaverOptions options) {
@@ -76,15 +88,7 @@ absl::StatusOr<Saver> Saver::Open(SaverOptions options) {
 
 absl::Status Saver::Sweep(const Directory& dir) const {
   RETURN_IF_ERROR(RemoveTemporaryFiles(dir));
-  const absl::StatusOr<PendingSave> pending = ReadPendingSave(dir);
-  if (!pending.ok()) {
-    if (IsAbsent(PendingSavePath(dir))) return absl::OkStatus();
-    LOG(WARNING) << "What a killed run has left is not removed: " << pending.status().message();
-    return absl::OkStatus();
-  }
-  // Only what a durable `checkpoint` does not list may go.
-  RETURN_IF_ERROR(SyncDirectory(dir));
-  return EndPendingSave(dir, *pending);
+  return EndRecordedSave(dir);
 }
 
 absl::Status Saver::Save(const Directory& dir, const VariableStore& store, const RunState& run,
@@ -100,7 +104,7 @@ absl::Status Saver::Save(const Directory& dir, const VariableStore& store, const
   const absl::Status saved = save();
   if (saved.ok()) return EndPendingSave(dir, pending);
   // Where even this fails, the next start tries again.
-  Sweep(dir).IgnoreError();
+  EndRecordedSave(dir).IgnoreError();
   return saved;
 }
 

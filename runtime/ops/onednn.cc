@@ -2,6 +2,8 @@
 
 #include <omp.h>
 
+#include <algorithm>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <tuple>
@@ -43,18 +45,24 @@ struct Place {
   enum class From { kOperand, kResult, kScratch } from = From::kScratch;
   int64_t index = 0;       // of the operand or result; the offset
   int64_t unit_bytes = 0;  // 0: from its start, whatever the share
+  int64_t more_bytes = 0;  // behind that
 
   void* In(const KernelArgs& args) const {
+    const int64_t behind = args.begin * unit_bytes + more_bytes;
     switch (from) {
       case From::kOperand:
-        return const_cast<char*>(static_cast<const char*>(args.operands[index])) +
-               args.begin * unit_bytes;
+        return const_cast<char*>(static_cast<const char*>(args.operands[index])) + behind;
       case From::kResult:
-        return static_cast<char*>(args.results[index]) + args.begin * unit_bytes;
+        return static_cast<char*>(args.results[index]) + behind;
       case From::kScratch:
-        return static_cast<char*>(args.scratch) + index + args.begin * unit_bytes;
+        return static_cast<char*>(args.scratch) + index + behind;
     }
     return nullptr;
+  }
+  Place Behind(int64_t bytes) const {
+    Place place = *this;
+    place.more_bytes += bytes;
+    return place;
   }
 };
 
@@ -229,6 +237,10 @@ class StepList {
     const Place to = Scratch(static_cast<int64_t>(wanted.get_size()));
     Reorder(from, is, to, wanted);
     return to;
+  }
+  void Copy(Place from, int64_t bytes, Place to) {
+    steps_.emplace_back(
+        [=](const KernelArgs& args) { std::memcpy(to.In(args), from.In(args), bytes); });
   }
   void Reorder(Place from, const memory::desc& is, Place to, const memory::desc& wanted) {
     const dnnl::reorder::primitive_desc pd(Engine(), is, Engine(), wanted, UserScratchpad());
@@ -477,29 +489,64 @@ Steps ConvSteps(ConvKind kind, const ConvDims& d, const OpCall& call,
   return steps;
 }
 
+// The library's general matrix product sums the last rows in another order than others, and all of
+// them in another when they are more: rows that must not depend on that are given to it in blocks
+// of this size. Larger ones make more of few rows, smaller ones read y more often.
+constexpr int64_t kBlockRows = 12;
+
+// The rows of a block; `m` where the number of rows changes no bit of a row.
+int64_t BlockRows(const MatMulDims& d, int64_t m, const dnnl::matmul::primitive_desc& pd) {
+  const bool general = std::strstr(pd.impl_info_str(), "gemm") != nullptr;
+  return general && !d.transpose_x && m > 0 ? kBlockRows : m;
+}
+
 // z = x y on `m` rows of z, which are rows of x, or columns of it when it comes transposed.
 void MatMulSteps(const MatMulDims& d, int64_t m, const OpCall& call, StepList& list) {
   const memory::dims x_strides = d.transpose_x ? memory::dims{1, d.m} : memory::dims{d.k, 1};
-  const memory::desc x({m, d.k}, list.type(), x_strides);
   const memory::desc any_y({d.k, d.n}, list.type(), Tag::any);
-  const memory::desc z({m, d.n}, TypeOf(call.results[0]), Tag::ab);
   const memory::desc bias({1, d.n}, memory::data_type::f32, Tag::ab);
+  const auto x_of = [&](int64_t rows) { return memory::desc({rows, d.k}, list.type(), x_strides); };
+  const auto z_of = [&](int64_t rows) {
+    return memory::desc({rows, d.n}, TypeOf(call.results[0]), Tag::ab);
+  };
+  const auto desc_of = [&](int64_t rows, bool has_bias) {
+    const dnnl::matmul::desc desc = has_bias
+                                        ? dnnl::matmul::desc(x_of(rows), any_y, bias, z_of(rows))
+                                        : dnnl::matmul::desc(x_of(rows), any_y, z_of(rows));
+    return dnnl::matmul::primitive_desc(desc, UserScratchpad(), Engine());
+  };
   const int64_t x_rows = d.transpose_x ? d.m : m;
+  const int64_t x_row_bytes = d.k * list.element_bytes();
+  const int64_t z_row_bytes = d.n * ByteSize(call.results[0].dtype);
   const auto add = [&](PartProduct parts, Place to, bool first) {
     const bool has_bias = first && call.operands.size() > 2;
-    const dnnl::matmul::desc desc =
-        has_bias ? dnnl::matmul::desc(x, any_y, bias, z) : dnnl::matmul::desc(x, any_y, z);
-    const dnnl::matmul::primitive_desc pd(desc, UserScratchpad(), Engine());
+    const int64_t rows = BlockRows(d, m, desc_of(m, has_bias));
+    const dnnl::matmul::primitive_desc pd = desc_of(rows, has_bias);
     Place left = list.Input(OperandOf(call, 0, d.transpose_x ? 0 : d.k), x_rows * d.k,
                             call.operands[0], parts.x);
     if (d.transpose_x) left.unit_bytes = list.element_bytes();
     const std::vector<int> axes = d.transpose_y ? std::vector<int>{1, 0} : std::vector<int>{0, 1};
     const Place right = WeightsPlace(call, parts.y, axes, pd.weights_desc(), list);
-    std::vector<Argument> arguments = {{DNNL_ARG_SRC, x, left},
-                                       {DNNL_ARG_WEIGHTS, pd.weights_desc(), right},
-                                       {DNNL_ARG_DST, z, to}};
-    if (has_bias) arguments.push_back({DNNL_ARG_BIAS, bias, OperandOf(call, 2)});
-    list.Add(pd, std::move(arguments));
+    const auto multiply = [&](Place from, Place result) {
+      std::vector<Argument> arguments = {{DNNL_ARG_SRC, x_of(rows), from},
+                                         {DNNL_ARG_WEIGHTS, pd.weights_desc(), right},
+                                         {DNNL_ARG_DST, z_of(rows), result}};
+      if (has_bias) arguments.push_back({DNNL_ARG_BIAS, bias, OperandOf(call, 2)});
+      list.Add(pd, std::move(arguments));
+    };
+    if (m < rows) {
+      const Place some = list.Scratch(rows * x_row_bytes), all = list.Scratch(rows * z_row_bytes);
+      // The rows behind are whatever the scratch memory holds; nobody reads theirs.
+      list.Copy(left, m * x_row_bytes, some);
+      multiply(some, all);
+      list.Copy(all, m * z_row_bytes, to);
+      return;
+    }
+    // The last block begins before the one ahead of it ends, and computes the same again.
+    for (int64_t begin = 0; begin < m; begin += rows) {
+      const int64_t row = std::min(begin, m - rows);
+      multiply(left.Behind(row * x_row_bytes), to.Behind(row * z_row_bytes));
+    }
   };
   list.SumProducts(ResultOf(call, d.n), m * d.n, add);
 }

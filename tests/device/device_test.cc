@@ -239,12 +239,14 @@ TEST_P(DeviceTest, LibraryKernelsGiveTheSameBitsWithAnyWorkers) {
   // The packed weights that a step leaves to the next are those of the variables.
   EXPECT_TRUE(absl::StrContains(PrintProgram(*program), "pack {"));
   EXPECT_EQ(TrainOnDevice(graph, 4, 2, 1, true).variables, want.variables);
-  // Other orders of the same f32 sums.
-  const Trained judge = TrainOnJudge(graph, 4);
+  // Other orders of the same f32 sums. After one step: what is rounded to bf16 a little differently
+  // grows from then on.
+  const Trained first = TrainOnDevice(graph, 1, 2, 1);
+  const Trained judge = TrainOnJudge(graph, 1);
   for (const auto& [name, literals] : judge.variables) {
     for (int64_t i = 0; i < literals[0].shape().num_elements(); ++i) {
-      ASSERT_NEAR(want.variables.at(name)[0].values<float>()[i], literals[0].values<float>()[i],
-                  2e-3)
+      ASSERT_NEAR(first.variables.at(name)[0].values<float>()[i], literals[0].values<float>()[i],
+                  1e-3)
           << name;
     }
   }

@@ -210,7 +210,7 @@ class BadRecordsTest(ProgramTest):
                                                       '--output=out')
         self.assertEqual(code, 65)
         self.assertEqual(messages,
-                         ['tpurun: record 0 of images: truncated: got 100 bytes, want 16777216 '
-                          '(offset 16); its header says 3 x 4096 x 4096 bytes'])
+                         ['tpurun: images: truncated, or its header is wrong: got at most 19608 bytes '
+                          'after it (offset 16), want the 50331648 of 3 x 4096 x 4096'])
         self.assertLess(kilobytes, MAX_KILOBYTES)
         self.assertEqual([name for name in os.listdir(self.dir) if 'out' in name], [])

@@ -1,10 +1,10 @@
-"""Calls of the program under file_calls.so: what file_calls.cc reads and writes."""
+"""Calls of the program under libfile_calls.so: what file_calls.cc reads and writes."""
 import collections
 import os
 
 from program import read
 
-LIBRARY = os.path.abspath('tests/e2e/file_calls.so')
+LIBRARY = os.path.abspath('tests/e2e/libfile_calls.so')
 # What changes the files of a folder, and what makes that durable.
 CHANGES = ('create', 'write', 'fsync', 'rename', 'unlink', 'rmdir', 'mkdir', 'truncate', 'link')
 
