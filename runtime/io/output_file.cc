@@ -40,8 +40,8 @@ bool IsNameOf(const FilePath& path, int fd) {
 // Removes a temporary file unless it is being written; whether it was not.
 absl::StatusOr<bool> RemoveLeftover(const FilePath& path) {
   // For writing: NFS locks no other descriptor. What cannot be opened so is not this user's.
-  const int fd =
-      openat(path.dir_fd(), path.name().c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const int fd = TEMP_FAILURE_RETRY(
+      openat(path.dir_fd(), path.name().c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (fd < 0) return errno == ENOENT;
   const bool left = flock(fd, LOCK_EX | LOCK_NB) == 0;
   // Another process may have removed the file meanwhile, and a third made a new one of the name.
@@ -55,8 +55,8 @@ absl::StatusOr<bool> RemoveLeftover(const FilePath& path) {
 absl::StatusOr<int> CreateLocked(const FilePath& path) {
   const FilePath temporary = TemporaryName(path);
   while (true) {
-    const int fd = openat(temporary.dir_fd(), temporary.name().c_str(),
-                          O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int fd = TEMP_FAILURE_RETRY(openat(temporary.dir_fd(), temporary.name().c_str(),
+                                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (fd < 0 && errno != EEXIST) return WriteError("cannot write", path.text(), errno);
     if (fd < 0) {
       ASSIGN_OR_RETURN(const bool removed, RemoveLeftover(temporary));
