@@ -27,17 +27,6 @@ namespace {
 constexpr size_t kStackBytes = 1 << 20;
 constexpr size_t kPageBytes = 4096;
 
-[[noreturn]] void EndWithoutBytes(size_t bytes) {
-  const MemoryUse* const use = MemoryUse::Innermost();
-  const std::string_view what = use == nullptr ? "the program" : use->what();
-  const std::string_view remedy =
-      use == nullptr ? "lower the batch size or the units" : use->remedy();
-  EndOutOfMemory(
-      "out of memory: cannot have %zu more bytes for %.*s; %.*s, or raise the limit on memory",
-      bytes, static_cast<int>(what.size()), what.data(), static_cast<int>(remedy.size()),
-      remedy.data());
-}
-
 }  // namespace
 
 void EndOutOfMemory(const char* format, ...) {
@@ -77,14 +66,27 @@ void ReserveStack() {
 // The sanitizers have an allocator of their own, which says what it could not have.
 #ifndef TPURUN_SANITIZED
 
+namespace tpurun {
 namespace {
 
+[[noreturn]] void EndWithoutBytes(size_t bytes) {
+  const MemoryUse* const use = MemoryUse::Innermost();
+  const std::string_view what = use == nullptr ? "the program" : use->what();
+  const std::string_view remedy =
+      use == nullptr ? "lower the batch size or the units" : use->remedy();
+  EndOutOfMemory(
+      "out of memory: cannot have %zu more bytes for %.*s; %.*s, or raise the limit on memory",
+      bytes, static_cast<int>(what.size()), what.data(), static_cast<int>(remedy.size()),
+      remedy.data());
+}
+
 void* Had(void* memory, size_t bytes) {
-  if (memory == nullptr && bytes > 0) tpurun::EndWithoutBytes(bytes);
+  if (memory == nullptr && bytes > 0) EndWithoutBytes(bytes);
   return memory;
 }
 
 }  // namespace
+}  // namespace tpurun
 
 extern "C" {
 
@@ -94,15 +96,15 @@ void* __libc_calloc(size_t count, size_t size);
 void* __libc_realloc(void* memory, size_t size);
 void* __libc_memalign(size_t alignment, size_t size);
 
-void* malloc(size_t size) { return Had(__libc_malloc(size), size); }
+void* malloc(size_t size) { return tpurun::Had(__libc_malloc(size), size); }
 void* calloc(size_t count, size_t size) {
   size_t bytes = 0;
   if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX;
-  return Had(__libc_calloc(count, size), bytes);
+  return tpurun::Had(__libc_calloc(count, size), bytes);
 }
-void* realloc(void* memory, size_t size) { return Had(__libc_realloc(memory, size), size); }
+void* realloc(void* memory, size_t size) { return tpurun::Had(__libc_realloc(memory, size), size); }
 void* memalign(size_t alignment, size_t size) {
-  return Had(__libc_memalign(alignment, size), size);
+  return tpurun::Had(__libc_memalign(alignment, size), size);
 }
 void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
 int posix_memalign(void** memory, size_t alignment, size_t size) {
