@@ -23,8 +23,8 @@ struct ChosenInput {
 };
 
 // The index of the evaluation to run: the named one, else the one without a name, else the first.
-int ChooseEvaluation(const proto::RunConfig& run, const Use& use) {
-  const std::string name = use.evaluation.value_or("");
+int ChooseEvaluation(const proto::RunConfig& run, const RequiredParts& required) {
+  const std::string name = required.evaluation.value_or("");
   for (int i = 0; i < run.evaluate_size(); ++i) {
     if (run.evaluate(i).name() == name) return i;
   }
@@ -32,8 +32,8 @@ int ChooseEvaluation(const proto::RunConfig& run, const Use& use) {
 }
 
 // Several evaluations, all of them with names, and no --name.
-absl::Status CheckNamed(const proto::RunConfig& run, const Use& use) {
-  if (!use.evaluate || use.evaluation.has_value() || run.evaluate_size() < 2) {
+absl::Status CheckNamed(const proto::RunConfig& run, const RequiredParts& required) {
+  if (!required.evaluate || required.evaluation.has_value() || run.evaluate_size() < 2) {
     return absl::OkStatus();
   }
   std::vector<std::string> names;
@@ -45,16 +45,16 @@ absl::Status CheckNamed(const proto::RunConfig& run, const Use& use) {
       absl::StrCat("--name: must be given, one of: ", absl::StrJoin(names, ", ")));
 }
 
-ChosenInput ChooseInput(const proto::RunConfig& run, const Use& use) {
-  if (use.train) return {&run.train().input(), "train.input"};
-  if (use.predict) return {&run.predict().input(), "predict.input"};
+ChosenInput ChooseInput(const proto::RunConfig& run, const RequiredParts& required) {
+  if (required.train) return {&run.train().input(), "train.input"};
+  if (required.predict) return {&run.predict().input(), "predict.input"};
   if (run.evaluate().empty()) return {};
-  const int index = ChooseEvaluation(run, use);
+  const int index = ChooseEvaluation(run, required);
   return {&run.evaluate(index).input(), ElementPath("evaluate", index) + ".input"};
 }
 
-absl::StatusOr<InputFn> MakeChosenInput(const LoadedConfig& config, const Use& use) {
-  const ChosenInput chosen = ChooseInput(config.run, use);
+absl::StatusOr<InputFn> MakeChosenInput(const LoadedConfig& config, const RequiredParts& required) {
+  const ChosenInput chosen = ChooseInput(config.run, required);
   if (chosen.input == nullptr) return InputFn();  // ValidateConfig has refused
   return MakeInputFn(*chosen.input, config.run.transformation_func(), config.locations, chosen.path,
                      "");
@@ -62,12 +62,12 @@ absl::StatusOr<InputFn> MakeChosenInput(const LoadedConfig& config, const Use& u
 
 }  // namespace
 
-absl::StatusOr<Composition> Compose(const CommandLine& command, const Use& use) {
+absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required) {
   ASSIGN_OR_RETURN(const LoadOptions load, command.load_options());
   ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(load));
   absl::StatusOr<ModelFn> model_fn = MakeModelFn(config.model, config.locations);
-  absl::StatusOr<InputFn> input_fn = MakeChosenInput(config, use);
-  RETURN_IF_ERROR(AllViolations({ValidateConfig(config, use), CheckNamed(config.run, use),
+  absl::StatusOr<InputFn> input_fn = MakeChosenInput(config, required);
+  RETURN_IF_ERROR(AllViolations({ValidateConfig(config, required), CheckNamed(config.run, required),
                                  model_fn.status(), input_fn.status()}));
   ASSIGN_OR_RETURN(proto::RunConfig effective, EffectiveConfig(config));
   Composition composition;
@@ -80,8 +80,8 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const Use& use) 
                          .interrupt = &InterruptCount()};
   composition.input_fn = *std::move(input_fn);
   composition.keys_where = config.locations.Where("predict.keys");
-  if (use.evaluate) {
-    composition.evaluation = config.run.evaluate(ChooseEvaluation(config.run, use));
+  if (required.evaluate) {
+    composition.evaluation = config.run.evaluate(ChooseEvaluation(config.run, required));
   }
   return composition;
 }

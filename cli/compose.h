@@ -15,14 +15,14 @@ namespace tpurun {
 
 struct Composition {
   EstimatorOptions options;
-  InputFn input_fn;            // of the part that `use` names
-  proto::Evaluate evaluation;  // the one that use.evaluation names
+  InputFn input_fn;            // of the part that `required` names
+  proto::Evaluate evaluation;  // the one that required.evaluation names
   std::string keys_where;      // the place of predict.keys
 };
 
-// Loads and checks the configuration, builds the ModelFn and the InputFn of the one part that `use`
-// names. Every mistake that needs no data is in the error, each with its place.
-absl::StatusOr<Composition> Compose(const CommandLine& command, const Use& use);
+// Loads and checks the configuration, builds the ModelFn and the InputFn of the one part that
+// `required` names. Every mistake that needs no data is in the error, each with its place.
+absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required);
 
 }  // namespace tpurun
 

@@ -49,9 +49,9 @@ absl::Status Watch(const std::string& model_dir, const proto::Train& train,
 }  // namespace
 
 absl::Status EvaluateCommand(const CommandLine& command) {
-  Use use{.evaluate = true};
-  if (command.Has("name")) use.evaluation = command.GetString("name");
-  ASSIGN_OR_RETURN(Composition composition, Compose(command, use));
+  RequiredParts required{.evaluate = true};
+  if (command.Has("name")) required.evaluation = command.GetString("name");
+  ASSIGN_OR_RETURN(Composition composition, Compose(command, required));
   proto::Evaluate evaluation = composition.evaluation;
   if (command.Has("steps")) evaluation.set_steps(command.GetInt("steps"));
   const std::string checkpoint = command.GetString("checkpoint");

@@ -128,8 +128,8 @@ struct Violation {
 
 class Validator {
  public:
-  Validator(const LoadedConfig& config, const Use& use)
-      : config_(config), run_(config.run), use_(use) {}
+  Validator(const LoadedConfig& config, const RequiredParts& required)
+      : config_(config), run_(config.run), required_(required) {}
 
   absl::Status Run() {
     CheckSupported(run_, "", "");
@@ -275,7 +275,7 @@ class Validator {
   }
 
   void CheckVerbNeeds() {
-    if (use_.train || use_.evaluate || use_.predict) {
+    if (required_.train || required_.evaluate || required_.predict) {
       if (run_.model_dir().empty()) {
         AddAt("model_dir",
               "model_dir is missing, want a folder: model_dir: \"DIR\" or "
@@ -285,7 +285,7 @@ class Validator {
         AddAt("model", "there is no model, want model_file: \"FILE\" or --model=FILE");
       }
     }
-    if (use_.train) {
+    if (required_.train) {
       CheckBatchSize("train", "train_batch_size", run_.has_train_batch_size(),
                      run_.train_batch_size());
       if (!run_.train().has_input()) {
@@ -297,12 +297,12 @@ class Validator {
               "epochs or --max_steps=N");
       }
     }
-    if (use_.evaluate) {
+    if (required_.evaluate) {
       CheckBatchSize("evaluate", "eval_batch_size", run_.has_eval_batch_size(),
                      run_.eval_batch_size());
       CheckEvaluationInputs();
     }
-    if (use_.predict) {
+    if (required_.predict) {
       CheckBatchSize("predict", "predict_batch_size", run_.has_predict_batch_size(),
                      run_.predict_batch_size());
       if (!run_.predict().has_input() && !run_.predict().has_generate()) {
@@ -341,15 +341,16 @@ class Validator {
     for (int i = 0; i < run_.evaluate_size(); ++i) {
       const proto::Evaluate& evaluation = run_.evaluate(i);
       names.push_back(evaluation.name());
-      if (use_.evaluation && evaluation.name() != *use_.evaluation) continue;
+      if (required_.evaluation && evaluation.name() != *required_.evaluation) continue;
       if (!evaluation.has_input()) {
         AddThat(ElementPath("evaluate", i) + ".input", "is missing, want input { source { ... } }");
       }
     }
-    if (use_.evaluation && std::count(names.begin(), names.end(), *use_.evaluation) == 0) {
-      violations_.push_back({.place = {.flag = absl::StrCat("--name=", *use_.evaluation)},
+    if (required_.evaluation &&
+        std::count(names.begin(), names.end(), *required_.evaluation) == 0) {
+      violations_.push_back({.place = {.flag = absl::StrCat("--name=", *required_.evaluation)},
                              .message = absl::StrCat("no evaluation has this name",
-                                                     KnownNames(*use_.evaluation, names))});
+                                                     KnownNames(*required_.evaluation, names))});
     }
   }
 
@@ -439,14 +440,14 @@ class Validator {
 
   const LoadedConfig& config_;
   const proto::RunConfig& run_;
-  const Use& use_;
+  const RequiredParts& required_;
   std::vector<Violation> violations_;
 };
 
 }  // namespace
 
-absl::Status ValidateConfig(const LoadedConfig& config, const Use& use) {
-  return Validator(config, use).Run();
+absl::Status ValidateConfig(const LoadedConfig& config, const RequiredParts& required) {
+  return Validator(config, required).Run();
 }
 
 absl::Status AllViolations(std::initializer_list<absl::Status> results) {

@@ -16,7 +16,8 @@ namespace tpurun {
 // Cores of the emulated device.
 inline constexpr int kNumCores = 8;
 
-struct Use {
+// What of the configuration must be complete.
+struct RequiredParts {
   bool train = false;
   bool evaluate = false;
   bool predict = false;
@@ -24,9 +25,8 @@ struct Use {
   std::optional<std::string> evaluation = std::nullopt;
 };
 
-// InvalidArgument lists every violation on a line of its own: place, field, got, want. `use` says
-// which parts of the configuration must be complete.
-absl::Status ValidateConfig(const LoadedConfig& config, const Use& use);
+// InvalidArgument lists every violation on a line of its own: place, field, got, want.
+absl::Status ValidateConfig(const LoadedConfig& config, const RequiredParts& required);
 
 // The lines of all InvalidArgument results as one; without any, the first other error, else OK.
 absl::Status AllViolations(std::initializer_list<absl::Status> results);

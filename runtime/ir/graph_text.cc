@@ -31,7 +31,7 @@ absl::Status Bad(absl::string_view want) {
   return absl::InvalidArgumentError(absl::StrCat("want ", want));
 }
 
-std::optional<Value> ParseValue(LineReader& line) {
+std::optional<Value> ParseValue(LineTokenizer& line) {
   if (!line.Eat("%")) return std::nullopt;
   const std::optional<int64_t> node = line.Int();
   if (!node) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<Value> ParseValue(LineReader& line) {
   return value;
 }
 
-absl::Status ParseNode(LineReader& line, const FindOp& find_op, Graph& graph) {
+absl::Status ParseNode(LineTokenizer& line, const FindOp& find_op, Graph& graph) {
   const std::optional<int64_t> id = line.Int();
   if (!id || *id != static_cast<int64_t>(graph.nodes().size()) || !line.Eat("=")) {
     return Bad(absl::StrCat("node %", graph.nodes().size(), " here"));
@@ -82,7 +82,7 @@ absl::Status ParseNode(LineReader& line, const FindOp& find_op, Graph& graph) {
 }
 
 absl::Status ParseLine(std::string_view text, const FindOp& find_op, Graph& graph) {
-  LineReader line(text);
+  LineTokenizer line(text);
   if (line.Eat("infeed ")) {
     const std::optional<int64_t> slot = line.Int();
     const std::optional<std::string> name = line.QuotedString();
@@ -130,7 +130,7 @@ std::string PrintVariable(const Variable& variable) {
   return text;
 }
 
-absl::StatusOr<Variable> ParseVariable(LineReader& line) {
+absl::StatusOr<Variable> ParseVariable(LineTokenizer& line) {
   const absl::Status bad =
       Bad("variable \"name\" shape initializer(a,b) [trainable] [state] [per_core]");
   Variable variable;
@@ -191,7 +191,7 @@ absl::StatusOr<Graph> ParseGraph(std::string_view text, const FindOp& find_op) {
     const std::string_view line(piece.data(), piece.size());
     if (line.find_first_not_of(' ') == std::string_view::npos || line[0] == '#') continue;
     if (!graph) {
-      LineReader header(line);
+      LineTokenizer header(line);
       const bool is_header = header.Eat("graph ");
       const std::optional<std::string> name = is_header ? header.QuotedString() : std::nullopt;
       const std::optional<int64_t> replicas =

@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/ir/graph.h"
-#include "runtime/ir/line_reader.h"
+#include "runtime/ir/line_tokenizer.h"
 
 namespace tpurun {
 
@@ -25,7 +25,7 @@ absl::StatusOr<Graph> ParseGraph(std::string_view text, const FindOp& find_op);
 
 // The line of a variable, used by the program text too.
 std::string PrintVariable(const Variable& variable);
-absl::StatusOr<Variable> ParseVariable(LineReader& line);  // what follows "variable "
+absl::StatusOr<Variable> ParseVariable(LineTokenizer& line);  // what follows "variable "
 
 }  // namespace tpurun
 

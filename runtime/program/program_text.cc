@@ -6,7 +6,7 @@
 #include "absl/strings/str_split.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/graph_text.h"
-#include "runtime/ir/line_reader.h"
+#include "runtime/ir/line_tokenizer.h"
 
 namespace tpurun {
 namespace {
@@ -55,7 +55,7 @@ absl::Status Bad(absl::string_view want) {
   return absl::InvalidArgumentError(absl::StrCat("want ", want));
 }
 
-std::optional<BufferRef> ParseBuffer(LineReader& line) {
+std::optional<BufferRef> ParseBuffer(LineTokenizer& line) {
   BufferRef buffer;
   for (size_t space = 0; space < kSpaceNames.size(); ++space) {
     // No name is the start of another but for the longer one being listed apart.
@@ -75,7 +75,7 @@ std::optional<BufferRef> ParseBuffer(LineReader& line) {
   return std::nullopt;
 }
 
-absl::StatusOr<std::vector<Operand>> ParseOperands(LineReader& line) {
+absl::StatusOr<std::vector<Operand>> ParseOperands(LineTokenizer& line) {
   std::vector<Operand> operands;
   while (!line.AtEnd()) {
     const std::optional<BufferRef> buffer = ParseBuffer(line);
@@ -87,11 +87,11 @@ absl::StatusOr<std::vector<Operand>> ParseOperands(LineReader& line) {
   return operands;
 }
 
-std::optional<int64_t> Field(LineReader& line, std::string_view name) {
+std::optional<int64_t> Field(LineTokenizer& line, std::string_view name) {
   return line.Eat(name) ? line.Int() : std::nullopt;
 }
 
-absl::StatusOr<Instruction> ParseInstruction(LineReader& line, const FindOp& find_op) {
+absl::StatusOr<Instruction> ParseInstruction(LineTokenizer& line, const FindOp& find_op) {
   const absl::Status bad =
       Bad("OP {attributes} \"name\" [per_core] parts=N rows=N|columns=N kernel=\"name\" "
           "[scratch=worker:OFFSET+BYTES]");
@@ -133,7 +133,7 @@ class Parser {
   explicit Parser(const FindOp& find_op) : find_op_(find_op) {}
 
   absl::Status Line(std::string_view text) {
-    LineReader line(text);
+    LineTokenizer line(text);
     if (line.Eat("program ")) return Header(line);
     if (line.Eat("arena ")) return Arena(line);
     if (line.Eat("variable ")) return AVariable(line);
@@ -155,7 +155,7 @@ class Parser {
   CoreProgram Take() { return std::move(program_); }
 
  private:
-  absl::Status Header(LineReader& line) {
+  absl::Status Header(LineTokenizer& line) {
     const std::optional<std::string> name = line.QuotedString();
     const std::optional<int64_t> replicas = name ? Field(line, "replicas=") : std::nullopt;
     const std::optional<std::string> machine =
@@ -170,7 +170,7 @@ class Parser {
     program_.library = *library;
     return absl::OkStatus();
   }
-  absl::Status Arena(LineReader& line) {
+  absl::Status Arena(LineTokenizer& line) {
     const std::optional<int64_t> shared = Field(line, "shared=");
     const std::optional<int64_t> core = shared ? Field(line, "core=") : std::nullopt;
     const std::optional<int64_t> worker = core ? Field(line, "worker=") : std::nullopt;
@@ -180,7 +180,7 @@ class Parser {
     program_.worker_bytes = *worker;
     return absl::OkStatus();
   }
-  absl::Status AVariable(LineReader& line) {
+  absl::Status AVariable(LineTokenizer& line) {
     const std::optional<int64_t> index = line.Int();
     if (!index || *index != static_cast<int64_t>(program_.variables.size()))
       return Bad("variables in order");
@@ -189,7 +189,7 @@ class Parser {
     return absl::OkStatus();
   }
   template <typename Slots>
-  absl::Status Slot(LineReader& line, Slots* slots) {
+  absl::Status Slot(LineTokenizer& line, Slots* slots) {
     const std::optional<int64_t> index = line.Int();
     const std::optional<std::string> name = index ? line.QuotedString() : std::nullopt;
     const std::optional<Shape> shape = name ? line.AShape() : std::nullopt;
@@ -198,7 +198,7 @@ class Parser {
     slots->push_back({*name, *shape});
     return absl::OkStatus();
   }
-  absl::Status Loss(LineReader& line) {
+  absl::Status Loss(LineTokenizer& line) {
     const std::optional<BufferRef> buffer = ParseBuffer(line);
     const std::optional<int64_t> phase = buffer ? Field(line, "after ") : std::nullopt;
     if (!phase) return Bad("loss SPACE:OFFSET after PHASE");
@@ -206,7 +206,7 @@ class Parser {
     program_.loss_phase = static_cast<int>(*phase);
     return absl::OkStatus();
   }
-  absl::Status StartPhase(LineReader& line, std::vector<Phase>* phases) {
+  absl::Status StartPhase(LineTokenizer& line, std::vector<Phase>* phases) {
     const std::optional<int64_t> index = line.Int();
     if (!index || *index != static_cast<int64_t>(phases->size()) || !line.AtEnd())
       return Bad("phases in order");
@@ -214,7 +214,7 @@ class Parser {
     phases_ = phases;
     return absl::OkStatus();
   }
-  absl::Status Guarded(LineReader& line) {
+  absl::Status Guarded(LineTokenizer& line) {
     const std::optional<int64_t> every = Field(line, "every=");
     const std::optional<int64_t> offset = every ? Field(line, "offset=") : std::nullopt;
     if (!offset || !line.Eat("phase ")) return Bad("guarded every=N offset=N phase NUMBER");
@@ -222,7 +222,7 @@ class Parser {
     if (program_.guarded.empty()) return Bad("guarded phases from 0");
     return StartPhase(line, &program_.guarded.back().phases);
   }
-  absl::Status Operands(LineReader& line, std::vector<Operand> Instruction::*which) {
+  absl::Status Operands(LineTokenizer& line, std::vector<Operand> Instruction::*which) {
     if (phases_ == nullptr || phases_->back().instructions.empty())
       return Bad("an instruction before its operands");
     ASSIGN_OR_RETURN(std::vector<Operand> operands, ParseOperands(line));

@@ -49,20 +49,20 @@ absl::Status Unused(const CommandLine&) { return absl::OkStatus(); }
 // What a running verb does with the case before it reads any data.
 absl::Status LoadCase(const std::string& path) {
   std::vector<std::string> arguments = {"run", absl::StrCat("--config=", path)};
-  Use use{.train = true};
+  RequiredParts required{.train = true};
   for (absl::string_view line : absl::StrSplit(ReadFile(path), '\n')) {
     if (absl::ConsumePrefix(&line, "# flags: ")) arguments.emplace_back(line);
     if (absl::ConsumePrefix(&line, "# use: ")) {
-      use = {.train = absl::StrContains(line, "train"),
-             .evaluate = absl::StrContains(line, "evaluate"),
-             .predict = absl::StrContains(line, "predict")};
+      required = {.train = absl::StrContains(line, "train"),
+                  .evaluate = absl::StrContains(line, "evaluate"),
+                  .predict = absl::StrContains(line, "predict")};
     }
   }
   const std::vector<Verb> verbs = {{.name = "run", .takes_config = true, .run = Unused}};
   ASSIGN_OR_RETURN(const CommandLine command, ParseCommandLine(arguments, verbs));
   ASSIGN_OR_RETURN(const LoadOptions options, command.load_options());
   ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(options));
-  return ValidateConfig(config, use);
+  return ValidateConfig(config, required);
 }
 
 class ConfigErrors : public testing::TestWithParam<std::string> {};

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/bfloat16.h"
-#include "runtime/ir/line_reader.h"
+#include "runtime/ir/line_tokenizer.h"
 #include "runtime/ops/op_list.h"
 
 namespace tpurun {
@@ -20,7 +20,7 @@ namespace {
   std::abort();
 }
 
-Literal ParseLiteral(LineReader& line, const std::string& file, int number) {
+Literal ParseLiteral(LineTokenizer& line, const std::string& file, int number) {
   const std::optional<Shape> shape = line.AShape();
   if (!shape) Malformed(file, number, "want a shape");
   Literal literal(*shape);
@@ -61,7 +61,7 @@ void ParseFile(const std::string& path, std::vector<OpCase>* cases) {
   std::ifstream in(path);
   std::string text;
   for (int number = 1; std::getline(in, text); ++number) {
-    LineReader line(text);
+    LineTokenizer line(text);
     if (line.AtEnd() || text[0] == '#') continue;
     if (line.Eat("op ")) {
       OpCase op_case{.file = path, .line = number};

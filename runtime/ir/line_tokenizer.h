@@ -1,6 +1,6 @@
-// LineReader: a small tokenizer for the one-line forms of graph and program text.
-#ifndef TPURUN_RUNTIME_IR_LINE_READER_H_
-#define TPURUN_RUNTIME_IR_LINE_READER_H_
+// LineTokenizer: a small tokenizer for the one-line forms of graph and program text.
+#ifndef TPURUN_RUNTIME_IR_LINE_TOKENIZER_H_
+#define TPURUN_RUNTIME_IR_LINE_TOKENIZER_H_
 
 #include <optional>
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace tpurun {
 
-class LineReader {
+class LineTokenizer {
  public:
-  explicit LineReader(std::string_view line) : rest_(line) { SkipBlanks(); }
+  explicit LineTokenizer(std::string_view line) : rest_(line) { SkipBlanks(); }
 
   bool AtEnd() const { return rest_.empty(); }
   std::string_view rest() const { return rest_; }
@@ -87,4 +87,4 @@ class LineReader {
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_IR_LINE_READER_H_
+#endif  // TPURUN_RUNTIME_IR_LINE_TOKENIZER_H_
