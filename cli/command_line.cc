@@ -192,7 +192,7 @@ absl::Status NoVerb(const std::string& word, std::span<const Verb> verbs) {
         "got ", word, ", want a verb first (known: ", absl::StrJoin(known, ", "), ")"));
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown verb \"", word, "\"", DidYouMean(word, known)));
+      absl::StrCat("unknown verb ", Quote(word), DidYouMean(word, known)));
 }
 
 Edit FlagEdit(const Flag& flag, const std::string& value) {
@@ -334,7 +334,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
   if (count > verb.max_arguments) {
     const std::string& stray = command.arguments_[verb.max_arguments];
     return absl::InvalidArgumentError(
-        absl::StrCat("stray word \"", stray, "\" after ", verb.name,
+        absl::StrCat("stray word ", Quote(stray), " after ", verb.name,
                      verb.takes_config ? ", want flags such as --config=FILE" : "",
                      "; see tpurun help ", verb.name));
   }

@@ -46,13 +46,13 @@ absl::StatusOr<std::vector<std::string>> SplitPath(std::string_view path) {
     }
     if (components.back().empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("got the path \"", whole, "\", want names joined by single dots"));
+          absl::StrCat("got the path ", Quote(whole), ", want names joined by single dots"));
     }
     if (!path.empty() && path.front() == '.') {
       path.remove_prefix(1);
       if (path.empty()) {
         return absl::InvalidArgumentError(
-            absl::StrCat("got the path \"", whole, "\", want a name after the last dot"));
+            absl::StrCat("got the path ", Quote(whole), ", want a name after the last dot"));
       }
     }
   }
@@ -146,8 +146,8 @@ absl::StatusOr<Chosen> ChooseElement(const Message& parent, const FieldDescripto
                                                    component, ", want its number; ",
                                                    ListElements(parent, field)));
   }
-  return absl::InvalidArgumentError(absl::StrCat(path, " has no element \"", component,
-                                                 "\", want its number or name; ",
+  return absl::InvalidArgumentError(absl::StrCat(path, " has no element ", Quote(component),
+                                                 ", want its number or name; ",
                                                  ListElements(parent, field)));
 }
 

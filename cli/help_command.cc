@@ -17,7 +17,7 @@ absl::Status HelpCommand(const CommandLine& command) {
   std::vector<std::string> known;
   for (const Verb& verb : Verbs()) known.push_back(verb.name);
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown verb \"", name, "\"", DidYouMean(name, known)));
+      absl::StrCat("unknown verb ", Quote(name), DidYouMean(name, known)));
 }
 
 }  // namespace tpurun

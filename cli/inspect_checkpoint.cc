@@ -12,6 +12,7 @@
 #include "cli/inspect.h"
 #include "cli/json.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/io/tensor_bundle.h"
 
 namespace tpurun {
@@ -88,7 +89,7 @@ absl::Status InspectCheckpoint(const std::string& prefix, bool json, std::ostrea
   size_t name_width = 4, dtype_width = 5, shape_width = 5, bytes_width = 5;
   uint64_t total_bytes = 0;
   for (const BundleEntry& entry : reader->entries()) {
-    name_width = std::max(name_width, entry.name.size());
+    name_width = std::max(name_width, Escape(entry.name).size());
     dtype_width = std::max(dtype_width, DTypeName(entry.dtype).size());
     shape_width = std::max(shape_width, ShapeText(entry).size());
     bytes_width = std::max(bytes_width, absl::StrCat(entry.size).size());
@@ -102,14 +103,14 @@ absl::Status InspectCheckpoint(const std::string& prefix, bool json, std::ostrea
     out << line << "\n";
   };
   if (!json) {
-    out << absl::StrFormat("checkpoint %s: %d tensors, %d bytes\n", prefix,
+    out << absl::StrFormat("checkpoint %s: %d tensors, %d bytes\n", Escape(prefix),
                            reader->entries().size(), total_bytes);
     row("name", "dtype", "shape", "bytes", "value");
   }
   for (const BundleEntry& entry : reader->entries()) {
     ASSIGN_OR_RETURN(const std::optional<Json> value, ReadValue(*reader, entry));
     if (!json) {
-      row(entry.name, DTypeName(entry.dtype), ShapeText(entry), absl::StrCat(entry.size),
+      row(Escape(entry.name), DTypeName(entry.dtype), ShapeText(entry), absl::StrCat(entry.size),
           value.has_value() ? JsonText(*value) : "");
       continue;
     }

@@ -7,6 +7,7 @@
 #include "cli/inspect.h"
 #include "cli/json.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 
@@ -14,7 +15,7 @@ absl::Status InspectCommand(const CommandLine& command) {
   const std::string format = command.GetString("format", "text");
   if (format != "text" && format != "json") {
     return absl::InvalidArgumentError(
-        absl::StrCat("--format: got \"", format, "\", want text or json"));
+        absl::StrCat("--format: got ", Quote(format), ", want text or json"));
   }
   std::ostringstream out;
   const absl::Status status = Inspect(command.arguments().front(), format == "json", out);

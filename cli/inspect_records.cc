@@ -11,6 +11,7 @@
 #include "proto/event.pb.h"
 #include "proto/example.pb.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/io/event_reader.h"
 #include "runtime/io/file.h"
 #include "runtime/io/record_reader.h"
@@ -89,13 +90,13 @@ std::vector<EventRow> EventRows(const tensorflow::Event& event) {
   }
 }
 
-// Null is "-"; strings stand without quotes as long as that leaves them one word or more on one
-// line.
+// Null is "-"; strings stand without quotes as long as that leaves them one word or more, shown as
+// they are.
 std::string Text(const Json& value) {
   if (value.is_null()) return "-";
   if (!value.is_string()) return JsonText(value);
   const std::string text = value.get<std::string>();
-  const bool plain = !text.empty() && text.find_first_of("\n\r\t\"") == std::string::npos;
+  const bool plain = !text.empty() && IsPrintable(text) && text.find('"') == std::string::npos;
   return plain ? text : JsonText(value);
 }
 
@@ -128,7 +129,7 @@ Json ExampleFeatures(const std::string& record) {
     } else if (feature.has_int64_list()) {
       what = absl::StrCat("int64[", feature.int64_list().value_size(), "]");
     }
-    features[Text(JsonBytes(name))] = what;
+    features[name] = what;
   }
   return features.empty() ? Json() : features;
 }
@@ -137,7 +138,7 @@ std::string FeaturesText(const Json& features) {
   if (features.is_null()) return "-";
   std::vector<std::string> parts;
   for (const auto& [name, what] : features.items()) {
-    parts.push_back(absl::StrCat(name, "=", what.get<std::string>()));
+    parts.push_back(absl::StrCat(Text(name), "=", what.get<std::string>()));
   }
   return absl::StrJoin(parts, " ");
 }
@@ -147,7 +148,7 @@ std::string FeaturesText(const Json& features) {
 absl::Status InspectEvents(const std::string& path, bool json, std::ostream& out) {
   ASSIGN_OR_RETURN(const std::unique_ptr<EventReader> reader, EventReader::Open(path));
   if (!json) {
-    out << "event file " << path << "\n"
+    out << "event file " << Escape(path) << "\n"
         << absl::StrFormat("%10s  %17s  %-14s  %-24s  %s\n", "step", "wall_time", "kind", "tag",
                            "value");
   }
@@ -176,7 +177,7 @@ absl::Status InspectRecords(const std::string& path, bool json, std::ostream& ou
   ASSIGN_OR_RETURN(const std::unique_ptr<RecordReader> reader,
                    RecordReader::Open(path, compression));
   if (!json) {
-    out << "TFRecord file " << path << "\n"
+    out << "TFRecord file " << Escape(path) << "\n"
         << absl::StrFormat("%10s  %12s  %10s  %s\n", "record", "offset", "bytes", "features");
   }
   std::string record;

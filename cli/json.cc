@@ -26,38 +26,22 @@ Json Number(Float value) {
   return std::strtod(ShortestText(value).c_str(), nullptr);
 }
 
-// Whether the bytes are well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates).
-bool IsUtf8(std::string_view bytes) {
-  size_t i = 0;
-  while (i < bytes.size()) {
-    const auto byte = [&](size_t at) { return static_cast<unsigned char>(bytes[at]); };
-    const unsigned char lead = byte(i);
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    if (lead < 0xC2 || lead > 0xF4 || i + length > bytes.size()) return false;
-    for (size_t k = 1; k < length; ++k) {
-      if ((byte(i + k) & 0xC0) != 0x80) return false;
-    }
-    const unsigned char second = byte(i + 1);
-    if (lead == 0xE0 && second < 0xA0) return false;
-    if (lead == 0xED && second > 0x9F) return false;
-    if (lead == 0xF0 && second < 0x90) return false;
-    if (lead == 0xF4 && second > 0x8F) return false;
-    i += length;
-  }
-  return true;
+// What is not printable makes all of it ASCII: JSON itself escapes C0 only.
+std::string StringText(const std::string& string) {
+  return Json(string).dump(-1, ' ', /*ensure_ascii=*/!IsPrintable(string));
 }
 
 void AppendText(const Json& value, std::string* text) {
-  if (value.is_number_float()) {
+  if (value.is_string()) {
+    const Json shown = JsonBytes(value.get_ref<const std::string&>());
+    if (!shown.is_string()) return AppendText(shown, text);
+    text->append(StringText(shown.get_ref<const std::string&>()));
+  } else if (value.is_number_float()) {
     text->append(ShortestText(value.get<double>()));
   } else if (value.is_object()) {
     char separator = '{';
     for (const auto& [key, member] : value.items()) {
-      absl::StrAppend(text, std::string(1, separator), Json(key).dump(), ":");
+      absl::StrAppend(text, std::string(1, separator), StringText(key), ":");
       AppendText(member, text);
       separator = ',';
     }

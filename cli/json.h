@@ -28,7 +28,8 @@ Json JsonBytes(std::string_view bytes);
 // element(0).
 Json JsonNested(std::span<const int64_t> shape, const std::function<Json(int64_t)>& element);
 
-// Compact text without a line break.
+// Compact text on one line, without control characters. A string that is not UTF-8 is as JsonBytes
+// has it.
 std::string JsonText(const Json& value);
 
 // Writes text to standard output, all of it and flushed. PermissionDenied when that fails; a reader

@@ -10,7 +10,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "cli/text_format.h"
 #include "runtime/base/status.h"
 #include "runtime/io/file.h"
@@ -133,11 +132,6 @@ void CheckExclusive(const proto::RunConfig& run, const SourceLocations& location
   }
 }
 
-absl::Status MistakesError(const std::vector<std::string>& errors) {
-  return errors.empty() ? absl::OkStatus()
-                        : absl::InvalidArgumentError(absl::StrJoin(errors, "\n"));
-}
-
 void CheckLocalPaths(const SourceLocations& locations, const std::string& prefix, Message* message,
                      std::vector<std::string>* errors) {
   ForEachString(message, prefix,
@@ -206,7 +200,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options) {
   ApplyEdits(edits, /*to_model=*/true, &loaded.model, &loaded.locations, &errors);
   CheckLocalPaths(loaded.locations, "", &loaded.run, &errors);
   CheckLocalPaths(loaded.locations, "model", &loaded.model, &errors);
-  RETURN_IF_ERROR(MistakesError(errors));
+  RETURN_IF_ERROR(ErrorList(errors));
   return loaded;
 }
 

@@ -8,9 +8,39 @@
 #include "cli/json.h"
 #include "gflags/gflags.h"
 #include "glog/logging.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
+
+// One write a line, so that lines of several threads stay whole. A log that cannot be written is
+// lost: there is nowhere else to say so.
+void WriteLine(const std::string& text) {
+  const std::string line = text + "\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+// With --colorlogtostderr, glog's colors on a terminal: yellow warnings, red errors.
+std::string Colored(google::LogSeverity severity, const std::string& line) {
+  const bool colored =
+      FLAGS_colorlogtostderr && severity > google::INFO && isatty(STDERR_FILENO) == 1;
+  if (!colored) return line;
+  return (severity == google::WARNING ? "\x1b[0;33m" : "\x1b[0;31m") + line + "\x1b[m";
+}
+
+// glog's own lines, without control characters: names of files and variables are in them.
+class TextLines : public google::LogSink {
+ public:
+  void send(google::LogSeverity severity, const char*, const char* base_filename, int line,
+            const google::LogMessageTime& time, const char* message,
+            size_t message_length) override {
+    const std::string text = Escape({message, message_length});
+    const std::string shown =
+        FLAGS_log_prefix ? ToString(severity, base_filename, line, time, text.data(), text.size())
+                         : text;
+    WriteLine(Colored(severity, shown));
+  }
+};
 
 class JsonLines : public google::LogSink {
  public:
@@ -23,10 +53,7 @@ class JsonLines : public google::LogSink {
     object["file"] = base_filename;
     object["line"] = line;
     object["message"] = JsonBytes({message, message_length});
-    const std::string text = JsonText(object) + "\n";
-    // One write a line, so that lines of several threads stay whole. A log that cannot be written
-    // is lost: there is nowhere else to say so.
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    WriteLine(JsonText(object));
   }
 };
 
@@ -37,13 +64,10 @@ void StartLogging(const char* program, LogFormat format) {
   for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity) {
     google::SetLogDestination(severity, "");
   }
-  if (format == LogFormat::kText) {
-    FLAGS_logtostderr = true;
-  } else {
-    FLAGS_stderrthreshold = google::NUM_SEVERITIES;  // only the sink writes
-    static auto* const sink = new JsonLines;
-    google::AddLogSink(sink);
-  }
+  FLAGS_stderrthreshold = google::NUM_SEVERITIES;  // only the sink writes
+  static google::LogSink* const sink =
+      format == LogFormat::kText ? static_cast<google::LogSink*>(new TextLines) : new JsonLines;
+  google::AddLogSink(sink);
   google::InitGoogleLogging(program);
 }
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_split.h"
 #include "cli/command_line.h"
 #include "cli/json.h"
 #include "cli/logging.h"
@@ -26,10 +25,7 @@ namespace {
 // Prints the error to standard error and returns the exit code.
 int Finish(const absl::Status& status) {
   if (status.ok() || IsClosedPipe(status)) return 0;
-  const std::string message(status.message());
-  for (const absl::string_view line : absl::StrSplit(message, '\n')) {
-    std::cerr << "tpurun: " << line << '\n';
-  }
+  for (const std::string& line : ErrorLines(status)) std::cerr << "tpurun: " << line << '\n';
   std::cerr.flush();
   return ExitCode(status);
 }

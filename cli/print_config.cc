@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "google/protobuf/text_format.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
@@ -116,11 +117,7 @@ class ConfigPrinter {
   }
 
   void Line(int depth, const std::string& content, const std::string& origin) {
-    std::string comment = origin;
-    for (char& c : comment) {
-      if (c == '\n' || c == '\r') c = ' ';
-    }
-    absl::StrAppend(&text_, std::string(2 * depth, ' '), content, "  # ", comment, "\n");
+    absl::StrAppend(&text_, std::string(2 * depth, ' '), content, "  # ", Escape(origin), "\n");
   }
 
   const SourceLocations& locations_;

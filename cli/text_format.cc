@@ -211,7 +211,7 @@ std::string Translate(const std::string& report, const Place& place,
       token < tokens.size() && !tokens[token].text.empty() ? tokens[token].text : kEnd;
   if (const auto name = Between(report, "has no field named \"", "\"")) {
     return place.descriptor ? UnknownFieldMessage(*place.descriptor, place.path, *name)
-                            : absl::StrCat("unknown field \"", *name, "\"");
+                            : absl::StrCat("unknown field ", Quote(*name));
   }
   if (const auto name = Between(report, "Non-repeated field \"", "\"")) {
     return absl::StrCat(FieldPath(place.path, *name), " is given twice, want it once");
@@ -333,7 +333,7 @@ std::string UnknownFieldMessage(const Descriptor& descriptor, std::string_view p
   }
   std::vector<std::string> known;
   for (int i = 0; i < descriptor.field_count(); ++i) known.push_back(descriptor.field(i)->name());
-  const std::string message = absl::StrCat("unknown field \"", ToAbsl(name), "\" in ",
+  const std::string message = absl::StrCat("unknown field ", Quote(name), " in ",
                                            path.empty() ? ToAbsl(descriptor.name()) : ToAbsl(path));
   if (known.empty()) return absl::StrCat(message, ", want no fields: write {}");
   return absl::StrCat(message, DidYouMean(name, known));

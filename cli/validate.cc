@@ -11,9 +11,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "google/protobuf/text_format.h"
 #include "proto/iterations_per_loop.h"
+#include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -151,7 +151,7 @@ class Validator {
     for (const Violation& violation : violations_) {
       lines.push_back(absl::StrCat(ToString(violation.place), ": ", violation.message));
     }
-    return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
+    return ErrorList(lines);
   }
 
  private:
@@ -396,8 +396,8 @@ class Validator {
       Add("tpu_config.iterations_per_loop", std::string(iterations.status().message()));
     } else if (iterations->seconds > 0) {
       Add("tpu_config.iterations_per_loop",
-          absl::StrCat("got the time \"", tpu.iterations_per_loop(),
-                       "\", which is not supported yet, want a number of steps such as \"500\""));
+          absl::StrCat("got the time ", Quote(tpu.iterations_per_loop()),
+                       ", which is not supported yet, want a number of steps such as \"500\""));
     }
   }
 
@@ -416,7 +416,7 @@ class Validator {
   }
 
   void AddTwice(const std::string& path, const std::string& name, const std::string& first_path) {
-    Add(path, absl::StrCat("the name \"", name, "\" is given twice, first at ",
+    Add(path, absl::StrCat("the name ", Quote(name), " is given twice, first at ",
                            config_.locations.Where(first_path), ", want another one"));
   }
 
@@ -458,12 +458,14 @@ absl::Status AllViolations(std::initializer_list<absl::Status> results) {
       first_other.Update(result);
       continue;
     }
-    for (const absl::string_view line : absl::StrSplit(result.message(), '\n')) {
-      if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.emplace_back(line);
+    for (std::string& line : ErrorLines(result)) {
+      if (std::find(lines.begin(), lines.end(), line) == lines.end()) {
+        lines.push_back(std::move(line));
+      }
     }
   }
   if (lines.empty()) return first_other;
-  return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
+  return ErrorList(lines);
 }
 
 }  // namespace tpurun

@@ -52,10 +52,7 @@ class Errors {
     lines_.push_back(absl::StrCat(where, ": ", message));
   }
   bool empty() const { return lines_.empty(); }
-  absl::Status status() const {
-    if (lines_.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrJoin(lines_, "\n"));
-  }
+  absl::Status status() const { return ErrorList(lines_); }
 
  private:
   std::vector<std::string> lines_;

@@ -5,6 +5,7 @@
 #include "models/losses.h"
 #include "models/metrics.h"
 #include "proto/one_of.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
@@ -64,13 +65,13 @@ void BuildClassification(ModelContext& m, const proto::Head& head, const SpecPla
     const Shape shape = b.shape(tensors.logits);
     if (shape.dtype != DType::kF32 || shape.rank() != 2) {
       return m.errors.Add(place, "classification.logits",
-                          absl::StrCat("logits must be f32[N,C], one value for each class, got \"",
-                                       args.logits(), "\" of ", BatchShapeText(shape)));
+                          absl::StrCat("logits must be f32[N,C], one value for each class, got ",
+                                       Quote(args.logits()), " of ", BatchShapeText(shape)));
     }
     if (shape.dims[1] < 2) {
       return m.errors.Add(place, "classification.logits",
-                          absl::StrCat("a classification of one logit is not supported yet, got \"",
-                                       args.logits(), "\" of ", BatchShapeText(shape),
+                          absl::StrCat("a classification of one logit is not supported yet, got ",
+                                       Quote(args.logits()), " of ", BatchShapeText(shape),
                                        "; use one logit for each of the two classes"));
     }
   }

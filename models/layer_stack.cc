@@ -231,7 +231,7 @@ bool LayerStack::ResolveInputs(const proto::Layer& layer, const SpecPlace& place
     const Tensor* tensor = m_.tensors.Find(scope.name, name);
     if (tensor == nullptr) {
       m_.errors.Add(place, absl::StrCat("input[", i, "]"),
-                    absl::StrCat("input \"", name, "\" is no feature, label or layer before it",
+                    absl::StrCat("input ", Quote(name), " is no feature, label or layer before it",
                                  DidYouMean(name, m_.tensors.Names())));
       result.state = Tensor::State::kBroken;
       read.clear();
@@ -272,7 +272,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
   const Merged merged = MergeDefaults(written);
   const proto::Layer& layer = merged.layer;
   *name = NameOf(layer, kind == nullptr ? "layer" : kind->name(), scope);
-  absl::StrAppend(&place.subject, " \"", *name, "\"");
+  absl::StrAppend(&place.subject, " ", Quote(*name));
 
   std::vector<std::string> read = {"name", "input", "trainable", "dtype"};
   if (kind != nullptr) read.push_back(kind->name());

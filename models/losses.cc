@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "models/layers/layer.h"
 #include "proto/one_of.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
@@ -14,7 +15,7 @@ Value NonZero(GraphBuilder& b, Value weights) {
 
 SpecPlace LossPlace(const proto::Loss& loss, int index) {
   return {
-      absl::StrCat("loss ", index, loss.has_name() ? absl::StrCat(" \"", loss.name(), "\"") : ""),
+      absl::StrCat("loss ", index, loss.has_name() ? absl::StrCat(" ", Quote(loss.name())) : ""),
       absl::StrCat("model.loss[", index, "]")};
 }
 
@@ -135,8 +136,8 @@ Value WeightsLike(ModelContext& m, const SpecPlace& place, const std::string& fi
   const Value rows = AlignTo(b, weights, Shape{DType::kF32, {want.dims[0]}});
   if (rows.valid()) return Broadcast(b, rows, want.dims, {0});
   m.errors.Add(place, field,
-               absl::StrCat("weights must be of shape [N] or ", BatchShapeText(want), ", got \"",
-                            name, "\" of ", BatchShapeText(shape)));
+               absl::StrCat("weights must be of shape [N] or ", BatchShapeText(want), ", got ",
+                            Quote(name), " of ", BatchShapeText(shape)));
   return {};
 }
 

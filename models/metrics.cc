@@ -4,6 +4,7 @@
 #include "models/layers/layer.h"
 #include "models/losses.h"
 #include "proto/one_of.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
@@ -114,7 +115,7 @@ void BuildMetrics(ModelContext& m) {
     const proto::Metric& metric = m.spec.eval_metric(i);
     BuildMetric(m, metric,
                 {absl::StrCat("eval_metric ", i,
-                              metric.has_name() ? absl::StrCat(" \"", metric.name(), "\"") : ""),
+                              metric.has_name() ? absl::StrCat(" ", Quote(metric.name())) : ""),
                  absl::StrCat("model.eval_metric[", i, "]")});
   }
 }

@@ -13,6 +13,7 @@
 #include "models/model_context.h"
 #include "models/optimizer_choice.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/spec/dtypes.h"
 
 namespace tpurun {
@@ -25,7 +26,7 @@ std::optional<DType> FedDType(proto::DataType type) {
 }
 
 SpecPlace FeaturePlace(const proto::Tensor& tensor, const char* kind, int index) {
-  return {absl::StrCat(kind, " ", index, " \"", tensor.name(), "\""),
+  return {absl::StrCat(kind, " ", index, " ", Quote(tensor.name())),
           absl::StrCat("model.", kind, "[", index, "]")};
 }
 
@@ -94,7 +95,7 @@ void BuildPredictions(ModelContext& m) {
     const proto::Named& prediction = m.spec.prediction(i);
     const SpecPlace place = {
         absl::StrCat("prediction ", i,
-                     prediction.has_name() ? absl::StrCat(" \"", prediction.name(), "\"") : ""),
+                     prediction.has_name() ? absl::StrCat(" ", Quote(prediction.name())) : ""),
         absl::StrCat("model.prediction[", i, "]")};
     const std::string& tensor_name =
         prediction.has_tensor() ? prediction.tensor() : prediction.name();

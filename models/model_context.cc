@@ -16,9 +16,10 @@ const Tensor* ModelContext::Argument(const SpecPlace& place, const std::string& 
   }
   if (const Tensor* tensor = tensors.Find("", name)) return tensor;
   errors.Add(place, field,
-             IsReservedName(name) ? absl::StrCat(argument, ": \"", name, "\" cannot be read here")
-                                  : absl::StrCat(argument, ": nothing is called \"", name, "\"",
-                                                 DidYouMean(name, tensors.Names())));
+             IsReservedName(name)
+                 ? absl::StrCat(argument, ": ", Quote(name), " cannot be read here")
+                 : absl::StrCat(argument, ": nothing is called ", Quote(name),
+                                DidYouMean(name, tensors.Names())));
   return nullptr;
 }
 
@@ -30,7 +31,7 @@ void ModelContext::AddPrediction(const SpecPlace& place, const std::string& name
   const auto [first, added] = prediction_places.insert({name, place});
   if (!added) {
     errors.Add(place, "",
-               absl::StrCat("there is a prediction \"", name, "\" already, from ",
+               absl::StrCat("there is a prediction ", Quote(name), " already, from ",
                             first->second.subject, "; give one of them another name"));
     return;
   }
@@ -44,13 +45,13 @@ void ModelContext::AddMetric(const SpecPlace& place, EvalMetric metric) {
   }
   if (IsReservedName(metric.name)) {
     errors.Add(place, "name",
-               absl::StrCat("the name \"", metric.name, "\" is reserved; choose another"));
+               absl::StrCat("the name ", Quote(metric.name), " is reserved; choose another"));
     return;
   }
   const auto [first, added] = metric_places.insert({metric.name, place});
   if (!added) {
     errors.Add(place, "",
-               absl::StrCat("there is a metric \"", metric.name, "\" already, from ",
+               absl::StrCat("there is a metric ", Quote(metric.name), " already, from ",
                             first->second.subject, "; give one of them another name"));
     return;
   }

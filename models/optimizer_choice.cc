@@ -28,7 +28,7 @@ std::vector<std::string> OptimizerNames(const proto::ModelSpec& spec) {
 }
 
 SpecPlace OptimizerPlace(int index, const std::string& name) {
-  return {absl::StrCat("optimizer ", index, name.empty() ? "" : absl::StrCat(" \"", name, "\"")),
+  return {absl::StrCat("optimizer ", index, name.empty() ? "" : absl::StrCat(" ", Quote(name))),
           absl::StrCat("model.optimizer[", index, "]")};
 }
 
@@ -71,7 +71,7 @@ Value LossOf(ModelContext& m, const proto::Optimizer& optimizer, const SpecPlace
   }
   if (std::find(names.begin(), names.end(), optimizer.loss()) == names.end()) {
     m.errors.Add(place, "loss",
-                 absl::StrCat("no loss is called \"", optimizer.loss(), "\"",
+                 absl::StrCat("no loss is called ", Quote(optimizer.loss()),
                               names.empty() ? "; the model has no `loss` entries"
                                             : DidYouMean(optimizer.loss(), names)));
   }
@@ -88,7 +88,7 @@ void CheckOptimizers(ModelContext& m) {
     for (int other = 0; other < i; ++other) {
       if (names[other] != names[i]) continue;
       m.errors.Add(place, "name",
-                   absl::StrCat("the name \"", names[i], "\" is taken by optimizer ", other));
+                   absl::StrCat("the name ", Quote(names[i]), " is taken by optimizer ", other));
     }
   }
   for (int i = 0; i < m.spec.frozen_size(); ++i) {
@@ -127,8 +127,8 @@ std::vector<OptimizerSpec> ChooseOptimizers(ModelContext& m, Value total) {
       if (first >= 0) {
         m.errors.Add(OptimizerPlace(i, names[i]), optimizer.var_list().empty() ? "" : "var_list",
                      absl::StrCat("variable ", variables[variable].name,
-                                  " is updated by optimizer ", first, " \"", names[first],
-                                  "\" too; give each optimizer a var_list of its own variables"));
+                                  " is updated by optimizer ", first, " ", Quote(names[first]),
+                                  " too; give each optimizer a var_list of its own variables"));
         continue;
       }
       first = i;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "runtime/base/status.h"
 
 namespace tpurun {
 
@@ -21,9 +21,6 @@ void SpecErrors::Add(const SpecPlace& place, const ConfigErrors& errors) {
   for (const ConfigError& error : errors) Add(place, error.path, error.message);
 }
 
-absl::Status SpecErrors::ToStatus() const {
-  if (messages_.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(messages_, "\n"));
-}
+absl::Status SpecErrors::ToStatus() const { return ErrorList(messages_); }
 
 }  // namespace tpurun

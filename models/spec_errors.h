@@ -29,7 +29,7 @@ class SpecErrors {
   bool empty() const { return messages_.empty(); }
   // How often Add was called, the same text again included.
   int reported() const { return reported_; }
-  // InvalidArgument with one message a line, in order; OK when there is none.
+  // The ErrorList of the messages, in order.
   absl::Status ToStatus() const;
 
  private:

@@ -1,6 +1,7 @@
 #include "models/tensors.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/text.h"
 #include "runtime/spec/spec.h"
 
 namespace tpurun {
@@ -25,13 +26,14 @@ void Tensors::Declare(const std::string& name, const Tensor& tensor, const SpecP
     return;
   }
   if (IsReservedName(name)) {
-    errors.Add(place, "name", absl::StrCat("the name \"", name, "\" is reserved; choose another"));
+    errors.Add(place, "name",
+               absl::StrCat("the name ", Quote(name), " is reserved; choose another"));
     return;
   }
   const auto [entry, added] = tensors_.insert({name, {tensor, place}});
   if (!added) {
     errors.Add(place, "name",
-               absl::StrCat("the name \"", name, "\" is taken by ", entry->second.place.subject,
+               absl::StrCat("the name ", Quote(name), " is taken by ", entry->second.place.subject,
                             "; features, labels, layers and losses share one name space"));
   }
 }

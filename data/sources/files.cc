@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -32,7 +33,8 @@ absl::Status CheckFileNames(const google::protobuf::RepeatedPtrField<std::string
     const std::string& name = names[i];
     if (name.empty()) return at_name("file must not be empty");
     if (absl::StartsWith(name, "gs://")) {
-      return at_name(absl::StrCat("file \"", name, "\": not supported yet, copy to a local path"));
+      return at_name(
+          absl::StrCat("file ", Quote(name), ": not supported yet, copy to a local path"));
     }
     if (name != kStandardInput) continue;
     if (standard_input) return at_name("file \"-\" (standard input) can be read only once");
@@ -140,8 +142,9 @@ std::string FileTitle(const std::string& file) {
 }
 
 std::string JoinFileNames(const google::protobuf::RepeatedPtrField<std::string>& names) {
-  return absl::StrJoin(names, " ",
-                       [](std::string* out, const std::string& name) { out->append(Quote(name)); });
+  return absl::StrJoin(names, " ", [](std::string* out, const std::string& name) {
+    absl::StrAppend(out, "\"", absl::CEscape(name), "\"");
+  });
 }
 
 }  // namespace tpurun

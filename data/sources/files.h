@@ -27,7 +27,7 @@ absl::Status CheckReadableAgain(const std::vector<std::string>& files);
 bool NamesStandardInput(const google::protobuf::RepeatedPtrField<std::string>& names);
 // The file as messages name it.
 std::string FileTitle(const std::string& file);
-// "\"a.csv\" \"b.csv\"".
+// "\"a.csv\" \"b.csv\"", in ASCII. Saved positions hold it: it stays as it is.
 std::string JoinFileNames(const google::protobuf::RepeatedPtrField<std::string>& names);
 
 }  // namespace tpurun

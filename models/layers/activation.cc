@@ -1,6 +1,7 @@
 // Functions of each value.
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 
@@ -40,7 +41,7 @@ void CheckActivationLayer(const proto::Layer& layer, ConfigErrors& errors) {
 Value BuildActivation(LayerContext& layer) {
   const Shape& x = layer.shape(0);
   if (x.dtype != DType::kF32) {
-    return layer.Fail("", absl::StrCat("input \"", layer.inputs[0].name, "\" is ",
+    return layer.Fail("", absl::StrCat("input ", Quote(layer.inputs[0].name), " is ",
                                        BatchShapeText(x), ", want floating-point values (f32)"));
   }
   const proto::Activation function = layer.layer.activation().function();

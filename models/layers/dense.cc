@@ -1,6 +1,7 @@
 // Layers that multiply by a kernel matrix.
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 
@@ -25,13 +26,13 @@ Value BuildDense(LayerContext& layer) {
   const Shape x_shape = layer.shape(0);
   const std::string& input = layer.inputs[0].name;
   if (x_shape.dtype != DType::kF32) {
-    return layer.Fail(
-        "", absl::StrCat("dense wants floating-point values (f32), got input \"", input, "\" of ",
-                         BatchShapeText(x_shape), "; declare it FLOAT32 or cast it in the input"));
+    return layer.Fail("", absl::StrCat("dense wants floating-point values (f32), got input ",
+                                       Quote(input), " of ", BatchShapeText(x_shape),
+                                       "; declare it FLOAT32 or cast it in the input"));
   }
   if (x_shape.rank() < 2) {
     return layer.Fail(
-        "", absl::StrCat("dense wants an input of shape [N,K], got \"", input, "\" of ",
+        "", absl::StrCat("dense wants an input of shape [N,K], got ", Quote(input), " of ",
                          BatchShapeText(x_shape), "; declare the feature with `shape: 1`"));
   }
   GraphBuilder& b = layer.b;

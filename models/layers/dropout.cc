@@ -21,8 +21,8 @@ Value BuildDropout(LayerContext& layer) {
   const Shape& x = layer.shape(0);
   const float rate = layer.layer.dropout().rate();
   if (x.dtype != DType::kF32) {
-    return layer.Fail("", absl::StrCat("dropout wants floating-point values (f32), got \"",
-                                       layer.inputs[0].name, "\" of ", BatchShapeText(x),
+    return layer.Fail("", absl::StrCat("dropout wants floating-point values (f32), got ",
+                                       Quote(layer.inputs[0].name), " of ", BatchShapeText(x),
                                        "; declare it FLOAT32 or cast it in the input"));
   }
   if (!layer.training || rate == 0) return layer.inputs[0].value;

@@ -1,6 +1,7 @@
 // Layers that turn ids into vectors.
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 
@@ -20,9 +21,9 @@ void CheckOneHot(const proto::Layer& layer, ConfigErrors& errors) {
 Value BuildOneHot(LayerContext& layer) {
   const Shape& x = layer.shape(0);
   if (x.dtype != DType::kS32 && x.dtype != DType::kS64) {
-    return layer.Fail("", absl::StrCat("one_hot wants ids, INT32 or INT64, got \"",
-                                       layer.inputs[0].name, "\" of ", BatchShapeText(x),
-                                       "; declare it INT32 or cast it in the input"));
+    return layer.Fail(
+        "", absl::StrCat("one_hot wants ids, INT32 or INT64, got ", Quote(layer.inputs[0].name),
+                         " of ", BatchShapeText(x), "; declare it INT32 or cast it in the input"));
   }
   return OneHot(layer.b, layer.inputs[0].value, layer.layer.one_hot().depth());
 }

@@ -1,12 +1,13 @@
 // Layers of several inputs.
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
 
 std::string Describe(const LayerContext& layer, int input) {
-  return absl::StrCat("\"", layer.inputs[input].name, "\" of ", BatchShapeText(layer.shape(input)));
+  return absl::StrCat(Quote(layer.inputs[input].name), " of ", BatchShapeText(layer.shape(input)));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Layers that only change the shape.
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
@@ -58,8 +59,8 @@ Value BuildReshape(LayerContext& layer) {
                       absl::StrCat("target_shape ",
                                    DimsToString({layer.layer.reshape().target_shape().begin(),
                                                  layer.layer.reshape().target_shape().end()}),
-                                   " does not hold the ", elements, " values of an example of \"",
-                                   layer.inputs[0].name, "\", ", BatchShapeText(x)));
+                                   " does not hold the ", elements, " values of an example of ",
+                                   Quote(layer.inputs[0].name), ", ", BatchShapeText(x)));
   }
   return Reshape(layer.b, layer.inputs[0].value, dims);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 
@@ -28,7 +29,8 @@ std::vector<int64_t> TwoSizes(const WindowSizes& sizes, std::vector<int64_t> uns
 
 bool IsImage(LayerContext& layer) {
   const Shape& x = layer.shape(0);
-  const std::string got = absl::StrCat("got \"", layer.inputs[0].name, "\" of ", BatchShapeText(x));
+  const std::string got =
+      absl::StrCat("got ", Quote(layer.inputs[0].name), " of ", BatchShapeText(x));
   const std::string kind = layer.kind;
   if (x.dtype != DType::kF32) {
     layer.Fail("", absl::StrCat(kind, " wants floating-point values (f32), ", got,
@@ -58,8 +60,8 @@ Window WindowOver(LayerContext& layer, const std::string& size_field, std::vecto
       window.pads[2 * i + 1] = total - total / 2;
     } else if (in < size[i]) {
       layer.Fail(size_field,
-                 absl::StrCat("a window of ", size[0], "x", size[1], " does not fit into \"",
-                              layer.inputs[0].name, "\" of ", BatchShapeText(layer.shape(0)),
+                 absl::StrCat("a window of ", size[0], "x", size[1], " does not fit into ",
+                              Quote(layer.inputs[0].name), " of ", BatchShapeText(layer.shape(0)),
                               "; give padding: SAME or a smaller ",
                               size_field.substr(size_field.rfind('.') + 1)));
       return {};

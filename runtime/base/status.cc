@@ -1,6 +1,19 @@
 #include "runtime/base/status.h"
 
+#include "absl/strings/cord.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "runtime/base/text.h"
+
 namespace tpurun {
+namespace {
+
+// Marks the status of an ErrorList: the line breaks in its message are ours.
+constexpr char kErrorList[] = "tpurun/error_list";
+
+std::string OnOneLine(absl::string_view text) { return Escape({text.data(), text.size()}); }
+
+}  // namespace
 
 int ExitCode(const absl::Status& status) {
   switch (status.code()) {
@@ -27,9 +40,28 @@ int ExitCode(const absl::Status& status) {
   }
 }
 
+absl::Status ErrorList(const std::vector<std::string>& mistakes) {
+  if (mistakes.empty()) return absl::OkStatus();
+  const auto append = [](std::string* out, const std::string& mistake) {
+    out->append(Escape(mistake));
+  };
+  absl::Status status = absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n", append));
+  status.SetPayload(kErrorList, absl::Cord());
+  return status;
+}
+
+std::vector<std::string> ErrorLines(const absl::Status& status) {
+  if (!status.GetPayload(kErrorList).has_value()) return {OnOneLine(status.message())};
+  return absl::StrSplit(status.message(), '\n');
+}
+
 absl::Status Annotate(const absl::Status& status, absl::string_view place) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(place, ": ", status.message()));
+  absl::Status annotated(status.code(), absl::StrCat(OnOneLine(place), ": ", status.message()));
+  status.ForEachPayload([&annotated](absl::string_view type, const absl::Cord& payload) {
+    annotated.SetPayload(type, payload);
+  });
+  return annotated;
 }
 
 }  // namespace tpurun

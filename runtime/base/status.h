@@ -4,7 +4,9 @@
 #ifndef TPURUN_RUNTIME_BASE_STATUS_H_
 #define TPURUN_RUNTIME_BASE_STATUS_H_
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,7 +28,14 @@ namespace tpurun {
 //   anything else       the run failed (1)
 int ExitCode(const absl::Status& status);
 
-// Puts the place before the message: "PREFIX: MESSAGE". OK stays OK.
+// Several mistakes as one InvalidArgument, whose message has a line for each; OK without any.
+absl::Status ErrorList(const std::vector<std::string>& mistakes);
+
+// What a person is shown of the error: the mistakes of an ErrorList, else the one message. Each is
+// one line without control characters, whatever names of files and of the data are in it.
+std::vector<std::string> ErrorLines(const absl::Status& status);
+
+// Puts the place before the message, the first one of an ErrorList: "PLACE: MESSAGE". OK stays OK.
 absl::Status Annotate(const absl::Status& status, absl::string_view place);
 
 }  // namespace tpurun

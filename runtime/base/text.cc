@@ -54,6 +54,77 @@ std::optional<T> ParseNumber(std::string_view text) {
   return value;
 }
 
+// A character of UTF-8, or one byte that begins none.
+struct Character {
+  std::optional<char32_t> code;
+  std::string_view bytes;
+};
+
+Character FirstCharacter(std::string_view text) {
+  const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, text.substr(0, 1)};
+  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  const Character malformed = {std::nullopt, text.substr(0, 1)};
+  if (lead < 0xC2 || lead > 0xF4 || length > text.size()) return malformed;
+  char32_t code = lead & (0x7F >> length);
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return malformed;
+    code = code << 6 | (byte(i) & 0x3F);
+  }
+  constexpr char32_t kFirstOfLength[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  if (code < kFirstOfLength[length] || code > 0x10FFFF || surrogate) return malformed;
+  return {code, text.substr(0, length)};
+}
+
+bool IsPrintable(const Character& character) {
+  if (!character.code.has_value()) return false;
+  const char32_t code = *character.code;
+  const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
+  const bool separator_or_direction =
+      (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  return !control && !separator_or_direction;
+}
+
+// Visits the characters in order until one gives false; whether none did.
+template <typename Visit>
+bool EveryCharacter(std::string_view text, Visit visit) {
+  while (!text.empty()) {
+    const Character character = FirstCharacter(text);
+    if (!visit(character)) return false;
+    text.remove_prefix(character.bytes.size());
+  }
+  return true;
+}
+
+void AppendByte(unsigned char byte, std::string* text) {
+  constexpr std::string_view kNamed = "\n\r\t";
+  constexpr std::string_view kNames = "nrt";
+  const size_t named = kNamed.find(static_cast<char>(byte));
+  if (named != std::string_view::npos) {
+    text->append({'\\', kNames[named]});
+  } else {
+    const auto digit = [byte](int shift) { return static_cast<char>('0' + (byte >> shift & 7)); };
+    text->append({'\\', digit(6), digit(3), digit(0)});
+  }
+}
+
+// With a backslash before each character of `marked` too.
+std::string Escaped(std::string_view text, std::string_view marked) {
+  std::string escaped;
+  EveryCharacter(text, [&](const Character& character) {
+    if (!IsPrintable(character)) {
+      for (const char byte : character.bytes) AppendByte(byte, &escaped);
+      return true;
+    }
+    if (marked.find(character.bytes[0]) != std::string_view::npos) escaped.push_back('\\');
+    escaped.append(character.bytes);
+    return true;
+  });
+  return escaped;
+}
+
 }  // namespace
 
 std::string NearestName(std::string_view name, const std::vector<std::string>& candidates) {
@@ -71,7 +142,7 @@ std::string NearestName(std::string_view name, const std::vector<std::string>& c
 
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string nearest = NearestName(name, candidates);
-  if (!nearest.empty()) return absl::StrCat(", did you mean \"", nearest, "\"?");
+  if (!nearest.empty()) return absl::StrCat(", did you mean ", Quote(nearest), "?");
   return absl::StrCat(" (known: ", absl::StrJoin(candidates, ", "), ")");
 }
 
@@ -82,9 +153,17 @@ std::optional<int64_t> ParseInt64(std::string_view text) { return ParseNumber<in
 std::optional<double> ParseDouble(std::string_view text) { return ParseNumber<double>(text); }
 std::optional<float> ParseFloat(std::string_view text) { return ParseNumber<float>(text); }
 
-std::string Quote(std::string_view text) {
-  return absl::StrCat("\"", absl::CEscape(absl::string_view(text.data(), text.size())), "\"");
+bool IsUtf8(std::string_view text) {
+  return EveryCharacter(text, [](const Character& c) { return c.code.has_value(); });
 }
+
+bool IsPrintable(std::string_view text) {
+  return EveryCharacter(text, [](const Character& c) { return IsPrintable(c); });
+}
+
+std::string Escape(std::string_view text) { return Escaped(text, ""); }
+
+std::string Quote(std::string_view text) { return absl::StrCat("\"", Escaped(text, "\"\\"), "\""); }
 
 std::optional<std::string> Unquote(std::string_view quoted) {
   if (quoted.size() < 2 || quoted.front() != '"' || quoted.back() != '"') return std::nullopt;

@@ -28,7 +28,19 @@ std::optional<int64_t> ParseInt64(std::string_view text);
 std::optional<double> ParseDouble(std::string_view text);
 std::optional<float> ParseFloat(std::string_view text);
 
-// "text" in double quotes with C escapes, and back. Unquote returns nullopt for a malformed string.
+// Whether the bytes are well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates).
+bool IsUtf8(std::string_view text);
+
+// Whether they are UTF-8 that a terminal shows as it is, on one line: without control characters
+// (C0, DEL, C1), separators of lines and marks that turn the direction of writing.
+bool IsPrintable(std::string_view text);
+
+// `text` on one line, each byte of what is not printable as a C escape: "\n", "\033". What is
+// escaped already stays as it is.
+std::string Escape(std::string_view text);
+
+// "text" in double quotes, escaped, with \" and \\; and back. Unquote returns nullopt for a
+// malformed string.
 std::string Quote(std::string_view text);
 std::optional<std::string> Unquote(std::string_view quoted);
 

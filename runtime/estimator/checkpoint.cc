@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
 
@@ -83,9 +84,9 @@ absl::Status CheckFinite(const VariableStore& store) {
     for (int copy = 0; copy < stored.copies(); ++copy) {
       const int64_t at = FirstNonFinite(stored.variable().shape, stored.copy(copy));
       if (at < 0) continue;
-      return absl::AbortedError(absl::StrCat("NaN or infinity in the weights: variable \"", name,
-                                             "\" ", stored.variable().shape.ToString(), ", value ",
-                                             at, "; lower the learning rate"));
+      return absl::AbortedError(absl::StrCat("NaN or infinity in the weights: variable ",
+                                             Quote(name), " ", stored.variable().shape.ToString(),
+                                             ", value ", at, "; lower the learning rate"));
     }
   }
   return absl::OkStatus();
@@ -172,10 +173,9 @@ absl::StatusOr<RunState> Checkpoint::ReadRunState() const {
 std::string Checkpoint::Mismatch(const std::string& name, const Shape& shape) const {
   const std::string want = TypeText(ToDataType(shape.dtype), shape.dims);
   const BundleEntry* const entry = reader_->Find(name);
-  if (entry == nullptr) return absl::StrCat("\"", name, "\": want ", want, ", it is not there");
+  if (entry == nullptr) return absl::StrCat(Quote(name), ": want ", want, ", it is not there");
   if (entry->dtype == ToDataType(shape.dtype) && entry->shape == shape.dims) return "";
-  return absl::StrCat("\"", name, "\": got ", TypeText(entry->dtype, entry->shape), ", want ",
-                      want);
+  return absl::StrCat(Quote(name), ": got ", TypeText(entry->dtype, entry->shape), ", want ", want);
 }
 
 absl::Status Checkpoint::Differs(const std::vector<std::string>& mistakes, size_t num_variables,
@@ -232,7 +232,7 @@ absl::Status Checkpoint::RestoreAs(const std::map<std::string, std::string>& nam
     const std::string mistake = Mismatch(theirs, store.Find(name)->variable().shape);
     if (!mistake.empty()) {
       mistakes.push_back(name == theirs ? mistake
-                                        : absl::StrCat(mistake, " for our \"", name, "\""));
+                                        : absl::StrCat(mistake, " for our ", Quote(name)));
       continue;
     }
     ASSIGN_OR_RETURN(std::string bytes, reader_->ReadBytes(*reader_->Find(theirs)));

@@ -29,7 +29,7 @@ absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, int64_t batch_per_rep
     for (size_t i = 0; i < metric.statistics.size(); ++i) {
       const Shape& shape = step.graph.shape(metric.statistics[i]);
       if (!(shape == rows)) {
-        return absl::InternalError(absl::StrCat("metric \"", metric.name, "\": statistic ", i,
+        return absl::InternalError(absl::StrCat("metric ", Quote(metric.name), ": statistic ", i,
                                                 " is ", shape.ToString(), ", want ",
                                                 rows.ToString()));
       }

@@ -73,7 +73,8 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
     int slot = 0;
     while (slot < static_cast<int>(slots.size()) && slots[slot].name != feature.name) ++slot;
     if (slot == static_cast<int>(slots.size())) {
-      return absl::InternalError(absl::StrCat("feature \"", feature.name, "\" has no infeed slot"));
+      return absl::InternalError(
+          absl::StrCat("feature ", Quote(feature.name), " has no infeed slot"));
     }
     fed[slot] = true;
     const Shape& shape = slots[slot].shape;
@@ -87,8 +88,8 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
   for (size_t slot = 0; slot < slots.size(); ++slot) {
     if (fed[slot]) continue;
     if (slots[slot].name != kRowWeightSlot) {
-      return absl::InvalidArgumentError(absl::StrCat("the model reads \"", slots[slot].name,
-                                                     "\", which the input does not have"));
+      return absl::InvalidArgumentError(absl::StrCat("the model reads ", Quote(slots[slot].name),
+                                                     ", which the input does not have"));
     }
     infeed->weight_slot_ = static_cast<int>(slot);
   }

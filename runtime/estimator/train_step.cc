@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/autodiff/gradients.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/ir/graph_builder.h"
 #include "runtime/ops/ops.h"
 #include "runtime/optimizers/optimizers.h"
@@ -38,7 +39,7 @@ absl::StatusOr<std::vector<VariableGradient>> LocalGradients(GraphBuilder& b,
   }
   if (gradients.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("optimizer \"", optimizer.name, "\": its loss depends on none of its ",
+        absl::StrCat("optimizer ", Quote(optimizer.name), ": its loss depends on none of its ",
                      optimizer.variables.size(), " variables, so there is nothing to train"));
   }
   return gradients;

@@ -40,8 +40,8 @@ absl::Status AddMatching(const std::string& expression, const VariableStore& sto
   std::vector<std::string> matching = Matching(pattern, NamesOf(store, true));
   if (matching.empty()) matching = Matching(pattern, NamesOf(store, false));
   if (matching.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("vars_to_warm_start: \"", expression,
-                                                   "\" matches no variable",
+    return absl::InvalidArgumentError(absl::StrCat("vars_to_warm_start: ", Quote(expression),
+                                                   " matches no variable",
                                                    DidYouMean(expression, NamesOf(store, true))));
   }
   for (const std::string& name : matching) names[name] = name;
@@ -61,8 +61,8 @@ absl::StatusOr<std::map<std::string, std::string>> Chosen(const proto::WarmStart
     const auto found = names.find(ours);
     if (found == names.end()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("var_name_to_prev_var_name: \"", ours,
-                       "\" is none of the variables that vars_to_warm_start matches",
+          absl::StrCat("var_name_to_prev_var_name: ", Quote(ours),
+                       " is none of the variables that vars_to_warm_start matches",
                        DidYouMean(ours, NamesOf(store, true))));
     }
     found->second = renamed.value();

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/io/crc32c.h"
 #include "runtime/io/little_endian.h"
 #include "runtime/io/varint.h"
@@ -219,7 +220,7 @@ absl::StatusOr<std::string> BuildTable(const TableEntries& entries) {
     if (last != nullptr && key <= *last) {
       builder.Abandon();
       return absl::InternalError(
-          absl::StrCat("table key \"", key, "\" does not come after \"", *last, "\""));
+          absl::StrCat("table key ", Quote(key), " does not come after ", Quote(*last)));
     }
     builder.Add(key, value);
     last = &key;

@@ -2,6 +2,8 @@
 
 #include <bit>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -41,8 +43,47 @@ TEST(ParseNumbers, TakeAllOfTheTextOrNothing) {
   EXPECT_FALSE(ParseFloat("1e99").has_value());
 }
 
+TEST(Escape, LeavesPrintableTextAsItIs) {
+  for (const char* text : {"", "image/class/label", "a \\ b \"c\" 'd'", "f\xC3\xBCr",
+                           "\xE6\xA8\xA1\xE5\x9E\x8B", "\xF0\x9F\x8C\xB8", "\xC2\xA0"}) {
+    EXPECT_TRUE(IsPrintable(text)) << text;
+    EXPECT_EQ(Escape(text), text);
+  }
+}
+
+TEST(Escape, PutsWhatIsNotPrintableOnOneLine) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"zz\n\x1b[2Jevil", "zz\\n\\033[2Jevil"},
+      {std::string("\0\t\r\x7f", 4), "\\000\\t\\r\\177"},
+      {"\xC2\x85 \xC2\x9B", "\\302\\205 \\302\\233"},                  // C1: NEL, CSI
+      {"\xE2\x80\xA8\xE2\x80\xAE", "\\342\\200\\250\\342\\200\\256"},  // a line, right to left
+      {"\x9B\xC3(", "\\233\\303("},
+      {"\xED\xA0\x80", "\\355\\240\\200"}};
+  for (const auto& [text, want] : cases) {
+    EXPECT_FALSE(IsPrintable(text)) << want;
+    EXPECT_EQ(Escape(text), want);
+    EXPECT_EQ(Escape(want), want);
+    EXPECT_EQ(Unquote(Quote(text)), text);
+  }
+  // Every byte alone.
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string text(1, static_cast<char>(byte));
+    EXPECT_EQ(Escape(text) == text, byte >= 0x20 && byte < 0x7f) << byte;
+    EXPECT_EQ(Unquote(Quote(text)), text) << byte;
+  }
+}
+
+TEST(IsUtf8, TakesWellFormedTextOnly) {
+  EXPECT_TRUE(IsUtf8("\n\x7f f\xC3\xBCr \xF0\x9F\x8C\xB8 \xF4\x8F\xBF\xBF"));
+  for (const char* malformed : {"\x80", "\xC3", "\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80",
+                                "\xF0\x80\x80\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80"}) {
+    EXPECT_FALSE(IsUtf8(malformed)) << Escape(malformed);
+  }
+}
+
 TEST(Quote, EscapesAndBack) {
-  const std::string text = "a \"b\" \\ \n \x01";
+  const std::string text = "a \"b\" \\ 'f\xC3\xBCr' \n \x01";
+  EXPECT_EQ(Quote(text), "\"a \\\"b\\\" \\\\ 'f\xC3\xBCr' \\n \\001\"");
   EXPECT_EQ(Unquote(Quote(text)), text);
   EXPECT_FALSE(Unquote("\"open").has_value());
 }

@@ -24,6 +24,7 @@ namespace tpurun {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class InspectTest : public ::testing::Test {
  protected:
@@ -129,6 +130,53 @@ TEST_F(InspectTest, ListsRecordsOfEveryCompression) {
     EXPECT_THAT(Text(path, false), HasSubstr("         1            17          43  "
                                              "none=missing x=float[2] y=int64[1]\n"));
   }
+}
+
+// A name that would clear the screen and write a line of its own.
+constexpr char kEvil[] = "zz\n\x1b[2Jevil\x7f\xC2\x9B";
+constexpr char kEvilEscaped[] = "zz\\n\\033[2Jevil\\177\\302\\233";
+constexpr char kEvilJson[] = "\"zz\\n\\u001b[2Jevil\\u007f\\u009b\"";
+
+TEST_F(InspectTest, NamesOfACheckpointAreEscaped) {
+  const std::string prefix = dir_.Path("a\nb");
+  const std::unique_ptr<BundleWriter> writer = *BundleWriter::Create(prefix);
+  ASSERT_TRUE(writer->Add("f\xC3\xBCr", tensorflow::DT_FLOAT, {2}, std::string(8, '\0')).ok());
+  ASSERT_TRUE(writer->Add(kEvil, tensorflow::DT_FLOAT, {2}, std::string(8, '\0')).ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  EXPECT_EQ(Text(prefix, false), "checkpoint " + dir_.Path("a\\nb") + ": 2 tensors, 16 bytes\n" +
+                                     "name                         dtype    shape  bytes  value\n"
+                                     "f\xC3\xBCr                         float32  [2]        8\n" +
+                                     kEvilEscaped + "  float32  [2]        8\n");
+  EXPECT_THAT(Text(prefix, true), HasSubstr(std::string("{\"name\":") + kEvilJson + ","));
+}
+
+TEST_F(InspectTest, NamesOfEventsAreEscaped) {
+  const std::unique_ptr<EventWriter> writer =
+      *EventWriter::Open(dir_.path(), {.host = "h", .wall_time = [] { return 1.5; }});
+  tensorflow::Summary summary;
+  AddString(kEvil, kEvil, &summary);
+  ASSERT_TRUE(writer->WriteSummary(5, summary).ok());
+  ASSERT_TRUE(writer->Close().ok());
+  EXPECT_THAT(Text(writer->path(), false),
+              HasSubstr(std::string("tensor          ") + kEvilJson + "  " + kEvilJson + "\n"));
+  EXPECT_THAT(Text(writer->path(), true),
+              HasSubstr(std::string("\"tag\":") + kEvilJson + ",\"value\":" + kEvilJson + "}\n"));
+}
+
+TEST_F(InspectTest, NamesOfRecordsAreEscaped) {
+  tensorflow::Example example;
+  auto& features = *example.mutable_features()->mutable_feature();
+  features[kEvil].mutable_int64_list()->add_value(3);
+  features["f\xC3\xBCr"].mutable_int64_list()->add_value(3);
+  const std::string path = dir_.Path("data\n.tfrecord");
+  const std::unique_ptr<RecordWriter> writer = *RecordWriter::Create(path, Compression::kNone);
+  ASSERT_TRUE(writer->Write(example.SerializeAsString()).ok());
+  ASSERT_TRUE(writer->Close().ok());
+  EXPECT_THAT(Text(path, false), StartsWith("TFRecord file " + dir_.Path("data\\n.tfrecord\n")));
+  EXPECT_THAT(Text(path, false),
+              HasSubstr(std::string("  f\xC3\xBCr=int64[1] ") + kEvilJson + "=int64[1]\n"));
+  EXPECT_THAT(Text(path, true), HasSubstr(std::string("{\"f\xC3\xBCr\":\"int64[1]\",") + kEvilJson +
+                                          ":\"int64[1]\"}"));
 }
 
 TEST_F(InspectTest, DamageEndsTheListWithItsPlace) {

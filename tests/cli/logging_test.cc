@@ -14,10 +14,11 @@
 namespace tpurun {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
 // What a child that logs in this format writes to standard error.
-std::string LogOf(LogFormat format) {
+std::string LogOf(LogFormat format, const std::string& message) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
   const pid_t child = fork();
@@ -26,7 +27,7 @@ std::string LogOf(LogFormat format) {
     gflags::SetCommandLineOption("minloglevel", "1");
     StartLogging("tpurun", format);
     LOG(INFO) << "below minloglevel";
-    LOG(WARNING) << "two\nlines \xFF";
+    LOG(WARNING) << message;
     google::FlushLogFiles(google::INFO);
     _exit(0);
   }
@@ -41,12 +42,14 @@ std::string LogOf(LogFormat format) {
   return text;
 }
 
-TEST(LoggingTest, TextGoesToStandardError) {
-  EXPECT_THAT(LogOf(LogFormat::kText), MatchesRegex("W.*logging_test.cc:[0-9]+\\] two\nlines .\n"));
+TEST(LoggingTest, TextGoesToStandardErrorOnOneLine) {
+  EXPECT_THAT(LogOf(LogFormat::kText, "two\nlines \xFF \x1b[2J"),
+              MatchesRegex(R"(W.*logging_test.cc:[0-9]+\] two\\nlines \\377 \\033\[2J)"
+                           "\n"));
 }
 
 TEST(LoggingTest, JsonIsOneObjectALine) {
-  const std::string text = LogOf(LogFormat::kJson);
+  const std::string text = LogOf(LogFormat::kJson, "two\nlines \xFF");
   ASSERT_EQ(text.find('\n'), text.size() - 1) << text;
   const auto object = nlohmann::json::parse(text);
   EXPECT_EQ(object["severity"], "WARNING");
@@ -54,6 +57,13 @@ TEST(LoggingTest, JsonIsOneObjectALine) {
   EXPECT_EQ(object["message"], nlohmann::json({{"b64", "dHdvCmxpbmVzIP8="}}));
   EXPECT_GT(object["time"], 1.6e9);
   EXPECT_GT(object["line"], 0);
+}
+
+TEST(LoggingTest, JsonHasControlCharactersAsJsonHasThem) {
+  const std::string message = "zz\n\x1b[2J\x7f\xC2\x9B";
+  const std::string text = LogOf(LogFormat::kJson, message);
+  EXPECT_THAT(text, HasSubstr(R"("message":"zz\n\u001b[2J\u007f\u009b")"));
+  EXPECT_EQ(nlohmann::json::parse(text)["message"], message);
 }
 
 }  // namespace

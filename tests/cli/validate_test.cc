@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "google/protobuf/text_format.h"
+#include "runtime/base/status.h"
 
 namespace tpurun {
 namespace {
@@ -122,9 +123,9 @@ TEST(ValidateTest, EveryScalarFieldIsActedOnOrRefused) {
 }
 
 TEST(AllViolationsTest, JoinsLinesOnce) {
-  EXPECT_EQ(AllViolations({absl::OkStatus(), absl::InvalidArgumentError("a\nb"),
-                           absl::NotFoundError("file"), absl::InvalidArgumentError("b\nc")}),
-            absl::InvalidArgumentError("a\nb\nc"));
+  EXPECT_EQ(AllViolations({absl::OkStatus(), ErrorList({"a", "b"}), absl::NotFoundError("file"),
+                           ErrorList({"b", "c"})}),
+            ErrorList({"a", "b", "c"}));
   EXPECT_EQ(AllViolations({absl::OkStatus(), absl::NotFoundError("f"), absl::DataLossError("d")}),
             absl::NotFoundError("f"));
   EXPECT_EQ(AllViolations({absl::OkStatus()}), absl::OkStatus());

@@ -28,7 +28,7 @@ InputFnArgs Args(const std::string& features, ModeKey mode = ModeKey::kEval,
 }
 
 std::string ErrorOf(const std::string& input, const InputFnArgs& args) {
-  return Open(Train(input), args).status().ToString();
+  return Open(Train(input), args).status().ToString(absl::StatusToStringMode::kWithNoExtraData);
 }
 
 TEST(InputFnTest, ASourceIsNeeded) {

@@ -58,7 +58,8 @@ class TfrecordTest : public ::testing::Test {
   }
 
   std::string Shortened(const absl::Status& status) const {
-    return absl::StrReplaceAll(status.ToString(), {{dir_.path() + "/", ""}});
+    return absl::StrReplaceAll(status.ToString(absl::StatusToStringMode::kWithNoExtraData),
+                               {{dir_.path() + "/", ""}});
   }
 
   const TempDir dir_;

@@ -138,7 +138,8 @@ std::string RunCase(const GoldenCase& golden, const std::string& directory) {
   const absl::StatusOr<std::string> got =
       input.ok() ? input->Batches(batches) : absl::StatusOr<std::string>(input.status());
   if (got.ok()) return *got;
-  const std::string message = absl::StrReplaceAll(got.status().ToString(), {{directory + "/", ""}});
+  const std::string message = absl::StrReplaceAll(
+      got.status().ToString(absl::StatusToStringMode::kWithNoExtraData), {{directory + "/", ""}});
   return absl::StrCat("error ", message, "\n");
 }
 
