@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "google/protobuf/text_format.h"
 #include "proto/iterations_per_loop.h"
+#include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -408,11 +409,19 @@ class Validator {
       const std::string path = ElementPath("transformation_func", i);
       if (name.empty()) {
         AddThat(FieldPath(path, "name"), "is missing, want a name to apply it by");
-      } else if (const auto [other, first] = func_of_name.emplace(name, i); !first) {
+        continue;
+      }
+      CheckNameAt(FieldPath(path, "name"), NameKind::kKey, name);
+      if (const auto [other, first] = func_of_name.emplace(name, i); !first) {
         AddTwice(FieldPath(path, "name"), name,
                  ElementPath("transformation_func", other->second) + ".name");
       }
     }
+  }
+
+  void CheckNameAt(const std::string& path, NameKind kind, const std::string& name) {
+    const absl::Status checked = CheckName(kind, name);
+    if (!checked.ok()) Add(path, std::string(checked.message()));
   }
 
   void AddTwice(const std::string& path, const std::string& name, const std::string& first_path) {
@@ -424,6 +433,9 @@ class Validator {
     std::map<std::string, int> evaluation_of_name;
     for (int i = 0; i < run_.evaluate_size(); ++i) {
       const std::string& name = run_.evaluate(i).name();
+      if (!name.empty()) {
+        CheckNameAt(ElementPath("evaluate", i) + ".name", NameKind::kFile, name);
+      }
       const auto [other, first] = evaluation_of_name.emplace(name, i);
       if (first) continue;
       if (!name.empty()) {

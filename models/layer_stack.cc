@@ -6,12 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "models/layers/layer.h"
 #include "proto/one_of.h"
 #include "runtime/base/name_pattern.h"
+#include "runtime/base/names.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -32,15 +31,6 @@ struct Scope {
 
 std::string Scoped(const std::string& scope, const std::string& name) {
   return scope.empty() ? name : absl::StrCat(scope, "/", name);
-}
-
-// TensorFlow's rule for a scope: [A-Za-z0-9.][A-Za-z0-9_.\\/-]*.
-bool IsScopeName(const std::string& name) {
-  for (size_t i = 0; i < name.size(); ++i) {
-    if (absl::ascii_isalnum(name[i]) || name[i] == '.') continue;
-    if (i == 0 || !absl::StrContains("_\\/-", name.substr(i, 1))) return false;
-  }
-  return true;
 }
 
 void CopyField(const Message& from, const FieldDescriptor* field, Message& to) {
@@ -282,10 +272,9 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
     errors.push_back({"dtype", absl::StrCat("dtype ", proto::DataType_Name(layer.dtype()),
                                             " is not supported yet, want FLOAT32")});
   }
-  if (!IsScopeName(written.name())) {
-    errors.push_back({"name", absl::StrCat("the name ", Quote(written.name()),
-                                           " must begin with a letter, a digit or \".\", and go on "
-                                           "with those or _ \\ / -")});
+  if (written.has_name() && !name->empty()) {
+    const absl::Status checked = CheckName(NameKind::kVariable, written.name());
+    if (!checked.ok()) errors.push_back({"name", std::string(checked.message())});
   }
   Tensor result;
   if (kind == nullptr) {

@@ -145,6 +145,7 @@ void BuildLosses(ModelContext& m) {
   for (int i = 0; i < m.spec.loss_size(); ++i) {
     const proto::Loss& loss = m.spec.loss(i);
     const SpecPlace place = LossPlace(loss, i);
+    m.RequireName(place, NameKind::kKey, loss.name());
     LossTerm term{.name = loss.name(), .factor = loss.weight()};
     const Tensor tensor = BuildLoss(m, loss, place, term);
     if (tensor.known()) m.losses.push_back(term);

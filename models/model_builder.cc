@@ -61,6 +61,7 @@ void BuildFeatures(ModelContext& m,
   for (int i = 0; i < tensors.size(); ++i) {
     const proto::Tensor& tensor = tensors.Get(i);
     const SpecPlace place = FeaturePlace(tensor, kind, i);
+    m.RequireName(place, NameKind::kKey, tensor.name());
     Tensor declared{.from_label = labels};
     if (labels && !m.args.has_labels) {
       declared.state = Tensor::State::kLeftOut;
@@ -123,6 +124,7 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
   ModelContext m{.spec = spec, .args = args, .b = b, .errors = errors};
   m.precision = args.use_tpu ? static_cast<Precision>(spec.matmul_precision()) : Precision::kF32;
   RefuseUnreadParts(m);
+  m.RequireName({"model", "model"}, NameKind::kKey, spec.name());
   BuildFeatures(m, spec.feature(), "feature");
   BuildFeatures(m, spec.label(), "label");
   if (args.mode != ModeKey::kTrain) {

@@ -23,11 +23,18 @@ const Tensor* ModelContext::Argument(const SpecPlace& place, const std::string& 
   return nullptr;
 }
 
+void ModelContext::RequireName(const SpecPlace& place, NameKind kind, const std::string& name) {
+  if (kind == NameKind::kKey && name.empty()) return;
+  const absl::Status checked = CheckName(kind, name);
+  if (!checked.ok()) errors.Add(place, "name", std::string(checked.message()));
+}
+
 void ModelContext::AddPrediction(const SpecPlace& place, const std::string& name, Value value) {
   if (name.empty()) {
     errors.Add(place, "", "name is missing");
     return;
   }
+  RequireName(place, NameKind::kKey, name);
   const auto [first, added] = prediction_places.insert({name, place});
   if (!added) {
     errors.Add(place, "",
@@ -48,6 +55,7 @@ void ModelContext::AddMetric(const SpecPlace& place, EvalMetric metric) {
                absl::StrCat("the name ", Quote(metric.name), " is reserved; choose another"));
     return;
   }
+  RequireName(place, NameKind::kKey, metric.name);
   const auto [first, added] = metric_places.insert({metric.name, place});
   if (!added) {
     errors.Add(place, "",

@@ -8,6 +8,7 @@
 #include "models/spec_errors.h"
 #include "models/tensors.h"
 #include "proto/model_spec.pb.h"
+#include "runtime/base/names.h"
 #include "runtime/ops/ops.h"
 #include "runtime/spec/spec.h"
 
@@ -39,7 +40,9 @@ struct ModelContext {
   // The tensor of that name as an argument `field` of the element at `place`: reports a name that
   // is missing or unknown. Null after a mistake.
   const Tensor* Argument(const SpecPlace& place, const std::string& field, const std::string& name);
-  // Adds one, reporting a name that is missing, reserved or there already.
+  // Reports a name of another kind; a key that is missing is for whoever needs it.
+  void RequireName(const SpecPlace& place, NameKind kind, const std::string& name);
+  // Adds one, reporting a name that is no key, missing, reserved or there already.
   void AddPrediction(const SpecPlace& place, const std::string& name, Value value);
   void AddMetric(const SpecPlace& place, EvalMetric metric);
 };

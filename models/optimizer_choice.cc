@@ -85,6 +85,7 @@ void CheckOptimizers(ModelContext& m) {
   for (int i = 0; i < m.spec.optimizer_size(); ++i) {
     const SpecPlace place = OptimizerPlace(i, names[i]);
     m.errors.Add(place, CheckOptimizer(m.spec.optimizer(i)));
+    if (m.spec.optimizer(i).has_name()) m.RequireName(place, NameKind::kVariable, names[i]);
     for (int other = 0; other < i; ++other) {
       if (names[other] != names[i]) continue;
       m.errors.Add(place, "name",

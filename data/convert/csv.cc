@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "data/convert/convert.h"
 #include "data/line_reader.h"
+#include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -57,6 +58,7 @@ absl::StatusOr<std::vector<CsvFeature>> ParseFeatures(const ConvertArgs& args) {
                        ", want NAME:KIND:COLUMNS with KIND bytes, int64 or float and COLUMNS N or "
                        "N-M from 0, such as image_raw:bytes:0-63"));
     }
+    RETURN_IF_ERROR(Annotate(CheckName(NameKind::kKey, feature->name), "--features"));
     for (const CsvFeature& other : features) {
       if (other.name == feature->name) {
         return absl::InvalidArgumentError(

@@ -4,6 +4,7 @@
 #include "data/at_field.h"
 #include "data/sources/source_list.h"
 #include "proto/source_locations.h"
+#include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -45,6 +46,7 @@ absl::StatusOr<int64_t> NumElements(const Feature& feature) {
   if (feature.name().empty()) {
     return absl::InvalidArgumentError("every feature must have a name");
   }
+  RETURN_IF_ERROR(AtField(CheckName(NameKind::kKey, feature.name()), "name"));
   const std::string name = Quote(feature.name());
   if (feature.kind_case() == Feature::KIND_NOT_SET) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -14,6 +14,7 @@
 #include "proto/source_locations.h"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/clones.h"
+#include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -238,6 +239,9 @@ absl::StatusOr<RowTransform> BindCast(const proto::Transform& transform, const S
     return AtField(absl::InvalidArgumentError(
                        absl::StrCat("output needs a single feature, got ", cast.feature_size())),
                    "output");
+  }
+  if (cast.has_output()) {
+    RETURN_IF_ERROR(AtField(CheckName(NameKind::kKey, cast.output()), "output"));
   }
   RowTransform bound{.output = input};
   std::vector<BoundCast> casts;

@@ -15,6 +15,7 @@
 #include "data/csv.h"
 #include "data/transforms/transform_list.h"
 #include "proto/source_locations.h"
+#include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -117,6 +118,8 @@ absl::Status CheckColumn(const proto::DecodeCsv::Column& column, int number) {
   if (column.name().empty()) {
     return absl::InvalidArgumentError(absl::StrCat("column ", number, " has no name"));
   }
+  RETURN_IF_ERROR(AtField(
+      Annotate(CheckName(NameKind::kKey, column.name()), absl::StrCat("column ", number)), "name"));
   const std::string title = absl::StrCat("column ", number, " ", Quote(column.name()));
   const proto::DataType dtype = column.dtype();
   if (dtype != proto::FLOAT32 && dtype != proto::INT32 && dtype != proto::INT64 &&

@@ -5,6 +5,7 @@
 
 #include "data/at_field.h"
 #include "data/transforms/transform_list.h"
+#include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -63,6 +64,7 @@ absl::StatusOr<RowTransform> BindDecodeRaw(const proto::Transform& transform, co
                        decode_raw.dtype(),
                        {decode_raw.shape().begin(), decode_raw.shape().end()}};
   RETURN_IF_ERROR(AtField(CheckDims(output.dims), "shape"));
+  RETURN_IF_ERROR(AtField(CheckName(NameKind::kKey, output.name), "output"));
   RowTransform bound{.output = input, .reads = {feature}, .makes = {output.name}};
   const int place = FindColumn(input, output.name);
   if (place >= 0) {

@@ -20,6 +20,7 @@
 #include "data/transforms/transform_list.h"
 #include "data/transforms/wire_format.h"
 #include "proto/source_locations.h"
+#include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -292,6 +293,7 @@ absl::Status SetDefault(const Values& values, WantedFeature* feature) {
 
 absl::StatusOr<WantedFeature> Want(const Feature& feature) {
   if (feature.name().empty()) return absl::InvalidArgumentError("a feature has no name");
+  RETURN_IF_ERROR(AtField(CheckName(NameKind::kKey, feature.name()), "name"));
   WantedFeature wanted;
   const auto set_type = [&](uint32_t list, proto::DataType dtype, const auto& shape) {
     wanted.list = list;

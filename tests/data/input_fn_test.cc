@@ -119,6 +119,14 @@ TEST(InputFnTest, SlicesMustHaveTheSameNumberOfElements) {
       "divide into elements of shape [2] (2 values each)");
 }
 
+TEST(InputFnTest, SlicesHavePrintableNames) {
+  EXPECT_EQ(
+      ErrorOf("source { from_tensor_slices { feature { name: \"x\\n\" int64 { value: 1 } } } }",
+              Args("x s64[]")),
+      "INVALID_ARGUMENT: run.textproto:2:41: from_tensor_slices: got the name \"x\\n\", want "
+      "printable text (UTF-8)");
+}
+
 TEST(InputFnTest, ExamplesOfAnEpochAreCounted) {
   const TempDir dir;
   std::ofstream(dir.Path("a.csv")) << "header\n1\n2\n3\n";

@@ -1,11 +1,11 @@
-"""Names from outside are shown on one line without control characters."""
+"""Names from outside: shown on one line without control characters, and never part of a path."""
 import json
 import os
 import shutil
 import struct
 
 import records
-from program import ProgramTest, read, write
+from program import ProgramTest, read, tree, write
 
 EVIL = 'zz\n\x1b[2Jevil'
 ESCAPED = 'zz\\n\\033[2Jevil'
@@ -139,3 +139,19 @@ class NamesTest(ProgramTest):
             self.assertTrue(all(line.startswith('tpurun: iris/evil.textproto:')
                                 for line in done.messages), str(done))
             self.check(done, 2, *done.messages)
+
+    def test_an_evaluation_stays_in_model_dir(self):
+        self.succeed(*self.iris('train', 'deep/model', '--max_steps=1'))
+        before = tree(self.dir)
+        for name in ('../../x', '..', '/x', 'a/b', 'a b', EVIL):
+            written = json.dumps(name).replace('\\u001b', '\\033')
+            done = self.call(*self.iris('evaluate', 'deep/model', '--set', f'evaluate.0.name={written}'))
+            shown = json.dumps(name).replace('\\u001b', '\\033')
+            self.assertEqual(len(done.messages), 1, str(done))
+            self.check(done, 2, done.messages[0])
+            self.assertIn(f'evaluate[0].name: got the name {shown}, want letters, digits and _ . -',
+                          done.messages[0])
+        self.assertEqual(tree(self.dir), before)
+        named = self.succeed(*self.iris('evaluate', 'deep/model', '--set', 'evaluate.0.name=x.1-b_c'))
+        self.check(named, 0)
+        self.assertIn('eval_x.1-b_c', os.listdir(self.path('deep/model')))

@@ -218,6 +218,30 @@ layer { name: "r" residual { layer { dense { units: 2 } } } })",
        "layers and losses share one name space (model.textproto:7:9)\n"
        "head 0: logits: nothing is called \"logits\" (known: SepalLength, SepalWidth, Species, "
        "features, hidden) (model.textproto:8:25)"},
+      {"a layer's name", IrisWith(6, R"(layer { name: "../hidden" dense { units: 10 } })"),
+       "layer 1 \"../hidden\": got the name \"../hidden\", want parts joined by /, each of "
+       "letters, digits and _ . - but not \".\" or \"..\", beginning with neither _ nor - "
+       "(model.textproto:6:9)"},
+      {"names with control characters", R"(feature { name: "x\n\033[2Jy" }
+label { name: "\302\233" }
+loss { name: "\177" mean_squared_error { labels: "\302\233" predictions: "x\n\033[2Jy" } }
+prediction { name: "\t" tensor: "x\n\033[2Jy" }
+eval_metric { name: "\377" mean { values: "x\n\033[2Jy" } }
+optimizer { name: "a/" gradient_descent {} learning_rate { constant: 1 } }
+name: "m\r")",
+       "model: got the name \"m\\r\", want printable text (UTF-8) (model.textproto:7:1)\n"
+       "feature 0 \"x\\n\\033[2Jy\": got the name \"x\\n\\033[2Jy\", want printable text (UTF-8) "
+       "(model.textproto:1:11)\n"
+       "label 0 \"\\302\\233\": got the name \"\\302\\233\", want printable text (UTF-8) "
+       "(model.textproto:2:9)\n"
+       "loss 0 \"\\177\": got the name \"\\177\", want printable text (UTF-8) "
+       "(model.textproto:3:8)\n"
+       "optimizer 0 \"a/\": got the name \"a/\", want parts joined by /, each of letters, digits "
+       "and _ . - but not \".\" or \"..\", beginning with neither _ nor - (model.textproto:6:13)\n"
+       "prediction 0 \"\\t\": got the name \"\\t\", want printable text (UTF-8) "
+       "(model.textproto:4:14)\n"
+       "eval_metric 0 \"\\377\": got the name \"\\377\", want printable text (UTF-8) "
+       "(model.textproto:5:15)"},
       {"a reserved name", IrisWith(6, R"(layer { name: "global_step" dense { units: 3 } })"),
        "layer 1 \"global_step\": the name \"global_step\" is reserved; choose another "
        "(model.textproto:6:9)"},

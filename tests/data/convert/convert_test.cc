@@ -364,6 +364,8 @@ TEST_F(ConvertTest, ArgumentsAreCheckedBeforeAnythingIsRead) {
   }
   EXPECT_EQ(Convert("csv", {.inputs = {"absent"}, .features = {"x:bytes:0", "x:int64:1"}}),
             "INVALID_ARGUMENT: --features: \"x\" is given twice");
+  EXPECT_EQ(Convert("csv", {.inputs = {"absent"}, .features = {"x\n:bytes:0"}}),
+            "INVALID_ARGUMENT: --features: got the name \"x\\n\", want printable text (UTF-8)");
   EXPECT_EQ(Convert("csv", {.inputs = {"absent"}}),
             "INVALID_ARGUMENT: convert csv needs --features=NAME:KIND:COLUMNS,... such as "
             "--features=image_raw:bytes:0-63,label:int64:64");
