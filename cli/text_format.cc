@@ -105,7 +105,7 @@ std::optional<TextError> FindTooDeep(std::string_view text) {
     if (token.text == "}" || token.text == ">" || token.text == "]") --depth;
     if (depth <= kMaxNesting) return true;
     error = {.line = token.line + 1,
-             .column = ByteColumn(text, token.line, token.column),
+             .column = TokenizerText(text).ByteColumn(token.line, token.column),
              .message = TooDeepMessage()};
     return false;
   });
@@ -293,6 +293,7 @@ std::vector<TextError> ParseText(std::string_view text, std::string_view path, M
   if (parsed && collector.reports().empty()) return errors;
 
   const std::vector<Tokenizer::Token> tokens = Tokenize(text);
+  const TokenizerText positions(text);
   for (const Report& report : collector.reports()) {
     const size_t token = FindToken(tokens, report);
     const Place place = FindPlace(tokens, token, descriptor, path);
@@ -303,13 +304,13 @@ std::vector<TextError> ParseText(std::string_view text, std::string_view path, M
     const int column = known ? tokens[token].column : report.column;
     if (errors.size() == kMaxErrors) {
       errors.push_back({.line = line + 1,
-                        .column = ByteColumn(text, line, column),
+                        .column = positions.ByteColumn(line, column),
                         .message = absl::StrCat("and ", collector.reports().size() - kMaxErrors,
                                                 " more from here on")});
       break;
     }
     errors.push_back({.line = line + 1,
-                      .column = ByteColumn(text, line, column),
+                      .column = positions.ByteColumn(line, column),
                       .message = in_token ? TranslateTokenizer(report.message)
                                           : Translate(report.message, place, tokens, token)});
     if (in_token) break;  // what follows is the same mistake seen again

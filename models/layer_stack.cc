@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -53,23 +54,25 @@ bool IsSet(const Message& message, const FieldDescriptor* field) {
 
 // More would be a slip of the hand: a graph of that many layers is never meant.
 constexpr int64_t kMaxLayers = 10000;
+// Counts end here.
+constexpr int64_t kMany = 1000000000;
 
 int64_t CountLayers(const RepeatedPtrField<proto::Layer>& layers);
 
-// The layers of all copies; somewhat less than all where there are more than kMaxLayers.
-int64_t CountLayers(const proto::Sequence& sequence) {
-  return std::clamp<int64_t>(sequence.repeat(), 0, kMaxLayers) * CountLayers(sequence.layer());
+// A count of copies that is refused makes none.
+int64_t Copies(const proto::Sequence& sequence) {
+  return sequence.repeat() >= 1 && sequence.repeat() <= kMaxLayers ? sequence.repeat() : 0;
+}
+
+int64_t CountLayers(const proto::Layer& layer) {
+  if (layer.has_sequence()) return Copies(layer.sequence()) * CountLayers(layer.sequence().layer());
+  if (!layer.has_residual()) return 1;
+  return CountLayers(layer.residual().layer()) + CountLayers(layer.residual().shortcut().layer());
 }
 
 int64_t CountLayers(const RepeatedPtrField<proto::Layer>& layers) {
   int64_t count = 0;
-  for (int i = 0; i < layers.size() && count <= kMaxLayers; ++i) {
-    const proto::Layer& layer = layers.Get(i);
-    count += layer.has_sequence()   ? CountLayers(layer.sequence())
-             : layer.has_residual() ? CountLayers(layer.residual().layer()) +
-                                          CountLayers(layer.residual().shortcut().layer())
-                                    : 1;
-  }
+  for (const proto::Layer& layer : layers) count = std::min(kMany, count + CountLayers(layer));
   return count;
 }
 
@@ -120,7 +123,8 @@ class LayerStack {
                        const std::string& name, const Scope& inner, const Before& before);
 
   ModelContext& m_;
-  int64_t layers_ = 0;  // built
+  // By the name without a number: the first number that may be free.
+  std::unordered_map<std::string, int> numbers_;
 };
 
 std::string SupportedKinds() { return NamesOf(LayerList()) + ", residual, sequence"; }
@@ -200,9 +204,10 @@ std::string LayerStack::NameOf(const proto::Layer& layer, const std::string& kin
                                const Scope& scope) {
   if (layer.has_name()) return Scoped(scope.name, layer.name());
   const std::string base = Scoped(scope.name, kind);
-  std::string name = base;
-  for (int i = 1; m_.tensors.Has(name); ++i) name = absl::StrCat(base, "_", i);
-  return name;
+  int& number = numbers_[base];
+  const auto numbered = [&] { return number == 0 ? base : absl::StrCat(base, "_", number); };
+  while (m_.tensors.Has(numbered())) ++number;
+  return numbered();
 }
 
 bool LayerStack::ResolveInputs(const proto::Layer& layer, const SpecPlace& place,
@@ -244,7 +249,7 @@ Tensor LayerStack::BuildList(const RepeatedPtrField<proto::Layer>& layers, const
                              Before before) {
   Tensor last = before.tensor == nullptr ? Tensor{} : *before.tensor;
   Tensor held;  // what `before` points to from the second layer on
-  for (int i = 0; i < layers.size(); ++i) {
+  for (int i = 0; i < layers.size() && !m_.errors.full(); ++i) {
     std::string name;
     last = BuildLayer(layers.Get(i), absl::StrCat(scope.path, "[", i, "]"),
                       absl::StrCat(scope.numbers, i), scope, before, &name);
@@ -259,8 +264,10 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
                               std::string* name) {
   SpecPlace place = {absl::StrCat("layer ", number), path};
   const FieldDescriptor* kind = ChosenKind(written);
-  const Merged merged = MergeDefaults(written);
-  const proto::Layer& layer = merged.layer;
+  // Layers around others have no defaults, and copying them at every level would take long.
+  const bool nests = written.has_sequence() || written.has_residual();
+  const Merged merged = nests ? Merged{} : MergeDefaults(written);
+  const proto::Layer& layer = nests ? written : merged.layer;
   *name = NameOf(layer, kind == nullptr ? "layer" : kind->name(), scope);
   absl::StrAppend(&place.subject, " ", Quote(*name));
 
@@ -283,7 +290,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
           {"", absl::StrCat("no kind of layer is given, want one of: ", SupportedKinds())});
     }
     Report(place, merged, errors);
-  } else if (kind->name() == "sequence" || kind->name() == "residual") {
+  } else if (nests) {
     Report(place, merged, errors);
     Scope inner = {.name = *name,
                    .path = absl::StrCat(path, ".", kind->name(), ".layer"),
@@ -321,7 +328,6 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
 Tensor LayerStack::BuildPlain(const LayerDef& def, const Merged& merged, bool sound,
                               const SpecPlace& place, const std::string& name, const Scope& scope,
                               const Before& before) {
-  ++layers_;
   const proto::Layer& layer = merged.layer;
   Tensor result;
   const int given = layer.input_size();
@@ -383,21 +389,13 @@ std::string LayerStack::TooLarge(size_t nodes_before) const {
 Tensor LayerStack::BuildSequence(const proto::Sequence& sequence, const SpecPlace& place,
                                  const std::string& name, const Scope& inner, Before before) {
   const int64_t repeat = sequence.repeat();
-  if (repeat < 1 || repeat > kMaxLayers) {
+  if (Copies(sequence) == 0) {
     m_.errors.Add(place, "sequence.repeat",
                   absl::StrCat("repeat must be in [1, ", kMaxLayers, "], got ", repeat));
     return {};
   }
   if (sequence.layer().empty()) {
     m_.errors.Add(place, "sequence", "a sequence wants at least one layer");
-    return {};
-  }
-  const int64_t layers = CountLayers(sequence);
-  if (layers_ + layers > kMaxLayers) {
-    m_.errors.Add(place, "sequence.repeat",
-                  absl::StrCat("its copies have ", layers > kMaxLayers ? "more than " : "",
-                               std::min(layers, kMaxLayers), " layers, ", layers_,
-                               " are before them, want at most ", kMaxLayers, " together"));
     return {};
   }
   Tensor last;
@@ -454,6 +452,21 @@ Tensor LayerStack::BuildResidual(const proto::Residual& residual, const SpecPlac
 }
 
 }  // namespace
+
+void CheckLayerCount(const proto::ModelSpec& spec, SpecErrors& errors) {
+  const int64_t all = CountLayers(spec.layer());
+  if (all <= kMaxLayers) return;
+  int64_t count = 0;
+  int i = -1;
+  while (count <= kMaxLayers) count += CountLayers(spec.layer(++i));
+  const std::string& name = spec.layer(i).name();
+  errors.Add(
+      {absl::StrCat("layer ", i, name.empty() ? "" : absl::StrCat(" ", Quote(name))),
+       absl::StrCat("model.layer[", i, "]")},
+      "",
+      absl::StrCat("with it the model has more than ", kMaxLayers, " layers: got ", all,
+                   all == kMany ? " or more" : "", " with all copies, want at most ", kMaxLayers));
+}
 
 void BuildLayers(ModelContext& m) { LayerStack(m).Build(); }
 

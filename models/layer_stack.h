@@ -7,6 +7,10 @@
 
 namespace tpurun {
 
+// Reports a model of more layers than are ever meant, every copy counted; nothing is to be built of
+// one.
+void CheckLayerCount(const proto::ModelSpec& spec, SpecErrors& errors);
+
 // Declares every layer's result in m.tensors; mistakes go to m.errors.
 void BuildLayers(ModelContext& m);
 

@@ -169,8 +169,10 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
 
 absl::StatusOr<ModelFn> MakeModelFn(const proto::ModelSpec& spec,
                                     const SourceLocations& locations) {
-  // Every mode is built once for a batch of 2: no mistake depends on the batch.
   SpecErrors errors(locations);
+  CheckLayerCount(spec, errors);
+  RETURN_IF_ERROR(errors.ToStatus());
+  // Every mode is built once for a batch of 2: no mistake depends on the batch.
   for (const ModeKey mode : {ModeKey::kTrain, ModeKey::kEval, ModeKey::kPredict}) {
     const ModelFnArgs args = {
         .mode = mode, .batch_per_replica = 2, .has_labels = mode != ModeKey::kPredict};

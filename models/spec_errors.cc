@@ -9,6 +9,7 @@ namespace tpurun {
 
 void SpecErrors::Add(const SpecPlace& place, const std::string& field, const std::string& message) {
   ++reported_;
+  if (full()) return;
   const std::string where = locations_.Where(FieldPath(place.path, field));
   const std::string text = absl::StrCat(place.subject, ": ", message,
                                         where.empty() ? "" : absl::StrCat(" (", where, ")"));
@@ -21,6 +22,13 @@ void SpecErrors::Add(const SpecPlace& place, const ConfigErrors& errors) {
   for (const ConfigError& error : errors) Add(place, error.path, error.message);
 }
 
-absl::Status SpecErrors::ToStatus() const { return ErrorList(messages_); }
+absl::Status SpecErrors::ToStatus() const {
+  std::vector<std::string> shown = messages_;
+  if (full()) {
+    shown.push_back(
+        absl::StrCat("the first ", kMostMessages, " mistakes are shown; there are more"));
+  }
+  return ErrorList(shown);
+}
 
 }  // namespace tpurun

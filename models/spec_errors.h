@@ -22,17 +22,21 @@ class SpecErrors {
   explicit SpecErrors(const SourceLocations& locations) : locations_(locations) {}
 
   // `SUBJECT: MESSAGE (FILE:LINE:COLUMN)`; `field` is below the place's path, empty for the place
-  // itself. The same text is kept once.
+  // itself. The same text is kept once. Nothing is kept when it is full.
   void Add(const SpecPlace& place, const std::string& field, const std::string& message);
   void Add(const SpecPlace& place, const ConfigErrors& errors);
 
   bool empty() const { return messages_.empty(); }
+  // More would help nobody: who can stop looking, may.
+  bool full() const { return messages_.size() == kMostMessages; }
   // How often Add was called, the same text again included.
   int reported() const { return reported_; }
   // The ErrorList of the messages, in order.
   absl::Status ToStatus() const;
 
  private:
+  static constexpr size_t kMostMessages = 100;
+
   const SourceLocations& locations_;
   int reported_ = 0;
   std::vector<std::string> messages_;

@@ -1,5 +1,6 @@
 #include "proto/source_locations.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,36 @@ std::string ToString(const SourceLocation& location) {
   return absl::StrCat(location.file, ":", location.line, ":", location.column);
 }
 
+TokenizerText::TokenizerText(std::string_view text)
+    : size_(text.size()), runs_({{0, 0}}), lines_({0}) {
+  constexpr int kTabWidth = 8;
+  for (size_t byte = 0; byte < text.size(); ++byte) {
+    if (text[byte] == '\n') {
+      lines_.push_back(runs_.size());
+      runs_.push_back({byte + 1, 0});
+    } else if (text[byte] == '\t') {
+      const Run& last = runs_.back();
+      const int column = last.column + static_cast<int>(byte - last.byte);
+      runs_.push_back({byte + 1, column + kTabWidth - column % kTabWidth});
+    }
+  }
+}
+
+int TokenizerText::ByteColumn(int line, int tokenizer_column) const {
+  if (line >= static_cast<int>(lines_.size())) return 1;
+  const auto first = runs_.begin() + static_cast<ptrdiff_t>(lines_[line]);
+  const auto end = line + 1 < static_cast<int>(lines_.size())
+                       ? runs_.begin() + static_cast<ptrdiff_t>(lines_[line + 1])
+                       : runs_.end();
+  // The run that the column is in; a column within a tab's width is the one after the tab.
+  const auto next = std::upper_bound(
+      first, end, tokenizer_column, [](int column, const Run& run) { return column < run.column; });
+  const auto run = next - 1;
+  size_t byte = run->byte + static_cast<size_t>(tokenizer_column - run->column);
+  if (next != end) byte = std::min(byte, next->byte);
+  return static_cast<int>(std::min(byte, size_) - first->byte) + 1;
+}
+
 std::string SourceLocations::Where(std::string_view path) const {
   const SourceLocation* location = FindEnclosing(path);
   return location ? ToString(*location) : std::string(path);
@@ -60,6 +91,12 @@ void SourceLocations::Record(std::string path, SourceLocation location) {
 void SourceLocations::RecordParsed(std::string_view prefix, const Message& message,
                                    const TextFormat::ParseInfoTree& tree, std::string_view file,
                                    std::string_view text) {
+  RecordFields(prefix, message, tree, file, TokenizerText(text));
+}
+
+void SourceLocations::RecordFields(std::string_view prefix, const Message& message,
+                                   const TextFormat::ParseInfoTree& tree, std::string_view file,
+                                   const TokenizerText& text) {
   const Reflection& reflection = *message.GetReflection();
   std::vector<const FieldDescriptor*> fields;
   reflection.ListFields(message, &fields);
@@ -73,7 +110,7 @@ void SourceLocations::RecordParsed(std::string_view prefix, const Message& messa
       const TextFormat::ParseLocation parsed = tree.GetLocation(field, tree_index);
       if (parsed.line >= 0) {
         location.line = parsed.line + 1;
-        location.column = ByteColumn(text, parsed.line, parsed.column);
+        location.column = text.ByteColumn(parsed.line, parsed.column);
       }
       if (index == 0) Record(path, location);
       const std::string value_path = field->is_repeated() ? ElementPath(path, index) : path;
@@ -84,7 +121,7 @@ void SourceLocations::RecordParsed(std::string_view prefix, const Message& messa
       const Message& value = field->is_repeated()
                                  ? reflection.GetRepeatedMessage(message, field, index)
                                  : reflection.GetMessage(message, field);
-      RecordParsed(value_path, value, *nested, file, text);
+      RecordFields(value_path, value, *nested, file, text);
     }
   }
 }
@@ -120,22 +157,6 @@ std::string FieldPath(std::string_view prefix, std::string_view name) {
 
 std::string ElementPath(std::string_view path, int index) {
   return absl::StrCat(ToAbsl(path), "[", index, "]");
-}
-
-int ByteColumn(std::string_view text, int line, int tokenizer_column) {
-  constexpr int kTabWidth = 8;
-  size_t position = 0;
-  for (int skipped = 0; skipped < line && position != std::string_view::npos; ++skipped) {
-    position = text.find('\n', position);
-    if (position != std::string_view::npos) ++position;
-  }
-  int bytes = 0;
-  int column = 0;
-  while (position + bytes < text.size() && column < tokenizer_column) {
-    column += text[position + bytes] == '\t' ? kTabWidth - column % kTabWidth : 1;
-    ++bytes;
-  }
-  return bytes + 1;
 }
 
 }  // namespace tpurun

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
@@ -25,6 +26,26 @@ struct SourceLocation {
 
 // "model.textproto:14:3", "model.textproto" or "--set model.layer.logits.dense.units=20".
 std::string ToString(const SourceLocation& location);
+
+// A text as protobuf's tokenizer counts it: lines and columns from 0, a tab reaching to the next
+// multiple of 8. Made in one walk over the text.
+class TokenizerText {
+ public:
+  explicit TokenizerText(std::string_view text);
+  // The column from 1, in bytes.
+  int ByteColumn(int line, int tokenizer_column) const;
+
+ private:
+  // Where columns and bytes go on side by side: the start of a line, or what follows a tab.
+  struct Run {
+    size_t byte = 0;
+    int column = 0;
+  };
+
+  size_t size_ = 0;
+  std::vector<Run> runs_;
+  std::vector<size_t> lines_;  // of each, the index of its first run
+};
 
 // Maps config paths to locations. A path names fields from the RunConfig on; elements of repeated
 // fields are numbered from 0: "train.input.transform[2].batch". The ModelSpec is under "model",
@@ -57,6 +78,10 @@ class SourceLocations {
   void RemoveElement(std::string_view path, int index);
 
  private:
+  void RecordFields(std::string_view prefix, const google::protobuf::Message& message,
+                    const google::protobuf::TextFormat::ParseInfoTree& tree, std::string_view file,
+                    const TokenizerText& text);
+
   std::map<std::string, SourceLocation, std::less<>> locations_;
 };
 
@@ -64,10 +89,6 @@ class SourceLocations {
 std::string FieldPath(std::string_view prefix, std::string_view name);
 // "layer" + 3 is "layer[3]".
 std::string ElementPath(std::string_view path, int index);
-
-// The column, from 1 and in bytes, of a column that protobuf's tokenizer counts (from 0, a tab
-// reaching to the next multiple of 8). `line` counts from 0.
-int ByteColumn(std::string_view text, int line, int tokenizer_column);
 
 }  // namespace tpurun
 

@@ -1,6 +1,7 @@
 #include "runtime/autodiff/gradients.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/ir/structural.h"
 
 namespace tpurun {
@@ -48,8 +49,11 @@ absl::StatusOr<std::vector<Value>> Gradients(GraphBuilder& b, Value loss,
     }
     const std::vector<Value> to_inputs = node.op->gradient(b, node, gradients[id]);
     if (!b.status().ok()) return b.status();
+    // An op gives one for each operand, of the operand's shape, or none.
+    TPURUN_DCHECK(to_inputs.size() == node.inputs.size());
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Value input = node.inputs[i];
+      TPURUN_DCHECK(!to_inputs[i].valid() || b.shape(to_inputs[i]).dims == b.shape(input).dims);
       if (!to_inputs[i].valid() || !depends[input.node]) continue;
       Value& sum = gradients[input.node][input.result];
       sum = sum.valid() ? Add(b, sum, to_inputs[i], "AddN") : to_inputs[i];

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "Random123/philox.h"
+#include "runtime/base/dcheck.h"
 
 namespace tpurun {
 
@@ -41,6 +42,7 @@ inline float UniformFloat(uint32_t bits) { return static_cast<float>(bits >> 8) 
 
 // A whole number in [0, n) from 64 random bits, n >= 1 (the bias of at most n / 2^64 is ignored).
 inline uint64_t UniformBelow(uint32_t high, uint32_t low, uint64_t n) {
+  TPURUN_DCHECK(n >= 1);
   const uint64_t bits = (static_cast<uint64_t>(high) << 32) | low;
   return static_cast<uint64_t>((static_cast<unsigned __int128>(bits) * n) >> 64);
 }

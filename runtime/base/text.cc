@@ -143,7 +143,13 @@ std::string NearestName(std::string_view name, const std::vector<std::string>& c
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string nearest = NearestName(name, candidates);
   if (!nearest.empty()) return absl::StrCat(", did you mean ", Quote(nearest), "?");
-  return absl::StrCat(" (known: ", absl::StrJoin(candidates, ", "), ")");
+  constexpr size_t kMost = 50;
+  if (candidates.size() <= kMost) {
+    return absl::StrCat(" (known: ", absl::StrJoin(candidates, ", "), ")");
+  }
+  const auto end = candidates.begin() + kMost;
+  return absl::StrCat(" (known: ", absl::StrJoin(candidates.begin(), end, ", "), " and ",
+                      candidates.size() - kMost, " more)");
 }
 
 std::string ShortestText(float value) { return Shortest(value); }

@@ -14,7 +14,7 @@ namespace tpurun {
 // hand (at most a third of the letters, '-' and '_' being equal); empty otherwise.
 std::string NearestName(std::string_view name, const std::vector<std::string>& candidates);
 
-// ", did you mean \"X\"?" for a near candidate, else " (known: A, B, C)".
+// ", did you mean \"X\"?" for a near candidate, else " (known: A, B, C)", the first 50 of them.
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& candidates);
 
 // The fewest digits that read back to the same value in that type: 0.1f is "0.1". NaN and the

@@ -1,6 +1,7 @@
 #include "runtime/compiler/direct_updates.h"
 
 #include <algorithm>
+#include <map>
 
 #include "runtime/base/status.h"
 #include "runtime/compiler/replication.h"
@@ -15,6 +16,13 @@ bool ReadsItsRowsOnly(const Graph& graph, const Node& node, int operand) {
   return flags.elementwise && graph.shape(node.inputs[operand]).dims == node.shapes[0].dims;
 }
 
+// How often each value is what a variable becomes.
+std::map<Value, int> CountUpdates(const Graph& graph) {
+  std::map<Value, int> counts;
+  for (const Update& update : graph.updates()) ++counts[update.value];
+  return counts;
+}
+
 bool CanWriteVariable(const Graph& graph, const Update& update, const std::vector<Use>& uses,
                       const std::vector<bool>& per_core) {
   const Node& producer = graph.node(update.value);
@@ -22,29 +30,23 @@ bool CanWriteVariable(const Graph& graph, const Update& update, const std::vecto
   if (producer.op->flags.source || per_core[producer.id] != variable.per_core) return false;
   // The results of an element-wise op are written element by element together.
   if (update.value.result != 0 && !producer.op->flags.elementwise) return false;
-  for (const Update& other : graph.updates()) {
-    if (other.variable != update.variable && other.value == update.value) return false;
-  }
   return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
     if (use.node == producer.id) return ReadsItsRowsOnly(graph, producer, use.operand);
     return use.node < producer.id;
   });
 }
 
-bool ReadsUpdatedVariable(const Graph& graph, Value value) {
-  const Node& node = graph.node(value);
-  if (node.op != &VariableOp()) return false;
-  const int variable = graph.FindVariable(node.attrs.String("variable"));
-  return std::any_of(graph.updates().begin(), graph.updates().end(),
-                     [&](const Update& update) { return update.variable == variable; });
-}
-
 // An output or an update that is a variable's old value is copied while it is still there.
 absl::StatusOr<Graph> CopyOldValues(const Graph& graph) {
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) RETURN_IF_ERROR(rewrite.Copy(node));
+  std::vector<bool> updated(graph.variables().size(), false);
+  for (const Update& update : graph.updates()) updated[update.variable] = true;
+  const auto reads_updated = [&](const Node& node) {
+    return node.op == &VariableOp() && updated[graph.FindVariable(node.attrs.String("variable"))];
+  };
   const auto kept = [&](Value value, const std::string& name) -> absl::StatusOr<Value> {
-    if (!ReadsUpdatedVariable(graph, value)) return rewrite.At(value);
+    if (!reads_updated(graph.node(value))) return rewrite.At(value);
     return rewrite.graph.AddNode(CopyOp(), {rewrite.At(value)}, {}, name);
   };
   for (const Output& output : graph.outputs()) {
@@ -65,13 +67,15 @@ absl::StatusOr<Graph> MakeUpdatesDirect(const Graph& original) {
   ASSIGN_OR_RETURN(const Graph graph, CopyOldValues(original));
   const std::vector<bool> per_core = PerCoreNodes(graph);
   const std::vector<std::vector<Use>> uses = VariableUses(graph);
+  const std::map<Value, int> updates = CountUpdates(graph);
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) RETURN_IF_ERROR(rewrite.Copy(node));
   for (const Output& output : graph.outputs())
     rewrite.graph.AddOutput(output.name, rewrite.At(output.value));
   for (const Update& update : graph.updates()) {
     Value value = rewrite.At(update.value);
-    if (!CanWriteVariable(graph, update, uses[update.variable], per_core)) {
+    if (updates.at(update.value) > 1 ||
+        !CanWriteVariable(graph, update, uses[update.variable], per_core)) {
       const std::string name = graph.variables()[update.variable].name + "/assign";
       ASSIGN_OR_RETURN(value, rewrite.graph.AddNode(CopyOp(), {value}, {}, name));
     }

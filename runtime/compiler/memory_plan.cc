@@ -3,83 +3,71 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "absl/strings/str_format.h"
+#include "runtime/compiler/placed_buffers.h"
 #include "runtime/ir/structural.h"
 
 namespace tpurun {
 namespace {
 
-// Something to be placed. Times are indices of instructions in the schedule.
+// Something to be placed.
 struct Buffer {
   Space space = Space::kShared;
   int64_t bytes = 0;
-  int first = 0, last = 0;  // alive at these instructions and between
-  // Of a shared value that only uncut instructions of one phase touch: the phase's first
-  // instruction, and when the value is alive inside it. One worker runs them in order.
-  int in_order = -1, written = 0, read = 0;
+  Lifetime life;
   int node = -1, result = 0;
   int scratch_of = -1;
   std::string name;
   int64_t offset = 0;
 };
 
-bool AliveTogether(const Buffer& a, const Buffer& b) {
-  if (a.in_order >= 0 && a.in_order == b.in_order)
-    return a.written <= b.read && b.written <= a.read;
-  return a.first <= b.last && b.first <= a.last;
-}
+// Where the buffers of an arena start, and its size.
+struct Placement {
+  int64_t arena = std::numeric_limits<int64_t>::max();
+  std::vector<int64_t> offsets;
+};
 
-// Places the buffers in this order, each in the smallest gap that takes it; returns the arena's
-// size.
-int64_t PlaceInOrder(const std::vector<Buffer*>& buffers) {
-  int64_t arena = 0;
-  std::vector<const Buffer*> placed;  // by offset
-  for (Buffer* buffer : buffers) {
-    int64_t end = 0, best = -1, best_gap = std::numeric_limits<int64_t>::max();
-    for (const Buffer* other : placed) {
-      if (!AliveTogether(*buffer, *other)) continue;
-      const int64_t gap = other->offset - end;
-      if (gap >= buffer->bytes && gap < best_gap) {
-        best = end;
-        best_gap = gap;
-      }
-      end = std::max(end, other->offset + other->bytes);
-    }
-    buffer->offset = best >= 0 ? best : end;
-    arena = std::max(arena, buffer->offset + buffer->bytes);
-    placed.insert(
-        std::upper_bound(placed.begin(), placed.end(), buffer,
-                         [](const Buffer* a, const Buffer* b) { return a->offset < b->offset; }),
-        buffer);
+// Places the buffers in this order, each in the smallest gap that takes it.
+Placement PlaceInOrder(const std::vector<Buffer*>& buffers, const std::vector<int>& order) {
+  Placement placement{.arena = 0, .offsets = std::vector<int64_t>(buffers.size())};
+  PlacedBuffers placed;
+  for (const int i : order) {
+    const Buffer& buffer = *buffers[i];
+    placement.offsets[i] = placed.FindGap(buffer.life, buffer.bytes);
+    placed.Add(buffer.life, placement.offsets[i], buffer.bytes);
+    placement.arena = std::max(placement.arena, placement.offsets[i] + buffer.bytes);
   }
-  return arena;
+  return placement;
 }
 
 // Places the buffers of one space in the best of three orders: the largest first, what lives
 // longest first, and as they come to life. Returns the arena's size.
-int64_t PlaceAll(std::vector<Buffer*> buffers) {
-  const auto life = [](const Buffer* b) {
-    return b->in_order >= 0 ? b->read - b->written : b->last - b->first;
+int64_t PlaceAll(const std::vector<Buffer*>& buffers) {
+  const auto length = [](const Lifetime& life) {
+    return life.in_order ? life.read - life.written : life.last - life.first;
   };
-  const std::function<bool(const Buffer*, const Buffer*)> orders[] = {
-      [](const Buffer* a, const Buffer* b) {
-        return a->bytes != b->bytes ? a->bytes > b->bytes : a->written < b->written;
+  const std::function<bool(const Buffer&, const Buffer&)> orders[] = {
+      [](const Buffer& a, const Buffer& b) {
+        return a.bytes != b.bytes ? a.bytes > b.bytes : a.life.written < b.life.written;
       },
-      [&](const Buffer* a, const Buffer* b) {
-        return life(a) != life(b) ? life(a) > life(b) : a->bytes > b->bytes;
+      [&](const Buffer& a, const Buffer& b) {
+        const int of_a = length(a.life), of_b = length(b.life);
+        return of_a != of_b ? of_a > of_b : a.bytes > b.bytes;
       },
-      [](const Buffer* a, const Buffer* b) { return a->written < b->written; }};
-  int64_t smallest = std::numeric_limits<int64_t>::max();
-  std::vector<Buffer*> best;
-  for (const auto& order : orders) {
-    std::vector<Buffer*> ordered = buffers;
-    std::stable_sort(ordered.begin(), ordered.end(), order);
-    const int64_t arena = PlaceInOrder(ordered);
-    if (arena < smallest) best = ordered;
-    smallest = std::min(smallest, arena);
+      [](const Buffer& a, const Buffer& b) { return a.life.written < b.life.written; }};
+  Placement best;
+  for (const auto& before : orders) {
+    std::vector<int> order(buffers.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return before(*buffers[a], *buffers[b]); });
+    Placement placement = PlaceInOrder(buffers, order);
+    if (placement.arena < best.arena) best = std::move(placement);
   }
-  return PlaceInOrder(best);
+  for (size_t i = 0; i < buffers.size(); ++i) buffers[i]->offset = best.offsets[i];
+  return best.arena;
 }
 
 class Planner {
@@ -99,9 +87,7 @@ class Planner {
         const int t = static_cast<int>(time);
         buffers_.push_back(Buffer{.space = Space::kWorker,
                                   .bytes = Rounded(instructions[time].plan.scratch_bytes),
-                                  .first = t,
-                                  .last = t,
-                                  .written = t,
+                                  .life = {.first = t, .last = t, .written = t},
                                   .scratch_of = t,
                                   .name = "scratch"});
       }
@@ -175,11 +161,11 @@ class Planner {
                   .node = node.id,
                   .result = result,
                   .name = node.name};
+    Lifetime& life = buffer.life;
     const int end_of_all = static_cast<int>(schedule_.instructions.size()) - 1;
     if (schedule_.instructions[time].section == Section::kPrologue) {
       buffer.space = Space::kShared;
-      buffer.first = 0;
-      buffer.last = end_of_all;
+      life.last = end_of_all;
       return buffer;
     }
     const std::vector<int>& readers = readers_[node.id][result];
@@ -187,11 +173,11 @@ class Planner {
     const bool watched =
         node.id == schedule_.loss_node;  // read by the device at the end of the step
     bool dies_in_phase = per_core && !watched;
-    buffer.first = buffer.last = buffer.written = buffer.read = time;
+    life.first = life.last = life.written = life.read = time;
     for (const int reader : readers) {
       const bool own_core = schedule_.instructions[reader].cut.per_core;
       dies_in_phase = dies_in_phase && own_core && SamePhase(time, reader);
-      buffer.last = std::max(buffer.last, per_core && own_core ? reader : phase_last_[reader]);
+      life.last = std::max(life.last, per_core && own_core ? reader : phase_last_[reader]);
     }
     buffer.space = !per_core ? Space::kShared : dies_in_phase ? Space::kWorker : Space::kCore;
     if (!per_core) {
@@ -199,13 +185,13 @@ class Planner {
       for (const int reader : readers) {
         const Cut& cut = schedule_.instructions[reader].cut;
         in_order = in_order && !cut.per_core && cut.parts == 1 && SamePhase(time, reader);
-        buffer.read = std::max(buffer.read, reader);
+        life.read = std::max(life.read, reader);
       }
-      if (in_order && !watched) buffer.in_order = phase_first_[time];
-      buffer.first = phase_first_[time];
-      buffer.last = std::max(buffer.last, phase_last_[time]);
+      life.in_order = in_order && !watched;
+      life.first = phase_first_[time];
+      life.last = std::max(life.last, phase_last_[time]);
     }
-    if (watched) buffer.last = end_of_all;
+    if (watched) life.last = end_of_all;
     return buffer;
   }
 
@@ -214,7 +200,7 @@ class Planner {
     for (Buffer& buffer : buffers_) {
       if (buffer.space == space) buffers.push_back(&buffer);
     }
-    return PlaceAll(std::move(buffers));
+    return PlaceAll(buffers);
   }
 
   std::string Text() const {
@@ -228,7 +214,7 @@ class Planner {
       absl::StrAppend(
           &text,
           absl::StrFormat("%-6s %-11d %-11d %5d..%-5d ", space, buffer.offset, buffer.bytes,
-                          buffer.first, buffer.last),
+                          buffer.life.first, buffer.life.last),
           buffer.node >= 0 ? absl::StrFormat("%%%d:%d ", buffer.node, buffer.result) : "",
           buffer.name, "\n");
     }

@@ -1,5 +1,6 @@
 #include "runtime/compiler/rewrite.h"
 
+#include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/structural.h"
 
@@ -19,6 +20,8 @@ std::vector<Value> Rewrite::At(const std::vector<Value>& old_values) const {
 }
 
 void Rewrite::Map(const Node& node, int new_node) {
+  // The new node has the results of the old one.
+  TPURUN_DCHECK(graph.nodes()[new_node].shapes.size() >= node.shapes.size());
   for (size_t result = 0; result < node.shapes.size(); ++result) {
     map[node.id][result] = Value{new_node, static_cast<int>(result)};
   }

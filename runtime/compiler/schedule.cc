@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/rewrite.h"
@@ -56,6 +57,9 @@ class Scheduler {
     prologue_ = PrologueNodes(graph_);
     carried_ = CarriedNodes(graph_);
     variable_uses_ = VariableUses(graph_);
+    FindCarriedUses();
+    updated_by_.assign(graph_.variables().size(), -1);
+    for (const Update& update : graph_.updates()) updated_by_[update.variable] = update.value.node;
     index_.assign(count, -1);
     for (const Node& node : graph_.nodes()) {
       if (!node.op->flags.source) Place(node);
@@ -68,10 +72,24 @@ class Scheduler {
                      [](const Scheduled& a, const Scheduled& b) {
                        return std::pair(a.section, a.phase) < std::pair(b.section, b.phase);
                      });
+    TPURUN_DCHECK(IsInOrder());
     return std::move(schedule_);
   }
 
  private:
+  // Every instruction comes behind those that compute its operands.
+  bool IsInOrder() const {
+    std::vector<bool> computed(graph_.nodes().size(), false);
+    for (const Scheduled& scheduled : schedule_.instructions) {
+      if (scheduled.node < 0) continue;
+      for (const Value input : graph_.nodes()[scheduled.node].inputs) {
+        if (!graph_.node(input).op->flags.source && !computed[input.node]) return false;
+      }
+      computed[scheduled.node] = true;
+    }
+    return true;
+  }
+
   void FindNeeded() {
     for (const Node& node : graph_.nodes())
       schedule_.needed.emplace_back(node.shapes.size(), false);
@@ -82,6 +100,16 @@ class Scheduler {
       schedule_.needed[output.value.node][output.value.result] = true;
     for (const Update& update : graph_.updates())
       schedule_.needed[update.value.node][update.value.result] = true;
+  }
+
+  void FindCarriedUses() {
+    carried_uses_.resize(graph_.nodes().size());
+    for (const Node& reader : graph_.nodes()) {
+      for (size_t i = 0; i < reader.inputs.size(); ++i) {
+        const int read = reader.inputs[i].node;
+        if (carried_[read]) carried_uses_[read].push_back({reader.id, static_cast<int>(i)});
+      }
+    }
   }
 
   OpCall CallOfNode(const Node& node) const {
@@ -135,17 +163,12 @@ class Scheduler {
       const bool own = ReadsOwnRows(again.call, static_cast<int>(i), again.cut.rows);
       const int variable =
           graph_.FindVariable(graph_.node(node.inputs[i]).attrs.String("variable"));
-      for (const Update& update : graph_.updates()) {
-        if (update.variable != variable) continue;
-        const Scheduled& writer = schedule_.instructions[index_[update.value.node]];
-        After(writer, SamePart(writer.cut, again.cut, own), &again.phase);
-      }
+      const int updating = updated_by_[variable];
+      if (updating < 0) continue;
+      const Scheduled& writer = schedule_.instructions[index_[updating]];
+      After(writer, SamePart(writer.cut, again.cut, own), &again.phase);
     }
-    for (const Node& reader : graph_.nodes()) {
-      for (size_t i = 0; i < reader.inputs.size(); ++i) {
-        if (reader.inputs[i].node == node.id) AfterUse({reader.id, static_cast<int>(i)}, &again);
-      }
-    }
+    for (const Use& use : carried_uses_[node.id]) AfterUse(use, &again);
     schedule_.instructions.push_back(std::move(again));
   }
 
@@ -185,7 +208,8 @@ class Scheduler {
   Schedule schedule_;
   std::vector<Cut> cuts_;
   std::vector<bool> prologue_, carried_;
-  std::vector<std::vector<Use>> variable_uses_;
+  std::vector<std::vector<Use>> variable_uses_, carried_uses_;  // by variable; by node
+  std::vector<int> updated_by_;                                 // variable -> node, -1: none
   std::vector<int> index_;  // node -> its instruction, of a carried one the first
 };
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "runtime/base/cpu.h"
+#include "runtime/base/dcheck.h"
 
 namespace tpurun {
 
@@ -37,7 +38,10 @@ class Barrier {
   template <typename Leader>
   void Arrive(Leader leader) {
     const uint32_t generation = generation_.load(std::memory_order_relaxed);
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
+    const int arrived = arrived_.fetch_add(1, std::memory_order_acq_rel) + 1;
+    // No thread comes twice before all are released, and none that is not one of them.
+    TPURUN_DCHECK(arrived <= threads_);
+    if (arrived == threads_) {
       leader();
       arrived_.store(0, std::memory_order_relaxed);
       generation_.store(generation + 1);

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/cpu.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
 #include "runtime/device/barrier.h"
 #include "runtime/device/loaded_program.h"
@@ -42,6 +43,10 @@ class Device::Workers {
   }
 
   RunResult Run(LoadedProgram& program, const RunArgs& args) {
+    // One run at a time, of a program with its queues.
+    TPURUN_DCHECK(running_ == 0);
+    TPURUN_DCHECK(program.program().infeed.empty() || args.infeed != nullptr);
+    TPURUN_DCHECK(program.program().outfeed.empty() || args.outfeed != nullptr);
     run_ = RunState{.program = &program, .args = args};
     run_.result.status = absl::OkStatus();
     run_.with_prologue =
@@ -169,6 +174,7 @@ class Device::Workers {
   // others have not begun.
   void RunPhase(int worker, const LoadedPhase& phase) {
     const int parts = phase.parts;
+    TPURUN_DCHECK(parts <= kMaxParts);
     const int begin = parts * worker / num_workers_, end = parts * (worker + 1) / num_workers_;
     for (int part = begin; part < end; ++part) RunPart(worker, phase, part);
     if (!spin_) return;
@@ -204,6 +210,9 @@ class Device::Workers {
 
   static absl::Status RunInstruction(const LoadedInstruction& instruction, const Bases& bases,
                                      int part, int worker, Pointers& pointers) {
+    TPURUN_DCHECK(part < instruction.parts);
+    TPURUN_DCHECK(instruction.operands.size() <= pointers.operands.size() &&
+                  instruction.results.size() <= pointers.results.size());
     const int core = instruction.per_core ? part : 0;
     const void** operands = pointers.operands.data();
     void** results = pointers.results.data();

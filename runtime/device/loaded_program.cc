@@ -2,10 +2,12 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
 
 namespace tpurun {
@@ -61,6 +63,13 @@ absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(
 
 Address LoadedProgram::Resolve(const Operand& operand) const {
   const BufferRef& buffer = operand.buffer;
+  TPURUN_DCHECK(buffer.core < program_.num_replicas);
+  TPURUN_DCHECK(buffer.space != Space::kInfeed ||
+                static_cast<size_t>(buffer.offset) < infeed_.offsets.size());
+  TPURUN_DCHECK(buffer.space != Space::kOutfeed ||
+                static_cast<size_t>(buffer.offset) < outfeed_.offsets.size());
+  TPURUN_DCHECK(buffer.space != Space::kVariable ||
+                static_cast<size_t>(buffer.offset) < variables_.size());
   const auto address = [](const void* pointer) { return reinterpret_cast<intptr_t>(pointer); };
   const auto on_core = [&](Base base, int64_t offset, int64_t stride) {
     if (buffer.core < 0) return Address{base, offset, stride};
@@ -125,6 +134,8 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
               instruction.parts == 1 ? 0 : instruction.rows * part / instruction.parts * per_row);
         }
         loaded.cuts.push_back(loaded.end);
+        // Part p is [cuts[p], cuts[p + 1]): together the whole, none twice.
+        TPURUN_DCHECK(std::is_sorted(loaded.cuts.begin(), loaded.cuts.end()));
       }
       max_operands_ = std::max({max_operands_, loaded.operands.size(), loaded.results.size()});
       loaded_phase.instructions.push_back(std::move(loaded));

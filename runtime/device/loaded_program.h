@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/ir/op_def.h"
 #include "runtime/program/core_program.h"
 
@@ -74,12 +75,17 @@ class LoadedProgram {
   const CoreProgram& program() const { return program_; }
   std::byte* shared() { return shared_->data(); }
   std::byte* cores() { return cores_->data(); }
-  std::byte* worker(int worker) { return workers_[worker]->data(); }
+  std::byte* worker(int worker) {
+    // Loaded for as many workers as run it.
+    TPURUN_DCHECK(worker < static_cast<int>(workers_.size()));
+    return workers_[worker]->data();
+  }
   void set_loop_index(int32_t index) { *loop_index_ = index; }
   // The most operands, or results, of any instruction.
   size_t max_operands() const { return max_operands_; }
   // Replica r's loss of the step that has just run.
   float Loss(int replica, const Bases& bases) const {
+    TPURUN_DCHECK(program_.loss.space != Space::kNone && replica < program_.num_replicas);
     return *static_cast<const float*>(loss_.On(bases, replica));
   }
 

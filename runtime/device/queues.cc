@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/base/dcheck.h"
+
 namespace tpurun {
 namespace {
 
@@ -42,6 +44,8 @@ absl::StatusOr<std::byte*> EntryRing::Reserve() {
 }
 
 void EntryRing::Commit() {
+  // Only an entry that Reserve gave is committed: it was free.
+  TPURUN_DCHECK(committed_.load() - consumed_.load() < capacity_);
   committed_.fetch_add(1);
   if (!consumer_waits_.load()) return;
   std::lock_guard lock(mutex_);
@@ -68,6 +72,8 @@ absl::StatusOr<const std::byte*> EntryRing::Front(const std::atomic<int>* interr
 }
 
 void EntryRing::Pop() {
+  // Only an entry that Front gave is freed.
+  TPURUN_DCHECK(consumed_.load() < committed_.load());
   const int64_t consumed = consumed_.fetch_add(1) + 1;
   if (!producer_waits_.load()) return;
   if (capacity_ - (committed_.load() - consumed) < block_) return;

@@ -28,11 +28,13 @@ class EntryRing {
   // Producer: the next free entry; blocks while the ring is full. After Close: its status (a closed
   // ring with an OK status gives Cancelled).
   absl::StatusOr<std::byte*> Reserve();
+  // Of the entry that Reserve gave.
   void Commit();
   // Consumer: the oldest entry; blocks while the ring is empty. After Close, the entries that were
   // committed are still handed out, then its status (OutOfRange when closed with OK: the end).
   // While it waits, a non-zero `interrupt` gives Cancelled. `interrupt` may be null.
   absl::StatusOr<const std::byte*> Front(const std::atomic<int>* interrupt = nullptr);
+  // Frees the entry that Front gave.
   void Pop();
   // Either side, any thread. The first call's status holds.
   void Close(absl::Status status);

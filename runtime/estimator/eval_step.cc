@@ -3,6 +3,7 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -62,6 +63,8 @@ std::vector<std::pair<std::string, double>> EvalSums::Results() const {
     results.emplace_back(metric.name, metric.result(rest.first(metric.statistics.size())));
     rest = rest.subspan(metric.statistics.size());
   }
+  // Every sum belongs to one metric.
+  TPURUN_DCHECK(rest.empty());
   return results;
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/cpu.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -165,6 +166,7 @@ absl::StatusOr<bool> Infeed::Fill(std::byte* entry, int64_t batch) {
   const std::lock_guard<std::mutex> lock(source_mutex_);
   source_after_ = -1;
   ASSIGN_OR_RETURN(const int64_t rows, source_->Next(buffers));
+  TPURUN_DCHECK(rows >= 0 && rows <= options_.batch_size);
   if (rows == 0 || (rows < options_.batch_size && !options_.pad)) return false;
   RETURN_IF_ERROR(CheckClasses(entry, rows));
   source_after_ = batch + 1;
@@ -182,6 +184,7 @@ void Infeed::RememberPosition(int64_t batches) {
   Mark mark = {batches, source_->Position()};
   long_positions_ = mark.position.size() > kLongPosition;
   const std::lock_guard<std::mutex> lock(mutex_);
+  TPURUN_DCHECK(marks_.empty() || marks_.back().batches < batches);
   while (marks_.size() > 1 && marks_[1].batches <= ring_.consumed()) marks_.pop_front();
   marks_.push_back(std::move(mark));
 }
@@ -221,6 +224,7 @@ absl::StatusOr<Infeed::Mark> Infeed::MarkBefore(int64_t batches) const {
 }
 
 absl::StatusOr<std::string> Infeed::PositionAfter(int64_t batches) {
+  TPURUN_DCHECK(batches <= ring_.committed());
   ASSIGN_OR_RETURN(const Mark mark, MarkBefore(batches));
   if (mark.batches == batches || mark.position.empty()) return mark.position;
   const std::lock_guard<std::mutex> lock(source_mutex_);
@@ -269,6 +273,7 @@ absl::Status Infeed::input_status() const {
 
 int64_t Infeed::RowsOf(int64_t batch) const {
   const std::lock_guard<std::mutex> lock(mutex_);
+  TPURUN_DCHECK(batch >= 0 && batch < static_cast<int64_t>(rows_.size()));
   return rows_[batch];
 }
 

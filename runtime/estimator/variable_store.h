@@ -7,10 +7,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/ir/graph.h"
 #include "runtime/ir/literal.h"
 
@@ -25,8 +27,11 @@ class StoredVariable {
   const Variable& variable() const { return variable_; }
   int copies() const { return copies_; }
   int64_t copy_bytes() const { return variable_.shape.bytes(); }
-  std::byte* copy(int index) { return data_.get() + index * stride_; }
-  const std::byte* copy(int index) const { return data_.get() + index * stride_; }
+  std::byte* copy(int index) { return const_cast<std::byte*>(std::as_const(*this).copy(index)); }
+  const std::byte* copy(int index) const {
+    TPURUN_DCHECK(index >= 0 && index < copies_);
+    return data_.get() + index * stride_;
+  }
 
  private:
   struct Free {

@@ -1,6 +1,7 @@
 #include "runtime/ir/evaluate.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/structural.h"
 
@@ -43,6 +44,8 @@ absl::Status RunNode(const Graph& graph, const Node& node, const std::vector<Per
   for (const Value input : node.inputs) call.operands.push_back(Plain(graph.shape(input)));
   for (const Shape& shape : node.shapes) call.results.push_back(Plain(shape));
   call.needed.assign(node.shapes.size(), true);
+  // Every op but a source has its definition.
+  TPURUN_DCHECK(node.op->reference != nullptr);
   const std::unique_ptr<Kernel> kernel = node.op->reference(call);
   for (int replica = 0; replica < graph.num_replicas(); ++replica) {
     std::vector<const void*> operands;

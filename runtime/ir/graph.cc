@@ -92,19 +92,15 @@ absl::Status VerifyNode(const Graph& graph, const Node& node) {
 }
 
 absl::Status VerifyTies(const Graph& graph) {
-  const auto exists = [&](Value value) {
-    return value.node >= 0 && value.node < static_cast<int>(graph.nodes().size()) &&
-           value.result >= 0 && value.result < static_cast<int>(graph.node(value).shapes.size());
-  };
   for (const Output& output : graph.outputs()) {
-    if (!exists(output.value)) {
+    if (!graph.Holds(output.value)) {
       return absl::InternalError(absl::StrCat("output \"", output.name, "\" has no value"));
     }
   }
   std::set<int> updated;
   for (const Update& update : graph.updates()) {
     if (update.variable < 0 || update.variable >= static_cast<int>(graph.variables().size()) ||
-        !exists(update.value)) {
+        !graph.Holds(update.value)) {
       return absl::InternalError("an update of a variable or value that does not exist");
     }
     const Variable& variable = graph.variables()[update.variable];
@@ -175,14 +171,15 @@ absl::StatusOr<Value> Graph::AddNode(const OpDef& op, std::vector<Value> inputs,
                                      std::string name) {
   std::vector<Shape> operands;
   for (const Value input : inputs) {
-    if (input.node < 0 || input.node >= static_cast<int>(nodes_.size()) || input.result < 0 ||
-        input.result >= static_cast<int>(nodes_[input.node].shapes.size())) {
+    if (!Holds(input)) {
       return absl::InternalError(
           absl::StrCat(op.name, " \"", name, "\": an operand does not exist"));
     }
     operands.push_back(shape(input));
   }
   ASSIGN_OR_RETURN(std::vector<Shape> shapes, InferShapes(op, operands, attrs));
+  // Every node has a result: passes read shapes[0].
+  TPURUN_DCHECK(!shapes.empty());
   const int id = static_cast<int>(nodes_.size());
   nodes_.push_back(
       Node{id, &op, std::move(inputs), std::move(attrs), std::move(shapes), std::move(name)});
@@ -206,11 +203,10 @@ void Graph::AddOutput(std::string name, Value value) {
 }
 
 absl::Status Graph::AddUpdate(int variable, Value value) {
-  for (const Update& update : updates_) {
-    if (update.variable == variable) {
-      return absl::InternalError(
-          absl::StrCat("variable \"", variables_[variable].name, "\" would be updated twice"));
-    }
+  TPURUN_DCHECK(variable >= 0 && variable < static_cast<int>(variables_.size()));
+  if (!updated_.insert(variable).second) {
+    return absl::InternalError(
+        absl::StrCat("variable \"", variables_[variable].name, "\" would be updated twice"));
   }
   updates_.push_back(Update{variable, value});
   return absl::OkStatus();

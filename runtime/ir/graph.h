@@ -6,9 +6,11 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/ir/attrs.h"
 #include "runtime/ir/op_def.h"
 #include "runtime/ir/shape.h"
@@ -69,8 +71,17 @@ class Graph {
   const std::string& name() const { return name_; }
   int num_replicas() const { return num_replicas_; }
   const std::vector<Node>& nodes() const { return nodes_; }
-  const Node& node(Value value) const { return nodes_[value.node]; }
-  const Shape& shape(Value value) const { return nodes_[value.node].shapes[value.result]; }
+  // Of a value of this graph.
+  const Node& node(Value value) const {
+    TPURUN_DCHECK(Holds(value));
+    return nodes_[value.node];
+  }
+  const Shape& shape(Value value) const { return node(value).shapes[value.result]; }
+  // Whether there is such a node and it has that result.
+  bool Holds(Value value) const {
+    return value.node >= 0 && value.node < static_cast<int>(nodes_.size()) && value.result >= 0 &&
+           value.result < static_cast<int>(nodes_[value.node].shapes.size());
+  }
   const std::vector<InfeedSlot>& infeed() const { return infeed_; }
   const std::vector<Variable>& variables() const { return variables_; }
   const std::vector<Output>& outputs() const { return outputs_; }
@@ -98,6 +109,7 @@ class Graph {
   std::unordered_map<std::string, int> variable_index_;  // by name
   std::vector<Output> outputs_;
   std::vector<Update> updates_;
+  std::unordered_set<int> updated_;  // the variables of updates_
 };
 
 // Checks every invariant of a graph anew: order, attributes, every shape re-inferred, slots,

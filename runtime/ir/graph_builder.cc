@@ -5,6 +5,15 @@
 
 namespace tpurun {
 
+GraphBuilder::GraphBuilder(Graph graph) : graph_(std::move(graph)) {
+  reads_.resize(graph_.variables().size());
+  for (const Node& node : graph_.nodes()) {
+    if (node.op != &VariableOp()) continue;
+    const int variable = graph_.FindVariable(node.attrs.String("variable"));
+    if (variable >= 0 && !reads_[variable].valid()) reads_[variable] = Value{node.id, 0};
+  }
+}
+
 Value GraphBuilder::Fail(absl::Status status) {
   if (status_.ok()) status_ = std::move(status);
   return Value{};
@@ -35,16 +44,14 @@ int GraphBuilder::AddVariable(Variable variable) {
 
 Value GraphBuilder::Read(int variable) {
   if (!status_.ok() || variable < 0) return Value{};
+  reads_.resize(graph_.variables().size());
+  if (reads_[variable].valid()) return reads_[variable];
   const Variable& read = graph_.variables()[variable];
-  for (const Node& node : graph_.nodes()) {
-    if (node.op == &VariableOp() && node.attrs.String("variable") == read.name)
-      return Value{node.id, 0};
-  }
   Attrs attrs = {{"variable", read.name}, {"dtype", read.shape.dtype}, {"dims", read.shape.dims}};
   absl::StatusOr<Value> value =
       graph_.AddNode(VariableOp(), {}, std::move(attrs), read.name + "/read");
   if (!value.ok()) return Fail(value.status());
-  return *value;
+  return reads_[variable] = *value;
 }
 
 void GraphBuilder::Update(int variable, Value value) {

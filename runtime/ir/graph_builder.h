@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/ir/graph.h"
 
 namespace tpurun {
 
 class GraphBuilder {
  public:
-  explicit GraphBuilder(Graph graph) : graph_(std::move(graph)) {}
+  explicit GraphBuilder(Graph graph);
 
   const absl::Status& status() const { return status_; }
   // The first error wins. Returns an invalid Value, so `return b.Fail(...)` reads well.
@@ -50,22 +51,28 @@ class GraphBuilder {
   Graph graph_;
   absl::Status status_;
   std::string scope_;
+  std::vector<Value> reads_;          // by variable; invalid: not read yet
   std::map<std::string, int> names_;  // how often each full label was asked for
 };
 
 // A scope for the time of a block: ScopedName scope(b, "gradients").
 class ScopedName {
  public:
-  ScopedName(GraphBuilder& b, const std::string& name) : b_(b), outer_(b.scope()) {
-    b.set_scope(outer_.empty() ? name : outer_ + "/" + name);
+  ScopedName(GraphBuilder& b, const std::string& name)
+      : b_(b), outer_(b.scope()), inner_(outer_.empty() ? name : outer_ + "/" + name) {
+    b.set_scope(inner_);
   }
-  ~ScopedName() { b_.set_scope(outer_); }
+  ~ScopedName() {
+    // Scopes end in the opposite order of their begin.
+    TPURUN_DCHECK(b_.scope() == inner_);
+    b_.set_scope(outer_);
+  }
   ScopedName(const ScopedName&) = delete;
   ScopedName& operator=(const ScopedName&) = delete;
 
  private:
   GraphBuilder& b_;
-  std::string outer_;
+  const std::string outer_, inner_;
 };
 
 }  // namespace tpurun

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/dcheck.h"
 #include "runtime/ir/shape.h"
 
 namespace tpurun {
@@ -44,10 +45,12 @@ class Literal {
   // The elements; T must be the type of the dtype (uint16_t for bf16, uint8_t for pred).
   template <typename T>
   std::span<T> values() {
+    TPURUN_DCHECK(sizeof(T) == static_cast<size_t>(ByteSize(shape_.dtype)));
     return {reinterpret_cast<T*>(data_.get()), static_cast<size_t>(shape_.num_elements())};
   }
   template <typename T>
   std::span<const T> values() const {
+    TPURUN_DCHECK(sizeof(T) == static_cast<size_t>(ByteSize(shape_.dtype)));
     return {reinterpret_cast<const T*>(data_.get()), static_cast<size_t>(shape_.num_elements())};
   }
   // Equal shapes and bytes.
@@ -83,6 +86,7 @@ constexpr DType DTypeOf() {
 template <typename T>
 Literal Literal::Of(std::vector<int64_t> dims, const std::vector<T>& values) {
   Literal literal(Shape{DTypeOf<T>(), std::move(dims)});
+  TPURUN_DCHECK(static_cast<int64_t>(values.size()) == literal.shape().num_elements());
   std::memcpy(literal.data(), values.data(), values.size() * sizeof(T));
   return literal;
 }

@@ -1,5 +1,7 @@
 #include "runtime/ir/op_def.h"
 
+#include "runtime/base/dcheck.h"
+
 namespace tpurun {
 
 Machine Machine::This() {
@@ -24,6 +26,10 @@ int CopiesPerOperand(const OpCall& call) {
 }
 
 OpFlags FlagsOf(const OpCall& call) {
+  // A call has as many operands as its op.
+  TPURUN_DCHECK(static_cast<int>(call.operands.size()) >= call.op->min_operands);
+  TPURUN_DCHECK(call.op->max_operands < 0 ||
+                static_cast<int>(call.operands.size()) <= call.op->max_operands);
   OpFlags flags = call.op->flags;
   if (call.op->refine_flags) call.op->refine_flags(call, flags);
   return flags;
@@ -44,7 +50,11 @@ int64_t Units(const OpCall& call) {
 }
 
 KernelPlan PlanKernel(const OpCall& call, const Machine& machine) {
-  return call.op->plan ? call.op->plan(call, machine) : KernelPlan{};
+  KernelPlan plan = call.op->plan ? call.op->plan(call, machine) : KernelPlan{};
+  // A plan speaks of all operands or of none.
+  TPURUN_DCHECK(plan.best_operands.empty() || plan.best_operands.size() == call.operands.size());
+  TPURUN_DCHECK(plan.scratch_bytes >= 0);
+  return plan;
 }
 
 std::unique_ptr<Kernel> MakeKernel(const OpCall& call, const KernelPlan& plan) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "runtime/base/bfloat16.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/ir/elementwise.h"
@@ -70,6 +71,7 @@ struct Places {
 };
 
 Places PlacesOf(const Shape& shape) {
+  TPURUN_DCHECK(shape.layout.plain() || ParseBlockedLayout(shape).has_value());
   std::vector<std::vector<int64_t>> offsets = {{0}};  // of a plain scalar
   if (const auto layout = ParseBlockedLayout(shape); layout && shape.rank() > 0) {
     offsets = Offsets(*layout, shape.dims);
@@ -97,7 +99,11 @@ Places PlacesOf(const Shape& shape) {
   if (room == shape.num_elements()) return places;
   std::vector<bool> taken(room, false);
   for (const int64_t line : places.lines) {
-    for (const int64_t offset : places.in_line) taken[line + offset] = true;
+    for (const int64_t offset : places.in_line) {
+      // No element lies beyond the bytes, and no two in one place.
+      TPURUN_DCHECK(line + offset < room && !taken[line + offset]);
+      taken[line + offset] = true;
+    }
   }
   for (int64_t i = 0; i < room; ++i) {
     if (taken[i]) continue;

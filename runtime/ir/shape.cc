@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -49,6 +50,7 @@ int64_t Shape::bytes() const {
 }
 
 int64_t Shape::row_elements() const {
+  TPURUN_DCHECK(rank() >= 1);
   int64_t n = 1;
   for (size_t axis = 1; axis < dims.size(); ++axis) n *= dims[axis];
   return n;

@@ -1,5 +1,7 @@
 #include "runtime/program/core_program.h"
 
+#include "runtime/base/dcheck.h"
+
 namespace tpurun {
 namespace {
 
@@ -38,6 +40,7 @@ bool SamePart(const Cut& writer, const Cut& reader, bool own_rows) {
 }
 
 bool ReadsOwnRows(const OpCall& call, int operand, int64_t rows) {
+  TPURUN_DCHECK(operand >= 0 && operand < static_cast<int>(call.operands.size()));
   const OpFlags flags = FlagsOf(call);
   const Shape& shape = call.operands[operand];
   return HasOperand(flags.row_operands, operand) && shape.rank() > 0 && shape.dims[0] == rows;

@@ -67,7 +67,7 @@ struct Cut {
   int parts = 1;
   int64_t rows = 1;
   bool by_columns = false;
-  bool operator==(const Cut&) const = default;
+  auto operator<=>(const Cut&) const = default;
 };
 inline Cut CutOf(const Instruction& i) { return Cut{i.per_core, i.parts, i.rows, i.by_columns}; }
 

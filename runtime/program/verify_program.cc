@@ -1,28 +1,33 @@
 #include "runtime/program/verify_program.h"
 
 #include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/program/program_text.h"
+#include "runtime/program/range_map.h"
 
 namespace tpurun {
 namespace {
 
-bool Overlap(const Operand& a, const Operand& b) {
-  const BufferRef &x = a.buffer, &y = b.buffer;
-  if (x.space != y.space) return false;
-  if (x.space == Space::kVariable || x.space == Space::kOutfeed) return x.offset == y.offset;
-  if (x.space != Space::kShared && x.space != Space::kCore && x.space != Space::kWorker)
-    return false;
-  return x.offset < y.offset + b.shape.bytes() && y.offset < x.offset + a.shape.bytes();
-}
+// Who touched a range in the phase that is looked at.
+struct Access {
+  // The last: who may meet it may meet all that was before it, else it would have been a race.
+  const Instruction* writer = nullptr;
+  const Operand* written = nullptr;
+  // Since then, the first of each way of being cut.
+  std::map<std::pair<Cut, bool>, const Instruction*> readers;  // own_rows as in SamePart
+};
 
 class Verifier {
  public:
   explicit Verifier(const CoreProgram& program) : program_(program) {}
 
   absl::Status Run() {
+    IndexPrologue();
     RETURN_IF_ERROR(Phases("prologue", program_.prologue));
     RETURN_IF_ERROR(Phases("step", program_.step));
     for (const GuardedRange& range : program_.guarded) {
@@ -53,20 +58,21 @@ class Verifier {
   }
 
   absl::Status OnePhase(const Phase& phase) {
-    for (size_t i = 0; i < phase.instructions.size(); ++i) {
-      const Instruction& instruction = phase.instructions[i];
+    accesses_ = {};
+    for (const Instruction& instruction : phase.instructions) {
+      const OpCall call = CallOf(instruction, program_.num_replicas);
       absl::Status status = Buffers(instruction);
-      if (status.ok()) status = Reads(phase, i);
+      if (status.ok()) status = Reads(instruction);
       if (status.ok()) status = KeepsThePrologue(instruction);
-      for (size_t j = 0; status.ok() && j < i; ++j)
-        status = NoRace(phase.instructions[j], instruction);
+      if (status.ok()) status = NoRace(instruction, call);
       if (!status.ok()) {
         return Annotate(status, absl::StrCat(instruction.op->name, " \"", instruction.name, "\""));
       }
       for (const Operand& result : instruction.results) Written(result);
+      Accessed(instruction, call);
     }
     // What workers wrote for themselves dies with the phase.
-    std::erase_if(written_, [](const Operand& w) { return w.buffer.space == Space::kWorker; });
+    written_.EraseSpace(Space::kWorker);
     return absl::OkStatus();
   }
 
@@ -156,81 +162,96 @@ class Verifier {
   }
 
   void Written(const Operand& result) {
-    std::erase_if(written_, [&](const Operand& w) { return Overlap(w, result); });
-    written_.push_back(result);
+    const Range range = RangeOf(result);
+    written_.Erase(range);
+    written_.Assign(range, &result);
   }
 
   // Every operand in an arena is exactly what was last written there.
-  absl::Status Reads(const Phase& phase, size_t index) {
-    for (const Operand& operand : phase.instructions[index].operands) {
+  absl::Status Reads(const Instruction& instruction) {
+    for (const Operand& operand : instruction.operands) {
       const Space space = operand.buffer.space;
       if (space != Space::kShared && space != Space::kCore && space != Space::kWorker) continue;
-      bool found = false;
-      for (const Operand& w : written_) {
-        if (!Overlap(w, operand)) continue;
-        if (w.buffer.offset != operand.buffer.offset || w.shape.bytes() != operand.shape.bytes()) {
-          return absl::InternalError(
-              absl::StrCat("reads ", PrintBuffer(operand.buffer), " ", operand.shape.ToString(),
-                           ", which holds ", w.shape.ToString(), " at ", PrintBuffer(w.buffer)));
-        }
-        found = true;
-      }
-      if (!found) {
+      const auto [first, last] = written_.Overlapping(RangeOf(operand));
+      if (first == last) {
         return absl::InternalError(
             absl::StrCat("reads ", PrintBuffer(operand.buffer), ", which nothing has written"));
       }
+      const Operand& w = *first->second.value;
+      if (w.buffer.offset == operand.buffer.offset && w.shape.bytes() == operand.shape.bytes())
+        continue;
+      return absl::InternalError(absl::StrCat("reads ", PrintBuffer(operand.buffer), " ",
+                                              operand.shape.ToString(), ", which holds ",
+                                              w.shape.ToString(), " at ", PrintBuffer(w.buffer)));
     }
     return absl::OkStatus();
+  }
+
+  void IndexPrologue() {
+    for (const Phase& phase : program_.prologue) {
+      for (const Instruction& instruction : phase.instructions) {
+        for (const Operand& operand : instruction.operands)
+          prologue_reads_.Add(operand, instruction);
+        for (const Operand& result : instruction.results) prologue_writes_.Add(result, instruction);
+      }
+    }
+    prologue_reads_.Finish();
+    prologue_writes_.Finish();
   }
 
   static bool Same(const Instruction& a, const Instruction& b) {
     return a.op == b.op && a.attrs == b.attrs && a.operands == b.operands && a.results == b.results;
   }
 
-  static bool AnyOverlap(const std::vector<Operand>& some, const std::vector<Operand>& others) {
-    for (const Operand& a : some) {
-      for (const Operand& b : others) {
-        if (Overlap(a, b)) return true;
-      }
-    }
-    return false;
-  }
-
   // What the prologue wrote is there in every step: only the same instruction writes it again.
   absl::Status KeepsThePrologue(const Instruction& instruction) {
-    for (const Phase& phase : program_.prologue) {
-      for (const Instruction& before : phase.instructions) {
-        if (Same(before, instruction) || !AnyOverlap(before.results, instruction.results)) continue;
-        return absl::InternalError(
-            absl::StrCat("overwrites what \"", before.name, "\" wrote in the prologue"));
-      }
+    const Instruction* overwritten = nullptr;
+    for (const Operand& result : instruction.results) {
+      prologue_writes_.ForEachOverlap(result, [&](const Instruction& before) {
+        if (!Same(before, instruction)) overwritten = &before;
+      });
     }
-    return absl::OkStatus();
+    if (overwritten == nullptr) return absl::OkStatus();
+    return absl::InternalError(
+        absl::StrCat("overwrites what \"", overwritten->name, "\" wrote in the prologue"));
   }
 
   // What the prologue computed of what a step overwrites (a pack, of a variable) is computed again
   // for the next step: behind the last writer of its operands and behind the last reader of its
   // results.
   absl::Status Carried() {
-    for (const Phase& prologue : program_.prologue) {
-      for (const Instruction& made : prologue.instructions) {
-        int written = -1, read = -1, again = -1, time = 0;
-        const auto walk = [&](const std::vector<Phase>& phases) {
-          for (const Phase& phase : phases) {
-            for (const Instruction& instruction : phase.instructions) {
-              if (Same(instruction, made)) {
-                again = time;
-              } else {
-                if (AnyOverlap(instruction.results, made.operands)) written = time;
-                if (AnyOverlap(instruction.operands, made.results)) read = time;
-              }
-              ++time;
-            }
-          }
-        };
-        walk(program_.step);
-        for (const GuardedRange& range : program_.guarded) walk(range.phases);
-        if (written < 0 || again > std::max(written, read)) continue;
+    struct Times {
+      int written = -1, read = -1, again = -1;
+    };
+    std::unordered_map<const Instruction*, Times> times;
+    int time = 0;
+    const auto look = [&](const Instruction& instruction) {
+      for (const Operand& result : instruction.results) {
+        prologue_reads_.ForEachOverlap(result, [&](const Instruction& made) {
+          if (!Same(instruction, made)) times[&made].written = time;
+        });
+        prologue_writes_.ForEachOverlap(result, [&](const Instruction& made) {
+          if (Same(instruction, made)) times[&made].again = time;
+        });
+      }
+      for (const Operand& operand : instruction.operands) {
+        prologue_writes_.ForEachOverlap(operand, [&](const Instruction& made) {
+          if (!Same(instruction, made)) times[&made].read = time;
+        });
+      }
+      ++time;
+    };
+    const auto walk = [&](const std::vector<Phase>& phases) {
+      for (const Phase& phase : phases) {
+        for (const Instruction& instruction : phase.instructions) look(instruction);
+      }
+    };
+    walk(program_.step);
+    for (const GuardedRange& range : program_.guarded) walk(range.phases);
+    for (const Phase& phase : program_.prologue) {
+      for (const Instruction& made : phase.instructions) {
+        const Times& at = times[&made];
+        if (at.written < 0 || at.again > std::max(at.written, at.read)) continue;
         return absl::InternalError(absl::StrCat(
             made.op->name, " \"", made.name,
             "\" is not computed again for the next step, behind what its operands come from and "
@@ -240,31 +261,47 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // `first` and `second` run in one phase: where one writes what the other touches, their parts
-  // agree.
-  absl::Status NoRace(const Instruction& first, const Instruction& second) {
-    RETURN_IF_ERROR(NoRaceWithReads(first, second));
-    RETURN_IF_ERROR(NoRaceWithReads(second, first));
-    for (const Operand& a : first.results) {
-      for (const Operand& b : second.results) {
-        if (Overlap(a, b) && !SamePart(CutOf(first), CutOf(second), true))
-          return Race(a, first, second);
+  // Where the instruction writes what others of its phase touch, or touches what they write, their
+  // parts agree.
+  absl::Status NoRace(const Instruction& instruction, const OpCall& call) {
+    const Cut cut = CutOf(instruction);
+    for (size_t i = 0; i < instruction.operands.size(); ++i) {
+      const auto [first, last] = accesses_.Overlapping(RangeOf(instruction.operands[i]));
+      if (first == last) continue;
+      const bool own = ReadsOwn(instruction, call, i);
+      for (auto entry = first; entry != last; ++entry) {
+        const Access& access = entry->second.value;
+        if (access.writer == nullptr || SamePart(CutOf(*access.writer), cut, own)) continue;
+        return Race(*access.written, *access.writer, instruction);
+      }
+    }
+    for (const Operand& result : instruction.results) {
+      const auto [first, last] = accesses_.Overlapping(RangeOf(result));
+      for (auto entry = first; entry != last; ++entry) {
+        const Access& access = entry->second.value;
+        for (const auto& [way, reader] : access.readers) {
+          if (!SamePart(cut, way.first, way.second)) return Race(result, instruction, *reader);
+        }
+        if (access.writer != nullptr && !SamePart(CutOf(*access.writer), cut, true))
+          return Race(*access.written, *access.writer, instruction);
       }
     }
     return absl::OkStatus();
   }
 
-  absl::Status NoRaceWithReads(const Instruction& writer, const Instruction& reader) {
-    for (size_t i = 0; i < reader.operands.size(); ++i) {
-      for (const Operand& result : writer.results) {
-        if (!Overlap(result, reader.operands[i])) continue;
-        const OpCall call = CallOf(reader, program_.num_replicas);
-        const int operand = static_cast<int>(i) / CopiesPerOperand(call);
-        const bool own = ReadsOwnRows(call, operand, reader.rows);
-        if (!SamePart(CutOf(writer), CutOf(reader), own)) return Race(result, writer, reader);
-      }
+  // The instruction has met no race.
+  void Accessed(const Instruction& instruction, const OpCall& call) {
+    for (const Operand& result : instruction.results)
+      accesses_.Assign(RangeOf(result), Access{.writer = &instruction, .written = &result});
+    for (size_t i = 0; i < instruction.operands.size(); ++i) {
+      const std::pair way(CutOf(instruction), ReadsOwn(instruction, call, i));
+      accesses_.Update(RangeOf(instruction.operands[i]),
+                       [&](Access& access) { access.readers.emplace(way, &instruction); });
     }
-    return absl::OkStatus();
+  }
+
+  static bool ReadsOwn(const Instruction& reader, const OpCall& call, size_t i) {
+    return ReadsOwnRows(call, static_cast<int>(i) / CopiesPerOperand(call), reader.rows);
   }
 
   absl::Status Race(const Operand& at, const Instruction& a, const Instruction& b) {
@@ -274,7 +311,9 @@ class Verifier {
   }
 
   const CoreProgram& program_;
-  std::vector<Operand> written_;
+  RangeMap<const Operand*> written_;
+  RangeMap<Access> accesses_;
+  RangeIndex prologue_reads_, prologue_writes_;
 };
 
 }  // namespace

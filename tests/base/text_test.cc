@@ -20,6 +20,9 @@ TEST(NearestName, FindsSlipsOfTheHandOnly) {
   EXPECT_EQ(NearestName("export", known), "");
   EXPECT_EQ(DidYouMean("evalute", known), ", did you mean \"evaluate\"?");
   EXPECT_EQ(DidYouMean("xyz", known), " (known: train, evaluate, predict, train_batch_size)");
+  const std::string many = DidYouMean("xyz", std::vector<std::string>(10000, "layer"));
+  EXPECT_TRUE(many.ends_with(", layer and 9950 more)")) << many;
+  EXPECT_LT(many.size(), 500u);
 }
 
 TEST(ShortestText, ReadsBackToTheSameValue) {

@@ -13,6 +13,7 @@
 #include "cli/print_config.h"
 #include "cli/validate.h"
 #include "google/protobuf/text_format.h"
+#include "tests/scaling.h"
 
 namespace tpurun {
 namespace {
@@ -175,6 +176,19 @@ TEST(PrintConfigTest, ShowsTheOriginOfEachValue) {
         "model.layer.logits.dense.units=20\n"}) {
     EXPECT_NE(printed.find(line), std::string::npos) << line << "\n" << printed;
   }
+}
+
+TEST_F(LoadConfigTest, TheTimeToLoadAndPrintGrowsWithTheText) {
+  ExpectNearLinear(2000, [&](int layers) {
+    std::string model;
+    for (int i = 0; i < layers; ++i) model += "layer { dense { units: 3 } }\n";
+    Write("m.textproto", model);
+    const LoadedConfig config =
+        Load({.config_path = Write("run.textproto", "model_file: \"m.textproto\"")});
+    EXPECT_EQ(config.model.layer_size(), layers);
+    EXPECT_FALSE(ValidateConfig(config, {.train = true}).ok());
+    EXPECT_TRUE(PrintConfig(config).ok());
+  });
 }
 
 }  // namespace

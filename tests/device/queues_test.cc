@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "runtime/base/dcheck.h"
 
 namespace tpurun {
 namespace {
@@ -79,6 +80,14 @@ TEST(EntryRing, AnInterruptWakesAWaitingConsumer) {
   std::thread signal([&] { interrupt.store(1); });
   EXPECT_EQ(ring.Front(&interrupt).status().code(), absl::StatusCode::kCancelled);
   signal.join();
+}
+
+TEST(EntryRingDeathTest, OnlyWhatWasHandedOutIsGivenBack) {
+  if (!kDchecksAreOn) GTEST_SKIP() << "built without DCHECKs";
+  EntryRing ring(8, 1, 1);
+  EXPECT_DEATH(ring.Pop(), "DCHECK failed: consumed_");
+  Produce(ring, 1);
+  EXPECT_DEATH(ring.Commit(), "DCHECK failed: committed_");
 }
 
 }  // namespace

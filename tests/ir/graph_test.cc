@@ -1,6 +1,9 @@
 #include "runtime/ir/graph.h"
 
+#include <memory>
+
 #include "gtest/gtest.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/ir/graph_text.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
@@ -101,6 +104,24 @@ TEST(Shape, TextParsesBack) {
   for (const char* text : {"", "f32", "f99[1]", "f32[-1]", "f32[1]x", "f32[1]{8}", "f32]1["}) {
     EXPECT_FALSE(ParseShape(text).has_value()) << text;
   }
+}
+
+TEST(GraphDeathTest, WhatIsNoValueHasNoShape) {
+  if (!kDchecksAreOn) GTEST_SKIP() << "built without DCHECKs";
+  const Graph graph = EveryKind();
+  EXPECT_DEATH(graph.shape(Value{}), "DCHECK failed: Holds");
+  EXPECT_DEATH(graph.shape(Value{0, 1}), "DCHECK failed: Holds");
+}
+
+TEST(GraphBuilderDeathTest, ScopesEndInTheOppositeOrder) {
+  if (!kDchecksAreOn) GTEST_SKIP() << "built without DCHECKs";
+  GraphBuilder b(Graph("g", 1));
+  const auto crossed = [&] {
+    auto outer = std::make_unique<ScopedName>(b, "outer");
+    const ScopedName inner(b, "inner");
+    outer.reset();
+  };
+  EXPECT_DEATH(crossed(), "DCHECK failed: .*scope");
 }
 
 TEST(Attrs, TextParsesBack) {

@@ -6,6 +6,7 @@
 
 #include "google/protobuf/text_format.h"
 #include "proto/model_spec.pb.h"
+#include "tests/scaling.h"
 
 namespace tpurun {
 namespace {
@@ -56,6 +57,29 @@ TEST(SourceLocationsTest, ATabIsOneColumn) {
   const SourceLocations locations = Parsed("layer {\n\t\tdense {\tunits: 3 } }\n");
   EXPECT_EQ(locations.Where("model.layer[0].dense"), "m.textproto:2:3");
   EXPECT_EQ(locations.Where("model.layer[0].dense.units"), "m.textproto:2:11");
+}
+
+TEST(SourceLocationsTest, AColumnWithinATabIsTheOneBehindIt) {
+  const TokenizerText text("a\tb\tc\n\td");
+  EXPECT_EQ(text.ByteColumn(0, 0), 1);
+  EXPECT_EQ(text.ByteColumn(0, 1), 2);
+  EXPECT_EQ(text.ByteColumn(0, 5), 3);
+  EXPECT_EQ(text.ByteColumn(0, 8), 3);
+  EXPECT_EQ(text.ByteColumn(0, 9), 4);
+  EXPECT_EQ(text.ByteColumn(0, 16), 5);
+  EXPECT_EQ(text.ByteColumn(1, 8), 2);
+  EXPECT_EQ(text.ByteColumn(1, 9), 3);
+}
+
+// Whether the text is one line or as many as layers.
+TEST(SourceLocationsTest, TheTimeGrowsWithTheText) {
+  for (const char* end : {"\n", " ", "\t"}) {
+    ExpectNearLinear(2000, [&](int layers) {
+      std::string text;
+      for (int i = 0; i < layers; ++i) text.append("layer { flatten {} }").append(end);
+      EXPECT_NE(Parsed(text).Find("model.layer[1999].flatten"), nullptr);
+    });
+  }
 }
 
 TEST(SourceLocationsTest, AFlagIsAPlace) {
