@@ -157,9 +157,9 @@ TEST_F(InspectTest, NamesOfEventsAreEscaped) {
   AddString(kEvil, kEvil, &summary);
   ASSERT_TRUE(writer->WriteSummary(5, summary).ok());
   ASSERT_TRUE(writer->Close().ok());
-  EXPECT_THAT(Text(writer->path(), false),
+  EXPECT_THAT(Text(writer->path().text(), false),
               HasSubstr(std::string("tensor          ") + kEvilJson + "  " + kEvilJson + "\n"));
-  EXPECT_THAT(Text(writer->path(), true),
+  EXPECT_THAT(Text(writer->path().text(), true),
               HasSubstr(std::string("\"tag\":") + kEvilJson + ",\"value\":" + kEvilJson + "}\n"));
 }
 
