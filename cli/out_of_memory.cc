@@ -27,6 +27,15 @@ namespace {
 constexpr size_t kStackBytes = 1 << 20;
 constexpr size_t kPageBytes = 4096;
 
+// Of UTF-8. Escape (text.h) would allocate.
+void RemoveControlCharacters(char* text, size_t size) {
+  for (size_t i = 0; i < size; ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool second_of_two = i > 0 && text[i - 1] == '\xc2' && byte >= 0x80 && byte < 0xa0;
+    if (byte < ' ' || byte == 0x7f || second_of_two) text[i] = '?';
+  }
+}
+
 }  // namespace
 
 void EndOutOfMemory(const char* format, ...) {
@@ -40,6 +49,7 @@ void EndOutOfMemory(const char* format, ...) {
   vsnprintf(message + prefix, sizeof(message) - prefix - 1, format, arguments);
   va_end(arguments);
   const size_t size = std::strlen(message);
+  RemoveControlCharacters(message, size);
   message[size] = '\n';
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message, size + 1);
   _exit(ExitCode(absl::ResourceExhaustedError("")));

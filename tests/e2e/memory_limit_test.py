@@ -3,6 +3,7 @@ import os
 import shutil
 
 from memory_limit import MemoryLimitTest
+from program import DIGITS
 
 # The limits in MiB at which a library was given no memory while it made its kernels, and around.
 LIMITS = range(68, 92, 2)
@@ -53,11 +54,14 @@ class NoMemoryTest(MemoryLimitTest):
             self.assertFalse(os.path.exists(self.path('model')))
 
     def test_the_read_buffers_are_named(self):
-        done = self.limited(200, *self.digits('train', 'model', '--worker_threads=2', '--set',
-                                              'train.input.source.tfrecord.buffer_size=1000000000'))
+        shutil.copyfile(os.path.join(DIGITS, 'train.tfrecord.gz'), self.path('e\x1b[2Jvil.gz'))
+        done = self.limited(200, *self.digits(
+            'train', 'model', '--worker_threads=2',
+            '--set', f'train.input.source.tfrecord.file={self.path("e")}\x1b[2Jvil.gz',
+            '--set', 'train.input.source.tfrecord.buffer_size=1000000000'))
         self.assertEqual((done.code, len(done.messages)), (4, 1), str(done))
-        self.assertRegex(done.messages[0], r'1000000000 more bytes for the read buffer of .*/train\.'
-                                           r'tfrecord\.gz; lower buffer_size or num_parallel_reads')
+        self.assertRegex(done.messages[0], r'1000000000 more bytes for the read buffer of .*/e\?\[2Jvil'
+                                           r'\.gz; lower buffer_size or num_parallel_reads')
 
     def test_a_prediction_in_the_making_is_removed(self):
         self.succeed(*self.digits('train', 'model', '--max_steps=1'))
