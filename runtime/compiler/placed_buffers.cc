@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "runtime/base/dcheck.h"
 
@@ -13,20 +14,51 @@ constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
 }  // namespace
 
-// What is left of one gap when the blocks in it are taken away, in order of their offsets.
+// Looks through the trees one by one: what is left of the gaps of one is looked at in the next.
 struct PlacedBuffers::Search {
-  int which;  // of Blocks::lives
-  Span span;
+  const PlacedBuffers& placed;
+  int which = 0;  // of Blocks::lives
+  Span span = {};
   int64_t bytes;
-  Gap gap;
-  std::vector<Gap>* left;
+  std::vector<Gap> gaps = {{0, kEnd}}, left = {};  // of this tree
+  size_t at = 0;                                   // the first gap that more blocks may lie in
 
-  void Take(const Blocks& blocks) {
-    Keep(blocks.begin);
-    gap.begin = std::max(gap.begin, blocks.end);
+  void Look(const Tree& tree, Span in_span, int in_which) {
+    if (placed.nodes_[tree.root].below.lives[in_which].NoneMeets(in_span)) return;
+    span = in_span;
+    which = in_which;
+    at = 0;
+    left.clear();
+    Cover(tree.root);
+    for (; at < gaps.size(); ++at) Keep(gaps[at].end);
+    gaps.swap(left);
   }
+
+ private:
+  // The blocks come in the order of their offsets.
+  void Cover(int root) {
+    if (root < 0) return;
+    const Node& node = placed.nodes_[root];
+    const Blocks& below = node.below;
+    const Extent& lives = below.lives[which];
+    if (lives.NoneMeets(span)) return;
+    for (; gaps[at].end <= below.begin; ++at) Keep(gaps[at].end);
+    if (gaps[at].begin >= below.end) return;
+    if (below.widest_gap < bytes && lives.AllMeet(span)) return Take(below);
+    Cover(node.left);
+    if (node.own.lives[which].AllMeet(span)) Take(node.own);
+    Cover(node.right);
+  }
+  void Take(const Blocks& blocks) {
+    for (; gaps[at].end <= blocks.end; ++at) Keep(blocks.begin);
+    if (gaps[at].begin >= blocks.end) return;
+    Keep(blocks.begin);
+    gaps[at].begin = blocks.end;
+  }
+  // What is free of this gap up to there, when it takes the bytes.
   void Keep(int64_t end) {
-    if (end - gap.begin >= bytes) left->push_back({gap.begin, end});
+    end = std::min(end, gaps[at].end);
+    if (end - gaps[at].begin >= bytes) left.push_back({gaps[at].begin, end});
   }
 };
 
@@ -48,12 +80,6 @@ void PlacedBuffers::Blocks::Append(const Blocks& behind) {
   for (size_t i = 0; i < lives.size(); ++i) lives[i].Add(behind.lives[i]);
 }
 
-std::array<std::array<int, PlacedBuffers::kMagnitudes>, 2> PlacedBuffers::EmptyRoots() {
-  std::array<std::array<int, kMagnitudes>, 2> roots;
-  for (auto& of_order : roots) of_order.fill(-1);
-  return roots;
-}
-
 std::array<PlacedBuffers::Span, 2> PlacedBuffers::Spans(const Lifetime& life) {
   TPURUN_DCHECK(life.first <= life.last);
   // What one worker sees lies within what all see.
@@ -66,41 +92,16 @@ std::array<PlacedBuffers::Span, 2> PlacedBuffers::Spans(const Lifetime& life) {
 int64_t PlacedBuffers::FindGap(const Lifetime& life, int64_t bytes) const {
   TPURUN_DCHECK(bytes > 0);
   const std::array<Span, 2> spans = Spans(life);
-  std::vector<Gap> gaps = {{0, kEnd}}, left;
-  for (int magnitude = kMagnitudes; magnitude-- > 0;) {
-    for (int in_order = 0; in_order < 2; ++in_order) {
-      const int root = roots_[in_order][magnitude];
-      if (root < 0) continue;
-      const int which = life.in_order && in_order ? 1 : 0;
-      left.clear();
-      for (const Gap& gap : gaps) {
-        Search search{which, spans[which], bytes, gap, &left};
-        Cover(root, search);
-        search.Keep(gap.end);
-      }
-      gaps.swap(left);
-    }
+  Search search{.placed = *this, .bytes = bytes};
+  for (const Tree& tree : trees_) {
+    const int which = life.in_order && tree.in_order ? 1 : 0;
+    search.Look(tree, spans[which], which);
   }
   // The last one has no end.
-  return std::min_element(
-             gaps.begin(), gaps.end(),
-             [](const Gap& a, const Gap& b) { return a.end - a.begin < b.end - b.begin; })
+  const auto size = [](const Gap& gap) { return gap.end - gap.begin; };
+  return std::min_element(search.gaps.begin(), search.gaps.end(),
+                          [&](const Gap& a, const Gap& b) { return size(a) < size(b); })
       ->begin;
-}
-
-void PlacedBuffers::Cover(int root, Search& search) const {
-  if (root < 0) return;
-  const Node& node = nodes_[root];
-  const Blocks& below = node.below;
-  const Extent& lives = below.lives[search.which];
-  if (below.end <= search.gap.begin || below.begin >= search.gap.end ||
-      lives.NoneMeets(search.span))
-    return;
-  if (below.widest_gap < search.bytes && lives.AllMeet(search.span)) return search.Take(below);
-  Cover(node.left, search);
-  if (node.own.lives[search.which].AllMeet(search.span) && node.own.begin < search.gap.end)
-    search.Take(node.own);
-  Cover(node.right, search);
 }
 
 void PlacedBuffers::Add(const Lifetime& life, int64_t offset, int64_t bytes) {
@@ -110,9 +111,22 @@ void PlacedBuffers::Add(const Lifetime& life, int64_t offset, int64_t bytes) {
   TPURUN_DCHECK(IsFree(spans, life.in_order, own));
   const int node = static_cast<int>(nodes_.size());
   nodes_.push_back(Node{life.in_order, own, own, static_cast<uint32_t>(priorities_())});
-  const auto length = static_cast<uint32_t>(spans[1].last - spans[1].first);
-  int& root = roots_[life.in_order ? 1 : 0][std::bit_width(length)];
+  int& root = TreeOf(life.in_order, Magnitude(spans[1]));
   root = Insert(root, node);
+}
+
+// Lives of up to 8 times another's are of one magnitude: with more trees more is free of each.
+int PlacedBuffers::Magnitude(Span span) {
+  return (std::bit_width(static_cast<uint32_t>(span.last - span.first)) + 2) / 3;
+}
+
+int& PlacedBuffers::TreeOf(bool in_order, int magnitude) {
+  const auto tree = std::find_if(trees_.begin(), trees_.end(), [&](const Tree& tree) {
+    return tree.magnitude < magnitude || (tree.magnitude == magnitude && tree.in_order >= in_order);
+  });
+  if (tree != trees_.end() && tree->magnitude == magnitude && tree->in_order == in_order)
+    return tree->root;
+  return trees_.insert(tree, Tree{in_order, magnitude})->root;
 }
 
 // Without the trees, which must say the same.
@@ -136,31 +150,39 @@ void PlacedBuffers::Summarize(int node) {
   if (n.right >= 0) n.below.Append(nodes_[n.right].below);
 }
 
+// By offset; what lies in one place one after the other, by time.
+bool PlacedBuffers::ComesBefore(int a, int b) const {
+  const auto place = [&](int node) {
+    const Blocks& own = nodes_[node].own;
+    return std::pair(own.begin, own.lives[1].least_first);
+  };
+  return place(a) < place(b);
+}
+
 int PlacedBuffers::Insert(int root, int node) {
-  const int64_t offset = nodes_[node].own.begin;
   if (root < 0) return node;
   if (nodes_[root].priority < nodes_[node].priority) {
-    Split(root, offset, &nodes_[node].left, &nodes_[node].right);
+    Split(root, node, &nodes_[node].left, &nodes_[node].right);
     Summarize(node);
     return node;
   }
-  int& child = offset < nodes_[root].own.begin ? nodes_[root].left : nodes_[root].right;
+  int& child = ComesBefore(node, root) ? nodes_[root].left : nodes_[root].right;
   child = Insert(child, node);
   Summarize(root);
   return root;
 }
 
-void PlacedBuffers::Split(int root, int64_t offset, int* low, int* high) {
+void PlacedBuffers::Split(int root, int node, int* low, int* high) {
   if (root < 0) {
     *low = *high = -1;
     return;
   }
-  if (nodes_[root].own.begin < offset) {
+  if (ComesBefore(root, node)) {
     *low = root;
-    Split(nodes_[root].right, offset, &nodes_[root].right, high);
+    Split(nodes_[root].right, node, &nodes_[root].right, high);
   } else {
     *high = root;
-    Split(nodes_[root].left, offset, low, &nodes_[root].left);
+    Split(nodes_[root].left, node, low, &nodes_[root].left);
   }
   Summarize(root);
 }

@@ -63,22 +63,27 @@ class PlacedBuffers {
   struct Gap {
     int64_t begin, end;
   };
+  struct Tree {
+    bool in_order;
+    int magnitude;  // of the lengths of the lives
+    int root = -1;
+  };
   struct Search;
 
   bool IsFree(const std::array<Span, 2>& spans, bool in_order, const Blocks& blocks) const;
   static std::array<Span, 2> Spans(const Lifetime& life);
+  static int Magnitude(Span span);
+  // The root of that tree.
+  int& TreeOf(bool in_order, int magnitude);
   void Summarize(int node);
+  bool ComesBefore(int a, int b) const;
   int Insert(int root, int node);
-  // Parts the tree into what lies below `offset` and the rest.
-  void Split(int root, int64_t offset, int* low, int* high);
-  void Cover(int root, Search& search) const;
+  // Parts the tree into what comes before the node and the rest.
+  void Split(int root, int node, int* low, int* high);
 
-  static constexpr int kMagnitudes = 32;
-  std::array<std::array<int, kMagnitudes>, 2> roots_ = EmptyRoots();  // [in_order][magnitude]
+  std::vector<Tree> trees_;  // the longest lives first: they leave the fewest gaps
   std::vector<Node> nodes_;
   std::minstd_rand priorities_;  // the same in every run
-
-  static std::array<std::array<int, kMagnitudes>, 2> EmptyRoots();
 };
 
 }  // namespace tpurun
