@@ -31,6 +31,7 @@ def use_optimizer(kind, learning_rate):
 class ParityTest:
     """The comparisons, for a model with self.example and all that it trains on."""
 
+    steps = STEPS  # that train_both compares
     # Of variables and slots, relative. What is below this share of a tensor's largest value is
     # compared as if it were that large: it is what remains of larger terms that cancel.
     value_tolerance = LOSS_TOLERANCE
@@ -51,18 +52,18 @@ class ParityTest:
         return self.features[rows], self.labels[rows]
 
     def train_both(self, optimizer, *arguments):
-        """Compares 20 steps from TensorFlow's initial weights."""
+        """Compares self.steps steps from TensorFlow's initial weights."""
         reference = self.model(optimizer)
         initial = reference.save(os.path.join(self.directory, 'tensorflow'))
-        want_losses = [reference.train(*self.batch(step)) for step in range(STEPS)]
+        want_losses = [reference.train(*self.batch(step)) for step in range(self.steps)]
         want = reference.values()
 
         self.example.train(self.model_dir, *self.in_order, *EVERY_LOSS, *warm_start(initial),
-                           '--use_tpu=false', f'--max_steps={STEPS}', *arguments)
+                           '--use_tpu=false', f'--max_steps={self.steps}', *arguments)
         losses = written.scalars(written.read_events(self.model_dir), 'loss')
-        got = written.read_checkpoint(os.path.join(self.model_dir, f'model.ckpt-{STEPS}'))
+        got = written.read_checkpoint(os.path.join(self.model_dir, f'model.ckpt-{self.steps}'))
 
-        self.assertEqual(list(losses), list(range(1, STEPS + 1)))
+        self.assertEqual(list(losses), list(range(1, self.steps + 1)))
         loss_error = classifier.largest_relative_error(list(losses.values()), want_losses)
         value_errors = {name: classifier.largest_relative_error(
             got[name], value, self.small * np.abs(value).max()) for name, value in want.items()}
@@ -70,10 +71,10 @@ class ParityTest:
         print(f'losses {want_losses[0]:.6f} ... {want_losses[-1]:.6f}, largest relative error '
               f'{loss_error:.1e}; of {len(want)} variables and slots {value_errors[worst]:.1e}, '
               f'{worst}')
-        self.assertLess(losses[STEPS], 0.9 * losses[1])
+        self.assertLess(losses[self.steps], losses[1])
         self.assertLess(loss_error, LOSS_TOLERANCE)
         self.assertLess(value_errors[worst], self.value_tolerance)
-        self.assertEqual(got['global_step'], STEPS)
+        self.assertEqual(got['global_step'], self.steps)
         return got
 
     def expect_slots(self, got, slot):
@@ -166,9 +167,13 @@ class MnistTest(ParityTest, unittest.TestCase):
     no_dropout = ['--set', 'model.layer.dropout.dropout.rate=0']
     in_order = [*no_dropout, '--unset', 'train.input.transform.2']  # the shuffle
     batch_size = 128
+    # At the example's rate the order of sums, another on each processor, is all that differs for
+    # some 7 steps; then a value goes to the other side of an edge (of a ReLU, of a pool's largest),
+    # and within a few steps more everything follows.
+    steps = 6
     # A kernel's gradient sums up to 128 * 28 * 28 products of either sign: an element has an error
     # in proportion to their size, not to its own.
-    value_tolerance = 1e-3
+    value_tolerance = 1e-4
     small = 1
     # A flat background has one value in hundreds of places, which go to either side together.
     usual_share = 0.9

@@ -201,7 +201,9 @@ class Scanner {
     const Tokens head = tokens_.subspan(begin, end - begin);
     const bool body = end < tokens_.size() && tokens_[end].text == "{";
     if (body && Has(head, "namespace")) return OpenNamespace(head, end);
-    if (body && head.size() == 2 && head[0].text == "extern") return Open("", end);
+    // extern "C": names of the C library, which some define to stand before its own. Two of one
+    // program do not link.
+    if (body && head.size() == 2 && head[0].text == "extern") return Open(kUnnamed, end);
     const bool parameters = FindOutside(head, {"("}) < head.size();
     if (IsType(head) && !(parameters && !Has(head, "alignas"))) {
       if (body) AddType(head);

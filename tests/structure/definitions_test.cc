@@ -97,7 +97,8 @@ TEST(DefinitionsTest, WhatNoOtherFileSeesIsLeftOut) {
   EXPECT_THAT(Names("class A;\nint F(int a, int b = 1);\nusing B = std::map<int, int>;\n"
                     "A::A(int a) : a_(a), b_{a}, c_{} { x(); }\nint A::f() const { return 1; }\n"
                     "A::Kind A::g() { return {}; }\ntemplate <> struct Hash<A> { int f() {} };\n"
-                    "extern int n;\nTEST(Suite, Name) { struct Local {}; }\n"),
+                    "extern int n;\nextern \"C\" { void* malloc(size_t n) { return nullptr; } "
+                    "}\nTEST(Suite, Name) { struct Local {}; }\n"),
               IsEmpty());
 }
 
