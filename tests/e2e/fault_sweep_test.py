@@ -1,7 +1,7 @@
 """No call to a file that fails leaks, loses or changes anything; the message and the code tell of it."""
 import unittest
 
-from sweep import INTERRUPTED_KINDS, READ_KINDS, WRITE_KINDS, SweepTest, scenario
+from sweep import INTERRUPTED_KINDS, READ_KINDS, SPACE_KINDS, WRITE_KINDS, SweepTest, scenario
 
 
 class FaultSweepTest(SweepTest):
@@ -24,7 +24,7 @@ class FaultSweepTest(SweepTest):
         self.finish_sweep()
 
     def test_a_full_disk_stays_full(self):
-        self.fail_everywhere(scenario('iris', self.train_iris(5, 5, 1)), WRITE_KINDS,
+        self.fail_everywhere(scenario('iris', self.train_iris(5, 5, 1)), SPACE_KINDS,
                              ['break ENOSPC'])
         self.finish_sweep()
 

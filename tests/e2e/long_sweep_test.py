@@ -3,7 +3,7 @@ training is long, each with its checkpoint."""
 import os
 import unittest
 
-from sweep import INTERRUPTED_KINDS, READ_KINDS, WRITE_KINDS, SweepTest, scenario
+from sweep import INTERRUPTED_KINDS, READ_KINDS, SPACE_KINDS, WRITE_KINDS, SweepTest, scenario
 
 LOOPS = int(os.environ.get('SWEEP_LOOPS', '2'))
 CHANGE_KINDS = WRITE_KINDS + ['unlink', 'close']
@@ -32,7 +32,7 @@ class LongSweepTest(SweepTest):
     def fail_all(self, scenarios):
         for what in scenarios:
             self.fail_everywhere(what, CHANGE_KINDS, ['fail ENOSPC', 'fail EIO'])
-            self.fail_everywhere(what, WRITE_KINDS, ['break ENOSPC'])
+            self.fail_everywhere(what, SPACE_KINDS, ['break ENOSPC'])
             self.fail_everywhere(what, READ_KINDS, ['fail EIO'])
             self.fail_everywhere(what, INTERRUPTED_KINDS, ['fail EINTR'])
             self.fail_everywhere(what, ['read', 'write'], ['half', 'short 1'])

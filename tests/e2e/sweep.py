@@ -18,6 +18,8 @@ KILL_KINDS = ['create', 'fsync', 'rename', 'unlink', 'rmdir', 'mkdir', 'truncate
 # is a folder, if all is as it should be.
 TOLD_KINDS = ['create', 'write', 'fsync', 'rename']
 WRITE_KINDS = TOLD_KINDS + ['mkdir']
+# What takes space, so that a full disk refuses it: not a rename, which undoes what was replaced.
+SPACE_KINDS = ['create', 'write', 'fsync', 'mkdir']
 READ_KINDS = ['open', 'read']
 # What POSIX lets a signal interrupt.
 INTERRUPTED_KINDS = ['open', 'create', 'read', 'write', 'fsync', 'truncate']
