@@ -26,7 +26,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -51,14 +50,13 @@ enum Kind {
   kTruncate,
   kLink,
   kUtime,
-  kMap,
   kClose,
   kNumKinds
 };
 // An open that may write is a create.
 constexpr const char* kKinds[kNumKinds] = {"open",   "create", "read",  "write", "fsync",
                                            "rename", "unlink", "rmdir", "mkdir", "truncate",
-                                           "link",   "utime",  "mmap",  "close"};
+                                           "link",   "utime",  "close"};
 
 enum class Act { kNothing, kKill, kKilled, kFail, kBreak, kShort, kHalf };
 
@@ -357,14 +355,6 @@ int futimens(int fd, const timespec times[2]) noexcept {
   return Do({.kind = kUtime, .name = Name(fd)},
             [&](size_t) { return syscall(SYS_utimensat, fd, nullptr, times, 0); });
 }
-
-void* mmap(void* address, size_t size, int protection, int flags, int fd, off_t offset) noexcept {
-  const long mapped =
-      Do({.kind = kMap, .name = Name((flags & MAP_ANONYMOUS) != 0 ? -1 : fd), .detail = offset},
-         [&](size_t) { return syscall(SYS_mmap, address, size, protection, flags, fd, offset); });
-  return reinterpret_cast<void*>(mapped);
-}
-void* mmap64(void*, size_t, int, int, int, off_t) noexcept __attribute__((alias("mmap")));
 
 int close(int fd) {
   return Do({.kind = kClose, .name = Name(fd)}, [&](size_t) { return syscall(SYS_close, fd); });

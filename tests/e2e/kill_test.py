@@ -2,6 +2,7 @@
 import os
 import random
 import re
+import shutil
 import signal
 import sys
 import time
@@ -19,6 +20,8 @@ class KillTest:
     """For a model: self.train are the arguments of a run to a step."""
     # How far one run wants to go; short, so that some runs are killed while they end.
     steps_a_run = 60
+    # Few enough for a run without kills to get as far in a moderate time.
+    kills_a_folder = 20
 
     def next_goal(self, step):
         return (max(step, 0) // self.steps_a_run + 1) * self.steps_a_run
@@ -47,11 +50,16 @@ class KillTest:
         start = time.monotonic()
         self.succeed(*self.train('warm_up', self.steps_a_run))
         full = time.monotonic() - start
+        for done in range(0, self.kills, self.kills_a_folder):
+            self.kill_on_the_way(min(self.kills_a_folder, self.kills - done),
+                                 lambda: choose.uniform(0, 1.2 * full))
 
+    def kill_on_the_way(self, wanted, next_delay):
+        for model_dir in ('killed', 'whole'):
+            shutil.rmtree(self.path(model_dir), ignore_errors=True)
         kills, step = 0, -1
-        while kills < self.kills:
-            goal = self.next_goal(step)
-            kills += self.kill_at(choose.uniform(0, 1.2 * full), goal)
+        while kills < wanted:
+            kills += self.kill_at(next_delay(), self.next_goal(step))
             before, step = step, latest_step(self.path('killed'))
             self.assertGreaterEqual(step, before)
             self.expect_good_checkpoint(step)

@@ -20,6 +20,7 @@ class LongDigitsKillTest(kill_test.DigitsKillTest):
 
 class MnistKillTest(kill_test.KillTest, SweepTest):
     kills = KILLS // 10
+    steps_a_run = 20
 
     def train(self, model_dir, goal):
         return self.train_mnist(goal, kill_test.SAVE_EVERY, 3, model_dir)
@@ -29,6 +30,7 @@ class SecondsKillTest(kill_test.KillTest, ProgramTest):
     """Saves each second: a run that goes on saves at other steps than the one that was killed."""
     kills = KILLS // 10
     steps_a_run = 50000
+    kills_a_folder = 5
 
     def train(self, model_dir, goal):
         return self.iris('train', model_dir, '--keep_checkpoint_max=2', '--save_checkpoints_secs=1',
