@@ -20,21 +20,13 @@
 #include "cli/signals.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
 
 constexpr size_t kStackBytes = 1 << 20;
 constexpr size_t kPageBytes = 4096;
-
-// Of UTF-8. Escape (text.h) would allocate.
-void RemoveControlCharacters(char* text, size_t size) {
-  for (size_t i = 0; i < size; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool second_of_two = i > 0 && text[i - 1] == '\xc2' && byte >= 0x80 && byte < 0xa0;
-    if (byte < ' ' || byte == 0x7f || second_of_two) text[i] = '?';
-  }
-}
 
 }  // namespace
 
@@ -49,7 +41,7 @@ void EndOutOfMemory(const char* format, ...) {
   vsnprintf(message + prefix, sizeof(message) - prefix - 1, format, arguments);
   va_end(arguments);
   const size_t size = std::strlen(message);
-  RemoveControlCharacters(message, size);
+  MaskUnprintable(message, size);
   message[size] = '\n';
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message, size + 1);
   _exit(ExitCode(absl::ResourceExhaustedError("")));

@@ -26,6 +26,7 @@ int ExitCode(const absl::Status& status) {
     case absl::StatusCode::kResourceExhausted:
       return 4;
     case absl::StatusCode::kDataLoss:
+    case absl::StatusCode::kFailedPrecondition:
     case absl::StatusCode::kOutOfRange:
       return 65;
     case absl::StatusCode::kNotFound:

@@ -20,6 +20,7 @@ namespace tpurun {
 //   Unimplemented       the compiler refuses: an op or type the TPU does not have (3)
 //   ResourceExhausted   does not fit in the device's memory (4)
 //   DataLoss            only the data shows it: damaged, truncated, empty, mistyped (65)
+//   FailedPrecondition  whole, but of a format or version that this program does not read (65)
 //   OutOfRange          training input ended before its steps (65)
 //   NotFound            a named file or checkpoint does not exist or cannot be read (66)
 //   PermissionDenied    cannot write: permission, full disk (74)

@@ -169,6 +169,15 @@ bool IsPrintable(std::string_view text) {
 
 std::string Escape(std::string_view text) { return Escaped(text, ""); }
 
+void MaskUnprintable(char* text, size_t size) {
+  EveryCharacter({text, size}, [&](const Character& character) {
+    if (!IsPrintable(character)) {
+      std::fill_n(text + (character.bytes.data() - text), character.bytes.size(), '?');
+    }
+    return true;
+  });
+}
+
 std::string Quote(std::string_view text) { return absl::StrCat("\"", Escaped(text, "\"\\"), "\""); }
 
 std::optional<std::string> Unquote(std::string_view quoted) {

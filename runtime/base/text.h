@@ -39,6 +39,9 @@ bool IsPrintable(std::string_view text);
 // escaped already stays as it is.
 std::string Escape(std::string_view text);
 
+// The same in place and without memory: '?' for each of those bytes.
+void MaskUnprintable(char* text, size_t size);
+
 // "text" in double quotes, escaped, with \" and \\; and back. Unquote returns nullopt for a
 // malformed string.
 std::string Quote(std::string_view text);

@@ -52,6 +52,10 @@ void FirstWrites::Keep() {
   for (const Replaced& replaced : replaced_) {
     if (replaced.before.has_value()) RemoveFile(*replaced.before).IgnoreError();
   }
+  Forget();
+}
+
+void FirstWrites::Forget() {
   directories_.clear();
   replaced_.clear();
   created_.clear();
@@ -64,9 +68,9 @@ void FirstWrites::Undo(const Directory& dir) {
   for (const Replaced& replaced : replaced_) {
     if (!replaced.before.has_value()) {
       RemoveFile(replaced.path).IgnoreError();
-    } else {
-      // Of a file that was not replaced after all these are two names; Keep removes the second.
-      Rename(*replaced.before, replaced.path);
+    } else if (Rename(*replaced.before, replaced.path) == 0) {
+      // Of a file that was not replaced after all these were two names, and still are.
+      RemoveFile(*replaced.before).IgnoreError();
     }
   }
   const bool moved = dir.is_open() && !dir.CheckPath().ok();
@@ -74,7 +78,7 @@ void FirstWrites::Undo(const Directory& dir) {
   for (auto made = directories_.rbegin(); !moved && made != directories_.rend(); ++made) {
     rmdir(made->c_str());
   }
-  Keep();
+  Forget();
 }
 
 }  // namespace tpurun

@@ -29,11 +29,14 @@ class FirstWrites {
 
   // What was written stays: there is nothing left to undo.
   void Keep();
-  // Everything as it was, as far as the file system lets us: the latest first. Directories that
-  // were made are removed if `dir`, the last of them, is still where it was.
+  // Everything as it was, as far as the file system lets us: the latest first. What could not be
+  // put back stays under its temporary name. Directories that were made are removed if `dir`, the
+  // last of them, is still where it was.
   void Undo(const Directory& dir);
 
  private:
+  void Forget();
+
   struct Replaced {
     FilePath path;
     std::optional<FilePath> before;  // nullopt: there was no file

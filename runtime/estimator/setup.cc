@@ -121,10 +121,7 @@ absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
   }
   absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(*prefix);
   if (checkpoint.ok()) return std::optional<Checkpoint>(*std::move(checkpoint));
-  // Without an index it is a V1 checkpoint, which may be whole.
-  if (!absl::IsDataLoss(checkpoint.status()) || IsAbsent(BundleIndexPath(*prefix))) {
-    return checkpoint.status();
-  }
+  if (!absl::IsDataLoss(checkpoint.status())) return checkpoint.status();
   return Damaged(checkpoint.status(), mode, model_dir, *prefix);
 }
 

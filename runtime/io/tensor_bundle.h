@@ -54,8 +54,8 @@ struct BundleEntry {
 // tensor by the call that reads it. Thread-safe once open.
 class BundleReader {
  public:
-  // NotFound when there is no PREFIX.index. V1 checkpoints, other byte orders and versions are
-  // refused. Also checks that every tensor's bytes lie inside its data file.
+  // NotFound when there is no PREFIX.index. FailedPrecondition for V1 checkpoints, other byte
+  // orders and versions. Also checks that every tensor's bytes lie inside its data file.
   static absl::StatusOr<std::unique_ptr<BundleReader>> Open(const std::string& prefix);
 
   const std::string& prefix() const { return prefix_; }

@@ -26,25 +26,25 @@ constexpr uint64_t kMaxIndexBytes = 256 << 20;
 bool IsSliceKey(const std::string& key) { return key.front() == '\0'; }
 
 absl::Status CheckHeader(const tensorflow::BundleHeaderProto& header, const std::string& index) {
-  const auto refused = [&](const std::string& what) {
-    return absl::DataLossError(absl::StrCat(index, ": ", what));
-  };
   if (header.num_shards() < 1 || header.num_shards() > kMaxShards) {
-    return refused(
-        absl::StrFormat("got %d data files, want 1 to %d", header.num_shards(), kMaxShards));
+    return absl::DataLossError(absl::StrFormat("%s: got %d data files, want 1 to %d", index,
+                                               header.num_shards(), kMaxShards));
   }
   if (header.endianness() != tensorflow::BundleHeaderProto::LITTLE) {
-    return refused("written on a big-endian machine; only little-endian checkpoints can be read");
+    return absl::FailedPreconditionError(absl::StrCat(
+        index,
+        ": written on a big-endian machine, want a little-endian one: restore it in TensorFlow on "
+        "one of those and save it again"));
   }
   const tensorflow::VersionDef& version = header.version();
   const bool bad = std::count(version.bad_consumers().begin(), version.bad_consumers().end(),
                               kBundleVersion) > 0;
   if (bad || version.min_consumer() > kBundleVersion) {
-    return refused(
-        absl::StrFormat("checkpoint format %d can only be read by format %d or later, "
-                        "this is %d",
-                        version.producer(), std::max(version.min_consumer(), kBundleVersion + bad),
-                        kBundleVersion));
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s: its checkpoint format %d can only be read by format %d or later, this is %d: save it "
+        "again with an earlier TensorFlow",
+        index, version.producer(), std::max(version.min_consumer(), kBundleVersion + bad),
+        kBundleVersion));
   }
   return absl::OkStatus();
 }
@@ -61,7 +61,7 @@ absl::Status BundleReader::ReadIndex() {
   const std::string path = BundleIndexPath(prefix_);
   const absl::StatusOr<std::string> bytes = ReadFile(path, kMaxIndexBytes);
   if (!bytes.ok() && IsAbsent(path) && FileExists(prefix_) && !IsDirectory(prefix_)) {
-    return absl::DataLossError(absl::StrCat(
+    return absl::FailedPreconditionError(absl::StrCat(
         prefix_, ": no ", path,
         " beside it; a V1 checkpoint (TensorFlow before 1.0) cannot be "
         "read: restore it in TensorFlow 1.x and save it with tf.train.Saver's default V2 format"));

@@ -76,6 +76,12 @@ TEST(Escape, PutsWhatIsNotPrintableOnOneLine) {
   }
 }
 
+TEST(MaskUnprintable, LeavesWhatIsPrintable) {
+  std::string text = "f\xC3\xBCr\x1b[2J\xC2\x9B \xE2\x80\xAE\n\xC3";
+  MaskUnprintable(text.data(), text.size());
+  EXPECT_EQ(text, std::string("f\xC3\xBCr?[2J?? ").append(5, '?'));
+}
+
 TEST(IsUtf8, TakesWellFormedTextOnly) {
   EXPECT_TRUE(IsUtf8("\n\x7f f\xC3\xBCr \xF0\x9F\x8C\xB8 \xF4\x8F\xBF\xBF"));
   for (const char* malformed : {"\x80", "\xC3", "\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80",

@@ -63,6 +63,17 @@ TEST_F(FirstWritesTest, AFileThatCouldNotBeWrittenIsAsBefore) {
   EXPECT_EQ(Read("f"), "old");
 }
 
+TEST_F(FirstWritesTest, WhatCannotBePutBackStays) {
+  Write("f", "old");
+  FirstWrites writes;
+  ASSERT_TRUE(writes.WriteFile({held_, "f"}, "new").ok());
+  std::filesystem::remove(dir_.Path("f"));
+  std::filesystem::create_directories(dir_.Path("f/in the way"));
+  writes.Undo(held_);
+  ASSERT_THAT(Names(), ElementsAre(::testing::StartsWith(".f.before"), "f"));
+  EXPECT_EQ(Read(Names()[0]), "old");
+}
+
 TEST_F(FirstWritesTest, MadeDirectoriesGoUnlessTheLastHasMoved) {
   const std::string made = dir_.Path("a/b");
   {

@@ -111,10 +111,15 @@ class TensorBundleTest : public ::testing::Test {
     rows[0].second = header.SerializeAsString();
     WriteFiles(*BuildTable(rows), kPlainData);
   }
-  void ExpectDataLoss(const std::string& part) {
+  void Expect(absl::StatusCode code, const std::string& part) {
     const absl::Status status = Dump().status();
+    EXPECT_EQ(status.code(), code);
     EXPECT_EQ(ExitCode(status), 65);
     EXPECT_THAT(std::string(status.message()), HasSubstr(part));
+  }
+  void ExpectDataLoss(const std::string& part) { Expect(absl::StatusCode::kDataLoss, part); }
+  void ExpectOtherFormat(const std::string& part) {
+    Expect(absl::StatusCode::kFailedPrecondition, part);
   }
 
   const TempDir dir_;
@@ -237,7 +242,7 @@ TEST_F(TensorBundleTest, ReadsTensorsFromSeveralShards) {
 TEST_F(TensorBundleTest, AnAbsentCheckpointIsNotFoundAndAV1OneIsExplained) {
   EXPECT_EQ(ExitCode(BundleReader::Open(prefix_).status()), 66);
   ASSERT_TRUE(WriteFileAtomically(prefix_, "table").ok());
-  ExpectDataLoss("a V1 checkpoint");
+  ExpectOtherFormat("a V1 checkpoint");
 }
 
 struct Sample {
@@ -378,11 +383,11 @@ TEST_F(TensorBundleTest, AFileThatCannotBeReadIsNotFound) {
 TEST_F(TensorBundleTest, HeadersThatCannotBeReadAreRefused) {
   using Header = tensorflow::BundleHeaderProto;
   ChangeHeader([](Header* header) { header->set_endianness(Header::BIG); });
-  ExpectDataLoss("big-endian");
+  ExpectOtherFormat("big-endian");
   ChangeHeader([](Header* header) { header->mutable_version()->set_min_consumer(2); });
-  ExpectDataLoss("can only be read by format 2 or later, this is 1");
+  ExpectOtherFormat("can only be read by format 2 or later, this is 1");
   ChangeHeader([](Header* header) { header->mutable_version()->add_bad_consumers(1); });
-  ExpectDataLoss("can only be read by format 2 or later, this is 1");
+  ExpectOtherFormat("can only be read by format 2 or later, this is 1");
   ChangeHeader([](Header* header) { header->set_num_shards(0); });
   ExpectDataLoss("got 0 data files");
   ChangeHeader([](Header* header) { header->mutable_version()->set_producer(0); });
