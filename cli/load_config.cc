@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/text_format.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/io/file.h"
 
 namespace tpurun {
@@ -93,6 +94,10 @@ absl::StatusOr<std::string> ReadConfigFile(const std::string& path, const std::s
       FileSource::Open(path == "-" ? "./-" : path);
   if (!source.ok()) return Annotate(source.status(), named_by);
   absl::StatusOr<std::string> text = ReadAll(**source, path, kMaxConfigBytes);
+  if (text.ok() && absl::StartsWith(*text, "\xEF\xBB\xBF")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ":1:1: begins with a byte order mark, save it without one"));
+  }
   if (text.ok()) return text;
   if (!absl::IsDataLoss(text.status())) return Annotate(text.status(), named_by);
   return absl::InvalidArgumentError(absl::StrCat(named_by, ": ", path, " has more than ",
@@ -132,17 +137,23 @@ void CheckExclusive(const proto::RunConfig& run, const SourceLocations& location
   }
 }
 
-void CheckLocalPaths(const SourceLocations& locations, const std::string& prefix, Message* message,
-                     std::vector<std::string>* errors) {
-  ForEachString(message, prefix,
-                [&](const FieldDescriptor&, const std::string& path, const std::string& value) {
-                  if (absl::StartsWith(value, "gs://")) {
-                    errors->push_back(absl::StrCat(locations.Where(path), ": ", path, ": ", value,
-                                                   ": gs:// is not supported yet, copy to a local "
-                                                   "path"));
-                  }
-                  return value;
-                });
+void CheckPaths(const SourceLocations& locations, const std::string& prefix, Message* message,
+                std::vector<std::string>* errors) {
+  const auto visit = [&](const FieldDescriptor& field, const std::string& path,
+                         const std::string& value) {
+    const auto refuse = [&](const std::string& why) {
+      errors->push_back(absl::StrCat(locations.Where(path), ": ", path, ": ", value, ": ", why));
+    };
+    if (absl::StartsWith(value, "gs://")) {
+      refuse("gs:// is not supported yet, copy to a local path");
+    } else if (IsPath(field) && absl::StrContains(value, '\0')) {
+      refuse("no path has a zero byte");
+    } else if (field.name() == "model_dir" && !IsUtf8(value)) {
+      refuse("want UTF-8, which event files and `checkpoint` are written in");
+    }
+    return value;
+  };
+  ForEachString(message, prefix, visit);
 }
 
 std::vector<Edit> AllEdits(const LoadOptions& options) {
@@ -198,8 +209,8 @@ absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options) {
     ResolvePaths(loaded.model_path, &loaded.model);
   }
   ApplyEdits(edits, /*to_model=*/true, &loaded.model, &loaded.locations, &errors);
-  CheckLocalPaths(loaded.locations, "", &loaded.run, &errors);
-  CheckLocalPaths(loaded.locations, "model", &loaded.model, &errors);
+  CheckPaths(loaded.locations, "", &loaded.run, &errors);
+  CheckPaths(loaded.locations, "model", &loaded.model, &errors);
   RETURN_IF_ERROR(ErrorList(errors));
   return loaded;
 }

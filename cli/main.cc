@@ -66,6 +66,7 @@ size_t StackBytesOfThread() {
 }
 
 int Main(const char* program, std::vector<std::string> arguments) {
+  InstallSignalHandlers(OnInterrupt::kExit);
   if (arguments.empty()) {
     std::cerr << HelpText(Verbs());
     return ExitCode(absl::InvalidArgumentError("no verb"));
@@ -74,7 +75,6 @@ int Main(const char* program, std::vector<std::string> arguments) {
   if (arguments.front() == "--version") arguments.front() = "version";
   const absl::StatusOr<CommandLine> command = ParseCommandLine(arguments, Verbs());
   if (!command.ok()) return Finish(command.status());
-  InstallSignalHandlers(OnInterrupt::kExit);
   if (command->wants_help()) return Finish(WriteOutput(HelpText(command->verb())));
   const bool json = command->GetString("log_format") == "json";
   StartLogging(program, json ? LogFormat::kJson : LogFormat::kText);

@@ -13,7 +13,7 @@ namespace {
 
 std::atomic<int> interrupt_count{0};
 std::atomic<int> interrupts_before_exit{1};
-// The last one: milliseconds and its number in the lowest byte.
+// The last one that counted: milliseconds and its number in the lowest byte.
 std::atomic<int64_t> last_interrupt{0};
 std::atomic<const std::vector<std::string>*> unfinished_files{nullptr};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free &&
@@ -27,8 +27,10 @@ void HandleInterrupt(int signal) {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   const int64_t milliseconds = now.tv_sec * 1000 + now.tv_nsec / 1000000;
-  const int64_t last = last_interrupt.exchange(milliseconds << 8 | signal);
-  if ((last & 0xff) == signal && milliseconds - (last >> 8) < kSentTwiceMilliseconds) return;
+  int64_t last = last_interrupt.load();
+  do {
+    if ((last & 0xff) == signal && milliseconds - (last >> 8) < kSentTwiceMilliseconds) return;
+  } while (!last_interrupt.compare_exchange_weak(last, milliseconds << 8 | signal));
   if (interrupt_count.fetch_add(1) + 1 < interrupts_before_exit.load()) return;
   RemoveUnfinished();
   _exit(128 + signal);

@@ -71,6 +71,9 @@ std::string WhereOf(const absl::Status& status, const SourceLocations& locations
   return locations.Where(FieldPath(path, FieldOf(status).value_or("")));
 }
 
+// Far more than anyone writes: functions that apply one another double their number with each.
+constexpr int kMaxTransforms = 10000;
+
 // Puts the transforms in a row, following `apply`.
 class Expansion {
  public:
@@ -80,7 +83,9 @@ class Expansion {
 
   // `path` is that of the repeated field.
   void Add(const TransformField& transforms, const std::string& path) {
-    for (int i = 0; i < transforms.size(); ++i) AddOne(transforms[i], ElementPath(path, i));
+    for (int i = 0; i < transforms.size() && expanded_ <= kMaxTransforms; ++i) {
+      AddOne(transforms[i], ElementPath(path, i));
+    }
   }
 
  private:
@@ -88,6 +93,11 @@ class Expansion {
     const std::string name = TransformName(transform);
     const std::string kind_path = FieldPath(path, name);
     const std::string where = locations_.Where(kind_path);
+    if (++expanded_ > kMaxTransforms) {
+      errors_->Add(where, absl::StrCat("more than ", kMaxTransforms,
+                                       " transforms, with all that apply repeats"));
+      return;
+    }
     if (name.empty()) {
       errors_->Add(
           where,
@@ -140,6 +150,7 @@ class Expansion {
   Plan* const plan_;
   Errors* const errors_;
   std::vector<std::string> applied_;  // the functions we are in
+  int expanded_ = 0;                  // transforms so far
 };
 
 // Which transform may follow which.

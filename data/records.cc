@@ -111,7 +111,9 @@ absl::Status StreamedRecords::Hold(std::span<Item> items) {
 }
 
 void StreamedRecords::Release(std::span<const Item> items) {
-  for (const Item& item : items) free_slots_.push_back(item.slot);
+  for (const Item& item : items) {
+    if (item.slot >= 0) free_slots_.push_back(item.slot);
+  }
 }
 
 void StreamedRecords::Load(std::span<const Item> items, Table* rows) const {

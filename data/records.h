@@ -41,8 +41,8 @@ class Records {
   // Makes record `index` of a pass the next one; an index that the source does not reach is an
   // error.
   virtual absl::Status Seek(int64_t epoch, int64_t index) = 0;
-  // Makes items of which only the ids are known loadable, as if Next had just returned them; moves
-  // the next record.
+  // Makes items of which only the ids are known (their slots are -1) loadable, as if Next had just
+  // returned them; moves the next record. After an error none may be loaded; all are released.
   virtual absl::Status Hold(std::span<Item> items) = 0;
   virtual void Release(std::span<const Item> items) = 0;
   // What the items that were not yet released take, beyond themselves; what was, is used again.

@@ -64,7 +64,7 @@ class IdxFile {
 
   absl::StatusOr<size_t> Read(size_t size, std::string* bytes) {
     bytes->resize(size);
-    ASSIGN_OR_RETURN(const size_t got, source_->Read(bytes->data(), size));
+    ASSIGN_OR_RETURN(const size_t got, ReadFully(*source_, bytes->data(), size));
     offset_ += got;
     return got;
   }

@@ -8,13 +8,12 @@
 namespace tpurun {
 
 absl::StatusOr<NamePattern> NamePattern::Parse(const std::string& expression) {
-  // std::regex reports a malformed expression by an exception only.
-  try {
-    return NamePattern(expression, std::regex(expression, std::regex::ECMAScript));
-  } catch (const std::regex_error& error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Quote(expression), " is not a regular expression: ", error.what()));
-  }
+  RE2::Options options;
+  options.set_log_errors(false);
+  auto regex = std::make_shared<const RE2>(expression, options);
+  if (regex->ok()) return NamePattern(std::move(regex));
+  return absl::InvalidArgumentError(
+      absl::StrCat(Quote(expression), " is not a regular expression: ", regex->error()));
 }
 
 }  // namespace tpurun

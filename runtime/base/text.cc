@@ -131,6 +131,8 @@ std::string NearestName(std::string_view name, const std::vector<std::string>& c
   std::string best;
   size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    // At least so far apart.
+    if (name.size() > candidate.size() + best_distance) continue;
     const size_t distance = EditDistance(name, candidate);
     if (distance < best_distance) {
       best_distance = distance;

@@ -9,6 +9,7 @@
 #include "runtime/base/status.h"
 #include "runtime/io/file.h"
 #include "runtime/io/file_error.h"
+#include "runtime/io/output_file.h"
 
 namespace tpurun {
 namespace {
@@ -37,8 +38,9 @@ absl::Status FirstWrites::WriteFile(const FilePath& path, const std::string& byt
   Replaced replaced{.path = file};
   if (FileExists(file)) {
     // A second name takes no space: what was there can be restored on a full disk.
-    replaced.before = TemporaryName(file.WithName(file.name() + ".before"));
-    RETURN_IF_ERROR(RemoveFile(*replaced.before));
+    const FilePath before = file.WithName(file.name() + ".before");
+    RemoveTemporaryFilesOf(before);
+    replaced.before = TemporaryName(before);
     // Some file systems have no second names.
     if (Link(file, *replaced.before) != 0 && Rename(file, *replaced.before) != 0) {
       return WriteError("cannot write", file.text(), errno);

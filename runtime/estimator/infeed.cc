@@ -164,6 +164,7 @@ absl::StatusOr<bool> Infeed::Fill(std::byte* entry, int64_t batch) {
   std::vector<std::byte*> buffers;
   for (const Feed& feed : feeds_) buffers.push_back(entry + layout_.offsets[feed.slot]);
   const std::lock_guard<std::mutex> lock(source_mutex_);
+  RETURN_IF_ERROR(source_lost_);
   source_after_ = -1;
   ASSIGN_OR_RETURN(const int64_t rows, source_->Next(buffers));
   TPURUN_DCHECK(rows >= 0 && rows <= options_.batch_size);
@@ -231,10 +232,12 @@ absl::StatusOr<std::string> Infeed::PositionAfter(int64_t batches) {
   const int64_t running_after = source_after_;
   if (running_after == batches) return source_->Position();
   const std::string running = source_->Position();
-  RETURN_IF_ERROR(MoveTo(batches));
+  source_lost_ = MoveTo(batches);
+  RETURN_IF_ERROR(source_lost_);
   std::string position = source_->Position();
   if (running_after < 0) return position;  // no one reads on
-  RETURN_IF_ERROR(source_->Restore(running));
+  source_lost_ = source_->Restore(running);
+  RETURN_IF_ERROR(source_lost_);
   source_after_ = running_after;
   return position;
 }

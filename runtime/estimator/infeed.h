@@ -139,6 +139,7 @@ class Infeed {
   std::mutex source_mutex_;
   std::unique_ptr<BatchSource> source_;
   int64_t source_after_ = 0;     // the source stands after so many batches; -1: it failed or ended
+  absl::Status source_lost_;     // why it could not be brought back to where it was
   bool long_positions_ = false;  // they are then noted once a block, not after each batch
 
   mutable std::mutex mutex_;  // guards what follows; never held for long

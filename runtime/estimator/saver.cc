@@ -1,11 +1,15 @@
 #include "runtime/estimator/saver.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/strip.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/io/file.h"
 #include "runtime/io/tensor_bundle.h"
 
@@ -27,6 +31,11 @@ absl::Status DeleteCheckpoint(const Directory& dir, const std::string& name) {
 bool Lists(const CheckpointState& state, const std::string& prefix) {
   return prefix == state.latest ||
          std::find(state.all.begin(), state.all.end(), prefix) != state.all.end();
+}
+
+bool Names(const PendingSave& pending, const std::string& prefix) {
+  return prefix == pending.writing || std::find(pending.deleting.begin(), pending.deleting.end(),
+                                                prefix) != pending.deleting.end();
 }
 
 // Ends the save that `checkpoint.pending` tells of, completed or given up: deletes what it was to
@@ -56,6 +65,14 @@ absl::Status EndRecordedSave(const Directory& dir) {
   // Only what a durable `checkpoint` does not list may go.
   RETURN_IF_ERROR(SyncDirectory(dir));
   return EndPendingSave(dir, *pending);
+}
+
+// The step of model.ckpt-STEP.index; nullopt for other names.
+std::optional<int64_t> StepOfIndex(absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, "model.ckpt-") || !absl::ConsumeSuffix(&name, ".index")) {
+    return std::nullopt;
+  }
+  return ParseInt64(std::string(name));
 }
 
 }  // namespace
@@ -89,6 +106,32 @@ absl::StatusOr<Saver> Saver::Open(SaverOptions options) {
 absl::Status Saver::Sweep(const Directory& dir) const {
   RETURN_IF_ERROR(RemoveTemporaryFiles(dir));
   return EndRecordedSave(dir);
+}
+
+absl::Status Saver::CheckUnlisted(const Directory& dir, int64_t first_step,
+                                  int64_t last_step) const {
+  if (!dir.is_open()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(dir));
+  const absl::StatusOr<PendingSave> pending = ReadPendingSave(dir);
+  std::set<int64_t> unlisted;
+  for (const std::string& name : names) {
+    const std::optional<int64_t> step = StepOfIndex(name);
+    if (!step.has_value() || *step < first_step || *step > last_step) continue;
+    const std::string prefix = CheckpointPrefix(options_.model_dir, *step);
+    if (Lists(state_, prefix) || (pending.ok() && Names(*pending, prefix))) continue;
+    unlisted.insert(*step);
+  }
+  if (unlisted.empty()) return absl::OkStatus();
+  const std::string newest = CheckpointPrefix(options_.model_dir, *unlisted.rbegin());
+  const std::string list = CheckpointStatePath(options_.model_dir);
+  return absl::PermissionDeniedError(absl::StrCat(
+      "training from step ", first_step, " would write over ", newest,
+      unlisted.size() == 1 ? "" : absl::StrCat(" and ", unlisted.size() - 1, " earlier"),
+      ", which ", list, " does not list: to go on from it, name it there (the first line: ",
+      "model_checkpoint_path: \"", BaseName(newest),
+      "\"); to begin with its weights, take another model_dir and --set "
+      "warm_start_from.ckpt_to_initialize_from=",
+      newest, "; else move it away"));
 }
 
 absl::Status Saver::Save(const Directory& dir, const VariableStore& store, const RunState& run,

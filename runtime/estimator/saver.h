@@ -36,6 +36,9 @@ class Saver {
   // that it was writing, and those that it was about to delete. Other checkpoints that are not
   // listed stay. Only for the one process that writes to model_dir.
   absl::Status Sweep(const Directory& dir) const;
+  // PermissionDenied when model_dir, open as `dir` or absent, holds a checkpoint of one of these
+  // steps that is neither listed nor left by a killed run: Save would write over it.
+  absl::Status CheckUnlisted(const Directory& dir, int64_t first_step, int64_t last_step) const;
   // Writes model.ckpt-STEP into model_dir, open as `dir`, then the `checkpoint` file, then deletes
   // what that no longer lists. A kill at any moment leaves a `checkpoint` whose latest one is
   // complete, and of the rest what Sweep finds. After an error the files of model.ckpt-STEP are

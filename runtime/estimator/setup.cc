@@ -39,8 +39,9 @@ absl::Status Damaged(const absl::Status& status, ModeKey mode, const std::string
       absl::StrCat(status.message(), "; the checkpoint is damaged: restore it from a copy");
   const absl::StatusOr<CheckpointState> state = ReadCheckpointState(model_dir);
   const std::vector<std::string> all = state.ok() ? state->all : std::vector<std::string>();
-  for (auto earlier = all.rbegin(); earlier != all.rend(); ++earlier) {
-    if (*earlier == prefix || !FileExists(BundleIndexPath(*earlier))) continue;
+  const auto damaged = std::find(all.begin(), all.end(), prefix);
+  for (auto earlier = std::make_reverse_iterator(damaged); earlier != all.rend(); ++earlier) {
+    if (!FileExists(BundleIndexPath(*earlier))) continue;
     absl::StrAppend(&message, ", or name an earlier one (", *earlier, ") ",
                     mode == ModeKey::kTrain ? "" : "by --checkpoint or ", "in ",
                     CheckpointStatePath(model_dir));
@@ -123,28 +124,6 @@ absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
   if (checkpoint.ok()) return std::optional<Checkpoint>(*std::move(checkpoint));
   if (!absl::IsDataLoss(checkpoint.status())) return checkpoint.status();
   return Damaged(checkpoint.status(), mode, model_dir, *prefix);
-}
-
-void WarnOfUnlisted(const std::string& model_dir) {
-  const absl::StatusOr<std::vector<std::string>> names = ListDirectory(model_dir);
-  if (!names.ok()) return;
-  int64_t newest = -1;
-  for (const std::string& name : *names) {
-    absl::string_view step = name;
-    if (!absl::ConsumePrefix(&step, "model.ckpt-") || !absl::ConsumeSuffix(&step, ".index")) {
-      continue;
-    }
-    newest = std::max(newest, ParseInt64(std::string(step)).value_or(-1));
-  }
-  if (newest < 0) return;
-  const std::string prefix = CheckpointPrefix(model_dir, newest);
-  LOG(WARNING) << "There is no " << CheckpointStatePath(model_dir) << ", so " << prefix
-               << " is not read and training starts at step 0. To go on from it, restore that file "
-                  "(its first line: model_checkpoint_path: \""
-               << BaseName(prefix)
-               << "\"); to begin with its weights, take another model_dir and --set "
-                  "warm_start_from.ckpt_to_initialize_from="
-               << prefix << ".";
 }
 
 absl::Status SetVariables(const EstimatorOptions& options,

@@ -30,10 +30,6 @@ absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
                                                            const std::string& model_dir,
                                                            const std::string& named);
 
-// Warns of a checkpoint in a model_dir whose file `checkpoint` is lost: training starts anew then,
-// as TensorFlow does.
-void WarnOfUnlisted(const std::string& model_dir);
-
 // Fills the session's variables from the checkpoint; without one, by their initializers, then
 // warm_start_from.
 absl::Status SetVariables(const EstimatorOptions& options,

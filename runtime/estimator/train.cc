@@ -128,6 +128,11 @@ class Training {
   absl::Status Run();
   absl::Status Finish();
 
+  // Whether a save would write over a checkpoint that is not this training's.
+  absl::Status CheckUnlisted() const {
+    return cadence_.enabled() ? saver_.CheckUnlisted(dir_, start_step_, final_step_)
+                              : absl::OkStatus();
+  }
   bool already_trained() const { return final_step_ <= start_step_; }
   TrainResult Result() const;
   TrainResult Skip() const;
@@ -470,8 +475,6 @@ absl::StatusOr<TrainResult> Estimator::Train(const InputFn& input_fn) {
   int64_t start_step = 0;
   if (resumed.has_value()) {
     ASSIGN_OR_RETURN(start_step, resumed->GlobalStep());
-  } else {
-    WarnOfUnlisted(config.model_dir());
   }
   ASSIGN_OR_RETURN(Saver saver, Saver::Open({.model_dir = config.model_dir(),
                                              .keep_checkpoint_max = config.keep_checkpoint_max(),
@@ -487,6 +490,7 @@ absl::StatusOr<TrainResult> Estimator::Train(const InputFn& input_fn) {
   RETURN_IF_ERROR(training.Build());
   RETURN_IF_ERROR(training.OpenInput(input_fn));
   if (training.already_trained()) return training.Skip();
+  RETURN_IF_ERROR(training.CheckUnlisted());
   RETURN_IF_ERROR(training.StartInput());
   RETURN_IF_ERROR(training.OpenModelDir());
   RETURN_IF_ERROR(training.Run());

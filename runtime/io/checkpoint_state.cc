@@ -134,7 +134,8 @@ absl::StatusOr<std::string> ResolveCheckpoint(const std::string& path) {
           absl::StrCat("no checkpoint in ", path, ": it has no file named \"checkpoint\""));
     }
     RETURN_IF_ERROR(state.status());
-    if (IsAbsent(BundleIndexPath(state->latest))) {
+    // A file of that name is left to BundleReader, which knows V1 checkpoints.
+    if (IsAbsent(BundleIndexPath(state->latest)) && !FileExists(state->latest)) {
       return absl::DataLossError(absl::StrCat(CheckpointStatePath(path), ": names ", state->latest,
                                               ", but there is no ",
                                               BundleIndexPath(state->latest)));
@@ -144,7 +145,6 @@ absl::StatusOr<std::string> ResolveCheckpoint(const std::string& path) {
   std::string prefix = path;
   if (absl::EndsWith(prefix, ".index")) prefix.resize(prefix.size() - std::string(".index").size());
   if (!IsAbsent(BundleIndexPath(prefix))) return prefix;
-  // A file of that name is left to BundleReader, which knows V1 checkpoints.
   if (FileExists(prefix)) return prefix;
   return absl::NotFoundError(
       absl::StrCat("no checkpoint ", path, ": there is no ", BundleIndexPath(prefix)));

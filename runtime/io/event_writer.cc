@@ -67,11 +67,18 @@ absl::StatusOr<std::unique_ptr<EventWriter>> EventWriter::Open(const FilePath& d
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(dir));
   int64_t seconds = static_cast<int64_t>(options.wall_time());
   for (const std::string& name : names) seconds = std::max(seconds, SecondsOf(name) + 1);
-  const FilePath path = dir.WithName(
-      JoinPath(dir.name(), absl::StrFormat("%s%010d.%s", kNamePrefix, seconds,
-                                           options.host.empty() ? HostName() : options.host)));
-  ASSIGN_OR_RETURN(std::unique_ptr<RecordWriter> records, RecordWriter::Create(path));
-  std::unique_ptr<EventWriter> writer(new EventWriter(path, std::move(records), options.wall_time));
+  const std::string host = options.host.empty() ? HostName() : options.host;
+  FilePath path = dir;
+  absl::StatusOr<std::unique_ptr<FileSink>> file = absl::AlreadyExistsError("");
+  // Another process may have taken the name meanwhile.
+  for (; absl::IsAlreadyExists(file.status()); ++seconds) {
+    path = dir.WithName(
+        JoinPath(dir.name(), absl::StrFormat("%s%010d.%s", kNamePrefix, seconds, host)));
+    file = FileSink::CreateNew(path);
+  }
+  RETURN_IF_ERROR(file.status());
+  std::unique_ptr<EventWriter> writer(
+      new EventWriter(path, std::make_unique<RecordWriter>(*std::move(file)), options.wall_time));
   tensorflow::Event version;
   version.set_file_version(kFileVersion);
   absl::Status status = writer->Write(std::move(version));

@@ -64,8 +64,9 @@ absl::Status SyncDirectory(const FilePath& dir);
 absl::StatusOr<std::string> ReadFile(const FilePath& path, uint64_t max_bytes = INT64_MAX);
 // The file holds the old bytes or the new ones at every moment, also across a power cut: written
 // under a temporary name in the same directory, fsynced, renamed, directory fsynced. After an error
-// the old file is untouched and the temporary one removed, as are those that killed writers of the
-// same file left. See ReplaceableFile; OutputFile does the same piece by piece.
+// the old file is untouched, unless only the last of these failed, and the temporary one removed,
+// as are those that killed writers of the same file left. See ReplaceableFile; OutputFile does the
+// same piece by piece.
 absl::Status WriteFileAtomically(const FilePath& path, std::string_view bytes);
 // The temporary name used for `path`: one a path and process, so that a crashed writer leaves at
 // most a few behind; hidden, so that a glob does not find them.
@@ -93,6 +94,9 @@ class ByteSource {
   // No more bytes than these are left, whatever is in them (not for pipes).
   virtual std::optional<uint64_t> remaining_at_most() const { return remaining(); }
 };
+
+// Read for whom an error matters more than the bytes before it: fewer than `size` only at the end.
+absl::StatusOr<size_t> ReadFully(ByteSource& source, char* out, size_t size);
 
 // All that is left of a source, which messages call `name`; DataLoss when that is more than
 // `max_bytes`, of which no more are read than one.
@@ -158,6 +162,8 @@ class StringSource : public ByteSource {
 class FileSink : public ByteSink {
  public:
   static absl::StatusOr<std::unique_ptr<FileSink>> Create(const FilePath& path);
+  // AlreadyExists when there is one of that name.
+  static absl::StatusOr<std::unique_ptr<FileSink>> CreateNew(const FilePath& path);
   // Takes the descriptor, which is open for writing; `path` is for messages.
   FileSink(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   ~FileSink() override;
@@ -170,6 +176,7 @@ class FileSink : public ByteSink {
   absl::Status Close() override;
 
  private:
+  static absl::StatusOr<std::unique_ptr<FileSink>> Open(const FilePath& path, int flags);
   absl::Status WriteOut(std::string_view bytes);
 
   const std::string path_;

@@ -69,10 +69,20 @@ absl::StatusOr<uint64_t> ByteSource::Skip(uint64_t size) {
   while (skipped < size) {
     const size_t want = std::min<uint64_t>(size - skipped, scratch.size());
     ASSIGN_OR_RETURN(const size_t got, Read(scratch.data(), want));
+    if (got == 0) break;
     skipped += got;
-    if (got < want) break;
   }
   return skipped;
+}
+
+absl::StatusOr<size_t> ReadFully(ByteSource& source, char* out, size_t size) {
+  size_t done = 0;
+  while (done < size) {
+    ASSIGN_OR_RETURN(const size_t got, source.Read(out + done, size - done));
+    if (got == 0) break;
+    done += got;
+  }
+  return done;
 }
 
 absl::StatusOr<std::string> ReadAll(ByteSource& source, const std::string& name,
@@ -82,7 +92,7 @@ absl::StatusOr<std::string> ReadAll(ByteSource& source, const std::string& name,
   std::string bytes(std::min(expected, max_bytes) + 1, '\0');
   size_t size = 0;
   while (true) {
-    ASSIGN_OR_RETURN(const size_t got, source.Read(&bytes[size], bytes.size() - size));
+    ASSIGN_OR_RETURN(const size_t got, ReadFully(source, &bytes[size], bytes.size() - size));
     size += got;
     if (size > max_bytes) {
       return absl::DataLossError(
@@ -186,8 +196,17 @@ absl::StatusOr<uint64_t> StringSource::Skip(uint64_t size) {
 }
 
 absl::StatusOr<std::unique_ptr<FileSink>> FileSink::Create(const FilePath& path) {
+  return Open(path, O_TRUNC);
+}
+
+absl::StatusOr<std::unique_ptr<FileSink>> FileSink::CreateNew(const FilePath& path) {
+  return Open(path, O_EXCL);
+}
+
+absl::StatusOr<std::unique_ptr<FileSink>> FileSink::Open(const FilePath& path, int flags) {
   const int fd = TEMP_FAILURE_RETRY(
-      openat(path.dir_fd(), path.name().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+      openat(path.dir_fd(), path.name().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666));
+  if (fd < 0 && errno == EEXIST) return absl::AlreadyExistsError(path.text());
   if (fd < 0) return WriteError("cannot write", path.text(), errno);
   return std::unique_ptr<FileSink>(new FileSink(path.text(), fd));
 }

@@ -51,21 +51,22 @@ class OutputTest(ProgramTest):
         self.assertIn('Could not find trained model in model_dir: ' + self.path('fresh'),
                       warnings[0])
 
-    def test_a_lost_list_of_checkpoints_warns(self):
+    def test_checkpoints_of_a_lost_list_are_not_written_over(self):
         shutil.copytree(self.path('model'), self.path('lost'))
         os.remove(self.path('lost', 'checkpoint'))
-        anew = self.succeed(*self.iris('train', 'lost', '--max_steps=5'))
-        self.assertEqual(self.result(anew)['steps'], 5)
+        before = tree(self.path('lost'))
+        anew = self.call(*self.iris('train', 'lost', '--max_steps=30'))
+        self.assertEqual((anew.code, len(anew.messages)), (74, 1), str(anew))
         prefix = self.path('lost', 'model.ckpt-20')
         weights = f'warm_start_from.ckpt_to_initialize_from={prefix}'
         line = 'model_checkpoint_path: "model.ckpt-20"'
-        self.assertEqual(self.warnings(anew), [
-            f'There is no {self.path("lost", "checkpoint")}, so {prefix} is not read and training '
-            f'starts at step 0. To go on from it, restore that file (its first line: {line}); to '
-            f'begin with its weights, take another model_dir and --set {weights}.'])
+        self.assertIn(f'would write over {prefix} and 1 earlier', anew.messages[0])
+        self.assertEqual(tree(self.path('lost')), before)
         # What it says to do.
+        self.assertIn('--set ' + weights, anew.messages[0])
         started = self.succeed(*self.iris('train', 'new', '--set', weights, '--max_steps=5'))
         self.assertEqual(self.warnings(started), [])
+        self.assertIn(line, anew.messages[0])
         write(self.path('lost', 'checkpoint'), line)
         resumed = self.succeed(*self.iris('train', 'lost', '--max_steps=25'))
         self.assertEqual((self.result(resumed)['steps'], self.warnings(resumed)), (5, []))

@@ -25,6 +25,7 @@ class Counting : public BatchSource {
     int64_t rows = 1 << 30;               // then it ends
     int64_t fails_at = 1 << 30;           // row
     size_t position_bytes = 0;            // more of them
+    int64_t never_again = 1 << 30;        // row to which it cannot be restored
     std::atomic<bool>* silent = nullptr;  // set by the first Next, which never returns
   };
   explicit Counting(Options options) : options_(options) {}
@@ -47,6 +48,7 @@ class Counting : public BatchSource {
   }
   absl::Status Restore(const std::string& position) override {
     next_ = *ParseInt64(position.substr(0, position.find(' ')));
+    if (next_ >= options_.never_again) return absl::DataLossError("the file has shrunk");
     return absl::OkStatus();
   }
   std::string Where(int64_t row) const override {
@@ -99,6 +101,18 @@ TEST(InfeedTest, ThePositionIsThatAfterTheBatchesTaken) {
     }
     EXPECT_EQ(infeed->WhereIs(taken), absl::StrCat("row ", 2 * taken + 1));
   }
+}
+
+// It would read on from nowhere.
+TEST(InfeedTest, ASourceThatCannotBeBroughtBackIsReadNoMore) {
+  const InfeedPtr infeed = MakeInfeed({.position_bytes = 5000, .never_again = 1});
+  for (int batch = 0; batch < 65; ++batch) ASSERT_EQ(*Take(*infeed), 2 * batch);
+  const absl::Status status = infeed->PositionAfter(65).status();
+  EXPECT_EQ(status.message(), "the file has shrunk");
+  absl::StatusOr<float> value = 0.0f;
+  while (value.ok()) value = Take(*infeed);
+  EXPECT_EQ(value.status(), status);
+  EXPECT_EQ(infeed->input_status(), status);
 }
 
 TEST(InfeedTest, ThePositionAfterTheEndIsThatOfTheLastWholeBatch) {

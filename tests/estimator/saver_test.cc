@@ -123,6 +123,38 @@ TEST_F(SaverTest, AListedCheckpointWhoseFilesAreGoneIsLeftOut) {
   EXPECT_EQ(Complete(), (Steps{1, 2, 3}));
 }
 
+TEST_F(SaverTest, ACheckpointThatIsNotListedIsNotWrittenOver) {
+  {
+    Saver saver = Open(5);
+    for (int64_t step = 0; step < 30; step += 10) Save(saver, step);
+    EXPECT_TRUE(saver.CheckUnlisted(held_, 0, 100).ok());
+  }
+  const auto message = [&](int64_t first, int64_t last) {
+    return std::string(Open(5).CheckUnlisted(held_, first, last).message());
+  };
+  EXPECT_EQ(message(0, 100), "");
+  // The user goes back to step 10.
+  const std::string kept = dir_.Path("model.ckpt-10");
+  ASSERT_TRUE(WriteCheckpointState(dir_.path(), {.latest = kept, .all = {kept}}).ok());
+  EXPECT_EQ(message(10, 19), "");
+  EXPECT_EQ(message(21, 100), "");
+  EXPECT_EQ(
+      message(10, 20),
+      "training from step 10 would write over " + dir_.Path("model.ckpt-20") + ", which " +
+          dir_.Path("checkpoint") +
+          " does not list: to go on from it, name it there (the first line: "
+          "model_checkpoint_path: \"model.ckpt-20\"); to begin with its weights, take another "
+          "model_dir and --set warm_start_from.ckpt_to_initialize_from=" +
+          dir_.Path("model.ckpt-20") + "; else move it away");
+  EXPECT_NE(message(0, 20).find("model.ckpt-20 and 1 earlier, which"), std::string::npos);
+  // What a killed run left is swept.
+  ASSERT_TRUE(WritePendingSave(held_, {.writing = dir_.Path("model.ckpt-20"),
+                                       .deleting = {dir_.Path("model.ckpt-0")}})
+                  .ok());
+  EXPECT_EQ(message(0, 20), "");
+  EXPECT_TRUE(Open(5).CheckUnlisted(Directory(), 0, 20).ok());
+}
+
 TEST_F(SaverTest, WhatLiesInAnotherDirectoryIsNotDeleted) {
   const TempDir other;
   const std::string theirs = CheckpointPrefix(other.path(), 3);

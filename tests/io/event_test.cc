@@ -52,6 +52,20 @@ TEST(Event, WritesTheBytesThatTensorFlowWrites) {
   EXPECT_TRUE(*ReadFile(dir.Path("new/events.out.tfevents.1700000000.host")) == kEvents);
 }
 
+TEST(Event, AFileThatAnotherProcessHasJustMadeIsItsOwn) {
+  const TempDir dir;
+  const std::string taken = dir.Path("events.out.tfevents.1700000000.host");
+  EventWriter::Options options = At(1700000000.5);
+  // Between the look at the directory and the file.
+  options.wall_time = [&taken] {
+    EXPECT_TRUE(WriteFileAtomically(taken, "theirs").ok());
+    return 1700000000.5;
+  };
+  const std::unique_ptr<EventWriter> writer = *EventWriter::Open(dir.path(), options);
+  EXPECT_EQ(writer->path().text(), dir.Path("events.out.tfevents.1700000001.host"));
+  EXPECT_EQ(*ReadFile(taken), "theirs");
+}
+
 TEST(Event, TheVersionIsReadableAtOnceAndMoreAfterFlush) {
   const TempDir dir;
   const std::unique_ptr<EventWriter> writer = *EventWriter::Open(dir.path(), At(1700000000.5));

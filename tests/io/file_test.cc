@@ -4,8 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -232,6 +235,30 @@ TEST_F(FileTest, RemoveIsContentWithAnAbsentFile) {
 }
 
 // The source against the same string, by steps that end in, at and beyond its buffer.
+// Gives 3 bytes, then what a device with a bad block does.
+class Failing : public ByteSource {
+ public:
+  absl::StatusOr<size_t> Read(char* out, size_t size) override {
+    if (std::exchange(given_, true)) return absl::NotFoundError("Input/output error");
+    std::fill_n(out, 3, 'x');
+    return 3;
+  }
+
+ private:
+  bool given_ = false;
+};
+
+TEST(ByteSourceTest, AnErrorAfterTheFirstBytesIsNoEnd) {
+  char bytes[10];
+  for (const auto& read : std::vector<std::function<absl::Status(ByteSource&)>>{
+           [](ByteSource& source) { return ReadAll(source, "f", 100).status(); },
+           [](ByteSource& source) { return source.Skip(10).status(); },
+           [&](ByteSource& source) { return ReadFully(source, bytes, 10).status(); }}) {
+    Failing source;
+    EXPECT_EQ(read(source).message(), "Input/output error");
+  }
+}
+
 TEST_F(FileTest, SourceReadsAndSkipsAsAString) {
   std::string bytes;
   for (int i = 0; i < 700000; ++i) bytes += static_cast<char>(i * 7 + i / 251);

@@ -389,8 +389,7 @@ frozen: "hidden/kernl")"),
        "give "
        "each optimizer a var_list of its own variables (model.textproto:10:80)"},
       {"frozen", absl::StrCat(kIris, "frozen: '['"),
-       "frozen: \"[\" is not a regular expression: Unexpected character within '[...]' in regular "
-       "expression (model.textproto:10:1)"},
+       "frozen: \"[\" is not a regular expression: missing ]: [ (model.textproto:10:1)"},
       {"parts that nothing acts on", absl::StrCat(kIris, R"(moving_average { decay: 0.9 }
 compute_dtype: BFLOAT16
 summary { scalar { name: "a" } }
