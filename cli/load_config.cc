@@ -76,7 +76,6 @@ bool IsLocalRelative(const std::string& path) {
 // Joins the relative paths in `message` to the folder of `file`.
 void ResolvePaths(const std::string& file, Message* message) {
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
-  if (folder.empty()) return;
   ForEachString(message, "",
                 [&](const FieldDescriptor& field, const std::string&, const std::string& value) {
                   if (!IsPath(field) || !IsLocalRelative(value)) return value;

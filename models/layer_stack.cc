@@ -169,7 +169,6 @@ LayerStack::Merged LayerStack::MergeDefaults(const proto::Layer& written) const 
       CopyField(defaults, field, merged.layer);
       merged.default_paths[field->name()] = absl::StrCat(path, ".", field->name());
     }
-    if (kind->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
     const Message& arguments = defaults.GetReflection()->GetMessage(defaults, kind);
     Message& to = *merged.layer.GetReflection()->MutableMessage(&merged.layer, kind);
     arguments.GetReflection()->ListFields(arguments, &set);

@@ -154,8 +154,15 @@ TEST(SetTest, AWholeModelCanBeGiven) {
 }
 
 TEST(SetTest, MalformedPathsAreRefused) {
-  for (const char* text : {"use_tpu", "=3", "+=3", "a..b=3", "train.=3", "evaluate[0.steps=3"}) {
-    EXPECT_NE(AfterSet(text).find("want"), std::string::npos) << text << "\n" << AfterSet(text);
+  const std::pair<const char*, const char*> cases[] = {
+      {"use_tpu", "want"},
+      {"=3", "want"},
+      {"+=3", "want"},
+      {"a..b=3", "want names joined by single dots"},
+      {"train.=3", "want a name after the last dot"},
+      {"evaluate[0.steps=3", "want PATH=VALUE"}};
+  for (const auto& [text, want] : cases) {
+    EXPECT_NE(AfterSet(text).find(want), std::string::npos) << text << "\n" << AfterSet(text);
   }
 }
 
@@ -202,8 +209,10 @@ TEST(EditTest, TheFlagIsTheOriginOfWhatItSet) {
   ASSERT_TRUE(ApplyEdit(*ParseSet("predict.keys+=a"), &run, &locations).ok());
   EXPECT_EQ(locations.Where("predict.keys[1]"), "f:2:3");
   EXPECT_EQ(locations.Where("predict.keys[2]"), "--set predict.keys+=a");
+  ASSERT_TRUE(ApplyEdit(*ParseSet("predict.keys.1=b"), &run, &locations).ok());
+  EXPECT_EQ(locations.Where("predict.keys[1]"), "--set predict.keys.1=b");
   ASSERT_TRUE(ApplyEdit(*ParseUnset("predict.keys.0"), &run, &locations).ok());
-  EXPECT_EQ(locations.Where("predict.keys[0]"), "f:2:3");
+  EXPECT_EQ(locations.Where("predict.keys[0]"), "--set predict.keys.1=b");
   EXPECT_EQ(locations.Where("predict.keys[1]"), "--set predict.keys+=a");
   ASSERT_TRUE(ApplyEdit(*ParseSet("train.input.transform.shuffle.seed=1"), &run, &locations).ok());
   EXPECT_EQ(locations.Where("train.input.transform[1].shuffle.seed"),

@@ -163,6 +163,15 @@ TEST_F(InspectTest, NamesOfEventsAreEscaped) {
               HasSubstr(std::string("\"tag\":") + kEvilJson + ",\"value\":" + kEvilJson + "}\n"));
 }
 
+TEST_F(InspectTest, RecordsBesideACheckpointAreNotItsData) {
+  WriteCheckpoint();
+  const std::string path = prefix_ + ".data-copy";
+  const std::unique_ptr<RecordWriter> writer = *RecordWriter::Create(path);
+  ASSERT_TRUE(writer->Write("").ok());
+  ASSERT_TRUE(writer->Close().ok());
+  EXPECT_THAT(Text(path, false), StartsWith("TFRecord file " + path + "\n"));
+}
+
 TEST_F(InspectTest, NamesOfRecordsAreEscaped) {
   tensorflow::Example example;
   auto& features = *example.mutable_features()->mutable_feature();

@@ -63,6 +63,13 @@ class NoMemoryTest(MemoryLimitTest):
         self.assertRegex(done.messages[0], r'1000000000 more bytes for the read buffer of .*/e\?\[2Jvil'
                                            r'\.gz; lower buffer_size or num_parallel_reads')
 
+    def test_the_stack_is_there_from_the_start(self):
+        process = self.start(*self.iris('train', 'model', '--max_steps=1000000000'))
+        self.wait_until(lambda: os.path.exists(self.path('model', 'checkpoint')), process)
+        with open(f'/proc/{process.pid}/status', encoding='ascii') as status:
+            stack = next(line for line in status if line.startswith('VmStk:'))
+        self.assertGreaterEqual(int(stack.split()[1]), 1000)
+
     def test_a_prediction_in_the_making_is_removed(self):
         self.succeed(*self.digits('train', 'model', '--max_steps=1'))
         os.mkdir(self.path('out'))

@@ -137,6 +137,13 @@ class ReportedValuesTest(ProgramTest):
         passed = steps[-1][2] - first[2]
         self.assertTrue(0.5 < said / passed < 2, f'{said} s by the rates, {passed} s passed')
 
+    def test_every_step_can_be_logged(self):
+        done = self.succeed('train', '--config=run.textproto', '--max_steps=4',
+                            '--log_step_count_steps=1', '--set', 'tpu_config.iterations_per_loop=1')
+        for step in range(1, 5):
+            self.assertIn(f'loss = {sum(core_losses(step - 1)) / CORES:g}, step = {step}', done.err)
+        self.assertEqual([step for step, _, _ in self.scalars('model', 'global_step/sec')], [2, 3, 4])
+
     def test_an_evaluation_is_the_mean_over_its_rows(self):
         self.train(1)
         evaluation = self.result(self.succeed('evaluate', '--config=run.textproto'))

@@ -1,9 +1,11 @@
 #include "runtime/estimator/estimator.h"
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -230,6 +232,21 @@ TEST_F(EstimatorTest, AnInterruptSavesAndTheNextCallGoesOn) {
   EXPECT_EQ(*ResolveCheckpoint(dir_.Path("m")), dir_.Path("m/model.ckpt-5"));
   ASSERT_TRUE(Train({.config = "train { max_steps: 9 }"}, Line(10, true)).ok());
   EXPECT_EQ(Bytes("m", 9), Bytes("whole", 9));
+}
+
+TEST_F(EstimatorTest, AnInterruptBeforeTheFirstBatchWritesNothing) {
+  std::atomic<int> interrupt = 0;
+  ToyRows rows = Line(10, true);
+  rows.before_batch = [&interrupt] {
+    interrupt = 1;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  };
+  const absl::Status status =
+      Train({.config = "train { max_steps: 9 }", .interrupt_after_loop = &interrupt}, rows)
+          .status();
+  EXPECT_TRUE(absl::IsCancelled(status));
+  EXPECT_EQ(status.message(), "interrupted while waiting for the first batch; nothing was written");
+  EXPECT_TRUE(Files("m").empty());
 }
 
 TEST_F(EstimatorTest, CheckpointsOffMeansNone) {

@@ -65,6 +65,7 @@ inline proto::Optimizer Sgd(double rate) {
 struct ToyRows {
   std::vector<std::pair<float, float>> rows;
   bool endless = false;
+  std::function<void()> before_batch = [] {};
 };
 
 class ToySource : public BatchSource {
@@ -73,6 +74,7 @@ class ToySource : public BatchSource {
       : data_(std::move(data)), batch_(batch), columns_(columns) {}
 
   absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
+    data_.before_batch();
     int64_t row = 0;
     for (; row < batch_; ++row, ++next_) {
       if (!data_.endless && next_ == static_cast<int64_t>(data_.rows.size())) break;

@@ -311,7 +311,9 @@ loss { name: "a" softmax_cross_entropy {} }
 loss { name: "b" mean_squared_error { labels: "y" predictions: "x" } }
 loss { name: "c" mean_squared_error { labels: "x" predictions: "x" weights: "nowhere" logits: "x" } }
 loss { mean_squared_error { labels: "x" predictions: "x" } }
-loss { name: "e" })",
+loss { name: "e" }
+loss { name: "f" mean_squared_error { labels: "nowhere" predictions: "x" } }
+loss { name: "g" mean_squared_error { labels: "x" predictions: "nowhere" } })",
        "loss 0 \"a\": loss kind softmax_cross_entropy is not supported yet, want one of: "
        "mean_squared_error, sparse_softmax_cross_entropy (model.textproto:3:18)\n"
        "loss 1 \"b\": labels and predictions must have one shape, got labels f32[N] and "
@@ -322,7 +324,11 @@ loss { name: "e" })",
        "(model.textproto:5:68)\n"
        "loss 3: name is missing (model.textproto:6:1)\n"
        "loss 4 \"e\": no kind of loss is given, want one of: mean_squared_error, "
-       "sparse_softmax_cross_entropy (model.textproto:7:1)"},
+       "sparse_softmax_cross_entropy (model.textproto:7:1)\n"
+       "loss 5 \"f\": labels: nothing is called \"nowhere\" (known: a, b, c, e, x, y) "
+       "(model.textproto:8:39)\n"
+       "loss 6 \"g\": predictions: nothing is called \"nowhere\" (known: a, b, c, e, f, x, y) "
+       "(model.textproto:9:51)"},
       {"weights", R"(feature { name: "x" shape: 2 }
 feature { name: "w" shape: 3 }
 loss { name: "c" mean_squared_error { labels: "x" predictions: "x" weights: "w" } })",
