@@ -87,6 +87,11 @@ absl::StatusOr<FilePath> ReplaceableFile(const FilePath& path,
     return absl::PermissionDeniedError(absl::StrCat(
         "cannot write ", path.text(), ": it is a device, pipe or socket, want a file"));
   }
+  struct stat standard_output;
+  if (fstat(STDOUT_FILENO, &standard_output) == 0 && IsSameFile(standard_output, info)) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "cannot write ", path.text(), ": it is standard output too, want another file"));
+  }
   for (const std::string& input : inputs) {
     struct stat read;
     if (stat(input.c_str(), &read) != 0) continue;
