@@ -192,6 +192,9 @@ class SignalTest(ProgramTest):
             os.close(reader)
             self.addCleanup(os.close, writer)
             os.write(writer, b'5.1,3.5,1.4,0.2,0\n' * rows)
+            if rows:
+                self.wait_until(lambda: latest_step(self.path(model_dir)) == 0, process)
+            # Nothing tells when it waits.
             time.sleep(0.5)
             process.send_signal(signal.SIGTERM)
             done = self.finish(process)
