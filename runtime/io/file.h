@@ -38,8 +38,8 @@ bool IsAbsent(const FilePath& path);
 bool IsDirectory(const std::string& path);
 absl::StatusOr<uint64_t> FileSize(const std::string& path);
 // The name of the file that a new one is to replace: symbolic links are followed, for a rename
-// would replace the link. PermissionDenied when something other than a regular file is there, or one
-// that is standard output; InvalidArgument when it is one of the files that are read for it.
+// would replace the link. PermissionDenied when something other than a regular file is there, or
+// one that is standard output; InvalidArgument when it is one of the files that are read for it.
 absl::StatusOr<FilePath> ReplaceableFile(const FilePath& path,
                                          const std::vector<std::string>& inputs = {});
 // Names in the directory without "." and "..", sorted by byte.
