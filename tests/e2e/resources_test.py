@@ -17,7 +17,7 @@ def in_use(pid):
 
 class ResourcesTest(ProgramTest):
     PERIOD_SECONDS = 0.01
-    # Of memory, from the second quarter to the last; what a leak of 20 bytes a save would pass.
+    # Of memory, from the second quarter to the last: of ManySavesTest some 100 bytes a save.
     MOST_GROWTH_KIB = 256
 
     def watch(self, model_dir, done, *flags):
