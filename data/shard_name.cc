@@ -1,7 +1,9 @@
 #include "data/shard_name.h"
 
-#include <regex>
+#include <string_view>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 
 namespace tpurun {
@@ -11,15 +13,17 @@ std::string ShardPath(const ShardName& name) {
 }
 
 std::optional<ShardName> ParseShardPath(const std::string& path) {
-  static const std::regex* const kForm = new std::regex("-([0-9]{5})-of-([0-9]{5})");
-  constexpr size_t kFormBytes = sizeof("-00000-of-00000") - 1;
-  if (path.size() < kFormBytes) return std::nullopt;
-  const auto begin = path.end() - kFormBytes;
-  std::smatch numbers;
-  if (!std::regex_match(begin, path.end(), numbers, *kForm)) return std::nullopt;
-  return ShardName{.prefix = std::string(path.begin(), begin),
-                   .shard = std::stoi(numbers[1]),
-                   .num_shards = std::stoi(numbers[2])};
+  constexpr std::string_view kForm = "-00000-of-00000";
+  if (path.size() < kForm.size()) return std::nullopt;
+  const std::string_view ending = std::string_view(path).substr(path.size() - kForm.size());
+  for (size_t i = 0; i < kForm.size(); ++i) {
+    const bool fits = kForm[i] == '0' ? absl::ascii_isdigit(ending[i]) : ending[i] == kForm[i];
+    if (!fits) return std::nullopt;
+  }
+  ShardName name{.prefix = path.substr(0, path.size() - kForm.size())};
+  const bool numbers = absl::SimpleAtoi(ending.substr(1, 5), &name.shard) &&
+                       absl::SimpleAtoi(ending.substr(kForm.size() - 5), &name.num_shards);
+  return numbers ? std::optional(name) : std::nullopt;
 }
 
 }  // namespace tpurun

@@ -1,6 +1,8 @@
 # tpurun_proto: one .proto file compiled by the system's protoc into a C++ library of the same name.
 # protoc runs in a genrule (cc_proto_library would want protobuf's own repository).
 
+load("//tools:cc.bzl", "cc_library")
+
 def tpurun_proto(name, src = None, deps = [], visibility = None):
     """Makes cc_library NAME whose header is "proto/<src without .proto>.pb.h".
 
@@ -24,7 +26,7 @@ def tpurun_proto(name, src = None, deps = [], visibility = None):
         outs = [base + ".pb.cc", base + ".pb.h"],
         cmd = "/usr/bin/protoc --proto_path=. --cpp_out=$(GENDIR) %s/%s" % (native.package_name(), src),
     )
-    native.cc_library(
+    cc_library(
         name = name,
         srcs = [base + ".pb.cc"],
         hdrs = [base + ".pb.h"],

@@ -54,7 +54,8 @@ make_venv() {
     [[ -e $venv/complete ]] && return
     rm -rf "$venv"
     /usr/bin/python3 -m venv "$venv" &&
-      "$venv/bin/pip" install --disable-pip-version-check --progress-bar off -r "$1" &&
+      "$venv/bin/pip" install --disable-pip-version-check --progress-bar off --no-compile \
+        -r "$1" &&
       "$venv/bin/python" -c "import $2" &&
       touch "$venv/complete"
   } 8>"$venv.lock"

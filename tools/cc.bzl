@@ -1,0 +1,92 @@
+"""cc_library, cc_binary and cc_test that read the headers which nearly every file reads once for all.
+
+GCC and clang take a compiled header only where it was compiled with the same flags, so it is made
+like any other compilation, one for each kind of target. --define=precompiled_headers=no builds
+without: it shows whether every file includes what it uses.
+"""
+
+# Tests wait for the product, not for themselves: nothing is gained by optimizing them.
+TEST_COPTS = ["-O0", "-U_FORTIFY_SOURCE"]
+
+# Of code whose loops are to become vector loops, where anything is optimized.
+VECTORIZED = select({
+    "//tools:optimizing": ["-O3"],
+    "//conditions:default": [],
+})
+
+def cc_library(name, testonly = False, deps = [], copts = [], **kwargs):
+    """Of the product, or of the tests where it is testonly."""
+    _cc(native.cc_library, name, testonly, deps, copts, testonly = testonly, **kwargs)
+
+def cc_binary(name, deps = [], copts = [], **kwargs):
+    _cc(native.cc_binary, name, False, deps, copts, **kwargs)
+
+def cc_test(name, deps = [], copts = [], **kwargs):
+    _cc(native.cc_test, name, True, deps, copts, **kwargs)
+
+def _cc(rule, name, of_tests, deps, copts, **kwargs):
+    headers = "test_headers" if of_tests else "product_headers"
+    rule(
+        name = name,
+        copts = (TEST_COPTS if of_tests else []) + copts + select({
+            "//tools:without_precompiled_headers": [],
+            "//conditions:default": ["-Winvalid-pch", "-include", "$(BINDIR)/tools/%s.hh" % headers],
+        }),
+        deps = deps + select({
+            "//tools:without_precompiled_headers": [],
+            "//conditions:default": ["//tools:" + headers],
+        }),
+        **kwargs
+    )
+
+def _precompiled_header_impl(ctx):
+    toolchain = ctx.attr._cc_toolchain[cc_common.CcToolchainInfo]
+    features = cc_common.configure_features(
+        ctx = ctx,
+        cc_toolchain = toolchain,
+        requested_features = ctx.features,
+        unsupported_features = ctx.disabled_features,
+    )
+    header = ctx.files.hdrs[0]
+    output = ctx.actions.declare_file(header.basename + ".gch")
+    variables = cc_common.create_compile_variables(
+        feature_configuration = features,
+        cc_toolchain = toolchain,
+        user_compile_flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + ctx.attr.copts,
+        source_file = header.path,
+        output_file = output.path,
+        use_pic = True,
+    )
+    action = "c++-compile"
+    ctx.actions.run(
+        executable = cc_common.get_tool_for_action(
+            feature_configuration = features,
+            action_name = action,
+        ),
+        arguments = cc_common.get_memory_inefficient_command_line(
+            feature_configuration = features,
+            action_name = action,
+            variables = variables,
+        ),
+        env = cc_common.get_environment_variables(
+            feature_configuration = features,
+            action_name = action,
+            variables = variables,
+        ),
+        inputs = depset(ctx.files.hdrs, transitive = [toolchain.all_files]),
+        outputs = [output],
+        mnemonic = "CppPrecompile",
+        progress_message = "Compiling %s" % header.short_path,
+    )
+    context = cc_common.create_compilation_context(headers = depset([output]))
+    return [DefaultInfo(files = depset([output])), CcInfo(compilation_context = context)]
+
+precompiled_header = rule(
+    implementation = _precompiled_header_impl,
+    attrs = {
+        "hdrs": attr.label_list(mandatory = True, allow_files = [".hh"]),
+        "copts": attr.string_list(),
+        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+    },
+    fragments = ["cpp"],
+)
