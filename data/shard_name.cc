@@ -1,10 +1,9 @@
 #include "data/shard_name.h"
 
-#include <string_view>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 
 namespace tpurun {
 
@@ -13,9 +12,9 @@ std::string ShardPath(const ShardName& name) {
 }
 
 std::optional<ShardName> ParseShardPath(const std::string& path) {
-  constexpr std::string_view kForm = "-00000-of-00000";
+  constexpr absl::string_view kForm = "-00000-of-00000";
   if (path.size() < kForm.size()) return std::nullopt;
-  const std::string_view ending = std::string_view(path).substr(path.size() - kForm.size());
+  const absl::string_view ending = absl::string_view(path).substr(path.size() - kForm.size());
   for (size_t i = 0; i < kForm.size(); ++i) {
     const bool fits = kForm[i] == '0' ? absl::ascii_isdigit(ending[i]) : ending[i] == kForm[i];
     if (!fits) return std::nullopt;
