@@ -84,6 +84,11 @@ class FirstWritesTest(ProgramTest):
         if self.call('version', preexec_fn=lambda: limit_file_size(0)).code == -signal.SIGXFSZ:
             self.skipTest('a sanitizer writes a file of its own before the program begins')
 
+    def test_a_message_that_cannot_be_written_does_not_change_the_code(self):
+        with open(self.path('message'), 'w') as message:
+            done = self.call('trian', stderr=message, preexec_fn=lambda: limit_file_size(0))
+        self.assertEqual(done.code, 2, str(done))
+
     def test_a_full_disk_leaves_nothing(self):
         # The size of a file is limited instead: no write of more than so many bytes succeeds.
         for limit in (0, 1, 40, 1000):
