@@ -48,6 +48,7 @@ absl::Status CheckNamed(const proto::RunConfig& run, const RequiredParts& requir
 ChosenInput ChooseInput(const proto::RunConfig& run, const RequiredParts& required) {
   if (required.train) return {&run.train().input(), "train.input"};
   if (required.predict) return {&run.predict().input(), "predict.input"};
+  if (required.export_model) return {};
   if (run.evaluate().empty()) return {};
   const int index = ChooseEvaluation(run, required);
   return {&run.evaluate(index).input(), ElementPath("evaluate", index) + ".input"};
@@ -55,7 +56,7 @@ ChosenInput ChooseInput(const proto::RunConfig& run, const RequiredParts& requir
 
 absl::StatusOr<InputFn> MakeChosenInput(const LoadedConfig& config, const RequiredParts& required) {
   const ChosenInput chosen = ChooseInput(config.run, required);
-  if (chosen.input == nullptr) return InputFn();  // ValidateConfig has refused
+  if (chosen.input == nullptr) return InputFn();  // none is needed, or ValidateConfig refuses
   return MakeInputFn(*chosen.input, config.run.transformation_func(), config.locations, chosen.path,
                      "");
 }
@@ -79,6 +80,12 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
                          .dump_dir = command.GetString("dump_dir"),
                          .interrupt = &InterruptCount()};
   composition.input_fn = *std::move(input_fn);
+  if (required.export_model && config.run.predict().has_input()) {
+    ASSIGN_OR_RETURN(
+        composition.export_input_fn,
+        MakeExportInputFn(config.run.predict().input(), config.run.transformation_func(),
+                          config.locations, "predict.input"));
+  }
   composition.keys_where = config.locations.Where("predict.keys");
   if (required.evaluate) {
     composition.evaluation = config.run.evaluate(ChooseEvaluation(config.run, required));

@@ -15,9 +15,10 @@ namespace tpurun {
 
 struct Composition {
   EstimatorOptions options;
-  InputFn input_fn;            // of the part that `required` names
-  proto::Evaluate evaluation;  // the one that required.evaluation names
-  std::string keys_where;      // the place of predict.keys
+  InputFn input_fn;               // of the part that `required` names
+  ExportInputFn export_input_fn;  // of predict, where export_model is required and it has an input
+  proto::Evaluate evaluation;     // the one that required.evaluation names
+  std::string keys_where;         // the place of predict.keys
 };
 
 // Loads and checks the configuration, builds the ModelFn and the InputFn of the one part that

@@ -59,6 +59,7 @@ const std::vector<SupportedField>& SupportedFields() {
       {"evaluate"},
       {"predict.input"},
       {"predict.keys"},
+      {"export"},
       {"warm_start_from"},
       {"transformation_func"},
   };
@@ -139,6 +140,7 @@ class Validator {
     CheckTpu();
     CheckTransformationFuncs();
     CheckEvaluations();
+    CheckExport();
     if (violations_.empty()) return absl::OkStatus();
     // In the order of the files; the command line comes last.
     std::stable_sort(
@@ -276,7 +278,7 @@ class Validator {
   }
 
   void CheckVerbNeeds() {
-    if (required_.train || required_.evaluate || required_.predict) {
+    if (required_.train || required_.evaluate || required_.predict || required_.export_model) {
       if (run_.model_dir().empty()) {
         AddAt("model_dir",
               "model_dir is missing, want a folder: model_dir: \"DIR\" or "
@@ -311,6 +313,24 @@ class Validator {
       }
     }
     CheckWarmStart();
+  }
+
+  void CheckExport() {
+    const proto::Export& config = run_.export_();
+    std::vector<std::string> seen;
+    for (int i = 0; i < config.export_format_size(); ++i) {
+      const std::string& format = config.export_format(i);
+      const std::string path = ElementPath("export.export_format", i);
+      if (format != "saved_model" && format != "onnx") {
+        Add(path, absl::StrCat("got ", Quote(format), ", want saved_model or onnx"));
+      } else if (std::count(seen.begin(), seen.end(), format) > 0) {
+        Add(path, absl::StrCat(Quote(format), " is there already"));
+      }
+      seen.push_back(format);
+    }
+    if (!config.export_to_cpu() && !config.export_to_tpu()) {
+      Add("export.export_to_cpu", "got false, and so is export_to_tpu; want one of them");
+    }
   }
 
   void CheckWarmStart() {

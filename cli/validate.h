@@ -21,6 +21,7 @@ struct RequiredParts {
   bool train = false;
   bool evaluate = false;
   bool predict = false;
+  bool export_model = false;
   // The evaluation to run, by name; nullopt for every one there is.
   std::optional<std::string> evaluation = std::nullopt;
 };

@@ -5,6 +5,7 @@
 #include "cli/config_command.h"
 #include "cli/convert.h"
 #include "cli/evaluate.h"
+#include "cli/export_command.h"
 #include "cli/help_command.h"
 #include "cli/inspect_command.h"
 #include "cli/predict.h"
@@ -75,6 +76,25 @@ std::span<const Verb> Verbs() {
        .takes_config = true,
        .runs = true,
        .run = PredictCommand},
+      {.name = "export",
+       .doc = "Write a trained model for TensorFlow and TF Serving, or as an ONNX file",
+       .example =
+           "tpurun export --config=run.textproto --export_format=saved_model,onnx | jq -r .path",
+       .flags = {{.name = "export_format",
+                  .type = Flag::Type::kList,
+                  .value_name = "A,B",
+                  .help = "saved_model (default), onnx",
+                  .sets = "export.export_format"},
+                 {.name = "output",
+                  .value_name = "BASE",
+                  .help = "BASE/SECONDS and BASE/onnx/SECONDS; default model_dir/export",
+                  .sets = "export.directory"},
+                 {.name = "checkpoint",
+                  .value_name = "PREFIX",
+                  .help = "instead of the latest in model_dir"}},
+       .takes_config = true,
+       .runs = true,
+       .run = ExportCommand},
       {.name = "config",
        .doc = "Print the effective RunConfig and ModelSpec, with the origin of each value",
        .example =

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -518,6 +519,55 @@ absl::StatusOr<InputSource> OpenInput(const Plan& plan, const InputFnArgs& args)
   return std::move(opening).Finish();
 }
 
+// ------------------------------------------------------------------------------------ export
+
+// Of the columns that each step makes those that the features are made of. `wanted` are the
+// features, afterwards what they are made of before the first step.
+std::vector<std::set<std::string>> ColumnsOfSteps(const Plan& plan, std::set<std::string>& wanted) {
+  std::vector<std::set<std::string>> columns(plan.steps.size());
+  for (size_t i = plan.steps.size(); i-- > 0;) {
+    if (!plan.steps[i].row.has_value()) continue;
+    const RowTransform& row = *plan.steps[i].row;
+    std::set<std::string> read;
+    for (size_t made = 0; made < row.makes.size(); ++made) {
+      if (wanted.erase(row.makes[made]) == 0) continue;
+      columns[i].insert(row.makes[made]);
+      if (row.paired) read.insert(row.reads[made]);
+    }
+    if (!row.paired && !columns[i].empty()) read.insert(row.reads.begin(), row.reads.end());
+    wanted.merge(read);
+  }
+  return columns;
+}
+
+absl::StatusOr<std::map<std::string, ExportedColumn>> ExportPlan(
+    const Plan& plan, Value serialized, const std::set<std::string>& features, ExportGraph& graph) {
+  std::set<std::string> begin = features;
+  const std::vector<std::set<std::string>> of_steps = ColumnsOfSteps(plan, begin);
+  if (begin != std::set<std::string>{kRecord}) {
+    return absl::FailedPreconditionError("the input does not parse tf.Examples");
+  }
+  std::map<std::string, Value> columns = {{kRecord, serialized}};
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    if (of_steps[i].empty()) continue;
+    if (step.row->tensorflow == nullptr) {
+      return absl::UnimplementedError(absl::StrCat("TensorFlow has no op for the transform ",
+                                                   step.def->name, " (", step.where, ")"));
+    }
+    graph.set_scope(step.def->name);
+    step.row->tensorflow(graph, of_steps[i], columns);
+  }
+  std::map<std::string, ExportedColumn> made;
+  for (const ColumnType& type : plan.output) {
+    const std::optional<ElementType> exported = ExportedType(type.dtype);
+    if (exported.has_value() && features.count(type.name) > 0) {
+      made[type.name] = {columns.at(type.name), *exported, type.dims};
+    }
+  }
+  return made;
+}
+
 }  // namespace
 
 absl::StatusOr<InputFn> MakeInputFn(const proto::Input& input,
@@ -528,6 +578,18 @@ absl::StatusOr<InputFn> MakeInputFn(const proto::Input& input,
   return InputFn([plan = std::make_shared<const Plan>(std::move(plan))](const InputFnArgs& args) {
     return OpenInput(*plan, args);
   });
+}
+
+absl::StatusOr<ExportInputFn> MakeExportInputFn(const proto::Input& input,
+                                                const NamedTransformsField& transformation_funcs,
+                                                const SourceLocations& locations,
+                                                const std::string& path) {
+  ASSIGN_OR_RETURN(Plan made, MakePlan(input, transformation_funcs, locations, path, ""));
+  const auto plan = std::make_shared<const Plan>(std::move(made));
+  return ExportInputFn(
+      [plan](ExportGraph& graph, Value serialized, const std::set<std::string>& features) {
+        return ExportPlan(*plan, serialized, features, graph);
+      });
 }
 
 }  // namespace tpurun

@@ -22,6 +22,13 @@ absl::StatusOr<InputFn> MakeInputFn(
     const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs,
     const SourceLocations& locations, const std::string& path, const std::string& directory);
 
+// How an exported model makes its features of tf.Examples as this input does, shuffles and batches
+// left out. Errors as of MakeInputFn.
+absl::StatusOr<ExportInputFn> MakeExportInputFn(
+    const proto::Input& input,
+    const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs,
+    const SourceLocations& locations, const std::string& path);
+
 }  // namespace tpurun
 
 #endif  // TPURUN_DATA_INPUT_FN_H_

@@ -47,6 +47,12 @@ std::vector<std::string> ColumnNames(const Schema& schema) {
   return names;
 }
 
+std::optional<ElementType> ExportedType(proto::DataType dtype) {
+  if (dtype == proto::STRING) return ElementType::kString;
+  const std::optional<DType> type = ToDType(dtype);
+  return type.has_value() ? std::optional(ElementTypeOf(*type)) : std::nullopt;
+}
+
 proto::DataType FromDType(DType dtype) {
   switch (dtype) {
     case DType::kF32:

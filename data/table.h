@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "absl/status/status.h"
 #include "data/bytes.h"
 #include "proto/input.pb.h"
+#include "runtime/ir/export_graph.h"
 #include "runtime/ir/shape.h"
 
 namespace tpurun {
@@ -37,6 +39,9 @@ absl::Status CheckDims(const std::vector<int64_t>& dims);
 
 using Schema = std::vector<ColumnType>;
 
+// The column that a source of records makes.
+inline constexpr char kRecord[] = "record";
+
 // The index of the column of that name, -1 when there is none.
 int FindColumn(const Schema& schema, std::string_view name);
 std::vector<std::string> ColumnNames(const Schema& schema);
@@ -44,6 +49,8 @@ std::vector<std::string> ColumnNames(const Schema& schema);
 // Bytes of one element; 0 for STRING.
 int64_t ElementBytes(proto::DataType dtype);
 proto::DataType FromDType(DType dtype);
+// In an exported graph; nullopt for a type that those do not have.
+std::optional<ElementType> ExportedType(proto::DataType dtype);
 
 // The values of one feature. Numbers lie row after row in `bytes`. The strings of a STRING column
 // are held in `chars`, or are views of what outlives them.

@@ -83,8 +83,10 @@ void BuildClassification(ModelContext& m, const proto::Head& head, const SpecPla
   ScopedName scope(b, "predictions");
   m.AddPrediction(place, "class_ids",
                   Reshape(b, ArgMax(b, tensors.logits, 1, DType::kS64), {rows, 1}, "class_ids"));
-  m.AddPrediction(place, "probabilities", Softmax(b, tensors.logits, "probabilities"));
+  const Value probabilities = Softmax(b, tensors.logits, "probabilities");
+  m.AddPrediction(place, "probabilities", probabilities);
   m.AddPrediction(place, "logits", tensors.logits);
+  m.export_outputs.push_back({ExportOutput::Kind::kClassification, probabilities});
 }
 
 // ---- regression: logits (N, D) or (N), label of that shape. Mean squared error; prediction
@@ -99,6 +101,7 @@ void BuildRegression(ModelContext& m, const proto::Head& head, const SpecPlace& 
                    AbsoluteErrorValues);
   if (m.args.mode == ModeKey::kTrain || !tensors.logits.valid()) return;
   m.AddPrediction(place, "predictions", tensors.logits);
+  m.export_outputs.push_back({ExportOutput::Kind::kRegression, tensors.logits});
 }
 
 }  // namespace

@@ -159,6 +159,7 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
       for (EvalMetric& metric : m.metrics) result.eval_metrics.push_back(std::move(metric));
     }
     result.predictions = std::move(m.predictions);
+    result.export_outputs = std::move(m.export_outputs);
   }
   if (!b.status().ok()) errors.Add({"model", "model"}, "", std::string(b.status().message()));
   result.graph = b.Take();

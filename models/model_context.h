@@ -33,6 +33,7 @@ struct ModelContext {
   Tensors tensors;
   std::vector<LossTerm> losses;
   std::vector<NamedValue> predictions;
+  std::vector<ExportOutput> export_outputs;
   std::vector<EvalMetric> metrics;
   std::map<std::string, SpecPlace> prediction_places;
   std::map<std::string, SpecPlace> metric_places;

@@ -152,7 +152,7 @@ absl::StatusOr<Schema> TfrecordSchema(const proto::Source& source) {
                                                 "] bytes, got ", tfrecord.buffer_size())),
         "buffer_size");
   }
-  return Schema{{"record", proto::STRING, {}}};
+  return Schema{{kRecord, proto::STRING, {}}};
 }
 
 absl::StatusOr<OpenedSource> OpenTfrecord(const proto::Source& source, const SourceArgs& args) {
@@ -170,7 +170,7 @@ absl::StatusOr<OpenedSource> OpenTfrecord(const proto::Source& source, const Sou
   if (count && std::all_of(files.begin(), files.end(), IsRegularFile)) {
     ASSIGN_OR_RETURN(opened.count, CountAll(*make_reader()));
   }
-  opened.records = std::make_unique<StreamedRecords>(make_reader(), "record");
+  opened.records = std::make_unique<StreamedRecords>(make_reader(), kRecord);
   return opened;
 }
 

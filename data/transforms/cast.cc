@@ -29,7 +29,7 @@ struct Bool {
 };
 
 template <typename T>
-[[gnu::always_inline]] inline auto Value(T stored) {
+[[gnu::always_inline]] inline auto Number(T stored) {
   if constexpr (std::is_same_v<T, BFloat16>) {
     return FromBFloat16Bits(stored.bits);
   } else if constexpr (std::is_same_v<T, Bool>) {
@@ -71,9 +71,9 @@ struct Scaling {
 template <bool kScaled, typename From>
 [[gnu::always_inline]] inline auto Compute(From from, float scale, float offset) {
   if constexpr (kScaled) {
-    return static_cast<float>(Value(from)) * scale + offset;
+    return static_cast<float>(Number(from)) * scale + offset;
   } else {
-    return Value(from);
+    return Number(from);
   }
 }
 
@@ -228,6 +228,29 @@ absl::Status ApplyCasts(const std::vector<BoundCast>& casts,
   return absl::OkStatus();
 }
 
+struct ExportedCast {
+  std::string feature, output;
+  ElementType from, to;
+};
+
+// By way of f32 where it is scaled, as Compute does.
+Value AddCast(ExportGraph& graph, Value x, const ExportedCast& cast, const Scaling& scaling) {
+  ElementType type = cast.from;
+  const auto to = [&](ElementType wanted) {
+    if (type != wanted) x = graph.Add("Cast", {x}, {{"SrcT", type}, {"DstT", wanted}});
+    type = wanted;
+  };
+  if (scaling.used) {
+    to(ElementType::kFloat);
+    const ExportAttrs attrs = {{"T", type}};
+    x = graph.Add("Mul", {x, graph.Constant(ExportTensor::Float(scaling.scale), "scale")}, attrs);
+    x = graph.Add("AddV2", {x, graph.Constant(ExportTensor::Float(scaling.offset), "offset")},
+                  attrs);
+  }
+  to(cast.to);
+  return x;
+}
+
 }  // namespace
 
 absl::StatusOr<RowTransform> BindCast(const proto::Transform& transform, const Schema& input) {
@@ -243,7 +266,7 @@ absl::StatusOr<RowTransform> BindCast(const proto::Transform& transform, const S
   if (cast.has_output()) {
     RETURN_IF_ERROR(AtField(CheckName(NameKind::kKey, cast.output()), "output"));
   }
-  RowTransform bound{.output = input};
+  RowTransform bound{.output = input, .paired = true};
   std::vector<BoundCast> casts;
   for (int i = 0; i < cast.feature_size(); ++i) {
     const std::string& feature = cast.feature(i);
@@ -285,6 +308,22 @@ absl::StatusOr<RowTransform> BindCast(const proto::Transform& transform, const S
                     const Table& in, Table* out,
                     const std::function<std::string(int64_t row)>& where) {
     return ApplyCasts(casts, outputs, scaling, in, out, where);
+  };
+  std::vector<ExportedCast> exported;
+  for (size_t i = 0; i < casts.size(); ++i) {
+    const std::optional<ElementType> from =
+        ExportedType(input[FindColumn(input, casts[i].feature)].dtype);
+    const std::optional<ElementType> to =
+        ExportedType(bound.output[FindColumn(bound.output, bound.makes[i])].dtype);
+    if (!from.has_value() || !to.has_value()) return bound;
+    exported.push_back({casts[i].feature, bound.makes[i], *from, *to});
+  }
+  bound.tensorflow = [exported, scaling](ExportGraph& graph, const std::set<std::string>& wanted,
+                                         std::map<std::string, Value>& columns) {
+    for (const ExportedCast& cast : exported) {
+      if (wanted.count(cast.output) == 0) continue;
+      columns[cast.output] = AddCast(graph, columns.at(cast.feature), cast, scaling);
+    }
   };
   return bound;
 }

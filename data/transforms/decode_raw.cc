@@ -65,7 +65,7 @@ absl::StatusOr<RowTransform> BindDecodeRaw(const proto::Transform& transform, co
                        {decode_raw.shape().begin(), decode_raw.shape().end()}};
   RETURN_IF_ERROR(AtField(CheckDims(output.dims), "shape"));
   RETURN_IF_ERROR(AtField(CheckName(NameKind::kKey, output.name), "output"));
-  RowTransform bound{.output = input, .reads = {feature}, .makes = {output.name}};
+  RowTransform bound{.output = input, .reads = {feature}, .makes = {output.name}, .paired = true};
   const int place = FindColumn(input, output.name);
   if (place >= 0) {
     bound.output[place] = output;
@@ -77,6 +77,20 @@ absl::StatusOr<RowTransform> BindDecodeRaw(const proto::Transform& transform, co
                     const std::function<std::string(int64_t row)>& where) {
     return DecodeStrings(feature, in, out, name, where);
   };
+  const std::optional<ElementType> type = ExportedType(output.dtype);
+  if (type.has_value() && type != ElementType::kUint32) {  // which DecodeRaw does not make
+    bound.tensorflow = [feature, output, type](ExportGraph& graph, const std::set<std::string>&,
+                                               std::map<std::string, Value>& columns) {
+      const Value numbers = graph.Add("DecodeRaw", {columns.at(feature)}, {{"out_type", *type}});
+      ExportDims dims = output.dims;
+      dims.insert(dims.begin(), -1);
+      ExportTensor shape = ExportTensor::Indices(dims);
+      const ElementType shape_type = shape.type;
+      columns[output.name] =
+          graph.Add("Reshape", {numbers, graph.Constant(std::move(shape), "shape")},
+                    {{"T", *type}, {"Tshape", shape_type}});
+    };
+  }
   return bound;
 }
 

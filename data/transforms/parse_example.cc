@@ -27,8 +27,6 @@
 namespace tpurun {
 namespace {
 
-constexpr char kRecord[] = "record";
-
 using Feature = proto::ParseExample::Feature;
 
 // The field numbers of Feature.kind in tensorflow.Example.
@@ -329,6 +327,54 @@ absl::StatusOr<WantedFeature> Want(const Feature& feature) {
   return wanted;
 }
 
+ExportTensor DefaultOf(const WantedFeature& feature, ElementType type) {
+  if (!feature.default_value.has_value()) return {.type = type, .dims = {0}};  // it is required
+  ExportTensor tensor{.type = type, .dims = feature.type.dims};
+  const Column& column = *feature.default_value;
+  if (type != ElementType::kString) {
+    tensor.bytes.assign(reinterpret_cast<const char*>(column.bytes.data()), column.bytes.size());
+  }
+  for (int64_t i = 0; type == ElementType::kString && i < feature.elements; ++i) {
+    tensor.strings.emplace_back(column.string(i));
+  }
+  return tensor;
+}
+
+void AddParseExample(const std::vector<WantedFeature>& features,
+                     const std::set<std::string>& wanted, ExportGraph& graph,
+                     std::map<std::string, Value>& columns) {
+  std::vector<std::string> keys;
+  std::vector<ElementType> types;
+  std::vector<ExportShape> shapes;
+  std::vector<Value> defaults;
+  for (const WantedFeature& feature : features) {
+    if (wanted.count(feature.type.name) == 0) continue;
+    const ElementType type = *ExportedType(feature.type.dtype);
+    keys.push_back(feature.type.name);
+    types.push_back(type);
+    shapes.push_back({feature.type.dims});
+    defaults.push_back(graph.Constant(DefaultOf(feature, type), "default"));
+  }
+  const auto strings = [&graph](std::vector<std::string> values, const char* label) {
+    const int64_t count = static_cast<int64_t>(values.size());
+    return graph.Constant(ExportTensor::Strings({count}, std::move(values)), label);
+  };
+  std::vector<Value> inputs = {columns.at(kRecord), strings({}, "names"),
+                               strings({}, "sparse_keys"), strings(keys, "dense_keys"),
+                               strings({}, "ragged_keys")};
+  inputs.insert(inputs.end(), defaults.begin(), defaults.end());
+  const Value parsed = graph.Add("ParseExampleV2", std::move(inputs),
+                                 {{"Tdense", types},
+                                  {"num_sparse", int64_t{0}},
+                                  {"sparse_types", std::vector<ElementType>()},
+                                  {"ragged_value_types", std::vector<ElementType>()},
+                                  {"ragged_split_types", std::vector<ElementType>()},
+                                  {"dense_shapes", shapes}});
+  for (size_t i = 0; i < keys.size(); ++i) {
+    columns[keys[i]] = {parsed.node, static_cast<int>(i)};
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<RowTransform> BindParseExample(const proto::Transform& transform,
@@ -357,6 +403,10 @@ absl::StatusOr<RowTransform> BindParseExample(const proto::Transform& transform,
     bound.makes.push_back(wanted->type.name);
     features.push_back(*std::move(wanted));
   }
+  bound.tensorflow = [features](ExportGraph& graph, const std::set<std::string>& wanted,
+                                std::map<std::string, Value>& columns) {
+    AddParseExample(features, wanted, graph, columns);
+  };
   bound.apply = ExampleParser(std::move(features));
   return bound;
 }

@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +22,7 @@
 #include "data/records.h"
 #include "data/table.h"
 #include "proto/input.pb.h"
+#include "runtime/ir/export_graph.h"
 
 namespace tpurun {
 
@@ -28,12 +31,19 @@ struct RowTransform {
   Schema output;                   // the columns that go out
   std::vector<std::string> reads;  // the columns it needs
   std::vector<std::string> makes;  // those of `output` that are not just as they came in
+  bool paired = false;             // makes[i] is made of reads[i] alone
   // Fills the columns of `makes` in *out, which has those of `output`, row by row; strings may be
   // views of incoming ones. What was in the columns is of no use but for its memory. `where(row)`
   // names the row of the table in messages. A row that does not fit is DataLoss.
   std::function<absl::Status(const Table& in, Table* out,
                              const std::function<std::string(int64_t row)>& where)>
       apply;
+  // Adds to a graph in TensorFlow's ops what makes the `wanted` columns of `makes`, for any number
+  // of rows, and puts them into `columns`, which has what they are made of. Null: TensorFlow has no
+  // op for it.
+  std::function<void(ExportGraph& graph, const std::set<std::string>& wanted,
+                     std::map<std::string, Value>& columns)>
+      tensorflow;
 };
 
 // What an item transform is made of. `records` outlives it.

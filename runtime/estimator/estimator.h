@@ -72,6 +72,13 @@ struct PredictedBatch {
   std::vector<Column> columns;
 };
 
+// A model written for other programs, in the formats of proto::Export.
+struct ExportedFiles {
+  std::vector<std::pair<std::string, std::string>> paths;  // format, folder; in the order asked for
+  std::vector<std::string> signatures;                     // of a SavedModel
+  int64_t global_step = 0;
+};
+
 class Estimator {
  public:
   explicit Estimator(EstimatorOptions options);
@@ -91,6 +98,14 @@ class Estimator {
   absl::Status Predict(const InputFn& input_fn, const std::vector<std::string>& keys,
                        const std::string& checkpoint,
                        const std::function<absl::Status(const PredictedBatch&)>& take);
+
+  // Writes what the model predicts, in f32 and for any batch, with the variables of `checkpoint`,
+  // or of the latest one of model_dir when empty. NotFound without one. Either every format is
+  // whole under its final name or, after an error, the one that failed and those behind it are not
+  // there.
+  // `input_fn`, which may be null, is for the signatures that take tf.Examples.
+  absl::StatusOr<ExportedFiles> Export(const proto::Export& config, const std::string& checkpoint,
+                                       const ExportInputFn& input_fn);
 
  private:
   EstimatorOptions options_;

@@ -5,6 +5,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
+#include "runtime/ir/export_graph.h"
 #include "runtime/ir/narrow_relu.h"
 #include "runtime/ir/structural.h"
 
@@ -35,12 +36,18 @@ absl::StatusOr<std::vector<Shape>> FloatShape(const char* name, std::span<const 
   return ElementwiseShape(name, operands);
 }
 
+struct ExportedAs {
+  ExportRule tensorflow;
+  ExportRule onnx;
+};
+
 using BinaryGradient = std::vector<Value> (*)(GraphBuilder& b, const Node& node, Value dz);
 using SimplifyFn = Simpler (*)(const Graph& graph, const Node& node);
 
 template <typename F>
-OpDef Binary(const char* name, const char* doc, F f, BinaryGradient gradient,
-             const OpFlags& flags = kElementwise, SimplifyFn simplify = nullptr) {
+OpDef Binary(const char* name, const char* doc, const ExportedAs& exported, F f,
+             BinaryGradient gradient, const OpFlags& flags = kElementwise,
+             SimplifyFn simplify = nullptr) {
   OpDef op{.name = name,
            .doc = doc,
            .min_operands = 2,
@@ -48,7 +55,9 @@ OpDef Binary(const char* name, const char* doc, F f, BinaryGradient gradient,
            .flags = flags,
            .infer_shape = ShapeRule(name),
            .reference = [f](const OpCall& call) { return BinaryKernel(call, f); },
-           .tile = BinaryTile(f)};
+           .tile = BinaryTile(f),
+           .tensorflow = exported.tensorflow,
+           .onnx = exported.onnx};
   // A scalar operand gathers the gradients of all elements.
   op.gradient = [gradient](GraphBuilder& b, const Node& node, std::span<const Value> dz) {
     std::vector<Value> gradients = gradient(b, node, dz[0]);
@@ -62,7 +71,7 @@ OpDef Binary(const char* name, const char* doc, F f, BinaryGradient gradient,
 }
 
 template <typename F>
-OpDef Comparison(const char* name, const char* doc, F f) {
+OpDef Comparison(const char* name, const char* doc, const ExportedAs& exported, F f) {
   return OpDef{.name = name,
                .doc = doc,
                .min_operands = 2,
@@ -75,14 +84,16 @@ OpDef Comparison(const char* name, const char* doc, F f) {
                  return shapes;
                },
                .reference = [f](const OpCall& call) { return BinaryKernel(call, f); },
-               .tile = BinaryTile(f)};
+               .tile = BinaryTile(f),
+               .tensorflow = exported.tensorflow,
+               .onnx = exported.onnx};
 }
 
 using UnaryGradient = Value (*)(GraphBuilder& b, Value x, Value y, Value dy);
 
 template <typename F>
-OpDef Unary(const char* name, const char* doc, F f, UnaryGradient gradient,
-            const OpFlags& flags = kElementwise) {
+OpDef Unary(const char* name, const char* doc, const ExportedAs& exported, F f,
+            UnaryGradient gradient, const OpFlags& flags = kElementwise) {
   return OpDef{
       .name = name,
       .doc = doc,
@@ -96,12 +107,14 @@ OpDef Unary(const char* name, const char* doc, F f, UnaryGradient gradient,
             return std::vector<Value>{gradient(b, node.inputs[0], Value{node.id, 0}, dy[0])};
           },
       .reference = [f](const OpCall& call) { return UnaryKernel(call, f); },
-      .tile = UnaryTile(f)};
+      .tile = UnaryTile(f),
+      .tensorflow = exported.tensorflow,
+      .onnx = exported.onnx};
 }
 
 const OpDef& SubOp() {
   static const OpDef& op = *new OpDef(Binary(
-      "sub", "x - y", [](auto x, auto y) { return x - y; },
+      "sub", "x - y", {TensorFlowOp("Sub"), OnnxOp("Sub")}, [](auto x, auto y) { return x - y; },
       [](GraphBuilder& b, const Node&, Value dz) {
         return std::vector<Value>{dz, Neg(b, dz)};
       },
@@ -114,7 +127,7 @@ const OpDef& SubOp() {
 
 const OpDef& MulOp() {
   static const OpDef& op = *new OpDef(Binary(
-      "mul", "x * y", [](auto x, auto y) { return x * y; },
+      "mul", "x * y", {TensorFlowOp("Mul"), OnnxOp("Mul")}, [](auto x, auto y) { return x * y; },
       [](GraphBuilder& b, const Node& node, Value dz) {
         return std::vector<Value>{Mul(b, dz, node.inputs[1]), Mul(b, dz, node.inputs[0])};
       },
@@ -128,6 +141,11 @@ const OpDef& MulOp() {
 const OpDef& DivOp() {
   static const OpDef& op = *new OpDef(Binary(
       "div", "x / y; whole numbers truncate, and x / 0 is 0 for them",
+      {[](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+         const bool whole = call.operands[0].dtype != DType::kF32;
+         return TensorFlowOp(whole ? "TruncateDiv" : "RealDiv")(call);
+       },
+       OnnxOp("Div")},
       [](auto x, auto y) {
         if constexpr (std::is_integral_v<decltype(x)>) {
           return y == 0    ? decltype(x)(0)
@@ -149,20 +167,23 @@ const OpDef& DivOp() {
 }
 
 const OpDef& GreaterOp() {
-  static const OpDef& op =
-      *new OpDef(Comparison("greater", "x > y -> pred", [](auto x, auto y) { return x > y; }));
+  static const OpDef& op = *new OpDef(Comparison("greater", "x > y -> pred",
+                                                 {TensorFlowOp("Greater"), OnnxOp("Greater")},
+                                                 [](auto x, auto y) { return x > y; }));
   return op;
 }
 
 const OpDef& GreaterEqualOp() {
-  static const OpDef& op = *new OpDef(
-      Comparison("greater_equal", "x >= y -> pred", [](auto x, auto y) { return x >= y; }));
+  static const OpDef& op = *new OpDef(Comparison(
+      "greater_equal", "x >= y -> pred", {TensorFlowOp("GreaterEqual"), OnnxOp("GreaterOrEqual")},
+      [](auto x, auto y) { return x >= y; }));
   return op;
 }
 
 const OpDef& EqualOp() {
   static const OpDef& op =
-      *new OpDef(Comparison("equal", "x == y -> pred", [](auto x, auto y) { return x == y; }));
+      *new OpDef(Comparison("equal", "x == y -> pred", {TensorFlowOp("Equal"), OnnxOp("Equal")},
+                            [](auto x, auto y) { return x == y; }));
   return op;
 }
 
@@ -174,6 +195,7 @@ Value Where(GraphBuilder& b, Value condition, Value dz) {
 const OpDef& MaximumOp() {
   static const OpDef& op = *new OpDef(Binary(
       "maximum", "the larger of x and y; NaN if either is",
+      {TensorFlowOp("Maximum"), OnnxOp("Max")},
       [](auto x, auto y) { return x > y || x != x ? x : y; },
       [](GraphBuilder& b, const Node& node, Value dz) {
         const Value first = GreaterEqual(b, node.inputs[0], node.inputs[1]);
@@ -185,6 +207,7 @@ const OpDef& MaximumOp() {
 const OpDef& MinimumOp() {
   static const OpDef& op = *new OpDef(Binary(
       "minimum", "the smaller of x and y; NaN if either is",
+      {TensorFlowOp("Minimum"), OnnxOp("Min")},
       [](auto x, auto y) { return x < y || x != x ? x : y; },
       [](GraphBuilder& b, const Node& node, Value dz) {
         const Value first = GreaterEqual(b, node.inputs[1], node.inputs[0]);
@@ -196,7 +219,7 @@ const OpDef& MinimumOp() {
 const OpDef& PowOp() {
   static const OpDef& op = []() -> OpDef& {
     OpDef& pow = *new OpDef(Binary(
-        "pow", "x to the power y, f32",
+        "pow", "x to the power y, f32", {TensorFlowOp("Pow"), OnnxOp("Pow")},
         [](auto x, auto y) { return static_cast<decltype(x)>(std::pow(x, y)); },
         [](GraphBuilder& b, const Node& node, Value dz) {
           const Value x = node.inputs[0], y = node.inputs[1], z{node.id, 0};
@@ -214,7 +237,7 @@ const OpDef& PowOp() {
 const OpDef& NegOp() {
   static const OpDef& op = []() -> OpDef& {
     OpDef& neg = *new OpDef(Unary(
-        "neg", "-x", [](float x) { return -x; },
+        "neg", "-x", {TensorFlowOp("Neg"), OnnxOp("Neg")}, [](float x) { return -x; },
         [](GraphBuilder& b, Value, Value, Value dy) { return Neg(b, dy); }));
     neg.simplify = [](const Graph& graph, const Node& node) -> Simpler {
       const Node& inner = graph.node(node.inputs[0]);
@@ -227,7 +250,8 @@ const OpDef& NegOp() {
 
 const OpDef& SqrtOp() {
   static const OpDef& op = *new OpDef(Unary(
-      "sqrt", "the square root of x", [](float x) { return std::sqrt(x); },
+      "sqrt", "the square root of x", {TensorFlowOp("Sqrt"), OnnxOp("Sqrt")},
+      [](float x) { return std::sqrt(x); },
       [](GraphBuilder& b, Value, Value y, Value dy) {
         return Div(b, Mul(b, dy, Scalar(b, 0.5)), y);
       },
@@ -237,7 +261,13 @@ const OpDef& SqrtOp() {
 
 const OpDef& RsqrtOp() {
   static const OpDef& op = *new OpDef(Unary(
-      "rsqrt", "1 / sqrt(x)", [](float x) { return 1.0f / std::sqrt(x); },
+      "rsqrt", "1 / sqrt(x)",
+      {TensorFlowOp("Rsqrt"),
+       [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+         return std::vector<Value>{
+             call.graph.Add("Reciprocal", {call.graph.Add("Sqrt", call.inputs)})};
+       }},
+      [](float x) { return 1.0f / std::sqrt(x); },
       [](GraphBuilder& b, Value, Value y, Value dy) {
         return Mul(b, Mul(b, dy, Scalar(b, -0.5)), Mul(b, y, Square(b, y)));
       },
@@ -247,7 +277,12 @@ const OpDef& RsqrtOp() {
 
 const OpDef& SquareOp() {
   static const OpDef& op = *new OpDef(Unary(
-      "square", "x * x", [](float x) { return x * x; },
+      "square", "x * x",
+      {TensorFlowOp("Square"),
+       [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+         return std::vector<Value>{call.graph.Add("Mul", {call.inputs[0], call.inputs[0]})};
+       }},
+      [](float x) { return x * x; },
       [](GraphBuilder& b, Value x, Value, Value dy) { return Mul(b, dy, Mul(b, x, Scalar(b, 2))); },
       kArithmetic));
   return op;
@@ -255,14 +290,16 @@ const OpDef& SquareOp() {
 
 const OpDef& ExpOp() {
   static const OpDef& op = *new OpDef(Unary(
-      "exp", "e to the power x", [](float x) { return std::exp(x); },
+      "exp", "e to the power x", {TensorFlowOp("Exp"), OnnxOp("Exp")},
+      [](float x) { return std::exp(x); },
       [](GraphBuilder& b, Value, Value y, Value dy) { return Mul(b, dy, y); }));
   return op;
 }
 
 const OpDef& LogOp() {
   static const OpDef& op = *new OpDef(Unary(
-      "log", "the natural logarithm of x", [](float x) { return std::log(x); },
+      "log", "the natural logarithm of x", {TensorFlowOp("Log"), OnnxOp("Log")},
+      [](float x) { return std::log(x); },
       [](GraphBuilder& b, Value x, Value, Value dy) { return Div(b, dy, x); }));
   return op;
 }
@@ -270,14 +307,15 @@ const OpDef& LogOp() {
 const OpDef& FloorOp() {
   static const OpDef& op = *new OpDef(Unary(
       "floor", "the largest whole number not above x; its gradient is 0",
-      [](float x) { return std::floor(x); },
+      {TensorFlowOp("Floor"), OnnxOp("Floor")}, [](float x) { return std::floor(x); },
       [](GraphBuilder&, Value, Value, Value) { return Value{}; }));
   return op;
 }
 
 const OpDef& TanhOp() {
   static const OpDef& op = *new OpDef(Unary(
-      "tanh", "tanh(x)", [](float x) { return std::tanh(x); },
+      "tanh", "tanh(x)", {TensorFlowOp("Tanh"), OnnxOp("Tanh")},
+      [](float x) { return std::tanh(x); },
       [](GraphBuilder& b, Value, Value y, Value dy) {
         return Mul(b, dy, Sub(b, Scalar(b, 1), Square(b, y)));
       }));
@@ -286,7 +324,7 @@ const OpDef& TanhOp() {
 
 const OpDef& SigmoidOp() {
   static const OpDef& op = *new OpDef(Unary(
-      "sigmoid", "1 / (1 + exp(-x))",
+      "sigmoid", "1 / (1 + exp(-x))", {TensorFlowOp("Sigmoid"), OnnxOp("Sigmoid")},
       [](float x) {
         const float e = std::exp(-std::fabs(x));
         return x >= 0 ? 1.0f / (1.0f + e) : e / (1.0f + e);
@@ -337,7 +375,8 @@ const OpDef& ReluGradOp() {
 const OpDef& ReluOp() {
   static const OpDef& op = []() -> OpDef& {
     OpDef& relu = *new OpDef(Unary(
-        "relu", "max(x, 0); NaN stays NaN", [](float x) { return x > 0 || x != x ? x : 0.0f; },
+        "relu", "max(x, 0); NaN stays NaN", {TensorFlowOp("Relu"), OnnxOp("Relu")},
+        [](float x) { return x > 0 || x != x ? x : 0.0f; },
         [](GraphBuilder& b, Value, Value y, Value dy) {
           return b.Add(ReluGradOp(), {dy, y}, {}, "ReluGrad");
         }));
@@ -407,7 +446,9 @@ const OpDef& SelectOp() {
         return graph.shape(taken) == node.shapes[0] ? Simpler{.same = taken} : Simpler{};
       },
       .reference = SelectKernel,
-      .tile = Tile<Choose, float, float, float, float>};
+      .tile = Tile<Choose, float, float, float, float>,
+      .tensorflow = TensorFlowOp("SelectV2", 1),
+      .onnx = OnnxOp("Where")};
   return op;
 }
 

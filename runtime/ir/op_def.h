@@ -18,6 +18,7 @@
 
 namespace tpurun {
 
+struct ExportCall;
 struct Node;
 struct OpDef;
 class Graph;
@@ -156,6 +157,11 @@ struct Simpler {
 // where an operand does.
 using TileFunction = void (*)(const void* const* operands, void* result, int64_t n);
 
+// Adds to call.graph what says the same as a node, and returns its results there, of which those
+// that nobody reads may be left out at the end. InvalidArgument where the format has no words for
+// it. runtime/ir/export_graph.h.
+using ExportRule = std::function<absl::StatusOr<std::vector<Value>>(ExportCall& call)>;
+
 struct OpDef {
   std::string name;
   std::string doc;  // shapes with letters, formula, source
@@ -193,6 +199,10 @@ struct OpDef {
   std::function<const OpDef*(const OpCall& call)> summed_over_replicas;
   // Floating point operations of one call. Null: one per result element.
   std::function<double(const OpCall& call)> flops;
+  // The op in TensorFlow's words and in ONNX's (opset 17), f32 whatever its precision. Null: it
+  // cannot be exported.
+  ExportRule tensorflow;
+  ExportRule onnx;
 };
 
 // Finds ops by name for the graph and program parsers; runtime/ops/op_list.h has the one for all.

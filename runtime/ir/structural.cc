@@ -10,6 +10,7 @@
 #include "runtime/base/clones.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
+#include "runtime/ir/export_graph.h"
 #include "runtime/ir/packing.h"
 
 namespace tpurun {
@@ -205,6 +206,31 @@ std::unique_ptr<Kernel> CrossReplicaSumKernel(const OpCall& call) {
   });
 }
 
+// Of a source the rule is the same in both formats.
+absl::StatusOr<std::vector<Value>> ExportInfeed(ExportCall& call) {
+  const InfeedSlot& slot = call.model.infeed()[call.attrs.Int("slot")];
+  const Shape& shape = call.results[0];
+  return std::vector<Value>{call.graph.Input(slot.name, ElementTypeOf(shape.dtype), shape.dims)};
+}
+
+absl::StatusOr<std::vector<Value>> ExportVariable(ExportCall& call) {
+  const Shape& shape = call.results[0];
+  return std::vector<Value>{
+      call.graph.Variable(call.attrs.String("variable"), ElementTypeOf(shape.dtype), shape.dims)};
+}
+
+absl::StatusOr<std::vector<Value>> ExportConstant(ExportCall& call) {
+  if (call.results[0].num_elements() < 0) {
+    return absl::InvalidArgumentError("the batch decides the shape of a constant");
+  }
+  const Literal literal = ConstantLiteral({.attrs = call.attrs, .results = call.results});
+  return std::vector<Value>{
+      call.graph.Constant({.type = ElementTypeOf(literal.shape().dtype),
+                           .dims = literal.shape().dims,
+                           .bytes = std::string(reinterpret_cast<const char*>(literal.data()),
+                                                static_cast<size_t>(literal.shape().bytes()))})};
+}
+
 }  // namespace
 
 const OpDef& InfeedOp() {
@@ -214,7 +240,9 @@ const OpDef& InfeedOp() {
                                                 {"dtype", DType::kF32, true},
                                                 {"dims", std::vector<int64_t>{}, true}},
                                       .flags = {.per_replica = true, .source = true},
-                                      .infer_shape = DeclaredShape};
+                                      .infer_shape = DeclaredShape,
+                                      .tensorflow = ExportInfeed,
+                                      .onnx = ExportInfeed};
   return op;
 }
 
@@ -225,7 +253,9 @@ const OpDef& VariableOp() {
                                                 {"dtype", DType::kF32, true},
                                                 {"dims", std::vector<int64_t>{}, true}},
                                       .flags = {.source = true},
-                                      .infer_shape = DeclaredShape};
+                                      .infer_shape = DeclaredShape,
+                                      .tensorflow = ExportVariable,
+                                      .onnx = ExportVariable};
   return op;
 }
 
@@ -278,7 +308,9 @@ const OpDef& ConstantOp() {
               std::memcpy(args.results[0], literal->data(), literal->shape().bytes());
             });
           },
-      .flops = [](const OpCall&) { return 0.0; }};
+      .flops = [](const OpCall&) { return 0.0; },
+      .tensorflow = ExportConstant,
+      .onnx = ExportConstant};
   return op;
 }
 
@@ -306,7 +338,16 @@ const OpDef& ConvertOp() {
             return std::vector<Value>{floating ? Convert(b, dy[0], from) : Value{}};
           },
       .simplify = SimplerConvert,
-      .reference = ConvertKernel};
+      .reference = ConvertKernel,
+      .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        const ElementType to = ElementTypeOf(call.results[0].dtype);
+        return std::vector<Value>{
+            call.graph.Add("Cast", call.inputs, {{"SrcT", call.type()}, {"DstT", to}})};
+      },
+      .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        return std::vector<Value>{
+            call.graph.Add("Cast", call.inputs, {{"to", ElementTypeOf(call.results[0].dtype)}})};
+      }};
   return op;
 }
 
@@ -334,7 +375,9 @@ const OpDef& CopyOp() {
                           (args.end - args.begin) * size);
             });
           },
-      .flops = [](const OpCall&) { return 0.0; }};
+      .flops = [](const OpCall&) { return 0.0; },
+      .tensorflow = TensorFlowOp("Identity"),
+      .onnx = OnnxOp("Identity")};
   return op;
 }
 
@@ -363,7 +406,9 @@ const OpDef& AddOp() {
                        return WithoutIdentity(graph, node, -0.0, 0, true);
                      },
                  .reference = [](const OpCall& call) { return BinaryKernel(call, kPlus); },
-                 .tile = BinaryTile(kPlus)};
+                 .tile = BinaryTile(kPlus),
+                 .tensorflow = TensorFlowOp("AddV2"),
+                 .onnx = OnnxOp("Add")};
   return op;
 }
 

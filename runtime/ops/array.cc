@@ -1,8 +1,11 @@
 // Ops that move elements and change none. They carry any dtype.
 #include <cstring>
+#include <limits>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/ir/export_graph.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 
@@ -21,6 +24,58 @@ int64_t Product(const std::vector<int64_t>& dims, size_t begin, size_t end) {
   int64_t product = 1;
   for (size_t i = begin; i < end; ++i) product *= dims[i];
   return product;
+}
+
+// Constants as operands of exported ops.
+Value TensorFlowIndices(ExportCall& call, const std::vector<int64_t>& values, const char* label) {
+  return call.graph.Constant(ExportTensor::Indices(values), label);
+}
+
+Value TensorFlowIndex(ExportCall& call, int64_t value, const char* label) {
+  ExportTensor tensor = ExportTensor::Indices({value});
+  tensor.dims = {};
+  return call.graph.Constant(std::move(tensor), label);
+}
+
+Value OnnxIndices(ExportCall& call, const std::vector<int64_t>& values, const char* label) {
+  return call.graph.Constant(ExportTensor::Int64s(values), label);
+}
+
+Value TensorFlowReshape(ExportCall& call, Value x, const std::vector<int64_t>& dims) {
+  ExportTensor shape = ExportTensor::Indices(dims);
+  const ElementType type = shape.type;
+  return call.graph.Add("Reshape", {x, call.graph.Constant(std::move(shape), "shape")},
+                        {{"T", call.type()}, {"Tshape", type}});
+}
+
+// What lies behind the box that `dims` at `begin` is of `outer`; 0 where the batch decides both.
+std::vector<int64_t> After(const std::vector<int64_t>& begin, const std::vector<int64_t>& dims,
+                           const std::vector<int64_t>& outer) {
+  std::vector<int64_t> after;
+  for (size_t i = 0; i < begin.size(); ++i) {
+    after.push_back(dims[i] < 0 ? 0 : outer[i] - begin[i] - dims[i]);
+  }
+  return after;
+}
+
+// The dimensions of x with a 1 for each of the result that it does not have.
+std::vector<int64_t> WithOnes(const ExportCall& call) {
+  std::vector<int64_t> dims(call.results[0].rank(), 1);
+  const std::vector<int64_t> axes = call.attrs.Ints("axes");
+  for (size_t i = 0; i < axes.size(); ++i) dims[axes[i]] = call.operands[0].dims[i];
+  return dims;
+}
+
+// How often x repeats along each dimension of the result.
+absl::StatusOr<std::vector<int64_t>> Repeats(const ExportCall& call) {
+  std::vector<int64_t> repeats = call.results[0].dims;
+  for (const int64_t axis : call.attrs.Ints("axes")) repeats[axis] = 1;
+  for (const int64_t count : repeats) {
+    if (count < 0) {
+      return absl::InvalidArgumentError("a value without a batch is repeated for each example");
+    }
+  }
+  return repeats;
 }
 
 // The only operand, when it is all there is of the result.
@@ -107,7 +162,20 @@ const OpDef& ConcatOp() {
                        return gradients;
                      },
                  .simplify = SameAsOperand,
-                 .reference = ConcatKernel};
+                 .reference = ConcatKernel,
+                 .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+                   // ConcatV2 wants two at least.
+                   if (call.inputs.size() == 1) return TensorFlowOp("Identity")(call);
+                   std::vector<Value> inputs = call.inputs;
+                   inputs.push_back(TensorFlowIndex(call, call.attrs.Int("axis"), "axis"));
+                   return std::vector<Value>{call.graph.Add(
+                       "ConcatV2", inputs,
+                       {{"T", call.type()}, {"N", static_cast<int64_t>(call.inputs.size())}})};
+                 },
+                 .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+                   return std::vector<Value>{
+                       call.graph.Add("Concat", call.inputs, {{"axis", call.attrs.Int("axis")}})};
+                 }};
   return op;
 }
 
@@ -196,7 +264,29 @@ const OpDef& PadWithZerosOp() {
                 std::memcpy(to + outer * size, from + inner * size, x.dims.back() * size);
               });
             });
-          }};
+          },
+      .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        const std::vector<int64_t> before = call.attrs.Ints("begin");
+        const std::vector<int64_t> after =
+            After(before, call.operands[0].dims, call.results[0].dims);
+        std::vector<int64_t> pairs;
+        for (size_t i = 0; i < before.size(); ++i) {
+          pairs.insert(pairs.end(), {before[i], after[i]});
+        }
+        ExportTensor paddings = ExportTensor::Indices(pairs);
+        paddings.dims = {static_cast<int64_t>(before.size()), 2};
+        const ElementType type = paddings.type;
+        const Value at = call.graph.Constant(std::move(paddings), "paddings");
+        return std::vector<Value>{
+            call.graph.Add("Pad", {call.inputs[0], at}, {{"T", call.type()}, {"Tpaddings", type}})};
+      },
+      .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        std::vector<int64_t> pads = call.attrs.Ints("begin");
+        const std::vector<int64_t> after = After(pads, call.operands[0].dims, call.results[0].dims);
+        pads.insert(pads.end(), after.begin(), after.end());
+        return std::vector<Value>{
+            call.graph.Add("Pad", {call.inputs[0], OnnxIndices(call, pads, "pads")})};
+      }};
   return op;
 }
 
@@ -238,7 +328,31 @@ const OpDef& SliceOp() {
                                           y.dims.back() * size);
                             });
             });
-          }};
+          },
+      // A size of -1, the batch's, is all that is left.
+      .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        std::vector<int64_t> both = call.attrs.Ints("begin");
+        const std::vector<int64_t> size = call.attrs.Ints("size");
+        both.insert(both.end(), size.begin(), size.end());
+        const bool wide = ExportTensor::Indices(both).type == ElementType::kInt64;
+        const auto constant = [&](const std::vector<int64_t>& values, const char* label) {
+          return wide ? OnnxIndices(call, values, label) : TensorFlowIndices(call, values, label);
+        };
+        return std::vector<Value>{call.graph.Add(
+            "Slice",
+            {call.inputs[0], constant(call.attrs.Ints("begin"), "begin"), constant(size, "size")},
+            {{"T", call.type()}, {"Index", wide ? ElementType::kInt64 : ElementType::kInt32}})};
+      },
+      .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        const std::vector<int64_t> begin = call.attrs.Ints("begin");
+        std::vector<int64_t> ends = call.attrs.Ints("size");
+        for (size_t i = 0; i < ends.size(); ++i) {
+          ends[i] = ends[i] < 0 ? std::numeric_limits<int64_t>::max() : ends[i] + begin[i];
+        }
+        return std::vector<Value>{call.graph.Add(
+            "Slice",
+            {call.inputs[0], OnnxIndices(call, begin, "starts"), OnnxIndices(call, ends, "ends")})};
+      }};
   return op;
 }
 
@@ -291,7 +405,14 @@ const OpDef& ReshapeOp() {
                           static_cast<const std::byte*>(args.operands[0]) + args.begin * unit,
                           (args.end - args.begin) * unit);
             });
-          }};
+          },
+      .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        return std::vector<Value>{TensorFlowReshape(call, call.inputs[0], call.results[0].dims)};
+      },
+      .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        return std::vector<Value>{call.graph.Add(
+            "Reshape", {call.inputs[0], OnnxIndices(call, call.results[0].dims, "shape")})};
+      }};
   return op;
 }
 
@@ -375,7 +496,23 @@ const OpDef& BroadcastOp() {
                 std::memcpy(to + i * size, from + offset * size, size);
               }
             });
-          }};
+          },
+      .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        ASSIGN_OR_RETURN(const std::vector<int64_t> repeats, Repeats(call));
+        const Value x = TensorFlowReshape(call, call.inputs[0], WithOnes(call));
+        ExportTensor multiples = ExportTensor::Indices(repeats);
+        const ElementType type = multiples.type;
+        return std::vector<Value>{
+            call.graph.Add("Tile", {x, call.graph.Constant(std::move(multiples), "multiples")},
+                           {{"T", call.type()}, {"Tmultiples", type}})};
+      },
+      .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        ASSIGN_OR_RETURN(const std::vector<int64_t> repeats, Repeats(call));
+        const Value x =
+            call.graph.Add("Reshape", {call.inputs[0], OnnxIndices(call, WithOnes(call), "shape")});
+        return std::vector<Value>{
+            call.graph.Add("Tile", {x, OnnxIndices(call, repeats, "repeats")})};
+      }};
   return op;
 }
 
@@ -420,7 +557,34 @@ const OpDef& OneHotOp() {
                 if (index >= 0 && index < depth) y[i * depth + index] = 1.0f;
               }
             });
-          }};
+          },
+      .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        ExportGraph& g = call.graph;
+        ExportTensor depth = ExportTensor::Indices({call.attrs.Int("depth")});
+        if (depth.type != ElementType::kInt32) {
+          return absl::InvalidArgumentError("its depth does not fit int32");
+        }
+        depth.dims = {};
+        return std::vector<Value>{g.Add("OneHot",
+                                        {call.inputs[0], g.Constant(std::move(depth), "depth"),
+                                         g.Constant(ExportTensor::Float(1), "on_value"),
+                                         g.Constant(ExportTensor::Float(0), "off_value")},
+                                        {{"T", ElementType::kFloat}, {"TI", call.type()}})};
+      },
+      // Not OneHot, for which -1 is the last index.
+      .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        ExportGraph& g = call.graph;
+        std::vector<int64_t> all(static_cast<size_t>(call.attrs.Int("depth")));
+        std::iota(all.begin(), all.end(), 0);
+        Value index = call.inputs[0];
+        if (call.type() != ElementType::kInt64) {
+          index = g.Add("Cast", {index}, {{"to", ElementType::kInt64}});
+        }
+        const Value column =
+            g.Add("Unsqueeze", {index, OnnxIndices(call, {call.operands[0].rank()}, "axes")});
+        const Value equal = g.Add("Equal", {column, OnnxIndices(call, all, "indices")});
+        return std::vector<Value>{g.Add("Cast", {equal}, {{"to", ElementType::kFloat}})};
+      }};
   return op;
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/ops/export_window.h"
 #include "runtime/ops/onednn.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
@@ -222,7 +223,24 @@ const OpDef& Conv2dOp() {
           [](const OpCall& call, const KernelPlan& plan) {
             return MakeConv(ConvKind::kForward, ForwardDims(call), call, plan);
           },
-      .flops = [](const OpCall& call) { return ConvFlops(ForwardDims(call), call.attrs); }};
+      .flops = [](const OpCall& call) { return ConvFlops(ForwardDims(call), call.attrs); },
+      .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        const std::vector<int64_t> strides = call.attrs.Ints("strides");
+        ASSIGN_OR_RETURN(const std::string padding,
+                         TensorFlowPadding(call.operands[0], call.operands[1].dims, strides,
+                                           call.attrs.Ints("pads")));
+        const Value y = call.graph.Add(
+            "Conv2D", {call.inputs[0], call.inputs[1]},
+            {{"T", call.type()}, {"strides", OverNhwc(strides)}, {"padding", padding}});
+        if (call.inputs.size() == 2) return std::vector<Value>{y};
+        return std::vector<Value>{
+            call.graph.Add("BiasAdd", {y, call.inputs[2]}, {{"T", call.type()}})};
+      },
+      .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        std::vector<Value> inputs = call.inputs;
+        inputs[1] = AddTranspose(call, inputs[1], {3, 2, 0, 1});
+        return std::vector<Value>{AddOverNchw(call, "Conv", inputs, {})};
+      }};
   return op;
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/ir/export_graph.h"
 #include "runtime/ops/dense.h"
 #include "runtime/ops/onednn.h"
 #include "runtime/ops/op_list.h"
@@ -158,7 +159,22 @@ const OpDef& MatMulOp() {
       .plan = PlanOfMatMul,
       .make_kernel = KernelOfMatMul,
       .summed_over_replicas = MatMulOfAllReplicas,
-      .flops = MatMulFlops};
+      .flops = MatMulFlops,
+      .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        const Value z = call.graph.Add("MatMul", {call.inputs[0], call.inputs[1]},
+                                       {{"T", call.type()},
+                                        {"transpose_a", call.attrs.Get<bool>("transpose_x")},
+                                        {"transpose_b", call.attrs.Get<bool>("transpose_y")}});
+        if (call.inputs.size() == 2) return std::vector<Value>{z};
+        return std::vector<Value>{
+            call.graph.Add("BiasAdd", {z, call.inputs[2]}, {{"T", call.type()}})};
+      },
+      .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        return std::vector<Value>{call.graph.Add(
+            "Gemm", call.inputs,
+            {{"transA", call.attrs.Get<bool>("transpose_x") ? int64_t{1} : int64_t{0}},
+             {"transB", call.attrs.Get<bool>("transpose_y") ? int64_t{1} : int64_t{0}}})};
+      }};
   return op;
 }
 
@@ -280,7 +296,9 @@ const OpDef& BiasAddOp() {
                 for (int64_t c = 0; c < columns; ++c) y[i + c] = x[i + c] + bias[c];
               }
             });
-          }};
+          },
+      .tensorflow = TensorFlowOp("BiasAdd"),
+      .onnx = OnnxOp("Add")};
   return op;
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/clones.h"
 #include "runtime/base/status.h"
+#include "runtime/ops/export_window.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/through_float.h"
@@ -231,6 +232,28 @@ std::unique_ptr<Kernel> ForTypes(DType value, DType index, Make make) {
   return value == DType::kBF16 ? with_index(uint16_t{}) : with_index(float{});
 }
 
+ExportRule TensorFlowPool(std::string op) {
+  return [op](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+    const std::vector<int64_t> window = call.attrs.Ints("window");
+    const std::vector<int64_t> strides = call.attrs.Ints("strides");
+    ASSIGN_OR_RETURN(const std::string padding,
+                     TensorFlowPadding(call.operands[0], window, strides, call.attrs.Ints("pads")));
+    return std::vector<Value>{call.graph.Add(op, call.inputs,
+                                             {{"T", call.type()},
+                                              {"ksize", OverNhwc(window)},
+                                              {"strides", OverNhwc(strides)},
+                                              {"padding", padding}})};
+  };
+}
+
+// Neither counts what it pads.
+ExportRule OnnxPool(std::string op) {
+  return [op](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+    return std::vector<Value>{
+        AddOverNchw(call, op, call.inputs, {{"kernel_shape", call.attrs.Ints("window")}})};
+  };
+}
+
 const OpDef& MaxPoolGradOp() {
   static const OpDef& op = *new OpDef{
       .name = "max_pool_grad",
@@ -328,7 +351,9 @@ const OpDef& MaxPoolOp() {
                     }
                   });
                 });
-          }};
+          },
+      .tensorflow = TensorFlowPool("MaxPool"),
+      .onnx = OnnxPool("MaxPool")};
   return op;
 }
 
@@ -431,7 +456,9 @@ const OpDef& AvgPoolOp() {
                               });
               }
             });
-          }};
+          },
+      .tensorflow = TensorFlowPool("AvgPool"),
+      .onnx = OnnxPool("AveragePool")};
   return op;
 }
 

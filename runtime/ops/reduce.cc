@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
+#include "runtime/ir/export_graph.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/sum_rows.h"
@@ -58,6 +59,15 @@ std::pair<int64_t, int64_t> OuterRange(const OpCall& call, const ReduceDims& d) 
   return {rows ? d.outer / std::max<int64_t>(1, call.results[0].dims[0]) : d.outer, rows ? 1 : 0};
 }
 
+// The op that takes its axes as a constant.
+ExportRule TensorFlowReduction(std::string op) {
+  return [op](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+    const Value axes = call.graph.Constant(ExportTensor::Indices(call.attrs.Ints("axes")), "axes");
+    return std::vector<Value>{call.graph.Add(op, {call.inputs[0], axes},
+                                             {{"T", call.type()}, {"Tidx", ElementType::kInt32}})};
+  };
+}
+
 const OpDef& ReduceSumOp() {
   static const OpDef& op = *new OpDef{
       .name = "reduce_sum",
@@ -105,7 +115,14 @@ const OpDef& ReduceSumOp() {
                 });
           },
       .flops =
-          [](const OpCall& call) { return static_cast<double>(call.operands[0].num_elements()); }};
+          [](const OpCall& call) { return static_cast<double>(call.operands[0].num_elements()); },
+      .tensorflow = TensorFlowReduction("Sum"),
+      .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        const Value axes =
+            call.graph.Constant(ExportTensor::Int64s(call.attrs.Ints("axes")), "axes");
+        return std::vector<Value>{
+            call.graph.Add("ReduceSum", {call.inputs[0], axes}, {{"keepdims", int64_t{0}}})};
+      }};
   return op;
 }
 
@@ -155,7 +172,13 @@ const OpDef& ReduceMaxOp() {
                 [](void* y, int64_t at, float x, int64_t, float& best) {
                   if (x > best || x != x) static_cast<float*>(y)[at] = best = x;
                 });
-          }};
+          },
+      .tensorflow = TensorFlowReduction("Max"),
+      .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        return std::vector<Value>{
+            call.graph.Add("ReduceMax", call.inputs,
+                           {{"axes", call.attrs.Ints("axes")}, {"keepdims", int64_t{0}}})};
+      }};
   return op;
 }
 
@@ -201,6 +224,21 @@ const OpDef& ArgMaxOp() {
         };
         if (call.results[0].dtype == DType::kS32) return kernel(int32_t{});
         return kernel(int64_t{});
+      },
+      .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        ExportTensor axis = ExportTensor::Indices({call.attrs.Int("axis")});
+        axis.dims = {};
+        return std::vector<Value>{call.graph.Add(
+            "ArgMax", {call.inputs[0], call.graph.Constant(std::move(axis), "dimension")},
+            {{"T", call.type()},
+             {"Tidx", ElementType::kInt32},
+             {"output_type", ElementTypeOf(call.results[0].dtype)}})};
+      },
+      .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        const Value index = call.graph.Add(
+            "ArgMax", call.inputs, {{"axis", call.attrs.Int("axis")}, {"keepdims", int64_t{0}}});
+        if (call.results[0].dtype == DType::kS64) return std::vector<Value>{index};
+        return std::vector<Value>{call.graph.Add("Cast", {index}, {{"to", ElementType::kInt32}})};
       }};
   return op;
 }

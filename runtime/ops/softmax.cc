@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/ir/export_graph.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 
@@ -60,7 +61,9 @@ const OpDef& SoftmaxOp() {
               }
             });
           },
-      .flops = [](const OpCall& call) { return 5.0 * call.results[0].num_elements(); }};
+      .flops = [](const OpCall& call) { return 5.0 * call.results[0].num_elements(); },
+      .tensorflow = TensorFlowOp("Softmax"),
+      .onnx = OnnxOp("Softmax")};
   return op;
 }
 

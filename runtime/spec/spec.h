@@ -5,13 +5,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "proto/model_spec.pb.h"
+#include "runtime/ir/export_graph.h"
 #include "runtime/ir/graph.h"
 
 namespace tpurun {
@@ -56,6 +59,14 @@ struct NamedValue {
   Value value;  // (batch, ...) per core
 };
 
+// What a head says of its predictions to who serves the model, after TensorFlow's ExportOutput.
+struct ExportOutput {
+  enum class Kind : uint8_t { kClassification, kRegression };
+  Kind kind = Kind::kClassification;
+  Value value;  // the scores, f32 (batch, classes); the values, f32 (batch, ...)
+  std::vector<int64_t> row_dims = {};  // of a row of it
+};
+
 // An optimizer with the trainable variables it updates (indices in the graph).
 struct OptimizerSpec {
   const proto::Optimizer* optimizer = nullptr;  // lives as long as the ModelSpec
@@ -70,9 +81,10 @@ struct EstimatorSpec {
   Graph graph;  // outputs and updates of the model's own (moving statistics) only
   // TRAIN: the scalar loss of one core, f32[] (mean over its rows, SUM_BY_NONZERO_WEIGHTS).
   Value loss;
-  std::vector<NamedValue> predictions;    // EVAL and PREDICT
-  std::vector<EvalMetric> eval_metrics;   // EVAL: `loss` first, then the model's own in order
-  std::vector<OptimizerSpec> optimizers;  // TRAIN
+  std::vector<NamedValue> predictions;       // EVAL and PREDICT
+  std::vector<ExportOutput> export_outputs;  // PREDICT
+  std::vector<EvalMetric> eval_metrics;      // EVAL: `loss` first, then the model's own in order
+  std::vector<OptimizerSpec> optimizers;     // TRAIN
 };
 
 using ModelFn = std::function<absl::StatusOr<EstimatorSpec>(const ModelFnArgs& args)>;
@@ -120,6 +132,18 @@ struct InputSource {
   int64_t examples_per_epoch = -1;
   bool endless = false;  // an unbounded repeat
 };
+
+struct ExportedColumn {
+  Value value;
+  ElementType type = ElementType::kFloat;
+  std::vector<int64_t> row_dims;
+};
+// Adds to a graph in TensorFlow's ops how the input makes the features of `serialized`, strings
+// (batch), each a tf.Example; of that only what the features are made of is read.
+// FailedPrecondition where they are made of something else; Unimplemented names what TensorFlow has
+// no op for.
+using ExportInputFn = std::function<absl::StatusOr<std::map<std::string, ExportedColumn>>(
+    ExportGraph& graph, Value serialized, const std::set<std::string>& features)>;
 
 // Errors name file, record and feature: NotFound, DataLoss, InvalidArgument.
 using InputFn = std::function<absl::StatusOr<InputSource>(const InputFnArgs& args)>;

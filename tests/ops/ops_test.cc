@@ -256,5 +256,16 @@ TEST(Ops, GradientsAgreeWithCentralDifferences) {
   EXPECT_GT(checked, 40);
 }
 
+// What can be said in one format can be said in the other. That the words are right is shown by
+// tests/interop/export_test.py, in the frameworks themselves.
+TEST(Ops, ExportRulesComeInPairs) {
+  int exported = 0;
+  for (const OpDef* op : AllOps()) {
+    EXPECT_EQ(op->tensorflow == nullptr, op->onnx == nullptr) << op->name;
+    exported += op->tensorflow != nullptr;
+  }
+  EXPECT_GT(exported, 30);
+}
+
 }  // namespace
 }  // namespace tpurun

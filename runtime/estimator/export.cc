@@ -1,0 +1,115 @@
+// Estimator::Export: the predict graph and a checkpoint as a SavedModel or an ONNX file.
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "runtime/base/status.h"
+#include "runtime/estimator/estimator.h"
+#include "runtime/estimator/setup.h"
+#include "runtime/export/exported_model.h"
+#include "runtime/export/onnx.h"
+#include "runtime/export/saved_model.h"
+#include "runtime/export/signatures.h"
+#include "runtime/io/file.h"
+#include "runtime/io/numbered_directory.h"
+
+namespace tpurun {
+namespace {
+
+constexpr char kSavedModel[] = "saved_model";
+constexpr char kOnnx[] = "onnx";
+
+// What the files are made from.
+struct Source {
+  VariableStore variables{1};
+  int64_t global_step = 0;
+
+  std::string_view ValueOf(const std::string& key) const {
+    const StoredVariable& variable = *variables.Find(key);
+    return {reinterpret_cast<const char*>(variable.copy(0)),
+            static_cast<size_t>(variable.copy_bytes())};
+  }
+};
+
+std::vector<std::vector<std::string>> TagSets(const proto::Export& config) {
+  std::vector<std::vector<std::string>> tag_sets;
+  if (config.export_to_cpu()) tag_sets.push_back({"serve"});
+  if (config.export_to_tpu()) tag_sets.push_back({"serve", "tpu"});
+  return tag_sets;
+}
+
+absl::Status Write(const std::string& format, const ExportedModel& model,
+                   const std::vector<Signature>& signatures, const Source& source,
+                   const proto::Export& config, const std::string& name, const std::string& dir) {
+  const auto value_of = [&source](const std::string& key) { return source.ValueOf(key); };
+  if (format == kOnnx) {
+    ASSIGN_OR_RETURN(
+        const std::string bytes,
+        ToOnnx(model, name, {{"global_step", absl::StrCat(source.global_step)}, {"model", name}},
+               value_of));
+    return WriteFileAtomically(JoinPath(dir, "model.onnx"), bytes);
+  }
+  return WriteSavedModel({.graph = model.graph,
+                          .signatures = signatures,
+                          .tag_sets = TagSets(config),
+                          .value_of = value_of,
+                          .global_step = source.global_step},
+                         dir);
+}
+
+}  // namespace
+
+absl::StatusOr<ExportedFiles> Estimator::Export(const proto::Export& config,
+                                                const std::string& checkpoint,
+                                                const ExportInputFn& input_fn) {
+  ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
+                   ChooseCheckpoint(ModeKey::kPredict, options_.config.model_dir(), checkpoint));
+  if (!chosen.has_value()) {
+    return absl::NotFoundError(absl::StrCat("could not find a trained model in ",
+                                            options_.config.model_dir(),
+                                            ": train it first, or name a --checkpoint"));
+  }
+  std::vector<std::string> formats(config.export_format().begin(), config.export_format().end());
+  if (formats.empty()) formats.push_back(kSavedModel);
+  // Everything that can be refused is before the first file is written.
+  std::map<std::string, ExportedModel> models;
+  for (const std::string& format : formats) {
+    absl::StatusOr<ExportedModel> model =
+        ExportModel(options_.model_fn, options_.config.tf_random_seed(),
+                    format == kOnnx ? &OpDef::onnx : &OpDef::tensorflow);
+    if (!model.ok()) return Annotate(model.status(), format);
+    models.emplace(format, *std::move(model));
+  }
+  Signatures signatures;
+  if (models.count(kSavedModel) > 0) signatures = MakeSignatures(input_fn, models.at(kSavedModel));
+  for (const std::string& excluded : signatures.excluded) {
+    LOG(WARNING) << "Signature left out: " << excluded;
+  }
+  Source source;
+  RETURN_IF_ERROR(source.variables.Add(models.begin()->second.variables));
+  LOG(INFO) << "Restoring parameters from " << chosen->prefix();
+  RETURN_IF_ERROR(chosen->Restore(false, source.variables));
+  ASSIGN_OR_RETURN(source.global_step, chosen->GlobalStep());
+
+  const std::string base = config.directory().empty()
+                               ? JoinPath(options_.config.model_dir(), "export")
+                               : config.directory();
+  ExportedFiles result{.global_step = source.global_step};
+  for (const std::string& format : formats) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<NumberedDirectory> dir,
+                     NumberedDirectory::Create(format == kOnnx ? JoinPath(base, kOnnx) : base));
+    RETURN_IF_ERROR(Write(format, models.at(format), signatures.included, source, config,
+                          options_.config.model().name(), dir->path()));
+    ASSIGN_OR_RETURN(const std::string path, dir->Publish());
+    result.paths.emplace_back(format, path);
+    LOG(INFO) << "Exported " << format << " to " << path;
+  }
+  for (const Signature& signature : signatures.included) {
+    result.signatures.push_back(signature.key);
+  }
+  return result;
+}
+
+}  // namespace tpurun

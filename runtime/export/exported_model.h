@@ -1,0 +1,38 @@
+// A model's predict graph in another framework's ops, for any batch.
+#ifndef TPURUN_RUNTIME_EXPORT_EXPORTED_MODEL_H_
+#define TPURUN_RUNTIME_EXPORT_EXPORTED_MODEL_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/ir/export_graph.h"
+#include "runtime/spec/spec.h"
+
+namespace tpurun {
+
+// A value with what it is outside: a feature or a prediction.
+struct ExportedTensor {
+  std::string name;
+  Value value;  // in the ExportedModel's graph
+  ElementType type = ElementType::kFloat;
+  ExportDims dims;
+};
+
+struct ExportedModel {
+  ExportGraph graph;
+  std::vector<ExportedTensor> inputs;       // the features that a prediction depends on
+  std::vector<ExportedTensor> predictions;  // in the model's order
+  std::vector<ExportOutput> outputs;        // of the heads; values in `graph`
+  std::vector<Variable> variables;          // of the model, whether or not the graph reads them
+};
+
+// The predictions of a model in the ops that `rule` (&OpDef::tensorflow or &OpDef::onnx) gives. Two
+// graphs, for 2 and for 3 rows, tell what the batch decides: whatever differs. InvalidArgument
+// names every op that has no rule, or the first node that cannot be said.
+absl::StatusOr<ExportedModel> ExportModel(const ModelFn& model_fn, int64_t seed,
+                                          ExportRule OpDef::*rule);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_EXPORT_EXPORTED_MODEL_H_

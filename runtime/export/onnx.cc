@@ -1,0 +1,196 @@
+#include "runtime/export/onnx.h"
+
+#include <limits>
+#include <set>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/onnx.pb.h"
+#include "proto/serialize.h"
+
+namespace tpurun {
+namespace {
+
+using onnx::AttributeProto;
+
+constexpr int kIrVersion = 8;
+constexpr int kOpset = 17;
+
+onnx::TensorProto::DataType ToDataType(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat:
+      return onnx::TensorProto::FLOAT;
+    case ElementType::kBFloat16:
+      return onnx::TensorProto::BFLOAT16;
+    case ElementType::kInt32:
+      return onnx::TensorProto::INT32;
+    case ElementType::kInt64:
+      return onnx::TensorProto::INT64;
+    case ElementType::kUint8:
+      return onnx::TensorProto::UINT8;
+    case ElementType::kUint32:
+      return onnx::TensorProto::UINT32;
+    case ElementType::kBool:
+      return onnx::TensorProto::BOOL;
+    case ElementType::kComplex64:
+      return onnx::TensorProto::COMPLEX64;
+    case ElementType::kString:
+      return onnx::TensorProto::STRING;
+  }
+  return onnx::TensorProto::UNDEFINED;
+}
+
+void SetTensor(const std::string& name, ElementType type, const ExportDims& dims,
+               std::string_view bytes, onnx::TensorProto& tensor) {
+  if (!name.empty()) tensor.set_name(name);
+  tensor.set_data_type(ToDataType(type));
+  for (const int64_t dim : dims) tensor.add_dims(dim);
+  tensor.set_raw_data(bytes.data(), bytes.size());
+}
+
+void SetAttr(const std::string& name, const ExportAttr& from, AttributeProto& to) {
+  to.set_name(name);
+  std::visit(
+      [&to](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, bool>) {
+          to.set_type(AttributeProto::INT);
+          to.set_i(value);
+        } else if constexpr (std::is_same_v<T, float>) {
+          to.set_type(AttributeProto::FLOAT);
+          to.set_f(value);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          to.set_type(AttributeProto::STRING);
+          to.set_s(value);
+        } else if constexpr (std::is_same_v<T, ElementType>) {
+          to.set_type(AttributeProto::INT);
+          to.set_i(ToDataType(value));
+        } else if constexpr (std::is_same_v<T, ExportTensor>) {
+          to.set_type(AttributeProto::TENSOR);
+          SetTensor("", value.type, value.dims, value.bytes, *to.mutable_t());
+        } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
+          to.set_type(AttributeProto::INTS);
+          to.mutable_ints()->Add(value.begin(), value.end());
+        }
+        // The other kinds are TensorFlow's alone.
+      },
+      from);
+}
+
+onnx::ValueInfoProto InfoOf(const std::string& name, const ExportedTensor& tensor) {
+  onnx::ValueInfoProto info;
+  info.set_name(name);
+  onnx::TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(ToDataType(tensor.type));
+  type.mutable_shape();
+  for (const int64_t size : tensor.dims) {
+    onnx::TensorShapeProto::Dimension& dim = *type.mutable_shape()->add_dim();
+    if (size >= 0) {
+      dim.set_dim_value(size);
+    } else if (type.shape().dim_size() == 1) {
+      dim.set_dim_param("batch");
+    }
+  }
+  return info;
+}
+
+// The names of values: an input's is the feature's, an output's the prediction's, and no other
+// value has one of these.
+class Names {
+ public:
+  explicit Names(const ExportedModel& model) : graph_(model.graph) {
+    for (const ExportedTensor& input : model.inputs) taken_.insert(input.name);
+    for (const ExportedTensor& prediction : model.predictions) {
+      std::string name = prediction.name;
+      while (!taken_.insert(name).second) name += "_output";
+      outputs_.push_back(name);
+    }
+  }
+
+  std::string Of(Value value) const {
+    const ExportNode& node = graph_.nodes()[value.node];
+    if (node.kind == ExportNode::Kind::kInput) return node.key;
+    if (value.result > 0) return absl::StrCat(node.name, ":", value.result);
+    return taken_.count(node.name) > 0 ? absl::StrCat(node.name, ":0") : node.name;
+  }
+  const std::string& OfOutput(size_t i) const { return outputs_[i]; }
+
+ private:
+  const ExportGraph& graph_;
+  std::set<std::string> taken_;
+  std::vector<std::string> outputs_;
+};
+
+void AddNode(const ExportNode& node, Value value, const Names& names,
+             const std::function<std::string_view(const std::string& key)>& value_of,
+             onnx::GraphProto& graph) {
+  switch (node.kind) {
+    case ExportNode::Kind::kInput:
+      break;
+    case ExportNode::Kind::kConstant: {
+      const ExportTensor& tensor = std::get<ExportTensor>(node.attrs.at("value"));
+      SetTensor(names.Of(value), tensor.type, tensor.dims, tensor.bytes, *graph.add_initializer());
+      break;
+    }
+    case ExportNode::Kind::kVariable:
+      SetTensor(names.Of(value), node.type, node.dims, value_of(node.key),
+                *graph.add_initializer());
+      break;
+    case ExportNode::Kind::kOp: {
+      onnx::NodeProto& added = *graph.add_node();
+      added.set_name(node.name);
+      added.set_op_type(node.op);
+      for (const Value input : node.inputs) added.add_input(names.Of(input));
+      added.add_output(names.Of(value));
+      for (const auto& [key, attr] : node.attrs) SetAttr(key, attr, *added.add_attribute());
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ToOnnx(
+    const ExportedModel& model, const std::string& name,
+    const std::map<std::string, std::string>& metadata,
+    const std::function<std::string_view(const std::string& key)>& value_of) {
+  onnx::ModelProto proto;
+  proto.set_ir_version(kIrVersion);
+  proto.set_producer_name("tpurun");
+  proto.add_opset_import()->set_domain("");
+  proto.mutable_opset_import(0)->set_version(kOpset);
+  for (const auto& [key, value] : metadata) {
+    onnx::StringStringEntryProto& entry = *proto.add_metadata_props();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
+  onnx::GraphProto& graph = *proto.mutable_graph();
+  graph.set_name(name.empty() ? "model" : name);
+  const Names names(model);
+  for (const ExportedTensor& input : model.inputs) {
+    *graph.add_input() = InfoOf(input.name, input);
+  }
+  const std::vector<ExportNode>& nodes = model.graph.nodes();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    AddNode(nodes[i], {static_cast<int>(i), 0}, names, value_of, graph);
+  }
+  for (size_t i = 0; i < model.predictions.size(); ++i) {
+    const ExportedTensor& prediction = model.predictions[i];
+    onnx::NodeProto& output = *graph.add_node();
+    output.set_name(absl::StrCat(names.OfOutput(i), "/output"));
+    output.set_op_type("Identity");
+    output.add_input(names.Of(prediction.value));
+    output.add_output(names.OfOutput(i));
+    *graph.add_output() = InfoOf(names.OfOutput(i), prediction);
+  }
+  if (proto.ByteSizeLong() > std::numeric_limits<int32_t>::max()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an ONNX file holds 2 GiB at most, the model has ", proto.ByteSizeLong(),
+                     " bytes; export it as saved_model"));
+  }
+  return SerializeDeterministically(proto);
+}
+
+}  // namespace tpurun

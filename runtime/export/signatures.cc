@@ -1,0 +1,122 @@
+#include "runtime/export/signatures.h"
+
+#include <map>
+#include <set>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+constexpr char kClassifyMethod[] = "tensorflow/serving/classify";
+constexpr char kRegressMethod[] = "tensorflow/serving/regress";
+constexpr char kExamples[] = "input_example_tensor";  // the Estimator's name
+
+// Gives each input of the model its parsed column. Checked before any is given.
+absl::Status Parse(const ExportInputFn& input_fn, Value serialized, ExportedModel& model) {
+  std::set<std::string> features;
+  for (const ExportedTensor& input : model.inputs) features.insert(input.name);
+  ASSIGN_OR_RETURN(const auto columns, input_fn(model.graph, serialized, features));
+  for (const ExportedTensor& input : model.inputs) {
+    const auto column = columns.find(input.name);
+    const std::vector<int64_t> row(input.dims.begin() + 1, input.dims.end());
+    if (column == columns.end() || column->second.type != input.type ||
+        column->second.row_dims != row) {
+      return absl::UnimplementedError(
+          absl::StrCat("the input does not make the feature ", Quote(input.name)));
+    }
+  }
+  for (const ExportedTensor& input : model.inputs) {
+    model.graph.SetDefault(input.value, columns.at(input.name).value);
+  }
+  return absl::OkStatus();
+}
+
+// "0", "1", ... for each row of `scores`: strings (batch, classes).
+Value AddClasses(Value scores, int64_t classes, ExportGraph& graph) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < classes; ++i) names.push_back(absl::StrCat(i));
+  const auto vector = [&graph](int64_t value, const char* label) {
+    return graph.Constant(ExportTensor::Indices({value}), label);
+  };
+  const Value row = graph.Constant(ExportTensor::Strings({1, classes}, std::move(names)));
+  const Value shape = graph.Add("Shape", {scores}, {{"T", ElementType::kFloat}});
+  const Value batch = graph.Add("Slice", {shape, vector(0, "begin"), vector(1, "size")},
+                                {{"T", ElementType::kInt32}, {"Index", ElementType::kInt32}});
+  ExportTensor axis = ExportTensor::Indices({0});
+  axis.dims = {};
+  const Value multiples =
+      graph.Add("ConcatV2", {batch, vector(1, "one"), graph.Constant(std::move(axis), "axis")},
+                {{"T", ElementType::kInt32}, {"N", int64_t{2}}});
+  return graph.Add("Tile", {row, multiples}, {{"T", ElementType::kString}}, "classes");
+}
+
+Signature Classification(const std::string& key, const ExportOutput& output,
+                         const ExportedTensor& inputs, ExportGraph& graph) {
+  const ExportDims dims = {-1, output.row_dims[0]};
+  graph.set_scope(key);
+  const Value classes = AddClasses(output.value, dims[1], graph);
+  return {key,
+          kClassifyMethod,
+          {inputs},
+          {{"classes", classes, ElementType::kString, dims},
+           {"scores", output.value, ElementType::kFloat, dims}}};
+}
+
+}  // namespace
+
+Signatures MakeSignatures(const ExportInputFn& input_fn, ExportedModel& model) {
+  Signatures signatures;
+  for (const char* key : {kServingDefault, "predict"}) {
+    signatures.included.push_back({key, kPredictMethod, model.inputs, model.predictions});
+  }
+  absl::Status parsed = absl::FailedPreconditionError("predict has no input");
+  ExportedTensor examples{.type = ElementType::kString, .dims = {-1}};
+  if (input_fn != nullptr) {
+    // In a copy: a transform that cannot be exported leaves nothing behind.
+    ExportedModel with_parsing = model;
+    examples.value = with_parsing.graph.Input(kExamples, ElementType::kString, {-1});
+    parsed = Parse(input_fn, examples.value, with_parsing);
+    if (parsed.ok()) model = std::move(with_parsing);
+  }
+  if (parsed.ok()) {
+    examples.name = "examples";
+    signatures.included.push_back(
+        {"examples:predict", kPredictMethod, {examples}, model.predictions});
+    examples.name = "inputs";
+  } else if (absl::IsUnimplemented(parsed)) {
+    signatures.excluded.push_back(absl::StrCat("examples:predict: ", parsed.message()));
+  }
+  std::map<std::string, int> count;
+  for (const ExportOutput& output : model.outputs) {
+    const bool classifies = output.kind == ExportOutput::Kind::kClassification;
+    std::string key = classifies ? "classification" : "regression";
+    const int earlier = count[key]++;
+    if (earlier > 0) absl::StrAppend(&key, "_", earlier);
+    const bool scalar = output.row_dims.empty() || output.row_dims == std::vector<int64_t>{1};
+    if (absl::IsUnimplemented(parsed)) {
+      signatures.excluded.push_back(absl::StrCat(key, ": ", parsed.message()));
+    } else if (!parsed.ok()) {
+      continue;  // nobody expects it of an input without tf.Examples
+    } else if (classifies) {
+      signatures.included.push_back(Classification(key, output, examples, model.graph));
+    } else if (scalar) {
+      ExportDims dims = output.row_dims;
+      dims.insert(dims.begin(), -1);
+      signatures.included.push_back({key,
+                                     kRegressMethod,
+                                     {examples},
+                                     {{"outputs", output.value, ElementType::kFloat, dims}}});
+    } else {
+      signatures.excluded.push_back(
+          absl::StrCat(key, ": it wants one value for each example, the head has ",
+                       DimsToString(output.row_dims)));
+    }
+  }
+  return signatures;
+}
+
+}  // namespace tpurun

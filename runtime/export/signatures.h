@@ -1,0 +1,28 @@
+// The signatures of an exported model: what who serves it may ask for, and with what.
+#ifndef TPURUN_RUNTIME_EXPORT_SIGNATURES_H_
+#define TPURUN_RUNTIME_EXPORT_SIGNATURES_H_
+
+#include <string>
+#include <vector>
+
+#include "runtime/export/exported_model.h"
+#include "runtime/export/saved_model.h"
+
+namespace tpurun {
+
+struct Signatures {
+  std::vector<Signature> included;
+  // Of those that could be expected, why they are not there.
+  std::vector<std::string> excluded;
+};
+
+// serving_default and predict take the features by their names. Where `input_fn` makes them of
+// tf.Examples: examples:predict takes `examples`, strings (batch); classification and regression,
+// of the heads, take them as `inputs`, as TF Serving's Classify and Regress have it. Adds to
+// model.graph; `input_fn` may be null. Names:
+// tensorflow/python/saved_model/model_utils/export_utils.py.
+Signatures MakeSignatures(const ExportInputFn& input_fn, ExportedModel& model);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_EXPORT_SIGNATURES_H_

@@ -1,0 +1,171 @@
+#include "runtime/ir/export_graph.h"
+
+#include <cstring>
+#include <limits>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/base/dcheck.h"
+
+namespace tpurun {
+namespace {
+
+template <typename T>
+ExportTensor VectorOf(ElementType type, const std::vector<int64_t>& values) {
+  ExportTensor tensor{.type = type, .dims = {static_cast<int64_t>(values.size())}};
+  for (const int64_t value : values) {
+    const T element = static_cast<T>(value);
+    tensor.bytes.append(reinterpret_cast<const char*>(&element), sizeof(element));
+  }
+  return tensor;
+}
+
+std::string ValidName(std::string name) {
+  for (char& c : name) {
+    if (!absl::ascii_isalnum(c) && c != '.' && c != '_' && c != '-' && c != '/') c = '_';
+  }
+  if (name.empty() || (!absl::ascii_isalnum(name[0]) && name[0] != '.'))
+    name = absl::StrCat("x", name);
+  return name;
+}
+
+}  // namespace
+
+ElementType ElementTypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return ElementType::kFloat;
+    case DType::kBF16:
+      return ElementType::kBFloat16;
+    case DType::kS32:
+      return ElementType::kInt32;
+    case DType::kS64:
+      return ElementType::kInt64;
+    case DType::kU8:
+      return ElementType::kUint8;
+    case DType::kU32:
+      return ElementType::kUint32;
+    case DType::kPred:
+      return ElementType::kBool;
+    case DType::kC64:
+      return ElementType::kComplex64;
+  }
+  return ElementType::kFloat;
+}
+
+int64_t ByteSize(ElementType type) {
+  switch (type) {
+    case ElementType::kUint8:
+    case ElementType::kBool:
+      return 1;
+    case ElementType::kBFloat16:
+      return 2;
+    case ElementType::kFloat:
+    case ElementType::kInt32:
+    case ElementType::kUint32:
+      return 4;
+    case ElementType::kInt64:
+    case ElementType::kComplex64:
+      return 8;
+    case ElementType::kString:
+      return 0;
+  }
+  return 0;
+}
+
+ExportTensor ExportTensor::Indices(const std::vector<int64_t>& values) {
+  for (const int64_t value : values) {
+    if (value > std::numeric_limits<int32_t>::max()) return Int64s(values);
+  }
+  return VectorOf<int32_t>(ElementType::kInt32, values);
+}
+
+ExportTensor ExportTensor::Int64s(const std::vector<int64_t>& values) {
+  return VectorOf<int64_t>(ElementType::kInt64, values);
+}
+
+ExportTensor ExportTensor::Float(float scalar) {
+  return {.bytes = std::string(reinterpret_cast<const char*>(&scalar), sizeof(scalar))};
+}
+
+ExportTensor ExportTensor::Strings(ExportDims dims, std::vector<std::string> values) {
+  return {.type = ElementType::kString, .dims = std::move(dims), .strings = std::move(values)};
+}
+
+Value ExportGraph::Add(std::string op, std::vector<Value> inputs, ExportAttrs attrs,
+                       const std::string& label) {
+  const std::string& last = label.empty() ? op : label;
+  std::string name = scope_.empty() ? last : absl::StrCat(scope_, "/", last);
+  return AddNode({.op = std::move(op),
+                  .name = std::move(name),
+                  .inputs = std::move(inputs),
+                  .attrs = std::move(attrs)});
+}
+
+Value ExportGraph::Constant(ExportTensor tensor, const std::string& label) {
+  ExportNode node{.kind = ExportNode::Kind::kConstant,
+                  .name = scope_.empty() ? label : absl::StrCat(scope_, "/", label),
+                  .type = tensor.type,
+                  .dims = tensor.dims};
+  node.attrs["value"] = std::move(tensor);
+  return AddNode(std::move(node));
+}
+
+Value ExportGraph::Input(const std::string& key, ElementType type, ExportDims dims) {
+  return AddKeyed(inputs_, {.kind = ExportNode::Kind::kInput,
+                            .name = key,
+                            .key = key,
+                            .type = type,
+                            .dims = std::move(dims)});
+}
+
+Value ExportGraph::Variable(const std::string& key, ElementType type, ExportDims dims) {
+  return AddKeyed(variables_, {.kind = ExportNode::Kind::kVariable,
+                               .name = key,
+                               .key = key,
+                               .type = type,
+                               .dims = std::move(dims)});
+}
+
+void ExportGraph::NameResult(Value value, const std::string& name) {
+  ExportNode& node = nodes_[value.node];
+  if (node.kind != ExportNode::Kind::kOp || name.empty()) return;
+  names_.erase(node.name);
+  node.name = Unique(ValidName(name));
+}
+
+Value ExportGraph::AddNode(ExportNode node) {
+  for (const Value input : node.inputs) {
+    TPURUN_DCHECK(input.valid() && input.node < static_cast<int>(nodes_.size()));
+  }
+  node.name = Unique(ValidName(std::move(node.name)));
+  nodes_.push_back(std::move(node));
+  return {static_cast<int>(nodes_.size()) - 1, 0};
+}
+
+Value ExportGraph::AddKeyed(std::map<std::string, Value>& added, ExportNode node) {
+  const auto found = added.find(node.key);
+  if (found != added.end()) return found->second;
+  const std::string key = node.key;
+  return added[key] = AddNode(std::move(node));
+}
+
+std::string ExportGraph::Unique(const std::string& name) {
+  std::string unique = name;
+  for (int i = 1; !names_.insert(unique).second; ++i) unique = absl::StrCat(name, "_", i);
+  return unique;
+}
+
+ExportRule TensorFlowOp(std::string op, int type_of) {
+  return [op, type_of](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+    return std::vector<Value>{call.graph.Add(op, call.inputs, {{"T", call.type(type_of)}})};
+  };
+}
+
+ExportRule OnnxOp(std::string op) {
+  return [op](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+    return std::vector<Value>{call.graph.Add(op, call.inputs)};
+  };
+}
+
+}  // namespace tpurun

@@ -1,0 +1,132 @@
+// ExportGraph: a graph in another framework's ops, TensorFlow's or ONNX's, that the export rules of
+// ops add to. What differs between the two formats beyond the ops (how a constant, a variable and
+// an input is written) is not seen here: runtime/export writes them.
+#ifndef TPURUN_RUNTIME_IR_EXPORT_GRAPH_H_
+#define TPURUN_RUNTIME_IR_EXPORT_GRAPH_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/ir/op_def.h"
+
+namespace tpurun {
+
+// The element types of tensors in both formats.
+enum class ElementType : uint8_t {
+  kFloat,
+  kBFloat16,
+  kInt32,
+  kInt64,
+  kUint8,
+  kUint32,
+  kBool,
+  kComplex64,
+  kString,
+};
+ElementType ElementTypeOf(DType dtype);
+// Bytes of one element; 0 of kString.
+int64_t ByteSize(ElementType type);
+
+// Outermost first; -1 where only the batch decides.
+using ExportDims = std::vector<int64_t>;
+
+struct ExportTensor {
+  ElementType type = ElementType::kFloat;
+  ExportDims dims;
+  std::string bytes;                 // row-major, little-endian; empty of kString
+  std::vector<std::string> strings;  // of kString
+
+  // A vector; int32 where every value is one, as TensorFlow's own graphs have shapes and axes.
+  static ExportTensor Indices(const std::vector<int64_t>& values);
+  static ExportTensor Int64s(const std::vector<int64_t>& values);
+  static ExportTensor Float(float scalar);
+  static ExportTensor Strings(ExportDims dims, std::vector<std::string> values);
+};
+
+struct ExportShape {  // an attribute that is a shape, not a list of numbers
+  ExportDims dims;
+};
+
+using ExportAttr =
+    std::variant<int64_t, float, bool, std::string, ElementType, ExportShape, ExportTensor,
+                 std::vector<int64_t>, std::vector<ElementType>, std::vector<ExportShape>>;
+using ExportAttrs = std::map<std::string, ExportAttr>;
+
+struct ExportNode {
+  enum class Kind : uint8_t {
+    kOp,
+    kInput,     // fed by whoever runs the graph; of one input where it has a default
+    kConstant,  // the attribute "value"
+    kVariable,  // the value of the variable of that name
+  };
+  Kind kind = Kind::kOp;
+  std::string op;    // of kOp, in the words of the format
+  std::string name;  // unique in the graph
+  std::string key;   // of kInput and kVariable: the feature's, the variable's own name
+  std::vector<Value> inputs;
+  ExportAttrs attrs;
+  ElementType type = ElementType::kFloat;  // of kInput, kConstant and kVariable
+  ExportDims dims;
+};
+
+// Nodes in topological order. Names follow TensorFlow's rules (graph_constructor.cc): [A-Za-z0-9.]
+// first, then also _ - /.
+class ExportGraph {
+ public:
+  const std::vector<ExportNode>& nodes() const { return nodes_; }
+
+  // Result 0 of a new node, named `label` in the scope (the op where empty).
+  Value Add(std::string op, std::vector<Value> inputs, ExportAttrs attrs = {},
+            const std::string& label = "");
+  Value Constant(ExportTensor tensor, const std::string& label = "Const");
+  // One node for each key.
+  Value Input(const std::string& key, ElementType type, ExportDims dims);
+  Value Variable(const std::string& key, ElementType type, ExportDims dims);
+
+  // Who runs the graph need not feed the input: it is `value` then.
+  void SetDefault(Value input, Value value) { nodes_[input.node].inputs = {value}; }
+
+  // The node at the end of what was added for one value gets the name that the value has; nothing
+  // when it is no op.
+  void NameResult(Value value, const std::string& name);
+  void set_scope(std::string scope) { scope_ = std::move(scope); }
+
+ private:
+  Value AddNode(ExportNode node);
+  Value AddKeyed(std::map<std::string, Value>& added, ExportNode node);
+  std::string Unique(const std::string& name);
+
+  std::vector<ExportNode> nodes_;
+  std::set<std::string> names_;
+  std::map<std::string, Value> inputs_, variables_;  // by key
+  std::string scope_;
+};
+
+// A node for which an export rule speaks. Every dimension and every whole number of an attribute
+// that the batch decides is -1.
+struct ExportCall {
+  ExportGraph& graph;
+  const Graph& model;  // the node's
+  Attrs attrs;
+  std::vector<Value> inputs;  // in `graph`
+  std::vector<Shape> operands;
+  std::vector<Shape> results;
+
+  ElementType type(int operand = 0) const { return ElementTypeOf(operands[operand].dtype); }
+};
+
+// One op that takes the same operands, its attribute T their element type.
+ExportRule TensorFlowOp(std::string op, int type_of = 0);
+// One op that takes the same operands and no attributes.
+ExportRule OnnxOp(std::string op);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_IR_EXPORT_GRAPH_H_

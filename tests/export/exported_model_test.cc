@@ -1,0 +1,87 @@
+#include "runtime/export/exported_model.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/ops/ops.h"
+#include "runtime/spec/global_step.h"
+
+namespace tpurun {
+namespace {
+
+using Build = std::function<Value(GraphBuilder& b, Value x, int64_t batch)>;
+
+// A model that predicts y of x (batch, 4).
+absl::StatusOr<ExportedModel> Export(const Build& build, ExportRule OpDef::*rule) {
+  const ModelFn model_fn = [&](const ModelFnArgs& args) -> absl::StatusOr<EstimatorSpec> {
+    EXPECT_EQ(args.mode, ModeKey::kPredict);
+    EXPECT_FALSE(args.use_tpu);
+    const int64_t batch = args.batch_per_replica;
+    GraphBuilder b(Graph("model", 1));
+    const Value x = b.AddInfeed("x", {DType::kF32, {batch, 4}});
+    b.AddInfeed(kRowWeightSlot, {DType::kF32, {batch}});
+    const Value y = build(b, x, batch);
+    EXPECT_TRUE(b.status().ok()) << b.status();
+    EstimatorSpec spec;
+    spec.mode = args.mode;
+    if (y.valid()) spec.predictions.push_back({"y", y});
+    spec.graph = b.Take();
+    return spec;
+  };
+  return ExportModel(model_fn, 1, rule);
+}
+
+std::string ErrorOf(const Build& build) {
+  const auto model = Export(build, &OpDef::onnx);
+  EXPECT_EQ(model.status().code(), absl::StatusCode::kInvalidArgument) << model.status();
+  return std::string(model.status().message());
+}
+
+TEST(ExportedModelTest, HasWhatThePredictionsDependOnForAnyBatch) {
+  for (const auto rule : {&OpDef::tensorflow, &OpDef::onnx}) {
+    const auto model = Export(
+        [](GraphBuilder& b, Value x, int64_t batch) {
+          Exp(b, x);  // nobody reads it
+          return Reshape(b, Relu(b, x), {2 * batch, 2});
+        },
+        rule);
+    ASSERT_TRUE(model.ok()) << model.status();
+    ASSERT_EQ(model->inputs.size(), 1u);
+    EXPECT_EQ(model->inputs[0].name, "x");
+    EXPECT_EQ(model->inputs[0].dims, (ExportDims{-1, 4}));
+    ASSERT_EQ(model->predictions.size(), 1u);
+    EXPECT_EQ(model->predictions[0].name, "y");
+    EXPECT_EQ(model->predictions[0].dims, (ExportDims{-1, 2}));
+    std::vector<std::string> ops;
+    for (const ExportNode& node : model->graph.nodes()) ops.push_back(node.op);
+    EXPECT_EQ(ops, (std::vector<std::string>{"", "Relu", "", "Reshape"}));
+  }
+}
+
+TEST(ExportedModelTest, AllOpsWithoutARuleAreNamed) {
+  EXPECT_EQ(ErrorOf([](GraphBuilder& b, Value x, int64_t) {
+              const Value dropped = Dropout(b, x, b.Read(GlobalStep(b)), 0.5, 1, 0);
+              return Add(b, dropped,
+                         Broadcast(b, BiasAddGrad(b, x, Precision::kF32), b.shape(x).dims, {1}));
+            }),
+            "the model cannot be exported in this format: it has no words for the ops "
+            "bias_add_grad, dropout, replica_id");
+}
+
+TEST(ExportedModelTest, WhatTheBatchDecidesIsNamed) {
+  EXPECT_EQ(ErrorOf([](GraphBuilder& b, Value x, int64_t batch) {
+              return Div(b, x, Scalar(b, static_cast<double>(batch)));
+            }),
+            "Const (constant): it depends on the batch in more than its shape");
+}
+
+TEST(ExportedModelTest, AModelThatPredictsNothing) {
+  EXPECT_EQ(ErrorOf([](GraphBuilder&, Value, int64_t) { return Value{}; }),
+            "the model predicts nothing; give it a head, or prediction entries");
+}
+
+}  // namespace
+}  // namespace tpurun

@@ -1,0 +1,86 @@
+#include "runtime/io/numbered_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runtime/io/file.h"
+#include "tests/io/temp_dir.h"
+
+namespace tpurun {
+namespace {
+
+using Names = std::vector<std::string>;
+
+class NumberedDirectoryTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<std::unique_ptr<NumberedDirectory>> Create() {
+    return NumberedDirectory::Create(
+        base_, {.seconds = [this] { return now_; }, .wait_second = [this] { ++now_; }});
+  }
+  void WriteInto(const NumberedDirectory& dir) {
+    ASSERT_TRUE(WriteFileAtomically(JoinPath(dir.path(), "model"), "bytes").ok());
+  }
+  Names There() const { return ListDirectory(base_).value(); }
+
+  TempDir temp_;
+  const std::string base_ = temp_.Path("models/export");
+  int64_t now_ = 1700000000;
+};
+
+TEST_F(NumberedDirectoryTest, HasItsNameOnlyWhenItIsPublished) {
+  const auto dir = Create();
+  ASSERT_TRUE(dir.ok()) << dir.status();
+  WriteInto(**dir);
+  EXPECT_EQ(There(), Names{"temp-1700000000"});
+  const auto path = (*dir)->Publish();
+  ASSERT_TRUE(path.ok()) << path.status();
+  EXPECT_EQ(*path, JoinPath(base_, "1700000000"));
+  EXPECT_EQ(There(), Names{"1700000000"});
+  EXPECT_EQ(ReadFile(JoinPath(*path, "model")).value(), "bytes");
+}
+
+TEST_F(NumberedDirectoryTest, IsGoneWhenItIsNotPublished) {
+  WriteInto(**Create());
+  EXPECT_EQ(There(), Names{});
+}
+
+TEST_F(NumberedDirectoryTest, WaitsForASecondThatIsFree) {
+  std::filesystem::create_directories(JoinPath(base_, "1700000000"));
+  const auto building = Create();
+  ASSERT_TRUE(building.ok());
+  now_ = 1700000000;
+  const auto dir = Create();
+  ASSERT_TRUE(dir.ok());
+  EXPECT_EQ((*dir)->Publish().value(), JoinPath(base_, "1700000002"));
+  // What is being built was left alone.
+  EXPECT_EQ(There(), (Names{"1700000000", "1700000002", "temp-1700000001"}));
+}
+
+TEST_F(NumberedDirectoryTest, GivesUpAfterTenSeconds) {
+  for (int i = 0; i < 11; ++i) {
+    std::filesystem::create_directories(JoinPath(base_, std::to_string(1700000000 + i)));
+  }
+  const auto dir = Create();
+  EXPECT_EQ(dir.status().code(), absl::StatusCode::kPermissionDenied) << dir.status();
+}
+
+TEST_F(NumberedDirectoryTest, RemovesWhatKilledProcessesLeftAndNothingElse) {
+  for (const char* name : {"temp-1699999999", "temp-", "temp-mine", "1699999998", "notes"}) {
+    std::filesystem::create_directories(JoinPath(base_, name));
+    ASSERT_TRUE(WriteFileAtomically(JoinPath(JoinPath(base_, name), "model"), "bytes").ok());
+  }
+  ASSERT_TRUE((*Create())->Publish().ok());
+  EXPECT_EQ(There(), (Names{"1699999998", "1700000000", "notes", "temp-", "temp-mine"}));
+}
+
+TEST_F(NumberedDirectoryTest, SaysWhatCannotBeWritten) {
+  ASSERT_TRUE(WriteFileAtomically(temp_.Path("models"), "a file").ok());
+  const auto dir = Create();
+  EXPECT_EQ(dir.status().code(), absl::StatusCode::kPermissionDenied) << dir.status();
+}
+
+}  // namespace
+}  // namespace tpurun
