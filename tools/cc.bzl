@@ -1,7 +1,7 @@
 """cc_library, cc_binary and cc_test that read the headers which nearly every file reads once for all.
 
-GCC and clang take a compiled header only where it was compiled with the same flags, so it is made
-like any other compilation, one for each kind of target. --define=precompiled_headers=no builds
+GCC takes a compiled header only where it was compiled with the same flags, so it is made like any
+other compilation, one for each kind of target. --define=precompiled_headers=no builds
 without: it shows whether every file includes what it uses.
 """
 

@@ -84,11 +84,8 @@ absl::StatusOr<RowTransform> BindDecodeRaw(const proto::Transform& transform, co
       const Value numbers = graph.Add("DecodeRaw", {columns.at(feature)}, {{"out_type", *type}});
       ExportDims dims = output.dims;
       dims.insert(dims.begin(), -1);
-      ExportTensor shape = ExportTensor::Indices(dims);
-      const ElementType shape_type = shape.type;
-      columns[output.name] =
-          graph.Add("Reshape", {numbers, graph.Constant(std::move(shape), "shape")},
-                    {{"T", *type}, {"Tshape", shape_type}});
+      columns[output.name] = graph.Add("Reshape", {numbers, graph.Int64s(dims, "shape")},
+                                       {{"T", *type}, {"Tshape", ElementType::kInt64}});
     };
   }
   return bound;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/export/graph_def.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
 
@@ -21,27 +22,7 @@ constexpr char kPerCore[] = "tpurun/core/";
 constexpr char kGlobalStepName[] = "global_step";
 constexpr size_t kMistakesShown = 5;
 
-tensorflow::DataType ToDataType(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return tensorflow::DT_FLOAT;
-    case DType::kBF16:
-      return tensorflow::DT_BFLOAT16;
-    case DType::kS32:
-      return tensorflow::DT_INT32;
-    case DType::kS64:
-      return tensorflow::DT_INT64;
-    case DType::kU8:
-      return tensorflow::DT_UINT8;
-    case DType::kU32:
-      return tensorflow::DT_UINT32;
-    case DType::kPred:
-      return tensorflow::DT_BOOL;
-    case DType::kC64:
-      return tensorflow::DT_COMPLEX64;
-  }
-  return tensorflow::DT_INVALID;
-}
+tensorflow::DataType DataTypeOf(DType dtype) { return ToDataType(ElementTypeOf(dtype)); }
 
 std::string TypeText(tensorflow::DataType dtype, const std::vector<int64_t>& dims) {
   return absl::StrCat(tensorflow::DataType_Name(dtype), " ", DimsToString(dims));
@@ -102,12 +83,12 @@ absl::Status WriteCheckpoint(const VariableStore& store, const RunState& state,
     const StoredVariable* const variable = &stored;
     const Shape& shape = stored.variable().shape;
     entries[name] = [=, &shape](BundleWriter& writer) {
-      return writer.Add(entry, ToDataType(shape.dtype), shape.dims, FirstCopy(*variable));
+      return writer.Add(entry, DataTypeOf(shape.dtype), shape.dims, FirstCopy(*variable));
     };
     if (stored.copies() == 1) continue;
     const std::string per_core = kPerCore + name;
     entries[per_core] = [=, &shape](BundleWriter& writer) {
-      return writer.Add(per_core, ToDataType(shape.dtype),
+      return writer.Add(per_core, DataTypeOf(shape.dtype),
                         WithLeading(variable->copies(), shape.dims), CopiesOf(*variable));
     };
   }
@@ -171,10 +152,10 @@ absl::StatusOr<RunState> Checkpoint::ReadRunState() const {
 }
 
 std::string Checkpoint::Mismatch(const std::string& name, const Shape& shape) const {
-  const std::string want = TypeText(ToDataType(shape.dtype), shape.dims);
+  const std::string want = TypeText(DataTypeOf(shape.dtype), shape.dims);
   const BundleEntry* const entry = reader_->Find(name);
   if (entry == nullptr) return absl::StrCat(Quote(name), ": want ", want, ", it is not there");
-  if (entry->dtype == ToDataType(shape.dtype) && entry->shape == shape.dims) return "";
+  if (entry->dtype == DataTypeOf(shape.dtype) && entry->shape == shape.dims) return "";
   return absl::StrCat(Quote(name), ": got ", TypeText(entry->dtype, entry->shape), ", want ", want);
 }
 

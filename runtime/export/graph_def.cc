@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/io/tensor_bundle.h"
 
 namespace tpurun {
 namespace {
@@ -66,9 +67,12 @@ void AppendVariable(const ExportNode& node, tensorflow::GraphDef& def) {
   AppendNode(def, absl::StrCat(name, "/IsInitialized/VarIsInitializedOp"), "VarIsInitializedOp",
              {name});
   const std::string zeros = absl::StrCat(name, "/Initializer/zeros");
-  AppendNode(def, zeros + "/shape", "Const", {},
-             {{"dtype", ElementType::kInt64}, {"value", ExportTensor::Int64s(node.dims)}});
-  ExportTensor zero{.type = node.type, .bytes = std::string(ByteSize(node.type), '\0')};
+  AppendNode(
+      def, zeros + "/shape", "Const", {},
+      {{"dtype", ElementType::kInt64},
+       {"value", ExportTensor::Int64s({static_cast<int64_t>(node.dims.size())}, node.dims)}});
+  ExportTensor zero{.type = node.type,
+                    .bytes = std::string(DataTypeSize(ToDataType(node.type)), '\0')};
   AppendNode(def, zeros + "/Const", "Const", {}, {{"dtype", node.type}, {"value", zero}});
   AppendNode(def, zeros, "Fill", {zeros + "/shape", zeros + "/Const"},
              {{"T", node.type}, {"index_type", ElementType::kInt64}});

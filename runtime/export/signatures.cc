@@ -39,19 +39,18 @@ absl::Status Parse(const ExportInputFn& input_fn, Value serialized, ExportedMode
 Value AddClasses(Value scores, int64_t classes, ExportGraph& graph) {
   std::vector<std::string> names;
   for (int64_t i = 0; i < classes; ++i) names.push_back(absl::StrCat(i));
-  const auto vector = [&graph](int64_t value, const char* label) {
-    return graph.Constant(ExportTensor::Indices({value}), label);
-  };
   const Value row = graph.Constant(ExportTensor::Strings({1, classes}, std::move(names)));
-  const Value shape = graph.Add("Shape", {scores}, {{"T", ElementType::kFloat}});
-  const Value batch = graph.Add("Slice", {shape, vector(0, "begin"), vector(1, "size")},
-                                {{"T", ElementType::kInt32}, {"Index", ElementType::kInt32}});
-  ExportTensor axis = ExportTensor::Indices({0});
-  axis.dims = {};
+  constexpr ElementType kIndex = ElementType::kInt64;
+  const Value shape =
+      graph.Add("Shape", {scores}, {{"T", ElementType::kFloat}, {"out_type", kIndex}});
+  const Value batch =
+      graph.Add("Slice", {shape, graph.Int64s({0}, "begin"), graph.Int64s({1}, "size")},
+                {{"T", kIndex}, {"Index", kIndex}});
   const Value multiples =
-      graph.Add("ConcatV2", {batch, vector(1, "one"), graph.Constant(std::move(axis), "axis")},
-                {{"T", ElementType::kInt32}, {"N", int64_t{2}}});
-  return graph.Add("Tile", {row, multiples}, {{"T", ElementType::kString}}, "classes");
+      graph.Add("ConcatV2", {batch, graph.Int64s({1}, "one"), graph.Int64(0, "axis")},
+                {{"T", kIndex}, {"Tidx", kIndex}, {"N", int64_t{2}}});
+  return graph.Add("Tile", {row, multiples}, {{"T", ElementType::kString}, {"Tmultiples", kIndex}},
+                   "classes");
 }
 
 Signature Classification(const std::string& key, const ExportOutput& output,

@@ -66,7 +66,12 @@ absl::StatusOr<std::unique_ptr<NumberedDirectory>> NumberedDirectory::Create(
     }
     absl::StatusOr<Directory> locked = Directory::Open(temporary);
     // Another export may have taken it for a leftover before it was locked.
-    if (!locked.ok() || !locked->TryLock() || !locked->CheckPath().ok()) continue;
+    if (IsAbsent(temporary)) continue;
+    if (!locked.ok()) {
+      RemoveAll(temporary);
+      return locked.status();
+    }
+    if (!locked->TryLock() || !locked->CheckPath().ok()) continue;
     return std::unique_ptr<NumberedDirectory>(
         new NumberedDirectory(base, temporary, final, *std::move(locked)));
   }

@@ -10,16 +10,6 @@
 namespace tpurun {
 namespace {
 
-template <typename T>
-ExportTensor VectorOf(ElementType type, const std::vector<int64_t>& values) {
-  ExportTensor tensor{.type = type, .dims = {static_cast<int64_t>(values.size())}};
-  for (const int64_t value : values) {
-    const T element = static_cast<T>(value);
-    tensor.bytes.append(reinterpret_cast<const char*>(&element), sizeof(element));
-  }
-  return tensor;
-}
-
 std::string ValidName(std::string name) {
   for (char& c : name) {
     if (!absl::ascii_isalnum(c) && c != '.' && c != '_' && c != '-' && c != '/') c = '_';
@@ -53,39 +43,20 @@ ElementType ElementTypeOf(DType dtype) {
   return ElementType::kFloat;
 }
 
-int64_t ByteSize(ElementType type) {
-  switch (type) {
-    case ElementType::kUint8:
-    case ElementType::kBool:
-      return 1;
-    case ElementType::kBFloat16:
-      return 2;
-    case ElementType::kFloat:
-    case ElementType::kInt32:
-    case ElementType::kUint32:
-      return 4;
-    case ElementType::kInt64:
-    case ElementType::kComplex64:
-      return 8;
-    case ElementType::kString:
-      return 0;
-  }
-  return 0;
-}
-
-ExportTensor ExportTensor::Indices(const std::vector<int64_t>& values) {
-  for (const int64_t value : values) {
-    if (value > std::numeric_limits<int32_t>::max()) return Int64s(values);
-  }
-  return VectorOf<int32_t>(ElementType::kInt32, values);
-}
-
-ExportTensor ExportTensor::Int64s(const std::vector<int64_t>& values) {
-  return VectorOf<int64_t>(ElementType::kInt64, values);
+ExportTensor ExportTensor::Int64s(ExportDims dims, const std::vector<int64_t>& values) {
+  return {.type = ElementType::kInt64,
+          .dims = std::move(dims),
+          .bytes = std::string(reinterpret_cast<const char*>(values.data()),
+                               values.size() * sizeof(int64_t))};
 }
 
 ExportTensor ExportTensor::Float(float scalar) {
   return {.bytes = std::string(reinterpret_cast<const char*>(&scalar), sizeof(scalar))};
+}
+
+ExportTensor ExportTensor::Int32(int32_t scalar) {
+  return {.type = ElementType::kInt32,
+          .bytes = std::string(reinterpret_cast<const char*>(&scalar), sizeof(scalar))};
 }
 
 ExportTensor ExportTensor::Strings(ExportDims dims, std::vector<std::string> values) {
@@ -109,6 +80,14 @@ Value ExportGraph::Constant(ExportTensor tensor, const std::string& label) {
                   .dims = tensor.dims};
   node.attrs["value"] = std::move(tensor);
   return AddNode(std::move(node));
+}
+
+Value ExportGraph::Int64s(const std::vector<int64_t>& values, const std::string& label) {
+  return Constant(ExportTensor::Int64s({static_cast<int64_t>(values.size())}, values), label);
+}
+
+Value ExportGraph::Int64(int64_t value, const std::string& label) {
+  return Constant(ExportTensor::Int64s({}, {value}), label);
 }
 
 Value ExportGraph::Input(const std::string& key, ElementType type, ExportDims dims) {

@@ -4,6 +4,7 @@
 #ifndef TPURUN_RUNTIME_IR_EXPORT_GRAPH_H_
 #define TPURUN_RUNTIME_IR_EXPORT_GRAPH_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -31,11 +32,12 @@ enum class ElementType : uint8_t {
   kString,
 };
 ElementType ElementTypeOf(DType dtype);
-// Bytes of one element; 0 of kString.
-int64_t ByteSize(ElementType type);
 
 // Outermost first; -1 where only the batch decides.
 using ExportDims = std::vector<int64_t>;
+inline bool HasUnknown(const std::vector<int64_t>& numbers) {
+  return std::count(numbers.begin(), numbers.end(), -1) > 0;
+}
 
 struct ExportTensor {
   ElementType type = ElementType::kFloat;
@@ -43,10 +45,9 @@ struct ExportTensor {
   std::string bytes;                 // row-major, little-endian; empty of kString
   std::vector<std::string> strings;  // of kString
 
-  // A vector; int32 where every value is one, as TensorFlow's own graphs have shapes and axes.
-  static ExportTensor Indices(const std::vector<int64_t>& values);
-  static ExportTensor Int64s(const std::vector<int64_t>& values);
+  static ExportTensor Int64s(ExportDims dims, const std::vector<int64_t>& values);
   static ExportTensor Float(float scalar);
+  static ExportTensor Int32(int32_t scalar);
   static ExportTensor Strings(ExportDims dims, std::vector<std::string> values);
 };
 
@@ -86,6 +87,9 @@ class ExportGraph {
   Value Add(std::string op, std::vector<Value> inputs, ExportAttrs attrs = {},
             const std::string& label = "");
   Value Constant(ExportTensor tensor, const std::string& label = "Const");
+  // int64, which both formats take for shapes and axes: a vector, a scalar.
+  Value Int64s(const std::vector<int64_t>& values, const std::string& label);
+  Value Int64(int64_t value, const std::string& label);
   // One node for each key.
   Value Input(const std::string& key, ElementType type, ExportDims dims);
   Value Variable(const std::string& key, ElementType type, ExportDims dims);

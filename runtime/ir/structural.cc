@@ -220,7 +220,7 @@ absl::StatusOr<std::vector<Value>> ExportVariable(ExportCall& call) {
 }
 
 absl::StatusOr<std::vector<Value>> ExportConstant(ExportCall& call) {
-  if (call.results[0].num_elements() < 0) {
+  if (HasUnknown(call.results[0].dims)) {
     return absl::InvalidArgumentError("the batch decides the shape of a constant");
   }
   const Literal literal = ConstantLiteral({.attrs = call.attrs, .results = call.results});

@@ -26,26 +26,20 @@ int64_t Product(const std::vector<int64_t>& dims, size_t begin, size_t end) {
   return product;
 }
 
-// Constants as operands of exported ops.
-Value TensorFlowIndices(ExportCall& call, const std::vector<int64_t>& values, const char* label) {
-  return call.graph.Constant(ExportTensor::Indices(values), label);
+// One dimension at most may be the batch's: what it is follows from the number of elements.
+absl::Status CheckReshape(const std::vector<int64_t>& dims) {
+  if (std::count(dims.begin(), dims.end(), -1) < 2) return absl::OkStatus();
+  return absl::InvalidArgumentError("the batch decides more than one dimension");
 }
 
-Value TensorFlowIndex(ExportCall& call, int64_t value, const char* label) {
-  ExportTensor tensor = ExportTensor::Indices({value});
-  tensor.dims = {};
-  return call.graph.Constant(std::move(tensor), label);
-}
-
-Value OnnxIndices(ExportCall& call, const std::vector<int64_t>& values, const char* label) {
-  return call.graph.Constant(ExportTensor::Int64s(values), label);
+absl::Status CheckBegin(const ExportCall& call) {
+  if (!HasUnknown(call.attrs.Ints("begin"))) return absl::OkStatus();
+  return absl::InvalidArgumentError("the batch decides where it begins");
 }
 
 Value TensorFlowReshape(ExportCall& call, Value x, const std::vector<int64_t>& dims) {
-  ExportTensor shape = ExportTensor::Indices(dims);
-  const ElementType type = shape.type;
-  return call.graph.Add("Reshape", {x, call.graph.Constant(std::move(shape), "shape")},
-                        {{"T", call.type()}, {"Tshape", type}});
+  return call.graph.Add("Reshape", {x, call.graph.Int64s(dims, "shape")},
+                        {{"T", call.type()}, {"Tshape", ElementType::kInt64}});
 }
 
 // What lies behind the box that `dims` at `begin` is of `outer`; 0 where the batch decides both.
@@ -70,10 +64,8 @@ std::vector<int64_t> WithOnes(const ExportCall& call) {
 absl::StatusOr<std::vector<int64_t>> Repeats(const ExportCall& call) {
   std::vector<int64_t> repeats = call.results[0].dims;
   for (const int64_t axis : call.attrs.Ints("axes")) repeats[axis] = 1;
-  for (const int64_t count : repeats) {
-    if (count < 0) {
-      return absl::InvalidArgumentError("a value without a batch is repeated for each example");
-    }
+  if (HasUnknown(repeats)) {
+    return absl::InvalidArgumentError("a value without a batch is repeated for each example");
   }
   return repeats;
 }
@@ -167,10 +159,12 @@ const OpDef& ConcatOp() {
                    // ConcatV2 wants two at least.
                    if (call.inputs.size() == 1) return TensorFlowOp("Identity")(call);
                    std::vector<Value> inputs = call.inputs;
-                   inputs.push_back(TensorFlowIndex(call, call.attrs.Int("axis"), "axis"));
-                   return std::vector<Value>{call.graph.Add(
-                       "ConcatV2", inputs,
-                       {{"T", call.type()}, {"N", static_cast<int64_t>(call.inputs.size())}})};
+                   inputs.push_back(call.graph.Int64(call.attrs.Int("axis"), "axis"));
+                   return std::vector<Value>{
+                       call.graph.Add("ConcatV2", inputs,
+                                      {{"T", call.type()},
+                                       {"Tidx", ElementType::kInt64},
+                                       {"N", static_cast<int64_t>(call.inputs.size())}})};
                  },
                  .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
                    return std::vector<Value>{
@@ -266,6 +260,7 @@ const OpDef& PadWithZerosOp() {
             });
           },
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        RETURN_IF_ERROR(CheckBegin(call));
         const std::vector<int64_t> before = call.attrs.Ints("begin");
         const std::vector<int64_t> after =
             After(before, call.operands[0].dims, call.results[0].dims);
@@ -273,19 +268,19 @@ const OpDef& PadWithZerosOp() {
         for (size_t i = 0; i < before.size(); ++i) {
           pairs.insert(pairs.end(), {before[i], after[i]});
         }
-        ExportTensor paddings = ExportTensor::Indices(pairs);
-        paddings.dims = {static_cast<int64_t>(before.size()), 2};
-        const ElementType type = paddings.type;
-        const Value at = call.graph.Constant(std::move(paddings), "paddings");
+        const Value paddings = call.graph.Constant(
+            ExportTensor::Int64s({static_cast<int64_t>(before.size()), 2}, pairs), "paddings");
         return std::vector<Value>{
-            call.graph.Add("Pad", {call.inputs[0], at}, {{"T", call.type()}, {"Tpaddings", type}})};
+            call.graph.Add("Pad", {call.inputs[0], paddings},
+                           {{"T", call.type()}, {"Tpaddings", ElementType::kInt64}})};
       },
       .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        RETURN_IF_ERROR(CheckBegin(call));
         std::vector<int64_t> pads = call.attrs.Ints("begin");
         const std::vector<int64_t> after = After(pads, call.operands[0].dims, call.results[0].dims);
         pads.insert(pads.end(), after.begin(), after.end());
         return std::vector<Value>{
-            call.graph.Add("Pad", {call.inputs[0], OnnxIndices(call, pads, "pads")})};
+            call.graph.Add("Pad", {call.inputs[0], call.graph.Int64s(pads, "pads")})};
       }};
   return op;
 }
@@ -331,19 +326,15 @@ const OpDef& SliceOp() {
           },
       // A size of -1, the batch's, is all that is left.
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
-        std::vector<int64_t> both = call.attrs.Ints("begin");
-        const std::vector<int64_t> size = call.attrs.Ints("size");
-        both.insert(both.end(), size.begin(), size.end());
-        const bool wide = ExportTensor::Indices(both).type == ElementType::kInt64;
-        const auto constant = [&](const std::vector<int64_t>& values, const char* label) {
-          return wide ? OnnxIndices(call, values, label) : TensorFlowIndices(call, values, label);
-        };
-        return std::vector<Value>{call.graph.Add(
-            "Slice",
-            {call.inputs[0], constant(call.attrs.Ints("begin"), "begin"), constant(size, "size")},
-            {{"T", call.type()}, {"Index", wide ? ElementType::kInt64 : ElementType::kInt32}})};
+        RETURN_IF_ERROR(CheckBegin(call));
+        return std::vector<Value>{
+            call.graph.Add("Slice",
+                           {call.inputs[0], call.graph.Int64s(call.attrs.Ints("begin"), "begin"),
+                            call.graph.Int64s(call.attrs.Ints("size"), "size")},
+                           {{"T", call.type()}, {"Index", ElementType::kInt64}})};
       },
       .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        RETURN_IF_ERROR(CheckBegin(call));
         const std::vector<int64_t> begin = call.attrs.Ints("begin");
         std::vector<int64_t> ends = call.attrs.Ints("size");
         for (size_t i = 0; i < ends.size(); ++i) {
@@ -351,7 +342,7 @@ const OpDef& SliceOp() {
         }
         return std::vector<Value>{call.graph.Add(
             "Slice",
-            {call.inputs[0], OnnxIndices(call, begin, "starts"), OnnxIndices(call, ends, "ends")})};
+            {call.inputs[0], call.graph.Int64s(begin, "starts"), call.graph.Int64s(ends, "ends")})};
       }};
   return op;
 }
@@ -407,11 +398,13 @@ const OpDef& ReshapeOp() {
             });
           },
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        RETURN_IF_ERROR(CheckReshape(call.results[0].dims));
         return std::vector<Value>{TensorFlowReshape(call, call.inputs[0], call.results[0].dims)};
       },
       .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        RETURN_IF_ERROR(CheckReshape(call.results[0].dims));
         return std::vector<Value>{call.graph.Add(
-            "Reshape", {call.inputs[0], OnnxIndices(call, call.results[0].dims, "shape")})};
+            "Reshape", {call.inputs[0], call.graph.Int64s(call.results[0].dims, "shape")})};
       }};
   return op;
 }
@@ -500,18 +493,16 @@ const OpDef& BroadcastOp() {
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         ASSIGN_OR_RETURN(const std::vector<int64_t> repeats, Repeats(call));
         const Value x = TensorFlowReshape(call, call.inputs[0], WithOnes(call));
-        ExportTensor multiples = ExportTensor::Indices(repeats);
-        const ElementType type = multiples.type;
         return std::vector<Value>{
-            call.graph.Add("Tile", {x, call.graph.Constant(std::move(multiples), "multiples")},
-                           {{"T", call.type()}, {"Tmultiples", type}})};
+            call.graph.Add("Tile", {x, call.graph.Int64s(repeats, "multiples")},
+                           {{"T", call.type()}, {"Tmultiples", ElementType::kInt64}})};
       },
       .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         ASSIGN_OR_RETURN(const std::vector<int64_t> repeats, Repeats(call));
         const Value x =
-            call.graph.Add("Reshape", {call.inputs[0], OnnxIndices(call, WithOnes(call), "shape")});
+            call.graph.Add("Reshape", {call.inputs[0], call.graph.Int64s(WithOnes(call), "shape")});
         return std::vector<Value>{
-            call.graph.Add("Tile", {x, OnnxIndices(call, repeats, "repeats")})};
+            call.graph.Add("Tile", {x, call.graph.Int64s(repeats, "repeats")})};
       }};
   return op;
 }
@@ -560,16 +551,16 @@ const OpDef& OneHotOp() {
           },
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         ExportGraph& g = call.graph;
-        ExportTensor depth = ExportTensor::Indices({call.attrs.Int("depth")});
-        if (depth.type != ElementType::kInt32) {
+        const int64_t depth = call.attrs.Int("depth");
+        if (depth > std::numeric_limits<int32_t>::max()) {
           return absl::InvalidArgumentError("its depth does not fit int32");
         }
-        depth.dims = {};
-        return std::vector<Value>{g.Add("OneHot",
-                                        {call.inputs[0], g.Constant(std::move(depth), "depth"),
-                                         g.Constant(ExportTensor::Float(1), "on_value"),
-                                         g.Constant(ExportTensor::Float(0), "off_value")},
-                                        {{"T", ElementType::kFloat}, {"TI", call.type()}})};
+        return std::vector<Value>{g.Add(
+            "OneHot",
+            {call.inputs[0], g.Constant(ExportTensor::Int32(static_cast<int32_t>(depth)), "depth"),
+             g.Constant(ExportTensor::Float(1), "on_value"),
+             g.Constant(ExportTensor::Float(0), "off_value")},
+            {{"T", ElementType::kFloat}, {"TI", call.type()}})};
       },
       // Not OneHot, for which -1 is the last index.
       .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
@@ -581,8 +572,8 @@ const OpDef& OneHotOp() {
           index = g.Add("Cast", {index}, {{"to", ElementType::kInt64}});
         }
         const Value column =
-            g.Add("Unsqueeze", {index, OnnxIndices(call, {call.operands[0].rank()}, "axes")});
-        const Value equal = g.Add("Equal", {column, OnnxIndices(call, all, "indices")});
+            g.Add("Unsqueeze", {index, call.graph.Int64s({call.operands[0].rank()}, "axes")});
+        const Value equal = g.Add("Equal", {column, call.graph.Int64s(all, "indices")});
         return std::vector<Value>{g.Add("Cast", {equal}, {{"to", ElementType::kFloat}})};
       }};
   return op;

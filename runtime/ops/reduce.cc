@@ -62,9 +62,9 @@ std::pair<int64_t, int64_t> OuterRange(const OpCall& call, const ReduceDims& d) 
 // The op that takes its axes as a constant.
 ExportRule TensorFlowReduction(std::string op) {
   return [op](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
-    const Value axes = call.graph.Constant(ExportTensor::Indices(call.attrs.Ints("axes")), "axes");
+    const Value axes = call.graph.Int64s(call.attrs.Ints("axes"), "axes");
     return std::vector<Value>{call.graph.Add(op, {call.inputs[0], axes},
-                                             {{"T", call.type()}, {"Tidx", ElementType::kInt32}})};
+                                             {{"T", call.type()}, {"Tidx", ElementType::kInt64}})};
   };
 }
 
@@ -118,8 +118,7 @@ const OpDef& ReduceSumOp() {
           [](const OpCall& call) { return static_cast<double>(call.operands[0].num_elements()); },
       .tensorflow = TensorFlowReduction("Sum"),
       .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
-        const Value axes =
-            call.graph.Constant(ExportTensor::Int64s(call.attrs.Ints("axes")), "axes");
+        const Value axes = call.graph.Int64s(call.attrs.Ints("axes"), "axes");
         return std::vector<Value>{
             call.graph.Add("ReduceSum", {call.inputs[0], axes}, {{"keepdims", int64_t{0}}})};
       }};
@@ -226,13 +225,12 @@ const OpDef& ArgMaxOp() {
         return kernel(int64_t{});
       },
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
-        ExportTensor axis = ExportTensor::Indices({call.attrs.Int("axis")});
-        axis.dims = {};
-        return std::vector<Value>{call.graph.Add(
-            "ArgMax", {call.inputs[0], call.graph.Constant(std::move(axis), "dimension")},
-            {{"T", call.type()},
-             {"Tidx", ElementType::kInt32},
-             {"output_type", ElementTypeOf(call.results[0].dtype)}})};
+        const Value axis = call.graph.Int64(call.attrs.Int("axis"), "dimension");
+        return std::vector<Value>{
+            call.graph.Add("ArgMax", {call.inputs[0], axis},
+                           {{"T", call.type()},
+                            {"Tidx", ElementType::kInt64},
+                            {"output_type", ElementTypeOf(call.results[0].dtype)}})};
       },
       .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const Value index = call.graph.Add(

@@ -78,6 +78,23 @@ TEST(ExportedModelTest, WhatTheBatchDecidesIsNamed) {
             "Const (constant): it depends on the batch in more than its shape");
 }
 
+TEST(ExportedModelTest, WhereASliceBeginsIsNotTheBatchs) {
+  const auto last_row = [](GraphBuilder& b, Value x, int64_t batch) {
+    return Slice(b, x, {batch - 1, 0}, {1, 4});
+  };
+  EXPECT_EQ(ErrorOf(last_row), "slice (slice): the batch decides where it begins");
+  EXPECT_FALSE(Export(last_row, &OpDef::tensorflow).ok());
+}
+
+TEST(ExportedModelTest, AReshapeLeavesOneDimensionToTheBatch) {
+  const auto square = [](GraphBuilder& b, Value x, int64_t batch) {
+    return Reshape(b, Concat(b, std::vector<Value>(batch, x), 0), {batch, batch, 4});
+  };
+  for (const auto rule : {&OpDef::tensorflow, &OpDef::onnx}) {
+    EXPECT_FALSE(Export(square, rule).ok());
+  }
+}
+
 TEST(ExportedModelTest, AModelThatPredictsNothing) {
   EXPECT_EQ(ErrorOf([](GraphBuilder&, Value, int64_t) { return Value{}; }),
             "the model predicts nothing; give it a head, or prediction entries");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace tpurun {
@@ -46,12 +47,15 @@ TEST(ExportGraphTest, AnInputAndAVariableAreThereOnce) {
   EXPECT_EQ(graph.nodes()[variable.node].key, "x");
 }
 
-TEST(ExportGraphTest, IndicesAreInt32UnlessOneDoesNotFit) {
-  const ExportTensor small = ExportTensor::Indices({-1, 2147483647});
-  EXPECT_EQ(small.type, ElementType::kInt32);
-  EXPECT_EQ(small.bytes, std::string("\xff\xff\xff\xff\xff\xff\xff\x7f", 8));
-  EXPECT_EQ(small.dims, ExportDims{2});
-  EXPECT_EQ(ExportTensor::Indices({2147483648}).type, ElementType::kInt64);
+TEST(ExportGraphTest, ShapesAndAxesAreInt64) {
+  ExportGraph graph;
+  const Value vector = graph.Int64s({-1, 2}, "shape");
+  const Value scalar = graph.Int64(3, "axis");
+  EXPECT_EQ(graph.nodes()[vector.node].dims, ExportDims{2});
+  EXPECT_EQ(graph.nodes()[scalar.node].dims, ExportDims{});
+  const ExportTensor tensor = std::get<ExportTensor>(graph.nodes()[vector.node].attrs.at("value"));
+  EXPECT_EQ(tensor.type, ElementType::kInt64);
+  EXPECT_EQ(tensor.bytes, std::string("\xff\xff\xff\xff\xff\xff\xff\xff\x02\0\0\0\0\0\0\0", 16));
 }
 
 }  // namespace
