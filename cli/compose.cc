@@ -6,7 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/hparams.h"
 #include "cli/load_config.h"
+#include "cli/print_config.h"
 #include "cli/signals.h"
 #include "data/input_fn.h"
 #include "models/model_builder.h"
@@ -71,12 +73,15 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   RETURN_IF_ERROR(AllViolations({ValidateConfig(config, required), CheckNamed(config.run, required),
                                  model_fn.status(), input_fn.status()}));
   ASSIGN_OR_RETURN(proto::RunConfig effective, EffectiveConfig(config));
+  ASSIGN_OR_RETURN(std::string config_text, PrintConfig(config));
   Composition composition;
   composition.options = {.config = std::move(effective),
                          .model_fn = *std::move(model_fn),
                          .features = ModelFeatures(config.model),
                          .num_replicas = config.run.use_tpu() ? kNumCores : 1,
                          .num_workers = static_cast<int>(command.GetInt("worker_threads")),
+                         .hparams = HParamsOf(config),
+                         .config_text = std::move(config_text),
                          .dump_dir = command.GetString("dump_dir"),
                          .interrupt = &InterruptCount()};
   composition.input_fn = *std::move(input_fn);

@@ -34,13 +34,15 @@ Json ResultJson(const TrainResult& result) {
             {"global_step", result.global_step},
             {"checkpoint", CheckpointJson(result.checkpoint)}};
   }
-  return {{"global_step", result.global_step},
-          {"loss", JsonNumber(static_cast<float>(result.loss))},
-          {"loss_shard_0", JsonNumber(result.loss_shard_0)},
-          {"checkpoint", CheckpointJson(result.checkpoint)},
-          {"steps", result.steps},
-          {"seconds", JsonNumber(static_cast<float>(result.seconds))},
-          {"examples_per_second", JsonNumber(static_cast<float>(result.examples_per_second))}};
+  Json json = {{"global_step", result.global_step},
+               {"loss", JsonNumber(static_cast<float>(result.loss))},
+               {"loss_shard_0", JsonNumber(result.loss_shard_0)}};
+  for (const auto& [tag, rate] : result.learning_rates) json[tag] = JsonNumber(rate);
+  json["checkpoint"] = CheckpointJson(result.checkpoint);
+  json["steps"] = result.steps;
+  json["seconds"] = JsonNumber(static_cast<float>(result.seconds));
+  json["examples_per_second"] = JsonNumber(static_cast<float>(result.examples_per_second));
+  return json;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "models/layers/layer.h"
 #include "models/losses.h"
 #include "models/metrics.h"
+#include "models/summaries.h"
 #include "proto/one_of.h"
 #include "runtime/base/text.h"
 
@@ -46,10 +47,15 @@ void AddLossAndMetric(ModelContext& m, const SpecPlace& place, const std::string
   if (!mistake.empty()) return m.errors.Add(place, kind, mistake);
   term.weights = WeightsLike(m, place, kind + ".weights", weights_name, term.elements);
   m.losses.push_back(term);
-  if (m.args.mode != ModeKey::kEval) return;
+  if (m.args.mode == ModeKey::kTrain) m.batch_metrics[metric] = {};
+  if (m.args.mode == ModeKey::kTrain && !IsSummarized(m.spec, metric)) return;
   ScopedName scope(m.b, absl::StrCat("metrics/", metric));
   const Value values = metric_values(m.b, tensors.label, tensors.logits, &mistake);
   if (!mistake.empty()) return m.errors.Add(place, kind, mistake);
+  if (m.args.mode == ModeKey::kTrain) {
+    m.batch_metrics[metric] = BatchMean(m.b, values, term.weights);
+    return;
+  }
   m.AddMetric(place, MeanMetric(m.b, metric, values, term.weights, m.row_weight));
 }
 

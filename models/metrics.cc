@@ -110,6 +110,13 @@ EvalMetric MeanMetric(GraphBuilder& b, const std::string& name, Value values, Va
       .result = [](std::span<const double> sums) { return sums[1] == 0 ? 0 : sums[0] / sums[1]; }};
 }
 
+Value BatchMean(GraphBuilder& b, Value values, Value weights) {
+  if (!weights.valid()) return ReduceMean(b, values);
+  const Value count = ReduceSum(b, weights);
+  const Value mean = Div(b, ReduceSum(b, Mul(b, values, weights)), count);
+  return Select(b, Greater(b, count, Scalar(b, 0)), mean, Scalar(b, 0));
+}
+
 void BuildMetrics(ModelContext& m) {
   for (int i = 0; i < m.spec.eval_metric_size(); ++i) {
     const proto::Metric& metric = m.spec.eval_metric(i);

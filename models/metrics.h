@@ -30,6 +30,9 @@ Value AbsoluteErrorValues(GraphBuilder& b, Value labels, Value predictions, std:
 EvalMetric MeanMetric(GraphBuilder& b, const std::string& name, Value values, Value weights,
                       Value row_weight);
 
+// The same of one core's rows, f32[]; 0 when no weight counts.
+Value BatchMean(GraphBuilder& b, Value values, Value weights);
+
 // The model's own `eval_metric` entries. EVAL only.
 void BuildMetrics(ModelContext& m);
 

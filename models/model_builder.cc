@@ -12,6 +12,7 @@
 #include "models/metrics.h"
 #include "models/model_context.h"
 #include "models/optimizer_choice.h"
+#include "models/summaries.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/spec/dtypes.h"
@@ -84,10 +85,11 @@ void BuildFeatures(ModelContext& m,
 // What the spec says that nothing here acts on.
 void RefuseUnreadParts(ModelContext& m) {
   ConfigErrors errors;
-  RefuseUnreadFields(m.spec,
-                     {"name", "feature", "label", "layer", "head", "optimizer", "loss",
-                      "prediction", "eval_metric", "matmul_precision", "layer_defaults", "frozen"},
-                     "", errors);
+  RefuseUnreadFields(
+      m.spec,
+      {"name", "feature", "label", "layer", "head", "optimizer", "loss", "prediction",
+       "eval_metric", "summary", "matmul_precision", "layer_defaults", "frozen"},
+      "", errors);
   m.errors.Add({"model", "model"}, errors);
 }
 
@@ -140,7 +142,10 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
   result.mode = args.mode;
   if (args.mode == ModeKey::kTrain) {
     if (!m.losses.empty()) result.loss = TotalLoss(b, m.losses);
-    if (has_all_variables) result.optimizers = ChooseOptimizers(m, result.loss);
+    if (has_all_variables) {
+      result.optimizers = ChooseOptimizers(m, result.loss);
+      result.summaries = BuildSummaries(m, result.optimizers);
+    }
     const SpecPlace place = {"model", "model"};
     if (!dry && spec.optimizer().empty()) {
       errors.Add(place, "", "there is no optimizer; training needs one");

@@ -35,6 +35,8 @@ struct ModelContext {
   std::vector<NamedValue> predictions;
   std::vector<ExportOutput> export_outputs;
   std::vector<EvalMetric> metrics;
+  // TRAIN: heads' metrics of one core's rows, f32[]; invalid unless a summary is of it.
+  std::map<std::string, Value> batch_metrics;
   std::map<std::string, SpecPlace> prediction_places;
   std::map<std::string, SpecPlace> metric_places;
 

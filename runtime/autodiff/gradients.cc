@@ -47,6 +47,7 @@ absl::StatusOr<std::vector<Value>> Gradients(GraphBuilder& b, Value loss,
                                                      node.op->name, " \"", node.name,
                                                      "\", which has no gradient"));
     }
+    const ScopedName node_scope(b, absl::StrCat(node.name, "_grad"));
     const std::vector<Value> to_inputs = node.op->gradient(b, node, gradients[id]);
     if (!b.status().ok()) return b.status();
     // An op gives one for each operand, of the operand's shape, or none.

@@ -30,21 +30,6 @@ absl::Status Dump(const CompileOptions& options, const std::string& file, const 
   return options.dump ? options.dump(file, text) : absl::OkStatus();
 }
 
-// Without an outfeed only the loss stays an output: the device watches it.
-Graph DropOutputs(const Graph& graph, const CompileOptions& options) {
-  Graph kept(graph.name(), graph.num_replicas());
-  for (const InfeedSlot& slot : graph.infeed()) kept.AddInfeed(slot);
-  for (const Variable& variable : graph.variables()) kept.AddVariable(variable);
-  for (const Node& node : graph.nodes())
-    kept.AddNode(*node.op, node.inputs, node.attrs, node.name).IgnoreError();
-  for (const Output& output : graph.outputs()) {
-    if (output.name == options.loss_output) kept.AddOutput(output.name, output.value);
-  }
-  for (const Update& update : graph.updates())
-    kept.AddUpdate(update.variable, update.value).IgnoreError();
-  return kept;
-}
-
 BufferRef SourceBuffer(const Graph& graph, const Node& node) {
   if (node.op == &InfeedOp()) return {Space::kInfeed, node.attrs.Int("slot")};
   if (node.op == &VariableOp())
@@ -57,6 +42,12 @@ BufferRef BufferOf(const Graph& graph, const MemoryPlan& memory, Value value) {
   const Node& node = graph.node(value);
   return node.op->flags.source ? SourceBuffer(graph, node)
                                : memory.values[value.node][value.result];
+}
+
+// Outputs that never leave have none.
+int64_t OutfeedSlotOf(const Graph& graph, int output) {
+  const auto begin = graph.outputs().begin();
+  return std::count_if(begin, begin + output, [](const Output& o) { return o.every > 0; });
 }
 
 Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
@@ -75,7 +66,8 @@ Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
     instruction.operands.push_back(
         {BufferOf(graph, memory, output.value), scheduled.call.operands[0]});
     instruction.results.push_back(
-        {BufferRef{Space::kOutfeed, scheduled.output}, scheduled.call.results[0]});
+        {BufferRef{Space::kOutfeed, OutfeedSlotOf(graph, scheduled.output)},
+         scheduled.call.results[0]});
     return instruction;
   }
   const Node& node = graph.nodes()[scheduled.node];
@@ -95,16 +87,16 @@ Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
   return instruction;
 }
 
-std::vector<Phase>& PhasesOf(CoreProgram& program, Section section) {
-  switch (section) {
-    case Section::kPrologue:
-      return program.prologue;
-    case Section::kStep:
-      return program.step;
-    case Section::kGuarded:
-      return program.guarded[0].phases;
+std::vector<Phase>& PhasesOf(CoreProgram& program, const Scheduled& scheduled) {
+  if (scheduled.section == Section::kPrologue) return program.prologue;
+  if (scheduled.section == Section::kStep) return program.step;
+  std::vector<GuardedRange>& ranges = program.guarded;
+  auto range = std::find_if(ranges.begin(), ranges.end(),
+                            [&](const GuardedRange& r) { return r.every >= scheduled.every; });
+  if (range == ranges.end() || range->every != scheduled.every) {
+    range = ranges.insert(range, GuardedRange{.every = scheduled.every});
   }
-  return program.step;
+  return scheduled.section == Section::kBefore ? range->before : range->after;
 }
 
 CoreProgram Emit(const Graph& graph, const Schedule& schedule, const MemoryPlan& memory,
@@ -119,16 +111,14 @@ CoreProgram Emit(const Graph& graph, const Schedule& schedule, const MemoryPlan&
                       .core_bytes = memory.core_bytes,
                       .worker_bytes = memory.worker_bytes};
   program.step.emplace_back();  // a step has a barrier at least
-  if (options.outfeed_every > 0 && !graph.outputs().empty()) {
-    program.guarded.push_back(GuardedRange{.every = options.outfeed_every});
-    for (const Output& output : graph.outputs()) {
-      const Shape& shape = graph.shape(output.value);
-      program.outfeed.push_back(OutfeedSlot{output.name, Shape{shape.dtype, shape.dims}});
-    }
+  for (const Output& output : graph.outputs()) {
+    if (output.every == 0) continue;
+    const Shape& shape = graph.shape(output.value);
+    program.outfeed.push_back({output.name, Shape{shape.dtype, shape.dims}, output.every});
   }
   for (size_t i = 0; i < schedule.instructions.size(); ++i) {
     const Scheduled& scheduled = schedule.instructions[i];
-    std::vector<Phase>& phases = PhasesOf(program, scheduled.section);
+    std::vector<Phase>& phases = PhasesOf(program, scheduled);
     phases.resize(std::max<size_t>(phases.size(), scheduled.phase + 1));
     phases[scheduled.phase].instructions.push_back(MakeInstruction(graph, scheduled, memory, i));
     if (scheduled.node >= 0 && scheduled.node == schedule.loss_node)
@@ -181,16 +171,14 @@ absl::StatusOr<Graph> RunPasses(Graph graph, const std::vector<Pass>& passes,
 absl::StatusOr<CoreProgram> Compile(Graph graph, const CompileOptions& options) {
   RETURN_IF_ERROR(VerifyGraph(graph, "building the model"));
   RETURN_IF_ERROR(Dump(options, "00.model.graph", PrintGraph(graph)));
-  if (options.outfeed_every == 0) graph = DropOutputs(graph, options);
   std::vector<Pass> passes = Passes(options.machine);
   std::erase_if(passes, [&](const Pass& pass) {
     return std::count(options.disabled_passes.begin(), options.disabled_passes.end(), pass.name) >
            0;
   });
   ASSIGN_OR_RETURN(graph, RunPasses(std::move(graph), passes, options));
-  ASSIGN_OR_RETURN(
-      const Schedule schedule,
-      MakeSchedule(graph, options.machine, options.loss_output, options.outfeed_every > 0));
+  ASSIGN_OR_RETURN(const Schedule schedule,
+                   MakeSchedule(graph, options.machine, options.loss_output));
   const MemoryPlan memory = PlanMemory(graph, schedule);
   RETURN_IF_ERROR(Dump(options, "80.memory.plan", memory.text));
   CoreProgram program = Emit(graph, schedule, memory, options);

@@ -15,9 +15,6 @@ namespace tpurun {
 struct CompileOptions {
   Machine machine = Machine::This();
   std::string library = "reference";  // kernel libraries and their versions, for the program's text
-  // Graph::outputs are fed to the outfeed at loop indices i with i % outfeed_every == 0; 0: never
-  // (the outputs are then not computed, but for the loss).
-  int64_t outfeed_every = 1;
   // The output that is the loss to watch ("loss"), or empty.
   std::string loss_output;
   // Names of passes that are left out, to find the one at fault.

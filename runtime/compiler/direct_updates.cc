@@ -4,6 +4,7 @@
 #include <map>
 
 #include "runtime/base/status.h"
+#include "runtime/compiler/guard.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/rewrite.h"
 #include "runtime/ir/structural.h"
@@ -24,7 +25,7 @@ std::map<Value, int> CountUpdates(const Graph& graph) {
 }
 
 bool CanWriteVariable(const Graph& graph, const Update& update, const std::vector<Use>& uses,
-                      const std::vector<bool>& per_core) {
+                      const std::vector<bool>& per_core, const std::vector<Guard>& guards) {
   const Node& producer = graph.node(update.value);
   const Variable& variable = graph.variables()[update.variable];
   if (producer.op->flags.source || per_core[producer.id] != variable.per_core) return false;
@@ -32,7 +33,7 @@ bool CanWriteVariable(const Graph& graph, const Update& update, const std::vecto
   if (update.value.result != 0 && !producer.op->flags.elementwise) return false;
   return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
     if (use.node == producer.id) return ReadsItsRowsOnly(graph, producer, use.operand);
-    return use.node < producer.id;
+    return use.node < producer.id || guards[use.node].before;
   });
 }
 
@@ -51,7 +52,7 @@ absl::StatusOr<Graph> CopyOldValues(const Graph& graph) {
   };
   for (const Output& output : graph.outputs()) {
     ASSIGN_OR_RETURN(const Value value, kept(output.value, output.name + "/copy"));
-    rewrite.graph.AddOutput(output.name, value);
+    rewrite.graph.AddOutput(output.name, value, output.every);
   }
   for (const Update& update : graph.updates()) {
     const std::string& variable = graph.variables()[update.variable].name;
@@ -68,14 +69,15 @@ absl::StatusOr<Graph> MakeUpdatesDirect(const Graph& original) {
   const std::vector<bool> per_core = PerCoreNodes(graph);
   const std::vector<std::vector<Use>> uses = VariableUses(graph);
   const std::map<Value, int> updates = CountUpdates(graph);
+  const std::vector<Guard> guards = GuardNodes(graph);
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) RETURN_IF_ERROR(rewrite.Copy(node));
   for (const Output& output : graph.outputs())
-    rewrite.graph.AddOutput(output.name, rewrite.At(output.value));
+    rewrite.graph.AddOutput(output.name, rewrite.At(output.value), output.every);
   for (const Update& update : graph.updates()) {
     Value value = rewrite.At(update.value);
     if (updates.at(update.value) > 1 ||
-        !CanWriteVariable(graph, update, uses[update.variable], per_core)) {
+        !CanWriteVariable(graph, update, uses[update.variable], per_core, guards)) {
       const std::string name = graph.variables()[update.variable].name + "/assign";
       ASSIGN_OR_RETURN(value, rewrite.graph.AddNode(CopyOp(), {value}, {}, name));
     }

@@ -112,7 +112,7 @@ class Planner {
 
   bool SamePhase(int a, int b) const {
     const Scheduled &x = schedule_.instructions[a], &y = schedule_.instructions[b];
-    return x.section == y.section && x.phase == y.phase;
+    return x.section == y.section && x.every == y.every && x.phase == y.phase;
   }
 
   void FindPhaseEnds() {

@@ -1,9 +1,11 @@
 #include "runtime/compiler/schedule.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
+#include "runtime/compiler/guard.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/rewrite.h"
 #include "runtime/ir/structural.h"
@@ -40,7 +42,7 @@ class Scheduler {
  public:
   Scheduler(const Graph& graph, const Machine& machine) : graph_(graph), machine_(machine) {}
 
-  absl::StatusOr<Schedule> Run(const std::string& loss_output, bool outfeed) {
+  absl::StatusOr<Schedule> Run(const std::string& loss_output) {
     const size_t count = graph_.nodes().size();
     schedule_.per_core = PerCoreNodes(graph_);
     for (const Node& node : graph_.nodes())
@@ -56,6 +58,7 @@ class Scheduler {
     cuts_ = CutNodes(graph_);
     prologue_ = PrologueNodes(graph_);
     carried_ = CarriedNodes(graph_);
+    guards_ = GuardNodes(graph_);
     variable_uses_ = VariableUses(graph_);
     FindCarriedUses();
     updated_by_.assign(graph_.variables().size(), -1);
@@ -67,10 +70,13 @@ class Scheduler {
     for (const Node& node : graph_.nodes()) {
       if (carried_[node.id]) PlaceForNextStep(node);
     }
-    if (outfeed) PlaceOutfeed();
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      if (graph_.outputs()[i].every > 0) PlaceOutfeed(static_cast<int>(i));
+    }
     std::stable_sort(schedule_.instructions.begin(), schedule_.instructions.end(),
                      [](const Scheduled& a, const Scheduled& b) {
-                       return std::pair(a.section, a.phase) < std::pair(b.section, b.phase);
+                       return std::tuple(a.section, a.every, a.phase) <
+                              std::tuple(b.section, b.every, b.phase);
                      });
     TPURUN_DCHECK(IsInOrder());
     return std::move(schedule_);
@@ -123,9 +129,9 @@ class Scheduler {
   }
 
   // Waits for an instruction that writes what `reader` reads, or the other way round.
-  void After(const Scheduled& other, bool same_part, int* phase) const {
-    if (other.section != Section::kStep) return;
-    *phase = std::max(*phase, other.phase + (same_part ? 0 : 1));
+  static void After(const Scheduled& other, bool same_part, Scheduled* scheduled) {
+    if (other.section != scheduled->section || other.every != scheduled->every) return;
+    scheduled->phase = std::max(scheduled->phase, other.phase + (same_part ? 0 : 1));
   }
 
   void Place(const Node& node) {
@@ -133,19 +139,19 @@ class Scheduler {
     scheduled.cut = cuts_[node.id];
     scheduled.call.parts = scheduled.cut.per_core ? 1 : scheduled.cut.parts;
     scheduled.plan = PlanKernel(scheduled.call, machine_);
-    scheduled.section =
-        prologue_[node.id] || carried_[node.id] ? Section::kPrologue : Section::kStep;
+    const Guard& guard = guards_[node.id];
+    scheduled.every = guard.every;
+    if (prologue_[node.id] || carried_[node.id]) {
+      scheduled.section = Section::kPrologue;
+    } else if (guard.every > 1) {
+      scheduled.section = guard.before ? Section::kBefore : Section::kAfter;
+    }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int producer = index_[node.inputs[i].node];
       if (producer < 0) continue;
       const Scheduled& writer = schedule_.instructions[producer];
       const bool own = ReadsOwnRows(scheduled.call, static_cast<int>(i), scheduled.cut.rows);
-      const bool same = SamePart(writer.cut, scheduled.cut, own);
-      if (scheduled.section == Section::kPrologue) {
-        scheduled.phase = std::max(scheduled.phase, writer.phase + (same ? 0 : 1));
-      } else {
-        After(writer, same, &scheduled.phase);
-      }
+      After(writer, SamePart(writer.cut, scheduled.cut, own), &scheduled);
     }
     for (const int variable : schedule_.updates_variable[node.id]) {
       if (variable >= 0) AfterReadersOfVariable(variable, &scheduled);
@@ -166,7 +172,7 @@ class Scheduler {
       const int updating = updated_by_[variable];
       if (updating < 0) continue;
       const Scheduled& writer = schedule_.instructions[index_[updating]];
-      After(writer, SamePart(writer.cut, again.cut, own), &again.phase);
+      After(writer, SamePart(writer.cut, again.cut, own), &again);
     }
     for (const Use& use : carried_uses_[node.id]) AfterUse(use, &again);
     schedule_.instructions.push_back(std::move(again));
@@ -176,7 +182,7 @@ class Scheduler {
   void AfterReadersOfVariable(int variable, Scheduled* writer) const {
     for (const Use& use : variable_uses_[variable]) AfterUse(use, writer);
     if (schedule_.loss_node >= 0 && index_[schedule_.loss_node] >= 0) {
-      After(schedule_.instructions[index_[schedule_.loss_node]], false, &writer->phase);
+      After(schedule_.instructions[index_[schedule_.loss_node]], false, writer);
     }
   }
 
@@ -185,22 +191,30 @@ class Scheduler {
     if (index_[use.node] < 0) return;
     const Scheduled& reader = schedule_.instructions[index_[use.node]];
     const bool own = ReadsOwnRows(reader.call, use.operand, reader.cut.rows);
-    After(reader, SamePart(writer->cut, reader.cut, own), &writer->phase);
+    After(reader, SamePart(writer->cut, reader.cut, own), writer);
   }
 
-  void PlaceOutfeed() {
-    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      const Shape& shape = graph_.shape(graph_.outputs()[i].value);
-      Scheduled scheduled{.output = static_cast<int>(i), .section = Section::kGuarded};
-      scheduled.call = OpCall{.op = &CopyOp(),
-                              .operands = {shape},
-                              .results = {Shape{shape.dtype, shape.dims}},
-                              .needed = {true},
-                              .num_replicas = graph_.num_replicas()};
-      scheduled.plan = PlanKernel(scheduled.call, machine_);
-      scheduled.cut = graph_.num_replicas() > 1 ? Cut{true, graph_.num_replicas(), 1} : Cut{};
-      schedule_.instructions.push_back(std::move(scheduled));
+  // The copy of an output into its outfeed slot, behind its node.
+  void PlaceOutfeed(int index) {
+    const Output& output = graph_.outputs()[index];
+    const Shape& shape = graph_.shape(output.value);
+    const bool before = guards_[output.value.node].before;
+    Scheduled scheduled{.output = index,
+                        .section = before ? Section::kBefore : Section::kAfter,
+                        .every = output.every};
+    scheduled.call = OpCall{.op = &CopyOp(),
+                            .operands = {shape},
+                            .results = {Shape{shape.dtype, shape.dims}},
+                            .needed = {true},
+                            .num_replicas = graph_.num_replicas()};
+    scheduled.plan = PlanKernel(scheduled.call, machine_);
+    scheduled.cut = graph_.num_replicas() > 1 ? Cut{true, graph_.num_replicas(), 1} : Cut{};
+    const int producer = index_[output.value.node];
+    if (producer >= 0) {
+      const Scheduled& writer = schedule_.instructions[producer];
+      After(writer, SamePart(writer.cut, scheduled.cut, true), &scheduled);
     }
+    schedule_.instructions.push_back(std::move(scheduled));
   }
 
   const Graph& graph_;
@@ -208,6 +222,7 @@ class Scheduler {
   Schedule schedule_;
   std::vector<Cut> cuts_;
   std::vector<bool> prologue_, carried_;
+  std::vector<Guard> guards_;
   std::vector<std::vector<Use>> variable_uses_, carried_uses_;  // by variable; by node
   std::vector<int> updated_by_;                                 // variable -> node, -1: none
   std::vector<int> index_;  // node -> its instruction, of a carried one the first
@@ -241,8 +256,8 @@ std::vector<Cut> CutNodes(const Graph& graph) {
 }
 
 absl::StatusOr<Schedule> MakeSchedule(const Graph& graph, const Machine& machine,
-                                      const std::string& loss_output, bool outfeed) {
-  return Scheduler(graph, machine).Run(loss_output, outfeed);
+                                      const std::string& loss_output) {
+  return Scheduler(graph, machine).Run(loss_output);
 }
 
 }  // namespace tpurun

@@ -10,7 +10,8 @@
 
 namespace tpurun {
 
-enum class Section : uint8_t { kPrologue, kStep, kGuarded };
+// kBefore and kAfter are of a guarded range.
+enum class Section : uint8_t { kPrologue, kBefore, kStep, kAfter };
 
 // One instruction to be: a node, or the copy of an output into its outfeed slot.
 struct Scheduled {
@@ -19,12 +20,13 @@ struct Scheduled {
   OpCall call;
   KernelPlan plan;
   Section section = Section::kStep;
-  int phase = 0;               // within the section
+  int64_t every = 1;           // of the guarded range
+  int phase = 0;               // within the section and the range
   bool for_next_step = false;  // computes a carried node again
   Cut cut;
 };
 
-// Instructions in the order in which they run: by section, phase and then node order.
+// Instructions in the order in which they run: by section, range, phase and then node order.
 struct Schedule {
   std::vector<Scheduled> instructions;
   std::vector<std::vector<int>> updates_variable;  // per node and result: what it writes, -1: none
@@ -40,9 +42,10 @@ std::vector<Cut> CutNodes(const Graph& graph);
 // `graph` has gone through direct_updates. A node that depends on constants and on variables
 // without an update goes to the prologue; a carried one (replication.h) there and, again, behind
 // the updates of its variables. In the step a node runs in the earliest phase that its operands,
-// the readers of a variable it overwrites and the check of the loss (before any update) allow.
+// the readers of a variable it overwrites and the check of the loss (before any update) allow. What
+// only outputs of some steps need goes into their guarded ranges (guard.h).
 absl::StatusOr<Schedule> MakeSchedule(const Graph& graph, const Machine& machine,
-                                      const std::string& loss_output, bool outfeed);
+                                      const std::string& loss_output);
 
 }  // namespace tpurun
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <mutex>
@@ -137,6 +138,8 @@ class Device::Workers {
     while (!run_.stop) {
       const int phases = static_cast<int>(program.step.size());
       const bool guarded = GuardedNow(program);
+      if (guarded) RunGuarded(worker, program, &LoadedGuardedRange::before);
+      if (run_.stop) return;
       for (int i = 0; i < phases; ++i) {
         RunPhase(worker, program.step[i]);
         barrier_.Arrive([&] {
@@ -148,26 +151,36 @@ class Device::Workers {
         if (i + 1 == phases && !guarded) break;
       }
       if (!guarded) continue;
-      RunGuarded(worker, program);
+      RunGuarded(worker, program, &LoadedGuardedRange::after);
+      if (run_.stop) return;
+      barrier_.Arrive([&] { EndStep(); });
     }
   }
 
-  bool GuardedNow(const LoadedProgram& program) const {
-    return std::any_of(
-        program.guarded.begin(), program.guarded.end(),
-        [&](const LoadedGuardedRange& range) { return run_.index % range.every == range.offset; });
+  bool IsDue(const LoadedGuardedRange& range) const {
+    return run_.index % run_.args.guarded_every == 0 &&
+           (run_.args.first_step + run_.index) % range.every == 0;
   }
 
-  void RunGuarded(int worker, const LoadedProgram& program) {
+  bool GuardedNow(const LoadedProgram& program) const {
+    return std::any_of(program.guarded.begin(), program.guarded.end(),
+                       [&](const LoadedGuardedRange& range) { return IsDue(range); });
+  }
+
+  void RunGuarded(int worker, const LoadedProgram& program,
+                  std::vector<LoadedPhase> LoadedGuardedRange::*phases) {
+    const auto start = std::chrono::steady_clock::now();
     for (const LoadedGuardedRange& range : program.guarded) {
-      if (run_.index % range.every != range.offset) continue;
-      for (const LoadedPhase& phase : range.phases) {
+      if (!IsDue(range)) continue;
+      for (const LoadedPhase& phase : range.*phases) {
         RunPhase(worker, phase);
         barrier_.Arrive([&] { NextPhase(); });
         if (run_.stop) return;
       }
     }
-    barrier_.Arrive([&] { EndStep(); });
+    if (worker != 0) return;
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    run_.result.guarded_seconds += seconds.count();
   }
 
   // Runs this worker's parts of a phase, then, unless there are more workers than CPUs, those that

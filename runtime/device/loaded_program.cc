@@ -53,8 +53,10 @@ absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(
   ASSIGN_OR_RETURN(loaded->prologue, loaded->LoadPhases(loaded->program_.prologue));
   ASSIGN_OR_RETURN(loaded->step, loaded->LoadPhases(loaded->program_.step));
   for (const GuardedRange& range : loaded->program_.guarded) {
-    ASSIGN_OR_RETURN(std::vector<LoadedPhase> phases, loaded->LoadPhases(range.phases));
-    loaded->guarded.push_back({range.every, range.offset, std::move(phases)});
+    LoadedGuardedRange& guarded = loaded->guarded.emplace_back();
+    guarded.every = range.every;
+    ASSIGN_OR_RETURN(guarded.before, loaded->LoadPhases(range.before));
+    ASSIGN_OR_RETURN(guarded.after, loaded->LoadPhases(range.after));
   }
   if (program.loss.space != Space::kNone)
     loaded->loss_ = loaded->Resolve({program.loss, Shape{DType::kF32, {}}});

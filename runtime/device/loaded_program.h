@@ -48,8 +48,8 @@ struct LoadedPhase {
 };
 
 struct LoadedGuardedRange {
-  int64_t every = 1, offset = 0;
-  std::vector<LoadedPhase> phases;
+  int64_t every = 1;
+  std::vector<LoadedPhase> before, after;
 };
 
 // Zeroed, 64-byte aligned memory, touched once; huge pages are asked for.

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/run_config.pb.h"
+#include "runtime/io/hparams.h"
 #include "runtime/spec/spec.h"
 
 namespace tpurun {
@@ -33,6 +34,8 @@ struct EstimatorOptions {
   std::vector<FeatureSpec> features;  // what the model declares
   int num_replicas = 1;               // cores that share a batch: 8 under use_tpu, else 1
   int num_workers = 0;                // threads; 0: one for each CPU
+  std::vector<HParam> hparams;        // what TensorBoard compares runs by
+  std::string config_text;            // the effective configuration, for TensorBoard
   std::string dump_dir;               // artefacts of the compiler go there; empty: nowhere
   // Counts SIGINT and SIGTERM. May be null.
   const std::atomic<int>* interrupt = nullptr;
@@ -49,6 +52,8 @@ struct TrainResult {
   std::string checkpoint;  // the latest; empty without
   double loss = 0;         // mean over the cores of the last step
   float loss_shard_0 = 0;
+  // Of the last step: "learning_rate", or of several optimizers "learning_rate/NAME".
+  std::vector<std::pair<std::string, float>> learning_rates;
   int64_t steps = 0;   // of this call
   double seconds = 0;  // in loops
   double examples_per_second = 0;

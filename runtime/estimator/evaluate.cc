@@ -7,6 +7,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/estimator/estimator.h"
+#include "runtime/estimator/eval_events.h"
 #include "runtime/estimator/eval_step.h"
 #include "runtime/estimator/infeed.h"
 #include "runtime/estimator/outfeed.h"
@@ -45,7 +46,8 @@ absl::Status RunAll(const EstimatorOptions& options, Session& session, Infeed& i
     return absl::OkStatus();
   });
   infeed.Start();
-  const RunResult result = session.RunLoop(max_steps, infeed, &outfeed, options.interrupt);
+  const RunResult result =
+      session.RunLoop({.iterations = max_steps, .interrupt = options.interrupt}, infeed, &outfeed);
   RETURN_IF_ERROR(outfeed.Finish());
   if (result.interrupted) {
     return absl::CancelledError(absl::StrCat("interrupted after batch ", result.steps));
@@ -54,19 +56,15 @@ absl::Status RunAll(const EstimatorOptions& options, Session& session, Infeed& i
   return ended ? absl::OkStatus() : result.status;
 }
 
-absl::Status WriteEvents(const std::string& dir, const Evaluation& evaluation) {
+tensorflow::Summary SummaryOf(const Evaluation& evaluation) {
   tensorflow::Summary summary;
   for (const auto& [name, value] : evaluation.metrics) {
     AddScalar(name, static_cast<float>(value), &summary);
   }
   if (evaluation.checkpoint.has_value()) {
-    AddString("checkpoint_path", *evaluation.checkpoint, &summary);
+    AddString(kCheckpointPath, *evaluation.checkpoint, &summary);
   }
-  RETURN_IF_ERROR(MakeDirectories(dir));
-  ASSIGN_OR_RETURN(const std::unique_ptr<EventWriter> events, EventWriter::Open(dir));
-  RETURN_IF_ERROR(events->WriteSummary(evaluation.global_step, summary));
-  RETURN_IF_ERROR(events->Sync());
-  return events->Close();
+  return summary;
 }
 
 void LogResult(const Evaluation& evaluation) {
@@ -123,7 +121,7 @@ absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFn& input_fn,
   }
   result.metrics = sums.Results();
   LogResult(result);
-  RETURN_IF_ERROR(WriteEvents(events_dir, result));
+  RETURN_IF_ERROR(WriteEvaluation(events_dir, result.global_step, SummaryOf(result)));
   return result;
 }
 

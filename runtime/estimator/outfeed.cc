@@ -20,6 +20,12 @@ Outfeed::Outfeed(const CoreProgram& program, Take take)
 
 Outfeed::~Outfeed() { (void)Finish(); }
 
+absl::Status Outfeed::Drain() {
+  std::unique_lock lock(mutex_);
+  taken_.wait(lock, [&] { return !status_.ok() || ring_.consumed() == ring_.committed(); });
+  return status_;
+}
+
 absl::Status Outfeed::Finish() {
   ring_.Close(absl::OkStatus());
   if (thread_.joinable()) thread_.join();
@@ -32,9 +38,13 @@ void Outfeed::Run() {
     if (!entry.ok()) return;  // the end
     int64_t loop_index = 0;
     std::memcpy(&loop_index, *entry, sizeof(loop_index));
-    status_ = take_(loop_index, *entry + kOutfeedHeaderBytes);
-    if (!status_.ok()) return ring_.Close(status_);
-    ring_.Pop();
+    const absl::Status status = take_(loop_index, *entry + kOutfeedHeaderBytes);
+    if (!status.ok()) ring_.Close(status);
+    std::lock_guard lock(mutex_);
+    status_ = status;
+    if (status.ok()) ring_.Pop();
+    taken_.notify_all();
+    if (!status.ok()) return;
   }
 }
 

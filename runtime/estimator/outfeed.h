@@ -2,9 +2,11 @@
 #ifndef TPURUN_RUNTIME_ESTIMATOR_OUTFEED_H_
 #define TPURUN_RUNTIME_ESTIMATOR_OUTFEED_H_
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <thread>
 
 #include "absl/status/status.h"
@@ -25,6 +27,8 @@ class Outfeed {
   Outfeed& operator=(const Outfeed&) = delete;
 
   EntryRing& ring() { return ring_; }
+  // Between runs of the device: waits until everything fed out is taken. The first error of `take`.
+  absl::Status Drain();
   // Once the device has stopped: takes what is left and joins. The first error of `take`.
   absl::Status Finish();
 
@@ -33,7 +37,9 @@ class Outfeed {
 
   const Take take_;
   EntryRing ring_;
-  absl::Status status_;  // read after the join
+  std::mutex mutex_;
+  std::condition_variable taken_;
+  absl::Status status_;  // guarded by mutex_
   std::thread thread_;
 };
 

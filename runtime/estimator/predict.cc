@@ -75,8 +75,9 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const std::vector<std::
     return take(BatchOf(program, layout, slots, infeed->RowsOf(step)));
   });
   infeed->Start();
-  const RunResult result =
-      session.RunLoop(std::numeric_limits<int64_t>::max(), *infeed, &outfeed, options_.interrupt);
+  const RunResult result = session.RunLoop(
+      {.iterations = std::numeric_limits<int64_t>::max(), .interrupt = options_.interrupt}, *infeed,
+      &outfeed);
   RETURN_IF_ERROR(outfeed.Finish());
   if (result.interrupted) {
     return absl::CancelledError(absl::StrCat("interrupted after batch ", result.steps));

@@ -58,13 +58,11 @@ absl::Status Session::Load(const Graph& graph, const CompileOptions& options) {
   return absl::OkStatus();
 }
 
-RunResult Session::RunLoop(int64_t iterations, Infeed& infeed, Outfeed* outfeed,
-                           const std::atomic<int>* interrupt) {
-  return device_.Run(*loaded_, {.iterations = iterations,
-                                .variables_version = variables_.version(),
-                                .infeed = program_.infeed.empty() ? nullptr : &infeed.ring(),
-                                .outfeed = outfeed == nullptr ? nullptr : &outfeed->ring(),
-                                .interrupt = interrupt});
+RunResult Session::RunLoop(RunArgs args, Infeed& infeed, Outfeed* outfeed) {
+  args.variables_version = variables_.version();
+  args.infeed = program_.infeed.empty() ? nullptr : &infeed.ring();
+  args.outfeed = outfeed == nullptr ? nullptr : &outfeed->ring();
+  return device_.Run(*loaded_, args);
 }
 
 std::string Session::machine() const {

@@ -25,9 +25,9 @@ class Session {
   // Compiles the graph, adds its variables (zero) to the store, binds and loads the program.
   absl::Status Load(const Graph& graph, const CompileOptions& options);
 
-  // Runs one loop of `iterations` steps; `outfeed` may be null. Blocks.
-  RunResult RunLoop(int64_t iterations, Infeed& infeed, Outfeed* outfeed,
-                    const std::atomic<int>* interrupt);
+  // Runs one loop; its queues and the version of the variables are put in here. `outfeed` may be
+  // null. Blocks.
+  RunResult RunLoop(RunArgs args, Infeed& infeed, Outfeed* outfeed);
 
   VariableStore& variables() { return variables_; }
   const VariableStore& variables() const { return variables_; }

@@ -11,18 +11,23 @@
 #include "glog/logging.h"
 #include "google/protobuf/text_format.h"
 #include "proto/iterations_per_loop.h"
+#include "proto/serialize.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/diagnose.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/first_writes.h"
 #include "runtime/estimator/infeed.h"
+#include "runtime/estimator/learning_rates.h"
 #include "runtime/estimator/model_dir.h"
+#include "runtime/estimator/outfeed.h"
 #include "runtime/estimator/saver.h"
 #include "runtime/estimator/session.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/estimator/train_report.h"
 #include "runtime/estimator/train_step.h"
+#include "runtime/estimator/train_summaries.h"
+#include "runtime/estimator/training_graph.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/directory.h"
 #include "runtime/io/event_writer.h"
@@ -134,10 +139,11 @@ class Training {
                               : absl::OkStatus();
   }
   bool already_trained() const { return final_step_ <= start_step_; }
-  TrainResult Result() const;
+  absl::StatusOr<TrainResult> Result() const;
   TrainResult Skip() const;
 
  private:
+  RunResult RunLoop(int64_t iterations);
   absl::Status LoopDone(int64_t steps, double seconds);
   absl::Status Save();
   // After a loop that stopped early.
@@ -152,6 +158,9 @@ class Training {
   absl::Status Failed(absl::Status status);
   absl::Status OpenNewDir();
   absl::Status WriteFirst();
+  absl::Status WriteProto(const std::string& name, const google::protobuf::Message& message);
+  absl::Status WriteGraph();
+  void OpenOutfeed();
 
   const EstimatorOptions& options_;
   Directory dir_;  // model_dir, locked; not open while it does not exist
@@ -162,25 +171,33 @@ class Training {
   MemoryReserve reserve_;
   SaveCadence cadence_;
   Graph graph_;
+  LearningRates learning_rates_;
+  std::vector<TrainSummary> summaries_;
   InputSource input_;
   InfeedPtr infeed_;
   FirstWrites first_writes_;
   bool loop_done_ = false;
   std::unique_ptr<EventWriter> events_;
   std::unique_ptr<TrainReport> report_;
+  std::unique_ptr<Outfeed> outfeed_;  // null without summaries
   const int64_t start_step_;
   int64_t final_step_ = 0;
   int64_t step_;
-  std::vector<float> losses_;  // of the last step, a core
-  double seconds_ = 0;         // in loops
+  std::vector<float> losses_;   // of the last step, a core
+  double seconds_ = 0;          // in loops
+  double summary_seconds_ = 0;  // of those, in what summaries need
 };
 
 absl::Status Training::Build() {
   ASSIGN_OR_RETURN(EstimatorSpec spec,
                    CallModelFn(options_, ModeKey::kTrain, config_.train_batch_size(), true));
+  ASSIGN_OR_RETURN(learning_rates_, LearningRates::Create(spec.optimizers));
+  for (TrainSummary& summary : spec.summaries) {
+    if (summary.every_n_steps == 0) summary.every_n_steps = config_.save_summary_steps();
+  }
+  summaries_ = spec.summaries;
   ASSIGN_OR_RETURN(graph_, BuildTrainStep(std::move(spec)));
   CompileOptions compile = MakeCompileOptions(options_);
-  compile.outfeed_every = 0;
   compile.loss_output = kLossOutput;
   RETURN_IF_ERROR(session_.Load(graph_, compile));
   return SetVariables(options_, resumed_, true, session_);
@@ -271,12 +288,11 @@ absl::Status Training::WriteFirst() {
   RETURN_IF_ERROR(OpenNewDir());
   RETURN_IF_ERROR(dir_.CheckPath());
   RETURN_IF_ERROR(saver_.Sweep(dir_));
-  std::string text;
-  google::protobuf::TextFormat::PrintToString(config_, &text);
-  RETURN_IF_ERROR(first_writes_.WriteFile({dir_, "run_config.pbtxt"}, text));
+  RETURN_IF_ERROR(WriteProto("run_config.pbtxt", config_));
   ASSIGN_OR_RETURN(events_, EventWriter::Open(dir_));
   first_writes_.Created(events_->path());
-  report_ = std::make_unique<TrainReport>(config_, events_.get());
+  if (config_.checkpoint_save_graph_def()) RETURN_IF_ERROR(WriteGraph());
+  report_ = std::make_unique<TrainReport>(config_, learning_rates_, events_.get());
   cadence_.Saved(resumed_.has_value() ? start_step_ : -1);
   if (cadence_.enabled() && !resumed_.has_value()) {
     const std::string name = BaseName(CheckpointPrefix(config_.model_dir(), step_));
@@ -288,7 +304,32 @@ absl::Status Training::WriteFirst() {
   }
   // Drops from TensorBoard what a killed run wrote beyond the checkpoint.
   RETURN_IF_ERROR(events_->WriteSessionStart(start_step_ + 1));
+  OpenOutfeed();
+  RETURN_IF_ERROR(report_->Begin(start_step_, options_.hparams, options_.config_text, graph_));
   return events_->Flush();
+}
+
+absl::Status Training::WriteProto(const std::string& name,
+                                  const google::protobuf::Message& message) {
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(message, &text);
+  return first_writes_.WriteFile({dir_, name}, text);
+}
+
+absl::Status Training::WriteGraph() {
+  const tensorflow::GraphDef graph = TrainingGraphDef(graph_);
+  RETURN_IF_ERROR(WriteProto("graph.pbtxt", graph));
+  return events_->WriteGraph(SerializeDeterministically(graph));
+}
+
+void Training::OpenOutfeed() {
+  if (session_.program().outfeed.empty()) return;
+  const auto summaries =
+      std::make_shared<TrainSummaries>(summaries_, graph_, session_.program(), events_.get());
+  outfeed_ = std::make_unique<Outfeed>(
+      session_.program(), [this, summaries](int64_t loop_index, const std::byte* slots) {
+        return summaries->Write(step_ + loop_index, slots);
+      });
 }
 
 absl::Status Training::Run() {
@@ -298,13 +339,14 @@ absl::Status Training::Run() {
   while (step_ < final_step_) {
     const Clock::time_point start = Clock::now();
     const int64_t iterations = std::min(final_step_ - step_, length.Next());
-    RunResult result = session_.RunLoop(iterations, *infeed_, nullptr, options_.interrupt);
+    RunResult result = RunLoop(iterations);
     const double seconds = SecondsSince(start);
     step_ += result.steps;
     seconds_ += seconds;
     length.LoopDone(result.steps, seconds);
     if (result.steps > 0) losses_ = result.loss;
     if (result.steps < iterations) return Stopped(result);
+    RETURN_IF_ERROR(result.status);
     const absl::Status done = LoopDone(result.steps, seconds);
     if (absl::IsAborted(done)) return Failed(done);
     RETURN_IF_ERROR(done);
@@ -312,6 +354,20 @@ absl::Status Training::Run() {
     first_writes_.Keep();
   }
   return absl::OkStatus();
+}
+
+RunResult Training::RunLoop(int64_t iterations) {
+  RunResult result = session_.RunLoop(
+      {.iterations = iterations,
+       .first_step = step_,
+       .guarded_every = config_.tpu_config().experimental_host_call_every_n_steps(),
+       .interrupt = options_.interrupt},
+      *infeed_, outfeed_.get());
+  summary_seconds_ += result.guarded_seconds;
+  // The event file is this thread's again.
+  const absl::Status written = outfeed_ == nullptr ? absl::OkStatus() : outfeed_->Drain();
+  if (result.status.ok()) result.status = written;
+  return result;
 }
 
 absl::Status Training::LoopDone(int64_t steps, double seconds) {
@@ -396,7 +452,12 @@ absl::Status Training::NotFinite(const RunResult& result) {
 }
 
 absl::Status Training::Failed(absl::Status status) {
-  if (loop_done_) return status;
+  if (loop_done_) {
+    // Whether or not that can be written, the error is what is to be told.
+    report_->End(step_, false).IgnoreError();
+    events_->Close().IgnoreError();
+    return status;
+  }
   if (events_ != nullptr) {
     events_->Close().IgnoreError();
     LOG(INFO) << "Nothing is kept of this run: what it wrote into " << config_.model_dir()
@@ -417,8 +478,14 @@ std::string Training::EndedMessage(int64_t batches) const {
 
 absl::Status Training::Finish() {
   infeed_->Stop();
+  if (outfeed_ != nullptr) {
+    RETURN_IF_ERROR(outfeed_->Finish());
+    LOG(INFO) << "Summaries took "
+              << absl::StrFormat("%.3f of %.3f s.", summary_seconds_, seconds_);
+  }
   if (!cadence_.enabled()) RETURN_IF_ERROR(CheckFinite(session_.variables()));
   RETURN_IF_ERROR(dir_.CheckPath());
+  RETURN_IF_ERROR(report_->End(step_, true));
   RETURN_IF_ERROR(events_->Sync());
   RETURN_IF_ERROR(events_->Close());
   LOG(INFO) << "Instruction parts: " << session_.InstructionsRun() << ".";
@@ -426,16 +493,19 @@ absl::Status Training::Finish() {
   return absl::OkStatus();
 }
 
-TrainResult Training::Result() const {
+absl::StatusOr<TrainResult> Training::Result() const {
   const int64_t steps = step_ - start_step_;
-  return {.global_step = step_,
-          .checkpoint = saver_.latest(),
-          .loss = MeanOf(losses_),
-          .loss_shard_0 = losses_.empty() ? 0 : losses_[0],
-          .steps = steps,
-          .seconds = seconds_,
-          .examples_per_second =
-              static_cast<double>(steps * config_.train_batch_size()) / std::max(seconds_, 1e-9)};
+  ASSIGN_OR_RETURN(const auto rates, learning_rates_.At(step_ - 1));
+  return TrainResult{
+      .global_step = step_,
+      .checkpoint = saver_.latest(),
+      .loss = MeanOf(losses_),
+      .loss_shard_0 = losses_.empty() ? 0 : losses_[0],
+      .learning_rates = rates,
+      .steps = steps,
+      .seconds = seconds_,
+      .examples_per_second =
+          static_cast<double>(steps * config_.train_batch_size()) / std::max(seconds_, 1e-9)};
 }
 
 // Of a run whose steps are done there may be leftovers, in a directory that may be read-only by

@@ -1,6 +1,11 @@
 #include "runtime/estimator/train_report.h"
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -13,25 +18,73 @@ double SecondsBetween(std::chrono::steady_clock::time_point from,
   return std::chrono::duration<double>(to - from).count();
 }
 
+// In Markdown.
+std::string CodeBlock(const std::string& text) {
+  std::string block;
+  for (const absl::string_view line : absl::StrSplit(absl::StripSuffix(text, "\n"), '\n')) {
+    absl::StrAppend(&block, "    ", line, "\n");
+  }
+  return block;
+}
+
+// In Markdown: a row for each variable, and the sum of those that are trained.
+std::string VariablesTable(const Graph& graph) {
+  std::string table = "| variable | shape | trainable | values |\n| --- | --- | --- | ---: |\n";
+  int64_t total = 0;
+  for (const Variable& variable : graph.variables()) {
+    const int64_t values = variable.shape.num_elements();
+    if (variable.trainable) total += values;
+    absl::StrAppend(&table, "| ", variable.name, " | ", variable.shape.ToString(), " | ",
+                    variable.trainable ? "yes" : "no", " | ", values, " |\n");
+  }
+  absl::StrAppend(&table, "| trainable values | | | ", total, " |\n");
+  return table;
+}
+
 }  // namespace
 
-TrainReport::TrainReport(const proto::RunConfig& config, EventWriter* events)
+TrainReport::TrainReport(const proto::RunConfig& config, LearningRates rates, EventWriter* events)
     : summary_steps_(config.save_summary_steps()),
       log_steps_(config.log_step_count_steps()),
       batch_size_(config.train_batch_size()),
+      learning_rates_(std::move(rates)),
       events_(events) {}
+
+absl::Status TrainReport::Begin(int64_t step, const std::vector<HParam>& hparams,
+                                const std::string& config_text, const Graph& graph) {
+  if (events_ == nullptr) return absl::OkStatus();
+  tensorflow::Summary start, summary;
+  AddSessionStartInfo(hparams, WallTime(), &start);
+  RETURN_IF_ERROR(events_->WriteSummary(step, start));
+  AddText("run_config", CodeBlock(config_text), &summary);
+  AddText("variables", VariablesTable(graph), &summary);
+  return events_->WriteSummary(step, summary);
+}
+
+absl::Status TrainReport::End(int64_t step, bool success) {
+  if (events_ == nullptr) return absl::OkStatus();
+  tensorflow::Summary summary;
+  AddSessionEndInfo(success, WallTime(), &summary);
+  return events_->WriteSummary(step, summary);
+}
 
 absl::Status TrainReport::LoopDone(int64_t step, double loss, bool last) {
   const Clock::time_point now = Clock::now();
   if (events_ != nullptr && summary_steps_ > 0 && (last || Due(summary_, step, summary_steps_))) {
-    tensorflow::Summary summary;
-    AddScalar("loss", static_cast<float>(loss), &summary);
-    RETURN_IF_ERROR(events_->WriteSummary(step, summary));
+    RETURN_IF_ERROR(WriteLoss(step, loss));
     summary_ = {step, now};
   }
   if (log_steps_ > 0 && Due(logged_, step, log_steps_)) LogLoss(step, loss, now);
   if (log_steps_ > 0 && Due(rates_, step, log_steps_)) RETURN_IF_ERROR(WriteRates(step, now));
   return absl::OkStatus();
+}
+
+absl::Status TrainReport::WriteLoss(int64_t step, double loss) {
+  tensorflow::Summary summary;
+  AddScalar("loss", static_cast<float>(loss), &summary);
+  ASSIGN_OR_RETURN(const auto rates, learning_rates_.At(step - 1));
+  for (const auto& [tag, rate] : rates) AddScalar(tag, rate, &summary);
+  return events_->WriteSummary(step, summary);
 }
 
 void TrainReport::LogLoss(int64_t step, double loss, Clock::time_point now) {

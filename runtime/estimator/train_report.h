@@ -1,26 +1,36 @@
-// What training tells between loops: event file and log, on the cadences of the RunConfig.
+// What training tells: event file and log, on the cadences of the RunConfig.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_REPORT_H_
 #define TPURUN_RUNTIME_ESTIMATOR_TRAIN_REPORT_H_
 
 #include <chrono>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "proto/run_config.pb.h"
+#include "runtime/estimator/learning_rates.h"
 #include "runtime/io/event_writer.h"
+#include "runtime/io/hparams.h"
+#include "runtime/ir/graph.h"
 
 namespace tpurun {
 
-// `loss` is written at the first loop boundary that is save_summary_steps or more behind the last
-// one written, and always after the first and the last loop. TPUEstimator's own cadence leaves out
-// two of three when loops are long; this is a deliberate difference. global_step/sec and
-// examples/sec follow log_step_count_steps; the first loop only starts their clock.
+// `loss` and the learning rates of the last step are written at the first loop boundary that is
+// save_summary_steps or more behind the last one written, and always after the first and the last
+// loop. TPUEstimator's own cadence leaves out two of three when loops are long; this is a
+// deliberate difference. global_step/sec and examples/sec follow log_step_count_steps; the first
+// loop only starts their clock.
 class TrainReport {
  public:
   // `events` outlives the report; may be null.
-  TrainReport(const proto::RunConfig& config, EventWriter* events);
+  TrainReport(const proto::RunConfig& config, LearningRates rates, EventWriter* events);
 
+  // What the run is: hyperparameters; the configuration and the variables as text.
+  absl::Status Begin(int64_t step, const std::vector<HParam>& hparams,
+                     const std::string& config_text, const Graph& graph);
   absl::Status LoopDone(int64_t step, double loss, bool last);
+  absl::Status End(int64_t step, bool success);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -33,12 +43,14 @@ class TrainReport {
   static bool Due(const Mark& mark, int64_t step, int64_t period) {
     return mark.step < 0 || step - mark.step >= period;
   }
+  absl::Status WriteLoss(int64_t step, double loss);
   void LogLoss(int64_t step, double loss, Clock::time_point now);
   absl::Status WriteRates(int64_t step, Clock::time_point now);
 
   const int64_t summary_steps_;
   const int64_t log_steps_;
   const int64_t batch_size_;
+  const LearningRates learning_rates_;
   EventWriter* const events_;
   Mark summary_, logged_, rates_;
 };

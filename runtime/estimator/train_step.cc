@@ -7,6 +7,7 @@
 #include "runtime/autodiff/gradients.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/estimator/train_summaries.h"
 #include "runtime/ir/graph_builder.h"
 #include "runtime/ops/ops.h"
 #include "runtime/optimizers/optimizers.h"
@@ -54,11 +55,16 @@ void SumOverReplicas(GraphBuilder& b, std::vector<VariableGradient>& gradients) 
   }
 }
 
-absl::Status AddOptimizer(GraphBuilder& b, const OptimizerSpec& optimizer, Value global_step) {
+absl::Status AddOptimizer(GraphBuilder& b, const OptimizerSpec& optimizer, Value global_step,
+                          TrainStepValues& values) {
   const Value loss = ScaleLoss(b, optimizer);
   ASSIGN_OR_RETURN(std::vector<VariableGradient> gradients, LocalGradients(b, optimizer, loss));
   SumOverReplicas(b, gradients);
   const Value rate = LearningRate(b, optimizer.optimizer->learning_rate(), global_step);
+  for (const VariableGradient& gradient : gradients) {
+    values.gradients[b.graph().variables()[gradient.variable].name] = gradient.gradient;
+  }
+  values.learning_rates[optimizer.name] = rate;
   return ApplyGradients(b, *optimizer.optimizer, gradients, rate);
 }
 
@@ -68,11 +74,13 @@ absl::StatusOr<Graph> BuildTrainStep(EstimatorSpec spec) {
   GraphBuilder b(std::move(spec.graph));
   const int global_step = GlobalStep(b);
   const Value step = b.Read(global_step);
+  TrainStepValues values;
   for (const OptimizerSpec& optimizer : spec.optimizers) {
-    RETURN_IF_ERROR(AddOptimizer(b, optimizer, step));
+    RETURN_IF_ERROR(AddOptimizer(b, optimizer, step, values));
   }
+  AddSummaries(b, spec.summaries, values);
   b.Update(global_step, Add(b, step, ConstantInt(b, DType::kS64, {}, {1}), "global_step/add"));
-  b.AddOutput(kLossOutput, spec.loss);
+  b.AddOutput(kLossOutput, spec.loss, 0);
   RETURN_IF_ERROR(b.status());
   return b.Take();
 }

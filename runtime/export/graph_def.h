@@ -9,6 +9,9 @@
 
 namespace tpurun {
 
+// TensorFlow 1.15's version number of graphs: they use what it has.
+inline constexpr int kGraphProducer = 134;
+
 tensorflow::DataType ToDataType(ElementType type);
 tensorflow::TensorShapeProto ToTensorShape(const ExportDims& dims);
 

@@ -14,9 +14,8 @@ namespace tpurun {
 namespace {
 
 constexpr char kGlobalStepKey[] = "global_step";
-// The graph uses what TensorFlow 1.15 has, whose version number of graphs is 134.
+// The version of graphs is that of kGraphProducer.
 constexpr char kTensorFlowVersion[] = "1.15.0";
-constexpr int kGraphProducer = 134;
 
 // Sorted by key, the order of a bundle.
 std::vector<const ExportNode*> VariablesOf(const ExportGraph& graph) {

@@ -58,6 +58,14 @@ void AddString(const std::string& tag, const std::string& text, tensorflow::Summ
   entry->mutable_tensor()->add_string_val(text);
 }
 
+void AddText(const std::string& tag, const std::string& markdown, tensorflow::Summary* summary) {
+  AddString(tag, markdown, summary);
+  tensorflow::SummaryMetadata& metadata =
+      *summary->mutable_value(summary->value_size() - 1)->mutable_metadata();
+  metadata.mutable_plugin_data()->set_plugin_name("text");
+  metadata.set_data_class(tensorflow::DATA_CLASS_TENSOR);
+}
+
 absl::StatusOr<std::unique_ptr<EventWriter>> EventWriter::Open(const FilePath& dir) {
   return Open(dir, Options());
 }

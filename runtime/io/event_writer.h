@@ -27,6 +27,8 @@ void AddScalar(const std::string& tag, float value, tensorflow::Summary* summary
 // A string as a DT_STRING scalar tensor without metadata, which no dashboard shows (TensorFlow
 // writes `checkpoint_path` so, beside an evaluation's metrics).
 void AddString(const std::string& tag, const std::string& text, tensorflow::Summary* summary);
+// Markdown on TensorBoard's text dashboard.
+void AddText(const std::string& tag, const std::string& markdown, tensorflow::Summary* summary);
 
 // Writes one event file. Not thread-safe.
 class EventWriter {

@@ -65,10 +65,12 @@ absl::StatusOr<AttrValue> ParseAttrValue(const std::string& text) {
 
 }  // namespace
 
+std::string ToString(const AttrValue& value) { return std::visit(Printer(), value); }
+
 std::string Attrs::ToString() const {
   std::vector<std::string> pieces;
   for (const auto& [name, value] : values_) {
-    pieces.push_back(absl::StrCat(name, "=", std::visit(Printer(), value)));
+    pieces.push_back(absl::StrCat(name, "=", tpurun::ToString(value)));
   }
   return absl::StrCat("{", absl::StrJoin(pieces, ", "), "}");
 }

@@ -19,6 +19,9 @@ namespace tpurun {
 using AttrValue = std::variant<int64_t, double, bool, std::string, std::vector<int64_t>,
                                std::vector<double>, DType>;
 
+// As Attrs::ToString prints it.
+std::string ToString(const AttrValue& value);
+
 class Attrs {
  public:
   Attrs() = default;

@@ -198,8 +198,8 @@ int Graph::AddVariable(Variable variable) {
   return index;
 }
 
-void Graph::AddOutput(std::string name, Value value) {
-  outputs_.push_back(Output{std::move(name), value});
+void Graph::AddOutput(std::string name, Value value, int64_t every) {
+  outputs_.push_back(Output{std::move(name), value, every});
 }
 
 absl::Status Graph::AddUpdate(int variable, Value value) {

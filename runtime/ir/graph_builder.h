@@ -36,7 +36,9 @@ class GraphBuilder {
   void Update(int variable, Value value);
   // A new infeed slot and the node that reads it.
   Value AddInfeed(const std::string& name, const Shape& shape);
-  void AddOutput(const std::string& name, Value value) { graph_.AddOutput(name, value); }
+  void AddOutput(const std::string& name, Value value, int64_t every = 1) {
+    graph_.AddOutput(name, value, every);
+  }
 
   const Shape& shape(Value value) const { return graph_.shape(value); }
   const Graph& graph() const { return graph_; }

@@ -101,8 +101,11 @@ absl::Status ParseLine(std::string_view text, const FindOp& find_op, Graph& grap
   if (line.Eat("output ")) {
     const std::optional<std::string> name = line.QuotedString();
     const std::optional<Value> value = name ? ParseValue(line) : std::nullopt;
-    if (!value) return Bad("output \"name\" %value");
-    graph.AddOutput(*name, *value);
+    const std::optional<int64_t> every = !value               ? std::nullopt
+                                         : line.Eat("every=") ? line.Int()
+                                                              : std::optional<int64_t>(1);
+    if (!every || *every < 0) return Bad("output \"name\" %value [every=STEPS]");
+    graph.AddOutput(*name, *value, *every);
     return absl::OkStatus();
   }
   if (line.Eat("update ")) {
@@ -173,7 +176,8 @@ std::string PrintGraph(const Graph& graph) {
     absl::StrAppend(&text, "variable ", PrintVariable(variable), "\n");
   for (const Node& node : graph.nodes()) absl::StrAppend(&text, PrintNode(node), "\n");
   for (const Output& output : graph.outputs()) {
-    absl::StrAppend(&text, "output ", Quote(output.name), " ", PrintValue(output.value), "\n");
+    absl::StrAppend(&text, "output ", Quote(output.name), " ", PrintValue(output.value),
+                    output.every == 1 ? "" : absl::StrCat(" every=", output.every), "\n");
   }
   for (const Update& update : graph.updates()) {
     absl::StrAppend(&text, "update ", Quote(graph.variables()[update.variable].name), " ",

@@ -13,8 +13,9 @@ std::string KernelLibraries() { return OneDnnVersion(); }
 const std::vector<const OpDef*>& AllOps() {
   static const std::vector<const OpDef*>& ops = *new std::vector<const OpDef*>([] {
     std::vector<const OpDef*> all;
-    for (const auto& family : {StructuralOps(), ArrayOps(), ConvolutionOps(), ElementwiseOps(),
-                               MatMulOps(), PoolingOps(), RandomOps(), ReduceOps(), SoftmaxOps()}) {
+    for (const auto& family :
+         {StructuralOps(), ArrayOps(), ConvolutionOps(), ElementwiseOps(), HistogramOps(),
+          MatMulOps(), PoolingOps(), RandomOps(), ReduceOps(), SoftmaxOps()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     std::sort(all.begin(), all.end(),

@@ -11,6 +11,7 @@ namespace tpurun {
 
 std::vector<const OpDef*> ArrayOps();
 std::vector<const OpDef*> ConvolutionOps();
+std::vector<const OpDef*> HistogramOps();
 std::vector<const OpDef*> MatMulOps();
 std::vector<const OpDef*> PoolingOps();
 std::vector<const OpDef*> RandomOps();

@@ -68,6 +68,9 @@ Value ReduceMax(GraphBuilder& b, Value x, std::vector<int64_t> axes = {},
 // x (N, ..., C) -> (N, ...): the index of the largest along `axis`, the first of equals.
 Value ArgMax(GraphBuilder& b, Value x, int64_t axis, DType dtype);
 
+// histogram.cc: x f32 -> counts s64 (R, buckets + 1); result 1 has statistics f32 (R, 4).
+Value Histogram(GraphBuilder& b, Value x, const std::string& label = "histogram");
+
 // softmax.cc: over the last axis.
 Value Softmax(GraphBuilder& b, Value logits, const std::string& label = "Softmax");
 // logits (N, C), labels (N) s32 or s64 -> the loss of each row (N).

@@ -90,16 +90,17 @@ struct Phase {
   }
 };
 
-// Runs at loop index i when i % every == offset, at the end of the step.
+// What runs only at the steps whose number `every` divides: before the step's own phases, while its
+// variables are those of its start, and after them.
 struct GuardedRange {
   int64_t every = 1;
-  int64_t offset = 0;
-  std::vector<Phase> phases;
+  std::vector<Phase> before, after;
 };
 
 struct OutfeedSlot {
   std::string name;
-  Shape shape;  // one replica's
+  Shape shape;        // one replica's
+  int64_t every = 1;  // written at the steps whose number it divides
 };
 
 struct CoreProgram {
@@ -117,6 +118,8 @@ struct CoreProgram {
   // from variables that the program never updates.
   std::vector<Phase> prologue;
   std::vector<Phase> step;
+  // In ascending order of `every`, no two alike. One may read what another writes whose `every`
+  // divides its own.
   std::vector<GuardedRange> guarded;
   // The loss of each core, f32[], checked for NaN and infinity after phase `loss_phase`, before any
   // variable is updated. kNone: there is no loss.

@@ -138,7 +138,7 @@ class Parser {
     if (line.Eat("arena ")) return Arena(line);
     if (line.Eat("variable ")) return AVariable(line);
     if (line.Eat("infeed ")) return Slot(line, &program_.infeed);
-    if (line.Eat("outfeed ")) return Slot(line, &program_.outfeed);
+    if (line.Eat("outfeed ")) return AnOutfeedSlot(line);
     if (line.Eat("loss ")) return Loss(line);
     if (line.Eat("prologue phase ")) return StartPhase(line, &program_.prologue);
     if (line.Eat("step phase ")) return StartPhase(line, &program_.step);
@@ -198,6 +198,14 @@ class Parser {
     slots->push_back({*name, *shape});
     return absl::OkStatus();
   }
+  absl::Status AnOutfeedSlot(LineTokenizer& line) {
+    RETURN_IF_ERROR(Slot(line, &program_.outfeed));
+    if (line.AtEnd()) return absl::OkStatus();
+    const std::optional<int64_t> every = Field(line, "every=");
+    if (!every || !line.AtEnd()) return Bad("NUMBER \"name\" shape [every=STEPS]");
+    program_.outfeed.back().every = *every;
+    return absl::OkStatus();
+  }
   absl::Status Loss(LineTokenizer& line) {
     const std::optional<BufferRef> buffer = ParseBuffer(line);
     const std::optional<int64_t> phase = buffer ? Field(line, "after ") : std::nullopt;
@@ -216,11 +224,15 @@ class Parser {
   }
   absl::Status Guarded(LineTokenizer& line) {
     const std::optional<int64_t> every = Field(line, "every=");
-    const std::optional<int64_t> offset = every ? Field(line, "offset=") : std::nullopt;
-    if (!offset || !line.Eat("phase ")) return Bad("guarded every=N offset=N phase NUMBER");
-    if (line.rest() == "0") program_.guarded.push_back(GuardedRange{*every, *offset, {}});
-    if (program_.guarded.empty()) return Bad("guarded phases from 0");
-    return StartPhase(line, &program_.guarded.back().phases);
+    const bool before = line.Eat("before ");
+    if (!every || (!before && !line.Eat("after ")) || !line.Eat("phase ")) {
+      return Bad("guarded every=N before|after phase NUMBER");
+    }
+    if (program_.guarded.empty() || program_.guarded.back().every != *every) {
+      program_.guarded.push_back(GuardedRange{.every = *every});
+    }
+    GuardedRange& range = program_.guarded.back();
+    return StartPhase(line, before ? &range.before : &range.after);
   }
   absl::Status Operands(LineTokenizer& line, std::vector<Operand> Instruction::*which) {
     if (phases_ == nullptr || phases_->back().instructions.empty())
@@ -259,8 +271,11 @@ std::string PrintProgram(const CoreProgram& program) {
                     program.infeed[i].shape.ToString(), "\n");
   }
   for (size_t i = 0; i < program.outfeed.size(); ++i) {
-    absl::StrAppend(&text, "outfeed ", i, " ", Quote(program.outfeed[i].name), " ",
-                    program.outfeed[i].shape.ToString(), "\n");
+    absl::StrAppend(
+        &text, "outfeed ", i, " ", Quote(program.outfeed[i].name), " ",
+        program.outfeed[i].shape.ToString(),
+        program.outfeed[i].every == 1 ? "" : absl::StrCat(" every=", program.outfeed[i].every),
+        "\n");
   }
   if (program.loss.space != Space::kNone) {
     absl::StrAppend(&text, "loss ", PrintBuffer(program.loss), " after ", program.loss_phase, "\n");
@@ -268,8 +283,9 @@ std::string PrintProgram(const CoreProgram& program) {
   PrintPhases("prologue", program.prologue, &text);
   PrintPhases("step", program.step, &text);
   for (const GuardedRange& range : program.guarded) {
-    PrintPhases(absl::StrCat("guarded every=", range.every, " offset=", range.offset), range.phases,
-                &text);
+    const std::string section = absl::StrCat("guarded every=", range.every);
+    PrintPhases(section + " before", range.before, &text);
+    PrintPhases(section + " after", range.after, &text);
   }
   return text;
 }

@@ -28,14 +28,11 @@ class Verifier {
 
   absl::Status Run() {
     IndexPrologue();
+    RETURN_IF_ERROR(Periods());
     RETURN_IF_ERROR(Phases("prologue", program_.prologue));
+    RETURN_IF_ERROR(Guarded(&GuardedRange::before));
     RETURN_IF_ERROR(Phases("step", program_.step));
-    for (const GuardedRange& range : program_.guarded) {
-      if (range.every < 1 || range.offset < 0 || range.offset >= range.every) {
-        return absl::InternalError("a guarded range wants 0 <= offset < every");
-      }
-      RETURN_IF_ERROR(Phases("guarded", range.phases));
-    }
+    RETURN_IF_ERROR(Guarded(&GuardedRange::after));
     RETURN_IF_ERROR(Carried());
     if (program_.loss.space != Space::kNone) {
       RETURN_IF_ERROR(Inside(Operand{program_.loss, Shape{DType::kF32, {}}}));
@@ -49,6 +46,28 @@ class Verifier {
   }
 
  private:
+  absl::Status Periods() {
+    int64_t last = 0;
+    for (const GuardedRange& range : program_.guarded) {
+      if (range.every <= last) {
+        return absl::InternalError("guarded ranges want 1 <= every, in ascending order");
+      }
+      last = range.every;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Guarded(std::vector<Phase> GuardedRange::*phases) {
+    for (const GuardedRange& range : program_.guarded) {
+      every_ = range.every;
+      const absl::Status status =
+          Phases(absl::StrCat("guarded every=", range.every), range.*phases);
+      if (!status.ok()) return status;
+    }
+    every_ = 1;
+    return absl::OkStatus();
+  }
+
   absl::Status Phases(const std::string& section, const std::vector<Phase>& phases) {
     for (size_t i = 0; i < phases.size(); ++i) {
       const absl::Status status = OnePhase(phases[i]);
@@ -64,11 +83,12 @@ class Verifier {
       absl::Status status = Buffers(instruction);
       if (status.ok()) status = Reads(instruction);
       if (status.ok()) status = KeepsThePrologue(instruction);
+      if (status.ok()) status = GuardsNoVariable(instruction);
       if (status.ok()) status = NoRace(instruction, call);
       if (!status.ok()) {
         return Annotate(status, absl::StrCat(instruction.op->name, " \"", instruction.name, "\""));
       }
-      for (const Operand& result : instruction.results) Written(result);
+      for (const Operand& result : instruction.results) Write(result);
       Accessed(instruction, call);
     }
     // What workers wrote for themselves dies with the phase.
@@ -161,10 +181,19 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  void Written(const Operand& result) {
+  // Variables are those of the step wherever they are read.
+  absl::Status GuardsNoVariable(const Instruction& instruction) {
+    for (const Operand& result : instruction.results) {
+      if (every_ == 1 || result.buffer.space != Space::kVariable) continue;
+      return absl::InternalError("writes a variable at some steps only");
+    }
+    return absl::OkStatus();
+  }
+
+  void Write(const Operand& result) {
     const Range range = RangeOf(result);
     written_.Erase(range);
-    written_.Assign(range, &result);
+    written_.Assign(range, {&result, every_});
   }
 
   // Every operand in an arena is exactly what was last written there.
@@ -177,7 +206,12 @@ class Verifier {
         return absl::InternalError(
             absl::StrCat("reads ", PrintBuffer(operand.buffer), ", which nothing has written"));
       }
-      const Operand& w = *first->second.value;
+      if (every_ % first->second.value.every != 0) {
+        return absl::InternalError(absl::StrCat("reads ", PrintBuffer(operand.buffer),
+                                                ", which is written every ",
+                                                first->second.value.every, " steps only"));
+      }
+      const Operand& w = *first->second.value.operand;
       if (w.buffer.offset == operand.buffer.offset && w.shape.bytes() == operand.shape.bytes())
         continue;
       return absl::InternalError(absl::StrCat("reads ", PrintBuffer(operand.buffer), " ",
@@ -246,8 +280,9 @@ class Verifier {
         for (const Instruction& instruction : phase.instructions) look(instruction);
       }
     };
+    for (const GuardedRange& range : program_.guarded) walk(range.before);
     walk(program_.step);
-    for (const GuardedRange& range : program_.guarded) walk(range.phases);
+    for (const GuardedRange& range : program_.guarded) walk(range.after);
     for (const Phase& phase : program_.prologue) {
       for (const Instruction& made : phase.instructions) {
         const Times& at = times[&made];
@@ -311,7 +346,13 @@ class Verifier {
   }
 
   const CoreProgram& program_;
-  RangeMap<const Operand*> written_;
+  struct Written {
+    const Operand* operand = nullptr;
+    int64_t every = 1;  // of the range that wrote it
+  };
+
+  int64_t every_ = 1;  // of the range that is looked at
+  RangeMap<Written> written_;
   RangeMap<Access> accesses_;
   RangeIndex prologue_reads_, prologue_writes_;
 };

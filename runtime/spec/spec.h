@@ -75,6 +75,24 @@ struct OptimizerSpec {
   std::vector<int> variables;
 };
 
+// A value that training writes to the event file.
+struct TrainSummary {
+  enum class Kind : uint8_t { kScalar, kHistogram, kImage };
+  enum class Source : uint8_t { kValue, kVariable, kGradient, kLearningRate, kGlobalNorm };
+  Kind kind = Kind::kScalar;
+  Source source = Source::kValue;
+  std::string tag;
+  // kValue, per core: of one element for a scalar; f32 or u8 (N, height, width, 1, 3 or 4) for
+  // images.
+  Value value;
+  // kVariable, kGradient: of the variable, which is trained for the latter; kLearningRate: of the
+  // optimizer.
+  std::string name;
+  // It is written at the steps that this divides, of global_step before the step's update. 0: at
+  // those of save_summary_steps, if any.
+  int64_t every_n_steps = 0;
+};
+
 // What a ModelFn returns. The graph holds forward and loss; the training step is built upon it.
 struct EstimatorSpec {
   ModeKey mode = ModeKey::kTrain;
@@ -85,6 +103,7 @@ struct EstimatorSpec {
   std::vector<ExportOutput> export_outputs;  // PREDICT
   std::vector<EvalMetric> eval_metrics;      // EVAL: `loss` first, then the model's own in order
   std::vector<OptimizerSpec> optimizers;     // TRAIN
+  std::vector<TrainSummary> summaries;       // TRAIN; no tag twice
 };
 
 using ModelFn = std::function<absl::StatusOr<EstimatorSpec>(const ModelFnArgs& args)>;

@@ -20,8 +20,8 @@ class OutputTest(ProgramTest):
 
     def test_train_prints_one_object(self):
         result = self.result(self.trained)
-        self.assertEqual(list(result), ['global_step', 'loss', 'loss_shard_0', 'checkpoint',
-                                        'steps', 'seconds', 'examples_per_second'])
+        self.assertEqual(list(result), ['global_step', 'loss', 'loss_shard_0', 'learning_rate',
+                                        'checkpoint', 'steps', 'seconds', 'examples_per_second'])
         self.assertEqual(result['global_step'], 20)
         self.assertEqual(result['steps'], 20)
         self.assertEqual(result['checkpoint'], self.path('model', 'model.ckpt-20'))

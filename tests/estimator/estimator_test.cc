@@ -296,22 +296,50 @@ TEST_F(EstimatorTest, EventsFollowTheCadencesOfTheConfiguration) {
   ASSERT_TRUE(Train({.config = config + "train { max_steps: 17 }"}, Line(10, true)).ok());
   const std::vector<std::string> first = {"0 checkpoint",
                                           "1 start",
+                                          "0 _hparams_/session_start_info",
+                                          "0 run_config",
+                                          "0 variables",
                                           "5 loss",
+                                          "5 learning_rate",
                                           "10 global_step/sec",
                                           "10 examples/sec",
                                           "15 loss",
+                                          "15 learning_rate",
                                           "15 global_step/sec",
                                           "15 examples/sec",
                                           "17 checkpoint",
-                                          "17 loss"};
+                                          "17 loss",
+                                          "17 learning_rate",
+                                          "17 _hparams_/session_end_info"};
   EXPECT_EQ(EventsIn(dir_.Path("m")), first);
   ASSERT_TRUE(Train({.config = config + "train { max_steps: 18 }"}, Line(10, true)).ok());
   std::vector<std::string> both = first;
-  both.insert(both.end(), {"18 start", "18 checkpoint", "18 loss"});
+  both.insert(both.end(),
+              {"18 start", "17 _hparams_/session_start_info", "17 run_config", "17 variables",
+               "18 checkpoint", "18 loss", "18 learning_rate", "18 _hparams_/session_end_info"});
   EXPECT_EQ(EventsIn(dir_.Path("m")), both);
   ASSERT_TRUE(Make({}).Evaluate(ToyInput(Line(8, false)), {}, "").ok());
   EXPECT_EQ(EventsIn(dir_.Path("m/eval")),
             (std::vector<std::string>{"18 loss", "18 checkpoint_path"}));
+}
+
+TEST_F(EstimatorTest, ACheckpointsMetricsAreInTheEventsOnce) {
+  const auto evaluate = [&](int rows) {
+    ASSERT_TRUE(Make({}).Evaluate(ToyInput(Line(rows, false)), {}, "").ok());
+  };
+  ASSERT_TRUE(Train({.config = "train { max_steps: 3 }"}, Line(10, true)).ok());
+  evaluate(8);
+  const std::vector<std::string> files = Files("m/eval");
+  evaluate(8);
+  EXPECT_EQ(Files("m/eval"), files);
+  // Of other examples.
+  evaluate(4);
+  EXPECT_NE(Files("m/eval"), files);
+  const std::vector<std::string> once = {"3 loss", "3 checkpoint_path"};
+  EXPECT_EQ(EventsIn(dir_.Path("m/eval")), once);
+  ASSERT_TRUE(Train({.config = "train { max_steps: 5 }"}, Line(10, true)).ok());
+  evaluate(4);
+  EXPECT_EQ(EventsIn(dir_.Path("m/eval")).size(), 2 * once.size());
 }
 
 TEST_F(EstimatorTest, AFileInPlaceOfModelDirIsFoundBeforeAnyWork) {

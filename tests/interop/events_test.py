@@ -31,7 +31,7 @@ class EventsTest(unittest.TestCase):
     def test_training_writes_loss_after_each_loop_and_rates_after_the_second(self):
         events = written.read_events(self.model_dir)
         self.assertEqual(sorted(events.Tags()['scalars']),
-                         ['examples/sec', 'global_step/sec', 'loss'])
+                         ['examples/sec', 'global_step/sec', 'learning_rate', 'loss'])
         losses = written.scalars(events, 'loss')
         self.assertEqual(list(losses), [500, 1000])
         self.assertEqual(np.float32(losses[1000]), np.float32(self.trained['loss']))

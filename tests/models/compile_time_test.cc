@@ -34,7 +34,7 @@ absl::Status Load(int layers, const std::string& layer, int num_replicas) {
   const absl::StatusOr<Graph> graph = BuildTrainStep(*std::move(spec));
   if (!graph.ok()) return graph.status();
   Session session(1, num_replicas);
-  return session.Load(*graph, {.outfeed_every = 0, .loss_output = kLossOutput});
+  return session.Load(*graph, {.loss_output = kLossOutput});
 }
 
 TEST_P(CompileTimeTest, GrowsWithTheLayersOn8Cores) {

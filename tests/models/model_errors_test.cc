@@ -396,13 +396,37 @@ frozen: "hidden/kernl")"),
        "each optimizer a var_list of its own variables (model.textproto:10:80)"},
       {"frozen", absl::StrCat(kIris, "frozen: '['"),
        "frozen: \"[\" is not a regular expression: missing ]: [ (model.textproto:10:1)"},
+      {"summaries", absl::StrCat(kIris, R"(summary { scalar { name: "acuracy" } }
+summary { histogram { name: "h" tensor: "gradients/hiden/kernel" } every_n_steps: 0 }
+summary { scalar { name: "logits" } }
+summary { image { name: "i" tensor: "hidden/kernel" } }
+summary { every_n_steps: 5 }
+summary { scalar { name: "loss" tensor: "global_norm" } }
+summary { scalar { name: "rate" tensor: "learning_rate" } }
+summary { histogram { name: "rate" tensor: "logits" } }
+summary { histogram { tensor: "logits" } })"),
+       "summary 0 \"acuracy\": there is no tensor, variable, gradient or metric \"acuracy\", did "
+       "you "
+       "mean \"accuracy\"? (model.textproto:10:20)\n"
+       "summary 1 \"h\": every_n_steps must be > 0, got 0 (model.textproto:11:68)\n"
+       "summary 1 \"h\": there is no tensor, variable, gradient or metric "
+       "\"gradients/hiden/kernel\", did you mean \"gradients/hidden/kernel\"? "
+       "(model.textproto:11:33)\n"
+       "summary 2 \"logits\": a scalar must be one value, got \"logits\" of f32[N,3] "
+       "(model.textproto:12:11)\n"
+       "summary 3 \"i\": images must be f32 or u8 [N,HEIGHT,WIDTH,CHANNELS] of 1, 3 or 4 channels, "
+       "got \"hidden/kernel\" of f32[2,10] (model.textproto:13:11)\n"
+       "summary 4: no kind of summary is given, want scalar, histogram or image "
+       "(model.textproto:14:1)\n"
+       "summary 5 \"loss\": \"loss\" is written anyway; use another name (model.textproto:15:20)\n"
+       "summary 7 \"rate\": the name \"rate\" is taken by summary 6 \"rate\" "
+       "(model.textproto:17:23)\n"
+       "summary 8: name is missing (model.textproto:18:11)"},
       {"parts that nothing acts on", absl::StrCat(kIris, R"(moving_average { decay: 0.9 }
 compute_dtype: BFLOAT16
-summary { scalar { name: "a" } }
 regularization {})"),
-       "model: summary is not supported yet; remove it (model.textproto:12:1)\n"
        "model: moving_average is not supported yet; remove it (model.textproto:10:1)\n"
-       "model: regularization is not supported yet; remove it (model.textproto:13:1)\n"
+       "model: regularization is not supported yet; remove it (model.textproto:12:1)\n"
        "model: compute_dtype is not supported yet; remove it (model.textproto:11:1)"},
       {"every mistake at once", R"(feature { name: "x" shape: 2 }
 layer { name: "a" dense { units: 0 } }

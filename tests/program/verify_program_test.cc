@@ -37,7 +37,7 @@ step phase 1
   add {} "d" parts=1 rows=4 kernel="reference"
     <- shared:64 f32[4], variable:0 f32[4]
     -> variable:0 f32[4]
-guarded every=1 offset=0 phase 0
+guarded every=1 after phase 0
   copy {} "out" per_core parts=8 rows=1 kernel="reference"
     <- shared:64 f32[4]
     -> outfeed:0 f32[4]
@@ -201,9 +201,36 @@ TEST(VerifyProgram, SlotsAndVariablesExist) {
 }
 
 TEST(VerifyProgram, GuardsAndTheLossAreInRange) {
-  EXPECT_EQ(VerifyWith("every=1 offset=0", "every=1 offset=1"),
-            "a guarded range wants 0 <= offset < every");
+  EXPECT_EQ(VerifyWith("every=1", "every=0"), "guarded ranges want 1 <= every, in ascending order");
   EXPECT_EQ(VerifyWith("after 0", "after 2"), "the loss is computed in no phase");
+}
+
+// "e" reads in a range of `every` what "d2" wrote in one of 4.
+TEST(VerifyProgram, WhatIsWrittenAtSomeStepsIsReadAtTheseOnly) {
+  const auto verify = [](const std::string& every, const std::string& target) {
+    const std::string writer =
+        "guarded every=4 before phase 0\n"
+        "  copy {} \"d2\" parts=1 rows=1 kernel=\"reference\"\n"
+        "    <- variable:0 f32[4]\n"
+        "    -> " +
+        target + " f32[4]\n";
+    const std::string reader = "guarded every=" + every +
+                               " after phase 0\n"
+                               "  copy {} \"e\" parts=1 rows=1 kernel=\"reference\"\n"
+                               "    <- shared:128 f32[4]\n"
+                               "    -> shared:64 f32[4]\n";
+    const std::string text =
+        absl::StrReplaceAll(kSound, {{"arena shared=128", "arena shared=192"}}) + writer + reader;
+    const auto program = ParseProgram(text, FindOpByName);
+    if (!program.ok()) return std::string(program.status().message());
+    return std::string(VerifyProgram(*program).message());
+  };
+  EXPECT_EQ(verify("8", "shared:128"), "");
+  EXPECT_EQ(verify("6", "shared:128"),
+            "program guarded every=6 phase 0: copy \"e\": reads shared:128, which is written every "
+            "4 steps only");
+  EXPECT_EQ(verify("8", "variable:0"),
+            "program guarded every=4 phase 0: copy \"d2\": writes a variable at some steps only");
 }
 
 TEST(ProgramText, AnErrorNamesItsLine) {

@@ -1,0 +1,209 @@
+#include "models/summaries.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "models/layers/layer.h"
+#include "proto/one_of.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+using Kind = TrainSummary::Kind;
+using Source = TrainSummary::Source;
+
+constexpr char kGradients[] = "gradients/";
+constexpr char kLearningRate[] = "learning_rate";
+constexpr char kGlobalNorm[] = "global_norm";
+// What training writes anyway.
+constexpr const char* kWritten[] = {"loss", "global_step/sec", "examples/sec"};
+
+const proto::Named& NamedOf(const proto::Summary& summary) {
+  switch (summary.kind_case()) {
+    case proto::Summary::kHistogram:
+      return summary.histogram();
+    case proto::Summary::kImage:
+      return summary.image();
+    default:
+      return summary.scalar();
+  }
+}
+
+Kind KindOf(const proto::Summary& summary) {
+  switch (summary.kind_case()) {
+    case proto::Summary::kHistogram:
+      return Kind::kHistogram;
+    case proto::Summary::kImage:
+      return Kind::kImage;
+    default:
+      return Kind::kScalar;
+  }
+}
+
+const std::string& TensorName(const proto::Named& named) {
+  return named.has_tensor() ? named.tensor() : named.name();
+}
+
+// What a name stands for besides the model's tensors.
+std::map<std::string, TrainSummary> OtherValues(const ModelContext& m,
+                                                const std::vector<OptimizerSpec>& optimizers) {
+  std::map<std::string, TrainSummary> values;
+  const std::vector<Variable>& variables = m.b.graph().variables();
+  for (const Variable& variable : variables) {
+    values[variable.name] = {.source = Source::kVariable, .name = variable.name};
+  }
+  for (const OptimizerSpec& optimizer : optimizers) {
+    for (const int variable : optimizer.variables) {
+      const std::string& name = variables[variable].name;
+      values[kGradients + name] = {.source = Source::kGradient, .name = name};
+    }
+    const std::string rate =
+        optimizers.size() == 1 ? kLearningRate : absl::StrCat(kLearningRate, "/", optimizer.name);
+    values[rate] = {.source = Source::kLearningRate, .name = optimizer.name};
+  }
+  for (const auto& [name, value] : m.batch_metrics) values[name] = {.value = value};
+  values[kGlobalNorm] = {.source = Source::kGlobalNorm};
+  return values;
+}
+
+// The shape of what is summarized, one replica's.
+Shape ShapeOf(const ModelContext& m, const TrainSummary& summary) {
+  const Graph& graph = m.b.graph();
+  switch (summary.source) {
+    case Source::kValue:
+      return graph.shape(summary.value);
+    case Source::kVariable:
+    case Source::kGradient:
+      return graph.variables()[graph.FindVariable(summary.name)].shape;
+    case Source::kLearningRate:
+    case Source::kGlobalNorm:
+      break;
+  }
+  return Shape{DType::kF32, {}};
+}
+
+// Why a value of that shape cannot be shown so; empty when it can.
+std::string Misfit(Kind kind, const Shape& shape) {
+  switch (kind) {
+    case Kind::kScalar:
+      return shape.num_elements() == 1 ? "" : "a scalar must be one value";
+    case Kind::kImage: {
+      const bool values = shape.dtype == DType::kF32 || shape.dtype == DType::kU8;
+      const bool channels =
+          shape.rank() == 4 && (shape.dims[3] == 1 || shape.dims[3] == 3 || shape.dims[3] == 4);
+      return values && channels ? ""
+                                : "images must be f32 or u8 [N,HEIGHT,WIDTH,CHANNELS] of 1, 3 or "
+                                  "4 channels";
+    }
+    case Kind::kHistogram:
+      return shape.num_elements() > 0 && shape.dtype != DType::kC64
+                 ? ""
+                 : "a histogram must be of numbers";
+  }
+  return "";
+}
+
+class SummaryBuilder {
+ public:
+  SummaryBuilder(ModelContext& m, const std::vector<OptimizerSpec>& optimizers)
+      : m_(m), others_(OtherValues(m, optimizers)) {}
+
+  std::optional<TrainSummary> Build(const proto::Summary& spec, int index) {
+    const proto::Named& named = NamedOf(spec);
+    const SpecPlace place = {
+        absl::StrCat("summary ", index,
+                     named.has_name() ? absl::StrCat(" ", Quote(named.name())) : ""),
+        absl::StrCat("model.summary[", index, "]")};
+    if (ChosenKind(spec) == nullptr) {
+      m_.errors.Add(place, "", "no kind of summary is given, want scalar, histogram or image");
+      return std::nullopt;
+    }
+    if (spec.has_every_n_steps() && spec.every_n_steps() <= 0) {
+      m_.errors.Add(place, "every_n_steps",
+                    absl::StrCat("every_n_steps must be > 0, got ", spec.every_n_steps()));
+    }
+    const std::string kind = ChosenKind(spec)->name();
+    if (!CheckTag(place, kind, named)) return std::nullopt;
+    std::optional<TrainSummary> summary = Find(place, kind, named);
+    if (!summary.has_value()) return summary;
+    summary->kind = KindOf(spec);
+    summary->tag = named.name();
+    summary->every_n_steps = spec.every_n_steps();
+    const Shape shape = ShapeOf(m_, *summary);
+    const std::string misfit = Misfit(summary->kind, shape);
+    if (misfit.empty()) return summary;
+    m_.errors.Add(
+        place, kind,
+        absl::StrCat(misfit, ", got ", Quote(TensorName(named)), " of ",
+                     summary->source == Source::kValue ? BatchShapeText(shape) : shape.ToString()));
+    return std::nullopt;
+  }
+
+ private:
+  bool CheckTag(const SpecPlace& place, const std::string& kind, const proto::Named& named) {
+    if (!named.has_name()) {
+      m_.errors.Add(place, kind, "name is missing");
+      return false;
+    }
+    m_.RequireName(place, NameKind::kKey, named.name());
+    for (const char* const written : kWritten) {
+      if (named.name() != written) continue;
+      m_.errors.Add(place, absl::StrCat(kind, ".name"),
+                    absl::StrCat(Quote(written), " is written anyway; use another name"));
+      return false;
+    }
+    const auto [there, added] = tags_.emplace(named.name(), place);
+    if (added) return true;
+    m_.errors.Add(
+        place, absl::StrCat(kind, ".name"),
+        absl::StrCat("the name ", Quote(named.name()), " is taken by ", there->second.subject));
+    return false;
+  }
+
+  std::optional<TrainSummary> Find(const SpecPlace& place, const std::string& kind,
+                                   const proto::Named& named) {
+    const std::string& name = TensorName(named);
+    if (m_.tensors.Has(name)) {
+      const Tensor* const tensor = m_.tensors.Find("", name);
+      if (!tensor->known()) return std::nullopt;  // reported, or depends on what is
+      return TrainSummary{.value = tensor->value};
+    }
+    if (const auto found = others_.find(name); found != others_.end()) {
+      const bool known = found->second.source != Source::kValue || found->second.value.valid();
+      return known ? std::optional(found->second) : std::nullopt;
+    }
+    std::vector<std::string> names = m_.tensors.Names();
+    for (const auto& [other, value] : others_) names.push_back(other);
+    m_.errors.Add(place, absl::StrCat(kind, named.has_tensor() ? ".tensor" : ".name"),
+                  absl::StrCat("there is no tensor, variable, gradient or metric ", Quote(name),
+                               DidYouMean(name, names)));
+    return std::nullopt;
+  }
+
+  ModelContext& m_;
+  const std::map<std::string, TrainSummary> others_;
+  std::map<std::string, SpecPlace> tags_;
+};
+
+}  // namespace
+
+bool IsSummarized(const proto::ModelSpec& spec, const std::string& name) {
+  return std::any_of(spec.summary().begin(), spec.summary().end(),
+                     [&](const auto& summary) { return TensorName(NamedOf(summary)) == name; });
+}
+
+std::vector<TrainSummary> BuildSummaries(ModelContext& m,
+                                         const std::vector<OptimizerSpec>& optimizers) {
+  SummaryBuilder builder(m, optimizers);
+  std::vector<TrainSummary> summaries;
+  for (int i = 0; i < m.spec.summary_size(); ++i) {
+    const std::optional<TrainSummary> summary = builder.Build(m.spec.summary(i), i);
+    if (summary.has_value()) summaries.push_back(*summary);
+  }
+  return summaries;
+}
+
+}  // namespace tpurun

@@ -1,0 +1,33 @@
+// The learning rates of a step, computed on the host by the reference kernels.
+#ifndef TPURUN_RUNTIME_ESTIMATOR_LEARNING_RATES_H_
+#define TPURUN_RUNTIME_ESTIMATOR_LEARNING_RATES_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/ir/graph.h"
+#include "runtime/spec/spec.h"
+
+namespace tpurun {
+
+// "learning_rate", or of one of several optimizers "learning_rate/NAME".
+std::string LearningRateTag(const OptimizerSpec& optimizer, size_t num_optimizers);
+
+class LearningRates {
+ public:
+  LearningRates() = default;
+  static absl::StatusOr<LearningRates> Create(const std::vector<OptimizerSpec>& optimizers);
+
+  // By tag, in the optimizers' order: of the step that begins at `global_step`, 0 for the first.
+  absl::StatusOr<std::vector<std::pair<std::string, float>>> At(int64_t global_step) const;
+
+ private:
+  Graph graph_;  // from the variable global_step to an output for each optimizer
+};
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_ESTIMATOR_LEARNING_RATES_H_
