@@ -1,10 +1,13 @@
 #include "cli/inspect.h"
 
+#include <cstdint>
+#include <set>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "cli/read_message.h"
 #include "runtime/base/status.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/event_writer.h"
@@ -14,12 +17,19 @@
 namespace tpurun {
 namespace {
 
-// A checkpoint where there is one, else all event files in name order.
+constexpr char kSavedModelPb[] = "saved_model.pb";
+constexpr char kModelOnnx[] = "model.onnx";  // as `export` names it
+
+// A checkpoint or a model where there is one, else all event files in name order.
 absl::Status InspectDirectory(const std::string& dir, bool json, std::ostream& out) {
   if (!IsAbsent(CheckpointStatePath(dir))) {
     ASSIGN_OR_RETURN(const std::string prefix, ResolveCheckpoint(dir));
     return InspectCheckpoint(prefix, json, out);
   }
+  const std::string saved_model = JoinPath(dir, kSavedModelPb);
+  if (!IsAbsent(saved_model)) return InspectSavedModel(saved_model, json, out);
+  const std::string onnx = JoinPath(dir, kModelOnnx);
+  if (!IsAbsent(onnx)) return InspectOnnx(onnx, json, out);
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(dir));
   bool any = false;
   for (const std::string& name : names) {
@@ -29,8 +39,8 @@ absl::Status InspectDirectory(const std::string& dir, bool json, std::ostream& o
   }
   if (any) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat(
-      "nothing to inspect in ", dir,
-      ": it has neither a file named \"checkpoint\" nor event files (name a file or a prefix)"));
+      "nothing to inspect in ", dir, ": it has neither a file named \"checkpoint\", ",
+      kSavedModelPb, " or ", kModelOnnx, " nor event files (name a file or a prefix)"));
 }
 
 // "PREFIX.data-00000-of-00001" -> "PREFIX"; other paths as they are.
@@ -38,6 +48,16 @@ std::string WithoutDataSuffix(const std::string& path) {
   const size_t suffix = path.rfind(".data-");
   if (suffix == std::string::npos || !absl::StrContains(path.substr(suffix), "-of-")) return path;
   return path.substr(0, suffix);
+}
+
+// A file whose name says nothing. Of a record file the walk over a message's fields ends in its
+// first bytes: a tag is never zero.
+absl::Status InspectByContent(const std::string& path, bool json, std::ostream& out) {
+  constexpr uint32_t kVersion = 1 << 3, kMetaGraphs = 2 << 3 | 2, kGraph = 7 << 3 | 2;
+  ASSIGN_OR_RETURN(const std::set<uint32_t> tags, TagsOfMessage(path));
+  if (tags.count(kVersion) > 0 && tags.count(kGraph) > 0) return InspectOnnx(path, json, out);
+  if (tags == std::set<uint32_t>{kVersion, kMetaGraphs}) return InspectSavedModel(path, json, out);
+  return InspectRecords(path, json, out);
 }
 
 }  // namespace
@@ -52,8 +72,11 @@ absl::Status Inspect(const std::string& path, bool json, std::ostream& out) {
     return absl::NotFoundError(
         absl::StrCat("cannot read ", path, ": neither it nor ", BundleIndexPath(path), " exists"));
   }
-  if (IsEventFileName(BaseName(path))) return InspectEvents(path, json, out);
-  return InspectRecords(path, json, out);
+  const std::string name = BaseName(path);
+  if (IsEventFileName(name)) return InspectEvents(path, json, out);
+  if (name == kSavedModelPb) return InspectSavedModel(path, json, out);
+  if (absl::EndsWith(name, ".onnx")) return InspectOnnx(path, json, out);
+  return InspectByContent(path, json, out);
 }
 
 }  // namespace tpurun

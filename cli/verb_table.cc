@@ -132,7 +132,7 @@ std::span<const Verb> Verbs() {
        .max_arguments = 1000,
        .run = ConvertCommand},
       {.name = "inspect",
-       .doc = "Show what a checkpoint, event file or TFRecord file holds",
+       .doc = "Show what a checkpoint, SavedModel, ONNX, event or TFRecord file holds",
        .arguments = "PATH",
        .example = "tpurun inspect /tmp/tpurun/iris --format=json | jq -r .name",
        .flags = {{.name = "format",

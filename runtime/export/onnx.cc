@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "proto/onnx.pb.h"
 #include "proto/serialize.h"
+#include "runtime/base/text.h"
+#include "runtime/export/signatures.h"
 
 namespace tpurun {
 namespace {
@@ -150,17 +153,33 @@ void AddNode(const ExportNode& node, Value value, const Names& names,
   }
 }
 
+// The metadata that the heads give.
+std::map<std::string, std::string> ClassesOf(const std::vector<ExportOutput>& outputs) {
+  const std::vector<std::string> keys = HeadKeys(outputs);
+  std::map<std::string, std::string> classes;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (outputs[i].kind != ExportOutput::Kind::kClassification) continue;
+    // C's escapes are not JSON's, but no name of a class needs one.
+    std::vector<std::string> names = ClassNames(outputs[i]);
+    for (std::string& name : names) name = Quote(name);
+    classes[absl::StrCat(keys[i], "/classes")] = absl::StrCat("[", absl::StrJoin(names, ","), "]");
+  }
+  if (classes.size() == 1) return {{"classes", classes.begin()->second}};
+  return classes;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ToOnnx(
     const ExportedModel& model, const std::string& name,
-    const std::map<std::string, std::string>& metadata,
+    std::map<std::string, std::string> metadata,
     const std::function<std::string_view(const std::string& key)>& value_of) {
   onnx::ModelProto proto;
   proto.set_ir_version(kIrVersion);
   proto.set_producer_name("tpurun");
   proto.add_opset_import()->set_domain("");
   proto.mutable_opset_import(0)->set_version(kOpset);
+  metadata.merge(ClassesOf(model.outputs));
   for (const auto& [key, value] : metadata) {
     onnx::StringStringEntryProto& entry = *proto.add_metadata_props();
     entry.set_key(key);

@@ -35,14 +35,13 @@ absl::Status Parse(const ExportInputFn& input_fn, Value serialized, ExportedMode
   return absl::OkStatus();
 }
 
-// "0", "1", ... for each row of `scores`: strings (batch, classes).
-Value AddClasses(Value scores, int64_t classes, ExportGraph& graph) {
-  std::vector<std::string> names;
-  for (int64_t i = 0; i < classes; ++i) names.push_back(absl::StrCat(i));
-  const Value row = graph.Constant(ExportTensor::Strings({1, classes}, std::move(names)));
+// The names of the classes for each row of scores: strings (batch, classes).
+Value AddClasses(const ExportOutput& output, ExportGraph& graph) {
+  const Value row =
+      graph.Constant(ExportTensor::Strings({1, output.row_dims[0]}, ClassNames(output)));
   constexpr ElementType kIndex = ElementType::kInt64;
   const Value shape =
-      graph.Add("Shape", {scores}, {{"T", ElementType::kFloat}, {"out_type", kIndex}});
+      graph.Add("Shape", {output.value}, {{"T", ElementType::kFloat}, {"out_type", kIndex}});
   const Value batch =
       graph.Add("Slice", {shape, graph.Int64s({0}, "begin"), graph.Int64s({1}, "size")},
                 {{"T", kIndex}, {"Index", kIndex}});
@@ -57,7 +56,7 @@ Signature Classification(const std::string& key, const ExportOutput& output,
                          const ExportedTensor& inputs, ExportGraph& graph) {
   const ExportDims dims = {-1, output.row_dims[0]};
   graph.set_scope(key);
-  const Value classes = AddClasses(output.value, dims[1], graph);
+  const Value classes = AddClasses(output, graph);
   return {key,
           kClassifyMethod,
           {inputs},
@@ -66,6 +65,25 @@ Signature Classification(const std::string& key, const ExportOutput& output,
 }
 
 }  // namespace
+
+std::vector<std::string> HeadKeys(const std::vector<ExportOutput>& outputs) {
+  std::vector<std::string> keys;
+  std::map<std::string, int> count;
+  for (const ExportOutput& output : outputs) {
+    const bool classifies = output.kind == ExportOutput::Kind::kClassification;
+    std::string key = classifies ? "classification" : "regression";
+    const int earlier = count[key]++;
+    if (earlier > 0) absl::StrAppend(&key, "_", earlier);
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+std::vector<std::string> ClassNames(const ExportOutput& output) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < output.row_dims[0]; ++i) names.push_back(absl::StrCat(i));
+  return names;
+}
 
 Signatures MakeSignatures(const ExportInputFn& input_fn, ExportedModel& model) {
   Signatures signatures;
@@ -89,12 +107,11 @@ Signatures MakeSignatures(const ExportInputFn& input_fn, ExportedModel& model) {
   } else if (absl::IsUnimplemented(parsed)) {
     signatures.excluded.push_back(absl::StrCat("examples:predict: ", parsed.message()));
   }
-  std::map<std::string, int> count;
-  for (const ExportOutput& output : model.outputs) {
+  const std::vector<std::string> keys = HeadKeys(model.outputs);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const ExportOutput& output = model.outputs[i];
+    const std::string& key = keys[i];
     const bool classifies = output.kind == ExportOutput::Kind::kClassification;
-    std::string key = classifies ? "classification" : "regression";
-    const int earlier = count[key]++;
-    if (earlier > 0) absl::StrAppend(&key, "_", earlier);
     const bool scalar = output.row_dims.empty() || output.row_dims == std::vector<int64_t>{1};
     if (absl::IsUnimplemented(parsed)) {
       signatures.excluded.push_back(absl::StrCat(key, ": ", parsed.message()));

@@ -16,6 +16,13 @@ struct Signatures {
   std::vector<std::string> excluded;
 };
 
+// The keys of the heads' signatures, in the order of `outputs`: "classification" and "regression",
+// from the second of a kind on with a number behind, "classification_1".
+std::vector<std::string> HeadKeys(const std::vector<ExportOutput>& outputs);
+
+// Of a classification, by id: "0", "1", ...
+std::vector<std::string> ClassNames(const ExportOutput& output);
+
 // serving_default and predict take the features by their names. Where `input_fn` makes them of
 // tf.Examples: examples:predict takes `examples`, strings (batch); classification and regression,
 // of the heads, take them as `inputs`, as TF Serving's Classify and Regress have it. Adds to

@@ -1,4 +1,5 @@
 """Exported models give what tpurun predicts, in TensorFlow and in onnxruntime."""
+import collections
 import glob
 import os
 import re
@@ -8,7 +9,9 @@ import tempfile
 import unittest
 
 import numpy as np
+import onnx
 import tensorflow as tf
+from tensorflow.core.framework import types_pb2
 
 import exported
 import golden_case
@@ -196,6 +199,17 @@ class SavedModelTest(unittest.TestCase):
                                                   'PetalWidth')))
         self.assertIn('Result for output key probabilities', ran)
 
+    def test_inspect_shows_what_saved_model_cli_shows(self):
+        digits = program.Example('testdata/digits')
+        with tempfile.TemporaryDirectory() as model_dir:
+            digits.train(model_dir, '--max_steps=2')
+            of_digits = digits.run('export', model_dir, '--set', 'export.export_to_tpu=true')[0]
+            for path in (self.path, of_digits['path']):
+                lines = program.run('inspect', path, '--format=json')
+                self.assertEqual(signatures_of(lines), shown_signatures(
+                    self.cli('show', '--dir', path, '--all')))
+                self.assertEqual(variables_of(lines), checkpoint_shapes(path))
+
     def test_tags(self):
         """{serve} unless asked otherwise; {serve, tpu} is the same graph under those tags."""
         def tags(*arguments):
@@ -213,6 +227,184 @@ class SavedModelTest(unittest.TestCase):
         np.testing.assert_array_equal(cpu['logits'], tpu['logits'])
         only_tpu = tags('--set', 'export.export_to_tpu=true', '--set', 'export.export_to_cpu=false')
         self.assertEqual(only_tpu[1], ["'serve, tpu'"])
+
+
+def signatures_of(lines):
+    """{(tags, signature): {(input or output, name): (dtype, shape, tensor)}} of inspect's lines."""
+    found = {}
+    for line in lines:
+        if line['kind'] in ('input', 'output'):
+            shape = 'unknown_rank' if line['shape'] is None else tuple(line['shape'])
+            found.setdefault((tuple(line['tags']), line['signature']), {})[
+                line['kind'], line['name']] = (line['dtype'], shape, line['tensor'])
+    return found
+
+
+def shown_signatures(text):
+    """The same of `saved_model_cli show --all`."""
+    found = {}
+    for part in re.split(r"^MetaGraphDef with tag-set: ", text, flags=re.MULTILINE)[1:]:
+        tags = tuple(re.match(r"'(.*)' contains", part).group(1).split(', '))
+        for signature in re.split(r"^signature_def\[", part, flags=re.MULTILINE)[1:]:
+            key = re.match(r"'(.*)'\]:", signature).group(1)
+            found[tags, key] = {
+                (kind, name): (tf.as_dtype(getattr(types_pb2, dtype)).name if dtype != 'DT_INVALID'
+                               else 'invalid',
+                               shape if shape == 'unknown_rank'
+                               else tuple(int(size) for size in re.findall(r'-?\d+', shape)),
+                               tensor)
+                for kind, name, dtype, shape, tensor in re.findall(
+                    r"(input|output)s\['(.*)'\] tensor_info:\n +dtype: (.*)\n +shape: (.*)\n"
+                    r" +name: (.*)\n", signature)}
+    return found
+
+
+def variables_of(lines):
+    """{key in the checkpoint: (dtype, shape)} of inspect's lines."""
+    return {line.get('checkpoint_key', line['name']): (line['dtype'], line['shape'])
+            for line in lines if line['kind'] == 'variable'}
+
+
+def checkpoint_shapes(path):
+    """The same as TensorFlow reads it."""
+    reader = tf.train.load_checkpoint(f'{path}/variables/variables')
+    dtypes = reader.get_variable_to_dtype_map()
+    return {name: (dtypes[name].name, shape)
+            for name, shape in reader.get_variable_to_shape_map().items()
+            if name != '_CHECKPOINTABLE_OBJECT_GRAPH'}
+
+
+class Module(tf.Module):
+    """A model of TensorFlow 2 with a scalar variable that has no name, as another has."""
+
+    def __init__(self):
+        super().__init__()
+        self.kernel = tf.Variable(tf.ones([3, 2]), name='kernel')
+        self.first, self.second = tf.Variable(1.0), tf.Variable(2.0)
+        self.step = tf.Variable(7, dtype=tf.int64, name='global_step')
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, name='x')])
+    def __call__(self, x):
+        return {'y': tf.matmul(x, self.kernel) * self.first + self.second}
+
+
+class InspectTest(unittest.TestCase):
+    """inspect of what TensorFlow and onnx write, and onnx's view of ONNX files."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.dir = directory.name
+
+    def expect_as_saved_model_cli(self, path):
+        lines = program.run('inspect', path, '--format=json')
+        self.assertEqual(signatures_of(lines), shown_signatures(SavedModelTest.cli(
+            self, 'show', '--dir', path, '--all')))
+        return lines
+
+    def test_a_module_of_tensorflow_2(self):
+        module = Module()
+        tf.saved_model.save(module, self.dir, signatures=module.__call__)
+        lines = self.expect_as_saved_model_cli(self.dir)
+        self.assertEqual(variables_of(lines), checkpoint_shapes(self.dir))
+        self.assertEqual(sorted(line['name'] for line in lines if line['kind'] == 'variable'),
+                         ['Variable', 'Variable', 'global_step', 'kernel'])
+        model = lines[-1]
+        self.assertEqual({key: model[key] for key in (
+            'variables', 'parameters', 'bytes', 'global_step', 'unsaved_variables')}, {
+                'variables': 4, 'parameters': 8, 'bytes': 40, 'global_step': 7,
+                'unsaved_variables': 0})
+
+    def test_a_model_of_keras(self):
+        model = tf.keras.Sequential([tf.keras.layers.Dense(4, input_shape=(3,)),
+                                     tf.keras.layers.BatchNormalization()])
+        model.save(self.dir, save_format='tf')
+        lines = self.expect_as_saved_model_cli(self.dir)
+        self.assertEqual(variables_of(lines), checkpoint_shapes(self.dir))
+        self.assertEqual(lines[-1]['parameters'], model.count_params())
+
+    def test_a_session_with_a_partitioned_and_a_local_variable(self):
+        v1 = tf.compat.v1
+        path = os.path.join(self.dir, 'model')
+        with tf.Graph().as_default(), v1.Session() as session:
+            x = v1.placeholder(tf.float32, [None, 10])
+            sparse = v1.sparse_placeholder(tf.float32, [None, 3])
+            with v1.variable_scope('scope', partitioner=v1.fixed_size_partitioner(2)):
+                kernel = v1.get_variable('kernel', [10, 4], use_resource=True)
+            bias = v1.get_variable('bias', [4], use_resource=False)
+            v1.get_variable('local', [4], use_resource=True, collections=['local_variables'])
+            session.run(v1.global_variables_initializer())
+            v1.saved_model.simple_save(session, path, {'x': x, 'sparse': sparse},
+                                       {'y': tf.matmul(x, tf.convert_to_tensor(kernel)) + bias})
+        lines = program.run('inspect', path, '--format=json')
+        self.assertEqual(
+            {line['name']: line['bytes'] for line in lines if line['kind'] == 'variable'},
+            {'bias': 16, 'scope/kernel': 160, 'local': None})
+
+    def expect_as_onnx(self, path):
+        proto = onnx.load(path, load_external_data=False)
+        lines = program.run('inspect', path, '--format=json')
+        of_kind = lambda kind: [line for line in lines if line['kind'] == kind]
+
+        def shape(value):
+            if not value.type.tensor_type.HasField('shape'):
+                return None
+            return [dim.dim_value if dim.HasField('dim_value') else dim.dim_param or -1
+                    for dim in value.type.tensor_type.shape.dim]
+
+        def dtype(number):
+            return {'float': 'float32', 'double': 'float64'}.get(
+                onnx.TensorProto.DataType.Name(number).lower(),
+                onnx.TensorProto.DataType.Name(number).lower())
+
+        for kind, values in (('input', proto.graph.input), ('output', proto.graph.output)):
+            self.assertEqual(
+                [(line['name'], line['dtype'], line['shape']) for line in of_kind(kind)],
+                [(value.name, dtype(value.type.tensor_type.elem_type), shape(value))
+                 for value in values])
+        self.assertEqual(
+            [(line['name'], line['dtype'], line['shape']) for line in of_kind('initializer')],
+            [(tensor.name, dtype(tensor.data_type), list(tensor.dims))
+             for tensor in proto.graph.initializer])
+        self.assertEqual({line['key']: line['value'] for line in of_kind('metadata')},
+                         {entry.key: entry.value for entry in proto.metadata_props})
+        self.assertEqual({line['domain']: line['version'] for line in of_kind('opset')},
+                         {opset.domain or 'ai.onnx': opset.version for opset in proto.opset_import})
+        self.assertEqual((lines[-1]['ir_version'], lines[-1]['producer']),
+                         (proto.ir_version, proto.producer_name))
+        return proto, lines
+
+    def test_an_onnx_file_of_tpurun(self):
+        arguments = (f'--config={program.IRIS.config}', f'--model_dir={self.dir}')
+        program.IRIS.train(self.dir, '--max_steps=10')
+        result = program.run('export', *arguments, '--export_format=onnx')[0]
+        proto, lines = self.expect_as_onnx(os.path.join(result['path'], 'model.onnx'))
+        metadata = {entry.key: entry.value for entry in proto.metadata_props}
+        self.assertEqual(metadata, {'model': 'iris', 'global_step': '10',
+                                    'classes': '["0","1","2"]'})
+        self.assertEqual({line['op']: line['count'] for line in lines if line['kind'] == 'op'},
+                         collections.Counter(node.op_type for node in proto.graph.node))
+        self.assertEqual(lines[-1]['bytes'], sum(
+            onnx.numpy_helper.to_array(tensor).nbytes for tensor in proto.graph.initializer))
+
+    def test_onnx_files_of_others(self):
+        helper, types = onnx.helper, onnx.TensorProto
+        values = {types.FLOAT16: [1, 2], types.DOUBLE: [1, 2], types.INT4: [1, 2, 3],
+                  types.BOOL: [True], types.STRING: [b'a', b'bc'], types.COMPLEX128: [1 + 2j],
+                  types.FLOAT8E4M3FN: [1, 2], types.UINT64: [3]}
+        graph = helper.make_graph(
+            [helper.make_node('MatMul', ['x', 'large'], ['y'])], 'graph',
+            [helper.make_tensor_value_info('x', types.FLOAT, ['N', None]),
+             helper.make_tensor_value_info('unknown', types.INT8, None)],
+            [helper.make_tensor_value_info('y', types.FLOAT, ['N', 200])],
+            [helper.make_tensor(f'of type {dtype}', dtype, [len(value)], value)
+             for dtype, value in values.items()]
+            + [onnx.numpy_helper.from_array(np.ones([300, 200], np.float32), 'large')])
+        path = os.path.join(self.dir, 'model.onnx')
+        onnx.save(helper.make_model(graph), path, save_as_external_data=True, location='values')
+        _, lines = self.expect_as_onnx(path)
+        self.assertEqual([line['bytes'] for line in lines if line['kind'] == 'initializer'],
+                         [4, 16, 2, 1, 3, 16, 2, 8, 240000])
 
 
 if __name__ == '__main__':
