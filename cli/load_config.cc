@@ -26,6 +26,7 @@ using google::protobuf::TextFormat;
 // The string fields that are paths.
 bool IsPath(const FieldDescriptor& field) {
   static const std::set<std::string>* const kPaths = new std::set<std::string>{
+      "tpurun.proto.ProjectorEmbedding.vocabulary_file",
       "tpurun.proto.RunConfig.model_dir",
       "tpurun.proto.RunConfig.model_file",
       "tpurun.proto.WarmStart.ckpt_to_initialize_from",

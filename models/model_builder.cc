@@ -144,7 +144,7 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
     if (!m.losses.empty()) result.loss = TotalLoss(b, m.losses);
     if (has_all_variables) {
       result.optimizers = ChooseOptimizers(m, result.loss);
-      result.summaries = BuildSummaries(m, result.optimizers);
+      BuildSummaries(m, result);
     }
     const SpecPlace place = {"model", "model"};
     if (!dry && spec.optimizer().empty()) {

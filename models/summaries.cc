@@ -106,6 +106,36 @@ std::string Misfit(Kind kind, const Shape& shape) {
   return "";
 }
 
+SpecPlace SummaryPlace(const std::string& name, int index) {
+  return {absl::StrCat("summary ", index, name.empty() ? "" : absl::StrCat(" ", Quote(name))),
+          absl::StrCat("model.summary[", index, "]")};
+}
+
+void BuildEmbedding(ModelContext& m, const proto::Summary& summary, const SpecPlace& place,
+                    EstimatorSpec& spec) {
+  const proto::ProjectorEmbedding& embedding = summary.embedding();
+  if (summary.has_every_n_steps()) {
+    m.errors.Add(place, "every_n_steps", "every_n_steps: an embedding is in every checkpoint");
+  }
+  if (!embedding.has_tensor()) return m.errors.Add(place, "embedding", "tensor is missing");
+  const std::vector<Variable>& variables = m.b.graph().variables();
+  const int index = m.b.graph().FindVariable(embedding.tensor());
+  if (index < 0) {
+    std::vector<std::string> names;
+    for (const Variable& variable : variables) names.push_back(variable.name);
+    return m.errors.Add(place, "embedding.tensor",
+                        absl::StrCat("there is no variable ", Quote(embedding.tensor()),
+                                     DidYouMean(embedding.tensor(), names)));
+  }
+  const Shape& shape = variables[index].shape;
+  if (shape.rank() != 2 || shape.dtype != DType::kF32) {
+    return m.errors.Add(place, "embedding.tensor",
+                        absl::StrCat("an embedding must be f32 [ROWS,FEATURES], got ",
+                                     Quote(embedding.tensor()), " of ", shape.ToString()));
+  }
+  spec.embeddings.push_back({embedding.tensor(), embedding.vocabulary_file()});
+}
+
 class SummaryBuilder {
  public:
   SummaryBuilder(ModelContext& m, const std::vector<OptimizerSpec>& optimizers)
@@ -113,12 +143,10 @@ class SummaryBuilder {
 
   std::optional<TrainSummary> Build(const proto::Summary& spec, int index) {
     const proto::Named& named = NamedOf(spec);
-    const SpecPlace place = {
-        absl::StrCat("summary ", index,
-                     named.has_name() ? absl::StrCat(" ", Quote(named.name())) : ""),
-        absl::StrCat("model.summary[", index, "]")};
+    const SpecPlace place = SummaryPlace(named.name(), index);
     if (ChosenKind(spec) == nullptr) {
-      m_.errors.Add(place, "", "no kind of summary is given, want scalar, histogram or image");
+      m_.errors.Add(place, "",
+                    "no kind of summary is given, want scalar, histogram, image or embedding");
       return std::nullopt;
     }
     if (spec.has_every_n_steps() && spec.every_n_steps() <= 0) {
@@ -195,15 +223,17 @@ bool IsSummarized(const proto::ModelSpec& spec, const std::string& name) {
                      [&](const auto& summary) { return TensorName(NamedOf(summary)) == name; });
 }
 
-std::vector<TrainSummary> BuildSummaries(ModelContext& m,
-                                         const std::vector<OptimizerSpec>& optimizers) {
-  SummaryBuilder builder(m, optimizers);
-  std::vector<TrainSummary> summaries;
+void BuildSummaries(ModelContext& m, EstimatorSpec& spec) {
+  SummaryBuilder builder(m, spec.optimizers);
   for (int i = 0; i < m.spec.summary_size(); ++i) {
-    const std::optional<TrainSummary> summary = builder.Build(m.spec.summary(i), i);
-    if (summary.has_value()) summaries.push_back(*summary);
+    const proto::Summary& summary = m.spec.summary(i);
+    if (summary.has_embedding()) {
+      BuildEmbedding(m, summary, SummaryPlace(summary.embedding().tensor(), i), spec);
+      continue;
+    }
+    const std::optional<TrainSummary> built = builder.Build(summary, i);
+    if (built.has_value()) spec.summaries.push_back(*built);
   }
-  return summaries;
 }
 
 }  // namespace tpurun

@@ -12,11 +12,9 @@ namespace tpurun {
 // Whether a summary is of what has that name.
 bool IsSummarized(const proto::ModelSpec& spec, const std::string& name);
 
-// TRAIN only, after everything else of the model. A summary is of a tensor, a variable, a gradient
-// ("gradients/VARIABLE"), "learning_rate" ("learning_rate/OPTIMIZER" of several), "global_norm" or
-// a head's metric; what is reported is left out.
-std::vector<TrainSummary> BuildSummaries(ModelContext& m,
-                                         const std::vector<OptimizerSpec>& optimizers);
+// TRAIN only, after everything else of the model: fills spec.summaries and spec.embeddings, whose
+// optimizers are there. What is reported is left out.
+void BuildSummaries(ModelContext& m, EstimatorSpec& spec);
 
 }  // namespace tpurun
 

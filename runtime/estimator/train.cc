@@ -14,6 +14,7 @@
 #include "proto/serialize.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
+#include "runtime/estimator/cadence.h"
 #include "runtime/estimator/diagnose.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/first_writes.h"
@@ -21,6 +22,7 @@
 #include "runtime/estimator/learning_rates.h"
 #include "runtime/estimator/model_dir.h"
 #include "runtime/estimator/outfeed.h"
+#include "runtime/estimator/projector.h"
 #include "runtime/estimator/saver.h"
 #include "runtime/estimator/session.h"
 #include "runtime/estimator/setup.h"
@@ -51,53 +53,6 @@ constexpr size_t kReserveBytesOfWorker = 4 << 20;
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-// The steps of the next loop: fixed, or as many as the last loop's speed allows in a time.
-class LoopLength {
- public:
-  explicit LoopLength(const IterationsPerLoop& configured) : configured_(configured) {}
-
-  int64_t Next() const {
-    if (configured_.steps > 0) return configured_.steps;
-    const double steps = steps_per_second_ * static_cast<double>(configured_.seconds);
-    return std::max<int64_t>(1, static_cast<int64_t>(std::min(steps, 1e15)));
-  }
-  void LoopDone(int64_t steps, double seconds) {
-    steps_per_second_ = static_cast<double>(steps) / std::max(seconds, 1e-9);
-  }
-
- private:
-  const IterationsPerLoop configured_;
-  double steps_per_second_ = 0;
-};
-
-// When a checkpoint is due. Both periods 0: never.
-class SaveCadence {
- public:
-  explicit SaveCadence(const proto::RunConfig& config) {
-    const bool by_steps = config.has_save_checkpoints_steps();
-    steps_ = by_steps ? config.save_checkpoints_steps() : 0;
-    const bool by_seconds = config.has_save_checkpoints_secs() || !by_steps;
-    seconds_ = by_seconds ? config.save_checkpoints_secs() : 0;
-  }
-
-  bool enabled() const { return steps_ > 0 || seconds_ > 0; }
-  bool Due(int64_t step) const {
-    if (steps_ > 0 && step - saved_step_ >= steps_) return true;
-    return seconds_ > 0 && SecondsSince(saved_at_) >= static_cast<double>(seconds_);
-  }
-  bool IsSaved(int64_t step) const { return saved_step_ == step; }
-  void Saved(int64_t step) {
-    saved_step_ = step;
-    saved_at_ = Clock::now();
-  }
-
- private:
-  int64_t steps_ = 0;
-  int64_t seconds_ = 0;
-  int64_t saved_step_ = -1;
-  Clock::time_point saved_at_ = Clock::now();
-};
 
 // The mean over the cores, in core order.
 double MeanOf(const std::vector<float>& losses) {
@@ -173,6 +128,7 @@ class Training {
   Graph graph_;
   LearningRates learning_rates_;
   std::vector<TrainSummary> summaries_;
+  Projector projector_;
   InputSource input_;
   InfeedPtr infeed_;
   FirstWrites first_writes_;
@@ -196,6 +152,7 @@ absl::Status Training::Build() {
     if (summary.every_n_steps == 0) summary.every_n_steps = config_.save_summary_steps();
   }
   summaries_ = spec.summaries;
+  ASSIGN_OR_RETURN(projector_, Projector::Read(spec.embeddings, spec.graph));
   ASSIGN_OR_RETURN(graph_, BuildTrainStep(std::move(spec)));
   CompileOptions compile = MakeCompileOptions(options_);
   compile.loss_output = kLossOutput;
@@ -289,6 +246,12 @@ absl::Status Training::WriteFirst() {
   RETURN_IF_ERROR(dir_.CheckPath());
   RETURN_IF_ERROR(saver_.Sweep(dir_));
   RETURN_IF_ERROR(WriteProto("run_config.pbtxt", config_));
+  if (!projector_.config.embeddings().empty()) {
+    RETURN_IF_ERROR(WriteProto("projector_config.pbtxt", projector_.config));
+  }
+  for (const auto& [name, lines] : projector_.metadata) {
+    RETURN_IF_ERROR(first_writes_.WriteFile({dir_, name}, lines));
+  }
   ASSIGN_OR_RETURN(events_, EventWriter::Open(dir_));
   first_writes_.Created(events_->path());
   if (config_.checkpoint_save_graph_def()) RETURN_IF_ERROR(WriteGraph());

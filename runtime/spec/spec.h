@@ -93,6 +93,12 @@ struct TrainSummary {
   int64_t every_n_steps = 0;
 };
 
+// A variable that TensorBoard's projector shows.
+struct Embedding {
+  std::string variable;         // of two dimensions
+  std::string vocabulary_file;  // a line for each row; may be empty
+};
+
 // What a ModelFn returns. The graph holds forward and loss; the training step is built upon it.
 struct EstimatorSpec {
   ModeKey mode = ModeKey::kTrain;
@@ -104,6 +110,7 @@ struct EstimatorSpec {
   std::vector<EvalMetric> eval_metrics;      // EVAL: `loss` first, then the model's own in order
   std::vector<OptimizerSpec> optimizers;     // TRAIN
   std::vector<TrainSummary> summaries;       // TRAIN; no tag twice
+  std::vector<Embedding> embeddings;         // TRAIN
 };
 
 using ModelFn = std::function<absl::StatusOr<EstimatorSpec>(const ModelFnArgs& args)>;

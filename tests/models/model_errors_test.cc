@@ -404,7 +404,9 @@ summary { every_n_steps: 5 }
 summary { scalar { name: "loss" tensor: "global_norm" } }
 summary { scalar { name: "rate" tensor: "learning_rate" } }
 summary { histogram { name: "rate" tensor: "logits" } }
-summary { histogram { tensor: "logits" } })"),
+summary { histogram { tensor: "logits" } }
+summary { embedding { tensor: "hidden/bias" } every_n_steps: 5 }
+summary { embedding { tensor: "hidden/kernl" } })"),
        "summary 0 \"acuracy\": there is no tensor, variable, gradient or metric \"acuracy\", did "
        "you "
        "mean \"accuracy\"? (model.textproto:10:20)\n"
@@ -416,12 +418,19 @@ summary { histogram { tensor: "logits" } })"),
        "(model.textproto:12:11)\n"
        "summary 3 \"i\": images must be f32 or u8 [N,HEIGHT,WIDTH,CHANNELS] of 1, 3 or 4 channels, "
        "got \"hidden/kernel\" of f32[2,10] (model.textproto:13:11)\n"
-       "summary 4: no kind of summary is given, want scalar, histogram or image "
-       "(model.textproto:14:1)\n"
+       "summary 4: no kind of summary is given, want scalar, histogram, image or "
+       "embedding (model.textproto:14:1)\n"
        "summary 5 \"loss\": \"loss\" is written anyway; use another name (model.textproto:15:20)\n"
        "summary 7 \"rate\": the name \"rate\" is taken by summary 6 \"rate\" "
        "(model.textproto:17:23)\n"
-       "summary 8: name is missing (model.textproto:18:11)"},
+       "summary 8: name is missing (model.textproto:18:11)\n"
+       "summary 9 \"hidden/bias\": every_n_steps: an embedding is in every checkpoint "
+       "(model.textproto:19:50)\n"
+       "summary 9 \"hidden/bias\": an embedding must be f32 [ROWS,FEATURES], got \"hidden/bias\" "
+       "of "
+       "f32[10] (model.textproto:19:23)\n"
+       "summary 10 \"hidden/kernl\": there is no variable \"hidden/kernl\", did you mean "
+       "\"hidden/kernel\"? (model.textproto:20:23)"},
       {"parts that nothing acts on", absl::StrCat(kIris, R"(moving_average { decay: 0.9 }
 compute_dtype: BFLOAT16
 regularization {})"),

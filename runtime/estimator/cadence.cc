@@ -1,0 +1,35 @@
+#include "runtime/estimator/cadence.h"
+
+#include <algorithm>
+
+namespace tpurun {
+
+int64_t LoopLength::Next() const {
+  if (configured_.steps > 0) return configured_.steps;
+  const double steps = steps_per_second_ * static_cast<double>(configured_.seconds);
+  return std::max<int64_t>(1, static_cast<int64_t>(std::min(steps, 1e15)));
+}
+
+void LoopLength::LoopDone(int64_t steps, double seconds) {
+  steps_per_second_ = static_cast<double>(steps) / std::max(seconds, 1e-9);
+}
+
+SaveCadence::SaveCadence(const proto::RunConfig& config) {
+  const bool by_steps = config.has_save_checkpoints_steps();
+  steps_ = by_steps ? config.save_checkpoints_steps() : 0;
+  const bool by_seconds = config.has_save_checkpoints_secs() || !by_steps;
+  seconds_ = by_seconds ? config.save_checkpoints_secs() : 0;
+}
+
+bool SaveCadence::Due(int64_t step) const {
+  if (steps_ > 0 && step - saved_step_ >= steps_) return true;
+  const std::chrono::duration<double> since = Clock::now() - saved_at_;
+  return seconds_ > 0 && since.count() >= static_cast<double>(seconds_);
+}
+
+void SaveCadence::Saved(int64_t step) {
+  saved_step_ = step;
+  saved_at_ = Clock::now();
+}
+
+}  // namespace tpurun

@@ -1,0 +1,47 @@
+// How long a loop of training is, and when a checkpoint is due.
+#ifndef TPURUN_RUNTIME_ESTIMATOR_CADENCE_H_
+#define TPURUN_RUNTIME_ESTIMATOR_CADENCE_H_
+
+#include <chrono>
+#include <cstdint>
+
+#include "proto/iterations_per_loop.h"
+#include "proto/run_config.pb.h"
+
+namespace tpurun {
+
+// The steps of the next loop: fixed, or as many as the last loop's speed allows in a time.
+class LoopLength {
+ public:
+  explicit LoopLength(const IterationsPerLoop& configured) : configured_(configured) {}
+
+  int64_t Next() const;
+  void LoopDone(int64_t steps, double seconds);
+
+ private:
+  const IterationsPerLoop configured_;
+  double steps_per_second_ = 0;
+};
+
+// When a checkpoint is due. Both periods 0: never.
+class SaveCadence {
+ public:
+  explicit SaveCadence(const proto::RunConfig& config);
+
+  bool enabled() const { return steps_ > 0 || seconds_ > 0; }
+  bool Due(int64_t step) const;
+  bool IsSaved(int64_t step) const { return saved_step_ == step; }
+  void Saved(int64_t step);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  int64_t steps_ = 0;
+  int64_t seconds_ = 0;
+  int64_t saved_step_ = -1;
+  Clock::time_point saved_at_ = Clock::now();
+};
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_ESTIMATOR_CADENCE_H_
