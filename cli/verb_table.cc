@@ -9,6 +9,7 @@
 #include "cli/help_command.h"
 #include "cli/inspect_command.h"
 #include "cli/predict.h"
+#include "cli/report.h"
 #include "cli/train.h"
 #include "cli/version_command.h"
 
@@ -141,6 +142,23 @@ std::span<const Verb> Verbs() {
        .min_arguments = 1,
        .max_arguments = 1,
        .run = InspectCommand},
+      {.name = "report",
+       .doc = "Show runs side by side: curves, final metrics and what differs in their settings",
+       .arguments = "DIR...",
+       .example = "tpurun report /tmp/tpurun/iris --output=report.html",
+       .flags = {{.name = "output",
+                  .value_name = "FILE",
+                  .help = "one HTML page, which needs no server and no network"},
+                 {.name = "text",
+                  .type = Flag::Type::kBool,
+                  .help = "curves and table on standard output"},
+                 {.name = "width",
+                  .type = Flag::Type::kInt,
+                  .value_name = "COLUMNS",
+                  .help = "of --text; default the terminal's, or 80"}},
+       .min_arguments = 1,
+       .max_arguments = 1000,
+       .run = ReportCommand},
       {.name = "help",
        .doc = "Show the verbs, or one verb's flags and an example",
        .arguments = "[VERB]",
