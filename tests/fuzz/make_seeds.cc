@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "glog/logging.h"
+#include "proto/event.pb.h"
 #include "proto/example.pb.h"
+#include "proto/hparams.pb.h"
 #include "proto/tensor_bundle.pb.h"
 #include "runtime/io/crc32c.h"
 #include "runtime/io/file.h"
@@ -38,6 +40,100 @@ void Write(const std::string& target, const std::string& name, std::string_view 
 }
 
 std::string Byte(int value) { return std::string(1, static_cast<char>(value)); }
+
+// -------------------------------------------------------------------------------------- events
+
+// As events.cc reads them.
+std::string Framed(const tensorflow::Event& event) {
+  const std::string bytes = event.SerializeAsString();
+  return Byte(static_cast<int>(bytes.size() % 256)) + Byte(static_cast<int>(bytes.size() / 256)) +
+         bytes;
+}
+
+std::string Version() {
+  tensorflow::Event event;
+  event.set_file_version("brain.Event:2");
+  return Framed(event);
+}
+
+std::string SessionStart(int64_t step) {
+  tensorflow::Event event;
+  event.set_step(step);
+  event.mutable_session_log()->set_status(tensorflow::SessionLog::START);
+  return Framed(event);
+}
+
+// An event with one value, whose plugin may be "".
+std::string OfValue(int64_t step, const std::string& plugin,
+                    const tensorflow::Summary::Value& value) {
+  tensorflow::Event event;
+  event.set_wall_time(1.7e9 + static_cast<double>(step));
+  event.set_step(step);
+  tensorflow::Summary::Value& added = *event.mutable_summary()->add_value() = value;
+  added.set_tag(value.tag().empty() ? "tag/" + plugin : value.tag());
+  if (!plugin.empty()) {
+    added.mutable_metadata()->mutable_plugin_data()->set_plugin_name(plugin);
+  }
+  return Framed(event);
+}
+
+std::string OfScalar(int64_t step, float scalar) {
+  tensorflow::Summary::Value value;
+  value.set_simple_value(scalar);
+  return OfValue(step, "", value);
+}
+
+std::string OfTensor(const std::string& plugin, const std::vector<std::string>& strings,
+                     const std::vector<float>& floats) {
+  tensorflow::Summary::Value value;
+  tensorflow::TensorProto& tensor = *value.mutable_tensor();
+  tensor.set_dtype(strings.empty() ? tensorflow::DT_FLOAT : tensorflow::DT_STRING);
+  for (const std::string& string : strings) tensor.add_string_val(string);
+  for (const float number : floats) tensor.add_float_val(number);
+  if (strings.size() > 1) {
+    tensor.mutable_tensor_shape()->add_dim()->set_size(static_cast<int64_t>(strings.size()) / 2);
+    tensor.mutable_tensor_shape()->add_dim()->set_size(2);
+  }
+  return OfValue(3, plugin, value);
+}
+
+std::string OfHParams() {
+  tensorboard::hparams::HParamsPluginData data;
+  auto& hparams = *data.mutable_session_start_info()->mutable_hparams();
+  hparams["rate"].set_number_value(0.5);
+  tensorflow::Summary::Value value;
+  value.set_tag("_hparams_/session_start_info");
+  value.mutable_metadata()->mutable_plugin_data()->set_content(data.SerializeAsString());
+  return OfValue(0, "hparams", value);
+}
+
+std::string OfHistogram() {
+  tensorflow::Summary::Value value;
+  tensorflow::HistogramProto& histogram = *value.mutable_histo();
+  histogram.set_min(-1);
+  histogram.set_max(2);
+  for (const double limit : {-0.5, 0.5, 1e308}) histogram.add_bucket_limit(limit);
+  for (const double count : {1, 0, 2}) histogram.add_bucket(count);
+  return OfValue(3, "", value);
+}
+
+std::string OfImage() {
+  tensorflow::Summary::Value value;
+  value.mutable_image()->set_encoded_image_string("\x89PNG");
+  return OfValue(3, "", value);
+}
+
+void MakeEvents() {
+  const std::string scalars = OfScalar(1, 0.5f) + OfScalar(2, 1e30f) + OfScalar(3, 0.25f);
+  Write("events", "good_scalars", Version() + scalars);
+  Write("events", "good_restart",
+        Version() + SessionStart(0) + scalars + SessionStart(2) + OfScalar(2, 7));
+  Write("events", "good_tensors",
+        Version() + OfTensor("scalars", {}, {1.5f}) + OfTensor("histograms", {}, {0, 1, 2}) +
+            OfTensor("images", {"1", "1", "GIF8"}, {}) + OfTensor("text", {"<b>", "x"}, {}));
+  Write("events", "good_others", Version() + OfHParams() + OfHistogram() + OfImage());
+  Write("events", "no_event", Version() + Byte(2) + Byte(0) + "\x0a\x05");
+}
 
 // ---------------------------------------------------------------------------------- tf.Example
 
@@ -205,6 +301,7 @@ int main() {
   tpurun::MakeCheckpoints();
   tpurun::MakeConfigs();
   tpurun::MakeCsv();
+  tpurun::MakeEvents();
   tpurun::MakeExamples();
   tpurun::MakeRecords();
 }

@@ -40,8 +40,8 @@ class ScratchFolder {
 
 std::span<const FuzzTarget> FuzzTargets() {
   static constexpr FuzzTarget kTargets[] = {
-      {"checkpoint", FuzzCheckpoint}, {"config", FuzzConfig},     {"csv", FuzzCsv},
-      {"example", FuzzExample},       {"tfrecord", FuzzTfrecord},
+      {"checkpoint", FuzzCheckpoint}, {"config", FuzzConfig},   {"csv", FuzzCsv},
+      {"events", FuzzEvents},         {"example", FuzzExample}, {"tfrecord", FuzzTfrecord},
   };
   return kTargets;
 }

@@ -26,6 +26,7 @@ absl::Status RunTarget(const FuzzTarget& target, std::string_view bytes);
 absl::Status FuzzCheckpoint(std::string_view bytes);
 absl::Status FuzzConfig(std::string_view bytes);
 absl::Status FuzzCsv(std::string_view bytes);
+absl::Status FuzzEvents(std::string_view bytes);
 absl::Status FuzzExample(std::string_view bytes);
 absl::Status FuzzTfrecord(std::string_view bytes);
 
