@@ -17,7 +17,8 @@ class Browser:
         command_end, self.commands = os.pipe()
         self.answers, answer_end = os.pipe()
         self.process = subprocess.Popen(
-            ['sh', '-c', f'exec "$0" "$@" 3<&{command_end} 4>&{answer_end}', program, '--headless',
+            # sh has no descriptors of two digits.
+            ['bash', '-c', f'exec "$0" "$@" 3<&{command_end} 4>&{answer_end}', program, '--headless',
              '--no-sandbox', '--disable-gpu', '--hide-scrollbars', '--remote-debugging-pipe',
              '--no-first-run', f'--user-data-dir={folder}', 'about:blank'],
             pass_fds=(command_end, answer_end), stdin=subprocess.DEVNULL,

@@ -75,12 +75,13 @@ class ReportTest(ProgramTest):
     def test_the_table_has_a_row_a_training(self):
         _, data = self.report('runs')
         columns, rows = data['table']['columns'], data['table']['rows']
-        self.assertEqual(columns[:5], ['run', 'step', 'eval accuracy', 'loss', 'eval loss'])
+        self.assertEqual(columns[:6], ['run', 'step', 'eval accuracy', 'learning_rate', 'loss',
+                                       'eval loss'])
         self.assertEqual(columns[-1], 'model.layer.hidden_1.dense.units')
         self.assertEqual([(row[0], row[1], row[-1]) for row in rows],
                          [('width_16', '20', '16'), ('width_8', '20', '8')])
         for row in rows:
-            for column, folder in ((3, row[0]), (4, row[0] + '/eval')):
+            for column, folder in ((4, row[0]), (5, row[0] + '/eval')):
                 self.assertEqual(row[column], f'{self.logged(folder, "loss")[1][-1]:.6g}')
 
     def test_the_page_needs_nothing_else(self):

@@ -124,7 +124,6 @@ class ModelsTest(unittest.TestCase):
             features = {'image': images[:64].astype(np.float32)}
             self.compare(result, features, self.columns(rows, self.classification))
 
-
     def test_digits_of_examples(self):
         """The signatures that take serialized tf.Examples do what predict's input does."""
         with tempfile.TemporaryDirectory() as model_dir:

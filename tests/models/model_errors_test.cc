@@ -425,7 +425,7 @@ summary { embedding { tensor: "hidden/kernl" } })"),
        "(model.textproto:17:23)\n"
        "summary 8: name is missing (model.textproto:18:11)\n"
        "summary 9 \"hidden/bias\": every_n_steps: an embedding is in every checkpoint "
-       "(model.textproto:19:50)\n"
+       "(model.textproto:19:47)\n"
        "summary 9 \"hidden/bias\": an embedding must be f32 [ROWS,FEATURES], got \"hidden/bias\" "
        "of "
        "f32[10] (model.textproto:19:23)\n"
