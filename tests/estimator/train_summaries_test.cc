@@ -129,7 +129,7 @@ TEST_F(TrainSummariesTest, ValuesAreThoseOfTheStep) {
       const float gradient = Values(dir, "gradient").at(step).simple_value();
       EXPECT_EQ(w - 0.25f * gradient, next);
       EXPECT_EQ(Values(dir, "norm").at(step).simple_value(), std::abs(gradient));
-      const auto& histogram = Values(dir, "w_values").at(step).histo();
+      const tensorflow::HistogramProto histogram = Values(dir, "w_values").at(step).histo();
       EXPECT_EQ(histogram.num(), 1);
       EXPECT_EQ(histogram.min(), w);
       EXPECT_EQ(histogram.sum(), w);
@@ -139,7 +139,7 @@ TEST_F(TrainSummariesTest, ValuesAreThoseOfTheStep) {
 
 TEST_F(TrainSummariesTest, AHistogramCountsTheValuesOfAllCores) {
   Train("m", "train { max_steps: 2 }", 2, AllSummaries(1), "x_values");
-  const auto& first = Values("m", "x_values").at(0).histo();
+  const tensorflow::HistogramProto first = Values("m", "x_values").at(0).histo();
   EXPECT_EQ(first.num(), 4);
   EXPECT_EQ(first.min(), 0.1f);
   EXPECT_EQ(first.max(), 0.4f);
