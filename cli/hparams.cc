@@ -20,8 +20,6 @@ using google::protobuf::TextFormat;
 // Of every run, whoever set them.
 constexpr const char* kAlways[] = {"train_batch_size", "tf_random_seed"};
 constexpr char kOptimizers[] = "model.optimizer";
-// Where a run is, not what it is.
-constexpr const char* kPaths[] = {"model_dir", "model_file"};
 
 class Collector {
  public:
@@ -68,7 +66,7 @@ class Collector {
   bool Wanted(const Message& message, const FieldDescriptor* field, int index,
               const std::string& path) const {
     const auto is_path = [&](const char* name) { return path == name; };
-    if (std::any_of(std::begin(kPaths), std::end(kPaths), is_path)) return false;
+    if (IsPath(*field)) return false;
     if (std::any_of(std::begin(kAlways), std::end(kAlways), is_path)) return true;
     if (index < 0 && !message.GetReflection()->HasField(message, field)) return false;
     if (absl::StartsWith(path, kOptimizers)) return true;
@@ -99,10 +97,9 @@ class Collector {
 std::vector<HParam> HParamsOf(const LoadedConfig& config) {
   Collector collector(config.locations);
   collector.Collect(config.run, "", "");
-  for (const proto::Optimizer& optimizer : config.model.optimizer()) {
-    const bool only = config.model.optimizer_size() == 1;
-    collector.Add(only ? "optimizer" : absl::StrCat("optimizer.", optimizer.name()),
-                  KindOf(optimizer));
+  for (int i = 0; i < config.model.optimizer_size(); ++i) {
+    collector.Add(config.model.optimizer_size() == 1 ? "optimizer" : ElementPath("optimizer", i),
+                  KindOf(config.model.optimizer(i)));
   }
   collector.Collect(config.model, "model", "");
   return std::move(collector).hparams();

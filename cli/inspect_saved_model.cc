@@ -12,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "cli/inspect.h"
 #include "cli/read_message.h"
+#include "google/protobuf/stubs/logging.h"
 #include "proto/saved_model.pb.h"
 #include "proto/trackable_object_graph.pb.h"
 #include "runtime/base/status.h"
@@ -260,6 +261,8 @@ std::string TotalsText(const Json& model) {
 absl::Status InspectSavedModel(const std::string& path, bool json, std::ostream& out) {
   tensorflow::SavedModel saved_model;
   RETURN_IF_ERROR(ReadMessage(path, "SavedModel", saved_model));
+  // What its bytes hold as further messages is shown as far as it can be read.
+  const google::protobuf::LogSilencer silencer;
   if (saved_model.meta_graphs().empty()) {
     return absl::DataLossError(absl::StrCat(
         path, ": got a SavedModel without a meta graph, want at least one; export it again"));

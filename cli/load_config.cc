@@ -16,15 +16,8 @@
 #include "runtime/io/file.h"
 
 namespace tpurun {
-namespace {
 
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using google::protobuf::Reflection;
-using google::protobuf::TextFormat;
-
-// The string fields that are paths.
-bool IsPath(const FieldDescriptor& field) {
+bool IsPath(const google::protobuf::FieldDescriptor& field) {
   static const std::set<std::string>* const kPaths = new std::set<std::string>{
       "tpurun.proto.ProjectorEmbedding.vocabulary_file",
       "tpurun.proto.RunConfig.model_dir",
@@ -40,6 +33,13 @@ bool IsPath(const FieldDescriptor& field) {
   };
   return kPaths->count(field.full_name()) > 0;
 }
+
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+using google::protobuf::TextFormat;
 
 // Calls visit(field, path, value) for every string set in `message`; what it returns replaces the
 // value.

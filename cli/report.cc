@@ -46,6 +46,9 @@ absl::Status CheckFlags(const CommandLine& command) {
     return absl::InvalidArgumentError(
         "report needs --output=FILE.html for a page, --text for the terminal, or both");
   }
+  for (const std::string& dir : command.arguments()) {
+    if (dir.empty()) return absl::InvalidArgumentError("DIR: got \"\", want a folder");
+  }
   if (command.GetString("output") == "-") {
     return absl::InvalidArgumentError("--output: got \"-\", want the name of a file");
   }

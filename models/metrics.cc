@@ -113,8 +113,9 @@ EvalMetric MeanMetric(GraphBuilder& b, const std::string& name, Value values, Va
 Value BatchMean(GraphBuilder& b, Value values, Value weights) {
   if (!weights.valid()) return ReduceMean(b, values);
   const Value count = ReduceSum(b, weights);
-  const Value mean = Div(b, ReduceSum(b, Mul(b, values, weights)), count);
-  return Select(b, Greater(b, count, Scalar(b, 0)), mean, Scalar(b, 0));
+  const Value none = Equal(b, count, Scalar(b, 0));
+  const Value sum = Select(b, none, Scalar(b, 0), ReduceSum(b, Mul(b, values, weights)));
+  return Div(b, sum, Select(b, none, Scalar(b, 1), count));
 }
 
 void BuildMetrics(ModelContext& m) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "models/layers/layer.h"
 #include "proto/one_of.h"
@@ -16,10 +17,11 @@ using Kind = TrainSummary::Kind;
 using Source = TrainSummary::Source;
 
 constexpr char kGradients[] = "gradients/";
-constexpr char kLearningRate[] = "learning_rate";
 constexpr char kGlobalNorm[] = "global_norm";
 // What training writes anyway.
-constexpr const char* kWritten[] = {"loss", "global_step/sec", "examples/sec"};
+constexpr const char* kWritten[] = {"loss", "global_step/sec", "examples/sec", "run_config",
+                                    "variables"};
+constexpr char kHParams[] = "_hparams_/";
 
 const proto::Named& NamedOf(const proto::Summary& summary) {
   switch (summary.kind_case()) {
@@ -60,9 +62,8 @@ std::map<std::string, TrainSummary> OtherValues(const ModelContext& m,
       const std::string& name = variables[variable].name;
       values[kGradients + name] = {.source = Source::kGradient, .name = name};
     }
-    const std::string rate =
-        optimizers.size() == 1 ? kLearningRate : absl::StrCat(kLearningRate, "/", optimizer.name);
-    values[rate] = {.source = Source::kLearningRate, .name = optimizer.name};
+    values[LearningRateTag(optimizer, optimizers.size())] = {.source = Source::kLearningRate,
+                                                             .name = optimizer.name};
   }
   for (const auto& [name, value] : m.batch_metrics) values[name] = {.value = value};
   values[kGlobalNorm] = {.source = Source::kGlobalNorm};
@@ -133,6 +134,11 @@ void BuildEmbedding(ModelContext& m, const proto::Summary& summary, const SpecPl
                         absl::StrCat("an embedding must be f32 [ROWS,FEATURES], got ",
                                      Quote(embedding.tensor()), " of ", shape.ToString()));
   }
+  for (const Embedding& other : spec.embeddings) {
+    if (other.variable != embedding.tensor()) continue;
+    return m.errors.Add(place, "embedding.tensor",
+                        absl::StrCat(Quote(embedding.tensor()), " has an embedding already"));
+  }
   spec.embeddings.push_back({embedding.tensor(), embedding.vocabulary_file()});
 }
 
@@ -178,12 +184,17 @@ class SummaryBuilder {
     }
     m_.RequireName(place, NameKind::kKey, named.name());
     for (const char* const written : kWritten) {
-      if (named.name() != written) continue;
+      if (named.name() != written && !absl::StartsWith(named.name(), kHParams)) continue;
       m_.errors.Add(place, absl::StrCat(kind, ".name"),
-                    absl::StrCat(Quote(written), " is written anyway; use another name"));
+                    absl::StrCat(Quote(named.name()), " is written anyway; use another name"));
       return false;
     }
     const auto [there, added] = tags_.emplace(named.name(), place);
+    if (kind == "image") {
+      for (const char* const image : {"/image", "/image/0", "/image/1", "/image/2"}) {
+        tags_.emplace(named.name() + image, place);
+      }
+    }
     if (added) return true;
     m_.errors.Add(
         place, absl::StrCat(kind, ".name"),

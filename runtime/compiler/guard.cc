@@ -12,14 +12,14 @@ class Guarding {
  public:
   explicit Guarding(const Graph& graph)
       : graph_(graph),
-        elsewhere_(PrologueNodes(graph)),
+        available_(PrologueNodes(graph)),
         overwritten_(CarriedNodes(graph)),
         guards_(graph.nodes().size()),
         in_step_(graph.nodes().size(), false) {
     std::vector<bool> updated(graph.variables().size(), false);
     for (const Update& update : graph.updates()) updated[update.variable] = true;
     for (const Node& node : graph.nodes()) {
-      elsewhere_[node.id] = elsewhere_[node.id] || overwritten_[node.id] || node.op->flags.source;
+      available_[node.id] = available_[node.id] || overwritten_[node.id] || node.op->flags.source;
       if (node.op != &VariableOp()) continue;
       overwritten_[node.id] = updated[graph.FindVariable(node.attrs.String("variable"))];
     }
@@ -44,7 +44,7 @@ class Guarding {
       period = output.every == 0 ? 1 : std::gcd(period, output.every);
     }
     for (int id = static_cast<int>(periods.size()); id-- > 0;) {
-      if (in_step_[id] || elsewhere_[id] || periods[id] == 0) periods[id] = 1;
+      if (in_step_[id] || available_[id] || periods[id] == 0) periods[id] = 1;
       guards_[id].every = periods[id];
       for (const Value input : graph_.nodes()[id].inputs) {
         periods[input.node] = std::gcd(periods[input.node], periods[id]);
@@ -56,7 +56,7 @@ class Guarding {
     for (const Node& node : graph_.nodes()) {
       bool before = guarded(node);
       for (const Value input : node.inputs) {
-        before = before && (elsewhere_[input.node] || guards_[input.node].before);
+        before = before && (available_[input.node] || guards_[input.node].before);
       }
       guards_[node.id].before = before;
     }
@@ -74,7 +74,7 @@ class Guarding {
   }
 
   const Graph& graph_;
-  std::vector<bool> elsewhere_;    // in the prologue, or no instruction
+  std::vector<bool> available_;    // when a step starts: of the prologue, carried, a source
   std::vector<bool> overwritten_;  // another value at the end of the step
   std::vector<Guard> guards_;
   std::vector<bool> in_step_;

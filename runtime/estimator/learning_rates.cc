@@ -1,6 +1,5 @@
 #include "runtime/estimator/learning_rates.h"
 
-#include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/evaluate.h"
 #include "runtime/ir/graph_builder.h"
@@ -8,10 +7,6 @@
 #include "runtime/spec/global_step.h"
 
 namespace tpurun {
-
-std::string LearningRateTag(const OptimizerSpec& optimizer, size_t num_optimizers) {
-  return num_optimizers == 1 ? "learning_rate" : absl::StrCat("learning_rate/", optimizer.name);
-}
 
 absl::StatusOr<LearningRates> LearningRates::Create(const std::vector<OptimizerSpec>& optimizers) {
   GraphBuilder b(Graph("learning_rates"));

@@ -13,15 +13,13 @@
 
 namespace tpurun {
 
-// "learning_rate", or of one of several optimizers "learning_rate/NAME".
-std::string LearningRateTag(const OptimizerSpec& optimizer, size_t num_optimizers);
-
 class LearningRates {
  public:
   LearningRates() = default;
   static absl::StatusOr<LearningRates> Create(const std::vector<OptimizerSpec>& optimizers);
 
-  // By tag, in the optimizers' order: of the step that begins at `global_step`, 0 for the first.
+  // By LearningRateTag, in the optimizers' order: of the step that begins at `global_step`, 0 for
+  // the first.
   absl::StatusOr<std::vector<std::pair<std::string, float>>> At(int64_t global_step) const;
 
  private:

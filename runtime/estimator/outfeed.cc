@@ -13,6 +13,11 @@ int64_t Capacity(int64_t entry_bytes) {
 
 }  // namespace
 
+double Outfeed::RingBytes(const CoreProgram& program) {
+  const int64_t entry_bytes = OutfeedEntryBytes(program);
+  return static_cast<double>(entry_bytes) * static_cast<double>(Capacity(entry_bytes));
+}
+
 Outfeed::Outfeed(const CoreProgram& program, Take take)
     : take_(std::move(take)),
       ring_(OutfeedEntryBytes(program), Capacity(OutfeedEntryBytes(program)), 1),

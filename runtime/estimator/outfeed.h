@@ -26,6 +26,9 @@ class Outfeed {
   Outfeed(const Outfeed&) = delete;
   Outfeed& operator=(const Outfeed&) = delete;
 
+  // Bytes of the ring of a program's Outfeed.
+  static double RingBytes(const CoreProgram& program);
+
   EntryRing& ring() { return ring_; }
   // Between runs of the device: waits until everything fed out is taken. The first error of `take`.
   absl::Status Drain();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "runtime/base/status.h"
@@ -26,8 +27,17 @@ absl::StatusOr<Projector> Projector::Read(const std::vector<Embedding>& embeddin
           absl::StrCat("embedding ", Quote(embedding.variable), ": ", embedding.vocabulary_file,
                        " has ", lines, " lines, want one for each of its ", rows, " rows"));
     }
-    info.set_metadata_path(
-        absl::StrCat(absl::StrReplaceAll(embedding.variable, {{"/", "_"}}), ".tsv"));
+    if (absl::StrContains(names, '\t') || absl::StrContains("\n" + names, "\n\n")) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("embedding ", Quote(embedding.variable), ": ", embedding.vocabulary_file,
+                       " has a tab or an empty line, want one name a line: TensorBoard would take "
+                       "the former for columns and leave out the latter"));
+    }
+    const std::string name = absl::StrReplaceAll(embedding.variable, {{"/", "_"}});
+    info.set_metadata_path(name + ".tsv");
+    for (int i = 1; projector.metadata.count(info.metadata_path()) > 0; ++i) {
+      info.set_metadata_path(absl::StrCat(name, "_", i, ".tsv"));
+    }
     projector.metadata[info.metadata_path()] = std::move(names);
   }
   return projector;

@@ -17,7 +17,8 @@ struct Projector {
   tensorflow::ProjectorConfig config;
   std::map<std::string, std::string> metadata;  // by file name in model_dir
 
-  // Of variables of `graph`. InvalidArgument for a vocabulary that has not a line for each row.
+  // Of variables of `graph`. InvalidArgument for a vocabulary that has not a line for each row,
+  // or a tab.
   static absl::StatusOr<Projector> Read(const std::vector<Embedding>& embeddings,
                                         const Graph& graph);
 };

@@ -31,11 +31,12 @@ absl::Status CheckFits(const CoreProgram& program, double variables, int num_wor
                         static_cast<double>(program.core_bytes) * program.num_replicas +
                         static_cast<double>(program.worker_bytes) * num_workers;
   const double infeed = Infeed::RingBytes(program.infeed, program.num_replicas);
-  const double total = variables + arenas + infeed;
+  const double outfeed = program.outfeed.empty() ? 0 : Outfeed::RingBytes(program);
+  const double total = variables + arenas + infeed + outfeed;
   if (total <= MemoryBytes()) return absl::OkStatus();
   return DoesNotFit(absl::StrCat(BytesText(total), " (variables ", BytesText(variables),
                                  ", intermediate values ", BytesText(arenas), ", infeed ",
-                                 BytesText(infeed), ")"));
+                                 BytesText(infeed), ", outfeed ", BytesText(outfeed), ")"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <set>
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
@@ -115,7 +116,7 @@ class Training {
   absl::Status WriteFirst();
   absl::Status WriteProto(const std::string& name, const google::protobuf::Message& message);
   absl::Status WriteGraph();
-  void OpenOutfeed();
+  void MakeOutfeed();
 
   const EstimatorOptions& options_;
   Directory dir_;  // model_dir, locked; not open while it does not exist
@@ -127,7 +128,7 @@ class Training {
   SaveCadence cadence_;
   Graph graph_;
   LearningRates learning_rates_;
-  std::vector<TrainSummary> summaries_;
+  std::vector<TrainSummary> summary_specs_;
   Projector projector_;
   InputSource input_;
   InfeedPtr infeed_;
@@ -135,7 +136,8 @@ class Training {
   bool loop_done_ = false;
   std::unique_ptr<EventWriter> events_;
   std::unique_ptr<TrainReport> report_;
-  std::unique_ptr<Outfeed> outfeed_;  // null without summaries
+  std::unique_ptr<TrainSummaries> summaries_;  // null without summaries, as the outfeed
+  std::unique_ptr<Outfeed> outfeed_;           // calls summaries_ while a loop runs
   const int64_t start_step_;
   int64_t final_step_ = 0;
   int64_t step_;
@@ -151,12 +153,16 @@ absl::Status Training::Build() {
   for (TrainSummary& summary : spec.summaries) {
     if (summary.every_n_steps == 0) summary.every_n_steps = config_.save_summary_steps();
   }
-  summaries_ = spec.summaries;
+  summary_specs_ = spec.summaries;
   ASSIGN_OR_RETURN(projector_, Projector::Read(spec.embeddings, spec.graph));
   ASSIGN_OR_RETURN(graph_, BuildTrainStep(std::move(spec)));
   CompileOptions compile = MakeCompileOptions(options_);
   compile.loss_output = kLossOutput;
   RETURN_IF_ERROR(session_.Load(graph_, compile));
+  for (const Variable& variable : session_.program().variables) {
+    if (variable.per_core) graph_.SetPerCore(graph_.FindVariable(variable.name));
+  }
+  MakeOutfeed();
   return SetVariables(options_, resumed_, true, session_);
 }
 
@@ -255,7 +261,9 @@ absl::Status Training::WriteFirst() {
   ASSIGN_OR_RETURN(events_, EventWriter::Open(dir_));
   first_writes_.Created(events_->path());
   if (config_.checkpoint_save_graph_def()) RETURN_IF_ERROR(WriteGraph());
-  report_ = std::make_unique<TrainReport>(config_, learning_rates_, events_.get());
+  std::set<std::string> summary_tags;
+  for (const TrainSummary& summary : summary_specs_) summary_tags.insert(summary.tag);
+  report_ = std::make_unique<TrainReport>(config_, learning_rates_, summary_tags, events_.get());
   cadence_.Saved(resumed_.has_value() ? start_step_ : -1);
   if (cadence_.enabled() && !resumed_.has_value()) {
     const std::string name = BaseName(CheckpointPrefix(config_.model_dir(), step_));
@@ -267,7 +275,9 @@ absl::Status Training::WriteFirst() {
   }
   // Drops from TensorBoard what a killed run wrote beyond the checkpoint.
   RETURN_IF_ERROR(events_->WriteSessionStart(start_step_ + 1));
-  OpenOutfeed();
+  if (summaries_ != nullptr) {
+    RETURN_IF_ERROR(summaries_->Open(dir_, start_step_, events_.get()));
+  }
   RETURN_IF_ERROR(report_->Begin(start_step_, options_.hparams, options_.config_text, graph_));
   return events_->Flush();
 }
@@ -285,14 +295,13 @@ absl::Status Training::WriteGraph() {
   return events_->WriteGraph(SerializeDeterministically(graph));
 }
 
-void Training::OpenOutfeed() {
+void Training::MakeOutfeed() {
   if (session_.program().outfeed.empty()) return;
-  const auto summaries =
-      std::make_shared<TrainSummaries>(summaries_, graph_, session_.program(), events_.get());
-  outfeed_ = std::make_unique<Outfeed>(
-      session_.program(), [this, summaries](int64_t loop_index, const std::byte* slots) {
-        return summaries->Write(step_ + loop_index, slots);
-      });
+  summaries_ = std::make_unique<TrainSummaries>(summary_specs_, graph_, session_.program());
+  outfeed_ = std::make_unique<Outfeed>(session_.program(),
+                                       [this](int64_t loop_index, const std::byte* slots) {
+                                         return summaries_->Write(step_ + loop_index, slots);
+                                       });
 }
 
 absl::Status Training::Run() {
@@ -303,13 +312,15 @@ absl::Status Training::Run() {
     const Clock::time_point start = Clock::now();
     const int64_t iterations = std::min(final_step_ - step_, length.Next());
     RunResult result = RunLoop(iterations);
+    // From here on the event file is this thread's again.
+    const absl::Status written = outfeed_ == nullptr ? absl::OkStatus() : outfeed_->Drain();
     const double seconds = SecondsSince(start);
     step_ += result.steps;
     seconds_ += seconds;
     length.LoopDone(result.steps, seconds);
     if (result.steps > 0) losses_ = result.loss;
+    if (!written.ok()) return Failed(written);
     if (result.steps < iterations) return Stopped(result);
-    RETURN_IF_ERROR(result.status);
     const absl::Status done = LoopDone(result.steps, seconds);
     if (absl::IsAborted(done)) return Failed(done);
     RETURN_IF_ERROR(done);
@@ -327,9 +338,6 @@ RunResult Training::RunLoop(int64_t iterations) {
        .interrupt = options_.interrupt},
       *infeed_, outfeed_.get());
   summary_seconds_ += result.guarded_seconds;
-  // The event file is this thread's again.
-  const absl::Status written = outfeed_ == nullptr ? absl::OkStatus() : outfeed_->Drain();
-  if (result.status.ok()) result.status = written;
   return result;
 }
 
@@ -383,6 +391,7 @@ absl::Status Training::Stopped(const RunResult& result) {
   if (!saved.ok()) {
     return absl::Status(saved.code(), absl::StrCat(why.message(), "; ", saved.message()));
   }
+  RETURN_IF_ERROR(report_->End(step_, false));
   RETURN_IF_ERROR(events_->Close());
   return absl::Status(why.code(),
                       absl::StrCat(why.message(), "; checkpoint saved: ", saver_.latest()));

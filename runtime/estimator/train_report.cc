@@ -43,11 +43,13 @@ std::string VariablesTable(const Graph& graph) {
 
 }  // namespace
 
-TrainReport::TrainReport(const proto::RunConfig& config, LearningRates rates, EventWriter* events)
+TrainReport::TrainReport(const proto::RunConfig& config, LearningRates rates,
+                         std::set<std::string> summary_tags, EventWriter* events)
     : summary_steps_(config.save_summary_steps()),
       log_steps_(config.log_step_count_steps()),
       batch_size_(config.train_batch_size()),
       learning_rates_(std::move(rates)),
+      summary_tags_(std::move(summary_tags)),
       events_(events) {}
 
 absl::Status TrainReport::Begin(int64_t step, const std::vector<HParam>& hparams,
@@ -83,7 +85,9 @@ absl::Status TrainReport::WriteLoss(int64_t step, double loss) {
   tensorflow::Summary summary;
   AddScalar("loss", static_cast<float>(loss), &summary);
   ASSIGN_OR_RETURN(const auto rates, learning_rates_.At(step - 1));
-  for (const auto& [tag, rate] : rates) AddScalar(tag, rate, &summary);
+  for (const auto& [tag, rate] : rates) {
+    if (summary_tags_.count(tag) == 0) AddScalar(tag, rate, &summary);
+  }
   return events_->WriteSummary(step, summary);
 }
 

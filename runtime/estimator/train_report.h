@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,10 @@ namespace tpurun {
 // loop only starts their clock.
 class TrainReport {
  public:
-  // `events` outlives the report; may be null.
-  TrainReport(const proto::RunConfig& config, LearningRates rates, EventWriter* events);
+  // Learning rates whose tag is among `summary_tags` are left to the model's summaries. `events`
+  // outlives the report; may be null.
+  TrainReport(const proto::RunConfig& config, LearningRates rates,
+              std::set<std::string> summary_tags, EventWriter* events);
 
   // What the run is: hyperparameters; the configuration and the variables as text.
   absl::Status Begin(int64_t step, const std::vector<HParam>& hparams,
@@ -51,6 +54,7 @@ class TrainReport {
   const int64_t log_steps_;
   const int64_t batch_size_;
   const LearningRates learning_rates_;
+  const std::set<std::string> summary_tags_;
   EventWriter* const events_;
   Mark summary_, logged_, rates_;
 };

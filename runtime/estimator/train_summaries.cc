@@ -12,6 +12,8 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/compiler/replication.h"
+#include "runtime/io/event_reader.h"
+#include "runtime/io/file.h"
 #include "runtime/io/png.h"
 #include "runtime/ops/ops.h"
 
@@ -20,13 +22,11 @@ namespace {
 
 // tf.summary.image's max_outputs.
 constexpr int64_t kMaxImages = 3;
+constexpr char kImageTag[] = "/image";
 
-std::string OutputName(const TrainSummary& summary) {
-  return absl::StrCat("summary/", summary.tag);
-}
-std::string StatisticsName(const TrainSummary& summary) {
-  return absl::StrCat(OutputName(summary), "/statistics");
-}
+// Tags may be anything; an output's name is its summary's number.
+std::string OutputName(size_t index) { return absl::StrCat("summary/", index); }
+std::string StatisticsName(size_t index) { return absl::StrCat(OutputName(index), "/statistics"); }
 
 // The square root of the sum of all gradients' squares, as tf.global_norm.
 Value GlobalNorm(GraphBuilder& b, const TrainStepValues& values) {
@@ -62,9 +62,9 @@ Value ValueOf(GraphBuilder& b, const TrainSummary& summary, const TrainStepValue
   return {};
 }
 
-void AddOutputs(GraphBuilder& b, const TrainSummary& summary, Value value) {
+void AddOutputs(GraphBuilder& b, const TrainSummary& summary, size_t index, Value value) {
   const int64_t every = summary.every_n_steps;
-  const std::string name = OutputName(summary);
+  const std::string name = OutputName(index);
   switch (summary.kind) {
     case TrainSummary::Kind::kScalar:
       value = Convert(b, value, DType::kF32);
@@ -73,7 +73,7 @@ void AddOutputs(GraphBuilder& b, const TrainSummary& summary, Value value) {
     case TrainSummary::Kind::kHistogram: {
       const Value counts = Histogram(b, Convert(b, value, DType::kF32));
       b.AddOutput(name, counts, every);
-      b.AddOutput(StatisticsName(summary), {counts.node, 1}, every);
+      b.AddOutput(StatisticsName(index), {counts.node, 1}, every);
       return;
     }
     case TrainSummary::Kind::kImage: {
@@ -90,8 +90,8 @@ void AddOutputs(GraphBuilder& b, const TrainSummary& summary, Value value) {
 }
 
 // An image's values as TensorFlow's ImageSummary shows them: from black to the largest, or around
-// grey where some are negative. What is not finite is white.
-std::vector<uint8_t> PixelsOf(std::span<const float> values) {
+// grey where some are negative. A pixel with a value that is not finite is white.
+std::vector<uint8_t> PixelsOf(std::span<const float> values, int64_t channels) {
   float min = 0, max = 0;
   for (const float value : values) {
     if (!std::isfinite(value)) continue;
@@ -103,8 +103,13 @@ std::vector<uint8_t> PixelsOf(std::span<const float> values) {
   const float largest = std::max(max, -min);
   const float scale = largest < kZero ? 0 : (min < 0 ? 127 : 255) / largest;
   std::vector<uint8_t> pixels;
-  for (const float value : values) {
-    pixels.push_back(std::isfinite(value) ? static_cast<uint8_t>(value * scale + offset) : 255);
+  for (size_t i = 0; i < values.size(); i += channels) {
+    const std::span<const float> pixel = values.subspan(i, channels);
+    const bool finite =
+        std::all_of(pixel.begin(), pixel.end(), [](float value) { return std::isfinite(value); });
+    for (const float value : pixel) {
+      pixels.push_back(finite ? static_cast<uint8_t>(value * scale + offset) : 255);
+    }
   }
   return pixels;
 }
@@ -120,12 +125,12 @@ absl::Status AddImages(const std::string& tag, const Shape& shape, const std::by
       const auto* const first = reinterpret_cast<const uint8_t*>(values) + i * pixels_of_one;
       pixels.assign(first, first + pixels_of_one);
     } else {
-      pixels =
-          PixelsOf({reinterpret_cast<const float*>(values) + i * pixels_of_one, pixels_of_one});
+      const auto* const first = reinterpret_cast<const float*>(values) + i * pixels_of_one;
+      pixels = PixelsOf({first, pixels_of_one}, channels);
     }
     ASSIGN_OR_RETURN(std::string png, EncodePng(pixels, height, width, channels));
     tensorflow::Summary::Value& value = *to->add_value();
-    value.set_tag(absl::StrCat(tag, "/image", images > 1 ? absl::StrCat("/", i) : ""));
+    value.set_tag(absl::StrCat(tag, kImageTag, images > 1 ? absl::StrCat("/", i) : ""));
     value.mutable_image()->set_height(static_cast<int32_t>(height));
     value.mutable_image()->set_width(static_cast<int32_t>(width));
     value.mutable_image()->set_colorspace(static_cast<int32_t>(channels));
@@ -149,16 +154,16 @@ void AddBuckets(std::span<const double> counts, tensorflow::HistogramProto* hist
 void AddSummaries(GraphBuilder& b, const std::vector<TrainSummary>& summaries,
                   const TrainStepValues& values) {
   ScopedName scope(b, "summary");
-  for (const TrainSummary& summary : summaries) {
-    if (summary.every_n_steps == 0) continue;
-    const Value value = ValueOf(b, summary, values);
-    if (b.status().ok()) AddOutputs(b, summary, value);
+  for (size_t i = 0; i < summaries.size(); ++i) {
+    if (summaries[i].every_n_steps == 0) continue;
+    const Value value = ValueOf(b, summaries[i], values);
+    if (b.status().ok()) AddOutputs(b, summaries[i], i, value);
   }
 }
 
 TrainSummaries::TrainSummaries(std::vector<TrainSummary> summaries, const Graph& graph,
-                               const CoreProgram& program, EventWriter* events)
-    : summaries_(std::move(summaries)), events_(events) {
+                               const CoreProgram& program)
+    : summaries_(std::move(summaries)) {
   const std::vector<bool> per_core = PerCoreNodes(graph);
   const SlotLayout layout = LayoutOf(program.outfeed, program.num_replicas);
   for (size_t i = 0; i < program.outfeed.size(); ++i) {
@@ -171,18 +176,47 @@ TrainSummaries::TrainSummaries(std::vector<TrainSummary> summaries, const Graph&
   }
 }
 
+absl::Status TrainSummaries::Open(const FilePath& dir, int64_t first_step, EventWriter* events) {
+  events_ = events;
+  const auto due = [first_step](const TrainSummary& summary) {
+    return summary.every_n_steps > 0 && first_step % summary.every_n_steps == 0;
+  };
+  if (first_step == 0 || std::none_of(summaries_.begin(), summaries_.end(), due)) {
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(dir));
+  for (const std::string& name : names) {
+    if (!IsEventFileName(name)) continue;
+    const auto reader = EventReader::Open(JoinPath(dir.text(), name));
+    tensorflow::Event event;
+    // What a killed run has left may end in a piece of an event.
+    for (absl::StatusOr<bool> read = reader.ok(); read.ok() && *read;) {
+      for (const auto& value : event.summary().value()) {
+        if (event.step() != first_step) continue;
+        const std::string& tag = value.tag();
+        written_.insert(
+            {value.has_image() ? tag.substr(0, tag.rfind(kImageTag)) : tag, first_step});
+      }
+      read = (*reader)->Read(&event);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TrainSummaries::Write(int64_t global_step, const std::byte* slots) {
   tensorflow::Summary due;
-  for (const TrainSummary& summary : summaries_) {
+  for (size_t i = 0; i < summaries_.size(); ++i) {
+    const TrainSummary& summary = summaries_[i];
     if (summary.every_n_steps == 0 || global_step % summary.every_n_steps != 0) continue;
-    RETURN_IF_ERROR(Add(summary, slots, &due));
+    if (written_.count({summary.tag, global_step}) > 0) continue;
+    RETURN_IF_ERROR(Add(i, slots, &due));
   }
   return due.value().empty() ? absl::OkStatus() : events_->WriteSummary(global_step, due);
 }
 
-absl::Status TrainSummaries::Add(const TrainSummary& summary, const std::byte* slots,
-                                 tensorflow::Summary* to) {
-  const Slot& slot = slots_.at(OutputName(summary));
+absl::Status TrainSummaries::Add(size_t index, const std::byte* slots, tensorflow::Summary* to) {
+  const TrainSummary& summary = summaries_[index];
+  const Slot& slot = slots_.at(OutputName(index));
   if (summary.kind == TrainSummary::Kind::kImage) {
     return AddImages(summary.tag, slot.shape, slots + slot.offset, to);
   }
@@ -191,7 +225,7 @@ absl::Status TrainSummaries::Add(const TrainSummary& summary, const std::byte* s
     return absl::OkStatus();
   }
   tensorflow::HistogramProto histogram =
-      Histogram(slot, slots_.at(StatisticsName(summary)), summary, slots);
+      Histogram(slot, slots_.at(StatisticsName(index)), summary, slots);
   if (histogram.num() == 0) return absl::OkStatus();
   to->add_value()->set_tag(summary.tag);
   *to->mutable_value(to->value_size() - 1)->mutable_histo() = std::move(histogram);
@@ -235,8 +269,7 @@ tensorflow::HistogramProto TrainSummaries::Histogram(const Slot& counts, const S
   }
   for (const double count : sums) histogram.set_num(histogram.num() + count);
   AddBuckets(sums, &histogram);
-  if (not_finite > 0 && !warned_) {
-    warned_ = true;
+  if (not_finite > 0 && warned_.insert(summary.tag).second) {
     LOG(WARNING) << "summary " << Quote(summary.tag) << ": " << not_finite
                  << " values are NaN or infinite; histograms leave such values out.";
   }

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,9 +31,13 @@ void AddSummaries(GraphBuilder& b, const std::vector<TrainSummary>& summaries,
 // Makes events of what the outputs of AddSummaries feed out. One thread at a time.
 class TrainSummaries {
  public:
-  // `graph` has those outputs, `program` was made of it; `events` outlives this.
+  // `graph` has those outputs and marks its per-core variables, `program` was made of it.
   TrainSummaries(std::vector<TrainSummary> summaries, const Graph& graph,
-                 const CoreProgram& program, EventWriter* events);
+                 const CoreProgram& program);
+
+  // Before the first Write; `events`, in `dir`, outlives this. What a killed run wrote of
+  // `first_step`, the step of its checkpoint, is not written again.
+  absl::Status Open(const FilePath& dir, int64_t first_step, EventWriter* events);
 
   // `slots` are of the step that began at `global_step`: writes an event of that step with the
   // summaries that are due then. A scalar is the mean over the cores, a histogram counts the values
@@ -46,15 +52,16 @@ class TrainSummaries {
     int copies = 1;             // shares that may differ
   };
 
-  absl::Status Add(const TrainSummary& summary, const std::byte* slots, tensorflow::Summary* to);
+  absl::Status Add(size_t index, const std::byte* slots, tensorflow::Summary* to);
   double Mean(const Slot& slot, const std::byte* slots) const;
   tensorflow::HistogramProto Histogram(const Slot& counts, const Slot& statistics,
                                        const TrainSummary& summary, const std::byte* slots);
 
   const std::vector<TrainSummary> summaries_;
   std::map<std::string, Slot> slots_;
-  EventWriter* const events_;
-  bool warned_ = false;
+  EventWriter* events_ = nullptr;
+  std::set<std::pair<std::string, int64_t>> written_;  // tag and step
+  std::set<std::string> warned_;                       // tags
 };
 
 }  // namespace tpurun

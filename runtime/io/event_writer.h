@@ -51,8 +51,8 @@ class EventWriter {
   absl::Status Write(tensorflow::Event event);
 
   absl::Status WriteSummary(int64_t step, const tensorflow::Summary& summary);
-  // Training begins, or goes on, from `step`. To be written first: TensorBoard then drops what an
-  // interrupted run had from that step on.
+  // Training begins, or goes on, from `step`. To be written before any value: TensorBoard
+  // then drops what an interrupted run had from that step on.
   absl::Status WriteSessionStart(int64_t step);
   // `path` is the checkpoint's without the step ("DIR/model.ckpt").
   absl::Status WriteCheckpoint(int64_t step, const std::string& path);

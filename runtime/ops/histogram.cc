@@ -54,7 +54,8 @@ template <typename BucketOfElement>
 void CountRow(const float* x, int64_t n, const BucketOfElement& bucket_of, int64_t* counts,
               float* statistics) {
   std::fill_n(counts, Buckets() + 1, 0);
-  double min = std::numeric_limits<double>::max(), max = -min, sum = 0, sum_squares = 0;
+  constexpr double kMax = std::numeric_limits<float>::max();
+  double min = kMax, max = -kMax, sum = 0, sum_squares = 0;
   for (int64_t i = 0; i < n; ++i) {
     if (!std::isfinite(x[i])) {
       ++counts[Buckets()];
@@ -68,7 +69,9 @@ void CountRow(const float* x, int64_t n, const BucketOfElement& bucket_of, int64
     sum_squares += value * value;
   }
   const double all[kStatistics] = {min, max, sum, sum_squares};
-  for (int64_t i = 0; i < kStatistics; ++i) statistics[i] = static_cast<float>(all[i]);
+  for (int64_t i = 0; i < kStatistics; ++i) {
+    statistics[i] = static_cast<float>(std::clamp(all[i], -kMax, kMax));
+  }
 }
 
 template <typename BucketOfElement>
@@ -96,7 +99,8 @@ const OpDef& HistogramOp() {
           "x f32 of n elements -> counts s64 (R, B + 1) and statistics f32 (R, 4), R = n / 65536 "
           "in [1, 8]. Row r is of the elements from n r / R on, row-major: how many are in each "
           "of the B buckets of HistogramLimits(), and how many are NaN or infinite; of those "
-          "that are neither the least, the largest, the sum and the sum of squares (in f64).",
+          "that are neither the least, the largest, the sum and the sum of squares (summed in "
+          "f64).",
       .min_operands = 1,
       .max_operands = 1,
       .flags = {.unit = WorkUnit::kRows},

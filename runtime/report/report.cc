@@ -123,6 +123,12 @@ absl::StatusOr<Report> ReadReport(const std::vector<std::string>& dirs) {
     RunEvents events = ReadRunEvents(folder.event_files, &report.warnings);
     report.runs.push_back({.folder = std::move(folder), .events = std::move(events), .row = row});
   }
+  const bool any = std::any_of(report.runs.begin(), report.runs.end(),
+                               [](const ReportRun& run) { return !run.events.IsEmpty(); });
+  if (!any && !report.warnings.empty()) {
+    return absl::DataLossError(
+        absl::StrCat("there is nothing to report: ", absl::StrJoin(report.warnings, "; ")));
+  }
   report.table = MakeTable(report, &report.warnings);
   return report;
 }

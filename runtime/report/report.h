@@ -32,7 +32,8 @@ struct Report {
   std::vector<std::string> warnings;
 };
 
-// Reads all runs at or below `dirs`; errors are FindRuns'.
+// Reads all runs at or below `dirs`; errors are FindRuns'. DataLoss when damage left nothing of
+// them all.
 absl::StatusOr<Report> ReadReport(const std::vector<std::string>& dirs);
 
 // tag -> the runs that have it, by their places in report.runs.

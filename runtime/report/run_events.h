@@ -40,6 +40,11 @@ struct RunEvents {
   std::map<std::string, TextSummary> texts;
   std::map<std::string, HistogramSummary> histograms;
   std::map<std::string, std::string> hparams;  // of plugin "hparams", by name
+
+  bool IsEmpty() const {
+    return scalars.empty() && images.empty() && texts.empty() && histograms.empty() &&
+           hparams.empty();
+  }
 };
 
 // Reads the files one event after the other. A START of a session drops what the run had from its

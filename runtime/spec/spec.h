@@ -99,6 +99,11 @@ struct Embedding {
   std::string vocabulary_file;  // a line for each row; may be empty
 };
 
+// "learning_rate", or of one of several optimizers "learning_rate/NAME".
+inline std::string LearningRateTag(const OptimizerSpec& optimizer, size_t num_optimizers) {
+  return num_optimizers == 1 ? "learning_rate" : "learning_rate/" + optimizer.name;
+}
+
 // What a ModelFn returns. The graph holds forward and loss; the training step is built upon it.
 struct EstimatorSpec {
   ModeKey mode = ModeKey::kTrain;

@@ -174,5 +174,46 @@ TEST_F(TrainSummariesTest, AResumedRunWritesWhatAWholeOneDoes) {
   }
 }
 
+// A run that was killed behind its checkpoint has written the summary of the checkpoint's step,
+// which TensorBoard does not drop: START stands at the step after it.
+TEST_F(TrainSummariesTest, AKilledRunsSummariesAreNotWrittenAgain) {
+  const std::string settings = " tpu_config { iterations_per_loop: '5' }";
+  Train("killed", "train { max_steps: 20 }" + settings, 2, AllSummaries(5));
+  // As if it had never got to the checkpoints behind step 10.
+  const std::string state = dir_.Path("killed/checkpoint");
+  ASSERT_TRUE(WriteFileAtomically(state,
+                                  "model_checkpoint_path: \"model.ckpt-10\"\n"
+                                  "all_model_checkpoint_paths: \"model.ckpt-10\"\n")
+                  .ok());
+  for (const char* const name :
+       {"15.index", "15.data-00000-of-00001", "20.index", "20.data-00000-of-00001"}) {
+    ASSERT_TRUE(RemoveFile(dir_.Path(absl::StrCat("killed/model.ckpt-", name))).ok());
+  }
+  Train("killed", "train { max_steps: 15 }" + settings, 2, AllSummaries(5));
+  std::map<int64_t, int> times;
+  const auto names = ListDirectory(dir_.Path("killed"));
+  ASSERT_TRUE(names.ok()) << names.status();
+  for (const std::string& name : *names) {
+    if (!name.starts_with("events.out")) continue;
+    const auto reader = EventReader::Open(dir_.Path("killed/" + name));
+    tensorflow::Event event;
+    while (*(*reader)->Read(&event)) {
+      for (const auto& value : event.summary().value())
+        times[event.step()] += value.tag() == "norm";
+    }
+  }
+  EXPECT_EQ(times.at(0), 1);
+  EXPECT_EQ(times.at(10), 1);
+}
+
+// Names that would be another output's do not matter.
+TEST_F(TrainSummariesTest, ATagMayBeAnything) {
+  std::vector<TrainSummary> summaries = AllSummaries(1);
+  summaries[0].tag = "w_values/statistics";
+  Train("m", "train { max_steps: 2 }", 2, summaries);
+  EXPECT_EQ(Values("m", "w_values/statistics").at(0).simple_value(), SavedW("m", 0));
+  EXPECT_EQ(Values("m", "w_values").at(0).histo().num(), 1);
+}
+
 }  // namespace
 }  // namespace tpurun

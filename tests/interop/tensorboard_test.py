@@ -9,6 +9,7 @@ import urllib.parse
 import urllib.request
 
 import numpy as np
+import tensorflow as tf
 from tensorboard import default, program as tensorboard
 
 import program
@@ -17,6 +18,9 @@ import written
 STEPS = 40
 EVERY = 10
 RATE = 0.0625
+SETTINGS = [part for setting in ('train.input.transform.shuffle.buffer_size=1',  # in the file's order
+                                 'save_checkpoints_steps=1', 'keep_checkpoint_max=0',
+                                 'tpu_config.iterations_per_loop="1"') for part in ('--set', setting)]
 SUMMARIES = f'''
 summary {{ scalar {{ name: "rate" tensor: "learning_rate" }} every_n_steps: {EVERY} }}
 summary {{ scalar {{ name: "norm" tensor: "global_norm" }} every_n_steps: {EVERY} }}
@@ -57,9 +61,8 @@ class TensorBoardTest(unittest.TestCase):
         for seed in (1, 2):
             model_dir = os.path.join(cls.logdir, f'seed{seed}')
             cls.runs[f'seed{seed}'] = trained = program.IRIS.train(
-                model_dir, f'--model={model}', f'--max_steps={STEPS}', '--set',
-                f'tf_random_seed={seed}', '--set', 'save_checkpoints_steps=1', '--set',
-                'keep_checkpoint_max=0', '--set', 'tpu_config.iterations_per_loop="1"')
+                model_dir, f'--model={model}', f'--max_steps={STEPS}', *SETTINGS, '--set',
+                f'tf_random_seed={seed}')
             for _ in range(2):
                 evaluated = program.IRIS.evaluate(model_dir, f'--model={model}')
             trained['evaluated'] = evaluated
@@ -149,7 +152,14 @@ class TensorBoardTest(unittest.TestCase):
                 run, 'slope', lambda step: self.gradient(run, step, 'logits/kernel'))
             self.assertEqual(len(list(of_steps)), len(self.steps()))
 
+    @staticmethod
+    def image_summary(images):
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            return session.run(tf.raw_ops.ImageSummary(tag='table', tensor=tf.constant(images)))
+
     def test_images(self):
+        table = np.loadtxt(program.TRAINING_CSV, np.float32, delimiter=',', skiprows=1)
+        rows = table[:3, :4].reshape(3, 2, 2, 1)
         for run in self.runs:
             tags = self.plugin('images/tags')[run]
             self.assertEqual(sorted(tags), [f'table/image/{i}' for i in range(3)])
@@ -158,7 +168,11 @@ class TensorBoardTest(unittest.TestCase):
                 self.assertEqual([image['step'] for image in images],
                                  list(range(0, STEPS, 2 * EVERY)))
                 data = self.image(images[0]['query'])
-                self.assertTrue(data.startswith(b'\x89PNG'))
+                row = int(tag[-1])  # of the file: the input is not shuffled
+                want = tf.compat.v1.Summary.FromString(self.image_summary(rows[row:row + 1]))
+                np.testing.assert_array_equal(
+                    tf.io.decode_png(data), tf.io.decode_png(
+                        want.value[0].image.encoded_image_string))
 
     def image(self, query):
         url = f'{self.url}data/plugin/images/individualImage?{query}'

@@ -1,0 +1,55 @@
+"""Summaries of a model with convolutions: they change no bit of its training, and an event file that
+cannot be written ends a run that leaves nothing."""
+import os
+import resource
+import unittest
+
+from program import DIGITS, ProgramTest, read
+
+SUMMARIES = ['scalar { name: "global_norm" } every_n_steps: 3',
+             'scalar { name: "accuracy" } every_n_steps: 4',
+             'histogram { name: "logits" } every_n_steps: 5',
+             'histogram { name: "weights" tensor: "conv2d/kernel" } every_n_steps: 1',
+             'histogram { name: "slope" tensor: "gradients/conv2d/kernel" } every_n_steps: 2',
+             'image { name: "image" } every_n_steps: 5']
+
+
+class SummariesTest(ProgramTest):
+
+    def train(self, model_dir, *flags):
+        return ['train', f'--config={DIGITS}/run.textproto',
+                f'--model_dir={self.path(model_dir)}', '--max_steps=12', *flags]
+
+    def with_summaries(self):
+        return [part for summary in SUMMARIES
+                for part in ('--set', 'model.summary+={ ' + summary + ' }')]
+
+    def test_no_bit_of_the_training_changes(self):
+        for tpu in ('true', 'false'):
+            for workers in (1, 2):
+                flags = [f'--use_tpu={tpu}', f'--worker_threads={workers}',
+                         '--set', 'tpu_config.iterations_per_loop="5"']
+                weights = []
+                for name, more in (('plain', []), ('shown', self.with_summaries())):
+                    model_dir = f'{name}_{tpu}_{workers}'
+                    self.succeed(*self.train(model_dir, *flags, *more))
+                    weights.append(read(self.path(model_dir, 'model.ckpt-12.data-00000-of-00001')))
+                # What follows the tensors names the input's position and the machine, both the same.
+                self.assertEqual(weights[0], weights[1])
+
+    def test_an_event_file_that_cannot_grow(self):
+        """Its limit is met in the first loop: model_dir is not made."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 17, 1 << 17))
+
+        done = self.call(*self.train('full', '--set', 'model.summary+={ histogram { name: "logits" } '
+                                     'every_n_steps: 1 }', '--set', 'save_checkpoints_steps=0',
+                                     '--set', 'tpu_config.iterations_per_loop="2000"',
+                                     '--max_steps=2000', '--set', 'checkpoint_save_graph_def=false'),
+                         preexec_fn=limit)
+        self.assertEqual(done.code, 74, done.err)
+        self.assertFalse(os.path.exists(self.path('full')))
+
+
+if __name__ == '__main__':
+    unittest.main()
