@@ -59,7 +59,9 @@ class ReportPageTest(ProgramTest):
         self.open()
         self.assertEqual(self.run_script(
             "return all('figcaption').map((caption) => caption.textContent);"),
-            ['accuracy', 'loss', 'examples/sec', 'global_step/sec'])
+            ['accuracy', 'learning_rate', 'loss', 'examples/sec', 'global_step/sec']
+            + [f'{text} width_{width}, step 0' for text in ('run_config', 'variables')
+               for width in (16, 8)])
         curves = self.run_script('return curves();')
         self.assertEqual(sorted(curve.count('L') for curve in curves), [4, 4, 59, 59])
 
