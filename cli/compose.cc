@@ -73,17 +73,18 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   RETURN_IF_ERROR(AllViolations({ValidateConfig(config, required), CheckNamed(config.run, required),
                                  model_fn.status(), input_fn.status()}));
   ASSIGN_OR_RETURN(proto::RunConfig effective, EffectiveConfig(config));
-  ASSIGN_OR_RETURN(std::string config_text, PrintConfig(config));
   Composition composition;
   composition.options = {.config = std::move(effective),
                          .model_fn = *std::move(model_fn),
                          .features = ModelFeatures(config.model),
                          .num_replicas = config.run.use_tpu() ? kNumCores : 1,
                          .num_workers = static_cast<int>(command.GetInt("worker_threads")),
-                         .hparams = HParamsOf(config),
-                         .config_text = std::move(config_text),
                          .dump_dir = command.GetString("dump_dir"),
                          .interrupt = &InterruptCount()};
+  if (required.train) {
+    composition.options.hparams = HParamsOf(config);
+    ASSIGN_OR_RETURN(composition.options.config_text, PrintConfig(config));
+  }
   composition.input_fn = *std::move(input_fn);
   if (required.export_model && config.run.predict().has_input()) {
     ASSIGN_OR_RETURN(

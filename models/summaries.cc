@@ -23,6 +23,11 @@ constexpr const char* kWritten[] = {"loss", "global_step/sec", "examples/sec", "
                                     "variables"};
 constexpr char kHParams[] = "_hparams_/";
 
+bool IsWrittenAnyway(const std::string& tag) {
+  return absl::StartsWith(tag, kHParams) ||
+         std::find(std::begin(kWritten), std::end(kWritten), tag) != std::end(kWritten);
+}
+
 const proto::Named& NamedOf(const proto::Summary& summary) {
   switch (summary.kind_case()) {
     case proto::Summary::kHistogram:
@@ -183,23 +188,25 @@ class SummaryBuilder {
       return false;
     }
     m_.RequireName(place, NameKind::kKey, named.name());
-    for (const char* const written : kWritten) {
-      if (named.name() != written && !absl::StartsWith(named.name(), kHParams)) continue;
+    if (IsWrittenAnyway(named.name())) {
       m_.errors.Add(place, absl::StrCat(kind, ".name"),
                     absl::StrCat(Quote(named.name()), " is written anyway; use another name"));
       return false;
     }
-    const auto [there, added] = tags_.emplace(named.name(), place);
+    std::vector<std::string> tags = {named.name()};
     if (kind == "image") {
       for (const char* const image : {"/image", "/image/0", "/image/1", "/image/2"}) {
-        tags_.emplace(named.name() + image, place);
+        tags.push_back(named.name() + image);
       }
     }
-    if (added) return true;
-    m_.errors.Add(
-        place, absl::StrCat(kind, ".name"),
-        absl::StrCat("the name ", Quote(named.name()), " is taken by ", there->second.subject));
-    return false;
+    for (const std::string& tag : tags) {
+      const auto [there, added] = tags_.emplace(tag, place);
+      if (added) continue;
+      m_.errors.Add(place, absl::StrCat(kind, ".name"),
+                    absl::StrCat("the name ", Quote(tag), " is taken by ", there->second.subject));
+      return false;
+    }
+    return true;
   }
 
   std::optional<TrainSummary> Find(const SpecPlace& place, const std::string& kind,

@@ -34,8 +34,8 @@ struct EstimatorOptions {
   std::vector<FeatureSpec> features;  // what the model declares
   int num_replicas = 1;               // cores that share a batch: 8 under use_tpu, else 1
   int num_workers = 0;                // threads; 0: one for each CPU
-  std::vector<HParam> hparams;        // what TensorBoard compares runs by
-  std::string config_text;            // the effective configuration, for TensorBoard
+  std::vector<HParam> hparams;        // what TensorBoard compares trainings by
+  std::string config_text;            // the effective configuration of a training, for TensorBoard
   std::string dump_dir;               // artefacts of the compiler go there; empty: nowhere
   // Counts SIGINT and SIGTERM. May be null.
   const std::atomic<int>* interrupt = nullptr;

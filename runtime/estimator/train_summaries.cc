@@ -178,6 +178,7 @@ TrainSummaries::TrainSummaries(std::vector<TrainSummary> summaries, const Graph&
 
 absl::Status TrainSummaries::Open(const FilePath& dir, int64_t first_step, EventWriter* events) {
   events_ = events;
+  first_step_ = first_step;
   const auto due = [first_step](const TrainSummary& summary) {
     return summary.every_n_steps > 0 && first_step % summary.every_n_steps == 0;
   };
@@ -194,8 +195,7 @@ absl::Status TrainSummaries::Open(const FilePath& dir, int64_t first_step, Event
       for (const auto& value : event.summary().value()) {
         if (event.step() != first_step) continue;
         const std::string& tag = value.tag();
-        written_.insert(
-            {value.has_image() ? tag.substr(0, tag.rfind(kImageTag)) : tag, first_step});
+        written_.insert(value.has_image() ? tag.substr(0, tag.rfind(kImageTag)) : tag);
       }
       read = (*reader)->Read(&event);
     }
@@ -208,7 +208,7 @@ absl::Status TrainSummaries::Write(int64_t global_step, const std::byte* slots) 
   for (size_t i = 0; i < summaries_.size(); ++i) {
     const TrainSummary& summary = summaries_[i];
     if (summary.every_n_steps == 0 || global_step % summary.every_n_steps != 0) continue;
-    if (written_.count({summary.tag, global_step}) > 0) continue;
+    if (global_step == first_step_ && written_.count(summary.tag) > 0) continue;
     RETURN_IF_ERROR(Add(i, slots, &due));
   }
   return due.value().empty() ? absl::OkStatus() : events_->WriteSummary(global_step, due);

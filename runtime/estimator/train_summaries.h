@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -60,8 +59,9 @@ class TrainSummaries {
   const std::vector<TrainSummary> summaries_;
   std::map<std::string, Slot> slots_;
   EventWriter* events_ = nullptr;
-  std::set<std::pair<std::string, int64_t>> written_;  // tag and step
-  std::set<std::string> warned_;                       // tags
+  int64_t first_step_ = 0;
+  std::set<std::string> written_;  // tags that are there at first_step_
+  std::set<std::string> warned_;   // tags
 };
 
 }  // namespace tpurun

@@ -99,12 +99,15 @@ const CLOCK_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 72
                      43200, 86400, 172800, 604800, 2592000, 31536000];
 
 function clockTicks(least, greatest, count) {
-  const seconds = (greatest - least) / 1000;
-  const step = CLOCK_STEPS.find((size) => size >= seconds / count) || seconds / count;
+  const seconds = Math.max(greatest - least, 1) / 1000;
+  const step = seconds < count ? roundStep(seconds, count) :
+                                 CLOCK_STEPS.find((size) => size >= seconds / count) || seconds / count;
   // Full hours and days are those of the clock on the wall.
   const offset = -new Date(least).getTimezoneOffset() * 60000;
   const part = step >= 86400 ? [0, 10] : step >= 60 ? [11, 16] : [11, 19];
-  return ticksOf(least, greatest, step * 1000, (at) => clockText(at).slice(...part), offset);
+  const fraction = (at) => step < 1 ? (at / 1000 % 1).toFixed(3).slice(1) : '';
+  const text = (at) => clockText(at).slice(...part) + fraction(at);
+  return ticksOf(least, greatest, step * 1000, (at) => text(Math.round(at)), offset);
 }
 
 const X_AXES = {
