@@ -15,7 +15,7 @@ const std::vector<const OpDef*>& AllOps() {
     std::vector<const OpDef*> all;
     for (const auto& family :
          {StructuralOps(), ArrayOps(), ConvolutionOps(), ElementwiseOps(), HistogramOps(),
-          MatMulOps(), PoolingOps(), RandomOps(), ReduceOps(), SoftmaxOps()}) {
+          MatMulOps(), OneHotOps(), PoolingOps(), RandomOps(), ReduceOps(), SoftmaxOps()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     std::sort(all.begin(), all.end(),

@@ -13,6 +13,7 @@ std::vector<const OpDef*> ArrayOps();
 std::vector<const OpDef*> ConvolutionOps();
 std::vector<const OpDef*> HistogramOps();
 std::vector<const OpDef*> MatMulOps();
+std::vector<const OpDef*> OneHotOps();
 std::vector<const OpDef*> PoolingOps();
 std::vector<const OpDef*> RandomOps();
 std::vector<const OpDef*> ReduceOps();

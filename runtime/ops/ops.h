@@ -47,9 +47,6 @@ Value Dropout(GraphBuilder& b, Value x, Value step, double rate, int64_t seed, u
               const std::string& label = "dropout");
 
 // array.cc
-// indices (...) s32 or s64 -> f32 (..., depth): 1 at the index, 0 elsewhere; no 1 for an index
-// outside [0, depth).
-Value OneHot(GraphBuilder& b, Value indices, int64_t depth);
 Value Concat(GraphBuilder& b, const std::vector<Value>& inputs, int64_t axis,
              const std::string& label = "concat");
 Value Slice(GraphBuilder& b, Value x, std::vector<int64_t> begin, std::vector<int64_t> size);
@@ -57,6 +54,11 @@ Value Reshape(GraphBuilder& b, Value x, std::vector<int64_t> dims,
               const std::string& label = "Reshape");
 // x (N, ...) or scalar -> dims; dimension i of x goes to dimension axes[i] of the result.
 Value Broadcast(GraphBuilder& b, Value x, std::vector<int64_t> dims, std::vector<int64_t> axes);
+
+// one_hot.cc
+// indices (...) s32 or s64 -> f32 (..., depth): 1 at the index, 0 elsewhere; no 1 for an index
+// outside [0, depth).
+Value OneHot(GraphBuilder& b, Value indices, int64_t depth);
 
 // reduce.cc: the axes are dropped; no axes given: all of them. Sums are f32 in a fixed order.
 Value ReduceSum(GraphBuilder& b, Value x, std::vector<int64_t> axes = {},
