@@ -21,8 +21,6 @@ using google::protobuf::Message;
 using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
 
-absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
-
 // Fields that exclude each other without being a oneof, as RunConfig.replace treats them.
 constexpr const char* kExclusive[][2] = {{"save_checkpoints_steps", "save_checkpoints_secs"},
                                          {"model", "model_file"}};

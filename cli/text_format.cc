@@ -25,8 +25,6 @@ using google::protobuf::io::ArrayInputStream;
 using google::protobuf::io::ErrorCollector;
 using google::protobuf::io::Tokenizer;
 
-absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
-
 // Fields of TensorFlow's classes whose value is a Python object, and what to do instead.
 struct PythonField {
   const char* name;
@@ -52,7 +50,7 @@ struct Report {
   std::string message;
 };
 
-class Collector : public ErrorCollector {
+class ParserReports : public ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
     reports_.push_back({line, column, message});
@@ -61,7 +59,7 @@ class Collector : public ErrorCollector {
   void AddWarning(int line, int column, const std::string& message) override {
     if (absl::StrContains(message, "has no field named")) AddError(line, column, message);
   }
-  const std::vector<Report>& reports() const { return reports_; }
+  const std::vector<Report>& all() const { return reports_; }
 
  private:
   std::vector<Report> reports_;
@@ -280,9 +278,9 @@ size_t FindToken(const std::vector<Tokenizer::Token>& tokens, const Report& repo
 std::vector<TextError> ParseText(std::string_view text, std::string_view path, Message* message,
                                  TextFormat::ParseInfoTree* tree) {
   if (std::optional<TextError> too_deep = FindTooDeep(text)) return {*std::move(too_deep)};
-  Collector collector;
+  ParserReports reports;
   TextFormat::Parser parser;
-  parser.RecordErrorsTo(&collector);
+  parser.RecordErrorsTo(&reports);
   parser.WriteLocationsTo(tree);
   parser.AllowUnknownField(true);
   parser.AllowPartialMessage(true);
@@ -290,11 +288,11 @@ std::vector<TextError> ParseText(std::string_view text, std::string_view path, M
   const Descriptor& descriptor = *message->GetDescriptor();
   const bool parsed = parser.Parse(&stream, message);
   std::vector<TextError> errors;
-  if (parsed && collector.reports().empty()) return errors;
+  if (parsed && reports.all().empty()) return errors;
 
   const std::vector<Tokenizer::Token> tokens = Tokenize(text);
   const TokenizerText positions(text);
-  for (const Report& report : collector.reports()) {
+  for (const Report& report : reports.all()) {
     const size_t token = FindToken(tokens, report);
     const Place place = FindPlace(tokens, token, descriptor, path);
     // The tokenizer's own reports are about a place inside a token.
@@ -305,7 +303,7 @@ std::vector<TextError> ParseText(std::string_view text, std::string_view path, M
     if (errors.size() == kMaxErrors) {
       errors.push_back({.line = line + 1,
                         .column = positions.ByteColumn(line, column),
-                        .message = absl::StrCat("and ", collector.reports().size() - kMaxErrors,
+                        .message = absl::StrCat("and ", reports.all().size() - kMaxErrors,
                                                 " more from here on")});
       break;
     }

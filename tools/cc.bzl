@@ -1,8 +1,13 @@
-"""cc_library, cc_binary and cc_test that read the headers which nearly every file reads once for all.
+"""cc_library, cc_binary and cc_test that compile quickly: what most of the time of a compilation goes
+to, reading headers and instantiating their templates, is done once for many files.
 
-GCC takes a compiled header only where it was compiled with the same flags, so it is made like any
-other compilation, one for each kind of target. --define=precompiled_headers=no builds
-without: it shows whether every file includes what it uses.
+The sources of a library are compiled as one file, each behind a #line that names it: names in unnamed
+namespaces are therefore unique in a library, and no file leaves a macro behind. --define=by_file=yes
+compiles each alone: quicker after a change to one of them, and it shows whether every file stands alone.
+
+Headers that nearly every file reads are compiled once for all. GCC takes a compiled header only where it
+was compiled with the same flags, so it is made like any other compilation, one for each kind of target.
+--define=precompiled_headers=no builds without: it shows whether every file includes what it uses.
 """
 
 # Tests wait for the product, not for themselves: nothing is gained by optimizing them.
@@ -16,9 +21,23 @@ VECTORIZED = select({
     "//conditions:default": [],
 })
 
-def cc_library(name, testonly = False, deps = [], copts = [], **kwargs):
+def cc_library(name, srcs = [], testonly = False, deps = [], copts = [], **kwargs):
     """Of the product, or of the tests where it is testonly."""
-    _cc(native.cc_library, name, testonly, deps, copts, testonly = testonly, **kwargs)
+    sources = [src for src in srcs if src.endswith(".cc")]
+    if len(sources) > 1:
+        native.genrule(
+            name = name + "_in_one",
+            testonly = testonly,
+            srcs = sources,
+            outs = [name + "_in_one.cc"],
+            cmd = "for src in $(SRCS); do echo \"#line 1 \\\"$$src\\\"\"; cat $$src; done >$@",
+            visibility = ["//visibility:private"],
+        )
+        srcs = select({
+            "//tools:by_file": srcs,
+            "//conditions:default": [name + "_in_one.cc"] + [src for src in srcs if src not in sources],
+        })
+    _cc(native.cc_library, name, testonly, deps, copts, srcs = srcs, testonly = testonly, **kwargs)
 
 def cc_binary(name, deps = [], copts = [], **kwargs):
     _cc(native.cc_binary, name, False, deps, copts, **kwargs)

@@ -1,7 +1,8 @@
-# What tools/tpurun, tools/test and tools/bench share; sourced with $root set to the checkout. It
-# checks the packages and defines the functions below and, in $cache, the folder that outlives a build.
+# What tools/tpurun, tools/test, tools/bench and tools/fuzz share; sourced with $root set to the
+# checkout and packages to those that the caller needs besides the program's. It installs what is missing
+# and defines the functions below and, in $cache, the folder that outlives a build.
 
-"$root/tools/setup" || exit
+"$root/tools/setup" "${packages[@]}" || exit
 
 # A user without a writable home gets a folder of their own under TMPDIR.
 home=${HOME:-$(getent passwd "$EUID" | cut -d: -f6)}

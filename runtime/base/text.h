@@ -8,7 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+
 namespace tpurun {
+
+// Debian's Abseil has a string_view of its own.
+inline absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
 
 // The candidate nearest to `name` by edit distance, when near enough to be a likely slip of the
 // hand (at most a third of the letters, '-' and '_' being equal); empty otherwise.

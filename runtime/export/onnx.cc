@@ -21,7 +21,7 @@ using onnx::AttributeProto;
 constexpr int kIrVersion = 8;
 constexpr int kOpset = 17;
 
-onnx::TensorProto::DataType ToDataType(ElementType type) {
+onnx::TensorProto::DataType ToOnnxType(ElementType type) {
   switch (type) {
     case ElementType::kFloat:
       return onnx::TensorProto::FLOAT;
@@ -48,7 +48,7 @@ onnx::TensorProto::DataType ToDataType(ElementType type) {
 void SetTensor(const std::string& name, ElementType type, const ExportDims& dims,
                std::string_view bytes, onnx::TensorProto& tensor) {
   if (!name.empty()) tensor.set_name(name);
-  tensor.set_data_type(ToDataType(type));
+  tensor.set_data_type(ToOnnxType(type));
   for (const int64_t dim : dims) tensor.add_dims(dim);
   tensor.set_raw_data(bytes.data(), bytes.size());
 }
@@ -69,7 +69,7 @@ void SetAttr(const std::string& name, const ExportAttr& from, AttributeProto& to
           to.set_s(value);
         } else if constexpr (std::is_same_v<T, ElementType>) {
           to.set_type(AttributeProto::INT);
-          to.set_i(ToDataType(value));
+          to.set_i(ToOnnxType(value));
         } else if constexpr (std::is_same_v<T, ExportTensor>) {
           to.set_type(AttributeProto::TENSOR);
           SetTensor("", value.type, value.dims, value.bytes, *to.mutable_t());
@@ -86,7 +86,7 @@ onnx::ValueInfoProto InfoOf(const std::string& name, const ExportedTensor& tenso
   onnx::ValueInfoProto info;
   info.set_name(name);
   onnx::TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(ToDataType(tensor.type));
+  type.set_elem_type(ToOnnxType(tensor.type));
   type.mutable_shape();
   for (const int64_t size : tensor.dims) {
     onnx::TensorShapeProto::Dimension& dim = *type.mutable_shape()->add_dim();

@@ -12,7 +12,7 @@
 namespace tpurun {
 namespace {
 
-constexpr size_t kBufferBytes = 256 << 10;
+constexpr size_t kDeflateBufferBytes = 256 << 10;
 
 // Two bits make 258 bytes at the most, the longest match; inflate itself may hold a few bytes.
 constexpr uint64_t kMostFromByte = 4 * 258;
@@ -50,7 +50,7 @@ absl::Status ZlibSource::Damaged(const std::string& what) const {
 
 absl::Status ZlibSource::Refill() {
   if (stream_->avail_in > 0 || source_ended_) return absl::OkStatus();
-  input_.resize(kBufferBytes);
+  input_.resize(kDeflateBufferBytes);
   ASSIGN_OR_RETURN(const size_t got, source_->Read(input_.data(), input_.size()));
   source_ended_ = got == 0;  // a read error comes with the read after the last bytes
   input_offset_ += got;
@@ -107,7 +107,7 @@ ZlibSink::ZlibSink(std::unique_ptr<ByteSink> sink, Compression compression, std:
     : sink_(std::move(sink)),
       name_(std::move(name)),
       stream_(std::make_unique<z_stream>()),
-      output_(kBufferBytes, '\0') {
+      output_(kDeflateBufferBytes, '\0') {
   // 8 is zlib's default for the memory of its hash tables.
   deflateInit2(stream_.get(), Z_DEFAULT_COMPRESSION, Z_DEFLATED, WindowBits(compression), 8,
                Z_DEFAULT_STRATEGY);

@@ -18,7 +18,7 @@
 namespace tpurun {
 namespace {
 
-constexpr char kFileName[] = "fuzz.tfevents";
+constexpr char kEventFile[] = "fuzz.tfevents";
 
 std::string EventFile(std::string_view bytes) {
   std::string file;
@@ -50,8 +50,8 @@ void CheckText(const std::string& text) {
 }  // namespace
 
 absl::Status FuzzEvents(std::string_view bytes) {
-  WriteScratch(kFileName, EventFile(bytes));
-  const absl::StatusOr<Report> report = ReadReport({DirName(ScratchPath(kFileName))});
+  WriteScratch(kEventFile, EventFile(bytes));
+  const absl::StatusOr<Report> report = ReadReport({DirName(ScratchPath(kEventFile))});
   if (!report.ok()) return report.status();
   CheckPage(MakeHtmlReport(*report).html);
   CheckText(TextReport(*report, kMinTextWidth));

@@ -23,7 +23,7 @@ void PutChecksum(std::string* file, size_t begin, size_t size) {
 }
 
 // A fuzzer does not find checksums by itself.
-void RepairChecksums(std::string* file) {
+void RepairRecordChecksums(std::string* file) {
   size_t begin = 0;
   while (file->size() - begin >= kRecordHeaderBytes) {
     PutChecksum(file, begin, kRecordLengthBytes);
@@ -45,7 +45,7 @@ absl::Status FuzzTfrecord(std::string_view bytes) {
   const Compression compression =
       (variant & 3) == 3 ? Compression::kNone : static_cast<Compression>(variant & 3);
   std::string file(bytes);
-  if (variant & 4) RepairChecksums(&file);
+  if (variant & 4) RepairRecordChecksums(&file);
   std::unique_ptr<ByteSource> source = std::make_unique<StringSource>(std::move(file));
   if (compression != Compression::kNone) {
     source = std::make_unique<ZlibSource>(std::move(source), compression, "f");
