@@ -48,6 +48,16 @@ const std::vector<Flag>& RunFlags() {
   return *kFlags;
 }
 
+// Of every verb.
+const std::vector<Flag>& CommonFlags() {
+  static const auto* const kFlags = new std::vector<Flag>{
+      {.name = "quiet",
+       .type = Flag::Type::kBool,
+       .help = "warnings, errors and the result: no log of what goes on, no progress"},
+  };
+  return *kFlags;
+}
+
 // More threads than any machine has CPUs; a thread costs a stack and a place at every barrier.
 constexpr int64_t kMaxWorkerThreads = 1024;
 
@@ -111,6 +121,7 @@ std::vector<Flag> FlagsOf(const Verb& verb) {
   if (verb.takes_config) append(ConfigFlags());
   if (verb.runs) append(RunFlags());
   if (verb.takes_config) append(FieldFlags());
+  append(CommonFlags());
   return flags;
 }
 
@@ -155,12 +166,19 @@ absl::Status UnknownFlag(const std::string& name, const Verb& verb,
   for (const LogFlag& flag : kLogFlags) {
     if (flag.help) known.push_back(flag.name);
   }
-  std::string message = absl::StrCat("unknown flag --", name, " of ", verb.name);
+  std::string message =
+      absl::StrCat("unknown flag ", name.size() == 1 ? "-" : "--", name, " of ", verb.name);
   if (verb.takes_config && proto::TPUConfig::descriptor()->FindFieldByName(name)) {
     return absl::InvalidArgumentError(
         absl::StrCat(message, ", want --set tpu_config.", name, "=VALUE"));
   }
-  const std::string nearest = NearestName(name, known);
+  std::string nearest = NearestName(name, known);
+  if (name.size() == 1) {
+    // A short flag of another program: the long one that begins so, when there is one.
+    const auto begins = [&](const std::string& flag) { return flag.front() == name.front(); };
+    const auto first = std::find_if(known.begin(), known.end(), begins);
+    if (first != known.end() && std::none_of(first + 1, known.end(), begins)) nearest = *first;
+  }
   if (!nearest.empty()) absl::StrAppend(&message, ", did you mean --", nearest, "?");
   return absl::InvalidArgumentError(absl::StrCat(message, "; see tpurun help ", verb.name));
 }
@@ -404,6 +422,9 @@ std::string HelpText(const Verb& verb) {
     for (const Flag& flag : RunFlags()) {
       absl::StrAppend(&text, FlagHelp(flag.name, flag.value_name, flag.help));
     }
+  }
+  for (const Flag& flag : CommonFlags()) {
+    absl::StrAppend(&text, FlagHelp(flag.name, flag.value_name, flag.help));
   }
   for (const LogFlag& flag : kLogFlags) {
     if (flag.help) absl::StrAppend(&text, FlagHelp(flag.name, flag.value_name, flag.help));

@@ -80,6 +80,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
                          .num_replicas = config.run.use_tpu() ? kNumCores : 1,
                          .num_workers = static_cast<int>(command.GetInt("worker_threads")),
                          .dump_dir = command.GetString("dump_dir"),
+                         .allow_untrained = command.GetBool("allow_untrained"),
                          .interrupt = &InterruptCount()};
   if (required.train) {
     composition.options.hparams = HParamsOf(config);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/json.h"
+#include "cli/progress.h"
 #include "cli/signals.h"
 #include "data/convert/convert.h"
 #include "runtime/base/status.h"
@@ -57,6 +58,8 @@ absl::Status ConvertCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(
       const std::unique_ptr<ExampleFiles> files,
       ExampleFiles::Create(output, static_cast<int>(shards), compression, args.inputs));
+  ProgressLine line(command, false);
+  files->set_counted(line.Counter("records"));
   RETURN_IF_ERROR(kind->convert(args, *files));
   RETURN_IF_ERROR(files->Commit());
   return WriteResult({{"records", files->records()}, {"files", files->paths()}});

@@ -149,7 +149,9 @@ absl::StatusOr<Chosen> ChooseElement(const Message& parent, const FieldDescripto
                                                  ListElements(parent, field)));
 }
 
-absl::StatusOr<Target> FindTarget(std::string_view text, Message* root) {
+// A path that ends with the kind of an element is the value of that kind or, where the element is
+// wanted whole, the element: without its kind it is nothing.
+absl::StatusOr<Target> FindTarget(std::string_view text, bool whole_element, Message* root) {
   ASSIGN_OR_RETURN(const std::vector<std::string> components, SplitPath(text));
   Target target;
   Message* message = root;
@@ -177,7 +179,7 @@ absl::StatusOr<Target> FindTarget(std::string_view text, Message* root) {
       ASSIGN_OR_RETURN(const Chosen chosen,
                        ChooseElement(*message, field, target.path(), components[next++]));
       target.element = chosen.element;
-      if (chosen.by_kind) {
+      if (chosen.by_kind && !(whole_element && next == components.size())) {
         Message* element =
             message->GetReflection()->MutableRepeatedMessage(message, field, chosen.element);
         target = {.parent = element, .field = KindField(*element), .parent_path = target.path()};
@@ -360,7 +362,8 @@ absl::Status ApplyToCopy(const Edit& edit, Message* root, SourceLocations* locat
     locations->Record("model", {.flag = edit.flag});
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const Target target, FindTarget(edit.path, root));
+  ASSIGN_OR_RETURN(const Target target,
+                   FindTarget(edit.path, edit.kind == Edit::Kind::kClear, root));
   const Reflection& reflection = *target.parent->GetReflection();
   if (edit.kind == Edit::Kind::kClear) {
     Clear(target, locations);

@@ -7,6 +7,8 @@
 
 #include "cli/compose.h"
 #include "cli/json.h"
+#include "cli/progress.h"
+#include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/checkpoint.h"
 #include "runtime/io/file.h"
@@ -56,12 +58,17 @@ absl::Status EvaluateCommand(const CommandLine& command) {
   if (command.Has("steps")) evaluation.set_steps(command.GetInt("steps"));
   const std::string checkpoint = command.GetString("checkpoint");
   const proto::RunConfig config = composition.options.config;
+  ProgressLine line(command, false);
+  composition.options.counted = line.Counter("examples");
   Estimator estimator(std::move(composition.options));
   if (command.GetBool("watch")) {
     if (!checkpoint.empty()) {
       return absl::InvalidArgumentError("--watch follows model_dir; leave out --checkpoint");
     }
     return Watch(config.model_dir(), config.train(), evaluation, composition.input_fn, estimator);
+  }
+  if (!checkpoint.empty() && DirName(checkpoint) != config.model_dir()) {
+    LOG(INFO) << "The evaluation's events go to model_dir, " << config.model_dir() << ".";
   }
   ASSIGN_OR_RETURN(const Evaluation result,
                    estimator.Evaluate(composition.input_fn, evaluation, checkpoint));

@@ -16,7 +16,9 @@ namespace {
 // One write a line, so that lines of several threads stay whole. A log that cannot be written is
 // lost: there is nowhere else to say so.
 void WriteLine(const std::string& text) {
-  const std::string line = text + "\n";
+  // On a terminal a line of progress may stand there.
+  static const char* const kClear = isatty(STDERR_FILENO) == 1 ? "\x1b[K" : "";
+  const std::string line = kClear + text + "\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -28,16 +30,20 @@ std::string Colored(google::LogSeverity severity, const std::string& line) {
   return (severity == google::WARNING ? "\x1b[0;33m" : "\x1b[0;31m") + line + "\x1b[m";
 }
 
-// glog's own lines, without control characters: names of files and variables are in them.
+// Without control characters: names of files and variables are in them.
 class TextLines : public google::LogSink {
  public:
   void send(google::LogSeverity severity, const char*, const char* base_filename, int line,
             const google::LogMessageTime& time, const char* message,
             size_t message_length) override {
     const std::string text = Escape({message, message_length});
-    const std::string shown =
-        FLAGS_log_prefix ? ToString(severity, base_filename, line, time, text.data(), text.size())
-                         : text;
+    std::string shown;
+    if (FLAGS_log_prefix) {
+      shown = ToString(severity, base_filename, line, time, text.data(), text.size());
+    } else {
+      if (severity > google::INFO) shown = google::GetLogSeverityName(severity) + std::string(": ");
+      shown += text;
+    }
     WriteLine(Colored(severity, shown));
   }
 };
@@ -60,6 +66,9 @@ class JsonLines : public google::LogSink {
 }  // namespace
 
 void StartLogging(const char* program, LogFormat format) {
+  gflags::CommandLineFlagInfo prefix;
+  gflags::GetCommandLineFlagInfo("log_prefix", &prefix);
+  if (prefix.is_default) FLAGS_log_prefix = FLAGS_v > 0 || !FLAGS_vmodule.empty();
   // An empty destination writes no file.
   for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity) {
     google::SetLogDestination(severity, "");

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -17,6 +18,7 @@
 #include "cli/out_of_memory.h"
 #include "cli/signals.h"
 #include "cli/verb_table.h"
+#include "glog/logging.h"
 #include "runtime/base/status.h"
 
 namespace tpurun {
@@ -76,6 +78,7 @@ int Main(const char* program, std::vector<std::string> arguments) {
   const absl::StatusOr<CommandLine> command = ParseCommandLine(arguments, Verbs());
   if (!command.ok()) return Finish(command.status());
   if (command->wants_help()) return Finish(WriteOutput(HelpText(command->verb())));
+  if (command->GetBool("quiet")) FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::WARNING);
   const bool json = command->GetString("log_format") == "json";
   StartLogging(program, json ? LogFormat::kJson : LogFormat::kText);
   return Finish(command->verb().run(*command));

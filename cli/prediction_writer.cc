@@ -46,8 +46,17 @@ int64_t IntAt(DType dtype, const std::byte* data, int64_t i) {
   }
 }
 
-// A complex number is [real, imaginary].
-Json ElementJson(DType dtype, const std::byte* data, int64_t i) {
+const std::byte* RowOf(const PredictedBatch::Column& column, int64_t row) {
+  return column.data + row * column.row.bytes();
+}
+
+// Element i of a row. A complex number is [real, imaginary].
+Json ElementJson(const PredictedBatch::Column& column, int64_t row, int64_t i) {
+  if (column.strings != nullptr) {
+    return JsonBytes(column.strings[row * column.row.num_elements() + i]);
+  }
+  const DType dtype = column.row.dtype;
+  const std::byte* const data = RowOf(column, row);
   if (dtype == DType::kC64) {
     return Json::array(
         {JsonNumber(FloatAt(dtype, data, 2 * i)), JsonNumber(FloatAt(dtype, data, 2 * i + 1))});
@@ -57,19 +66,14 @@ Json ElementJson(DType dtype, const std::byte* data, int64_t i) {
   return IntAt(dtype, data, i);
 }
 
-const std::byte* RowOf(const PredictedBatch::Column& column, int64_t row) {
-  return column.data + row * column.row.bytes();
-}
-
 // One object a row.
 std::string BatchText(const PredictedBatch& batch) {
   std::string text;
   for (int64_t row = 0; row < batch.rows; ++row) {
     Json json;
     for (const PredictedBatch::Column& column : batch.columns) {
-      const std::byte* const data = RowOf(column, row);
-      json[column.name] = JsonNested(
-          column.row.dims, [&](int64_t i) { return ElementJson(column.row.dtype, data, i); });
+      json[column.name] =
+          JsonNested(column.row.dims, [&](int64_t i) { return ElementJson(column, row, i); });
     }
     absl::StrAppend(&text, JsonText(json), "\n");
   }
@@ -80,6 +84,13 @@ tensorflow::Example RowExample(const PredictedBatch& batch, int64_t row) {
   tensorflow::Example example;
   for (const PredictedBatch::Column& column : batch.columns) {
     tensorflow::Feature& feature = (*example.mutable_features()->mutable_feature())[column.name];
+    if (column.strings != nullptr) {
+      const int64_t elements = column.row.num_elements();
+      for (int64_t i = 0; i < elements; ++i) {
+        feature.mutable_bytes_list()->add_value(column.strings[row * elements + i]);
+      }
+      continue;
+    }
     const std::byte* const data = RowOf(column, row);
     const DType dtype = column.row.dtype;
     const int64_t parts = dtype == DType::kC64 ? 2 : 1;

@@ -1,13 +1,12 @@
 #include "cli/train.h"
 
-#include <unistd.h>
-
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/compose.h"
 #include "cli/json.h"
+#include "cli/progress.h"
 #include "cli/signals.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -15,15 +14,11 @@
 namespace tpurun {
 namespace {
 
-// Redrawn in place between loops: the cursor goes back to the start of the line, where the next log
-// line overwrites it.
-void DrawProgress(const TrainProgress& progress) {
+std::string ProgressText(const TrainProgress& progress) {
   const double left = static_cast<double>(progress.final_step - progress.step);
-  const std::string line =
-      absl::StrFormat("\r\x1b[Kstep %d/%d  loss %s  %.0f examples/s  ETA %.0f s\r", progress.step,
-                      progress.final_step, ShortestText(static_cast<float>(progress.loss)),
-                      progress.examples_per_second, left / progress.steps_per_second);
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  return absl::StrFormat("step %d/%d  loss %s  %.0f examples/s  ETA %.0f s", progress.step,
+                         progress.final_step, ShortestText(static_cast<float>(progress.loss)),
+                         progress.examples_per_second, left / progress.steps_per_second);
 }
 
 Json CheckpointJson(const std::string& prefix) { return prefix.empty() ? Json() : Json(prefix); }
@@ -50,7 +45,12 @@ Json ResultJson(const TrainResult& result) {
 absl::Status TrainCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(Composition composition, Compose(command, {.train = true}));
   composition.options.before_first_write = [] { InstallSignalHandlers(OnInterrupt::kFinishStep); };
-  if (isatty(STDERR_FILENO)) composition.options.progress = DrawProgress;
+  ProgressLine line(command, false);
+  if (line.shown()) {
+    composition.options.progress = [&line](const TrainProgress& progress) {
+      line.Draw(ProgressText(progress));
+    };
+  }
   Estimator estimator(std::move(composition.options));
   ASSIGN_OR_RETURN(const TrainResult result, estimator.Train(composition.input_fn));
   return WriteResult(ResultJson(result));

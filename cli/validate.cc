@@ -61,6 +61,7 @@ const std::vector<SupportedField>& SupportedFields() {
       {"evaluate"},
       {"predict.input"},
       {"predict.keys"},
+      {"predict.forward_features"},
       {"export"},
       {"warm_start_from"},
       {"transformation_func"},
@@ -381,7 +382,9 @@ class Validator {
     if (names == std::vector<std::string>{""}) {
       return "; the only evaluation has no name, leave --name out";
     }
-    return DidYouMean(name, names);
+    std::vector<std::string> known = names;
+    std::replace(known.begin(), known.end(), std::string(), std::string("\"\" (the one without)"));
+    return DidYouMean(name, known);
   }
 
   void CheckBatchSize(const std::string& verb, const std::string& field, bool given, int64_t size) {

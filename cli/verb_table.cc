@@ -18,7 +18,9 @@ namespace tpurun {
 std::span<const Verb> Verbs() {
   static const auto* const kVerbs = new std::vector<Verb>{
       {.name = "train",
-       .doc = "Train the model, going on from the latest checkpoint in model_dir",
+       .doc = "Train the model, going on from the latest checkpoint in model_dir; the result's "
+              "loss is the "
+              "last step's, a mean over its batch",
        .example = "tpurun train --config=run.textproto --max_steps=2000 | jq .loss",
        .flags = {{.name = "max_steps",
                   .type = Flag::Type::kInt,
@@ -54,6 +56,9 @@ std::span<const Verb> Verbs() {
                  {.name = "checkpoint",
                   .value_name = "PREFIX",
                   .help = "instead of the latest in model_dir"},
+                 {.name = "allow_untrained",
+                  .type = Flag::Type::kBool,
+                  .help = "without a checkpoint take fresh variables, as TPUEstimator does"},
                  {.name = "watch",
                   .type = Flag::Type::kBool,
                   .help = "evaluate each new checkpoint in model_dir, up to train.max_steps"}},
@@ -71,6 +76,9 @@ std::span<const Verb> Verbs() {
                  {.name = "checkpoint",
                   .value_name = "PREFIX",
                   .help = "instead of the latest in model_dir"},
+                 {.name = "allow_untrained",
+                  .type = Flag::Type::kBool,
+                  .help = "without a checkpoint take fresh variables, as TPUEstimator does"},
                  {.name = "output",
                   .value_name = "FILE",
                   .help = "FILE.jsonl or FILE.tfrecord, instead of standard output"}},

@@ -9,6 +9,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/spec/dtypes.h"
 
 namespace tpurun {
 namespace {
@@ -43,6 +44,12 @@ class Batches : public BatchSource {
         loaded_.push_back(&elements_.NumbersOf(feature.name));
       }
     }
+    const Schema& columns = gathers_ || elements_.transforms.empty()
+                                ? elements_.records->schema()
+                                : elements_.transforms.back().output;
+    for (const std::string& name : args_.forward_features) {
+      forwarded_.columns.push_back({.type = columns[FindColumn(columns, name)]});
+    }
   }
 
   absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
@@ -56,8 +63,10 @@ class Batches : public BatchSource {
     }
     at_start_ = false;
     batch_ = items;
+    for (Column& column : forwarded_.columns) column.Clear();
     if (gathers_) {
       for (size_t i = 0; i < gathered_.size(); ++i) GatherRows(*gathered_[i], items, buffers[i]);
+      for (const Item& item : items) Forward(*elements_.records->table(), item.id);
     } else {
       RETURN_IF_ERROR(LoadRows(buffers));
     }
@@ -88,6 +97,21 @@ class Batches : public BatchSource {
     return reader.End();
   }
 
+  std::vector<HostFeature> Forwarded() const override {
+    std::vector<HostFeature> features;
+    for (const Column& column : forwarded_.columns) {
+      HostFeature& feature = features.emplace_back();
+      feature.name = column.type.name;
+      feature.dims = column.type.dims;
+      feature.dtype = ToDType(column.type.dtype);
+      feature.numbers.assign(column.bytes.data(), column.bytes.data() + column.bytes.size());
+      for (size_t i = 0; i < column.strings.size(); ++i) {
+        feature.strings.emplace_back(column.string(static_cast<int64_t>(i)));
+      }
+    }
+    return features;
+  }
+
   std::string Where(int64_t row) const override {
     if (row < 0 || row >= std::ssize(batch_)) return "the start of the input";
     return elements_.records->Where(elements_.records->OriginOf(batch_[row]));
@@ -116,8 +140,16 @@ class Batches : public BatchSource {
               absl::StrCat("the rows of ", feature.name, " are not where the batch has them"));
         }
       }
+      if (forwarded_.columns.empty()) continue;
+      for (size_t row = 0; row < count; ++row) Forward(*rows, static_cast<int64_t>(row));
     }
     return absl::OkStatus();
+  }
+
+  void Forward(const Table& from, int64_t row) {
+    for (Column& column : forwarded_.columns) {
+      column.AppendRow(from.column(column.type.name), row);
+    }
   }
 
   absl::Status NoBatch(int64_t elements) const {
@@ -135,6 +167,7 @@ class Batches : public BatchSource {
   bool gathers_ = false;
   std::vector<const Column*> gathered_;
   std::vector<Bytes*> loaded_;
+  Table forwarded_;  // the forward_features of the last batch
   std::vector<Item> items_;
   bool at_start_ = true;
   std::span<const Item> batch_;  // of items_: the last batch, held for Where

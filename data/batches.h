@@ -53,6 +53,7 @@ absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
 struct BatchesArgs {
   std::string signature;              // names the input in positions
   std::vector<FeatureSpec> features;  // columns of the last transform, each once, with their types
+  std::vector<std::string> forward_features;  // columns of the last transform
   int64_t batch_size = 0;
   std::string batch_size_name;  // "train_batch_size"
   std::string where;            // of the input, "run.textproto:29:3"

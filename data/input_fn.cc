@@ -336,12 +336,25 @@ std::vector<FeatureSpec> MatchFeatures(const Plan& plan, const InputFnArgs& args
   return matched;
 }
 
+void CheckForwarded(const Plan& plan, const InputFnArgs& args, Errors* errors) {
+  const std::vector<std::string> known = ColumnNames(plan.output);
+  for (size_t i = 0; i < args.forward_features.size(); ++i) {
+    const std::string& name = args.forward_features[i];
+    if (FindColumn(plan.output, name) >= 0) continue;
+    const std::string path = ElementPath("predict.forward_features", static_cast<int>(i));
+    errors->Add(plan.locations.Where(path),
+                absl::StrCat("the input has no feature ", Quote(name), DidYouMean(name, known)));
+  }
+}
+
 // ---------------------------------------------------------------------- from Plan to InputSource
 
-// The columns of `before` that a later row transform reads or that are fed.
+// The columns of `before` that a later row transform reads, that are fed or forwarded.
 Schema NeededAfter(const Plan& plan, size_t step, const Schema& before,
-                   const std::vector<FeatureSpec>& features) {
+                   const std::vector<FeatureSpec>& features,
+                   const std::vector<std::string>& forwarded) {
   const auto needed = [&](const std::string& name) {
+    if (std::find(forwarded.begin(), forwarded.end(), name) != forwarded.end()) return true;
     for (const FeatureSpec& feature : features) {
       if (feature.name == name) return true;
     }
@@ -412,6 +425,7 @@ class Opening {
         std::move(elements_),
         {.signature = std::move(signature_),
          .features = features_,
+         .forward_features = args_.forward_features,
          .batch_size = args_.batch_size,
          .batch_size_name = BatchSizeName(args_.mode),
          .where = plan_.where,
@@ -489,7 +503,7 @@ class Opening {
   }
 
   absl::Status Cache(size_t step) {
-    const Schema keep = NeededAfter(plan_, step, schema_, features_);
+    const Schema keep = NeededAfter(plan_, step, schema_, features_, args_.forward_features);
     ASSIGN_OR_RETURN(elements_, CacheElements(std::move(elements_), keep, plan_.steps[step].where,
                                               MemoryBytes()));
     count_ = elements_.records->table()->rows;
@@ -513,6 +527,7 @@ absl::StatusOr<InputSource> OpenInput(const Plan& plan, const InputFnArgs& args)
   CheckBatch(plan, args, &errors);
   CheckReadOnce(plan, args, &errors);
   const std::vector<FeatureSpec> features = MatchFeatures(plan, args, &errors);
+  CheckForwarded(plan, args, &errors);
   RETURN_IF_ERROR(errors.status());
   Opening opening(plan, args, features);
   RETURN_IF_ERROR(opening.Open());

@@ -32,6 +32,11 @@ bool Resolve(ModelContext& m, const SpecPlace& place, const std::string& kind,
   return true;
 }
 
+// The name of a prediction or metric of the head.
+std::string KeyOf(const proto::Head& head, const std::string& name) {
+  return head.name().empty() ? name : absl::StrCat(head.name(), "/", name);
+}
+
 // The loss and the metric of (labels, logits) with one set of weights.
 void AddLossAndMetric(ModelContext& m, const SpecPlace& place, const std::string& kind,
                       const std::string& weights_name, const HeadTensors& tensors,
@@ -59,6 +64,11 @@ void AddLossAndMetric(ModelContext& m, const SpecPlace& place, const std::string
   m.AddMetric(place, MeanMetric(m.b, metric, values, term.weights, m.row_weight));
 }
 
+// Whether they are probabilities already.
+bool IsSoftmax(const GraphBuilder& b, Value value) {
+  return b.graph().nodes()[value.node].op->name == std::string_view("softmax");
+}
+
 // ---- classification: logits (N, C), C > 1, label (N) or (N,1) whole. Sparse softmax cross
 // entropy; predictions class_ids s64 (N,1), probabilities (N,C), logits (N,C); metric accuracy.
 
@@ -81,17 +91,23 @@ void BuildClassification(ModelContext& m, const proto::Head& head, const SpecPla
                                        "; use one logit for each of the two classes"));
     }
   }
+  if (m.args.mode != ModeKey::kPredict && tensors.logits.valid() && IsSoftmax(b, tensors.logits)) {
+    m.errors.Warn(place, "classification.logits",
+                  absl::StrCat(Quote(args.logits()),
+                               " is the result of a softmax, and the head takes one itself; want "
+                               "the values before it, activation: LINEAR"));
+  }
   AddLossAndMetric(m, place, "classification", args.weights(), tensors,
-                   *FindByName(LossList(), "sparse_softmax_cross_entropy"), "accuracy",
+                   *FindByName(LossList(), "sparse_softmax_cross_entropy"), KeyOf(head, "accuracy"),
                    AccuracyValues);
   if (m.args.mode == ModeKey::kTrain || !tensors.logits.valid()) return;
   const int64_t rows = b.shape(tensors.logits).dims[0];
   ScopedName scope(b, "predictions");
-  m.AddPrediction(place, "class_ids",
+  m.AddPrediction(place, KeyOf(head, "class_ids"),
                   Reshape(b, ArgMax(b, tensors.logits, 1, DType::kS64), {rows, 1}, "class_ids"));
   const Value probabilities = Softmax(b, tensors.logits, "probabilities");
-  m.AddPrediction(place, "probabilities", probabilities);
-  m.AddPrediction(place, "logits", tensors.logits);
+  m.AddPrediction(place, KeyOf(head, "probabilities"), probabilities);
+  m.AddPrediction(place, KeyOf(head, "logits"), tensors.logits);
   m.export_outputs.push_back({ExportOutput::Kind::kClassification, probabilities});
 }
 
@@ -103,10 +119,10 @@ void BuildRegression(ModelContext& m, const proto::Head& head, const SpecPlace& 
   HeadTensors tensors;
   if (!Resolve(m, place, "regression", args.logits(), args.label(), tensors)) return;
   AddLossAndMetric(m, place, "regression", args.weights(), tensors,
-                   *FindByName(LossList(), "mean_squared_error"), "mean_absolute_error",
-                   AbsoluteErrorValues);
+                   *FindByName(LossList(), "mean_squared_error"),
+                   KeyOf(head, "mean_absolute_error"), AbsoluteErrorValues);
   if (m.args.mode == ModeKey::kTrain || !tensors.logits.valid()) return;
-  m.AddPrediction(place, "predictions", tensors.logits);
+  m.AddPrediction(place, KeyOf(head, "predictions"), tensors.logits);
   m.export_outputs.push_back({ExportOutput::Kind::kRegression, tensors.logits});
 }
 
@@ -125,7 +141,10 @@ const std::vector<HeadDef>& HeadList() {
 void BuildHeads(ModelContext& m) {
   for (int i = 0; i < m.spec.head_size(); ++i) {
     const proto::Head& head = m.spec.head(i);
-    const SpecPlace place = {absl::StrCat("head ", i), absl::StrCat("model.head[", i, "]")};
+    const SpecPlace place = {
+        absl::StrCat("head ", i, head.has_name() ? absl::StrCat(" ", Quote(head.name())) : ""),
+        absl::StrCat("model.head[", i, "]")};
+    m.RequireName(place, NameKind::kKey, head.name());
     ConfigErrors errors;
     const HeadDef* def = ChooseRow(HeadList(), head, "head", "", errors);
     m.errors.Add(place, errors);

@@ -105,9 +105,14 @@ void BuildPredictions(ModelContext& m) {
     const Tensor* tensor =
         m.Argument(place, prediction.has_tensor() ? "tensor" : "name", tensor_name);
     if (tensor == nullptr) continue;
-    const bool left_out =
-        !tensor->known() || (m.args.mode == ModeKey::kPredict && tensor->from_label);
-    m.AddPrediction(place, prediction.name(), left_out ? Value{} : tensor->value);
+    if (m.args.mode == ModeKey::kPredict && tensor->from_label) {
+      m.errors.Add(place, "tensor",
+                   absl::StrCat(Quote(tensor_name),
+                                " is made of a label, which predict does not "
+                                "have; leave it out, or see predict.forward_features"));
+      continue;
+    }
+    m.AddPrediction(place, prediction.name(), tensor->known() ? tensor->value : Value{});
   }
 }
 
@@ -194,6 +199,7 @@ absl::StatusOr<ModelFn> MakeModelFn(const proto::ModelSpec& spec,
     SpecErrors errors(held->locations);
     EstimatorSpec result = Build(held->spec, args, /*dry=*/false, errors);
     RETURN_IF_ERROR(errors.ToStatus());
+    result.warnings = errors.warnings();
     return result;
   });
 }

@@ -7,12 +7,22 @@
 
 namespace tpurun {
 
+std::string SpecErrors::TextOf(const SpecPlace& place, const std::string& field,
+                               const std::string& message) const {
+  const std::string where = locations_.Where(FieldPath(place.path, field));
+  return absl::StrCat(place.subject, ": ", message,
+                      where.empty() ? "" : absl::StrCat(" (", where, ")"));
+}
+
+void SpecErrors::Warn(const SpecPlace& place, const std::string& field,
+                      const std::string& message) {
+  warnings_.push_back(TextOf(place, field, message));
+}
+
 void SpecErrors::Add(const SpecPlace& place, const std::string& field, const std::string& message) {
   ++reported_;
   if (full()) return;
-  const std::string where = locations_.Where(FieldPath(place.path, field));
-  const std::string text = absl::StrCat(place.subject, ": ", message,
-                                        where.empty() ? "" : absl::StrCat(" (", where, ")"));
+  const std::string text = TextOf(place, field, message);
   if (std::find(messages_.begin(), messages_.end(), text) == messages_.end()) {
     messages_.push_back(text);
   }

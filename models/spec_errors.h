@@ -26,6 +26,10 @@ class SpecErrors {
   void Add(const SpecPlace& place, const std::string& field, const std::string& message);
   void Add(const SpecPlace& place, const ConfigErrors& errors);
 
+  // What is no mistake, but may be meant otherwise; in the form of Add.
+  void Warn(const SpecPlace& place, const std::string& field, const std::string& message);
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
   bool empty() const { return messages_.empty(); }
   // More would help nobody: who can stop looking, may.
   bool full() const { return messages_.size() == kMostMessages; }
@@ -37,9 +41,13 @@ class SpecErrors {
  private:
   static constexpr size_t kMostMessages = 100;
 
+  std::string TextOf(const SpecPlace& place, const std::string& field,
+                     const std::string& message) const;
+
   const SourceLocations& locations_;
   int reported_ = 0;
   std::vector<std::string> messages_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace tpurun

@@ -81,7 +81,9 @@ std::vector<std::string> ExampleFiles::TemporaryPaths(const std::string& prefix,
 }
 
 absl::Status ExampleFiles::Write(const tensorflow::Example& example) {
-  return shards_[records_++ % shards_.size()].records->Write(SerializeDeterministically(example));
+  RecordWriter& shard = *shards_[records_++ % shards_.size()].records;
+  if (counted_ && records_ % 256 == 0) counted_(records_);
+  return shard.Write(SerializeDeterministically(example));
 }
 
 absl::Status ExampleFiles::RemoveSet() const {

@@ -3,6 +3,7 @@
 #define TPURUN_DATA_CONVERT_EXAMPLE_FILES_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ class ExampleFiles {
   // Record i goes to shard i % shards: read with num_parallel_reads = shards they come in this
   // order again.
   absl::Status Write(const tensorflow::Example& example);
+  // Called with the records so far, now and then. May be null.
+  void set_counted(std::function<void(int64_t records)> counted) { counted_ = std::move(counted); }
   // Makes the files complete and gives them their names; without it they are removed. DataLoss when
   // one would have no records. Files of two runs never stand side by side, also after a power cut:
   // an older set is gone for good before the first file of this one has its name. What ends Commit
@@ -57,6 +60,7 @@ class ExampleFiles {
   const std::vector<std::string> inputs_;  // what they are made of
   std::vector<Shard> shards_;              // of each path
   int64_t records_ = 0;
+  std::function<void(int64_t records)> counted_;
 };
 
 }  // namespace tpurun

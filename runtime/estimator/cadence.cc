@@ -1,6 +1,9 @@
 #include "runtime/estimator/cadence.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "glog/logging.h"
 
 namespace tpurun {
 
@@ -12,6 +15,20 @@ int64_t LoopLength::Next() const {
 
 void LoopLength::LoopDone(int64_t steps, double seconds) {
   steps_per_second_ = static_cast<double>(steps) / std::max(seconds, 1e-9);
+}
+
+void WarnOfLongLoops(const proto::RunConfig& config, const IterationsPerLoop& configured) {
+  if (configured.steps == 0) return;
+  const auto check = [&](const char* name, bool given, int64_t period) {
+    if (!given || period <= 0 || period % configured.steps == 0) return;
+    const int64_t kept = (period / configured.steps + 1) * configured.steps;
+    LOG(WARNING) << name << " is " << period << ", but loops of " << configured.steps
+                 << " steps (tpu_config.iterations_per_loop) make it " << kept
+                 << "; want loops that divide it, such as " << std::gcd(period, configured.steps)
+                 << ", or " << name << ": " << kept;
+  };
+  check("save_summary_steps", config.has_save_summary_steps(), config.save_summary_steps());
+  check("log_step_count_steps", config.has_log_step_count_steps(), config.log_step_count_steps());
 }
 
 SaveCadence::SaveCadence(const proto::RunConfig& config) {

@@ -37,13 +37,18 @@ struct EstimatorOptions {
   std::vector<HParam> hparams;        // what TensorBoard compares trainings by
   std::string config_text;            // the effective configuration of a training, for TensorBoard
   std::string dump_dir;               // artefacts of the compiler go there; empty: nowhere
+  // Evaluate and Predict take fresh variables where there is no checkpoint, as TPUEstimator does.
+  bool allow_untrained = false;
   // Counts SIGINT and SIGTERM. May be null.
   const std::atomic<int>* interrupt = nullptr;
   // Called once, just before training first writes to model_dir: until then a process that ends at
   // once leaves nothing behind. May be null.
   std::function<void()> before_first_write;
-  // Called between loops. May be null.
+  // Called between the loops of a training. May be null.
   std::function<void(const TrainProgress&)> progress;
+  // Called after each batch that is evaluated or predicted with the examples so far, on another
+  // thread. May be null.
+  std::function<void(int64_t examples)> counted;
 };
 
 struct TrainResult {
@@ -61,7 +66,7 @@ struct TrainResult {
 
 struct Evaluation {
   int64_t global_step = 0;
-  std::optional<std::string> checkpoint;  // nullopt: fresh variables
+  std::optional<std::string> checkpoint;  // nullopt: fresh variables (allow_untrained)
   int64_t examples = 0;
   std::vector<std::pair<std::string, double>> metrics;  // `loss` first
 };
@@ -71,7 +76,9 @@ struct PredictedBatch {
   struct Column {
     std::string name;
     Shape row;              // one row's shape
-    const std::byte* data;  // row after row
+    const std::byte* data;  // row after row; null for strings
+    // Of a forwarded STRING feature, row after row; `row` has only the dims. Null for numbers.
+    const std::string* strings = nullptr;
   };
   int64_t rows = 0;  // without padding
   std::vector<Column> columns;
@@ -94,13 +101,14 @@ class Estimator {
   absl::StatusOr<TrainResult> Train(const InputFn& input_fn);
 
   // Evaluates `checkpoint`, or the latest one of model_dir when empty; `name` and `steps` are those
-  // of the configuration's evaluation.
+  // of the configuration's evaluation. NotFound without a checkpoint, unless allow_untrained.
   absl::StatusOr<Evaluation> Evaluate(const InputFn& input_fn, const proto::Evaluate& evaluate,
                                       const std::string& checkpoint);
 
-  // Calls `take` with each batch's rows in input order, on another thread. Its error ends the call
-  // and is returned as it is.
-  absl::Status Predict(const InputFn& input_fn, const std::vector<std::string>& keys,
+  // Calls `take` with each batch's rows in input order, on another thread: the forward_features of
+  // `predict`, then the predictions of its keys. The error of `take` ends the call and is returned
+  // as it is. Checkpoints are chosen as in Evaluate.
+  absl::Status Predict(const InputFn& input_fn, const proto::Predict& predict,
                        const std::string& checkpoint,
                        const std::function<absl::Status(const PredictedBatch&)>& take);
 

@@ -43,6 +43,7 @@ absl::Status RunAll(const EstimatorOptions& options, Session& session, Infeed& i
   Outfeed outfeed(session.program(), [&](int64_t step, const std::byte* slots) {
     sums.Add(slots);
     *examples += infeed.RowsOf(step);
+    if (options.counted) options.counted(*examples);
     return absl::OkStatus();
   });
   infeed.Start();
@@ -85,7 +86,7 @@ absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFn& input_fn,
   const std::string model_dir = options_.config.model_dir();
   const std::string events_dir = EventsDir(model_dir, evaluate.name());
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
-                   ChooseCheckpoint(ModeKey::kEval, model_dir, checkpoint));
+                   TrainedCheckpoint(options_, ModeKey::kEval, checkpoint));
   RETURN_IF_ERROR(CheckWritable(events_dir));
   ASSIGN_OR_RETURN(EstimatorSpec spec, CallModelFn(options_, ModeKey::kEval, batch, true));
   ASSIGN_OR_RETURN(const EvalStep step,
@@ -97,9 +98,6 @@ absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFn& input_fn,
   if (chosen.has_value()) {
     result.checkpoint = chosen->prefix();
     ASSIGN_OR_RETURN(result.global_step, chosen->GlobalStep());
-  } else {
-    LOG(WARNING) << "Could not find trained model in model_dir: " << model_dir
-                 << ", running initialization to evaluate.";
   }
   ASSIGN_OR_RETURN(InputSource input, OpenInput(options_, input_fn, evaluate));
   const int64_t max_steps =

@@ -174,8 +174,10 @@ absl::StatusOr<bool> Infeed::Fill(std::byte* entry, int64_t batch) {
   RememberPosition(batch + 1);
   if (!options_.pad) return true;
   PadRows(entry, rows);
+  std::vector<HostFeature> forwarded = source_->Forwarded();
   const std::lock_guard<std::mutex> rows_lock(mutex_);
   rows_.push_back(static_cast<int32_t>(rows));
+  if (!forwarded.empty()) forwarded_.push_back(std::move(forwarded));
   return true;
 }
 
@@ -278,6 +280,14 @@ int64_t Infeed::RowsOf(int64_t batch) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   TPURUN_DCHECK(batch >= 0 && batch < static_cast<int64_t>(rows_.size()));
   return rows_[batch];
+}
+
+std::vector<HostFeature> Infeed::TakeForwarded() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (forwarded_.empty()) return {};
+  std::vector<HostFeature> forwarded = std::move(forwarded_.front());
+  forwarded_.pop_front();
+  return forwarded;
 }
 
 }  // namespace tpurun

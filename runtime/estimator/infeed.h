@@ -88,6 +88,8 @@ class Infeed {
   std::string WhereIs(int64_t batch);
   // Rows of a batch that was filled, without padding.
   int64_t RowsOf(int64_t batch) const;
+  // EVAL and PREDICT: what the source forwards of the next batch, in their order, each once.
+  std::vector<HostFeature> TakeForwarded();
 
  private:
   struct Feed {
@@ -145,9 +147,10 @@ class Infeed {
   mutable std::mutex mutex_;  // guards what follows; never held for long
   std::condition_variable finished_changed_;
   absl::Status input_status_;
-  bool finished_ = false;      // the thread takes no more
-  std::deque<Mark> marks_;     // rising; from the block that the device is in
-  std::vector<int32_t> rows_;  // of each batch, when padding
+  bool finished_ = false;                           // the thread takes no more
+  std::deque<Mark> marks_;                          // rising; from the block that the device is in
+  std::vector<int32_t> rows_;                       // of each batch, when padding
+  std::deque<std::vector<HostFeature>> forwarded_;  // of those not taken yet, when padding
 };
 
 }  // namespace tpurun

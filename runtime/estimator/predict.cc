@@ -1,10 +1,14 @@
 // Estimator::Predict: streams the rows of an input through the model, in order.
 #include <limits>
 #include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/eval_step.h"
 #include "runtime/estimator/infeed.h"
@@ -15,10 +19,19 @@
 namespace tpurun {
 namespace {
 
-// The columns of an outfeed entry. A slot holds the rows of all replicas, one after the other.
-PredictedBatch BatchOf(const CoreProgram& program, const SlotLayout& layout, const std::byte* slots,
-                       int64_t rows) {
+// The forwarded features, then the columns of an outfeed entry. A slot holds the rows of all
+// replicas, one after the other.
+PredictedBatch BatchOf(const std::vector<HostFeature>& forwarded, const CoreProgram& program,
+                       const SlotLayout& layout, const std::byte* slots, int64_t rows) {
   PredictedBatch batch{.rows = rows};
+  for (const HostFeature& feature : forwarded) {
+    const Shape row = {feature.dtype.value_or(DType::kU8), feature.dims};
+    if (feature.dtype.has_value()) {
+      batch.columns.push_back({feature.name, row, feature.numbers.data()});
+    } else {
+      batch.columns.push_back({feature.name, row, nullptr, feature.strings.data()});
+    }
+  }
   for (size_t i = 0; i < program.outfeed.size(); ++i) {
     const Shape& shape = program.outfeed[i].shape;
     const Shape row = {shape.dtype, {shape.dims.begin() + 1, shape.dims.end()}};
@@ -28,11 +41,22 @@ PredictedBatch BatchOf(const CoreProgram& program, const SlotLayout& layout, con
 }
 
 absl::StatusOr<Graph> BuildGraph(const EstimatorOptions& options, bool has_labels,
-                                 const std::vector<std::string>& keys) {
+                                 const proto::Predict& predict) {
   ASSIGN_OR_RETURN(
       EstimatorSpec spec,
       CallModelFn(options, ModeKey::kPredict, options.config.predict_batch_size(), has_labels));
-  return BuildPredictStep(std::move(spec), keys);
+  const std::vector<std::string> keys(predict.keys().begin(), predict.keys().end());
+  ASSIGN_OR_RETURN(Graph graph, BuildPredictStep(std::move(spec), keys));
+  std::set<std::string> columns;
+  for (const Output& output : graph.outputs()) columns.insert(output.name);
+  for (const std::string& feature : predict.forward_features()) {
+    if (columns.insert(feature).second) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("predict.forward_features: ", Quote(feature),
+                     " is there twice, or is a prediction too; leave it out, or choose others by "
+                     "predict.keys"));
+  }
+  return graph;
 }
 
 bool FeedsLabels(const InputSource& input, const std::vector<FeatureSpec>& features) {
@@ -41,27 +65,26 @@ bool FeedsLabels(const InputSource& input, const std::vector<FeatureSpec>& featu
 
 }  // namespace
 
-absl::Status Estimator::Predict(const InputFn& input_fn, const std::vector<std::string>& keys,
+absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& predict,
                                 const std::string& checkpoint,
                                 const std::function<absl::Status(const PredictedBatch&)>& take) {
   const int64_t batch_size = options_.config.predict_batch_size();
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
-                   ChooseCheckpoint(ModeKey::kPredict, options_.config.model_dir(), checkpoint));
+                   TrainedCheckpoint(options_, ModeKey::kPredict, checkpoint));
   // Mistakes in the model show before the input is opened.
-  RETURN_IF_ERROR(BuildGraph(options_, false, keys).status());
-  ASSIGN_OR_RETURN(InputSource input, input_fn({.mode = ModeKey::kPredict,
-                                                .batch_size = batch_size,
-                                                .features = options_.features,
-                                                .seed = options_.config.tf_random_seed()}));
+  RETURN_IF_ERROR(BuildGraph(options_, false, predict).status());
+  const auto& forward = predict.forward_features();
+  ASSIGN_OR_RETURN(InputSource input,
+                   input_fn({.mode = ModeKey::kPredict,
+                             .batch_size = batch_size,
+                             .features = options_.features,
+                             .seed = options_.config.tf_random_seed(),
+                             .forward_features = {forward.begin(), forward.end()}}));
   ASSIGN_OR_RETURN(const Graph graph,
-                   BuildGraph(options_, FeedsLabels(input, options_.features), keys));
+                   BuildGraph(options_, FeedsLabels(input, options_.features), predict));
   Session session(options_.num_workers, options_.num_replicas);
   RETURN_IF_ERROR(session.Load(graph, MakeCompileOptions(options_)));
   RETURN_IF_ERROR(SetVariables(options_, chosen, false, session));
-  if (!chosen.has_value()) {
-    LOG(WARNING) << "Could not find trained model in model_dir: " << options_.config.model_dir()
-                 << ", running initialization to predict.";
-  }
   const CoreProgram& program = session.program();
   ASSIGN_OR_RETURN(
       const InfeedPtr infeed,
@@ -71,8 +94,14 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const std::vector<std::
                         return "the input ended";
                       }}));
   const SlotLayout layout = LayoutOf(program.outfeed, options_.num_replicas);
-  Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) {
-    return take(BatchOf(program, layout, slots, infeed->RowsOf(step)));
+  int64_t examples = 0;
+  Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) -> absl::Status {
+    const std::vector<HostFeature> forwarded = infeed->TakeForwarded();
+    const int64_t rows = infeed->RowsOf(step);
+    RETURN_IF_ERROR(take(BatchOf(forwarded, program, layout, slots, rows)));
+    examples += rows;
+    if (options_.counted) options_.counted(examples);
+    return absl::OkStatus();
   });
   infeed->Start();
   const RunResult result = session.RunLoop(

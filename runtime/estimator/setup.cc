@@ -80,12 +80,15 @@ absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeK
         absl::StrCat(ModeName(mode), "_batch_size must be a multiple of the ", options.num_replicas,
                      " cores, got ", batch_size));
   }
-  return options.model_fn({.mode = mode,
-                           .num_replicas = options.num_replicas,
-                           .batch_per_replica = batch_size / options.num_replicas,
-                           .has_labels = has_labels,
-                           .use_tpu = options.config.use_tpu(),
-                           .seed = options.config.tf_random_seed()});
+  ASSIGN_OR_RETURN(EstimatorSpec spec,
+                   options.model_fn({.mode = mode,
+                                     .num_replicas = options.num_replicas,
+                                     .batch_per_replica = batch_size / options.num_replicas,
+                                     .has_labels = has_labels,
+                                     .use_tpu = options.config.use_tpu(),
+                                     .seed = options.config.tf_random_seed()}));
+  for (const std::string& warning : spec.warnings) LOG(WARNING) << warning;
+  return spec;
 }
 
 CompileOptions MakeCompileOptions(const EstimatorOptions& options) {
@@ -124,6 +127,24 @@ absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
   if (checkpoint.ok()) return std::optional<Checkpoint>(*std::move(checkpoint));
   if (!absl::IsDataLoss(checkpoint.status())) return checkpoint.status();
   return Damaged(checkpoint.status(), mode, model_dir, *prefix);
+}
+
+absl::StatusOr<std::optional<Checkpoint>> TrainedCheckpoint(const EstimatorOptions& options,
+                                                            ModeKey mode,
+                                                            const std::string& named) {
+  const std::string& model_dir = options.config.model_dir();
+  ASSIGN_OR_RETURN(std::optional<Checkpoint> chosen, ChooseCheckpoint(mode, model_dir, named));
+  if (chosen.has_value()) return chosen;
+  if (!options.allow_untrained) {
+    return absl::NotFoundError(absl::StrCat(
+        "could not find a trained model in ", model_dir,
+        ": it has no checkpoint; train it first, or name one by --checkpoint (--allow_untrained "
+        "takes fresh variables)"));
+  }
+  LOG(WARNING) << "Could not find trained model in model_dir: " << model_dir
+               << ", running initialization to "
+               << (mode == ModeKey::kEval ? "evaluate." : "predict.");
+  return chosen;
 }
 
 absl::Status SetVariables(const EstimatorOptions& options,

@@ -17,7 +17,7 @@ namespace tpurun {
 // PermissionDenied when no file can be made in `dir`, which need not exist yet. Makes nothing.
 absl::Status CheckWritable(const std::string& dir);
 
-// Calls the ModelFn; InvalidArgument when the cores do not divide the batch.
+// Calls the ModelFn and logs its warnings; InvalidArgument when the cores do not divide the batch.
 absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeKey mode,
                                           int64_t batch_size, bool has_labels);
 
@@ -29,6 +29,11 @@ CompileOptions MakeCompileOptions(const EstimatorOptions& options);
 absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
                                                            const std::string& model_dir,
                                                            const std::string& named);
+
+// The same of a model to be used: NotFound when there is none, unless options.allow_untrained,
+// which is then warned of.
+absl::StatusOr<std::optional<Checkpoint>> TrainedCheckpoint(const EstimatorOptions& options,
+                                                            ModeKey mode, const std::string& named);
 
 // Fills the session's variables from the checkpoint; without one, by their initializers, then
 // warm_start_from.

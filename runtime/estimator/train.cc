@@ -307,6 +307,7 @@ void Training::MakeOutfeed() {
 absl::Status Training::Run() {
   ASSIGN_OR_RETURN(const IterationsPerLoop configured,
                    ParseIterationsPerLoop(config_.tpu_config().iterations_per_loop()));
+  WarnOfLongLoops(config_, configured);
   LoopLength length(configured);
   while (step_ < final_step_) {
     const Clock::time_point start = Clock::now();
@@ -460,7 +461,7 @@ absl::Status Training::Finish() {
   RETURN_IF_ERROR(report_->End(step_, true));
   RETURN_IF_ERROR(events_->Sync());
   RETURN_IF_ERROR(events_->Close());
-  LOG(INFO) << "Instruction parts: " << session_.InstructionsRun() << ".";
+  VLOG(1) << "Instruction parts: " << session_.InstructionsRun() << ".";
   LOG(INFO) << "Loss for final step: " << MeanOf(losses_) << ".";
   return absl::OkStatus();
 }

@@ -76,8 +76,7 @@ absl::Status TrainReport::LoopDone(int64_t step, double loss, bool last) {
     RETURN_IF_ERROR(WriteLoss(step, loss));
     summary_ = {step, now};
   }
-  if (log_steps_ > 0 && Due(logged_, step, log_steps_)) LogLoss(step, loss, now);
-  if (log_steps_ > 0 && Due(rates_, step, log_steps_)) RETURN_IF_ERROR(WriteRates(step, now));
+  if (log_steps_ > 0 && Due(logged_, step, log_steps_)) return Log(step, loss, now);
   return absl::OkStatus();
 }
 
@@ -91,21 +90,24 @@ absl::Status TrainReport::WriteLoss(int64_t step, double loss) {
   return events_->WriteSummary(step, summary);
 }
 
-void TrainReport::LogLoss(int64_t step, double loss, Clock::time_point now) {
-  const std::string after =
-      logged_.step < 0 ? "" : absl::StrFormat(" (%.3f sec)", SecondsBetween(logged_.time, now));
-  LOG(INFO) << "loss = " << ShortestText(static_cast<float>(loss)) << ", step = " << step << after;
+absl::Status TrainReport::Log(int64_t step, double loss, Clock::time_point now) {
+  const Mark from = logged_;
   logged_ = {step, now};
-}
-
-absl::Status TrainReport::WriteRates(int64_t step, Clock::time_point now) {
-  const Mark from = rates_;
-  rates_ = {step, now};
-  if (from.step < 0) return absl::OkStatus();
-  const double steps = static_cast<double>(step - from.step) / SecondsBetween(from.time, now);
+  std::string line =
+      absl::StrCat("loss = ", ShortestText(static_cast<float>(loss)), ", step = ", step);
+  ASSIGN_OR_RETURN(const auto rates, learning_rates_.At(step - 1));
+  for (const auto& [tag, rate] : rates)
+    absl::StrAppend(&line, ", ", tag, " = ", ShortestText(rate));
+  if (from.step < 0) {
+    LOG(INFO) << line;
+    return absl::OkStatus();
+  }
+  const double seconds = SecondsBetween(from.time, now);
+  const double steps = static_cast<double>(step - from.step) / seconds;
   const double examples = steps * static_cast<double>(batch_size_);
-  LOG(INFO) << absl::StrFormat("global_step/sec: %g", steps);
-  LOG(INFO) << absl::StrFormat("examples/sec: %g", examples);
+  LOG(INFO) << line
+            << absl::StrFormat(" (%.3f sec, %.6g steps/sec, %.6g examples/sec)", seconds, steps,
+                               examples);
   if (events_ == nullptr) return absl::OkStatus();
   tensorflow::Summary summary;
   AddScalar("global_step/sec", static_cast<float>(steps), &summary);

@@ -20,8 +20,8 @@ namespace tpurun {
 // `loss` and the learning rates of the last step are written at the first loop boundary that is
 // save_summary_steps or more behind the last one written, and always after the first and the last
 // loop. TPUEstimator's own cadence leaves out two of three when loops are long; this is a
-// deliberate difference. global_step/sec and examples/sec follow log_step_count_steps; the first
-// loop only starts their clock.
+// deliberate difference. A line of the log, global_step/sec and examples/sec follow
+// log_step_count_steps; the first loop only starts the clock of the rates.
 class TrainReport {
  public:
   // Learning rates whose tag is among `summary_tags` are left to the model's summaries. `events`
@@ -47,8 +47,7 @@ class TrainReport {
     return mark.step < 0 || step - mark.step >= period;
   }
   absl::Status WriteLoss(int64_t step, double loss);
-  void LogLoss(int64_t step, double loss, Clock::time_point now);
-  absl::Status WriteRates(int64_t step, Clock::time_point now);
+  absl::Status Log(int64_t step, double loss, Clock::time_point now);
 
   const int64_t summary_steps_;
   const int64_t log_steps_;
@@ -56,7 +55,7 @@ class TrainReport {
   const LearningRates learning_rates_;
   const std::set<std::string> summary_tags_;
   EventWriter* const events_;
-  Mark summary_, logged_, rates_;
+  Mark summary_, logged_;
 };
 
 }  // namespace tpurun

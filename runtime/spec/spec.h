@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -116,11 +117,21 @@ struct EstimatorSpec {
   std::vector<OptimizerSpec> optimizers;     // TRAIN
   std::vector<TrainSummary> summaries;       // TRAIN; no tag twice
   std::vector<Embedding> embeddings;         // TRAIN
+  std::vector<std::string> warnings;         // of the model, for the user
 };
 
 using ModelFn = std::function<absl::StatusOr<EstimatorSpec>(const ModelFnArgs& args)>;
 
 // ------------------------------------------------------------------------------------ the input
+
+// A feature of a batch's rows that stays on the host, as the input has it.
+struct HostFeature {
+  std::string name;
+  std::vector<int64_t> dims;         // of a row
+  std::optional<DType> dtype;        // nullopt: strings
+  std::vector<std::byte> numbers;    // row after row, unless they are strings
+  std::vector<std::string> strings;  // row after row
+};
 
 // Where the next row goes: for each FeatureSpec, in order, memory of batch rows, row-major.
 using BatchBuffers = std::span<std::byte* const>;
@@ -139,15 +150,18 @@ class BatchSource {
   // input (other transforms or files) is an error that says so.
   virtual std::string Position() const = 0;
   virtual absl::Status Restore(const std::string& position) = 0;
+  // The InputFnArgs::forward_features of the last batch, in that order.
+  virtual std::vector<HostFeature> Forwarded() const { return {}; }
   // Where a row of the last batch, from 0, came from ("train.csv:17"), for messages.
   virtual std::string Where(int64_t row) const = 0;
 };
 
 struct InputFnArgs {
   ModeKey mode = ModeKey::kTrain;
-  int64_t batch_size = 0;             // of all replicas together
-  std::vector<FeatureSpec> features;  // what the model declares: the slots, in order
-  int64_t seed = 1;                   // tf_random_seed
+  int64_t batch_size = 0;                     // of all replicas together
+  std::vector<FeatureSpec> features;          // what the model declares: the slots, in order
+  int64_t seed = 1;                           // tf_random_seed
+  std::vector<std::string> forward_features;  // PREDICT: the model need not declare them
   bool repeat_forever = false;  // repeat without end, unless the input does so itself (epochs)
   // Labels may be absent (PREDICT): a missing label is then no error and is left out of `features`
   // of the InputSource.

@@ -18,13 +18,14 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
 // What a child that logs in this format writes to standard error.
-std::string LogOf(LogFormat format, const std::string& message) {
+std::string LogOf(LogFormat format, const std::string& message, const char* level = "0") {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
   const pid_t child = fork();
   if (child == 0) {
     dup2(ends[1], STDERR_FILENO);
     gflags::SetCommandLineOption("minloglevel", "1");
+    gflags::SetCommandLineOption("v", level);
     StartLogging("tpurun", format);
     LOG(INFO) << "below minloglevel";
     LOG(WARNING) << message;
@@ -43,7 +44,12 @@ std::string LogOf(LogFormat format, const std::string& message) {
 }
 
 TEST(LoggingTest, TextGoesToStandardErrorOnOneLine) {
-  EXPECT_THAT(LogOf(LogFormat::kText, "two\nlines \xFF \x1b[2J"),
+  EXPECT_EQ(LogOf(LogFormat::kText, "two\nlines \xFF \x1b[2J"),
+            "WARNING: two\\nlines \\377 \\033[2J\n");
+}
+
+TEST(LoggingTest, DetailsComeWithThePlaceOfEachLine) {
+  EXPECT_THAT(LogOf(LogFormat::kText, "two\nlines \xFF \x1b[2J", "1"),
               MatchesRegex(R"(W.*logging_test.cc:[0-9]+\] two\\nlines \\377 \\033\[2J)"
                            "\n"));
 }

@@ -9,7 +9,7 @@ import subprocess
 import zlib
 
 import records
-from program import BINARY, LOG_LINE, ProgramTest, checkpoint_files, read, write
+from program import BINARY, MESSAGE, ProgramTest, checkpoint_files, read, write
 from records import digit, example, frame, header
 
 # The shadow memory of a sanitizer counts as the program's: its build gets room for that.
@@ -34,7 +34,7 @@ class BadRecordsTest(ProgramTest):
             process.returncode = os.waitstatus_to_exitcode(status)
             stderr.seek(0)
             lines = stderr.read().decode(errors='replace').splitlines()
-        messages = [line for line in lines if not LOG_LINE.match(line)]
+        messages = [line for line in lines if line.startswith(MESSAGE)]
         return process.returncode, messages, usage.ru_maxrss
 
     def train(self, source, *flags):

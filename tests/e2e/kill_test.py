@@ -172,7 +172,7 @@ class SignalTest(ProgramTest):
                    'predict.input.transform+={repeat {}}')
         for verb, number in (('evaluate', signal.SIGINT), ('predict', signal.SIGTERM),
                              ('evaluate', signal.SIGHUP)):
-            process = self.start(*self.iris(verb, 'model', *endless),
+            process = self.start(*self.iris(verb, 'model', '--allow_untrained', *endless),
                                  *(['--steps=1000000000'] if verb == 'evaluate' else []),
                                  stdout=open(os.devnull, 'wb'))
             time.sleep(0.3)

@@ -119,7 +119,8 @@ class PredictKillTest(OutputKillTest):
     row = b'5.1,3.5,1.4,0.2,0\n'
 
     def predict(self, name):
-        return self.iris('predict', 'model', *self.rows, f'--output=out/{name}')
+        return self.iris('predict', 'model', '--allow_untrained', *self.rows,
+                         f'--output=out/{name}')
 
     def test_the_next_run_removes_what_was_left(self):
         for name in ('rows.jsonl', 'rows.tfrecord'):

@@ -14,10 +14,6 @@ class OutputTest(ProgramTest):
         super().setUp()
         self.trained = self.succeed(*self.iris('train', 'model', '--max_steps=20'))
 
-    @staticmethod
-    def warnings(call):
-        return [line.split('] ', 1)[1] for line in call.log if line.startswith('W')]
-
     def test_train_prints_one_object(self):
         result = self.result(self.trained)
         self.assertEqual(list(result), ['global_step', 'loss', 'loss_shard_0', 'learning_rate',
@@ -41,15 +37,30 @@ class OutputTest(ProgramTest):
         self.assertEqual(result['examples'], 30)
         self.assertEqual(os.listdir(self.path('model', 'eval'))[0].split('.')[0], 'events')
 
-    def test_evaluate_without_a_checkpoint_warns(self):
-        done = self.succeed(*self.iris('evaluate', 'fresh'))
+    def test_without_a_checkpoint_nothing_is_evaluated_or_predicted(self):
+        for verb in ('evaluate', 'predict'):
+            done = self.call(*self.iris(verb, 'mistyped'))
+            self.assertEqual((done.code, done.out), (66, ''), str(done))
+            self.assertEqual(len(done.messages), 1, str(done))
+            self.assertIn(f'could not find a trained model in {self.path("mistyped")}',
+                          done.messages[0])
+            self.assertFalse(os.path.exists(self.path('mistyped')))
+
+    def test_untrained_variables_are_taken_when_allowed(self):
+        done = self.succeed(*self.iris('evaluate', 'fresh', '--allow_untrained'))
         result = self.result(done)
-        self.assertEqual(result['checkpoint'], None)
-        self.assertEqual(result['global_step'], 0)
-        warnings = self.warnings(done)
-        self.assertEqual(len(warnings), 1, str(done))
-        self.assertIn('Could not find trained model in model_dir: ' + self.path('fresh'),
-                      warnings[0])
+        self.assertEqual((result['checkpoint'], result['global_step']), (None, 0))
+        fresh = self.path('fresh')
+        self.assertEqual(done.warnings, [f'Could not find trained model in model_dir: {fresh}, '
+                                         'running initialization to evaluate.'])
+        done = self.succeed(*self.iris('predict', 'fresh', '--allow_untrained'))
+        self.assertEqual((done.out.count('\n'), len(done.warnings)), (3, 1), str(done))
+
+    def test_evaluating_another_checkpoint_says_where_the_events_go(self):
+        prefix = self.path('model', 'model.ckpt-20')
+        done = self.succeed(*self.iris('evaluate', 'other', f'--checkpoint={prefix}'))
+        other = self.path('other')
+        self.assertIn(f"The evaluation's events go to model_dir, {other}.", done.log)
 
     def test_checkpoints_of_a_lost_list_are_not_written_over(self):
         shutil.copytree(self.path('model'), self.path('lost'))
@@ -65,11 +76,11 @@ class OutputTest(ProgramTest):
         # What it says to do.
         self.assertIn('--set ' + weights, anew.messages[0])
         started = self.succeed(*self.iris('train', 'new', '--set', weights, '--max_steps=5'))
-        self.assertEqual(self.warnings(started), [])
+        self.assertEqual(started.warnings, [])
         self.assertIn(line, anew.messages[0])
         write(self.path('lost', 'checkpoint'), line)
         resumed = self.succeed(*self.iris('train', 'lost', '--max_steps=25'))
-        self.assertEqual((self.result(resumed)['steps'], self.warnings(resumed)), (5, []))
+        self.assertEqual((self.result(resumed)['steps'], resumed.warnings), (5, []))
 
     def test_slots_of_another_optimizer_warn(self):
         plain = ('--set', 'model.optimizer={ gradient_descent {} learning_rate { constant: 0.1 } }')
@@ -77,12 +88,12 @@ class OutputTest(ProgramTest):
         slots = [json.loads(line)['name'] for line in self.succeed(
             'inspect', self.path('model', 'model.ckpt-20'), '--format=json').out.splitlines()]
         slots = sorted(name for name in slots if name.endswith('/Adagrad'))
-        self.assertEqual(self.warnings(resumed), [
+        self.assertEqual(resumed.warnings, [
             f'The checkpoint has {len(slots)} variables that are not in the model, the first is '
             f'"{slots[0]}": they are left out from here on. If that is not meant, go back to '
             f'{self.path("model", "model.ckpt-20")} with the optimizer that wrote them.'])
         again = self.succeed(*self.iris('train', 'model', '--max_steps=30', *plain))
-        self.assertEqual(self.warnings(again), [])
+        self.assertEqual(again.warnings, [])
 
     def test_predict_prints_an_object_a_row(self):
         done = self.succeed(*self.iris('predict', 'model'))
@@ -115,7 +126,7 @@ class OutputTest(ProgramTest):
         rate = ('--set', 'model.optimizer.0.learning_rate.constant=1e30')
         done = self.call(*self.iris('train', 'diverged', *rate))
         self.assertEqual(done.code, 1, str(done))
-        last = [line.split('] ')[1] for line in done.log][-2:]
+        last = done.log[-2:]
         first = self.path('diverged', 'model.ckpt-0')
         self.assertEqual(last, [f'Saving checkpoints for 0 into {first}.',
                                 'Nothing is kept of this run: what it wrote into '

@@ -21,24 +21,30 @@ STREAMED_DIGITS = ('--set', f"""train.input={{
   transform {{ shuffle {{ buffer_size: 500 }} }}
   transform {{ batch {{ drop_remainder: true }} }}
 }}""")
-LOG_LINE = re.compile(r'[IWEF]\d{8} \d\d:\d\d:\d\d\.\d+ +\d+ \S+:\d+\] ')
+MESSAGE = 'tpurun: '
+WARNING = 'WARNING: '
 # Far more than any call here takes, but under a sanitizer; only a hang reaches it.
 TIMEOUT_SECONDS = int(os.environ.get('TPURUN_TIMEOUT', '120'))
 
 
 class Call:
-    """What one call left: code, out, err; messages are the lines of err that are no log lines."""
+    """What one call left: code, out, err; of err the messages that end a call, the log besides, and
+    the texts of the warnings in that."""
 
     def __init__(self, arguments, code, out, err):
         self.arguments, self.code, self.out, self.err = arguments, code, out, err
 
     @property
     def messages(self):
-        return [line for line in self.err.splitlines() if not LOG_LINE.match(line)]
+        return [line for line in self.err.splitlines() if line.startswith(MESSAGE)]
 
     @property
     def log(self):
-        return [line for line in self.err.splitlines() if LOG_LINE.match(line)]
+        return [line for line in self.err.splitlines() if not line.startswith(MESSAGE)]
+
+    @property
+    def warnings(self):
+        return [line[len(WARNING):] for line in self.log if line.startswith(WARNING)]
 
     def __str__(self):
         return (f'{" ".join(self.arguments)}\nexit code {self.code}\n'

@@ -160,7 +160,8 @@ class ReportedValuesTest(ProgramTest):
     def test_the_accuracy_is_the_share_of_right_classes(self):
         # With the same logits for every class, the first class is chosen.
         zeros = 'model.layer.logits.dense.kernel_initializer={ zeros {} }'
-        evaluation = self.result(self.succeed(*self.iris('evaluate', 'untrained', '--set', zeros)))
+        evaluation = self.result(self.succeed(*self.iris('evaluate', 'untrained', '--allow_untrained',
+                                                       '--set', zeros)))
         with open(self.path('iris', 'iris_test.csv')) as file:
             labels = [line.rsplit(',', 1)[1].strip() for line in file.readlines()[1:]]
         self.assertAlmostEqual(evaluation['accuracy'], labels.count('0') / len(labels), delta=1e-7)

@@ -90,7 +90,7 @@ class SameOutputTest(ProgramTest):
 
     def test_dump_dir(self):
         for verb in ('train', 'evaluate', 'predict'):
-            flags = ['--max_steps=5'] if verb == 'train' else []
+            flags = ['--max_steps=5'] if verb == 'train' else ['--allow_untrained']
             dumps = []
             for _ in range(RUNS):
                 self.run_once(self.iris(verb, 'new', '--dump_dir=dump', *flags))

@@ -58,6 +58,7 @@ class EstimatorTest : public ::testing::Test {
                       {.name = "y", .shape = {DType::kF32, {}}, .is_label = true}},
          .num_replicas = setup.num_replicas,
          .num_workers = setup.num_workers,
+         .allow_untrained = true,
          .interrupt = setup.interrupt_after_loop,
          .progress =
              [=](const TrainProgress&) {
@@ -423,8 +424,10 @@ TEST_F(EstimatorTest, PredictGivesRowsInOrderWithoutPadding) {
 TEST_F(EstimatorTest, PredictKeepsOnlyTheKeysAskedFor) {
   const auto columns = [&](const std::vector<std::string>& keys) {
     std::string names;
+    proto::Predict predict;
+    predict.mutable_keys()->Add(keys.begin(), keys.end());
     const absl::Status status =
-        Make({}).Predict(ToyInput(Line(4, false)), keys, "", [&](const PredictedBatch& batch) {
+        Make({}).Predict(ToyInput(Line(4, false)), predict, "", [&](const PredictedBatch& batch) {
           for (const auto& column : batch.columns) names += column.name + " ";
           return absl::OkStatus();
         });

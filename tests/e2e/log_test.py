@@ -1,0 +1,99 @@
+"""What is logged and drawn while a verb runs, and that --quiet leaves out all but warnings."""
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import unittest
+
+from program import BINARY, ProgramTest, write
+
+NUMBER = r'[0-9.e+-]+'
+RATES = rf' \({NUMBER} sec, {NUMBER} steps/sec, {NUMBER} examples/sec\)'
+GLOG = re.compile(r'[IW]\d{8} \d\d:\d\d:\d\d\.\d+ +\d+ \S+:\d+\] ')
+
+
+class LogTest(ProgramTest):
+
+    def short_loops(self, *flags):
+        return self.iris('train', 'model', '--save_summary_steps=10', '--log_step_count_steps=10',
+                         '--set', 'tpu_config.iterations_per_loop=10', '--max_steps=30', *flags)
+
+    def on_a_terminal(self, *arguments, out=subprocess.DEVNULL):
+        """What the program writes to standard error when that is a terminal."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([BINARY, *arguments], cwd=self.dir, stdin=subprocess.DEVNULL,
+                                   stdout=theirs if out is None else out, stderr=theirs)
+        os.close(theirs)
+        shown = b''
+        while select.select([ours], [], [], 60)[0]:
+            try:
+                shown += os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+        os.close(ours)
+        self.assertEqual(process.wait(), 0, shown)
+        return shown.decode()
+
+    def test_a_report_is_one_line_without_files_and_line_numbers(self):
+        done = self.succeed(*self.short_loops())
+        reports = [line for line in done.log if 'loss = ' in line]
+        self.assertEqual(len(reports), 3, str(done))
+        for step, rates, line in zip((10, 20, 30), ('', RATES, RATES), reports):
+            self.assertRegex(line, rf'^loss = {NUMBER}, step = {step}, learning_rate = 0.1{rates}$')
+        self.assertNotIn('Instruction parts', done.err)
+        self.assertEqual([line for line in done.log if GLOG.match(line)], [])
+        detailed = self.succeed(*self.iris('train', 'detailed', '--max_steps=5', '--v=1'))
+        self.assertIn('Instruction parts', detailed.err)
+        self.assertEqual([line for line in detailed.log if not GLOG.match(line)], [])
+
+    def test_quiet_leaves_warnings_and_the_result(self):
+        done = self.succeed(*self.iris('train', 'model', '--max_steps=5', '--quiet'))
+        self.assertEqual((done.err, self.result(done)['global_step']), ('', 5))
+        for verb in ('evaluate', 'predict', 'export'):
+            self.assertEqual(self.succeed(*self.iris(verb, 'model', '--quiet')).err, '')
+        done = self.succeed(*self.iris('evaluate', 'fresh', '--allow_untrained', '--quiet'))
+        self.assertEqual(len(done.warnings), 1)
+        self.assertEqual(len(done.log), 1)
+
+    def test_periods_that_loops_cannot_keep_are_named_once(self):
+        done = self.succeed(*self.iris('train', 'model', '--save_summary_steps=10',
+                                       '--log_step_count_steps=150', '--max_steps=400', '--set',
+                                       'tpu_config.iterations_per_loop=100'))
+        self.assertEqual(done.warnings, [
+            'save_summary_steps is 10, but loops of 100 steps (tpu_config.iterations_per_loop) make it '
+            '100; want loops that divide it, such as 10, or save_summary_steps: 100',
+            'log_step_count_steps is 150, but loops of 100 steps (tpu_config.iterations_per_loop) make '
+            'it 200; want loops that divide it, such as 50, or log_step_count_steps: 200'])
+        self.assertEqual(self.succeed(*self.short_loops('--max_steps=410')).warnings, [])
+
+    def test_each_verb_shows_how_far_it_is(self):
+        rows = self.path('rows.csv')
+        write(rows, '5.1,3.5,1.4,0.2,0\n' * 3000)
+        data = (f'={{ source {{ text_line {{ file: "{rows}" }} }} '
+                'transform { apply { transformation_func: "parse" } } }')
+        train = self.short_loops()
+        evaluate = self.iris('evaluate', 'model', '--set', 'evaluate.0.input' + data)
+        predict = self.iris('predict', 'model', '--set', 'predict.input' + data)
+        convert = ('convert', 'csv', rows, '--features=x:float:0-3', '--output=rows.tfrecord')
+        for arguments, text in ((train, r'step \d+/30  loss '), (evaluate, r'\d+ examples, \d+ examples/s'),
+                                (predict, r'\d+ examples, '), (convert, r'\d+ records, ')):
+            shown = self.on_a_terminal(*arguments)
+            self.assertRegex(shown, r'\r\x1b\[K' + text, arguments)
+            self.assertTrue(arguments == train or shown.endswith('\r\x1b[K'), shown)
+            quiet = self.on_a_terminal(*arguments, '--quiet')
+            self.assertEqual(quiet, '', arguments)
+            self.assertNotIn('\x1b', self.succeed(*arguments).err)
+
+    def test_predictions_on_the_same_terminal_are_not_drawn_over(self):
+        self.succeed(*self.short_loops())
+        shown = self.on_a_terminal(*self.iris('predict', 'model', '--quiet'), out=None)
+        rows = [json.loads(line) for line in shown.splitlines()]
+        self.assertEqual(len(rows), 3)
+        shown = self.on_a_terminal(*self.iris('predict', 'model'), out=None)
+        self.assertNotIn(' examples/s', shown)
+
+
+if __name__ == '__main__':
+    unittest.main()
