@@ -129,6 +129,12 @@ absl::Status CheckColumn(const proto::DecodeCsv::Column& column, int number) {
                        proto::DataType_Name(dtype), "; a cast after decode_csv makes other types")),
                    "dtype");
   }
+  if (!column.shape().empty() || column.label()) {
+    const char* const field = column.label() ? "label" : "shape";
+    return AtField(absl::InvalidArgumentError(
+                       absl::StrCat(title, ": ", field, " is not supported yet, leave it out")),
+                   field);
+  }
   Column probe{.type = {column.name(), dtype, {}}};
   if (column.has_default_value() && !AppendField(column.default_value(), &probe)) {
     return AtField(absl::InvalidArgumentError(absl::StrCat(title, ": default_value must be ",

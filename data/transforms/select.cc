@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "data/at_field.h"
 #include "data/transforms/transform_list.h"
+#include "proto/source_locations.h"
 #include "runtime/base/status.h"
 
 namespace tpurun {
@@ -22,15 +24,28 @@ absl::Status CheckCount(const proto::Count& count) {
 
 int64_t CountOrAll(const proto::Count& count) { return count.count() == -1 ? kAll : count.count(); }
 
-// Items begin_, begin_ + stride_, ... before end_ of each pass: take, skip and shard are its cases.
+// Ascending.
+std::vector<int64_t> ShardIndices(const proto::Shard& shard) {
+  std::vector<int64_t> indices(shard.index().begin(), shard.index().end());
+  if (indices.empty()) indices = {0};
+  std::sort(indices.begin(), indices.end());
+  return indices;
+}
+
+// Which items of a pass: of those from `begin` to before `end` each one whose distance from `begin`
+// is one of `offsets` modulo `stride`. The offsets ascend.
+struct Selection {
+  int64_t begin = 0;
+  int64_t end = kAll;
+  int64_t stride = 1;
+  std::vector<int64_t> offsets = {0};
+};
+
+// take, skip and shard are its cases.
 class SelectedItems : public ItemStream {
  public:
-  SelectedItems(ItemTransformArgs args, int64_t begin, int64_t end, int64_t stride)
-      : before_(std::move(args.before)),
-        records_(args.records),
-        begin_(begin),
-        end_(end),
-        stride_(stride) {}
+  SelectedItems(ItemTransformArgs args, Selection selection)
+      : before_(std::move(args.before)), records_(args.records), selection_(std::move(selection)) {}
 
   absl::Status StartEpoch(int64_t epoch) override {
     seen_ = 0;
@@ -43,7 +58,9 @@ class SelectedItems : public ItemStream {
       ASSIGN_OR_RETURN(const bool more, SkipToNext());
       if (!more) break;
       // A run of adjacent items at once, else one by one.
-      const int64_t run = stride_ == 1 ? std::min<int64_t>(items.size() - count, end_ - seen_) : 1;
+      const int64_t run = selection_.stride == 1
+                              ? std::min<int64_t>(items.size() - count, selection_.end - seen_)
+                              : 1;
       ASSIGN_OR_RETURN(const int64_t got, before_->Next(items.subspan(count, run)));
       seen_ += got;
       count += got;
@@ -68,9 +85,12 @@ class SelectedItems : public ItemStream {
  private:
   // Drops what lies before the next item to give; false when there is none.
   absl::StatusOr<bool> SkipToNext() {
-    const int64_t past = seen_ - begin_;
-    const int64_t skip = past <= 0 ? -past : (stride_ - past % stride_) % stride_;
-    if (skip >= end_ - seen_) return false;
+    const auto& [begin, end, stride, offsets] = selection_;
+    const int64_t offset = std::max<int64_t>(seen_ - begin, 0) % stride;
+    const auto next = std::lower_bound(offsets.begin(), offsets.end(), offset);
+    int64_t skip = next == offsets.end() ? stride - offset + offsets[0] : *next - offset;
+    if (seen_ < begin) skip += begin - seen_;
+    if (skip >= end - seen_) return false;
     ASSIGN_OR_RETURN(const int64_t dropped, DropItems(*before_, *records_, skip));
     seen_ += dropped;
     return dropped == skip;
@@ -78,9 +98,7 @@ class SelectedItems : public ItemStream {
 
   const std::unique_ptr<ItemStream> before_;
   Records* const records_;
-  const int64_t begin_;
-  const int64_t end_;
-  const int64_t stride_;
+  const Selection selection_;
   int64_t seen_ = 0;  // items taken from before_ in this pass, given or dropped
 };
 
@@ -117,7 +135,8 @@ class WholeBatches : public ItemStream {
 absl::Status CheckTake(const proto::Transform& transform) { return CheckCount(transform.take()); }
 
 std::unique_ptr<ItemStream> MakeTake(const proto::Transform& transform, ItemTransformArgs args) {
-  return std::make_unique<SelectedItems>(std::move(args), 0, CountOrAll(transform.take()), 1);
+  return std::make_unique<SelectedItems>(std::move(args),
+                                         Selection{.end = CountOrAll(transform.take())});
 }
 
 int64_t CountTake(const proto::Transform& transform, int64_t before) {
@@ -128,14 +147,15 @@ int64_t CountTake(const proto::Transform& transform, int64_t before) {
 absl::Status CheckSkip(const proto::Transform& transform) { return CheckCount(transform.skip()); }
 
 std::unique_ptr<ItemStream> MakeSkip(const proto::Transform& transform, ItemTransformArgs args) {
-  return std::make_unique<SelectedItems>(std::move(args), CountOrAll(transform.skip()), kAll, 1);
+  return std::make_unique<SelectedItems>(std::move(args),
+                                         Selection{.begin = CountOrAll(transform.skip())});
 }
 
 int64_t CountSkip(const proto::Transform& transform, int64_t before) {
   return before - std::min(before, CountOrAll(transform.skip()));
 }
 
-// shard { num_shards index }: elements index, index + num_shards, ...
+// shard { num_shards index }: of each num_shards elements those with the indices.
 absl::Status CheckShard(const proto::Transform& transform) {
   const proto::Shard& shard = transform.shard();
   if (shard.num_shards() < 1) {
@@ -143,23 +163,35 @@ absl::Status CheckShard(const proto::Transform& transform) {
                        absl::StrCat("num_shards must be > 0, got ", shard.num_shards())),
                    "num_shards");
   }
-  if (shard.index() < 0 || shard.index() >= shard.num_shards()) {
-    return AtField(absl::InvalidArgumentError(absl::StrCat(
-                       "index must be in 0..", shard.num_shards() - 1, ", got ", shard.index())),
-                   "index");
+  for (int i = 0; i < shard.index_size(); ++i) {
+    const int64_t index = shard.index(i);
+    const auto at_index = [i](const std::string& message) {
+      return AtField(absl::InvalidArgumentError(message), ElementPath("index", i));
+    };
+    if (index < 0 || index >= shard.num_shards()) {
+      return at_index(
+          absl::StrCat("index must be in 0..", shard.num_shards() - 1, ", got ", index));
+    }
+    if (std::find(shard.index().begin(), shard.index().begin() + i, index) !=
+        shard.index().begin() + i) {
+      return at_index(absl::StrCat("index ", index, " is given twice"));
+    }
   }
   return absl::OkStatus();
 }
 
 std::unique_ptr<ItemStream> MakeShard(const proto::Transform& transform, ItemTransformArgs args) {
-  return std::make_unique<SelectedItems>(std::move(args), transform.shard().index(), kAll,
-                                         transform.shard().num_shards());
+  const proto::Shard& shard = transform.shard();
+  return std::make_unique<SelectedItems>(
+      std::move(args), Selection{.stride = shard.num_shards(), .offsets = ShardIndices(shard)});
 }
 
 int64_t CountShard(const proto::Transform& transform, int64_t before) {
   const proto::Shard& shard = transform.shard();
-  if (before <= shard.index()) return 0;
-  return (before - shard.index() - 1) / shard.num_shards() + 1;
+  const std::vector<int64_t> indices = ShardIndices(shard);
+  const auto of_the_last =
+      std::lower_bound(indices.begin(), indices.end(), before % shard.num_shards());
+  return before / shard.num_shards() * std::ssize(indices) + (of_the_last - indices.begin());
 }
 
 std::unique_ptr<ItemStream> MakeWholeBatches(int64_t size, ItemTransformArgs args) {

@@ -156,6 +156,9 @@ TEST(InputFnTest, ExamplesOfAnEpochAreCounted) {
                       drop,
                   ModeKey::kTrain, &endless),
             4);
+  EXPECT_EQ(count("transform { shard { num_shards: 3 index: [2, 0] } }" + drop, ModeKey::kTrain,
+                  &endless),
+            3);
   EXPECT_EQ(
       count("transform { cache {} } transform { take { count: 3 } }", ModeKey::kEval, &endless), 3);
   // Nobody asks; a second reading would be wasted.

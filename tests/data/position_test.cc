@@ -117,6 +117,8 @@ INSTANTIATE_TEST_SUITE_P(
                  absl::StrCat("transform { skip { count: 3 } } transform { take { count: 19 } } "
                               "transform { shard { num_shards: 3 index: 1 } } ",
                               kShuffle, kRepeat)},
+        Pipeline{"ShardOfSeveralIndices",
+                 absl::StrCat("transform { shard { num_shards: 4 index: [3, 1, 2] } } ", kRepeat)},
         Pipeline{
             "CachedTakeSkipShard",
             absl::StrCat(kCache,
