@@ -298,7 +298,9 @@ void CheckReadOnce(const Plan& plan, const InputFnArgs& args, Errors* errors) {
 // The line that makes `got` into what the model wants.
 std::string HowToFeed(const ColumnType& got, const ColumnType& want) {
   if (got.dtype == proto::STRING) {
-    return "; a STRING cannot be fed: decode it, or give its column another dtype";
+    return "; a STRING cannot be fed: decode it, make ids of it with transform { lookup {} }, or "
+           "give "
+           "its column another dtype";
   }
   if (got.dims != want.dims) {
     return absl::StrCat("; give it shape ", DimsToString(want.dims),
@@ -309,9 +311,30 @@ std::string HowToFeed(const ColumnType& got, const ColumnType& want) {
                       " dtype: ", proto::DataType_Name(want.dtype), " } }");
 }
 
+// The columns that are made of what rows of PREDICT may lack.
+std::set<std::string> MadeOfLabels(const Plan& plan) {
+  std::set<std::string> made;
+  for (const Step& step : plan.steps) {
+    if (!step.row.has_value()) continue;
+    const RowTransform& row = *step.row;
+    const std::set<std::string> before = made;
+    const auto is_label = [&](const std::string& column) { return before.count(column) > 0; };
+    for (size_t i = 0; i < row.makes.size(); ++i) {
+      made.erase(row.makes[i]);
+      if (row.paired ? is_label(row.reads[i])
+                     : std::any_of(row.reads.begin(), row.reads.end(), is_label)) {
+        made.insert(row.makes[i]);
+      }
+    }
+    made.insert(row.labels.begin(), row.labels.end());
+  }
+  return made;
+}
+
 // The features the input has, of those the model declares; a label may be absent in PREDICT.
 std::vector<FeatureSpec> MatchFeatures(const Plan& plan, const InputFnArgs& args, Errors* errors) {
   std::vector<FeatureSpec> matched;
+  const std::set<std::string> labels = MadeOfLabels(plan);
   for (const FeatureSpec& feature : args.features) {
     const std::string title =
         absl::StrCat(feature.is_label ? "label " : "feature ", Quote(feature.name));
@@ -324,6 +347,13 @@ std::vector<FeatureSpec> MatchFeatures(const Plan& plan, const InputFnArgs& args
                                absl::StrJoin(ColumnNames(plan.output), ", "), ")"));
       continue;
     }
+    if (labels.count(feature.name) > 0 && !feature.is_label) {
+      errors->Add(plan.where, absl::StrCat(title,
+                                           " of the model is made of a column with label: true, "
+                                           "which rows of predict may lack; only a label of the "
+                                           "model may be"));
+      continue;
+    }
     const ColumnType& got = plan.output[column];
     if (got.dtype != want.dtype || got.dims != want.dims) {
       errors->Add(plan.where,
@@ -331,6 +361,7 @@ std::vector<FeatureSpec> MatchFeatures(const Plan& plan, const InputFnArgs& args
                                got.ToString(), HowToFeed(got, want)));
       continue;
     }
+    if (labels.count(feature.name) > 0 && args.mode == ModeKey::kPredict) continue;
     matched.push_back(feature);
   }
   return matched;
@@ -374,6 +405,21 @@ Schema NeededAfter(const Plan& plan, size_t step, const Schema& before,
   return schema;
 }
 
+// An error of opening; one that only the data shows names its file already.
+absl::Status InPlace(const absl::Status& status, const SourceLocations& locations,
+                     const std::string& path) {
+  if (status.ok() || !FieldOf(status).has_value()) return status;
+  return Annotate(status, WhereOf(status, locations, path));
+}
+
+absl::StatusOr<RowTransform> OpenRow(const Plan& plan, const Step& step, ModeKey mode) {
+  RowTransform row = *step.row;
+  if (row.open == nullptr) return row;
+  const absl::Status opened = row.open({.mode = mode, .directory = plan.directory}, &row);
+  RETURN_IF_ERROR(InPlace(opened, plan.locations, step.path));
+  return row;
+}
+
 std::string BatchSizeName(ModeKey mode) {
   switch (mode) {
     case ModeKey::kTrain:
@@ -397,7 +443,8 @@ class Opening {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const Step& step = plan_.steps[i];
       if (step.row.has_value()) {
-        elements_.transforms.push_back(*step.row);
+        ASSIGN_OR_RETURN(RowTransform row, OpenRow(plan_, step, args_.mode));
+        elements_.transforms.push_back(std::move(row));
         schema_ = step.row->output;
       } else if (step.def->make_items != nullptr) {
         AddItems(step.transform, *step.def, i);
@@ -442,12 +489,7 @@ class Opening {
                                               .allow_empty = args_.mode == ModeKey::kPredict,
                                               .count = WantedCount(),
                                               .seed = static_cast<uint64_t>(args_.seed)});
-    if (!opened.ok()) {
-      // An error that only the data shows names its file.
-      if (!FieldOf(opened.status()).has_value()) return opened.status();
-      return Annotate(opened.status(),
-                      WhereOf(opened.status(), plan_.locations, plan_.source_path));
-    }
+    if (!opened.ok()) return InPlace(opened.status(), plan_.locations, plan_.source_path);
     elements_.records = std::move(opened->records);
     elements_.items = std::make_unique<RecordItems>(elements_.records.get());
     count_ = opened->count;
@@ -566,12 +608,13 @@ absl::StatusOr<std::map<std::string, ExportedColumn>> ExportPlan(
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     if (of_steps[i].empty()) continue;
-    if (step.row->tensorflow == nullptr) {
+    ASSIGN_OR_RETURN(const RowTransform row, OpenRow(plan, step, ModeKey::kPredict));
+    if (row.tensorflow == nullptr) {
       return absl::UnimplementedError(absl::StrCat("TensorFlow has no op for the transform ",
                                                    step.def->name, " (", step.where, ")"));
     }
     graph.set_scope(step.def->name);
-    step.row->tensorflow(graph, of_steps[i], columns);
+    row.tensorflow(graph, of_steps[i], columns);
   }
   std::map<std::string, ExportedColumn> made;
   for (const ColumnType& type : plan.output) {

@@ -9,35 +9,15 @@
 #include <type_traits>
 #include <utility>
 
-#include "data/at_field.h"
+#include "data/transforms/bind_features.h"
+#include "data/transforms/number_types.h"
 #include "data/transforms/transform_list.h"
-#include "proto/source_locations.h"
-#include "runtime/base/bfloat16.h"
 #include "runtime/base/clones.h"
-#include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
-
-struct BFloat16 {
-  uint16_t bits;
-};
-struct Bool {
-  uint8_t value;
-};
-
-template <typename T>
-[[gnu::always_inline]] inline auto Number(T stored) {
-  if constexpr (std::is_same_v<T, BFloat16>) {
-    return FromBFloat16Bits(stored.bits);
-  } else if constexpr (std::is_same_v<T, Bool>) {
-    return stored.value;
-  } else {
-    return stored;
-  }
-}
 
 // Puts the value in `*to`; false when it does not fit.
 template <typename To, typename From>
@@ -176,32 +156,9 @@ int64_t CastElements(const Column& from, const Scaling& scaling, Column* to) {
 
 using CastFunction = int64_t (*)(const Column& from, const Scaling& scaling, Column* to);
 
-// Calls f with a value of the C++ type of dtype; nullptr for a dtype without numbers to cast.
-template <typename F>
-CastFunction ForType(proto::DataType dtype, F f) {
-  switch (dtype) {
-    case proto::FLOAT32:
-      return f(float{});
-    case proto::BFLOAT16:
-      return f(BFloat16{});
-    case proto::INT32:
-      return f(int32_t{});
-    case proto::INT64:
-      return f(int64_t{});
-    case proto::UINT8:
-      return f(uint8_t{});
-    case proto::UINT32:
-      return f(uint32_t{});
-    case proto::BOOL:
-      return f(Bool{});
-    default:
-      return nullptr;
-  }
-}
-
 CastFunction FindCast(proto::DataType from, proto::DataType to) {
-  return ForType(from, [to](auto from_value) {
-    return ForType(to, [](auto to_value) -> CastFunction {
+  return ForNumberType(from, [to](auto from_value) {
+    return ForNumberType(to, [](auto to_value) -> CastFunction {
       return CastElements<decltype(from_value), decltype(to_value)>;
     });
   });
@@ -255,51 +212,20 @@ Value AddCast(ExportGraph& graph, Value x, const ExportedCast& cast, const Scali
 
 absl::StatusOr<RowTransform> BindCast(const proto::Transform& transform, const Schema& input) {
   const proto::Cast& cast = transform.cast();
-  if (cast.feature().empty()) {
-    return absl::InvalidArgumentError("feature must be given, at least one");
-  }
-  if (cast.has_output() && cast.feature_size() > 1) {
-    return AtField(absl::InvalidArgumentError(
-                       absl::StrCat("output needs a single feature, got ", cast.feature_size())),
-                   "output");
-  }
-  if (cast.has_output()) {
-    RETURN_IF_ERROR(AtField(CheckName(NameKind::kKey, cast.output()), "output"));
-  }
-  RowTransform bound{.output = input, .paired = true};
+  const auto dtype_of = [&](const ColumnType& feature) -> absl::StatusOr<proto::DataType> {
+    const proto::DataType dtype = cast.has_dtype() ? cast.dtype() : feature.dtype;
+    if (FindCast(feature.dtype, dtype) != nullptr) return dtype;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "feature ", Quote(feature.name), ": cannot cast ", proto::DataType_Name(feature.dtype),
+        " to ", proto::DataType_Name(dtype), " (known: ", kNumberTypes, ")"));
+  };
+  ASSIGN_OR_RETURN(
+      RowTransform bound,
+      BindFeatures(cast.feature(), cast.has_output() ? &cast.output() : nullptr, input, dtype_of));
   std::vector<BoundCast> casts;
-  for (int i = 0; i < cast.feature_size(); ++i) {
-    const std::string& feature = cast.feature(i);
-    const auto at_feature = [i](const std::string& message) {
-      return AtField(absl::InvalidArgumentError(message), ElementPath("feature", i));
-    };
-    const int index = FindColumn(input, feature);
-    if (index < 0) {
-      return at_feature(absl::StrCat("unknown feature ", Quote(feature),
-                                     DidYouMean(feature, ColumnNames(input))));
-    }
-    ColumnType output = input[index];
-    if (cast.has_dtype()) output.dtype = cast.dtype();
-    if (cast.has_output()) output.name = cast.output();
-    const CastFunction function = FindCast(input[index].dtype, output.dtype);
-    if (function == nullptr) {
-      return at_feature(absl::StrCat(
-          "feature ", Quote(feature), ": cannot cast ", proto::DataType_Name(input[index].dtype),
-          " to ", proto::DataType_Name(output.dtype),
-          " (known: FLOAT32, BFLOAT16, INT32, INT64, UINT8, UINT32, BOOL)"));
-    }
-    const int place = FindColumn(bound.output, output.name);
-    if (place >= 0) {
-      bound.output[place] = output;
-    } else {
-      bound.output.push_back(output);
-    }
-    bound.reads.push_back(feature);
-    if (std::find(bound.makes.begin(), bound.makes.end(), output.name) != bound.makes.end()) {
-      return at_feature(absl::StrCat("feature ", Quote(feature), " is given twice"));
-    }
-    casts.push_back({feature, function});
-    bound.makes.push_back(output.name);
+  for (size_t i = 0; i < bound.reads.size(); ++i) {
+    casts.push_back(
+        {bound.reads[i], FindCast(ReadColumn(bound, input, i).dtype, MadeColumn(bound, i).dtype)});
   }
   const Scaling scaling{.used = cast.has_scale() || cast.has_offset(),
                         .scale = static_cast<float>(cast.scale()),
@@ -311,10 +237,8 @@ absl::StatusOr<RowTransform> BindCast(const proto::Transform& transform, const S
   };
   std::vector<ExportedCast> exported;
   for (size_t i = 0; i < casts.size(); ++i) {
-    const std::optional<ElementType> from =
-        ExportedType(input[FindColumn(input, casts[i].feature)].dtype);
-    const std::optional<ElementType> to =
-        ExportedType(bound.output[FindColumn(bound.output, bound.makes[i])].dtype);
+    const std::optional<ElementType> from = ExportedType(ReadColumn(bound, input, i).dtype);
+    const std::optional<ElementType> to = ExportedType(MadeColumn(bound, i).dtype);
     if (!from.has_value() || !to.has_value()) return bound;
     exported.push_back({casts[i].feature, bound.makes[i], *from, *to});
   }

@@ -1,6 +1,5 @@
-// decode_csv { column { name dtype default_value } ... }: splits "line" into one scalar a column,
-// by the rules of tf.io.decode_csv (RFC 4180: a quoted field may hold the delimiter, "" is a
-// quote).
+// decode_csv { column { name dtype default_value shape label } ... }: splits "line" into columns by
+// the rules of tf.io.decode_csv (RFC 4180: a quoted field may hold the delimiter, "" is a quote).
 #include <limits>
 #include <optional>
 #include <span>
@@ -52,17 +51,22 @@ bool AppendField(std::string_view field, Column* column) {
 
 class CsvDecoder {
  public:
-  CsvDecoder(const proto::DecodeCsv& decode_csv, CsvFormat format)
+  // `elements`: of each column. The first row decides whether labels are absent, where they may be.
+  CsvDecoder(const proto::DecodeCsv& decode_csv, CsvFormat format,
+             std::span<const int64_t> elements, bool may_lack_labels)
       : decode_csv_(decode_csv), format_(std::move(format)) {
-    for (const proto::DecodeCsv::Column& column : decode_csv_.column()) {
-      names_.push_back(column.name());
+    for (int i = 0; i < decode_csv_.column_size(); ++i) {
+      elements_.push_back(elements[i]);
+      fields_of_all_ += elements[i];
+      if (!decode_csv_.column(i).label()) fields_without_labels_ += elements[i];
     }
+    decided_ = !may_lack_labels || fields_without_labels_ == fields_of_all_;
   }
 
   absl::Status operator()(const Table& in, Table* out,
                           const std::function<std::string(int64_t row)>& where) {
     // BindDecodeCsv puts them last.
-    const std::span<Column> made = std::span(out->columns).last(names_.size());
+    const std::span<Column> made = std::span(out->columns).last(elements_.size());
     for (Column& column : made) column.Clear();
     const Column& lines = in.column(kLine);
     for (int64_t row = 0; row < in.rows; ++row) {
@@ -77,39 +81,75 @@ class CsvDecoder {
   std::string DecodeLine(std::string_view line, std::span<Column> made) {
     const std::string wrong = SplitFields(line, format_, &fields_, &scratch_);
     if (!wrong.empty()) {
-      return absl::StrCat(ColumnTitle(fields_.empty() ? 0 : fields_.size() - 1), " ", wrong);
+      return absl::StrCat(FieldTitle(fields_.empty() ? 0 : fields_.size() - 1), " ", wrong);
     }
-    if (fields_.size() != names_.size()) {
-      return absl::StrCat(
-          "want ", names_.size(), names_.size() == 1 ? " column" : " columns", ", got ",
-          fields_.size(),
-          line.empty() ? " (the line is empty)" : absl::StrCat(": ", ShownField(line)));
+    const int64_t got = std::ssize(fields_);
+    if (!decided_) lacks_labels_ = got == fields_without_labels_;
+    if (got != (lacks_labels_ ? fields_without_labels_ : fields_of_all_)) {
+      return WrongNumber(line);
     }
-    for (size_t i = 0; i < fields_.size(); ++i) {
+    decided_ = true;
+    size_t next = 0;
+    for (int i = 0; i < decode_csv_.column_size(); ++i) {
       const proto::DecodeCsv::Column& column = decode_csv_.column(i);
-      std::string_view field = fields_[i];
-      if (field.empty() || field == format_.na_value) {
-        if (!column.has_default_value()) {
-          return absl::StrCat(ColumnTitle(i), ": the field is empty and has no default_value");
-        }
-        field = column.default_value();
+      if (lacks_labels_ && column.label()) {
+        AppendAbsent(column, elements_[i], &made[i]);
+        continue;
       }
-      if (!AppendField(field, &made[i])) {
-        return absl::StrCat(ColumnTitle(i), ": want ", proto::DataType_Name(column.dtype()),
-                            ", got ", ShownField(field));
+      for (int64_t element = 0; element < elements_[i]; ++element, ++next) {
+        std::string_view field = fields_[next];
+        if (field.empty() || field == format_.na_value) {
+          if (!column.has_default_value()) {
+            return absl::StrCat(FieldTitle(next), ": the field is empty and has no default_value");
+          }
+          field = column.default_value();
+        }
+        if (!AppendField(field, &made[i])) {
+          return absl::StrCat(FieldTitle(next), ": want ", proto::DataType_Name(column.dtype()),
+                              ", got ", ShownField(field));
+        }
       }
     }
     return "";
   }
 
-  std::string ColumnTitle(size_t index) const {
-    if (index >= names_.size()) return absl::StrCat("column ", index + 1);
-    return absl::StrCat("column ", index + 1, " ", Quote(names_[index]));
+  // What transforms see of a label that is absent; no model is fed it.
+  static void AppendAbsent(const proto::DecodeCsv::Column& label, int64_t elements, Column* to) {
+    const std::string_view zero = label.dtype() == proto::STRING ? "" : "0";
+    for (int64_t element = 0; element < elements; ++element) {
+      AppendField(label.has_default_value() ? std::string_view(label.default_value()) : zero, to);
+    }
+  }
+
+  std::string WrongNumber(std::string_view line) const {
+    const int64_t want = lacks_labels_ ? fields_without_labels_ : fields_of_all_;
+    std::string text = absl::StrCat("want ", want, want == 1 ? " column" : " columns");
+    if (!decided_) absl::StrAppend(&text, ", or ", fields_without_labels_, " without labels");
+    if (decided_ && lacks_labels_) absl::StrAppend(&text, ", without labels as the first row");
+    absl::StrAppend(&text, ", got ", fields_.size());
+    return absl::StrCat(text, line.empty() ? " (the line is empty)" : ": " + ShownField(line));
+  }
+
+  // "column 3 "label"", a field of a row counted from 1.
+  std::string FieldTitle(size_t field) const {
+    int64_t before = 0;
+    for (int i = 0; i < decode_csv_.column_size(); ++i) {
+      if (lacks_labels_ && decode_csv_.column(i).label()) continue;
+      before += elements_[i];
+      if (static_cast<int64_t>(field) < before) {
+        return absl::StrCat("column ", field + 1, " ", Quote(decode_csv_.column(i).name()));
+      }
+    }
+    return absl::StrCat("column ", field + 1);
   }
 
   const proto::DecodeCsv decode_csv_;
   const CsvFormat format_;
-  std::vector<std::string> names_;
+  std::vector<int64_t> elements_;  // of each column
+  int64_t fields_of_all_ = 0;      // of a row
+  int64_t fields_without_labels_ = 0;
+  bool decided_ = false;       // whether rows lack the labels
+  bool lacks_labels_ = false;  // once it is decided
   std::vector<std::string_view> fields_;
   std::string scratch_;
 };
@@ -129,12 +169,8 @@ absl::Status CheckColumn(const proto::DecodeCsv::Column& column, int number) {
                        proto::DataType_Name(dtype), "; a cast after decode_csv makes other types")),
                    "dtype");
   }
-  if (!column.shape().empty() || column.label()) {
-    const char* const field = column.label() ? "label" : "shape";
-    return AtField(absl::InvalidArgumentError(
-                       absl::StrCat(title, ": ", field, " is not supported yet, leave it out")),
-                   field);
-  }
+  RETURN_IF_ERROR(
+      AtField(Annotate(CheckDims({column.shape().begin(), column.shape().end()}), title), "shape"));
   Column probe{.type = {column.name(), dtype, {}}};
   if (column.has_default_value() && !AppendField(column.default_value(), &probe)) {
     return AtField(absl::InvalidArgumentError(absl::StrCat(title, ": default_value must be ",
@@ -163,6 +199,7 @@ absl::StatusOr<RowTransform> BindDecodeCsv(const proto::Transform& transform, co
   }
   RowTransform bound{.output = input, .reads = {kLine}};
   bound.output.erase(bound.output.begin() + line);
+  std::vector<int64_t> elements;
   for (int i = 0; i < decode_csv.column_size(); ++i) {
     const proto::DecodeCsv::Column& column = decode_csv.column(i);
     absl::Status checked = CheckColumn(column, i + 1);
@@ -171,12 +208,19 @@ absl::StatusOr<RowTransform> BindDecodeCsv(const proto::Transform& transform, co
           absl::StrCat("column ", i + 1, ": the key ", Quote(column.name()), " is there already"));
     }
     RETURN_IF_ERROR(AtField(std::move(checked), ElementPath("column", i)));
-    bound.output.push_back({column.name(), column.dtype(), {}});
+    bound.output.push_back(
+        {column.name(), column.dtype(), {column.shape().begin(), column.shape().end()}});
     bound.makes.push_back(column.name());
+    if (column.label()) bound.labels.push_back(column.name());
+    elements.push_back(bound.output.back().elements());
   }
-  bound.apply = CsvDecoder(decode_csv, {.delim = decode_csv.field_delim()[0],
-                                        .quotes = decode_csv.use_quote_delim(),
-                                        .na_value = decode_csv.na_value()});
+  const CsvFormat format = {.delim = decode_csv.field_delim()[0],
+                            .quotes = decode_csv.use_quote_delim(),
+                            .na_value = decode_csv.na_value()};
+  bound.open = [decode_csv, format, elements](const RowOpenArgs& args, RowTransform* row) {
+    row->apply = CsvDecoder(decode_csv, format, elements, args.mode == ModeKey::kPredict);
+    return absl::OkStatus();
+  };
   return bound;
 }
 

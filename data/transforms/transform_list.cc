@@ -20,6 +20,8 @@ constexpr TransformDef kTransforms[] = {
     {.kind = proto::Transform::kParseExample, .name = "parse_example", .bind = BindParseExample},
     {.kind = proto::Transform::kDecodeRaw, .name = "decode_raw", .bind = BindDecodeRaw},
     {.kind = proto::Transform::kCast, .name = "cast", .bind = BindCast},
+    {.kind = proto::Transform::kLookup, .name = "lookup", .bind = BindLookup},
+    {.kind = proto::Transform::kNormalize, .name = "normalize", .bind = BindNormalize},
     // Items.
     {.kind = proto::Transform::kShuffle,
      .name = "shuffle",

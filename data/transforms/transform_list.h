@@ -23,15 +23,26 @@
 #include "data/table.h"
 #include "proto/input.pb.h"
 #include "runtime/ir/export_graph.h"
+#include "runtime/spec/spec.h"
 
 namespace tpurun {
 
+// What only an opened input knows.
+struct RowOpenArgs {
+  ModeKey mode = ModeKey::kTrain;
+  std::string directory;  // relative file names are in it; empty: the working directory
+};
+
 // A row transform, bound to the columns that come in.
 struct RowTransform {
-  Schema output;                   // the columns that go out
-  std::vector<std::string> reads;  // the columns it needs
-  std::vector<std::string> makes;  // those of `output` that are not just as they came in
-  bool paired = false;             // makes[i] is made of reads[i] alone
+  Schema output;                    // the columns that go out
+  std::vector<std::string> reads;   // the columns it needs
+  std::vector<std::string> makes;   // those of `output` that are not just as they came in
+  bool paired = false;              // makes[i] is made of reads[i] alone
+  std::vector<std::string> labels;  // of `makes`: those that rows of PREDICT may lack
+  // Sets the functions below, of a copy, when an input is opened or exported. Null: they are set.
+  // Errors that are about the configuration are AtField.
+  std::function<absl::Status(const RowOpenArgs& args, RowTransform* row)> open;
   // Fills the columns of `makes` in *out, which has those of `output`, row by row; strings may be
   // views of incoming ones. What was in the columns is of no use but for its memory. `where(row)`
   // names the row of the table in messages. A row that does not fit is DataLoss.
@@ -94,6 +105,10 @@ absl::StatusOr<RowTransform> BindParseExample(const proto::Transform& transform,
 absl::StatusOr<RowTransform> BindDecodeRaw(const proto::Transform& transform, const Schema& input);
 // cast.cc
 absl::StatusOr<RowTransform> BindCast(const proto::Transform& transform, const Schema& input);
+// lookup.cc
+absl::StatusOr<RowTransform> BindLookup(const proto::Transform& transform, const Schema& input);
+// normalize.cc
+absl::StatusOr<RowTransform> BindNormalize(const proto::Transform& transform, const Schema& input);
 // shuffle.cc
 absl::Status CheckShuffle(const proto::Transform& transform);
 std::unique_ptr<ItemStream> MakeShuffle(const proto::Transform& transform, ItemTransformArgs args);

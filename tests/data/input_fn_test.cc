@@ -45,13 +45,13 @@ TEST(InputFnTest, KindsThatDoNotExistYetAreNamedWithThoseThatDo) {
   EXPECT_EQ(ErrorOf(absl::StrCat(kNumbers, "transform { decode_image { feature: \"x\" } }"),
                     Args("x s64[]")),
             "INVALID_ARGUMENT: run.textproto:3:13: transform decode_image is not supported yet "
-            "(supported: decode_csv, parse_example, decode_raw, cast, shuffle, repeat, take, skip, "
-            "shard, apply, cache, batch, "
-            "prefetch)");
-  EXPECT_EQ(ErrorOf(absl::StrCat(kNumbers, "transform {}"), Args("x s64[]")),
-            "INVALID_ARGUMENT: run.textproto:3:1: a transform without a kind (known: decode_csv, "
-            "parse_example, decode_raw, cast, shuffle, repeat, take, skip, shard, apply, cache, "
-            "batch, prefetch)");
+            "(supported: decode_csv, parse_example, decode_raw, cast, lookup, normalize, shuffle, "
+            "repeat, take, skip, shard, apply, cache, batch, prefetch)");
+  EXPECT_EQ(
+      ErrorOf(absl::StrCat(kNumbers, "transform {}"), Args("x s64[]")),
+      "INVALID_ARGUMENT: run.textproto:3:1: a transform without a kind (known: decode_csv, "
+      "parse_example, decode_raw, cast, lookup, normalize, shuffle, repeat, take, skip, shard, "
+      "apply, cache, batch, prefetch)");
 }
 
 TEST(InputFnTest, EveryMistakeIsReportedAtOnceBeforeAFileIsTouched) {
@@ -100,8 +100,8 @@ TEST(InputFnTest, AStringCannotBeFed) {
   EXPECT_EQ(
       ErrorOf("source { text_line { file: \"absent.csv\" } }", Args("line f32[]")),
       "INVALID_ARGUMENT: run.textproto:1:9: feature \"line\": the model wants FLOAT32 [], the "
-      "input has STRING []; a STRING cannot be fed: decode it, or give its column another "
-      "dtype");
+      "input has STRING []; a STRING cannot be fed: decode it, make ids of it with transform { "
+      "lookup {} }, or give its column another dtype");
 }
 
 TEST(InputFnTest, SlicesMustHaveTheSameNumberOfElements) {

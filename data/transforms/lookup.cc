@@ -1,0 +1,314 @@
+// lookup { feature output vocabulary_file vocabulary_list num_oov_buckets default_value }: the
+// index of a string or an integer in a vocabulary, as tf.lookup has it.
+#include <farmhash.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "data/at_field.h"
+#include "data/line_reader.h"
+#include "data/transforms/bind_features.h"
+#include "data/transforms/transform_list.h"
+#include "proto/source_locations.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+#include "runtime/io/file.h"
+
+namespace tpurun {
+namespace {
+
+uint64_t Fingerprint64(std::string_view text) {
+  return util::Fingerprint64(text.data(), text.size());
+}
+
+// What makes an entry's mistake the error of its place.
+using AtEntry = std::function<absl::Status(size_t entry, const std::string& message)>;
+
+// Entries and their ids. Integers are entries in decimal digits, as TensorFlow hashes them.
+class Vocabulary {
+ public:
+  // An entry that is there twice or, of `integers`, is none.
+  static absl::StatusOr<std::shared_ptr<const Vocabulary>> Create(std::vector<std::string> entries,
+                                                                  bool integers,
+                                                                  const AtEntry& at_entry) {
+    auto vocabulary = std::make_shared<Vocabulary>();
+    vocabulary->entries_ = std::move(entries);
+    vocabulary->ids_.reserve(vocabulary->entries_.size());
+    for (size_t i = 0; i < vocabulary->entries_.size(); ++i) {
+      std::string& entry = vocabulary->entries_[i];
+      if (integers) {
+        const std::optional<int64_t> number = ParseInt64(entry);
+        if (!number.has_value()) {
+          return at_entry(
+              i, absl::StrCat("want an integer, for an INT64 feature, got ", Quote(entry)));
+        }
+        entry = absl::StrCat(*number);
+      }
+      const auto [known, added] = vocabulary->ids_.try_emplace(entry, i);
+      if (added) continue;
+      return at_entry(i, absl::StrCat("the entry ", Quote(entry), " is there already, as number ",
+                                      known->second, " from 0"));
+    }
+    return vocabulary;
+  }
+
+  int64_t size() const { return std::ssize(entries_); }
+  const std::vector<std::string>& entries() const { return entries_; }
+  // -1 when it is absent.
+  int64_t Find(std::string_view entry) const {
+    const auto found = ids_.find(entry);
+    return found == ids_.end() ? -1 : found->second;
+  }
+
+ private:
+  std::vector<std::string> entries_;                   // by id
+  std::unordered_map<std::string_view, int64_t> ids_;  // views of entries_
+};
+
+struct LookupTable {
+  std::shared_ptr<const Vocabulary> vocabulary;
+  int64_t num_oov_buckets = 0;
+  int64_t default_value = -1;
+
+  int64_t Find(std::string_view text) const {
+    const int64_t id = vocabulary->Find(text);
+    if (id >= 0) return id;
+    if (num_oov_buckets == 0) return default_value;
+    return vocabulary->size() +
+           static_cast<int64_t>(Fingerprint64(text) % static_cast<uint64_t>(num_oov_buckets));
+  }
+};
+
+void LookUp(const Column& from, const LookupTable& table, Column* to) {
+  const bool strings = from.type.dtype == proto::STRING;
+  const std::span<const int64_t> numbers = from.values<int64_t>();
+  const size_t count = strings ? from.strings.size() : numbers.size();
+  to->bytes.resize(count * sizeof(int64_t));
+  const std::span<int64_t> ids = to->values<int64_t>();
+  char digits[32];
+  for (size_t i = 0; i < count; ++i) {
+    if (strings) {
+      ids[i] = table.Find(from.string(static_cast<int64_t>(i)));
+    } else {
+      const char* const end = std::to_chars(digits, std::end(digits), numbers[i]).ptr;
+      ids[i] = table.Find({digits, static_cast<size_t>(end - digits)});
+    }
+  }
+}
+
+struct BoundLookup {
+  ColumnType from;
+  std::string output;
+};
+
+// ------------------------------------------------------------------------------- TensorFlow's ops
+
+// What an entry is searched by: its fingerprint, or the integer itself.
+int64_t KeyOf(const std::string& entry, bool string) {
+  return string ? static_cast<int64_t>(Fingerprint64(entry)) : *ParseInt64(entry);
+}
+
+// The ids in the order of the keys; nullopt when two entries have the same.
+std::optional<std::vector<int64_t>> IdsByKey(const Vocabulary& vocabulary, bool strings) {
+  std::vector<std::pair<int64_t, int64_t>> order;  // key, id
+  for (const std::string& entry : vocabulary.entries()) {
+    order.emplace_back(KeyOf(entry, strings), std::ssize(order));
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<int64_t> ids;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i > 0 && order[i].first == order[i - 1].first) return std::nullopt;
+    ids.push_back(order[i].second);
+  }
+  return ids;
+}
+
+// A search by bisection without a table, which a graph would have to initialize:
+//   at = LowerBound(keys, key of x), found = entries[at] == x, found ? ids[at] : absent
+Value AddLookup(ExportGraph& graph, Value x, const BoundLookup& lookup, const LookupTable& table,
+                const std::vector<int64_t>& ids_by_key) {
+  constexpr ElementType kInt64 = ElementType::kInt64;
+  const bool strings = lookup.from.dtype == proto::STRING;
+  const ElementType type = strings ? ElementType::kString : kInt64;
+  std::vector<std::string> entries;
+  std::vector<int64_t> keys_in_order;
+  for (const int64_t id : ids_by_key) {
+    entries.push_back(table.vocabulary->entries()[id]);
+    keys_in_order.push_back(KeyOf(entries.back(), strings));
+  }
+  const auto reshape = [&](Value value, ElementType of, const ExportDims& dims) {
+    return graph.Add("Reshape", {value, graph.Int64s(dims, "shape")},
+                     {{"T", of}, {"Tshape", kInt64}});
+  };
+  const auto gather = [&](Value values, ElementType of, Value at) {
+    return graph.Add("GatherV2", {values, at, graph.Int64(0, "axis")},
+                     {{"Tparams", of}, {"Tindices", kInt64}, {"Taxis", kInt64}});
+  };
+  const int64_t size = table.vocabulary->size();
+  x = reshape(x, type, {-1});
+  Value keys = x;
+  if (strings) {
+    const Value method = graph.Constant(ExportTensor::Strings({}, {"farmhash64"}), "method");
+    keys = graph.Add("Fingerprint", {x, method}, {{"T", type}});
+    keys = graph.Add("Bitcast", {keys}, {{"T", ElementType::kUint8}, {"type", kInt64}});
+  }
+  const Value searched = graph.Constant(ExportTensor::Int64s({1, size}, keys_in_order), "keys");
+  Value at = graph.Add("LowerBound", {searched, reshape(keys, kInt64, {1, -1})},
+                       {{"T", kInt64}, {"out_type", kInt64}});
+  at = graph.Add("Minimum", {reshape(at, kInt64, {-1}), graph.Int64(size - 1, "last")},
+                 {{"T", kInt64}});
+  const ExportTensor sorted = strings ? ExportTensor::Strings({size}, std::move(entries))
+                                      : ExportTensor::Int64s({size}, keys_in_order);
+  const Value entry = gather(graph.Constant(sorted, "entries"), type, at);
+  const Value found =
+      graph.Add("Equal", {entry, x}, {{"T", type}, {"incompatible_shape_error", true}});
+  Value absent = graph.Int64(table.default_value, "default_value");
+  if (table.num_oov_buckets > 0) {
+    const Value text = strings ? x : graph.Add("AsString", {x}, {{"T", kInt64}});
+    absent = graph.Add("StringToHashBucketFast", {text}, {{"num_buckets", table.num_oov_buckets}});
+    absent = graph.Add("AddV2", {absent, graph.Int64(size, "size")}, {{"T", kInt64}});
+  }
+  const Value id = gather(graph.Int64s(ids_by_key, "ids"), kInt64, at);
+  ExportDims dims = lookup.from.dims;
+  dims.insert(dims.begin(), -1);
+  return reshape(graph.Add("SelectV2", {found, id, absent}, {{"T", kInt64}}), kInt64, dims);
+}
+
+// --------------------------------------------------------------------------------------------
+
+absl::Status CheckFields(const proto::Lookup& lookup) {
+  const bool has_list = !lookup.vocabulary_list().empty();
+  if (lookup.has_vocabulary_file() && has_list) {
+    return AtField(absl::InvalidArgumentError(
+                       "vocabulary_file and vocabulary_list are both given, want one of them"),
+                   "vocabulary_list[0]");
+  }
+  if (!has_list && lookup.vocabulary_file().empty()) {
+    return absl::InvalidArgumentError("vocabulary_file or vocabulary_list must be given");
+  }
+  // Ids stay in range whatever the size of the vocabulary.
+  constexpr int64_t kMostBuckets = int64_t{1} << 62;
+  if (lookup.num_oov_buckets() < 0 || lookup.num_oov_buckets() > kMostBuckets) {
+    return AtField(
+        absl::InvalidArgumentError(absl::StrCat("num_oov_buckets must be in 0..", kMostBuckets,
+                                                ", got ", lookup.num_oov_buckets())),
+        "num_oov_buckets");
+  }
+  if (lookup.has_default_value() && lookup.num_oov_buckets() > 0) {
+    return AtField(absl::InvalidArgumentError(
+                       "default_value is for num_oov_buckets 0: leave one of the two out"),
+                   "default_value");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> ReadLines(const std::string& path) {
+  const std::string what = absl::StrCat("the vocabulary ", path);
+  const MemoryUse use(what, "use a smaller vocabulary_file");
+  absl::StatusOr<std::unique_ptr<FileSource>> file = FileSource::OpenRegular(path);
+  if (!file.ok()) return AtField(file.status(), "vocabulary_file");
+  LineReader reader(*std::move(file));
+  std::vector<std::string> lines;
+  while (true) {
+    std::string_view line;
+    const absl::StatusOr<bool> found = reader.Read(&line);
+    if (!found.ok()) return Annotate(found.status(), path);
+    if (!*found) break;
+    lines.emplace_back(line);
+  }
+  if (!lines.empty()) return lines;
+  return absl::DataLossError(absl::StrCat(path, ": the vocabulary has no entries"));
+}
+
+class LookupBinding {
+ public:
+  LookupBinding(const proto::Lookup& lookup, const Schema& input, const RowTransform& bound)
+      : lookup_(lookup) {
+    for (size_t i = 0; i < bound.reads.size(); ++i) {
+      features_.push_back({ReadColumn(bound, input, i), bound.makes[i]});
+    }
+  }
+
+  // Sets what is done with a vocabulary of these entries.
+  absl::Status SetEntries(const std::vector<std::string>& entries, const AtEntry& at_entry,
+                          RowTransform* row) const {
+    std::vector<LookupTable> tables;               // of each feature
+    std::vector<std::vector<int64_t>> ids_by_key;  // of each feature that has them
+    std::map<proto::DataType, std::shared_ptr<const Vocabulary>> vocabularies;
+    for (const BoundLookup& feature : features_) {
+      std::shared_ptr<const Vocabulary>& vocabulary = vocabularies[feature.from.dtype];
+      if (vocabulary == nullptr) {
+        ASSIGN_OR_RETURN(vocabulary,
+                         Vocabulary::Create(entries, feature.from.dtype == proto::INT64, at_entry));
+      }
+      tables.push_back({vocabulary, lookup_.num_oov_buckets(), lookup_.default_value()});
+      auto ids = IdsByKey(*vocabulary, feature.from.dtype == proto::STRING);
+      if (ids.has_value()) ids_by_key.push_back(*std::move(ids));
+    }
+    row->apply = [features = features_, tables](const Table& in, Table* out,
+                                                const std::function<std::string(int64_t row)>&) {
+      for (size_t i = 0; i < features.size(); ++i) {
+        LookUp(in.column(features[i].from.name), tables[i], &out->column(features[i].output));
+      }
+      return absl::OkStatus();
+    };
+    if (ids_by_key.size() < features_.size()) return absl::OkStatus();
+    row->tensorflow = [features = features_, tables, ids_by_key](
+                          ExportGraph& graph, const std::set<std::string>& wanted,
+                          std::map<std::string, Value>& columns) {
+      for (size_t i = 0; i < features.size(); ++i) {
+        if (wanted.count(features[i].output) == 0) continue;
+        columns[features[i].output] = AddLookup(graph, columns.at(features[i].from.name),
+                                                features[i], tables[i], ids_by_key[i]);
+      }
+    };
+    return absl::OkStatus();
+  }
+
+ private:
+  proto::Lookup lookup_;
+  std::vector<BoundLookup> features_;
+};
+
+}  // namespace
+
+absl::StatusOr<RowTransform> BindLookup(const proto::Transform& transform, const Schema& input) {
+  const proto::Lookup& lookup = transform.lookup();
+  const auto dtype_of = [](const ColumnType& feature) -> absl::StatusOr<proto::DataType> {
+    if (feature.dtype == proto::STRING || feature.dtype == proto::INT64) return proto::INT64;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "feature ", Quote(feature.name), " must be STRING or INT64, got ", feature.ToString()));
+  };
+  ASSIGN_OR_RETURN(RowTransform bound,
+                   BindFeatures(lookup.feature(), lookup.has_output() ? &lookup.output() : nullptr,
+                                input, dtype_of));
+  RETURN_IF_ERROR(CheckFields(lookup));
+  LookupBinding binding(lookup, input, bound);
+  if (lookup.has_vocabulary_file()) {
+    bound.open = [binding = std::move(binding), file = lookup.vocabulary_file()](
+                     const RowOpenArgs& args, RowTransform* row) -> absl::Status {
+      const std::string path = args.directory.empty() ? file : JoinPath(args.directory, file);
+      ASSIGN_OR_RETURN(const std::vector<std::string> lines, ReadLines(path));
+      const auto at_line = [&](size_t entry, const std::string& message) {
+        return absl::DataLossError(absl::StrCat(path, ":", entry + 1, ": ", message));
+      };
+      return binding.SetEntries(lines, at_line, row);
+    };
+    return bound;
+  }
+  const auto at_entry = [](size_t entry, const std::string& message) {
+    return AtField(absl::InvalidArgumentError(message),
+                   ElementPath("vocabulary_list", static_cast<int>(entry)));
+  };
+  RETURN_IF_ERROR(binding.SetEntries(
+      {lookup.vocabulary_list().begin(), lookup.vocabulary_list().end()}, at_entry, &bound));
+  return bound;
+}
+
+}  // namespace tpurun

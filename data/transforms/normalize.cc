@@ -1,0 +1,157 @@
+// normalize { feature mean stddev }: (x - mean) / stddev in f32, one value for all elements or one
+// for each element of the last dimension.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "data/at_field.h"
+#include "data/transforms/bind_features.h"
+#include "data/transforms/number_types.h"
+#include "data/transforms/transform_list.h"
+#include "proto/source_locations.h"
+#include "runtime/base/clones.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+using Floats = google::protobuf::RepeatedField<float>;
+
+template <typename From>
+TPURUN_CLONES void NormalizeAll(const From* from, size_t count, const float* mean,
+                                const float* stddev, float* to) {
+  for (size_t i = 0; i < count; ++i) {
+    to[i] = (static_cast<float>(Number(from[i])) - mean[i]) / stddev[i];
+  }
+}
+
+// Both repeated over the last dimensions of some elements, which are done at a time.
+struct Normalization {
+  std::vector<float> mean, stddev;
+};
+
+template <typename From>
+void NormalizeElements(const Column& from, const Normalization& normalization, Column* to) {
+  const std::span<const From> values = from.values<From>();
+  to->bytes.resize(values.size() * sizeof(float));
+  const std::span<float> results = to->values<float>();
+  const size_t at_a_time = normalization.mean.size();
+  for (size_t begin = 0; begin < values.size(); begin += at_a_time) {
+    NormalizeAll(&values[begin], std::min(at_a_time, values.size() - begin),
+                 normalization.mean.data(), normalization.stddev.data(), &results[begin]);
+  }
+}
+
+using NormalizeFunction = void (*)(const Column& from, const Normalization& normalization,
+                                   Column* to);
+
+NormalizeFunction FindNormalize(proto::DataType dtype) {
+  return ForNumberType(
+      dtype, [](auto value) -> NormalizeFunction { return NormalizeElements<decltype(value)>; });
+}
+
+absl::Status CheckRange(const Floats& values, const char* field, float least, const char* want) {
+  for (int i = 0; i < values.size(); ++i) {
+    if (values[i] >= least && values[i] <= std::numeric_limits<float>::max()) continue;
+    return AtField(absl::InvalidArgumentError(
+                       absl::StrCat(field, " must be ", want, ", got ", ShortestText(values[i]))),
+                   ElementPath(field, i));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCount(const Floats& values, const char* field, const ColumnType& feature) {
+  const int64_t columns = feature.dims.empty() ? 1 : feature.dims.back();
+  if (values.size() <= 1 || values.size() == columns) return absl::OkStatus();
+  const std::string what = feature.dims.empty()
+                               ? "1, for it is a scalar"
+                               : absl::StrCat("1, or ", columns, " for its last dimension");
+  return AtField(
+      absl::InvalidArgumentError(absl::StrCat("feature ", Quote(feature.name), ": ", values.size(),
+                                              " values of ", field, ", want ", what)),
+      field);
+}
+
+// Of `values`, none standing for one `default_value`, as often as makes at least `count` in whole
+// last dimensions of so many columns.
+std::vector<float> Repeated(const Floats& values, float default_value, int64_t columns,
+                            int64_t count) {
+  std::vector<float> repeated(columns * std::max<int64_t>(1, (count + columns - 1) / columns),
+                              values.empty() ? default_value : values[0]);
+  for (size_t i = 0; values.size() > 1 && i < repeated.size(); ++i) {
+    repeated[i] = values[static_cast<int>(i % columns)];
+  }
+  return repeated;
+}
+
+ExportTensor AsTensor(const Floats& values, float default_value) {
+  if (values.size() <= 1) return ExportTensor::Float(values.empty() ? default_value : values[0]);
+  return {.dims = {values.size()},
+          .bytes = std::string(reinterpret_cast<const char*>(values.data()),
+                               values.size() * sizeof(float))};
+}
+
+}  // namespace
+
+absl::StatusOr<RowTransform> BindNormalize(const proto::Transform& transform, const Schema& input) {
+  const proto::Normalize& normalize = transform.normalize();
+  const auto dtype_of = [](const ColumnType& feature) -> absl::StatusOr<proto::DataType> {
+    if (FindNormalize(feature.dtype) != nullptr) return proto::FLOAT32;
+    return absl::InvalidArgumentError(absl::StrCat("feature ", Quote(feature.name),
+                                                   " must be of numbers (", kNumberTypes, "), got ",
+                                                   feature.ToString()));
+  };
+  ASSIGN_OR_RETURN(RowTransform bound, BindFeatures(normalize.feature(), nullptr, input, dtype_of));
+  constexpr float kLeast = std::numeric_limits<float>::min();  // smaller ones count as 0
+  RETURN_IF_ERROR(CheckRange(normalize.mean(), "mean", std::numeric_limits<float>::lowest(),
+                             "a finite number"));
+  RETURN_IF_ERROR(CheckRange(normalize.stddev(), "stddev", kLeast,
+                             "a finite number > 0 (1 for a column that never changes)"));
+  struct Bound {
+    std::string feature;
+    NormalizeFunction function;
+    Normalization normalization;
+  };
+  std::vector<Bound> features;
+  std::vector<ElementType> types;
+  for (size_t i = 0; i < bound.reads.size(); ++i) {
+    const ColumnType& feature = ReadColumn(bound, input, i);
+    RETURN_IF_ERROR(CheckCount(normalize.mean(), "mean", feature));
+    RETURN_IF_ERROR(CheckCount(normalize.stddev(), "stddev", feature));
+    constexpr int64_t kAtATime = 1024;
+    const int64_t columns = feature.dims.empty() ? 1 : feature.dims.back();
+    features.push_back({feature.name,
+                        FindNormalize(feature.dtype),
+                        {Repeated(normalize.mean(), 0, columns, kAtATime),
+                         Repeated(normalize.stddev(), 1, columns, kAtATime)}});
+    types.push_back(*ExportedType(feature.dtype));
+  }
+  // In place: the columns made have the names of those read.
+  bound.apply = [features](const Table& in, Table* out,
+                           const std::function<std::string(int64_t row)>&) {
+    for (const Bound& bound : features) {
+      bound.function(in.column(bound.feature), bound.normalization, &out->column(bound.feature));
+    }
+    return absl::OkStatus();
+  };
+  bound.tensorflow = [normalize, types](ExportGraph& graph, const std::set<std::string>& wanted,
+                                        std::map<std::string, Value>& columns) {
+    const ExportAttrs attrs = {{"T", ElementType::kFloat}};
+    for (int i = 0; i < normalize.feature_size(); ++i) {
+      if (wanted.count(normalize.feature(i)) == 0) continue;
+      Value& x = columns.at(normalize.feature(i));
+      if (types[i] != ElementType::kFloat) {
+        x = graph.Add("Cast", {x}, {{"SrcT", types[i]}, {"DstT", ElementType::kFloat}});
+      }
+      x = graph.Add("Sub", {x, graph.Constant(AsTensor(normalize.mean(), 0), "mean")}, attrs);
+      x = graph.Add("RealDiv", {x, graph.Constant(AsTensor(normalize.stddev(), 1), "stddev")},
+                    attrs);
+    }
+  };
+  return bound;
+}
+
+}  // namespace tpurun
