@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <future>
 #include <limits>
 #include <memory>
 #include <set>
@@ -61,6 +62,12 @@ double MeanOf(const std::vector<float>& losses) {
   for (const float loss : losses) sum += loss;
   return losses.empty() ? 0 : sum / static_cast<double>(losses.size());
 }
+
+// The graph as files have it.
+struct GraphFiles {
+  std::string text;   // graph.pbtxt
+  std::string event;  // a serialized GraphDef
+};
 
 class Training {
  public:
@@ -127,6 +134,7 @@ class Training {
   MemoryReserve reserve_;
   SaveCadence cadence_;
   Graph graph_;
+  std::future<GraphFiles> graph_files_;  // reads graph_
   LearningRates learning_rates_;
   std::vector<TrainSummary> summary_specs_;
   Projector projector_;
@@ -223,6 +231,15 @@ absl::Status Training::StartInput() {
                       .ended_message = [this](int64_t batches) { return EndedMessage(batches); },
                       .classes = ClassesOf(graph_)}));
   infeed_->Start();
+  if (config_.checkpoint_save_graph_def()) {
+    // While files are read and written.
+    graph_files_ = std::async(std::launch::async, [this] {
+      const tensorflow::GraphDef graph = TrainingGraphDef(graph_);
+      GraphFiles files = {.event = SerializeDeterministically(graph)};
+      google::protobuf::TextFormat::PrintToString(graph, &files.text);
+      return files;
+    });
+  }
   const absl::Status first = infeed_->WaitForFirst(options_.interrupt);
   if (!absl::IsCancelled(first)) return first;
   return absl::CancelledError("interrupted while waiting for the first batch; nothing was written");
@@ -290,9 +307,9 @@ absl::Status Training::WriteProto(const std::string& name,
 }
 
 absl::Status Training::WriteGraph() {
-  const tensorflow::GraphDef graph = TrainingGraphDef(graph_);
-  RETURN_IF_ERROR(WriteProto("graph.pbtxt", graph));
-  return events_->WriteGraph(SerializeDeterministically(graph));
+  const GraphFiles files = graph_files_.get();
+  RETURN_IF_ERROR(first_writes_.WriteFile({dir_, "graph.pbtxt"}, files.text));
+  return events_->WriteGraph(files.event);
 }
 
 void Training::MakeOutfeed() {
