@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/hparams.h"
-#include "cli/load_config.h"
 #include "cli/print_config.h"
 #include "cli/signals.h"
 #include "data/input_fn.h"
@@ -65,6 +64,19 @@ absl::StatusOr<InputFn> MakeChosenInput(const LoadedConfig& config, const Requir
 
 }  // namespace
 
+absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,
+                                             ModelFn model_fn) {
+  ASSIGN_OR_RETURN(proto::RunConfig effective, EffectiveConfig(config));
+  return EstimatorOptions{.config = std::move(effective),
+                          .model_fn = std::move(model_fn),
+                          .features = ModelFeatures(config.model),
+                          .num_replicas = config.run.use_tpu() ? kNumCores : 1,
+                          .num_workers = static_cast<int>(command.GetInt("worker_threads")),
+                          .dump_dir = command.GetString("dump_dir"),
+                          .allow_untrained = command.GetBool("allow_untrained"),
+                          .interrupt = &InterruptCount()};
+}
+
 absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required) {
   ASSIGN_OR_RETURN(const LoadOptions load, command.load_options());
   ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(load));
@@ -72,16 +84,8 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   absl::StatusOr<InputFn> input_fn = MakeChosenInput(config, required);
   RETURN_IF_ERROR(AllViolations({ValidateConfig(config, required), CheckNamed(config.run, required),
                                  model_fn.status(), input_fn.status()}));
-  ASSIGN_OR_RETURN(proto::RunConfig effective, EffectiveConfig(config));
   Composition composition;
-  composition.options = {.config = std::move(effective),
-                         .model_fn = *std::move(model_fn),
-                         .features = ModelFeatures(config.model),
-                         .num_replicas = config.run.use_tpu() ? kNumCores : 1,
-                         .num_workers = static_cast<int>(command.GetInt("worker_threads")),
-                         .dump_dir = command.GetString("dump_dir"),
-                         .allow_untrained = command.GetBool("allow_untrained"),
-                         .interrupt = &InterruptCount()};
+  ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, *std::move(model_fn)));
   if (required.train) {
     composition.options.hparams = HParamsOf(config);
     ASSIGN_OR_RETURN(composition.options.config_text, PrintConfig(config));

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/command_line.h"
+#include "cli/load_config.h"
 #include "cli/validate.h"
 #include "proto/run_config.pb.h"
 #include "runtime/estimator/estimator.h"
@@ -20,6 +21,11 @@ struct Composition {
   proto::Evaluate evaluation;     // the one that required.evaluation names
   std::string keys_where;         // the place of predict.keys
 };
+
+// What an Estimator is made of besides what only training needs. NotFound when the working
+// directory is gone.
+absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,
+                                             ModelFn model_fn);
 
 // Loads and checks the configuration, builds the ModelFn and the InputFn of the one part that
 // `required` names. Every mistake that needs no data is in the error, each with its place.

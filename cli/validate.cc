@@ -487,7 +487,7 @@ absl::Status ValidateConfig(const LoadedConfig& config, const RequiredParts& req
   return Validator(config, required).Run();
 }
 
-absl::Status AllViolations(std::initializer_list<absl::Status> results) {
+absl::Status AllViolations(const std::vector<absl::Status>& results) {
   std::vector<std::string> lines;
   absl::Status first_other;
   for (const absl::Status& result : results) {

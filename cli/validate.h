@@ -3,9 +3,9 @@
 #ifndef TPURUN_CLI_VALIDATE_H_
 #define TPURUN_CLI_VALIDATE_H_
 
-#include <initializer_list>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "cli/load_config.h"
@@ -30,7 +30,7 @@ struct RequiredParts {
 absl::Status ValidateConfig(const LoadedConfig& config, const RequiredParts& required);
 
 // The lines of all InvalidArgument results as one; without any, the first other error, else OK.
-absl::Status AllViolations(std::initializer_list<absl::Status> results);
+absl::Status AllViolations(const std::vector<absl::Status>& results);
 
 }  // namespace tpurun
 

@@ -11,6 +11,7 @@
 #include "cli/predict.h"
 #include "cli/report.h"
 #include "cli/train.h"
+#include "cli/summary.h"
 #include "cli/version_command.h"
 
 namespace tpurun {
@@ -111,6 +112,14 @@ std::span<const Verb> Verbs() {
        .takes_config = true,
        .run = ConfigCommand},
       {.name = "convert",
+      {.name = "summary",
+       .doc = "Show layers, parameters and FLOPs, and every mistake and warning of every mode",
+       .example = "tpurun summary --config=run.textproto",
+       .flags = {{.name = "format",
+                  .value_name = "text|json",
+                  .help = "aligned columns (default), or one JSON object a line"}},
+       .takes_config = true,
+       .run = SummaryCommand},
        .doc =
            "Make TFRecord files of tf.Examples: idx (images and labels as MNIST has them) or csv",
        .arguments = "KIND INPUT... --output=PREFIX",

@@ -571,6 +571,7 @@ absl::StatusOr<InputSource> OpenInput(const Plan& plan, const InputFnArgs& args)
   const std::vector<FeatureSpec> features = MatchFeatures(plan, args, &errors);
   CheckForwarded(plan, args, &errors);
   RETURN_IF_ERROR(errors.status());
+  if (!args.open) return InputSource{.features = features, .endless = IsEndless(plan)};
   Opening opening(plan, args, features);
   RETURN_IF_ERROR(opening.Open());
   return std::move(opening).Finish();

@@ -27,6 +27,7 @@ struct Scope {
   std::string name;     // "block", "" at the top
   std::string path;     // of the list: "model.layer", "model.layer[2].sequence.layer"
   std::string numbers;  // of the layers around it: "", "2."
+  int depth = 0;        // layers around it
   bool trainable = true;
 };
 
@@ -104,6 +105,8 @@ class LayerStack {
   Merged MergeDefaults(const proto::Layer& written) const;
   void Report(const SpecPlace& place, const Merged& merged, const ConfigErrors& errors);
   std::string NameOf(const proto::Layer& layer, const std::string& kind, const Scope& scope);
+  std::vector<std::string> InputNames(const proto::Layer& layer, const Scope& scope,
+                                      const Before& before) const;
   // Whether all inputs are known; else the state of the result is in *result.
   bool ResolveInputs(const proto::Layer& layer, const SpecPlace& place, const Scope& scope,
                      const Before& before, std::vector<LayerInput>& inputs, Tensor& result);
@@ -209,6 +212,16 @@ std::string LayerStack::NameOf(const proto::Layer& layer, const std::string& kin
   return numbered();
 }
 
+std::vector<std::string> LayerStack::InputNames(const proto::Layer& layer, const Scope& scope,
+                                                const Before& before) const {
+  std::vector<std::string> names;
+  for (const std::string& name : layer.input()) {
+    names.push_back(m_.tensors.FullName(scope.name, name));
+  }
+  if (names.empty() && before.tensor != nullptr) names.push_back(before.name);
+  return names;
+}
+
 bool LayerStack::ResolveInputs(const proto::Layer& layer, const SpecPlace& place,
                                const Scope& scope, const Before& before,
                                std::vector<LayerInput>& inputs, Tensor& result) {
@@ -269,6 +282,13 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
   const proto::Layer& layer = nests ? written : merged.layer;
   *name = NameOf(layer, kind == nullptr ? "layer" : kind->name(), scope);
   absl::StrAppend(&place.subject, " ", Quote(*name));
+  const size_t row = m_.layers.size();  // of this layer; those in it follow
+  m_.layers.push_back({.name = *name,
+                       .kind = kind == nullptr ? "" : kind->name(),
+                       .inputs = InputNames(layer, scope, before),
+                       .depth = scope.depth,
+                       .first_node = static_cast<int>(m_.b.graph().nodes().size()),
+                       .first_variable = static_cast<int>(m_.b.graph().variables().size())});
 
   std::vector<std::string> read = {"name", "input", "trainable", "dtype"};
   if (kind != nullptr) read.push_back(kind->name());
@@ -294,6 +314,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
     Scope inner = {.name = *name,
                    .path = absl::StrCat(path, ".", kind->name(), ".layer"),
                    .numbers = number + ".",
+                   .depth = scope.depth + 1,
                    .trainable = scope.trainable && layer.trainable()};
     std::vector<LayerInput> inputs;
     Tensor input;
@@ -320,6 +341,9 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
                                     " is not supported yet, want one of: ", SupportedKinds())});
     Report(place, merged, errors);
   }
+  if (result.known()) m_.layers[row].value = result.value;
+  m_.layers[row].end_node = static_cast<int>(m_.b.graph().nodes().size());
+  m_.layers[row].end_variable = static_cast<int>(m_.b.graph().variables().size());
   m_.tensors.Declare(*name, result, place, m_.errors);
   return result;
 }

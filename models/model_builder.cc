@@ -187,6 +187,7 @@ absl::StatusOr<ModelFn> MakeModelFn(const proto::ModelSpec& spec,
   for (const ModeKey mode : {ModeKey::kTrain, ModeKey::kEval, ModeKey::kPredict}) {
     const ModelFnArgs args = {
         .mode = mode, .batch_per_replica = 2, .has_labels = mode != ModeKey::kPredict};
+  result.layers = std::move(m.layers);
     Build(spec, args, /*dry=*/true, errors);
   }
   RETURN_IF_ERROR(errors.ToStatus());

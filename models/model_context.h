@@ -31,6 +31,7 @@ struct ModelContext {
   Value row_weight;  // EVAL and PREDICT: f32[batch], 0 for a row that is padding
 
   Tensors tensors;
+  std::vector<BuiltLayer> layers;
   std::vector<LossTerm> losses;
   std::vector<NamedValue> predictions;
   std::vector<ExportOutput> export_outputs;

@@ -39,10 +39,20 @@ void Tensors::Declare(const std::string& name, const Tensor& tensor, const SpecP
 }
 
 const Tensor* Tensors::Find(const std::string& scope, const std::string& name) const {
+  const auto found = LookUp(scope, name);
+  return found == tensors_.end() ? nullptr : &found->second.tensor;
+}
+
+std::string Tensors::FullName(const std::string& scope, const std::string& name) const {
+  const auto found = LookUp(scope, name);
+  return found == tensors_.end() ? name : found->first;
+}
+
+Tensors::Entries::const_iterator Tensors::LookUp(const std::string& scope,
+                                                 const std::string& name) const {
   for (std::string outer = scope;;) {
     const auto found = tensors_.find(outer.empty() ? name : absl::StrCat(outer, "/", name));
-    if (found != tensors_.end()) return &found->second.tensor;
-    if (outer.empty()) return nullptr;
+    if (found != tensors_.end() || outer.empty()) return found;
     const size_t slash = outer.rfind('/');
     outer = slash == std::string::npos ? "" : outer.substr(0, slash);
   }

@@ -37,6 +37,8 @@ class Tensors {
   void Declare(const std::string& name, const Tensor& tensor, const SpecPlace& place,
                SpecErrors& errors);
   const Tensor* Find(const std::string& scope, const std::string& name) const;
+  // What is found, with its scope; `name` when nothing is.
+  std::string FullName(const std::string& scope, const std::string& name) const;
   bool Has(const std::string& name) const { return tensors_.count(name) > 0; }
   std::vector<std::string> Names() const;
 
@@ -45,7 +47,11 @@ class Tensors {
     Tensor tensor;
     SpecPlace place;
   };
-  std::map<std::string, Entry> tensors_;
+  using Entries = std::map<std::string, Entry>;
+
+  Entries::const_iterator LookUp(const std::string& scope, const std::string& name) const;
+
+  Entries tensors_;
 };
 
 // Names that mean something else: loss, global_step, learning_rate, global_norm and the slot of the

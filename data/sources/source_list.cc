@@ -44,10 +44,20 @@ bool ReadsOnce(const proto::Source& source) {
          NamesStandardInput(def->file_names(source));
 }
 
-std::vector<std::string> FilesOf(const proto::Source& source) {
+namespace {
+
+absl::StatusOr<std::vector<std::string>> ExpandFiles(const proto::Source& source) {
   const SourceDef* const def = FindSource(source.kind_case());
-  if (def == nullptr || def->file_names == nullptr) return {};
-  return ExpandFileNames(def->file_names(source), "").value_or(std::vector<std::string>());
+  if (def == nullptr || def->file_names == nullptr) return std::vector<std::string>();
+  return ExpandFileNames(def->file_names(source), "");
+}
+
+}  // namespace
+
+absl::Status FindFiles(const proto::Source& source) { return ExpandFiles(source).status(); }
+
+std::vector<std::string> FilesOf(const proto::Source& source) {
+  return ExpandFiles(source).value_or(std::vector<std::string>());
 }
 
 absl::StatusOr<int64_t> CountAll(SourceReader& reader) {

@@ -53,6 +53,8 @@ std::span<const SourceDef> SourceList();
 const SourceDef* FindSource(proto::Source::KindCase kind);
 // It can be read only once.
 bool ReadsOnce(const proto::Source& source);
+// NotFound names a file that it reads and that is not there. Standard input is.
+absl::Status FindFiles(const proto::Source& source);
 // The files that it reads; none when one is missing, of which opening the source tells.
 std::vector<std::string> FilesOf(const proto::Source& source);
 // The name of the field that is set: "text_line"; empty when none is.

@@ -5,7 +5,7 @@
 
 namespace tpurun {
 
-absl::StatusOr<Graph> RemoveDeadCode(const Graph& graph) {
+std::vector<bool> LiveNodes(const Graph& graph) {
   std::vector<bool> live(graph.nodes().size(), false);
   for (const Output& output : graph.outputs()) live[output.value.node] = true;
   for (const Update& update : graph.updates()) live[update.value.node] = true;
@@ -13,6 +13,11 @@ absl::StatusOr<Graph> RemoveDeadCode(const Graph& graph) {
     if (!live[id]) continue;
     for (const Value input : graph.nodes()[id].inputs) live[input.node] = true;
   }
+  return live;
+}
+
+absl::StatusOr<Graph> RemoveDeadCode(const Graph& graph) {
+  const std::vector<bool> live = LiveNodes(graph);
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) {
     if (live[node.id]) RETURN_IF_ERROR(rewrite.Copy(node));

@@ -2,10 +2,15 @@
 #ifndef TPURUN_RUNTIME_COMPILER_DEAD_CODE_H_
 #define TPURUN_RUNTIME_COMPILER_DEAD_CODE_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "runtime/ir/graph.h"
 
 namespace tpurun {
+
+// Per node: whether an output or an update depends on it.
+std::vector<bool> LiveNodes(const Graph& graph);
 
 absl::StatusOr<Graph> RemoveDeadCode(const Graph& graph);
 

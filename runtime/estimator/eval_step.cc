@@ -17,6 +17,13 @@ std::vector<OutfeedSlot> SlotsOf(const EvalStep& step) {
 
 }  // namespace
 
+absl::Status CheckEnds(const InputSource& input, const proto::Evaluate& evaluate) {
+  if (!input.endless || evaluate.has_steps()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "evaluate without steps is one pass over the input, but this input repeats without end; "
+      "give steps, or take repeat out");
+}
+
 absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, int64_t batch_per_replica) {
   EvalStep step{.graph = std::move(spec.graph),
                 .metrics = std::move(spec.eval_metrics),

@@ -9,11 +9,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "proto/run_config.pb.h"
 #include "runtime/ir/graph.h"
 #include "runtime/program/core_program.h"
 #include "runtime/spec/spec.h"
 
 namespace tpurun {
+
+// InvalidArgument for an evaluation without steps of an input without end.
+absl::Status CheckEnds(const InputSource& input, const proto::Evaluate& evaluate);
 
 struct EvalStep {
   Graph graph;  // an output for each statistic of each metric, in order

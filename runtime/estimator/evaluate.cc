@@ -29,11 +29,7 @@ absl::StatusOr<InputSource> OpenInput(const EstimatorOptions& options, const Inp
                                                 .batch_size = options.config.eval_batch_size(),
                                                 .features = options.features,
                                                 .seed = options.config.tf_random_seed()}));
-  if (input.endless && !evaluate.has_steps()) {
-    return absl::InvalidArgumentError(
-        "evaluate without steps is one pass over the input, but this input repeats without end; "
-        "give steps, or take repeat out");
-  }
+  RETURN_IF_ERROR(CheckEnds(input, evaluate));
   return input;
 }
 

@@ -18,6 +18,8 @@ constexpr OpFlags kRepeats = {.unit = WorkUnit::kRows,
                               .commutes = kAllOperands,
                               .repeats = true};
 
+double NoFlops(const OpCall&) { return 0; }
+
 int64_t Product(const std::vector<int64_t>& dims, size_t begin, size_t end) {
   int64_t product = 1;
   for (size_t i = begin; i < end; ++i) product *= dims[i];
@@ -153,6 +155,7 @@ const OpDef& ConcatOp() {
                      },
                  .simplify = SameAsOperand,
                  .reference = ConcatKernel,
+                 .flops = NoFlops,
                  .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
                    // ConcatV2 wants two at least.
                    if (call.inputs.size() == 1) return TensorFlowOp("Identity")(call);
@@ -257,6 +260,7 @@ const OpDef& PadWithZerosOp() {
               });
             });
           },
+      .flops = NoFlops,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         RETURN_IF_ERROR(CheckBegin(call));
         const std::vector<int64_t> before = call.attrs.Ints("begin");
@@ -323,6 +327,7 @@ const OpDef& SliceOp() {
             });
           },
       // A size of -1, the batch's, is all that is left.
+      .flops = NoFlops,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         RETURN_IF_ERROR(CheckBegin(call));
         return std::vector<Value>{
@@ -395,6 +400,7 @@ const OpDef& ReshapeOp() {
                           (args.end - args.begin) * unit);
             });
           },
+      .flops = NoFlops,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         RETURN_IF_ERROR(CheckReshape(call.results[0].dims));
         return std::vector<Value>{TensorFlowReshape(call, call.inputs[0], call.results[0].dims)};
@@ -488,6 +494,7 @@ const OpDef& BroadcastOp() {
               }
             });
           },
+      .flops = NoFlops,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         ASSIGN_OR_RETURN(const std::vector<int64_t> repeats, Repeats(call));
         const Value x = TensorFlowReshape(call, call.inputs[0], WithOnes(call));

@@ -31,6 +31,11 @@ PoolDims MakeDims(const std::vector<int64_t>& x, const std::vector<int64_t>& y,
           window[1], strides[0], strides[1], pads[0], pads[2]};
 }
 
+int64_t WindowElements(const OpCall& call) {
+  const std::vector<int64_t> window = call.attrs.Ints("window");
+  return window[0] * window[1];
+}
+
 absl::StatusOr<Shape> PooledShape(const char* op, DType dtype, const std::vector<int64_t>& x,
                                   const Attrs& attrs) {
   const std::vector<int64_t> window = attrs.Ints("window"), strides = attrs.Ints("strides"),
@@ -352,6 +357,10 @@ const OpDef& MaxPoolOp() {
                   });
                 });
           },
+      .flops =
+          [](const OpCall& call) {
+            return static_cast<double>(call.results[0].num_elements() * (WindowElements(call) - 1));
+          },
       .tensorflow = TensorFlowPool("MaxPool"),
       .onnx = OnnxPool("MaxPool")};
   return op;
@@ -456,6 +465,10 @@ const OpDef& AvgPoolOp() {
                               });
               }
             });
+          },
+      .flops =
+          [](const OpCall& call) {
+            return static_cast<double>(call.results[0].num_elements() * WindowElements(call));
           },
       .tensorflow = TensorFlowPool("AvgPool"),
       .onnx = OnnxPool("AveragePool")};

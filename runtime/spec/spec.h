@@ -55,6 +55,20 @@ struct EvalMetric {
   std::function<double(std::span<const double> sums)> result;
 };
 
+// A layer as it was built, for people to look at.
+struct BuiltLayer {
+  std::string name;                 // with its scope: "block/dense"
+  std::string kind;                 // its field in the oneof of proto::Layer
+  std::vector<std::string> inputs;  // names of what it reads
+  int depth = 0;                    // layers around it, which stand before it
+  Value value;                      // (batch, ...); invalid where it depends on an absent label
+  // What was added to the graph for it and the layers in it: indices, ends excluded.
+  int first_node = 0;
+  int end_node = 0;
+  int first_variable = 0;
+  int end_variable = 0;
+};
+
 struct NamedValue {
   std::string name;
   Value value;  // (batch, ...) per core
@@ -109,6 +123,7 @@ inline std::string LearningRateTag(const OptimizerSpec& optimizer, size_t num_op
 struct EstimatorSpec {
   ModeKey mode = ModeKey::kTrain;
   Graph graph;  // outputs and updates of the model's own (moving statistics) only
+  std::vector<BuiltLayer> layers;  // in order
   // TRAIN: the scalar loss of one core, f32[] (mean over its rows, SUM_BY_NONZERO_WEIGHTS).
   Value loss;
   std::vector<NamedValue> predictions;       // EVAL and PREDICT
@@ -163,6 +178,9 @@ struct InputFnArgs {
   int64_t seed = 1;                           // tf_random_seed
   std::vector<std::string> forward_features;  // PREDICT: the model need not declare them
   bool repeat_forever = false;  // repeat without end, unless the input does so itself (epochs)
+  // false: only what the configuration shows is checked, and no file is looked for; of the
+  // InputSource there is then no `batches`.
+  bool open = true;
   // Labels may be absent (PREDICT): a missing label is then no error and is left out of `features`
   // of the InputSource.
 };

@@ -1,0 +1,446 @@
+#include "cli/summary.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/compose.h"
+#include "cli/inspect_rows.h"
+#include "cli/json.h"
+#include "cli/load_config.h"
+#include "cli/validate.h"
+#include "data/input_fn.h"
+#include "data/sources/source_list.h"
+#include "data/table.h"
+#include "models/model_builder.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+#include "runtime/compiler/cost.h"
+#include "runtime/compiler/dead_code.h"
+#include "runtime/estimator/eval_step.h"
+#include "runtime/estimator/step_graph.h"
+#include "runtime/ir/structural.h"
+#include "runtime/spec/dtypes.h"
+#include "runtime/spec/global_step.h"
+
+namespace tpurun {
+namespace {
+
+// ------------------------------------------------------------------------------ the configuration
+
+// An input of the configuration and what reads it.
+struct ModeInput {
+  ModeKey mode = ModeKey::kTrain;
+  std::string path;                             // "evaluate[0].input"
+  const proto::Input* input = nullptr;          // of the configuration
+  const proto::Evaluate* evaluation = nullptr;  // of EVAL
+};
+
+std::string VerbOf(ModeKey mode) {
+  switch (mode) {
+    case ModeKey::kTrain:
+      return "train";
+    case ModeKey::kEval:
+      return "evaluate";
+    case ModeKey::kPredict:
+      return "predict";
+  }
+  return "";
+}
+
+std::vector<ModeInput> InputsOf(const proto::RunConfig& run) {
+  std::vector<ModeInput> inputs;
+  if (run.train().has_input()) {
+    inputs.push_back({ModeKey::kTrain, "train.input", &run.train().input()});
+  }
+  for (int i = 0; i < run.evaluate_size(); ++i) {
+    if (!run.evaluate(i).has_input()) continue;
+    inputs.push_back({ModeKey::kEval, ElementPath("evaluate", i) + ".input",
+                      &run.evaluate(i).input(), &run.evaluate(i)});
+  }
+  if (run.predict().has_input()) {
+    inputs.push_back({ModeKey::kPredict, "predict.input", &run.predict().input()});
+  }
+  return inputs;
+}
+
+bool HasMode(const std::vector<ModeInput>& inputs, ModeKey mode) {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&](const ModeInput& input) { return input.mode == mode; });
+}
+
+// What is wrong with an input for the model, as far as no file is needed.
+absl::Status CheckInput(const LoadedConfig& config, const ModeInput& input) {
+  ASSIGN_OR_RETURN(const InputFn input_fn,
+                   MakeInputFn(*input.input, config.run.transformation_func(), config.locations,
+                               input.path, ""));
+  const int64_t batch_size = BatchSizeOf(config.run, input.mode);
+  if (batch_size <= 0) return absl::OkStatus();  // ValidateConfig says so
+  ASSIGN_OR_RETURN(
+      const InputSource source,
+      input_fn({.mode = input.mode,
+                .batch_size = batch_size,
+                .features = ModelFeatures(config.model),
+                .repeat_forever = input.mode == ModeKey::kTrain && config.run.train().has_epochs(),
+                .open = false}));
+  if (input.evaluation == nullptr) return absl::OkStatus();
+  return Annotate(CheckEnds(source, *input.evaluation), config.locations.Where(input.path));
+}
+
+// The steps of all modes that have an input, each mode once.
+struct BuiltSteps {
+  std::map<ModeKey, StepGraph> graphs;
+  std::map<ModeKey, Cost> costs;
+};
+
+absl::Status BuildStep(const EstimatorOptions& options, const LoadedConfig& config, ModeKey mode,
+                       BuiltSteps& steps) {
+  if (steps.graphs.count(mode) > 0) return absl::OkStatus();
+  absl::StatusOr<StepGraph> step = BuildStepGraph(options, mode);
+  if (absl::StartsWith(step.status().message(), "keys: ")) {
+    return Annotate(step.status(), config.locations.Where("predict.keys"));
+  }
+  RETURN_IF_ERROR(step.status());
+  ASSIGN_OR_RETURN(steps.costs[mode], CostOfStep(step->graph));
+  steps.graphs[mode] = *std::move(step);
+  return absl::OkStatus();
+}
+
+// ----------------------------------------------------------------------------------- the layers
+
+// What layers take is counted for this many examples: no shape that means something else has it.
+constexpr int64_t kProbeBatch = 2;
+
+// The model as it predicts, with all its labels.
+absl::StatusOr<EstimatorSpec> BuildForward(const ModelFn& model_fn, const proto::RunConfig& run) {
+  ASSIGN_OR_RETURN(EstimatorSpec spec, model_fn({.mode = ModeKey::kEval,
+                                                 .batch_per_replica = kProbeBatch,
+                                                 .use_tpu = run.use_tpu()}));
+  for (const NamedValue& prediction : spec.predictions) {
+    spec.graph.AddOutput(prediction.name, prediction.value);
+  }
+  for (const EvalMetric& metric : spec.eval_metrics) {
+    for (const Value value : metric.statistics) spec.graph.AddOutput(metric.name, value);
+  }
+  if (!spec.layers.empty() && spec.layers.back().value.valid()) {
+    spec.graph.AddOutput("last", spec.layers.back().value);
+  }
+  return spec;
+}
+
+struct Parameters {
+  int64_t all = 0;
+  int64_t trainable = 0;
+  int64_t bytes = 0;
+
+  void Add(const Variable& variable) {
+    const int64_t elements = variable.shape.num_elements();
+    all += elements;
+    if (variable.trainable) trainable += elements;
+    bytes += variable.shape.bytes();
+  }
+};
+
+Parameters ParametersOf(const Graph& graph, int first, int end) {
+  Parameters parameters;
+  for (int i = first; i < end; ++i) parameters.Add(graph.variables()[i]);
+  return parameters;
+}
+
+// Those that training adds: slots and scalars of the optimizers.
+Parameters OptimizerParameters(const Graph& training, const Graph& model) {
+  Parameters parameters;
+  for (const Variable& variable : training.variables()) {
+    if (model.FindVariable(variable.name) < 0 && variable.name != kGlobalStep) {
+      parameters.Add(variable);
+    }
+  }
+  return parameters;
+}
+
+// (batch, ...) with null for the batch.
+Json ShapeJson(const std::vector<int64_t>& dims) {
+  Json shape = Json::array({nullptr});
+  for (size_t i = 1; i < dims.size(); ++i) shape.push_back(dims[i]);
+  return shape;
+}
+
+std::string ElementTypeName(DType dtype) {
+  return absl::AsciiStrToLower(proto::DataType_Name(FromDType(dtype)));
+}
+
+int64_t WholeNumber(double value) { return static_cast<int64_t>(std::min(value, 9.2e18)); }
+
+Json LayerJson(const EstimatorSpec& spec, const std::vector<bool>& live, const BuiltLayer& layer) {
+  std::vector<bool> counted(live.size(), false);
+  for (int id = layer.first_node; id < layer.end_node; ++id) counted[id] = live[id];
+  const Parameters parameters = ParametersOf(spec.graph, layer.first_variable, layer.end_variable);
+  Json row = {{"kind", "layer"},
+              {"name", layer.name},
+              {"type", layer.kind},
+              {"depth", layer.depth},
+              {"inputs", layer.inputs}};
+  const Shape& shape = spec.graph.shape(layer.value);
+  row["output_shape"] = ShapeJson(shape.dims);
+  row["dtype"] = ElementTypeName(shape.dtype);
+  row["parameters"] = parameters.all;
+  row["trainable_parameters"] = parameters.trainable;
+  row["flops"] = WholeNumber(CostOfNodes(spec.graph, counted).flops / kProbeBatch);
+  return row;
+}
+
+std::vector<Json> LayerRows(const proto::ModelSpec& model, const EstimatorSpec& spec) {
+  std::vector<Json> rows;
+  for (const FeatureSpec& feature : ModelFeatures(model)) {
+    if (feature.is_label) continue;
+    Json shape = Json::array({nullptr});
+    for (const int64_t dim : feature.shape.dims) shape.push_back(dim);
+    rows.push_back({{"kind", "feature"},
+                    {"name", feature.name},
+                    {"output_shape", shape},
+                    {"dtype", ElementTypeName(feature.shape.dtype)}});
+  }
+  const std::vector<bool> live = LiveNodes(spec.graph);
+  for (const BuiltLayer& layer : spec.layers) rows.push_back(LayerJson(spec, live, layer));
+  return rows;
+}
+
+// ------------------------------------------------------------------------------------- warnings
+
+void WarnOfFiles(const LoadedConfig& config, const ModeInput& input,
+                 std::vector<std::string>& warnings) {
+  const absl::Status found = FindFiles(input.input->source());
+  if (found.ok()) return;
+  warnings.push_back(absl::StrCat(config.locations.Where(input.path + ".source"), ": ", input.path,
+                                  ": ", found.message()));
+}
+
+// Whether a node that the layer added is needed; a layer without nodes of its own is.
+bool IsUsed(const BuiltLayer& layer, const std::vector<bool>& live) {
+  return layer.first_node == layer.end_node ||
+         std::any_of(live.begin() + layer.first_node, live.begin() + layer.end_node,
+                     [](bool needed) { return needed; });
+}
+
+// Features and layers that no step needs, and variables that no gradient reaches.
+void WarnOfUnused(const BuiltSteps& steps, std::vector<std::string>& warnings) {
+  const auto training = steps.graphs.find(ModeKey::kTrain);
+  if (training == steps.graphs.end()) return;
+  std::set<std::string> read;
+  std::set<std::string> used;
+  for (const auto& [mode, step] : steps.graphs) {
+    const std::vector<bool> live = LiveNodes(step.graph);
+    for (const Node& node : step.graph.nodes()) {
+      if (!live[node.id] || node.op != &InfeedOp()) continue;
+      read.insert(step.graph.infeed()[node.attrs.Int("slot")].name);
+    }
+    for (const BuiltLayer& layer : step.layers) {
+      if (IsUsed(layer, live)) used.insert(layer.name);
+    }
+  }
+  const Graph& graph = training->second.graph;
+  for (const InfeedSlot& slot : graph.infeed()) {
+    if (read.count(slot.name) > 0) continue;
+    warnings.push_back(absl::StrCat("nothing reads ", Quote(slot.name), ", which the input feeds"));
+  }
+  std::set<int> silent = {training->second.trained.begin(), training->second.trained.end()};
+  for (const Update& update : graph.updates()) silent.erase(update.variable);
+  for (const BuiltLayer& layer : training->second.layers) {
+    if (used.count(layer.name) > 0) continue;
+    for (int i = layer.first_variable; i < layer.end_variable; ++i) silent.erase(i);
+    warnings.push_back(
+        absl::StrCat("layer ", Quote(layer.name), ": no loss, metric or prediction needs it"));
+  }
+  for (const int variable : silent) {
+    warnings.push_back(absl::StrCat("variable ", Quote(graph.variables()[variable].name),
+                                    ": no loss depends on it, training leaves it as it is"));
+  }
+}
+
+// ----------------------------------------------------------------------------------------- text
+
+// 18816 is 18,816.
+std::string Grouped(const Json& number) {
+  std::string digits = JsonText(number);
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, 1, ',');
+  return digits;
+}
+
+// "1,130 (4.41 KiB)".
+std::string WithBytes(const Json& number, int64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= 1024; ++unit) value /= 1024;
+  return absl::StrFormat(unit == 0 ? "%s (%.0f %s)" : "%s (%.2f %s)", Grouped(number), value,
+                         kUnits[unit]);
+}
+
+// As Keras writes it: (None, 8, 8, 16), a vector (None,).
+std::string ShapeText(const Json& shape) {
+  std::string text = "(None";
+  for (size_t i = 1; i < shape.size(); ++i) absl::StrAppend(&text, ", ", JsonText(shape[i]));
+  return absl::StrCat(text, shape.size() == 1 ? ",)" : ")");
+}
+
+Json TextRow(const Json& row) {
+  const bool layer = row["kind"] == "layer";
+  const int depth = row.value("depth", 0);
+  Json text = {{"name", std::string(2 * depth, ' ') + row["name"].get<std::string>()},
+               {"type", layer ? row["type"] : row["kind"]},
+               {"output_shape", ShapeText(row["output_shape"])},
+               {"dtype", row["dtype"]}};
+  if (!layer) return text;
+  text["parameters"] = Grouped(row["parameters"]);
+  text["trainable"] = Grouped(row["trainable_parameters"]);
+  text["flops"] = Grouped(row["flops"]);
+  text["inputs"] = absl::StrJoin(row["inputs"].get<std::vector<std::string>>(), ", ");
+  return text;
+}
+
+void WriteText(const std::vector<Json>& layers, const std::vector<Json>& steps,
+               const std::vector<std::string>& warnings, const Json& model, RowWriter& rows) {
+  rows.Title(absl::StrCat("Model: ", Quote(model["name"].get<std::string>())));
+  std::vector<Json> texts;
+  for (const Json& row : layers) texts.push_back(TextRow(row));
+  rows.Table({{"name"},
+              {"type"},
+              {"output_shape"},
+              {"dtype"},
+              {"parameters", true},
+              {"trainable", true},
+              {"flops", true},
+              {"inputs"}},
+             texts);
+  rows.Title(absl::StrCat("Total parameters: ", WithBytes(model["parameters"], model["bytes"])));
+  rows.Title(absl::StrCat("Trainable parameters: ", Grouped(model["trainable_parameters"])));
+  rows.Title(
+      absl::StrCat("Non-trainable parameters: ", Grouped(model["non_trainable_parameters"])));
+  if (model.contains("optimizer_parameters")) {
+    rows.Title(absl::StrCat("Optimizer parameters: ",
+                            WithBytes(model["optimizer_parameters"], model["optimizer_bytes"])));
+  }
+  rows.Title(absl::StrCat("FLOPs of an example: ", Grouped(model["flops"])));
+  texts.clear();
+  for (const Json& row : steps) {
+    Json text = row;
+    for (const char* key : {"batch_size", "flops", "bytes_accessed"}) text[key] = Grouped(row[key]);
+    texts.push_back(text);
+  }
+  if (!texts.empty()) rows.Title("");
+  rows.Table({{"step"}, {"batch_size", true}, {"flops", true}, {"bytes_accessed", true}}, texts);
+  for (const std::string& warning : warnings) rows.Title("warning: " + Escape(warning));
+}
+
+void WriteJson(const std::vector<Json>& layers, const std::vector<Json>& steps,
+               const std::vector<std::string>& warnings, const Json& model, RowWriter& rows) {
+  for (const Json& row : layers) rows.Object(row);
+  for (const Json& row : steps) {
+    Json object = {{"kind", "step"}};
+    object.update(row);
+    rows.Object(object);
+  }
+  for (const std::string& warning : warnings) {
+    rows.Object({{"kind", "warning"}, {"message", warning}});
+  }
+  rows.Object(model);
+}
+
+Json ModelJson(const proto::ModelSpec& model, const EstimatorSpec& forward,
+               const std::vector<Json>& layers, const BuiltSteps& steps) {
+  const Parameters all =
+      ParametersOf(forward.graph, 0, static_cast<int>(forward.graph.variables().size()));
+  Json json = {{"kind", "model"},
+               {"name", model.name()},
+               {"parameters", all.all},
+               {"trainable_parameters", all.trainable},
+               {"non_trainable_parameters", all.all - all.trainable},
+               {"bytes", all.bytes}};
+  if (const auto training = steps.graphs.find(ModeKey::kTrain); training != steps.graphs.end()) {
+    const Parameters added = OptimizerParameters(training->second.graph, forward.graph);
+    json["optimizer_parameters"] = added.all;
+    json["optimizer_bytes"] = added.bytes;
+  }
+  int64_t flops = 0;
+  for (const Json& row : layers) {
+    if (row["kind"] == "layer" && row["depth"] == 0) flops += row["flops"].get<int64_t>();
+  }
+  json["flops"] = flops;
+  return json;
+}
+
+std::vector<Json> StepRows(const std::vector<ModeInput>& inputs, const proto::RunConfig& run,
+                           const BuiltSteps& steps) {
+  std::vector<Json> rows;
+  for (const ModeInput& input : inputs) {
+    const auto cost = steps.costs.find(input.mode);
+    if (cost == steps.costs.end()) continue;
+    std::string step = VerbOf(input.mode);
+    if (input.evaluation != nullptr && input.evaluation->has_name()) {
+      absl::StrAppend(&step, " --name=", input.evaluation->name());
+    }
+    rows.push_back({{"step", step},
+                    {"batch_size", BatchSizeOf(run, input.mode)},
+                    {"flops", WholeNumber(cost->second.flops)},
+                    {"bytes_accessed", WholeNumber(cost->second.bytes_accessed)}});
+  }
+  return rows;
+}
+
+}  // namespace
+
+absl::Status SummaryCommand(const CommandLine& command) {
+  const std::string format = command.GetString("format", "text");
+  if (format != "text" && format != "json") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format: got ", Quote(format), ", want text or json"));
+  }
+  std::ostringstream out;
+  const absl::Status status = Summarize(command, format == "json", out);
+  RETURN_IF_ERROR(WriteOutput(out.str()));
+  return status;
+}
+
+absl::Status Summarize(const CommandLine& command, bool json, std::ostream& out) {
+  ASSIGN_OR_RETURN(const LoadOptions load, command.load_options());
+  ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(load));
+  const std::vector<ModeInput> inputs = InputsOf(config.run);
+  const absl::Status validated =
+      ValidateConfig(config, {.train = HasMode(inputs, ModeKey::kTrain),
+                              .evaluate = HasMode(inputs, ModeKey::kEval),
+                              .predict = HasMode(inputs, ModeKey::kPredict),
+                              .export_model = true});
+  const absl::StatusOr<ModelFn> model_fn = MakeModelFn(config.model, config.locations);
+  std::vector<absl::Status> found = {validated, model_fn.status()};
+  std::vector<std::string> warnings;
+  for (const ModeInput& input : inputs) {
+    found.push_back(CheckInput(config, input));
+    WarnOfFiles(config, input, warnings);
+  }
+  const bool no_model = config.model_path.empty() && config.model.ByteSizeLong() == 0;
+  if (!model_fn.ok() || no_model) return AllViolations(found);
+  ASSIGN_OR_RETURN(const EstimatorSpec forward, BuildForward(*model_fn, config.run));
+  ASSIGN_OR_RETURN(const EstimatorOptions options, MakeOptions(command, config, *model_fn));
+  BuiltSteps steps;
+  for (const ModeInput& input : inputs) {
+    if (validated.ok()) found.push_back(BuildStep(options, config, input.mode, steps));
+  }
+  WarnOfUnused(steps, warnings);
+  const std::vector<Json> layers = LayerRows(config.model, forward);
+  RowWriter rows(json, out);
+  (json ? WriteJson : WriteText)(layers, StepRows(inputs, config.run, steps), warnings,
+                                 ModelJson(config.model, forward, layers, steps), rows);
+  return AllViolations(found);
+}
+
+}  // namespace tpurun
