@@ -1,23 +1,51 @@
 #include "cli/help_command.h"
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/help_topics.h"
 #include "cli/json.h"
 #include "cli/verb_table.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
+namespace {
+
+std::string TopicList() {
+  size_t width = 0;
+  for (const HelpTopic& topic : HelpTopics()) width = std::max(width, topic.name.size());
+  std::string text = "\ntopics:\n";
+  for (const HelpTopic& topic : HelpTopics()) {
+    absl::StrAppend(&text, "  ", topic.name, std::string(width + 2 - topic.name.size(), ' '),
+                    topic.doc, "\n");
+  }
+  return absl::StrCat(text,
+                      "\ntpurun help TOPIC or NAME shows it; a NAME is of a layer, source, "
+                      "message, field and so on,\nor a path: dense, RunConfig, train.input.\n");
+}
+
+std::vector<std::string> HelpChoices() {
+  std::vector<std::string> names;
+  for (const Verb& verb : Verbs()) names.push_back(verb.name);
+  for (std::string& name : HelpNames()) names.push_back(std::move(name));
+  return names;
+}
+
+}  // namespace
 
 absl::Status HelpCommand(const CommandLine& command) {
-  if (command.arguments().empty()) return WriteOutput(HelpText(Verbs()));
+  if (command.arguments().empty()) return WriteOutput(HelpText(Verbs()) + TopicList());
   const std::string& name = command.arguments().front();
   if (const Verb* verb = FindVerb(name, Verbs())) return WriteOutput(HelpText(*verb));
-  std::vector<std::string> known;
-  for (const Verb& verb : Verbs()) known.push_back(verb.name);
+  if (const std::optional<std::string> page = HelpPage(name)) return WriteOutput(*page);
+  const std::string nearest = NearestName(name, HelpChoices());
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown verb ", Quote(name), DidYouMean(name, known)));
+      absl::StrCat("no verb, topic or name of the configuration is called ", Quote(name),
+                   nearest.empty() ? "; see tpurun help"
+                                   : absl::StrCat(", did you mean ", Quote(nearest), "?")));
 }
 
 }  // namespace tpurun

@@ -6,7 +6,7 @@
 
 namespace tpurun {
 
-// `help [VERB]`.
+// `help [VERB|TOPIC|NAME]`.
 absl::Status HelpCommand(const CommandLine& command);
 
 }  // namespace tpurun

@@ -162,15 +162,6 @@ std::optional<std::string> Between(std::string_view message, std::string_view be
   return std::string(message.substr(0, end));
 }
 
-std::vector<std::string> EnumNames(const EnumDescriptor& type) {
-  std::vector<std::string> names;
-  for (int i = 0; i < type.value_count(); ++i) {
-    // DT_INVALID only stands for "not given".
-    if (type.value(i)->name() != "DT_INVALID") names.push_back(type.value(i)->name());
-  }
-  return names;
-}
-
 std::string WrongValueMessage(const FieldDescriptor& field, const std::string& path,
                               const std::string& got) {
   std::string message = absl::StrCat(FieldPath(path, field.name()), ": got ",
@@ -360,6 +351,36 @@ std::string WantedValue(const FieldDescriptor& field) {
       return "a message in braces: { ... }";
   }
   return "a value";
+}
+
+std::vector<std::string> EnumNames(const EnumDescriptor& type) {
+  std::vector<std::string> names;
+  for (int i = 0; i < type.value_count(); ++i) {
+    // DT_INVALID only stands for "not given".
+    if (type.value(i)->name() != "DT_INVALID") names.push_back(type.value(i)->name());
+  }
+  return names;
+}
+
+std::string DefaultText(const FieldDescriptor& field) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return field.default_value_bool() ? "true" : "false";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return field.default_value_enum()->name();
+    case FieldDescriptor::CPPTYPE_STRING:
+      return Quote(field.default_value_string());
+    case FieldDescriptor::CPPTYPE_INT32:
+      return absl::StrCat(field.default_value_int32());
+    case FieldDescriptor::CPPTYPE_INT64:
+      return absl::StrCat(field.default_value_int64());
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return ShortestText(field.default_value_float());
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return ShortestText(field.default_value_double());
+    default:
+      return "the default";
+  }
 }
 
 }  // namespace tpurun

@@ -38,6 +38,12 @@ std::string UnknownFieldMessage(const google::protobuf::Descriptor& descriptor,
 // What may be written as the value of a field: "an integer (int64)", "one of VALID, SAME".
 std::string WantedValue(const google::protobuf::FieldDescriptor& field);
 
+// The enumerators that may be written.
+std::vector<std::string> EnumNames(const google::protobuf::EnumDescriptor& type);
+
+// The default of a field that is no message, in text format.
+std::string DefaultText(const google::protobuf::FieldDescriptor& field);
+
 }  // namespace tpurun
 
 #endif  // TPURUN_CLI_TEXT_FORMAT_H_

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/text_format.h"
 #include "google/protobuf/text_format.h"
 #include "proto/iterations_per_loop.h"
 #include "runtime/base/names.h"
@@ -25,49 +26,6 @@ using google::protobuf::Message;
 using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
 using google::protobuf::TextFormat;
-
-// What tpurun acts on: a field of the RunConfig (indices left out) and the values it may have, in
-// text format; no values means any. A row covers everything under its field. Every other field must
-// be left at its default.
-struct SupportedField {
-  std::string path;
-  std::vector<std::string> values = {};
-};
-
-const std::vector<SupportedField>& SupportedFields() {
-  static const auto* const kFields = new std::vector<SupportedField>{
-      {"model_dir"},
-      {"model_file"},
-      {"use_tpu"},
-      {"train_batch_size"},
-      {"eval_batch_size"},
-      {"predict_batch_size"},
-      {"tf_random_seed"},
-      {"save_summary_steps"},
-      {"checkpoint_save_graph_def"},
-      {"save_checkpoints_secs"},
-      {"save_checkpoints_steps"},
-      {"keep_checkpoint_max"},
-      {"keep_checkpoint_every_n_hours"},
-      {"log_step_count_steps"},
-      {"master", {"\"\"", "\"local\""}},
-      {"evaluation_master", {"\"\"", "\"local\""}},
-      {"tpu_config.iterations_per_loop"},
-      {"tpu_config.num_shards"},
-      {"tpu_config.num_cores_per_replica", {"1"}},
-      {"tpu_config.experimental_host_call_every_n_steps"},
-      {"tpu_config.per_host_input_for_training", {"PER_SHARD_V1", "PER_HOST_V1", "PER_HOST_V2"}},
-      {"train"},
-      {"evaluate"},
-      {"predict.input"},
-      {"predict.keys"},
-      {"predict.forward_features"},
-      {"export"},
-      {"warm_start_from"},
-      {"transformation_func"},
-  };
-  return *kFields;
-}
 
 // A field that must be >= or > a bound when it is set.
 struct Bound {
@@ -221,23 +179,6 @@ class Validator {
         Add(field_path, absl::StrCat("got ", value, ", which is not supported yet, want ",
                                      DefaultText(*field), " or leave it out"));
       }
-    }
-  }
-
-  static std::string DefaultText(const FieldDescriptor& field) {
-    switch (field.cpp_type()) {
-      case FieldDescriptor::CPPTYPE_BOOL:
-        return field.default_value_bool() ? "true" : "false";
-      case FieldDescriptor::CPPTYPE_ENUM:
-        return field.default_value_enum()->name();
-      case FieldDescriptor::CPPTYPE_STRING:
-        return Quote(field.default_value_string());
-      case FieldDescriptor::CPPTYPE_INT32:
-        return absl::StrCat(field.default_value_int32());
-      case FieldDescriptor::CPPTYPE_INT64:
-        return absl::StrCat(field.default_value_int64());
-      default:
-        return "the default";
     }
   }
 
@@ -482,6 +423,41 @@ class Validator {
 };
 
 }  // namespace
+
+const std::vector<SupportedField>& SupportedFields() {
+  static const auto* const kFields = new std::vector<SupportedField>{
+      {"model_dir"},
+      {"model_file"},
+      {"use_tpu"},
+      {"train_batch_size"},
+      {"eval_batch_size"},
+      {"predict_batch_size"},
+      {"tf_random_seed"},
+      {"save_summary_steps"},
+      {"checkpoint_save_graph_def"},
+      {"save_checkpoints_secs"},
+      {"save_checkpoints_steps"},
+      {"keep_checkpoint_max"},
+      {"keep_checkpoint_every_n_hours"},
+      {"log_step_count_steps"},
+      {"master", {"\"\"", "\"local\""}},
+      {"evaluation_master", {"\"\"", "\"local\""}},
+      {"tpu_config.iterations_per_loop"},
+      {"tpu_config.num_shards"},
+      {"tpu_config.num_cores_per_replica", {"1"}},
+      {"tpu_config.experimental_host_call_every_n_steps"},
+      {"tpu_config.per_host_input_for_training", {"PER_SHARD_V1", "PER_HOST_V1", "PER_HOST_V2"}},
+      {"train"},
+      {"evaluate"},
+      {"predict.input"},
+      {"predict.keys"},
+      {"predict.forward_features"},
+      {"export"},
+      {"warm_start_from"},
+      {"transformation_func"},
+  };
+  return *kFields;
+}
 
 absl::Status ValidateConfig(const LoadedConfig& config, const RequiredParts& required) {
   return Validator(config, required).Run();

@@ -10,8 +10,8 @@
 #include "cli/inspect_command.h"
 #include "cli/predict.h"
 #include "cli/report.h"
-#include "cli/train.h"
 #include "cli/summary.h"
+#include "cli/train.h"
 #include "cli/version_command.h"
 
 namespace tpurun {
@@ -111,7 +111,6 @@ std::span<const Verb> Verbs() {
            "tpurun config --config=run.textproto --set train.max_steps=2000 > effective.textproto",
        .takes_config = true,
        .run = ConfigCommand},
-      {.name = "convert",
       {.name = "summary",
        .doc = "Show layers, parameters and FLOPs, and every mistake and warning of every mode",
        .example = "tpurun summary --config=run.textproto",
@@ -120,6 +119,7 @@ std::span<const Verb> Verbs() {
                   .help = "aligned columns (default), or one JSON object a line"}},
        .takes_config = true,
        .run = SummaryCommand},
+      {.name = "convert",
        .doc =
            "Make TFRecord files of tf.Examples: idx (images and labels as MNIST has them) or csv",
        .arguments = "KIND INPUT... --output=PREFIX",
@@ -177,9 +177,9 @@ std::span<const Verb> Verbs() {
        .max_arguments = 1000,
        .run = ReportCommand},
       {.name = "help",
-       .doc = "Show the verbs, or one verb's flags and an example",
-       .arguments = "[VERB]",
-       .example = "tpurun help config",
+       .doc = "Show the verbs, a verb's flags, or what a layer, a field or an exit code means",
+       .arguments = "[VERB|TOPIC|NAME]",
+       .example = "tpurun help dense",
        .max_arguments = 1,
        .run = HelpCommand},
       {.name = "version",

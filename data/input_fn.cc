@@ -627,7 +627,19 @@ absl::StatusOr<std::map<std::string, ExportedColumn>> ExportPlan(
   return made;
 }
 
+template <typename Def>
+ReadFields KindsOf(const google::protobuf::Descriptor& message, std::span<const Def> defs) {
+  ReadFields row = {message.full_name(), {}};
+  for (const Def& def : defs) row.fields.push_back(def.name);
+  return row;
+}
+
 }  // namespace
+
+std::vector<ReadFields> ReadInputFields() {
+  return {KindsOf(*proto::Source::descriptor(), SourceList()),
+          KindsOf(*proto::Transform::descriptor(), TransformList())};
+}
 
 absl::StatusOr<InputFn> MakeInputFn(const proto::Input& input,
                                     const NamedTransformsField& functions,

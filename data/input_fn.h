@@ -4,9 +4,11 @@
 #define TPURUN_DATA_INPUT_FN_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "google/protobuf/repeated_ptr_field.h"
+#include "proto/config_error.h"
 #include "proto/input.pb.h"
 #include "proto/source_locations.h"
 #include "runtime/spec/spec.h"
@@ -21,6 +23,9 @@ absl::StatusOr<InputFn> MakeInputFn(
     const proto::Input& input,
     const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs,
     const SourceLocations& locations, const std::string& path, const std::string& directory);
+
+// What of Source and Transform is acted on.
+std::vector<ReadFields> ReadInputFields();
 
 // How an exported model makes its features of tf.Examples as this input does, shuffles and batches
 // left out. Errors as of MakeInputFn.

@@ -130,6 +130,9 @@ class LayerStack {
   std::unordered_map<std::string, int> numbers_;
 };
 
+// Of a layer of any kind.
+std::vector<std::string> LayerFields() { return {"name", "input", "trainable", "dtype"}; }
+
 std::string SupportedKinds() { return NamesOf(LayerList()) + ", residual, sequence"; }
 
 LayerStack::Before LayerStack::OnlyFeature() const {
@@ -290,7 +293,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
                        .first_node = static_cast<int>(m_.b.graph().nodes().size()),
                        .first_variable = static_cast<int>(m_.b.graph().variables().size())});
 
-  std::vector<std::string> read = {"name", "input", "trainable", "dtype"};
+  std::vector<std::string> read = LayerFields();
   if (kind != nullptr) read.push_back(kind->name());
   ConfigErrors errors;
   RefuseUnreadFields(layer, read, "", errors);
@@ -489,6 +492,12 @@ void CheckLayerCount(const proto::ModelSpec& spec, SpecErrors& errors) {
       "",
       absl::StrCat("with it the model has more than ", kMaxLayers, " layers: got ", all,
                    all == kMany ? " or more" : "", " with all copies, want at most ", kMaxLayers));
+}
+
+void AppendLayerFields(std::vector<ReadFields>& rows) {
+  std::vector<std::string> besides = LayerFields();
+  besides.insert(besides.end(), {"residual", "sequence"});
+  AppendReadFields(*proto::Layer::descriptor(), LayerList(), besides, rows);
 }
 
 void BuildLayers(ModelContext& m) { LayerStack(m).Build(); }

@@ -11,6 +11,9 @@ namespace tpurun {
 // one.
 void CheckLayerCount(const proto::ModelSpec& spec, SpecErrors& errors);
 
+// Appends what of Layer and of each kind is acted on.
+void AppendLayerFields(std::vector<ReadFields>& rows);
+
 // Declares every layer's result in m.tensors; mistakes go to m.errors.
 void BuildLayers(ModelContext& m);
 

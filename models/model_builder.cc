@@ -13,8 +13,10 @@
 #include "models/model_context.h"
 #include "models/optimizer_choice.h"
 #include "models/summaries.h"
+#include "proto/one_of.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/optimizers/optimizers.h"
 #include "runtime/spec/dtypes.h"
 
 namespace tpurun {
@@ -82,14 +84,26 @@ void BuildFeatures(ModelContext& m,
   }
 }
 
+std::vector<std::string> SpecFields() {
+  return {"name",
+          "feature",
+          "label",
+          "layer",
+          "head",
+          "optimizer",
+          "loss",
+          "prediction",
+          "eval_metric",
+          "summary",
+          "matmul_precision",
+          "layer_defaults",
+          "frozen"};
+}
+
 // What the spec says that nothing here acts on.
 void RefuseUnreadParts(ModelContext& m) {
   ConfigErrors errors;
-  RefuseUnreadFields(
-      m.spec,
-      {"name", "feature", "label", "layer", "head", "optimizer", "loss", "prediction",
-       "eval_metric", "summary", "matmul_precision", "layer_defaults", "frozen"},
-      "", errors);
+  RefuseUnreadFields(m.spec, SpecFields(), "", errors);
   m.errors.Add({"model", "model"}, errors);
 }
 
@@ -173,6 +187,7 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
   }
   if (!b.status().ok()) errors.Add({"model", "model"}, "", std::string(b.status().message()));
   result.graph = b.Take();
+  result.layers = std::move(m.layers);
   return result;
 }
 
@@ -187,7 +202,6 @@ absl::StatusOr<ModelFn> MakeModelFn(const proto::ModelSpec& spec,
   for (const ModeKey mode : {ModeKey::kTrain, ModeKey::kEval, ModeKey::kPredict}) {
     const ModelFnArgs args = {
         .mode = mode, .batch_per_replica = 2, .has_labels = mode != ModeKey::kPredict};
-  result.layers = std::move(m.layers);
     Build(spec, args, /*dry=*/true, errors);
   }
   RETURN_IF_ERROR(errors.ToStatus());
@@ -203,6 +217,17 @@ absl::StatusOr<ModelFn> MakeModelFn(const proto::ModelSpec& spec,
     result.warnings = errors.warnings();
     return result;
   });
+}
+
+std::vector<ReadFields> ReadModelFields() {
+  std::vector<ReadFields> rows = {{proto::ModelSpec::descriptor()->full_name(), SpecFields()}};
+  AppendLayerFields(rows);
+  AppendReadFields(*proto::Initializer::descriptor(), InitializerList(), {}, rows);
+  AppendReadFields(*proto::Head::descriptor(), HeadList(), {}, rows);
+  AppendReadFields(*proto::Loss::descriptor(), LossList(), {"name", "weight"}, rows);
+  AppendReadFields(*proto::Metric::descriptor(), MetricList(), {"name"}, rows);
+  AppendOptimizerFields(rows);
+  return rows;
 }
 
 std::vector<FeatureSpec> ModelFeatures(const proto::ModelSpec& spec) {

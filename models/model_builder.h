@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "proto/config_error.h"
 #include "proto/model_spec.pb.h"
 #include "proto/source_locations.h"
 #include "runtime/spec/spec.h"
@@ -17,6 +18,9 @@ namespace tpurun {
 // ModelFn holds copies of both arguments; the OptimizerSpecs that it returns point into its copy
 // and live as long as any copy of the ModelFn.
 absl::StatusOr<ModelFn> MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locations);
+
+// What of the ModelSpec is acted on.
+std::vector<ReadFields> ReadModelFields();
 
 // What the input must feed, in the order of the infeed slots: features, then labels. Elements that
 // MakeModelFn refuses (an unknown type) are left out.

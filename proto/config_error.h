@@ -24,6 +24,14 @@ void RefuseUnreadFields(const google::protobuf::Message& message,
                         const std::vector<std::string>& read, const std::string& path,
                         ConfigErrors& errors);
 
+// The fields of a message that something acts on; the others are refused. `of` is the message
+// ("tpurun.proto.Optimizer"), or a choice of a oneof whose message it is there
+// ("tpurun.proto.Optimizer.adam"). Of a message without a row all fields are acted on.
+struct ReadFields {
+  std::string of;
+  std::vector<std::string> fields;
+};
+
 // Appends errors whose paths are below `path`.
 void AppendUnder(const std::string& path, const ConfigErrors& found, ConfigErrors& errors);
 

@@ -4,6 +4,7 @@
 #define TPURUN_PROTO_ONE_OF_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "google/protobuf/descriptor.h"
@@ -60,6 +61,19 @@ const Def* ChooseRow(const std::vector<Def>& list, const google::protobuf::Messa
                        errors);
   }
   return def;
+}
+
+// Appends what is acted on of a message with a oneof `kind`, which a table has the choices of, and
+// of those; `besides` are further fields.
+template <typename Def>
+void AppendReadFields(const google::protobuf::Descriptor& message, const std::vector<Def>& list,
+                      std::vector<std::string> besides, std::vector<ReadFields>& rows) {
+  ReadFields own = {message.full_name(), std::move(besides)};
+  for (const Def& def : list) {
+    own.fields.push_back(def.name);
+    rows.push_back({message.full_name() + "." + def.name, def.fields});
+  }
+  rows.push_back(std::move(own));
 }
 
 }  // namespace tpurun

@@ -6,6 +6,21 @@
 #include "runtime/optimizers/schedules.h"
 
 namespace tpurun {
+namespace {
+
+std::vector<std::string> FieldsOfEveryKind() {
+  return {"learning_rate", "cross_shard", "name", "loss", "var_list"};
+}
+
+std::vector<std::string> CrossShardFields() { return {"reduction"}; }
+
+}  // namespace
+
+void AppendOptimizerFields(std::vector<ReadFields>& rows) {
+  AppendReadFields(*proto::Optimizer::descriptor(), OptimizerList(), FieldsOfEveryKind(), rows);
+  AppendReadFields(*proto::Schedule::descriptor(), ScheduleList(), {}, rows);
+  rows.push_back({proto::CrossShard::descriptor()->full_name(), CrossShardFields()});
+}
 
 std::string KindOf(const proto::Optimizer& optimizer) {
   const google::protobuf::FieldDescriptor* kind = ChosenKind(optimizer);
@@ -16,10 +31,10 @@ ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer) {
   ConfigErrors errors;
   const OptimizerDef* def = ChooseRow(OptimizerList(), optimizer, "optimizer", "", errors);
   if (def != nullptr) def->check(optimizer, errors);
-  std::vector<std::string> read = {"learning_rate", "cross_shard", "name", "loss", "var_list"};
+  std::vector<std::string> read = FieldsOfEveryKind();
   read.push_back(KindOf(optimizer));  // judged by ChooseRow
   RefuseUnreadFields(optimizer, read, "", errors);
-  RefuseUnreadFields(optimizer.cross_shard(), {"reduction"}, "cross_shard", errors);
+  RefuseUnreadFields(optimizer.cross_shard(), CrossShardFields(), "cross_shard", errors);
   if (!optimizer.has_learning_rate()) {
     errors.push_back({"", "learning_rate is missing"});
   } else {

@@ -56,6 +56,9 @@ const std::vector<OptimizerDef>& OptimizerList();
 // graph exists. Paths are below the Optimizer message.
 ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer);
 
+// Appends what of Optimizer, Schedule and what is in them is acted on.
+void AppendOptimizerFields(std::vector<ReadFields>& rows);
+
 // "adagrad"; empty when no kind is set.
 std::string KindOf(const proto::Optimizer& optimizer);
 

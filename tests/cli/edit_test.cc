@@ -195,6 +195,8 @@ TEST(UnsetTest, ClearsAFieldAListOrAnElement) {
   EXPECT_EQ(AfterUnset("evaluate.valid"), RunWith("evaluate { name: \"valid\" steps: 3 }", ""));
   EXPECT_EQ(AfterUnset("train.input.transform.1"),
             RunWith("transform { shuffle { buffer_size: 100 seed: 3 } }", ""));
+  EXPECT_EQ(AfterUnset("train.input.transform.shuffle"), AfterUnset("train.input.transform.1"));
+  EXPECT_EQ(AfterUnset("train.input.transform.shuffle.seed"), RunWith(" seed: 3", ""));
 }
 
 TEST(EditTest, TheFlagIsTheOriginOfWhatItSet) {

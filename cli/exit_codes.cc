@@ -1,0 +1,31 @@
+#include "cli/exit_codes.h"
+
+namespace tpurun {
+namespace {
+
+constexpr ExitCodeDoc kExitCodes[] = {
+    {0, "done; also where there was nothing left to train"},
+    {1, "the run failed: NaN in the loss, an internal error"},
+    {2,
+     "usage or configuration: a misspelt field or flag, a bad value, a shape that does not fit, a "
+     "model_dir of another model"},
+    {3, "the compiler refuses: an op or a type that the TPU does not have"},
+    {4, "does not fit in memory"},
+    {65,
+     "only the data shows it: damaged, truncated, empty or mistyped; a training input that ends "
+     "before its steps (those before it are saved)"},
+    {66, "a named file or checkpoint does not exist or cannot be read, a failing device included"},
+    {74, "cannot write: permission, a full disk"},
+    {75,
+     "interrupted and saved, or another train has had the model_dir for 10 seconds: start it "
+     "again"},
+    {129, "hangup, with nothing to save"},
+    {130, "interrupted by Ctrl-C, with nothing to save, or a second time"},
+    {143, "terminated, with nothing to save, or a second time"},
+};
+
+}  // namespace
+
+std::span<const ExitCodeDoc> ExitCodes() { return kExitCodes; }
+
+}  // namespace tpurun

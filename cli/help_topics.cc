@@ -1,0 +1,273 @@
+#include "cli/help_topics.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/acted_on.h"
+#include "cli/config_docs.h"
+#include "cli/exit_codes.h"
+#include "cli/text_format.h"
+#include "proto/run_config.pb.h"
+
+namespace tpurun {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::OneofDescriptor;
+
+constexpr size_t kColumns = 90;
+
+// The words of `text` in lines that begin with `indent` spaces.
+std::string Wrapped(const std::string& text, size_t indent) {
+  std::string wrapped;
+  std::string line;
+  for (const std::string& word : std::vector<std::string>(absl::StrSplit(text, ' '))) {
+    if (!line.empty() && indent + line.size() + 1 + word.size() > kColumns) {
+      absl::StrAppend(&wrapped, std::string(indent, ' '), line, "\n");
+      line.clear();
+    }
+    absl::StrAppend(&line, line.empty() ? "" : " ", word);
+  }
+  if (!line.empty()) absl::StrAppend(&wrapped, std::string(indent, ' '), line, "\n");
+  return wrapped;
+}
+
+// ------------------------------------------------------------------------------------- messages
+
+// `kind` is the choice whose message the field is shown in; may be null.
+std::string NotSupported(const FieldDescriptor& field, const FieldDescriptor* kind) {
+  const bool acted_on = kind == nullptr ? IsActedOn(field) : IsActedOnIn(*kind, field);
+  return acted_on ? "" : "  (not supported yet)";
+}
+
+std::string FieldEntry(const FieldDescriptor& field, const FieldDescriptor* kind) {
+  std::string entry = absl::StrCat("  ", field.name(), ": ", TypeText(field),
+                                   NotSupported(field, kind), "\n", Wrapped(CommentOf(field), 6));
+  if (field.enum_type() != nullptr) {
+    absl::StrAppend(
+        &entry, Wrapped("One of " + absl::StrJoin(EnumNames(*field.enum_type()), ", ") + ".", 6));
+  }
+  const std::vector<std::string> values = ValuesActedOn(field);
+  if (!values.empty()) {
+    absl::StrAppend(&entry, Wrapped("Supported so far: " + absl::StrJoin(values, ", ") + ".", 6));
+  }
+  return entry;
+}
+
+// The choices of a oneof with the first sentence about each.
+std::string Choices(const OneofDescriptor& oneof) {
+  size_t width = 0;
+  for (int i = 0; i < oneof.field_count(); ++i) {
+    width = std::max(width, oneof.field(i)->name().size());
+  }
+  std::string text = absl::StrCat("exactly one ", oneof.name(), ":\n");
+  for (int i = 0; i < oneof.field_count(); ++i) {
+    const FieldDescriptor& choice = *oneof.field(i);
+    absl::StrAppend(&text, "  ", choice.name(), std::string(width + 2 - choice.name().size(), ' '),
+                    CommentOf(choice), NotSupported(choice, nullptr), "\n");
+  }
+  return text;
+}
+
+// Where --set finds a message, the first few places.
+std::string PlacesOf(const Descriptor& message) {
+  constexpr size_t kShown = 3;
+  std::vector<std::string> paths;
+  for (const ConfigPath& path : ConfigPaths()) {
+    if (path.field->message_type() != &message) continue;
+    paths.push_back(path.field->is_repeated() ? path.path + ".N" : path.path);
+  }
+  if (paths.empty()) return "";
+  const size_t more = paths.size() - std::min(paths.size(), kShown);
+  paths.resize(paths.size() - more);
+  return Wrapped(absl::StrCat("at ", absl::StrJoin(paths, ", "), more > 0 ? ", ..." : ""), 0);
+}
+
+// The fields and choices of a message; `kind` as in FieldEntry.
+std::string MessageBody(const Descriptor& message, const FieldDescriptor* kind) {
+  std::string text;
+  if (message.field_count() == 0) return "  It takes no arguments: {}\n";
+  for (int i = 0; i < message.field_count(); ++i) {
+    const FieldDescriptor& field = *message.field(i);
+    if (field.containing_oneof() == nullptr) absl::StrAppend(&text, FieldEntry(field, kind));
+  }
+  for (int i = 0; i < message.oneof_decl_count(); ++i) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", Choices(*message.oneof_decl(i)));
+  }
+  return text;
+}
+
+std::string MessagePage(const Descriptor& message) {
+  return absl::StrCat(ShortName(message), "\n", Wrapped(CommentOf(message), 0), PlacesOf(message),
+                      "\n", MessageBody(message, nullptr));
+}
+
+std::string EnumPage(const EnumDescriptor& type) {
+  std::string text = absl::StrCat(ShortName(type), "\n", Wrapped(CommentOf(type), 0), "\n");
+  for (const std::string& name : EnumNames(type)) {
+    absl::StrAppend(&text, "  ", name, "\n", Wrapped(CommentOf(*type.FindValueByName(name)), 6));
+  }
+  return text;
+}
+
+// A field, and what is in it.
+std::string FieldPage(const FieldDescriptor& field) {
+  std::string text = absl::StrCat("a field of ", ShortName(*field.containing_type()), "\n",
+                                  FieldEntry(field, nullptr));
+  if (const Descriptor* const message = field.message_type()) {
+    absl::StrAppend(&text, "\n", ShortName(*message), "\n", Wrapped(CommentOf(*message), 0), "\n",
+                    MessageBody(*message, field.containing_oneof() ? &field : nullptr));
+  }
+  return text;
+}
+
+// -------------------------------------------------------------------------------- pages of topics
+
+std::string FieldsPage() {
+  std::string text =
+      "The paths that --set and --unset take (tpurun help set). N is an element: its number from "
+      "0, its\nname, or its kind where only one has it. tpurun help PATH says what a field "
+      "means.\n\n";
+  for (const ConfigPath& path : ConfigPaths()) {
+    absl::StrAppend(&text, path.path, ": ", TypeText(*path.field));
+    if (!path.same_as.empty()) absl::StrAppend(&text, ", as ", path.same_as);
+    absl::StrAppend(&text, NotSupported(*path.field, nullptr), "\n");
+  }
+  return text;
+}
+
+std::string SetPage() {
+  return R"(--set PATH=VALUE changes the configuration, --unset PATH takes a field back to its default. Both
+may be given any number of times; they are applied in order, after the files. A value of the command
+line wins over the file, the file over the default. tpurun config prints what comes out, each value
+with its origin.
+
+PATH names fields from the RunConfig on, joined by dots; model. reaches the ModelSpec, whichever file
+it is in. tpurun help fields lists all of them. Behind a repeated field stands which of its elements:
+  its number, from 0            --set evaluate.0.steps=5
+  its name                      --set model.layer.hidden_1.dense.units=20
+  its kind, if only one has it  --set train.input.transform.shuffle.buffer_size=10
+Brackets mean the same as dots, and take names with dots in them:
+  --set model.layer[hidden_1].dense.units=20
+
+VALUE is in text format; strings and enumerators need no quotes:
+  --set train_batch_size=256
+  --set model_dir=/tmp/tpurun/other
+  --set model.layer.hidden_1.dense.activation=TANH
+  --set train.max_steps=500
+Braces hold a message, which replaces what was there; brackets hold a list:
+  --set 'model.optimizer.0.learning_rate={ constant: 0.05 }'
+  --set 'predict.keys=["class_ids", "logits"]'
++= appends to a list:
+  --set 'train.input.transform+={ take { count: 64 } }'
+  --set predict.keys+=logits
+--unset of an element removes it:
+  --unset train.input.transform.shuffle
+  --unset model_dir
+Setting one choice of several clears the others, and so do save_checkpoints_steps and
+save_checkpoints_secs. Paths of files are relative to the working directory; those in a file to its
+folder. A scalar field of RunConfig is a flag too: --train_batch_size=256.
+)";
+}
+
+std::string ExitCodesPage() {
+  std::string text;
+  for (const ExitCodeDoc& doc : ExitCodes()) {
+    const std::string lines = Wrapped(doc.when, 6);
+    const std::string code = absl::StrCat(doc.code);
+    absl::StrAppend(&text, code, lines.substr(code.size()));
+  }
+  return text;
+}
+
+template <typename Message>
+HelpTopic MessageTopic(const std::string& name, const std::string& doc) {
+  return {.name = name, .doc = doc, .message = Message::descriptor()};
+}
+
+// ---------------------------------------------------------------------------------------- names
+
+// What follows the package in a full name, or the last part of that.
+bool HasName(const std::string& short_name, const std::string& name) {
+  return short_name == name || absl::EndsWith(short_name, "." + name);
+}
+
+// Adds what `name` is the name of among choices, or among other fields.
+void AddFields(const std::string& name, bool choices, std::vector<std::string>& pages) {
+  for (const Descriptor* const message : ConfigMessages()) {
+    for (int i = 0; i < message->field_count(); ++i) {
+      const FieldDescriptor& field = *message->field(i);
+      if ((field.containing_oneof() != nullptr) != choices) continue;
+      if (HasName(ShortName(field), name)) pages.push_back(FieldPage(field));
+    }
+  }
+}
+
+void AddTypes(const std::string& name, std::vector<std::string>& pages) {
+  for (const Descriptor* const message : ConfigMessages()) {
+    if (HasName(ShortName(*message), name)) pages.push_back(MessagePage(*message));
+  }
+  for (const EnumDescriptor* const type : ConfigEnums()) {
+    if (HasName(ShortName(*type), name) || type->FindValueByName(name) != nullptr) {
+      pages.push_back(EnumPage(*type));
+    }
+  }
+}
+
+}  // namespace
+
+std::span<const HelpTopic> HelpTopics() {
+  static const std::vector<HelpTopic>& topics = *new std::vector<HelpTopic>{
+      MessageTopic<proto::Layer>("layers", "the kinds of layers"),
+      MessageTopic<proto::Initializer>("initializers", "how variables start"),
+      MessageTopic<proto::Head>("heads", "loss, predictions and metrics at once"),
+      MessageTopic<proto::Loss>("losses", "the kinds of losses"),
+      MessageTopic<proto::Metric>("metrics", "the kinds of metrics"),
+      MessageTopic<proto::Optimizer>("optimizers", "the kinds of optimizers"),
+      MessageTopic<proto::Schedule>("schedules", "the kinds of learning rates"),
+      MessageTopic<proto::Summary>("summaries", "what training writes for TensorBoard"),
+      MessageTopic<proto::Source>("sources", "where an input's elements come from"),
+      MessageTopic<proto::Transform>("transforms", "what is done to them"),
+      {.name = "fields", .doc = "every path that --set takes", .page = FieldsPage},
+      {.name = "set", .doc = "how --set and --unset are written", .page = SetPage},
+      {.name = "exit_codes", .doc = "what the program ends with", .page = ExitCodesPage},
+  };
+  return topics;
+}
+
+std::optional<std::string> HelpPage(const std::string& name) {
+  for (const HelpTopic& topic : HelpTopics()) {
+    if (topic.name == name) return topic.page ? topic.page() : MessagePage(*topic.message);
+  }
+  std::vector<std::string> pages;
+  AddFields(name, /*choices=*/true, pages);
+  AddTypes(name, pages);
+  AddFields(name, /*choices=*/false, pages);
+  if (pages.empty()) {
+    if (const FieldDescriptor* const field = FindByPath(name)) pages.push_back(FieldPage(*field));
+  }
+  if (pages.empty()) return std::nullopt;
+  return absl::StrJoin(pages, "\n");
+}
+
+std::vector<std::string> HelpNames() {
+  std::set<std::string> names;
+  for (const HelpTopic& topic : HelpTopics()) names.insert(topic.name);
+  for (const Descriptor* const message : ConfigMessages()) {
+    names.insert(ShortName(*message));
+    for (int i = 0; i < message->field_count(); ++i) names.insert(message->field(i)->name());
+  }
+  for (const EnumDescriptor* const type : ConfigEnums()) {
+    names.insert(ShortName(*type));
+    for (const std::string& value : EnumNames(*type)) names.insert(value);
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace tpurun

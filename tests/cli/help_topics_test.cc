@@ -1,0 +1,222 @@
+#include "cli/help_topics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "cli/acted_on.h"
+#include "cli/config_docs.h"
+#include "cli/exit_codes.h"
+#include "cli/validate.h"
+#include "proto/run_config.pb.h"
+#include "runtime/base/status.h"
+
+namespace tpurun {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Page(const std::string& name) {
+  const std::optional<std::string> page = HelpPage(name);
+  EXPECT_TRUE(page.has_value()) << "no page " << name;
+  return page.value_or("");
+}
+
+// What stands below the first line that begins so, up to the next entry.
+std::string Entry(const std::string& page, const std::string& name) {
+  const size_t begin = absl::StrCat("\n", page).find(absl::StrCat("\n  ", name, ": "));
+  if (begin == std::string::npos) return absl::StrCat("no entry ", name, " in\n", page);
+  size_t end = page.find("\n  ", begin);
+  while (end != std::string::npos && page.compare(end, 7, "\n      ") == 0) {
+    end = page.find("\n  ", end + 1);
+  }
+  return page.substr(begin, end == std::string::npos ? end : end - begin);
+}
+
+// All of tpurun's own protos: those whose package is the RunConfig's.
+TEST(HelpTopicsTest, EveryFieldOfEveryMessageSaysWhatItMeans) {
+  int fields = 0;
+  for (const google::protobuf::Descriptor* const message : ConfigMessages()) {
+    EXPECT_EQ(message->file()->package(), "tpurun.proto");
+    EXPECT_NE(CommentOf(*message), "") << "write a comment before message " << message->full_name();
+    for (int i = 0; i < message->field_count(); ++i, ++fields) {
+      const google::protobuf::FieldDescriptor& field = *message->field(i);
+      const std::string comment = CommentOf(field);
+      EXPECT_NE(comment, "") << "write a comment before " << field.full_name();
+      EXPECT_THAT(comment, Not(HasSubstr("\n"))) << field.full_name();
+      // The first words, as the rest may stand on another line.
+      const std::string words = comment.substr(0, std::min<size_t>(comment.size(), 20));
+      EXPECT_THAT(Page(ShortName(field)), HasSubstr(words)) << field.full_name();
+      EXPECT_THAT(Page(field.name()), HasSubstr(words)) << field.full_name();
+    }
+  }
+  EXPECT_GE(fields, 300);
+  for (const google::protobuf::EnumDescriptor* const type : ConfigEnums()) {
+    EXPECT_NE(CommentOf(*type), "") << "write a comment before enum " << type->full_name();
+  }
+}
+
+TEST(HelpTopicsTest, NoMessageOfTheFilesIsLeftOut) {
+  std::set<std::string> met;
+  for (const google::protobuf::Descriptor* const message : ConfigMessages()) {
+    met.insert(message->full_name());
+  }
+  for (const google::protobuf::FileDescriptor* const file :
+       {proto::RunConfig::descriptor()->file(), proto::ModelSpec::descriptor()->file(),
+        proto::Input::descriptor()->file()}) {
+    for (int i = 0; i < file->message_type_count(); ++i) {
+      const google::protobuf::Descriptor& message = *file->message_type(i);
+      EXPECT_EQ(met.count(message.full_name()), 1u) << message.full_name();
+      for (int nested = 0; nested < message.nested_type_count(); ++nested) {
+        EXPECT_EQ(met.count(message.nested_type(nested)->full_name()), 1u)
+            << message.nested_type(nested)->full_name();
+      }
+    }
+  }
+}
+
+TEST(HelpTopicsTest, ALayerShowsTypesDefaultsAndComments) {
+  const std::string page = Page("dense");
+  EXPECT_THAT(page, HasSubstr("tf.layers.dense. Variables kernel [in, units], bias [units].\n"));
+  EXPECT_EQ(Entry(page, "units"), "  units: int64\n      Width of the result. Must be given, > 0.");
+  EXPECT_THAT(Entry(page, "activation"),
+              AllOf(HasSubstr("  activation: Activation = LINEAR\n"),
+                    HasSubstr("One of LINEAR, RELU, TANH, GELU, SIGMOID, SOFTMAX.")));
+  EXPECT_THAT(Entry(page, "use_bias"), HasSubstr("use_bias: bool = true\n"));
+  EXPECT_THAT(Entry(page, "kernel_from"),
+              HasSubstr("  kernel_from: string  (not supported yet)\n"));
+}
+
+TEST(HelpTopicsTest, TopicsListEveryKind) {
+  for (const HelpTopic& topic : HelpTopics()) {
+    const std::string page = Page(topic.name);
+    EXPECT_NE(page, "") << topic.name;
+    if (topic.message == nullptr) continue;
+    const auto* const kinds = topic.message->FindOneofByName("kind");
+    ASSERT_NE(kinds, nullptr) << topic.name;
+    for (int i = 0; i < kinds->field_count(); ++i) {
+      EXPECT_THAT(page, HasSubstr(absl::StrCat("\n  ", kinds->field(i)->name(), " ")));
+    }
+  }
+  EXPECT_THAT(Page("layers"), HasSubstr("\n  lstm                      Long short-term memory over "
+                                        "time.  (not supported yet)\n"));
+  EXPECT_THAT(Page("optimizers"), HasSubstr("\n  adagrad"));
+}
+
+TEST(HelpTopicsTest, ANameIsFoundWhereverItStands) {
+  EXPECT_THAT(Page("RunConfig"), HasSubstr("\n  model_dir: string\n"));
+  EXPECT_THAT(Page("train.input"), HasSubstr("\n  source: Source\n"));
+  EXPECT_THAT(Page("model.layer.logits.dense.units"), HasSubstr("  units: int64\n"));
+  EXPECT_THAT(Page("evaluate.0.steps"), HasSubstr("Batches. Default: one exact epoch"));
+  EXPECT_THAT(Page("train.input.transform[3].shuffle.buffer_size"),
+              HasSubstr("a field of Shuffle\n"));
+  EXPECT_THAT(Page("TPUConfig.PartitionDims"), HasSubstr("  dim: repeated int64"));
+  EXPECT_THAT(Page("SAME"), HasSubstr("Conv2d.Padding\n"));
+  EXPECT_THAT(Page("sequence"), AllOf(HasSubstr("a field of Layer\n"), HasSubstr("of Head\n")));
+  EXPECT_THAT(Page("buffer_size"),
+              AllOf(HasSubstr("a field of Tfrecord"), HasSubstr("of Shuffle")));
+  for (const char* none : {"", "denze", "train.inputs", "model.layer.logits.dense.units.x", "."}) {
+    EXPECT_EQ(HelpPage(none), std::nullopt) << none;
+  }
+}
+
+TEST(HelpTopicsTest, NamesHavePages) {
+  for (const std::string& name : HelpNames()) EXPECT_NE(Page(name), "") << name;
+}
+
+TEST(HelpTopicsTest, LinesFitATerminal) {
+  for (const std::string& name : HelpNames()) {
+    if (name == "fields") continue;
+    for (absl::string_view line : absl::StrSplit(Page(name), '\n')) {
+      EXPECT_LE(line.size(), 110u) << name << ": " << line;
+    }
+  }
+}
+
+TEST(HelpTopicsTest, FieldsHasEveryPathOnce) {
+  const std::string page = Page("fields");
+  std::set<std::string> paths;
+  for (const ConfigPath& path : ConfigPaths()) {
+    EXPECT_TRUE(paths.insert(path.path).second) << path.path;
+    EXPECT_EQ(FindByPath(path.path), path.field) << path.path;
+    EXPECT_THAT(page, HasSubstr(absl::StrCat("\n", path.path, ": ")));
+    if (!path.same_as.empty()) {
+      EXPECT_NE(FindByPath(path.same_as), nullptr) << path.same_as;
+    }
+  }
+  EXPECT_THAT(page, HasSubstr("\ntrain.input.transform.N.shuffle.buffer_size: int64\n"));
+  EXPECT_THAT(page, HasSubstr("\nevaluate.N.input: Input, as train.input\n"));
+  EXPECT_THAT(page, HasSubstr("\nmodel.layer.N.dense.units: int64\n"));
+  EXPECT_THAT(page,
+              HasSubstr("\npredict.generate.num_generate: int64 = 100  (not supported yet)\n"));
+}
+
+// What validate.cc, the models and the inputs refuse is what help calls not supported.
+TEST(ActedOnTest, IsWhatIsNotRefused) {
+  const auto field = [](const std::string& path) -> const google::protobuf::FieldDescriptor& {
+    const auto* const found = FindByPath(path);
+    EXPECT_NE(found, nullptr) << path;
+    return *found;
+  };
+  for (const char* path : {"model_dir",
+                           "model",
+                           "model_file",
+                           "tpu_config.iterations_per_loop",
+                           "train.max_steps",
+                           "train.input.transform.shuffle.seed",
+                           "train.input.source.tfrecord.file",
+                           "model.layer.dense.kernel_initializer.truncated_normal.stddev",
+                           "model.frozen",
+                           "model.layer.sequence.repeat",
+                           "model.layer.residual.shortcut",
+                           "model.head.regression.label",
+                           "model.optimizer.cross_shard.reduction",
+                           "model.summary.image.tensor",
+                           "predict.keys",
+                           "model.optimizer.learning_rate.linear_warmup.warmup_steps",
+                           "warm_start_from",
+                           "model.loss.weight",
+                           "model.eval_metric.mean.values",
+                           "transformation_func.name"}) {
+    EXPECT_TRUE(IsActedOn(field(path))) << path;
+  }
+  for (const char* path :
+       {"eval_on_tpu", "protocol", "predict.generate", "predict.generate.temperature",
+        "predict.forward_features", "tpu_config.tpu_job_name", "model.moving_average.decay",
+        "model.regularization.l2.scale", "model.layer.lstm", "model.layer.lstm.units",
+        "model.layer.reuse", "model.optimizer.rms_prop.centered", "model.head.multi_label",
+        "model.optimizer.cross_shard.group_assignment", "train.input.source.text.shift"}) {
+    EXPECT_FALSE(IsActedOn(field(path))) << path;
+  }
+  EXPECT_TRUE(IsActedOnIn(field("model.optimizer.adam"), field("model.optimizer.adam.beta1")));
+  EXPECT_FALSE(
+      IsActedOnIn(field("model.optimizer.adam"), field("model.optimizer.adam.weight_decay_rate")));
+  EXPECT_EQ(ValuesActedOn(field("tpu_config.num_cores_per_replica")),
+            std::vector<std::string>{"1"});
+}
+
+TEST(ExitCodesTest, HasEveryCodeOfAStatusOnce) {
+  std::set<int> codes;
+  int last = -1;
+  for (const ExitCodeDoc& doc : ExitCodes()) {
+    EXPECT_GT(doc.code, last);
+    last = doc.code;
+    codes.insert(doc.code);
+    EXPECT_THAT(Page("exit_codes"), HasSubstr(absl::StrCat(doc.code, "  ")));
+  }
+  for (int code = 0; code <= 16; ++code) {
+    const int exit_code = ExitCode(absl::Status(static_cast<absl::StatusCode>(code), "x"));
+    EXPECT_EQ(codes.count(exit_code), 1u) << exit_code;
+  }
+  for (const int of_signal : {129, 130, 143}) EXPECT_EQ(codes.count(of_signal), 1u) << of_signal;
+}
+
+}  // namespace
+}  // namespace tpurun

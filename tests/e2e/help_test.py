@@ -1,0 +1,65 @@
+"""help on the configuration: what it says can be typed."""
+import re
+import shlex
+import unittest
+
+from program import ProgramTest
+
+
+class HelpTest(ProgramTest):
+
+    def page(self, *arguments):
+        done = self.succeed('help', *arguments)
+        self.assertEqual(done.err, '')
+        return done.out
+
+    def test_what_set_shows_can_be_typed(self):
+        examples = re.findall(r"^  .*?(--(?:un)?set (?:'.*'|\S+))$", self.page('set'),
+                              flags=re.MULTILINE)
+        self.assertGreaterEqual(len(examples), 12)
+        for example in examples:
+            flag, edit = shlex.split(example)
+            done = self.succeed('config', '--config=iris/run.textproto', flag, edit)
+            if flag == '--set':
+                self.assertIn('# command line: --set ', done.out)
+
+    def test_paths_of_fields_can_be_set(self):
+        """Those of numbers outside of lists: each is taken or refused as a value, not as a path."""
+        tried = 0
+        for path in re.findall(r'^([a-z_.]+): (?:u?int\d+|float|double)\b', self.page('fields'),
+                               flags=re.MULTILINE):
+            done = self.call('config', '--config=iris/run.textproto', '--set', f'{path}=1')
+            self.assertEqual(done.code, 0, str(done))
+            tried += 1
+            if tried == 25:
+                break
+        self.assertEqual(tried, 25)
+
+    def test_names(self):
+        self.assertIn('a field of Layer\n  dense: Dense\n', self.page('dense'))
+        self.assertIn('max_steps: int64', self.page('train.max_steps'))
+        self.assertIn('\n  adam ', self.page('optimizers'))
+        self.assertIn('\n75    interrupted and saved', self.page('exit_codes'))
+        for name, near in (('denze', 'dense'), ('layer', 'layers'), ('trian', 'train')):
+            done = self.call('help', name)
+            if name == 'layer':  # a field of the ModelSpec
+                self.assertEqual(done.code, 0, str(done))
+                continue
+            self.assertEqual((done.code, done.out), (2, ''), str(done))
+            self.assertIn(f'did you mean "{near}"?', done.messages[0])
+        self.assertEqual(self.call('help', 'zzzzzz').messages,
+                         ['tpurun: no verb, topic or name of the configuration is called "zzzzzz"; '
+                          'see tpurun help'])
+
+    def test_exit_codes_are_those_of_the_program(self):
+        codes = {int(code) for code in re.findall(r'^(\d+) ', self.page('exit_codes'),
+                                                  flags=re.MULTILINE)}
+        for code, arguments in ((2, ['trian']), (66, ['config', '--config=none']),
+                                (66, self.iris('evaluate', 'm', '--checkpoint=none')),
+                                (65, ['inspect', 'iris/iris_test.csv'])):
+            self.assertEqual(self.call(*arguments).code, code, arguments)
+            self.assertIn(code, codes)
+
+
+if __name__ == '__main__':
+    unittest.main()
