@@ -49,7 +49,7 @@ const std::vector<Flag>& RunFlags() {
 }
 
 // Of every verb.
-const std::vector<Flag>& CommonFlags() {
+const std::vector<Flag>& OutputFlags() {
   static const auto* const kFlags = new std::vector<Flag>{
       {.name = "quiet",
        .type = Flag::Type::kBool,
@@ -108,23 +108,6 @@ const std::vector<Flag>& FieldFlags() {
   return *kFlags;
 }
 
-// Every flag the verb takes, besides --set, --unset, --help and logging's.
-std::vector<Flag> FlagsOf(const Verb& verb) {
-  std::vector<Flag> flags = verb.flags;
-  const auto append = [&flags](const std::vector<Flag>& more) {
-    for (const Flag& flag : more) {
-      const bool taken = std::any_of(flags.begin(), flags.end(),
-                                     [&](const Flag& own) { return own.name == flag.name; });
-      if (!taken) flags.push_back(flag);
-    }
-  };
-  if (verb.takes_config) append(ConfigFlags());
-  if (verb.runs) append(RunFlags());
-  if (verb.takes_config) append(FieldFlags());
-  append(CommonFlags());
-  return flags;
-}
-
 const Flag* FindFlag(const std::vector<Flag>& flags, std::string_view name) {
   for (const Flag& flag : flags) {
     if (flag.name == name) return &flag;
@@ -161,11 +144,7 @@ absl::Status UnknownFlag(const std::string& name, const Verb& verb,
                          const std::vector<Flag>& flags) {
   std::vector<std::string> known;
   for (const Flag& flag : flags) known.push_back(flag.name);
-  if (verb.takes_config) known.insert(known.end(), {"set", "unset"});
-  known.push_back("help");
-  for (const LogFlag& flag : kLogFlags) {
-    if (flag.help) known.push_back(flag.name);
-  }
+  for (const Flag& flag : CommonFlags(verb)) known.push_back(flag.name);
   std::string message =
       absl::StrCat("unknown flag ", name.size() == 1 ? "-" : "--", name, " of ", verb.name);
   if (verb.takes_config && proto::TPUConfig::descriptor()->FindFieldByName(name)) {
@@ -386,6 +365,38 @@ const Verb* FindVerb(std::string_view name, std::span<const Verb> verbs) {
   return nullptr;
 }
 
+std::vector<Flag> FlagsOf(const Verb& verb) {
+  std::vector<Flag> flags = verb.flags;
+  const auto append = [&flags](const std::vector<Flag>& more) {
+    for (const Flag& flag : more) {
+      const bool taken = std::any_of(flags.begin(), flags.end(),
+                                     [&](const Flag& own) { return own.name == flag.name; });
+      if (!taken) flags.push_back(flag);
+    }
+  };
+  if (verb.takes_config) append(ConfigFlags());
+  if (verb.runs) append(RunFlags());
+  if (verb.takes_config) append(FieldFlags());
+  append(OutputFlags());
+  return flags;
+}
+
+std::vector<Flag> CommonFlags(const Verb& verb) {
+  std::vector<Flag> flags;
+  if (verb.takes_config) {
+    flags.push_back({.name = "set",
+                     .value_name = "PATH=VALUE",
+                     .help = "change a field of the configuration; += appends to a list"});
+    flags.push_back({.name = "unset", .value_name = "PATH", .help = "back to the default"});
+  }
+  for (const LogFlag& flag : kLogFlags) {
+    if (flag.help == nullptr) continue;
+    flags.push_back({.name = flag.name, .value_name = flag.value_name, .help = flag.help});
+  }
+  flags.push_back({.name = "help", .type = Flag::Type::kBool, .help = "show this"});
+  return flags;
+}
+
 std::string HelpText(std::span<const Verb> verbs) {
   std::string text =
       "tpurun does what TPUEstimator did on a Cloud TPU v2-8, on 8 emulated cores.\n\n"
@@ -423,7 +434,7 @@ std::string HelpText(const Verb& verb) {
       absl::StrAppend(&text, FlagHelp(flag.name, flag.value_name, flag.help));
     }
   }
-  for (const Flag& flag : CommonFlags()) {
+  for (const Flag& flag : OutputFlags()) {
     absl::StrAppend(&text, FlagHelp(flag.name, flag.value_name, flag.help));
   }
   for (const LogFlag& flag : kLogFlags) {

@@ -44,6 +44,8 @@ struct Verb {
   bool runs = false;
   int min_arguments = 0;
   int max_arguments = 0;
+  // What its first argument may be; null for a file. For completion.
+  std::vector<std::string> (*choices)() = nullptr;
   absl::Status (*run)(const CommandLine&) = nullptr;
 };
 
@@ -84,6 +86,11 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
 
 // The verb of that name; nullptr if there is none.
 const Verb* FindVerb(std::string_view name, std::span<const Verb> verbs);
+
+// Every flag of the verb, those that fields of the RunConfig are included.
+std::vector<Flag> FlagsOf(const Verb& verb);
+// What it takes besides: --set and --unset, those of logging that are shown, --help.
+std::vector<Flag> CommonFlags(const Verb& verb);
 
 // What `help` and `help VERB` print.
 std::string HelpText(std::span<const Verb> verbs);

@@ -65,4 +65,10 @@ absl::Status ConvertCommand(const CommandLine& command) {
   return WriteResult({{"records", files->records()}, {"files", files->paths()}});
 }
 
+std::vector<std::string> ConvertChoices() {
+  std::vector<std::string> names;
+  for (const ConvertKind& kind : ConvertKinds()) names.emplace_back(kind.name);
+  return names;
+}
+
 }  // namespace tpurun

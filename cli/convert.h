@@ -2,12 +2,17 @@
 #ifndef TPURUN_CLI_CONVERT_H_
 #define TPURUN_CLI_CONVERT_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "cli/command_line.h"
 
 namespace tpurun {
 
 absl::Status ConvertCommand(const CommandLine& command);
+// The kinds of files there are.
+std::vector<std::string> ConvertChoices();
 
 }  // namespace tpurun
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/help_topics.h"
 #include "cli/json.h"
+#include "cli/man_page.h"
 #include "cli/verb_table.h"
 #include "runtime/base/text.h"
 
@@ -27,16 +28,10 @@ std::string TopicList() {
                       "message, field and so on,\nor a path: dense, RunConfig, train.input.\n");
 }
 
-std::vector<std::string> HelpChoices() {
-  std::vector<std::string> names;
-  for (const Verb& verb : Verbs()) names.push_back(verb.name);
-  for (std::string& name : HelpNames()) names.push_back(std::move(name));
-  return names;
-}
-
 }  // namespace
 
 absl::Status HelpCommand(const CommandLine& command) {
+  if (command.GetBool("man")) return WriteOutput(ManPage(Verbs()));
   if (command.arguments().empty()) return WriteOutput(HelpText(Verbs()) + TopicList());
   const std::string& name = command.arguments().front();
   if (const Verb* verb = FindVerb(name, Verbs())) return WriteOutput(HelpText(*verb));
@@ -46,6 +41,13 @@ absl::Status HelpCommand(const CommandLine& command) {
       absl::StrCat("no verb, topic or name of the configuration is called ", Quote(name),
                    nearest.empty() ? "; see tpurun help"
                                    : absl::StrCat(", did you mean ", Quote(nearest), "?")));
+}
+
+std::vector<std::string> HelpChoices() {
+  std::vector<std::string> names;
+  for (const Verb& verb : Verbs()) names.push_back(verb.name);
+  for (std::string& name : HelpNames()) names.push_back(std::move(name));
+  return names;
 }
 
 }  // namespace tpurun

@@ -1,13 +1,19 @@
 #ifndef TPURUN_CLI_HELP_COMMAND_H_
 #define TPURUN_CLI_HELP_COMMAND_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "cli/command_line.h"
 
 namespace tpurun {
 
-// `help [VERB|TOPIC|NAME]`.
+// `help [VERB|TOPIC|NAME] [--man]`.
 absl::Status HelpCommand(const CommandLine& command);
+
+// What may follow `help`, paths left out.
+std::vector<std::string> HelpChoices();
 
 }  // namespace tpurun
 

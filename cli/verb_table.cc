@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "cli/completion.h"
 #include "cli/config_command.h"
 #include "cli/convert.h"
 #include "cli/evaluate.h"
@@ -148,6 +149,7 @@ std::span<const Verb> Verbs() {
                   .help = "csv: leave out lines at the start of every file (default 0)"}},
        .min_arguments = 2,
        .max_arguments = 1000,
+       .choices = ConvertChoices,
        .run = ConvertCommand},
       {.name = "inspect",
        .doc = "Show what a checkpoint, SavedModel, ONNX, event or TFRecord file holds",
@@ -180,8 +182,20 @@ std::span<const Verb> Verbs() {
        .doc = "Show the verbs, a verb's flags, or what a layer, a field or an exit code means",
        .arguments = "[VERB|TOPIC|NAME]",
        .example = "tpurun help dense",
+       .flags = {{.name = "man",
+                  .type = Flag::Type::kBool,
+                  .help = "the manual page, in roff: tpurun help --man | man -l -"}},
        .max_arguments = 1,
+       .choices = HelpChoices,
        .run = HelpCommand},
+      {.name = "completion",
+       .doc = "Print what makes a shell complete verbs, flags, paths and values",
+       .arguments = "bash|zsh",
+       .example = "tpurun completion bash > ~/.local/share/bash-completion/completions/tpurun",
+       .min_arguments = 1,
+       .max_arguments = 10000,
+       .choices = CompletionChoices,
+       .run = CompletionCommand},
       {.name = "version",
        .doc = "Print the version and the libraries tpurun was built with",
        .example = "tpurun version",

@@ -11,11 +11,6 @@
 #include "runtime/ops/op_list.h"
 
 namespace tpurun {
-namespace {
-
-constexpr char kVersion[] = "0.1.0";
-
-}  // namespace
 
 absl::Status VersionCommand(const CommandLine& command) {
   return WriteOutput(

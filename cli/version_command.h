@@ -6,6 +6,8 @@
 
 namespace tpurun {
 
+inline constexpr char kVersion[] = "0.1.0";
+
 // `version`.
 absl::Status VersionCommand(const CommandLine& command);
 

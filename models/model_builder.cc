@@ -223,7 +223,7 @@ std::vector<ReadFields> ReadModelFields() {
   std::vector<ReadFields> rows = {{proto::ModelSpec::descriptor()->full_name(), SpecFields()}};
   AppendLayerFields(rows);
   AppendReadFields(*proto::Initializer::descriptor(), InitializerList(), {}, rows);
-  AppendReadFields(*proto::Head::descriptor(), HeadList(), {}, rows);
+  AppendReadFields(*proto::Head::descriptor(), HeadList(), {"name"}, rows);
   AppendReadFields(*proto::Loss::descriptor(), LossList(), {"name", "weight"}, rows);
   AppendReadFields(*proto::Metric::descriptor(), MetricList(), {"name"}, rows);
   AppendOptimizerFields(rows);

@@ -1,8 +1,11 @@
-"""help on the configuration: what it says can be typed."""
+"""help on the configuration: what it says can be typed, and the manual page is sound roff."""
 import re
 import shlex
+import shutil
+import subprocess
 import unittest
 
+import program
 from program import ProgramTest
 
 
@@ -59,6 +62,21 @@ class HelpTest(ProgramTest):
                                 (65, ['inspect', 'iris/iris_test.csv'])):
             self.assertEqual(self.call(*arguments).code, code, arguments)
             self.assertIn(code, codes)
+
+    @unittest.skipUnless(shutil.which('groff'), 'there is no groff')
+    def test_the_manual_page(self):
+        roff = self.page('--man')
+        done = subprocess.run(['groff', '-man', '-ww', '-Tutf8', '-P-c', '-rLL=200n'],
+                              input=roff.encode(), capture_output=True,
+                              timeout=program.TIMEOUT_SECONDS)
+        self.assertEqual((done.returncode, done.stderr), (0, b''), done.stderr)
+        # Bold and the like are overstrikes.
+        text = re.sub('.\b', '', done.stdout.decode())
+        for want in ('TPURUN(1)', 'NAME\n', 'EXIT STATUS', '--worker_threads=N', '--set PATH=VALUE',
+                     "--set 'predict.keys=[\"class_ids\", \"logits\"]'", 'evaluate', 'exit_codes'):
+            self.assertIn(want, text)
+        for line in self.page('set').splitlines():
+            self.assertIn(line.strip(), text)
 
 
 if __name__ == '__main__':
