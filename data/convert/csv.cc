@@ -1,7 +1,7 @@
 // Lines of comma-separated values into features that are ranges of columns, "NAME:KIND:COLUMNS":
 //   image_raw:bytes:0-63    each column a number 0..255, together one string of 64 bytes
 //   label:int64:64          a list of int64
-//   size:float:65-66        a list of float
+//   size:float:65-66+70     a list of float, of several ranges behind each other
 // Columns count from 0.
 #include "data/csv.h"
 
@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "data/convert/convert.h"
 #include "data/line_reader.h"
 #include "runtime/base/names.h"
@@ -20,12 +21,25 @@
 namespace tpurun {
 namespace {
 
+struct ColumnRange {
+  int64_t first = 0;
+  int64_t last = 0;
+};
+
 struct CsvFeature {
   std::string name;
   std::string kind;
-  int64_t first = 0;  // column
-  int64_t last = 0;
+  std::vector<ColumnRange> columns;
 };
+
+std::optional<ColumnRange> ParseRange(const std::string& text) {
+  const size_t dash = text.find('-');
+  const std::optional<int64_t> first = ParseInt64(text.substr(0, dash));
+  const std::optional<int64_t> last =
+      dash == std::string::npos ? first : ParseInt64(text.substr(dash + 1));
+  if (!first.has_value() || !last.has_value() || *first < 0 || *last < *first) return std::nullopt;
+  return ColumnRange{*first, *last};
+}
 
 std::optional<CsvFeature> ParseFeature(const std::string& text) {
   const size_t columns = text.rfind(':');
@@ -37,14 +51,11 @@ std::optional<CsvFeature> ParseFeature(const std::string& text) {
   if (feature.kind != "bytes" && feature.kind != "int64" && feature.kind != "float") {
     return std::nullopt;
   }
-  const std::string range = text.substr(columns + 1);
-  const size_t dash = range.find('-');
-  const std::optional<int64_t> first = ParseInt64(range.substr(0, dash));
-  const std::optional<int64_t> last =
-      dash == std::string::npos ? first : ParseInt64(range.substr(dash + 1));
-  if (!first.has_value() || !last.has_value() || *first < 0 || *last < *first) return std::nullopt;
-  feature.first = *first;
-  feature.last = *last;
+  for (const auto range : absl::StrSplit(text.substr(columns + 1), '+')) {
+    const std::optional<ColumnRange> parsed = ParseRange(std::string(range));
+    if (!parsed.has_value()) return std::nullopt;
+    feature.columns.push_back(*parsed);
+  }
   return feature;
 }
 
@@ -56,7 +67,7 @@ absl::StatusOr<std::vector<CsvFeature>> ParseFeatures(const ConvertArgs& args) {
       return absl::InvalidArgumentError(
           absl::StrCat("--features: got ", Quote(text),
                        ", want NAME:KIND:COLUMNS with KIND bytes, int64 or float and COLUMNS N or "
-                       "N-M from 0, such as image_raw:bytes:0-63"));
+                       "N-M from 0, joined by +, such as image_raw:bytes:0-26+28-63"));
     }
     RETURN_IF_ERROR(Annotate(CheckName(NameKind::kKey, feature->name), "--features"));
     for (const CsvFeature& other : features) {
@@ -131,20 +142,28 @@ class CsvConversion {
     }
     auto& map = *example_.mutable_features()->mutable_feature();
     for (const CsvFeature& feature : features_) {
-      if (feature.last >= static_cast<int64_t>(fields_.size())) {
-        return absl::StrCat("got ", fields_.size(), " columns, want column ", feature.last,
-                            " (from 0) for feature ", Quote(feature.name));
-      }
       tensorflow::Feature& values = map[feature.name];
       values.Clear();
       if (feature.kind == "bytes") values.mutable_bytes_list()->add_value();
-      for (int64_t column = feature.first; column <= feature.last; ++column) {
-        const std::string want = AddValue(fields_[column], feature.kind, &values);
-        if (!want.empty()) {
-          return absl::StrCat("column ", column, ": want ", want, " for feature ",
-                              Quote(feature.name), ", got ", ShownField(fields_[column]));
-        }
+      for (const ColumnRange& range : feature.columns) {
+        const std::string wrong_value = AddValues(range, feature, &values);
+        if (!wrong_value.empty()) return wrong_value;
       }
+    }
+    return "";
+  }
+
+  std::string AddValues(const ColumnRange& range, const CsvFeature& feature,
+                        tensorflow::Feature* values) const {
+    if (range.last >= std::ssize(fields_)) {
+      return absl::StrCat("got ", fields_.size(), " columns, want column ", range.last,
+                          " (from 0) for feature ", Quote(feature.name));
+    }
+    for (int64_t column = range.first; column <= range.last; ++column) {
+      const std::string want = AddValue(fields_[column], feature.kind, values);
+      if (want.empty()) continue;
+      return absl::StrCat("column ", column, ": want ", want, " for feature ", Quote(feature.name),
+                          ", got ", ShownField(fields_[column]));
     }
     return "";
   }

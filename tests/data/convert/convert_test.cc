@@ -330,6 +330,21 @@ TEST_F(ConvertTest, ColumnsOfCsvFiles) {
             "x { float_list { value: 4 } } \n");
 }
 
+TEST_F(ConvertTest, ColumnsOfSeveralRanges) {
+  Write("a.csv", "0,1,2,3,4,5\n");
+  EXPECT_EQ(
+      Convert("csv", {.inputs = {"a.csv"},
+                      .features = {"image_raw:bytes:5+0-1", "x:float:0-1+3-4", "label:int64:2+2"}}),
+      "");
+  EXPECT_EQ(Examples("out"),
+            "image_raw { bytes_list { value: \"\\005\\000\\001\" } } "
+            "label { int64_list { value: 2 value: 2 } } "
+            "x { float_list { value: 0 value: 1 value: 3 value: 4 } } \n");
+  Write("b.csv", "0,1,2,3\n");
+  EXPECT_EQ(Convert("csv", {.inputs = {"b.csv"}, .features = {"x:float:0-1+3-4"}}),
+            "DATA_LOSS: b.csv:1: got 4 columns, want column 4 (from 0) for feature \"x\"");
+}
+
 TEST_F(ConvertTest, CsvFilesThatDoNotFit) {
   struct Case {
     std::string csv, message;
@@ -355,10 +370,11 @@ TEST_F(ConvertTest, CsvFilesThatDoNotFit) {
 
 TEST_F(ConvertTest, ArgumentsAreCheckedBeforeAnythingIsRead) {
   const std::string want =
-      ", want NAME:KIND:COLUMNS with KIND bytes, int64 or float and COLUMNS N or N-M from 0, such "
-      "as image_raw:bytes:0-63";
-  for (const char* feature : {"x", "x:bytes", ":bytes:0", "x:string:0", "x:bytes:", "x:bytes:3-2",
-                              "x:bytes:-1", "x:bytes:0-", "x:bytes:a"}) {
+      ", want NAME:KIND:COLUMNS with KIND bytes, int64 or float and COLUMNS N or N-M from 0, "
+      "joined by +, such as image_raw:bytes:0-26+28-63";
+  for (const char* feature :
+       {"x", "x:bytes", ":bytes:0", "x:string:0", "x:bytes:", "x:bytes:3-2", "x:bytes:-1",
+        "x:bytes:0-", "x:bytes:a", "x:bytes:0+", "x:bytes:+1", "x:bytes:0++2", "x:bytes:0+2-1"}) {
     EXPECT_EQ(Convert("csv", {.inputs = {"absent"}, .features = {feature}}),
               absl::StrCat("INVALID_ARGUMENT: --features: got \"", feature, "\"", want));
   }
