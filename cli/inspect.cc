@@ -20,6 +20,8 @@ namespace {
 constexpr char kSavedModelPb[] = "saved_model.pb";
 constexpr char kModelOnnx[] = "model.onnx";  // as `export` names it
 
+using InspectKind = absl::Status(const std::string& path, bool json, std::ostream& out);
+
 // A checkpoint or a model where there is one, else all event files in name order.
 absl::Status InspectDirectory(const std::string& dir, bool json, std::ostream& out) {
   if (!IsAbsent(CheckpointStatePath(dir))) {
@@ -50,33 +52,45 @@ std::string WithoutDataSuffix(const std::string& path) {
   return path.substr(0, suffix);
 }
 
-// A file whose name says nothing. Of a record file the walk over a message's fields ends in its
-// first bytes: a tag is never zero.
-absl::Status InspectByContent(const std::string& path, bool json, std::ostream& out) {
-  constexpr uint32_t kVersion = 1 << 3, kMetaGraphs = 2 << 3 | 2, kGraph = 7 << 3 | 2;
-  ASSIGN_OR_RETURN(const std::set<uint32_t> tags, TagsOfMessage(path));
-  if (tags.count(kVersion) > 0 && tags.count(kGraph) > 0) return InspectOnnx(path, json, out);
-  if (tags == std::set<uint32_t>{kVersion, kMetaGraphs}) return InspectSavedModel(path, json, out);
-  return InspectRecords(path, json, out);
+absl::Status InspectNamedCheckpoint(const std::string& path, bool json, std::ostream& out) {
+  ASSIGN_OR_RETURN(const std::string prefix, ResolveCheckpoint(WithoutDataSuffix(path)));
+  return InspectCheckpoint(prefix, json, out);
 }
 
-}  // namespace
+// A file whose name says nothing. Of a record file the walk over a message's fields ends in its
+// first bytes: a tag is never zero.
+absl::StatusOr<InspectKind*> KindByContent(const std::string& path) {
+  constexpr uint32_t kVersion = 1 << 3, kMetaGraphs = 2 << 3 | 2, kGraph = 7 << 3 | 2;
+  ASSIGN_OR_RETURN(const std::set<uint32_t> tags, TagsOfMessage(path));
+  if (tags.count(kVersion) > 0 && tags.count(kGraph) > 0) return InspectOnnx;
+  if (tags == std::set<uint32_t>{kVersion, kMetaGraphs}) return InspectSavedModel;
+  return nullptr;
+}
 
-absl::Status Inspect(const std::string& path, bool json, std::ostream& out) {
-  if (IsDirectory(path)) return InspectDirectory(path, json, out);
+// Null: a TFRecord file, or what is taken for one.
+absl::StatusOr<InspectKind*> KindOf(const std::string& path) {
+  if (IsDirectory(path)) return InspectDirectory;
   const absl::StatusOr<std::string> prefix = ResolveCheckpoint(WithoutDataSuffix(path));
-  if (prefix.ok() && !IsAbsent(BundleIndexPath(*prefix))) {
-    return InspectCheckpoint(*prefix, json, out);
-  }
+  if (prefix.ok() && !IsAbsent(BundleIndexPath(*prefix))) return InspectNamedCheckpoint;
   if (IsAbsent(path)) {
     return absl::NotFoundError(
         absl::StrCat("cannot read ", path, ": neither it nor ", BundleIndexPath(path), " exists"));
   }
   const std::string name = BaseName(path);
-  if (IsEventFileName(name)) return InspectEvents(path, json, out);
-  if (name == kSavedModelPb) return InspectSavedModel(path, json, out);
-  if (absl::EndsWith(name, ".onnx")) return InspectOnnx(path, json, out);
-  return InspectByContent(path, json, out);
+  if (IsEventFileName(name)) return InspectEvents;
+  if (name == kSavedModelPb) return InspectSavedModel;
+  if (absl::EndsWith(name, ".onnx")) return InspectOnnx;
+  return KindByContent(path);
+}
+
+}  // namespace
+
+absl::Status Inspect(const std::string& path, bool json, std::ostream& out, int64_t limit) {
+  ASSIGN_OR_RETURN(InspectKind* const inspect, KindOf(path));
+  if (inspect == nullptr) return InspectRecords(path, json, out, limit);
+  if (limit == 0) return inspect(path, json, out);
+  return absl::InvalidArgumentError(
+      absl::StrCat("--limit: ", path, " is no TFRecord file, leave it out"));
 }
 
 }  // namespace tpurun

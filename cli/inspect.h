@@ -3,6 +3,7 @@
 #ifndef TPURUN_CLI_INSPECT_H_
 #define TPURUN_CLI_INSPECT_H_
 
+#include <cstdint>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -20,13 +21,15 @@ namespace tpurun {
 // model.onnx), or a TFRecord file; models are also known by their content. Writes one row a tensor,
 // event value or record to `out`: aligned columns under a heading, or with `json` one compact
 // object a line, which for models has its "kind". At damage the rows before it are written and the
-// error is DataLoss.
-absl::Status Inspect(const std::string& path, bool json, std::ostream& out);
+// error is DataLoss. `limit` > 0: of a TFRecord file the first so many records, with the values of
+// their features; InvalidArgument for other kinds.
+absl::Status Inspect(const std::string& path, bool json, std::ostream& out, int64_t limit = 0);
 
 // The kinds, as Inspect calls them. `prefix` is a checkpoint's, the others are paths of files.
 absl::Status InspectCheckpoint(const std::string& prefix, bool json, std::ostream& out);
 absl::Status InspectEvents(const std::string& path, bool json, std::ostream& out);
-absl::Status InspectRecords(const std::string& path, bool json, std::ostream& out);
+absl::Status InspectRecords(const std::string& path, bool json, std::ostream& out,
+                            int64_t limit = 0);
 absl::Status InspectSavedModel(const std::string& path, bool json, std::ostream& out);
 absl::Status InspectOnnx(const std::string& path, bool json, std::ostream& out);
 

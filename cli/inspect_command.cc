@@ -17,8 +17,12 @@ absl::Status InspectCommand(const CommandLine& command) {
     return absl::InvalidArgumentError(
         absl::StrCat("--format: got ", Quote(format), ", want text or json"));
   }
+  const int64_t limit = command.GetInt("limit", 0);
+  if (command.Has("limit") && limit < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("--limit: got ", limit, ", want a number >= 1"));
+  }
   std::ostringstream out;
-  const absl::Status status = Inspect(command.arguments().front(), format == "json", out);
+  const absl::Status status = Inspect(command.arguments().front(), format == "json", out, limit);
   // What stands before the damage is shown too.
   RETURN_IF_ERROR(WriteOutput(out.str()));
   return status;

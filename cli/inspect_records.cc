@@ -1,9 +1,14 @@
 // `inspect` of files of records: one row an event value, or one row a record.
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/inspect.h"
@@ -113,14 +118,19 @@ absl::StatusOr<Compression> GuessCompression(const std::string& path) {
   return Compression::kNone;
 }
 
-// name -> kind and count, of a record that is a tf.Example; else empty.
-Json ExampleFeatures(const std::string& record) {
+// Of a record that is a tf.Example; else none.
+using Features = std::map<std::string, tensorflow::Feature>;
+Features FeaturesOf(const std::string& record) {
   tensorflow::Example example;
-  if (!example.ParseFromString(record)) return nullptr;
+  if (!example.ParseFromString(record)) return {};
   const auto& map = example.features().feature();
-  const std::map<std::string, tensorflow::Feature> sorted(map.begin(), map.end());
+  return {map.begin(), map.end()};
+}
+
+// name -> kind and count; null without features.
+Json KindsOf(const Features& all) {
   Json features = Json::object();
-  for (const auto& [name, feature] : sorted) {
+  for (const auto& [name, feature] : all) {
     std::string what = "missing";
     if (feature.has_bytes_list()) {
       what = absl::StrCat("bytes[", feature.bytes_list().value_size(), "]");
@@ -132,6 +142,74 @@ Json ExampleFeatures(const std::string& record) {
     features[name] = what;
   }
   return features.empty() ? Json() : features;
+}
+
+// What is shown of a list of values, and of a string of bytes.
+constexpr int kMostValues = 16;
+constexpr size_t kMostBytes = 64;
+
+// The first of more bytes, of UTF-8 whole characters.
+std::string_view FirstBytes(std::string_view bytes) {
+  if (!IsUtf8(bytes)) return bytes.substr(0, kMostBytes);
+  size_t size = kMostBytes;
+  while ((bytes[size] & 0xc0) == 0x80) --size;  // within a character
+  return bytes.substr(0, size);
+}
+
+Json StringJson(const std::string& bytes) {
+  if (bytes.size() <= kMostBytes) return JsonBytes(bytes);
+  return {{"bytes", bytes.size()}, {"first", JsonBytes(FirstBytes(bytes))}};
+}
+
+std::string StringText(const std::string& bytes) {
+  if (bytes.size() <= kMostBytes) return Quote(bytes);
+  return absl::StrCat(Quote(FirstBytes(bytes)), "... (", bytes.size(), " bytes)");
+}
+
+// What `of` makes of each of the first values.
+template <typename Values, typename Of>
+auto FirstValues(const Values& values, Of of) {
+  std::vector<decltype(of(values[0]))> first;
+  for (int i = 0; i < std::min(values.size(), kMostValues); ++i) first.push_back(of(values[i]));
+  return first;
+}
+
+Json ValuesJson(const tensorflow::Feature& feature) {
+  if (feature.has_bytes_list()) return FirstValues(feature.bytes_list().value(), StringJson);
+  if (feature.has_float_list()) {
+    return FirstValues(feature.float_list().value(), [](float value) { return JsonNumber(value); });
+  }
+  return FirstValues(feature.int64_list().value(), [](int64_t value) { return Json(value); });
+}
+
+std::string ValuesText(const tensorflow::Feature& feature) {
+  const auto joined = [](const auto& values, auto of) {
+    const std::string text = absl::StrJoin(FirstValues(values, of), " ");
+    if (values.size() <= kMostValues) return text;
+    return absl::StrCat(text, " ... (", values.size(), " values)");
+  };
+  if (feature.has_bytes_list()) return joined(feature.bytes_list().value(), StringText);
+  if (feature.has_float_list()) {
+    return joined(feature.float_list().value(), [](float value) { return ShortestText(value); });
+  }
+  return joined(feature.int64_list().value(), [](int64_t value) { return absl::StrCat(value); });
+}
+
+// A line for each feature; of a record that is no tf.Example its first bytes.
+void WriteValues(const std::string& record, const Features& features, std::ostream& out) {
+  if (features.empty()) out << absl::StrFormat("%12s%s\n", "", StringText(record));
+  for (const auto& [name, feature] : features) {
+    out << absl::StripTrailingAsciiWhitespace(
+               absl::StrFormat("%12s%s: %s", "", Text(JsonBytes(name)), ValuesText(feature)))
+        << "\n";
+  }
+}
+
+Json ValuesOf(const Features& features) {
+  if (features.empty()) return nullptr;
+  Json values = Json::object();
+  for (const auto& [name, feature] : features) values[name] = ValuesJson(feature);
+  return values;
 }
 
 std::string FeaturesText(const Json& features) {
@@ -172,7 +250,7 @@ absl::Status InspectEvents(const std::string& path, bool json, std::ostream& out
   }
 }
 
-absl::Status InspectRecords(const std::string& path, bool json, std::ostream& out) {
+absl::Status InspectRecords(const std::string& path, bool json, std::ostream& out, int64_t limit) {
   ASSIGN_OR_RETURN(const Compression compression, GuessCompression(path));
   ASSIGN_OR_RETURN(const std::unique_ptr<RecordReader> reader,
                    RecordReader::Open(path, compression));
@@ -181,23 +259,26 @@ absl::Status InspectRecords(const std::string& path, bool json, std::ostream& ou
         << absl::StrFormat("%10s  %12s  %10s  %s\n", "record", "offset", "bytes", "features");
   }
   std::string record;
-  while (true) {
+  while (limit == 0 || reader->num_records() < limit) {
     const int64_t number = reader->num_records();
     const uint64_t offset = reader->offset();
     ASSIGN_OR_RETURN(const bool more, reader->Read(&record));
-    if (!more) return absl::OkStatus();
-    const Json features = ExampleFeatures(record);
+    if (!more) break;
+    const Features features = FeaturesOf(record);
     if (!json) {
       out << absl::StrFormat("%10d  %12d  %10d  %s\n", number, offset, record.size(),
-                             FeaturesText(features));
+                             FeaturesText(KindsOf(features)));
+      if (limit > 0) WriteValues(record, features, out);
       continue;
     }
-    out << JsonText({{"record", number},
-                     {"offset", offset},
-                     {"bytes", record.size()},
-                     {"features", features}})
-        << "\n";
+    Json row = {{"record", number},
+                {"offset", offset},
+                {"bytes", record.size()},
+                {"features", KindsOf(features)}};
+    if (limit > 0) row["values"] = ValuesOf(features);
+    out << JsonText(row) << "\n";
   }
+  return absl::OkStatus();
 }
 
 }  // namespace tpurun

@@ -158,7 +158,12 @@ std::span<const Verb> Verbs() {
        .example = "tpurun inspect /tmp/tpurun/iris --format=json | jq -r .name",
        .flags = {{.name = "format",
                   .value_name = "text|json",
-                  .help = "aligned columns (default), or one JSON object a line"}},
+                  .help = "aligned columns (default), or one JSON object a line"},
+                 {.name = "limit",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help = "of a TFRecord file: the first N records, with the values of their "
+                          "features"}},
        .min_arguments = 1,
        .max_arguments = 1,
        .run = InspectCommand},

@@ -3,12 +3,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "proto/example.pb.h"
@@ -58,9 +61,9 @@ class InspectTest : public ::testing::Test {
     EXPECT_TRUE(writer->Close().ok());
     return writer->path().text();
   }
-  std::string Text(const std::string& path, bool json) {
+  std::string Text(const std::string& path, bool json, int64_t limit = 0) {
     std::ostringstream out;
-    const absl::Status status = Inspect(path, json, out);
+    const absl::Status status = Inspect(path, json, out, limit);
     EXPECT_TRUE(status.ok()) << status;
     return out.str();
   }
@@ -129,6 +132,68 @@ TEST_F(InspectTest, ListsRecordsOfEveryCompression) {
               "{\"none\":\"missing\",\"x\":\"float[2]\",\"y\":\"int64[1]\"}}\n");
     EXPECT_THAT(Text(path, false), HasSubstr("         1            17          43  "
                                              "none=missing x=float[2] y=int64[1]\n"));
+  }
+}
+
+TEST_F(InspectTest, ShowsTheValuesOfTheFirstRecords) {
+  tensorflow::Example example;
+  auto& features = *example.mutable_features()->mutable_feature();
+  features["int"].mutable_int64_list()->add_value(-3);
+  for (int i = 0; i < 17; ++i) features["many"].mutable_int64_list()->add_value(i);
+  features["float"].mutable_float_list()->add_value(0.1f);
+  features["float"].mutable_float_list()->add_value(NAN);
+  features["text"].mutable_bytes_list()->add_value("f\xC3\xBCr \"x\"\n");
+  features["text"].mutable_bytes_list()->add_value("\xff");
+  features["long"].mutable_bytes_list()->add_value(std::string(63, 'a') + "\xC3\xBC" + "b");
+  features["raw"].mutable_bytes_list()->add_value(std::string(65, '\0') + "\xff");
+  features["none"];
+  const std::string path = dir_.Path("data.tfrecord");
+  const std::unique_ptr<RecordWriter> writer = *RecordWriter::Create(path, Compression::kGzip);
+  ASSERT_TRUE(writer->Write(example.SerializeAsString()).ok());
+  ASSERT_TRUE(writer->Write("\xff").ok());
+  ASSERT_TRUE(writer->Write("third").ok());
+  ASSERT_TRUE(writer->Close().ok());
+  const std::string a(63, 'a');
+  const std::vector<std::string> lines =
+      absl::StrSplit(Text(path, false, 2), '\n', absl::SkipEmpty());
+  ASSERT_EQ(lines.size(), 12);
+  EXPECT_THAT(lines[2], HasSubstr("  float=float[2] int=int64[1] long=bytes[1] many=int64[17] "
+                                  "none=missing raw=bytes[1] text=bytes[2]"));
+  EXPECT_EQ(lines[3], "            float: 0.1 nan");
+  EXPECT_EQ(lines[4], "            int: -3");
+  EXPECT_EQ(lines[5], "            long: \"" + a + "\"... (66 bytes)");
+  EXPECT_EQ(lines[6], "            many: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 ... (17 values)");
+  EXPECT_EQ(lines[7], "            none:");
+  std::string zeros;
+  for (int i = 0; i < 64; ++i) zeros += "\\000";
+  EXPECT_EQ(lines[8], "            raw: \"" + zeros + "\"... (66 bytes)");
+  EXPECT_EQ(lines[9], "            text: \"f\xC3\xBCr \\\"x\\\"\\n\" \"\\377\"");
+  EXPECT_EQ(lines[10].substr(0, 10), "         1");
+  EXPECT_EQ(lines[11], "            \"\\377\"");
+
+  const std::vector<std::string> rows =
+      absl::StrSplit(Text(path, true, 2), '\n', absl::SkipEmpty());
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_THAT(rows[0],
+              HasSubstr("\"text\":\"bytes[2]\"},\"values\":{\"float\":[0.1,\"NaN\"],\"int\":[-3],"
+                        "\"long\":[{\"bytes\":66,\"first\":\"" +
+                        a + "\"}],\"many\":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15],\"none\":[],"));
+  EXPECT_THAT(rows[0], HasSubstr("\"text\":[\"f\\u00fcr \\\"x\\\"\\n\",{\"b64\":\"/w==\"}]}}"));
+  EXPECT_THAT(rows[1], HasSubstr("\"features\":null,\"values\":null}"));
+  // Fewer records than asked for, and what comes after them is not read.
+  EXPECT_THAT(Text(path, true, 100), HasSubstr("{\"record\":2,"));
+  std::string bytes = *ReadFile(path);
+  std::ofstream(path, std::ios::binary) << bytes.substr(0, bytes.size() - 12);
+  EXPECT_EQ(Text(path, true, 1), rows[0] + "\n");
+}
+
+TEST_F(InspectTest, OnlyRecordsHaveALimit) {
+  WriteCheckpoint();
+  for (const std::string& path : {prefix_, WriteEvents(), dir_.Path("eval")}) {
+    std::ostringstream out;
+    EXPECT_EQ(Inspect(path, false, out, 1).ToString(),
+              "INVALID_ARGUMENT: --limit: " + path + " is no TFRecord file, leave it out");
+    EXPECT_EQ(out.str(), "");
   }
 }
 
