@@ -509,11 +509,20 @@ class Opening {
     return {.before = std::move(elements_.items),
             .records = elements_.records.get(),
             .seed = static_cast<uint64_t>(args_.seed),
-            .position = position,
+            .ordinal = OrdinalOf(position),
             .empty = EmptyMessage(),
             .where = position < std::ssize(plan_.steps) ? plan_.steps[position].where : plan_.where,
             .least = endless_ ? std::numeric_limits<int64_t>::max() : count_.value_or(0),
             .memory_bytes = MemoryBytes()};
+  }
+
+  // How many steps of its kind come before the step.
+  int OrdinalOf(int position) const {
+    if (position >= std::ssize(plan_.steps)) return 0;
+    const auto kind = plan_.steps[position].transform.kind_case();
+    return static_cast<int>(
+        std::count_if(plan_.steps.begin(), plan_.steps.begin() + position,
+                      [kind](const Step& step) { return step.transform.kind_case() == kind; }));
   }
 
   // A source without records has refused itself.
@@ -525,6 +534,7 @@ class Opening {
   void AddItems(const proto::Transform& transform, const TransformDef& def, int position) {
     elements_.items = def.make_items(transform, ItemArgs(position));
     absl::StrAppend(&signature_, " | ", transform.ShortDebugString());
+    if (def.random) absl::StrAppend(&signature_, " (stream ", OrdinalOf(position), ")");
     if (IsEndlessRepeat(transform)) {
       endless_ = true;  // count_ stays what one pass has
     } else if (transform.has_take() && transform.take().count() >= 0 && endless_) {

@@ -52,8 +52,8 @@ class Vocabulary {
       }
       const auto [known, added] = vocabulary->ids_.try_emplace(entry, i);
       if (added) continue;
-      return at_entry(i, absl::StrCat("the entry ", Quote(entry), " is there already, as number ",
-                                      known->second, " from 0"));
+      return at_entry(i, absl::StrCat("the entry ", Quote(entry), " is there already, with id ",
+                                      known->second));
     }
     return vocabulary;
   }

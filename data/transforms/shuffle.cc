@@ -29,7 +29,7 @@ class ShuffledItems : public ItemStream {
         least_(std::min(buffer_size_, args.least)),
         memory_bytes_(args.memory_bytes),
         seed_(args.seed ^ (static_cast<uint64_t>(shuffle.seed()) * 0x9e3779b97f4a7c15u)),
-        stream_(StreamOf(absl::StrCat("shuffle ", args.position))) {}
+        stream_(StreamOf(absl::StrCat("shuffle ", shuffle.seed() == 0 ? args.ordinal : 0))) {}
 
   absl::Status StartEpoch(int64_t epoch) override {
     records_->Release(buffer_);

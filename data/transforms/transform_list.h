@@ -62,7 +62,7 @@ struct ItemTransformArgs {
   std::unique_ptr<ItemStream> before;
   Records* records = nullptr;
   uint64_t seed = 0;         // tf_random_seed
-  int position = 0;          // of the transform in the input, from 0: two shuffles draw differently
+  int ordinal = 0;           // of the transform among those of its kind in the input, from 0
   std::string empty;         // the message when the input has no elements
   std::string where;         // of the transform
   int64_t least = 0;         // elements that one pass of `before` certainly has
@@ -84,6 +84,8 @@ struct TransformDef {
   std::unique_ptr<ItemStream> (*make_items)(const proto::Transform& transform,
                                             ItemTransformArgs args) = nullptr;
   int64_t (*count)(const proto::Transform& transform, int64_t before) = nullptr;
+  // Draws random numbers, by the seed and its ordinal.
+  bool random = false;
 };
 
 std::span<const TransformDef> TransformList();
