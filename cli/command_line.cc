@@ -13,6 +13,8 @@
 #include "proto/run_config.pb.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/io/checkpoint_state.h"
+#include "runtime/io/file.h"
 
 namespace tpurun {
 namespace {
@@ -22,7 +24,9 @@ using google::protobuf::FieldDescriptor;
 
 const std::vector<Flag>& ConfigFlags() {
   static const auto* const kFlags = new std::vector<Flag>{
-      {.name = "config", .value_name = "FILE", .help = "the RunConfig, as a textproto"},
+      {.name = "config",
+       .value_name = "FILE",
+       .help = "the RunConfig, as a textproto; default run_config.pbtxt in --model_dir"},
       {.name = "model",
        .value_name = "FILE",
        .help = "the ModelSpec, instead of the one that FILE names",
@@ -244,11 +248,17 @@ std::vector<std::string> CommandLine::GetList(std::string_view flag) const {
 }
 
 absl::StatusOr<LoadOptions> CommandLine::load_options() const {
-  if (GetString("config").empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(verb_->name, " needs --config=FILE; see tpurun help ", verb_->name));
+  const std::string config = GetString("config");
+  if (!config.empty()) return LoadOptions{.config_path = config, .edits = edits_};
+  const std::string model_dir = GetString("model_dir");
+  const std::string of_run = RunConfigPath(model_dir);
+  if (!model_dir.empty() && FileExists(of_run)) {
+    return LoadOptions{.config_path = of_run, .edits = edits_};
   }
-  return LoadOptions{.config_path = GetString("config"), .edits = edits_};
+  return absl::InvalidArgumentError(absl::StrCat(
+      verb_->name, " needs --config=FILE",
+      model_dir.empty() ? "" : absl::StrCat(", there is no ", of_run, " to take instead"),
+      "; see tpurun help ", verb_->name));
 }
 
 absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> arguments,

@@ -66,8 +66,8 @@ class CommandLine {
   // "a,b" as a, b.
   std::vector<std::string> GetList(std::string_view flag) const;
 
-  // --config and every change of the configuration, in the order given. InvalidArgument without
-  // --config.
+  // --config, or else run_config.pbtxt in --model_dir, and every change of the configuration, in
+  // the order given. InvalidArgument where there is neither.
   absl::StatusOr<LoadOptions> load_options() const;
 
  private:

@@ -87,6 +87,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   Composition composition;
   ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, *std::move(model_fn)));
   if (required.train) {
+    composition.options.allow_changed_input = command.GetBool("allow_changed_input");
     composition.options.hparams = HParamsOf(config);
     ASSIGN_OR_RETURN(composition.options.config_text, PrintConfig(config));
   }

@@ -21,6 +21,18 @@ constexpr int64_t kRowsAtATime = 128;
 // A position is "SIGNATURE @ WORDS", the words being those of item_stream.h.
 constexpr char kPositionMark[] = " @";
 
+// Without the names of files, which a position once had behind its first word:
+// tfrecord "a" "b" num_parallel_reads 1 | repeat { }.
+std::string WithoutFileNames(std::string signature) {
+  const size_t begin = signature.find(' ');
+  while (begin != std::string::npos && signature.compare(begin, 2, " \"") == 0) {
+    size_t end = begin + 2;
+    while (end < signature.size() && signature[end] != '"') end += signature[end] == '\\' ? 2 : 1;
+    signature.erase(begin, end + 1 - begin);
+  }
+  return signature;
+}
+
 Table EmptyTable(const Schema& schema) {
   Table table;
   for (const ColumnType& type : schema) table.columns.push_back({.type = type});
@@ -84,7 +96,7 @@ class Batches : public BatchSource {
     if (mark == std::string::npos) {
       return absl::DataLossError(absl::StrCat("damaged input position: ", Quote(position)));
     }
-    const std::string signature = position.substr(0, mark);
+    const std::string signature = WithoutFileNames(position.substr(0, mark));
     if (signature != args_.signature) {
       return absl::InvalidArgumentError(
           absl::StrCat("the saved input position belongs to another input: got ", Quote(signature),

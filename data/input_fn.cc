@@ -13,6 +13,7 @@
 #include "data/at_field.h"
 #include "data/batches.h"
 #include "data/item_stream.h"
+#include "data/sources/files.h"
 #include "data/sources/source_list.h"
 #include "data/table.h"
 #include "data/transforms/transform_list.h"
@@ -468,6 +469,7 @@ class Opening {
     source.features = features_;
     source.examples_per_epoch = count_.value_or(-1);
     source.endless = endless_;
+    source.files = std::move(files_);
     source.batches = MakeBatches(
         std::move(elements_),
         {.signature = std::move(signature_),
@@ -493,8 +495,17 @@ class Opening {
     elements_.records = std::move(opened->records);
     elements_.items = std::make_unique<RecordItems>(elements_.records.get());
     count_ = opened->count;
+    if (args_.mode == ModeKey::kTrain) RETURN_IF_ERROR(Identify(opened->files));
     schema_ = elements_.records->schema();
     signature_ = plan_.source_def->describe(plan_.source);
+    return absl::OkStatus();
+  }
+
+  absl::Status Identify(const std::vector<std::string>& files) {
+    for (const std::string& file : files) {
+      ASSIGN_OR_RETURN(std::string identity, FileIdentity(file));
+      files_.push_back({FileTitle(file), std::move(identity)});
+    }
     return absl::OkStatus();
   }
 
@@ -527,8 +538,12 @@ class Opening {
 
   // A source without records has refused itself.
   std::string EmptyMessage() const {
-    return absl::StrCat(plan_.where, ": the input has no elements: its transforms leave none of ",
-                        plan_.source_def->describe(plan_.source));
+    const SourceDef& def = *plan_.source_def;
+    return absl::StrCat(
+        plan_.where, ": the input has no elements: its transforms leave none of ",
+        def.file_names == nullptr
+            ? def.describe(plan_.source)
+            : absl::StrCat(def.name, " ", JoinFileNames(def.file_names(plan_.source))));
   }
 
   void AddItems(const proto::Transform& transform, const TransformDef& def, int position) {
@@ -570,6 +585,7 @@ class Opening {
   Elements elements_;
   Schema schema_;  // the columns at this place
   std::string signature_;
+  std::vector<InputFile> files_;
   ElementCount count_;  // elements of one pass at this place; when endless, of what is repeated
   bool endless_ = false;
 };

@@ -11,12 +11,14 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "data/at_field.h"
 #include "data/shard_name.h"
 #include "proto/source_locations.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/io/crc32c.h"
 #include "runtime/io/file.h"
 
 namespace tpurun {
@@ -135,6 +137,17 @@ absl::Status CheckReadableAgain(const std::vector<std::string>& files) {
 
 bool NamesStandardInput(const google::protobuf::RepeatedPtrField<std::string>& names) {
   return std::find(names.begin(), names.end(), kStandardInput) != names.end();
+}
+
+absl::StatusOr<std::string> FileIdentity(const std::string& file) {
+  constexpr uint64_t kEndBytes = 64 << 10;
+  if (!IsRegularFile(file)) return std::string("stream");
+  ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> opened, RandomAccessFile::Open(file));
+  std::string end(std::min(opened->size(), kEndBytes), '\0');
+  RETURN_IF_ERROR(opened->ReadAt(0, end.data(), end.size()));
+  const uint32_t first = crc32c::Value(end);
+  RETURN_IF_ERROR(opened->ReadAt(opened->size() - end.size(), end.data(), end.size()));
+  return absl::StrFormat("%d %08x %08x", opened->size(), first, crc32c::Value(end));
 }
 
 std::string FileTitle(const std::string& file) {

@@ -25,9 +25,13 @@ bool IsRegularFile(const std::string& path);
 // Whether all are; InvalidArgument names one that is not, NotFound one that is gone.
 absl::Status CheckReadableAgain(const std::vector<std::string>& files);
 bool NamesStandardInput(const google::protobuf::RepeatedPtrField<std::string>& names);
+// What tells the file from others, whatever its name: its length and the checksums (crc32c) of its
+// first and its last 64 KiB, as "LENGTH CRC CRC", the latter in 8 hexadecimal digits. "stream" for
+// what can be read only once. Saved with positions: it stays as it is.
+absl::StatusOr<std::string> FileIdentity(const std::string& file);
 // The file as messages name it.
 std::string FileTitle(const std::string& file);
-// "\"a.csv\" \"b.csv\"", in ASCII. Saved positions hold it: it stays as it is.
+// "\"a.csv\" \"b.csv\"", in ASCII.
 std::string JoinFileNames(const google::protobuf::RepeatedPtrField<std::string>& names);
 
 }  // namespace tpurun

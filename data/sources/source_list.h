@@ -31,7 +31,8 @@ struct SourceArgs {
 
 struct OpenedSource {
   std::unique_ptr<Records> records;
-  std::optional<int64_t> count;  // records of one pass, where known
+  std::optional<int64_t> count;    // records of one pass, where known
+  std::vector<std::string> files;  // those that it reads, in their order
 };
 
 struct SourceDef {
@@ -42,7 +43,8 @@ struct SourceDef {
   absl::StatusOr<Schema> (*schema)(const proto::Source& source);
   // Finds the files. NotFound names the file.
   absl::StatusOr<OpenedSource> (*open)(const proto::Source& source, const SourceArgs& args);
-  // Which records it gives, in a few words: what a saved position must agree with.
+  // Which records it gives, in a few words, of files those without their names: what a saved
+  // position must agree with.
   std::string (*describe)(const proto::Source& source);
   // The names and globs that it reads. Null: it reads no files.
   const FileNames& (*file_names)(const proto::Source& source) = nullptr;

@@ -138,12 +138,12 @@ absl::StatusOr<OpenedSource> OpenTextLine(const proto::Source& source, const Sou
   }
   opened.records = std::make_unique<StreamedRecords>(
       std::make_unique<TextLineReader>(files, text_line.skip_lines(), args.allow_empty), "line");
+  opened.files = files;
   return opened;
 }
 
 std::string DescribeTextLine(const proto::Source& source) {
-  return absl::StrCat("text_line ", JoinFileNames(source.text_line().file()), " skip_lines ",
-                      source.text_line().skip_lines());
+  return absl::StrCat("text_line skip_lines ", source.text_line().skip_lines());
 }
 
 const FileNames& TextLineFileNames(const proto::Source& source) {

@@ -171,13 +171,13 @@ absl::StatusOr<OpenedSource> OpenTfrecord(const proto::Source& source, const Sou
     ASSIGN_OR_RETURN(opened.count, CountAll(*make_reader()));
   }
   opened.records = std::make_unique<StreamedRecords>(make_reader(), kRecord);
+  opened.files = files;
   return opened;
 }
 
 std::string DescribeTfrecord(const proto::Source& source) {
   const proto::Tfrecord& tfrecord = source.tfrecord();
-  return absl::StrCat("tfrecord ", JoinFileNames(tfrecord.file()), " num_parallel_reads ",
-                      tfrecord.num_parallel_reads(),
+  return absl::StrCat("tfrecord num_parallel_reads ", tfrecord.num_parallel_reads(),
                       tfrecord.shuffle_files() ? " shuffle_files" : "");
 }
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr char kOurs[] = "tpurun/";  // what is no variable
 constexpr char kInputPosition[] = "tpurun/input_position";
+constexpr char kInputFiles[] = "tpurun/input_files";
 constexpr char kMachine[] = "tpurun/machine";
 constexpr char kPerCore[] = "tpurun/core/";
 constexpr char kGlobalStepName[] = "global_step";
@@ -95,6 +96,12 @@ absl::Status WriteCheckpoint(const VariableStore& store, const RunState& state,
   entries[kInputPosition] = [&state](BundleWriter& writer) {
     return writer.AddStrings(kInputPosition, {}, {state.input_position});
   };
+  if (!state.input_files.empty()) {
+    entries[kInputFiles] = [&state](BundleWriter& writer) {
+      const std::vector<std::string>& files = state.input_files;
+      return writer.AddStrings(kInputFiles, {std::ssize(files)}, files);
+    };
+  }
   entries[kMachine] = [&state](BundleWriter& writer) {
     return writer.AddStrings(kMachine, {}, {state.machine});
   };
@@ -148,6 +155,9 @@ absl::StatusOr<RunState> Checkpoint::ReadRunState() const {
   RunState state;
   ASSIGN_OR_RETURN(state.input_position, ReadString(kInputPosition));
   ASSIGN_OR_RETURN(state.machine, ReadString(kMachine));
+  if (const BundleEntry* const files = reader_->Find(kInputFiles)) {
+    ASSIGN_OR_RETURN(state.input_files, reader_->ReadStrings(*files));
+  }
   return state;
 }
 
@@ -199,7 +209,7 @@ absl::Status Checkpoint::Restore(bool with_state, VariableStore& store) const {
         Differs(mistakes, num_variables, only_slots ? "optimizer" : "model");
     return absl::Status(differs.code(),
                         absl::StrCat(differs.message(), "; use another model_dir, or the model in ",
-                                     JoinPath(DirName(prefix()), "run_config.pbtxt")));
+                                     RunConfigPath(DirName(prefix()))));
   }
   Apply(reads, store);
   return absl::OkStatus();

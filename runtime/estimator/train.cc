@@ -68,6 +68,43 @@ struct GraphFiles {
   std::string text;   // graph.pbtxt
   std::string event;  // a serialized GraphDef
 };
+std::vector<std::string> IdentitiesOf(const std::vector<InputFile>& files) {
+  std::vector<std::string> identities;
+  for (const InputFile& file : files) identities.push_back(file.identity);
+  return identities;
+}
+
+// Whether the files are those of the saved identities; InvalidArgument names the first that is not.
+absl::Status CheckFiles(const std::vector<InputFile>& files,
+                        const std::vector<std::string>& saved) {
+  if (saved.empty()) return absl::OkStatus();  // written before there were identities
+  for (size_t i = 0; i < files.size() && i < saved.size(); ++i) {
+    if (files[i].identity == saved[i]) continue;
+    const auto earlier = std::find(saved.begin(), saved.end(), files[i].identity);
+    if (earlier != saved.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(files[i].name, " was file ", earlier - saved.begin() + 1, " of ",
+                       saved.size(), " of the input, now it is file ", i + 1));
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        files[i].name, " is not the file that was trained on: got length and checksums ",
+        files[i].identity, ", want ", saved[i]));
+  }
+  if (files.size() == saved.size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the input has ", files.size(), files.size() == 1 ? " file" : " files",
+                   ", it had ", saved.size(), " when it was trained on"));
+}
+
+// What to do about it.
+absl::Status ChangedInput(const absl::Status& status) {
+  return absl::Status(
+      status.code(),
+      absl::StrCat(
+          status.message(),
+          "; go on with the input as it was, or with this one by --allow_changed_input "
+          "(where it was, or else from its beginning): weights, slots and global_step stay"));
+}
 
 class Training {
  public:
@@ -106,6 +143,10 @@ class Training {
   TrainResult Skip() const;
 
  private:
+  absl::StatusOr<InputSource> CallInputFn(const InputFn& input_fn) const;
+  absl::Status SetFinalStep();
+  // Takes the input to where the checkpoint left it.
+  absl::Status ResumeInput(const InputFn& input_fn);
   RunResult RunLoop(int64_t iterations);
   absl::Status LoopDone(int64_t steps, double seconds);
   absl::Status Save();
@@ -174,14 +215,24 @@ absl::Status Training::Build() {
   return SetVariables(options_, resumed_, true, session_);
 }
 
+absl::StatusOr<InputSource> Training::CallInputFn(const InputFn& input_fn) const {
+  return input_fn({.mode = ModeKey::kTrain,
+                   .batch_size = config_.train_batch_size(),
+                   .features = options_.features,
+                   .seed = config_.tf_random_seed(),
+                   .repeat_forever = config_.train().has_epochs()});
+}
+
 absl::Status Training::OpenInput(const InputFn& input_fn) {
+  ASSIGN_OR_RETURN(input_, CallInputFn(input_fn));
+  RETURN_IF_ERROR(SetFinalStep());
+  if (!resumed_.has_value() || already_trained()) return absl::OkStatus();
+  return Annotate(ResumeInput(input_fn), absl::StrCat("resuming from ", resumed_->prefix()));
+}
+
+absl::Status Training::SetFinalStep() {
   const proto::Train& train = config_.train();
   const int64_t batch = config_.train_batch_size();
-  ASSIGN_OR_RETURN(input_, input_fn({.mode = ModeKey::kTrain,
-                                     .batch_size = batch,
-                                     .features = options_.features,
-                                     .seed = config_.tf_random_seed(),
-                                     .repeat_forever = train.has_epochs()}));
   if (train.has_max_steps()) final_step_ = train.max_steps();
   if (train.has_steps()) {
     constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
@@ -207,18 +258,28 @@ absl::Status Training::OpenInput(const InputFn& input_fn) {
                        " examples make no step of train_batch_size ", batch));
     }
   }
-  if (!resumed_.has_value() || already_trained()) return absl::OkStatus();
+  return absl::OkStatus();
+}
+
+absl::Status Training::ResumeInput(const InputFn& input_fn) {
   ASSIGN_OR_RETURN(const RunState state, resumed_->ReadRunState());
   if (state.input_position.empty()) {
     LOG(WARNING) << "The checkpoint has no input position: the input starts from its beginning.";
     return absl::OkStatus();
   }
+  const bool may_change = options_.allow_changed_input;
+  const absl::Status same_files = CheckFiles(input_.files, state.input_files);
+  if (!same_files.ok() && !may_change) return ChangedInput(same_files);
   const absl::Status restored = input_.batches->Restore(state.input_position);
-  if (restored.ok()) return restored;
-  return absl::Status(
-      restored.code(),
-      absl::StrCat("resuming from ", resumed_->prefix(), ": ", restored.message(),
-                   "; to go on with another input, use a new model_dir and warm_start_from"));
+  if (restored.ok()) {
+    if (!same_files.ok()) LOG(WARNING) << same_files.message() << ": going on where it was.";
+    return absl::OkStatus();
+  }
+  if (!absl::IsInvalidArgument(restored) && !absl::IsDataLoss(restored)) return restored;
+  if (!may_change) return ChangedInput(restored);
+  LOG(WARNING) << restored.message() << ": the input starts from its beginning.";
+  ASSIGN_OR_RETURN(input_, CallInputFn(input_fn));
+  return absl::OkStatus();
 }
 
 absl::Status Training::StartInput() {
@@ -268,7 +329,7 @@ absl::Status Training::WriteFirst() {
   RETURN_IF_ERROR(OpenNewDir());
   RETURN_IF_ERROR(dir_.CheckPath());
   RETURN_IF_ERROR(saver_.Sweep(dir_));
-  RETURN_IF_ERROR(WriteProto("run_config.pbtxt", config_));
+  RETURN_IF_ERROR(WriteProto(BaseName(RunConfigPath(config_.model_dir())), config_));
   if (!projector_.config.embeddings().empty()) {
     RETURN_IF_ERROR(WriteProto("projector_config.pbtxt", projector_.config));
   }
@@ -379,7 +440,8 @@ absl::Status Training::Save() {
   ASSIGN_OR_RETURN(const std::string position, infeed_->PositionAfter(step_ - start_step_));
   const absl::Status moved = dir_.CheckPath();
   const absl::Status saved =
-      saver_.Save(dir_, session_.variables(), {position, session_.machine()}, step_);
+      saver_.Save(dir_, session_.variables(),
+                  {position, session_.machine(), IdentitiesOf(input_.files)}, step_);
   if (!moved.ok()) {
     const std::string kept = saved.ok() ? absl::StrCat("; step ", step_, " is saved there") : "";
     return absl::PermissionDeniedError(absl::StrCat(moved.message(), kept));

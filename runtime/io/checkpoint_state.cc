@@ -107,6 +107,8 @@ absl::Status WriteState(const FilePath& dir, const char* name, const CheckpointS
 
 std::string CheckpointStatePath(const std::string& dir) { return JoinPath(dir, kCheckpoint); }
 
+std::string RunConfigPath(const std::string& dir) { return JoinPath(dir, "run_config.pbtxt"); }
+
 absl::StatusOr<CheckpointState> ReadCheckpointState(const FilePath& dir) {
   return ReadState(dir, kCheckpoint);
 }

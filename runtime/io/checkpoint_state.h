@@ -27,6 +27,9 @@ struct CheckpointState {
 // "DIR/checkpoint".
 std::string CheckpointStatePath(const std::string& dir);
 
+// "DIR/run_config.pbtxt", the effective configuration of the training in DIR.
+std::string RunConfigPath(const std::string& dir);
+
 // NotFound when the directory has no such file or it cannot be read, DataLoss when it has more than
 // 1 MiB, names no checkpoint, or, with line and column, is damaged.
 absl::StatusOr<CheckpointState> ReadCheckpointState(const FilePath& dir);

@@ -11,6 +11,7 @@
 #include "proto/run_config.pb.h"
 #include "proto/source_locations.h"
 #include "runtime/base/status.h"
+#include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
 
 namespace tpurun {
@@ -96,7 +97,7 @@ void Flatten(const Message& message, const std::string& path, Configuration* fla
 }  // namespace
 
 absl::StatusOr<Configuration> ReadConfiguration(const std::string& model_dir) {
-  const std::string path = JoinPath(model_dir, "run_config.pbtxt");
+  const std::string path = RunConfigPath(model_dir);
   if (!FileExists(path)) return Configuration();
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxFileBytes));
   FirstError error;

@@ -161,8 +161,8 @@ class BatchSource {
   virtual absl::StatusOr<int64_t> Next(BatchBuffers buffers) = 0;
   // The position after the last batch that Next returned: opaque, printable, at most some KiB
   // (a shuffle that crosses epochs: its buffered record ids). Of no use after an error or the end.
-  // Restore continues right there, with the same rows in the same order; a position of another
-  // input (other transforms or files) is an error that says so.
+  // Restore continues right there, with the same rows in the same order, if the files are the same;
+  // a position of another input (other transforms) is InvalidArgument and changes nothing.
   virtual std::string Position() const = 0;
   virtual absl::Status Restore(const std::string& position) = 0;
   // The InputFnArgs::forward_features of the last batch, in that order.
@@ -185,6 +185,13 @@ struct InputFnArgs {
   // of the InputSource.
 };
 
+// A file of an input.
+struct InputFile {
+  std::string name;  // as messages have it
+  // What tells it from other files, however it is named: equal for a copy of it.
+  std::string identity;
+};
+
 // An opened input.
 struct InputSource {
   std::unique_ptr<BatchSource> batches;
@@ -194,6 +201,8 @@ struct InputSource {
   // it all (a pipe; a streamed input of EVAL and PREDICT).
   int64_t examples_per_epoch = -1;
   bool endless = false;  // an unbounded repeat
+  // TRAIN: those that it reads, in their order. A position is of these and no others.
+  std::vector<InputFile> files;
 };
 
 struct ExportedColumn {

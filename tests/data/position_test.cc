@@ -7,10 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
+#include "runtime/io/file.h"
 #include "tests/data/run_input.h"
 #include "tests/io/temp_dir.h"
 
@@ -204,14 +206,13 @@ TEST_F(ShuffleTest, APositionIsAFewWordsWithinAnEpoch) {
   ASSERT_TRUE(input.ok()) << input.status();
   ASSERT_TRUE(input->Batches(7).ok());
   EXPECT_EQ(input->batches().Position(),
-            "text_line \"*.csv\" skip_lines 1 | cache 23 | shuffle { buffer_size: 1000 } (stream "
-            "0) | repeat { } @ "
-            "repeat 0 1 5 shuffle 1 5");
+            "text_line skip_lines 1 | cache 23 | shuffle { buffer_size: 1000 } (stream 0) | repeat { } "
+            "@ repeat 0 1 5 shuffle 1 5");
 }
 
 TEST_F(ShuffleTest, APositionOfAnotherInputIsRefused) {
   const auto signature = [](int buffer_size) {
-    return absl::StrCat("text_line \\\"*.csv\\\" skip_lines 1 | cache 23 | shuffle { buffer_size: ",
+    return absl::StrCat("text_line skip_lines 1 | cache 23 | shuffle { buffer_size: ",
                         buffer_size, " } (stream 0) | repeat { }");
   };
   auto input = Open(absl::StrCat(kCache, kShuffleAll, kRepeat));
@@ -232,6 +233,54 @@ TEST_F(ShuffleTest, APositionOfAnotherOrderIsRefused) {
   EXPECT_EQ(Open(transforms)->batches().Restore(old).code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(ShuffleTest, NamesOfFilesInAnOlderPositionAreLeftOut) {
+  auto input = Open(absl::StrCat(kCache, kShuffle, kRepeat));
+  ASSERT_TRUE(input->Batches(3).ok());
+  const std::string position = input->batches().Position();
+  ASSERT_TRUE(absl::StartsWith(position, "text_line skip_lines 1 | ")) << position;
+  const std::string rest = position.substr(std::string("text_line").size());
+  for (const char* const names : {R"( "*.csv")", R"( "a.csv" "b.csv")", R"( "\"a\" \\" "b")"}) {
+    auto other = Open(absl::StrCat(kCache, kShuffle, kRepeat));
+    const absl::Status restored = other->batches().Restore(absl::StrCat("text_line", names, rest));
+    ASSERT_TRUE(restored.ok()) << restored;
+    EXPECT_EQ(other->batches().Position(), position);
+  }
+  for (const char* const damaged : {R"( "a.csv)", R"( ")", R"( "a\)"}) {
+    EXPECT_FALSE(input->batches().Restore(absl::StrCat("text_line", damaged, rest)).ok());
+  }
+}
+
+// A training's files.
+std::string Identities(const InputSource& source) {
+  std::string text;
+  for (const InputFile& file : source.files) {
+    absl::StrAppend(&text, BaseName(file.name), " ", file.identity, "\n");
+  }
+  return text;
+}
+
+TEST_F(ShuffleTest, AFileIsKnownByItsLengthAndItsEnds) {
+  // The checksums of RFC 3720 B.4 for 32 bytes of zeros, and of 64 KiB by `crc32c` of Python.
+  std::ofstream(dir_.Path("a.csv")) << std::string(32, '\0');
+  std::ofstream(dir_.Path("b.csv"))
+      << "x" << std::string(65535, 'y') << "z" << std::string(65535, 'w');
+  const auto identities = [&](const std::string& files, ModeKey mode) {
+    const auto input = tpurun::Open(
+        absl::StrCat("train { input { source { text_line { ", files,
+                     " } } transform { decode_csv { ",
+                     "column { name: \"x\" dtype: INT32 } } } } }"),
+        {.mode = mode, .batch_size = 4, .features = ParseFeatures("x s32[]")}, dir_.path());
+    EXPECT_TRUE(input.ok()) << input.status();
+    return Identities(input->source());
+  };
+  constexpr char kA[] = "a.csv 32 8a9136aa 8a9136aa\n";
+  constexpr char kB[] = "b.csv 131072 937b7c5f 6a4941e2\n";
+  EXPECT_EQ(identities("file: \"*.csv\"", ModeKey::kTrain), absl::StrCat(kA, kB));
+  EXPECT_EQ(identities("file: \"b.csv\" file: \"./a.csv\"", ModeKey::kTrain), absl::StrCat(kB, kA));
+  // Nobody resumes an evaluation.
+  EXPECT_EQ(identities("file: \"*.csv\"", ModeKey::kEval), "");
+}
+
 TEST_F(ShuffleTest, ADamagedPositionIsRefused) {
   for (const std::string& transforms :
        {absl::StrCat(kCache, kShuffle, kRepeat), absl::StrCat(kRepeat, kShuffle)}) {
@@ -250,7 +299,7 @@ TEST_F(ShuffleTest, ADamagedPositionIsRefused) {
   auto input = Open(kRepeat);
   EXPECT_EQ(
       input->batches()
-          .Restore("text_line \"*.csv\" skip_lines 1 | repeat { } @ repeat 0 1 0 records 1 1000")
+          .Restore("text_line skip_lines 1 | repeat { } @ repeat 0 1 0 records 1 1000")
           .ToString(),
       "DATA_LOSS: the input has 23 records, but the position to restore is at record 1000: were "
       "its files changed?");

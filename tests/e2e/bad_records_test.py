@@ -49,7 +49,8 @@ class BadRecordsTest(ProgramTest):
         """The file `bad`, with that content, gives one message that fits the pattern."""
         if content is not None:
             write(self.path('digits', 'bad'), content)
-        code, messages, kilobytes = self.train(source, *flags)
+        # One file after another goes by the name that a checkpoint may know.
+        code, messages, kilobytes = self.train(source, '--allow_changed_input', *flags)
         self.assertEqual(code, 65, messages)
         self.assertEqual(len(messages), 1, messages)
         self.assertRegex(messages[0], '^tpurun: .*' + pattern)
@@ -178,6 +179,9 @@ class BadRecordsTest(ProgramTest):
         self.expect(None, message + '$')
         write(self.path('digits', 'bad'), b''.join(GOOD))
         code, messages, _ = self.train('file: "digits/bad"')
+        self.assertEqual(code, 2, messages)
+        self.assertRegex(messages[0], 'digits/bad is not the file .*--allow_changed_input')
+        code, messages, _ = self.train('file: "digits/bad"', '--allow_changed_input')
         self.assertEqual(code, 0, messages)
         resumed = checkpoint_files(self.path('model', 'model.ckpt-20'))
         shutil.rmtree(self.path('model'))

@@ -14,7 +14,9 @@
 namespace tpurun {
 namespace {
 
-const RunState kState = {.input_position = "row 7", .machine = "x86_64, tpurun"};
+const RunState kState = {.input_position = "row 7",
+                         .machine = "x86_64, tpurun",
+                         .input_files = {"10 00000000 00000001", "stream"}};
 
 std::vector<Variable> Variables() {
   const Initializer uniform = {Initializer::Kind::kUniform, -1, 1};
@@ -71,6 +73,7 @@ TEST(CheckpointTest, GivesBackEveryVariableAndTheRunState) {
   EXPECT_TRUE(SameValues(saved, restored));
   EXPECT_EQ(*checkpoint->GlobalStep(), 12);
   EXPECT_EQ(checkpoint->ReadRunState()->input_position, "row 7");
+  EXPECT_EQ(checkpoint->ReadRunState()->input_files, kState.input_files);
   EXPECT_EQ(checkpoint->ReadRunState()->machine, kState.machine);
 }
 
