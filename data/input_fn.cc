@@ -259,6 +259,18 @@ bool IsEndless(const Plan& plan) {
   return endless;
 }
 
+bool HasCache(const Plan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(),
+                     [](const Step& step) { return step.transform.has_cache(); });
+}
+
+// Whether the input repeats without end, where it can be read again, without saying so.
+bool ImpliesRepeat(const Plan& plan, const InputFnArgs& args) {
+  return args.mode == ModeKey::kTrain &&
+         std::none_of(plan.steps.begin(), plan.steps.end(),
+                      [](const Step& step) { return step.transform.has_repeat(); });
+}
+
 void CheckBatch(const Plan& plan, const InputFnArgs& args, Errors* errors) {
   const Step* const batch = FindBatch(plan);
   const std::string& where = batch == nullptr ? plan.where : batch->where;
@@ -269,7 +281,9 @@ void CheckBatch(const Plan& plan, const InputFnArgs& args, Errors* errors) {
                              args.batch_size, ", got ", batch->transform.batch().batch_size()));
   }
   const bool drops = batch != nullptr && batch->transform.batch().drop_remainder();
-  if (args.mode == ModeKey::kTrain && !drops && !IsEndless(plan) && !args.repeat_forever) {
+  const bool repeats =
+      IsEndless(plan) || (ImpliesRepeat(plan, args) && (HasCache(plan) || !ReadsOnce(plan.source)));
+  if (args.mode == ModeKey::kTrain && !drops && !repeats) {
     errors->Add(
         where,
         "training takes whole batches only: want transform { batch { drop_remainder: true } }, "
@@ -288,7 +302,7 @@ void CheckReadOnce(const Plan& plan, const InputFnArgs& args, Errors* errors) {
         "repeat: standard input can be read only once; add transform { cache {} } before it");
     return;
   }
-  if (args.repeat_forever) {
+  if (args.count_examples) {
     errors->Add(
         plan.locations.Where(plan.source_path),
         "epochs repeat the input, and standard input can be read only once; add transform { "
@@ -455,7 +469,7 @@ class Opening {
         KeepWholeBatches(i);
       }
     }
-    if (args_.repeat_forever && !endless_) {
+    if (ImpliesRepeat(plan_, args_) && !reads_once_) {
       proto::Transform repeat;
       repeat.mutable_repeat();
       AddItems(repeat, *FindTransform(repeat.kind_case()), plan_.steps.size());
@@ -495,6 +509,7 @@ class Opening {
     elements_.records = std::move(opened->records);
     elements_.items = std::make_unique<RecordItems>(elements_.records.get());
     count_ = opened->count;
+    reads_once_ = !std::all_of(opened->files.begin(), opened->files.end(), IsRegularFile);
     if (args_.mode == ModeKey::kTrain) RETURN_IF_ERROR(Identify(opened->files));
     schema_ = elements_.records->schema();
     signature_ = plan_.source_def->describe(plan_.source);
@@ -510,10 +525,8 @@ class Opening {
   }
 
   CountRecords WantedCount() const {
-    const auto is_cache = [](const Step& step) { return step.transform.has_cache(); };
-    if (args_.mode != ModeKey::kTrain) return CountRecords::kNo;
-    if (std::any_of(plan_.steps.begin(), plan_.steps.end(), is_cache)) return CountRecords::kNo;
-    return args_.repeat_forever ? CountRecords::kYes : CountRecords::kIfQuick;
+    if (args_.mode != ModeKey::kTrain || HasCache(plan_)) return CountRecords::kNo;
+    return args_.count_examples ? CountRecords::kYes : CountRecords::kIfQuick;
   }
 
   ItemTransformArgs ItemArgs(int position) {
@@ -574,6 +587,7 @@ class Opening {
     ASSIGN_OR_RETURN(elements_, CacheElements(std::move(elements_), keep, plan_.steps[step].where,
                                               MemoryBytes()));
     count_ = elements_.records->table()->rows;
+    reads_once_ = false;
     schema_ = keep;
     absl::StrAppend(&signature_, " | cache ", *count_);
     return absl::OkStatus();
@@ -588,6 +602,7 @@ class Opening {
   std::vector<InputFile> files_;
   ElementCount count_;  // elements of one pass at this place; when endless, of what is repeated
   bool endless_ = false;
+  bool reads_once_ = false;  // a second pass cannot be
 };
 
 absl::StatusOr<InputSource> OpenInput(const Plan& plan, const InputFnArgs& args) {

@@ -220,7 +220,7 @@ absl::StatusOr<InputSource> Training::CallInputFn(const InputFn& input_fn) const
                    .batch_size = config_.train_batch_size(),
                    .features = options_.features,
                    .seed = config_.tf_random_seed(),
-                   .repeat_forever = config_.train().has_epochs()});
+                   .count_examples = config_.train().has_epochs()});
 }
 
 absl::Status Training::OpenInput(const InputFn& input_fn) {
@@ -523,8 +523,8 @@ std::string Training::EndedMessage(int64_t batches) const {
   const int64_t wanted = final_step_ - start_step_;
   const absl::int128 missing = wanted - batches;
   return absl::StrFormat(
-      "the training input ended after step %d of %d: %d steps, %d examples, are missing; add "
-      "repeat {} before batch, or train for fewer steps",
+      "the training input ended after step %d of %d: %d steps, %d examples, are missing; repeat it "
+      "without a count (a pipe after a cache), or train for fewer steps",
       start_step_ + batches, final_step_, missing, missing * config_.train_batch_size());
 }
 

@@ -2,8 +2,11 @@
 // itself.
 #include "data/input_fn.h"
 
+#include <sys/stat.h>
+
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -144,6 +147,10 @@ TEST(InputFnTest, ExamplesOfAnEpochAreCounted) {
   bool endless = true;
   const std::string drop = "transform { batch { drop_remainder: true } }";
   EXPECT_EQ(count(drop, ModeKey::kTrain, &endless), 5);
+  EXPECT_TRUE(endless);
+  EXPECT_EQ(count("transform { repeat { count: 1 } }" + drop, ModeKey::kTrain, &endless), 5);
+  EXPECT_FALSE(endless);
+  EXPECT_EQ(count(drop, ModeKey::kEval, &endless), -1);
   EXPECT_FALSE(endless);
   EXPECT_EQ(count("transform { repeat {} }", ModeKey::kTrain, &endless), 5);
   EXPECT_TRUE(endless);
@@ -165,9 +172,8 @@ TEST(InputFnTest, ExamplesOfAnEpochAreCounted) {
   EXPECT_EQ(count("", ModeKey::kEval, &endless), -1);
 }
 
-TEST(InputFnTest, RepeatForeverAddsARepeatOnlyWhereThereIsNone) {
-  InputFnArgs args = Args("x s64[]", ModeKey::kTrain, 4);
-  args.repeat_forever = true;
+TEST(InputFnTest, TrainingRepeatsAnInputWithoutARepeatOfItsOwn) {
+  const InputFnArgs args = Args("x s64[]", ModeKey::kTrain, 4);
   auto input = Open(Train(absl::StrCat(kNumbers, "transform { batch {} }")), args);
   ASSERT_TRUE(input.ok()) << input.status();
   EXPECT_TRUE(input->source().endless);
@@ -178,6 +184,34 @@ TEST(InputFnTest, RepeatForeverAddsARepeatOnlyWhereThereIsNone) {
   ASSERT_TRUE(repeated.ok()) << repeated.status();
   EXPECT_EQ(repeated->batches().Position(),
             "from_tensor_slices 5 | repeat { } @ repeat 0 0 0 records 0 0");
+
+  const std::string drop = "transform { batch { drop_remainder: true } }";
+  auto counted =
+      Open(Train(absl::StrCat(kNumbers, "transform { repeat { count: 2 } }", drop)), args);
+  ASSERT_TRUE(counted.ok()) << counted.status();
+  EXPECT_FALSE(counted->source().endless);
+  EXPECT_EQ(counted->Batches().value(), "x=1\nx=2\nx=3\nx=4\n--\nx=5\nx=1\nx=2\nx=3\n");
+}
+
+TEST(InputFnTest, APipeIsReadOnceToTrain) {
+  const TempDir dir;
+  const std::string path = dir.Path("pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const std::string input =
+      absl::StrCat("source { text_line { file: \"", path,
+                   "\" } } transform { decode_csv { column { name: \"x\" dtype: INT64 } } }");
+  for (const bool cached : {false, true}) {
+    std::thread writer([&] { std::ofstream(path) << "1\n2\n3\n"; });
+    auto opened = Open(Train(absl::StrCat(input, cached ? "transform { cache {} }" : "")),
+                       Args("x s64[]", ModeKey::kTrain, 2));
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_EQ(opened->source().endless, cached);
+    ASSERT_EQ(opened->source().files.size(), 1u);
+    EXPECT_EQ(opened->source().files[0].identity, "stream");
+    EXPECT_EQ(opened->Batches(2).value(),
+              cached ? "x=1\nx=2\n--\nx=3\nx=1\n" : "x=1\nx=2\n--\nx=3\n");
+    writer.join();
+  }
 }
 
 TEST(InputFnTest, WhereNamesTheLastRow) {

@@ -212,7 +212,7 @@ TEST_F(TfrecordTest, RecordsAreCountedToTrain) {
   EXPECT_EQ(Open("file: \"a\"", repeat, args)->source().examples_per_epoch, 3);
   // To count a compressed file is to read it: only when that number is needed.
   EXPECT_EQ(Open("file: \"z\" compression: GZIP", repeat, args)->source().examples_per_epoch, -1);
-  args.repeat_forever = true;
+  args.count_examples = true;
   EXPECT_EQ(Open("file: \"z\" compression: GZIP", repeat, args)->source().examples_per_epoch, 4);
 }
 

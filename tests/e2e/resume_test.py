@@ -1,5 +1,7 @@
 """A run goes on where it was, however its configuration and its files are named by then."""
+import json
 import os
+import re
 import shutil
 
 from program import ProgramTest, checkpoint_files, latest_step, read, write
@@ -215,6 +217,58 @@ class FolderAloneTest(ResumeTest):
             self.assertEqual(done.messages, [
                 f'tpurun: {verb} needs --config=FILE, there is no nothing/run_config.pbtxt to take '
                 f'instead; see tpurun help {verb}'])
+
+
+class LengthTest(ResumeTest):
+    """steps, max_steps and epochs are interchangeable."""
+
+    def setUp(self):
+        super().setUp()
+        path = self.path('iris', 'run.textproto')
+        text = read(path).decode()
+        text = re.sub(r'max_steps: \d+', 'epochs: 2', text)
+        # Nothing says what becomes of the rows that make no whole batch.
+        text = re.sub(r' *transform \{ (repeat|batch) .*\n', '', text)
+        write(path, text)
+        self.assertNotIn('repeat', text)
+
+    def test_each_follows_another(self):
+        want = self.whole()
+        iris = ('--config=iris/run.textproto', '--model_dir=model')
+        # 2 epochs of 120 examples in batches of 16.
+        self.assertEqual(self.result(self.train(*iris))['global_step'], 15)
+        self.assertEqual(self.result(self.train(*iris, '--steps=5'))['global_step'], 20)
+        self.assertEqual(self.result(self.train(*iris, '--max_steps=27'))['global_step'], 27)
+        self.assertEqual(self.result(self.train(*iris, '--epochs=4'))['global_step'], 30)
+        self.train('--model_dir=model', f'--max_steps={END}')
+        self.assertEqual(self.final('model'), want)
+
+    def test_each_comes_first(self):
+        want = self.whole()
+        for number, first in enumerate(('--steps=20', '--max_steps=20', '--epochs=2.7')):
+            iris = ('--config=iris/run.textproto', f'--model_dir=model_{number}')
+            self.assertEqual(self.result(self.train(*iris, first))['global_step'], 20)
+            self.train(*iris, f'--steps={END - 20}')
+            self.assertEqual(self.final(f'model_{number}'), want)
+
+    def test_standard_input_is_read_once(self):
+        rows = read(self.path('iris', 'iris_training.csv'))
+        arguments = ('train', '--config=iris/run.textproto', '--model_dir=model', *FLAGS, '--set',
+                     'train.input.source.text_line.file="-"', '--set',
+                     'train.input.transform+={ batch { drop_remainder: true } }')
+        # Not from a cache, which could be read again.
+        streamed = ('--unset', 'train.input.transform.1')
+        done = self.call(*arguments, *streamed, '--max_steps=5', given=rows)
+        self.assertEqual(done.code, 0, str(done))
+        done = self.call(*arguments, *streamed, '--model_dir=ends', '--max_steps=9', given=rows)
+        self.assertEqual(done.code, 65, str(done))
+        self.assertIn('ended after step 7 of 9', done.messages[0])
+        done = self.call(*arguments, *streamed, '--model_dir=epochs', '--epochs=2', given=rows)
+        self.assertEqual(done.code, 2, str(done))
+        self.assertIn('standard input can be read only once', done.messages[0])
+        done = self.call(*arguments, '--model_dir=cached', '--max_steps=30', given=rows)
+        self.assertEqual(json.loads(done.out)['global_step'], 30)
+
 
 
 class OldCheckpointTest(ResumeTest):

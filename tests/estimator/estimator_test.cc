@@ -125,8 +125,8 @@ TEST_F(EstimatorTest, NoNumberOfStepsIsTooLarge) {
     EXPECT_EQ(ended.status().message(),
               absl::StrCat("the training input ended after step 2 of 9223372036854775807: "
                            "9223372036854775805 steps, 36893488147419103220 examples, are missing; "
-                           "add repeat {} before batch, or train for fewer steps; checkpoint "
-                           "saved: ",
+                           "repeat it without a count (a pipe after a cache), or train for fewer "
+                           "steps; checkpoint saved: ",
                            dir_.Path(absl::StrCat("of_", train, "/model.ckpt-2"))));
   }
   std::atomic<int> interrupt = 0;
@@ -173,10 +173,11 @@ TEST_F(EstimatorTest, WorkersAndLoopLengthsDoNotChangeTheBits) {
 TEST_F(EstimatorTest, AnInputThatEndsIsSavedAtItsLastWholeBatch) {
   const auto result = Train({.config = "train { max_steps: 9 }"}, Line(11, false));
   EXPECT_TRUE(absl::IsOutOfRange(result.status()));
-  EXPECT_EQ(result.status().message(),
-            "the training input ended after step 2 of 9: 7 steps, 28 examples, are missing; add "
-            "repeat {} before batch, or train for fewer steps; checkpoint saved: " +
-                dir_.Path("m/model.ckpt-2"));
+  EXPECT_EQ(
+      result.status().message(),
+      "the training input ended after step 2 of 9: 7 steps, 28 examples, are missing; repeat "
+      "it without a count (a pipe after a cache), or train for fewer steps; checkpoint saved: " +
+          dir_.Path("m/model.ckpt-2"));
   EXPECT_EQ(*ResolveCheckpoint(dir_.Path("m")), dir_.Path("m/model.ckpt-2"));
 }
 

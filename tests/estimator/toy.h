@@ -107,7 +107,7 @@ inline InputFn ToyInput(ToyRows data) {
     input.features = args.features;
     if (args.mode == ModeKey::kPredict) input.features.resize(1);
     ToyRows rows = data;
-    rows.endless = rows.endless || args.repeat_forever;
+    rows.endless = rows.endless || args.count_examples;
     input.batches =
         std::make_unique<ToySource>(rows, args.batch_size, static_cast<int>(input.features.size()));
     input.examples_per_epoch = static_cast<int64_t>(data.rows.size());
