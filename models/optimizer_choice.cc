@@ -8,6 +8,7 @@
 #include "runtime/base/name_pattern.h"
 #include "runtime/base/text.h"
 #include "runtime/optimizers/optimizers.h"
+#include "runtime/spec/global_step.h"
 
 namespace tpurun {
 namespace {
@@ -37,25 +38,19 @@ const SpecPlace& FrozenPlace() {
   return place;
 }
 
-bool AnyMatches(const NamePattern& pattern, const Graph& graph) {
-  for (const Variable& variable : graph.variables()) {
-    if (pattern.Matches(variable.name)) return true;
-  }
-  return false;
-}
-
-// Reports expressions that match no variable: a slip of the hand would train or freeze the wrong
+// Reports patterns that match no variable: a slip of the hand would train or freeze the wrong
 // ones in silence.
 void CheckMatches(ModelContext& m, const SpecPlace& place, const std::string& field,
                   const google::protobuf::RepeatedPtrField<std::string>& expressions) {
   std::vector<std::string> names;
-  for (const Variable& variable : m.b.graph().variables()) names.push_back(variable.name);
+  for (const Variable& variable : m.b.graph().variables()) {
+    if (variable.name != kGlobalStep) names.push_back(variable.name);
+  }
   for (int i = 0; i < expressions.size(); ++i) {
     const absl::StatusOr<NamePattern> pattern = NamePattern::Parse(expressions.Get(i));
-    if (!pattern.ok() || AnyMatches(*pattern, m.b.graph())) continue;
-    m.errors.Add(place, absl::StrCat(field, "[", i, "]"),
-                 absl::StrCat(Quote(expressions.Get(i)), " matches no variable",
-                              DidYouMean(expressions.Get(i), names)));
+    const auto matches = [&](const std::string& name) { return pattern->Matches(name); };
+    if (!pattern.ok() || std::any_of(names.begin(), names.end(), matches)) continue;
+    m.errors.Add(place, absl::StrCat(field, "[", i, "]"), MatchesNone(expressions.Get(i), names));
   }
 }
 

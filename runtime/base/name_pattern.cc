@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -14,6 +15,11 @@ absl::StatusOr<NamePattern> NamePattern::Parse(const std::string& expression) {
   if (regex->ok()) return NamePattern(std::move(regex));
   return absl::InvalidArgumentError(
       absl::StrCat(Quote(expression), " is not a regular expression: ", regex->error()));
+}
+
+std::string MatchesNone(const std::string& expression, const std::vector<std::string>& names) {
+  return absl::StrCat(Quote(expression),
+                      " matches no variable (known: ", absl::StrJoin(names, ", "), ")");
 }
 
 }  // namespace tpurun

@@ -1,23 +1,25 @@
-// Regular expressions over variable names, as var_list, frozen and vars_to_warm_start use them.
+// Name patterns: regular expressions over variable names (proto/model_spec.proto has the rule).
 #ifndef TPURUN_RUNTIME_BASE_NAME_PATTERN_H_
 #define TPURUN_RUNTIME_BASE_NAME_PATTERN_H_
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "re2/re2.h"
 
 namespace tpurun {
 
-// A regular expression in RE2's syntax (Python's without look-around and back-references) that must
-// match a whole name: "generator/.*". It takes time linear in the name, whatever the expression.
+// A regular expression in RE2's syntax (Python's without look-around and back-references) that
+// matches a name it is found in: "^generator/". It takes time linear in the name, whatever the
+// expression.
 class NamePattern {
  public:
   // InvalidArgument says what is wrong with the expression.
   static absl::StatusOr<NamePattern> Parse(const std::string& expression);
 
-  bool Matches(const std::string& name) const { return RE2::FullMatch(name, *regex_); }
+  bool Matches(const std::string& name) const { return RE2::PartialMatch(name, *regex_); }
   const std::string& expression() const { return regex_->pattern(); }
 
  private:
@@ -36,6 +38,9 @@ bool MatchesAny(const Strings& expressions, const std::string& name) {
   }
   return false;
 }
+
+// "\"hiden\" matches no variable (known: hidden/bias, hidden/kernel)".
+std::string MatchesNone(const std::string& expression, const std::vector<std::string>& names);
 
 }  // namespace tpurun
 

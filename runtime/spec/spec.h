@@ -173,11 +173,14 @@ class BatchSource {
 
 struct InputFnArgs {
   ModeKey mode = ModeKey::kTrain;
+  int64_t batch_size = 0;                     // of all replicas together
+  std::vector<FeatureSpec> features;          // what the model declares: the slots, in order
+  int64_t seed = 1;                           // tf_random_seed
   std::vector<std::string> forward_features;  // PREDICT: the model need not declare them
-  int64_t batch_size = 0;             // of all replicas together
-  std::vector<FeatureSpec> features;  // what the model declares: the slots, in order
-  int64_t seed = 1;                   // tf_random_seed
-  bool count_examples = false;        // examples_per_epoch is needed, whatever it takes (epochs)
+  bool count_examples = false;  // examples_per_epoch is needed, whatever it takes (epochs)
+  // false: only what the configuration shows is checked, and no file is looked for; of the
+  // InputSource there is then no `batches`.
+  bool open = true;
   // Labels may be absent (PREDICT): a missing label is then no error and is left out of `features`
   // of the InputSource.
   // In TRAIN an input without a repeat of its own that can be read again repeats without end.

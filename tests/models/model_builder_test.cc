@@ -116,9 +116,9 @@ TEST(ModelFnTest, ReductionNoneIsRefusedOnSeveralReplicas) {
 
 TEST(ModelFnTest, SeveralOptimizersShareTheVariables) {
   const absl::StatusOr<ModelFn> model_fn = Make(
-      IrisWith(9, R"(optimizer { adagrad {} learning_rate { constant: 1 } var_list: "hidden/.*" }
+      IrisWith(9, R"(optimizer { adagrad {} learning_rate { constant: 1 } var_list: "^hidden/" }
 loss { name: "l" weight: 2 sparse_softmax_cross_entropy { labels: "Species" logits: "logits" } }
-optimizer { momentum { momentum: 0.9 } learning_rate { constant: 1 } var_list: ["logits/kernel", "logits/b.*"] loss: "l" })"));
+optimizer { momentum { momentum: 0.9 } learning_rate { constant: 1 } var_list: ["^logits/kernel$", "s/b"] loss: "l" })"));
   ASSERT_TRUE(model_fn.ok()) << model_fn.status();
   const absl::StatusOr<EstimatorSpec> spec = (*model_fn)({.batch_per_replica = 2});
   ASSERT_TRUE(spec.ok()) << spec.status();

@@ -87,12 +87,24 @@ TEST(ReductionTest, UnsetIsMean) {
   EXPECT_EQ(CrossShardReduction(optimizer), Reduction::kNone);
 }
 
-TEST(NamePatternTest, MatchesTheWholeName) {
+TEST(NamePatternTest, MatchesANameItIsFoundIn) {
   const absl::StatusOr<NamePattern> pattern = NamePattern::Parse("h/.*");
   ASSERT_TRUE(pattern.ok());
   EXPECT_TRUE(pattern->Matches("h/kernel"));
-  EXPECT_FALSE(pattern->Matches("a/h/kernel"));
-  EXPECT_FALSE(NamePattern::Parse("kernel")->Matches("h/kernel"));
+  EXPECT_TRUE(pattern->Matches("a/h/kernel"));
+  EXPECT_TRUE(NamePattern::Parse("kern")->Matches("h/kernel"));
+  EXPECT_TRUE(NamePattern::Parse(".*")->Matches("h/kernel"));
+  EXPECT_FALSE(NamePattern::Parse("^kernel")->Matches("h/kernel"));
+  EXPECT_FALSE(NamePattern::Parse("^h/k$")->Matches("h/kernel"));
+  EXPECT_TRUE(NamePattern::Parse("^h/kernel$")->Matches("h/kernel"));
+}
+
+TEST(NamePatternTest, OneThatMatchesNothingIsShownWithAllNames) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 60; ++i) names.push_back(absl::StrCat("v", i));
+  const std::string message = MatchesNone("w", names);
+  EXPECT_EQ(message.substr(0, 40), "\"w\" matches no variable (known: v0, v1, ");
+  EXPECT_EQ(message.substr(message.size() - 11), ", v58, v59)");
 }
 
 TEST(NamePatternTest, AnyExpressionAndNameIsAnsweredAtOnce) {
