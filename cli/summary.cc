@@ -86,13 +86,10 @@ absl::Status CheckInput(const LoadedConfig& config, const ModeInput& input) {
                                input.path, ""));
   const int64_t batch_size = BatchSizeOf(config.run, input.mode);
   if (batch_size <= 0) return absl::OkStatus();  // ValidateConfig says so
-  ASSIGN_OR_RETURN(
-      const InputSource source,
-      input_fn({.mode = input.mode,
-                .batch_size = batch_size,
-                .features = ModelFeatures(config.model),
-                .repeat_forever = input.mode == ModeKey::kTrain && config.run.train().has_epochs(),
-                .open = false}));
+  ASSIGN_OR_RETURN(const InputSource source, input_fn({.mode = input.mode,
+                                                       .batch_size = batch_size,
+                                                       .features = ModelFeatures(config.model),
+                                                       .open = false}));
   if (input.evaluation == nullptr) return absl::OkStatus();
   return Annotate(CheckEnds(source, *input.evaluation), config.locations.Where(input.path));
 }

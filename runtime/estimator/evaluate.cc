@@ -89,7 +89,7 @@ absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFn& input_fn,
                    BuildEvalStep(std::move(spec), batch / options_.num_replicas));
   Session session(options_.num_workers, options_.num_replicas);
   RETURN_IF_ERROR(session.Load(step.graph, MakeCompileOptions(options_)));
-  RETURN_IF_ERROR(SetVariables(options_, chosen, false, session));
+  RETURN_IF_ERROR(SetVariables(options_, chosen, false, step.graph.variables(), session));
   Evaluation result;
   if (chosen.has_value()) {
     result.checkpoint = chosen->prefix();

@@ -84,7 +84,7 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& p
                    BuildGraph(options_, FeedsLabels(input, options_.features), predict));
   Session session(options_.num_workers, options_.num_replicas);
   RETURN_IF_ERROR(session.Load(graph, MakeCompileOptions(options_)));
-  RETURN_IF_ERROR(SetVariables(options_, chosen, false, session));
+  RETURN_IF_ERROR(SetVariables(options_, chosen, false, graph.variables(), session));
   const CoreProgram& program = session.program();
   ASSIGN_OR_RETURN(
       const InfeedPtr infeed,

@@ -149,12 +149,12 @@ absl::StatusOr<std::optional<Checkpoint>> TrainedCheckpoint(const EstimatorOptio
 
 absl::Status SetVariables(const EstimatorOptions& options,
                           const std::optional<Checkpoint>& checkpoint, bool with_state,
-                          Session& session) {
+                          const std::vector<Variable>& model_variables, Session& session) {
   VariableStore& variables = session.variables();
   RETURN_IF_ERROR(variables.Initialize(options.config.tf_random_seed()));
   if (!checkpoint.has_value()) {
     if (!options.config.has_warm_start_from()) return absl::OkStatus();
-    return WarmStart(options.config.warm_start_from(), variables);
+    return WarmStart(options.config.warm_start_from(), model_variables, variables);
   }
   LOG(INFO) << "Restoring parameters from " << checkpoint->prefix();
   RETURN_IF_ERROR(checkpoint->Restore(with_state, variables));

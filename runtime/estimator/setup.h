@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -35,11 +36,11 @@ absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
 absl::StatusOr<std::optional<Checkpoint>> TrainedCheckpoint(const EstimatorOptions& options,
                                                             ModeKey mode, const std::string& named);
 
-// Fills the session's variables from the checkpoint; without one, by their initializers, then
-// warm_start_from.
+// Fills the session's variables from the checkpoint; without one, by their initializers, then those
+// of the model (all but slots and counters of the training) by warm_start_from.
 absl::Status SetVariables(const EstimatorOptions& options,
                           const std::optional<Checkpoint>& checkpoint, bool with_state,
-                          Session& session);
+                          const std::vector<Variable>& model_variables, Session& session);
 
 }  // namespace tpurun
 

@@ -204,6 +204,7 @@ absl::Status Training::Build() {
   }
   summary_specs_ = spec.summaries;
   ASSIGN_OR_RETURN(projector_, Projector::Read(spec.embeddings, spec.graph));
+  const std::vector<Variable> model_variables = spec.graph.variables();
   ASSIGN_OR_RETURN(graph_, BuildTrainStep(std::move(spec)));
   CompileOptions compile = MakeCompileOptions(options_);
   compile.loss_output = kLossOutput;
@@ -212,7 +213,7 @@ absl::Status Training::Build() {
     if (variable.per_core) graph_.SetPerCore(graph_.FindVariable(variable.name));
   }
   MakeOutfeed();
-  return SetVariables(options_, resumed_, true, session_);
+  return SetVariables(options_, resumed_, true, model_variables, session_);
 }
 
 absl::StatusOr<InputSource> Training::CallInputFn(const InputFn& input_fn) const {

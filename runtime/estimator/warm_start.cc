@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "glog/logging.h"
 #include "runtime/base/name_pattern.h"
 #include "runtime/base/status.h"
@@ -16,73 +17,81 @@
 namespace tpurun {
 namespace {
 
-std::vector<std::string> NamesOf(const VariableStore& store, bool trainable_only) {
+std::vector<std::string> NamesOf(const std::vector<Variable>& variables) {
   std::vector<std::string> names;
-  for (const auto& [name, stored] : store.variables()) {
-    if (name == kGlobalStep || stored.variable().scope == Variable::Scope::kState) continue;
-    if (stored.variable().trainable || !trainable_only) names.push_back(name);
+  for (const Variable& variable : variables) {
+    if (variable.name == kGlobalStep || variable.scope == Variable::Scope::kState) continue;
+    names.push_back(variable.name);
   }
   return names;
 }
 
-std::vector<std::string> Matching(const NamePattern& pattern,
-                                  const std::vector<std::string>& names) {
-  std::vector<std::string> matching;
-  for (const std::string& name : names) {
-    if (pattern.Matches(name)) matching.push_back(name);
-  }
-  return matching;
-}
-
-absl::Status AddMatching(const std::string& expression, const VariableStore& store,
-                         std::map<std::string, std::string>& names) {
+absl::Status AddMatching(const std::string& expression, const std::vector<std::string>& names,
+                         std::map<std::string, std::string>& chosen) {
   ASSIGN_OR_RETURN(const NamePattern pattern, NamePattern::Parse(expression));
-  std::vector<std::string> matching = Matching(pattern, NamesOf(store, true));
-  if (matching.empty()) matching = Matching(pattern, NamesOf(store, false));
-  if (matching.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("vars_to_warm_start: ", Quote(expression),
-                                                   " matches no variable",
-                                                   DidYouMean(expression, NamesOf(store, true))));
+  bool matches = false;
+  for (const std::string& name : names) {
+    if (!pattern.Matches(name)) continue;
+    chosen[name] = name;
+    matches = true;
   }
-  for (const std::string& name : matching) names[name] = name;
-  return absl::OkStatus();
+  if (matches) return absl::OkStatus();
+  return absl::InvalidArgumentError(MatchesNone(expression, names));
 }
 
 // Our name of each variable to read -> its name in the checkpoint.
 absl::StatusOr<std::map<std::string, std::string>> Chosen(const proto::WarmStart& settings,
-                                                          const VariableStore& store) {
-  std::map<std::string, std::string> names;
+                                                          const std::vector<std::string>& names) {
+  std::map<std::string, std::string> chosen;
   for (const std::string& expression : settings.vars_to_warm_start()) {
-    RETURN_IF_ERROR(AddMatching(expression, store, names));
+    RETURN_IF_ERROR(Annotate(AddMatching(expression, names, chosen), "vars_to_warm_start"));
   }
-  if (settings.vars_to_warm_start().empty()) RETURN_IF_ERROR(AddMatching(".*", store, names));
+  if (settings.vars_to_warm_start().empty()) RETURN_IF_ERROR(AddMatching(".*", names, chosen));
   for (const auto& renamed : settings.var_name_to_prev_var_name()) {
     const std::string& ours = renamed.key();
-    const auto found = names.find(ours);
-    if (found == names.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("var_name_to_prev_var_name: ", Quote(ours),
-                       " is none of the variables that vars_to_warm_start matches",
-                       DidYouMean(ours, NamesOf(store, true))));
+    const auto found = chosen.find(ours);
+    if (found == chosen.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "var_name_to_prev_var_name: ", Quote(ours),
+          " is none of the variables that vars_to_warm_start matches", DidYouMean(ours, names)));
     }
     found->second = renamed.value();
   }
-  return names;
+  return chosen;
 }
 
-absl::Status ReadVariables(const proto::WarmStart& settings, VariableStore& store) {
-  ASSIGN_OR_RETURN(const auto names, Chosen(settings, store));
+void LogChosen(const std::string& prefix, const std::map<std::string, std::string>& chosen,
+               const std::vector<std::string>& names) {
+  std::vector<std::string> taken, left;
+  for (const std::string& name : names) {
+    const auto found = chosen.find(name);
+    if (found == chosen.end()) {
+      left.push_back(name);
+    } else {
+      taken.push_back(found->second == name ? name
+                                            : absl::StrCat(name, " (of ", found->second, ")"));
+    }
+  }
+  LOG(INFO) << "Warm-started from " << prefix << ": " << absl::StrJoin(taken, ", ") << ".";
+  if (left.empty()) return;
+  LOG(INFO) << "Not warm-started but initialized: " << absl::StrJoin(left, ", ") << ".";
+}
+
+absl::Status ReadVariables(const proto::WarmStart& settings, const std::vector<std::string>& names,
+                           VariableStore& store) {
+  ASSIGN_OR_RETURN(const auto chosen, Chosen(settings, names));
   ASSIGN_OR_RETURN(const std::string prefix, ResolveCheckpoint(settings.ckpt_to_initialize_from()));
   ASSIGN_OR_RETURN(const Checkpoint checkpoint, Checkpoint::Open(prefix));
-  RETURN_IF_ERROR(checkpoint.RestoreAs(names, store));
-  LOG(INFO) << "Warm-started " << names.size() << " variables from " << prefix << ".";
+  RETURN_IF_ERROR(checkpoint.RestoreAs(chosen, store));
+  LogChosen(prefix, chosen, names);
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status WarmStart(const proto::WarmStart& settings, VariableStore& store) {
-  return Annotate(ReadVariables(settings, store), "warm_start_from");
+absl::Status WarmStart(const proto::WarmStart& settings,
+                       const std::vector<Variable>& model_variables, VariableStore& store) {
+  return Annotate(ReadVariables(settings, NamesOf(model_variables), store), "warm_start_from");
 }
 
 }  // namespace tpurun

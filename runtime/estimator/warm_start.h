@@ -3,16 +3,20 @@
 #ifndef TPURUN_RUNTIME_ESTIMATOR_WARM_START_H_
 #define TPURUN_RUNTIME_ESTIMATOR_WARM_START_H_
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "proto/run_config.pb.h"
 #include "runtime/estimator/variable_store.h"
+#include "runtime/ir/graph.h"
 
 namespace tpurun {
 
-// Reads the variables that vars_to_warm_start matches as a whole: of the trainable ones, or, for an
-// expression that matches none of those, of all but global_step. A variable that the
-// checkpoint does not have, or has in another shape, is InvalidArgument; nothing is changed then.
-absl::Status WarmStart(const proto::WarmStart& settings, VariableStore& store);
+// Reads those of the model's variables that vars_to_warm_start matches, trainable or not; not
+// global_step, and no state. The log lists them and the others. A variable that the checkpoint does
+// not have, or has in another shape, is InvalidArgument; nothing is changed then.
+absl::Status WarmStart(const proto::WarmStart& settings,
+                       const std::vector<Variable>& model_variables, VariableStore& store);
 
 }  // namespace tpurun
 

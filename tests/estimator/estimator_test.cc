@@ -481,7 +481,7 @@ TEST_F(EstimatorTest, WarmStartRefusesWhatItCannotRead) {
     return std::string(status.message());
   };
   EXPECT_EQ(message("vars_to_warm_start: 'v'"),
-            "warm_start_from: vars_to_warm_start: \"v\" matches no variable, did you mean \"w\"?");
+            "warm_start_from: vars_to_warm_start: \"v\" matches no variable (known: w)");
   EXPECT_NE(message("var_name_to_prev_var_name { key: 'w' value: 'v' }").find("for our \"w\""),
             std::string::npos);
   EXPECT_NE(message("var_name_to_prev_var_name { key: 'q' value: 'w' }").find("\"q\" is none of"),

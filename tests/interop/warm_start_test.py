@@ -80,7 +80,7 @@ class WarmStartTest(unittest.TestCase):
 
     def test_only_the_variables_asked_for(self):
         self.save()
-        got = self.warm_start(variables=['hidden_.*'])
+        got = self.warm_start(variables=['^hidden_'])
         hidden = [name for name in SHAPES if name.startswith('hidden_')]
         self.assert_taken_over(got, hidden)
         self.assertFalse(np.array_equal(got['logits/kernel'], self.values['logits/kernel']))
