@@ -271,6 +271,20 @@ bool ImpliesRepeat(const Plan& plan, const InputFnArgs& args) {
                       [](const Step& step) { return step.transform.has_repeat(); });
 }
 
+// In batches, the elements before the batch step in whole ones; -1 without a prefetch that says.
+int64_t PrefetchedBatches(const Plan& plan, int64_t batch_size) {
+  int64_t batches = -1;
+  bool after_batch = false;
+  for (const Step& step : plan.steps) {
+    if (step.transform.has_batch()) after_batch = true;
+    if (!step.transform.has_prefetch()) continue;
+    const int64_t size = step.transform.prefetch().buffer_size();
+    const int64_t whole = size / batch_size + (size % batch_size > 0 ? 1 : 0);
+    batches = std::max(batches, after_batch || size < 0 ? size : whole);
+  }
+  return batches;
+}
+
 void CheckBatch(const Plan& plan, const InputFnArgs& args, Errors* errors) {
   const Step* const batch = FindBatch(plan);
   const std::string& where = batch == nullptr ? plan.where : batch->where;
@@ -484,6 +498,7 @@ class Opening {
     source.examples_per_epoch = count_.value_or(-1);
     source.endless = endless_;
     source.files = std::move(files_);
+    source.prefetch = PrefetchedBatches(plan_, args_.batch_size);
     source.batches = MakeBatches(
         std::move(elements_),
         {.signature = std::move(signature_),

@@ -105,6 +105,7 @@ absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFn& input_fn,
                                    .num_batches = evaluate.has_steps() ? evaluate.steps() : -1,
                                    .pad = true,
                                    .ended_message = [](int64_t) { return "the input ended"; },
+                                   .prefetch = input.prefetch,
                                    .classes = ClassesOf(step.graph)}));
   EvalSums sums(step, options_.num_replicas);
   LOG(INFO) << "Starting evaluation.";

@@ -22,11 +22,28 @@ constexpr int64_t kBlocks = 4;
 // A position up to this size is noted after each batch; a longer one, with the buffer of a shuffle
 // in it, once a block, and the batches up to it are read again when it is asked for.
 constexpr size_t kLongPosition = 1024;
+constexpr char kLowerPrefetch[] = "lower the buffer_size of prefetch";
 // How long the thread may need to notice that it shall end.
 constexpr std::chrono::seconds kStuckAfter(1);
 
 int64_t BlockSteps(int64_t entry_bytes) {
   return std::clamp<int64_t>(kBlockBytes / std::max<int64_t>(entry_bytes, 1), 1, kMaxBlockSteps);
+}
+
+// Of the ring. Of batches that never come none is prepared.
+int64_t Capacity(int64_t entry_bytes, const InfeedOptions& options) {
+  int64_t wanted = options.prefetch;
+  if (options.num_batches >= 0) wanted = std::min(wanted, options.num_batches);
+  return std::max(wanted, kBlocks * BlockSteps(entry_bytes));
+}
+
+absl::Status CheckRingFits(int64_t entry_bytes, const InfeedOptions& options) {
+  const double bytes =
+      static_cast<double>(entry_bytes) * static_cast<double>(Capacity(entry_bytes, options));
+  if (bytes <= static_cast<double>(MemoryBytes())) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "does not fit in memory: want ", BytesText(bytes), " for ", Capacity(entry_bytes, options),
+      " batches prepared ahead, there is ", BytesText(MemoryBytes()), "; ", kLowerPrefetch));
 }
 
 int64_t RowBytes(const Shape& shape) { return shape.bytes() / std::max<int64_t>(shape.dims[0], 1); }
@@ -67,7 +84,10 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
                                          const std::vector<InfeedSlot>& slots, int num_replicas,
                                          InfeedOptions options) {
   const std::string what = absl::StrCat("the infeed's batches of ", options.batch_size, " rows");
-  const MemoryUse use(what, "lower the batch size");
+  const int64_t entry_bytes = LayoutOf(slots, num_replicas).bytes;
+  const bool prefetches = Capacity(entry_bytes, options) > Capacity(entry_bytes, {});
+  const MemoryUse use(what, prefetches ? kLowerPrefetch : "lower the batch size");
+  RETURN_IF_ERROR(CheckRingFits(entry_bytes, options));
   InfeedPtr infeed(new Infeed(std::move(source), slots, num_replicas, std::move(options)));
   std::vector<bool> fed(slots.size(), false);
   for (const FeatureSpec& feature : features) {
@@ -101,7 +121,7 @@ Infeed::Infeed(std::unique_ptr<BatchSource> source, const std::vector<InfeedSlot
                int num_replicas, InfeedOptions options)
     : options_(std::move(options)),
       layout_(LayoutOf(slots, num_replicas)),
-      ring_(layout_.bytes, kBlocks * BlockSteps(layout_.bytes), BlockSteps(layout_.bytes)),
+      ring_(layout_.bytes, Capacity(layout_.bytes, options_), BlockSteps(layout_.bytes)),
       block_(BlockSteps(layout_.bytes)),
       source_(std::move(source)) {}
 

@@ -33,6 +33,7 @@ struct InfeedOptions {
   // Why the last batches are missing, for the status of an input that ended: batches so far ->
   // text.
   std::function<std::string(int64_t batches)> ended_message;
+  int64_t prefetch = -1;  // batches prepared ahead at least
   // ClassesOf the graph. A row with another class ends the input with DataLoss, and its batch does
   // not reach the device.
   std::map<std::string, int64_t> classes;
@@ -56,7 +57,7 @@ class Infeed {
  public:
   // `slots` are the program's; each is fed by the source's feature of its name (`features`, in
   // order), and row_weight by 1 for a row and 0 for padding. InvalidArgument when a slot has no
-  // feature.
+  // feature; ResourceExhausted when options.prefetch batches are more than fit in memory.
   static absl::StatusOr<InfeedPtr> Create(const std::vector<FeatureSpec>& features,
                                           std::unique_ptr<BatchSource> source,
                                           const std::vector<InfeedSlot>& slots, int num_replicas,
@@ -64,7 +65,7 @@ class Infeed {
   Infeed(const Infeed&) = delete;
   Infeed& operator=(const Infeed&) = delete;
 
-  // The memory of an infeed's ring.
+  // The memory of an infeed's ring, without the batches that only options.prefetch asks for.
   static double RingBytes(const std::vector<InfeedSlot>& slots, int num_replicas);
 
   void Start();

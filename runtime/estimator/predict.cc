@@ -86,13 +86,13 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& p
   RETURN_IF_ERROR(session.Load(graph, MakeCompileOptions(options_)));
   RETURN_IF_ERROR(SetVariables(options_, chosen, false, graph.variables(), session));
   const CoreProgram& program = session.program();
-  ASSIGN_OR_RETURN(
-      const InfeedPtr infeed,
-      Infeed::Create(input.features, std::move(input.batches), program.infeed,
-                     options_.num_replicas,
-                     {.batch_size = batch_size, .pad = true, .ended_message = [](int64_t) {
-                        return "the input ended";
-                      }}));
+  ASSIGN_OR_RETURN(const InfeedPtr infeed,
+                   Infeed::Create(input.features, std::move(input.batches), program.infeed,
+                                  options_.num_replicas,
+                                  {.batch_size = batch_size,
+                                   .pad = true,
+                                   .ended_message = [](int64_t) { return "the input ended"; },
+                                   .prefetch = input.prefetch}));
   const SlotLayout layout = LayoutOf(program.outfeed, options_.num_replicas);
   int64_t examples = 0;
   Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) -> absl::Status {

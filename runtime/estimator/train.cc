@@ -291,6 +291,7 @@ absl::Status Training::StartInput() {
                      {.batch_size = config_.train_batch_size(),
                       .num_batches = final_step_ - start_step_,
                       .ended_message = [this](int64_t batches) { return EndedMessage(batches); },
+                      .prefetch = input_.prefetch,
                       .classes = ClassesOf(graph_)}));
   infeed_->Start();
   if (config_.checkpoint_save_graph_def()) {

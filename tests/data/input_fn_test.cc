@@ -214,6 +214,22 @@ TEST(InputFnTest, APipeIsReadOnceToTrain) {
   }
 }
 
+TEST(InputFnTest, PrefetchIsInBatches) {
+  const auto prefetch = [](const std::string& transforms) {
+    const auto input =
+        Open(Train(absl::StrCat(kNumbers, transforms)), Args("x s64[]", ModeKey::kEval, 4));
+    EXPECT_TRUE(input.ok()) << input.status();
+    return input->source().prefetch;
+  };
+  EXPECT_EQ(prefetch(""), -1);
+  EXPECT_EQ(prefetch("transform { prefetch {} }"), -1);
+  EXPECT_EQ(prefetch("transform { prefetch { buffer_size: 9 } }"), 3);
+  EXPECT_EQ(prefetch("transform { prefetch { buffer_size: 9223372036854775807 } }"), 1LL << 61);
+  EXPECT_EQ(prefetch("transform { prefetch { buffer_size: 8 } } transform { batch {} } "
+                     "transform { prefetch { buffer_size: 5 } } transform { prefetch {} }"),
+            5);
+}
+
 TEST(InputFnTest, WhereNamesTheLastRow) {
   auto input = Open(Train(kNumbers), Args("x s64[]"));
   ASSERT_TRUE(input.ok()) << input.status();

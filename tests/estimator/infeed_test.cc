@@ -1,5 +1,6 @@
 #include "runtime/estimator/infeed.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -7,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -159,6 +161,28 @@ TEST(InfeedTest, TakesNoMoreBatchesThanAskedFor) {
   for (int batch = 0; batch < 3; ++batch) EXPECT_EQ(*Take(*infeed), 2 * batch);
   EXPECT_FALSE(infeed->ended());  // it has not looked whether there is a fourth
   EXPECT_EQ(*infeed->PositionAfter(3), "6");
+}
+
+TEST(InfeedTest, PreparesAsManyBatchesAheadAsAreAskedFor) {
+  for (const int64_t prefetch : {-1, 0, 2, 1000}) {
+    const InfeedPtr infeed = MakeInfeed({}, {.prefetch = prefetch});
+    const int64_t most = std::max<int64_t>(256, prefetch);  // of small ones 4 blocks of 64
+    EXPECT_EQ(infeed->ring().capacity(), most);
+    while (infeed->ring().committed() < most) std::this_thread::yield();
+    for (int batch = 0; batch < 2000; ++batch) ASSERT_EQ(*Take(*infeed), 2 * batch);
+    EXPECT_EQ(*infeed->PositionAfter(2000), "4000");
+  }
+  const InfeedPtr few = MakeInfeed({}, {.num_batches = 300, .prefetch = int64_t{1} << 62});
+  EXPECT_EQ(few->ring().capacity(), 300);
+}
+
+TEST(InfeedTest, MoreBatchesAheadThanFitInMemoryAreRefused) {
+  const auto infeed = Infeed::Create(
+      {{.name = "x", .shape = {DType::kF32, {}}}}, std::make_unique<Counting>(Counting::Options{}),
+      {{"x", {DType::kF32, {2}}}}, 1, {.batch_size = 2, .prefetch = int64_t{1} << 62});
+  EXPECT_TRUE(absl::IsResourceExhausted(infeed.status()));
+  EXPECT_NE(infeed.status().message().find("lower the buffer_size of prefetch"),
+            absl::string_view::npos);
 }
 
 TEST(InfeedTest, ASlotWithoutFeatureIsRefused) {
