@@ -1,5 +1,6 @@
 """Exported models give what tpurun predicts, in TensorFlow and in onnxruntime."""
 import collections
+import functools
 import glob
 import os
 import re
@@ -21,6 +22,7 @@ import program
 BATCHES = (1, 7, 64)
 TOLERANCE = 1e-5
 ALL_KEYS = ['--unset', 'predict.keys']
+feature_of = tf.train.Feature
 
 
 def export(*arguments):
@@ -151,6 +153,78 @@ class ModelsTest(unittest.TestCase):
                         got['scores'], want['probabilities'][:batch]), TOLERANCE)
                     self.assertEqual(got['classes'].tolist(),
                                      [[str(i).encode() for i in range(10)]] * batch)
+
+    def test_transforms_of_examples(self):
+        """lookup and normalize in TensorFlow's ops give what they give here."""
+        with tempfile.TemporaryDirectory() as directory:
+            path = functools.partial(os.path.join, directory)
+            random = np.random.default_rng(1)
+            words = ['ant', 'bee', '', 'cow', 'dog', 'Ant', 'a long word with many letters in it']
+            records = [tf.train.Example(features=tf.train.Features(feature={
+                'word': feature_of(bytes_list=tf.train.BytesList(
+                    value=[words[random.integers(len(words))].encode()])),
+                'code': feature_of(int64_list=tf.train.Int64List(
+                    value=random.integers(-2, 4, 2) * 10)),
+                'x': feature_of(float_list=tf.train.FloatList(value=random.normal(size=2))),
+            })).SerializeToString() for _ in range(64)]
+            with tf.io.TFRecordWriter(path('rows.tfrecord')) as writer:
+                for record in records:
+                    writer.write(record)
+            with open(path('words.txt'), 'w', encoding='utf-8') as file:
+                file.write('cow\nant\nbee\n')
+            with open(path('run.textproto'), 'w', encoding='utf-8') as file:
+                file.write("""
+                    predict_batch_size: 8
+                    use_tpu: false
+                    model {
+                      feature { name: "word" dtype: INT64 }
+                      feature { name: "hashed" dtype: INT64 shape: 2 }
+                      feature { name: "code" dtype: INT64 shape: 2 }
+                      feature { name: "x" dtype: FLOAT32 shape: 2 }
+                      layer { name: "words" one_hot { depth: 8 } input: "word" }
+                      layer { name: "codes" one_hot { depth: 4 } input: "code" }
+                      layer { name: "buckets" one_hot { depth: 6 } input: "hashed" }
+                      layer { name: "values" reshape { target_shape: [2, 1] } input: "x" }
+                      prediction { name: "words" } prediction { name: "codes" }
+                      prediction { name: "buckets" } prediction { name: "values" }
+                    }
+                    predict { input {
+                      source { tfrecord { file: "rows.tfrecord" } }
+                      transform { parse_example {
+                        feature { name: "word" bytes {} }
+                        feature { name: "code" int64 { shape: 2 } }
+                        feature { name: "x" float { shape: 2 } }
+                      } }
+                      transform { lookup {
+                        feature: "word" vocabulary_file: "words.txt" num_oov_buckets: 5 } }
+                      transform { lookup { feature: "code" output: "hashed"
+                                           vocabulary_list: ["20", "-20", "0"] num_oov_buckets: 3 } }
+                      transform { lookup {
+                        feature: "code" vocabulary_list: ["30", "-10"] default_value: 3 } }
+                      transform { normalize { feature: "x" mean: [0.1, -2] stddev: 3 } }
+                    } }""")
+            prefix = path('model.ckpt-3')
+            tf.raw_ops.SaveV2(prefix=prefix, tensor_names=['global_step'], shape_and_slices=[''],
+                              tensors=[np.int64(3)])
+            arguments = (f'--config={path("run.textproto")}', f'--model_dir={path("model")}',
+                         f'--checkpoint={prefix}')
+            names = ('words', 'codes', 'buckets', 'values')
+            want = self.columns(program.run('predict', *arguments),
+                                {name: np.float32 for name in names})
+            # Every id comes up: the entries, the buckets that words hash to, the default.
+            self.assertGreaterEqual(np.count_nonzero(want['words'].sum(0)), 5)
+            self.assertEqual(np.count_nonzero(want['codes'].sum((0, 1))), 3)
+            self.assertGreaterEqual(np.count_nonzero(want['buckets'].sum((0, 1))), 4)
+            result = program.run('export', *arguments)[0]
+            self.assertIn('examples:predict', result['signatures'])
+            for model in (exported.SavedModel(result['path']),
+                          exported.SessionModel(result['path'])):
+                for batch in BATCHES:
+                    got = model({'examples': np.array(records[:batch], object)}, 'examples:predict')
+                    for name in names:
+                        # A graph is optimized to multiply by 1 / stddev: one rounding more.
+                        np.testing.assert_allclose(got[name], want[name][:batch], atol=0, err_msg=name,
+                                                   rtol=2e-7 if name == 'values' else 0)
 
 
 class SavedModelTest(unittest.TestCase):
