@@ -72,7 +72,7 @@ _tpurun() {
   compadd -S '' -a open
   compadd -a whole
 }
-compdef _tpurun tpurun
+if [[ $funcstack[1] == _tpurun ]]; then _tpurun; else compdef _tpurun tpurun; fi
 )";
 
 // ---------------------------------------------------------------------------------------- files

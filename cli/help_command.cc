@@ -10,10 +10,19 @@
 #include "cli/json.h"
 #include "cli/man_page.h"
 #include "cli/verb_table.h"
+#include "proto/run_config.pb.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
+
+// Of a verb that has a part of the RunConfig.
+std::string MessageHint(const std::string& verb) {
+  const auto* const field = proto::RunConfig::descriptor()->FindFieldByName(verb);
+  if (field == nullptr || field->message_type() == nullptr) return "";
+  return absl::StrCat("\ntpurun help ", field->message_type()->name(), " shows what ", verb,
+                      " { ... } of the configuration has.\n");
+}
 
 std::string TopicList() {
   size_t width = 0;
@@ -34,7 +43,9 @@ absl::Status HelpCommand(const CommandLine& command) {
   if (command.GetBool("man")) return WriteOutput(ManPage(Verbs()));
   if (command.arguments().empty()) return WriteOutput(HelpText(Verbs()) + TopicList());
   const std::string& name = command.arguments().front();
-  if (const Verb* verb = FindVerb(name, Verbs())) return WriteOutput(HelpText(*verb));
+  if (const Verb* verb = FindVerb(name, Verbs())) {
+    return WriteOutput(absl::StrCat(HelpText(*verb), MessageHint(name)));
+  }
   if (const std::optional<std::string> page = HelpPage(name)) return WriteOutput(*page);
   const std::string nearest = NearestName(name, HelpChoices());
   return absl::InvalidArgumentError(

@@ -143,10 +143,9 @@ std::string FieldsPage() {
 }
 
 std::string SetPage() {
-  return R"(--set PATH=VALUE changes the configuration, --unset PATH takes a field back to its default. Both
-may be given any number of times; they are applied in order, after the files. A value of the command
-line wins over the file, the file over the default. tpurun config prints what comes out, each value
-with its origin.
+  return R"(--set PATH=VALUE and --unset PATH change the configuration. Both may be given any number of times;
+they are applied in order, after the files. A value of the command line wins over the file, the file
+over the default. tpurun config prints what comes out, each value with its origin.
 
 PATH names fields from the RunConfig on, joined by dots; model. reaches the ModelSpec, whichever file
 it is in. tpurun help fields lists all of them. Behind a repeated field stands which of its elements:
@@ -167,9 +166,9 @@ Braces hold a message, which replaces what was there; brackets hold a list:
 += appends to a list:
   --set 'train.input.transform+={ take { count: 64 } }'
   --set predict.keys+=logits
---unset of an element removes it:
-  --unset train.input.transform.shuffle
+--unset takes a field back to its default, and an element out of its list:
   --unset model_dir
+  --unset train.input.transform.shuffle
 Setting one choice of several clears the others, and so do save_checkpoints_steps and
 save_checkpoints_secs. Paths of files are relative to the working directory; those in a file to its
 folder. A scalar field of RunConfig is a flag too: --train_batch_size=256.

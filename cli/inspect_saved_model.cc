@@ -18,6 +18,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
+#include "runtime/spec/global_step.h"
 
 namespace tpurun {
 namespace {
@@ -26,7 +27,6 @@ using tensorflow::MetaGraphDef;
 
 // The entry of an object-based checkpoint (TensorFlow 2) that says how its tensors are called.
 constexpr char kObjectGraph[] = "_CHECKPOINTABLE_OBJECT_GRAPH";
-constexpr char kGlobalStepName[] = "global_step";
 
 // A list, -1 where a dimension is open; null of an unknown rank.
 Json ShapeOf(const tensorflow::TensorShapeProto& shape) {
@@ -210,7 +210,7 @@ absl::Status WriteSaved(const BundleReader& reader, RowWriter& rows, Json& model
     ++variables;
     totals.Add(row["dtype"], NumElements(entry.shape).value_or(0),
                static_cast<int64_t>(entry.size));
-    if (row["name"] == kGlobalStepName) step = &entry;
+    if (row["name"] == kGlobalStep) step = &entry;
   }
   model["variables"] = variables;
   model["parameters"] = totals.parameters;
@@ -221,7 +221,7 @@ absl::Status WriteSaved(const BundleReader& reader, RowWriter& rows, Json& model
   columns.push_back({"value"});
   RETURN_IF_ERROR(WriteTensors(reader, row_of, std::move(columns), rows));
   if (step == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(model[kGlobalStepName], ReadValue(reader, *step));
+  ASSIGN_OR_RETURN(model[kGlobalStep], ReadValue(reader, *step));
   return absl::OkStatus();
 }
 
@@ -250,8 +250,8 @@ std::string TotalsText(const Json& model) {
   if (model["unsaved_variables"] != 0) {
     absl::StrAppend(&text, ", ", JsonText(model["unsaved_variables"]), " variables unsaved");
   }
-  if (model.contains(kGlobalStepName)) {
-    absl::StrAppend(&text, ", global_step ", JsonText(model[kGlobalStepName]));
+  if (model.contains(kGlobalStep)) {
+    absl::StrAppend(&text, ", global_step ", JsonText(model[kGlobalStep]));
   }
   return text;
 }

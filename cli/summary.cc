@@ -178,9 +178,18 @@ std::string ElementTypeName(DType dtype) {
 
 int64_t WholeNumber(double value) { return static_cast<int64_t>(std::min(value, 9.2e18)); }
 
-Json LayerJson(const EstimatorSpec& spec, const std::vector<bool>& live, const BuiltLayer& layer) {
-  std::vector<bool> counted(live.size(), false);
-  for (int id = layer.first_node; id < layer.end_node; ++id) counted[id] = live[id];
+// FLOPs of the needed nodes before each node, and of all.
+std::vector<double> FlopsBefore(const Graph& graph) {
+  const std::vector<bool> live = LiveNodes(graph);
+  std::vector<double> sums = {0};
+  for (const Node& node : graph.nodes()) {
+    sums.push_back(sums.back() + (live[node.id] ? CostOfNode(graph, node).flops : 0));
+  }
+  return sums;
+}
+
+Json LayerJson(const EstimatorSpec& spec, const std::vector<double>& flops_before,
+               const BuiltLayer& layer) {
   const Parameters parameters = ParametersOf(spec.graph, layer.first_variable, layer.end_variable);
   Json row = {{"kind", "layer"},
               {"name", layer.name},
@@ -192,7 +201,8 @@ Json LayerJson(const EstimatorSpec& spec, const std::vector<bool>& live, const B
   row["dtype"] = ElementTypeName(shape.dtype);
   row["parameters"] = parameters.all;
   row["trainable_parameters"] = parameters.trainable;
-  row["flops"] = WholeNumber(CostOfNodes(spec.graph, counted).flops / kProbeBatch);
+  const double flops = flops_before[layer.end_node] - flops_before[layer.first_node];
+  row["flops"] = WholeNumber(flops / kProbeBatch);
   return row;
 }
 
@@ -207,8 +217,8 @@ std::vector<Json> LayerRows(const proto::ModelSpec& model, const EstimatorSpec& 
                     {"output_shape", shape},
                     {"dtype", ElementTypeName(feature.shape.dtype)}});
   }
-  const std::vector<bool> live = LiveNodes(spec.graph);
-  for (const BuiltLayer& layer : spec.layers) rows.push_back(LayerJson(spec, live, layer));
+  const std::vector<double> flops_before = FlopsBefore(spec.graph);
+  for (const BuiltLayer& layer : spec.layers) rows.push_back(LayerJson(spec, flops_before, layer));
   return rows;
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/compiler/cost.h"
 
+#include <vector>
+
 #include "runtime/base/status.h"
 #include "runtime/compiler/dead_code.h"
 #include "runtime/compiler/replication.h"
@@ -14,18 +16,15 @@ bool IsComputed(const Node& node) { return !node.op->flags.source && node.op != 
 
 }  // namespace
 
-Cost CostOfNodes(const Graph& graph, const std::vector<bool>& counted) {
-  Cost cost;
-  for (const Node& node : graph.nodes()) {
-    if (!counted[node.id] || !IsComputed(node)) continue;
-    const OpCall call = CallOf(graph, node);
-    cost.flops += Flops(call);
-    for (const Shape& shape : call.operands) {
-      cost.bytes_accessed += static_cast<double>(shape.bytes()) * CopiesPerOperand(call);
-    }
-    for (const Shape& shape : call.results) {
-      cost.bytes_accessed += static_cast<double>(shape.bytes());
-    }
+Cost CostOfNode(const Graph& graph, const Node& node) {
+  if (!IsComputed(node)) return {};
+  const OpCall call = CallOf(graph, node);
+  Cost cost = {.flops = Flops(call)};
+  for (const Shape& shape : call.operands) {
+    cost.bytes_accessed += static_cast<double>(shape.bytes()) * CopiesPerOperand(call);
+  }
+  for (const Shape& shape : call.results) {
+    cost.bytes_accessed += static_cast<double>(shape.bytes());
   }
   return cost;
 }
@@ -33,16 +32,16 @@ Cost CostOfNodes(const Graph& graph, const std::vector<bool>& counted) {
 absl::StatusOr<Cost> CostOfStep(const Graph& graph) {
   ASSIGN_OR_RETURN(const Graph marked, MarkPerCoreVariables(graph));
   const std::vector<bool> per_core = PerCoreNodes(marked);
-  std::vector<bool> on_each = LiveNodes(marked);
-  std::vector<bool> once = on_each;
-  for (size_t id = 0; id < per_core.size(); ++id) {
-    (per_core[id] ? once : on_each)[id] = false;
+  const std::vector<bool> live = LiveNodes(marked);
+  Cost sum;
+  for (const Node& node : marked.nodes()) {
+    if (!live[node.id]) continue;
+    const Cost cost = CostOfNode(marked, node);
+    const int times = per_core[node.id] ? marked.num_replicas() : 1;
+    sum.flops += cost.flops * times;
+    sum.bytes_accessed += cost.bytes_accessed * times;
   }
-  const Cost each = CostOfNodes(marked, on_each);
-  Cost cost = CostOfNodes(marked, once);
-  cost.flops += each.flops * marked.num_replicas();
-  cost.bytes_accessed += each.bytes_accessed * marked.num_replicas();
-  return cost;
+  return sum;
 }
 
 }  // namespace tpurun

@@ -2,8 +2,6 @@
 #ifndef TPURUN_RUNTIME_COMPILER_COST_H_
 #define TPURUN_RUNTIME_COMPILER_COST_H_
 
-#include <vector>
-
 #include "absl/status/statusor.h"
 #include "runtime/ir/graph.h"
 
@@ -14,8 +12,8 @@ struct Cost {
   double bytes_accessed = 0;  // of every operand of every op, and of every result
 };
 
-// Of one core; `counted` says of each node whether it is.
-Cost CostOfNodes(const Graph& graph, const std::vector<bool>& counted);
+// Of one node on one core.
+Cost CostOfNode(const Graph& graph, const Node& node);
 
 // Of all cores, of what an output or an update depends on; what is the same on all of them is
 // computed once.

@@ -39,6 +39,8 @@ class HelpTest(ProgramTest):
         self.assertEqual(tried, 25)
 
     def test_names(self):
+        self.assertIn('\ntpurun help Train shows what train { ... }', self.page('train'))
+        self.assertIn('What `train` does.\n', self.page('Train'))
         self.assertIn('a field of Layer\n  dense: Dense\n', self.page('dense'))
         self.assertIn('max_steps: int64', self.page('train.max_steps'))
         self.assertIn('\n  adam ', self.page('optimizers'))
