@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -91,7 +92,8 @@ std::vector<std::string> Files(const std::string& begin, bool (*wanted)(const st
   if (!entries.ok()) return files;
   for (const std::string& entry : *entries) {
     const bool hidden = entry.front() == '.' && name.empty();
-    if (hidden || !absl::StartsWith(entry, name)) continue;
+    // Of what no line shows as it is, a shell would make something else.
+    if (hidden || !absl::StartsWith(entry, name) || !IsPrintable(entry)) continue;
     const std::string path = folder + entry;
     if (IsDirectory(path)) {
       files.push_back(path + "/");
@@ -109,6 +111,13 @@ std::vector<std::string> ValuesOf(const FieldDescriptor& field, const std::strin
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) values = {"false", "true"};
   if (field.enum_type() != nullptr) values = EnumNames(*field.enum_type());
   return IsPath(field) ? Files(begin, nullptr) : values;
+}
+
+// A name that needs no brackets in a path and no quotes in a shell.
+bool IsPlain(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '/';
+  });
 }
 
 // The configuration as far as it is known, of which a path names elements.
@@ -193,8 +202,9 @@ class PathCompletion {
       const Message& element = reflection.GetRepeatedMessage(*message_, repeated_, i);
       elements[absl::StrCat(i)] = &element;
       const FieldDescriptor* const name = element.GetDescriptor()->FindFieldByName("name");
-      if (name != nullptr && element.GetReflection()->HasField(element, name)) {
-        elements[element.GetReflection()->GetString(element, name)] = &element;
+      if (name != nullptr) {
+        const std::string text = element.GetReflection()->GetString(element, name);
+        if (IsPlain(text)) elements[text] = &element;
       }
       const auto* const oneof = element.GetDescriptor()->FindOneofByName("kind");
       if (oneof == nullptr) continue;

@@ -84,6 +84,11 @@ TEST(CompletionTest, ElementsAreThoseOfTheConfiguration) {
   EXPECT_THAT(Words({"train", kIris, "--set", "train.input.transform.shuffle.b"}),
               ElementsAre("train.input.transform.shuffle.buffer_size="));
   EXPECT_THAT(Words({"train", kIris, "--set", "evaluate."}), Contains("evaluate.0."));
+  // Names that a path or a shell would take apart are left to their numbers.
+  EXPECT_THAT(
+      Words({"train", "--config=testdata/summary/names.textproto", "--set", "model.feature."}),
+      ElementsAre("model.feature.0.", "model.feature.1.", "model.feature.2.",
+                  "model.feature.plain."));
   // Without one, what an element has is known all the same.
   EXPECT_THAT(Words({"train", "--set", "model.layer.any.dense.un"}),
               ElementsAre("model.layer.any.dense.units="));
