@@ -60,7 +60,7 @@ std::string FieldEntry(const FieldDescriptor& field, const FieldDescriptor* kind
   return entry;
 }
 
-// The choices of a oneof with the first sentence about each.
+// The choices of a oneof with what is said of each.
 std::string Choices(const OneofDescriptor& oneof) {
   size_t width = 0;
   for (int i = 0; i < oneof.field_count(); ++i) {
@@ -69,8 +69,8 @@ std::string Choices(const OneofDescriptor& oneof) {
   std::string text = absl::StrCat("exactly one ", oneof.name(), ":\n");
   for (int i = 0; i < oneof.field_count(); ++i) {
     const FieldDescriptor& choice = *oneof.field(i);
-    absl::StrAppend(&text, "  ", choice.name(), std::string(width + 2 - choice.name().size(), ' '),
-                    CommentOf(choice), NotSupported(choice, nullptr), "\n");
+    const std::string said = Wrapped(CommentOf(choice) + NotSupported(choice, nullptr), width + 4);
+    absl::StrAppend(&text, "  ", choice.name(), said.substr(choice.name().size() + 2));
   }
   return text;
 }

@@ -44,7 +44,8 @@ std::span<const Verb> Verbs() {
                   .group = "length"},
                  {.name = "allow_changed_input",
                   .type = Flag::Type::kBool,
-                  .help = "go on with other data: where the input was, or else from its beginning"}},
+                  .help =
+                      "go on with other data: where the input was, or else from its beginning"}},
        .takes_config = true,
        .runs = true,
        .run = TrainCommand},

@@ -189,9 +189,9 @@ TEST(ActedOnTest, IsWhatIsNotRefused) {
   }
   for (const char* path :
        {"eval_on_tpu", "protocol", "predict.generate", "predict.generate.temperature",
-        "predict.forward_features", "tpu_config.tpu_job_name", "model.moving_average.decay",
-        "model.regularization.l2.scale", "model.layer.lstm", "model.layer.lstm.units",
-        "model.layer.reuse", "model.optimizer.rms_prop.centered", "model.head.multi_label",
+        "tpu_config.tpu_job_name", "model.moving_average.decay", "model.regularization.l2.scale",
+        "model.layer.lstm", "model.layer.lstm.units", "model.layer.reuse",
+        "model.optimizer.rms_prop.centered", "model.head.multi_label",
         "model.optimizer.cross_shard.group_assignment", "train.input.source.text.shift"}) {
     EXPECT_FALSE(IsActedOn(field(path))) << path;
   }

@@ -35,11 +35,10 @@ class SummaryTest(ProgramTest):
         """Each of the three modes has its own mistake, and there is still the table."""
         done = self.summary('--set', 'predict.keys=["class"]',
                             '--set', 'evaluate.0.input.transform+={ repeat {} }',
-                            '--set', 'train.input.transform.batch.drop_remainder=false',
-                            '--unset', 'train.input.transform.repeat')
+                            '--set', 'train.input.transform.batch.batch_size=64')
         self.assertEqual(done.code, 2, str(done))
         self.assertIn('Total parameters: 193 (772 B)\n', done.out)
-        for verb, want in (('train', 'training takes whole batches only'),
+        for verb, want in (('train', 'be that of the verb: want 128, got 64'),
                            ('evaluate', 'this input repeats without end'),
                            ('predict', 'the model does not predict "class"')):
             self.assertEqual(sum(want in line for line in done.messages), 1, f'{verb}: {done}')
