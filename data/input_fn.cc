@@ -328,8 +328,7 @@ void CheckReadOnce(const Plan& plan, const InputFnArgs& args, Errors* errors) {
 std::string HowToFeed(const ColumnType& got, const ColumnType& want) {
   if (got.dtype == proto::STRING) {
     return "; a STRING cannot be fed: decode it, make ids of it with transform { lookup {} }, or "
-           "give "
-           "its column another dtype";
+           "give its column another dtype";
   }
   if (got.dims != want.dims) {
     return absl::StrCat("; give it shape ", DimsToString(want.dims),
