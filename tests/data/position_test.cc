@@ -205,15 +205,16 @@ TEST_F(ShuffleTest, APositionIsAFewWordsWithinAnEpoch) {
   auto input = Open(absl::StrCat(kCache, kShuffleAll, kRepeat));
   ASSERT_TRUE(input.ok()) << input.status();
   ASSERT_TRUE(input->Batches(7).ok());
-  EXPECT_EQ(input->batches().Position(),
-            "text_line skip_lines 1 | cache 23 | shuffle { buffer_size: 1000 } (stream 0) | repeat { } "
-            "@ repeat 0 1 5 shuffle 1 5");
+  EXPECT_EQ(
+      input->batches().Position(),
+      "text_line skip_lines 1 | cache 23 | shuffle { buffer_size: 1000 } (stream 0) | repeat { } "
+      "@ repeat 0 1 5 shuffle 1 5");
 }
 
 TEST_F(ShuffleTest, APositionOfAnotherInputIsRefused) {
   const auto signature = [](int buffer_size) {
-    return absl::StrCat("text_line skip_lines 1 | cache 23 | shuffle { buffer_size: ",
-                        buffer_size, " } (stream 0) | repeat { }");
+    return absl::StrCat("text_line skip_lines 1 | cache 23 | shuffle { buffer_size: ", buffer_size,
+                        " } (stream 0) | repeat { }");
   };
   auto input = Open(absl::StrCat(kCache, kShuffleAll, kRepeat));
   const std::string position = input->batches().Position();

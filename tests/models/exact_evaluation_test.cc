@@ -88,7 +88,8 @@ TEST_P(ExactEvaluationTest, NeitherTheBatchNorTheWorkersChangeABit) {
       EstimatorOptions options{.model_fn = *model_fn,
                                .features = ModelFeatures(model),
                                .num_replicas = 8,
-                               .num_workers = workers};
+                               .num_workers = workers,
+                               .allow_untrained = true};
       options.config.set_model_dir(dir.Path("m"));
       options.config.set_eval_batch_size(batch);
       options.config.set_use_tpu(GetParam());
