@@ -272,14 +272,17 @@ class LengthTest(ResumeTest):
 
 
 class OldCheckpointTest(ResumeTest):
-    """One whose position names its files, and that has no identities of them."""
+    """One whose position names its files and not the streams of its shuffles, and that has no
+    identities of files."""
 
-    def test_it_goes_on_whatever_the_names_are(self):
+    def test_it_goes_on_when_it_is_told_that_the_order_is_another(self):
         shutil.copytree(OLD, self.path('model'))
         os.rename(self.path('iris'), self.path('moved'))
-        done = self.succeed('train', '--config=moved/run.textproto', '--model_dir=model',
-                            '--max_steps=20')
+        arguments = ('train', '--config=moved/run.textproto', '--model_dir=model', '--max_steps=20')
+        refused = self.call(*arguments)
+        self.assertEqual((refused.code, len(refused.messages)), (2, 1), str(refused))
+        self.assertIn('--allow_changed_input', refused.messages[0])
+        done = self.succeed(*arguments, '--allow_changed_input')
         self.assertEqual(self.result(done)['steps'], 15)
-        self.assertNotIn('beginning', done.err)
         again = self.succeed('train', '--model_dir=model', '--max_steps=25')
         self.assertEqual(self.result(again)['steps'], 5)

@@ -99,7 +99,8 @@ class TransformsTest(program.ProgramTest):
         program.write(self.path('model.textproto'), """
             feature { name: "measures" dtype: FLOAT32 shape: 4 }
             prediction { name: "measures" }""")
-        rows = self.predictions('--set', 'predict.input.source.text_line.file=new.csv')
+        rows = self.predictions('--allow_untrained', '--set',
+                                'predict.input.source.text_line.file=new.csv')
         for got, measures in zip(rows, self.measures):
             for value, x, mean, stddev in zip(got['measures'], measures, MEAN, STDDEV):
                 self.assertTrue(math.isclose(value, (x - mean) / stddev, rel_tol=1e-5, abs_tol=1e-6))
