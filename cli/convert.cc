@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "data/convert/convert.h"
+#include "data/convert/example_files.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -60,7 +61,8 @@ absl::Status ConvertCommand(const CommandLine& command) {
       ExampleFiles::Create(output, static_cast<int>(shards), compression, args.inputs));
   ProgressLine line(command, false);
   files->set_counted(line.Counter("records"));
-  RETURN_IF_ERROR(kind->convert(args, *files));
+  RETURN_IF_ERROR(kind->convert(
+      args, [&files](const tensorflow::Example& example) { return files->Write(example); }));
   RETURN_IF_ERROR(files->Commit());
   return WriteResult({{"records", files->records()}, {"files", files->paths()}});
 }

@@ -105,19 +105,6 @@ std::string Text(const Json& value) {
   return plain ? text : JsonText(value);
 }
 
-// Inspect is told no compression: the first record's checksum tells plain files, their first bytes
-// tell the others.
-absl::StatusOr<Compression> GuessCompression(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> file, FileSource::OpenRegular(path));
-  char head[2] = {};
-  ASSIGN_OR_RETURN(const size_t size, file->Read(head, sizeof head));
-  ASSIGN_OR_RETURN(const std::unique_ptr<RecordReader> plain, RecordReader::Open(path));
-  if (size < sizeof head || plain->Skip().ok()) return Compression::kNone;
-  if (head[0] == '\x1f' && head[1] == '\x8b') return Compression::kGzip;
-  if (head[0] == '\x78') return Compression::kZlib;
-  return Compression::kNone;
-}
-
 // Of a record that is a tf.Example; else none.
 using Features = std::map<std::string, tensorflow::Feature>;
 Features FeaturesOf(const std::string& record) {

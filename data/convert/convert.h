@@ -3,6 +3,7 @@
 #define TPURUN_DATA_CONVERT_CONVERT_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "data/convert/example_files.h"
+#include "proto/example.pb.h"
 #include "runtime/io/file.h"
 
 namespace tpurun {
@@ -23,12 +24,16 @@ struct ConvertArgs {
   int64_t skip_lines = 0;
 };
 
+// Takes the examples one after the other; an error ends the conversion.
+using ExampleSink = std::function<absl::Status(const tensorflow::Example& example)>;
+
 struct ConvertKind {
   const char* name;
   // What is wrong with the arguments alone. InvalidArgument.
   absl::Status (*check)(const ConvertArgs& args);
-  // Writes every record of the inputs. DataLoss names the file, the record and its place.
-  absl::Status (*convert)(const ConvertArgs& args, ExampleFiles& files);
+  // Makes an example of every record of the inputs. DataLoss names the file, the record and its
+  // place.
+  absl::Status (*convert)(const ConvertArgs& args, const ExampleSink& write);
 };
 
 std::span<const ConvertKind> ConvertKinds();
@@ -42,10 +47,12 @@ absl::StatusOr<std::unique_ptr<ByteSource>> OpenMaybeGzip(const std::string& pat
 
 // idx.cc
 absl::Status CheckIdx(const ConvertArgs& args);
-absl::Status ConvertIdx(const ConvertArgs& args, ExampleFiles& files);
+// That of one image of the pair: height and width, or what else the file has.
+absl::StatusOr<std::vector<int64_t>> IdxImageShape(const ConvertArgs& args);
+absl::Status ConvertIdx(const ConvertArgs& args, const ExampleSink& write);
 // csv.cc
 absl::Status CheckCsv(const ConvertArgs& args);
-absl::Status ConvertCsv(const ConvertArgs& args, ExampleFiles& files);
+absl::Status ConvertCsv(const ConvertArgs& args, const ExampleSink& write);
 
 }  // namespace tpurun
 

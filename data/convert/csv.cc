@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "data/convert/convert.h"
-#include "data/line_reader.h"
+#include "data/csv_rows.h"
 #include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -108,72 +108,57 @@ std::string AddValue(std::string_view field, const std::string& kind, tensorflow
 
 class CsvConversion {
  public:
-  CsvConversion(std::vector<CsvFeature> features, ExampleFiles& files)
-      : features_(std::move(features)), files_(files) {}
+  CsvConversion(std::vector<CsvFeature> features, const ExampleSink& write)
+      : features_(std::move(features)), write_(write) {}
 
   absl::Status ConvertFile(const std::string& path, int64_t skip_lines) {
     ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, OpenMaybeGzip(path));
-    LineReader lines(std::move(source));
-    for (int64_t number = 1;; ++number) {
-      const std::string where = absl::StrCat(path == "-" ? "standard input" : path, ":", number);
-      std::string_view line;
-      const absl::StatusOr<bool> found = lines.Read(&line);
-      if (!found.ok()) return Annotate(found.status(), where);
-      if (!*found) {
-        if (number > skip_lines + 1) return absl::OkStatus();
-        return absl::DataLossError(absl::StrCat(where, ": no data rows"));
-      }
-      if (number <= skip_lines) continue;
-      const std::string wrong = Convert(line);
-      if (!wrong.empty()) return absl::DataLossError(absl::StrCat(where, ": ", wrong));
-      RETURN_IF_ERROR(files_.Write(example_));
+    rows_.Open(std::move(source), path == "-" ? "standard input" : path, skip_lines);
+    while (true) {
+      ASSIGN_OR_RETURN(const bool found, rows_.Read());
+      if (!found) return absl::OkStatus();
+      const std::string wrong = Convert(rows_.fields());
+      if (!wrong.empty()) return absl::DataLossError(absl::StrCat(rows_.Where(), ": ", wrong));
+      RETURN_IF_ERROR(write_(example_));
     }
   }
 
  private:
   // Makes example_; returns what is wrong, empty when nothing is.
-  std::string Convert(std::string_view line) {
-    const std::string wrong = SplitFields(line, CsvFormat(), &fields_, &scratch_);
-    if (!wrong.empty()) return absl::StrCat("column ", fields_.size() - 1, " ", wrong);
-    if (columns_ == 0) columns_ = fields_.size();
-    if (fields_.size() != columns_) {
-      return absl::StrCat("got ", fields_.size(), " columns, want ", columns_,
-                          " as in the first row");
-    }
+  std::string Convert(const std::vector<std::string_view>& fields) {
     auto& map = *example_.mutable_features()->mutable_feature();
     for (const CsvFeature& feature : features_) {
       tensorflow::Feature& values = map[feature.name];
       values.Clear();
       if (feature.kind == "bytes") values.mutable_bytes_list()->add_value();
       for (const ColumnRange& range : feature.columns) {
-        const std::string wrong_value = AddValues(range, feature, &values);
-        if (!wrong_value.empty()) return wrong_value;
+        const std::string wrong = AddValues(range, feature, fields, &values);
+        if (!wrong.empty()) return wrong;
       }
     }
     return "";
   }
 
-  std::string AddValues(const ColumnRange& range, const CsvFeature& feature,
-                        tensorflow::Feature* values) const {
-    if (range.last >= std::ssize(fields_)) {
-      return absl::StrCat("got ", fields_.size(), " columns, want column ", range.last,
+  static std::string AddValues(const ColumnRange& range, const CsvFeature& feature,
+                               const std::vector<std::string_view>& fields,
+                               tensorflow::Feature* values) {
+    if (range.last >= std::ssize(fields)) {
+      return absl::StrCat("got ", fields.size(), " columns, want column ", range.last,
                           " (from 0) for feature ", Quote(feature.name));
     }
     for (int64_t column = range.first; column <= range.last; ++column) {
-      const std::string want = AddValue(fields_[column], feature.kind, values);
+      const std::string want = AddValue(fields[column], feature.kind, values);
       if (want.empty()) continue;
       return absl::StrCat("column ", column, ": want ", want, " for feature ", Quote(feature.name),
-                          ", got ", ShownField(fields_[column]));
+                          ", got ", ShownField(fields[column]));
     }
     return "";
   }
 
   const std::vector<CsvFeature> features_;
-  ExampleFiles& files_;
+  const ExampleSink& write_;
+  CsvRows rows_{CsvFormat()};
   tensorflow::Example example_;
-  std::vector<std::string_view> fields_;
-  std::string scratch_;
-  size_t columns_ = 0;  // of the first row; 0 before it
 };
 
 }  // namespace
@@ -190,9 +175,9 @@ absl::Status CheckCsv(const ConvertArgs& args) {
   return ParseFeatures(args).status();
 }
 
-absl::Status ConvertCsv(const ConvertArgs& args, ExampleFiles& files) {
+absl::Status ConvertCsv(const ConvertArgs& args, const ExampleSink& write) {
   ASSIGN_OR_RETURN(std::vector<CsvFeature> features, ParseFeatures(args));
-  CsvConversion conversion(std::move(features), files);
+  CsvConversion conversion(std::move(features), write);
   for (const std::string& path : args.inputs) {
     RETURN_IF_ERROR(conversion.ConvertFile(path, args.skip_lines));
   }

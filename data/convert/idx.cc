@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -34,7 +36,7 @@ class IdxFile {
 
   const std::string& path() const { return path_; }
   int64_t count() const { return dims_[0]; }
-  // Of one image: a label has none.
+  std::vector<int64_t> element_shape() const { return {dims_.begin() + 1, dims_.end()}; }
   bool is_labels() const { return dims_.size() == 1; }
 
   absl::Status ReadElement(std::string* element) {
@@ -128,16 +130,12 @@ class IdxFile {
   int64_t read_ = 0;     // elements
 };
 
-}  // namespace
+struct IdxPair {
+  IdxFile images;
+  IdxFile labels;
+};
 
-absl::Status CheckIdx(const ConvertArgs& args) {
-  if (args.inputs.size() == 2) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("convert idx: got ", args.inputs.size(),
-                                                 args.inputs.size() == 1 ? " file" : " files",
-                                                 ", want two: images and labels"));
-}
-
-absl::Status ConvertIdx(const ConvertArgs& args, ExampleFiles& files) {
+absl::StatusOr<IdxPair> OpenPair(const ConvertArgs& args) {
   ASSIGN_OR_RETURN(IdxFile images, IdxFile::Open(args.inputs[0]));
   ASSIGN_OR_RETURN(IdxFile labels, IdxFile::Open(args.inputs[1]));
   if (images.is_labels() == labels.is_labels()) {
@@ -152,19 +150,38 @@ absl::Status ConvertIdx(const ConvertArgs& args, ExampleFiles& files) {
                                             labels.path(), " has ", labels.count(),
                                             " labels, want as many"));
   }
+  return IdxPair{std::move(images), std::move(labels)};
+}
+
+}  // namespace
+
+absl::Status CheckIdx(const ConvertArgs& args) {
+  if (args.inputs.size() == 2) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("idx: got ", args.inputs.size(),
+                                                 args.inputs.size() == 1 ? " file" : " files",
+                                                 ", want two: images and labels"));
+}
+
+absl::StatusOr<std::vector<int64_t>> IdxImageShape(const ConvertArgs& args) {
+  ASSIGN_OR_RETURN(const IdxPair pair, OpenPair(args));
+  return pair.images.element_shape();
+}
+
+absl::Status ConvertIdx(const ConvertArgs& args, const ExampleSink& write) {
+  ASSIGN_OR_RETURN(IdxPair pair, OpenPair(args));
   tensorflow::Example example;
   auto& features = *example.mutable_features()->mutable_feature();
   std::string& image = *features["image_raw"].mutable_bytes_list()->add_value();
   features["label"].mutable_int64_list()->add_value(0);
   std::string label;
-  for (int64_t i = 0; i < images.count(); ++i) {
-    RETURN_IF_ERROR(images.ReadElement(&image));
-    RETURN_IF_ERROR(labels.ReadElement(&label));
+  for (int64_t i = 0; i < pair.images.count(); ++i) {
+    RETURN_IF_ERROR(pair.images.ReadElement(&image));
+    RETURN_IF_ERROR(pair.labels.ReadElement(&label));
     features["label"].mutable_int64_list()->set_value(0, static_cast<uint8_t>(label[0]));
-    RETURN_IF_ERROR(files.Write(example));
+    RETURN_IF_ERROR(write(example));
   }
-  RETURN_IF_ERROR(images.CheckEnd());
-  return labels.CheckEnd();
+  RETURN_IF_ERROR(pair.images.CheckEnd());
+  return pair.labels.CheckEnd();
 }
 
 }  // namespace tpurun

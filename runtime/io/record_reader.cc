@@ -177,4 +177,15 @@ absl::StatusOr<bool> RecordReader::SkipUnlatched() {
   return true;
 }
 
+absl::StatusOr<Compression> GuessCompression(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> file, FileSource::OpenRegular(path));
+  char head[2] = {};
+  ASSIGN_OR_RETURN(const size_t size, file->Read(head, sizeof head));
+  ASSIGN_OR_RETURN(const std::unique_ptr<RecordReader> plain, RecordReader::Open(path));
+  if (size < sizeof head || plain->Skip().ok()) return Compression::kNone;
+  if (head[0] == '\x1f' && head[1] == '\x8b') return Compression::kGzip;
+  if (head[0] == '\x78') return Compression::kZlib;
+  return Compression::kNone;
+}
+
 }  // namespace tpurun

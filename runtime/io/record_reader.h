@@ -68,6 +68,10 @@ class RecordReader {
   absl::Status error_;
 };
 
+// For who is told no compression: the first record's checksum tells plain files, their first bytes
+// tell the others. A regular file.
+absl::StatusOr<Compression> GuessCompression(const std::string& path);
+
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_IO_RECORD_READER_H_

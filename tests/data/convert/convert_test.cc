@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "data/convert/example_files.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -52,7 +53,8 @@ class ConvertTest : public ::testing::Test {
     RETURN_IF_ERROR(found->check(args));
     ASSIGN_OR_RETURN(const auto files,
                      ExampleFiles::Create(dir_.Path("out"), shards, compression, args.inputs));
-    RETURN_IF_ERROR(found->convert(args, *files));
+    RETURN_IF_ERROR(found->convert(
+        args, [&files](const tensorflow::Example& example) { return files->Write(example); }));
     return files->Commit();
   }
 
@@ -386,7 +388,7 @@ TEST_F(ConvertTest, ArgumentsAreCheckedBeforeAnythingIsRead) {
             "INVALID_ARGUMENT: convert csv needs --features=NAME:KIND:COLUMNS,... such as "
             "--features=image_raw:bytes:0-63,label:int64:64");
   EXPECT_EQ(Convert("idx", {.inputs = {"absent"}}),
-            "INVALID_ARGUMENT: convert idx: got 1 file, want two: images and labels");
+            "INVALID_ARGUMENT: idx: got 1 file, want two: images and labels");
   EXPECT_EQ(Convert("idy", {.inputs = {"absent"}}),
             "INVALID_ARGUMENT: unknown kind \"idy\" to convert, did you mean \"idx\"?");
 }
