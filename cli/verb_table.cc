@@ -8,6 +8,7 @@
 #include "cli/evaluate.h"
 #include "cli/export_command.h"
 #include "cli/help_command.h"
+#include "cli/init.h"
 #include "cli/inspect_command.h"
 #include "cli/predict.h"
 #include "cli/report.h"
@@ -156,6 +157,21 @@ std::span<const Verb> Verbs() {
        .max_arguments = 1000,
        .choices = ConvertChoices,
        .run = ConvertCommand},
+      {.name = "init",
+       .doc = "Write run.textproto and model.textproto for data: csv, idx or tfrecord files",
+       .arguments = "KIND FILE... --output=DIR",
+       .example = "tpurun init csv iris.csv --label=species --output=iris\n"
+                  "  tpurun train --config=iris/run.textproto\n"
+                  "  tpurun evaluate --config=iris/run.textproto",
+       .flags = {{.name = "output",
+                  .value_name = "DIR",
+                  .help = "the folder to write them into; what is there is not overwritten"},
+                 {.name = "label",
+                  .value_name = "NAME",
+                  .help = "what to predict: a column (default the last) or feature (label)"}},
+       .min_arguments = 2,
+       .max_arguments = 1000,
+       .run = InitCommand},
       {.name = "inspect",
        .doc = "Show what a checkpoint, SavedModel, ONNX, event or TFRecord file holds",
        .arguments = "PATH",

@@ -206,6 +206,31 @@ void MakeCsv() {
   Write("csv", "empty", Byte(1) + "x,n,i,s\n");
 }
 
+// ---------------------------------------------------------------------------------------- init
+
+void MakeInit() {
+  std::string words = "age,job,city,more\n", numbers = "12,1,a,b,c\n", pixels;
+  for (int i = 0; i < 12; ++i) {
+    const std::string number = std::to_string(i * i % 7);
+    words += i == 3 ? "NA," : number + ",";
+    words += i % 2 == 0 ? "\"a, b\"," : "\"c\"\"d\",";
+    words += "city " + number + (i % 3 == 0 ? ",x\n" : ",y\n");
+    numbers += number + ".5," + std::to_string(i % 3) + "\n";
+    for (int pixel = 0; pixel < 17; ++pixel) {
+      pixels += std::to_string((i + pixel) * pixel % 16) + ";";
+    }
+    pixels += std::to_string(i % 2) + "\n";
+  }
+  Write("init", "good_words", Byte(0) + words);
+  Write("init", "good_first", Byte(1) + numbers);
+  Write("init", "good_numbers", Byte(0) + numbers);
+  Write("init", "good_pixels", Byte(0) + pixels);
+  Write("init", "missing_label", Byte(1) + words);
+  Write("init", "one_class", Byte(0) + words.substr(0, words.find('\n')) + words.substr(0, 40));
+  Write("init", "ragged", Byte(0) + words + "1,2\n");
+  Write("init", "empty", Byte(0));
+}
+
 // ------------------------------------------------------------------------------- configuration
 
 void MakeConfigs() {
@@ -301,6 +326,7 @@ int main() {
   tpurun::MakeCheckpoints();
   tpurun::MakeConfigs();
   tpurun::MakeCsv();
+  tpurun::MakeInit();
   tpurun::MakeEvents();
   tpurun::MakeExamples();
   tpurun::MakeRecords();

@@ -41,7 +41,8 @@ class ScratchFolder {
 std::span<const FuzzTarget> FuzzTargets() {
   static constexpr FuzzTarget kTargets[] = {
       {"checkpoint", FuzzCheckpoint}, {"config", FuzzConfig},   {"csv", FuzzCsv},
-      {"events", FuzzEvents},         {"example", FuzzExample}, {"tfrecord", FuzzTfrecord},
+      {"events", FuzzEvents},         {"example", FuzzExample}, {"init", FuzzInit},
+      {"tfrecord", FuzzTfrecord},
   };
   return kTargets;
 }

@@ -1,0 +1,285 @@
+#include "cli/init.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "cli/init_plan.h"
+#include "cli/init_text.h"
+#include "cli/json.h"
+#include "cli/signals.h"
+#include "data/convert/convert.h"
+#include "data/convert/example_files.h"
+#include "data/init/csv_table.h"
+#include "data/init/examples.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+#include "runtime/io/file.h"
+#include "runtime/io/output_file.h"
+
+namespace tpurun {
+namespace {
+
+// What a pair of idx files becomes.
+constexpr char kRecordFile[] = "examples.tfrecord";
+
+struct InitArgs {
+  std::vector<std::string> files;
+  std::string output;
+  std::string label;
+};
+
+// ---- what is in the data
+
+// What is wrong with the data gets its place, the first file.
+absl::StatusOr<InitPlan> AnnotatePlan(absl::StatusOr<InitPlan> plan, const InitArgs& args) {
+  if (plan.ok() || plan.status().code() != absl::StatusCode::kDataLoss) return plan;
+  return Annotate(plan.status(), args.files.front());
+}
+
+absl::StatusOr<InitPlan> PlanCsv(const InitArgs& args, int64_t shards) {
+  ASSIGN_OR_RETURN(const InspectedTable table, InspectCsv(args.files, shards));
+  return AnnotatePlan(PlanTable(table, args.label), args);
+}
+
+absl::StatusOr<InitPlan> PlanIdx(const InitArgs& args, int64_t shards) {
+  const ConvertArgs convert = {.inputs = args.files};
+  ASSIGN_OR_RETURN(const std::vector<int64_t> shape, IdxImageShape(convert));
+  ExampleInspector inspector(shards);
+  RETURN_IF_ERROR(ConvertIdx(convert, [&inspector](const tensorflow::Example& example) {
+    inspector.Add(example);
+    return absl::OkStatus();
+  }));
+  return AnnotatePlan(PlanExamples(inspector, {{"image_raw", shape}}, "label"), args);
+}
+
+absl::StatusOr<InitPlan> PlanRecords(const InitArgs& args, int64_t shards) {
+  ExampleInspector inspector(shards);
+  ASSIGN_OR_RETURN(const Compression compression, InspectRecordFiles(args.files, inspector));
+  ASSIGN_OR_RETURN(InitPlan plan, AnnotatePlan(PlanExamples(inspector, {}, args.label), args));
+  plan.compression = compression;
+  return plan;
+}
+
+absl::Status CheckCsvArgs(const InitArgs&) { return absl::OkStatus(); }
+
+absl::Status CheckIdxArgs(const InitArgs& args) {
+  if (!args.label.empty()) {
+    return absl::InvalidArgumentError(
+        "--label is for init csv and init tfrecord: the labels of idx are a file");
+  }
+  return CheckIdx({.inputs = args.files});
+}
+
+struct InitKind {
+  const char* name;
+  absl::Status (*check)(const InitArgs& args);
+  // Reads all of the data.
+  absl::StatusOr<InitPlan> (*plan)(const InitArgs& args, int64_t shards);
+  // The examples are converted into the folder.
+  bool converts = false;
+};
+
+constexpr InitKind kInitKinds[] = {
+    {.name = "csv", .check = CheckCsvArgs, .plan = PlanCsv},
+    {.name = "idx", .check = CheckIdxArgs, .plan = PlanIdx, .converts = true},
+    {.name = "tfrecord", .check = CheckCsvArgs, .plan = PlanRecords},
+};
+
+absl::StatusOr<const InitKind*> FindInitKind(const std::string& name) {
+  std::vector<std::string> names;
+  for (const InitKind& kind : kInitKinds) {
+    if (kind.name == name) return &kind;
+    names.push_back(kind.name);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown kind ", Quote(name), " to init", DidYouMean(name, names)));
+}
+
+absl::StatusOr<InitArgs> ReadArgs(const CommandLine& command, const InitKind& kind) {
+  InitArgs args = {.files = {command.arguments().begin() + 1, command.arguments().end()},
+                   .output = command.GetString("output"),
+                   .label = command.GetString("label")};
+  if (args.output.empty()) {
+    return absl::InvalidArgumentError("init needs --output=DIR; see tpurun help init");
+  }
+  if (command.Has("label") && args.label.empty()) {
+    return absl::InvalidArgumentError("--label: got \"\", want the name of a column or feature");
+  }
+  if (std::count(args.files.begin(), args.files.end(), "-") > 0) {
+    return absl::InvalidArgumentError(
+        "init: got \"-\" (standard input), want files: a training reads them again");
+  }
+  RETURN_IF_ERROR(kind.check(args));
+  return args;
+}
+
+// Holds out every tenth example, or every eleventh where that leaves less to warn of: classes that
+// recur every second row are all in one part of ten.
+absl::StatusOr<InitPlan> PlanSplit(const InitKind& kind, const InitArgs& args) {
+  ASSIGN_OR_RETURN(InitPlan plan, kind.plan(args, kInitShards));
+  if (plan.warnings.empty()) return plan;
+  absl::StatusOr<InitPlan> other = kind.plan(args, kOtherInitShards);
+  return other.ok() && other->warnings.size() < plan.warnings.size() ? *std::move(other) : plan;
+}
+
+// ---- what is written
+
+absl::Status CheckNotThere(const std::string& path) {
+  if (!FileExists(path)) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(
+      "cannot write ", path, ": it is there already: remove it, or choose another --output"));
+}
+
+// As the configuration names it: below the folder by its name there, else from the root.
+std::string PathFrom(const std::string& folder, const std::string& file) {
+  std::error_code error;
+  const auto path = std::filesystem::absolute(file, error).lexically_normal();
+  const auto base = std::filesystem::absolute(folder, error).lexically_normal();
+  const auto relative = path.lexically_relative(base);
+  const bool below = !relative.empty() && *relative.begin() != ".." && *relative.begin() != ".";
+  return (below ? relative : path).string();
+}
+
+// The files of the folder, which appear under their names when all are complete: the configuration
+// last.
+class InitFolder {
+ public:
+  InitFolder(std::string path, std::map<std::string, std::string> texts)
+      : path_(std::move(path)), texts_(std::move(texts)) {}
+
+  // `convert`: the pair of idx files to convert too; nothing where there is none.
+  absl::Status Write(const ConvertArgs& convert) {
+    const bool made = !FileExists(path_);
+    const absl::Status written = WriteAll(convert);
+    if (written.ok()) return written;
+    for (const std::string& file : named_) RemoveFile(file).IgnoreError();
+    files_.clear();  // and with them what has no name yet
+    std::error_code error;
+    if (made) std::filesystem::remove(path_, error);  // when nothing else is in it
+    return written;
+  }
+
+ private:
+  absl::Status WriteAll(const ConvertArgs& convert) {
+    RETURN_IF_ERROR(MakeDirectories(path_));
+    RETURN_IF_ERROR(WriteTexts());
+    if (!convert.inputs.empty()) RETURN_IF_ERROR(WriteRecords(convert));
+    for (const auto& file : files_) {
+      RETURN_IF_ERROR(file->Rename());
+      named_.push_back(file->path().text());
+    }
+    return SyncDirectory(path_);
+  }
+
+  absl::Status WriteTexts() {
+    std::vector<std::string> temporary = {TemporaryName(JoinPath(path_, kRecordFile))};
+    for (const auto& [name, text] : texts_) {
+      RETURN_IF_ERROR(CheckNotThere(JoinPath(path_, name)));
+      temporary.push_back(TemporaryName(JoinPath(path_, name)));
+    }
+    RemoveOnInterrupt(temporary);
+    for (const auto& [name, text] : texts_) {
+      ASSIGN_OR_RETURN(const FilePath target, ReplaceableFile(JoinPath(path_, name)));
+      RemoveTemporaryFilesOf(target);
+      ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::Create(target));
+      RETURN_IF_ERROR(file->Append(text));
+      RETURN_IF_ERROR(file->Close());
+      const bool is_last = name == kInitRunFile;
+      files_.insert(is_last ? files_.end() : files_.begin(), std::move(file));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteRecords(const ConvertArgs& convert) {
+    const std::string path = JoinPath(path_, kRecordFile);
+    RETURN_IF_ERROR(CheckNotThere(path));
+    ASSIGN_OR_RETURN(const std::unique_ptr<ExampleFiles> records,
+                     ExampleFiles::Create(path, 1, Compression::kNone, convert.inputs));
+    RETURN_IF_ERROR(ConvertIdx(convert, [&records](const tensorflow::Example& example) {
+      return records->Write(example);
+    }));
+    RETURN_IF_ERROR(records->Commit());
+    named_.push_back(path);
+    return absl::OkStatus();
+  }
+
+  const std::string path_;
+  const std::map<std::string, std::string> texts_;
+  std::vector<std::unique_ptr<OutputFile>> files_;  // in the order that they get their names in
+  std::vector<std::string> named_;
+};
+
+// ---- what is said
+
+// One word of a command line.
+std::string ShellWord(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_isalnum(c) ||
+           std::string_view("_./-+=:,@%").find(c) != std::string_view::npos;
+  });
+  return plain ? text : absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
+}
+
+Json ResultJson(const InitPlan& plan, const std::string& config, const std::string& command) {
+  Json features = Json::array(), left_out = Json::array();
+  for (const PlannedFeature& feature : plan.features) {
+    if (feature.kind == PlannedFeature::Kind::kLabel) continue;
+    Json& list = feature.kind == PlannedFeature::Kind::kLeftOut ? left_out : features;
+    list.push_back(JsonBytes(feature.name));
+  }
+  return {{"config", config},
+          {"label", JsonBytes(plan.label_feature().name)},
+          {"classes", plan.is_regression() ? Json() : Json(plan.classes.size())},
+          {"features", features},
+          {"left_out", left_out},
+          {"train_examples", plan.train_examples},
+          {"eval_examples", plan.examples - plan.train_examples},
+          {"next", command}};
+}
+
+void Advise(const InitPlan& plan, const std::string& config, const std::string& command) {
+  for (const PlannedFeature& feature : plan.features) {
+    if (feature.kind != PlannedFeature::Kind::kLeftOut) continue;
+    LOG(INFO) << "Left out " << Quote(feature.title.empty() ? feature.name : feature.title) << ": "
+              << feature.comment << ".";
+  }
+  for (const std::string& warning : plan.warnings) LOG(WARNING) << warning << ".";
+  LOG(INFO)
+      << config << " and its model are there to be read and changed. Next: " << command
+      << ", and evaluate in place of train tells how good it is on examples that were held out.";
+}
+
+}  // namespace
+
+absl::Status InitCommand(const CommandLine& command) {
+  ASSIGN_OR_RETURN(const InitKind* const kind, FindInitKind(command.arguments().front()));
+  ASSIGN_OR_RETURN(const InitArgs args, ReadArgs(command, *kind));
+  const std::string config = JoinPath(args.output, kInitRunFile);
+  // Before all of the data is read.
+  RETURN_IF_ERROR(CheckNotThere(config));
+  RETURN_IF_ERROR(CheckNotThere(JoinPath(args.output, kInitModelFile)));
+  ASSIGN_OR_RETURN(const InitPlan plan, PlanSplit(*kind, args));
+  std::vector<std::string> files = {kRecordFile};
+  if (!kind->converts) {
+    files.clear();
+    for (const std::string& file : args.files) files.push_back(PathFrom(args.output, file));
+  }
+  const ConvertArgs convert = {.inputs = kind->converts ? args.files : std::vector<std::string>()};
+  RETURN_IF_ERROR(InitFolder(args.output, InitFiles(plan, files)).Write(convert));
+  const std::string next = absl::StrCat("tpurun train --config=", ShellWord(config));
+  Advise(plan, config, next);
+  return WriteResult(ResultJson(plan, config, next));
+}
+
+}  // namespace tpurun

@@ -1,0 +1,14 @@
+// init: a configuration and a model for data that nobody has described yet.
+#ifndef TPURUN_CLI_INIT_H_
+#define TPURUN_CLI_INIT_H_
+
+#include "absl/status/status.h"
+#include "cli/command_line.h"
+
+namespace tpurun {
+
+absl::Status InitCommand(const CommandLine& command);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_CLI_INIT_H_

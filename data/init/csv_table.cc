@@ -1,0 +1,211 @@
+#include "data/init/csv_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "data/csv.h"
+#include "data/csv_rows.h"
+#include "data/line_reader.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+#include "runtime/io/file.h"
+
+namespace tpurun {
+namespace {
+
+// Enough to tell a header from a row.
+constexpr size_t kSampleLines = 200;
+constexpr int64_t kRowsBetweenBounds = 1000;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+using Rows = std::vector<std::vector<std::string>>;
+
+// The number that decode_csv reads in a field; nullopt where it reads none, or NaN or an infinity.
+std::optional<float> NumberOf(std::string_view field) {
+  const std::optional<float> number = ParseFloat(StripBlanks(field));
+  if (!number.has_value() || !std::isfinite(*number)) return std::nullopt;
+  return number;
+}
+
+bool IsMissingText(std::string_view field) {
+  return field.empty() ||
+         std::find(kMissingTexts.begin(), kMissingTexts.end(), field) != kMissingTexts.end();
+}
+
+bool IsText(std::string_view field) { return !IsMissingText(field) && !NumberOf(field); }
+
+absl::StatusOr<std::unique_ptr<FileSource>> OpenTable(const std::string& file) {
+  ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::OpenRegular(file));
+  char magic[2] = {};
+  ASSIGN_OR_RETURN(const size_t got, source->Read(magic, sizeof magic));
+  if (got == sizeof magic && magic[0] == '\x1f' && magic[1] == '\x8b') {
+    return absl::DataLossError(
+        absl::StrCat(file, ": is compressed (GZIP), which text_line does not read: decompress it"));
+  }
+  return FileSource::OpenRegular(file);
+}
+
+absl::StatusOr<std::vector<std::string>> FirstLines(const std::string& file, size_t most) {
+  ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, OpenTable(file));
+  LineReader reader(std::move(source));
+  std::vector<std::string> lines;
+  while (lines.size() < most) {
+    std::string_view line;
+    ASSIGN_OR_RETURN(const bool found, reader.Read(&line));
+    if (!found) break;
+    lines.emplace_back(line);
+  }
+  return lines;
+}
+
+// The comma, unless the line has none but another.
+char GuessDelimiter(std::string_view line) {
+  for (const char delim : {',', ';', '\t', '|'}) {
+    if (line.find(delim) != std::string_view::npos) return delim;
+  }
+  return ',';
+}
+
+// Those that cannot be split are left out: reading all of the file says so.
+Rows SplitLines(const std::vector<std::string>& lines, const CsvFormat& format) {
+  Rows rows;
+  std::vector<std::string_view> fields;
+  std::string scratch;
+  for (const std::string& line : lines) {
+    if (!SplitFields(line, format, &fields, &scratch).empty()) continue;
+    rows.emplace_back(fields.begin(), fields.end());
+  }
+  return rows;
+}
+
+// "ROWS,COLUMNS,CLASS,CLASS...": COLUMNS are those before the label.
+bool IsCountsLine(const Rows& rows) {
+  const std::vector<std::string>& first = rows[0];
+  if (rows.size() < 2 || first.size() < 3) return false;
+  const std::optional<int64_t> count = ParseInt64(first[0]), columns = ParseInt64(first[1]);
+  return count.has_value() && *count > 0 && columns == std::ssize(rows[1]) - 1 &&
+         std::all_of(first.begin() + 2, first.end(), IsText);
+}
+
+// The first line names the columns when it has a text where all others have numbers, or, in a table
+// without numbers, when each of its fields is new and rows repeat theirs.
+bool IsHeader(const Rows& rows) {
+  const std::vector<std::string>& first = rows[0];
+  bool any_number = false, any_repeats = false, all_new = true;
+  for (size_t column = 0; column < first.size(); ++column) {
+    int64_t numbers = 0, texts = 0;
+    std::set<std::string> values;
+    for (size_t row = 1; row < rows.size(); ++row) {
+      if (rows[row].size() != first.size()) continue;
+      const std::string& field = rows[row][column];
+      numbers += NumberOf(field).has_value();
+      texts += IsText(field);
+      values.insert(field);
+    }
+    if (numbers > 0 && texts == 0 && IsText(first[column])) return true;
+    any_number |= numbers > 0 && texts == 0;
+    all_new &= IsText(first[column]) && values.count(first[column]) == 0;
+    any_repeats |= values.size() + 1 < rows.size();
+  }
+  const std::set<std::string> distinct(first.begin(), first.end());
+  return !any_number && all_new && any_repeats && distinct.size() == first.size();
+}
+
+class TableInspector {
+ public:
+  explicit TableInspector(int64_t shards) { table_.shards = shards; }
+
+  absl::StatusOr<InspectedTable> Inspect(const std::vector<std::string>& files) {
+    RETURN_IF_ERROR(ReadFirstLines(files.front()));
+    CsvRows rows({.delim = table_.delim});
+    for (const std::string& file : files) {
+      RETURN_IF_ERROR(CheckFirstLine(file));
+      ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, OpenTable(file));
+      rows.Open(std::move(source), file, table_.skip_lines);
+      while (true) {
+        ASSIGN_OR_RETURN(const bool found, rows.Read());
+        if (!found) break;
+        if (rows.fields().empty()) {
+          return absl::DataLossError(absl::StrCat(rows.Where(), ": the line is empty"));
+        }
+        AddRow(rows);
+      }
+    }
+    if (!table_.titles.empty() && table_.titles.size() != table_.columns.size()) {
+      return absl::DataLossError(absl::StrCat(files.front(), ":1: the header has ",
+                                              table_.titles.size(), " columns, want ",
+                                              table_.columns.size(), " as in the first row"));
+    }
+    return std::move(table_);
+  }
+
+ private:
+  absl::Status ReadFirstLines(const std::string& file) {
+    ASSIGN_OR_RETURN(std::vector<std::string> lines, FirstLines(file, kSampleLines));
+    if (lines.empty()) return absl::DataLossError(absl::StrCat(file, ":1: no data rows"));
+    first_line_ = lines.front();
+    if (lines.front().starts_with(kByteOrderMark)) lines.front().erase(0, kByteOrderMark.size());
+    table_.delim = GuessDelimiter(lines.front());
+    const Rows rows = SplitLines(lines, {.delim = table_.delim});
+    if (rows.empty()) return absl::OkStatus();
+    if (IsCountsLine(rows)) {
+      table_.skip_lines = 1;
+      table_.class_names = {rows[0].begin() + 2, rows[0].end()};
+    } else if (IsHeader(rows)) {
+      table_.skip_lines = 1;
+      table_.titles = rows[0];
+    } else if (lines.front() != first_line_) {
+      return absl::DataLossError(
+          absl::StrCat(file, ":1: begins with a byte order mark, save it without one"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckFirstLine(const std::string& file) const {
+    if (table_.titles.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::vector<std::string> lines, FirstLines(file, 1));
+    if (lines.empty() || lines.front() == first_line_) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat(file, ":1: got ", ShownField(lines.front()),
+                                            ", want the header of the first file, ",
+                                            ShownField(first_line_)));
+  }
+
+  void AddRow(const CsvRows& rows) {
+    const std::vector<std::string_view>& fields = rows.fields();
+    table_.columns.resize(fields.size());  // all rows have as many
+    const bool held_out = IsHeldOut(table_.rows++, table_.shards);
+    const auto where = [&rows] { return rows.Where(); };
+    for (size_t i = 0; i < fields.size(); ++i) {
+      const std::string_view field = fields[i];
+      InspectedColumn& column = table_.columns[i];
+      if (field.empty()) {
+        column.AddMissing(where);
+      } else if (const std::optional<float> number = NumberOf(field)) {
+        column.AddNumber(*number, ParseInt64(StripBlanks(field)).has_value(), field, held_out);
+      } else {
+        column.AddText(field, held_out, where);
+      }
+    }
+    if (table_.rows % kRowsBetweenBounds != 0) return;
+    std::vector<InspectedColumn*> columns;
+    for (InspectedColumn& column : table_.columns) columns.push_back(&column);
+    BoundValueCounts(columns);
+  }
+
+  InspectedTable table_;
+  std::string first_line_;
+};
+
+}  // namespace
+
+absl::StatusOr<InspectedTable> InspectCsv(const std::vector<std::string>& files, int64_t shards) {
+  return TableInspector(shards).Inspect(files);
+}
+
+}  // namespace tpurun

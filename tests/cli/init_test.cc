@@ -1,0 +1,240 @@
+// What `init` writes: each testdata/init/*.txt holds a line "csv" or "tfrecord", with
+// "--label=NAME" or without, and the data, a row a line or a tf.Example in text format a line;
+// after the line
+// "---" the files, each behind "== NAME", or the error.
+//   bazel run //tests/cli:init_test -- --update_goldens
+// rewrites those; read every line of the difference.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "cli/init_plan.h"
+#include "cli/init_text.h"
+#include "cli/load_config.h"
+#include "cli/validate.h"
+#include "data/init/column.h"
+#include "data/init/csv_table.h"
+#include "data/init/examples.h"
+#include "google/protobuf/text_format.h"
+#include "models/model_builder.h"
+#include "proto/example.pb.h"
+#include "runtime/base/status.h"
+#include "runtime/io/file.h"
+#include "tests/golden.h"
+#include "tests/io/temp_dir.h"
+
+namespace tpurun {
+namespace {
+
+class InitTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<InitPlan> PlanCsv(const std::string& text, const std::string& label = "") {
+    EXPECT_TRUE(WriteFileAtomically(dir_.Path("data"), text).ok());
+    // Comments name places in the file, and break where it is called something else.
+    const std::filesystem::path from = std::filesystem::current_path();
+    std::filesystem::current_path(dir_.path());
+    const absl::StatusOr<InspectedTable> table = InspectCsv({"data"});
+    std::filesystem::current_path(from);
+    RETURN_IF_ERROR(table.status());
+    return PlanTable(*table, label);
+  }
+
+  static absl::StatusOr<InitPlan> PlanText(const std::string& text, const std::string& label) {
+    ExampleInspector inspector;
+    for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+      tensorflow::Example example;
+      EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+          absl::StrCat("features { ", line, " }"), &example))
+          << line;
+      inspector.Add(example);
+    }
+    return PlanExamples(inspector, {}, label);
+  }
+
+  // The files, or the error.
+  std::string Init(absl::string_view input) {
+    const std::vector<std::string> parts = absl::StrSplit(input, absl::MaxSplits('\n', 1));
+    absl::string_view head = parts[0];
+    const bool csv = absl::ConsumePrefix(&head, "csv");
+    EXPECT_TRUE(csv || absl::ConsumePrefix(&head, "tfrecord")) << head;
+    absl::ConsumePrefix(&head, " --label=");
+    const std::string label(head);
+    const absl::StatusOr<InitPlan> plan =
+        csv ? PlanCsv(parts[1], label) : PlanText(parts[1], label);
+    if (!plan.ok()) {
+      return absl::StrCat(plan.status().ToString(), "\n");
+    }
+    std::string text;
+    for (const auto& [name, content] : InitFiles(*plan, {"data"})) {
+      EXPECT_TRUE(WriteFileAtomically(dir_.Path(name), content).ok());
+      absl::StrAppend(&text, "== ", name, "\n", content);
+    }
+    for (const std::string& warning : plan->warnings) absl::StrAppend(&text, warning, "\n");
+    CheckConfig();
+    return text;
+  }
+
+  // That the verbs take what was written.
+  void CheckConfig() {
+    const absl::StatusOr<LoadedConfig> config =
+        LoadConfig({.config_path = dir_.Path(kInitRunFile)});
+    ASSERT_TRUE(config.ok()) << config.status();
+    const absl::Status valid =
+        ValidateConfig(*config, {.train = true, .evaluate = true, .predict = true});
+    EXPECT_TRUE(valid.ok()) << valid;
+    const absl::Status model = MakeModelFn(config->model, config->locations).status();
+    EXPECT_TRUE(model.ok()) << model;
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(InitTest, Goldens) {
+  const std::vector<std::string> files = TextFiles("testdata/init");
+  EXPECT_GE(files.size(), 10);
+  for (const std::string& file : files) ExpectGolden(file, Init(GoldenInput(file)));
+}
+
+// 2, 4, 4, 4, 5, 5, 7, 9: the mean is 5, the standard deviation 2.
+TEST(NumberStatisticsTest, MeanAndStandardDeviationOfAllTogether) {
+  NumberStatistics first, second;
+  for (const double value : {9, 2, 4}) first.Add(value);
+  for (const double value : {4, 5, 7, 5, 4}) second.Add(value);
+  first.Merge(second);
+  first.Merge(NumberStatistics());
+  EXPECT_EQ(first.count, 8);
+  EXPECT_DOUBLE_EQ(first.mean, 5);
+  EXPECT_DOUBLE_EQ(first.stddev(), 2);
+  EXPECT_EQ(first.min, 2);
+  EXPECT_EQ(first.max, 9);
+  NumberStatistics merged;
+  merged.Merge(first);
+  EXPECT_DOUBLE_EQ(merged.stddev(), 2);
+}
+
+// Naive sums of squares have no digit left here.
+TEST(NumberStatisticsTest, AStandardDeviationFarFromZero) {
+  NumberStatistics numbers;
+  for (const double value : {1e9 + 1, 1e9 + 2, 1e9 + 3, 1e9 + 4}) numbers.Add(value);
+  EXPECT_DOUBLE_EQ(numbers.mean, 1e9 + 2.5);
+  EXPECT_NEAR(numbers.stddev(), 1.118033988749895, 1e-6);
+}
+
+TEST(ValueCountsTest, MoreThanItKeepsAreForgotten) {
+  ValueCounts counts;
+  for (size_t i = 0; i < ValueCounts::kMost; ++i) counts.Add(absl::StrCat(i), i % 2 == 0);
+  counts.Add("1", false);
+  EXPECT_TRUE(counts.complete());
+  EXPECT_EQ(counts.map().size(), ValueCounts::kMost);
+  EXPECT_EQ(counts.map().at("1").all, 2);
+  EXPECT_EQ(counts.map().at("1").train, 2);
+  EXPECT_EQ(counts.map().at("2").train, 0);
+  EXPECT_GT(counts.bytes(), 0);
+  counts.Add("another", false);
+  EXPECT_FALSE(counts.complete());
+  EXPECT_TRUE(counts.map().empty());
+  EXPECT_EQ(counts.bytes(), 0);
+}
+
+TEST(ValueCountsTest, TheLargestAreForgottenFirst) {
+  std::vector<InspectedColumn> columns(3);
+  const auto where = [] { return ""; };
+  for (int i = 0; i < 100; ++i) {
+    columns[0].AddText(absl::StrCat(i), false, where);
+    columns[1].AddText(absl::StrCat(i, std::string(10000, 'x')), false, where);
+    columns[2].AddText(absl::StrCat(i, std::string(1000, 'x')), false, where);
+    BoundValueCounts({&columns[0], &columns[1], &columns[2]}, 500000);
+  }
+  EXPECT_TRUE(columns[0].values().complete());
+  EXPECT_FALSE(columns[1].values().complete());
+  EXPECT_TRUE(columns[2].values().complete());
+}
+
+// The number of rows of "x,y" that repeat so many texts.
+std::string ManyWords(int rows, int words) {
+  std::string text = "x,word,y\n";
+  for (int row = 0; row < rows; ++row) {
+    absl::StrAppend(&text, row % 7, ",w", row % words, ",", row % 3 == 0 ? "a" : "b", "\n");
+  }
+  return text;
+}
+
+TEST_F(InitTest, ALongVocabularyIsAFile) {
+  const absl::StatusOr<InitPlan> plan = PlanCsv(ManyWords(300, 51));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const auto files = InitFiles(*plan, {"data"});
+  ASSERT_EQ(files.count("word.vocabulary.txt"), 1);
+  const std::vector<std::string> words =
+      absl::StrSplit(files.at("word.vocabulary.txt"), '\n', absl::SkipEmpty());
+  EXPECT_EQ(words.size(), 51);
+  EXPECT_EQ(words.front(), "w0");
+  EXPECT_EQ(words.back(), "w9");
+  EXPECT_THAT(files.at(kInitRunFile),
+              testing::HasSubstr("lookup { feature: \"word\" vocabulary_file: "
+                                 "\"word.vocabulary.txt\" }"));
+  EXPECT_THAT(files.at(kInitModelFile), testing::HasSubstr("one_hot { depth: 51 }"));
+}
+
+TEST_F(InitTest, OnlyTheMostFrequentOfTooManyWordsAreKnown) {
+  std::string text = ManyWords(9000, 3000);
+  for (int i = 0; i < 20; ++i) absl::StrAppend(&text, i, ",often,a\n");
+  const absl::StatusOr<InitPlan> plan = PlanCsv(text);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const std::vector<std::string>& words = plan->features[1].vocabulary;
+  EXPECT_EQ(words.size(), 1000);
+  EXPECT_EQ(std::count(words.begin(), words.end(), "often"), 1);
+  EXPECT_EQ(plan->features[1].comment, "3001 words, the 1000 most frequent are known");
+}
+
+TEST_F(InitTest, TextsWithoutEndAreLeftOut) {
+  const absl::StatusOr<InitPlan> plan = PlanCsv(ManyWords(50000, 20001));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->features[1].kind, PlannedFeature::Kind::kLeftOut);
+  EXPECT_EQ(plan->features[1].comment, "more than 20000 different texts");
+}
+
+TEST_F(InitTest, SeveralFilesHaveOneHeader) {
+  const std::string rows = "1,a\n2,b\n3,a\n4,b\n7,a\n9,b\n";
+  ASSERT_TRUE(WriteFileAtomically(dir_.Path("a"), "x,y\n" + rows).ok());
+  ASSERT_TRUE(WriteFileAtomically(dir_.Path("b"), "x,y\n" + rows).ok());
+  ASSERT_TRUE(WriteFileAtomically(dir_.Path("c"), rows).ok());
+  const absl::StatusOr<InspectedTable> table = InspectCsv({dir_.Path("a"), dir_.Path("b")});
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->rows, 12);
+  EXPECT_EQ(table->skip_lines, 1);
+  EXPECT_EQ(
+      InspectCsv({dir_.Path("a"), dir_.Path("c")}).status().message(),
+      absl::StrCat(dir_.Path("c"), ":1: got \"1,a\", want the header of the first file, \"x,y\""));
+  const absl::StatusOr<InspectedTable> without = InspectCsv({dir_.Path("c"), dir_.Path("c")});
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_EQ(without->rows, 12);
+  EXPECT_EQ(without->skip_lines, 0);
+}
+
+TEST(LegalNameTest, LettersAndDigitsOfATitle) {
+  EXPECT_EQ(LegalName("sepal length (cm)"), "sepal_length_cm");
+  EXPECT_EQ(LegalName("education-num"), "education-num");
+  EXPECT_EQ(LegalName("  \"x\" "), "x");
+  EXPECT_EQ(LegalName("h\xc3\xb6he"), "h_he");
+  EXPECT_EQ(LegalName("-a-"), "a");
+  EXPECT_EQ(LegalName("_"), "");
+  EXPECT_EQ(LegalName(""), "");
+}
+
+TEST(UniqueNamesTest, NoNameTwice) {
+  UniqueNames names;
+  EXPECT_EQ(names.Take("x"), "x");
+  EXPECT_EQ(names.Take("x"), "x_1");
+  EXPECT_EQ(names.Take("x_1"), "x_1_1");
+  EXPECT_EQ(names.Take("loss"), "loss_1");
+}
+
+}  // namespace
+}  // namespace tpurun

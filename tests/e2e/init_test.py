@@ -1,0 +1,249 @@
+"""`init`, `train`, `evaluate`: from data that nobody has described to a model that knows it."""
+import csv
+import gzip
+import io
+import json
+import os
+import random
+import re
+import statistics
+import struct
+
+from program import DIGITS, ProgramTest, read, tree, write
+from records import example, frame
+
+
+def digits():
+    """[(64 bytes, label)] of testdata/digits, in the order of their files."""
+    found = []
+    for name in ('train.tfrecord.gz', 'test.tfrecord.gz'):
+        data = gzip.decompress(read(os.path.join(DIGITS, name)))
+        at = 0
+        while at < len(data):
+            size, = struct.unpack_from('<Q', data, at)
+            record = data[at + 12:at + 12 + size]
+            at += size + 16
+            pixels = re.search(rb'image_raw\x12\x44\x0a\x42\x0a\x40(.{64})', record, re.DOTALL)
+            label = re.search(rb'label\x12\x05\x1a\x03\x0a\x01(.)', record, re.DOTALL)
+            found.append((pixels.group(1), label.group(1)[0]))
+    return found
+
+
+def idx(shape, content):
+    head = bytes([0, 0, 8, len(shape)]) + b''.join(struct.pack('>I', size) for size in shape)
+    return gzip.compress(head + content)
+
+
+JOBS = ['Private', 'State-gov', 'Self-emp, not inc', 'Federal "civil"', 'Never worked']
+CITIES = [f'city {number}' for number in range(60)]
+
+
+def census(rows):
+    """A table with strings, missing values and quoted commas; the last column follows from others."""
+    draw = random.Random(5)
+    table = [['id', 'age', 'work class', 'city', 'hours-per-week', 'country', 'note', 'income']]
+    for number in range(rows):
+        age, hours = draw.randint(17, 90), draw.randint(1, 99)
+        job, city = draw.choice(JOBS), draw.choice(CITIES)
+        rich = (age > 40) + (hours > 45) + (job in JOBS[2:4]) + (int(city[5:]) % 3 == 0) >= 2
+        fields = [f'person {number}', str(age), job, city, str(hours), 'US', '',
+                  '>50K' if rich else '<=50K']
+        for column in (1, 2, 4):
+            if draw.random() < 0.02:
+                fields[column] = '?'
+        table.append(fields)
+    text = io.StringIO()
+    csv.writer(text, lineterminator='\n').writerows(table)
+    return text.getvalue(), table
+
+
+class InitTest(ProgramTest):
+
+    def run_all(self, kind, *files, output='out', label=None):
+        """The results of init, train and evaluate, none of which has anything to warn of."""
+        results = []
+        flags = [] if label is None else [f'--label={label}']
+        for arguments in (('init', kind, *files, f'--output={output}', *flags),
+                          ('train', f'--config={output}/run.textproto'),
+                          ('evaluate', f'--config={output}/run.textproto')):
+            done = self.succeed(*arguments)
+            self.assertEqual([line for line in done.log if line[0] != 'I'], [], str(done))
+            results.append(self.result(done))
+        return results
+
+    def digits_csv(self):
+        return ''.join(','.join(map(str, pixels)) + f',{label}\n' for pixels, label in digits())
+
+    def test_a_table_of_numbers(self):
+        write(self.path('digits.csv'), self.digits_csv())
+        init, train, evaluated = self.run_all('csv', 'digits.csv')
+        self.assertEqual(init, {
+            'config': 'out/run.textproto', 'label': 'label', 'classes': 10,
+            'features': ['columns_1_64'], 'left_out': [], 'train_examples': 1618,
+            'eval_examples': 179, 'next': 'tpurun train --config=out/run.textproto'})
+        self.assertEqual(train['checkpoint'],
+                         self.path('out', 'model', f'model.ckpt-{train["global_step"]}'))
+        self.assertEqual(evaluated['examples'], 179)
+        self.assertGreaterEqual(evaluated['accuracy'], 0.95)
+        # The statistics are those of the examples that are trained on.
+        pixels = [pixel for i, (row, _) in enumerate(digits()) if i % 10 != 9 for pixel in row]
+        found = re.search(r'mean: (\S+) stddev: (\S+) }', read(self.path('out/run.textproto')).decode())
+        self.assertAlmostEqual(float(found.group(1)), statistics.fmean(pixels), places=4)
+        self.assertAlmostEqual(float(found.group(2)), statistics.pstdev(pixels), places=4)
+
+    def test_images(self):
+        images = digits()
+        write(self.path('images.gz'), idx([len(images), 8, 8], b''.join(p for p, _ in images)))
+        write(self.path('labels.gz'), idx([len(images)], bytes(label for _, label in images)))
+        # In either order, as convert takes them.
+        init, _, evaluated = self.run_all('idx', 'labels.gz', 'images.gz')
+        self.assertEqual((init['features'], init['classes']), (['image_raw'], 10))
+        self.assertGreaterEqual(evaluated['accuracy'], 0.95)
+        self.assertEqual(sorted(os.listdir(self.path('out'))),
+                         ['examples.tfrecord', 'model', 'model.textproto', 'run.textproto'])
+        converted = self.succeed('convert', 'idx', 'images.gz', 'labels.gz', '--output=converted')
+        self.assertEqual(self.result(converted)['records'], len(images))
+        self.assertEqual(read(self.path('out/examples.tfrecord')), read(self.path('converted')))
+        # The folder may move: it names nothing outside.
+        os.rename(self.path('out'), self.path('moved'))
+        again = self.result(self.succeed('evaluate', '--config=moved/run.textproto'))
+        self.assertEqual(again['accuracy'], evaluated['accuracy'])
+
+    def test_records(self):
+        init, _, evaluated = self.run_all('tfrecord', f'{DIGITS}/train.tfrecord.gz',
+                                          f'{DIGITS}/test.tfrecord.gz')
+        self.assertEqual((init['features'], init['label']), (['image_raw'], 'label'))
+        self.assertEqual(evaluated['examples'], 179)
+        self.assertGreaterEqual(evaluated['accuracy'], 0.95)
+
+    def test_words_and_numbers(self):
+        text, table = census(3000)
+        write(self.path('census.csv'), text)
+        init, _, evaluated = self.run_all('csv', 'census.csv')
+        self.assertEqual(init['features'], ['age', 'work_class', 'city', 'hours-per-week'])
+        self.assertEqual(init['left_out'], ['id', 'country', 'note'])
+        self.assertEqual((init['label'], init['classes']), ('income', 2))
+        self.assertGreaterEqual(evaluated['accuracy'], 0.9)
+        self.assertEqual(sorted(os.listdir(self.path('out'))),
+                         ['city.vocabulary.txt', 'model', 'model.textproto', 'run.textproto'])
+        self.assertEqual(read(self.path('out/city.vocabulary.txt')).decode().splitlines(),
+                         sorted(CITIES))
+        ages = [float(row[1]) for i, row in enumerate(table[1:]) if i % 10 != 9 and row[1] != '?']
+        found = re.search(r'"age" mean: (\S+) stddev: (\S+) }',
+                          read(self.path('out/run.textproto')).decode())
+        self.assertAlmostEqual(float(found.group(1)), statistics.fmean(ages), places=4)
+        self.assertAlmostEqual(float(found.group(2)), statistics.pstdev(ages), places=4)
+        # New rows: without the label, with a job and a city that nobody had.
+        new = ('id,age,work class,city,hours-per-week,country,note\n'
+               'p,80,"Self-emp, not inc",city 3,99,US,\n'
+               'p,18,Never worked,city 4,1,US,\n'
+               'p,?,Robot,Atlantis,40,US,\n')
+        write(self.path('new.csv'), new)
+        predicted = self.succeed(
+            'predict', '--config=out/run.textproto', '--keys=class_ids', '--set',
+            'predict.input={ source { text_line { file: "new.csv" skip_lines: 1 } } '
+            'transform { apply { transformation_func: "parse" } } }')
+        ids = [json.loads(line)['class_ids'][0] for line in predicted.out.splitlines()]
+        self.assertEqual(ids[:2], [1, 0])  # of "<=50K", ">50K"
+        self.assertEqual(len(ids), 3)
+
+    def test_a_real_number(self):
+        draw = random.Random(6)
+        rows = ['rooms,area,price']
+        for _ in range(1000):
+            rooms, area = draw.randint(1, 6), draw.uniform(20, 200)
+            rows.append(f'{rooms},{area:.1f},{50000 + 9000 * rooms + 800 * area:.2f}')
+        write(self.path('houses.csv'), '\n'.join(rows) + '\n')
+        init, _, evaluated = self.run_all('csv', 'houses.csv')
+        self.assertEqual((init['label'], init['classes']), ('price', None))
+        # In units of the label's stddev: what is drawn follows a plane.
+        self.assertLess(evaluated['mean_absolute_error'], 0.1)
+        predicted = self.succeed('predict', '--config=out/run.textproto')
+        first = json.loads(predicted.out.splitlines()[0])['predictions'][0]
+        prices = [float(row.split(',')[2]) for row in rows[1:]]
+        train = [price for i, price in enumerate(prices) if i % 10 != 9]
+        self.assertLess(abs(first * statistics.pstdev(train) + statistics.fmean(train) - prices[9]),
+                        0.5 * statistics.pstdev(train))
+
+    def test_iris(self):
+        init, _, evaluated = self.run_all('csv', 'iris/iris_training.csv')
+        self.assertEqual((init['train_examples'], init['eval_examples'], init['classes']),
+                         (108, 12, 3))
+        self.assertGreaterEqual(evaluated['accuracy'], 0.9)
+        self.assertIn('0 "setosa", 1 "versicolor", 2 "virginica"',
+                      read(self.path('out/model.textproto')).decode())
+
+    def test_another_label_whose_classes_take_turns(self):
+        write(self.path('a.csv'), 'kind,x,y\n' + ''.join(f'{"ab"[i % 2]},{i % 2 + i % 7 / 100},{i % 5}\n'
+                                                         for i in range(101)))
+        init, _, evaluated = self.run_all('csv', 'a.csv', label='kind')
+        self.assertEqual((init['label'], init['features']), ('kind', ['x', 'y']))
+        # Every tenth row is a "b".
+        self.assertEqual((init['train_examples'], init['eval_examples']), (92, 9))
+        self.assertEqual(evaluated['accuracy'], 1)
+
+    def test_nothing_there_is_overwritten(self):
+        for name in ('run.textproto', 'model.textproto'):
+            folder = self.path('of ' + name)
+            os.mkdir(folder)
+            write(os.path.join(folder, name), 'mine')
+            before = tree(folder)
+            done = self.call('init', 'csv', 'iris/iris_training.csv', f'--output={folder}')
+            self.assertEqual((done.code, done.messages), (74, [
+                f'tpurun: cannot write {folder}/{name}: it is there already: remove it, or choose '
+                'another --output']))
+            self.assertEqual(tree(folder), before)
+        self.succeed('init', 'csv', 'iris/iris_training.csv', '--output=twice')
+        before = tree(self.path('twice'))
+        self.assertEqual(
+            self.call('init', 'csv', 'iris/iris_training.csv', '--output=twice').code, 74)
+        self.assertEqual(tree(self.path('twice')), before)
+
+    def test_what_is_in_the_folder_stays(self):
+        os.mkdir(self.path('full'))
+        write(self.path('full/notes.txt'), 'mine')
+        images = digits()[:40]
+        write(self.path('images'), idx([40, 8, 8], b''.join(p for p, _ in images)))
+        write(self.path('labels'), idx([40], bytes(label for _, label in images)))
+        write(self.path('full/examples.tfrecord'), 'mine too')
+        done = self.call('init', 'idx', 'images', 'labels', '--output=full')
+        self.assertEqual(done.code, 74, str(done))
+        self.assertIn('full/examples.tfrecord: it is there already', done.messages[0])
+        self.assertEqual(sorted(os.listdir(self.path('full'))), ['examples.tfrecord', 'notes.txt'])
+        self.assertEqual(read(self.path('full/examples.tfrecord')), b'mine too')
+
+    def test_the_next_command_is_one_for_the_shell(self):
+        done = self.succeed('init', 'csv', 'iris/iris_training.csv', "--output=it's here")
+        self.assertEqual(self.result(done)['next'],
+                         "tpurun train --config='it'\\''s here/run.textproto'")
+        self.assertTrue(any("Next: tpurun train --config='it" in line for line in done.log))
+        # A path with blanks and quotes is one of the configuration too.
+        self.succeed('train', "--config=it's here/run.textproto", '--max_steps=10')
+
+    def test_images_of_several_channels_and_features_besides(self):
+        draw = random.Random(7)
+        records = []
+        for number in range(200):
+            label = number % 3
+            image = bytes(draw.randrange(60) + 90 * (i % 3 == label) for i in range(48))
+            records.append(frame(example(image=image, label=[label], size=[draw.randrange(9)],
+                                         kind=(b'small', b'large')[number % 2])))
+        write(self.path('rgb'), b''.join(records))
+        init, _, evaluated = self.run_all('tfrecord', 'rgb')
+        self.assertEqual(init['features'], ['image', 'kind', 'size'])
+        self.assertEqual(evaluated['accuracy'], 1)
+
+    def test_memory_is_bounded(self):
+        rows = 600000
+        with open(self.path('big.csv'), 'w') as file:
+            file.write('name,x,y\n')
+            for number in range(rows):
+                file.write(f'{number:0200d}x,{number % 97},{number % 3}\n')
+        process = self.start('init', 'csv', 'big.csv', '--output=out')
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        result = json.loads(process.stdout.read())
+        self.assertEqual((result['left_out'], result['train_examples']), (['name'], 9 * rows // 10))
+        # Kilobytes; the texts alone are 120 MB.
+        self.assertLess(usage.ru_maxrss, 100 << 10)

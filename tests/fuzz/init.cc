@@ -1,0 +1,63 @@
+// A table that `init` describes. Input: a byte, whether the label is the first column (1, modulo 2)
+// or the last; then the CSV file. What init writes for it is valid, and reads every row of it.
+#include <string>
+#include <vector>
+
+#include "cli/init_plan.h"
+#include "cli/init_text.h"
+#include "cli/load_config.h"
+#include "cli/validate.h"
+#include "data/init/csv_table.h"
+#include "glog/logging.h"
+#include "models/model_builder.h"
+#include "runtime/base/status.h"
+#include "tests/data/run_input.h"
+#include "tests/fuzz/targets.h"
+
+namespace tpurun {
+namespace {
+
+constexpr char kTableName[] = "init.csv";
+constexpr int64_t kRowsOfABatch = 8;
+
+// The rows of all shards that the input of `evaluate` reads.
+absl::Status ReadAllRows(const LoadedConfig& config, int64_t rows) {
+  proto::RunConfig run;
+  *run.mutable_transformation_func() = config.run.transformation_func();
+  *run.mutable_train()->mutable_input() = config.run.evaluate(0).input();
+  run.mutable_train()->mutable_input()->mutable_transform()->DeleteSubrange(0, 1);
+  ASSIGN_OR_RETURN(OpenInput input,
+                   Open(run.DebugString(), {.mode = ModeKey::kEval,
+                                            .batch_size = kRowsOfABatch,
+                                            .features = ModelFeatures(config.model)}));
+  while (rows > 0) {
+    RETURN_IF_ERROR(input.NextBatch().status());
+    rows -= kRowsOfABatch;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status FuzzInit(std::string_view bytes) {
+  const bool first = TakeByte(&bytes) % 2 == 1;
+  WriteScratch(kTableName, bytes);
+  const std::string path = ScratchPath(kTableName);
+  ASSIGN_OR_RETURN(const InspectedTable table, InspectCsv({path}));
+  const std::string label = !first ? "" : table.titles.empty() ? "column_1" : table.titles[0];
+  ASSIGN_OR_RETURN(const InitPlan plan, PlanTable(table, label));
+  for (const auto& [name, text] : InitFiles(plan, {path})) WriteScratch(name, text);
+  const absl::StatusOr<LoadedConfig> config =
+      LoadConfig({.config_path = ScratchPath(kInitRunFile)});
+  CHECK(config.ok()) << config.status();
+  const absl::Status valid =
+      ValidateConfig(*config, {.train = true, .evaluate = true, .predict = true});
+  CHECK(valid.ok()) << valid;
+  const absl::Status model = MakeModelFn(config->model, config->locations).status();
+  CHECK(model.ok()) << model;
+  const absl::Status read = ReadAllRows(*config, table.rows);
+  CHECK(read.ok()) << read;
+  return absl::OkStatus();
+}
+
+}  // namespace tpurun
