@@ -106,8 +106,8 @@ std::string Text(const Json& value) {
 }
 
 // Of a record that is a tf.Example; else none.
-using Features = std::map<std::string, tensorflow::Feature>;
-Features FeaturesOf(const std::string& record) {
+using SortedFeatures = std::map<std::string, tensorflow::Feature>;
+SortedFeatures FeaturesOf(const std::string& record) {
   tensorflow::Example example;
   if (!example.ParseFromString(record)) return {};
   const auto& map = example.features().feature();
@@ -115,7 +115,7 @@ Features FeaturesOf(const std::string& record) {
 }
 
 // name -> kind and count; null without features.
-Json KindsOf(const Features& all) {
+Json KindsOf(const SortedFeatures& all) {
   Json features = Json::object();
   for (const auto& [name, feature] : all) {
     std::string what = "missing";
@@ -183,7 +183,7 @@ std::string ValuesText(const tensorflow::Feature& feature) {
 }
 
 // A line for each feature; of a record that is no tf.Example its first bytes.
-void WriteValues(const std::string& record, const Features& features, std::ostream& out) {
+void WriteValues(const std::string& record, const SortedFeatures& features, std::ostream& out) {
   if (features.empty()) out << absl::StrFormat("%12s%s\n", "", StringText(record));
   for (const auto& [name, feature] : features) {
     out << absl::StripTrailingAsciiWhitespace(
@@ -192,7 +192,7 @@ void WriteValues(const std::string& record, const Features& features, std::ostre
   }
 }
 
-Json ValuesOf(const Features& features) {
+Json ValuesOf(const SortedFeatures& features) {
   if (features.empty()) return nullptr;
   Json values = Json::object();
   for (const auto& [name, feature] : features) values[name] = ValuesJson(feature);
@@ -251,7 +251,7 @@ absl::Status InspectRecords(const std::string& path, bool json, std::ostream& ou
     const uint64_t offset = reader->offset();
     ASSIGN_OR_RETURN(const bool more, reader->Read(&record));
     if (!more) break;
-    const Features features = FeaturesOf(record);
+    const SortedFeatures features = FeaturesOf(record);
     if (!json) {
       out << absl::StrFormat("%10d  %12d  %10d  %s\n", number, offset, record.size(),
                              FeaturesText(KindsOf(features)));
