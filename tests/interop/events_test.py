@@ -35,7 +35,7 @@ class EventsTest(unittest.TestCase):
         losses = written.scalars(events, 'loss')
         self.assertEqual(list(losses), [500, 1000])
         self.assertEqual(np.float32(losses[1000]), np.float32(self.trained['loss']))
-        self.assertLess(losses[1000], losses[500])
+        self.assertLess(max(losses.values()), 0.3)  # log(3) when nothing is learned
         steps_per_second = written.scalars(events, 'global_step/sec')
         examples_per_second = written.scalars(events, 'examples/sec')
         self.assertEqual(list(steps_per_second), [1000])
