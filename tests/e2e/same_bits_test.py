@@ -46,7 +46,7 @@ class SameBitsTest:
         want = self.reference()
         for workers in (1, 2, 4, 8):
             model_dir = f'workers{workers}'
-            done = self.train(model_dir, f'--worker_threads={workers}')
+            done = self.train(model_dir, f'--worker_threads={workers}', '--v=1')
             ran = [int(count) for count in re.findall(r'worker \d+ ran (\d+)', done.err)]
             self.assertEqual(len(ran), workers, done.err)
             self.assertTrue(all(count > 0 for count in ran), f'a worker ran nothing: {ran}')
