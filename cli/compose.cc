@@ -62,6 +62,30 @@ absl::StatusOr<InputFn> MakeChosenInput(const LoadedConfig& config, const Requir
                      "");
 }
 
+// What checkpoints carry of the configuration. The model is one that MakeModelFn takes.
+proto::RunConfig Computed(const LoadedConfig& config) {
+  const proto::RunConfig& run = config.run;
+  const auto values = [&run](const proto::Input& input) {
+    return InputValues(input, run.transformation_func());
+  };
+  proto::RunConfig computed;
+  computed.set_use_tpu(run.use_tpu());
+  *computed.mutable_model() = WrittenOutModel(config.model);
+  if (run.train().has_input()) {
+    *computed.mutable_train()->mutable_input() = values(run.train().input());
+  }
+  for (const proto::Evaluate& evaluate : run.evaluate()) {
+    if (!evaluate.has_input()) continue;
+    proto::Evaluate& part = *computed.add_evaluate();
+    part.set_name(evaluate.name());
+    *part.mutable_input() = values(evaluate.input());
+  }
+  if (run.predict().has_input()) {
+    *computed.mutable_predict()->mutable_input() = values(run.predict().input());
+  }
+  return computed;
+}
+
 }  // namespace
 
 absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,
@@ -86,6 +110,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
                                  model_fn.status(), input_fn.status()}));
   Composition composition;
   ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, *std::move(model_fn)));
+  composition.options.computed = Computed(config);
   if (required.train) {
     composition.options.allow_changed_input = command.GetBool("allow_changed_input");
     composition.options.hparams = HParamsOf(config);

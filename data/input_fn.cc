@@ -689,6 +689,22 @@ ReadFields KindsOf(const google::protobuf::Descriptor& message, std::span<const 
   return row;
 }
 
+// ------------------------------------------------------------------------------------ values
+
+// Sets it to an empty message of that kind.
+void SetKind(proto::Source::KindCase kind, proto::Source* source) {
+  const auto* const field = proto::Source::descriptor()->FindFieldByNumber(kind);
+  if (field != nullptr) source->GetReflection()->MutableMessage(source, field);
+}
+
+void ClearFileNames(proto::Transform* transform) {
+  const auto* const kind =
+      proto::Transform::descriptor()->FindFieldByNumber(transform->kind_case());
+  auto* const arguments = transform->GetReflection()->MutableMessage(transform, kind);
+  const auto* const file = arguments->GetDescriptor()->FindFieldByName("vocabulary_file");
+  if (file != nullptr) arguments->GetReflection()->ClearField(arguments, file);
+}
+
 }  // namespace
 
 std::vector<ReadFields> ReadInputFields() {
@@ -704,6 +720,21 @@ absl::StatusOr<InputFn> MakeInputFn(const proto::Input& input,
   return InputFn([plan = std::make_shared<const Plan>(std::move(plan))](const InputFnArgs& args) {
     return OpenInput(*plan, args);
   });
+}
+
+proto::Input InputValues(const proto::Input& input, const NamedTransformsField& functions) {
+  const SourceLocations locations;
+  Plan plan;
+  Errors errors;
+  Expansion(functions, locations, &plan, &errors).Add(input.transform(), "");
+  proto::Input values;
+  SetKind(input.source().kind_case(), values.mutable_source());
+  for (const Step& step : plan.steps) {
+    if (step.def->bind == nullptr || step.def->random) continue;
+    *values.add_transform() = step.transform;
+    ClearFileNames(values.mutable_transform(values.transform_size() - 1));
+  }
+  return values;
 }
 
 absl::StatusOr<ExportInputFn> MakeExportInputFn(const proto::Input& input,

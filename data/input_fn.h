@@ -34,6 +34,13 @@ absl::StatusOr<ExportInputFn> MakeExportInputFn(
     const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs,
     const SourceLocations& locations, const std::string& path);
 
+// What of the input decides the values of features, for a comparison: the kind of its source, and
+// the transforms of rows in order, those that draw at random left out, `apply` replaced by what it
+// applies; no names of files. What MakeInputFn refuses is left out.
+proto::Input InputValues(
+    const proto::Input& input,
+    const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs);
+
 }  // namespace tpurun
 
 #endif  // TPURUN_DATA_INPUT_FN_H_

@@ -47,6 +47,13 @@ void CopyField(const Message& from, const FieldDescriptor* field, Message& to) {
   to.MergeFrom(*one);
 }
 
+// With no more than its kind.
+proto::Layer OfKind(const FieldDescriptor& kind) {
+  proto::Layer layer;
+  layer.GetReflection()->MutableMessage(&layer, &kind);
+  return layer;
+}
+
 bool IsSet(const Message& message, const FieldDescriptor* field) {
   const Reflection& reflection = *message.GetReflection();
   return field->is_repeated() ? reflection.FieldSize(message, field) > 0
@@ -289,6 +296,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
   m_.layers.push_back({.name = *name,
                        .kind = kind == nullptr ? "" : kind->name(),
                        .inputs = InputNames(layer, scope, before),
+                       .spec = nests ? OfKind(*kind) : layer,
                        .depth = scope.depth,
                        .first_node = static_cast<int>(m_.b.graph().nodes().size()),
                        .first_variable = static_cast<int>(m_.b.graph().variables().size())});
@@ -329,7 +337,9 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
       input.state = Tensor::State::kKnown;
       input.value = inputs[0].value;
     }
-    const Before first = {&input, layer.input_size() > 0 ? layer.input(0) : before.name};
+    const Before first = {&input, layer.input_size() > 0
+                                      ? m_.tensors.FullName(scope.name, layer.input(0))
+                                      : before.name};
     result = layer.has_sequence() ? BuildSequence(layer.sequence(), place, *name, inner, first)
                                   : BuildResidual(layer.residual(), place, *name, inner, first);
   } else if (const LayerDef* def = FindByName(LayerList(), kind->name())) {

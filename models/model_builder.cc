@@ -191,6 +191,27 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
   return result;
 }
 
+void ClearInitializers(google::protobuf::Message& message) {
+  const google::protobuf::Descriptor& descriptor = *message.GetDescriptor();
+  for (int i = 0; i < descriptor.field_count(); ++i) {
+    if (descriptor.field(i)->message_type() != proto::Initializer::descriptor()) continue;
+    message.GetReflection()->ClearField(&message, descriptor.field(i));
+  }
+}
+
+proto::Layer WrittenOut(const BuiltLayer& built, proto::DataType compute_dtype) {
+  proto::Layer layer = built.spec;
+  layer.set_name(built.name);
+  *layer.mutable_input() = {built.inputs.begin(), built.inputs.end()};
+  layer.clear_trainable();
+  if (layer.dtype() == compute_dtype) layer.clear_dtype();
+  const google::protobuf::FieldDescriptor& kind = *ChosenKind(layer);
+  ClearInitializers(*layer.GetReflection()->MutableMessage(&layer, &kind));
+  const LayerDef* const def = FindByName(LayerList(), kind.name());
+  if (def != nullptr && def->write_out != nullptr) def->write_out(layer);
+  return layer;
+}
+
 }  // namespace
 
 absl::StatusOr<ModelFn> MakeModelFn(const proto::ModelSpec& spec,
@@ -228,6 +249,27 @@ std::vector<ReadFields> ReadModelFields() {
   AppendReadFields(*proto::Metric::descriptor(), MetricList(), {"name"}, rows);
   AppendOptimizerFields(rows);
   return rows;
+}
+
+proto::ModelSpec WrittenOutModel(const proto::ModelSpec& spec) {
+  const SourceLocations locations;
+  SpecErrors errors(locations);
+  // Of all modes EVAL has the most: what reads labels, and what there is without optimizers.
+  const EstimatorSpec built =
+      Build(spec, {.mode = ModeKey::kEval, .batch_per_replica = 2}, /*dry=*/true, errors);
+  proto::ModelSpec written;
+  *written.mutable_feature() = spec.feature();
+  *written.mutable_label() = spec.label();
+  for (const BuiltLayer& layer : built.layers) {
+    // Its layers have its name in theirs.
+    if (layer.spec.has_sequence()) continue;
+    *written.add_layer() = WrittenOut(layer, spec.compute_dtype());
+  }
+  *written.mutable_head() = spec.head();
+  *written.mutable_loss() = spec.loss();
+  written.set_compute_dtype(spec.compute_dtype());
+  written.set_matmul_precision(spec.matmul_precision());
+  return written;
 }
 
 std::vector<FeatureSpec> ModelFeatures(const proto::ModelSpec& spec) {

@@ -22,6 +22,13 @@ absl::StatusOr<ModelFn> MakeModelFn(const proto::ModelSpec& spec, const SourceLo
 // What of the ModelSpec is acted on.
 std::vector<ReadFields> ReadModelFields();
 
+// What decides the values that the model computes: features and labels, layers, heads, losses and
+// precisions, written out so that two specs of one model are equal but for fields that are set to
+// protobuf's default. Layers are in a row, each with its full name, those of its inputs and with
+// layer_defaults merged; initializers and who is trained are left out. Of a spec that MakeModelFn
+// takes.
+proto::ModelSpec WrittenOutModel(const proto::ModelSpec& spec);
+
 // What the input must feed, in the order of the infeed slots: features, then labels. Elements that
 // MakeModelFn refuses (an unknown type) are left out.
 std::vector<FeatureSpec> ModelFeatures(const proto::ModelSpec& spec);

@@ -46,4 +46,9 @@ Value BuildConv2d(LayerContext& layer) {
   return ApplyActivation(b, y, conv2d.activation());
 }
 
+void WriteOutConv2d(proto::Layer& layer) {
+  WriteOutSizes({}, layer.mutable_conv2d()->mutable_kernel_size());
+  WriteOutSizes({1, 1}, layer.mutable_conv2d()->mutable_strides());
+}
+
 }  // namespace tpurun

@@ -12,6 +12,7 @@ Value BuildActivation(LayerContext& layer);
 // conv2d.cc
 void CheckConv2d(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildConv2d(LayerContext& layer);
+void WriteOutConv2d(proto::Layer& layer);
 // dense.cc
 void CheckDense(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildDense(LayerContext& layer);
@@ -27,8 +28,10 @@ Value BuildConcat(LayerContext& layer);
 // pooling.cc
 void CheckMaxPooling2d(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildMaxPooling2d(LayerContext& layer);
+void WriteOutMaxPooling2d(proto::Layer& layer);
 void CheckAveragePooling2d(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildAveragePooling2d(LayerContext& layer);
+void WriteOutAveragePooling2d(proto::Layer& layer);
 Value BuildGlobalAveragePooling2d(LayerContext& layer);
 // reshape.cc
 Value BuildFlatten(LayerContext& layer);

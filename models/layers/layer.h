@@ -63,6 +63,9 @@ struct LayerDef {
   void (*check)(const proto::Layer& layer, ConfigErrors& errors);
   // Adds its nodes; returns the result, (batch, ...).
   Value (*build)(LayerContext& layer);
+  // Sets the fields that are lists to what they mean where they are left out or say it in short.
+  // Null: there are none.
+  void (*write_out)(proto::Layer& layer) = nullptr;
 };
 
 const std::vector<LayerDef>& LayerList();

@@ -16,6 +16,11 @@ Window PoolWindow(LayerContext& layer, const proto::Pool& pool) {
                     pool.padding());
 }
 
+void WriteOutPool(proto::Pool& pool) {
+  WriteOutSizes({2, 2}, pool.mutable_pool_size());
+  WriteOutSizes({pool.pool_size(0), pool.pool_size(1)}, pool.mutable_strides());
+}
+
 }  // namespace
 
 // ---- max_pooling2d (tf.layers.max_pooling2d): x (N, H, W, C) -> (N, OH, OW, C), the largest of
@@ -32,6 +37,8 @@ Value BuildMaxPooling2d(LayerContext& layer) {
   return MaxPool(layer.b, layer.inputs[0].value, window.size, window.strides, window.pads);
 }
 
+void WriteOutMaxPooling2d(proto::Layer& layer) { WriteOutPool(*layer.mutable_max_pooling2d()); }
+
 // ---- average_pooling2d (tf.layers.average_pooling2d): x (N, H, W, C) -> (N, OH, OW, C), the mean
 // of each window. Padding never counts.
 
@@ -44,6 +51,10 @@ Value BuildAveragePooling2d(LayerContext& layer) {
   const Window window = PoolWindow(layer, layer.layer.average_pooling2d());
   if (window.size.empty()) return {};
   return AvgPool(layer.b, layer.inputs[0].value, window.size, window.strides, window.pads);
+}
+
+void WriteOutAveragePooling2d(proto::Layer& layer) {
+  WriteOutPool(*layer.mutable_average_pooling2d());
 }
 
 // ---- global_average_pooling2d (Keras GlobalAveragePooling2D): x (N, H, W, C) -> (N, C).

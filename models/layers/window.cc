@@ -1,6 +1,7 @@
 #include "models/layers/window.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/text.h"
@@ -25,6 +26,11 @@ void CheckWindowSizes(const WindowSizes& sizes, const std::string& path, ConfigE
 std::vector<int64_t> TwoSizes(const WindowSizes& sizes, std::vector<int64_t> unset) {
   if (sizes.empty()) return unset;
   return {sizes[0], sizes[sizes.size() - 1]};
+}
+
+void WriteOutSizes(std::vector<int64_t> unset, WindowSizes* sizes) {
+  const std::vector<int64_t> two = TwoSizes(*sizes, std::move(unset));
+  *sizes = {two.begin(), two.end()};
 }
 
 bool IsImage(LayerContext& layer) {

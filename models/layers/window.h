@@ -32,6 +32,9 @@ Window WindowOver(LayerContext& layer, const std::string& size_field, std::vecto
 // {v}, {v, w} or `unset` as two sizes.
 std::vector<int64_t> TwoSizes(const WindowSizes& sizes, std::vector<int64_t> unset);
 
+// Makes two sizes of `sizes`.
+void WriteOutSizes(std::vector<int64_t> unset, WindowSizes* sizes);
+
 // Reports an input 0 that is no image, f32 (N, H, W, C).
 bool IsImage(LayerContext& layer);
 

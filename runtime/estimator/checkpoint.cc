@@ -18,6 +18,7 @@ namespace {
 constexpr char kOurs[] = "tpurun/";  // what is no variable
 constexpr char kInputPosition[] = "tpurun/input_position";
 constexpr char kInputFiles[] = "tpurun/input_files";
+constexpr char kModel[] = "tpurun/model";
 constexpr char kMachine[] = "tpurun/machine";
 constexpr char kPerCore[] = "tpurun/core/";
 constexpr char kGlobalStepName[] = "global_step";
@@ -102,6 +103,9 @@ absl::Status WriteCheckpoint(const VariableStore& store, const RunState& state,
       return writer.AddStrings(kInputFiles, {std::ssize(files)}, files);
     };
   }
+  entries[kModel] = [&state](BundleWriter& writer) {
+    return writer.AddStrings(kModel, {}, {state.model});
+  };
   entries[kMachine] = [&state](BundleWriter& writer) {
     return writer.AddStrings(kMachine, {}, {state.machine});
   };
@@ -155,6 +159,7 @@ absl::StatusOr<RunState> Checkpoint::ReadRunState() const {
   RunState state;
   ASSIGN_OR_RETURN(state.input_position, ReadString(kInputPosition));
   ASSIGN_OR_RETURN(state.machine, ReadString(kMachine));
+  ASSIGN_OR_RETURN(state.model, ReadString(kModel));
   if (const BundleEntry* const files = reader_->Find(kInputFiles)) {
     ASSIGN_OR_RETURN(state.input_files, reader_->ReadStrings(*files));
   }

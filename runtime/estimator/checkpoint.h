@@ -4,8 +4,9 @@
 //                           replica 0's copy
 //   tpurun/core/NAME        all copies of a per-core one, [num_replicas, ...]
 //   tpurun/input_position   DT_STRING: where the input goes on; empty when it cannot
-//   tpurun/input_files      DT_STRING [N]: what identifies each file of the input; absent without
-//   any tpurun/machine          DT_STRING: instruction set and library that the bits depend on
+//   tpurun/input_files      DT_STRING [N]: the identity of each file of the input, if any
+//   tpurun/machine          DT_STRING: instruction set and library that the bits depend on
+//   tpurun/model            DT_STRING: what was trained (drift.h); empty when that is not known
 // Nothing in it depends on time, worker threads or loop lengths: equal runs give equal bytes.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_CHECKPOINT_H_
 #define TPURUN_RUNTIME_ESTIMATOR_CHECKPOINT_H_
@@ -30,6 +31,7 @@ namespace tpurun {
 struct RunState {
   std::string input_position;
   std::string machine;
+  std::string model = {};
   std::vector<std::string> input_files = {};  // of each its InputFile::identity, in their order
 };
 

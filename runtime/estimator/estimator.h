@@ -42,6 +42,8 @@ struct EstimatorOptions {
   // Where a resumed training would fail because its input is no longer that of the checkpoint, it
   // takes the input to the same place, or to its beginning if there is no such place.
   bool allow_changed_input = false;
+  // What of the configuration decides the values that are computed (drift.h); checkpoints carry it.
+  proto::RunConfig computed;
   // Counts SIGINT and SIGTERM. May be null.
   const std::atomic<int>* interrupt = nullptr;
   // Called once, just before training first writes to model_dir: until then a process that ends at

@@ -92,6 +92,7 @@ absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFn& input_fn,
   RETURN_IF_ERROR(SetVariables(options_, chosen, false, step.graph.variables(), session));
   Evaluation result;
   if (chosen.has_value()) {
+    RETURN_IF_ERROR(WarnOfDrift(options_, *chosen, ModeKey::kEval, evaluate.name()));
     result.checkpoint = chosen->prefix();
     ASSIGN_OR_RETURN(result.global_step, chosen->GlobalStep());
   }

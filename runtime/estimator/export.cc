@@ -91,6 +91,7 @@ absl::StatusOr<ExportedFiles> Estimator::Export(const proto::Export& config,
   RETURN_IF_ERROR(source.variables.Add(models.begin()->second.variables));
   LOG(INFO) << "Restoring parameters from " << chosen->prefix();
   RETURN_IF_ERROR(chosen->Restore(false, source.variables));
+  RETURN_IF_ERROR(WarnOfDrift(options_, *chosen, ModeKey::kPredict));
   ASSIGN_OR_RETURN(source.global_step, chosen->GlobalStep());
 
   const std::string base = config.directory().empty()

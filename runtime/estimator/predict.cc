@@ -85,6 +85,9 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& p
   Session session(options_.num_workers, options_.num_replicas);
   RETURN_IF_ERROR(session.Load(graph, MakeCompileOptions(options_)));
   RETURN_IF_ERROR(SetVariables(options_, chosen, false, graph.variables(), session));
+  if (chosen.has_value()) {
+    RETURN_IF_ERROR(WarnOfDrift(options_, *chosen, ModeKey::kPredict));
+  }
   const CoreProgram& program = session.program();
   ASSIGN_OR_RETURN(const InfeedPtr infeed,
                    Infeed::Create(input.features, std::move(input.batches), program.infeed,

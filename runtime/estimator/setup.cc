@@ -11,6 +11,7 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/estimator/drift.h"
 #include "runtime/estimator/warm_start.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
@@ -170,6 +171,15 @@ absl::Status SetVariables(const EstimatorOptions& options,
   if (!state.machine.empty() && state.machine != session.machine()) {
     LOG(WARNING) << "The checkpoint was written by " << state.machine << ", this is "
                  << session.machine() << ": results may differ in the last bits.";
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WarnOfDrift(const EstimatorOptions& options, const Checkpoint& checkpoint,
+                         ModeKey mode, const std::string& evaluation) {
+  ASSIGN_OR_RETURN(const RunState state, checkpoint.ReadRunState());
+  for (const std::string& line : Drift(state.model, options.computed, mode, evaluation)) {
+    LOG(WARNING) << line;
   }
   return absl::OkStatus();
 }

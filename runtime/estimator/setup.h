@@ -42,6 +42,11 @@ absl::Status SetVariables(const EstimatorOptions& options,
                           const std::optional<Checkpoint>& checkpoint, bool with_state,
                           const std::vector<Variable>& model_variables, Session& session);
 
+// Warns, a line each, where the configuration computes something else than the checkpoint was
+// trained to; `evaluation` is the name of the one that runs, in EVAL.
+absl::Status WarnOfDrift(const EstimatorOptions& options, const Checkpoint& checkpoint,
+                         ModeKey mode, const std::string& evaluation = "");
+
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_ESTIMATOR_SETUP_H_

@@ -18,6 +18,7 @@
 #include "runtime/base/status.h"
 #include "runtime/estimator/cadence.h"
 #include "runtime/estimator/diagnose.h"
+#include "runtime/estimator/drift.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/first_writes.h"
 #include "runtime/estimator/infeed.h"
@@ -118,6 +119,7 @@ class Training {
         session_(options.num_workers, options.num_replicas),
         reserve_(kReserveBytes + kReserveBytesOfWorker * session_.num_workers()),
         cadence_(config_),
+        computed_text_(ComputedText(options.computed)),
         start_step_(start_step),
         step_(start_step) {}
 
@@ -174,6 +176,7 @@ class Training {
   Session session_;
   MemoryReserve reserve_;
   SaveCadence cadence_;
+  const std::string computed_text_;
   Graph graph_;
   std::future<GraphFiles> graph_files_;  // reads graph_
   LearningRates learning_rates_;
@@ -213,7 +216,9 @@ absl::Status Training::Build() {
     if (variable.per_core) graph_.SetPerCore(graph_.FindVariable(variable.name));
   }
   MakeOutfeed();
-  return SetVariables(options_, resumed_, true, model_variables, session_);
+  RETURN_IF_ERROR(SetVariables(options_, resumed_, true, model_variables, session_));
+  if (!resumed_.has_value()) return absl::OkStatus();
+  return WarnOfDrift(options_, *resumed_, ModeKey::kTrain);
 }
 
 absl::StatusOr<InputSource> Training::CallInputFn(const InputFn& input_fn) const {
@@ -441,9 +446,11 @@ absl::Status Training::LoopDone(int64_t steps, double seconds) {
 absl::Status Training::Save() {
   ASSIGN_OR_RETURN(const std::string position, infeed_->PositionAfter(step_ - start_step_));
   const absl::Status moved = dir_.CheckPath();
-  const absl::Status saved =
-      saver_.Save(dir_, session_.variables(),
-                  {position, session_.machine(), IdentitiesOf(input_.files)}, step_);
+  const RunState state = {.input_position = position,
+                          .machine = session_.machine(),
+                          .model = computed_text_,
+                          .input_files = IdentitiesOf(input_.files)};
+  const absl::Status saved = saver_.Save(dir_, session_.variables(), state, step_);
   if (!moved.ok()) {
     const std::string kept = saved.ok() ? absl::StrCat("; step ", step_, " is saved there") : "";
     return absl::PermissionDeniedError(absl::StrCat(moved.message(), kept));

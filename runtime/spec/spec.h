@@ -60,6 +60,7 @@ struct BuiltLayer {
   std::string name;                 // with its scope: "block/dense"
   std::string kind;                 // its field in the oneof of proto::Layer
   std::vector<std::string> inputs;  // names of what it reads
+  proto::Layer spec;                // with layer_defaults; of one that holds others the kind alone
   int depth = 0;                    // layers around it, which stand before it
   Value value;                      // (batch, ...); invalid where it depends on an absent label
   // What was added to the graph for it and the layers in it: indices, ends excluded.

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "proto/run_config.pb.h"
 #include "tests/data/run_input.h"
@@ -228,6 +229,32 @@ TEST(InputFnTest, PrefetchIsInBatches) {
   EXPECT_EQ(prefetch("transform { prefetch { buffer_size: 8 } } transform { batch {} } "
                      "transform { prefetch { buffer_size: 5 } } transform { prefetch {} }"),
             5);
+}
+
+TEST(InputValuesTest, AreTheTransformsOfRowsWithoutNamesOfFiles) {
+  proto::RunConfig config;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"(
+transformation_func {
+  name: "parse"
+  transform { decode_csv { column { name: "x" } } }
+  transform { cast { feature: "x" scale: 2 } }
+}
+train { input {
+  source { text_line { file: "a.csv" skip_lines: 1 } }
+  transform { apply { transformation_func: "parse" } }
+  transform { cache {} } transform { shuffle { buffer_size: 9 } } transform { repeat {} }
+  transform { take { count: 7 } } transform { skip { count: 7 } } transform { shard {} }
+  transform { apply { transformation_func: "absent" } }
+  transform { cast { feature: "x" offset: 3 } }
+  transform { batch {} } transform { prefetch {} } transform {}
+} })",
+      &config));
+  EXPECT_EQ(InputValues(config.train().input(), config.transformation_func()).ShortDebugString(),
+            "source { text_line { } } transform { decode_csv { column { name: \"x\" } } } "
+            "transform { cast { feature: \"x\" scale: 2 } } "
+            "transform { cast { feature: \"x\" offset: 3 } }");
+  EXPECT_EQ(InputValues(proto::Input(), {}).ShortDebugString(), "source { }");
 }
 
 TEST(InputFnTest, WhereNamesTheLastRow) {

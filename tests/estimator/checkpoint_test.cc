@@ -16,6 +16,7 @@ namespace {
 
 const RunState kState = {.input_position = "row 7",
                          .machine = "x86_64, tpurun",
+                         .model = "use_tpu: false\n",
                          .input_files = {"10 00000000 00000001", "stream"}};
 
 std::vector<Variable> Variables() {
@@ -74,6 +75,7 @@ TEST(CheckpointTest, GivesBackEveryVariableAndTheRunState) {
   EXPECT_EQ(*checkpoint->GlobalStep(), 12);
   EXPECT_EQ(checkpoint->ReadRunState()->input_position, "row 7");
   EXPECT_EQ(checkpoint->ReadRunState()->input_files, kState.input_files);
+  EXPECT_EQ(checkpoint->ReadRunState()->model, kState.model);
   EXPECT_EQ(checkpoint->ReadRunState()->machine, kState.machine);
 }
 

@@ -188,6 +188,65 @@ TEST(ModelFnTest, Mnist) {
   }
 }
 
+std::string WrittenOut(const std::string& text) {
+  proto::ModelSpec spec;
+  ParseProto(text, "model", &spec, nullptr);
+  EXPECT_TRUE(MakeModelFn(spec, SourceLocations()).ok());
+  std::string layers;
+  const proto::ModelSpec written = WrittenOutModel(spec);
+  for (const proto::Layer& layer : written.layer()) {
+    absl::StrAppend(&layers, layer.ShortDebugString(), "\n");
+  }
+  return layers;
+}
+
+TEST(WrittenOutModelTest, LayersHaveFullNamesAndInputsAndNoDefaultsOfTheirOwn) {
+  constexpr char kImage[] = "feature { name: 'x' shape: [8, 8, 1] } ";
+  EXPECT_EQ(
+      WrittenOut(absl::StrCat(kImage, R"(
+layer { conv2d { filters: 2 kernel_size: 3 } }
+layer { max_pooling2d {} }
+layer { trainable: false average_pooling2d { pool_size: 1 strides: [1, 2] } dtype: FLOAT32 }
+layer { flatten {} }
+layer { dense { units: 3 kernel_initializer { ones {} } } }
+layer_defaults { dense { activation: TANH } })")),
+      R"(name: "conv2d" input: "x" conv2d { filters: 2 kernel_size: 3 kernel_size: 3 strides: 1 strides: 1 }
+name: "max_pooling2d" input: "conv2d" max_pooling2d { pool_size: 2 pool_size: 2 strides: 2 strides: 2 }
+name: "average_pooling2d" input: "max_pooling2d" average_pooling2d { pool_size: 1 pool_size: 1 strides: 1 strides: 2 }
+name: "flatten" input: "average_pooling2d" flatten { }
+name: "dense" input: "flatten" dense { units: 3 activation: TANH }
+)");
+}
+
+TEST(WrittenOutModelTest, LayersThatHoldOthersAreInARow) {
+  EXPECT_EQ(WrittenOut(R"(feature { name: 'x' shape: 4 } label { name: 'y' shape: 4 }
+layer { name: "block" sequence { repeat: 2 layer { name: "a" dense { units: 4 } } layer { name: "b" add {} input: "a" input: "x" } } }
+layer { name: "sum" input: "block" residual { layer { dropout {} } } }
+layer { name: "off" input: "sum" input: "y" add {} })"),
+            R"(name: "block_0/a" input: "x" dense { units: 4 }
+name: "block_0/b" input: "block_0/a" input: "x" add { }
+name: "block_1/a" input: "block_0" dense { units: 4 }
+name: "block_1/b" input: "block_1/a" input: "x" add { }
+name: "sum/dropout" input: "block" dropout { }
+name: "sum" input: "block" residual { }
+name: "off" input: "sum" input: "y" add { }
+)");
+}
+
+TEST(WrittenOutModelTest, TheRestIsWhatDecidesValues) {
+  proto::ModelSpec spec;
+  ParseProto(std::string(kIris) + "matmul_precision: HIGH frozen: 'kernel'", "model", &spec,
+             nullptr);
+  const proto::ModelSpec written = WrittenOutModel(spec);
+  EXPECT_EQ(written.layer_size(), spec.layer_size());
+  EXPECT_EQ(written.feature_size(), spec.feature_size());
+  EXPECT_EQ(written.label_size(), spec.label_size());
+  EXPECT_EQ(written.head_size(), 1);
+  EXPECT_EQ(written.matmul_precision(), proto::ModelSpec::HIGH);
+  EXPECT_EQ(written.optimizer_size(), 0);
+  EXPECT_EQ(written.frozen_size(), 0);
+}
+
 TEST(ModelFnTest, OutlivesItsArguments) {
   absl::StatusOr<ModelFn> model_fn = absl::UnknownError("");
   {

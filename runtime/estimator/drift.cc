@@ -1,0 +1,283 @@
+#include "runtime/estimator/drift.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/text_format.h"
+#include "proto/source_locations.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::OneofDescriptor;
+using google::protobuf::Reflection;
+using google::protobuf::TextFormat;
+
+constexpr char kNone[] = "none";
+
+// Of an unset field the default.
+std::string ValueText(const Message& message, const FieldDescriptor* field, int index = -1) {
+  std::string text;
+  TextFormat::PrintFieldValueToString(message, field, index, &text);
+  return text;
+}
+
+// "[8, 8, 1]"; one value stands alone.
+std::string ListText(const Message& message, const FieldDescriptor* field) {
+  const int size = message.GetReflection()->FieldSize(message, field);
+  std::vector<std::string> values;
+  for (int i = 0; i < size; ++i) values.push_back(ValueText(message, field, i));
+  return size == 1 ? values[0] : absl::StrCat("[", absl::StrJoin(values, ", "), "]");
+}
+
+// A text of a later version may have what this one does not know: then nothing can be compared.
+class NoErrors : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int, int, const std::string&) override {}
+};
+
+bool IsDefault(const Message& message, const FieldDescriptor* field) {
+  const Message& unset =
+      *message.GetReflection()->GetMessageFactory()->GetPrototype(message.GetDescriptor());
+  return ValueText(message, field) == ValueText(unset, field);
+}
+
+void ClearDefaults(Message* message) {
+  const Reflection& reflection = *message->GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection.ListFields(*message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && field->is_repeated()) {
+      for (int i = 0; i < reflection.FieldSize(*message, field); ++i) {
+        ClearDefaults(reflection.MutableRepeatedMessage(message, field, i));
+      }
+    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      ClearDefaults(reflection.MutableMessage(message, field));
+    } else if (!field->is_repeated() && field->containing_oneof() == nullptr &&
+               IsDefault(*message, field)) {
+      reflection.ClearField(message, field);
+    }
+  }
+}
+
+// The field set in a oneof `kind`; null without one.
+const FieldDescriptor* KindOf(const Message& message) {
+  const OneofDescriptor* const kind = message.GetDescriptor()->FindOneofByName("kind");
+  return kind == nullptr ? nullptr
+                         : message.GetReflection()->GetOneofFieldDescriptor(message, kind);
+}
+
+const FieldDescriptor* StringField(const Message& message, const std::string& name) {
+  const FieldDescriptor* const field = message.GetDescriptor()->FindFieldByName(name);
+  return field != nullptr && field->cpp_type() == FieldDescriptor::CPPTYPE_STRING ? field : nullptr;
+}
+
+// What an element of a list is called: its name, or its kind and the features that it is about.
+std::string TitleOf(const Message& element) {
+  if (const FieldDescriptor* const name = StringField(element, "name")) {
+    return ValueText(element, name);
+  }
+  const FieldDescriptor* const kind = KindOf(element);
+  if (kind == nullptr || kind->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return "";
+  std::string title = kind->name();
+  const Message& arguments = element.GetReflection()->GetMessage(element, kind);
+  const FieldDescriptor* const features = StringField(arguments, "feature");
+  if (features == nullptr) return title;
+  if (!features->is_repeated()) return absl::StrCat(title, " ", ValueText(arguments, features));
+  for (int i = 0; i < arguments.GetReflection()->FieldSize(arguments, features); ++i) {
+    absl::StrAppend(&title, i == 0 ? " " : ", ", ValueText(arguments, features, i));
+  }
+  return title;
+}
+
+// The elements of a list with their titles, each once: what comes again has a number behind it.
+struct Elements {
+  Elements(const Message& message, const FieldDescriptor* field) {
+    std::map<std::string, int> seen;
+    for (int i = 0; i < message.GetReflection()->FieldSize(message, field); ++i) {
+      const Message& element = message.GetReflection()->GetRepeatedMessage(message, field, i);
+      std::string title = TitleOf(element);
+      const int number = ++seen[title];
+      if (number > 1) absl::StrAppend(&title, " (", number, ")");
+      titles.push_back(title);
+      of_title[title] = &element;
+    }
+  }
+  std::vector<std::string> titles;
+  std::map<std::string, const Message*> of_title;
+};
+
+class Comparison {
+ public:
+  // Two messages of one type, at `path`.
+  void Compare(const Message& trained, const Message& now, const std::string& path) {
+    const Descriptor& descriptor = *trained.GetDescriptor();
+    for (int i = 0; i < descriptor.field_count(); ++i) {
+      const FieldDescriptor* const field = descriptor.field(i);
+      const std::string field_path = FieldPath(path, field->name());
+      const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+      if (field->containing_oneof() != nullptr) {
+        if (field->containing_oneof()->field(0) == field) CompareChoices(trained, now, field, path);
+      } else if (field->is_repeated() && is_message) {
+        CompareElements(trained, now, field, field_path);
+      } else if (field->is_repeated()) {
+        Add(field_path, ListText(trained, field), ListText(now, field));
+      } else if (!is_message) {
+        Add(field_path, ValueText(trained, field), ValueText(now, field));
+      } else if (trained.GetReflection()->HasField(trained, field) ||
+                 now.GetReflection()->HasField(now, field)) {
+        Compare(trained.GetReflection()->GetMessage(trained, field),
+                now.GetReflection()->GetMessage(now, field), field_path);
+      }
+    }
+  }
+
+  std::vector<std::string> lines() && { return std::move(lines_); }
+
+ private:
+  void Add(const std::string& path, const std::string& trained, const std::string& now) {
+    if (trained == now) return;
+    lines_.push_back(absl::StrCat(path, ": trained with ", trained, ", now ", now));
+  }
+
+  // The oneof whose first field is `first`, in the message at `path`.
+  void CompareChoices(const Message& trained, const Message& now, const FieldDescriptor* first,
+                      const std::string& path) {
+    const OneofDescriptor* const oneof = first->containing_oneof();
+    const FieldDescriptor* const was =
+        trained.GetReflection()->GetOneofFieldDescriptor(trained, oneof);
+    const FieldDescriptor* const is = now.GetReflection()->GetOneofFieldDescriptor(now, oneof);
+    if (was != is) {
+      Add(path, was == nullptr ? kNone : was->name(), is == nullptr ? kNone : is->name());
+    } else if (was != nullptr && was->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      // The title of an element without a name has its kind in it.
+      const bool named = StringField(trained, "name") != nullptr;
+      Compare(trained.GetReflection()->GetMessage(trained, was),
+              now.GetReflection()->GetMessage(now, was),
+              named ? FieldPath(path, was->name()) : path);
+    } else if (was != nullptr) {
+      Add(FieldPath(path, was->name()), ValueText(trained, was), ValueText(now, was));
+    }
+  }
+
+  void CompareElements(const Message& trained, const Message& now, const FieldDescriptor* field,
+                       const std::string& path) {
+    const Elements were(trained, field), are(now, field);
+    const auto at = [&](const std::string& title) { return absl::StrCat(path, " ", title); };
+    bool same = were.titles.size() == are.titles.size();
+    for (const std::string& title : were.titles) {
+      const auto found = are.of_title.find(title);
+      if (found != are.of_title.end()) {
+        Compare(*were.of_title.at(title), *found->second, at(title));
+        continue;
+      }
+      Add(at(title), What(*were.of_title.at(title)), kNone);
+      same = false;
+    }
+    for (const std::string& title : are.titles) {
+      if (were.of_title.count(title) == 0) Add(at(title), kNone, What(*are.of_title.at(title)));
+    }
+    // Layers name their inputs, and features go by name: only steps of a pipeline have an order.
+    if (!same || (field->name() != "transform" && field->name() != "column")) return;
+    Add(absl::StrCat("the order of ", path), absl::StrJoin(were.titles, ", "),
+        absl::StrJoin(are.titles, ", "));
+  }
+
+  // What there is where on the other side there is none.
+  static std::string What(const Message& element) {
+    const FieldDescriptor* const kind = KindOf(element);
+    if (kind != nullptr && StringField(element, "name") != nullptr) return kind->name();
+    const Message& shown = kind != nullptr && kind->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE
+                               ? element.GetReflection()->GetMessage(element, kind)
+                               : element;
+    const std::string fields = shown.ShortDebugString();
+    return fields.empty() ? "it" : absl::StrCat("{ ", fields, " }");
+  }
+
+  std::vector<std::string> lines_;
+};
+
+// The input of that mode; null when there is none.
+const proto::Input* InputOf(const proto::RunConfig& config, ModeKey mode,
+                            const std::string& evaluation) {
+  if (mode == ModeKey::kTrain)
+    return config.train().has_input() ? &config.train().input() : nullptr;
+  if (mode == ModeKey::kPredict) {
+    return config.predict().has_input() ? &config.predict().input() : nullptr;
+  }
+  for (const proto::Evaluate& evaluate : config.evaluate()) {
+    if (evaluate.name() == evaluation && evaluate.has_input()) return &evaluate.input();
+  }
+  return nullptr;
+}
+
+bool AreComparable(const proto::Input* trained, const proto::Input* now) {
+  return trained != nullptr && now != nullptr &&
+         trained->source().kind_case() == now->source().kind_case();
+}
+
+std::vector<std::string> InputDrift(const proto::Input* trained, const proto::Input* now) {
+  if (!AreComparable(trained, now)) return {};
+  proto::Input was, is;
+  *was.mutable_transform() = trained->transform();
+  *is.mutable_transform() = now->transform();
+  Comparison comparison;
+  comparison.Compare(was, is, "");
+  return std::move(comparison).lines();
+}
+
+std::vector<std::string> InputsDrift(const proto::RunConfig& trained, const proto::RunConfig& now,
+                                     ModeKey mode, const std::string& evaluation) {
+  const proto::Input* const training = InputOf(trained, ModeKey::kTrain, "");
+  const proto::Input* const used = InputOf(now, mode, evaluation);
+  if (AreComparable(training, used) && InputDrift(training, used).empty()) return {};
+  std::vector<std::string> lines = InputDrift(InputOf(trained, mode, evaluation), used);
+  for (std::string& line : InputDrift(training, InputOf(now, ModeKey::kTrain, ""))) {
+    if (std::find(lines.begin(), lines.end(), line) == lines.end())
+      lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string ComputedText(const proto::RunConfig& computed) {
+  proto::RunConfig without_defaults = computed;
+  ClearDefaults(&without_defaults);
+  std::string text;
+  TextFormat::Printer printer;
+  printer.SetSingleLineMode(true);
+  printer.PrintToString(without_defaults, &text);
+  return text;
+}
+
+std::vector<std::string> Drift(const std::string& trained_text, const proto::RunConfig& now,
+                               ModeKey mode, const std::string& evaluation) {
+  proto::RunConfig trained;
+  TextFormat::Parser parser;
+  NoErrors errors;
+  parser.RecordErrorsTo(&errors);
+  parser.AllowUnknownField(true);
+  if (trained_text.empty() || !parser.ParseFromString(trained_text, &trained)) return {};
+  proto::RunConfig was, is;
+  was.set_use_tpu(trained.use_tpu());
+  is.set_use_tpu(now.use_tpu());
+  Comparison comparison;
+  comparison.Compare(was, is, "");
+  comparison.Compare(trained.model(), now.model(), "");
+  std::vector<std::string> lines = std::move(comparison).lines();
+  for (std::string& line : InputsDrift(trained, now, mode, evaluation)) {
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace tpurun
