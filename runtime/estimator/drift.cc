@@ -80,11 +80,14 @@ const FieldDescriptor* StringField(const Message& message, const std::string& na
   return field != nullptr && field->cpp_type() == FieldDescriptor::CPPTYPE_STRING ? field : nullptr;
 }
 
+bool IsNamed(const Message& element) {
+  const FieldDescriptor* const name = StringField(element, "name");
+  return name != nullptr && element.GetReflection()->HasField(element, name);
+}
+
 // What an element of a list is called: its name, or its kind and the features that it is about.
 std::string TitleOf(const Message& element) {
-  if (const FieldDescriptor* const name = StringField(element, "name")) {
-    return ValueText(element, name);
-  }
+  if (IsNamed(element)) return ValueText(element, StringField(element, "name"));
   const FieldDescriptor* const kind = KindOf(element);
   if (kind == nullptr || kind->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return "";
   std::string title = kind->name();
@@ -159,10 +162,9 @@ class Comparison {
       Add(path, was == nullptr ? kNone : was->name(), is == nullptr ? kNone : is->name());
     } else if (was != nullptr && was->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       // The title of an element without a name has its kind in it.
-      const bool named = StringField(trained, "name") != nullptr;
       Compare(trained.GetReflection()->GetMessage(trained, was),
               now.GetReflection()->GetMessage(now, was),
-              named ? FieldPath(path, was->name()) : path);
+              IsNamed(trained) ? FieldPath(path, was->name()) : path);
     } else if (was != nullptr) {
       Add(FieldPath(path, was->name()), ValueText(trained, was), ValueText(now, was));
     }
@@ -194,7 +196,7 @@ class Comparison {
   // What there is where on the other side there is none.
   static std::string What(const Message& element) {
     const FieldDescriptor* const kind = KindOf(element);
-    if (kind != nullptr && StringField(element, "name") != nullptr) return kind->name();
+    if (kind != nullptr && IsNamed(element)) return kind->name();
     const Message& shown = kind != nullptr && kind->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE
                                ? element.GetReflection()->GetMessage(element, kind)
                                : element;
