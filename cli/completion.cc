@@ -257,7 +257,7 @@ std::optional<LoadedConfig> ConfigOf(std::span<const std::string> words) {
   }
   // What a process substitution gives can be read once, and by somebody else.
   if (!IsConfigFile(path)) return std::nullopt;
-  const absl::StatusOr<LoadedConfig> config = LoadConfig({.config_path = path});
+  const absl::StatusOr<LoadedConfig> config = LoadSoundConfig({.config_path = path});
   return config.ok() ? std::optional<LoadedConfig>(*config) : std::nullopt;
 }
 

@@ -33,17 +33,15 @@ int ChooseEvaluation(const proto::RunConfig& run, const RequiredParts& required)
 }
 
 // Several evaluations, all of them with names, and no --name.
-absl::Status CheckNamed(const proto::RunConfig& run, const RequiredParts& required) {
-  if (!required.evaluate || required.evaluation.has_value() || run.evaluate_size() < 2) {
-    return absl::OkStatus();
-  }
+void CheckNamed(const proto::RunConfig& run, const RequiredParts& required, ConfigErrors& errors) {
+  if (!required.evaluate || required.evaluation.has_value() || run.evaluate_size() < 2) return;
   std::vector<std::string> names;
   for (const proto::Evaluate& evaluation : run.evaluate()) {
-    if (evaluation.name().empty()) return absl::OkStatus();
+    if (evaluation.name().empty()) return;
     names.push_back(evaluation.name());
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--name: must be given, one of: ", absl::StrJoin(names, ", ")));
+  errors.AddAt({.flag = "--name"},
+               absl::StrCat("must be given, one of: ", absl::StrJoin(names, ", ")));
 }
 
 ChosenInput ChooseInput(const proto::RunConfig& run, const RequiredParts& required) {
@@ -55,11 +53,12 @@ ChosenInput ChooseInput(const proto::RunConfig& run, const RequiredParts& requir
   return {&run.evaluate(index).input(), ElementPath("evaluate", index) + ".input"};
 }
 
-absl::StatusOr<InputFn> MakeChosenInput(const LoadedConfig& config, const RequiredParts& required) {
+InputFn MakeChosenInput(const LoadedConfig& config, const RequiredParts& required,
+                        ConfigErrors& errors) {
   const ChosenInput chosen = ChooseInput(config.run, required);
-  if (chosen.input == nullptr) return InputFn();  // none is needed, or ValidateConfig refuses
+  if (chosen.input == nullptr) return nullptr;  // none is needed, or ValidateConfig refuses
   return MakeInputFn(*chosen.input, config.run.transformation_func(), config.locations, chosen.path,
-                     "");
+                     "", errors);
 }
 
 // What checkpoints carry of the configuration. The model is one that MakeModelFn takes.
@@ -92,6 +91,8 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
                                              ModelFn model_fn) {
   ASSIGN_OR_RETURN(proto::RunConfig effective, EffectiveConfig(config));
   return EstimatorOptions{.config = std::move(effective),
+                          .where = [locations = config.locations](
+                                       const std::string& path) { return locations.Where(path); },
                           .model_fn = std::move(model_fn),
                           .features = ModelFeatures(config.model),
                           .num_replicas = config.run.use_tpu() ? kNumCores : 1,
@@ -103,27 +104,27 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
 
 absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required) {
   ASSIGN_OR_RETURN(const LoadOptions load, command.load_options());
-  ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(load));
-  absl::StatusOr<ModelFn> model_fn = MakeModelFn(config.model, config.locations);
-  absl::StatusOr<InputFn> input_fn = MakeChosenInput(config, required);
-  RETURN_IF_ERROR(AllViolations({ValidateConfig(config, required), CheckNamed(config.run, required),
-                                 model_fn.status(), input_fn.status()}));
+  ConfigErrors errors;
+  ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(load, errors));
+  ValidateConfig(config, required, errors);
+  CheckNamed(config.run, required, errors);
+  ModelFn model_fn = MakeModelFn(config.model, config.locations, errors);
   Composition composition;
-  ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, *std::move(model_fn)));
+  composition.input_fn = MakeChosenInput(config, required, errors);
+  RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations)));
+  ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, std::move(model_fn)));
   composition.options.computed = Computed(config);
   if (required.train) {
     composition.options.allow_changed_input = command.GetBool("allow_changed_input");
     composition.options.hparams = HParamsOf(config);
     ASSIGN_OR_RETURN(composition.options.config_text, PrintConfig(config));
   }
-  composition.input_fn = *std::move(input_fn);
   if (required.export_model && config.run.predict().has_input()) {
     ASSIGN_OR_RETURN(
         composition.export_input_fn,
         MakeExportInputFn(config.run.predict().input(), config.run.transformation_func(),
                           config.locations, "predict.input"));
   }
-  composition.keys_where = config.locations.Where("predict.keys");
   if (required.evaluate) {
     composition.evaluation = config.run.evaluate(ChooseEvaluation(config.run, required));
   }

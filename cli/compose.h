@@ -19,7 +19,6 @@ struct Composition {
   InputFn input_fn;               // of the part that `required` names
   ExportInputFn export_input_fn;  // of predict, where export_model is required and it has an input
   proto::Evaluate evaluation;     // the one that required.evaluation names
-  std::string keys_where;         // the place of predict.keys
 };
 
 // What an Estimator is made of besides what only training needs. NotFound when the working

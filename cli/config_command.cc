@@ -9,7 +9,7 @@ namespace tpurun {
 
 absl::Status ConfigCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(const LoadOptions options, command.load_options());
-  ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(options));
+  ASSIGN_OR_RETURN(const LoadedConfig config, LoadSoundConfig(options));
   ASSIGN_OR_RETURN(const std::string text, PrintConfig(config));
   return WriteOutput(text);
 }

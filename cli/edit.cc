@@ -267,9 +267,9 @@ std::string FieldText(const Target& target, const Edit& edit) {
 absl::StatusOr<std::unique_ptr<Message>> ParseValue(const Target& target, const Edit& edit) {
   std::unique_ptr<Message> parsed(target.parent->New());
   const std::string text = FieldText(target, edit);
-  const std::vector<TextError> errors =
-      ParseText(text, target.parent_path, parsed.get(), /*tree=*/nullptr);
-  if (!errors.empty()) return absl::InvalidArgumentError(errors.front().message);
+  ConfigErrors errors;
+  ParseText(text, target.parent_path, /*file=*/"", parsed.get(), errors);
+  if (!errors.empty()) return absl::InvalidArgumentError(errors.all().front().message);
   std::vector<const FieldDescriptor*> fields;
   parsed->GetReflection()->ListFields(*parsed, &fields);
   const bool other_field = fields.size() > 1 || (fields.size() == 1 && fields[0] != target.field);
@@ -356,9 +356,9 @@ absl::Status ApplyToCopy(const Edit& edit, Message* root, SourceLocations* locat
       return absl::InvalidArgumentError("model: want a message in braces: { ... }");
     }
     value = value.substr(1, value.size() - 2);
-    const std::vector<TextError> errors =
-        ParseText({value.data(), value.size()}, "model", root, /*tree=*/nullptr);
-    if (!errors.empty()) return absl::InvalidArgumentError(errors.front().message);
+    ConfigErrors errors;
+    ParseText({value.data(), value.size()}, "model", /*file=*/"", root, errors);
+    if (!errors.empty()) return absl::InvalidArgumentError(errors.all().front().message);
     locations->Record("model", {.flag = edit.flag});
     return absl::OkStatus();
   }
@@ -449,10 +449,10 @@ absl::Status ApplyEdit(const Edit& edit, Message* root, SourceLocations* locatio
   std::unique_ptr<Message> changed(root->New());
   changed->CopyFrom(*root);
   SourceLocations changed_locations = *locations;
-  RETURN_IF_ERROR(Annotate(ApplyToCopy(edit, changed.get(), &changed_locations), edit.flag));
+  RETURN_IF_ERROR(ApplyToCopy(edit, changed.get(), &changed_locations));
   // Each edit alone may be shallow and hang below the one before.
   if (IsDeeperThan(*changed, kMaxNesting + 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(edit.flag, ": ", TooDeepMessage()));
+    return absl::InvalidArgumentError(TooDeepMessage());
   }
   root->GetReflection()->Swap(root, changed.get());
   *locations = std::move(changed_locations);

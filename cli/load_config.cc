@@ -88,61 +88,52 @@ void ResolvePaths(const std::string& file, Message* message) {
 constexpr size_t kMaxConfigBytes = 64 << 20;
 
 // A pipe too, as a shell's <(COMMAND) is one.
-absl::StatusOr<std::string> ReadConfigFile(const std::string& path, const std::string& named_by) {
+absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
   // "-" is a file's name here.
-  const absl::StatusOr<std::unique_ptr<FileSource>> source =
-      FileSource::Open(path == "-" ? "./-" : path);
-  if (!source.ok()) return Annotate(source.status(), named_by);
-  absl::StatusOr<std::string> text = ReadAll(**source, path, kMaxConfigBytes);
-  if (text.ok() && absl::StartsWith(*text, "\xEF\xBB\xBF")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ":1:1: begins with a byte order mark, save it without one"));
-  }
-  if (text.ok()) return text;
-  if (!absl::IsDataLoss(text.status())) return Annotate(text.status(), named_by);
-  return absl::InvalidArgumentError(absl::StrCat(named_by, ": ", path, " has more than ",
-                                                 kMaxConfigBytes >> 20,
-                                                 " MiB, want a textproto file"));
+  ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source,
+                   FileSource::Open(path == "-" ? "./-" : path));
+  absl::StatusOr<std::string> text = ReadAll(*source, path, kMaxConfigBytes);
+  if (!absl::IsDataLoss(text.status())) return text;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, " has more than ", kMaxConfigBytes >> 20, " MiB, want a textproto file"));
 }
 
-// Parses the file into `message`, records the locations under `prefix` and adds mistakes to
-// `errors`.
-absl::Status ParseFile(const std::string& path, const std::string& named_by,
-                       const std::string& prefix, Message* message, SourceLocations* locations,
-                       std::vector<std::string>* errors) {
-  ASSIGN_OR_RETURN(const std::string text, ReadConfigFile(path, named_by));
-  TextFormat::ParseInfoTree tree;
-  for (const TextError& error : ParseText(text, prefix, message, &tree)) {
-    errors->push_back(absl::StrCat(path, ":", error.line, ":", error.column, ": ", error.message));
-  }
+// Parses the file into `message` and records the locations under `prefix`. Returns whether anything
+// further can be said of it.
+absl::StatusOr<bool> ParseFile(const std::string& path, const std::string& prefix, Message* message,
+                               SourceLocations* locations, ConfigErrors& errors) {
+  ASSIGN_OR_RETURN(const std::string text, ReadConfigFile(path));
   locations->Record(prefix, {.file = path});
-  locations->RecordParsed(prefix, *message, tree, path, text);
-  return absl::OkStatus();
+  if (absl::StartsWith(text, "\xEF\xBB\xBF")) {
+    errors.AddAt({.file = path, .line = 1, .column = 1},
+                 "begins with a byte order mark, save it without one");
+    return false;
+  }
+  const ParsedText parsed = ParseText(text, prefix, path, message, errors);
+  if (parsed.broken) return false;
+  locations->RecordParsed(prefix, *message, *parsed.tree, path, text);
+  return true;
 }
 
 // What one file may not give together.
 void CheckExclusive(const proto::RunConfig& run, const SourceLocations& locations,
-                    std::vector<std::string>* errors) {
-  if (run.has_save_checkpoints_steps() && run.has_save_checkpoints_secs()) {
-    errors->push_back(absl::StrCat(locations.Where("save_checkpoints_secs"),
-                                   ": save_checkpoints_secs is given together with "
-                                   "save_checkpoints_steps (",
-                                   locations.Where("save_checkpoints_steps"),
-                                   "), want one of them"));
-  }
-  if (run.has_model() && run.has_model_file()) {
-    errors->push_back(absl::StrCat(locations.Where("model_file"),
-                                   ": model_file is given together with model (",
-                                   locations.Where("model"), "), want one of them"));
-  }
+                    ConfigErrors& errors) {
+  const auto check = [&](bool both, const std::string& one, const std::string& other) {
+    if (!both) return;
+    errors.AddAt(*locations.FindEnclosing(one),
+                 absl::StrCat(one, " is given together with ", other, " (", locations.Where(other),
+                              "), want one of them"));
+  };
+  check(run.has_save_checkpoints_steps() && run.has_save_checkpoints_secs(),
+        "save_checkpoints_secs", "save_checkpoints_steps");
+  check(run.has_model() && run.has_model_file(), "model_file", "model");
 }
 
-void CheckPaths(const SourceLocations& locations, const std::string& prefix, Message* message,
-                std::vector<std::string>* errors) {
+void CheckPaths(const std::string& prefix, Message* message, ConfigErrors& errors) {
   const auto visit = [&](const FieldDescriptor& field, const std::string& path,
                          const std::string& value) {
     const auto refuse = [&](const std::string& why) {
-      errors->push_back(absl::StrCat(locations.Where(path), ": ", path, ": ", value, ": ", why));
+      errors.Add(path, absl::StrCat(path, ": ", value, ": ", why));
     };
     if (absl::StartsWith(value, "gs://")) {
       refuse("gs:// is not supported yet, copy to a local path");
@@ -175,43 +166,55 @@ std::vector<Edit> AllEdits(const LoadOptions& options) {
 }
 
 void ApplyEdits(const std::vector<Edit>& edits, bool to_model, Message* root,
-                SourceLocations* locations, std::vector<std::string>* errors) {
+                SourceLocations* locations, ConfigErrors& errors) {
   for (const Edit& edit : edits) {
     if (IsModelEdit(edit) != to_model) continue;
     const absl::Status status = ApplyEdit(edit, root, locations);
-    if (!status.ok()) errors->push_back(std::string(status.message()));
+    if (status.ok()) continue;
+    errors.AddAt({.flag = edit.flag}, std::string(status.message()));
+    errors.Ignore(edit.path, /*below=*/true);
   }
 }
 
 }  // namespace
 
-absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options) {
+absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors& errors) {
   LoadedConfig loaded;
-  std::vector<std::string> errors;
   loaded.run_path = options.config_path;
-  RETURN_IF_ERROR(
-      ParseFile(options.config_path, "--config", "", &loaded.run, &loaded.locations, &errors));
-  CheckExclusive(loaded.run, loaded.locations, &errors);
+  absl::StatusOr<bool> sound =
+      ParseFile(options.config_path, "", &loaded.run, &loaded.locations, errors);
+  RETURN_IF_ERROR(Annotate(sound.status(), "--config"));
+  bool all_sound = *sound;
+  CheckExclusive(loaded.run, loaded.locations, errors);
   ResolvePaths(options.config_path, &loaded.run);
 
   const std::vector<Edit> edits = AllEdits(options);
-  ApplyEdits(edits, /*to_model=*/false, &loaded.run, &loaded.locations, &errors);
+  ApplyEdits(edits, /*to_model=*/false, &loaded.run, &loaded.locations, errors);
   if (loaded.run.has_model()) {
     loaded.model_path = loaded.run_path;
     loaded.model.Swap(loaded.run.mutable_model());
     loaded.run.clear_model();
   } else if (loaded.run.has_model_file()) {
     loaded.model_path = loaded.run.model_file();
-    const absl::Status status = ParseFile(loaded.model_path, loaded.locations.Where("model_file"),
-                                          "model", &loaded.model, &loaded.locations, &errors);
-    if (!status.ok() && errors.empty()) return status;
-    if (!status.ok()) errors.push_back(std::string(status.message()));
+    sound = ParseFile(loaded.model_path, "model", &loaded.model, &loaded.locations, errors);
+    if (!sound.ok() && errors.empty()) {
+      return Annotate(sound.status(), loaded.locations.Where("model_file"));
+    }
+    if (!sound.ok()) errors.Add("model_file", std::string(sound.status().message()));
+    all_sound = all_sound && sound.value_or(false);
     ResolvePaths(loaded.model_path, &loaded.model);
   }
-  ApplyEdits(edits, /*to_model=*/true, &loaded.model, &loaded.locations, &errors);
-  CheckPaths(loaded.locations, "", &loaded.run, &errors);
-  CheckPaths(loaded.locations, "model", &loaded.model, &errors);
-  RETURN_IF_ERROR(ErrorList(errors));
+  ApplyEdits(edits, /*to_model=*/true, &loaded.model, &loaded.locations, errors);
+  CheckPaths("", &loaded.run, errors);
+  CheckPaths("model", &loaded.model, errors);
+  if (!all_sound) return ErrorList(errors.Lines(loaded.locations));
+  return loaded;
+}
+
+absl::StatusOr<LoadedConfig> LoadSoundConfig(const LoadOptions& options) {
+  ConfigErrors errors;
+  ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(options, errors));
+  RETURN_IF_ERROR(ErrorList(errors.Lines(loaded.locations)));
   return loaded;
 }
 

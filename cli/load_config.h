@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/edit.h"
+#include "proto/config_errors.h"
 #include "proto/model_spec.pb.h"
 #include "proto/run_config.pb.h"
 #include "proto/source_locations.h"
@@ -41,9 +42,13 @@ struct LoadedConfig {
   std::string model_path;
 };
 
-// InvalidArgument lists every mistake on a line of its own, each with its place; NotFound names a
-// file that does not exist.
-absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options);
+// Mistakes go to `errors`, and what has none is loaded all the same, to be checked further. An
+// error ends it: InvalidArgument, with all mistakes so far, where nothing further can be said of a
+// text; NotFound names a file that does not exist.
+absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors& errors);
+
+// For whom a configuration without mistakes is all.
+absl::StatusOr<LoadedConfig> LoadSoundConfig(const LoadOptions& options);
 
 // The whole configuration as one RunConfig with the model inline and all paths absolute: it loads
 // the same from anywhere. NotFound when the working directory is gone.

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "cli/compose.h"
 #include "cli/prediction_writer.h"
 #include "cli/progress.h"
@@ -24,13 +23,9 @@ absl::Status PredictCommand(const CommandLine& command) {
   ProgressLine line(command, output.empty());
   composition.options.counted = line.Counter("examples");
   Estimator estimator(std::move(composition.options));
-  const absl::Status predicted =
+  RETURN_IF_ERROR(
       estimator.Predict(composition.input_fn, predict, command.GetString("checkpoint"),
-                        [&](const PredictedBatch& batch) { return writer->Write(batch); });
-  if (absl::StartsWith(predicted.message(), "keys: ")) {
-    return Annotate(predicted, composition.keys_where);
-  }
-  RETURN_IF_ERROR(predicted);
+                        [&](const PredictedBatch& batch) { return writer->Write(batch); }));
   return writer->Finish();
 }
 

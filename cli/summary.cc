@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -80,12 +79,11 @@ bool HasMode(const std::vector<ModeInput>& inputs, ModeKey mode) {
 }
 
 // What is wrong with an input for the model, as far as no file is needed.
-absl::Status CheckInput(const LoadedConfig& config, const ModeInput& input) {
-  ASSIGN_OR_RETURN(const InputFn input_fn,
-                   MakeInputFn(*input.input, config.run.transformation_func(), config.locations,
-                               input.path, ""));
+absl::Status CheckInput(const LoadedConfig& config, const ModeInput& input, ConfigErrors& errors) {
+  const InputFn input_fn = MakeInputFn(*input.input, config.run.transformation_func(),
+                                       config.locations, input.path, "", errors);
   const int64_t batch_size = BatchSizeOf(config.run, input.mode);
-  if (batch_size <= 0) return absl::OkStatus();  // ValidateConfig says so
+  if (input_fn == nullptr || batch_size <= 0) return absl::OkStatus();  // it is in `errors`
   ASSIGN_OR_RETURN(const InputSource source, input_fn({.mode = input.mode,
                                                        .batch_size = batch_size,
                                                        .features = ModelFeatures(config.model),
@@ -94,22 +92,33 @@ absl::Status CheckInput(const LoadedConfig& config, const ModeInput& input) {
   return Annotate(CheckEnds(source, *input.evaluation), config.locations.Where(input.path));
 }
 
+// Of the configuration as it stands in its files, and of what it makes: InvalidArgument with the
+// lines of all; without any, the first error of another kind.
+absl::Status AllErrors(const ConfigErrors& errors, const SourceLocations& locations,
+                       const std::vector<absl::Status>& found) {
+  std::vector<std::string> lines = errors.Lines(locations);
+  absl::Status other;
+  for (const absl::Status& status : found) {
+    if (absl::IsInvalidArgument(status)) {
+      for (std::string& line : ErrorLines(status)) lines.push_back(std::move(line));
+    } else {
+      other.Update(status);
+    }
+  }
+  return lines.empty() ? other : ErrorList(lines);
+}
+
 // The steps of all modes that have an input, each mode once.
 struct BuiltSteps {
   std::map<ModeKey, StepGraph> graphs;
   std::map<ModeKey, Cost> costs;
 };
 
-absl::Status BuildStep(const EstimatorOptions& options, const LoadedConfig& config, ModeKey mode,
-                       BuiltSteps& steps) {
+absl::Status BuildStep(const EstimatorOptions& options, ModeKey mode, BuiltSteps& steps) {
   if (steps.graphs.count(mode) > 0) return absl::OkStatus();
-  absl::StatusOr<StepGraph> step = BuildStepGraph(options, mode);
-  if (absl::StartsWith(step.status().message(), "keys: ")) {
-    return Annotate(step.status(), config.locations.Where("predict.keys"));
-  }
-  RETURN_IF_ERROR(step.status());
-  ASSIGN_OR_RETURN(steps.costs[mode], CostOfStep(step->graph));
-  steps.graphs[mode] = *std::move(step);
+  ASSIGN_OR_RETURN(StepGraph step, BuildStepGraph(options, mode));
+  ASSIGN_OR_RETURN(steps.costs[mode], CostOfStep(step.graph));
+  steps.graphs[mode] = std::move(step);
   return absl::OkStatus();
 }
 
@@ -420,34 +429,37 @@ absl::Status SummaryCommand(const CommandLine& command) {
 
 absl::Status Summarize(const CommandLine& command, bool json, std::ostream& out) {
   ASSIGN_OR_RETURN(const LoadOptions load, command.load_options());
-  ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(load));
+  ConfigErrors errors;
+  ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(load, errors));
   const std::vector<ModeInput> inputs = InputsOf(config.run);
-  const absl::Status validated =
-      ValidateConfig(config, {.train = HasMode(inputs, ModeKey::kTrain),
-                              .evaluate = HasMode(inputs, ModeKey::kEval),
-                              .predict = HasMode(inputs, ModeKey::kPredict),
-                              .export_model = true});
-  const absl::StatusOr<ModelFn> model_fn = MakeModelFn(config.model, config.locations);
-  std::vector<absl::Status> found = {validated, model_fn.status()};
+  ValidateConfig(config,
+                 {.train = HasMode(inputs, ModeKey::kTrain),
+                  .evaluate = HasMode(inputs, ModeKey::kEval),
+                  .predict = HasMode(inputs, ModeKey::kPredict),
+                  .export_model = true},
+                 errors);
+  const bool valid = errors.empty();
+  const ModelFn model_fn = MakeModelFn(config.model, config.locations, errors);
+  std::vector<absl::Status> found;
   std::vector<std::string> warnings;
   for (const ModeInput& input : inputs) {
-    found.push_back(CheckInput(config, input));
+    found.push_back(CheckInput(config, input, errors));
     WarnOfFiles(config, input, warnings);
   }
   const bool no_model = config.model_path.empty() && config.model.ByteSizeLong() == 0;
-  if (!model_fn.ok() || no_model) return AllViolations(found);
-  ASSIGN_OR_RETURN(const EstimatorSpec forward, BuildForward(*model_fn, config.run));
-  ASSIGN_OR_RETURN(const EstimatorOptions options, MakeOptions(command, config, *model_fn));
+  if (model_fn == nullptr || no_model) return AllErrors(errors, config.locations, found);
+  ASSIGN_OR_RETURN(const EstimatorSpec forward, BuildForward(model_fn, config.run));
+  ASSIGN_OR_RETURN(const EstimatorOptions options, MakeOptions(command, config, model_fn));
   BuiltSteps steps;
   for (const ModeInput& input : inputs) {
-    if (validated.ok()) found.push_back(BuildStep(options, config, input.mode, steps));
+    if (valid) found.push_back(BuildStep(options, input.mode, steps));
   }
   WarnOfUnused(steps, warnings);
   const std::vector<Json> layers = LayerRows(config.model, forward);
   RowWriter rows(json, out);
   (json ? WriteJson : WriteText)(layers, StepRows(inputs, config.run, steps), warnings,
                                  ModelJson(config.model, forward, layers, steps), rows);
-  return AllViolations(found);
+  return AllErrors(errors, config.locations, found);
 }
 
 }  // namespace tpurun

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -10,7 +11,6 @@
 #include "absl/strings/str_join.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "proto/source_locations.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -44,16 +44,25 @@ constexpr PythonField kPythonFields[] = {
     {"input_fn", "describe the input with source and transform"},
 };
 
+// As protobuf's tokenizer counts: from 0, columns with tabs.
+struct Position {
+  int line = 0;
+  int column = 0;
+
+  auto operator<=>(const Position&) const = default;
+};
+
+Position PositionOf(const Tokenizer::Token& token) { return {token.line, token.column}; }
+
 struct Report {
-  int line;
-  int column;
+  Position position;
   std::string message;
 };
 
 class ParserReports : public ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
-    reports_.push_back({line, column, message});
+    reports_.push_back({{line, column}, message});
   }
   // Fields that do not exist are warnings, so that all of them are found in one parse.
   void AddWarning(int line, int column, const std::string& message) override {
@@ -95,19 +104,23 @@ std::vector<Tokenizer::Token> Tokenize(std::string_view text) {
 
 // The brace or bracket that is nested too deep for what walks the message, protobuf's parser
 // first: each level of the text is a call on the stack.
-std::optional<TextError> FindTooDeep(std::string_view text) {
-  std::optional<TextError> error;
+std::optional<Position> FindTooDeep(std::string_view text) {
+  std::optional<Position> position;
   int depth = 0;
   ForEachToken(text, [&](const Tokenizer::Token& token) {
     if (token.text == "{" || token.text == "<" || token.text == "[") ++depth;
     if (token.text == "}" || token.text == ">" || token.text == "]") --depth;
     if (depth <= kMaxNesting) return true;
-    error = {.line = token.line + 1,
-             .column = TokenizerText(text).ByteColumn(token.line, token.column),
-             .message = TooDeepMessage()};
+    position = {token.line, token.column};
     return false;
   });
-  return error;
+  return position;
+}
+
+std::vector<std::string> FieldNames(const Descriptor& descriptor) {
+  std::vector<std::string> names;
+  for (int i = 0; i < descriptor.field_count(); ++i) names.push_back(descriptor.field(i)->name());
+  return names;
 }
 
 // What surrounds a token: the message it stands in and, for a value, its field.
@@ -115,6 +128,7 @@ struct Place {
   const Descriptor* descriptor;  // nullptr inside an unknown field
   const FieldDescriptor* field;  // the last field named in that message; nullptr if none or unknown
   std::string path;              // of the message
+  std::optional<size_t> name;    // the token that names the field, known or not
 };
 
 bool StartsValue(const std::string& text) {
@@ -124,7 +138,7 @@ bool StartsValue(const std::string& text) {
 // Walks the tokens before `end`, following braces and field names.
 Place FindPlace(const std::vector<Tokenizer::Token>& tokens, size_t end, const Descriptor& root,
                 std::string_view root_path) {
-  std::vector<Place> stack = {{&root, nullptr, std::string(root_path)}};
+  std::vector<Place> stack = {{&root, nullptr, std::string(root_path), std::nullopt}};
   std::map<std::string, int> seen;  // elements of each repeated field so far, by path
   std::string field_path(root_path);
   for (size_t i = 0; i < end; ++i) {
@@ -134,20 +148,21 @@ Place FindPlace(const std::vector<Tokenizer::Token>& tokens, size_t end, const D
       const Descriptor* nested = place.field ? place.field->message_type() : nullptr;
       std::string path = field_path;
       if (place.field && place.field->is_repeated()) path = ElementPath(path, seen[field_path]++);
-      stack.push_back({nested, nullptr, std::move(path)});
+      stack.push_back({nested, nullptr, std::move(path), std::nullopt});
     } else if (token == "}" || token == ">") {
       if (stack.size() > 1) stack.pop_back();
       if (stack.back().field) field_path = FieldPath(stack.back().path, stack.back().field->name());
     } else if (tokens[i].type == Tokenizer::TYPE_IDENTIFIER && i + 1 < tokens.size() &&
                StartsValue(tokens[i + 1].text)) {
       place.field = place.descriptor ? place.descriptor->FindFieldByName(token) : nullptr;
+      place.name = i;
       field_path = FieldPath(place.path, token);
     }
   }
   return stack.back();
 }
 
-// Finding the place of each takes a walk over the text.
+// Each takes a parse and a walk over the text.
 constexpr size_t kMaxErrors = 20;
 
 // The text between `before` and `after` in `message`.
@@ -193,66 +208,86 @@ std::string TranslateTokenizer(const std::string& report) {
   return report;
 }
 
+// A report in our words.
+struct Mistake {
+  std::string message;
+  // The token that names the field to leave out; nullopt when what stands where is not known.
+  std::optional<size_t> field = std::nullopt;
+  // What is said of it later follows from this mistake.
+  std::string unread_path = {};
+};
+
+// Whether a value or an element of a list begins with the token.
+bool IsValue(const std::vector<Tokenizer::Token>& tokens, size_t token) {
+  if (token == 0 || token >= tokens.size() || tokens[token].text == ":") return false;
+  const std::string& before = tokens[token - 1].text;
+  if (StartsValue(tokens[token].text)) return before == ":";
+  return StartsValue(before) || before == "," || before == "-";
+}
+
+Mistake WrongValue(const Place& place, const std::string& got) {
+  return {.message = WrongValueMessage(*place.field, place.path, got),
+          .field = place.name,
+          .unread_path = FieldPath(place.path, place.field->name())};
+}
+
 // Turns protobuf's report into ours; `token` is the one it is about.
-std::string Translate(const std::string& report, const Place& place,
-                      const std::vector<Tokenizer::Token>& tokens, size_t token) {
+Mistake Translate(const std::string& report, const Place& place,
+                  const std::vector<Tokenizer::Token>& tokens, size_t token) {
   const std::string got =
       token < tokens.size() && !tokens[token].text.empty() ? tokens[token].text : kEnd;
   if (const auto name = Between(report, "has no field named \"", "\"")) {
-    return place.descriptor ? UnknownFieldMessage(*place.descriptor, place.path, *name)
-                            : absl::StrCat("unknown field ", Quote(*name));
+    if (place.descriptor == nullptr) {
+      return {.message = absl::StrCat("unknown field ", Quote(*name)), .field = token};
+    }
+    const std::string nearest = NearestName(*name, FieldNames(*place.descriptor));
+    const FieldDescriptor* const meant = place.descriptor->FindFieldByName(nearest);
+    return {.message = UnknownFieldMessage(*place.descriptor, place.path, *name),
+            .field = token,
+            .unread_path =
+                meant == nullptr || meant->is_repeated() ? "" : FieldPath(place.path, nearest)};
   }
   if (const auto name = Between(report, "Non-repeated field \"", "\"")) {
-    return absl::StrCat(FieldPath(place.path, *name), " is given twice, want it once");
+    return {.message = absl::StrCat(FieldPath(place.path, *name), " is given twice, want it once"),
+            .field = token};
   }
   if (const auto name = Between(report, "Field \"", "\" is specified along with")) {
     const std::string other = Between(report, "along with field \"", "\"").value_or("?");
-    return absl::StrCat(FieldPath(place.path, *name), " is given together with ", other,
-                        ", want one of them");
+    return {.message = absl::StrCat(FieldPath(place.path, *name), " is given together with ", other,
+                                    ", want one of them"),
+            .field = token};
   }
   if (place.field != nullptr) {
-    const FieldDescriptor& field = *place.field;
-    if (const auto value = Between(report, "Unknown enumeration value of \"", "\"")) {
-      return WrongValueMessage(field, place.path, *value);
+    for (const char* before :
+         {"Unknown enumeration value of \"", "Value: \"", "Integer out of range ("}) {
+      const bool bracket = absl::EndsWith(before, "(");
+      if (const auto value = Between(report, before, bracket ? ")" : "\"")) {
+        return WrongValue(place, *value);
+      }
     }
-    if (const auto value = Between(report, "Value: \"", "\"")) {
-      return WrongValueMessage(field, place.path, *value);
-    }
-    if (const auto value = Between(report, "Integer out of range (", ")")) {
-      return WrongValueMessage(field, place.path, *value);
-    }
-    if (absl::StartsWith(report, "Expected string, got: ") ||
-        absl::StartsWith(report, "Expected integer") ||
-        absl::StartsWith(report, "Expected double, got: ") ||
-        absl::StartsWith(report, "Expected identifier, got: ") ||
-        absl::StartsWith(report, "Expected \":\", found ") ||
-        absl::StartsWith(report, "Expected \"{\", found ")) {
-      const bool is_value = token > 0 && !StartsValue(got) &&
-                            (StartsValue(tokens[token - 1].text) || tokens[token - 1].text == "," ||
-                             tokens[token - 1].text == "-");
-      if (is_value) return WrongValueMessage(field, place.path, got);
+    for (const char* before :
+         {"Expected string, got: ", "Expected integer", "Expected double, got: ",
+          "Expected identifier, got: ", "Expected \":\", found ", "Expected \"{\", found "}) {
+      if (absl::StartsWith(report, before) && IsValue(tokens, token)) return WrongValue(place, got);
     }
   }
   if (const auto wanted = Between(report, "Expected \"", "\"")) {
-    return absl::StrCat("got ", got, ", want ", *wanted);
+    return {absl::StrCat("got ", got, ", want ", *wanted)};
   }
   if (absl::StartsWith(report, "Expected identifier") && got == kEnd && !place.path.empty()) {
-    return absl::StrCat("got ", got, ", want } to close ", place.path);
+    return {absl::StrCat("got ", got, ", want } to close ", place.path)};
   }
   if (absl::StartsWith(report, "Expected identifier")) {
-    return absl::StrCat("got ", got, ", want a field of ",
-                        place.descriptor ? place.descriptor->name() : "the message");
+    return {absl::StrCat("got ", got, ", want a field of ",
+                         place.descriptor ? place.descriptor->name() : "the message")};
   }
-  return report;
+  return {report};
 }
 
 // The token that the report is about: parsers report after reading the name or value they refuse.
 size_t FindToken(const std::vector<Tokenizer::Token>& tokens, const Report& report) {
   size_t token = 0;
-  while (token < tokens.size() && std::make_pair(tokens[token].line, tokens[token].column) <
-                                      std::make_pair(report.line, report.column)) {
-    ++token;
-  }
+  while (token < tokens.size() && PositionOf(tokens[token]) < report.position) ++token;
   for (const char* before : {"has no field named \"", "Non-repeated field \"", "Field \"",
                              "Unknown enumeration value of \"", "Value: \""}) {
     const std::optional<std::string> text = Between(report.message, before, "\"");
@@ -264,47 +299,137 @@ size_t FindToken(const std::vector<Tokenizer::Token>& tokens, const Report& repo
   return token;
 }
 
+// The first token after the field that `name` names and after its value; nullopt when the text does
+// not go on as a field does.
+std::optional<size_t> EndOfField(const std::vector<Tokenizer::Token>& tokens, size_t name) {
+  size_t end = name + 1;
+  const auto text = [&] { return end < tokens.size() ? tokens[end].text : ""; };
+  if (text() == ":") ++end;
+  if (StartsValue(text())) {
+    int depth = 0;
+    do {
+      if (text().empty()) return std::nullopt;
+      if (StartsValue(text()) && text() != ":") ++depth;
+      if (text() == "}" || text() == ">" || text() == "]") --depth;
+      ++end;
+    } while (depth > 0);
+  } else {
+    if (text() == "-") ++end;
+    if (text().empty()) return std::nullopt;
+    const auto is_string = [&] {
+      return end < tokens.size() && tokens[end].type == Tokenizer::TYPE_STRING;
+    };
+    const bool parts = is_string();
+    ++end;
+    while (parts && is_string()) ++end;
+  }
+  return text() == "," || text() == ";" ? end + 1 : end;
+}
+
+// One text and its mistakes.
+class TextReader {
+ public:
+  TextReader(std::string_view text, std::string_view path, const std::string& file,
+             const Descriptor& descriptor, ConfigErrors& errors)
+      : text_(text),
+        positions_(text),
+        path_(path),
+        file_(file),
+        descriptor_(descriptor),
+        errors_(errors) {}
+
+  // Adds what the reports say that was not said before. Returns whether what is left of the text
+  // is worth another parse.
+  bool Tell(const std::vector<Report>& reports) {
+    const std::vector<Tokenizer::Token> tokens = Tokenize(text_);
+    std::optional<size_t> last;  // the field with the mistake that ended the parse
+    for (const Report& report : reports) {
+      const size_t token = FindToken(tokens, report);
+      if (IsTokenizerReport(report.message)) {
+        // About a place inside a token. What follows is the same mistake seen again.
+        Add(report.position, TranslateTokenizer(report.message));
+        return false;
+      }
+      const Place place = FindPlace(tokens, token, descriptor_, path_);
+      const Mistake mistake = Translate(report.message, place, tokens, token);
+      const Position at = token < tokens.size() ? PositionOf(tokens[token]) : report.position;
+      last = mistake.field;
+      if (!told_.insert(at).second) continue;
+      if (told_.size() > kMaxErrors) {
+        Add(at, "there are more mistakes from here on");
+        return false;
+      }
+      Add(at, mistake.message);
+      // A field with a mistake is as if it were not there, and its message looks incomplete.
+      if (!mistake.unread_path.empty()) errors_.Ignore(mistake.unread_path, /*below=*/true);
+      if (!place.path.empty()) errors_.Ignore(place.path, /*below=*/false);
+    }
+    return last.has_value() && LeaveOut(tokens, *last);
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  void Add(const Position& at, const std::string& message) {
+    errors_.AddAt(
+        {.file = file_, .line = at.line + 1, .column = positions_.ByteColumn(at.line, at.column)},
+        message);
+  }
+
+  // Writes blanks over a field, so that all others keep their places.
+  bool LeaveOut(const std::vector<Tokenizer::Token>& tokens, size_t name) {
+    const std::optional<size_t> end = EndOfField(tokens, name);
+    if (!end.has_value()) return false;
+    const auto byte_of = [&](size_t token) {
+      return token < tokens.size() ? positions_.Byte(tokens[token].line, tokens[token].column)
+                                   : text_.size();
+    };
+    for (size_t byte = byte_of(name); byte < byte_of(*end); ++byte) {
+      if (text_[byte] != '\n' && text_[byte] != '\t') text_[byte] = ' ';
+    }
+    return true;
+  }
+
+  std::string text_;  // without the fields that are left out
+  const TokenizerText positions_;
+  const std::string path_;
+  const std::string file_;
+  const Descriptor& descriptor_;
+  ConfigErrors& errors_;
+  std::set<Position> told_;
+};
+
 }  // namespace
 
-std::vector<TextError> ParseText(std::string_view text, std::string_view path, Message* message,
-                                 TextFormat::ParseInfoTree* tree) {
-  if (std::optional<TextError> too_deep = FindTooDeep(text)) return {*std::move(too_deep)};
-  ParserReports reports;
-  TextFormat::Parser parser;
-  parser.RecordErrorsTo(&reports);
-  parser.WriteLocationsTo(tree);
-  parser.AllowUnknownField(true);
-  parser.AllowPartialMessage(true);
-  ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
-  const Descriptor& descriptor = *message->GetDescriptor();
-  const bool parsed = parser.Parse(&stream, message);
-  std::vector<TextError> errors;
-  if (parsed && reports.all().empty()) return errors;
-
-  const std::vector<Tokenizer::Token> tokens = Tokenize(text);
-  const TokenizerText positions(text);
-  for (const Report& report : reports.all()) {
-    const size_t token = FindToken(tokens, report);
-    const Place place = FindPlace(tokens, token, descriptor, path);
-    // The tokenizer's own reports are about a place inside a token.
-    const bool in_token = IsTokenizerReport(report.message);
-    const bool known = !in_token && token < tokens.size();
-    const int line = known ? tokens[token].line : report.line;
-    const int column = known ? tokens[token].column : report.column;
-    if (errors.size() == kMaxErrors) {
-      errors.push_back({.line = line + 1,
-                        .column = positions.ByteColumn(line, column),
-                        .message = absl::StrCat("and ", reports.all().size() - kMaxErrors,
-                                                " more from here on")});
-      break;
-    }
-    errors.push_back({.line = line + 1,
-                      .column = positions.ByteColumn(line, column),
-                      .message = in_token ? TranslateTokenizer(report.message)
-                                          : Translate(report.message, place, tokens, token)});
-    if (in_token) break;  // what follows is the same mistake seen again
+ParsedText ParseText(std::string_view text, std::string_view path, const std::string& file,
+                     Message* message, ConfigErrors& errors) {
+  ParsedText parsed;
+  if (const std::optional<Position> deep = FindTooDeep(text)) {
+    errors.AddAt({.file = file,
+                  .line = deep->line + 1,
+                  .column = TokenizerText(text).ByteColumn(deep->line, deep->column)},
+                 TooDeepMessage());
+    return {.broken = true};
   }
-  return errors;
+  std::optional<TextReader> reader;  // once there is a mistake
+  while (true) {
+    message->Clear();
+    parsed.tree = std::make_unique<TextFormat::ParseInfoTree>();
+    ParserReports reports;
+    TextFormat::Parser parser;
+    parser.RecordErrorsTo(&reports);
+    parser.WriteLocationsTo(parsed.tree.get());
+    parser.AllowUnknownField(true);
+    parser.AllowPartialMessage(true);
+    const std::string_view rest = reader.has_value() ? std::string_view(reader->text()) : text;
+    ArrayInputStream stream(rest.data(), static_cast<int>(rest.size()));
+    const bool complete = parser.Parse(&stream, message);
+    if (complete && reports.all().empty()) return parsed;
+    if (!reader.has_value()) reader.emplace(text, path, file, *message->GetDescriptor(), errors);
+    const bool again = reader->Tell(reports.all());
+    if (complete) return parsed;
+    if (!again) return {.broken = true};
+  }
 }
 
 std::string TooDeepMessage() {
@@ -321,8 +446,7 @@ std::string UnknownFieldMessage(const Descriptor& descriptor, std::string_view p
                           field.instead);
     }
   }
-  std::vector<std::string> known;
-  for (int i = 0; i < descriptor.field_count(); ++i) known.push_back(descriptor.field(i)->name());
+  const std::vector<std::string> known = FieldNames(descriptor);
   const std::string message = absl::StrCat("unknown field ", Quote(name), " in ",
                                            path.empty() ? ToAbsl(descriptor.name()) : ToAbsl(path));
   if (known.empty()) return absl::StrCat(message, ", want no fields: write {}");

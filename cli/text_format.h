@@ -2,6 +2,7 @@
 #ifndef TPURUN_CLI_TEXT_FORMAT_H_
 #define TPURUN_CLI_TEXT_FORMAT_H_
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,27 +10,26 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
+#include "proto/config_errors.h"
 
 namespace tpurun {
-
-// One mistake in a text. Line and column count from 1.
-struct TextError {
-  int line = 0;
-  int column = 0;
-  std::string message;
-};
 
 // Levels of messages and lists in a text, and of messages in what the command line makes of it.
 inline constexpr int kMaxNesting = 100;
 std::string TooDeepMessage();
 
-// Merges `text` into `message`. `path` is the config path of `message` ("" for the RunConfig), used
-// in the messages. All unknown fields are reported, the first 20 one by one; any other mistake ends
-// the parse, and a text that is nested too deep is not parsed at all. Locations go to `tree` unless
-// it is nullptr.
-std::vector<TextError> ParseText(std::string_view text, std::string_view path,
-                                 google::protobuf::Message* message,
-                                 google::protobuf::TextFormat::ParseInfoTree* tree);
+struct ParsedText {
+  // Where the fields of the message stand.
+  std::unique_ptr<google::protobuf::TextFormat::ParseInfoTree> tree;
+  // A mistake of its structure (a brace, a quote), or too many mistakes: the message is of no use.
+  bool broken = false;
+};
+
+// Parses `text` into `message`, which is empty. `path` is the config path of `message` ("" for the
+// RunConfig), used in the messages; `file` is the name to print. A field with a mistake is left
+// out, and that it is missing then is ignored.
+ParsedText ParseText(std::string_view text, std::string_view path, const std::string& file,
+                     google::protobuf::Message* message, ConfigErrors& errors);
 
 // "unknown field "NAME", did you mean ...?", or why a field of TensorFlow does not exist here.
 std::string UnknownFieldMessage(const google::protobuf::Descriptor& descriptor,

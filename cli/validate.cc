@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -82,19 +81,12 @@ bool IsDefault(const Message& message, const FieldDescriptor& field) {
 // Indices into a batch are 32-bit numbers in kernels of libraries.
 constexpr int64_t kMaxBatchSize = (int64_t{1} << 31) - 1;
 
-struct Violation {
-  SourceLocation place;
-  std::string message;
-
-  bool operator==(const Violation&) const = default;
-};
-
 class Validator {
  public:
-  Validator(const LoadedConfig& config, const RequiredParts& required)
-      : config_(config), run_(config.run), required_(required) {}
+  Validator(const LoadedConfig& config, const RequiredParts& required, ConfigErrors& errors)
+      : config_(config), run_(config.run), required_(required), errors_(errors) {}
 
-  absl::Status Run() {
+  void Run() {
     CheckSupported(run_, "", "");
     CheckBounds(run_, "", "");
     CheckVerbNeeds();
@@ -102,24 +94,10 @@ class Validator {
     CheckTransformationFuncs();
     CheckEvaluations();
     CheckExport();
-    if (violations_.empty()) return absl::OkStatus();
-    // In the order of the files; the command line comes last.
-    std::stable_sort(
-        violations_.begin(), violations_.end(), [](const Violation& a, const Violation& b) {
-          const auto key = [](const SourceLocation& place) {
-            return std::make_tuple(!place.flag.empty(), place.file, place.line, place.column);
-          };
-          return key(a.place) < key(b.place);
-        });
-    std::vector<std::string> lines;
-    for (const Violation& violation : violations_) {
-      lines.push_back(absl::StrCat(ToString(violation.place), ": ", violation.message));
-    }
-    return ErrorList(lines);
   }
 
  private:
-  // A violation of the field at `path`.
+  // A mistake of the field at `path`.
   void Add(const std::string& path, const std::string& message) {
     AddAt(path, absl::StrCat(path, ": ", message));
   }
@@ -129,14 +107,8 @@ class Validator {
     AddAt(path, absl::StrCat(path, " ", predicate));
   }
 
-  // A violation at the place of `path` or around it, such as something that is not there.
-  void AddAt(const std::string& path, const std::string& message) {
-    const SourceLocation* location = config_.locations.FindEnclosing(path);
-    const Violation violation{location ? *location : SourceLocation{}, message};
-    if (std::find(violations_.begin(), violations_.end(), violation) == violations_.end()) {
-      violations_.push_back(violation);
-    }
-  }
+  // The message names what it is about.
+  void AddAt(const std::string& path, const std::string& message) { errors_.Add(path, message); }
 
   // `pattern` is the path without indices.
   void CheckSupported(const Message& message, const std::string& path, const std::string& pattern) {
@@ -229,7 +201,7 @@ class Validator {
               "--model_dir=DIR");
       }
       if (config_.model_path.empty() && config_.model.ByteSizeLong() == 0) {
-        AddAt("model", "there is no model, want model_file: \"FILE\" or --model=FILE");
+        AddAt("model_file", "there is no model, want model_file: \"FILE\" or --model=FILE");
       }
     }
     if (required_.train) {
@@ -313,9 +285,9 @@ class Validator {
     }
     if (required_.evaluation &&
         std::count(names.begin(), names.end(), *required_.evaluation) == 0) {
-      violations_.push_back({.place = {.flag = absl::StrCat("--name=", *required_.evaluation)},
-                             .message = absl::StrCat("no evaluation has this name",
-                                                     KnownNames(*required_.evaluation, names))});
+      errors_.AddAt(
+          {.flag = absl::StrCat("--name=", *required_.evaluation)},
+          absl::StrCat("no evaluation has this name", KnownNames(*required_.evaluation, names)));
     }
   }
 
@@ -419,7 +391,7 @@ class Validator {
   const LoadedConfig& config_;
   const proto::RunConfig& run_;
   const RequiredParts& required_;
-  std::vector<Violation> violations_;
+  ConfigErrors& errors_;
 };
 
 }  // namespace
@@ -459,26 +431,9 @@ const std::vector<SupportedField>& SupportedFields() {
   return *kFields;
 }
 
-absl::Status ValidateConfig(const LoadedConfig& config, const RequiredParts& required) {
-  return Validator(config, required).Run();
-}
-
-absl::Status AllViolations(const std::vector<absl::Status>& results) {
-  std::vector<std::string> lines;
-  absl::Status first_other;
-  for (const absl::Status& result : results) {
-    if (result.code() != absl::StatusCode::kInvalidArgument) {
-      first_other.Update(result);
-      continue;
-    }
-    for (std::string& line : ErrorLines(result)) {
-      if (std::find(lines.begin(), lines.end(), line) == lines.end()) {
-        lines.push_back(std::move(line));
-      }
-    }
-  }
-  if (lines.empty()) return first_other;
-  return ErrorList(lines);
+void ValidateConfig(const LoadedConfig& config, const RequiredParts& required,
+                    ConfigErrors& errors) {
+  Validator(config, required, errors).Run();
 }
 
 }  // namespace tpurun

@@ -1,5 +1,5 @@
-// Every violation of a RunConfig that can be found without data. What is wrong inside the ModelSpec
-// is found by MakeModelFn, inside an Input by MakeInputFn; AllViolations puts the three together.
+// Every mistake of a RunConfig that can be found without data. What is wrong inside the ModelSpec
+// is found by MakeModelFn, inside an Input by MakeInputFn.
 #ifndef TPURUN_CLI_VALIDATE_H_
 #define TPURUN_CLI_VALIDATE_H_
 
@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "cli/load_config.h"
 #include "proto/run_config.pb.h"
 
@@ -35,11 +34,9 @@ struct RequiredParts {
   std::optional<std::string> evaluation = std::nullopt;
 };
 
-// InvalidArgument lists every violation on a line of its own: place, field, got, want.
-absl::Status ValidateConfig(const LoadedConfig& config, const RequiredParts& required);
-
-// The lines of all InvalidArgument results as one; without any, the first other error, else OK.
-absl::Status AllViolations(const std::vector<absl::Status>& results);
+// Adds every mistake: field, got, want.
+void ValidateConfig(const LoadedConfig& config, const RequiredParts& required,
+                    ConfigErrors& errors);
 
 }  // namespace tpurun
 

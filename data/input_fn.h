@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "google/protobuf/repeated_ptr_field.h"
-#include "proto/config_error.h"
+#include "proto/config_errors.h"
 #include "proto/input.pb.h"
 #include "proto/source_locations.h"
 #include "runtime/spec/spec.h"
@@ -16,19 +16,20 @@
 namespace tpurun {
 
 // `path` is where the Input stands in the RunConfig ("train.input", "evaluate[0].input"); relative
-// file names of the source are in `directory` (empty: the working directory). Errors are
-// InvalidArgument, all that were found, one a line, each with its place. The InputFn keeps no
-// reference to the arguments and may be called again; see spec.h for what it returns.
-absl::StatusOr<InputFn> MakeInputFn(
+// file names of the source are in `directory` (empty: the working directory). What is wrong is
+// added to `errors`, all that was found, and the InputFn is null then. It keeps no reference to the
+// arguments and may be called again; see spec.h for what it returns.
+InputFn MakeInputFn(
     const proto::Input& input,
     const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs,
-    const SourceLocations& locations, const std::string& path, const std::string& directory);
+    const SourceLocations& locations, const std::string& path, const std::string& directory,
+    ConfigErrors& errors);
 
 // What of Source and Transform is acted on.
 std::vector<ReadFields> ReadInputFields();
 
 // How an exported model makes its features of tf.Examples as this input does, shuffles and batches
-// left out. Errors as of MakeInputFn.
+// left out. For an Input that MakeInputFn takes; of another the ErrorList.
 absl::StatusOr<ExportInputFn> MakeExportInputFn(
     const proto::Input& input,
     const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs,

@@ -1,6 +1,7 @@
 #include "data/table.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/names.h"
 #include "runtime/spec/dtypes.h"
 
 namespace tpurun {
@@ -11,21 +12,30 @@ int64_t ColumnType::elements() const {
   return count;
 }
 
-absl::Status CheckDims(const std::vector<int64_t>& dims) {
+bool CheckDims(const std::vector<int64_t>& dims, const ConfigPlace& place, const std::string& field,
+               ConfigErrors& errors) {
   // Of one row: beyond what a record, a protobuf of 2 GiB, can sensibly hold.
   constexpr int64_t kMostElements = int64_t{1} << 28;
   int64_t elements = 1;
   for (const int64_t dim : dims) {
     if (dim < 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("every dimension of shape must be > 0, got ", dim));
+      errors.Add(place, field, absl::StrCat("every dimension of shape must be > 0, got ", dim));
+      return false;
     }
     if (__builtin_mul_overflow(elements, dim, &elements) || elements > kMostElements) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("shape ", DimsToString(dims), " has more than 2^28 values"));
+      errors.Add(place, field,
+                 absl::StrCat("shape ", DimsToString(dims), " has more than 2^28 values"));
+      return false;
     }
   }
-  return absl::OkStatus();
+  return true;
+}
+
+bool CheckColumnName(const std::string& name, const ConfigPlace& place, const std::string& field,
+                     ConfigErrors& errors) {
+  const absl::Status checked = CheckName(NameKind::kKey, name);
+  if (!checked.ok()) errors.Add(place, field, std::string(checked.message()));
+  return checked.ok();
 }
 
 int64_t ColumnType::row_bytes() const { return elements() * ElementBytes(dtype); }

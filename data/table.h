@@ -13,8 +13,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "data/bytes.h"
+#include "proto/config_errors.h"
 #include "proto/input.pb.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/shape.h"
@@ -34,8 +34,13 @@ struct ColumnType {
   std::string ToString() const;
 };
 
-// InvalidArgument unless every dimension is at least 1 and a row has at most 2^28 elements.
-absl::Status CheckDims(const std::vector<int64_t>& dims);
+// Whether a column may have the dimensions: each is at least 1, a row has at most 2^28 elements.
+// What is wrong is added at the field.
+bool CheckDims(const std::vector<int64_t>& dims, const ConfigPlace& place, const std::string& field,
+               ConfigErrors& errors);
+// Whether a column may have the name.
+bool CheckColumnName(const std::string& name, const ConfigPlace& place, const std::string& field,
+                     ConfigErrors& errors);
 
 using Schema = std::vector<ColumnType>;
 

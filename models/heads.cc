@@ -18,7 +18,7 @@ struct HeadTensors {
 };
 
 // False after a mistake.
-bool Resolve(ModelContext& m, const SpecPlace& place, const std::string& kind,
+bool Resolve(ModelContext& m, const ConfigPlace& place, const std::string& kind,
              const std::string& logits, const std::string& label, HeadTensors& tensors) {
   const Tensor* logits_tensor = m.Argument(place, kind + ".logits", logits);
   const Tensor* label_tensor = m.Argument(place, kind + ".label", label);
@@ -38,7 +38,7 @@ std::string KeyOf(const proto::Head& head, const std::string& name) {
 }
 
 // The loss and the metric of (labels, logits) with one set of weights.
-void AddLossAndMetric(ModelContext& m, const SpecPlace& place, const std::string& kind,
+void AddLossAndMetric(ModelContext& m, const ConfigPlace& place, const std::string& kind,
                       const std::string& weights_name, const HeadTensors& tensors,
                       const LossDef& loss, const std::string& metric,
                       Value (*metric_values)(GraphBuilder&, Value, Value, std::string*)) {
@@ -72,7 +72,7 @@ bool IsSoftmax(const GraphBuilder& b, Value value) {
 // ---- classification: logits (N, C), C > 1, label (N) or (N,1) whole. Sparse softmax cross
 // entropy; predictions class_ids s64 (N,1), probabilities (N,C), logits (N,C); metric accuracy.
 
-void BuildClassification(ModelContext& m, const proto::Head& head, const SpecPlace& place) {
+void BuildClassification(ModelContext& m, const proto::Head& head, const ConfigPlace& place) {
   const proto::ClassificationHead& args = head.classification();
   HeadTensors tensors;
   if (!Resolve(m, place, "classification", args.logits(), args.label(), tensors)) return;
@@ -114,7 +114,7 @@ void BuildClassification(ModelContext& m, const proto::Head& head, const SpecPla
 // ---- regression: logits (N, D) or (N), label of that shape. Mean squared error; prediction
 // `predictions`; metric mean_absolute_error.
 
-void BuildRegression(ModelContext& m, const proto::Head& head, const SpecPlace& place) {
+void BuildRegression(ModelContext& m, const proto::Head& head, const ConfigPlace& place) {
   const proto::RegressionHead& args = head.regression();
   HeadTensors tensors;
   if (!Resolve(m, place, "regression", args.logits(), args.label(), tensors)) return;
@@ -141,7 +141,7 @@ const std::vector<HeadDef>& HeadList() {
 void BuildHeads(ModelContext& m) {
   for (int i = 0; i < m.spec.head_size(); ++i) {
     const proto::Head& head = m.spec.head(i);
-    const SpecPlace place = {
+    const ConfigPlace place = {
         absl::StrCat("head ", i, head.has_name() ? absl::StrCat(" ", Quote(head.name())) : ""),
         absl::StrCat("model.head[", i, "]")};
     m.RequireName(place, NameKind::kKey, head.name());

@@ -13,7 +13,7 @@ namespace tpurun {
 struct HeadDef {
   std::string name;                 // of its field in proto Head's oneof
   std::vector<std::string> fields;  // of its message that it acts on
-  void (*build)(ModelContext& m, const proto::Head& head, const SpecPlace& place);
+  void (*build)(ModelContext& m, const proto::Head& head, const ConfigPlace& place);
 };
 
 const std::vector<HeadDef>& HeadList();

@@ -33,13 +33,12 @@ Initializer MakeGlorotUniform(const proto::Initializer&, const Fans& fans) {
 void CheckTruncatedNormal(const proto::Initializer& initializer, ConfigErrors& errors) {
   const proto::TruncatedNormal& normal = initializer.truncated_normal();
   if (!std::isfinite(normal.mean())) {
-    errors.push_back({"truncated_normal.mean",
-                      absl::StrCat("mean must be finite, got ", ShortestText(normal.mean()))});
+    errors.Add("truncated_normal.mean",
+               absl::StrCat("mean must be finite, got ", ShortestText(normal.mean())));
   }
   if (!(normal.stddev() >= 0) || !std::isfinite(normal.stddev())) {
-    errors.push_back(
-        {"truncated_normal.stddev",
-         absl::StrCat("stddev must be >= 0 and finite, got ", ShortestText(normal.stddev()))});
+    errors.Add("truncated_normal.stddev",
+               absl::StrCat("stddev must be >= 0 and finite, got ", ShortestText(normal.stddev())));
   }
 }
 
@@ -53,8 +52,8 @@ Initializer MakeTruncatedNormal(const proto::Initializer& initializer, const Fan
 void CheckVarianceScaling(const proto::Initializer& initializer, ConfigErrors& errors) {
   const float scale = initializer.variance_scaling().scale();
   if (scale > 0 && std::isfinite(scale)) return;
-  errors.push_back({"variance_scaling.scale",
-                    absl::StrCat("scale must be > 0 and finite, got ", ShortestText(scale))});
+  errors.Add("variance_scaling.scale",
+             absl::StrCat("scale must be > 0 and finite, got ", ShortestText(scale)));
 }
 
 Initializer MakeVarianceScaling(const proto::Initializer& initializer, const Fans& fans) {
@@ -109,7 +108,7 @@ void CheckInitializer(const proto::Initializer& initializer, const std::string& 
   if (def == nullptr) return;
   ConfigErrors found;
   def->check(initializer, found);
-  AppendUnder(path, found, errors);
+  errors.Add({"", path}, found);
 }
 
 Initializer MakeInitializer(const proto::Initializer& initializer,

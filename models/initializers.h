@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/config_error.h"
+#include "proto/config_errors.h"
 #include "proto/model_spec.pb.h"
 #include "runtime/ir/graph.h"
 

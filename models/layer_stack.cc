@@ -110,12 +110,12 @@ class LayerStack {
   Before OnlyFeature() const;
   void CheckDefaults();
   Merged MergeDefaults(const proto::Layer& written) const;
-  void Report(const SpecPlace& place, const Merged& merged, const ConfigErrors& errors);
+  void Report(const ConfigPlace& place, const Merged& merged, const ConfigErrors& errors);
   std::string NameOf(const proto::Layer& layer, const std::string& kind, const Scope& scope);
   std::vector<std::string> InputNames(const proto::Layer& layer, const Scope& scope,
                                       const Before& before) const;
   // Whether all inputs are known; else the state of the result is in *result.
-  bool ResolveInputs(const proto::Layer& layer, const SpecPlace& place, const Scope& scope,
+  bool ResolveInputs(const proto::Layer& layer, const ConfigPlace& place, const Scope& scope,
                      const Before& before, std::vector<LayerInput>& inputs, Tensor& result);
 
   // Each returns the result of its last layer.
@@ -123,13 +123,13 @@ class LayerStack {
   Tensor BuildLayer(const proto::Layer& written, const std::string& path, const std::string& number,
                     const Scope& scope, const Before& before, std::string* name);
   // `sound`: its fields are without mistakes.
-  Tensor BuildPlain(const LayerDef& def, const Merged& merged, bool sound, const SpecPlace& place,
+  Tensor BuildPlain(const LayerDef& def, const Merged& merged, bool sound, const ConfigPlace& place,
                     const std::string& name, const Scope& scope, const Before& before);
   // What is too large of that the last layer added; empty when nothing is.
   std::string TooLarge(size_t nodes_before) const;
-  Tensor BuildSequence(const proto::Sequence& sequence, const SpecPlace& place,
+  Tensor BuildSequence(const proto::Sequence& sequence, const ConfigPlace& place,
                        const std::string& name, const Scope& inner, Before before);
-  Tensor BuildResidual(const proto::Residual& residual, const SpecPlace& place,
+  Tensor BuildResidual(const proto::Residual& residual, const ConfigPlace& place,
                        const std::string& name, const Scope& inner, const Before& before);
 
   ModelContext& m_;
@@ -151,8 +151,8 @@ LayerStack::Before LayerStack::OnlyFeature() const {
 void LayerStack::CheckDefaults() {
   for (int i = 0; i < m_.spec.layer_defaults_size(); ++i) {
     const proto::Layer& defaults = m_.spec.layer_defaults(i);
-    const SpecPlace place = {absl::StrCat("layer_defaults ", i),
-                             absl::StrCat("model.layer_defaults[", i, "]")};
+    const ConfigPlace place = {absl::StrCat("layer_defaults ", i),
+                               absl::StrCat("model.layer_defaults[", i, "]")};
     const FieldDescriptor* kind = ChosenKind(defaults);
     if (kind == nullptr) {
       m_.errors.Add(place, "",
@@ -196,9 +196,10 @@ LayerStack::Merged LayerStack::MergeDefaults(const proto::Layer& written) const 
 }
 
 // A mistake in a field that layer_defaults gave is shown there.
-void LayerStack::Report(const SpecPlace& place, const Merged& merged, const ConfigErrors& errors) {
-  for (const ConfigError& error : errors) {
-    SpecPlace at = place;
+void LayerStack::Report(const ConfigPlace& place, const Merged& merged,
+                        const ConfigErrors& errors) {
+  for (const ConfigError& error : errors.all()) {
+    ConfigPlace at = place;
     std::string field = error.path;
     for (const auto& [name, path] : merged.default_paths) {
       if (error.path.compare(0, name.size(), name) != 0) continue;
@@ -232,7 +233,7 @@ std::vector<std::string> LayerStack::InputNames(const proto::Layer& layer, const
   return names;
 }
 
-bool LayerStack::ResolveInputs(const proto::Layer& layer, const SpecPlace& place,
+bool LayerStack::ResolveInputs(const proto::Layer& layer, const ConfigPlace& place,
                                const Scope& scope, const Before& before,
                                std::vector<LayerInput>& inputs, Tensor& result) {
   std::vector<std::pair<std::string, const Tensor*>> read;
@@ -284,7 +285,7 @@ Tensor LayerStack::BuildList(const RepeatedPtrField<proto::Layer>& layers, const
 Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& path,
                               const std::string& number, const Scope& scope, const Before& before,
                               std::string* name) {
-  SpecPlace place = {absl::StrCat("layer ", number), path};
+  ConfigPlace place = {absl::StrCat("layer ", number), path};
   const FieldDescriptor* kind = ChosenKind(written);
   // Layers around others have no defaults, and copying them at every level would take long.
   const bool nests = written.has_sequence() || written.has_residual();
@@ -306,18 +307,17 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
   ConfigErrors errors;
   RefuseUnreadFields(layer, read, "", errors);
   if (layer.has_dtype() && layer.dtype() != proto::FLOAT32) {
-    errors.push_back({"dtype", absl::StrCat("dtype ", proto::DataType_Name(layer.dtype()),
-                                            " is not supported yet, want FLOAT32")});
+    errors.Add("dtype", absl::StrCat("dtype ", proto::DataType_Name(layer.dtype()),
+                                     " is not supported yet, want FLOAT32"));
   }
   if (written.has_name() && !name->empty()) {
     const absl::Status checked = CheckName(NameKind::kVariable, written.name());
-    if (!checked.ok()) errors.push_back({"name", std::string(checked.message())});
+    if (!checked.ok()) errors.Add("name", std::string(checked.message()));
   }
   Tensor result;
   if (kind == nullptr) {
     if (errors.empty()) {
-      errors.push_back(
-          {"", absl::StrCat("no kind of layer is given, want one of: ", SupportedKinds())});
+      errors.Add("", absl::StrCat("no kind of layer is given, want one of: ", SupportedKinds()));
     }
     Report(place, merged, errors);
   } else if (nests) {
@@ -349,9 +349,9 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
     Report(place, merged, errors);
     result = BuildPlain(*def, merged, errors.empty(), place, *name, scope, before);
   } else {
-    errors.push_back(
-        {kind->name(), absl::StrCat("layer kind ", kind->name(),
-                                    " is not supported yet, want one of: ", SupportedKinds())});
+    errors.Add(kind->name(),
+               absl::StrCat("layer kind ", kind->name(),
+                            " is not supported yet, want one of: ", SupportedKinds()));
     Report(place, merged, errors);
   }
   if (result.known()) m_.layers[row].value = result.value;
@@ -362,7 +362,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
 }
 
 Tensor LayerStack::BuildPlain(const LayerDef& def, const Merged& merged, bool sound,
-                              const SpecPlace& place, const std::string& name, const Scope& scope,
+                              const ConfigPlace& place, const std::string& name, const Scope& scope,
                               const Before& before) {
   const proto::Layer& layer = merged.layer;
   Tensor result;
@@ -394,7 +394,9 @@ Tensor LayerStack::BuildPlain(const LayerDef& def, const Merged& merged, bool so
                         }});
   result.value = def.build(context);
   if (context.error().has_value()) {
-    Report(place, merged, {*context.error()});
+    ConfigErrors errors;
+    errors.Add(context.error()->path, context.error()->message);
+    Report(place, merged, errors);
     return result;
   }
   if (!m_.b.status().ok()) {
@@ -422,7 +424,7 @@ std::string LayerStack::TooLarge(size_t nodes_before) const {
   return "";
 }
 
-Tensor LayerStack::BuildSequence(const proto::Sequence& sequence, const SpecPlace& place,
+Tensor LayerStack::BuildSequence(const proto::Sequence& sequence, const ConfigPlace& place,
                                  const std::string& name, const Scope& inner, Before before) {
   const int64_t repeat = sequence.repeat();
   if (Copies(sequence) == 0) {
@@ -446,7 +448,7 @@ Tensor LayerStack::BuildSequence(const proto::Sequence& sequence, const SpecPlac
   return last;
 }
 
-Tensor LayerStack::BuildResidual(const proto::Residual& residual, const SpecPlace& place,
+Tensor LayerStack::BuildResidual(const proto::Residual& residual, const ConfigPlace& place,
                                  const std::string& name, const Scope& inner,
                                  const Before& before) {
   if (residual.layer().empty()) {
@@ -460,7 +462,7 @@ Tensor LayerStack::BuildResidual(const proto::Residual& residual, const SpecPlac
     scope.name = absl::StrCat(name, "/shortcut");
     scope.path = absl::StrCat(place.path, ".residual.shortcut.layer");
     scope.numbers = absl::StrCat(inner.numbers, "shortcut.");
-    SpecPlace shortcut_place = place;
+    ConfigPlace shortcut_place = place;
     absl::StrAppend(&shortcut_place.path, ".residual.shortcut");
     if (residual.shortcut().repeat() != 1) {
       m_.errors.Add(place, "residual.shortcut.repeat", "a shortcut cannot be repeated");
@@ -489,7 +491,7 @@ Tensor LayerStack::BuildResidual(const proto::Residual& residual, const SpecPlac
 
 }  // namespace
 
-void CheckLayerCount(const proto::ModelSpec& spec, SpecErrors& errors) {
+void CheckLayerCount(const proto::ModelSpec& spec, ConfigErrors& errors) {
   const int64_t all = CountLayers(spec.layer());
   if (all <= kMaxLayers) return;
   int64_t count = 0;

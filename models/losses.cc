@@ -13,14 +13,15 @@ Value NonZero(GraphBuilder& b, Value weights) {
   return Select(b, Equal(b, weights, Scalar(b, 0)), Scalar(b, 0), Scalar(b, 1));
 }
 
-SpecPlace LossPlace(const proto::Loss& loss, int index) {
+ConfigPlace LossPlace(const proto::Loss& loss, int index) {
   return {
       absl::StrCat("loss ", index, loss.has_name() ? absl::StrCat(" ", Quote(loss.name())) : ""),
       absl::StrCat("model.loss[", index, "]")};
 }
 
 // The elements of one `loss` entry; broken after a mistake.
-Tensor BuildLoss(ModelContext& m, const proto::Loss& loss, const SpecPlace& place, LossTerm& term) {
+Tensor BuildLoss(ModelContext& m, const proto::Loss& loss, const ConfigPlace& place,
+                 LossTerm& term) {
   ConfigErrors errors;
   const LossDef* def = ChooseRow(LossList(), loss, "loss", "", errors);
   m.errors.Add(place, errors);
@@ -122,7 +123,7 @@ Value AlignTo(GraphBuilder& b, Value y, const Shape& like) {
   return longer == shorter ? Reshape(b, y, like.dims) : Value{};
 }
 
-Value WeightsLike(ModelContext& m, const SpecPlace& place, const std::string& field,
+Value WeightsLike(ModelContext& m, const ConfigPlace& place, const std::string& field,
                   const std::string& name, Value like) {
   if (name.empty()) return {};
   const Tensor* tensor = m.Argument(place, field, name);
@@ -144,7 +145,7 @@ Value WeightsLike(ModelContext& m, const SpecPlace& place, const std::string& fi
 void BuildLosses(ModelContext& m) {
   for (int i = 0; i < m.spec.loss_size(); ++i) {
     const proto::Loss& loss = m.spec.loss(i);
-    const SpecPlace place = LossPlace(loss, i);
+    const ConfigPlace place = LossPlace(loss, i);
     m.RequireName(place, NameKind::kKey, loss.name());
     LossTerm term{.name = loss.name(), .factor = loss.weight()};
     const Tensor tensor = BuildLoss(m, loss, place, term);

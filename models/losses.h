@@ -35,7 +35,7 @@ Value AlignTo(GraphBuilder& b, Value y, const Shape& like);
 
 // The tensor named by an optional `weights` field as f32 of the shape of `like`: given so, or for
 // each row ((N) or (N,1)). Invalid when `name` is empty or after a mistake, which is reported.
-Value WeightsLike(ModelContext& m, const SpecPlace& place, const std::string& field,
+Value WeightsLike(ModelContext& m, const ConfigPlace& place, const std::string& field,
                   const std::string& name, Value like);
 
 // The model's own `loss` entries; declares each under its name. A loss that depends on an absent

@@ -23,7 +23,7 @@ std::string FieldOf(const proto::MetricArgs& args, const std::string& field) {
   return args.values();
 }
 
-void BuildMetric(ModelContext& m, const proto::Metric& metric, const SpecPlace& place) {
+void BuildMetric(ModelContext& m, const proto::Metric& metric, const ConfigPlace& place) {
   EvalMetric result{.name = metric.name()};
   ConfigErrors errors;
   const MetricDef* def = ChooseRow(MetricList(), metric, "metric", "", errors);

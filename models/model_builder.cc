@@ -28,13 +28,13 @@ std::optional<DType> FedDType(proto::DataType type) {
   return fed ? ToDType(type) : std::nullopt;
 }
 
-SpecPlace FeaturePlace(const proto::Tensor& tensor, const char* kind, int index) {
+ConfigPlace FeaturePlace(const proto::Tensor& tensor, const char* kind, int index) {
   return {absl::StrCat(kind, " ", index, " ", Quote(tensor.name())),
           absl::StrCat("model.", kind, "[", index, "]")};
 }
 
 // Whether the tensor can be fed.
-bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, const SpecPlace& place) {
+bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, const ConfigPlace& place) {
   bool good = true;
   const auto mistake = [&](const std::string& field, const std::string& message) {
     m.errors.Add(place, field, message);
@@ -63,7 +63,7 @@ void BuildFeatures(ModelContext& m,
   const bool labels = std::string(kind) == "label";
   for (int i = 0; i < tensors.size(); ++i) {
     const proto::Tensor& tensor = tensors.Get(i);
-    const SpecPlace place = FeaturePlace(tensor, kind, i);
+    const ConfigPlace place = FeaturePlace(tensor, kind, i);
     m.RequireName(place, NameKind::kKey, tensor.name());
     Tensor declared{.from_label = labels};
     if (labels && !m.args.has_labels) {
@@ -110,7 +110,7 @@ void RefuseUnreadParts(ModelContext& m) {
 void BuildPredictions(ModelContext& m) {
   for (int i = 0; i < m.spec.prediction_size(); ++i) {
     const proto::Named& prediction = m.spec.prediction(i);
-    const SpecPlace place = {
+    const ConfigPlace place = {
         absl::StrCat("prediction ", i,
                      prediction.has_name() ? absl::StrCat(" ", Quote(prediction.name())) : ""),
         absl::StrCat("model.prediction[", i, "]")};
@@ -140,7 +140,7 @@ bool Trains(const ModelContext& m) {
 
 // The model function, whatever it is called for; `dry` leaves out what only a real run needs.
 EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool dry,
-                    SpecErrors& errors) {
+                    ConfigErrors& errors) {
   GraphBuilder b(Graph(spec.name(), args.num_replicas));
   ModelContext m{.spec = spec, .args = args, .b = b, .errors = errors};
   m.precision = args.use_tpu ? static_cast<Precision>(spec.matmul_precision()) : Precision::kF32;
@@ -165,7 +165,7 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
       result.optimizers = ChooseOptimizers(m, result.loss);
       BuildSummaries(m, result);
     }
-    const SpecPlace place = {"model", "model"};
+    const ConfigPlace place = {"model", "model"};
     if (!dry && spec.optimizer().empty()) {
       errors.Add(place, "", "there is no optimizer; training needs one");
     }
@@ -214,30 +214,32 @@ proto::Layer WrittenOut(const BuiltLayer& built, proto::DataType compute_dtype) 
 
 }  // namespace
 
-absl::StatusOr<ModelFn> MakeModelFn(const proto::ModelSpec& spec,
-                                    const SourceLocations& locations) {
-  SpecErrors errors(locations);
-  CheckLayerCount(spec, errors);
-  RETURN_IF_ERROR(errors.ToStatus());
+ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locations,
+                    ConfigErrors& errors) {
+  ConfigErrors found;
+  CheckLayerCount(spec, found);
   // Every mode is built once for a batch of 2: no mistake depends on the batch.
+  const bool too_many = !found.empty();
   for (const ModeKey mode : {ModeKey::kTrain, ModeKey::kEval, ModeKey::kPredict}) {
+    if (too_many) break;
     const ModelFnArgs args = {
         .mode = mode, .batch_per_replica = 2, .has_labels = mode != ModeKey::kPredict};
-    Build(spec, args, /*dry=*/true, errors);
+    Build(spec, args, /*dry=*/true, found);
   }
-  RETURN_IF_ERROR(errors.ToStatus());
+  errors.Add(ConfigPlace(), found);
+  if (!found.empty()) return nullptr;
   struct Held {
     proto::ModelSpec spec;
     SourceLocations locations;
   };
   const auto held = std::make_shared<const Held>(Held{spec, locations});
-  return ModelFn([held](const ModelFnArgs& args) -> absl::StatusOr<EstimatorSpec> {
-    SpecErrors errors(held->locations);
+  return [held](const ModelFnArgs& args) -> absl::StatusOr<EstimatorSpec> {
+    ConfigErrors errors;
     EstimatorSpec result = Build(held->spec, args, /*dry=*/false, errors);
-    RETURN_IF_ERROR(errors.ToStatus());
-    result.warnings = errors.warnings();
+    RETURN_IF_ERROR(ErrorList(errors.Lines(held->locations)));
+    result.warnings = errors.Warnings(held->locations);
     return result;
-  });
+  };
 }
 
 std::vector<ReadFields> ReadModelFields() {
@@ -252,8 +254,7 @@ std::vector<ReadFields> ReadModelFields() {
 }
 
 proto::ModelSpec WrittenOutModel(const proto::ModelSpec& spec) {
-  const SourceLocations locations;
-  SpecErrors errors(locations);
+  ConfigErrors errors;
   // Of all modes EVAL has the most: what reads labels, and what there is without optimizers.
   const EstimatorSpec built =
       Build(spec, {.mode = ModeKey::kEval, .batch_per_replica = 2}, /*dry=*/true, errors);

@@ -5,19 +5,18 @@
 
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "proto/config_error.h"
+#include "proto/config_errors.h"
 #include "proto/model_spec.pb.h"
 #include "proto/source_locations.h"
 #include "runtime/spec/spec.h"
 
 namespace tpurun {
 
-// Checks the whole spec, shapes included. InvalidArgument lists every mistake that could be found
-// at once, one a line: `layer 3 "logits": units must be > 0, got -5 (model.textproto:14:3)`. The
-// ModelFn holds copies of both arguments; the OptimizerSpecs that it returns point into its copy
-// and live as long as any copy of the ModelFn.
-absl::StatusOr<ModelFn> MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locations);
+// Checks the whole spec, shapes included, in every mode; after a mistake, which is in `errors`, the
+// result is null. The ModelFn holds copies of both arguments; the OptimizerSpecs that it returns
+// point into its copy and live as long as any copy of the ModelFn.
+ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locations,
+                    ConfigErrors& errors);
 
 // What of the ModelSpec is acted on.
 std::vector<ReadFields> ReadModelFields();

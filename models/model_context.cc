@@ -7,7 +7,7 @@
 
 namespace tpurun {
 
-const Tensor* ModelContext::Argument(const SpecPlace& place, const std::string& field,
+const Tensor* ModelContext::Argument(const ConfigPlace& place, const std::string& field,
                                      const std::string& name) {
   const std::string argument = field.substr(field.rfind('.') + 1);
   if (name.empty()) {
@@ -23,13 +23,13 @@ const Tensor* ModelContext::Argument(const SpecPlace& place, const std::string& 
   return nullptr;
 }
 
-void ModelContext::RequireName(const SpecPlace& place, NameKind kind, const std::string& name) {
+void ModelContext::RequireName(const ConfigPlace& place, NameKind kind, const std::string& name) {
   if (kind == NameKind::kKey && name.empty()) return;
   const absl::Status checked = CheckName(kind, name);
   if (!checked.ok()) errors.Add(place, "name", std::string(checked.message()));
 }
 
-void ModelContext::AddPrediction(const SpecPlace& place, const std::string& name, Value value) {
+void ModelContext::AddPrediction(const ConfigPlace& place, const std::string& name, Value value) {
   if (name.empty()) {
     errors.Add(place, "", "name is missing");
     return;
@@ -45,7 +45,7 @@ void ModelContext::AddPrediction(const SpecPlace& place, const std::string& name
   if (value.valid()) predictions.push_back({name, value});
 }
 
-void ModelContext::AddMetric(const SpecPlace& place, EvalMetric metric) {
+void ModelContext::AddMetric(const ConfigPlace& place, EvalMetric metric) {
   if (metric.name.empty()) {
     errors.Add(place, "", "name is missing");
     return;

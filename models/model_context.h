@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "models/spec_errors.h"
 #include "models/tensors.h"
+#include "proto/config_errors.h"
 #include "proto/model_spec.pb.h"
 #include "runtime/base/names.h"
 #include "runtime/ops/ops.h"
@@ -26,7 +26,7 @@ struct ModelContext {
   const proto::ModelSpec& spec;
   const ModelFnArgs& args;
   GraphBuilder& b;
-  SpecErrors& errors;
+  ConfigErrors& errors;
   Precision precision = Precision::kDefault;
   Value row_weight;  // EVAL and PREDICT: f32[batch], 0 for a row that is padding
 
@@ -38,17 +38,18 @@ struct ModelContext {
   std::vector<EvalMetric> metrics;
   // TRAIN: heads' metrics of one core's rows, f32[]; invalid unless a summary is of it.
   std::map<std::string, Value> batch_metrics;
-  std::map<std::string, SpecPlace> prediction_places;
-  std::map<std::string, SpecPlace> metric_places;
+  std::map<std::string, ConfigPlace> prediction_places;
+  std::map<std::string, ConfigPlace> metric_places;
 
   // The tensor of that name as an argument `field` of the element at `place`: reports a name that
   // is missing or unknown. Null after a mistake.
-  const Tensor* Argument(const SpecPlace& place, const std::string& field, const std::string& name);
+  const Tensor* Argument(const ConfigPlace& place, const std::string& field,
+                         const std::string& name);
   // Reports a name of another kind; a key that is missing is for whoever needs it.
-  void RequireName(const SpecPlace& place, NameKind kind, const std::string& name);
+  void RequireName(const ConfigPlace& place, NameKind kind, const std::string& name);
   // Adds one, reporting a name that is no key, missing, reserved or there already.
-  void AddPrediction(const SpecPlace& place, const std::string& name, Value value);
-  void AddMetric(const SpecPlace& place, EvalMetric metric);
+  void AddPrediction(const ConfigPlace& place, const std::string& name, Value value);
+  void AddMetric(const ConfigPlace& place, EvalMetric metric);
 };
 
 }  // namespace tpurun

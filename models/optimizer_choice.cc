@@ -28,19 +28,19 @@ std::vector<std::string> OptimizerNames(const proto::ModelSpec& spec) {
   return names;
 }
 
-SpecPlace OptimizerPlace(int index, const std::string& name) {
+ConfigPlace OptimizerPlace(int index, const std::string& name) {
   return {absl::StrCat("optimizer ", index, name.empty() ? "" : absl::StrCat(" ", Quote(name))),
           absl::StrCat("model.optimizer[", index, "]")};
 }
 
-const SpecPlace& FrozenPlace() {
-  static const SpecPlace& place = *new SpecPlace{"frozen", "model"};
+const ConfigPlace& FrozenPlace() {
+  static const ConfigPlace& place = *new ConfigPlace{"frozen", "model"};
   return place;
 }
 
 // Reports patterns that match no variable: a slip of the hand would train or freeze the wrong
 // ones in silence.
-void CheckMatches(ModelContext& m, const SpecPlace& place, const std::string& field,
+void CheckMatches(ModelContext& m, const ConfigPlace& place, const std::string& field,
                   const google::protobuf::RepeatedPtrField<std::string>& expressions) {
   std::vector<std::string> names;
   for (const Variable& variable : m.b.graph().variables()) {
@@ -55,7 +55,7 @@ void CheckMatches(ModelContext& m, const SpecPlace& place, const std::string& fi
 }
 
 // The loss that the optimizer minimizes.
-Value LossOf(ModelContext& m, const proto::Optimizer& optimizer, const SpecPlace& place,
+Value LossOf(ModelContext& m, const proto::Optimizer& optimizer, const ConfigPlace& place,
              Value total) {
   if (!optimizer.has_loss()) return total;
   std::vector<std::string> names;
@@ -78,7 +78,7 @@ Value LossOf(ModelContext& m, const proto::Optimizer& optimizer, const SpecPlace
 void CheckOptimizers(ModelContext& m) {
   const std::vector<std::string> names = OptimizerNames(m.spec);
   for (int i = 0; i < m.spec.optimizer_size(); ++i) {
-    const SpecPlace place = OptimizerPlace(i, names[i]);
+    const ConfigPlace place = OptimizerPlace(i, names[i]);
     m.errors.Add(place, CheckOptimizer(m.spec.optimizer(i)));
     if (m.spec.optimizer(i).has_name()) m.RequireName(place, NameKind::kVariable, names[i]);
     for (int other = 0; other < i; ++other) {
@@ -99,7 +99,7 @@ std::vector<OptimizerSpec> ChooseOptimizers(ModelContext& m, Value total) {
   std::vector<OptimizerSpec> chosen;
   for (int i = 0; i < m.spec.optimizer_size(); ++i) {
     const proto::Optimizer& optimizer = m.spec.optimizer(i);
-    const SpecPlace place = OptimizerPlace(i, names[i]);
+    const ConfigPlace place = OptimizerPlace(i, names[i]);
     CheckMatches(m, place, "var_list", optimizer.var_list());
     if (m.args.num_replicas > 1 && CrossShardReduction(optimizer) == Reduction::kNone) {
       m.errors.Add(place, "cross_shard.reduction",

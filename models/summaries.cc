@@ -112,12 +112,12 @@ std::string Misfit(Kind kind, const Shape& shape) {
   return "";
 }
 
-SpecPlace SummaryPlace(const std::string& name, int index) {
+ConfigPlace SummaryPlace(const std::string& name, int index) {
   return {absl::StrCat("summary ", index, name.empty() ? "" : absl::StrCat(" ", Quote(name))),
           absl::StrCat("model.summary[", index, "]")};
 }
 
-void BuildEmbedding(ModelContext& m, const proto::Summary& summary, const SpecPlace& place,
+void BuildEmbedding(ModelContext& m, const proto::Summary& summary, const ConfigPlace& place,
                     EstimatorSpec& spec) {
   const proto::ProjectorEmbedding& embedding = summary.embedding();
   if (summary.has_every_n_steps()) {
@@ -154,7 +154,7 @@ class SummaryBuilder {
 
   std::optional<TrainSummary> Build(const proto::Summary& spec, int index) {
     const proto::Named& named = NamedOf(spec);
-    const SpecPlace place = SummaryPlace(named.name(), index);
+    const ConfigPlace place = SummaryPlace(named.name(), index);
     if (ChosenKind(spec) == nullptr) {
       m_.errors.Add(place, "",
                     "no kind of summary is given, want scalar, histogram, image or embedding");
@@ -182,7 +182,7 @@ class SummaryBuilder {
   }
 
  private:
-  bool CheckTag(const SpecPlace& place, const std::string& kind, const proto::Named& named) {
+  bool CheckTag(const ConfigPlace& place, const std::string& kind, const proto::Named& named) {
     if (!named.has_name()) {
       m_.errors.Add(place, kind, "name is missing");
       return false;
@@ -209,7 +209,7 @@ class SummaryBuilder {
     return true;
   }
 
-  std::optional<TrainSummary> Find(const SpecPlace& place, const std::string& kind,
+  std::optional<TrainSummary> Find(const ConfigPlace& place, const std::string& kind,
                                    const proto::Named& named) {
     const std::string& name = TensorName(named);
     if (m_.tensors.Has(name)) {
@@ -231,7 +231,7 @@ class SummaryBuilder {
 
   ModelContext& m_;
   const std::map<std::string, TrainSummary> others_;
-  std::map<std::string, SpecPlace> tags_;
+  std::map<std::string, ConfigPlace> tags_;
 };
 
 }  // namespace

@@ -19,8 +19,8 @@ bool IsReservedName(const std::string& name) {
          name == "global_norm" || name == kRowWeightSlot;
 }
 
-void Tensors::Declare(const std::string& name, const Tensor& tensor, const SpecPlace& place,
-                      SpecErrors& errors) {
+void Tensors::Declare(const std::string& name, const Tensor& tensor, const ConfigPlace& place,
+                      ConfigErrors& errors) {
   if (name.empty()) {
     errors.Add(place, "", "name is missing");
     return;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/spec_errors.h"
+#include "proto/config_errors.h"
 #include "runtime/ir/op_def.h"
 
 namespace tpurun {
@@ -34,8 +34,8 @@ struct Tensor {
 class Tensors {
  public:
   // Reports a name that is taken or reserved, and then declares nothing.
-  void Declare(const std::string& name, const Tensor& tensor, const SpecPlace& place,
-               SpecErrors& errors);
+  void Declare(const std::string& name, const Tensor& tensor, const ConfigPlace& place,
+               ConfigErrors& errors);
   const Tensor* Find(const std::string& scope, const std::string& name) const;
   // What is found, with its scope; `name` when nothing is.
   std::string FullName(const std::string& scope, const std::string& name) const;
@@ -45,7 +45,7 @@ class Tensors {
  private:
   struct Entry {
     Tensor tensor;
-    SpecPlace place;
+    ConfigPlace place;
   };
   using Entries = std::map<std::string, Entry>;
 

@@ -9,7 +9,7 @@
 
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
-#include "proto/config_error.h"
+#include "proto/config_errors.h"
 #include "proto/source_locations.h"
 
 namespace tpurun {
@@ -46,14 +46,14 @@ const Def* ChooseRow(const std::vector<Def>& list, const google::protobuf::Messa
                      const std::string& noun, const std::string& path, ConfigErrors& errors) {
   const google::protobuf::FieldDescriptor* kind = ChosenKind(message);
   if (kind == nullptr) {
-    errors.push_back({path, "no kind of " + noun + " is given, want one of: " + NamesOf(list)});
+    errors.Add(path, "no kind of " + noun + " is given, want one of: " + NamesOf(list));
     return nullptr;
   }
   const std::string kind_path = FieldPath(path, kind->name());
   const Def* def = FindByName(list, kind->name());
   if (def == nullptr) {
-    errors.push_back({kind_path, noun + " kind " + kind->name() +
-                                     " is not supported yet, want one of: " + NamesOf(list)});
+    errors.Add(kind_path, noun + " kind " + kind->name() +
+                              " is not supported yet, want one of: " + NamesOf(list));
     return nullptr;
   }
   if (kind->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) {

@@ -16,13 +16,6 @@ using google::protobuf::TextFormat;
 
 absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
 
-// Whether `path` is `root` or lies under it.
-bool IsUnder(std::string_view path, std::string_view root) {
-  if (root.empty()) return true;
-  if (path.substr(0, root.size()) != root) return false;
-  return path.size() == root.size() || path[root.size()] == '.' || path[root.size()] == '[';
-}
-
 // The path around `path`: without its last ".name" or "[index]".
 std::string_view Enclosing(std::string_view path) {
   const size_t end = path.find_last_of(".[");
@@ -30,6 +23,12 @@ std::string_view Enclosing(std::string_view path) {
 }
 
 }  // namespace
+
+bool IsUnder(std::string_view path, std::string_view root) {
+  if (root.empty()) return true;
+  if (path.substr(0, root.size()) != root) return false;
+  return path.size() == root.size() || path[root.size()] == '.' || path[root.size()] == '[';
+}
 
 std::string ToString(const SourceLocation& location) {
   if (!location.flag.empty()) return location.flag;
@@ -52,8 +51,8 @@ TokenizerText::TokenizerText(std::string_view text)
   }
 }
 
-int TokenizerText::ByteColumn(int line, int tokenizer_column) const {
-  if (line >= static_cast<int>(lines_.size())) return 1;
+size_t TokenizerText::Byte(int line, int tokenizer_column) const {
+  if (line >= static_cast<int>(lines_.size())) return size_;
   const auto first = runs_.begin() + static_cast<ptrdiff_t>(lines_[line]);
   const auto end = line + 1 < static_cast<int>(lines_.size())
                        ? runs_.begin() + static_cast<ptrdiff_t>(lines_[line + 1])
@@ -64,7 +63,12 @@ int TokenizerText::ByteColumn(int line, int tokenizer_column) const {
   const auto run = next - 1;
   size_t byte = run->byte + static_cast<size_t>(tokenizer_column - run->column);
   if (next != end) byte = std::min(byte, next->byte);
-  return static_cast<int>(std::min(byte, size_) - first->byte) + 1;
+  return std::min(byte, size_);
+}
+
+int TokenizerText::ByteColumn(int line, int tokenizer_column) const {
+  if (line >= static_cast<int>(lines_.size())) return 1;
+  return static_cast<int>(Byte(line, tokenizer_column) - runs_[lines_[line]].byte) + 1;
 }
 
 std::string SourceLocations::Where(std::string_view path) const {

@@ -32,7 +32,9 @@ std::string ToString(const SourceLocation& location);
 class TokenizerText {
  public:
   explicit TokenizerText(std::string_view text);
-  // The column from 1, in bytes.
+  // The byte of the text; its size after the last line.
+  size_t Byte(int line, int tokenizer_column) const;
+  // The column from 1, in bytes; 1 after the last line.
   int ByteColumn(int line, int tokenizer_column) const;
 
  private:
@@ -89,6 +91,8 @@ class SourceLocations {
 std::string FieldPath(std::string_view prefix, std::string_view name);
 // "layer" + 3 is "layer[3]".
 std::string ElementPath(std::string_view path, int index);
+// Whether `path` is `root` or lies under it. Everything lies under "".
+bool IsUnder(std::string_view path, std::string_view root);
 
 }  // namespace tpurun
 

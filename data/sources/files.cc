@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "data/at_field.h"
 #include "data/shard_name.h"
 #include "proto/source_locations.h"
 #include "runtime/base/status.h"
@@ -23,26 +22,22 @@
 
 namespace tpurun {
 
-absl::Status CheckFileNames(const google::protobuf::RepeatedPtrField<std::string>& names) {
-  if (names.empty()) {
-    return AtField(absl::InvalidArgumentError("file must be given, at least one"), "file");
-  }
+void CheckFileNames(const google::protobuf::RepeatedPtrField<std::string>& names,
+                    ConfigErrors& errors) {
+  if (names.empty()) errors.Add("file", "file must be given, at least one");
   bool standard_input = false;
   for (int i = 0; i < names.size(); ++i) {
-    const auto at_name = [i](const std::string& message) {
-      return AtField(absl::InvalidArgumentError(message), ElementPath("file", i));
-    };
+    const std::string path = ElementPath("file", i);
     const std::string& name = names[i];
-    if (name.empty()) return at_name("file must not be empty");
+    if (name.empty()) errors.Add(path, "file must not be empty");
     if (absl::StartsWith(name, "gs://")) {
-      return at_name(
-          absl::StrCat("file ", Quote(name), ": not supported yet, copy to a local path"));
+      errors.Add(path,
+                 absl::StrCat("file ", Quote(name), ": not supported yet, copy to a local path"));
     }
     if (name != kStandardInput) continue;
-    if (standard_input) return at_name("file \"-\" (standard input) can be read only once");
+    if (standard_input) errors.Add(path, "file \"-\" (standard input) can be read only once");
     standard_input = true;
   }
-  return absl::OkStatus();
 }
 
 namespace {
@@ -108,11 +103,15 @@ absl::StatusOr<std::vector<std::string>> ExpandFileName(const std::string& name,
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> ExpandFileNames(
-    const google::protobuf::RepeatedPtrField<std::string>& names, const std::string& directory) {
+    const google::protobuf::RepeatedPtrField<std::string>& names, const std::string& directory,
+    const std::function<std::string(const std::string& field)>& where) {
   std::vector<std::string> files;
   for (int i = 0; i < names.size(); ++i) {
     const absl::StatusOr<std::vector<std::string>> found = ExpandFileName(names[i], directory);
-    RETURN_IF_ERROR(AtField(found.status(), ElementPath("file", i)));
+    if (!found.ok()) {
+      return where == nullptr ? found.status()
+                              : Annotate(found.status(), where(ElementPath("file", i)));
+    }
     files.insert(files.end(), found->begin(), found->end());
   }
   return files;

@@ -1,10 +1,8 @@
 // from_tensor_slices { feature ... }: the values stand in the configuration, element after element.
 #include <utility>
 
-#include "data/at_field.h"
 #include "data/sources/source_list.h"
 #include "proto/source_locations.h"
-#include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -41,24 +39,29 @@ ColumnType TypeOf(const Feature& feature) {
   }
 }
 
-// The elements a feature has values for.
-absl::StatusOr<int64_t> NumElements(const Feature& feature) {
+// The elements a feature has values for; nullopt after a mistake in it.
+std::optional<int64_t> NumElements(const Feature& feature, const std::string& path,
+                                   ConfigErrors& errors) {
   if (feature.name().empty()) {
-    return absl::InvalidArgumentError("every feature must have a name");
+    errors.Add(path, "every feature must have a name");
+    return std::nullopt;
   }
-  RETURN_IF_ERROR(AtField(CheckName(NameKind::kKey, feature.name()), "name"));
-  const std::string name = Quote(feature.name());
+  if (!CheckColumnName(feature.name(), {.path = path}, "name", errors)) return std::nullopt;
+  const std::string title = absl::StrCat("feature ", Quote(feature.name()));
   if (feature.kind_case() == Feature::KIND_NOT_SET) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "feature ", name, " has no values: want float, int64 or bytes { value: [...] }"));
+    errors.Add(path,
+               absl::StrCat(title, " has no values: want float, int64 or bytes { value: [...] }"));
+    return std::nullopt;
   }
+  const ConfigPlace place = {title, path};
   const ColumnType type = TypeOf(feature);
-  RETURN_IF_ERROR(Annotate(CheckDims(type.dims), absl::StrCat("feature ", name)));
+  if (!CheckDims(type.dims, place, "", errors)) return std::nullopt;
   const int64_t values = NumValues(feature);
   if (values % type.elements() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "feature ", name, ": ", values, " values do not divide into elements of shape ",
-        DimsToString(type.dims), " (", type.elements(), " values each)"));
+    errors.Add(place, "",
+               absl::StrCat(values, " values do not divide into elements of shape ",
+                            DimsToString(type.dims), " (", type.elements(), " values each)"));
+    return std::nullopt;
   }
   return values / type.elements();
 }
@@ -84,28 +87,30 @@ Column ToColumn(const Feature& feature) {
 
 }  // namespace
 
-absl::StatusOr<Schema> TensorSlicesSchema(const proto::Source& source) {
+std::optional<Schema> TensorSlicesSchema(const proto::Source& source, ConfigErrors& errors) {
   const auto& features = source.from_tensor_slices().feature();
-  if (features.empty()) {
-    return absl::InvalidArgumentError("from_tensor_slices needs at least one feature");
-  }
+  if (features.empty()) errors.Add("", "from_tensor_slices needs at least one feature");
   Schema schema;
-  int64_t elements = -1;
+  int64_t elements = 0;  // of the first column
+  bool differ = false;
   for (int i = 0; i < features.size(); ++i) {
-    const Feature& feature = features[i];
-    absl::StatusOr<int64_t> feature_elements = NumElements(feature);
-    if (feature_elements.ok() && FindColumn(schema, feature.name()) >= 0) {
-      feature_elements = absl::InvalidArgumentError(
-          absl::StrCat("feature ", Quote(feature.name()), " is given twice"));
-    } else if (feature_elements.ok() && elements >= 0 && *feature_elements != elements) {
-      feature_elements = absl::InvalidArgumentError(absl::StrCat(
-          "feature ", Quote(feature.name()), " has ", *feature_elements, " elements, but ",
-          Quote(schema[0].name), " has ", elements, ": all features must have the same number"));
+    const std::string path = ElementPath("feature", i);
+    const std::string name = Quote(features[i].name());
+    const std::optional<int64_t> count = NumElements(features[i], path, errors);
+    if (!count.has_value()) continue;
+    if (FindColumn(schema, features[i].name()) >= 0) {
+      errors.Add(path, absl::StrCat("feature ", name, " is given twice"));
+      continue;
     }
-    RETURN_IF_ERROR(AtField(feature_elements.status(), ElementPath("feature", i)));
-    elements = *feature_elements;
-    schema.push_back(TypeOf(feature));
+    schema.push_back(TypeOf(features[i]));
+    if (schema.size() == 1) elements = *count;
+    if (*count == elements || differ) continue;
+    differ = true;  // told once: when the first is the wrong one, all others differ from it
+    errors.Add(path, absl::StrCat("feature ", name, " has ", *count, " elements, but ",
+                                  Quote(schema[0].name), " has ", elements,
+                                  ": all features must have the same number"));
   }
+  if (!errors.empty()) return std::nullopt;
   return schema;
 }
 
@@ -116,7 +121,8 @@ absl::StatusOr<OpenedSource> OpenTensorSlices(const proto::Source& source, const
     table.rows = NumValues(feature) / table.columns.back().type.elements();
   }
   if (table.rows == 0 && !args.allow_empty) {
-    return AtField(absl::DataLossError("from_tensor_slices has no elements"), "feature");
+    return Annotate(absl::DataLossError("from_tensor_slices has no elements"),
+                    args.where("feature"));
   }
   OpenedSource opened;
   opened.count = table.rows;

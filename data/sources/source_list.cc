@@ -49,7 +49,7 @@ namespace {
 absl::StatusOr<std::vector<std::string>> ExpandFiles(const proto::Source& source) {
   const SourceDef* const def = FindSource(source.kind_case());
   if (def == nullptr || def->file_names == nullptr) return std::vector<std::string>();
-  return ExpandFileNames(def->file_names(source), "");
+  return ExpandFileNames(def->file_names(source), "", /*where=*/nullptr);
 }
 
 }  // namespace

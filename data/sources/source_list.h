@@ -3,6 +3,7 @@
 #define TPURUN_DATA_SOURCES_SOURCE_LIST_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "data/records.h"
 #include "data/table.h"
+#include "proto/config_errors.h"
 #include "proto/input.pb.h"
 
 namespace tpurun {
@@ -27,6 +29,8 @@ struct SourceArgs {
   bool allow_empty = false;  // a file without rows is no error
   CountRecords count = CountRecords::kNo;  // never by reading a pipe
   uint64_t seed = 0;                       // tf_random_seed
+  // The place of a field of the source's message, for messages.
+  std::function<std::string(const std::string& field)> where;
 };
 
 struct OpenedSource {
@@ -38,9 +42,9 @@ struct OpenedSource {
 struct SourceDef {
   proto::Source::KindCase kind;
   const char* name;
-  // The columns of its records, from the configuration alone. Errors are InvalidArgument and do not
-  // name the place.
-  absl::StatusOr<Schema> (*schema)(const proto::Source& source);
+  // The columns of its records, from the configuration alone. Mistakes are added to `errors`, which
+  // is empty before, by paths below the source's own message; nullopt then.
+  std::optional<Schema> (*schema)(const proto::Source& source, ConfigErrors& errors);
   // Finds the files. NotFound names the file.
   absl::StatusOr<OpenedSource> (*open)(const proto::Source& source, const SourceArgs& args);
   // Which records it gives, in a few words, of files those without their names: what a saved
@@ -68,17 +72,17 @@ absl::StatusOr<int64_t> CountAll(SourceReader& reader);
 // ---- what the rows of the table point to, by file
 
 // text_line.cc
-absl::StatusOr<Schema> TextLineSchema(const proto::Source& source);
+std::optional<Schema> TextLineSchema(const proto::Source& source, ConfigErrors& errors);
 absl::StatusOr<OpenedSource> OpenTextLine(const proto::Source& source, const SourceArgs& args);
 std::string DescribeTextLine(const proto::Source& source);
 const FileNames& TextLineFileNames(const proto::Source& source);
 // tfrecord.cc
-absl::StatusOr<Schema> TfrecordSchema(const proto::Source& source);
+std::optional<Schema> TfrecordSchema(const proto::Source& source, ConfigErrors& errors);
 absl::StatusOr<OpenedSource> OpenTfrecord(const proto::Source& source, const SourceArgs& args);
 std::string DescribeTfrecord(const proto::Source& source);
 const FileNames& TfrecordFileNames(const proto::Source& source);
 // from_tensor_slices.cc
-absl::StatusOr<Schema> TensorSlicesSchema(const proto::Source& source);
+std::optional<Schema> TensorSlicesSchema(const proto::Source& source, ConfigErrors& errors);
 absl::StatusOr<OpenedSource> OpenTensorSlices(const proto::Source& source, const SourceArgs& args);
 std::string DescribeTensorSlices(const proto::Source& source);
 

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "data/at_field.h"
 #include "data/line_reader.h"
 #include "data/sources/files.h"
 #include "data/sources/source_list.h"
@@ -116,21 +115,20 @@ class TextLineReader : public SourceReader {
 
 }  // namespace
 
-absl::StatusOr<Schema> TextLineSchema(const proto::Source& source) {
+std::optional<Schema> TextLineSchema(const proto::Source& source, ConfigErrors& errors) {
   const proto::TextLine& text_line = source.text_line();
-  RETURN_IF_ERROR(CheckFileNames(text_line.file()));
+  CheckFileNames(text_line.file(), errors);
   if (text_line.skip_lines() < 0) {
-    return AtField(absl::InvalidArgumentError(
-                       absl::StrCat("skip_lines must be >= 0, got ", text_line.skip_lines())),
-                   "skip_lines");
+    errors.Add("skip_lines", absl::StrCat("skip_lines must be >= 0, got ", text_line.skip_lines()));
   }
+  if (!errors.empty()) return std::nullopt;
   return Schema{{"line", proto::STRING, {}}};
 }
 
 absl::StatusOr<OpenedSource> OpenTextLine(const proto::Source& source, const SourceArgs& args) {
   const proto::TextLine& text_line = source.text_line();
   ASSIGN_OR_RETURN(const std::vector<std::string> files,
-                   ExpandFileNames(text_line.file(), args.directory));
+                   ExpandFileNames(text_line.file(), args.directory, args.where));
   OpenedSource opened;
   if (args.count != CountRecords::kNo && std::all_of(files.begin(), files.end(), IsRegularFile)) {
     TextLineReader counter(files, text_line.skip_lines(), args.allow_empty);

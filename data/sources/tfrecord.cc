@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
-#include "data/at_field.h"
 #include "data/sources/files.h"
 #include "data/sources/source_list.h"
 #include "runtime/base/random.h"
@@ -138,27 +137,25 @@ class TfrecordReader : public SourceReader {
 
 }  // namespace
 
-absl::StatusOr<Schema> TfrecordSchema(const proto::Source& source) {
+std::optional<Schema> TfrecordSchema(const proto::Source& source, ConfigErrors& errors) {
   const proto::Tfrecord& tfrecord = source.tfrecord();
-  RETURN_IF_ERROR(CheckFileNames(tfrecord.file()));
+  CheckFileNames(tfrecord.file(), errors);
   if (tfrecord.num_parallel_reads() < 1) {
-    return AtField(absl::InvalidArgumentError(absl::StrCat("num_parallel_reads must be > 0, got ",
-                                                           tfrecord.num_parallel_reads())),
-                   "num_parallel_reads");
+    errors.Add("num_parallel_reads",
+               absl::StrCat("num_parallel_reads must be > 0, got ", tfrecord.num_parallel_reads()));
   }
   if (tfrecord.buffer_size() < 1 || tfrecord.buffer_size() > kMaxBufferBytes) {
-    return AtField(
-        absl::InvalidArgumentError(absl::StrCat("buffer_size must be in [1, ", kMaxBufferBytes,
-                                                "] bytes, got ", tfrecord.buffer_size())),
-        "buffer_size");
+    errors.Add("buffer_size", absl::StrCat("buffer_size must be in [1, ", kMaxBufferBytes,
+                                           "] bytes, got ", tfrecord.buffer_size()));
   }
+  if (!errors.empty()) return std::nullopt;
   return Schema{{kRecord, proto::STRING, {}}};
 }
 
 absl::StatusOr<OpenedSource> OpenTfrecord(const proto::Source& source, const SourceArgs& args) {
   const proto::Tfrecord& tfrecord = source.tfrecord();
   ASSIGN_OR_RETURN(const std::vector<std::string> files,
-                   ExpandFileNames(tfrecord.file(), args.directory));
+                   ExpandFileNames(tfrecord.file(), args.directory, args.where));
   const auto make_reader = [&] {
     return std::make_unique<TfrecordReader>(files, tfrecord, args.allow_empty, args.seed);
   };

@@ -13,7 +13,6 @@
 #include "data/transforms/number_types.h"
 #include "data/transforms/transform_list.h"
 #include "runtime/base/clones.h"
-#include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -210,7 +209,8 @@ Value AddCast(ExportGraph& graph, Value x, const ExportedCast& cast, const Scali
 
 }  // namespace
 
-absl::StatusOr<RowTransform> BindCast(const proto::Transform& transform, const Schema& input) {
+std::optional<RowTransform> BindCast(const proto::Transform& transform, const Schema& input,
+                                     ConfigErrors& errors) {
   const proto::Cast& cast = transform.cast();
   const auto dtype_of = [&](const ColumnType& feature) -> absl::StatusOr<proto::DataType> {
     const proto::DataType dtype = cast.has_dtype() ? cast.dtype() : feature.dtype;
@@ -219,31 +219,31 @@ absl::StatusOr<RowTransform> BindCast(const proto::Transform& transform, const S
         "feature ", Quote(feature.name), ": cannot cast ", proto::DataType_Name(feature.dtype),
         " to ", proto::DataType_Name(dtype), " (known: ", kNumberTypes, ")"));
   };
-  ASSIGN_OR_RETURN(
-      RowTransform bound,
-      BindFeatures(cast.feature(), cast.has_output() ? &cast.output() : nullptr, input, dtype_of));
+  std::optional<RowTransform> bound = BindFeatures(
+      cast.feature(), cast.has_output() ? &cast.output() : nullptr, input, dtype_of, errors);
+  if (!bound.has_value()) return std::nullopt;
   std::vector<BoundCast> casts;
-  for (size_t i = 0; i < bound.reads.size(); ++i) {
-    casts.push_back(
-        {bound.reads[i], FindCast(ReadColumn(bound, input, i).dtype, MadeColumn(bound, i).dtype)});
+  for (size_t i = 0; i < bound->reads.size(); ++i) {
+    casts.push_back({bound->reads[i],
+                     FindCast(ReadColumn(*bound, input, i).dtype, MadeColumn(*bound, i).dtype)});
   }
   const Scaling scaling{.used = cast.has_scale() || cast.has_offset(),
                         .scale = static_cast<float>(cast.scale()),
                         .offset = static_cast<float>(cast.offset())};
-  bound.apply = [casts, outputs = bound.makes, scaling](
-                    const Table& in, Table* out,
-                    const std::function<std::string(int64_t row)>& where) {
+  bound->apply = [casts, outputs = bound->makes, scaling](
+                     const Table& in, Table* out,
+                     const std::function<std::string(int64_t row)>& where) {
     return ApplyCasts(casts, outputs, scaling, in, out, where);
   };
   std::vector<ExportedCast> exported;
   for (size_t i = 0; i < casts.size(); ++i) {
-    const std::optional<ElementType> from = ExportedType(ReadColumn(bound, input, i).dtype);
-    const std::optional<ElementType> to = ExportedType(MadeColumn(bound, i).dtype);
+    const std::optional<ElementType> from = ExportedType(ReadColumn(*bound, input, i).dtype);
+    const std::optional<ElementType> to = ExportedType(MadeColumn(*bound, i).dtype);
     if (!from.has_value() || !to.has_value()) return bound;
-    exported.push_back({casts[i].feature, bound.makes[i], *from, *to});
+    exported.push_back({casts[i].feature, bound->makes[i], *from, *to});
   }
-  bound.tensorflow = [exported, scaling](ExportGraph& graph, const std::set<std::string>& wanted,
-                                         std::map<std::string, Value>& columns) {
+  bound->tensorflow = [exported, scaling](ExportGraph& graph, const std::set<std::string>& wanted,
+                                          std::map<std::string, Value>& columns) {
     for (const ExportedCast& cast : exported) {
       if (wanted.count(cast.output) == 0) continue;
       columns[cast.output] = AddCast(graph, columns.at(cast.feature), cast, scaling);

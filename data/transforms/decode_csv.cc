@@ -10,12 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "data/at_field.h"
 #include "data/csv.h"
 #include "data/transforms/transform_list.h"
 #include "proto/source_locations.h"
-#include "runtime/base/names.h"
-#include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -154,65 +151,70 @@ class CsvDecoder {
   std::string scratch_;
 };
 
-absl::Status CheckColumn(const proto::DecodeCsv::Column& column, int number) {
+// `number` counts from 1.
+void CheckColumn(const proto::DecodeCsv::Column& column, int number, const std::string& path,
+                 ConfigErrors& errors) {
+  const std::string title = absl::StrCat("column ", number);
   if (column.name().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("column ", number, " has no name"));
+    errors.Add(path, absl::StrCat(title, " has no name"));
+    return;
   }
-  RETURN_IF_ERROR(AtField(
-      Annotate(CheckName(NameKind::kKey, column.name()), absl::StrCat("column ", number)), "name"));
-  const std::string title = absl::StrCat("column ", number, " ", Quote(column.name()));
+  CheckColumnName(column.name(), {title, path}, "name", errors);
+  const ConfigPlace place = {absl::StrCat(title, " ", Quote(column.name())), path};
+  CheckDims({column.shape().begin(), column.shape().end()}, place, "shape", errors);
   const proto::DataType dtype = column.dtype();
   if (dtype != proto::FLOAT32 && dtype != proto::INT32 && dtype != proto::INT64 &&
       dtype != proto::STRING) {
-    return AtField(absl::InvalidArgumentError(absl::StrCat(
-                       title, ": dtype must be FLOAT32, INT32, INT64 or STRING, got ",
-                       proto::DataType_Name(dtype), "; a cast after decode_csv makes other types")),
-                   "dtype");
+    errors.Add(
+        place, "dtype",
+        absl::StrCat("dtype must be FLOAT32, INT32, INT64 or STRING, got ",
+                     proto::DataType_Name(dtype), "; a cast after decode_csv makes other types"));
+    return;
   }
-  RETURN_IF_ERROR(
-      AtField(Annotate(CheckDims({column.shape().begin(), column.shape().end()}), title), "shape"));
   Column probe{.type = {column.name(), dtype, {}}};
   if (column.has_default_value() && !AppendField(column.default_value(), &probe)) {
-    return AtField(absl::InvalidArgumentError(absl::StrCat(title, ": default_value must be ",
-                                                           proto::DataType_Name(dtype), ", got ",
-                                                           ShownField(column.default_value()))),
-                   "default_value");
+    errors.Add(place, "default_value",
+               absl::StrCat("default_value must be ", proto::DataType_Name(dtype), ", got ",
+                            ShownField(column.default_value())));
   }
-  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<RowTransform> BindDecodeCsv(const proto::Transform& transform, const Schema& input) {
+std::optional<RowTransform> BindDecodeCsv(const proto::Transform& transform, const Schema& input,
+                                          ConfigErrors& errors) {
   const proto::DecodeCsv& decode_csv = transform.decode_csv();
   const int line = FindColumn(input, kLine);
   if (line < 0 || input[line].dtype != proto::STRING || !input[line].dims.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("decodes the key \"line\" of a text_line source; the keys here are ",
-                     absl::StrJoin(ColumnNames(input), ", ")));
+    errors.Add("",
+               absl::StrCat("decodes the key \"line\" of a text_line source; the keys here are ",
+                            absl::StrJoin(ColumnNames(input), ", ")));
+    return std::nullopt;
   }
-  if (decode_csv.column().empty()) return absl::InvalidArgumentError("column must be given");
+  if (decode_csv.column().empty()) errors.Add("", "column must be given");
   if (decode_csv.field_delim().size() != 1) {
-    return AtField(absl::InvalidArgumentError(absl::StrCat(
-                       "field_delim must be one character, got ", Quote(decode_csv.field_delim()))),
-                   "field_delim");
+    errors.Add("field_delim", absl::StrCat("field_delim must be one character, got ",
+                                           Quote(decode_csv.field_delim())));
   }
   RowTransform bound{.output = input, .reads = {kLine}};
   bound.output.erase(bound.output.begin() + line);
-  std::vector<int64_t> elements;
   for (int i = 0; i < decode_csv.column_size(); ++i) {
     const proto::DecodeCsv::Column& column = decode_csv.column(i);
-    absl::Status checked = CheckColumn(column, i + 1);
-    if (checked.ok() && FindColumn(bound.output, column.name()) >= 0) {
-      checked = absl::InvalidArgumentError(
-          absl::StrCat("column ", i + 1, ": the key ", Quote(column.name()), " is there already"));
+    const std::string path = ElementPath("column", i);
+    CheckColumn(column, i + 1, path, errors);
+    if (!column.name().empty() && FindColumn(bound.output, column.name()) >= 0) {
+      errors.Add(path, absl::StrCat("column ", i + 1, ": the key ", Quote(column.name()),
+                                    " is there already"));
     }
-    RETURN_IF_ERROR(AtField(std::move(checked), ElementPath("column", i)));
     bound.output.push_back(
         {column.name(), column.dtype(), {column.shape().begin(), column.shape().end()}});
     bound.makes.push_back(column.name());
     if (column.label()) bound.labels.push_back(column.name());
-    elements.push_back(bound.output.back().elements());
+  }
+  if (!errors.empty()) return std::nullopt;
+  std::vector<int64_t> elements;
+  for (const ColumnType& type : std::span(bound.output).last(bound.makes.size())) {
+    elements.push_back(type.elements());
   }
   const CsvFormat format = {.delim = decode_csv.field_delim()[0],
                             .quotes = decode_csv.use_quote_delim(),

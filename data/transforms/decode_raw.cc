@@ -3,10 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "data/at_field.h"
 #include "data/transforms/transform_list.h"
-#include "runtime/base/names.h"
-#include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -33,38 +30,33 @@ absl::Status DecodeStrings(const std::string& feature, const Table& in, Table* o
 
 }  // namespace
 
-absl::StatusOr<RowTransform> BindDecodeRaw(const proto::Transform& transform, const Schema& input) {
+std::optional<RowTransform> BindDecodeRaw(const proto::Transform& transform, const Schema& input,
+                                          ConfigErrors& errors) {
   const proto::DecodeRaw& decode_raw = transform.decode_raw();
   const std::string& feature = decode_raw.feature();
   const int index = FindColumn(input, feature);
   if (index < 0) {
-    return AtField(
-        absl::InvalidArgumentError(absl::StrCat("unknown feature ", Quote(feature),
-                                                DidYouMean(feature, ColumnNames(input)))),
-        "feature");
-  }
-  if (input[index].dtype != proto::STRING || !input[index].dims.empty()) {
-    return AtField(
-        absl::InvalidArgumentError(absl::StrCat(
-            "feature ", Quote(feature), " must be STRING [], got ", input[index].ToString())),
-        "feature");
+    errors.Add("feature", absl::StrCat("unknown feature ", Quote(feature),
+                                       DidYouMean(feature, ColumnNames(input))));
+  } else if (input[index].dtype != proto::STRING || !input[index].dims.empty()) {
+    errors.Add("feature", absl::StrCat("feature ", Quote(feature), " must be STRING [], got ",
+                                       input[index].ToString()));
   }
   // A byte of BOOL other than 0 and 1 would be no value of that type.
   if (!decode_raw.has_dtype() || decode_raw.dtype() == proto::BOOL ||
       ElementBytes(decode_raw.dtype()) == 0) {
-    return AtField(
-        absl::InvalidArgumentError(
-            decode_raw.has_dtype()
-                ? absl::StrCat("dtype must be a type of numbers, such as UINT8 or FLOAT32, got ",
-                               proto::DataType_Name(decode_raw.dtype()))
-                : "dtype is missing, want a type of numbers, such as UINT8 or FLOAT32"),
-        "dtype");
+    errors.Add("dtype",
+               decode_raw.has_dtype()
+                   ? absl::StrCat("dtype must be a type of numbers, such as UINT8 or FLOAT32, got ",
+                                  proto::DataType_Name(decode_raw.dtype()))
+                   : "dtype is missing, want a type of numbers, such as UINT8 or FLOAT32");
   }
-  ColumnType output = {decode_raw.has_output() ? decode_raw.output() : feature,
-                       decode_raw.dtype(),
-                       {decode_raw.shape().begin(), decode_raw.shape().end()}};
-  RETURN_IF_ERROR(AtField(CheckDims(output.dims), "shape"));
-  RETURN_IF_ERROR(AtField(CheckName(NameKind::kKey, output.name), "output"));
+  const ColumnType output = {decode_raw.has_output() ? decode_raw.output() : feature,
+                             decode_raw.dtype(),
+                             {decode_raw.shape().begin(), decode_raw.shape().end()}};
+  CheckDims(output.dims, {}, "shape", errors);
+  if (decode_raw.has_output()) CheckColumnName(output.name, {}, "output", errors);
+  if (!errors.empty()) return std::nullopt;
   RowTransform bound{.output = input, .reads = {feature}, .makes = {output.name}, .paired = true};
   const int place = FindColumn(input, output.name);
   if (place >= 0) {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "data/at_field.h"
 #include "data/line_reader.h"
 #include "data/transforms/bind_features.h"
 #include "data/transforms/transform_list.h"
@@ -27,16 +26,16 @@ uint64_t Fingerprint64(std::string_view text) {
   return util::Fingerprint64(text.data(), text.size());
 }
 
-// What makes an entry's mistake the error of its place.
-using AtEntry = std::function<absl::Status(size_t entry, const std::string& message)>;
+// Is told what is wrong with an entry.
+using AddMistake = std::function<void(size_t entry, const std::string& message)>;
 
 // Entries and their ids. Integers are entries in decimal digits, as TensorFlow hashes them.
 class Vocabulary {
  public:
-  // An entry that is there twice or, of `integers`, is none.
-  static absl::StatusOr<std::shared_ptr<const Vocabulary>> Create(std::vector<std::string> entries,
-                                                                  bool integers,
-                                                                  const AtEntry& at_entry) {
+  // An entry that is there twice or, of `integers`, is none, is a mistake; null then.
+  static std::shared_ptr<const Vocabulary> Create(std::vector<std::string> entries, bool integers,
+                                                  const AddMistake& add_mistake) {
+    bool good = true;
     auto vocabulary = std::make_shared<Vocabulary>();
     vocabulary->entries_ = std::move(entries);
     vocabulary->ids_.reserve(vocabulary->entries_.size());
@@ -45,17 +44,19 @@ class Vocabulary {
       if (integers) {
         const std::optional<int64_t> number = ParseInt64(entry);
         if (!number.has_value()) {
-          return at_entry(
-              i, absl::StrCat("want an integer, for an INT64 feature, got ", Quote(entry)));
+          add_mistake(i, absl::StrCat("want an integer, for an INT64 feature, got ", Quote(entry)));
+          good = false;
+          continue;
         }
         entry = absl::StrCat(*number);
       }
       const auto [known, added] = vocabulary->ids_.try_emplace(entry, i);
       if (added) continue;
-      return at_entry(i, absl::StrCat("the entry ", Quote(entry), " is there already, with id ",
-                                      known->second));
+      add_mistake(i, absl::StrCat("the entry ", Quote(entry), " is there already, with id ",
+                                  known->second));
+      good = false;
     }
-    return vocabulary;
+    return good ? vocabulary : nullptr;
   }
 
   int64_t size() const { return std::ssize(entries_); }
@@ -182,37 +183,32 @@ Value AddLookup(ExportGraph& graph, Value x, const BoundLookup& lookup, const Lo
 
 // --------------------------------------------------------------------------------------------
 
-absl::Status CheckFields(const proto::Lookup& lookup) {
+void CheckFields(const proto::Lookup& lookup, ConfigErrors& errors) {
   const bool has_list = !lookup.vocabulary_list().empty();
   if (lookup.has_vocabulary_file() && has_list) {
-    return AtField(absl::InvalidArgumentError(
-                       "vocabulary_file and vocabulary_list are both given, want one of them"),
-                   "vocabulary_list[0]");
+    errors.Add("vocabulary_list[0]",
+               "vocabulary_file and vocabulary_list are both given, want one of them");
   }
   if (!has_list && lookup.vocabulary_file().empty()) {
-    return absl::InvalidArgumentError("vocabulary_file or vocabulary_list must be given");
+    errors.Add("", "vocabulary_file or vocabulary_list must be given");
   }
   // Ids stay in range whatever the size of the vocabulary.
   constexpr int64_t kMostBuckets = int64_t{1} << 62;
   if (lookup.num_oov_buckets() < 0 || lookup.num_oov_buckets() > kMostBuckets) {
-    return AtField(
-        absl::InvalidArgumentError(absl::StrCat("num_oov_buckets must be in 0..", kMostBuckets,
-                                                ", got ", lookup.num_oov_buckets())),
-        "num_oov_buckets");
+    errors.Add("num_oov_buckets", absl::StrCat("num_oov_buckets must be in 0..", kMostBuckets,
+                                               ", got ", lookup.num_oov_buckets()));
+  } else if (lookup.has_default_value() && lookup.num_oov_buckets() > 0) {
+    errors.Add("default_value", "default_value is for num_oov_buckets 0: leave one of the two out");
   }
-  if (lookup.has_default_value() && lookup.num_oov_buckets() > 0) {
-    return AtField(absl::InvalidArgumentError(
-                       "default_value is for num_oov_buckets 0: leave one of the two out"),
-                   "default_value");
-  }
-  return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> ReadLines(const std::string& path) {
+// `where` is the place of vocabulary_file.
+absl::StatusOr<std::vector<std::string>> ReadLines(const std::string& path,
+                                                   const std::string& where) {
   const std::string what = absl::StrCat("the vocabulary ", path);
   const MemoryUse use(what, "use a smaller vocabulary_file");
   absl::StatusOr<std::unique_ptr<FileSource>> file = FileSource::OpenRegular(path);
-  if (!file.ok()) return AtField(file.status(), "vocabulary_file");
+  if (!file.ok()) return Annotate(file.status(), where);
   LineReader reader(*std::move(file));
   std::vector<std::string> lines;
   while (true) {
@@ -235,18 +231,18 @@ class LookupBinding {
     }
   }
 
-  // Sets what is done with a vocabulary of these entries.
-  absl::Status SetEntries(const std::vector<std::string>& entries, const AtEntry& at_entry,
-                          RowTransform* row) const {
+  // Sets what is done with a vocabulary of these entries; nothing after a mistake.
+  void SetEntries(const std::vector<std::string>& entries, const AddMistake& add_mistake,
+                  RowTransform* row) const {
     std::vector<LookupTable> tables;               // of each feature
     std::vector<std::vector<int64_t>> ids_by_key;  // of each feature that has them
     std::map<proto::DataType, std::shared_ptr<const Vocabulary>> vocabularies;
     for (const BoundLookup& feature : features_) {
       std::shared_ptr<const Vocabulary>& vocabulary = vocabularies[feature.from.dtype];
       if (vocabulary == nullptr) {
-        ASSIGN_OR_RETURN(vocabulary,
-                         Vocabulary::Create(entries, feature.from.dtype == proto::INT64, at_entry));
+        vocabulary = Vocabulary::Create(entries, feature.from.dtype == proto::INT64, add_mistake);
       }
+      if (vocabulary == nullptr) return;
       tables.push_back({vocabulary, lookup_.num_oov_buckets(), lookup_.default_value()});
       auto ids = IdsByKey(*vocabulary, feature.from.dtype == proto::STRING);
       if (ids.has_value()) ids_by_key.push_back(*std::move(ids));
@@ -258,7 +254,7 @@ class LookupBinding {
       }
       return absl::OkStatus();
     };
-    if (ids_by_key.size() < features_.size()) return absl::OkStatus();
+    if (ids_by_key.size() < features_.size()) return;
     row->tensorflow = [features = features_, tables, ids_by_key](
                           ExportGraph& graph, const std::set<std::string>& wanted,
                           std::map<std::string, Value>& columns) {
@@ -268,7 +264,6 @@ class LookupBinding {
                                                 features[i], tables[i], ids_by_key[i]);
       }
     };
-    return absl::OkStatus();
   }
 
  private:
@@ -278,36 +273,40 @@ class LookupBinding {
 
 }  // namespace
 
-absl::StatusOr<RowTransform> BindLookup(const proto::Transform& transform, const Schema& input) {
+std::optional<RowTransform> BindLookup(const proto::Transform& transform, const Schema& input,
+                                       ConfigErrors& errors) {
   const proto::Lookup& lookup = transform.lookup();
   const auto dtype_of = [](const ColumnType& feature) -> absl::StatusOr<proto::DataType> {
     if (feature.dtype == proto::STRING || feature.dtype == proto::INT64) return proto::INT64;
     return absl::InvalidArgumentError(absl::StrCat(
         "feature ", Quote(feature.name), " must be STRING or INT64, got ", feature.ToString()));
   };
-  ASSIGN_OR_RETURN(RowTransform bound,
-                   BindFeatures(lookup.feature(), lookup.has_output() ? &lookup.output() : nullptr,
-                                input, dtype_of));
-  RETURN_IF_ERROR(CheckFields(lookup));
-  LookupBinding binding(lookup, input, bound);
+  std::optional<RowTransform> bound = BindFeatures(
+      lookup.feature(), lookup.has_output() ? &lookup.output() : nullptr, input, dtype_of, errors);
+  CheckFields(lookup, errors);
+  if (!errors.empty()) return std::nullopt;
+  LookupBinding binding(lookup, input, *bound);
   if (lookup.has_vocabulary_file()) {
-    bound.open = [binding = std::move(binding), file = lookup.vocabulary_file()](
-                     const RowOpenArgs& args, RowTransform* row) -> absl::Status {
+    bound->open = [binding = std::move(binding), file = lookup.vocabulary_file()](
+                      const RowOpenArgs& args, RowTransform* row) -> absl::Status {
       const std::string path = args.directory.empty() ? file : JoinPath(args.directory, file);
-      ASSIGN_OR_RETURN(const std::vector<std::string> lines, ReadLines(path));
-      const auto at_line = [&](size_t entry, const std::string& message) {
-        return absl::DataLossError(absl::StrCat(path, ":", entry + 1, ": ", message));
+      ASSIGN_OR_RETURN(const std::vector<std::string> lines,
+                       ReadLines(path, args.where("vocabulary_file")));
+      absl::Status first;
+      const auto add_mistake = [&](size_t entry, const std::string& message) {
+        first.Update(absl::DataLossError(absl::StrCat(path, ":", entry + 1, ": ", message)));
       };
-      return binding.SetEntries(lines, at_line, row);
+      binding.SetEntries(lines, add_mistake, row);
+      return first;
     };
     return bound;
   }
-  const auto at_entry = [](size_t entry, const std::string& message) {
-    return AtField(absl::InvalidArgumentError(message),
-                   ElementPath("vocabulary_list", static_cast<int>(entry)));
+  const auto add_mistake = [&](size_t entry, const std::string& message) {
+    errors.Add(ElementPath("vocabulary_list", static_cast<int>(entry)), message);
   };
-  RETURN_IF_ERROR(binding.SetEntries(
-      {lookup.vocabulary_list().begin(), lookup.vocabulary_list().end()}, at_entry, &bound));
+  binding.SetEntries({lookup.vocabulary_list().begin(), lookup.vocabulary_list().end()},
+                     add_mistake, &*bound);
+  if (!errors.empty()) return std::nullopt;
   return bound;
 }
 

@@ -6,13 +6,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "data/at_field.h"
 #include "data/transforms/bind_features.h"
 #include "data/transforms/number_types.h"
 #include "data/transforms/transform_list.h"
 #include "proto/source_locations.h"
 #include "runtime/base/clones.h"
-#include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -53,26 +51,31 @@ NormalizeFunction FindNormalize(proto::DataType dtype) {
       dtype, [](auto value) -> NormalizeFunction { return NormalizeElements<decltype(value)>; });
 }
 
-absl::Status CheckRange(const Floats& values, const char* field, float least, const char* want) {
-  for (int i = 0; i < values.size(); ++i) {
+void CheckRange(const Floats& values, const char* field, float least, const char* want,
+                ConfigErrors& errors) {
+  int most = 10;  // they show what is wrong with the others
+  for (int i = 0; i < values.size() && most > 0; ++i) {
     if (values[i] >= least && values[i] <= std::numeric_limits<float>::max()) continue;
-    return AtField(absl::InvalidArgumentError(
-                       absl::StrCat(field, " must be ", want, ", got ", ShortestText(values[i]))),
-                   ElementPath(field, i));
+    errors.Add(ElementPath(field, i),
+               absl::StrCat(field, " must be ", want, ", got ", ShortestText(values[i])));
+    --most;
   }
-  return absl::OkStatus();
 }
 
-absl::Status CheckCount(const Floats& values, const char* field, const ColumnType& feature) {
-  const int64_t columns = feature.dims.empty() ? 1 : feature.dims.back();
-  if (values.size() <= 1 || values.size() == columns) return absl::OkStatus();
-  const std::string what = feature.dims.empty()
-                               ? "1, for it is a scalar"
-                               : absl::StrCat("1, or ", columns, " for its last dimension");
-  return AtField(
-      absl::InvalidArgumentError(absl::StrCat("feature ", Quote(feature.name), ": ", values.size(),
-                                              " values of ", field, ", want ", what)),
-      field);
+// Tells of the first of the features that they do not fit.
+void CheckCount(const Floats& values, const char* field, const RowTransform& bound,
+                const Schema& input, ConfigErrors& errors) {
+  for (size_t i = 0; i < bound.reads.size(); ++i) {
+    const ColumnType& feature = ReadColumn(bound, input, i);
+    const int64_t columns = feature.dims.empty() ? 1 : feature.dims.back();
+    if (values.size() <= 1 || values.size() == columns) continue;
+    const std::string want = feature.dims.empty()
+                                 ? "1, for it is a scalar"
+                                 : absl::StrCat("1, or ", columns, " for its last dimension");
+    errors.Add(field, absl::StrCat("feature ", Quote(feature.name), ": ", values.size(),
+                                   " values of ", field, ", want ", want));
+    return;
+  }
 }
 
 // Of `values`, none standing for one `default_value`, as often as makes at least `count` in whole
@@ -96,7 +99,8 @@ ExportTensor AsTensor(const Floats& values, float default_value) {
 
 }  // namespace
 
-absl::StatusOr<RowTransform> BindNormalize(const proto::Transform& transform, const Schema& input) {
+std::optional<RowTransform> BindNormalize(const proto::Transform& transform, const Schema& input,
+                                          ConfigErrors& errors) {
   const proto::Normalize& normalize = transform.normalize();
   const auto dtype_of = [](const ColumnType& feature) -> absl::StatusOr<proto::DataType> {
     if (FindNormalize(feature.dtype) != nullptr) return proto::FLOAT32;
@@ -104,12 +108,18 @@ absl::StatusOr<RowTransform> BindNormalize(const proto::Transform& transform, co
                                                    " must be of numbers (", kNumberTypes, "), got ",
                                                    feature.ToString()));
   };
-  ASSIGN_OR_RETURN(RowTransform bound, BindFeatures(normalize.feature(), nullptr, input, dtype_of));
+  std::optional<RowTransform> bound =
+      BindFeatures(normalize.feature(), nullptr, input, dtype_of, errors);
   constexpr float kLeast = std::numeric_limits<float>::min();  // smaller ones count as 0
-  RETURN_IF_ERROR(CheckRange(normalize.mean(), "mean", std::numeric_limits<float>::lowest(),
-                             "a finite number"));
-  RETURN_IF_ERROR(CheckRange(normalize.stddev(), "stddev", kLeast,
-                             "a finite number > 0 (1 for a column that never changes)"));
+  CheckRange(normalize.mean(), "mean", std::numeric_limits<float>::lowest(), "a finite number",
+             errors);
+  CheckRange(normalize.stddev(), "stddev", kLeast,
+             "a finite number > 0 (1 for a column that never changes)", errors);
+  if (bound.has_value()) {
+    CheckCount(normalize.mean(), "mean", *bound, input, errors);
+    CheckCount(normalize.stddev(), "stddev", *bound, input, errors);
+  }
+  if (!errors.empty()) return std::nullopt;
   struct Bound {
     std::string feature;
     NormalizeFunction function;
@@ -117,10 +127,8 @@ absl::StatusOr<RowTransform> BindNormalize(const proto::Transform& transform, co
   };
   std::vector<Bound> features;
   std::vector<ElementType> types;
-  for (size_t i = 0; i < bound.reads.size(); ++i) {
-    const ColumnType& feature = ReadColumn(bound, input, i);
-    RETURN_IF_ERROR(CheckCount(normalize.mean(), "mean", feature));
-    RETURN_IF_ERROR(CheckCount(normalize.stddev(), "stddev", feature));
+  for (size_t i = 0; i < bound->reads.size(); ++i) {
+    const ColumnType& feature = ReadColumn(*bound, input, i);
     constexpr int64_t kAtATime = 1024;
     const int64_t columns = feature.dims.empty() ? 1 : feature.dims.back();
     features.push_back({feature.name,
@@ -130,15 +138,15 @@ absl::StatusOr<RowTransform> BindNormalize(const proto::Transform& transform, co
     types.push_back(*ExportedType(feature.dtype));
   }
   // In place: the columns made have the names of those read.
-  bound.apply = [features](const Table& in, Table* out,
-                           const std::function<std::string(int64_t row)>&) {
+  bound->apply = [features](const Table& in, Table* out,
+                            const std::function<std::string(int64_t row)>&) {
     for (const Bound& bound : features) {
       bound.function(in.column(bound.feature), bound.normalization, &out->column(bound.feature));
     }
     return absl::OkStatus();
   };
-  bound.tensorflow = [normalize, types](ExportGraph& graph, const std::set<std::string>& wanted,
-                                        std::map<std::string, Value>& columns) {
+  bound->tensorflow = [normalize, types](ExportGraph& graph, const std::set<std::string>& wanted,
+                                         std::map<std::string, Value>& columns) {
     const ExportAttrs attrs = {{"T", ElementType::kFloat}};
     for (int i = 0; i < normalize.feature_size(); ++i) {
       if (wanted.count(normalize.feature(i)) == 0) continue;

@@ -16,11 +16,9 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "data/at_field.h"
 #include "data/transforms/transform_list.h"
 #include "data/transforms/wire_format.h"
 #include "proto/source_locations.h"
-#include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -272,13 +270,13 @@ class ExampleParser {
 
 // One row of `values`, a single value being meant for every element.
 template <typename T, typename Values>
-absl::Status SetDefault(const Values& values, WantedFeature* feature) {
-  if (values.empty()) return absl::OkStatus();
-  const int64_t elements = feature->type.elements();
+void SetDefault(const Values& values, const ConfigPlace& place, WantedFeature* feature,
+                ConfigErrors& errors) {
+  if (values.empty()) return;
+  const int64_t elements = feature->elements;
   if (values.size() != 1 && values.size() != elements) {
-    return absl::InvalidArgumentError(absl::StrCat("feature ", Quote(feature->type.name), ": ",
-                                                   values.size(), " default values, want 1 or ",
-                                                   elements));
+    errors.Add(place, "", absl::StrCat(values.size(), " default values, want 1 or ", elements));
+    return;
   }
   Column column{.type = feature->type};
   column.bytes.resize(elements * sizeof(T));
@@ -286,17 +284,20 @@ absl::Status SetDefault(const Values& values, WantedFeature* feature) {
     column.values<T>()[i] = values[values.size() == 1 ? 0 : i];
   }
   feature->default_value = std::move(column);
-  return absl::OkStatus();
 }
 
-absl::StatusOr<WantedFeature> Want(const Feature& feature) {
-  if (feature.name().empty()) return absl::InvalidArgumentError("a feature has no name");
-  RETURN_IF_ERROR(AtField(CheckName(NameKind::kKey, feature.name()), "name"));
-  WantedFeature wanted;
+// After a mistake it has its name at least.
+WantedFeature Want(const Feature& feature, const std::string& path, ConfigErrors& errors) {
+  WantedFeature wanted{.type = {.name = feature.name()}};
+  if (feature.name().empty()) {
+    errors.Add(path, "a feature has no name");
+    return wanted;
+  }
+  CheckColumnName(feature.name(), {.path = path}, "name", errors);
+  const std::string title = absl::StrCat("feature ", Quote(feature.name()));
   const auto set_type = [&](uint32_t list, proto::DataType dtype, const auto& shape) {
     wanted.list = list;
     wanted.type = {feature.name(), dtype, {shape.begin(), shape.end()}};
-    wanted.elements = wanted.type.elements();
   };
   switch (feature.kind_case()) {
     case Feature::kBytes:
@@ -309,18 +310,19 @@ absl::StatusOr<WantedFeature> Want(const Feature& feature) {
       set_type(kInt64List, proto::INT64, feature.int64().shape());
       break;
     case Feature::KIND_NOT_SET:
-      return absl::InvalidArgumentError(absl::StrCat(
-          "feature ", Quote(feature.name()), " has no kind: want bytes {}, int64 {} or float {}"));
+      errors.Add(path, absl::StrCat(title, " has no kind: want bytes {}, int64 {} or float {}"));
+      return wanted;
   }
-  RETURN_IF_ERROR(
-      Annotate(CheckDims(wanted.type.dims), absl::StrCat("feature ", Quote(feature.name()))));
+  const ConfigPlace place = {title, path};
+  if (!CheckDims(wanted.type.dims, place, "", errors)) return wanted;
+  wanted.elements = wanted.type.elements();
   if (feature.has_float_()) {
-    RETURN_IF_ERROR(SetDefault<float>(feature.float_().default_value(), &wanted));
+    SetDefault<float>(feature.float_().default_value(), place, &wanted, errors);
   } else if (feature.has_int64()) {
-    RETURN_IF_ERROR(SetDefault<int64_t>(feature.int64().default_value(), &wanted));
+    SetDefault<int64_t>(feature.int64().default_value(), place, &wanted, errors);
   } else if (feature.bytes().has_default_value()) {
     wanted.default_value = Column{.type = wanted.type};
-    for (int64_t i = 0; i < wanted.type.elements(); ++i) {
+    for (int64_t i = 0; i < wanted.elements; ++i) {
       wanted.default_value->AppendString(feature.bytes().default_value());
     }
   }
@@ -377,32 +379,33 @@ void AddParseExample(const std::vector<WantedFeature>& features,
 
 }  // namespace
 
-absl::StatusOr<RowTransform> BindParseExample(const proto::Transform& transform,
-                                              const Schema& input) {
+std::optional<RowTransform> BindParseExample(const proto::Transform& transform, const Schema& input,
+                                             ConfigErrors& errors) {
   const int record = FindColumn(input, kRecord);
   if (record < 0 || input[record].dtype != proto::STRING || !input[record].dims.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("parses the key \"record\" of a tfrecord source; the keys here are ",
-                     absl::StrJoin(ColumnNames(input), ", ")));
+    errors.Add("",
+               absl::StrCat("parses the key \"record\" of a tfrecord source; the keys here are ",
+                            absl::StrJoin(ColumnNames(input), ", ")));
+    return std::nullopt;
   }
   if (transform.parse_example().feature().empty()) {
-    return absl::InvalidArgumentError("feature must be given, at least one");
+    errors.Add("", "feature must be given, at least one");
   }
   RowTransform bound{.output = input, .reads = {kRecord}};
   bound.output.erase(bound.output.begin() + record);
   std::vector<WantedFeature> features;
   for (int i = 0; i < transform.parse_example().feature_size(); ++i) {
-    const Feature& feature = transform.parse_example().feature(i);
-    absl::StatusOr<WantedFeature> wanted = Want(feature);
-    if (wanted.ok() && FindColumn(bound.output, feature.name()) >= 0) {
-      wanted = absl::InvalidArgumentError(
-          absl::StrCat("the key ", Quote(feature.name()), " is there already"));
+    const std::string path = ElementPath("feature", i);
+    WantedFeature wanted = Want(transform.parse_example().feature(i), path, errors);
+    const std::string& name = wanted.type.name;
+    if (!name.empty() && FindColumn(bound.output, name) >= 0) {
+      errors.Add(path, absl::StrCat("the key ", Quote(name), " is there already"));
     }
-    RETURN_IF_ERROR(AtField(wanted.status(), ElementPath("feature", i)));
-    bound.output.push_back(wanted->type);
-    bound.makes.push_back(wanted->type.name);
-    features.push_back(*std::move(wanted));
+    bound.output.push_back(wanted.type);
+    bound.makes.push_back(name);
+    features.push_back(std::move(wanted));
   }
+  if (!errors.empty()) return std::nullopt;
   bound.tensorflow = [features](ExportGraph& graph, const std::set<std::string>& wanted,
                                 std::map<std::string, Value>& columns) {
     AddParseExample(features, wanted, graph, columns);

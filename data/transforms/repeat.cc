@@ -2,7 +2,6 @@
 #include <limits>
 #include <utility>
 
-#include "data/at_field.h"
 #include "data/transforms/transform_list.h"
 #include "runtime/base/status.h"
 
@@ -62,15 +61,13 @@ class RepeatedItems : public ItemStream {
 
 }  // namespace
 
-absl::Status CheckRepeat(const proto::Transform& transform) {
+void CheckRepeat(const proto::Transform& transform, ConfigErrors& errors) {
   // So many passes of so many passes still have a number.
   constexpr int64_t kMaxCount = int64_t{1} << 31;
   const int64_t count = transform.repeat().count();
-  if (count == -1 || (count > 0 && count <= kMaxCount)) return absl::OkStatus();
-  return AtField(
-      absl::InvalidArgumentError(absl::StrCat("count must be in [1, ", kMaxCount,
-                                              "], or left out to repeat for ever, got ", count)),
-      "count");
+  if (count == -1 || (count > 0 && count <= kMaxCount)) return;
+  errors.Add("count", absl::StrCat("count must be in [1, ", kMaxCount,
+                                   "], or left out to repeat for ever, got ", count));
 }
 
 std::unique_ptr<ItemStream> MakeRepeat(const proto::Transform& transform, ItemTransformArgs args) {

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "data/at_field.h"
 #include "data/transforms/transform_list.h"
 #include "proto/source_locations.h"
 #include "runtime/base/status.h"
@@ -15,11 +14,9 @@ namespace {
 
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
-absl::Status CheckCount(const proto::Count& count) {
-  if (count.count() >= -1) return absl::OkStatus();
-  return AtField(absl::InvalidArgumentError(
-                     absl::StrCat("count must be >= 0, or -1 for all, got ", count.count())),
-                 "count");
+void CheckCount(const proto::Count& count, ConfigErrors& errors) {
+  if (count.count() >= -1) return;
+  errors.Add("count", absl::StrCat("count must be >= 0, or -1 for all, got ", count.count()));
 }
 
 int64_t CountOrAll(const proto::Count& count) { return count.count() == -1 ? kAll : count.count(); }
@@ -132,7 +129,9 @@ class WholeBatches : public ItemStream {
 }  // namespace
 
 // take { count }: the first elements.
-absl::Status CheckTake(const proto::Transform& transform) { return CheckCount(transform.take()); }
+void CheckTake(const proto::Transform& transform, ConfigErrors& errors) {
+  CheckCount(transform.take(), errors);
+}
 
 std::unique_ptr<ItemStream> MakeTake(const proto::Transform& transform, ItemTransformArgs args) {
   return std::make_unique<SelectedItems>(std::move(args),
@@ -144,7 +143,9 @@ int64_t CountTake(const proto::Transform& transform, int64_t before) {
 }
 
 // skip { count }: all but the first elements.
-absl::Status CheckSkip(const proto::Transform& transform) { return CheckCount(transform.skip()); }
+void CheckSkip(const proto::Transform& transform, ConfigErrors& errors) {
+  CheckCount(transform.skip(), errors);
+}
 
 std::unique_ptr<ItemStream> MakeSkip(const proto::Transform& transform, ItemTransformArgs args) {
   return std::make_unique<SelectedItems>(std::move(args),
@@ -156,28 +157,23 @@ int64_t CountSkip(const proto::Transform& transform, int64_t before) {
 }
 
 // shard { num_shards index }: of each num_shards elements those with the indices.
-absl::Status CheckShard(const proto::Transform& transform) {
+void CheckShard(const proto::Transform& transform, ConfigErrors& errors) {
   const proto::Shard& shard = transform.shard();
   if (shard.num_shards() < 1) {
-    return AtField(absl::InvalidArgumentError(
-                       absl::StrCat("num_shards must be > 0, got ", shard.num_shards())),
-                   "num_shards");
+    errors.Add("num_shards", absl::StrCat("num_shards must be > 0, got ", shard.num_shards()));
+    return;
   }
   for (int i = 0; i < shard.index_size(); ++i) {
+    const std::string path = ElementPath("index", i);
     const int64_t index = shard.index(i);
-    const auto at_index = [i](const std::string& message) {
-      return AtField(absl::InvalidArgumentError(message), ElementPath("index", i));
-    };
     if (index < 0 || index >= shard.num_shards()) {
-      return at_index(
-          absl::StrCat("index must be in 0..", shard.num_shards() - 1, ", got ", index));
-    }
-    if (std::find(shard.index().begin(), shard.index().begin() + i, index) !=
-        shard.index().begin() + i) {
-      return at_index(absl::StrCat("index ", index, " is given twice"));
+      errors.Add(path,
+                 absl::StrCat("index must be in 0..", shard.num_shards() - 1, ", got ", index));
+    } else if (std::find(shard.index().begin(), shard.index().begin() + i, index) !=
+               shard.index().begin() + i) {
+      errors.Add(path, absl::StrCat("index ", index, " is given twice"));
     }
   }
-  return absl::OkStatus();
 }
 
 std::unique_ptr<ItemStream> MakeShard(const proto::Transform& transform, ItemTransformArgs args) {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "data/at_field.h"
 #include "data/transforms/transform_list.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/random.h"
@@ -170,14 +169,12 @@ class ShuffledItems : public ItemStream {
 
 }  // namespace
 
-absl::Status CheckShuffle(const proto::Transform& transform) {
-  if (transform.shuffle().buffer_size() > 0) return absl::OkStatus();
-  return AtField(
-      absl::InvalidArgumentError(
-          transform.shuffle().has_buffer_size()
-              ? absl::StrCat("buffer_size must be > 0, got ", transform.shuffle().buffer_size())
-              : "buffer_size must be given: the number of elements to draw from"),
-      "buffer_size");
+void CheckShuffle(const proto::Transform& transform, ConfigErrors& errors) {
+  if (transform.shuffle().buffer_size() > 0) return;
+  errors.Add("buffer_size",
+             transform.shuffle().has_buffer_size()
+                 ? absl::StrCat("buffer_size must be > 0, got ", transform.shuffle().buffer_size())
+                 : "buffer_size must be given: the number of elements to draw from");
 }
 
 std::unique_ptr<ItemStream> MakeShuffle(const proto::Transform& transform, ItemTransformArgs args) {

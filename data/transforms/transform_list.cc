@@ -1,17 +1,15 @@
 #include "data/transforms/transform_list.h"
 
-#include "data/at_field.h"
 #include "google/protobuf/descriptor.h"
 
 namespace tpurun {
 namespace {
 
-absl::Status CheckPrefetch(const proto::Transform& transform) {
-  if (transform.prefetch().buffer_size() >= -1) return absl::OkStatus();
-  return AtField(absl::InvalidArgumentError(
-                     absl::StrCat("buffer_size must be >= 0, or -1 to let tpurun choose, got ",
-                                  transform.prefetch().buffer_size())),
-                 "buffer_size");
+void CheckPrefetch(const proto::Transform& transform, ConfigErrors& errors) {
+  if (transform.prefetch().buffer_size() >= -1) return;
+  errors.Add("buffer_size",
+             absl::StrCat("buffer_size must be >= 0, or -1 to let tpurun choose, got ",
+                          transform.prefetch().buffer_size()));
 }
 
 constexpr TransformDef kTransforms[] = {

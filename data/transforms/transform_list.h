@@ -1,7 +1,7 @@
 // The transforms that exist, as a table. A transform is of one of three kinds:
 //   row: makes one row out of one row (decode_csv, cast);
 //   item: chooses and orders whole elements without looking into them (shuffle, repeat, take);
-//   structural: is done by input_fn.cc itself (apply, cache, batch, prefetch).
+//   structural: is done by input_plan.cc and open_input.cc (apply, cache, batch, prefetch).
 #ifndef TPURUN_DATA_TRANSFORMS_TRANSFORM_LIST_H_
 #define TPURUN_DATA_TRANSFORMS_TRANSFORM_LIST_H_
 
@@ -21,6 +21,7 @@
 #include "data/item_stream.h"
 #include "data/records.h"
 #include "data/table.h"
+#include "proto/config_errors.h"
 #include "proto/input.pb.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/spec/spec.h"
@@ -31,6 +32,8 @@ namespace tpurun {
 struct RowOpenArgs {
   ModeKey mode = ModeKey::kTrain;
   std::string directory;  // relative file names are in it; empty: the working directory
+  // The place of a field of the transform's message, for messages.
+  std::function<std::string(const std::string& field)> where;
 };
 
 // A row transform, bound to the columns that come in.
@@ -41,7 +44,6 @@ struct RowTransform {
   bool paired = false;              // makes[i] is made of reads[i] alone
   std::vector<std::string> labels;  // of `makes`: those that rows of PREDICT may lack
   // Sets the functions below, of a copy, when an input is opened or exported. Null: they are set.
-  // Errors that are about the configuration are AtField.
   std::function<absl::Status(const RowOpenArgs& args, RowTransform* row)> open;
   // Fills the columns of `makes` in *out, which has those of `output`, row by row; strings may be
   // views of incoming ones. What was in the columns is of no use but for its memory. `where(row)`
@@ -72,14 +74,16 @@ struct ItemTransformArgs {
 // Elements of one pass; nullopt when that is only known by reading them.
 using ElementCount = std::optional<int64_t>;
 
+// Mistakes are added to `errors`, which is empty before, by paths below the transform's own
+// message.
 struct TransformDef {
   proto::Transform::KindCase kind;
   const char* name;
-  // Row transforms. Errors are InvalidArgument and do not name the place.
-  absl::StatusOr<RowTransform> (*bind)(const proto::Transform& transform,
-                                       const Schema& input) = nullptr;
+  // Row transforms. Nullopt after a mistake.
+  std::optional<RowTransform> (*bind)(const proto::Transform& transform, const Schema& input,
+                                      ConfigErrors& errors) = nullptr;
   // Every kind: the arguments that can be wrong without knowing the columns.
-  absl::Status (*check)(const proto::Transform& transform) = nullptr;
+  void (*check)(const proto::Transform& transform, ConfigErrors& errors) = nullptr;
   // Item transforms.
   std::unique_ptr<ItemStream> (*make_items)(const proto::Transform& transform,
                                             ItemTransformArgs args) = nullptr;
@@ -99,34 +103,39 @@ bool IsEndlessRepeat(const proto::Transform& transform);
 // ---- what the rows of the table point to, by file
 
 // decode_csv.cc
-absl::StatusOr<RowTransform> BindDecodeCsv(const proto::Transform& transform, const Schema& input);
+std::optional<RowTransform> BindDecodeCsv(const proto::Transform& transform, const Schema& input,
+                                          ConfigErrors& errors);
 // parse_example.cc
-absl::StatusOr<RowTransform> BindParseExample(const proto::Transform& transform,
-                                              const Schema& input);
+std::optional<RowTransform> BindParseExample(const proto::Transform& transform, const Schema& input,
+                                             ConfigErrors& errors);
 // decode_raw.cc
-absl::StatusOr<RowTransform> BindDecodeRaw(const proto::Transform& transform, const Schema& input);
+std::optional<RowTransform> BindDecodeRaw(const proto::Transform& transform, const Schema& input,
+                                          ConfigErrors& errors);
 // cast.cc
-absl::StatusOr<RowTransform> BindCast(const proto::Transform& transform, const Schema& input);
+std::optional<RowTransform> BindCast(const proto::Transform& transform, const Schema& input,
+                                     ConfigErrors& errors);
 // lookup.cc
-absl::StatusOr<RowTransform> BindLookup(const proto::Transform& transform, const Schema& input);
+std::optional<RowTransform> BindLookup(const proto::Transform& transform, const Schema& input,
+                                       ConfigErrors& errors);
 // normalize.cc
-absl::StatusOr<RowTransform> BindNormalize(const proto::Transform& transform, const Schema& input);
+std::optional<RowTransform> BindNormalize(const proto::Transform& transform, const Schema& input,
+                                          ConfigErrors& errors);
 // shuffle.cc
-absl::Status CheckShuffle(const proto::Transform& transform);
+void CheckShuffle(const proto::Transform& transform, ConfigErrors& errors);
 std::unique_ptr<ItemStream> MakeShuffle(const proto::Transform& transform, ItemTransformArgs args);
 int64_t CountShuffle(const proto::Transform& transform, int64_t before);
 // repeat.cc
-absl::Status CheckRepeat(const proto::Transform& transform);
+void CheckRepeat(const proto::Transform& transform, ConfigErrors& errors);
 std::unique_ptr<ItemStream> MakeRepeat(const proto::Transform& transform, ItemTransformArgs args);
 int64_t CountRepeat(const proto::Transform& transform, int64_t before);
 // select.cc
-absl::Status CheckTake(const proto::Transform& transform);
+void CheckTake(const proto::Transform& transform, ConfigErrors& errors);
 std::unique_ptr<ItemStream> MakeTake(const proto::Transform& transform, ItemTransformArgs args);
 int64_t CountTake(const proto::Transform& transform, int64_t before);
-absl::Status CheckSkip(const proto::Transform& transform);
+void CheckSkip(const proto::Transform& transform, ConfigErrors& errors);
 std::unique_ptr<ItemStream> MakeSkip(const proto::Transform& transform, ItemTransformArgs args);
 int64_t CountSkip(const proto::Transform& transform, int64_t before);
-absl::Status CheckShard(const proto::Transform& transform);
+void CheckShard(const proto::Transform& transform, ConfigErrors& errors);
 std::unique_ptr<ItemStream> MakeShard(const proto::Transform& transform, ItemTransformArgs args);
 int64_t CountShard(const proto::Transform& transform, int64_t before);
 // Only whole groups of `size` items, for a repeat after the batch.

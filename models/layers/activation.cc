@@ -7,9 +7,9 @@ namespace tpurun {
 
 void CheckActivation(proto::Activation activation, const std::string& path, ConfigErrors& errors) {
   if (activation != proto::GELU) return;
-  errors.push_back({path,
-                    "activation GELU is not supported yet, want one of: LINEAR, RELU, TANH, "
-                    "SIGMOID, SOFTMAX"});
+  errors.Add(path,
+             "activation GELU is not supported yet, want one of: LINEAR, RELU, TANH, "
+             "SIGMOID, SOFTMAX");
 }
 
 Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation) {
@@ -33,7 +33,7 @@ Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation) {
 
 void CheckActivationLayer(const proto::Layer& layer, ConfigErrors& errors) {
   if (!layer.activation().has_function()) {
-    errors.push_back({"activation", "function is missing"});
+    errors.Add("activation", "function is missing");
   }
   CheckActivation(layer.activation().function(), "activation.function", errors);
 }

@@ -11,9 +11,9 @@ namespace tpurun {
 void CheckDense(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::Dense& dense = layer.dense();
   if (!dense.has_units()) {
-    errors.push_back({"dense", "units is missing"});
+    errors.Add("dense", "units is missing");
   } else if (dense.units() <= 0) {
-    errors.push_back({"dense.units", absl::StrCat("units must be > 0, got ", dense.units())});
+    errors.Add("dense.units", absl::StrCat("units must be > 0, got ", dense.units()));
   }
   CheckActivation(dense.activation(), "dense.activation", errors);
   if (dense.has_kernel_initializer()) {

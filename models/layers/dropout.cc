@@ -13,8 +13,7 @@ namespace tpurun {
 void CheckDropout(const proto::Layer& layer, ConfigErrors& errors) {
   const float rate = layer.dropout().rate();
   if (rate >= 0 && rate < 1) return;
-  errors.push_back(
-      {"dropout.rate", absl::StrCat("rate must be in [0, 1), got ", ShortestText(rate))});
+  errors.Add("dropout.rate", absl::StrCat("rate must be in [0, 1), got ", ShortestText(rate)));
 }
 
 Value BuildDropout(LayerContext& layer) {

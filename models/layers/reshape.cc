@@ -30,14 +30,14 @@ void CheckReshape(const proto::Layer& layer, ConfigErrors& errors) {
     const int64_t dim = reshape.target_shape(i);
     if (dim == -1) ++computed;
     if (dim == 0 || dim < -1 || dim > kMaxDim) {
-      errors.push_back({absl::StrCat("reshape.target_shape[", i, "]"),
-                        absl::StrCat("a dimension must be in [1, ", kMaxDim,
-                                     "], or -1 for one of them, got ", dim)});
+      errors.Add(absl::StrCat("reshape.target_shape[", i, "]"),
+                 absl::StrCat("a dimension must be in [1, ", kMaxDim,
+                              "], or -1 for one of them, got ", dim));
     }
   }
   if (computed > 1) {
-    errors.push_back(
-        {"reshape.target_shape[0]", absl::StrCat("only one dimension can be -1, got ", computed)});
+    errors.Add("reshape.target_shape[0]",
+               absl::StrCat("only one dimension can be -1, got ", computed));
   }
 }
 

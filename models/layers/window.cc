@@ -11,15 +11,15 @@ namespace tpurun {
 void CheckWindowSizes(const WindowSizes& sizes, const std::string& path, ConfigErrors& errors) {
   constexpr int64_t kMaxSize = int64_t{1} << 20;
   if (sizes.size() > 2) {
-    errors.push_back({absl::StrCat(path, "[2]"),
-                      absl::StrCat("want one number for both, or height and width, got ",
-                                   sizes.size(), " numbers")});
+    errors.Add(absl::StrCat(path, "[2]"),
+               absl::StrCat("want one number for both, or height and width, got ", sizes.size(),
+                            " numbers"));
   }
   for (int i = 0; i < sizes.size(); ++i) {
     if (sizes[i] >= 1 && sizes[i] <= kMaxSize) continue;
-    errors.push_back({absl::StrCat(path, "[", i, "]"),
-                      absl::StrCat(path.substr(path.rfind('.') + 1), " must be in [1, ", kMaxSize,
-                                   "], got ", sizes[i])});
+    errors.Add(absl::StrCat(path, "[", i, "]"),
+               absl::StrCat(path.substr(path.rfind('.') + 1), " must be in [1, ", kMaxSize,
+                            "], got ", sizes[i]));
   }
 }
 

@@ -30,6 +30,10 @@ struct TrainProgress {
 
 struct EstimatorOptions {
   proto::RunConfig config;  // the effective one, written to model_dir/run_config.pbtxt
+  // The place of a field of it, "run.textproto:5:3", for messages.
+  std::function<std::string(const std::string& path)> where = [](const std::string& path) {
+    return path;
+  };
   ModelFn model_fn;
   std::vector<FeatureSpec> features;  // what the model declares
   int num_replicas = 1;               // cores that share a batch: 8 under use_tpu, else 1

@@ -75,7 +75,8 @@ std::vector<std::pair<std::string, double>> EvalSums::Results() const {
   return results;
 }
 
-absl::StatusOr<Graph> BuildPredictStep(EstimatorSpec spec, const std::vector<std::string>& keys) {
+absl::StatusOr<Graph> BuildPredictStep(EstimatorSpec spec, const std::vector<std::string>& keys,
+                                       const std::string& keys_where) {
   std::vector<std::string> known;
   for (const NamedValue& prediction : spec.predictions) known.push_back(prediction.name);
   if (known.empty()) {
@@ -86,8 +87,8 @@ absl::StatusOr<Graph> BuildPredictStep(EstimatorSpec spec, const std::vector<std
     size_t i = 0;
     while (i < known.size() && known[i] != key) ++i;
     if (i == known.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("keys: the model does not predict ", Quote(key), DidYouMean(key, known)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          keys_where, ": keys: the model does not predict ", Quote(key), DidYouMean(key, known)));
     }
     if (spec.graph.FindOutput(key) < 0) spec.graph.AddOutput(key, spec.predictions[i].value);
   }

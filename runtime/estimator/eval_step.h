@@ -46,8 +46,9 @@ class EvalSums {
 };
 
 // Keeps the predictions of these names, all when there are none, as outputs in that order.
-// InvalidArgument for a name that the model does not predict.
-absl::StatusOr<Graph> BuildPredictStep(EstimatorSpec spec, const std::vector<std::string>& keys);
+// InvalidArgument for a name that the model does not predict, with the place of the names.
+absl::StatusOr<Graph> BuildPredictStep(EstimatorSpec spec, const std::vector<std::string>& keys,
+                                       const std::string& keys_where);
 
 }  // namespace tpurun
 

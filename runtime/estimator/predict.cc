@@ -46,7 +46,8 @@ absl::StatusOr<Graph> BuildGraph(const EstimatorOptions& options, bool has_label
       EstimatorSpec spec,
       CallModelFn(options, ModeKey::kPredict, options.config.predict_batch_size(), has_labels));
   const std::vector<std::string> keys(predict.keys().begin(), predict.keys().end());
-  ASSIGN_OR_RETURN(Graph graph, BuildPredictStep(std::move(spec), keys));
+  ASSIGN_OR_RETURN(Graph graph,
+                   BuildPredictStep(std::move(spec), keys, options.where("predict.keys")));
   std::set<std::string> columns;
   for (const Output& output : graph.outputs()) columns.insert(output.name);
   for (const std::string& feature : predict.forward_features()) {

@@ -21,7 +21,8 @@ absl::StatusOr<Graph> GraphOfStep(const EstimatorOptions& options, EstimatorSpec
     return std::move(step.graph);
   }
   const auto& keys = options.config.predict().keys();
-  return BuildPredictStep(std::move(spec), {keys.begin(), keys.end()});
+  return BuildPredictStep(std::move(spec), {keys.begin(), keys.end()},
+                          options.where("predict.keys"));
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ void NothingToCheck(const Optimizer&, ConfigErrors&) {}
 void CheckAdagrad(const Optimizer& optimizer, ConfigErrors& errors) {
   const float initial = optimizer.adagrad().initial_accumulator_value();
   if (initial > 0 && std::isfinite(initial)) return;
-  errors.push_back({"adagrad.initial_accumulator_value",
-                    absl::StrCat("initial_accumulator_value must be > 0 and finite, got ",
-                                 ShortestText(initial))});
+  errors.Add("adagrad.initial_accumulator_value",
+             absl::StrCat("initial_accumulator_value must be > 0 and finite, got ",
+                          ShortestText(initial)));
 }
 
 std::vector<SlotDef> AdagradSlots(const Optimizer& optimizer) {
@@ -46,12 +46,12 @@ void CheckAdam(const Optimizer& optimizer, ConfigErrors& errors) {
   const proto::Adam& adam = optimizer.adam();
   for (const auto& [name, beta] : {std::pair("beta1", adam.beta1()), {"beta2", adam.beta2()}}) {
     if (beta >= 0 && beta < 1) continue;
-    errors.push_back({absl::StrCat("adam.", name),
-                      absl::StrCat(name, " must be in [0, 1), got ", ShortestText(beta))});
+    errors.Add(absl::StrCat("adam.", name),
+               absl::StrCat(name, " must be in [0, 1), got ", ShortestText(beta)));
   }
   if (!(adam.epsilon() > 0) || !std::isfinite(adam.epsilon())) {
-    errors.push_back({"adam.epsilon", absl::StrCat("epsilon must be > 0 and finite, got ",
-                                                   ShortestText(adam.epsilon()))});
+    errors.Add("adam.epsilon",
+               absl::StrCat("epsilon must be > 0 and finite, got ", ShortestText(adam.epsilon())));
   }
 }
 
@@ -99,13 +99,13 @@ void GradientDescentUpdate(GraphBuilder& b, const Optimizer&, const UpdateArgs& 
 
 void CheckMomentum(const Optimizer& optimizer, ConfigErrors& errors) {
   if (!optimizer.momentum().has_momentum()) {
-    errors.push_back({"momentum", "momentum is missing, want a number in [0, 1)"});
+    errors.Add("momentum", "momentum is missing, want a number in [0, 1)");
     return;
   }
   const float momentum = optimizer.momentum().momentum();
   if (momentum >= 0 && momentum < 1) return;
-  errors.push_back({"momentum.momentum",
-                    absl::StrCat("momentum must be in [0, 1), got ", ShortestText(momentum))});
+  errors.Add("momentum.momentum",
+             absl::StrCat("momentum must be in [0, 1), got ", ShortestText(momentum)));
 }
 
 std::vector<SlotDef> MomentumSlots(const Optimizer&) { return {{"Momentum", 0.0}}; }

@@ -36,14 +36,14 @@ ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer) {
   RefuseUnreadFields(optimizer, read, "", errors);
   RefuseUnreadFields(optimizer.cross_shard(), CrossShardFields(), "cross_shard", errors);
   if (!optimizer.has_learning_rate()) {
-    errors.push_back({"", "learning_rate is missing"});
+    errors.Add("", "learning_rate is missing");
   } else {
     CheckSchedule(optimizer.learning_rate(), "learning_rate", errors);
   }
   for (int i = 0; i < optimizer.var_list_size(); ++i) {
     const absl::Status status = NamePattern::Parse(optimizer.var_list(i)).status();
     if (!status.ok()) {
-      errors.push_back({absl::StrCat("var_list[", i, "]"), std::string(status.message())});
+      errors.Add(absl::StrCat("var_list[", i, "]"), std::string(status.message()));
     }
   }
   return errors;
@@ -90,7 +90,7 @@ absl::Status ApplyGradients(GraphBuilder& b, const proto::Optimizer& optimizer,
                             std::span<const VariableGradient> gradients, Value learning_rate) {
   const ConfigErrors errors = CheckOptimizer(optimizer);
   if (!errors.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("optimizer: ", errors.front().message));
+    return absl::InvalidArgumentError(absl::StrCat("optimizer: ", errors.all().front().message));
   }
   const OptimizerDef& def = *FindByName(OptimizerList(), KindOf(optimizer));
   ScopedName scope(b, optimizer.has_name() ? optimizer.name() : def.name);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "proto/config_error.h"
+#include "proto/config_errors.h"
 #include "proto/model_spec.pb.h"
 #include "runtime/ir/graph_builder.h"
 

@@ -13,8 +13,8 @@ using proto::Schedule;
 
 void WantAtLeastZero(const std::string& path, double value, ConfigErrors& errors) {
   if (std::isfinite(value) && value >= 0) return;
-  errors.push_back(
-      {path, absl::StrCat("the learning rate must be >= 0 and finite, got ", ShortestText(value))});
+  errors.Add(path,
+             absl::StrCat("the learning rate must be >= 0 and finite, got ", ShortestText(value)));
 }
 
 // ---- constant: eta = c
@@ -34,21 +34,21 @@ void CheckExponentialDecay(const Schedule& schedule, ConfigErrors& errors) {
   const proto::ExponentialDecay& decay = schedule.exponential_decay();
   const std::string path = "exponential_decay";
   if (!decay.has_initial_learning_rate()) {
-    errors.push_back({path, "initial_learning_rate is missing"});
+    errors.Add(path, "initial_learning_rate is missing");
   } else {
     WantAtLeastZero(path + ".initial_learning_rate", decay.initial_learning_rate(), errors);
   }
   if (!decay.has_decay_steps()) {
-    errors.push_back({path, "decay_steps is missing"});
+    errors.Add(path, "decay_steps is missing");
   } else if (decay.decay_steps() <= 0) {
-    errors.push_back({path + ".decay_steps",
-                      absl::StrCat("decay_steps must be > 0, got ", decay.decay_steps())});
+    errors.Add(path + ".decay_steps",
+               absl::StrCat("decay_steps must be > 0, got ", decay.decay_steps()));
   }
   if (!decay.has_decay_rate()) {
-    errors.push_back({path, "decay_rate is missing"});
+    errors.Add(path, "decay_rate is missing");
   } else if (!(decay.decay_rate() > 0) || !std::isfinite(decay.decay_rate())) {
-    errors.push_back({path + ".decay_rate", absl::StrCat("decay_rate must be > 0 and finite, got ",
-                                                         ShortestText(decay.decay_rate()))});
+    errors.Add(path + ".decay_rate", absl::StrCat("decay_rate must be > 0 and finite, got ",
+                                                  ShortestText(decay.decay_rate())));
   }
 }
 
@@ -67,13 +67,13 @@ void CheckLinearWarmup(const Schedule& schedule, ConfigErrors& errors) {
   const proto::LinearWarmup& warmup = schedule.linear_warmup();
   const std::string path = "linear_warmup";
   if (!warmup.has_warmup_steps()) {
-    errors.push_back({path, "warmup_steps is missing"});
+    errors.Add(path, "warmup_steps is missing");
   } else if (warmup.warmup_steps() <= 0) {
-    errors.push_back({path + ".warmup_steps",
-                      absl::StrCat("warmup_steps must be > 0, got ", warmup.warmup_steps())});
+    errors.Add(path + ".warmup_steps",
+               absl::StrCat("warmup_steps must be > 0, got ", warmup.warmup_steps()));
   }
   if (!warmup.has_schedule()) {
-    errors.push_back({path, "schedule is missing"});
+    errors.Add(path, "schedule is missing");
   } else {
     CheckSchedule(warmup.schedule(), path + ".schedule", errors);
   }
@@ -93,18 +93,18 @@ Value LinearWarmup(GraphBuilder& b, const Schedule& schedule, Value step) {
 void CheckPiecewiseConstant(const Schedule& schedule, ConfigErrors& errors) {
   const proto::PiecewiseConstant& pieces = schedule.piecewise_constant();
   const std::string path = "piecewise_constant";
-  if (pieces.boundaries().empty()) errors.push_back({path, "boundaries is missing"});
+  if (pieces.boundaries().empty()) errors.Add(path, "boundaries is missing");
   if (pieces.values_size() != pieces.boundaries_size() + 1) {
-    errors.push_back({path, absl::StrCat("want one more of values than of boundaries, got ",
-                                         pieces.values_size(), " values and ",
-                                         pieces.boundaries_size(), " boundaries")});
+    errors.Add(
+        path, absl::StrCat("want one more of values than of boundaries, got ", pieces.values_size(),
+                           " values and ", pieces.boundaries_size(), " boundaries"));
   }
   for (int i = 0; i < pieces.boundaries_size(); ++i) {
     const int64_t before = i == 0 ? -1 : pieces.boundaries(i - 1);
     if (pieces.boundaries(i) > before) continue;
-    errors.push_back({absl::StrCat(path, ".boundaries[", i, "]"),
-                      absl::StrCat("boundaries must be >= 0 and ascend, got ", pieces.boundaries(i),
-                                   i == 0 ? "" : absl::StrCat(" after ", before))});
+    errors.Add(absl::StrCat(path, ".boundaries[", i, "]"),
+               absl::StrCat("boundaries must be >= 0 and ascend, got ", pieces.boundaries(i),
+                            i == 0 ? "" : absl::StrCat(" after ", before)));
   }
   for (int i = 0; i < pieces.values_size(); ++i) {
     WantAtLeastZero(absl::StrCat(path, ".values[", i, "]"), pieces.values(i), errors);

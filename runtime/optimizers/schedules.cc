@@ -10,7 +10,7 @@ void CheckSchedule(const proto::Schedule& schedule, const std::string& path, Con
   if (def == nullptr) return;
   ConfigErrors found;
   def->check(schedule, found);
-  AppendUnder(path, found, errors);
+  errors.Add({"", path}, found);
 }
 
 Value LearningRate(GraphBuilder& b, const proto::Schedule& schedule, Value global_step) {
@@ -18,7 +18,7 @@ Value LearningRate(GraphBuilder& b, const proto::Schedule& schedule, Value globa
   CheckSchedule(schedule, "learning_rate", errors);
   if (!errors.empty()) {
     return b.Fail(absl::InvalidArgumentError(
-        absl::StrCat(errors.front().path, ": ", errors.front().message)));
+        absl::StrCat(errors.all().front().path, ": ", errors.all().front().message)));
   }
   ScopedName scope(b, "learning_rate");
   return FindByName(ScheduleList(), ChosenKind(schedule)->name())->build(b, schedule, global_step);

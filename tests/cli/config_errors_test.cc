@@ -61,13 +61,15 @@ absl::Status LoadCase(const std::string& path) {
   const std::vector<Verb> verbs = {{.name = "run", .takes_config = true, .run = Unused}};
   ASSIGN_OR_RETURN(const CommandLine command, ParseCommandLine(arguments, verbs));
   ASSIGN_OR_RETURN(const LoadOptions options, command.load_options());
-  ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(options));
-  return ValidateConfig(config, required);
+  ConfigErrors errors;
+  ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(options, errors));
+  ValidateConfig(config, required, errors);
+  return ErrorList(errors.Lines(config.locations));
 }
 
-class ConfigErrors : public testing::TestWithParam<std::string> {};
+class ConfigErrorsTest : public testing::TestWithParam<std::string> {};
 
-TEST_P(ConfigErrors, GivesItsMessage) {
+TEST_P(ConfigErrorsTest, GivesItsMessage) {
   const std::string path = absl::StrCat(kFolder, "/", GetParam(), ".textproto");
   const absl::Status status = LoadCase(path);
   ASSERT_FALSE(status.ok()) << path << " loads without an error";
@@ -84,7 +86,7 @@ TEST_P(ConfigErrors, GivesItsMessage) {
   EXPECT_EQ(got, ReadFile(golden)) << "want is " << golden;
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, ConfigErrors, testing::ValuesIn(Cases()),
+INSTANTIATE_TEST_SUITE_P(Files, ConfigErrorsTest, testing::ValuesIn(Cases()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

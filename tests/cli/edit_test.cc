@@ -48,7 +48,7 @@ std::string After(const absl::StatusOr<Edit>& edit, const char* before) {
   if (!edit.ok()) return std::string(edit.status().message());
   SourceLocations locations;
   const absl::Status status = ApplyEdit(*edit, &message, &locations);
-  return status.ok() ? message.DebugString() : std::string(status.message());
+  return status.ok() ? message.DebugString() : absl::StrCat(edit->flag, ": ", status.message());
 }
 
 std::string AfterSet(const std::string& text) {
@@ -185,7 +185,7 @@ TEST(SetTest, SeveralEditsCannotNestWhatOneCannot) {
         std::string(ApplyEdit(*ParseSet(path + "+={sequence{}}"), &model, &locations).message());
     if (error.empty()) path += ".0.sequence.layer";
   }
-  EXPECT_EQ(error, "--set " + path + "+={sequence{}}: nested deeper than 100 messages");
+  EXPECT_EQ(error, "nested deeper than 100 messages");
 }
 
 TEST(UnsetTest, ClearsAFieldAListOrAnElement) {

@@ -83,14 +83,13 @@ class InitTest : public ::testing::Test {
 
   // That the verbs take what was written.
   void CheckConfig() {
+    ConfigErrors errors;
     const absl::StatusOr<LoadedConfig> config =
-        LoadConfig({.config_path = dir_.Path(kInitRunFile)});
+        LoadConfig({.config_path = dir_.Path(kInitRunFile)}, errors);
     ASSERT_TRUE(config.ok()) << config.status();
-    const absl::Status valid =
-        ValidateConfig(*config, {.train = true, .evaluate = true, .predict = true});
-    EXPECT_TRUE(valid.ok()) << valid;
-    const absl::Status model = MakeModelFn(config->model, config->locations).status();
-    EXPECT_TRUE(model.ok()) << model;
+    ValidateConfig(*config, {.train = true, .evaluate = true, .predict = true}, errors);
+    MakeModelFn(config->model, config->locations, errors);
+    EXPECT_THAT(errors.Lines(config->locations), testing::IsEmpty());
   }
 
   TempDir dir_;

@@ -25,10 +25,16 @@ LoadedConfig Config(const std::string& more) {
   return config;
 }
 
+absl::Status Validate(const LoadedConfig& config, const RequiredParts& required) {
+  ConfigErrors errors;
+  ValidateConfig(config, required, errors);
+  return ErrorList(errors.Lines(config.locations));
+}
+
 class Accepted : public testing::TestWithParam<const char*> {};
 
 TEST_P(Accepted, HasNoViolation) {
-  EXPECT_EQ(ValidateConfig(Config(GetParam()), {.train = true, .evaluate = true, .predict = true}),
+  EXPECT_EQ(Validate(Config(GetParam()), {.train = true, .evaluate = true, .predict = true}),
             absl::OkStatus());
 }
 
@@ -51,23 +57,23 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ValidateTest, WithoutTpuAnyBatchSizeIsLegal) {
   LoadedConfig config = Config("use_tpu: false");
   config.run.set_train_batch_size(7);
-  EXPECT_TRUE(ValidateConfig(config, {.train = true}).ok());
+  EXPECT_TRUE(Validate(config, {.train = true}).ok());
 }
 
 TEST(ValidateTest, OnlyTheVerbsOwnPartsMustBeComplete) {
   LoadedConfig config = Config("");
   config.run.clear_eval_batch_size();
   config.run.mutable_predict()->Clear();
-  EXPECT_TRUE(ValidateConfig(config, {.train = true}).ok());
-  EXPECT_FALSE(ValidateConfig(config, {.evaluate = true}).ok());
-  EXPECT_FALSE(ValidateConfig(config, {.predict = true}).ok());
+  EXPECT_TRUE(Validate(config, {.train = true}).ok());
+  EXPECT_FALSE(Validate(config, {.evaluate = true}).ok());
+  EXPECT_FALSE(Validate(config, {.predict = true}).ok());
 }
 
 TEST(ValidateTest, TheNamedEvaluationMustExist) {
   LoadedConfig config = Config("evaluate { name: 'test' input {} }");
   config.run.mutable_evaluate(0)->set_name("valid");
-  EXPECT_TRUE(ValidateConfig(config, {.evaluate = true, .evaluation = "test"}).ok());
-  EXPECT_EQ(ValidateConfig(config, {.evaluate = true, .evaluation = "tset"}).message(),
+  EXPECT_TRUE(Validate(config, {.evaluate = true, .evaluation = "test"}).ok());
+  EXPECT_EQ(Validate(config, {.evaluate = true, .evaluation = "tset"}).message(),
             "--name=tset: no evaluation has this name, did you mean \"test\"?");
 }
 
@@ -113,22 +119,13 @@ TEST(ValidateTest, EveryScalarFieldIsActedOnOrRefused) {
         default:
           FAIL() << field->full_name() << " has a type this test does not set";
       }
-      const absl::Status status = ValidateConfig(config, {.train = true});
+      const absl::Status status = Validate(config, {.train = true});
       EXPECT_NE(std::string(status.message()).find(field->name() + ": got "), std::string::npos)
           << field->full_name() << ": " << status;
       ++refused;
     }
   }
   EXPECT_GE(refused, 13);
-}
-
-TEST(AllViolationsTest, JoinsLinesOnce) {
-  EXPECT_EQ(AllViolations({absl::OkStatus(), ErrorList({"a", "b"}), absl::NotFoundError("file"),
-                           ErrorList({"b", "c"})}),
-            ErrorList({"a", "b", "c"}));
-  EXPECT_EQ(AllViolations({absl::OkStatus(), absl::NotFoundError("f"), absl::DataLossError("d")}),
-            absl::NotFoundError("f"));
-  EXPECT_EQ(AllViolations({absl::OkStatus()}), absl::OkStatus());
 }
 
 }  // namespace

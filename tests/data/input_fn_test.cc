@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "proto/config_errors.h"
 #include "proto/run_config.pb.h"
 #include "tests/data/run_input.h"
 #include "tests/io/temp_dir.h"
@@ -68,6 +69,91 @@ TEST(InputFnTest, EveryMistakeIsReportedAtOnceBeforeAFileIsTouched) {
       "INVALID_ARGUMENT: run.textproto:2:41: text_line: skip_lines must be >= 0, got -1\n"
       "run.textproto:3:23: shuffle: buffer_size must be > 0, got 0\n"
       "run.textproto:5:13: take after batch: would work on whole batches; put it before batch");
+}
+
+TEST(InputFnTest, EveryMistakeOfOneMessageIsReported) {
+  EXPECT_EQ(
+      ErrorOf("source { tfrecord { file: \"\" file: \"gs://a\"\n"
+              "num_parallel_reads: 0 } }",
+              Args("x f32[]")),
+      "INVALID_ARGUMENT: run.textproto:2:21: tfrecord: file must not be empty\n"
+      "run.textproto:2:30: tfrecord: file \"gs://a\": not supported yet, copy to a local path\n"
+      "run.textproto:3:1: tfrecord: num_parallel_reads must be > 0, got 0");
+  EXPECT_EQ(ErrorOf("source { from_tensor_slices {\n"
+                    "feature { name: \"x\" }\n"
+                    "feature { name: \"y\" int64 { value: [1, 2] } }\n"
+                    "feature { name: \"z\" int64 { value: 1 } }\n"
+                    "feature { name: \"y\" int64 { value: [1, 2] } }\n"
+                    "feature { name: \"w\" int64 { value: 1 } } } }",
+                    Args("x f32[]")),
+            "INVALID_ARGUMENT: run.textproto:3:1: from_tensor_slices: feature \"x\" has no values: "
+            "want float, int64 or bytes { value: [...] }\n"
+            "run.textproto:5:1: from_tensor_slices: feature \"z\" has 1 elements, but \"y\" has 2: "
+            "all features must have the same number\n"
+            "run.textproto:6:1: from_tensor_slices: feature \"y\" is given twice");
+  EXPECT_EQ(ErrorOf("source { text_line { file: \"a.csv\" } }\n"
+                    "transform { decode_csv {\n"
+                    "column { name: \"a\" dtype: BOOL shape: 0 }\n"
+                    "column {}\n"
+                    "column { name: \"a\" default_value: \"x\" }\n"
+                    "field_delim: \"\" } }\n"
+                    "transform { cast { feature: \"b\" } }",
+                    Args("x f32[]")),
+            "INVALID_ARGUMENT: run.textproto:4:20: decode_csv: column 1 \"a\": dtype must be "
+            "FLOAT32, INT32, INT64 or STRING, got BOOL; a cast after decode_csv makes other types\n"
+            "run.textproto:4:32: decode_csv: column 1 \"a\": every dimension of shape must be > 0, "
+            "got 0\n"
+            "run.textproto:5:1: decode_csv: column 2 has no name\n"
+            "run.textproto:6:1: decode_csv: column 3: the key \"a\" is there already\n"
+            "run.textproto:6:20: decode_csv: column 3 \"a\": default_value must be FLOAT32, got "
+            "\"x\"\n"
+            "run.textproto:7:1: decode_csv: field_delim must be one character, got \"\"");
+  EXPECT_EQ(ErrorOf("source { tfrecord { file: \"a.tfrecord\" } }\n"
+                    "transform { parse_example {\n"
+                    "feature { name: \"a\" }\n"
+                    "feature { name: \"a\" float { shape: 3 default_value: [1, 2] } } } }",
+                    Args("x f32[]")),
+            "INVALID_ARGUMENT: run.textproto:4:1: parse_example: feature \"a\" has no kind: want "
+            "bytes {}, int64 {} or float {}\n"
+            "run.textproto:5:1: parse_example: feature \"a\": 2 default values, want 1 or 3\n"
+            "run.textproto:5:1: parse_example: the key \"a\" is there already");
+  EXPECT_EQ(ErrorOf(absl::StrCat(kNumbers,
+                                 "transform { normalize {\n"
+                                 "feature: \"y\"\n"
+                                 "mean: [nan, inf]\n"
+                                 "stddev: 0\n"
+                                 "feature: \"z\" } }"),
+                    Args("x f32[]")),
+            "INVALID_ARGUMENT: run.textproto:4:1: normalize: unknown feature \"y\", did you mean "
+            "\"x\"?\n"
+            "run.textproto:5:1: normalize: mean must be a finite number, got nan\n"
+            "run.textproto:5:1: normalize: mean must be a finite number, got inf\n"
+            "run.textproto:6:1: normalize: stddev must be a finite number > 0 (1 for a column that "
+            "never changes), got 0\n"
+            "run.textproto:7:1: normalize: unknown feature \"z\", did you mean \"x\"?");
+  EXPECT_EQ(
+      ErrorOf(absl::StrCat(kNumbers,
+                           "transform { lookup { feature: \"x\"\n"
+                           "vocabulary_list: \"1\"\n"
+                           "vocabulary_list: \"one\"\n"
+                           "vocabulary_list: \"1\" } }"),
+              Args("x f32[]")),
+      "INVALID_ARGUMENT: run.textproto:5:1: lookup: want an integer, for an INT64 feature, got "
+      "\"one\"\n"
+      "run.textproto:6:1: lookup: the entry \"1\" is there already, with id 0");
+}
+
+TEST(InputFnTest, MistakesOfOthersAreNotThoseOfTheInput) {
+  proto::Input input;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(kNumbers, &input));
+  ConfigErrors errors;
+  errors.Add("train_batch_size", "train_batch_size must be > 0, got 0");
+  EXPECT_NE(MakeInputFn(input, {}, {}, "train.input", "", errors), nullptr);
+  EXPECT_EQ(errors.all().size(), 1);
+  input.add_transform();
+  EXPECT_EQ(MakeInputFn(input, {}, {}, "train.input", "", errors), nullptr);
+  ASSERT_EQ(errors.all().size(), 2);
+  EXPECT_EQ(errors.all()[1].path, "train.input.transform[0]");
 }
 
 TEST(InputFnTest, AnAbsentFeatureIsReportedWithTheKeysPresent) {

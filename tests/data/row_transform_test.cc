@@ -11,6 +11,7 @@
 #include "data/transforms/transform_list.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "proto/config_errors.h"
 #include "proto/example.pb.h"
 #include "runtime/base/bfloat16.h"
 
@@ -20,7 +21,8 @@ namespace {
 RowTransform Bind(const std::string& text, const Schema& input) {
   proto::Transform transform;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &transform)) << text;
-  return FindTransform(transform.kind_case())->bind(transform, input).value();
+  ConfigErrors errors;
+  return FindTransform(transform.kind_case())->bind(transform, input, errors).value();
 }
 
 Table EmptyTable(const Schema& schema, int64_t rows) {

@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "data/input_fn.h"
 #include "google/protobuf/text_format.h"
+#include "proto/config_errors.h"
 #include "proto/run_config.pb.h"
 #include "proto/source_locations.h"
 #include "runtime/base/bfloat16.h"
@@ -55,8 +56,11 @@ absl::StatusOr<InputFn> InputFnOf(const std::string& config, const std::string& 
   }
   SourceLocations locations;
   locations.RecordParsed("", run_config, tree, "run.textproto", config);
-  return MakeInputFn(run_config.train().input(), run_config.transformation_func(), locations,
-                     "train.input", directory);
+  ConfigErrors errors;
+  InputFn input_fn = MakeInputFn(run_config.train().input(), run_config.transformation_func(),
+                                 locations, "train.input", directory, errors);
+  if (input_fn == nullptr) return ErrorList(errors.Lines(locations));
+  return input_fn;
 }
 
 std::vector<FeatureSpec> ParseFeatures(const std::string& text) {

@@ -18,7 +18,7 @@ constexpr char kRunName[] = "run.textproto";
 constexpr char kModelName[] = "model.textproto";
 constexpr std::string_view kSeparator = "\n---\n";
 
-absl::StatusOr<LoadedConfig> Load(std::string_view bytes) {
+absl::StatusOr<LoadedConfig> Load(std::string_view bytes, ConfigErrors& errors) {
   const size_t separator = bytes.find(kSeparator);
   LoadOptions options = {.config_path = ScratchPath(kRunName)};
   if (separator != std::string_view::npos) {
@@ -26,12 +26,12 @@ absl::StatusOr<LoadedConfig> Load(std::string_view bytes) {
     options.model_path = ScratchPath(kModelName);
   }
   WriteScratch(kRunName, bytes.substr(0, separator));
-  return LoadConfig(options);
+  return LoadConfig(options, errors);
 }
 
-absl::Status CheckInput(const LoadedConfig& config, const proto::Input& input,
-                        const std::string& path) {
-  return MakeInputFn(input, config.run.transformation_func(), config.locations, path, "").status();
+void CheckInput(const LoadedConfig& config, const proto::Input& input, const std::string& path,
+                ConfigErrors& errors) {
+  MakeInputFn(input, config.run.transformation_func(), config.locations, path, "", errors);
 }
 
 // Builds the graphs of all modes.
@@ -49,20 +49,19 @@ absl::Status BuildModel(const ModelFn& model_fn) {
 }  // namespace
 
 absl::Status FuzzConfig(std::string_view bytes) {
-  ASSIGN_OR_RETURN(const LoadedConfig config, Load(bytes));
-  ASSIGN_OR_RETURN(const std::string printed, PrintConfig(config));
-  const absl::StatusOr<ModelFn> model_fn = MakeModelFn(config.model, config.locations);
-  absl::Status inputs;
-  inputs.Update(CheckInput(config, config.run.train().input(), "train.input"));
-  inputs.Update(CheckInput(config, config.run.predict().input(), "predict.input"));
+  ConfigErrors errors;
+  ASSIGN_OR_RETURN(const LoadedConfig config, Load(bytes, errors));
+  if (errors.empty()) RETURN_IF_ERROR(PrintConfig(config).status());
+  ValidateConfig(config, {.train = true, .evaluate = true, .predict = true}, errors);
+  const ModelFn model_fn = MakeModelFn(config.model, config.locations, errors);
+  CheckInput(config, config.run.train().input(), "train.input", errors);
+  CheckInput(config, config.run.predict().input(), "predict.input", errors);
   for (int i = 0; i < config.run.evaluate_size(); ++i) {
-    inputs.Update(
-        CheckInput(config, config.run.evaluate(i).input(), ElementPath("evaluate", i) + ".input"));
+    CheckInput(config, config.run.evaluate(i).input(), ElementPath("evaluate", i) + ".input",
+               errors);
   }
-  RETURN_IF_ERROR(
-      AllViolations({ValidateConfig(config, {.train = true, .evaluate = true, .predict = true}),
-                     model_fn.status(), inputs}));
-  return BuildModel(*model_fn);
+  RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations)));
+  return BuildModel(model_fn);
 }
 
 }  // namespace tpurun

@@ -2,11 +2,13 @@
 // what protobuf writes of it must give the values that protobuf has.
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "data/transforms/transform_list.h"
 #include "glog/logging.h"
 #include "google/protobuf/text_format.h"
+#include "proto/config_errors.h"
 #include "proto/example.pb.h"
 #include "runtime/base/status.h"
 #include "tests/fuzz/targets.h"
@@ -27,9 +29,10 @@ const RowTransform& Parser() {
   static const RowTransform* const parser = [] {
     proto::Transform transform;
     CHECK(google::protobuf::TextFormat::ParseFromString(kTransform, &transform));
-    absl::StatusOr<RowTransform> bound =
-        BindParseExample(transform, {{"record", proto::STRING, {}}});
-    CHECK(bound.ok()) << bound.status();
+    ConfigErrors errors;
+    std::optional<RowTransform> bound =
+        BindParseExample(transform, {{"record", proto::STRING, {}}}, errors);
+    CHECK(bound.has_value()) << errors.all()[0].message;
     return new RowTransform(*std::move(bound));
   }();
   return *parser;

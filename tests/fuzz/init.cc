@@ -47,14 +47,14 @@ absl::Status FuzzInit(std::string_view bytes) {
   const std::string label = !first ? "" : table.titles.empty() ? "column_1" : table.titles[0];
   ASSIGN_OR_RETURN(const InitPlan plan, PlanTable(table, label));
   for (const auto& [name, text] : InitFiles(plan, {path})) WriteScratch(name, text);
+  ConfigErrors errors;
   const absl::StatusOr<LoadedConfig> config =
-      LoadConfig({.config_path = ScratchPath(kInitRunFile)});
+      LoadConfig({.config_path = ScratchPath(kInitRunFile)}, errors);
   CHECK(config.ok()) << config.status();
-  const absl::Status valid =
-      ValidateConfig(*config, {.train = true, .evaluate = true, .predict = true});
-  CHECK(valid.ok()) << valid;
-  const absl::Status model = MakeModelFn(config->model, config->locations).status();
-  CHECK(model.ok()) << model;
+  ValidateConfig(*config, {.train = true, .evaluate = true, .predict = true}, errors);
+  MakeModelFn(config->model, config->locations, errors);
+  const absl::Status sound = ErrorList(errors.Lines(config->locations));
+  CHECK(sound.ok()) << sound;
   const absl::Status read = ReadAllRows(*config, table.rows);
   CHECK(read.ok()) << read;
   return absl::OkStatus();

@@ -103,7 +103,7 @@ absl::StatusOr<CoreProgram> TrainingProgram(const std::string& model_file) {
   proto::ModelSpec model;
   SourceLocations locations;
   ParseProto(text.str(), "model", &model, &locations);
-  const absl::StatusOr<ModelFn> model_fn = MakeModelFn(model, locations);
+  const absl::StatusOr<ModelFn> model_fn = CheckedModelFn(model, locations);
   if (!model_fn.ok()) return model_fn.status();
   absl::StatusOr<EstimatorSpec> spec =
       (*model_fn)({.num_replicas = 8, .batch_per_replica = kBatchPerCore});

@@ -79,7 +79,7 @@ TEST_P(ExactEvaluationTest, NeitherTheBatchNorTheWorkersChangeABit) {
   proto::ModelSpec model;
   SourceLocations locations;
   ParseProto(kModel, "model", &model, &locations);
-  const absl::StatusOr<ModelFn> model_fn = MakeModelFn(model, locations);
+  const absl::StatusOr<ModelFn> model_fn = CheckedModelFn(model, locations);
   ASSERT_TRUE(model_fn.ok()) << model_fn.status();
   std::vector<std::pair<std::string, double>> first;
   for (const int64_t batch : {96, 1000, 1024, 8}) {

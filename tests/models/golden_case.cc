@@ -9,6 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/text_format.h"
+#include "models/model_builder.h"
+#include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -156,6 +158,14 @@ void ParseProto(const std::string& text, const std::string& prefix,
   ASSERT_TRUE(parser.ParseFromString(text, message)) << text;
   if (locations != nullptr)
     locations->RecordParsed(prefix, *message, tree, "model.textproto", text);
+}
+
+absl::StatusOr<ModelFn> CheckedModelFn(const proto::ModelSpec& spec,
+                                       const SourceLocations& locations) {
+  ConfigErrors errors;
+  ModelFn model_fn = MakeModelFn(spec, locations, errors);
+  RETURN_IF_ERROR(ErrorList(errors.Lines(locations)));
+  return model_fn;
 }
 
 }  // namespace tpurun

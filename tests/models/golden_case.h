@@ -12,9 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
+#include "proto/model_spec.pb.h"
 #include "proto/source_locations.h"
 #include "runtime/ir/literal.h"
+#include "runtime/spec/spec.h"
 
 namespace tpurun {
 
@@ -46,6 +49,10 @@ void ExpectNear(double got, double want, double tolerance, const std::string& wh
 // Parses a textproto; its places are recorded as model.textproto under `prefix`.
 void ParseProto(const std::string& text, const std::string& prefix,
                 google::protobuf::Message* message, SourceLocations* locations);
+
+// MakeModelFn with its mistakes as a status.
+absl::StatusOr<ModelFn> CheckedModelFn(const proto::ModelSpec& spec,
+                                       const SourceLocations& locations = {});
 
 }  // namespace tpurun
 

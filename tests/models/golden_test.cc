@@ -44,7 +44,7 @@ class ModelRun {
     proto::ModelSpec spec;
     SourceLocations locations;
     ParseProto(golden_.Get("model"), "model", &spec, &locations);
-    const absl::StatusOr<ModelFn> model_fn = MakeModelFn(spec, locations);
+    const absl::StatusOr<ModelFn> model_fn = CheckedModelFn(spec, locations);
     ASSERT_TRUE(model_fn.ok()) << golden_.Where() << model_fn.status();
     ModelFnArgs args;
     const std::string mode = golden_.Get("mode");

@@ -67,7 +67,7 @@ bool CheckCase(const GoldenCase& golden) {
   proto::ModelSpec spec;
   SourceLocations locations;
   ParseProto(golden.Get("model"), "model", &spec, &locations);
-  const absl::StatusOr<ModelFn> model_fn = MakeModelFn(spec, locations);
+  const absl::StatusOr<ModelFn> model_fn = CheckedModelFn(spec, locations);
   EXPECT_TRUE(model_fn.ok()) << golden.Where() << model_fn.status();
   if (!model_fn.ok()) return false;
   EvaluateArgs args;

@@ -14,7 +14,7 @@ inline absl::StatusOr<ModelFn> Make(const std::string& text) {
   proto::ModelSpec spec;
   SourceLocations locations;
   ParseProto(text, "model", &spec, &locations);
-  return MakeModelFn(spec, locations);
+  return CheckedModelFn(spec, locations);
 }
 
 inline constexpr char kIris[] = R"(name: "iris"

@@ -97,20 +97,19 @@ std::string TrainError(const std::string& text, int num_replicas) {
 
 TEST(ModelFnTest, TrainingNeedsAnOptimizerALossAndVariables) {
   EXPECT_EQ(TrainError(IrisWith(9, ""), 8),
-            "model: there is no optimizer; training needs one (model)");
+            "model: model: there is no optimizer; training needs one");
   EXPECT_EQ(TrainError(IrisWith(8, ""), 8),
-            "model: there is no loss; training needs a head or a loss (model)");
+            "model: model: there is no loss; training needs a head or a loss");
   EXPECT_EQ(TrainError(std::string(kIris) + "frozen: '.*'", 8),
-            "model: there is no trainable variable; nothing can be trained (model)");
+            "model: model: there is no trainable variable; nothing can be trained");
 }
 
 TEST(ModelFnTest, ReductionNoneIsRefusedOnSeveralReplicas) {
   const std::string text = IrisWith(9, R"(optimizer { adagrad {} learning_rate { constant: 0.1 }
   cross_shard { reduction: NONE } })");
-  EXPECT_EQ(
-      TrainError(text, 8),
-      "optimizer 0 \"adagrad\": reduction NONE would train 8 models apart; want MEAN or SUM on "
-      "several replicas (model.textproto:10:17)");
+  EXPECT_EQ(TrainError(text, 8),
+            "model.textproto:10:17: optimizer 0 \"adagrad\": reduction NONE would train 8 models "
+            "apart; want MEAN or SUM on several replicas");
   EXPECT_EQ(TrainError(text, 1), "");
 }
 
@@ -191,7 +190,7 @@ TEST(ModelFnTest, Mnist) {
 std::string WrittenOut(const std::string& text) {
   proto::ModelSpec spec;
   ParseProto(text, "model", &spec, nullptr);
-  EXPECT_TRUE(MakeModelFn(spec, SourceLocations()).ok());
+  EXPECT_TRUE(CheckedModelFn(spec).ok());
   std::string layers;
   const proto::ModelSpec written = WrittenOutModel(spec);
   for (const proto::Layer& layer : written.layer()) {
@@ -227,8 +226,8 @@ layer { name: "off" input: "sum" input: "y" add {} })"),
 name: "block_0/b" input: "block_0/a" input: "x" add { }
 name: "block_1/a" input: "block_0" dense { units: 4 }
 name: "block_1/b" input: "block_1/a" input: "x" add { }
-name: "sum/dropout" input: "block" dropout { }
 name: "sum" input: "block" residual { }
+name: "sum/dropout" input: "block" dropout { }
 name: "off" input: "sum" input: "y" add { }
 )");
 }
@@ -253,7 +252,7 @@ TEST(ModelFnTest, OutlivesItsArguments) {
     proto::ModelSpec spec;
     SourceLocations locations;
     ParseProto(kIris, "model", &spec, &locations);
-    model_fn = MakeModelFn(spec, locations);
+    model_fn = CheckedModelFn(spec, locations);
   }
   ASSERT_TRUE(model_fn.ok()) << model_fn.status();
   const absl::StatusOr<EstimatorSpec> spec = (*model_fn)({.batch_per_replica = 2});

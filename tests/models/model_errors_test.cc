@@ -35,196 +35,188 @@ const std::vector<Mistake>& Mistakes() {
   static const std::vector<Mistake>& mistakes = *new std::vector<Mistake>{
       // ---- layers
       {"units", IrisWith(7, R"(layer { name: "logits" dense { units: -5 } })"),
-       "layer 2 \"logits\": units must be > 0, got -5 (model.textproto:7:32)"},
+       "model.textproto:7:32: layer 2 \"logits\": units must be > 0, got -5"},
       {"no units", IrisWith(7, R"(layer { name: "logits" dense { } })"),
-       "layer 2 \"logits\": units is missing (model.textproto:7:24)"},
+       "model.textproto:7:24: layer 2 \"logits\": units is missing"},
       {"activation",
        IrisWith(6, R"(layer { name: "hidden" dense { units: 10 activation: GELU } })"),
-       "layer 1 \"hidden\": activation GELU is not supported yet, want one of: LINEAR, RELU, TANH, "
-       "SIGMOID, SOFTMAX (model.textproto:6:42)"},
+       "model.textproto:6:42: layer 1 \"hidden\": activation GELU is not supported yet, want one "
+       "of: LINEAR, RELU, TANH, SIGMOID, SOFTMAX"},
       {"scalar into dense",
        IrisWith(6, R"(layer { name: "hidden" input: "SepalWidth" dense { units: 10 } })"),
-       "layer 1 \"hidden\": dense wants an input of shape [N,K], got \"SepalWidth\" of f32[N]; "
-       "declare "
-       "the feature with `shape: 1` (model.textproto:6:1)"},
+       "model.textproto:6:1: layer 1 \"hidden\": dense wants an input of shape [N,K], got "
+       "\"SepalWidth\" of f32[N]; declare the feature with `shape: 1`"},
       {"whole numbers into dense", R"(feature { name: "x" dtype: INT32 shape: 2 }
 layer { name: "h" dense { units: 2 } })",
-       "layer 0 \"h\": dense wants floating-point values (f32), got input \"x\" of s32[N,2]; "
-       "declare it "
-       "FLOAT32 or cast it in the input (model.textproto:2:1)"},
+       "model.textproto:2:1: layer 0 \"h\": dense wants floating-point values (f32), got input "
+       "\"x\" of s32[N,2]; declare it FLOAT32 or cast it in the input"},
       {"misspelt input",
        IrisWith(6, R"(layer { name: "hidden" input: "featurs" dense { units: 10 } })"),
-       "layer 1 \"hidden\": input \"featurs\" is no feature, label or layer before it, did you "
-       "mean "
-       "\"features\"? (model.textproto:6:24)"},
+       "model.textproto:6:24: layer 1 \"hidden\": input \"featurs\" is no feature, label or layer "
+       "before it, did you mean \"features\"?"},
       {"the first layer of two features", IrisWith(5, R"(layer { name: "features" concat {} })"),
-       "layer 0 \"features\": the first layer of several features must name its input "
-       "(model.textproto:5:1)"},
+       "model.textproto:5:1: layer 0 \"features\": the first layer of several features must name "
+       "its input"},
       {"two inputs",
        IrisWith(
            6, R"(layer { name: "hidden" input: "features" input: "features" dense { units: 1 } })"),
-       "layer 1 \"hidden\": dense wants one input, got 2 (model.textproto:6:42)"},
+       "model.textproto:6:42: layer 1 \"hidden\": dense wants one input, got 2"},
       {"one input of add", IrisWith(6, R"(layer { name: "hidden" add {} })"),
-       "layer 1 \"hidden\": add wants 2 inputs or more, got 1 (model.textproto:6:1)"},
+       "model.textproto:6:1: layer 1 \"hidden\": add wants 2 inputs or more, got 1"},
       {"add",
        IrisWith(6, R"(layer { name: "hidden" add {} input: "features" input: "SepalWidth" })"),
-       "layer 1 \"hidden\": inputs of add must have one shape, got \"features\" of f32[N,2] and "
-       "\"SepalWidth\" of f32[N] (model.textproto:6:1)"},
+       "model.textproto:6:1: layer 1 \"hidden\": inputs of add must have one shape, got "
+       "\"features\" of f32[N,2] and \"SepalWidth\" of f32[N]"},
       {"concat of types",
        IrisWith(5, R"(layer { name: "features" concat {} input: "SepalLength" input: "Species" })"),
-       "layer 0 \"features\": inputs of concat must have one dtype and the same shape but for axis "
-       "0, "
-       "got \"SepalLength\" of f32[N] and \"Species\" of s32[N] (model.textproto:5:1)"},
+       "model.textproto:5:1: layer 0 \"features\": inputs of concat must have one dtype and the "
+       "same shape but for axis 0, got \"SepalLength\" of f32[N] and \"Species\" of s32[N]"},
       {"concat axis", R"(feature { name: "x" }
 layer { concat { axis: 1 } })",
-       "layer 0 \"concat\": axis must be in [-1, 1) for examples of rank 1, got 1 "
-       "(model.textproto:2:18)"},
+       "model.textproto:2:18: layer 0 \"concat\": axis must be in [-1, 1) for examples of rank 1, "
+       "got 1"},
       {"reshape", R"(feature { name: "x" shape: 6 }
 layer { reshape { target_shape: [4, -1] } })",
-       "layer 0 \"reshape\": target_shape [4,-1] does not hold the 6 values of an example of "
-       "\"x\", "
-       "f32[N,6] (model.textproto:2:9)"},
+       "model.textproto:2:9: layer 0 \"reshape\": target_shape [4,-1] does not hold the 6 values "
+       "of an example of \"x\", f32[N,6]"},
       {"reshape to a size that is no 32-bit number", R"(feature { name: "x" shape: 6 }
 layer { reshape { target_shape: [4294967296, -1] } })",
-       "layer 0 \"reshape\": a dimension must be in [1, 2147483648], or -1 for one of them, got "
-       "4294967296 (model.textproto:2:19)"},
+       "model.textproto:2:19: layer 0 \"reshape\": a dimension must be in [1, 2147483648], or -1 "
+       "for one of them, got 4294967296"},
       {"reshape of two unknowns", R"(feature { name: "x" shape: 6 }
 layer { reshape { target_shape: -1 target_shape: -1 target_shape: 0 } })",
-       "layer 0 \"reshape\": a dimension must be in [1, 2147483648], or -1 for one of them, got 0 "
-       "(model.textproto:2:53)\n"
-       "layer 0 \"reshape\": only one dimension can be -1, got 2 (model.textproto:2:19)"},
+       "model.textproto:2:19: layer 0 \"reshape\": only one dimension can be -1, got 2\n"
+       "model.textproto:2:53: layer 0 \"reshape\": a dimension must be in [1, 2147483648], or -1 "
+       "for one of them, got 0"},
       {"activation of whole numbers", R"(feature { name: "x" dtype: INT32 }
 layer { activation { function: RELU } })",
-       "layer 0 \"activation\": input \"x\" is s32[N], want floating-point values (f32) "
-       "(model.textproto:2:1)"},
+       "model.textproto:2:1: layer 0 \"activation\": input \"x\" is s32[N], want floating-point "
+       "values (f32)"},
       {"conv2d without arguments", ImageWith("shape: [8, 8, 1]", "conv2d {}"),
-       "layer 0 \"y\": filters is missing (model.textproto:2:19)\n"
-       "layer 0 \"y\": kernel_size is missing (model.textproto:2:19)"},
+       "model.textproto:2:19: layer 0 \"y\": filters is missing\n"
+       "model.textproto:2:19: layer 0 \"y\": kernel_size is missing"},
       {"conv2d sizes",
        ImageWith("shape: [8, 8, 1]",
                  "conv2d { filters: 0 kernel_size: [3, 3, 3] strides: [1, 0] activation: GELU }"),
-       "layer 0 \"y\": filters must be > 0, got 0 (model.textproto:2:28)\n"
-       "layer 0 \"y\": want one number for both, or height and width, got 3 numbers "
-       "(model.textproto:2:39)\n"
-       "layer 0 \"y\": strides must be in [1, 1048576], got 0 (model.textproto:2:62)\n"
-       "layer 0 \"y\": activation GELU is not supported yet, want one of: LINEAR, RELU, TANH, "
-       "SIGMOID, SOFTMAX (model.textproto:2:78)"},
+       "model.textproto:2:28: layer 0 \"y\": filters must be > 0, got 0\n"
+       "model.textproto:2:39: layer 0 \"y\": want one number for both, or height and width, got 3 "
+       "numbers\n"
+       "model.textproto:2:62: layer 0 \"y\": strides must be in [1, 1048576], got 0\n"
+       "model.textproto:2:78: layer 0 \"y\": activation GELU is not supported yet, want one of: "
+       "LINEAR, RELU, TANH, SIGMOID, SOFTMAX"},
       {"conv2d of a matrix", ImageWith("shape: [28, 28]", "conv2d { filters: 2 kernel_size: 3 }"),
-       "layer 0 \"y\": conv2d wants an input of shape [N,H,W,C], got \"x\" of f32[N,28,28]; put a "
-       "reshape with target_shape: [28, 28, 1] before it (model.textproto:2:1)"},
+       "model.textproto:2:1: layer 0 \"y\": conv2d wants an input of shape [N,H,W,C], got \"x\" of "
+       "f32[N,28,28]; put a reshape with target_shape: [28, 28, 1] before it"},
       {"max_pooling2d of a vector", ImageWith("shape: 784", "max_pooling2d {}"),
-       "layer 0 \"y\": max_pooling2d wants an input of shape [N,H,W,C], got \"x\" of f32[N,784]; "
-       "put a reshape to height, width and channels before it (model.textproto:2:1)"},
+       "model.textproto:2:1: layer 0 \"y\": max_pooling2d wants an input of shape [N,H,W,C], got "
+       "\"x\" of f32[N,784]; put a reshape to height, width and channels before it"},
       {"conv2d of bytes",
        ImageWith("dtype: UINT8 shape: [8, 8, 3]", "conv2d { filters: 2 kernel_size: 3 }"),
-       "layer 0 \"y\": conv2d wants floating-point values (f32), got \"x\" of u8[N,8,8,3]; declare "
-       "it FLOAT32 or cast it in the input (model.textproto:2:1)"},
+       "model.textproto:2:1: layer 0 \"y\": conv2d wants floating-point values (f32), got \"x\" of "
+       "u8[N,8,8,3]; declare it FLOAT32 or cast it in the input"},
       {"a kernel larger than the image",
        ImageWith("shape: [8, 4, 3]", "conv2d { filters: 2 kernel_size: 5 }"),
-       "layer 0 \"y\": a window of 5x5 does not fit into \"x\" of f32[N,8,4,3]; give padding: SAME "
-       "or a smaller kernel_size (model.textproto:2:39)"},
+       "model.textproto:2:39: layer 0 \"y\": a window of 5x5 does not fit into \"x\" of "
+       "f32[N,8,4,3]; give padding: SAME or a smaller kernel_size"},
       {"a window larger than the image", ImageWith("shape: [1, 4, 3]", "average_pooling2d {}"),
-       "layer 0 \"y\": a window of 2x2 does not fit into \"x\" of f32[N,1,4,3]; give padding: SAME "
-       "or a smaller pool_size (model.textproto:2:19)"},
+       "model.textproto:2:19: layer 0 \"y\": a window of 2x2 does not fit into \"x\" of "
+       "f32[N,1,4,3]; give padding: SAME or a smaller pool_size"},
       {"more values than any memory holds",
        ImageWith("shape: [2, 2, 1024]",
                  "conv2d { filters: 1048576 kernel_size: 1048576 padding: SAME }"),
-       "layer 0 \"y\": variable y/kernel would be f32[1048576,1048576,1024,1048576]; make it "
-       "smaller than 2^40 values (model.textproto:2:1)"},
+       "model.textproto:2:1: layer 0 \"y\": variable y/kernel would be "
+       "f32[1048576,1048576,1024,1048576]; make it smaller than 2^40 values"},
       {"dropout", ImageWith("shape: 2", "dropout { rate: 1 }"),
-       "layer 0 \"y\": rate must be in [0, 1), got 1 (model.textproto:2:29)"},
+       "model.textproto:2:29: layer 0 \"y\": rate must be in [0, 1), got 1"},
       {"dropout of ids", ImageWith("dtype: INT32 shape: 2", "dropout {}"),
-       "layer 0 \"y\": dropout wants floating-point values (f32), got \"x\" of s32[N,2]; declare "
-       "it "
-       "FLOAT32 or cast it in the input (model.textproto:2:1)"},
+       "model.textproto:2:1: layer 0 \"y\": dropout wants floating-point values (f32), got \"x\" "
+       "of s32[N,2]; declare it FLOAT32 or cast it in the input"},
       {"one_hot", ImageWith("dtype: INT32", "one_hot {}"),
-       "layer 0 \"y\": depth is missing (model.textproto:2:19)"},
+       "model.textproto:2:19: layer 0 \"y\": depth is missing"},
       {"depth", ImageWith("dtype: INT32", "one_hot { depth: -1 }"),
-       "layer 0 \"y\": depth must be in [1, 2147483648], got -1 (model.textproto:2:29)"},
+       "model.textproto:2:29: layer 0 \"y\": depth must be in [1, 2147483648], got -1"},
       {"one_hot of floats", ImageWith("shape: 2", "one_hot { depth: 3 }"),
-       "layer 0 \"y\": one_hot wants ids, INT32 or INT64, got \"x\" of f32[N,2]; declare it INT32 "
-       "or "
-       "cast it in the input (model.textproto:2:1)"},
+       "model.textproto:2:1: layer 0 \"y\": one_hot wants ids, INT32 or INT64, got \"x\" of "
+       "f32[N,2]; declare it INT32 or cast it in the input"},
       {"no kind", IrisWith(7, R"(layer { name: "logits" })"),
-       absl::StrCat("layer 2 \"logits\": no kind of layer is given, want one of: ", kLayerKinds,
-                    ", residual, sequence (model.textproto:7:1)")},
+       absl::StrCat(
+           "model.textproto:7:1: layer 2 \"logits\": no kind of layer is given, want one of: ",
+           kLayerKinds, ", residual, sequence")},
       {"a kind that is not supported", IrisWith(7, R"(layer { name: "logits" lstm { units: 3 } })"),
-       absl::StrCat("layer 2 \"logits\": layer kind lstm is not supported yet, want one of: ",
-                    kLayerKinds, ", residual, sequence (model.textproto:7:24)")},
+       absl::StrCat("model.textproto:7:24: layer 2 \"logits\": layer kind lstm is not supported "
+                    "yet, want one of: ",
+                    kLayerKinds, ", residual, sequence")},
       {"fields that nothing acts on",
        IrisWith(
            7,
            R"(layer { name: "logits" dtype: BFLOAT16 dense { units: 3 kernel_from: "hidden/kernel" } })"),
-       "layer 2 \"logits\": dtype BFLOAT16 is not supported yet, want FLOAT32 "
-       "(model.textproto:7:24)\n"
-       "layer 2 \"logits\": kernel_from is not supported yet; remove it (model.textproto:7:57)"},
+       "model.textproto:7:24: layer 2 \"logits\": dtype BFLOAT16 is not supported yet, want "
+       "FLOAT32\n"
+       "model.textproto:7:57: layer 2 \"logits\": kernel_from is not supported yet; remove it"},
       {"reuse", IrisWith(7, R"(layer { name: "logits" reuse: "hidden" })"),
-       "layer 2 \"logits\": reuse is not supported yet; remove it (model.textproto:7:24)"},
+       "model.textproto:7:24: layer 2 \"logits\": reuse is not supported yet; remove it"},
       {"initializer",
        IrisWith(
            7,
            R"(layer { name: "logits" dense { units: 3 kernel_initializer { truncated_normal { stddev: -1 } } } })"),
-       "layer 2 \"logits\": stddev must be >= 0 and finite, got -1 (model.textproto:7:81)"},
+       "model.textproto:7:81: layer 2 \"logits\": stddev must be >= 0 and finite, got -1"},
       {"no initializer",
        IrisWith(7, R"(layer { name: "logits" dense { units: 3 kernel_initializer {} } })"),
-       "layer 2 \"logits\": no kind of initializer is given, want one of: zeros, ones, "
-       "glorot_uniform, "
-       "truncated_normal, variance_scaling (model.textproto:7:41)"},
+       "model.textproto:7:41: layer 2 \"logits\": no kind of initializer is given, want one of: "
+       "zeros, ones, glorot_uniform, truncated_normal, variance_scaling"},
       {"a default is shown where it stands", R"(feature { name: "x" shape: 1 }
 layer_defaults { dense { units: 0 } }
 layer { name: "a" dense {} }
 layer { name: "b" dense { units: 2 } })",
-       "layer 0 \"a\": units must be > 0, got 0 (model.textproto:2:26)"},
+       "model.textproto:2:26: layer 0 \"a\": units must be > 0, got 0"},
       {"defaults", R"(feature { name: "x" shape: 1 }
 layer_defaults { name: "a" input: "x" dense {} }
 layer_defaults { lstm {} }
 layer_defaults { trainable: false })",
        absl::StrCat(
-           "layer_defaults 0: defaults cannot give a name (model.textproto:2:18)\n"
-           "layer_defaults 0: defaults cannot give inputs (model.textproto:2:28)\n"
-           "layer_defaults 1: defaults for layer kind lstm are not supported yet, want one of: ",
+           "model.textproto:2:18: layer_defaults 0: defaults cannot give a name\n"
+           "model.textproto:2:28: layer_defaults 0: defaults cannot give inputs\n"
+           "model.textproto:3:18: layer_defaults 1: defaults for layer kind lstm are not supported "
+           "yet, want one of: ",
            kLayerKinds,
-           " (model.textproto:3:18)\n"
-           "layer_defaults 2: no kind of layer is given, want one of: ",
-           kLayerKinds, " (model.textproto:4:1)")},
+           "\n"
+           "model.textproto:4:1: layer_defaults 2: no kind of layer is given, want one of: ",
+           kLayerKinds)},
       {"within a sequence, once for all copies", R"(feature { name: "x" shape: 1 }
 layer { name: "s" sequence { repeat: 3
   layer { dense { units: 0 } } } })",
-       "layer 0.0 \"s_0/dense\": units must be > 0, got 0 (model.textproto:3:19)"},
+       "model.textproto:3:19: layer 0.0 \"s_0/dense\": units must be > 0, got 0"},
       {"repeat", R"(feature { name: "x" shape: 1 }
 layer { name: "s" sequence { repeat: 0 layer { flatten {} } } }
 layer { name: "t" sequence {} })",
-       "layer 0 \"s\": repeat must be in [1, 10000], got 0 (model.textproto:2:30)\n"
-       "layer 1 \"t\": a sequence wants at least one layer (model.textproto:3:19)"},
+       "model.textproto:2:30: layer 0 \"s\": repeat must be in [1, 10000], got 0\n"
+       "model.textproto:3:19: layer 1 \"t\": a sequence wants at least one layer"},
       {"copies of copies", R"(feature { name: "x" shape: 1 }
 layer { flatten {} }
 layer { name: "s" sequence { layer { sequence { repeat: 1000
   layer { sequence { repeat: 1000 layer { sequence { repeat: 1000
     layer { residual { layer { flatten {} } } } } } } } } } } })",
-       "layer 1 \"s\": with it the model has more than 10000 layers: got 1000000000 or more with "
-       "all "
-       "copies, want at most 10000 (model.textproto:3:1)"},
+       "model.textproto:3:1: layer 1 \"s\": with it the model has more than 10000 layers: got "
+       "1000000000 or more with all copies, want at most 10000"},
       {"as many copies again", R"(feature { name: "x" shape: 1 }
 layer { name: "s" sequence { repeat: 2000 layer { flatten {} } layer { flatten {} } } }
 layer { name: "t" sequence { repeat: 3001 layer { flatten {} } layer { flatten {} } } })",
-       "layer 1 \"t\": with it the model has more than 10000 layers: got 10002 with all copies, "
-       "want "
-       "at most 10000 (model.textproto:3:1)"},
+       "model.textproto:3:1: layer 1 \"t\": with it the model has more than 10000 layers: got "
+       "10002 with all copies, want at most 10000"},
       {"residual", R"(feature { name: "x" shape: 3 }
 layer { name: "r" residual { layer { dense { units: 2 } } } })",
-       "layer 0 \"r\": layers give f32[N,2], the shortcut gives f32[N,3]; both must have one shape "
-       "(model.textproto:2:19)"},
+       "model.textproto:2:19: layer 0 \"r\": layers give f32[N,2], the shortcut gives f32[N,3]; "
+       "both must have one shape"},
       // ---- names
       {"a name twice", IrisWith(7, R"(layer { name: "Species" dense { units: 3 } })"),
-       "layer 2 \"Species\": the name \"Species\" is taken by label 0 \"Species\"; features, "
-       "labels, "
-       "layers and losses share one name space (model.textproto:7:9)\n"
-       "head 0: logits: nothing is called \"logits\" (known: SepalLength, SepalWidth, Species, "
-       "features, hidden) (model.textproto:8:25)"},
+       "model.textproto:7:9: layer 2 \"Species\": the name \"Species\" is taken by label 0 "
+       "\"Species\"; features, labels, layers and losses share one name space\n"
+       "model.textproto:8:25: head 0: logits: nothing is called \"logits\" (known: SepalLength, "
+       "SepalWidth, Species, features, hidden)"},
       {"a layer's name", IrisWith(6, R"(layer { name: "../hidden" dense { units: 10 } })"),
-       "layer 1 \"../hidden\": got the name \"../hidden\", want parts joined by /, each of "
-       "letters, digits and _ . - but not \".\" or \"..\", beginning with neither _ nor - "
-       "(model.textproto:6:9)"},
+       "model.textproto:6:9: layer 1 \"../hidden\": got the name \"../hidden\", want parts joined "
+       "by /, each of letters, digits and _ . - but not \".\" or \"..\", beginning with neither _ "
+       "nor -"},
       {"names with control characters", R"(feature { name: "x\n\033[2Jy" }
 label { name: "\302\233" }
 loss { name: "\177" mean_squared_error { labels: "\302\233" predictions: "x\n\033[2Jy" } }
@@ -232,79 +224,72 @@ prediction { name: "\t" tensor: "x\n\033[2Jy" }
 eval_metric { name: "\377" mean { values: "x\n\033[2Jy" } }
 optimizer { name: "a/" gradient_descent {} learning_rate { constant: 1 } }
 name: "m\r")",
-       "model: got the name \"m\\r\", want printable text (UTF-8) (model.textproto:7:1)\n"
-       "feature 0 \"x\\n\\033[2Jy\": got the name \"x\\n\\033[2Jy\", want printable text (UTF-8) "
-       "(model.textproto:1:11)\n"
-       "label 0 \"\\302\\233\": got the name \"\\302\\233\", want printable text (UTF-8) "
-       "(model.textproto:2:9)\n"
-       "loss 0 \"\\177\": got the name \"\\177\", want printable text (UTF-8) "
-       "(model.textproto:3:8)\n"
-       "optimizer 0 \"a/\": got the name \"a/\", want parts joined by /, each of letters, digits "
-       "and _ . - but not \".\" or \"..\", beginning with neither _ nor - (model.textproto:6:13)\n"
-       "prediction 0 \"\\t\": got the name \"\\t\", want printable text (UTF-8) "
-       "(model.textproto:4:14)\n"
-       "eval_metric 0 \"\\377\": got the name \"\\377\", want printable text (UTF-8) "
-       "(model.textproto:5:15)"},
+       "model.textproto:1:11: feature 0 \"x\\n\\033[2Jy\": got the name \"x\\n\\033[2Jy\", want "
+       "printable text (UTF-8)\n"
+       "model.textproto:2:9: label 0 \"\\302\\233\": got the name \"\\302\\233\", want printable "
+       "text (UTF-8)\n"
+       "model.textproto:3:8: loss 0 \"\\177\": got the name \"\\177\", want printable text "
+       "(UTF-8)\n"
+       "model.textproto:4:14: prediction 0 \"\\t\": got the name \"\\t\", want printable text "
+       "(UTF-8)\n"
+       "model.textproto:5:15: eval_metric 0 \"\\377\": got the name \"\\377\", want printable text "
+       "(UTF-8)\n"
+       "model.textproto:6:13: optimizer 0 \"a/\": got the name \"a/\", want parts joined by /, "
+       "each of letters, digits "
+       "and _ . - but not \".\" or \"..\", beginning with neither _ nor -\n"
+       "model.textproto:7:1: model: got the name \"m\\r\", want printable text (UTF-8)"},
       {"a reserved name", IrisWith(6, R"(layer { name: "global_step" dense { units: 3 } })"),
-       "layer 1 \"global_step\": the name \"global_step\" is reserved; choose another "
-       "(model.textproto:6:9)"},
+       "model.textproto:6:9: layer 1 \"global_step\": the name \"global_step\" is reserved; choose "
+       "another"},
       {"a feature without a name", "feature {}\nfeature { name: \"row_weight\" }",
-       "feature 0 \"\": name is missing (model.textproto:1:1)\n"
-       "feature 1 \"row_weight\": the name \"row_weight\" is reserved; choose another "
-       "(model.textproto:2:11)"},
+       "model.textproto:1:1: feature 0 \"\": name is missing\n"
+       "model.textproto:2:11: feature 1 \"row_weight\": the name \"row_weight\" is reserved; "
+       "choose another"},
       {"a feature of a size that is no 32-bit number",
        "feature { name: \"x\" shape: [4294967296, 2] }",
-       "feature 0 \"x\": a dimension must be in [1, 2147483648] (the batch is not one of them), "
-       "got "
-       "4294967296 (model.textproto:1:21)"},
+       "model.textproto:1:21: feature 0 \"x\": a dimension must be in [1, 2147483648] (the batch "
+       "is not one of them), got 4294967296"},
       {"strings", "feature { name: \"x\" dtype: STRING shape: 0 }",
-       "feature 0 \"x\": dtype STRING cannot be fed to the device, want FLOAT32, INT32, INT64, "
-       "UINT8, "
-       "UINT32 or BOOL; the input can convert it (model.textproto:1:21)\n"
-       "feature 0 \"x\": a dimension must be in [1, 2147483648] (the batch is not one of them), "
-       "got 0 "
-       "(model.textproto:1:35)"},
+       "model.textproto:1:21: feature 0 \"x\": dtype STRING cannot be fed to the device, want "
+       "FLOAT32, INT32, INT64, UINT8, UINT32 or BOOL; the input can convert it\n"
+       "model.textproto:1:35: feature 0 \"x\": a dimension must be in [1, 2147483648] (the batch "
+       "is not one of them), got 0"},
       // ---- heads, losses, metrics, predictions
       {"head without arguments", IrisWith(8, "head { classification {} }"),
-       "head 0: logits is missing (model.textproto:8:8)\n"
-       "head 0: label is missing (model.textproto:8:8)"},
+       "model.textproto:8:8: head 0: logits is missing\n"
+       "model.textproto:8:8: head 0: label is missing"},
       {"logits that are no matrix",
        IrisWith(8, R"(head { classification { logits: "SepalWidth" label: "Species" } })"),
-       "head 0: logits must be f32[N,C], one value for each class, got \"SepalWidth\" of f32[N] "
-       "(model.textproto:8:25)"},
+       "model.textproto:8:25: head 0: logits must be f32[N,C], one value for each class, got "
+       "\"SepalWidth\" of f32[N]"},
       {"one logit", IrisWith(7, R"(layer { name: "logits" dense { units: 1 } })"),
-       "head 0: a classification of one logit is not supported yet, got \"logits\" of f32[N,1]; "
-       "use one "
-       "logit for each of the two classes (model.textproto:8:25)"},
+       "model.textproto:8:25: head 0: a classification of one logit is not supported yet, got "
+       "\"logits\" of f32[N,1]; use one logit for each of the two classes"},
       {"a label of floats", IrisWith(4, R"(label { name: "Species" })"),
-       "head 0: labels must be class ids, INT32 or INT64, got f32[N] (model.textproto:8:8)"},
+       "model.textproto:8:8: head 0: labels must be class ids, INT32 or INT64, got f32[N]"},
       {"a label of vectors", IrisWith(4, R"(label { name: "Species" dtype: INT32 shape: 2 })"),
-       "head 0: labels must be one class id for each row of logits, want s32[N], got s32[N,2] for "
-       "logits "
-       "f32[N,3] (model.textproto:8:8)"},
+       "model.textproto:8:8: head 0: labels must be one class id for each row of logits, want "
+       "s32[N], got s32[N,2] for logits f32[N,3]"},
       {"label_smoothing",
        IrisWith(
            8,
            R"(head { classification { logits: "logits" label: "Species" label_smoothing: 0.1 } })"),
-       "head 0: label_smoothing is not supported yet; remove it (model.textproto:8:59)"},
+       "model.textproto:8:59: head 0: label_smoothing is not supported yet; remove it"},
       {"a head that is not supported", IrisWith(8, "head { sequence {} }\nhead {}"),
-       "head 0: head kind sequence is not supported yet, want one of: classification, regression "
-       "(model.textproto:8:8)\n"
-       "head 1: no kind of head is given, want one of: classification, regression "
-       "(model.textproto:9:1)"},
+       "model.textproto:8:8: head 0: head kind sequence is not supported yet, want one of: "
+       "classification, regression\n"
+       "model.textproto:9:1: head 1: no kind of head is given, want one of: classification, "
+       "regression"},
       {"two heads", IrisWith(8, R"(head { classification { logits: "logits" label: "Species" } }
 head { classification { logits: "logits" label: "Species" } })"),
-       "head 1: there is a metric \"accuracy\" already, from head 0; give one of them another name "
-       "(model.textproto:9:1)\n"
-       "head 1: there is a prediction \"class_ids\" already, from head 0; give one of them another "
-       "name "
-       "(model.textproto:9:1)\n"
-       "head 1: there is a prediction \"probabilities\" already, from head 0; give one of them "
-       "another "
-       "name (model.textproto:9:1)\n"
-       "head 1: there is a prediction \"logits\" already, from head 0; give one of them another "
-       "name "
-       "(model.textproto:9:1)"},
+       "model.textproto:9:1: head 1: there is a metric \"accuracy\" already, from head 0; give one "
+       "of them another name\n"
+       "model.textproto:9:1: head 1: there is a prediction \"class_ids\" already, from head 0; "
+       "give one of them another name\n"
+       "model.textproto:9:1: head 1: there is a prediction \"probabilities\" already, from head 0; "
+       "give one of them another name\n"
+       "model.textproto:9:1: head 1: there is a prediction \"logits\" already, from head 0; give "
+       "one of them another name"},
       {"losses", R"(feature { name: "x" shape: 2 }
 label { name: "y" }
 loss { name: "a" softmax_cross_entropy {} }
@@ -314,88 +299,82 @@ loss { mean_squared_error { labels: "x" predictions: "x" } }
 loss { name: "e" }
 loss { name: "f" mean_squared_error { labels: "nowhere" predictions: "x" } }
 loss { name: "g" mean_squared_error { labels: "x" predictions: "nowhere" } })",
-       "loss 0 \"a\": loss kind softmax_cross_entropy is not supported yet, want one of: "
-       "mean_squared_error, sparse_softmax_cross_entropy (model.textproto:3:18)\n"
-       "loss 1 \"b\": labels and predictions must have one shape, got labels f32[N] and "
-       "predictions "
-       "f32[N,2] (model.textproto:4:18)\n"
-       "loss 2 \"c\": logits is not supported yet; remove it (model.textproto:5:87)\n"
-       "loss 2 \"c\": weights: nothing is called \"nowhere\" (known: a, b, x, y) "
-       "(model.textproto:5:68)\n"
-       "loss 3: name is missing (model.textproto:6:1)\n"
-       "loss 4 \"e\": no kind of loss is given, want one of: mean_squared_error, "
-       "sparse_softmax_cross_entropy (model.textproto:7:1)\n"
-       "loss 5 \"f\": labels: nothing is called \"nowhere\" (known: a, b, c, e, x, y) "
-       "(model.textproto:8:39)\n"
-       "loss 6 \"g\": predictions: nothing is called \"nowhere\" (known: a, b, c, e, f, x, y) "
-       "(model.textproto:9:51)"},
+       "model.textproto:3:18: loss 0 \"a\": loss kind softmax_cross_entropy is not supported yet, "
+       "want one of: mean_squared_error, sparse_softmax_cross_entropy\n"
+       "model.textproto:4:18: loss 1 \"b\": labels and predictions must have one shape, got labels "
+       "f32[N] and predictions f32[N,2]\n"
+       "model.textproto:5:68: loss 2 \"c\": weights: nothing is called \"nowhere\" (known: a, b, "
+       "x, y)\n"
+       "model.textproto:5:87: loss 2 \"c\": logits is not supported yet; remove it\n"
+       "model.textproto:6:1: loss 3: name is missing\n"
+       "model.textproto:7:1: loss 4 \"e\": no kind of loss is given, want one of: "
+       "mean_squared_error, sparse_softmax_cross_entropy\n"
+       "model.textproto:8:39: loss 5 \"f\": labels: nothing is called \"nowhere\" (known: a, b, c, "
+       "e, x, y)\n"
+       "model.textproto:9:51: loss 6 \"g\": predictions: nothing is called \"nowhere\" (known: a, "
+       "b, c, e, f, x, y)"},
       {"weights", R"(feature { name: "x" shape: 2 }
 feature { name: "w" shape: 3 }
 loss { name: "c" mean_squared_error { labels: "x" predictions: "x" weights: "w" } })",
-       "loss 0 \"c\": weights must be of shape [N] or f32[N,2], got \"w\" of f32[N,3] "
-       "(model.textproto:3:68)"},
+       "model.textproto:3:68: loss 0 \"c\": weights must be of shape [N] or f32[N,2], got \"w\" of "
+       "f32[N,3]"},
       {"metrics", absl::StrCat(kIris, R"(eval_metric { name: "accuracy" mean { values: "logits" } }
 eval_metric { name: "loss" mean { values: "logits" } }
 eval_metric { name: "auc" auc {} }
 eval_metric { name: "k" accuracy { labels: "logits" predictions: "logits" k: 5 } }
 eval_metric { mean { values: "logit" } })"),
-       "eval_metric 0 \"accuracy\": there is a metric \"accuracy\" already, from head 0; give one "
-       "of them "
-       "another name (model.textproto:10:1)\n"
-       "eval_metric 1 \"loss\": the name \"loss\" is reserved; choose another "
-       "(model.textproto:11:15)\n"
-       "eval_metric 2 \"auc\": metric kind auc is not supported yet, want one of: accuracy, mean "
-       "(model.textproto:12:27)\n"
-       "eval_metric 3 \"k\": k is not supported yet; remove it (model.textproto:13:75)\n"
-       "eval_metric 3 \"k\": labels must be class ids, INT32 or INT64, got f32[N,3] "
-       "(model.textproto:13:25)\n"
-       "eval_metric 4: values: nothing is called \"logit\", did you mean \"logits\"? "
-       "(model.textproto:14:22)\n"
-       "eval_metric 4: name is missing (model.textproto:14:1)"},
+       "model.textproto:10:1: eval_metric 0 \"accuracy\": there is a metric \"accuracy\" already, "
+       "from head 0; give one of them another name\n"
+       "model.textproto:11:15: eval_metric 1 \"loss\": the name \"loss\" is reserved; choose "
+       "another\n"
+       "model.textproto:12:27: eval_metric 2 \"auc\": metric kind auc is not supported yet, want "
+       "one of: accuracy, mean\n"
+       "model.textproto:13:25: eval_metric 3 \"k\": labels must be class ids, INT32 or INT64, got "
+       "f32[N,3]\n"
+       "model.textproto:13:75: eval_metric 3 \"k\": k is not supported yet; remove it\n"
+       "model.textproto:14:1: eval_metric 4: name is missing\n"
+       "model.textproto:14:22: eval_metric 4: values: nothing is called \"logit\", did you mean "
+       "\"logits\"?"},
       {"predictions", absl::StrCat(kIris, R"(prediction { name: "p" }
 prediction { name: "q" tensor: "loss" }
 prediction { name: "logits" })"),
-       "prediction 0 \"p\": name: nothing is called \"p\" (known: SepalLength, SepalWidth, "
-       "Species, "
-       "features, hidden, logits) (model.textproto:10:14)\n"
-       "prediction 1 \"q\": tensor: \"loss\" cannot be read here (model.textproto:11:24)\n"
-       "prediction 2 \"logits\": there is a prediction \"logits\" already, from head 0; give one "
-       "of them "
-       "another name (model.textproto:12:1)"},
+       "model.textproto:10:14: prediction 0 \"p\": name: nothing is called \"p\" (known: "
+       "SepalLength, SepalWidth, Species, features, hidden, logits)\n"
+       "model.textproto:11:24: prediction 1 \"q\": tensor: \"loss\" cannot be read here\n"
+       "model.textproto:12:1: prediction 2 \"logits\": there is a prediction \"logits\" already, "
+       "from head 0; give one of them another name"},
       // ---- optimizers and the rest
       {"optimizer",
        IrisWith(9, "optimizer { ftrl {} learning_rate { constant: -1 } clip_by_norm: 2 }"),
-       "optimizer 0 \"ftrl\": optimizer kind ftrl is not supported yet, want one of: adagrad, "
-       "adam, gradient_descent, momentum (model.textproto:9:13)\n"
-       "optimizer 0 \"ftrl\": clip_by_norm is not supported yet; remove it (model.textproto:9:52)\n"
-       "optimizer 0 \"ftrl\": the learning rate must be >= 0 and finite, got -1 "
-       "(model.textproto:9:37)"},
+       "model.textproto:9:13: optimizer 0 \"ftrl\": optimizer kind ftrl is not supported yet, want "
+       "one of: adagrad, adam, gradient_descent, momentum\n"
+       "model.textproto:9:37: optimizer 0 \"ftrl\": the learning rate must be >= 0 and finite, got "
+       "-1\n"
+       "model.textproto:9:52: optimizer 0 \"ftrl\": clip_by_norm is not supported yet; remove it"},
       {"var_list",
        IrisWith(9, R"(optimizer { adagrad {} learning_rate { constant: 1 } var_list: "hidden/.*" }
 optimizer { adagrad {} learning_rate { constant: 1 } var_list: ["hidden/bias", "logits/bias", "logit/.*"] }
 frozen: "hidden/kernl")"),
-       "optimizer 1 \"adagrad_1\": \"logit/.*\" matches no variable (known: hidden/kernel, "
-       "hidden/bias, logits/kernel, logits/bias) (model.textproto:10:54)\n"
-       "frozen: \"hidden/kernl\" matches no variable (known: hidden/kernel, hidden/bias, "
-       "logits/kernel, logits/bias) (model.textproto:11:1)\n"
-       "optimizer 1 \"adagrad_1\": variable hidden/bias is updated by optimizer 0 \"adagrad\" too; "
-       "give "
-       "each optimizer a var_list of its own variables (model.textproto:10:54)\n"
-       "optimizer 0 \"adagrad\": variable logits/kernel is trainable but matches no optimizer's "
-       "var_list; add it to one, or to `frozen` (model.textproto:9:54)"},
+       "model.textproto:9:54: optimizer 0 \"adagrad\": variable logits/kernel is trainable but "
+       "matches no optimizer's var_list; add it to one, or to `frozen`\n"
+       "model.textproto:10:54: optimizer 1 \"adagrad_1\": \"logit/.*\" matches no variable (known: "
+       "hidden/kernel, hidden/bias, logits/kernel, logits/bias)\n"
+       "model.textproto:10:54: optimizer 1 \"adagrad_1\": variable hidden/bias is updated by "
+       "optimizer 0 \"adagrad\" too; give each optimizer a var_list of its own variables\n"
+       "model.textproto:11:1: frozen: \"hidden/kernl\" matches no variable (known: hidden/kernel, "
+       "hidden/bias, logits/kernel, logits/bias)"},
       {"two optimizers for all",
        absl::StrCat(
            kIris,
            R"(optimizer { name: "adagrad" adagrad {} learning_rate { constant: 1 } loss: "l" var_list: "hidden/bias" })"),
-       "optimizer 1 \"adagrad\": the name \"adagrad\" is taken by optimizer 0 "
-       "(model.textproto:10:13)\n"
-       "optimizer 1 \"adagrad\": no loss is called \"l\"; the model has no `loss` entries "
-       "(model.textproto:10:70)\n"
-       "optimizer 1 \"adagrad\": variable hidden/bias is updated by optimizer 0 \"adagrad\" too; "
-       "give "
-       "each optimizer a var_list of its own variables (model.textproto:10:80)"},
+       "model.textproto:10:13: optimizer 1 \"adagrad\": the name \"adagrad\" is taken by optimizer "
+       "0\n"
+       "model.textproto:10:70: optimizer 1 \"adagrad\": no loss is called \"l\"; the model has no "
+       "`loss` entries\n"
+       "model.textproto:10:80: optimizer 1 \"adagrad\": variable hidden/bias is updated by "
+       "optimizer 0 \"adagrad\" too; give each optimizer a var_list of its own variables"},
       {"frozen", absl::StrCat(kIris, "frozen: '['"),
-       "frozen: \"[\" is not a regular expression: missing ]: [ (model.textproto:10:1)"},
+       "model.textproto:10:1: frozen: \"[\" is not a regular expression: missing ]: ["},
       {"summaries", absl::StrCat(kIris, R"(summary { scalar { name: "acuracy" } }
 summary { histogram { name: "h" tensor: "gradients/hiden/kernel" } every_n_steps: 0 }
 summary { scalar { name: "logits" } }
@@ -407,48 +386,45 @@ summary { histogram { name: "rate" tensor: "logits" } }
 summary { histogram { tensor: "logits" } }
 summary { embedding { tensor: "hidden/bias" } every_n_steps: 5 }
 summary { embedding { tensor: "hidden/kernl" } })"),
-       "summary 0 \"acuracy\": there is no tensor, variable, gradient or metric \"acuracy\", did "
-       "you "
-       "mean \"accuracy\"? (model.textproto:10:20)\n"
-       "summary 1 \"h\": every_n_steps must be > 0, got 0 (model.textproto:11:68)\n"
-       "summary 1 \"h\": there is no tensor, variable, gradient or metric "
-       "\"gradients/hiden/kernel\", did you mean \"gradients/hidden/kernel\"? "
-       "(model.textproto:11:33)\n"
-       "summary 2 \"logits\": a scalar must be one value, got \"logits\" of f32[N,3] "
-       "(model.textproto:12:11)\n"
-       "summary 3 \"i\": images must be f32 or u8 [N,HEIGHT,WIDTH,CHANNELS] of 1, 3 or 4 channels, "
-       "got \"hidden/kernel\" of f32[2,10] (model.textproto:13:11)\n"
-       "summary 4: no kind of summary is given, want scalar, histogram, image or "
-       "embedding (model.textproto:14:1)\n"
-       "summary 5 \"loss\": \"loss\" is written anyway; use another name (model.textproto:15:20)\n"
-       "summary 7 \"rate\": the name \"rate\" is taken by summary 6 \"rate\" "
-       "(model.textproto:17:23)\n"
-       "summary 8: name is missing (model.textproto:18:11)\n"
-       "summary 9 \"hidden/bias\": every_n_steps: an embedding is in every checkpoint "
-       "(model.textproto:19:47)\n"
-       "summary 9 \"hidden/bias\": an embedding must be f32 [ROWS,FEATURES], got \"hidden/bias\" "
-       "of "
-       "f32[10] (model.textproto:19:23)\n"
-       "summary 10 \"hidden/kernl\": there is no variable \"hidden/kernl\", did you mean "
-       "\"hidden/kernel\"? (model.textproto:20:23)"},
+       "model.textproto:10:20: summary 0 \"acuracy\": there is no tensor, variable, gradient or "
+       "metric \"acuracy\", did you mean \"accuracy\"?\n"
+       "model.textproto:11:33: summary 1 \"h\": there is no tensor, variable, gradient or metric "
+       "\"gradients/hiden/kernel\", did you mean \"gradients/hidden/kernel\"?\n"
+       "model.textproto:11:68: summary 1 \"h\": every_n_steps must be > 0, got 0\n"
+       "model.textproto:12:11: summary 2 \"logits\": a scalar must be one value, got \"logits\" of "
+       "f32[N,3]\n"
+       "model.textproto:13:11: summary 3 \"i\": images must be f32 or u8 [N,HEIGHT,WIDTH,CHANNELS] "
+       "of 1, 3 or 4 channels, got \"hidden/kernel\" of f32[2,10]\n"
+       "model.textproto:14:1: summary 4: no kind of summary is given, want scalar, histogram, "
+       "image or embedding\n"
+       "model.textproto:15:20: summary 5 \"loss\": \"loss\" is written anyway; use another name\n"
+       "model.textproto:17:23: summary 7 \"rate\": the name \"rate\" is taken by summary 6 "
+       "\"rate\"\n"
+       "model.textproto:18:11: summary 8: name is missing\n"
+       "model.textproto:19:23: summary 9 \"hidden/bias\": an embedding must be f32 "
+       "[ROWS,FEATURES], got \"hidden/bias\" of f32[10]\n"
+       "model.textproto:19:47: summary 9 \"hidden/bias\": every_n_steps: an embedding is in every "
+       "checkpoint\n"
+       "model.textproto:20:23: summary 10 \"hidden/kernl\": there is no variable \"hidden/kernl\", "
+       "did you mean \"hidden/kernel\"?"},
       {"parts that nothing acts on", absl::StrCat(kIris, R"(moving_average { decay: 0.9 }
 compute_dtype: BFLOAT16
 regularization {})"),
-       "model: moving_average is not supported yet; remove it (model.textproto:10:1)\n"
-       "model: regularization is not supported yet; remove it (model.textproto:12:1)\n"
-       "model: compute_dtype is not supported yet; remove it (model.textproto:11:1)"},
+       "model.textproto:10:1: model: moving_average is not supported yet; remove it\n"
+       "model.textproto:11:1: model: compute_dtype is not supported yet; remove it\n"
+       "model.textproto:12:1: model: regularization is not supported yet; remove it"},
       {"every mistake at once", R"(feature { name: "x" shape: 2 }
 layer { name: "a" dense { units: 0 } }
 layer { name: "b" dense { units: -1 } }
 layer { name: "c" dense { units: 2 } input: "nowhere" }
 head { classification { logits: "c" label: "species" } }
 optimizer { adagrad {} })",
-       "layer 0 \"a\": units must be > 0, got 0 (model.textproto:2:27)\n"
-       "layer 1 \"b\": units must be > 0, got -1 (model.textproto:3:27)\n"
-       "layer 2 \"c\": input \"nowhere\" is no feature, label or layer before it (known: a, b, x) "
-       "(model.textproto:4:38)\n"
-       "head 0: label: nothing is called \"species\" (known: a, b, c, x) (model.textproto:5:37)\n"
-       "optimizer 0 \"adagrad\": learning_rate is missing (model.textproto:6:1)"},
+       "model.textproto:2:27: layer 0 \"a\": units must be > 0, got 0\n"
+       "model.textproto:3:27: layer 1 \"b\": units must be > 0, got -1\n"
+       "model.textproto:4:38: layer 2 \"c\": input \"nowhere\" is no feature, label or layer "
+       "before it (known: a, b, x)\n"
+       "model.textproto:5:37: head 0: label: nothing is called \"species\" (known: a, b, c, x)\n"
+       "model.textproto:6:1: optimizer 0 \"adagrad\": learning_rate is missing"},
   };
   return mistakes;
 }
@@ -503,9 +479,8 @@ TEST(ModelErrors, TooManyLayersAreRefusedBeforeAnyIsBuiltHoweverTheyAreWritten) 
   const std::string feature = "feature { name: \"x\" shape: 3 }\n";
   for (const std::string& way : WaysToWrite(10001)) {
     const std::string error = ErrorsOf(feature + way);
-    EXPECT_THAT(error,
-                testing::HasSubstr("with it the model has more than 10000 layers: got 10001 "
-                                   "with all copies, want at most 10000 (model.textproto:2:"))
+    EXPECT_THAT(error, testing::HasSubstr(": with it the model has more than 10000 layers: got "
+                                          "10001 with all copies, want at most 10000"))
         << way.substr(0, 100);
     EXPECT_THAT(error, testing::Not(testing::HasSubstr("units"))) << way.substr(0, 100);
   }
@@ -526,8 +501,9 @@ TEST(ModelErrors, MistakesWithoutEndAreCutShort) {
   for (int i = 0; i < 9000; ++i)
     absl::StrAppend(&text, "layer { name: \"", i, "\" flatten {} input: \"unknown\" }\n");
   const std::string error = ErrorsOf(text);
-  EXPECT_THAT(error, testing::StartsWith("layer 0 \"0\": input \"unknown\" is no feature"));
-  EXPECT_THAT(error, testing::HasSubstr("\nlayer 99 \"99\": "));
+  EXPECT_THAT(error, testing::StartsWith(
+                         "model.textproto:2:30: layer 0 \"0\": input \"unknown\" is no feature"));
+  EXPECT_THAT(error, testing::HasSubstr(": layer 99 \"99\": "));
   EXPECT_THAT(error, testing::Not(testing::HasSubstr("layer 100 ")));
   EXPECT_THAT(error, testing::EndsWith("\nthe first 100 mistakes are shown; there are more"));
 }

@@ -51,8 +51,8 @@ Variables InitialSlots(const Graph& graph, Variables variables) {
 void CheckOptimizerCase(const GoldenCase& golden) {
   proto::Optimizer optimizer;
   ParseProto(golden.Get("optimizer"), "", &optimizer, nullptr);
-  ASSERT_TRUE(CheckOptimizer(optimizer).empty())
-      << golden.Where() << CheckOptimizer(optimizer)[0].message;
+  const ConfigErrors errors = CheckOptimizer(optimizer);
+  ASSERT_TRUE(errors.empty()) << golden.Where() << errors.all().front().message;
   Variables variables;
   std::string slots;
   for (const auto& [key, value] : golden.entries) {

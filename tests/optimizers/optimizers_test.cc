@@ -15,11 +15,12 @@ namespace {
 std::string ErrorsOf(const std::string& text) {
   proto::Optimizer optimizer;
   ParseProto(text, "", &optimizer, nullptr);
-  std::string errors;
-  for (const ConfigError& error : CheckOptimizer(optimizer)) {
-    absl::StrAppend(&errors, errors.empty() ? "" : "\n", error.path, ": ", error.message);
+  const ConfigErrors errors = CheckOptimizer(optimizer);
+  std::string lines;
+  for (const ConfigError& error : errors.all()) {
+    absl::StrAppend(&lines, lines.empty() ? "" : "\n", error.path, ": ", error.message);
   }
-  return errors;
+  return lines;
 }
 
 TEST(CheckOptimizerTest, NamesEveryMistakeWithItsPath) {

@@ -1,0 +1,142 @@
+#include "data/input_checks.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+void CheckBatch(const Plan& plan, const InputFnArgs& args, ConfigErrors& errors) {
+  const Step* const batch = FindBatch(plan);
+  if (batch != nullptr && batch->transform.batch().has_batch_size() &&
+      batch->transform.batch().batch_size() != args.batch_size) {
+    errors.Add(FieldPath(batch->path, "batch_size"),
+               absl::StrCat("batch: batch_size must be left out, or be that of the verb: want ",
+                            args.batch_size, ", got ", batch->transform.batch().batch_size()));
+  }
+  const bool drops = batch != nullptr && batch->transform.batch().drop_remainder();
+  const bool repeats = IsEndless(plan) || (ImpliesRepeat(plan, args.mode) &&
+                                           (HasCache(plan) || !ReadsOnce(plan.source)));
+  if (args.mode == ModeKey::kTrain && !drops && !repeats) {
+    errors.Add(
+        batch == nullptr ? plan.path : batch->path,
+        "training takes whole batches only: want transform { batch { drop_remainder: true } }, "
+        "or transform { repeat {} } before the batch");
+  }
+}
+
+// A source that can be read once, and something that reads it again.
+void CheckReadOnce(const Plan& plan, const InputFnArgs& args, ConfigErrors& errors) {
+  if (!ReadsOnce(plan.source)) return;
+  for (const Step& step : plan.steps) {
+    if (step.transform.has_cache()) return;
+    if (!step.transform.has_repeat() || step.transform.repeat().count() == 1) continue;
+    errors.Add(
+        step.path,
+        "repeat: standard input can be read only once; add transform { cache {} } before it");
+    return;
+  }
+  if (args.count_examples) {
+    errors.Add(plan.source_path,
+               "epochs repeat the input, and standard input can be read only once; add transform { "
+               "cache {} }");
+  }
+}
+
+// The line that makes `got` into what the model wants.
+std::string HowToFeed(const ColumnType& got, const ColumnType& want) {
+  if (got.dtype == proto::STRING) {
+    return "; a STRING cannot be fed: decode it, make ids of it with transform { lookup {} }, or "
+           "give its column another dtype";
+  }
+  if (got.dims != want.dims) {
+    return absl::StrCat("; give it shape ", DimsToString(want.dims),
+                        " where it is decoded, or in the "
+                        "model");
+  }
+  return absl::StrCat("; add transform { cast { feature: ", Quote(got.name),
+                      " dtype: ", proto::DataType_Name(want.dtype), " } }");
+}
+
+// The columns that are made of what rows of PREDICT may lack.
+std::set<std::string> MadeOfLabels(const Plan& plan) {
+  std::set<std::string> made;
+  for (const Step& step : plan.steps) {
+    if (!step.row.has_value()) continue;
+    const RowTransform& row = *step.row;
+    const std::set<std::string> before = made;
+    const auto is_label = [&](const std::string& column) { return before.count(column) > 0; };
+    for (size_t i = 0; i < row.makes.size(); ++i) {
+      made.erase(row.makes[i]);
+      if (row.paired ? is_label(row.reads[i])
+                     : std::any_of(row.reads.begin(), row.reads.end(), is_label)) {
+        made.insert(row.makes[i]);
+      }
+    }
+    made.insert(row.labels.begin(), row.labels.end());
+  }
+  return made;
+}
+
+// The features the input has, of those the model declares; a label may be absent in PREDICT.
+std::vector<FeatureSpec> MatchFeatures(const Plan& plan, const InputFnArgs& args,
+                                       ConfigErrors& errors) {
+  std::vector<FeatureSpec> matched;
+  const std::set<std::string> labels = MadeOfLabels(plan);
+  for (const FeatureSpec& feature : args.features) {
+    const std::string title =
+        absl::StrCat(feature.is_label ? "label " : "feature ", Quote(feature.name));
+    const ColumnType want = {feature.name, FromDType(feature.shape.dtype), feature.shape.dims};
+    const int column = FindColumn(plan.output, feature.name);
+    if (column < 0) {
+      if (feature.is_label && args.mode == ModeKey::kPredict) continue;
+      errors.Add(plan.path, absl::StrCat(title, " of the model is not in the input (keys present: ",
+                                         absl::StrJoin(ColumnNames(plan.output), ", "), ")"));
+      continue;
+    }
+    if (labels.count(feature.name) > 0 && !feature.is_label) {
+      errors.Add(plan.path, absl::StrCat(title,
+                                         " of the model is made of a column with label: true, "
+                                         "which rows of predict may lack; only a label of the "
+                                         "model may be"));
+      continue;
+    }
+    const ColumnType& got = plan.output[column];
+    if (got.dtype != want.dtype || got.dims != want.dims) {
+      errors.Add(plan.path, absl::StrCat(title, ": the model wants ", want.ToString(),
+                                         ", the input has ", got.ToString(), HowToFeed(got, want)));
+      continue;
+    }
+    if (labels.count(feature.name) > 0 && args.mode == ModeKey::kPredict) continue;
+    matched.push_back(feature);
+  }
+  return matched;
+}
+
+void CheckForwarded(const Plan& plan, const InputFnArgs& args, ConfigErrors& errors) {
+  const std::vector<std::string> known = ColumnNames(plan.output);
+  for (size_t i = 0; i < args.forward_features.size(); ++i) {
+    const std::string& name = args.forward_features[i];
+    if (FindColumn(plan.output, name) >= 0) continue;
+    const std::string path = ElementPath("predict.forward_features", static_cast<int>(i));
+    errors.Add(path,
+               absl::StrCat("the input has no feature ", Quote(name), DidYouMean(name, known)));
+  }
+}
+
+}  // namespace
+
+std::vector<FeatureSpec> CheckArguments(const Plan& plan, const InputFnArgs& args,
+                                        ConfigErrors& errors) {
+  CheckBatch(plan, args, errors);
+  CheckReadOnce(plan, args, errors);
+  CheckForwarded(plan, args, errors);
+  return MatchFeatures(plan, args, errors);
+}
+
+}  // namespace tpurun

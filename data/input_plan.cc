@@ -1,0 +1,224 @@
+#include "data/input_plan.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+template <typename Def>
+std::string NamesOf(std::span<const Def> defs) {
+  return absl::StrJoin(defs, ", ", [](std::string* out, const Def& def) { out->append(def.name); });
+}
+
+// Far more than anyone writes: functions that apply one another double their number with each.
+constexpr int kMaxTransforms = 10000;
+
+// Puts the transforms in a row, following `apply`.
+class Expansion {
+ public:
+  Expansion(const NamedTransformsField& functions, const SourceLocations& locations,
+            std::vector<Step>* steps, ConfigErrors& errors)
+      : functions_(functions), locations_(locations), steps_(steps), errors_(errors) {}
+
+  // `path` is that of the repeated field.
+  void Add(const TransformField& transforms, const std::string& path) {
+    for (int i = 0; i < transforms.size() && expanded_ <= kMaxTransforms; ++i) {
+      AddOne(transforms[i], ElementPath(path, i));
+    }
+  }
+
+ private:
+  void AddOne(const proto::Transform& transform, const std::string& path) {
+    const std::string name = TransformName(transform);
+    const std::string kind_path = FieldPath(path, name);
+    if (++expanded_ > kMaxTransforms) {
+      errors_.Add(kind_path, absl::StrCat("more than ", kMaxTransforms,
+                                          " transforms, with all that apply repeats"));
+      return;
+    }
+    if (name.empty()) {
+      errors_.Add(
+          kind_path,
+          absl::StrCat("a transform without a kind (known: ", NamesOf(TransformList()), ")"));
+      return;
+    }
+    const TransformDef* const def = FindTransform(transform.kind_case());
+    if (def == nullptr) {
+      errors_.Add(kind_path, absl::StrCat("transform ", name, " is not supported yet (supported: ",
+                                          NamesOf(TransformList()), ")"));
+      return;
+    }
+    if (transform.has_apply()) {
+      Apply(transform.apply().transformation_func(), {name, kind_path});
+      return;
+    }
+    ConfigErrors mistakes;
+    if (def->check != nullptr) def->check(transform, mistakes);
+    errors_.Add({name, kind_path}, mistakes);
+    steps_->push_back({.transform = transform,
+                       .def = def,
+                       .path = kind_path,
+                       .where = locations_.Where(kind_path)});
+  }
+
+  void Apply(const std::string& name, const ConfigPlace& place) {
+    if (std::find(applied_.begin(), applied_.end(), name) != applied_.end()) {
+      errors_.Add(place, "",
+                  absl::StrCat("transformation_func ", Quote(name),
+                               " applies itself: ", absl::StrJoin(applied_, " -> "), " -> ", name));
+      return;
+    }
+    std::vector<std::string> names;
+    for (int i = 0; i < functions_.size(); ++i) {
+      names.push_back(functions_[i].name());
+      if (functions_[i].name() != name) continue;
+      applied_.push_back(name);
+      Add(functions_[i].transform(),
+          absl::StrCat(ElementPath("transformation_func", i), ".transform"));
+      applied_.pop_back();
+      return;
+    }
+    errors_.Add(place, "",
+                names.empty() ? absl::StrCat("there is no transformation_func ", Quote(name),
+                                             "; the configuration has none")
+                              : absl::StrCat("unknown transformation_func ", Quote(name),
+                                             DidYouMean(name, names)));
+  }
+
+  const NamedTransformsField& functions_;
+  const SourceLocations& locations_;
+  std::vector<Step>* const steps_;
+  ConfigErrors& errors_;
+  std::vector<std::string> applied_;  // the functions we are in
+  int expanded_ = 0;                  // transforms so far
+};
+
+// Which transform may follow which.
+void CheckOrder(const std::vector<Step>& steps, ConfigErrors& errors) {
+  const Step* batch = nullptr;
+  bool endless = false;
+  for (const Step& step : steps) {
+    const std::string name = step.def->name;
+    if (batch != nullptr && step.transform.has_batch()) {
+      errors.Add(step.path,
+                 absl::StrCat("batch: want at most one, the first is at ", batch->where));
+    } else if (batch != nullptr && step.transform.has_repeat()) {
+      if (!batch->transform.batch().drop_remainder()) {
+        errors.Add(
+            step.path,
+            "repeat after batch: short batches would come in the middle; put it before batch, "
+            "or add drop_remainder: true to the batch");
+      }
+    } else if (batch != nullptr &&
+               (step.def->make_items != nullptr || step.transform.has_cache())) {
+      errors.Add(
+          step.path,
+          absl::StrCat(name, " after batch: would work on whole batches; put it before batch"));
+    } else if (endless && step.transform.has_cache()) {
+      errors.Add(step.path, "cache after an endless repeat would never end; put it before repeat");
+    }
+    if (step.transform.has_batch()) batch = &step;
+    if (IsEndlessRepeat(step.transform)) endless = true;
+    if (step.transform.has_take() && step.transform.take().count() >= 0) endless = false;
+  }
+}
+
+// Binds the row transforms one to the other. Stops at the first that does not fit: what follows it
+// would only fail for that.
+void BindRows(Schema schema, Plan* plan, ConfigErrors& errors) {
+  for (Step& step : plan->steps) {
+    if (step.def->bind == nullptr) continue;
+    ConfigErrors mistakes;
+    step.row = step.def->bind(step.transform, schema, mistakes);
+    errors.Add({step.def->name, step.path}, mistakes);
+    if (!step.row.has_value()) return;
+    schema = step.row->output;
+  }
+  plan->output = std::move(schema);
+}
+
+// The columns of the source's records; nullopt after a mistake.
+std::optional<Schema> CheckSource(const Plan& plan, ConfigErrors& errors) {
+  const std::string name = SourceName(plan.source);
+  if (plan.source_def == nullptr) {
+    errors.Add(plan.source_path,
+               name.empty()
+                   ? absl::StrCat("source must be given (known: ", NamesOf(SourceList()), ")")
+                   : absl::StrCat("source ", name, " is not supported yet (supported: ",
+                                  NamesOf(SourceList()), ")"));
+    return std::nullopt;
+  }
+  ConfigErrors mistakes;
+  std::optional<Schema> schema = plan.source_def->schema(plan.source, mistakes);
+  errors.Add({name, plan.source_path}, mistakes);
+  return schema;
+}
+
+}  // namespace
+
+std::vector<Step> ExpandTransforms(const TransformField& transforms,
+                                   const NamedTransformsField& functions,
+                                   const SourceLocations& locations, const std::string& path,
+                                   ConfigErrors& errors) {
+  std::vector<Step> steps;
+  Expansion(functions, locations, &steps, errors).Add(transforms, path);
+  return steps;
+}
+
+std::optional<Plan> MakePlan(const proto::Input& input, const NamedTransformsField& functions,
+                             const SourceLocations& locations, const std::string& path,
+                             const std::string& directory, ConfigErrors& errors) {
+  Plan plan;
+  plan.source = input.source();
+  plan.source_def = FindSource(input.source().kind_case());
+  plan.locations = locations;
+  plan.path = path;
+  plan.source_path = FieldPath(FieldPath(path, "source"), SourceName(input.source()));
+  plan.where = locations.Where(path);
+  plan.directory = directory;
+  ConfigErrors mistakes;  // of this input alone
+  std::optional<Schema> schema = CheckSource(plan, mistakes);
+  plan.steps = ExpandTransforms(input.transform(), functions, locations,
+                                FieldPath(path, "transform"), mistakes);
+  CheckOrder(plan.steps, mistakes);
+  // Not bound after other errors: a transform that is missing would be missed by those after it.
+  if (mistakes.empty()) BindRows(*std::move(schema), &plan, mistakes);
+  errors.Add({}, mistakes);
+  if (!mistakes.empty()) return std::nullopt;
+  return plan;
+}
+
+const Step* FindBatch(const Plan& plan) {
+  for (const Step& step : plan.steps) {
+    if (step.transform.has_batch()) return &step;
+  }
+  return nullptr;
+}
+
+bool IsEndless(const Plan& plan) {
+  bool endless = false;
+  for (const Step& step : plan.steps) {
+    if (IsEndlessRepeat(step.transform)) endless = true;
+    if (step.transform.has_take() && step.transform.take().count() >= 0) endless = false;
+  }
+  return endless;
+}
+
+bool HasCache(const Plan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(),
+                     [](const Step& step) { return step.transform.has_cache(); });
+}
+
+bool ImpliesRepeat(const Plan& plan, ModeKey mode) {
+  return mode == ModeKey::kTrain &&
+         std::none_of(plan.steps.begin(), plan.steps.end(),
+                      [](const Step& step) { return step.transform.has_repeat(); });
+}
+
+}  // namespace tpurun

@@ -1,0 +1,263 @@
+#include "data/open_input.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "data/batches.h"
+#include "data/input_checks.h"
+#include "data/item_stream.h"
+#include "data/sources/files.h"
+#include "data/table.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/status.h"
+
+namespace tpurun {
+namespace {
+
+// In batches, the elements before the batch step in whole ones; -1 without a prefetch that says.
+int64_t PrefetchedBatches(const Plan& plan, int64_t batch_size) {
+  int64_t batches = -1;
+  bool after_batch = false;
+  for (const Step& step : plan.steps) {
+    if (step.transform.has_batch()) after_batch = true;
+    if (!step.transform.has_prefetch()) continue;
+    const int64_t size = step.transform.prefetch().buffer_size();
+    const int64_t whole = size / batch_size + (size % batch_size > 0 ? 1 : 0);
+    batches = std::max(batches, after_batch || size < 0 ? size : whole);
+  }
+  return batches;
+}
+
+// The columns of `before` that a later row transform reads, that are fed or forwarded.
+Schema NeededAfter(const Plan& plan, size_t step, const Schema& before,
+                   const std::vector<FeatureSpec>& features,
+                   const std::vector<std::string>& forwarded) {
+  const auto needed = [&](const std::string& name) {
+    if (std::find(forwarded.begin(), forwarded.end(), name) != forwarded.end()) return true;
+    for (const FeatureSpec& feature : features) {
+      if (feature.name == name) return true;
+    }
+    for (size_t later = step + 1; later < plan.steps.size(); ++later) {
+      const std::optional<RowTransform>& row = plan.steps[later].row;
+      if (row.has_value() &&
+          std::find(row->reads.begin(), row->reads.end(), name) != row->reads.end()) {
+        return true;
+      }
+    }
+    return false;
+  };
+  Schema schema;
+  for (const ColumnType& type : before) {
+    if (needed(type.name)) schema.push_back(type);
+  }
+  return schema;
+}
+
+// The places of the fields of the message at `path`. The plan outlives it.
+std::function<std::string(const std::string& field)> WhereBelow(const Plan& plan,
+                                                                const std::string& path) {
+  return [&plan, path](const std::string& field) {
+    return plan.locations.Where(FieldPath(path, field));
+  };
+}
+
+std::string BatchSizeName(ModeKey mode) {
+  switch (mode) {
+    case ModeKey::kTrain:
+      return "train_batch_size";
+    case ModeKey::kEval:
+      return "eval_batch_size";
+    case ModeKey::kPredict:
+      return "predict_batch_size";
+  }
+  return "";
+}
+
+// Builds the pipeline step by step and counts along.
+class Opening {
+ public:
+  Opening(const Plan& plan, const InputFnArgs& args, const std::vector<FeatureSpec>& features)
+      : plan_(plan), args_(args), features_(features) {}
+
+  absl::Status Open() {
+    RETURN_IF_ERROR(OpenSource());
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const Step& step = plan_.steps[i];
+      if (step.row.has_value()) {
+        ASSIGN_OR_RETURN(RowTransform row, OpenRow(plan_, step, args_.mode));
+        elements_.transforms.push_back(std::move(row));
+        schema_ = step.row->output;
+      } else if (step.def->make_items != nullptr) {
+        AddItems(step.transform, *step.def, i);
+      } else if (step.transform.has_cache()) {
+        RETURN_IF_ERROR(Cache(i));
+      } else if (step.transform.has_batch() && step.transform.batch().drop_remainder()) {
+        KeepWholeBatches(i);
+      }
+    }
+    if (ImpliesRepeat(plan_, args_.mode) && !reads_once_) {
+      proto::Transform repeat;
+      repeat.mutable_repeat();
+      AddItems(repeat, *FindTransform(repeat.kind_case()), plan_.steps.size());
+    }
+    return absl::OkStatus();
+  }
+
+  InputSource Finish() && {
+    const Step* const batch = FindBatch(plan_);
+    InputSource source;
+    source.features = features_;
+    source.examples_per_epoch = count_.value_or(-1);
+    source.endless = endless_;
+    source.files = std::move(files_);
+    source.prefetch = PrefetchedBatches(plan_, args_.batch_size);
+    source.batches = MakeBatches(
+        std::move(elements_),
+        {.signature = std::move(signature_),
+         .features = features_,
+         .forward_features = args_.forward_features,
+         .batch_size = args_.batch_size,
+         .batch_size_name = BatchSizeName(args_.mode),
+         .where = plan_.where,
+         .empty = EmptyMessage(),
+         .drop_remainder = batch != nullptr && batch->transform.batch().drop_remainder(),
+         .allow_empty = args_.mode == ModeKey::kPredict});
+    return source;
+  }
+
+ private:
+  absl::Status OpenSource() {
+    absl::StatusOr<OpenedSource> opened =
+        plan_.source_def->open(plan_.source, {.directory = plan_.directory,
+                                              .allow_empty = args_.mode == ModeKey::kPredict,
+                                              .count = WantedCount(),
+                                              .seed = static_cast<uint64_t>(args_.seed),
+                                              .where = WhereBelow(plan_, plan_.source_path)});
+    RETURN_IF_ERROR(opened.status());
+    elements_.records = std::move(opened->records);
+    elements_.items = std::make_unique<RecordItems>(elements_.records.get());
+    count_ = opened->count;
+    reads_once_ = !std::all_of(opened->files.begin(), opened->files.end(), IsRegularFile);
+    if (args_.mode == ModeKey::kTrain) RETURN_IF_ERROR(Identify(opened->files));
+    schema_ = elements_.records->schema();
+    signature_ = plan_.source_def->describe(plan_.source);
+    return absl::OkStatus();
+  }
+
+  absl::Status Identify(const std::vector<std::string>& files) {
+    for (const std::string& file : files) {
+      ASSIGN_OR_RETURN(std::string identity, FileIdentity(file));
+      files_.push_back({FileTitle(file), std::move(identity)});
+    }
+    return absl::OkStatus();
+  }
+
+  CountRecords WantedCount() const {
+    if (args_.mode != ModeKey::kTrain || HasCache(plan_)) return CountRecords::kNo;
+    return args_.count_examples ? CountRecords::kYes : CountRecords::kIfQuick;
+  }
+
+  ItemTransformArgs ItemArgs(int position) {
+    return {.before = std::move(elements_.items),
+            .records = elements_.records.get(),
+            .seed = static_cast<uint64_t>(args_.seed),
+            .ordinal = OrdinalOf(position),
+            .empty = EmptyMessage(),
+            .where = position < std::ssize(plan_.steps) ? plan_.steps[position].where : plan_.where,
+            .least = endless_ ? std::numeric_limits<int64_t>::max() : count_.value_or(0),
+            .memory_bytes = MemoryBytes()};
+  }
+
+  // How many steps of its kind come before the step.
+  int OrdinalOf(int position) const {
+    if (position >= std::ssize(plan_.steps)) return 0;
+    const auto kind = plan_.steps[position].transform.kind_case();
+    return static_cast<int>(
+        std::count_if(plan_.steps.begin(), plan_.steps.begin() + position,
+                      [kind](const Step& step) { return step.transform.kind_case() == kind; }));
+  }
+
+  // A source without records has refused itself.
+  std::string EmptyMessage() const {
+    const SourceDef& def = *plan_.source_def;
+    return absl::StrCat(
+        plan_.where, ": the input has no elements: its transforms leave none of ",
+        def.file_names == nullptr
+            ? def.describe(plan_.source)
+            : absl::StrCat(def.name, " ", JoinFileNames(def.file_names(plan_.source))));
+  }
+
+  void AddItems(const proto::Transform& transform, const TransformDef& def, int position) {
+    elements_.items = def.make_items(transform, ItemArgs(position));
+    absl::StrAppend(&signature_, " | ", transform.ShortDebugString());
+    if (def.random) absl::StrAppend(&signature_, " (stream ", OrdinalOf(position), ")");
+    if (IsEndlessRepeat(transform)) {
+      endless_ = true;  // count_ stays what one pass has
+    } else if (transform.has_take() && transform.take().count() >= 0 && endless_) {
+      endless_ = false;
+      count_ = transform.take().count();
+    } else if (count_.has_value()) {
+      count_ = def.count(transform, *count_);
+    }
+  }
+
+  // A repeat that follows the batch begins each pass with a new batch.
+  void KeepWholeBatches(size_t batch) {
+    const auto repeats = [](const Step& step) { return step.transform.has_repeat(); };
+    if (std::none_of(plan_.steps.begin() + batch, plan_.steps.end(), repeats)) return;
+    elements_.items = MakeWholeBatches(args_.batch_size, ItemArgs(batch));
+    absl::StrAppend(&signature_, " | batch ", args_.batch_size);
+    if (count_.has_value()) count_ = *count_ - *count_ % args_.batch_size;
+  }
+
+  absl::Status Cache(size_t step) {
+    const Schema keep = NeededAfter(plan_, step, schema_, features_, args_.forward_features);
+    ASSIGN_OR_RETURN(elements_, CacheElements(std::move(elements_), keep, plan_.steps[step].where,
+                                              MemoryBytes()));
+    count_ = elements_.records->table()->rows;
+    reads_once_ = false;
+    schema_ = keep;
+    absl::StrAppend(&signature_, " | cache ", *count_);
+    return absl::OkStatus();
+  }
+
+  const Plan& plan_;
+  const InputFnArgs& args_;
+  const std::vector<FeatureSpec>& features_;
+  Elements elements_;
+  Schema schema_;  // the columns at this place
+  std::string signature_;
+  std::vector<InputFile> files_;
+  ElementCount count_;  // elements of one pass at this place; when endless, of what is repeated
+  bool endless_ = false;
+  bool reads_once_ = false;  // a second pass cannot be
+};
+
+}  // namespace
+
+absl::StatusOr<RowTransform> OpenRow(const Plan& plan, const Step& step, ModeKey mode) {
+  RowTransform row = *step.row;
+  if (row.open == nullptr) return row;
+  RETURN_IF_ERROR(row.open(
+      {.mode = mode, .directory = plan.directory, .where = WhereBelow(plan, step.path)}, &row));
+  return row;
+}
+
+absl::StatusOr<InputSource> OpenPlan(const Plan& plan, const InputFnArgs& args) {
+  ConfigErrors errors;
+  const std::vector<FeatureSpec> features = CheckArguments(plan, args, errors);
+  RETURN_IF_ERROR(ErrorList(errors.Lines(plan.locations)));
+  if (!args.open) return InputSource{.features = features, .endless = IsEndless(plan)};
+  Opening opening(plan, args, features);
+  RETURN_IF_ERROR(opening.Open());
+  return std::move(opening).Finish();
+}
+
+}  // namespace tpurun

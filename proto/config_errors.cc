@@ -1,0 +1,133 @@
+#include "proto/config_errors.h"
+
+#include <algorithm>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/text_format.h"
+
+namespace tpurun {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::TextFormat;
+
+std::string ValueText(const Message& message, const FieldDescriptor& field) {
+  std::string text;
+  TextFormat::PrintFieldValueToString(message, &field, -1, &text);
+  return text;
+}
+
+bool AtDefault(const Message& message, const FieldDescriptor& field) {
+  if (field.is_repeated() || field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return false;
+  if (field.containing_oneof() != nullptr) return false;
+  const std::unique_ptr<Message> unset(message.New());
+  return ValueText(message, field) == ValueText(*unset, field);
+}
+
+// The nearest place that is known; null when nothing is.
+const SourceLocation* LocationOf(const ConfigError& error, const SourceLocations& locations) {
+  return error.location.has_value() ? &*error.location : locations.FindEnclosing(error.path);
+}
+
+std::string Line(const ConfigError& error, const SourceLocations& locations) {
+  const SourceLocation* const location = LocationOf(error, locations);
+  const std::string place = location == nullptr ? error.path : ToString(*location);
+  return place.empty() ? error.message : absl::StrCat(place, ": ", error.message);
+}
+
+std::string WithSubject(const ConfigPlace& place, const std::string& message) {
+  return place.subject.empty() ? message : absl::StrCat(place.subject, ": ", message);
+}
+
+}  // namespace
+
+void ConfigErrors::Add(const std::string& path, const std::string& message) {
+  AddOne({path, message});
+}
+
+void ConfigErrors::Add(const ConfigPlace& place, const std::string& field,
+                       const std::string& message) {
+  AddOne({FieldPath(place.path, field), WithSubject(place, message)});
+}
+
+void ConfigErrors::Add(const ConfigPlace& place, const ConfigErrors& part) {
+  for (const ConfigError& error : part.errors_) {
+    AddOne({FieldPath(place.path, error.path), WithSubject(place, error.message), error.location});
+  }
+}
+
+void ConfigErrors::AddAt(const SourceLocation& location, const std::string& message) {
+  AddOne({"", message, location});
+}
+
+void ConfigErrors::Warn(const ConfigPlace& place, const std::string& field,
+                        const std::string& message) {
+  warnings_.push_back({FieldPath(place.path, field), WithSubject(place, message)});
+}
+
+void ConfigErrors::Ignore(const std::string& path, bool below) {
+  (below ? ignored_below_ : ignored_).insert(path);
+}
+
+bool ConfigErrors::IsIgnored(const std::string& path) const {
+  if (ignored_.count(path) > 0) return true;
+  return std::any_of(ignored_below_.begin(), ignored_below_.end(),
+                     [&](const std::string& root) { return IsUnder(path, root); });
+}
+
+void ConfigErrors::AddOne(ConfigError error) {
+  if (!error.location.has_value() && IsIgnored(error.path)) return;
+  ++reported_;
+  if (full() || std::find(errors_.begin(), errors_.end(), error) != errors_.end()) return;
+  errors_.push_back(std::move(error));
+}
+
+std::vector<std::string> ConfigErrors::Lines(const SourceLocations& locations) const {
+  std::vector<const ConfigError*> ordered;
+  for (const ConfigError& error : errors_) ordered.push_back(&error);
+  const auto key = [&](const ConfigError* error) {
+    static const SourceLocation kNone;
+    const SourceLocation* const found = LocationOf(*error, locations);
+    const SourceLocation& location = found == nullptr ? kNone : *found;
+    return std::make_tuple(!location.flag.empty(), location.file, location.line, location.column);
+  };
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [&](const ConfigError* a, const ConfigError* b) { return key(a) < key(b); });
+  std::vector<std::string> lines;
+  for (const ConfigError* error : ordered) {
+    std::string line = Line(*error, locations);
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) {
+      lines.push_back(std::move(line));
+    }
+  }
+  if (full()) {
+    lines.push_back(absl::StrCat("the first ", kMost, " mistakes are shown; there are more"));
+  }
+  return lines;
+}
+
+std::vector<std::string> ConfigErrors::Warnings(const SourceLocations& locations) const {
+  std::vector<std::string> lines;
+  for (const ConfigError& warning : warnings_) lines.push_back(Line(warning, locations));
+  return lines;
+}
+
+void RefuseUnreadFields(const Message& message, const std::vector<std::string>& read,
+                        const std::string& path, ConfigErrors& errors) {
+  std::vector<const FieldDescriptor*> set;
+  message.GetReflection()->ListFields(message, &set);
+  for (const FieldDescriptor* field : set) {
+    if (std::find(read.begin(), read.end(), field->name()) != read.end()) continue;
+    if (AtDefault(message, *field)) continue;
+    const std::string element = field->is_repeated() ? field->name() + "[0]" : field->name();
+    errors.Add(FieldPath(path, element),
+               absl::StrCat(field->name(), " is not supported yet; remove it"));
+  }
+}
+
+}  // namespace tpurun
