@@ -45,11 +45,13 @@ void CheckNamed(const proto::RunConfig& run, const RequiredParts& required, Conf
 }
 
 ChosenInput ChooseInput(const proto::RunConfig& run, const RequiredParts& required) {
-  if (required.train) return {&run.train().input(), "train.input"};
-  if (required.predict) return {&run.predict().input(), "predict.input"};
-  if (required.export_model) return {};
-  if (run.evaluate().empty()) return {};
+  if (required.train && run.train().has_input()) return {&run.train().input(), "train.input"};
+  if (required.predict && run.predict().has_input()) {
+    return {&run.predict().input(), "predict.input"};
+  }
+  if (!required.evaluate || run.evaluate().empty()) return {};
   const int index = ChooseEvaluation(run, required);
+  if (!run.evaluate(index).has_input()) return {};
   return {&run.evaluate(index).input(), ElementPath("evaluate", index) + ".input"};
 }
 

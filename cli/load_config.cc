@@ -101,7 +101,8 @@ absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
 // Parses the file into `message` and records the locations under `prefix`. Returns whether anything
 // further can be said of it.
 absl::StatusOr<bool> ParseFile(const std::string& path, const std::string& prefix, Message* message,
-                               SourceLocations* locations, ConfigErrors& errors) {
+                               SourceLocations* locations, std::vector<std::string>* unread,
+                               ConfigErrors& errors) {
   ASSIGN_OR_RETURN(const std::string text, ReadConfigFile(path));
   locations->Record(prefix, {.file = path});
   if (absl::StartsWith(text, "\xEF\xBB\xBF")) {
@@ -111,6 +112,10 @@ absl::StatusOr<bool> ParseFile(const std::string& path, const std::string& prefi
   }
   const ParsedText parsed = ParseText(text, prefix, path, message, errors);
   if (parsed.broken) return false;
+  unread->insert(unread->end(), parsed.unread.begin(), parsed.unread.end());
+  for (const std::string& incomplete : parsed.incomplete) {
+    errors.Ignore(incomplete, /*below=*/false);
+  }
   locations->RecordParsed(prefix, *message, *parsed.tree, path, text);
   return true;
 }
@@ -166,13 +171,14 @@ std::vector<Edit> AllEdits(const LoadOptions& options) {
 }
 
 void ApplyEdits(const std::vector<Edit>& edits, bool to_model, Message* root,
-                SourceLocations* locations, ConfigErrors& errors) {
+                SourceLocations* locations, std::vector<std::string>* unread,
+                ConfigErrors& errors) {
   for (const Edit& edit : edits) {
     if (IsModelEdit(edit) != to_model) continue;
     const absl::Status status = ApplyEdit(edit, root, locations);
     if (status.ok()) continue;
     errors.AddAt({.flag = edit.flag}, std::string(status.message()));
-    errors.Ignore(edit.path, /*below=*/true);
+    unread->push_back(edit.path);
   }
 }
 
@@ -181,33 +187,39 @@ void ApplyEdits(const std::vector<Edit>& edits, bool to_model, Message* root,
 absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors& errors) {
   LoadedConfig loaded;
   loaded.run_path = options.config_path;
+  std::vector<std::string> unread;
   absl::StatusOr<bool> sound =
-      ParseFile(options.config_path, "", &loaded.run, &loaded.locations, errors);
+      ParseFile(options.config_path, "", &loaded.run, &loaded.locations, &unread, errors);
   RETURN_IF_ERROR(Annotate(sound.status(), "--config"));
-  bool all_sound = *sound;
+  if (!*sound) return ErrorList(errors.Lines(loaded.locations));
   CheckExclusive(loaded.run, loaded.locations, errors);
   ResolvePaths(options.config_path, &loaded.run);
 
   const std::vector<Edit> edits = AllEdits(options);
-  ApplyEdits(edits, /*to_model=*/false, &loaded.run, &loaded.locations, errors);
+  ApplyEdits(edits, /*to_model=*/false, &loaded.run, &loaded.locations, &unread, errors);
   if (loaded.run.has_model()) {
     loaded.model_path = loaded.run_path;
     loaded.model.Swap(loaded.run.mutable_model());
     loaded.run.clear_model();
   } else if (loaded.run.has_model_file()) {
     loaded.model_path = loaded.run.model_file();
-    sound = ParseFile(loaded.model_path, "model", &loaded.model, &loaded.locations, errors);
+    sound =
+        ParseFile(loaded.model_path, "model", &loaded.model, &loaded.locations, &unread, errors);
     if (!sound.ok() && errors.empty()) {
       return Annotate(sound.status(), loaded.locations.Where("model_file"));
     }
     if (!sound.ok()) errors.Add("model_file", std::string(sound.status().message()));
-    all_sound = all_sound && sound.value_or(false);
     ResolvePaths(loaded.model_path, &loaded.model);
   }
-  ApplyEdits(edits, /*to_model=*/true, &loaded.model, &loaded.locations, errors);
+  ApplyEdits(edits, /*to_model=*/true, &loaded.model, &loaded.locations, &unread, errors);
+  for (const std::string& path : unread) {
+    const bool given = loaded.locations.Find(path) != nullptr ||
+                       loaded.locations.Find(ElementPath(path, 0)) != nullptr;
+    if (!given) errors.Ignore(path, /*below=*/true);
+  }
   CheckPaths("", &loaded.run, errors);
   CheckPaths("model", &loaded.model, errors);
-  if (!all_sound) return ErrorList(errors.Lines(loaded.locations));
+  if (!sound.value_or(false)) return ErrorList(errors.Lines(loaded.locations));
   return loaded;
 }
 

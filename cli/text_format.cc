@@ -1,8 +1,8 @@
 #include "cli/text_format.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -64,9 +64,9 @@ class ParserReports : public ErrorCollector {
   void AddError(int line, int column, const std::string& message) override {
     reports_.push_back({{line, column}, message});
   }
-  // Fields that do not exist are warnings, so that all of them are found in one parse.
+  // Fields and extensions that do not exist are warnings, so that all are found in one parse.
   void AddWarning(int line, int column, const std::string& message) override {
-    if (absl::StrContains(message, "has no field named")) AddError(line, column, message);
+    if (!absl::StrContains(message, "deprecated field")) AddError(line, column, message);
   }
   const std::vector<Report>& all() const { return reports_; }
 
@@ -162,20 +162,9 @@ Place FindPlace(const std::vector<Tokenizer::Token>& tokens, size_t end, const D
   return stack.back();
 }
 
-// Each takes a parse and a walk over the text.
-constexpr size_t kMaxErrors = 20;
-
-// The text between `before` and `after` in `message`.
-std::optional<std::string> Between(std::string_view message, std::string_view before,
-                                   std::string_view after) {
-  const size_t begin = message.find(before);
-  if (begin == std::string_view::npos) return std::nullopt;
-  message.remove_prefix(begin + before.size());
-  if (after.empty()) return std::string(message);
-  const size_t end = message.find(after);
-  if (end == std::string_view::npos) return std::nullopt;
-  return std::string(message.substr(0, end));
-}
+// Of a text, and the bytes that are read for them: each mistake takes a parse and a walk.
+constexpr int kMaxErrors = 20;
+constexpr size_t kMaxReadBytes = 8 << 20;
 
 std::string WrongValueMessage(const FieldDescriptor& field, const std::string& path,
                               const std::string& got) {
@@ -195,9 +184,60 @@ std::string WrongValueMessage(const FieldDescriptor& field, const std::string& p
 // What stands in a message for the token after the last one.
 constexpr char kEnd[] = "the end";
 
-// The tokenizer's reports are sentences; the parser's are not.
-bool IsTokenizerReport(const std::string& report) {
-  return absl::EndsWith(report, ".") && !absl::StrContains(report, "\"");
+// What a report of protobuf's parser or tokenizer says.
+enum class Complaint {
+  kUnknownField,
+  kUnknownExtension,
+  kGivenTwice,
+  kGivenTogether,
+  kWrongValue,
+  kUnexpected,  // something else is wanted where the report points to
+  kToken,       // about a place inside a token
+  kOther,
+};
+
+struct SortedReport {
+  Complaint complaint = Complaint::kOther;
+  std::string word;  // of the text, which the report quotes
+};
+
+// The text between `before` and `after` in `message`.
+std::optional<std::string> Between(std::string_view message, std::string_view before,
+                                   std::string_view after) {
+  const size_t begin = message.find(before);
+  if (begin == std::string_view::npos) return std::nullopt;
+  message.remove_prefix(begin + before.size());
+  if (after.empty()) return std::string(message);
+  const size_t end = message.find(after);
+  if (end == std::string_view::npos) return std::nullopt;
+  return std::string(message.substr(0, end));
+}
+
+SortedReport Sort(const std::string& report) {
+  static constexpr struct {
+    const char* begin;
+    const char* before_word;
+    const char* after_word;
+    Complaint complaint;
+  } kReports[] = {
+      {"Message type ", "has no field named \"", "\"", Complaint::kUnknownField},
+      {"Ignoring extension ", "\"", "\"", Complaint::kUnknownExtension},
+      {"Non-repeated field ", "\"", "\"", Complaint::kGivenTwice},
+      {"Field ", "\"", "\"", Complaint::kGivenTogether},
+      {"Unknown enumeration value", "\"", "\"", Complaint::kWrongValue},
+      {"Invalid value for boolean", "Value: \"", "\"", Complaint::kWrongValue},
+      {"Integer out of range", "(", ")", Complaint::kWrongValue},
+  };
+  for (const auto& row : kReports) {
+    if (!absl::StartsWith(report, row.begin)) continue;
+    if (auto word = Between(report, row.before_word, row.after_word)) {
+      return {row.complaint, *std::move(word)};
+    }
+  }
+  if (absl::StartsWith(report, "Expect")) return {Complaint::kUnexpected};
+  // The tokenizer's reports are sentences; the parser's are not.
+  const bool sentence = absl::EndsWith(report, ".") && !absl::StrContains(report, "\"");
+  return {sentence ? Complaint::kToken : Complaint::kOther};
 }
 
 std::string TranslateTokenizer(const std::string& report) {
@@ -213,115 +253,147 @@ struct Mistake {
   std::string message;
   // The token that names the field to leave out; nullopt when what stands where is not known.
   std::optional<size_t> field = std::nullopt;
-  // What is said of it later follows from this mistake.
+  // The field that the text meant to give, as far as that is known.
   std::string unread_path = {};
+  // Its message may look incomplete without it: no kind is given, a length is missing.
+  bool incomplete = false;
 };
 
-// Whether a value or an element of a list begins with the token.
-bool IsValue(const std::vector<Tokenizer::Token>& tokens, size_t token) {
-  if (token == 0 || token >= tokens.size() || tokens[token].text == ":") return false;
+// Whether a value, or an element of a list, of the field that `name` names begins with the token.
+bool IsValue(const std::vector<Tokenizer::Token>& tokens, size_t name, size_t token) {
+  if (token <= name || token >= tokens.size() || tokens[token].text == ":") return false;
   const std::string& before = tokens[token - 1].text;
-  if (StartsValue(tokens[token].text)) return before == ":";
-  return StartsValue(before) || before == "," || before == "-";
+  if (before == ":" || before == "[" || before == "-") return true;
+  if (StartsValue(tokens[token].text)) return false;
+  if (before != ",") return StartsValue(before);
+  int lists = 0;
+  for (size_t i = name; i < token; ++i) {
+    if (tokens[i].text == "[") ++lists;
+    if (tokens[i].text == "]") --lists;
+  }
+  return lists > 0;
 }
 
 Mistake WrongValue(const Place& place, const std::string& got) {
   return {.message = WrongValueMessage(*place.field, place.path, got),
           .field = place.name,
-          .unread_path = FieldPath(place.path, place.field->name())};
+          .unread_path = FieldPath(place.path, place.field->name()),
+          .incomplete = place.field->containing_oneof() != nullptr};
+}
+
+Mistake UnknownField(const Place& place, const std::string& name, size_t token) {
+  if (place.descriptor == nullptr) {
+    return {.message = absl::StrCat("unknown field ", Quote(name)), .field = token};
+  }
+  const std::string nearest = NearestName(name, FieldNames(*place.descriptor));
+  return {.message = UnknownFieldMessage(*place.descriptor, place.path, name),
+          .field = token,
+          .unread_path = nearest.empty() ? "" : FieldPath(place.path, nearest),
+          .incomplete = true};
 }
 
 // Turns protobuf's report into ours; `token` is the one it is about.
 Mistake Translate(const std::string& report, const Place& place,
                   const std::vector<Tokenizer::Token>& tokens, size_t token) {
+  const auto& [complaint, word] = Sort(report);
   const std::string got =
       token < tokens.size() && !tokens[token].text.empty() ? tokens[token].text : kEnd;
-  if (const auto name = Between(report, "has no field named \"", "\"")) {
-    if (place.descriptor == nullptr) {
-      return {.message = absl::StrCat("unknown field ", Quote(*name)), .field = token};
+  switch (complaint) {
+    case Complaint::kUnknownField:
+      return UnknownField(place, word, token);
+    case Complaint::kUnknownExtension:
+      return UnknownField(place, absl::StrCat("[", word, "]"), token);
+    case Complaint::kGivenTwice:
+      return {.message = absl::StrCat(FieldPath(place.path, word), " is given twice, want it once"),
+              .field = token};
+    case Complaint::kGivenTogether: {
+      const std::string other = Between(report, "along with field \"", "\"").value_or("?");
+      return {.message = absl::StrCat(FieldPath(place.path, word), " is given together with ",
+                                      other, ", want one of them"),
+              .field = token};
     }
-    const std::string nearest = NearestName(*name, FieldNames(*place.descriptor));
-    const FieldDescriptor* const meant = place.descriptor->FindFieldByName(nearest);
-    return {.message = UnknownFieldMessage(*place.descriptor, place.path, *name),
-            .field = token,
-            .unread_path =
-                meant == nullptr || meant->is_repeated() ? "" : FieldPath(place.path, nearest)};
-  }
-  if (const auto name = Between(report, "Non-repeated field \"", "\"")) {
-    return {.message = absl::StrCat(FieldPath(place.path, *name), " is given twice, want it once"),
-            .field = token};
-  }
-  if (const auto name = Between(report, "Field \"", "\" is specified along with")) {
-    const std::string other = Between(report, "along with field \"", "\"").value_or("?");
-    return {.message = absl::StrCat(FieldPath(place.path, *name), " is given together with ", other,
-                                    ", want one of them"),
-            .field = token};
-  }
-  if (place.field != nullptr) {
-    for (const char* before :
-         {"Unknown enumeration value of \"", "Value: \"", "Integer out of range ("}) {
-      const bool bracket = absl::EndsWith(before, "(");
-      if (const auto value = Between(report, before, bracket ? ")" : "\"")) {
-        return WrongValue(place, *value);
+    case Complaint::kWrongValue:
+      if (place.field != nullptr) return WrongValue(place, word);
+      break;
+    case Complaint::kUnexpected:
+      if (place.field != nullptr && IsValue(tokens, *place.name, token)) {
+        return WrongValue(place, got);
       }
-    }
-    for (const char* before :
-         {"Expected string, got: ", "Expected integer", "Expected double, got: ",
-          "Expected identifier, got: ", "Expected \":\", found ", "Expected \"{\", found "}) {
-      if (absl::StartsWith(report, before) && IsValue(tokens, token)) return WrongValue(place, got);
-    }
-  }
-  if (const auto wanted = Between(report, "Expected \"", "\"")) {
-    return {absl::StrCat("got ", got, ", want ", *wanted)};
-  }
-  if (absl::StartsWith(report, "Expected identifier") && got == kEnd && !place.path.empty()) {
-    return {absl::StrCat("got ", got, ", want } to close ", place.path)};
-  }
-  if (absl::StartsWith(report, "Expected identifier")) {
-    return {absl::StrCat("got ", got, ", want a field of ",
-                         place.descriptor ? place.descriptor->name() : "the message")};
+      if (const auto wanted = Between(report, "Expected \"", "\"")) {
+        return {absl::StrCat("got ", got, ", want ", *wanted)};
+      }
+      if (absl::StartsWith(report, "Expected identifier") && got == kEnd && !place.path.empty()) {
+        return {absl::StrCat("got ", got, ", want } to close ", place.path)};
+      }
+      if (absl::StartsWith(report, "Expected identifier")) {
+        return {absl::StrCat("got ", got, ", want a field of ",
+                             place.descriptor ? place.descriptor->name() : "the message")};
+      }
+      break;
+    case Complaint::kToken:
+      return {TranslateTokenizer(report)};
+    case Complaint::kOther:
+      break;
   }
   return {report};
 }
 
 // The token that the report is about: parsers report after reading the name or value they refuse.
 size_t FindToken(const std::vector<Tokenizer::Token>& tokens, const Report& report) {
-  size_t token = 0;
-  while (token < tokens.size() && PositionOf(tokens[token]) < report.position) ++token;
-  for (const char* before : {"has no field named \"", "Non-repeated field \"", "Field \"",
-                             "Unknown enumeration value of \"", "Value: \""}) {
-    const std::optional<std::string> text = Between(report.message, before, "\"");
-    if (!text) continue;
-    size_t named = token;
-    while (named > 0 && (named >= tokens.size() || tokens[named].text != *text)) --named;
-    if (named < tokens.size() && tokens[named].text == *text) return named;
+  const auto at = std::lower_bound(tokens.begin(), tokens.end(), report.position,
+                                   [](const Tokenizer::Token& token, const Position& position) {
+                                     return PositionOf(token) < position;
+                                   });
+  const size_t token = at - tokens.begin();
+  const auto& [complaint, word] = Sort(report.message);
+  if (word.empty() || token == 0) return token;
+  size_t named = token;
+  if (complaint == Complaint::kUnknownExtension) {
+    while (named > 0 && (named == tokens.size() || tokens[named].text != "[")) --named;
+    return named;
   }
-  return token;
+  const size_t first = token < 3 ? 0 : token - 3;
+  while (named > first && (named == tokens.size() || tokens[named].text != word)) --named;
+  // A number is quoted as it is read, whatever way it is written.
+  return tokens[named].text == word ? named : token - 1;
 }
 
-// The first token after the field that `name` names and after its value; nullopt when the text does
-// not go on as a field does.
+// The first token after the field that `name` names and after its value; nullopt when what is
+// opened there is not closed.
 std::optional<size_t> EndOfField(const std::vector<Tokenizer::Token>& tokens, size_t name) {
-  size_t end = name + 1;
+  size_t end = name;
   const auto text = [&] { return end < tokens.size() ? tokens[end].text : ""; };
-  if (text() == ":") ++end;
-  if (StartsValue(text())) {
+  const auto skip_brackets = [&] {
     int depth = 0;
     do {
-      if (text().empty()) return std::nullopt;
-      if (StartsValue(text()) && text() != ":") ++depth;
+      if (text().empty()) return false;
+      if (text() == "{" || text() == "<" || text() == "[") ++depth;
       if (text() == "}" || text() == ">" || text() == "]") --depth;
       ++end;
     } while (depth > 0);
-  } else {
-    if (text() == "-") ++end;
-    if (text().empty()) return std::nullopt;
-    const auto is_string = [&] {
-      return end < tokens.size() && tokens[end].type == Tokenizer::TYPE_STRING;
-    };
-    const bool parts = is_string();
+    return true;
+  };
+  if (text() != "[") {
     ++end;
-    while (parts && is_string()) ++end;
+  } else if (!skip_brackets()) {  // the name of an extension
+    return std::nullopt;
+  }
+  if (text() == ":") ++end;
+  const auto is = [&](Tokenizer::TokenType type) {
+    return end < tokens.size() && tokens[end].type == type;
+  };
+  if (StartsValue(text()) && text() != ":") {
+    if (!skip_brackets()) return std::nullopt;
+  } else {
+    while (text() == "-") ++end;
+    // Nothing, where the next field begins or the message ends.
+    const bool next_field = is(Tokenizer::TYPE_IDENTIFIER) && end + 1 < tokens.size() &&
+                            StartsValue(tokens[end + 1].text);
+    if (is(Tokenizer::TYPE_STRING)) {
+      while (is(Tokenizer::TYPE_STRING)) ++end;
+    } else if (!next_field && !is(Tokenizer::TYPE_SYMBOL) && end < tokens.size()) {
+      ++end;
+    }
   }
   return text() == "," || text() == ";" ? end + 1 : end;
 }
@@ -338,36 +410,41 @@ class TextReader {
         descriptor_(descriptor),
         errors_(errors) {}
 
-  // Adds what the reports say that was not said before. Returns whether what is left of the text
-  // is worth another parse.
+  // Adds what the reports of a parse of text() say, and leaves those fields out of it. Returns
+  // whether what is left is worth another parse.
   bool Tell(const std::vector<Report>& reports) {
     const std::vector<Tokenizer::Token> tokens = Tokenize(text_);
-    std::optional<size_t> last;  // the field with the mistake that ended the parse
+    size_t left_out = 0;  // the token after the last field that was left out
+    read_bytes_ += text_.size();
     for (const Report& report : reports) {
       const size_t token = FindToken(tokens, report);
-      if (IsTokenizerReport(report.message)) {
-        // About a place inside a token. What follows is the same mistake seen again.
-        Add(report.position, TranslateTokenizer(report.message));
-        return false;
-      }
+      if (token < left_out) continue;  // about what is in it, or its separator
       const Place place = FindPlace(tokens, token, descriptor_, path_);
+      read_bytes_ += text_.size();
       const Mistake mistake = Translate(report.message, place, tokens, token);
-      const Position at = token < tokens.size() ? PositionOf(tokens[token]) : report.position;
-      last = mistake.field;
-      if (!told_.insert(at).second) continue;
-      if (told_.size() > kMaxErrors) {
+      const bool in_token = Sort(report.message).complaint == Complaint::kToken;
+      const Position at =
+          !in_token && token < tokens.size() ? PositionOf(tokens[token]) : report.position;
+      if (told_ == kMaxErrors || (told_ > 0 && read_bytes_ > kMaxReadBytes)) {
         Add(at, "there are more mistakes from here on");
         return false;
       }
+      ++told_;
       Add(at, mistake.message);
-      // A field with a mistake is as if it were not there, and its message looks incomplete.
-      if (!mistake.unread_path.empty()) errors_.Ignore(mistake.unread_path, /*below=*/true);
-      if (!place.path.empty()) errors_.Ignore(place.path, /*below=*/false);
+      if (!mistake.field.has_value()) return false;
+      const std::optional<size_t> end = EndOfField(tokens, *mistake.field);
+      if (!end.has_value()) return false;
+      LeaveOut(tokens, *mistake.field, *end);
+      left_out = *end;
+      if (!mistake.unread_path.empty()) unread_.push_back(mistake.unread_path);
+      if (mistake.incomplete && !place.path.empty()) incomplete_.push_back(place.path);
     }
-    return last.has_value() && LeaveOut(tokens, *last);
+    return left_out > 0;
   }
 
   const std::string& text() const { return text_; }
+  const std::vector<std::string>& unread() const { return unread_; }
+  const std::vector<std::string>& incomplete() const { return incomplete_; }
 
  private:
   void Add(const Position& at, const std::string& message) {
@@ -376,18 +453,15 @@ class TextReader {
         message);
   }
 
-  // Writes blanks over a field, so that all others keep their places.
-  bool LeaveOut(const std::vector<Tokenizer::Token>& tokens, size_t name) {
-    const std::optional<size_t> end = EndOfField(tokens, name);
-    if (!end.has_value()) return false;
+  // Writes blanks over the tokens before `end`, so that all others keep their places.
+  void LeaveOut(const std::vector<Tokenizer::Token>& tokens, size_t begin, size_t end) {
     const auto byte_of = [&](size_t token) {
       return token < tokens.size() ? positions_.Byte(tokens[token].line, tokens[token].column)
                                    : text_.size();
     };
-    for (size_t byte = byte_of(name); byte < byte_of(*end); ++byte) {
+    for (size_t byte = byte_of(begin); byte < byte_of(end); ++byte) {
       if (text_[byte] != '\n' && text_[byte] != '\t') text_[byte] = ' ';
     }
-    return true;
   }
 
   std::string text_;  // without the fields that are left out
@@ -396,7 +470,9 @@ class TextReader {
   const std::string file_;
   const Descriptor& descriptor_;
   ConfigErrors& errors_;
-  std::set<Position> told_;
+  int told_ = 0;
+  size_t read_bytes_ = 0;  // of all parses and walks
+  std::vector<std::string> unread_, incomplete_;
 };
 
 }  // namespace
@@ -427,8 +503,10 @@ ParsedText ParseText(std::string_view text, std::string_view path, const std::st
     if (complete && reports.all().empty()) return parsed;
     if (!reader.has_value()) reader.emplace(text, path, file, *message->GetDescriptor(), errors);
     const bool again = reader->Tell(reports.all());
-    if (complete) return parsed;
-    if (!again) return {.broken = true};
+    parsed.unread = reader->unread();
+    parsed.incomplete = reader->incomplete();
+    parsed.broken = !complete && !again;
+    if (complete || parsed.broken) return parsed;
   }
 }
 

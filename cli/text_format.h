@@ -23,11 +23,15 @@ struct ParsedText {
   std::unique_ptr<google::protobuf::TextFormat::ParseInfoTree> tree;
   // A mistake of its structure (a brace, a quote), or too many mistakes: the message is of no use.
   bool broken = false;
+  // The fields that the text meant to give, but that could not be read, and the messages that lack
+  // something for it: that they are missing, or incomplete, is no further mistake.
+  std::vector<std::string> unread;
+  std::vector<std::string> incomplete;
 };
 
 // Parses `text` into `message`, which is empty. `path` is the config path of `message` ("" for the
 // RunConfig), used in the messages; `file` is the name to print. A field with a mistake is left
-// out, and that it is missing then is ignored.
+// out.
 ParsedText ParseText(std::string_view text, std::string_view path, const std::string& file,
                      google::protobuf::Message* message, ConfigErrors& errors);
 

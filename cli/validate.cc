@@ -208,7 +208,7 @@ class Validator {
       CheckBatchSize("train", "train_batch_size", run_.has_train_batch_size(),
                      run_.train_batch_size());
       if (!run_.train().has_input()) {
-        AddAt("train", "train.input is missing, want train { input { source { ... } } }");
+        AddAt("train.input", "train.input is missing, want train { input { source { ... } } }");
       }
       if (run_.train().length_case() == proto::Train::LENGTH_NOT_SET) {
         AddAt("train",
@@ -225,7 +225,8 @@ class Validator {
       CheckBatchSize("predict", "predict_batch_size", run_.has_predict_batch_size(),
                      run_.predict_batch_size());
       if (!run_.predict().has_input() && !run_.predict().has_generate()) {
-        AddAt("predict", "predict.input is missing, want predict { input { source { ... } } }");
+        AddAt("predict.input",
+              "predict.input is missing, want predict { input { source { ... } } }");
       }
     }
     CheckWarmStart();
@@ -380,10 +381,10 @@ class Validator {
         AddTwice(ElementPath("evaluate", i) + ".name", name,
                  ElementPath("evaluate", other->second) + ".name");
       } else {
-        AddThat(ElementPath("evaluate", i),
-                absl::StrCat("has no name, and neither has the one at ",
-                             config_.locations.Where(ElementPath("evaluate", other->second)),
-                             ", want a name each"));
+        AddAt(ElementPath("evaluate", i) + ".name",
+              absl::StrCat(ElementPath("evaluate", i), " has no name, and neither has the one at ",
+                           config_.locations.Where(ElementPath("evaluate", other->second)),
+                           ", want a name each"));
       }
     }
   }

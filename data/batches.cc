@@ -196,7 +196,9 @@ void Elements::MakeTables() {
     passed.emplace_back();
     for (int i = 0; i < std::ssize(transform.output); ++i) {
       const std::string& name = transform.output[i].name;
-      if (!Makes(transform, name)) passed.back().emplace_back(in.Find(name), i);
+      // A cache before it has dropped what nothing needs.
+      const int from = in.Find(name);
+      if (from >= 0 && !Makes(transform, name)) passed.back().emplace_back(from, i);
     }
   }
 }

@@ -347,7 +347,9 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
                        errors);
     def->check(layer, errors);
     Report(place, merged, errors);
-    result = BuildPlain(*def, merged, errors.empty(), place, *name, scope, before);
+    // Of a name that is taken the variables would be too.
+    const bool sound = errors.empty() && !m_.tensors.Has(*name);
+    result = BuildPlain(*def, merged, sound, place, *name, scope, before);
   } else {
     errors.Add(kind->name(),
                absl::StrCat("layer kind ", kind->name(),

@@ -151,14 +151,19 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
   if (args.mode != ModeKey::kTrain) {
     m.row_weight = b.AddInfeed(kRowWeightSlot, Shape{DType::kF32, {args.batch_per_replica}});
   }
+  EstimatorSpec result;
+  result.mode = args.mode;
   BuildLayers(m);
+  // What reads a layer that could not be built would read nothing.
+  if (!b.status().ok()) {
+    if (errors.empty()) errors.Add({"model", "model"}, "", std::string(b.status().message()));
+    return result;
+  }
   // With a layer missing, so are its variables: who updates which is then no use to ask.
   const bool has_all_variables = errors.empty();
   BuildLosses(m);
   BuildHeads(m);
   CheckOptimizers(m);
-  EstimatorSpec result;
-  result.mode = args.mode;
   if (args.mode == ModeKey::kTrain) {
     if (!m.losses.empty()) result.loss = TotalLoss(b, m.losses);
     if (has_all_variables) {

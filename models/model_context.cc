@@ -31,7 +31,7 @@ void ModelContext::RequireName(const ConfigPlace& place, NameKind kind, const st
 
 void ModelContext::AddPrediction(const ConfigPlace& place, const std::string& name, Value value) {
   if (name.empty()) {
-    errors.Add(place, "", "name is missing");
+    errors.Add(place, "name", "name is missing");
     return;
   }
   RequireName(place, NameKind::kKey, name);
@@ -47,7 +47,7 @@ void ModelContext::AddPrediction(const ConfigPlace& place, const std::string& na
 
 void ModelContext::AddMetric(const ConfigPlace& place, EvalMetric metric) {
   if (metric.name.empty()) {
-    errors.Add(place, "", "name is missing");
+    errors.Add(place, "name", "name is missing");
     return;
   }
   if (IsReservedName(metric.name)) {

@@ -123,7 +123,7 @@ void BuildEmbedding(ModelContext& m, const proto::Summary& summary, const Config
   if (summary.has_every_n_steps()) {
     m.errors.Add(place, "every_n_steps", "every_n_steps: an embedding is in every checkpoint");
   }
-  if (!embedding.has_tensor()) return m.errors.Add(place, "embedding", "tensor is missing");
+  if (!embedding.has_tensor()) return m.errors.Add(place, "embedding.tensor", "tensor is missing");
   const std::vector<Variable>& variables = m.b.graph().variables();
   const int index = m.b.graph().FindVariable(embedding.tensor());
   if (index < 0) {
@@ -184,7 +184,7 @@ class SummaryBuilder {
  private:
   bool CheckTag(const ConfigPlace& place, const std::string& kind, const proto::Named& named) {
     if (!named.has_name()) {
-      m_.errors.Add(place, kind, "name is missing");
+      m_.errors.Add(place, absl::StrCat(kind, ".name"), "name is missing");
       return false;
     }
     m_.RequireName(place, NameKind::kKey, named.name());

@@ -22,7 +22,7 @@ bool IsReservedName(const std::string& name) {
 void Tensors::Declare(const std::string& name, const Tensor& tensor, const ConfigPlace& place,
                       ConfigErrors& errors) {
   if (name.empty()) {
-    errors.Add(place, "", "name is missing");
+    errors.Add(place, "name", "name is missing");
     return;
   }
   if (IsReservedName(name)) {

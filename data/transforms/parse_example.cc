@@ -389,7 +389,7 @@ std::optional<RowTransform> BindParseExample(const proto::Transform& transform, 
     return std::nullopt;
   }
   if (transform.parse_example().feature().empty()) {
-    errors.Add("", "feature must be given, at least one");
+    errors.Add("feature", "feature must be given, at least one");
   }
   RowTransform bound{.output = input, .reads = {kRecord}};
   bound.output.erase(bound.output.begin() + record);

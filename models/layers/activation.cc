@@ -33,7 +33,7 @@ Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation) {
 
 void CheckActivationLayer(const proto::Layer& layer, ConfigErrors& errors) {
   if (!layer.activation().has_function()) {
-    errors.Add("activation", "function is missing");
+    errors.Add("activation.function", "function is missing");
   }
   CheckActivation(layer.activation().function(), "activation.function", errors);
 }

@@ -11,11 +11,11 @@ namespace tpurun {
 void CheckConv2d(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::Conv2d& conv2d = layer.conv2d();
   if (!conv2d.has_filters()) {
-    errors.Add("conv2d", "filters is missing");
+    errors.Add("conv2d.filters", "filters is missing");
   } else if (conv2d.filters() <= 0) {
     errors.Add("conv2d.filters", absl::StrCat("filters must be > 0, got ", conv2d.filters()));
   }
-  if (conv2d.kernel_size().empty()) errors.Add("conv2d", "kernel_size is missing");
+  if (conv2d.kernel_size().empty()) errors.Add("conv2d.kernel_size", "kernel_size is missing");
   CheckWindowSizes(conv2d.kernel_size(), "conv2d.kernel_size", errors);
   CheckWindowSizes(conv2d.strides(), "conv2d.strides", errors);
   CheckActivation(conv2d.activation(), "conv2d.activation", errors);

@@ -11,7 +11,7 @@ namespace tpurun {
 void CheckDense(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::Dense& dense = layer.dense();
   if (!dense.has_units()) {
-    errors.Add("dense", "units is missing");
+    errors.Add("dense.units", "units is missing");
   } else if (dense.units() <= 0) {
     errors.Add("dense.units", absl::StrCat("units must be > 0, got ", dense.units()));
   }

@@ -11,7 +11,7 @@ namespace tpurun {
 void CheckOneHot(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::OneHot& one_hot = layer.one_hot();
   if (!one_hot.has_depth()) {
-    errors.Add("one_hot", "depth is missing");
+    errors.Add("one_hot.depth", "depth is missing");
   } else if (one_hot.depth() <= 0 || one_hot.depth() > kMaxDim) {
     errors.Add("one_hot.depth",
                absl::StrCat("depth must be in [1, ", kMaxDim, "], got ", one_hot.depth()));

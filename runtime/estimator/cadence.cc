@@ -21,7 +21,10 @@ void WarnOfLongLoops(const proto::RunConfig& config, const IterationsPerLoop& co
   if (configured.steps == 0) return;
   const auto check = [&](const char* name, bool given, int64_t period) {
     if (!given || period <= 0 || period % configured.steps == 0) return;
-    const int64_t kept = (period / configured.steps + 1) * configured.steps;
+    int64_t kept = 0;
+    const bool beyond =
+        __builtin_mul_overflow(period / configured.steps + 1, configured.steps, &kept);
+    if (beyond) return;  // no training has so many steps
     LOG(WARNING) << name << " is " << period << ", but loops of " << configured.steps
                  << " steps (tpu_config.iterations_per_loop) make it " << kept
                  << "; want loops that divide it, such as " << std::gcd(period, configured.steps)

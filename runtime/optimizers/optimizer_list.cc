@@ -99,7 +99,7 @@ void GradientDescentUpdate(GraphBuilder& b, const Optimizer&, const UpdateArgs& 
 
 void CheckMomentum(const Optimizer& optimizer, ConfigErrors& errors) {
   if (!optimizer.momentum().has_momentum()) {
-    errors.Add("momentum", "momentum is missing, want a number in [0, 1)");
+    errors.Add("momentum.momentum", "momentum is missing, want a number in [0, 1)");
     return;
   }
   const float momentum = optimizer.momentum().momentum();

@@ -36,7 +36,7 @@ ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer) {
   RefuseUnreadFields(optimizer, read, "", errors);
   RefuseUnreadFields(optimizer.cross_shard(), CrossShardFields(), "cross_shard", errors);
   if (!optimizer.has_learning_rate()) {
-    errors.Add("", "learning_rate is missing");
+    errors.Add("learning_rate", "learning_rate is missing");
   } else {
     CheckSchedule(optimizer.learning_rate(), "learning_rate", errors);
   }

@@ -34,18 +34,18 @@ void CheckExponentialDecay(const Schedule& schedule, ConfigErrors& errors) {
   const proto::ExponentialDecay& decay = schedule.exponential_decay();
   const std::string path = "exponential_decay";
   if (!decay.has_initial_learning_rate()) {
-    errors.Add(path, "initial_learning_rate is missing");
+    errors.Add(path + ".initial_learning_rate", "initial_learning_rate is missing");
   } else {
     WantAtLeastZero(path + ".initial_learning_rate", decay.initial_learning_rate(), errors);
   }
   if (!decay.has_decay_steps()) {
-    errors.Add(path, "decay_steps is missing");
+    errors.Add(path + ".decay_steps", "decay_steps is missing");
   } else if (decay.decay_steps() <= 0) {
     errors.Add(path + ".decay_steps",
                absl::StrCat("decay_steps must be > 0, got ", decay.decay_steps()));
   }
   if (!decay.has_decay_rate()) {
-    errors.Add(path, "decay_rate is missing");
+    errors.Add(path + ".decay_rate", "decay_rate is missing");
   } else if (!(decay.decay_rate() > 0) || !std::isfinite(decay.decay_rate())) {
     errors.Add(path + ".decay_rate", absl::StrCat("decay_rate must be > 0 and finite, got ",
                                                   ShortestText(decay.decay_rate())));
@@ -67,13 +67,13 @@ void CheckLinearWarmup(const Schedule& schedule, ConfigErrors& errors) {
   const proto::LinearWarmup& warmup = schedule.linear_warmup();
   const std::string path = "linear_warmup";
   if (!warmup.has_warmup_steps()) {
-    errors.Add(path, "warmup_steps is missing");
+    errors.Add(path + ".warmup_steps", "warmup_steps is missing");
   } else if (warmup.warmup_steps() <= 0) {
     errors.Add(path + ".warmup_steps",
                absl::StrCat("warmup_steps must be > 0, got ", warmup.warmup_steps()));
   }
   if (!warmup.has_schedule()) {
-    errors.Add(path, "schedule is missing");
+    errors.Add(path + ".schedule", "schedule is missing");
   } else {
     CheckSchedule(warmup.schedule(), path + ".schedule", errors);
   }
@@ -93,7 +93,7 @@ Value LinearWarmup(GraphBuilder& b, const Schedule& schedule, Value step) {
 void CheckPiecewiseConstant(const Schedule& schedule, ConfigErrors& errors) {
   const proto::PiecewiseConstant& pieces = schedule.piecewise_constant();
   const std::string path = "piecewise_constant";
-  if (pieces.boundaries().empty()) errors.Add(path, "boundaries is missing");
+  if (pieces.boundaries().empty()) errors.Add(path + ".boundaries", "boundaries is missing");
   if (pieces.values_size() != pieces.boundaries_size() + 1) {
     errors.Add(
         path, absl::StrCat("want one more of values than of boundaries, got ", pieces.values_size(),

@@ -301,6 +301,19 @@ TEST(InputFnTest, APipeIsReadOnceToTrain) {
   }
 }
 
+TEST(InputFnTest, ATransformBehindACacheThatDroppedColumns) {
+  const TempDir dir;
+  const std::string path = dir.Path("rows.csv");
+  std::ofstream(path) << "1,10,100\n2,20,200\n";
+  auto opened = Open(Train(absl::StrCat("source { text_line { file: \"", path, R"(" } }
+      transform { decode_csv { column { name: "w" dtype: INT64 } column { name: "x" dtype: INT64 }
+                               column { name: "y" dtype: INT64 } } }
+      transform { cache {} } transform { cast { feature: "x" dtype: INT32 } })")),
+                     Args("x s32[]", ModeKey::kEval, 2));
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ(opened->Batches().value(), "x=10\nx=20\n");
+}
+
 TEST(InputFnTest, PrefetchIsInBatches) {
   const auto prefetch = [](const std::string& transforms) {
     const auto input =

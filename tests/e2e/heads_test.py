@@ -27,9 +27,9 @@ class HeadsTest(ProgramTest):
         done = self.succeed(*self.iris('train', 'model', '--max_steps=5', '--set',
                                        'model.layer.logits.dense.activation=SOFTMAX'))
         self.assertEqual(len(done.warnings), 1, str(done))
-        self.assertRegex(done.warnings[0], '^head 0: "logits" is the result of a softmax, and the head '
-                         'takes one itself; want the values before it, activation: LINEAR '
-                         r'\(iris/model.textproto:\d+:\d+\)$')
+        self.assertRegex(done.warnings[0], r'^iris/model.textproto:\d+:\d+: head 0: "logits" is the '
+                         'result of a softmax, and the head takes one itself; want the values before '
+                         'it, activation: LINEAR$')
 
     def test_a_transform_is_taken_out_by_its_kind(self):
         done = self.succeed(*self.iris('config', 'model', '--unset', 'train.input.transform.shuffle'))

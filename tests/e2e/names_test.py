@@ -103,7 +103,7 @@ class NamesTest(ProgramTest):
                 self.check(done, 66, done.messages[0])
                 self.assertIn(ESCAPED, done.messages[0])
         write(self.path(EVIL, 'run.textproto'), 'train_batch_sise: 1\nsteps: 2\n')
-        done = self.call('train', f'--config={EVIL}/run.textproto')
+        done = self.call('config', f'--config={EVIL}/run.textproto')
         self.assertEqual([line.split(' in ')[0] for line in done.messages],
                          [f'tpurun: {ESCAPED}/run.textproto:1:1: unknown field "train_batch_sise"',
                           f'tpurun: {ESCAPED}/run.textproto:2:1: unknown field "steps"'])

@@ -238,6 +238,12 @@ name: "m\r")",
        "each of letters, digits "
        "and _ . - but not \".\" or \"..\", beginning with neither _ nor -\n"
        "model.textproto:7:1: model: got the name \"m\\r\", want printable text (UTF-8)"},
+      {"a name twice, of a layer that a head reads",
+       IrisWith(7, R"(layer { name: "logits" dense { units: 3 } }
+layer { name: "logits" dense { units: 2 } })"),
+       "model.textproto:8:9: layer 3 \"logits\": the name \"logits\" is taken by layer 2 "
+       "\"logits\"; "
+       "features, labels, layers and losses share one name space"},
       {"a reserved name", IrisWith(6, R"(layer { name: "global_step" dense { units: 3 } })"),
        "model.textproto:6:9: layer 1 \"global_step\": the name \"global_step\" is reserved; choose "
        "another"},

@@ -28,7 +28,7 @@ TEST(CheckOptimizerTest, NamesEveryMistakeWithItsPath) {
   EXPECT_EQ(
       ErrorsOf(""),
       ": no kind of optimizer is given, want one of: adagrad, adam, gradient_descent, momentum\n"
-      ": learning_rate is missing");
+      "learning_rate: learning_rate is missing");
   EXPECT_EQ(
       ErrorsOf("ftrl {} learning_rate {}"),
       "ftrl: optimizer kind ftrl is not supported yet, want one of: adagrad, adam, "
@@ -40,9 +40,9 @@ TEST(CheckOptimizerTest, NamesEveryMistakeWithItsPath) {
             "got 0\n"
             "learning_rate.constant: the learning rate must be >= 0 and finite, got -1");
   EXPECT_EQ(ErrorsOf("momentum {} learning_rate { linear_warmup {} }"),
-            "momentum: momentum is missing, want a number in [0, 1)\n"
-            "learning_rate.linear_warmup: warmup_steps is missing\n"
-            "learning_rate.linear_warmup: schedule is missing");
+            "momentum.momentum: momentum is missing, want a number in [0, 1)\n"
+            "learning_rate.linear_warmup.warmup_steps: warmup_steps is missing\n"
+            "learning_rate.linear_warmup.schedule: schedule is missing");
   EXPECT_EQ(
       ErrorsOf("adam { beta1: 1 beta2: -0.5 epsilon: 0 weight_decay_rate: 0.1 } "
                "learning_rate { linear_warmup { warmup_steps: -1 schedule { constant: -1 } } }"),
@@ -66,10 +66,11 @@ TEST(CheckOptimizerTest, NothingThatIsSetIsIgnored) {
 }
 
 TEST(CheckOptimizerTest, Schedules) {
-  EXPECT_EQ(ErrorsOf("adagrad {} learning_rate { exponential_decay { decay_steps: 0 } }"),
-            "learning_rate.exponential_decay: initial_learning_rate is missing\n"
-            "learning_rate.exponential_decay.decay_steps: decay_steps must be > 0, got 0\n"
-            "learning_rate.exponential_decay: decay_rate is missing");
+  EXPECT_EQ(
+      ErrorsOf("adagrad {} learning_rate { exponential_decay { decay_steps: 0 } }"),
+      "learning_rate.exponential_decay.initial_learning_rate: initial_learning_rate is missing\n"
+      "learning_rate.exponential_decay.decay_steps: decay_steps must be > 0, got 0\n"
+      "learning_rate.exponential_decay.decay_rate: decay_rate is missing");
   EXPECT_EQ(
       ErrorsOf("adagrad {} learning_rate { piecewise_constant { boundaries: [5, 5] values: 1 "
                "} }"),
