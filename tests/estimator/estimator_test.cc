@@ -436,7 +436,8 @@ TEST_F(EstimatorTest, PredictKeepsOnlyTheKeysAskedFor) {
   };
   EXPECT_EQ(columns({"x"}), "x ");
   EXPECT_EQ(columns({"x", "line"}), "x line ");
-  EXPECT_EQ(columns({"lime"}), "keys: the model does not predict \"lime\", did you mean \"line\"?");
+  EXPECT_EQ(columns({"lime"}),
+            "predict.keys: keys: the model does not predict \"lime\", did you mean \"line\"?");
 }
 
 TEST_F(EstimatorTest, PredictStopsWithTheErrorOfItsReader) {
