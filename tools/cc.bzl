@@ -21,22 +21,8 @@ VECTORIZED = select({
     "//conditions:default": [],
 })
 
-# Of code whose speed nobody waits for: it is compiled in three quarters of the time. (What may be
-# uninitialized is guessed from what -O2 finds out.)
-LIGHT = select({
-    "//tools:sanitizing": [],
-    "//tools:optimizing": ["-O1", "-Wno-maybe-uninitialized"],
-    "//conditions:default": [],
-})
-
-def cc_library(name, srcs = [], testonly = False, deps = [], copts = [], light = False, **kwargs):
-    """Of the product, or of the tests where it is testonly.
-
-    Args:
-      name, srcs, testonly, deps, copts: as of native.cc_library.
-      light: it runs once a command, a report or a loop of steps, never for an element or an example.
-      **kwargs: the other arguments of native.cc_library.
-    """
+def cc_library(name, srcs = [], testonly = False, deps = [], copts = [], **kwargs):
+    """Of the product, or of the tests where it is testonly."""
     sources = [src for src in srcs if src.endswith(".cc")]
     if len(sources) > 1:
         native.genrule(
@@ -51,22 +37,19 @@ def cc_library(name, srcs = [], testonly = False, deps = [], copts = [], light =
             "//tools:by_file": srcs,
             "//conditions:default": [name + "_in_one.cc"] + [src for src in srcs if src not in sources],
         })
-    kind = "test" if testonly else "light" if light else "product"
-    _cc(native.cc_library, name, kind, deps, copts, srcs = srcs, testonly = testonly, **kwargs)
+    _cc(native.cc_library, name, testonly, deps, copts, srcs = srcs, testonly = testonly, **kwargs)
 
 def cc_binary(name, deps = [], copts = [], **kwargs):
-    _cc(native.cc_binary, name, "product", deps, copts, **kwargs)
+    _cc(native.cc_binary, name, False, deps, copts, **kwargs)
 
 def cc_test(name, deps = [], copts = [], **kwargs):
-    _cc(native.cc_test, name, "test", deps, copts, **kwargs)
+    _cc(native.cc_test, name, True, deps, copts, **kwargs)
 
-_COPTS = {"product": [], "light": LIGHT, "test": TEST_COPTS}
-
-def _cc(rule, name, kind, deps, copts, **kwargs):
-    headers = kind + "_headers"
+def _cc(rule, name, of_tests, deps, copts, **kwargs):
+    headers = "test_headers" if of_tests else "product_headers"
     rule(
         name = name,
-        copts = _COPTS[kind] + copts + select({
+        copts = (TEST_COPTS if of_tests else []) + copts + select({
             "//tools:without_precompiled_headers": [],
             "//conditions:default": ["-Winvalid-pch", "-include", "$(BINDIR)/tools/%s.hh" % headers],
         }),
