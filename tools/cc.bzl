@@ -7,22 +7,23 @@ compiles each alone: quicker after a change to one of them, and it shows whether
 
 Headers that nearly every file reads are compiled once for all. GCC takes a compiled header only where it
 was compiled with the same flags, so it is made like any other compilation, one for each kind of target.
+The level of optimization it lets differ, and takes the header's behind the next #pragma GCC pop_options:
+what is vectorized is therefore compiled without.
 --define=precompiled_headers=no builds without: it shows whether every file includes what it uses.
 """
 
 # Tests wait for the product, not for themselves: nothing is gained by optimizing them.
 TEST_COPTS = ["-O0", "-U_FORTIFY_SOURCE"]
 
-# Of code whose loops are to become vector loops, where the product is optimized. (Behind another
-# level than -O2, that of the precompiled headers, GCC 12 crashes at -O3.)
-VECTORIZED = select({
+# Loops become vector loops, where the product is optimized.
+VECTOR_COPTS = select({
     "//tools:sanitizing": [],
     "//tools:optimizing": ["-O3"],
     "//conditions:default": [],
 })
 
-def cc_library(name, srcs = [], testonly = False, deps = [], copts = [], **kwargs):
-    """Of the product, or of the tests where it is testonly."""
+def cc_library(name, srcs = [], testonly = False, deps = [], copts = [], vectorized = False, **kwargs):
+    """Of the product, or of the tests where it is testonly; vectorized if its loops have to be fast."""
     sources = [src for src in srcs if src.endswith(".cc")]
     if len(sources) > 1:
         native.genrule(
@@ -37,7 +38,11 @@ def cc_library(name, srcs = [], testonly = False, deps = [], copts = [], **kwarg
             "//tools:by_file": srcs,
             "//conditions:default": [name + "_in_one.cc"] + [src for src in srcs if src not in sources],
         })
-    _cc(native.cc_library, name, testonly, deps, copts, srcs = srcs, testonly = testonly, **kwargs)
+    kwargs.update(srcs = srcs, testonly = testonly)
+    if vectorized:
+        native.cc_library(name = name, deps = deps, copts = VECTOR_COPTS + copts, **kwargs)
+    else:
+        _cc(native.cc_library, name, testonly, deps, copts, **kwargs)
 
 def cc_binary(name, deps = [], copts = [], **kwargs):
     _cc(native.cc_binary, name, False, deps, copts, **kwargs)
