@@ -32,6 +32,7 @@ def tpurun_proto(name, src = None, deps = [], visibility = None):
         hdrs = [base + ".pb.h"],
         # Generated code is not ours to keep free of warnings.
         copts = ["-Wno-error", "-w"],
+        light = True,
         visibility = visibility,
         deps = deps + ["@system//:protobuf"],
     )

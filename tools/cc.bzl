@@ -15,15 +15,30 @@ what is vectorized is therefore compiled without.
 # Tests wait for the product, not for themselves: nothing is gained by optimizing them.
 TEST_COPTS = ["-O0", "-U_FORTIFY_SOURCE"]
 
-# Loops become vector loops, where the product is optimized.
-VECTOR_COPTS = select({
+# Loops become vector loops.
+_VECTORIZED_COPTS = select({
     "//tools:sanitizing": [],
     "//tools:optimizing": ["-O3"],
     "//conditions:default": [],
 })
 
-def cc_library(name, srcs = [], testonly = False, deps = [], copts = [], vectorized = False, **kwargs):
-    """Of the product, or of the tests where it is testonly; vectorized if its loops have to be fast."""
+# Code is compiled in three quarters of the time. (What may be uninitialized is guessed from what -O2
+# finds out.)
+LIGHT_COPTS = select({
+    "//tools:sanitizing": [],
+    "//tools:optimizing": ["-O1", "-Wno-maybe-uninitialized"],
+    "//conditions:default": [],
+})
+
+def cc_library(name, srcs = [], testonly = False, vectorized = False, light = False, **kwargs):
+    """Of the product, or of the tests where it is testonly.
+
+    Args:
+      name, srcs, testonly: as of native.cc_library.
+      vectorized: its loops over elements have to be fast.
+      light: it runs once a command, a report or a loop of steps, never for an element or an example.
+      **kwargs: the other arguments of native.cc_library.
+    """
     sources = [src for src in srcs if src.endswith(".cc")]
     if len(sources) > 1:
         native.genrule(
@@ -38,32 +53,30 @@ def cc_library(name, srcs = [], testonly = False, deps = [], copts = [], vectori
             "//tools:by_file": srcs,
             "//conditions:default": [name + "_in_one.cc"] + [src for src in srcs if src not in sources],
         })
-    kwargs.update(srcs = srcs, testonly = testonly)
-    if vectorized:
-        native.cc_library(name = name, deps = deps, copts = VECTOR_COPTS + copts, **kwargs)
-    else:
-        _cc(native.cc_library, name, testonly, deps, copts, **kwargs)
+    kind = "test" if testonly else "vectorized" if vectorized else "light" if light else "product"
+    _cc(native.cc_library, kind, name = name, srcs = srcs, testonly = testonly, **kwargs)
 
-def cc_binary(name, deps = [], copts = [], **kwargs):
-    _cc(native.cc_binary, name, False, deps, copts, **kwargs)
+def cc_binary(**kwargs):
+    _cc(native.cc_binary, "product", **kwargs)
 
-def cc_test(name, deps = [], copts = [], **kwargs):
-    _cc(native.cc_test, name, True, deps, copts, **kwargs)
+def cc_test(**kwargs):
+    _cc(native.cc_test, "test", **kwargs)
 
-def _cc(rule, name, of_tests, deps, copts, **kwargs):
-    headers = "test_headers" if of_tests else "product_headers"
-    rule(
-        name = name,
-        copts = (TEST_COPTS if of_tests else []) + copts + select({
+_COPTS = {"product": [], "vectorized": _VECTORIZED_COPTS, "light": LIGHT_COPTS, "test": TEST_COPTS}
+
+def _cc(rule, kind, deps = [], copts = [], **kwargs):
+    copts = _COPTS[kind] + copts
+    if kind != "vectorized":
+        headers = kind + "_headers"
+        copts = copts + select({
             "//tools:without_precompiled_headers": [],
             "//conditions:default": ["-Winvalid-pch", "-include", "$(BINDIR)/tools/%s.hh" % headers],
-        }),
+        })
         deps = deps + select({
             "//tools:without_precompiled_headers": [],
             "//conditions:default": ["//tools:" + headers],
-        }),
-        **kwargs
-    )
+        })
+    rule(copts = copts, deps = deps, **kwargs)
 
 def _precompiled_header_impl(ctx):
     toolchain = ctx.attr._cc_toolchain[cc_common.CcToolchainInfo]

@@ -1,0 +1,2 @@
+// The same for light libraries.
+#include "product_headers.hh"
