@@ -57,7 +57,7 @@ def cc_library(name, srcs = [], testonly = False, vectorized = False, light = Fa
     _cc(native.cc_library, kind, name = name, srcs = srcs, testonly = testonly, **kwargs)
 
 def cc_binary(**kwargs):
-    _cc(native.cc_binary, "product", **kwargs)
+    _cc(native.cc_binary, "light", **kwargs)
 
 def cc_test(**kwargs):
     _cc(native.cc_test, "test", **kwargs)
