@@ -26,7 +26,7 @@ _VECTORIZED_COPTS = select({
 # finds out.)
 LIGHT_COPTS = select({
     "//tools:sanitizing": [],
-    "//tools:optimizing": ["-O1", "-Wno-maybe-uninitialized"],
+    "//tools:optimizing": ["-Og", "-Wno-maybe-uninitialized"],
     "//conditions:default": [],
 })
 
