@@ -16,6 +16,7 @@
 #include "cli/load_config.h"
 #include "cli/text_format.h"
 #include "cli/verb_table.h"
+#include "proto/field_values.h"
 #include "proto/run_config.pb.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -206,9 +207,7 @@ class PathCompletion {
         const std::string text = element.GetReflection()->GetString(element, name);
         if (IsPlain(text)) elements[text] = &element;
       }
-      const auto* const oneof = element.GetDescriptor()->FindOneofByName("kind");
-      if (oneof == nullptr) continue;
-      const auto* const kind = element.GetReflection()->GetOneofFieldDescriptor(element, oneof);
+      const FieldDescriptor* const kind = ChosenKind(element);
       if (kind == nullptr || kind->message_type() == nullptr || ++of_kind[kind->name()] > 1) {
         continue;
       }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/text_format.h"
+#include "proto/field_values.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -78,12 +79,6 @@ const FieldDescriptor* NameField(const Descriptor& descriptor) {
   return is_string && !field->is_repeated() ? field : nullptr;
 }
 
-// The kind an element is, when its message chooses between kinds.
-const FieldDescriptor* KindField(const Message& element) {
-  const OneofDescriptor* kind = element.GetDescriptor()->FindOneofByName("kind");
-  return kind ? element.GetReflection()->GetOneofFieldDescriptor(element, kind) : nullptr;
-}
-
 bool IsIndex(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -98,7 +93,7 @@ std::string ListElements(const Message& parent, const FieldDescriptor* field) {
     const Message& element = reflection.GetRepeatedMessage(parent, field, i);
     const FieldDescriptor* name = NameField(*element.GetDescriptor());
     std::string text = name ? element.GetReflection()->GetString(element, name) : "";
-    if (text.empty() && KindField(element)) text = KindField(element)->name();
+    if (text.empty() && ChosenKind(element)) text = ChosenKind(element)->name();
     elements.push_back(text.empty() ? absl::StrCat(i) : absl::StrCat(i, " (", text, ")"));
   }
   return absl::StrCat("elements: ", absl::StrJoin(elements, ", "));
@@ -134,7 +129,7 @@ absl::StatusOr<Chosen> ChooseElement(const Message& parent, const FieldDescripto
     if (name && element.GetReflection()->GetString(element, name) == component) {
       by_name.push_back({.element = i});
     }
-    const FieldDescriptor* kind = KindField(element);
+    const FieldDescriptor* kind = ChosenKind(element);
     if (kind && kind->name() == component) by_kind.push_back({.element = i, .by_kind = true});
   }
   const std::vector<Chosen>& found = by_name.empty() ? by_kind : by_name;
@@ -182,7 +177,7 @@ absl::StatusOr<Target> FindTarget(std::string_view text, bool whole_element, Mes
       if (chosen.by_kind && !(whole_element && next == components.size())) {
         Message* element =
             message->GetReflection()->MutableRepeatedMessage(message, field, chosen.element);
-        target = {.parent = element, .field = KindField(*element), .parent_path = target.path()};
+        target = {.parent = element, .field = ChosenKind(*element), .parent_path = target.path()};
       }
     }
     message_path = target.path();
@@ -228,7 +223,7 @@ bool IsQuoted(absl::string_view text) {
 }
 
 // A single value in text format: strings get their quotes, enumerators lose them.
-std::string ValueText(const FieldDescriptor& field, const std::string& value) {
+std::string TextFormatValue(const FieldDescriptor& field, const std::string& value) {
   const absl::string_view stripped = absl::StripAsciiWhitespace(value);
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
     return IsQuoted(stripped) ? std::string(stripped)
@@ -254,11 +249,11 @@ std::string FieldText(const Target& target, const Edit& edit) {
       value = std::string(stripped);
     } else {
       std::vector<std::string> items = SplitList({stripped.data() + 1, stripped.size() - 2});
-      for (std::string& item : items) item = ValueText(field, item);
+      for (std::string& item : items) item = TextFormatValue(field, item);
       value = absl::StrCat("[", absl::StrJoin(items, ", "), "]");
     }
   } else {
-    value = ValueText(field, edit.value);
+    value = TextFormatValue(field, edit.value);
   }
   return absl::StrCat(field.name(), ": ", value);
 }

@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/text_format.h"
+#include "proto/field_values.h"
 #include "runtime/base/text.h"
 #include "runtime/optimizers/optimizers.h"
 
@@ -15,7 +15,6 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
-using google::protobuf::TextFormat;
 
 // Of every run, whoever set them.
 constexpr const char* kAlways[] = {"train_batch_size", "tf_random_seed"};
@@ -76,13 +75,12 @@ class Collector {
 
   static std::variant<double, bool, std::string> ValueOf(const Message& message,
                                                          const FieldDescriptor* field, int index) {
-    std::string text;
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
       const Reflection& reflection = *message.GetReflection();
       return index < 0 ? reflection.GetString(message, field)
                        : reflection.GetRepeatedString(message, field, index);
     }
-    TextFormat::PrintFieldValueToString(message, field, index, &text);
+    const std::string text = ValueText(message, field, index);
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL) return text == "true";
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM) return text;
     return ParseDouble(text).value_or(0);

@@ -79,6 +79,9 @@ struct InitPlan {
   const PlannedFeature& label_feature() const { return features[label]; }
 };
 
+// Whether the model and its input keep the name for themselves.
+bool IsReserved(const std::string& name);
+
 // Hands out each name once, and none that is reserved: "x", "x_1", "x_2".
 class UniqueNames {
  public:
@@ -92,6 +95,13 @@ class UniqueNames {
 // Letters, digits and - of ASCII with one _ between them, as layers may be called; empty when there
 // are none in the title.
 std::string LegalName(std::string_view title);
+
+// DataLoss when there are fewer examples than shards: none would be held out.
+absl::Status SetExamples(int64_t examples, int64_t shards, InitPlan& plan);
+
+// Decides how a plan whose features and label are planned is trained. DataLoss when there is
+// nothing to learn from.
+absl::Status FinishPlan(InitPlan& plan);
 
 // `label` is a column's title or name, or a feature's key; empty for the last column, or the
 // feature that is called so. InvalidArgument when there is none of that name, DataLoss when nothing

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "google/protobuf/text_format.h"
+#include "proto/field_values.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -15,7 +15,6 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
-using google::protobuf::TextFormat;
 
 class ConfigPrinter {
  public:
@@ -72,9 +71,7 @@ class ConfigPrinter {
     std::vector<std::string> values;
     bool one_origin = true;
     for (int i = 0; i < size; ++i) {
-      std::string value;
-      TextFormat::PrintFieldValueToString(message, field, i, &value);
-      values.push_back(std::move(value));
+      values.push_back(ValueText(message, field, i));
       if (Origin(ElementPath(path, i)) != Origin(ElementPath(path, 0))) one_origin = false;
     }
     if (one_origin && size > 1) {
@@ -101,10 +98,9 @@ class ConfigPrinter {
 
   void PrintScalar(const Message& message, const FieldDescriptor* field, int index,
                    const std::string& path, int depth) {
-    std::string value;
-    TextFormat::PrintFieldValueToString(message, field, index, &value);
     const bool set = message.GetReflection()->HasField(message, field);
-    Line(depth, absl::StrCat(field->name(), ": ", value), set ? Origin(path) : "default");
+    Line(depth, absl::StrCat(field->name(), ": ", ValueText(message, field, index)),
+         set ? Origin(path) : "default");
   }
 
   // The place of the value, or of what it is part of.

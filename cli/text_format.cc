@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "proto/text_errors.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -74,16 +75,11 @@ class ParserReports : public ErrorCollector {
   std::vector<Report> reports_;
 };
 
-class IgnoreErrors : public ErrorCollector {
- public:
-  void AddError(int, int, const std::string&) override {}
-};
-
 // Calls visit(token) for the tokens in order until it returns false.
 template <typename Visit>
 void ForEachToken(std::string_view text, Visit visit) {
   ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
-  IgnoreErrors ignore;
+  IgnoredTextErrors ignore;
   Tokenizer tokenizer(&stream, &ignore);
   tokenizer.set_comment_style(Tokenizer::SH_COMMENT_STYLE);
   tokenizer.set_allow_f_after_float(true);

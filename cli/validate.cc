@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/text_format.h"
-#include "google/protobuf/text_format.h"
+#include "proto/field_values.h"
 #include "proto/iterations_per_loop.h"
 #include "runtime/base/names.h"
 #include "runtime/base/status.h"
@@ -22,9 +22,7 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
-using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
-using google::protobuf::TextFormat;
 
 // A field that must be >= or > a bound when it is set.
 struct Bound {
@@ -54,28 +52,6 @@ constexpr Bound kBounds[] = {
 
 bool CoversField(const std::string& supported, const std::string& path) {
   return path == supported || absl::StartsWith(path, supported + ".");
-}
-
-bool IsDefault(const Message& message, const FieldDescriptor& field) {
-  const Reflection& reflection = *message.GetReflection();
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-      return reflection.GetInt32(message, &field) == field.default_value_int32();
-    case FieldDescriptor::CPPTYPE_INT64:
-      return reflection.GetInt64(message, &field) == field.default_value_int64();
-    case FieldDescriptor::CPPTYPE_FLOAT:
-      return reflection.GetFloat(message, &field) == field.default_value_float();
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return reflection.GetDouble(message, &field) == field.default_value_double();
-    case FieldDescriptor::CPPTYPE_BOOL:
-      return reflection.GetBool(message, &field) == field.default_value_bool();
-    case FieldDescriptor::CPPTYPE_ENUM:
-      return reflection.GetEnum(message, &field) == field.default_value_enum();
-    case FieldDescriptor::CPPTYPE_STRING:
-      return reflection.GetString(message, &field) == field.default_value_string();
-    default:
-      return false;
-  }
 }
 
 // Indices into a batch are 32-bit numbers in kernels of libraries.
@@ -139,10 +115,9 @@ class Validator {
         AddThat(ElementPath(field_path, 0), "is not supported yet, leave it out");
         continue;
       }
-      if (IsDefault(message, *field)) continue;
+      if (IsDefault(message, field)) continue;
       if (field_pattern == "eval_on_tpu" && !run_.use_tpu()) continue;  // no TPU: nothing to act on
-      std::string value;
-      TextFormat::PrintFieldValueToString(message, field, -1, &value);
+      const std::string value = ValueText(message, field);
       if (row) {
         if (std::count(row->values.begin(), row->values.end(), value) > 0) continue;
         Add(field_path, absl::StrCat("got ", value, ", which is not supported yet, want ",
@@ -175,8 +150,6 @@ class Validator {
       for (const Bound& bound : kBounds) {
         if (field_pattern != bound.path) continue;
         double value = 0;
-        std::string text;
-        TextFormat::PrintFieldValueToString(message, field, -1, &text);
         if (field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
           value = reflection.GetDouble(message, field);
         } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
@@ -186,8 +159,8 @@ class Validator {
         }
         const bool legal = std::isfinite(value) && (bound.may_be_zero ? value >= 0 : value > 0);
         if (!legal) {
-          Add(field_path,
-              absl::StrCat("got ", text, ", want a number ", bound.may_be_zero ? ">= 0" : "> 0"));
+          Add(field_path, absl::StrCat("got ", ValueText(message, field), ", want a number ",
+                                       bound.may_be_zero ? ">= 0" : "> 0"));
         }
       }
     }

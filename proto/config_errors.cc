@@ -1,33 +1,18 @@
 #include "proto/config_errors.h"
 
 #include <algorithm>
-#include <memory>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.h"
-#include "google/protobuf/text_format.h"
+#include "proto/field_values.h"
 
 namespace tpurun {
 namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
-using google::protobuf::TextFormat;
-
-std::string ValueText(const Message& message, const FieldDescriptor& field) {
-  std::string text;
-  TextFormat::PrintFieldValueToString(message, &field, -1, &text);
-  return text;
-}
-
-bool AtDefault(const Message& message, const FieldDescriptor& field) {
-  if (field.is_repeated() || field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return false;
-  if (field.containing_oneof() != nullptr) return false;
-  const std::unique_ptr<Message> unset(message.New());
-  return ValueText(message, field) == ValueText(*unset, field);
-}
 
 // The nearest place that is known; null when nothing is.
 const SourceLocation* LocationOf(const ConfigError& error, const SourceLocations& locations) {
@@ -123,7 +108,7 @@ void RefuseUnreadFields(const Message& message, const std::vector<std::string>& 
   message.GetReflection()->ListFields(message, &set);
   for (const FieldDescriptor* field : set) {
     if (std::find(read.begin(), read.end(), field->name()) != read.end()) continue;
-    if (AtDefault(message, *field)) continue;
+    if (IsDefault(message, field)) continue;
     const std::string element = field->is_repeated() ? field->name() + "[0]" : field->name();
     errors.Add(FieldPath(path, element),
                absl::StrCat(field->name(), " is not supported yet; remove it"));

@@ -10,16 +10,10 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "proto/config_errors.h"
+#include "proto/field_values.h"
 #include "proto/source_locations.h"
 
 namespace tpurun {
-
-// The field set in the oneof `kind`; null when none is.
-inline const google::protobuf::FieldDescriptor* ChosenKind(
-    const google::protobuf::Message& message) {
-  const google::protobuf::OneofDescriptor* kind = message.GetDescriptor()->FindOneofByName("kind");
-  return message.GetReflection()->GetOneofFieldDescriptor(message, kind);
-}
 
 // "a, b, c": the names of a table's rows.
 template <typename Def>

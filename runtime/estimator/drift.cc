@@ -6,9 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
+#include "proto/field_values.h"
 #include "proto/source_locations.h"
+#include "proto/text_errors.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -23,31 +24,12 @@ using google::protobuf::TextFormat;
 
 constexpr char kNone[] = "none";
 
-// Of an unset field the default.
-std::string ValueText(const Message& message, const FieldDescriptor* field, int index = -1) {
-  std::string text;
-  TextFormat::PrintFieldValueToString(message, field, index, &text);
-  return text;
-}
-
 // "[8, 8, 1]"; one value stands alone.
 std::string ListText(const Message& message, const FieldDescriptor* field) {
   const int size = message.GetReflection()->FieldSize(message, field);
   std::vector<std::string> values;
   for (int i = 0; i < size; ++i) values.push_back(ValueText(message, field, i));
   return size == 1 ? values[0] : absl::StrCat("[", absl::StrJoin(values, ", "), "]");
-}
-
-// A text of a later version may have what this one does not know: then nothing can be compared.
-class NoErrors : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int, int, const std::string&) override {}
-};
-
-bool IsDefault(const Message& message, const FieldDescriptor* field) {
-  const Message& unset =
-      *message.GetReflection()->GetMessageFactory()->GetPrototype(message.GetDescriptor());
-  return ValueText(message, field) == ValueText(unset, field);
 }
 
 void ClearDefaults(Message* message) {
@@ -61,18 +43,10 @@ void ClearDefaults(Message* message) {
       }
     } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       ClearDefaults(reflection.MutableMessage(message, field));
-    } else if (!field->is_repeated() && field->containing_oneof() == nullptr &&
-               IsDefault(*message, field)) {
+    } else if (IsDefault(*message, field)) {
       reflection.ClearField(message, field);
     }
   }
-}
-
-// The field set in a oneof `kind`; null without one.
-const FieldDescriptor* KindOf(const Message& message) {
-  const OneofDescriptor* const kind = message.GetDescriptor()->FindOneofByName("kind");
-  return kind == nullptr ? nullptr
-                         : message.GetReflection()->GetOneofFieldDescriptor(message, kind);
 }
 
 const FieldDescriptor* StringField(const Message& message, const std::string& name) {
@@ -88,7 +62,7 @@ bool IsNamed(const Message& element) {
 // What an element of a list is called: its name, or its kind and the features that it is about.
 std::string TitleOf(const Message& element) {
   if (IsNamed(element)) return ValueText(element, StringField(element, "name"));
-  const FieldDescriptor* const kind = KindOf(element);
+  const FieldDescriptor* const kind = ChosenKind(element);
   if (kind == nullptr || kind->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return "";
   std::string title = kind->name();
   const Message& arguments = element.GetReflection()->GetMessage(element, kind);
@@ -195,7 +169,7 @@ class Comparison {
 
   // What there is where on the other side there is none.
   static std::string What(const Message& element) {
-    const FieldDescriptor* const kind = KindOf(element);
+    const FieldDescriptor* const kind = ChosenKind(element);
     if (kind != nullptr && IsNamed(element)) return kind->name();
     const Message& shown = kind != nullptr && kind->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE
                                ? element.GetReflection()->GetMessage(element, kind)
@@ -263,9 +237,10 @@ std::string ComputedText(const proto::RunConfig& computed) {
 
 std::vector<std::string> Drift(const std::string& trained_text, const proto::RunConfig& now,
                                ModeKey mode, const std::string& evaluation) {
+  // A text of a later version may have what this one does not know: then nothing can be compared.
   proto::RunConfig trained;
   TextFormat::Parser parser;
-  NoErrors errors;
+  IgnoredTextErrors errors;
   parser.RecordErrorsTo(&errors);
   parser.AllowUnknownField(true);
   if (trained_text.empty() || !parser.ParseFromString(trained_text, &trained)) return {};

@@ -1,9 +1,7 @@
 // Estimator::Train: the training loop and everything around it, as a list of steps.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <future>
-#include <limits>
 #include <memory>
 #include <set>
 
@@ -20,8 +18,10 @@
 #include "runtime/estimator/diagnose.h"
 #include "runtime/estimator/drift.h"
 #include "runtime/estimator/estimator.h"
+#include "runtime/estimator/final_step.h"
 #include "runtime/estimator/first_writes.h"
 #include "runtime/estimator/infeed.h"
+#include "runtime/estimator/input_files.h"
 #include "runtime/estimator/learning_rates.h"
 #include "runtime/estimator/model_dir.h"
 #include "runtime/estimator/outfeed.h"
@@ -43,9 +43,6 @@ namespace tpurun {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// From here on a double does not hold every number of steps.
-constexpr double kMaxSteps = 9007199254740992.0;  // 2^53
 
 // What is allocated after the first write: oneDNN makes code and room for packed matrices when a
 // kernel first runs (6 MiB with two workers), a checkpoint has its buffers. Held until then, so
@@ -69,43 +66,6 @@ struct GraphFiles {
   std::string text;   // graph.pbtxt
   std::string event;  // a serialized GraphDef
 };
-std::vector<std::string> IdentitiesOf(const std::vector<InputFile>& files) {
-  std::vector<std::string> identities;
-  for (const InputFile& file : files) identities.push_back(file.identity);
-  return identities;
-}
-
-// Whether the files are those of the saved identities; InvalidArgument names the first that is not.
-absl::Status CheckFiles(const std::vector<InputFile>& files,
-                        const std::vector<std::string>& saved) {
-  if (saved.empty()) return absl::OkStatus();  // written before there were identities
-  for (size_t i = 0; i < files.size() && i < saved.size(); ++i) {
-    if (files[i].identity == saved[i]) continue;
-    const auto earlier = std::find(saved.begin(), saved.end(), files[i].identity);
-    if (earlier != saved.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(files[i].name, " was file ", earlier - saved.begin() + 1, " of ",
-                       saved.size(), " of the input, now it is file ", i + 1));
-    }
-    return absl::InvalidArgumentError(absl::StrCat(
-        files[i].name, " is not the file that was trained on: got length and checksums ",
-        files[i].identity, ", want ", saved[i]));
-  }
-  if (files.size() == saved.size()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the input has ", files.size(), files.size() == 1 ? " file" : " files",
-                   ", it had ", saved.size(), " when it was trained on"));
-}
-
-// What to do about it.
-absl::Status ChangedInput(const absl::Status& status) {
-  return absl::Status(
-      status.code(),
-      absl::StrCat(
-          status.message(),
-          "; go on with the input as it was, or with this one by --allow_changed_input "
-          "(where it was, or else from its beginning): weights, slots and global_step stay"));
-}
 
 class Training {
  public:
@@ -146,7 +106,6 @@ class Training {
 
  private:
   absl::StatusOr<InputSource> CallInputFn(const InputFn& input_fn) const;
-  absl::Status SetFinalStep();
   // Takes the input to where the checkpoint left it.
   absl::Status ResumeInput(const InputFn& input_fn);
   RunResult RunLoop(int64_t iterations);
@@ -231,40 +190,9 @@ absl::StatusOr<InputSource> Training::CallInputFn(const InputFn& input_fn) const
 
 absl::Status Training::OpenInput(const InputFn& input_fn) {
   ASSIGN_OR_RETURN(input_, CallInputFn(input_fn));
-  RETURN_IF_ERROR(SetFinalStep());
+  ASSIGN_OR_RETURN(final_step_, FinalStep(config_, start_step_, input_.examples_per_epoch));
   if (!resumed_.has_value() || already_trained()) return absl::OkStatus();
   return Annotate(ResumeInput(input_fn), absl::StrCat("resuming from ", resumed_->prefix()));
-}
-
-absl::Status Training::SetFinalStep() {
-  const proto::Train& train = config_.train();
-  const int64_t batch = config_.train_batch_size();
-  if (train.has_max_steps()) final_step_ = train.max_steps();
-  if (train.has_steps()) {
-    constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
-    final_step_ = train.steps() > kLast - start_step_ ? kLast : start_step_ + train.steps();
-  }
-  if (train.has_epochs()) {
-    if (input_.examples_per_epoch < 0) {
-      return absl::InvalidArgumentError(
-          "train.epochs needs an input whose examples can be counted; give max_steps or steps");
-    }
-    const double steps =
-        std::floor(train.epochs() * static_cast<double>(input_.examples_per_epoch) /
-                   static_cast<double>(batch));
-    if (steps >= kMaxSteps) {
-      return absl::InvalidArgumentError(absl::StrCat("train.epochs: ", train.epochs(),
-                                                     " epochs are ", steps,
-                                                     " steps, want fewer than ", kMaxSteps));
-    }
-    final_step_ = static_cast<int64_t>(steps);
-    if (final_step_ == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("train.epochs: ", train.epochs(), " epochs of ", input_.examples_per_epoch,
-                       " examples make no step of train_batch_size ", batch));
-    }
-  }
-  return absl::OkStatus();
 }
 
 absl::Status Training::ResumeInput(const InputFn& input_fn) {

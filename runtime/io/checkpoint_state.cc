@@ -1,11 +1,11 @@
 #include "runtime/io/checkpoint_state.h"
 
-#include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "proto/checkpoint_state.pb.h"
+#include "proto/text_errors.h"
 #include "runtime/base/status.h"
 #include "runtime/io/file.h"
 #include "runtime/io/tensor_bundle.h"
@@ -25,19 +25,6 @@ std::string Improved(const std::string& message) {
   while (!name.empty() && name.back() == '.') name.pop_back();
   return absl::StrCat("unknown field ", name, ", want model_checkpoint_path: \"model.ckpt-N\"");
 }
-
-// Keeps the first error, with its place.
-class FirstError : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, int column, const std::string& message) override {
-    if (!text_.empty()) return;
-    text_ = absl::StrCat(":", line + 1, ":", column + 1, ": ", Improved(message));
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
 
 std::string RelativeTo(const std::string& dir, const std::string& path) {
   return DirName(path) == dir ? BaseName(path) : path;
@@ -72,10 +59,12 @@ absl::StatusOr<CheckpointState> ReadState(const FilePath& dir, const char* name)
   ASSIGN_OR_RETURN(const std::string text, ReadFile(Inside(dir, name), kMaxStateBytes));
   tensorflow::CheckpointState proto;
   google::protobuf::TextFormat::Parser parser;
-  FirstError error;
-  parser.RecordErrorsTo(&error);
+  FirstTextError errors;
+  parser.RecordErrorsTo(&errors);
   if (!parser.ParseFromString(text, &proto)) {
-    return absl::DataLossError(absl::StrCat(path, error.text()));
+    const FirstTextError::Error error = errors.error().value_or(FirstTextError::Error{});
+    return absl::DataLossError(
+        absl::StrCat(path, ":", error.line, ":", error.column, ": ", Improved(error.message)));
   }
   if (proto.model_checkpoint_path().empty()) {
     return absl::DataLossError(absl::StrCat(path,

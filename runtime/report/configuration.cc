@@ -6,10 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/descriptor.h"
-#include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
+#include "proto/field_values.h"
 #include "proto/run_config.pb.h"
 #include "proto/source_locations.h"
+#include "proto/text_errors.h"
 #include "runtime/base/status.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
@@ -27,29 +28,13 @@ using Configuration = std::map<std::string, std::string>;
 constexpr uint64_t kMaxFileBytes = 16 << 20;
 constexpr int kMaxLevels = 100;
 
-// Keeps the first mistake.
-class FirstError : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, google::protobuf::io::ColumnNumber column,
-                const std::string& message) override {
-    if (text_.empty()) text_ = absl::StrCat("line ", line + 1, ": ", message);
-  }
-  void AddWarning(int, google::protobuf::io::ColumnNumber, const std::string&) override {}
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
 std::string ScalarText(const Message& message, const FieldDescriptor* field, int index) {
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
     const Reflection& reflection = *message.GetReflection();
     return index < 0 ? reflection.GetString(message, field)
                      : reflection.GetRepeatedString(message, field, index);
   }
-  std::string text;
-  TextFormat::PrintFieldValueToString(message, field, index, &text);
-  return text;
+  return ValueText(message, field, index);
 }
 
 // "hidden_1" for an element of that name, else its number.
@@ -100,14 +85,15 @@ absl::StatusOr<Configuration> ReadConfiguration(const std::string& model_dir) {
   const std::string path = RunConfigPath(model_dir);
   if (!FileExists(path)) return Configuration();
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxFileBytes));
-  FirstError error;
+  FirstTextError errors;
   TextFormat::Parser parser;
-  parser.RecordErrorsTo(&error);
+  parser.RecordErrorsTo(&errors);
   parser.AllowUnknownField(true);
   parser.SetRecursionLimit(kMaxLevels);
   proto::RunConfig config;
   if (!parser.ParseFromString(text, &config)) {
-    return absl::DataLossError(absl::StrCat(path, ": ", error.text()));
+    const FirstTextError::Error error = errors.error().value_or(FirstTextError::Error{});
+    return absl::DataLossError(absl::StrCat(path, ": line ", error.line, ": ", error.message));
   }
   Configuration flat;
   Flatten(config, "", &flat);

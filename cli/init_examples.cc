@@ -1,0 +1,189 @@
+#include <cmath>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/init_features.h"
+#include "cli/init_plan.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+using Kind = PlannedFeature::Kind;
+
+// What a label is called where nobody says.
+constexpr std::string_view kLabelNames[] = {"label",  "labels", "class",
+                                            "target", "y",      "image/class/label"};
+
+using Features = std::map<std::string, InspectedFeature>;
+
+absl::StatusOr<std::string> FindLabelKey(const Features& features, const std::string& label) {
+  std::vector<std::string> known;
+  for (const auto& [name, feature] : features) known.push_back(name);
+  if (!label.empty()) {
+    if (features.count(label) > 0) return label;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--label: no feature is called ", Quote(label), DidYouMean(label, known)));
+  }
+  for (const std::string_view name : kLabelNames) {
+    if (features.count(std::string(name)) > 0) return std::string(name);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("no feature is called \"label\": --label=NAME says which one it is (known: ",
+                   absl::StrJoin(known, ", "), ")"));
+}
+
+// Of an image whose bytes are so many: as features "height", "width" and "channels" or "depth" say,
+// or a square, grey or RGB; empty where none fits.
+std::vector<int64_t> GuessImageShape(const Features& features, int64_t bytes) {
+  const auto constant = [&features](std::string_view name) -> int64_t {
+    const auto found = features.find(std::string(name));
+    if (found == features.end()) return 0;
+    const NumberStatistics& all = found->second.column.all();
+    return all.count > 0 && all.min == all.max ? static_cast<int64_t>(all.min) : 0;
+  };
+  for (const std::string_view prefix : {"", "image/"}) {
+    const int64_t height = constant(absl::StrCat(ToAbsl(prefix), "height"));
+    const int64_t width = constant(absl::StrCat(ToAbsl(prefix), "width"));
+    if (height <= 0 || width <= 0 || height > bytes || width > bytes) continue;
+    const int64_t channels = bytes / height / width;
+    if (channels > 0 && height * width * channels == bytes) return {height, width, channels};
+  }
+  for (const int64_t channels : {1, 3}) {
+    const int64_t side = std::llround(std::sqrt(static_cast<double>(bytes / channels)));
+    if (side >= 4 && side * side * channels == bytes) return {side, side, channels};
+  }
+  return {};
+}
+
+bool IsEncodedImage(std::string_view first_bytes) {
+  return first_bytes.starts_with("\xff\xd8\xff") || first_bytes.starts_with("\x89PNG");
+}
+
+void Normalize(const NumberStatistics& numbers, PlannedFeature& feature) {
+  feature.mean.push_back(static_cast<float>(numbers.mean));
+  feature.stddev.push_back(PositiveOr1(numbers.stddev()));
+}
+
+void PlanBytes(const InspectedFeature& seen, const std::vector<int64_t>& known,
+               PlannedFeature& feature) {
+  if (!seen.bytes.constant()) {
+    return LeaveOut(IsEncodedImage(seen.first_bytes)
+                        ? "encoded images, want their pixels as bytes"
+                        : absl::StrCat("bytes of different lengths, ", seen.bytes.least, " to ",
+                                       seen.bytes.most),
+                    feature);
+  }
+  if (!(seen.pixels.min < seen.pixels.max)) return LeaveOut("always the same byte", feature);
+  std::vector<int64_t> shape = known;
+  if (known.size() == 2) shape = {known[0], known[1], 1};
+  const bool image = shape.size() == 3;
+  feature.kind = image ? Kind::kImage : Kind::kNumber;
+  feature.dtype = proto::UINT8;
+  feature.shape = image ? shape : std::vector<int64_t>{seen.bytes.least};
+  feature.comment = image ? absl::StrCat("images of ", absl::StrJoin(shape, "x"), " bytes")
+                          : Plural(seen.bytes.least, "byte");
+  if (image && shape[2] == 3) {
+    for (const NumberStatistics& channel : seen.channels) Normalize(channel, feature);
+  } else {
+    Normalize(seen.pixels, feature);
+  }
+}
+
+void PlanVector(const InspectedFeature& seen, PlannedFeature& feature) {
+  NumberStatistics all;
+  for (const NumberStatistics& element : seen.elements) all.Merge(element);
+  if (!(all.min < all.max)) return LeaveOut("always the same number", feature);
+  feature.kind = Kind::kNumber;
+  feature.shape = {seen.values.most};
+  feature.comment = absl::StrCat(seen.values.most, " numbers, ", RangeText(all));
+  for (const NumberStatistics& element : seen.elements) Normalize(element, feature);
+}
+
+void PlanFeature(const InspectedFeature& seen, int64_t examples, const std::vector<int64_t>& shape,
+                 PlannedFeature& feature) {
+  using tensorflow::Feature;
+  if (IsReserved(feature.name)) return LeaveOut("the name is reserved", feature);
+  if (seen.kind == Feature::KIND_NOT_SET) return LeaveOut("lists of several kinds", feature);
+  if (!seen.values.constant()) {
+    return LeaveOut(
+        absl::StrCat("lists of different lengths, ", seen.values.least, " to ", seen.values.most),
+        feature);
+  }
+  const bool scalar = seen.values.most == 1;
+  const bool text = seen.kind == Feature::kBytesList && scalar && seen.is_text;
+  if (seen.kind == Feature::kBytesList) feature.dtype = proto::STRING;
+  if (seen.kind == Feature::kInt64List) feature.dtype = proto::INT64;
+  InspectedColumn column = seen.column;
+  for (int64_t i = seen.examples; i < examples; ++i) column.AddMissing([] { return ""; });
+  if (text || (scalar && seen.kind != Feature::kBytesList)) {
+    return PlanScalar(column, "", examples, feature);
+  }
+  if (seen.examples < examples) {
+    return LeaveOut(
+        absl::StrCat("missing in ", examples - seen.examples, " of ", examples, " examples"),
+        feature);
+  }
+  if (!scalar && seen.kind == Feature::kBytesList) return LeaveOut("lists of strings", feature);
+  if (scalar) return PlanBytes(seen, shape, feature);
+  PlanVector(seen, feature);
+}
+
+absl::Status CheckLabel(const std::string& name, const InspectedFeature& seen) {
+  const std::string title = absl::StrCat("label ", Quote(name), ": ");
+  if (IsReserved(name)) {
+    return absl::DataLossError(absl::StrCat(title, "the name is reserved, want another"));
+  }
+  if (seen.kind == tensorflow::Feature::KIND_NOT_SET) {
+    return absl::DataLossError(absl::StrCat(title, "lists of several kinds, want one"));
+  }
+  if (!seen.values.constant() || seen.values.most != 1) {
+    return absl::DataLossError(absl::StrCat(title, "lists of ", seen.values.least, " to ",
+                                            seen.values.most, " values, want one value"));
+  }
+  if (seen.kind == tensorflow::Feature::kBytesList && !seen.is_text) {
+    return absl::DataLossError(absl::StrCat(title, "bytes that are no text, want numbers or text"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<InitPlan> PlanExamples(const ExampleInspector& inspected,
+                                      const std::map<std::string, std::vector<int64_t>>& shapes,
+                                      const std::string& label) {
+  InitPlan plan;
+  RETURN_IF_ERROR(SetExamples(inspected.examples(), inspected.shards(), plan));
+  const Features& features = inspected.features();
+  ASSIGN_OR_RETURN(const std::string label_key, FindLabelKey(features, label));
+  for (const auto& [name, seen] : features) {
+    PlannedFeature feature{.name = name};
+    if (name == label_key) {
+      RETURN_IF_ERROR(CheckLabel(name, seen));
+      plan.label = plan.features.size();
+      if (seen.kind == tensorflow::Feature::kInt64List) feature.dtype = proto::INT64;
+    } else {
+      const auto shape = shapes.find(name);
+      PlanFeature(
+          seen, plan.examples,
+          shape != shapes.end() ? shape->second : GuessImageShape(features, seen.bytes.most),
+          feature);
+    }
+    plan.features.push_back(std::move(feature));
+  }
+  InspectedColumn label_column = features.at(label_key).column;
+  for (int64_t i = features.at(label_key).examples; i < plan.examples; ++i) {
+    label_column.AddMissing([] { return ""; });
+  }
+  RETURN_IF_ERROR(PlanLabel(label_column, plan));
+  RETURN_IF_ERROR(FinishPlan(plan));
+  return plan;
+}
+
+}  // namespace tpurun

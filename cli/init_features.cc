@@ -1,0 +1,226 @@
+#include "cli/init_features.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "data/csv.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+using Kind = PlannedFeature::Kind;
+
+// Columns that count the rows are told from others by this many.
+constexpr int64_t kFewestToCount = 20;
+// Words of one column that become inputs of the model, the most frequent ones.
+constexpr size_t kMostWords = 1000;
+// Whole numbers that are no ids from 0 are classes up to this many, and more are measured.
+constexpr int64_t kMostNumberClasses = 20;
+constexpr int64_t kMostClasses = 1000;
+
+void PlanNumber(const InspectedColumn& column, const std::string& na_value, int64_t examples,
+                PlannedFeature& feature) {
+  const NumberStatistics& train = column.train();
+  if (train.count == 0 || !(train.min < train.max)) {
+    return LeaveOut(train.count == 0
+                        ? "no value in the training part"
+                        : absl::StrCat("always ", ShortestText(static_cast<float>(train.min))),
+                    feature);
+  }
+  if (column.counts_up() && examples >= kFewestToCount) {
+    return LeaveOut("counts the examples", feature);
+  }
+  feature.kind = Kind::kNumber;
+  feature.mean = {static_cast<float>(train.mean)};
+  feature.stddev = {PositiveOr1(train.stddev())};
+  feature.comment = RangeText(column.all());
+  const int64_t missing = column.Missing(na_value);
+  if (missing == 0) return;
+  feature.has_default = true;
+  feature.default_value = feature.dtype == proto::INT64 ? absl::StrCat(std::llround(train.mean))
+                                                        : ShortestText(feature.mean[0]);
+  absl::StrAppend(&feature.comment, "; missing ", Plural(missing, "time"), ": the mean");
+}
+
+void PlanText(const InspectedColumn& column, const std::string& na_value, int64_t examples,
+              PlannedFeature& feature) {
+  const int64_t missing = column.Missing(na_value);
+  if (!column.values().complete()) {
+    return LeaveOut(absl::StrCat("more than ", ValueCounts::kMost, " different texts"), feature);
+  }
+  std::vector<std::pair<std::string, int64_t>> words;  // with how often they are trained on
+  int64_t different = 0;
+  for (const auto& [word, count] : column.values().map()) {
+    if (word == na_value) continue;
+    ++different;
+    if (count.train > 0) words.emplace_back(word, count.train);
+  }
+  if (words.size() < 2) {
+    return LeaveOut(words.empty() ? "no value in the training part"
+                                  : absl::StrCat("always ", ShownField(words[0].first)),
+                    feature);
+  }
+  const std::string among_numbers =
+      column.numbers() > column.texts()
+          ? absl::StrCat(", numbers but for texts as at ", column.first_text())
+          : "";
+  if (2 * different > examples - missing) {
+    return LeaveOut(absl::StrCat("nearly every example has another text (", different, " in ",
+                                 examples - missing, among_numbers, ")"),
+                    feature);
+  }
+  feature.comment = Plural(different, "word");
+  if (words.size() > kMostWords) {
+    std::sort(words.begin(), words.end(), [](const auto& a, const auto& b) {
+      return std::tie(b.second, a.first) < std::tie(a.second, b.first);
+    });
+    words.resize(kMostWords);
+    absl::StrAppend(&feature.comment, ", the ", kMostWords, " most frequent are known");
+  }
+  std::sort(words.begin(), words.end());
+  feature.kind = Kind::kCategory;
+  feature.dtype = proto::STRING;
+  for (const auto& [word, count] : words) feature.vocabulary.push_back(word);
+  absl::StrAppend(&feature.comment, among_numbers);
+  if (missing > 0) absl::StrAppend(&feature.comment, "; missing ", Plural(missing, "time"));
+  feature.has_default = missing > 0;
+}
+
+struct LabelClass {
+  std::string text;
+  double number = 0;  // where the label is of numbers
+  ValueCounts::Count count;
+};
+
+// In ascending order, of numbers by value.
+std::vector<LabelClass> LabelClasses(const InspectedColumn& column) {
+  const bool numbers = column.texts() == 0;
+  std::map<std::pair<double, std::string>, ValueCounts::Count> sorted;
+  for (const auto& [text, count] : column.values().map()) {
+    std::pair<double, std::string> key = {0, text};
+    if (numbers) {
+      key.first = ParseDouble(StripBlanks(text)).value_or(0);
+      key.second = absl::StrCat(static_cast<int64_t>(key.first));
+    }
+    sorted[key].all += count.all;
+    sorted[key].train += count.train;
+  }
+  std::vector<LabelClass> classes;
+  for (const auto& [key, count] : sorted) classes.push_back({key.second, key.first, count});
+  return classes;
+}
+
+// Whether they are the ids 0, 1, 2 ...
+bool AreIds(const std::vector<LabelClass>& classes) {
+  for (size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i].number != static_cast<double>(i)) return false;
+  }
+  return true;
+}
+
+// Whether numbers are names of classes, not measured.
+bool NumbersAreClasses(const InspectedColumn& column, const std::vector<LabelClass>& classes,
+                       int64_t examples) {
+  if (!column.whole() || !column.values().complete()) return false;
+  const int64_t count = std::ssize(classes);
+  return 2 * count <= examples && count <= (AreIds(classes) ? kMostClasses : kMostNumberClasses);
+}
+
+void WarnOfRareClasses(const std::vector<LabelClass>& classes, InitPlan& plan) {
+  for (const LabelClass& one : classes) {
+    // That three of them should have been held out, and none is, is no chance.
+    const bool none_held_out = one.count.train == one.count.all && one.count.all >= 3 * plan.shards;
+    if (one.count.train > 0 && !none_held_out) continue;
+    plan.warnings.push_back(
+        absl::StrCat("label ", Quote(plan.label_feature().name), ": all ", one.count.all,
+                     " examples of ", ShownField(one.text), " are in the ",
+                     one.count.train == 0 ? "part that is held out: it cannot be learned"
+                                          : "part to train: what is evaluated says nothing of it"));
+  }
+}
+
+}  // namespace
+
+std::string Plural(int64_t count, std::string_view what) {
+  return absl::StrCat(count, " ", ToAbsl(what), count == 1 ? "" : "s");
+}
+
+std::string RangeText(const NumberStatistics& numbers) {
+  return absl::StrCat(ShortestText(static_cast<float>(numbers.min)), " to ",
+                      ShortestText(static_cast<float>(numbers.max)));
+}
+
+float PositiveOr1(double stddev) {
+  const float value = static_cast<float>(stddev);
+  return value > 0 && std::isfinite(value) ? value : 1;
+}
+
+void LeaveOut(const std::string& why, PlannedFeature& feature) {
+  feature.kind = Kind::kLeftOut;
+  feature.comment = why;
+}
+
+void PlanScalar(const InspectedColumn& column, const std::string& na_value, int64_t examples,
+                PlannedFeature& feature) {
+  if (column.numbers() + column.texts() + column.empty() == column.Missing(na_value)) {
+    return LeaveOut("every value is missing", feature);
+  }
+  if (column.IsNumber(na_value)) return PlanNumber(column, na_value, examples, feature);
+  PlanText(column, na_value, examples, feature);
+}
+
+absl::Status PlanLabel(const InspectedColumn& column, InitPlan& plan) {
+  PlannedFeature& label = plan.features[plan.label];
+  label.kind = Kind::kLabel;
+  const std::string title =
+      absl::StrCat("label ", Quote(label.title.empty() ? label.name : label.title), ": ");
+  const auto wrong = [&title](const auto&... parts) {
+    return absl::DataLossError(absl::StrCat(title, parts...));
+  };
+  const int64_t missing = column.Missing(plan.na_value);
+  if (missing == plan.examples) return wrong("every value is missing");
+  if (missing > 0) {
+    const std::string& where = column.empty() > 0 ? column.first_missing() : column.first_text();
+    return wrong(Plural(missing, "example"), missing == 1 ? " has" : " have", " none",
+                 where.empty() ? "" : absl::StrCat(", the first at ", where),
+                 "; leave such examples out of the file");
+  }
+  const std::vector<LabelClass> classes = LabelClasses(column);
+  const bool numbers = column.texts() == 0;
+  if (column.values().complete() && classes.size() == 1) {
+    return wrong("every example has ", ShownField(classes[0].text), ", want two classes or more");
+  }
+  if (numbers && !NumbersAreClasses(column, classes, plan.examples)) {
+    if (!(column.train().min < column.train().max)) {
+      return wrong("every example to train has ",
+                   ShortestText(static_cast<float>(column.train().min)), ", want several values");
+    }
+    label.mean = {static_cast<float>(column.train().mean)};
+    label.stddev = {PositiveOr1(column.train().stddev())};
+    label.comment = RangeText(column.all());
+    return absl::OkStatus();
+  }
+  if (!column.values().complete() || std::ssize(classes) > kMostClasses ||
+      2 * std::ssize(classes) > plan.examples) {
+    return wrong(column.values().complete() ? absl::StrCat(classes.size())
+                                            : absl::StrCat("more than ", ValueCounts::kMost),
+                 " different texts in ", plan.examples,
+                 " examples, want classes, each of several examples, or numbers; another column is "
+                 "chosen by --label=NAME");
+  }
+  for (const LabelClass& one : classes) plan.classes.push_back(one.text);
+  if (!numbers) label.dtype = proto::STRING;
+  if (numbers && column.integers()) label.dtype = proto::INT64;
+  if (!numbers || !AreIds(classes)) label.vocabulary = plan.classes;
+  label.comment = absl::StrCat(classes.size(), " classes");
+  WarnOfRareClasses(classes, plan);
+  return absl::OkStatus();
+}
+
+}  // namespace tpurun
