@@ -39,29 +39,32 @@ std::string KeyOf(const proto::Head& head, const std::string& name) {
 
 // The loss and the metric of (labels, logits) with one set of weights.
 void AddLossAndMetric(ModelContext& m, const ConfigPlace& place, const std::string& kind,
-                      const std::string& weights_name, const HeadTensors& tensors,
-                      const LossDef& loss, const std::string& metric,
+                      const HeadTensors& tensors, const LossDef& loss, const proto::LossArgs& args,
+                      const std::string& metric,
                       Value (*metric_values)(GraphBuilder&, Value, Value, std::string*)) {
   if (!tensors.logits.valid() || !tensors.label.valid() || m.args.mode == ModeKey::kPredict) return;
   LossTerm term{.name = absl::StrCat(loss.name, "_loss")};
-  std::string mistake;
+  LossCall call{.b = m.b, .labels = tensors.label, .predictions = tensors.logits, .args = args};
   {
     ScopedName scope(m.b, term.name);
-    term.elements = loss.build(m.b, tensors.label, tensors.logits, &mistake);
+    term.elements = loss.build(call);
   }
-  if (!mistake.empty()) return m.errors.Add(place, kind, mistake);
-  term.weights = WeightsLike(m, place, kind + ".weights", weights_name, term.elements);
+  if (!call.mistake.empty()) return m.errors.Add(place, FieldPath(kind, call.field), call.mistake);
+  term.weights = WeightsLike(m, place, kind + ".weights", args.weights(), term.elements);
   m.losses.push_back(term);
   if (m.args.mode == ModeKey::kTrain) m.batch_metrics[metric] = {};
   if (m.args.mode == ModeKey::kTrain && !IsSummarized(m.spec, metric)) return;
   ScopedName scope(m.b, absl::StrCat("metrics/", metric));
+  std::string mistake;
   const Value values = metric_values(m.b, tensors.label, tensors.logits, &mistake);
   if (!mistake.empty()) return m.errors.Add(place, kind, mistake);
   if (m.args.mode == ModeKey::kTrain) {
     m.batch_metrics[metric] = BatchMean(m.b, values, term.weights);
     return;
   }
-  m.AddMetric(place, MeanMetric(m.b, metric, values, term.weights, m.row_weight));
+  EvalMetric mean = MeanMetric(m.b, values, term.weights, m.row_weight);
+  mean.name = metric;
+  m.AddMetric(place, std::move(mean));
 }
 
 // Whether they are probabilities already.
@@ -97,9 +100,12 @@ void BuildClassification(ModelContext& m, const proto::Head& head, const ConfigP
                                " is the result of a softmax, and the head takes one itself; want "
                                "the values before it, activation: LINEAR"));
   }
-  AddLossAndMetric(m, place, "classification", args.weights(), tensors,
-                   *FindByName(LossList(), "sparse_softmax_cross_entropy"), KeyOf(head, "accuracy"),
-                   AccuracyValues);
+  proto::LossArgs loss_args;
+  loss_args.set_weights(args.weights());
+  loss_args.set_label_smoothing(args.label_smoothing());
+  AddLossAndMetric(m, place, "classification", tensors,
+                   *FindByName(LossList(), "sparse_softmax_cross_entropy"), loss_args,
+                   KeyOf(head, "accuracy"), AccuracyValues);
   if (m.args.mode == ModeKey::kTrain || !tensors.logits.valid()) return;
   const int64_t rows = b.shape(tensors.logits).dims[0];
   ScopedName scope(b, "predictions");
@@ -118,9 +124,10 @@ void BuildRegression(ModelContext& m, const proto::Head& head, const ConfigPlace
   const proto::RegressionHead& args = head.regression();
   HeadTensors tensors;
   if (!Resolve(m, place, "regression", args.logits(), args.label(), tensors)) return;
-  AddLossAndMetric(m, place, "regression", args.weights(), tensors,
-                   *FindByName(LossList(), "mean_squared_error"),
-                   KeyOf(head, "mean_absolute_error"), AbsoluteErrorValues);
+  proto::LossArgs loss_args;
+  loss_args.set_weights(args.weights());
+  AddLossAndMetric(m, place, "regression", tensors, *FindByName(LossList(), "mean_squared_error"),
+                   loss_args, KeyOf(head, "mean_absolute_error"), AbsoluteErrorValues);
   if (m.args.mode == ModeKey::kTrain || !tensors.logits.valid()) return;
   m.AddPrediction(place, KeyOf(head, "predictions"), tensors.logits);
   m.export_outputs.push_back({ExportOutput::Kind::kRegression, tensors.logits});
@@ -131,7 +138,7 @@ void BuildRegression(ModelContext& m, const proto::Head& head, const ConfigPlace
 const std::vector<HeadDef>& HeadList() {
   static const std::vector<HeadDef>& list = *new std::vector<HeadDef>{
       {.name = "classification",
-       .fields = {"logits", "label", "weights"},
+       .fields = {"logits", "label", "weights", "label_smoothing"},
        .build = BuildClassification},
       {.name = "regression", .fields = {"logits", "label", "weights"}, .build = BuildRegression},
   };

@@ -1,5 +1,7 @@
 #include "models/losses.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "models/layers/layer.h"
 #include "proto/one_of.h"
@@ -7,11 +9,6 @@
 
 namespace tpurun {
 namespace {
-
-// 1 where a weight is not zero.
-Value NonZero(GraphBuilder& b, Value weights) {
-  return Select(b, Equal(b, weights, Scalar(b, 0)), Scalar(b, 0), Scalar(b, 1));
-}
 
 ConfigPlace LossPlace(const proto::Loss& loss, int index) {
   return {
@@ -38,77 +35,175 @@ Tensor BuildLoss(ModelContext& m, const proto::Loss& loss, const ConfigPlace& pl
     if (!tensor->known()) return {.state = tensor->state, .from_label = from_label};
   }
   ScopedName scope(m.b, term.name);
-  std::string mistake;
-  term.elements = def->build(m.b, labels->value, predictions->value, &mistake);
-  if (!mistake.empty()) {
-    m.errors.Add(place, def->name, mistake);
+  LossCall call{.b = m.b, .labels = labels->value, .predictions = predictions->value, .args = args};
+  term.elements = def->build(call);
+  if (!call.mistake.empty()) {
+    m.errors.Add(place, FieldPath(def->name, call.field), call.mistake);
     return {};
   }
   term.weights = WeightsLike(m, place, def->name + ".weights", args.weights(), term.elements);
   return {.state = Tensor::State::kKnown, .value = term.elements, .from_label = from_label};
 }
 
-}  // namespace
+// The labels as f32 of the shape of the predictions, which are f32.
+Value Targets(LossCall& call, const std::string& predictions) {
+  GraphBuilder& b = call.b;
+  const Shape p = b.shape(call.predictions);
+  if (p.dtype != DType::kF32) {
+    return call.Fail(absl::StrCat(predictions, " must be f32, got ", BatchShapeText(p)));
+  }
+  const Value targets = AlignTo(b, Convert(b, call.labels, DType::kF32), p);
+  if (targets.valid()) return targets;
+  return call.Fail(absl::StrCat("labels and ", predictions, " must have one shape, got labels ",
+                                BatchShapeText(b.shape(call.labels)), " and ", predictions, " ",
+                                BatchShapeText(p)));
+}
 
-// ---- sparse_softmax_cross_entropy: l = log(sum_j exp(z_j)) - z_label
+// Whether they are f32 (N, ..., C).
+bool CheckLogits(LossCall& call) {
+  const Shape z = call.b.shape(call.predictions);
+  if (z.dtype == DType::kF32 && z.rank() >= 2) return true;
+  call.Fail(
+      absl::StrCat("logits must be f32[N,C], one value for each class, got ", BatchShapeText(z)));
+  return false;
+}
 
-Value SparseSoftmaxCrossEntropyLoss(GraphBuilder& b, Value labels, Value logits,
-                                    std::string* mistake) {
+bool CheckSmoothing(LossCall& call) {
+  const float share = call.args.label_smoothing();
+  if (share >= 0 && share < 1) return true;
+  call.Fail(absl::StrCat("got ", share, ", want a share in [0, 1)"), "label_smoothing");
+  return false;
+}
+
+// A loss op over the rows of (N, ..., C).
+template <typename Op>
+Value OverRows(GraphBuilder& b, Value logits, Value labels, const Op& op) {
   const Shape z = b.shape(logits);
-  const Shape y = b.shape(labels);
-  if (z.dtype != DType::kF32 || z.rank() < 2) {
-    *mistake =
-        absl::StrCat("logits must be f32[N,C], one value for each class, got ", BatchShapeText(z));
-    return {};
-  }
+  if (z.rank() == 2) return op(logits, labels);
+  const int64_t classes = z.dims.back(), n = z.num_elements() / classes;
+  std::vector<int64_t> label_rows = {n};
+  if (b.shape(labels).rank() == z.rank()) label_rows.push_back(classes);
+  const Value losses = op(Reshape(b, logits, {n, classes}), Reshape(b, labels, label_rows));
+  return Reshape(b, losses, {z.dims.begin(), z.dims.end() - 1});
+}
+
+// x (1 - share) + share y
+Value Blend(GraphBuilder& b, Value x, double share, Value y) {
+  return Add(b, Mul(b, x, Scalar(b, 1 - share)), Mul(b, y, Scalar(b, share)));
+}
+
+// ---- sparse_softmax_cross_entropy: logits (N, ..., C), labels (N, ...) or (N, ..., 1) ids ->
+// (N, ...). l = log(sum_j exp(z_j)) - z_label; smoothed as softmax_cross_entropy of one-hot labels.
+
+Value BuildSparseSoftmaxCrossEntropy(LossCall& call) {
+  GraphBuilder& b = call.b;
+  if (!CheckLogits(call) || !CheckSmoothing(call)) return {};
+  const Shape z = b.shape(call.predictions);
+  const Shape y = b.shape(call.labels);
   if (!IsWhole(y.dtype)) {
-    *mistake = absl::StrCat("labels must be class ids, INT32 or INT64, got ", BatchShapeText(y));
-    return {};
+    return call.Fail(
+        absl::StrCat("labels must be class ids, INT32 or INT64, got ", BatchShapeText(y)));
   }
-  const int64_t classes = z.dims.back();
   const Shape rows = {y.dtype, {z.dims.begin(), z.dims.end() - 1}};
-  const Value ids = AlignTo(b, labels, rows);
+  const Value ids = AlignTo(b, call.labels, rows);
   if (!ids.valid()) {
-    *mistake = absl::StrCat("labels must be one class id for each row of logits, want ",
-                            BatchShapeText(rows), ", got ", BatchShapeText(y), " for logits ",
-                            BatchShapeText(z));
-    return {};
+    return call.Fail(absl::StrCat("labels must be one class id for each row of logits, want ",
+                                  BatchShapeText(rows), ", got ", BatchShapeText(y), " for logits ",
+                                  BatchShapeText(z)));
   }
-  if (z.rank() == 2) return SparseSoftmaxCrossEntropy(b, logits, ids);
-  const int64_t n = z.num_elements() / classes;
-  const Value losses =
-      SparseSoftmaxCrossEntropy(b, Reshape(b, logits, {n, classes}), Reshape(b, ids, {n}));
-  return Reshape(b, losses, rows.dims);
+  return OverRows(b, call.predictions, ids, [&](Value logits, Value labels) {
+    const Value losses = SparseSoftmaxCrossEntropy(b, logits, labels);
+    const double share = call.args.label_smoothing();
+    if (share == 0) return losses;
+    // Not of blended labels: an id outside of the classes is to give NaN.
+    const std::vector<int64_t> dims = b.shape(logits).dims;
+    const Value even = Constant(b, DType::kF32, dims, 1.0 / static_cast<double>(dims[1]));
+    return Blend(b, losses, share, SoftmaxCrossEntropy(b, logits, even));
+  });
+}
+
+// ---- softmax_cross_entropy: logits and labels (N, ..., C) -> (N, ...).
+// l = sum_c y_c (log(sum_j exp(z_j)) - z_c); smoothed y_c (1 - s) + s / C, as tf.losses does.
+
+Value BuildSoftmaxCrossEntropy(LossCall& call) {
+  GraphBuilder& b = call.b;
+  if (!CheckLogits(call) || !CheckSmoothing(call)) return {};
+  Value labels = Targets(call, "logits");
+  if (!labels.valid()) return {};
+  const double share = call.args.label_smoothing();
+  const auto classes = static_cast<double>(b.shape(labels).dims.back());
+  if (share > 0) labels = Blend(b, labels, share, Scalar(b, 1 / classes));
+  return OverRows(b, call.predictions, labels, [&b](Value logits, Value targets) {
+    return SoftmaxCrossEntropy(b, logits, targets);
+  });
+}
+
+// ---- sigmoid_cross_entropy: of each element, l = max(z, 0) - z y + log(1 + exp(-|z|));
+// smoothed y (1 - s) + s / 2, as tf.losses does.
+
+Value BuildSigmoidCrossEntropy(LossCall& call) {
+  GraphBuilder& b = call.b;
+  if (!CheckSmoothing(call)) return {};
+  Value labels = Targets(call, "logits");
+  if (!labels.valid()) return {};
+  const double share = call.args.label_smoothing();
+  if (share > 0) labels = Blend(b, labels, share, Scalar(b, 0.5));
+  const Value z = call.predictions;
+  // Selected, not of maxima: at 0 the gradient is that of max(z, 0) + log(...) as one, 1/2.
+  const Value positive = GreaterEqual(b, z, Scalar(b, 0));
+  const Value least = Select(b, positive, Neg(b, z), z);
+  const Value most = Select(b, positive, z, Scalar(b, 0));
+  return Add(b, Sub(b, most, Mul(b, z, labels)), Softplus(b, least));
 }
 
 // ---- mean_squared_error: l = (p - y)^2
 
-Value MeanSquaredErrorLoss(GraphBuilder& b, Value labels, Value predictions, std::string* mistake) {
-  const Shape p = b.shape(predictions);
-  if (p.dtype != DType::kF32) {
-    *mistake = absl::StrCat("predictions must be f32, got ", BatchShapeText(p));
-    return {};
-  }
-  const Value targets = AlignTo(b, Convert(b, labels, DType::kF32), p);
-  if (!targets.valid()) {
-    *mistake =
-        absl::StrCat("labels and predictions must have one shape, got labels ",
-                     BatchShapeText(b.shape(labels)), " and predictions ", BatchShapeText(p));
-    return {};
-  }
-  return Square(b, Sub(b, predictions, targets));
+Value BuildMeanSquaredError(LossCall& call) {
+  const Value targets = Targets(call, "predictions");
+  if (!targets.valid()) return {};
+  return Square(call.b, Sub(call.b, call.predictions, targets));
 }
+
+// ---- log_cosh: l = log(cosh(e)), e = p - y, as e + log(1 + exp(-2 e)) - log 2
+
+Value BuildLogCosh(LossCall& call) {
+  GraphBuilder& b = call.b;
+  const Value targets = Targets(call, "predictions");
+  if (!targets.valid()) return {};
+  const Value e = Sub(b, call.predictions, targets);
+  return Sub(b, Add(b, e, Softplus(b, Mul(b, e, Scalar(b, -2)))), Scalar(b, std::log(2.0)));
+}
+
+}  // namespace
 
 const std::vector<LossDef>& LossList() {
   static const std::vector<LossDef>& list = *new std::vector<LossDef>{
+      {.name = "log_cosh", .fields = {"labels", "weights", "predictions"}, .build = BuildLogCosh},
       {.name = "mean_squared_error",
        .fields = {"labels", "weights", "predictions"},
-       .build = MeanSquaredErrorLoss},
+       .build = BuildMeanSquaredError},
+      {.name = "sigmoid_cross_entropy",
+       .fields = {"labels", "weights", "label_smoothing", "logits"},
+       .build = BuildSigmoidCrossEntropy},
+      {.name = "softmax_cross_entropy",
+       .fields = {"labels", "weights", "label_smoothing", "logits"},
+       .build = BuildSoftmaxCrossEntropy},
       {.name = "sparse_softmax_cross_entropy",
-       .fields = {"labels", "weights", "logits"},
-       .build = SparseSoftmaxCrossEntropyLoss},
+       .fields = {"labels", "weights", "label_smoothing", "logits"},
+       .build = BuildSparseSoftmaxCrossEntropy},
   };
   return list;
+}
+
+Value LossCall::Fail(const std::string& what, const std::string& of_field) {
+  mistake = what;
+  field = of_field;
+  return {};
+}
+
+Value NonZero(GraphBuilder& b, Value x) {
+  const Value zero = Equal(b, Convert(b, x, DType::kF32), Scalar(b, 0));
+  return Select(b, zero, Scalar(b, 0), Scalar(b, 1));
 }
 
 bool IsWhole(DType dtype) { return dtype == DType::kS32 || dtype == DType::kS64; }

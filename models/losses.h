@@ -10,21 +10,29 @@
 
 namespace tpurun {
 
+// What a loss compares, (batch, ...) each.
+struct LossCall {
+  GraphBuilder& b;
+  Value labels;
+  Value predictions;            // or logits
+  const proto::LossArgs& args;  // what else it is told; of a head, what that is told
+  std::string mistake, field;   // set by Fail
+
+  // What does not fit, of a field of `args` or of them all; returns no value.
+  Value Fail(const std::string& what, const std::string& of_field = "");
+};
+
 // One row of the table in losses.cc: a function of targets and predictions.
 struct LossDef {
   std::string name;                 // of its field in proto Loss's oneof
-  std::vector<std::string> fields;  // of LossArgs: labels, weights, then what names the predictions
-  // Labels and predictions, (batch, ...), to f32 (batch, ...); *mistake says what does not fit.
-  Value (*build)(GraphBuilder& b, Value labels, Value predictions, std::string* mistake);
+  std::vector<std::string> fields;  // of LossArgs: what it acts on, last what names the predictions
+  Value (*build)(LossCall& call);   // f32 (batch, ...)
 };
 
 const std::vector<LossDef>& LossList();
 
-// logits (N, ..., C), labels (N, ...) or (N, ..., 1) integer -> (N, ...).
-Value SparseSoftmaxCrossEntropyLoss(GraphBuilder& b, Value labels, Value logits,
-                                    std::string* mistake);
-// (p - y)^2 for each element of the predictions' shape.
-Value MeanSquaredErrorLoss(GraphBuilder& b, Value labels, Value predictions, std::string* mistake);
+// 1 where x is not zero, else 0, f32.
+Value NonZero(GraphBuilder& b, Value x);
 
 // s32 or s64: the types of class ids.
 bool IsWhole(DType dtype);

@@ -1,5 +1,9 @@
 #include "models/metrics.h"
 
+#include <cmath>
+#include <numeric>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "models/layers/layer.h"
 #include "models/losses.h"
@@ -9,12 +13,152 @@
 namespace tpurun {
 namespace {
 
-Value BuildAccuracy(GraphBuilder& b, const std::vector<Value>& arguments, std::string* mistake) {
-  return AccuracyValues(b, arguments[0], arguments[1], mistake);
+constexpr double kThresholds = 200;  // of auc, two of them outside of [0, 1]
+constexpr double kEpsilon = 1e-6;    // that keeps its rates from 0 / 0
+
+double Ratio(std::span<const double> sums) { return sums[1] == 0 ? 0 : sums[0] / sums[1]; }
+
+Value Weighted(GraphBuilder& b, Value values, Value weights) {
+  return weights.valid() ? Mul(b, values, weights) : values;
 }
 
-Value BuildMean(GraphBuilder& b, const std::vector<Value>& arguments, std::string*) {
-  return Convert(b, arguments[0], DType::kF32);
+// The labels and predictions as f32 of one shape; an invalid pair, reported, where they are not.
+std::pair<Value, Value> SameShape(MetricCall& call) {
+  GraphBuilder& b = call.b();
+  const Value predictions = Convert(b, call.tensors[1], DType::kF32);
+  const Value labels = AlignTo(b, Convert(b, call.tensors[0], DType::kF32), b.shape(predictions));
+  if (labels.valid()) return {labels, predictions};
+  call.Fail(absl::StrCat("labels and predictions must have one shape, got labels ",
+                         BatchShapeText(b.shape(call.tensors[0])), " and predictions ",
+                         BatchShapeText(b.shape(predictions))));
+  return {};
+}
+
+// The weighted mean of what a function makes of labels and predictions.
+template <Value (*values_of)(GraphBuilder&, Value, Value, std::string*)>
+EvalMetric BuildMeanOf(MetricCall& call) {
+  std::string mistake;
+  const Value values = values_of(call.b(), call.tensors[0], call.tensors[1], &mistake);
+  if (!mistake.empty()) return call.Fail(mistake);
+  return MeanMetric(call.b(), values, call.Weights(values), call.m.row_weight);
+}
+
+EvalMetric BuildMean(MetricCall& call) {
+  const Value values = Convert(call.b(), call.tensors[0], DType::kF32);
+  return MeanMetric(call.b(), values, call.Weights(values), call.m.row_weight);
+}
+
+EvalMetric BuildRootMeanSquaredError(MetricCall& call) {
+  const auto [labels, predictions] = SameShape(call);
+  if (!labels.valid()) return {};
+  const Value squares = Square(call.b(), Sub(call.b(), predictions, labels));
+  EvalMetric metric = MeanMetric(call.b(), squares, call.Weights(squares), call.m.row_weight);
+  metric.result = [](std::span<const double> sums) { return std::sqrt(Ratio(sums)); };
+  return metric;
+}
+
+// Labels and predictions that are not 0 are true: sum(w y p) over sum(w p) or sum(w y).
+EvalMetric TruePositivesOver(MetricCall& call, bool over_predictions) {
+  const auto [labels, predictions] = SameShape(call);
+  if (!labels.valid()) return {};
+  GraphBuilder& b = call.b();
+  const Value y = NonZero(b, labels), p = NonZero(b, predictions);
+  const Value weights = call.Weights(p);
+  const Value found = Weighted(b, Mul(b, y, p), weights);
+  const Value all = Weighted(b, over_predictions ? p : y, weights);
+  return {.statistics = {RowSums(b, found, call.m.row_weight), RowSums(b, all, call.m.row_weight)},
+          .result = Ratio};
+}
+
+EvalMetric BuildPrecision(MetricCall& call) { return TruePositivesOver(call, true); }
+EvalMetric BuildRecall(MetricCall& call) { return TruePositivesOver(call, false); }
+
+// tf.nn.in_top_k: 1 where fewer than k values of the row are larger than that of the label; 0 where
+// one is not finite or the label is no class.
+EvalMetric BuildInTopK(MetricCall& call) {
+  GraphBuilder& b = call.b();
+  const Value labels = call.tensors[0], predictions = call.tensors[1];
+  const Shape p = b.shape(predictions), y = b.shape(labels);
+  if (call.args.k() < 1) {
+    return call.Fail(absl::StrCat("got ", call.args.k(), ", want 1 or more"), "k");
+  }
+  if (p.dtype != DType::kF32 || p.rank() != 2) {
+    return call.Fail(absl::StrCat("predictions must be f32[N,C], one value for each class, got ",
+                                  BatchShapeText(p)));
+  }
+  const Value ids = AlignTo(b, labels, Shape{y.dtype, {p.dims[0]}});
+  if (!IsWhole(y.dtype) || !ids.valid()) {
+    return call.Fail(
+        absl::StrCat("labels must be class ids, INT32 or INT64 [N], got ", BatchShapeText(y)));
+  }
+  const auto count = [&b](Value condition) {
+    return ReduceSum(b, Convert(b, condition, DType::kF32), {1});
+  };
+  const Value is_label = Greater(b, OneHot(b, ids, p.dims[1]), Scalar(b, 0));
+  const Value own = ReduceSum(b, Select(b, is_label, predictions, Scalar(b, 0)), {1});
+  const Value larger = count(Greater(b, predictions, Broadcast(b, own, p.dims, {0})));
+  const Value finite = count(Equal(b, Sub(b, predictions, predictions), Scalar(b, 0)));
+  const Value near = Convert(b, Greater(b, Scalar(b, call.args.k()), larger), DType::kF32);
+  const Value known =
+      Convert(b, Equal(b, finite, Scalar(b, static_cast<double>(p.dims[1]))), DType::kF32);
+  const Value values = Mul(b, Mul(b, near, known), count(is_label));
+  return MeanMetric(b, values, call.Weights(values), call.m.row_weight);
+}
+
+// tf.metrics.auc: the trapezoids under the ROC curve through the rates at 200 thresholds, which are
+// 0 and 1, a little outside, and what lies between them in equal steps.
+EvalMetric BuildAuc(MetricCall& call) {
+  const auto [labels, predictions] = SameShape(call);
+  if (!labels.valid()) return {};
+  GraphBuilder& b = call.b();
+  const Value weights = call.Weights(predictions);
+  const Value y = NonZero(b, labels);
+  const Value positives = Weighted(b, y, weights);
+  const Value negatives = Weighted(b, Sub(b, Scalar(b, 1), y), weights);
+  constexpr auto kInner = static_cast<int64_t>(kThresholds) - 2;
+  std::vector<int64_t> numbers(kInner);
+  std::iota(numbers.begin(), numbers.end(), 1);
+  const Value thresholds =
+      Div(b, Convert(b, ConstantInt(b, DType::kS32, {kInner}, numbers), DType::kF32),
+          Scalar(b, kThresholds - 1));
+  // (N, ..., thresholds): what is above each.
+  const Shape p = b.shape(predictions);
+  std::vector<int64_t> dims = p.dims, own(p.rank());
+  dims.push_back(kInner);
+  std::iota(own.begin(), own.end(), 0);
+  const Value above =
+      Convert(b,
+              Greater(b, Broadcast(b, predictions, dims, own),
+                      Broadcast(b, thresholds, dims, {static_cast<int64_t>(p.rank())})),
+              DType::kF32);
+  // (N, thresholds): what is masked as padding is all of the row.
+  const auto shares = [&](Value x) {
+    Value sum = Mul(b, Broadcast(b, x, dims, own), above);
+    std::vector<int64_t> between;
+    for (int64_t axis = 1; axis < p.rank(); ++axis) between.push_back(axis);
+    if (!between.empty()) sum = ReduceSum(b, sum, between);
+    return MaskRows(b, sum, call.m.row_weight);
+  };
+  return {.statistics = {RowSums(b, positives, call.m.row_weight),
+                         RowSums(b, negatives, call.m.row_weight), shares(positives),
+                         shares(negatives)},
+          .result = [](std::span<const double> sums) {
+            const double positive = sums[0], negative = sums[1];
+            const std::span<const double> true_positives = sums.subspan(2, kInner);
+            const std::span<const double> false_positives = sums.subspan(2 + kInner);
+            double area = 0;
+            double last_x = negative / (negative + kEpsilon), last_y = 1;
+            for (int64_t i = 0; i <= kInner; ++i) {
+              const double above_x = i < kInner ? false_positives[i] : 0;
+              const double above_y = i < kInner ? true_positives[i] : 0;
+              const double x = above_x / (negative + kEpsilon);
+              const double y = (above_y + kEpsilon) / (positive + kEpsilon);
+              area += (last_x - x) * (last_y + y) / 2;
+              last_x = x;
+              last_y = y;
+            }
+            return area;
+          }};
 }
 
 std::string FieldOf(const proto::MetricArgs& args, const std::string& field) {
@@ -24,42 +168,57 @@ std::string FieldOf(const proto::MetricArgs& args, const std::string& field) {
 }
 
 void BuildMetric(ModelContext& m, const proto::Metric& metric, const ConfigPlace& place) {
-  EvalMetric result{.name = metric.name()};
+  EvalMetric result;
   ConfigErrors errors;
   const MetricDef* def = ChooseRow(MetricList(), metric, "metric", "", errors);
   m.errors.Add(place, errors);
-  if (def == nullptr) return m.AddMetric(place, result);
-  const auto& args = static_cast<const proto::MetricArgs&>(
-      metric.GetReflection()->GetMessage(metric, ChosenKind(metric)));
-  std::vector<Value> arguments;
-  bool known = true;
-  for (const std::string& field : def->fields) {
-    if (field == "weights") continue;
-    const Tensor* tensor =
-        m.Argument(place, absl::StrCat(def->name, ".", field), FieldOf(args, field));
-    known = known && tensor != nullptr && tensor->known();
-    if (known) arguments.push_back(tensor->value);
-  }
-  if (known) {
-    ScopedName scope(m.b, absl::StrCat("metrics/", metric.name()));
-    std::string mistake;
-    const Value values = def->build(m.b, arguments, &mistake);
-    if (mistake.empty()) {
-      const Value weights = WeightsLike(m, place, def->name + ".weights", args.weights(), values);
-      result = MeanMetric(m.b, metric.name(), values, weights, m.row_weight);
-    } else {
-      m.errors.Add(place, def->name, mistake);
+  if (def != nullptr) {
+    const auto& args = static_cast<const proto::MetricArgs&>(
+        metric.GetReflection()->GetMessage(metric, ChosenKind(metric)));
+    MetricCall call{.m = m, .place = place, .name = def->name, .args = args};
+    bool known = true;
+    for (const std::string& field : def->fields) {
+      if (field == "weights" || field == "k") continue;
+      const Tensor* tensor =
+          m.Argument(place, absl::StrCat(def->name, ".", field), FieldOf(args, field));
+      known = known && tensor != nullptr && tensor->known();
+      if (known) call.tensors.push_back(tensor->value);
     }
+    ScopedName scope(m.b, absl::StrCat("metrics/", metric.name()));
+    if (known) result = def->build(call);
   }
+  result.name = metric.name();
   m.AddMetric(place, std::move(result));
 }
 
 }  // namespace
 
+Value MetricCall::Weights(Value like) const {
+  return WeightsLike(m, place, name + ".weights", args.weights(), like);
+}
+
+EvalMetric MetricCall::Fail(const std::string& mistake, const std::string& field) {
+  m.errors.Add(place, FieldPath(name, field), mistake);
+  return {};
+}
+
 const std::vector<MetricDef>& MetricList() {
   static const std::vector<MetricDef>& list = *new std::vector<MetricDef>{
-      {.name = "accuracy", .fields = {"labels", "predictions", "weights"}, .build = BuildAccuracy},
+      {.name = "accuracy",
+       .fields = {"labels", "predictions", "weights"},
+       .build = BuildMeanOf<AccuracyValues>},
+      {.name = "auc", .fields = {"labels", "predictions", "weights"}, .build = BuildAuc},
+      {.name = "in_top_k",
+       .fields = {"labels", "predictions", "weights", "k"},
+       .build = BuildInTopK},
       {.name = "mean", .fields = {"values", "weights"}, .build = BuildMean},
+      {.name = "precision",
+       .fields = {"labels", "predictions", "weights"},
+       .build = BuildPrecision},
+      {.name = "recall", .fields = {"labels", "predictions", "weights"}, .build = BuildRecall},
+      {.name = "root_mean_squared_error",
+       .fields = {"labels", "predictions", "weights"},
+       .build = BuildRootMeanSquaredError},
   };
   return list;
 }
@@ -100,14 +259,11 @@ Value AbsoluteErrorValues(GraphBuilder& b, Value labels, Value predictions, std:
   return Maximum(b, error, Neg(b, error));
 }
 
-EvalMetric MeanMetric(GraphBuilder& b, const std::string& name, Value values, Value weights,
-                      Value row_weight) {
+EvalMetric MeanMetric(GraphBuilder& b, Value values, Value weights, Value row_weight) {
   const Value count = weights.valid() ? weights : Constant(b, DType::kF32, b.shape(values).dims, 1);
-  const Value weighted = weights.valid() ? Mul(b, values, weights) : values;
-  return {
-      .name = name,
-      .statistics = {RowSums(b, weighted, row_weight), RowSums(b, count, row_weight)},
-      .result = [](std::span<const double> sums) { return sums[1] == 0 ? 0 : sums[0] / sums[1]; }};
+  return {.statistics = {RowSums(b, Weighted(b, values, weights), row_weight),
+                         RowSums(b, count, row_weight)},
+          .result = Ratio};
 }
 
 Value BatchMean(GraphBuilder& b, Value values, Value weights) {

@@ -9,13 +9,28 @@
 
 namespace tpurun {
 
-// One row of the table in metrics.cc. tf.metrics: sum(w v) / sum(w), 0 when no weight counts.
+// What a metric is built of.
+struct MetricCall {
+  ModelContext& m;
+  const ConfigPlace& place;
+  std::string name;  // of the row
+  const proto::MetricArgs& args;
+  // (batch, ...), of the tensors that the row's fields labels, predictions and values name, in that
+  // order.
+  std::vector<Value> tensors;
+
+  GraphBuilder& b() const { return m.b; }
+  // The weights as f32 of the shape of `like`; invalid without any: 1 each.
+  Value Weights(Value like) const;
+  // Reports what does not fit, of a field of `args` or of them all; returns no metric.
+  EvalMetric Fail(const std::string& mistake, const std::string& field = "");
+};
+
+// One row of the table in metrics.cc.
 struct MetricDef {
-  std::string name;                 // of its field in proto Metric's oneof
-  std::vector<std::string> fields;  // of MetricArgs that it acts on
-  // The values v, f32 (batch, ...), from the tensors that the fields name, in that order (without
-  // `weights`); *mistake says what does not fit.
-  Value (*build)(GraphBuilder& b, const std::vector<Value>& arguments, std::string* mistake);
+  std::string name;                       // of its field in proto Metric's oneof
+  std::vector<std::string> fields;        // of MetricArgs that it acts on
+  EvalMetric (*build)(MetricCall& call);  // without its name
 };
 
 const std::vector<MetricDef>& MetricList();
@@ -26,9 +41,9 @@ Value AccuracyValues(GraphBuilder& b, Value labels, Value predictions, std::stri
 // |p - y|, of the predictions' shape.
 Value AbsoluteErrorValues(GraphBuilder& b, Value labels, Value predictions, std::string* mistake);
 
-// The weighted mean of `values` over all rows; `weights` has their shape, or is invalid: 1 each.
-EvalMetric MeanMetric(GraphBuilder& b, const std::string& name, Value values, Value weights,
-                      Value row_weight);
+// The weighted mean of `values` over all rows, sum(w v) / sum(w), 0 when no weight counts;
+// `weights` has their shape, or is invalid: 1 each.
+EvalMetric MeanMetric(GraphBuilder& b, Value values, Value weights, Value row_weight);
 
 // The same of one core's rows, f32[]; 0 when no weight counts.
 Value BatchMean(GraphBuilder& b, Value values, Value weights);

@@ -1,7 +1,5 @@
 #include "runtime/estimator/eval_step.h"
 
-#include <span>
-
 #include "absl/strings/str_cat.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
@@ -11,8 +9,11 @@ namespace tpurun {
 namespace {
 
 std::vector<OutfeedSlot> SlotsOf(const EvalStep& step) {
-  const Shape rows = {DType::kF32, {step.batch_per_replica}};
-  return std::vector<OutfeedSlot>(step.graph.outputs().size(), {"", rows});
+  std::vector<OutfeedSlot> slots;
+  for (const Output& output : step.graph.outputs()) {
+    slots.push_back({"", step.graph.shape(output.value)});
+  }
+  return slots;
 }
 
 }  // namespace
@@ -32,14 +33,13 @@ absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, int64_t batch_per_rep
     return absl::InvalidArgumentError(
         "the model has nothing to evaluate; give it a head, a loss or eval_metric entries");
   }
-  const Shape rows = {DType::kF32, {batch_per_replica}};
   for (const EvalMetric& metric : step.metrics) {
     for (size_t i = 0; i < metric.statistics.size(); ++i) {
       const Shape& shape = step.graph.shape(metric.statistics[i]);
-      if (!(shape == rows)) {
+      if (shape.dtype != DType::kF32 || shape.rank() == 0 || shape.dims[0] != batch_per_replica) {
         return absl::InternalError(absl::StrCat("metric ", Quote(metric.name), ": statistic ", i,
-                                                " is ", shape.ToString(), ", want ",
-                                                rows.ToString()));
+                                                " is ", shape.ToString(), ", want f32[",
+                                                batch_per_replica, ",...]"));
       }
       step.graph.AddOutput(absl::StrCat(metric.name, "/", i), metric.statistics[i]);
     }
@@ -48,30 +48,35 @@ absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, int64_t batch_per_rep
 }
 
 EvalSums::EvalSums(const EvalStep& step, int num_replicas)
-    : step_(step),
-      num_replicas_(num_replicas),
-      layout_(LayoutOf(SlotsOf(step), num_replicas)),
-      sums_(step.graph.outputs().size(), 0.0) {}
+    : step_(step), num_replicas_(num_replicas), layout_(LayoutOf(SlotsOf(step), num_replicas)) {
+  for (const Output& output : step.graph.outputs()) {
+    sums_.emplace_back(step.graph.shape(output.value).row_elements(), 0.0);
+  }
+}
 
 void EvalSums::Add(const std::byte* slots) {
   for (size_t i = 0; i < sums_.size(); ++i) {
     for (int replica = 0; replica < num_replicas_; ++replica) {
-      const auto* const rows = reinterpret_cast<const float*>(slots + layout_.offsets[i] +
-                                                              replica * layout_.replica_bytes[i]);
-      for (int64_t row = 0; row < step_.batch_per_replica; ++row) sums_[i] += rows[row];
+      const auto* share = reinterpret_cast<const float*>(slots + layout_.offsets[i] +
+                                                         replica * layout_.replica_bytes[i]);
+      for (int64_t row = 0; row < step_.batch_per_replica; ++row) {
+        for (double& sum : sums_[i]) sum += *share++;
+      }
     }
   }
 }
 
 std::vector<std::pair<std::string, double>> EvalSums::Results() const {
   std::vector<std::pair<std::string, double>> results;
-  std::span<const double> rest = sums_;
+  auto next = sums_.begin();
   for (const EvalMetric& metric : step_.metrics) {
-    results.emplace_back(metric.name, metric.result(rest.first(metric.statistics.size())));
-    rest = rest.subspan(metric.statistics.size());
+    std::vector<double> own;
+    for (size_t i = 0; i < metric.statistics.size(); ++i, ++next) {
+      own.insert(own.end(), next->begin(), next->end());
+    }
+    results.emplace_back(metric.name, metric.result(own));
   }
-  // Every sum belongs to one metric.
-  TPURUN_DCHECK(rest.empty());
+  TPURUN_DCHECK(next == sums_.end());
   return results;
 }
 

@@ -26,7 +26,7 @@ struct EvalStep {
 };
 
 // InvalidArgument for a model without metrics, Internal for a statistic that is not
-// f32[batch_per_replica].
+// f32[batch_per_replica, ...].
 absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, int64_t batch_per_replica);
 
 // Adds up the statistics of an evaluation in double: step by step, in core order, row by row.
@@ -42,7 +42,7 @@ class EvalSums {
   const EvalStep& step_;
   const int num_replicas_;
   SlotLayout layout_;
-  std::vector<double> sums_;  // of each statistic
+  std::vector<std::vector<double>> sums_;  // of each statistic
 };
 
 // Keeps the predictions of these names, all when there are none, as outputs in that order.

@@ -10,6 +10,7 @@
 #include "runtime/estimator/train_summaries.h"
 #include "runtime/ir/graph_builder.h"
 #include "runtime/ops/ops.h"
+#include "runtime/optimizers/clip.h"
 #include "runtime/optimizers/optimizers.h"
 #include "runtime/optimizers/schedules.h"
 #include "runtime/spec/global_step.h"
@@ -59,6 +60,7 @@ absl::Status AddOptimizer(GraphBuilder& b, const OptimizerSpec& optimizer, Value
                           TrainStepValues& values) {
   const Value loss = ScaleLoss(b, optimizer);
   ASSIGN_OR_RETURN(std::vector<VariableGradient> gradients, LocalGradients(b, optimizer, loss));
+  ClipGradients(b, *optimizer.optimizer, gradients);
   SumOverReplicas(b, gradients);
   const Value rate = LearningRate(b, optimizer.optimizer->learning_rate(), global_step);
   for (const VariableGradient& gradient : gradients) {

@@ -322,6 +322,22 @@ const OpDef& TanhOp() {
   return op;
 }
 
+const OpDef& SinOp() {
+  static const OpDef& op = *new OpDef(Unary(
+      "sin", "sin(x), x in radians", {TensorFlowOp("Sin"), OnnxOp("Sin")},
+      [](float x) { return std::sin(x); },
+      [](GraphBuilder& b, Value x, Value, Value dy) { return Mul(b, dy, Cos(b, x)); }));
+  return op;
+}
+
+const OpDef& CosOp() {
+  static const OpDef& op = *new OpDef(Unary(
+      "cos", "cos(x), x in radians", {TensorFlowOp("Cos"), OnnxOp("Cos")},
+      [](float x) { return std::cos(x); },
+      [](GraphBuilder& b, Value x, Value, Value dy) { return Neg(b, Mul(b, dy, Sin(b, x))); }));
+  return op;
+}
+
 const OpDef& SigmoidOp() {
   static const OpDef& op = *new OpDef(Unary(
       "sigmoid", "1 / (1 + exp(-x))", {TensorFlowOp("Sigmoid"), OnnxOp("Sigmoid")},
@@ -332,6 +348,14 @@ const OpDef& SigmoidOp() {
       [](GraphBuilder& b, Value, Value y, Value dy) {
         return Mul(b, dy, Mul(b, y, Sub(b, Scalar(b, 1), y)));
       }));
+  return op;
+}
+
+const OpDef& SoftplusOp() {
+  static const OpDef& op = *new OpDef(Unary(
+      "softplus", "log(1 + exp(x))", {TensorFlowOp("Softplus"), OnnxOp("Softplus")},
+      [](float x) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std::fabs(x))); },
+      [](GraphBuilder& b, Value x, Value, Value dy) { return Mul(b, dy, Sigmoid(b, x)); }));
   return op;
 }
 
@@ -455,10 +479,10 @@ const OpDef& SelectOp() {
 }  // namespace
 
 std::vector<const OpDef*> ElementwiseOps() {
-  return {&SubOp(),     &MulOp(),          &DivOp(),     &MaximumOp(), &MinimumOp(),  &PowOp(),
-          &NegOp(),     &SqrtOp(),         &RsqrtOp(),   &SquareOp(),  &ExpOp(),      &LogOp(),
-          &FloorOp(),   &TanhOp(),         &SigmoidOp(), &ReluOp(),    &ReluGradOp(), &EqualOp(),
-          &GreaterOp(), &GreaterEqualOp(), &SelectOp()};
+  return {&SubOp(),   &MulOp(),      &DivOp(),   &MaximumOp(), &MinimumOp(),      &PowOp(),
+          &NegOp(),   &SqrtOp(),     &RsqrtOp(), &SquareOp(),  &ExpOp(),          &LogOp(),
+          &FloorOp(), &TanhOp(),     &SinOp(),   &CosOp(),     &SigmoidOp(),      &SoftplusOp(),
+          &ReluOp(),  &ReluGradOp(), &EqualOp(), &GreaterOp(), &GreaterEqualOp(), &SelectOp()};
 }
 
 Value Sub(GraphBuilder& b, Value x, Value y, const std::string& label) {
@@ -481,7 +505,10 @@ Value Exp(GraphBuilder& b, Value x) { return b.Add(ExpOp(), {x}); }
 Value Log(GraphBuilder& b, Value x) { return b.Add(LogOp(), {x}); }
 Value Floor(GraphBuilder& b, Value x) { return b.Add(FloorOp(), {x}); }
 Value Tanh(GraphBuilder& b, Value x) { return b.Add(TanhOp(), {x}); }
+Value Sin(GraphBuilder& b, Value x) { return b.Add(SinOp(), {x}); }
+Value Cos(GraphBuilder& b, Value x) { return b.Add(CosOp(), {x}); }
 Value Sigmoid(GraphBuilder& b, Value x) { return b.Add(SigmoidOp(), {x}); }
+Value Softplus(GraphBuilder& b, Value x) { return b.Add(SoftplusOp(), {x}); }
 bool IsRelu(const Node& node) { return node.op == &ReluOp(); }
 Value Relu(GraphBuilder& b, Value x, const std::string& label) {
   return b.Add(ReluOp(), {x}, {}, label);

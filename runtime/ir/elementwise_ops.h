@@ -28,7 +28,10 @@ Value Exp(GraphBuilder& b, Value x);
 Value Log(GraphBuilder& b, Value x);
 Value Floor(GraphBuilder& b, Value x);
 Value Tanh(GraphBuilder& b, Value x);
+Value Sin(GraphBuilder& b, Value x);
+Value Cos(GraphBuilder& b, Value x);
 Value Sigmoid(GraphBuilder& b, Value x);
+Value Softplus(GraphBuilder& b, Value x);
 Value Relu(GraphBuilder& b, Value x, const std::string& label = "Relu");
 bool IsRelu(const Node& node);
 Value Equal(GraphBuilder& b, Value x, Value y);    // pred

@@ -75,6 +75,9 @@ Value Histogram(GraphBuilder& b, Value x, const std::string& label = "histogram"
 
 // softmax.cc: over the last axis.
 Value Softmax(GraphBuilder& b, Value logits, const std::string& label = "Softmax");
+// logits (N, C), labels (N, C), which get no gradient -> the loss of each row (N).
+Value SoftmaxCrossEntropy(GraphBuilder& b, Value logits, Value labels,
+                          const std::string& label = "xentropy");
 // logits (N, C), labels (N) s32 or s64 -> the loss of each row (N).
 // A label outside [0, C) gives NaN, as TensorFlow's CPU and TPU kernels do.
 Value SparseSoftmaxCrossEntropy(GraphBuilder& b, Value logits, Value labels,

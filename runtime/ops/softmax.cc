@@ -67,6 +67,13 @@ const OpDef& SoftmaxOp() {
   return op;
 }
 
+// Of a loss whose result 1 is its gradient by the logits, operand 0; none flows to the labels.
+std::vector<Value> BackpropGradient(GraphBuilder& b, const Node& node, std::span<const Value> dy) {
+  const std::vector<int64_t> dims = node.shapes[1].dims;
+  if (!dy[0].valid()) return {Value{}, Value{}};
+  return {Mul(b, Broadcast(b, dy[0], dims, {0}), Value{node.id, 1}), Value{}};
+}
+
 const OpDef& SparseSoftmaxCrossEntropyOp() {
   static const OpDef& op = *new OpDef{
       .name = "sparse_softmax_cross_entropy",
@@ -89,13 +96,7 @@ const OpDef& SparseSoftmaxCrossEntropyOp() {
         }
         return std::vector<Shape>{Shape{DType::kF32, {x.dims[0]}}, Shape{DType::kF32, x.dims}};
       },
-      .gradient =
-          [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
-            const std::vector<int64_t> dims = node.shapes[1].dims;
-            if (!dy[0].valid()) return std::vector<Value>{Value{}, Value{}};
-            return std::vector<Value>{Mul(b, Broadcast(b, dy[0], dims, {0}), Value{node.id, 1}),
-                                      Value{}};
-          },
+      .gradient = BackpropGradient,
       .reference =
           [](const OpCall& call) {
             const int64_t classes = call.operands[0].dims[1];
@@ -126,12 +127,67 @@ const OpDef& SparseSoftmaxCrossEntropyOp() {
   return op;
 }
 
+const OpDef& SoftmaxCrossEntropyOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "softmax_cross_entropy",
+      .doc =
+          "logits x (N, C) f32, labels y (N, C) f32 -> loss (N) and backprop (N, C). loss = sum of "
+          "y "
+          "* (log(sum(exp(x - max x))) - (x - max x)) in order; backprop = softmax(x) - y, the "
+          "gradient of the loss where y sums to 1. None flows to the labels.",
+      .min_operands = 2,
+      .max_operands = 2,
+      .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+        const Shape &x = operands[0], &y = operands[1];
+        if (x.rank() != 2 || x.dtype != DType::kF32 || x.dims[1] == 0 || !(y == x)) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("softmax_cross_entropy: want f32[N,C] and labels of that shape, got ",
+                           x.ToString(), " and ", y.ToString()));
+        }
+        return std::vector<Shape>{Shape{DType::kF32, {x.dims[0]}}, Shape{DType::kF32, x.dims}};
+      },
+      .gradient = BackpropGradient,
+      .reference =
+          [](const OpCall& call) {
+            const int64_t classes = call.operands[0].dims[1];
+            return KernelOf([=](const KernelArgs& args) {
+              float* loss = static_cast<float*>(args.results[0]);
+              float* backprop = static_cast<float*>(args.results[1]);
+              for (int64_t row = args.begin; row < args.end; ++row) {
+                const float* x = static_cast<const float*>(args.operands[0]) + row * classes;
+                const float* y = static_cast<const float*>(args.operands[1]) + row * classes;
+                const float max = RowMax(x, classes);
+                float sum = 0;
+                for (int64_t c = 0; c < classes; ++c) sum += std::exp(x[c] - max);
+                const float log_sum = std::log(sum);
+                float total = 0;
+                for (int64_t c = 0; c < classes; ++c) total += y[c] * (log_sum - (x[c] - max));
+                if (loss != nullptr) loss[row] = total;
+                if (backprop == nullptr) continue;
+                for (int64_t c = 0; c < classes; ++c) {
+                  backprop[row * classes + c] = std::exp(x[c] - max) / sum - y[c];
+                }
+              }
+            });
+          },
+      .flops = [](const OpCall& call) { return 9.0 * call.operands[0].num_elements(); }};
+  return op;
+}
+
 }  // namespace
 
-std::vector<const OpDef*> SoftmaxOps() { return {&SoftmaxOp(), &SparseSoftmaxCrossEntropyOp()}; }
+std::vector<const OpDef*> SoftmaxOps() {
+  return {&SoftmaxOp(), &SparseSoftmaxCrossEntropyOp(), &SoftmaxCrossEntropyOp()};
+}
 
 Value Softmax(GraphBuilder& b, Value logits, const std::string& label) {
   return b.Add(SoftmaxOp(), {logits}, {}, label);
+}
+
+Value SoftmaxCrossEntropy(GraphBuilder& b, Value logits, Value labels, const std::string& label) {
+  return b.Add(SoftmaxCrossEntropyOp(), {logits, labels}, {}, label);
 }
 
 Value SparseSoftmaxCrossEntropy(GraphBuilder& b, Value logits, Value labels,

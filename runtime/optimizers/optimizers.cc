@@ -3,13 +3,16 @@
 #include "absl/strings/str_cat.h"
 #include "proto/one_of.h"
 #include "runtime/base/name_pattern.h"
+#include "runtime/optimizers/clip.h"
 #include "runtime/optimizers/schedules.h"
 
 namespace tpurun {
 namespace {
 
 std::vector<std::string> FieldsOfEveryKind() {
-  return {"learning_rate", "cross_shard", "name", "loss", "var_list"};
+  std::vector<std::string> fields = {"learning_rate", "cross_shard", "name", "loss", "var_list"};
+  for (const ClipDef& def : ClipList()) fields.push_back(def.field);
+  return fields;
 }
 
 std::vector<std::string> CrossShardFields() { return {"reduction"}; }
@@ -40,6 +43,7 @@ ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer) {
   } else {
     CheckSchedule(optimizer.learning_rate(), "learning_rate", errors);
   }
+  CheckClipping(optimizer, errors);
   for (int i = 0; i < optimizer.var_list_size(); ++i) {
     const absl::Status status = NamePattern::Parse(optimizer.var_list(i)).status();
     if (!status.ok()) {

@@ -1,5 +1,6 @@
 // The schedules, one paragraph each, and their table. eta is the learning rate, t the global step.
 #include <cmath>
+#include <numbers>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/text.h"
@@ -30,9 +31,9 @@ Value ConstantRate(GraphBuilder& b, const Schedule& schedule, Value) {
 // ---- exponential_decay: eta = eta_0 * r ^ (t / T); staircase: r ^ floor(t / T).
 // tf.train.exponential_decay divides in f32.
 
-void CheckExponentialDecay(const Schedule& schedule, ConfigErrors& errors) {
-  const proto::ExponentialDecay& decay = schedule.exponential_decay();
-  const std::string path = "exponential_decay";
+// What every decay has: the rate at step 0 and the steps.
+template <typename Decay>
+void CheckDecay(const Decay& decay, const std::string& path, ConfigErrors& errors) {
   if (!decay.has_initial_learning_rate()) {
     errors.Add(path + ".initial_learning_rate", "initial_learning_rate is missing");
   } else {
@@ -44,6 +45,12 @@ void CheckExponentialDecay(const Schedule& schedule, ConfigErrors& errors) {
     errors.Add(path + ".decay_steps",
                absl::StrCat("decay_steps must be > 0, got ", decay.decay_steps()));
   }
+}
+
+void CheckExponentialDecay(const Schedule& schedule, ConfigErrors& errors) {
+  const proto::ExponentialDecay& decay = schedule.exponential_decay();
+  const std::string path = "exponential_decay";
+  CheckDecay(decay, path, errors);
   if (!decay.has_decay_rate()) {
     errors.Add(path + ".decay_rate", "decay_rate is missing");
   } else if (!(decay.decay_rate() > 0) || !std::isfinite(decay.decay_rate())) {
@@ -59,6 +66,59 @@ Value ExponentialDecay(GraphBuilder& b, const Schedule& schedule, Value step) {
   if (decay.staircase()) periods = Floor(b, periods);
   return Mul(b, Scalar(b, decay.initial_learning_rate()),
              Pow(b, Scalar(b, decay.decay_rate()), periods));
+}
+
+// ---- polynomial_decay: eta = (eta_0 - eta_T) (1 - min(t, T) / T) ^ p + eta_T; cycle: T times the
+// least whole number, 1 or more, with which t <= T. tf.train.polynomial_decay.
+
+void CheckPolynomialDecay(const Schedule& schedule, ConfigErrors& errors) {
+  const proto::PolynomialDecay& decay = schedule.polynomial_decay();
+  const std::string path = "polynomial_decay";
+  CheckDecay(decay, path, errors);
+  WantAtLeastZero(path + ".end_learning_rate", decay.end_learning_rate(), errors);
+  if (!(decay.power() > 0) || !std::isfinite(decay.power())) {
+    errors.Add(path + ".power",
+               absl::StrCat("power must be > 0 and finite, got ", ShortestText(decay.power())));
+  }
+}
+
+Value PolynomialDecay(GraphBuilder& b, const Schedule& schedule, Value step) {
+  const proto::PolynomialDecay& decay = schedule.polynomial_decay();
+  const Value steps = Scalar(b, static_cast<double>(decay.decay_steps()));
+  Value t = Convert(b, step, DType::kF32);
+  Value end = steps;
+  if (decay.cycle()) {
+    const Value periods = Neg(b, Floor(b, Neg(b, Div(b, t, steps))));  // rounded up
+    end = Mul(b, steps, Maximum(b, periods, Scalar(b, 1)));
+  } else {
+    t = Minimum(b, t, steps);
+  }
+  const Value left = Sub(b, Scalar(b, 1), Div(b, t, end));
+  const double range = decay.initial_learning_rate() - decay.end_learning_rate();
+  return Add(b, Mul(b, Scalar(b, range), Pow(b, left, Scalar(b, decay.power()))),
+             Scalar(b, decay.end_learning_rate()));
+}
+
+// ---- cosine_decay: eta = eta_0 ((1 - alpha) (1 + cos(pi min(t, T) / T)) / 2 + alpha).
+// tf.train.cosine_decay.
+
+void CheckCosineDecay(const Schedule& schedule, ConfigErrors& errors) {
+  const proto::CosineDecay& decay = schedule.cosine_decay();
+  CheckDecay(decay, "cosine_decay", errors);
+  if (decay.alpha() >= 0 && std::isfinite(decay.alpha())) return;
+  errors.Add("cosine_decay.alpha",
+             absl::StrCat("alpha must be >= 0 and finite, got ", ShortestText(decay.alpha())));
+}
+
+Value CosineDecay(GraphBuilder& b, const Schedule& schedule, Value step) {
+  const proto::CosineDecay& decay = schedule.cosine_decay();
+  const Value steps = Scalar(b, static_cast<double>(decay.decay_steps()));
+  const Value done = Div(b, Minimum(b, Convert(b, step, DType::kF32), steps), steps);
+  const Value wave = Cos(b, Mul(b, Scalar(b, std::numbers::pi), done));
+  const Value cosine = Mul(b, Scalar(b, 0.5), Add(b, Scalar(b, 1), wave));
+  const Value share =
+      Add(b, Mul(b, Scalar(b, 1 - decay.alpha()), cosine), Scalar(b, decay.alpha()));
+  return Mul(b, Scalar(b, decay.initial_learning_rate()), share);
 }
 
 // ---- linear_warmup: eta = s(t) t / T for t < T, s(t) from there on; s is its schedule.
@@ -126,6 +186,10 @@ Value PiecewiseConstant(GraphBuilder& b, const Schedule& schedule, Value step) {
 const std::vector<ScheduleDef>& ScheduleList() {
   static const std::vector<ScheduleDef>& list = *new std::vector<ScheduleDef>{
       {.name = "constant", .fields = {}, .check = CheckConstant, .build = ConstantRate},
+      {.name = "cosine_decay",
+       .fields = {"initial_learning_rate", "decay_steps", "alpha"},
+       .check = CheckCosineDecay,
+       .build = CosineDecay},
       {.name = "exponential_decay",
        .fields = {"initial_learning_rate", "decay_steps", "decay_rate", "staircase"},
        .check = CheckExponentialDecay,
@@ -138,6 +202,10 @@ const std::vector<ScheduleDef>& ScheduleList() {
        .fields = {"boundaries", "values"},
        .check = CheckPiecewiseConstant,
        .build = PiecewiseConstant},
+      {.name = "polynomial_decay",
+       .fields = {"initial_learning_rate", "decay_steps", "end_learning_rate", "power", "cycle"},
+       .check = CheckPolynomialDecay,
+       .build = PolynomialDecay},
   };
   return list;
 }

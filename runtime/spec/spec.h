@@ -49,9 +49,10 @@ inline constexpr char kRowWeightSlot[] = "row_weight";
 // rows make batches.
 struct EvalMetric {
   std::string name;
-  // f32[batch] each, per core: the rows' shares of one sum; 0 for a row that is padding.
+  // f32[batch, ...] each, per core: the rows' shares of as many sums as a row has elements; 0 for a
+  // row that is padding.
   std::vector<Value> statistics;
-  // From the sums, one a statistic, to the metric.
+  // From the sums, a statistic's behind those of the one before, to the metric.
   std::function<double(std::span<const double> sums)> result;
 };
 

@@ -7,6 +7,7 @@
 //   expect loss: number                 expect metric NAME: number
 //   expect predictions: NAME NAME ...   expect metrics: NAME NAME ...
 //   expect variables: one line of graph text for each
+//   expect gradient NAME: tensor, of the loss by that variable
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include "models/losses.h"
 #include "models/metrics.h"
 #include "models/model_builder.h"
+#include "runtime/autodiff/gradients.h"
 #include "runtime/ir/evaluate.h"
 #include "runtime/ir/graph_text.h"
 #include "tests/models/golden_case.h"
@@ -34,6 +36,8 @@ class ModelRun {
     Build();
     if (testing::Test::HasFatalFailure()) return;
     AddOutputs();
+    AddGradients();
+    if (testing::Test::HasFatalFailure()) return;
     Evaluate();
     if (testing::Test::HasFatalFailure()) return;
     for (const auto& [key, want] : golden_.entries) CheckEntry(key, want);
@@ -78,6 +82,20 @@ class ModelRun {
         spec_.graph.AddOutput("metric " + metric.name, statistic);
       }
     }
+  }
+
+  void AddGradients() {
+    GraphBuilder b(std::move(spec_.graph));
+    for (const auto& [key, value] : golden_.entries) {
+      if (key.rfind("expect gradient ", 0) != 0) continue;
+      const int variable = b.graph().FindVariable(key.substr(16));
+      ASSERT_GE(variable, 0) << golden_.Where() << key << ": there is no such variable";
+      const auto gradients = Gradients(b, spec_.loss, {b.Read(variable)});
+      ASSERT_TRUE(gradients.ok()) << golden_.Where() << gradients.status();
+      ASSERT_TRUE(gradients->front().valid()) << golden_.Where() << key << ": there is none";
+      b.AddOutput(key.substr(7), gradients->front());
+    }
+    spec_.graph = b.Take();
   }
 
   void Evaluate() {
@@ -127,10 +145,10 @@ class ModelRun {
       ASSERT_NE(loss, nullptr) << what;
       ASSERT_EQ(loss->shape().ToString(), "f32[]") << what;
       ExpectNear(*loss, ParseLiteral("f32[] = " + want), golden_.Tolerance(), what);
-    } else if (key.rfind("expect prediction ", 0) == 0) {
-      const Literal* prediction = Output(key.substr(7));
-      ASSERT_NE(prediction, nullptr) << what;
-      ExpectNear(*prediction, ParseLiteral(want), golden_.Tolerance(), what);
+    } else if (key.rfind("expect prediction ", 0) == 0 || key.rfind("expect gradient ", 0) == 0) {
+      const Literal* output = Output(key.substr(7));
+      ASSERT_NE(output, nullptr) << what;
+      ExpectNear(*output, ParseLiteral(want), golden_.Tolerance(), what);
     } else if (key.rfind("expect metric ", 0) == 0) {
       CheckMetric(key.substr(14), want, what);
     }
@@ -140,8 +158,13 @@ class ModelRun {
     std::vector<double> sums;
     for (size_t i = 0; i < spec_.graph.outputs().size(); ++i) {
       if (spec_.graph.outputs()[i].name != "metric " + name) continue;
-      sums.push_back(0);
-      for (const float x : result_.outputs[i][0].values<float>()) sums.back() += x;
+      const Literal& shares = result_.outputs[i][0];
+      const int64_t elements = shares.shape().row_elements();
+      const size_t first = sums.size();
+      sums.resize(first + elements);
+      for (int64_t j = 0; j < shares.shape().num_elements(); ++j) {
+        sums[first + j % elements] += shares.values<float>()[j];
+      }
     }
     for (const EvalMetric& metric : spec_.eval_metrics) {
       if (metric.name != name) continue;

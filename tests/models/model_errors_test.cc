@@ -41,7 +41,7 @@ const std::vector<Mistake>& Mistakes() {
       {"activation",
        IrisWith(6, R"(layer { name: "hidden" dense { units: 10 activation: GELU } })"),
        "model.textproto:6:42: layer 1 \"hidden\": activation GELU is not supported yet, want one "
-       "of: LINEAR, RELU, TANH, SIGMOID, SOFTMAX"},
+       "of: LINEAR, RELU, TANH, SIGMOID, SOFTMAX, SOFTPLUS"},
       {"scalar into dense",
        IrisWith(6, R"(layer { name: "hidden" input: "SepalWidth" dense { units: 10 } })"),
        "model.textproto:6:1: layer 1 \"hidden\": dense wants an input of shape [N,K], got "
@@ -103,7 +103,7 @@ layer { activation { function: RELU } })",
        "numbers\n"
        "model.textproto:2:62: layer 0 \"y\": strides must be in [1, 1048576], got 0\n"
        "model.textproto:2:78: layer 0 \"y\": activation GELU is not supported yet, want one of: "
-       "LINEAR, RELU, TANH, SIGMOID, SOFTMAX"},
+       "LINEAR, RELU, TANH, SIGMOID, SOFTMAX, SOFTPLUS"},
       {"conv2d of a matrix", ImageWith("shape: [28, 28]", "conv2d { filters: 2 kernel_size: 3 }"),
        "model.textproto:2:1: layer 0 \"y\": conv2d wants an input of shape [N,H,W,C], got \"x\" of "
        "f32[N,28,28]; put a reshape with target_shape: [28, 28, 1] before it"},
@@ -279,8 +279,8 @@ layer { name: "logits" dense { units: 2 } })"),
       {"label_smoothing",
        IrisWith(
            8,
-           R"(head { classification { logits: "logits" label: "Species" label_smoothing: 0.1 } })"),
-       "model.textproto:8:59: head 0: label_smoothing is not supported yet; remove it"},
+           R"(head { classification { logits: "logits" label: "Species" label_smoothing: 1 } })"),
+       "model.textproto:8:59: head 0: got 1, want a share in [0, 1)"},
       {"a head that is not supported", IrisWith(8, "head { sequence {} }\nhead {}"),
        "model.textproto:8:8: head 0: head kind sequence is not supported yet, want one of: "
        "classification, regression\n"
@@ -305,20 +305,38 @@ loss { mean_squared_error { labels: "x" predictions: "x" } }
 loss { name: "e" }
 loss { name: "f" mean_squared_error { labels: "nowhere" predictions: "x" } }
 loss { name: "g" mean_squared_error { labels: "x" predictions: "nowhere" } })",
-       "model.textproto:3:18: loss 0 \"a\": loss kind softmax_cross_entropy is not supported yet, "
-       "want one of: mean_squared_error, sparse_softmax_cross_entropy\n"
+       "model.textproto:3:18: loss 0 \"a\": labels is missing\n"
+       "model.textproto:3:18: loss 0 \"a\": logits is missing\n"
        "model.textproto:4:18: loss 1 \"b\": labels and predictions must have one shape, got labels "
        "f32[N] and predictions f32[N,2]\n"
        "model.textproto:5:68: loss 2 \"c\": weights: nothing is called \"nowhere\" (known: a, b, "
        "x, y)\n"
        "model.textproto:5:87: loss 2 \"c\": logits is not supported yet; remove it\n"
        "model.textproto:6:1: loss 3: name is missing\n"
-       "model.textproto:7:1: loss 4 \"e\": no kind of loss is given, want one of: "
-       "mean_squared_error, sparse_softmax_cross_entropy\n"
+       "model.textproto:7:1: loss 4 \"e\": no kind of loss is given, want one of: log_cosh, "
+       "mean_squared_error, sigmoid_cross_entropy, softmax_cross_entropy, "
+       "sparse_softmax_cross_entropy\n"
        "model.textproto:8:39: loss 5 \"f\": labels: nothing is called \"nowhere\" (known: a, b, c, "
        "e, x, y)\n"
        "model.textproto:9:51: loss 6 \"g\": predictions: nothing is called \"nowhere\" (known: a, "
        "b, c, e, f, x, y)"},
+      {"arguments of losses", R"(feature { name: "x" shape: 2 }
+feature { name: "ids" dtype: INT32 }
+label { name: "y" shape: 3 }
+loss { name: "a" softmax_cross_entropy { labels: "y" logits: "x" } }
+loss { name: "b" softmax_cross_entropy { labels: "x" logits: "ids" } }
+loss { name: "c" sigmoid_cross_entropy { labels: "x" logits: "x" label_smoothing: -0.5 } }
+loss { name: "d" sigmoid_cross_entropy { labels: "ids" logits: "ids" } }
+loss { name: "e" log_cosh { labels: "y" predictions: "x" label_smoothing: 0.5 } })",
+       "model.textproto:4:18: loss 0 \"a\": labels and logits must have one shape, got labels "
+       "f32[N,3] and logits f32[N,2]\n"
+       "model.textproto:5:18: loss 1 \"b\": logits must be f32[N,C], one value for each class, got "
+       "s32[N]\n"
+       "model.textproto:6:66: loss 2 \"c\": got -0.5, want a share in [0, 1)\n"
+       "model.textproto:7:18: loss 3 \"d\": logits must be f32, got s32[N]\n"
+       "model.textproto:8:18: loss 4 \"e\": labels and predictions must have one shape, got labels "
+       "f32[N,3] and predictions f32[N,2]\n"
+       "model.textproto:8:58: loss 4 \"e\": label_smoothing is not supported yet; remove it"},
       {"weights", R"(feature { name: "x" shape: 2 }
 feature { name: "w" shape: 3 }
 loss { name: "c" mean_squared_error { labels: "x" predictions: "x" weights: "w" } })",
@@ -333,14 +351,35 @@ eval_metric { mean { values: "logit" } })"),
        "from head 0; give one of them another name\n"
        "model.textproto:11:15: eval_metric 1 \"loss\": the name \"loss\" is reserved; choose "
        "another\n"
-       "model.textproto:12:27: eval_metric 2 \"auc\": metric kind auc is not supported yet, want "
-       "one of: accuracy, mean\n"
+       "model.textproto:12:27: eval_metric 2 \"auc\": labels is missing\n"
+       "model.textproto:12:27: eval_metric 2 \"auc\": predictions is missing\n"
        "model.textproto:13:25: eval_metric 3 \"k\": labels must be class ids, INT32 or INT64, got "
        "f32[N,3]\n"
        "model.textproto:13:75: eval_metric 3 \"k\": k is not supported yet; remove it\n"
        "model.textproto:14:1: eval_metric 4: name is missing\n"
        "model.textproto:14:22: eval_metric 4: values: nothing is called \"logit\", did you mean "
        "\"logits\"?"},
+      {"arguments of metrics",
+       absl::StrCat(kIris,
+                    R"(eval_metric { name: "a" auc { labels: "Species" predictions: "logits" } }
+eval_metric { name: "b" in_top_k { labels: "Species" predictions: "logits" k: 0 } }
+eval_metric { name: "c" in_top_k { labels: "logits" predictions: "logits" } }
+eval_metric { name: "d" in_top_k { labels: "Species" predictions: "SepalWidth" } }
+eval_metric { name: "e" recall { labels: "Species" predictions: "logits" k: 1 values: "logits" } })"),
+       "model.textproto:10:25: eval_metric 0 \"a\": labels and predictions must have one shape, "
+       "got "
+       "labels s32[N] and predictions f32[N,3]\n"
+       "model.textproto:11:76: eval_metric 1 \"b\": got 0, want 1 or more\n"
+       "model.textproto:12:25: eval_metric 2 \"c\": labels must be class ids, INT32 or INT64 [N], "
+       "got "
+       "f32[N,3]\n"
+       "model.textproto:13:25: eval_metric 3 \"d\": predictions must be f32[N,C], one value for "
+       "each "
+       "class, got f32[N]\n"
+       "model.textproto:14:25: eval_metric 4 \"e\": labels and predictions must have one shape, "
+       "got "
+       "labels s32[N] and predictions f32[N,3]\n"
+       "model.textproto:14:79: eval_metric 4 \"e\": values is not supported yet; remove it"},
       {"predictions", absl::StrCat(kIris, R"(prediction { name: "p" }
 prediction { name: "q" tensor: "loss" }
 prediction { name: "logits" })"),
@@ -351,12 +390,12 @@ prediction { name: "logits" })"),
        "from head 0; give one of them another name"},
       // ---- optimizers and the rest
       {"optimizer",
-       IrisWith(9, "optimizer { ftrl {} learning_rate { constant: -1 } clip_by_norm: 2 }"),
+       IrisWith(9, "optimizer { ftrl {} learning_rate { constant: -1 } clip_by_norm: 0 }"),
        "model.textproto:9:13: optimizer 0 \"ftrl\": optimizer kind ftrl is not supported yet, want "
        "one of: adagrad, adam, gradient_descent, momentum\n"
        "model.textproto:9:37: optimizer 0 \"ftrl\": the learning rate must be >= 0 and finite, got "
        "-1\n"
-       "model.textproto:9:52: optimizer 0 \"ftrl\": clip_by_norm is not supported yet; remove it"},
+       "model.textproto:9:52: optimizer 0 \"ftrl\": clip_by_norm must be > 0 and finite, got 0"},
       {"var_list",
        IrisWith(9, R"(optimizer { adagrad {} learning_rate { constant: 1 } var_list: "hidden/.*" }
 optimizer { adagrad {} learning_rate { constant: 1 } var_list: ["hidden/bias", "logits/bias", "logit/.*"] }

@@ -1,5 +1,5 @@
-// Runs every case of testdata/optimizers and testdata/schedules, and holds the tables of
-// runtime/optimizers to have a golden file for each row.
+// Runs every case of testdata/optimizers, testdata/schedules and testdata/clipping, and holds the
+// tables of runtime/optimizers to have a golden file for each row.
 //
 //   optimizer: an Optimizer             schedule: a Schedule
 //   variable NAME: tensor               expect STEP: learning rate of that global step
@@ -16,6 +16,7 @@
 #include "runtime/ir/evaluate.h"
 #include "runtime/ir/graph_text.h"
 #include "runtime/ir/structural.h"
+#include "runtime/optimizers/clip.h"
 #include "runtime/optimizers/optimizers.h"
 #include "runtime/optimizers/schedules.h"
 #include "tests/models/golden_case.h"
@@ -102,6 +103,39 @@ void CheckScheduleCase(const GoldenCase& golden) {
   }
 }
 
+// Of testdata/clipping: `gradient NAME` of several variables, `expect NAME` what becomes of it.
+void CheckClippingCase(const GoldenCase& golden) {
+  proto::Optimizer optimizer;
+  ParseProto(golden.Get("optimizer"), "", &optimizer, nullptr);
+  const ConfigErrors errors = CheckOptimizer(optimizer);
+  ASSERT_TRUE(errors.empty()) << golden.Where() << errors.all().front().message;
+  GraphBuilder b{Graph("clipping")};
+  std::vector<VariableGradient> gradients;
+  std::vector<std::string> names;
+  EvaluateArgs args;
+  for (const auto& [key, value] : golden.entries) {
+    if (key.rfind("gradient ", 0) != 0) continue;
+    const Literal gradient = ParseLiteral(value);
+    names.push_back(key.substr(9));
+    gradients.push_back({.gradient = b.AddInfeed(names.back(), gradient.shape())});
+    args.infeed.push_back({gradient});
+  }
+  ClipGradients(b, optimizer, gradients);
+  for (size_t i = 0; i < names.size(); ++i) b.AddOutput(names[i], gradients[i].gradient);
+  const absl::StatusOr<EvaluateResult> result = Evaluate(b.Take(), args);
+  ASSERT_TRUE(result.ok()) << golden.Where() << result.status();
+  for (size_t i = 0; i < names.size(); ++i) {
+    ExpectNear(result->outputs[i][0], ParseLiteral(golden.Get("expect " + names[i])),
+               golden.Tolerance(), golden.Where() + names[i]);
+  }
+}
+
+TEST(ClippingGoldenTest, EveryFileHolds) {
+  for (const std::string& file : GoldenFiles("clipping")) {
+    for (const GoldenCase& golden : ReadGoldenFile(file)) CheckClippingCase(golden);
+  }
+}
+
 TEST(OptimizerGoldenTest, EveryFileHolds) {
   for (const std::string& file : GoldenFiles("optimizers")) {
     for (const GoldenCase& golden : ReadGoldenFile(file)) CheckOptimizerCase(golden);
@@ -120,6 +154,9 @@ TEST(OptimizerListTest, EveryRowHasAFile) {
   }
   for (const ScheduleDef& def : ScheduleList()) {
     EXPECT_TRUE(std::filesystem::exists("testdata/schedules/" + def.name + ".txt")) << def.name;
+  }
+  for (const ClipDef& def : ClipList()) {
+    EXPECT_TRUE(std::filesystem::exists("testdata/clipping/" + def.field + ".txt")) << def.field;
   }
 }
 

@@ -29,12 +29,11 @@ TEST(CheckOptimizerTest, NamesEveryMistakeWithItsPath) {
       ErrorsOf(""),
       ": no kind of optimizer is given, want one of: adagrad, adam, gradient_descent, momentum\n"
       "learning_rate: learning_rate is missing");
-  EXPECT_EQ(
-      ErrorsOf("ftrl {} learning_rate {}"),
-      "ftrl: optimizer kind ftrl is not supported yet, want one of: adagrad, adam, "
-      "gradient_descent, momentum\n"
-      "learning_rate: no kind of schedule is given, want one of: constant, exponential_decay, "
-      "linear_warmup, piecewise_constant");
+  EXPECT_EQ(ErrorsOf("ftrl {} learning_rate {}"),
+            "ftrl: optimizer kind ftrl is not supported yet, want one of: adagrad, adam, "
+            "gradient_descent, momentum\n"
+            "learning_rate: no kind of schedule is given, want one of: constant, cosine_decay, "
+            "exponential_decay, linear_warmup, piecewise_constant, polynomial_decay");
   EXPECT_EQ(ErrorsOf("adagrad { initial_accumulator_value: 0 } learning_rate { constant: -1 }"),
             "adagrad.initial_accumulator_value: initial_accumulator_value must be > 0 and finite, "
             "got 0\n"
@@ -58,9 +57,8 @@ TEST(CheckOptimizerTest, NamesEveryMistakeWithItsPath) {
 }
 
 TEST(CheckOptimizerTest, NothingThatIsSetIsIgnored) {
-  EXPECT_EQ(ErrorsOf("adagrad {} learning_rate { constant: 0.1 } clip_by_global_norm: 1 "
+  EXPECT_EQ(ErrorsOf("adagrad {} learning_rate { constant: 0.1 } "
                      "cross_shard { group_assignment { replica: 0 } } var_list: '('"),
-            "clip_by_global_norm: clip_by_global_norm is not supported yet; remove it\n"
             "cross_shard.group_assignment[0]: group_assignment is not supported yet; remove it\n"
             "var_list[0]: \"(\" is not a regular expression: missing ): (");
 }
@@ -78,6 +76,27 @@ TEST(CheckOptimizerTest, Schedules) {
       "values and 2 boundaries\n"
       "learning_rate.piecewise_constant.boundaries[1]: boundaries must be >= 0 and ascend, got "
       "5 after 5");
+}
+
+TEST(CheckOptimizerTest, DecaysThatEnd) {
+  EXPECT_EQ(ErrorsOf("adagrad {} learning_rate { polynomial_decay { initial_learning_rate: 1 "
+                     "decay_steps: 0 end_learning_rate: -1 power: 0 } }"),
+            "learning_rate.polynomial_decay.decay_steps: decay_steps must be > 0, got 0\n"
+            "learning_rate.polynomial_decay.end_learning_rate: the learning rate must be >= 0 and "
+            "finite, got -1\n"
+            "learning_rate.polynomial_decay.power: power must be > 0 and finite, got 0");
+  EXPECT_EQ(ErrorsOf("adagrad {} learning_rate { cosine_decay { alpha: nan } }"),
+            "learning_rate.cosine_decay.initial_learning_rate: initial_learning_rate is missing\n"
+            "learning_rate.cosine_decay.decay_steps: decay_steps is missing\n"
+            "learning_rate.cosine_decay.alpha: alpha must be >= 0 and finite, got nan");
+}
+
+TEST(CheckOptimizerTest, LimitsOfClipping) {
+  EXPECT_EQ(ErrorsOf("adagrad {} learning_rate { constant: 1 } clip_by_value: 0 clip_by_norm: -1 "
+                     "clip_by_global_norm: inf"),
+            "clip_by_value: clip_by_value must be > 0 and finite, got 0\n"
+            "clip_by_norm: clip_by_norm must be > 0 and finite, got -1\n"
+            "clip_by_global_norm: clip_by_global_norm must be > 0 and finite, got inf");
 }
 
 TEST(ReductionTest, UnsetIsMean) {

@@ -1,0 +1,32 @@
+// Clipping of gradients, as an optimizer's clip_by_* fields say.
+#ifndef TPURUN_RUNTIME_OPTIMIZERS_CLIP_H_
+#define TPURUN_RUNTIME_OPTIMIZERS_CLIP_H_
+
+#include <vector>
+
+#include "proto/config_errors.h"
+#include "proto/model_spec.pb.h"
+#include "runtime/ir/graph_builder.h"
+#include "runtime/optimizers/optimizers.h"
+
+namespace tpurun {
+
+// A row of clip.cc's table.
+struct ClipDef {
+  std::string field;  // of proto Optimizer: a float, the largest value or norm
+  void (*clip)(GraphBuilder& b, Value most, std::vector<VariableGradient>& gradients);
+};
+
+// In the order in which they act.
+const std::vector<ClipDef>& ClipList();
+
+// A limit that is not > 0 and finite.
+void CheckClipping(const proto::Optimizer& optimizer, ConfigErrors& errors);
+
+// Replaces the gradients by what the fields that are set make of them.
+void ClipGradients(GraphBuilder& b, const proto::Optimizer& optimizer,
+                   std::vector<VariableGradient>& gradients);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_OPTIMIZERS_CLIP_H_

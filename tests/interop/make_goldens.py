@@ -1,0 +1,381 @@
+"""Golden files with the numbers of the real TensorFlow.
+
+  python make_goldens.py FOLDER    writes FOLDER/{ops,losses,metrics,schedules,clipping}/*.txt
+
+goldens_test compares them with testdata.
+"""
+import os
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+losses = tf.compat.v1.losses
+NAMES = {'float32': ('f32', 'FLOAT32'), 'int32': ('s32', 'INT32'), 'int64': ('s64', 'INT64')}
+HEAD = (f'# {{formula}}\n# Expected numbers: TensorFlow {tf.__version__}, by tests/interop/make_goldens.py.\n')
+
+
+def f32(*rows):
+    return np.array(rows, np.float32)
+
+
+def number(value):
+    return repr(float(np.float32(value)))
+
+
+def tensor(array):
+    name, _ = NAMES[str(array.dtype)]
+    dims = ','.join(map(str, array.shape))
+    return f'{name}[{dims}] = ' + ' '.join(f'{value:.9g}' for value in array.reshape(-1).tolist())
+
+
+def declared(kind, name, array):
+    """The line that declares a feature or label of the batch."""
+    shape = array.shape[1:]
+    dims = str(shape[0]) if len(shape) == 1 else str(list(shape))
+    return (f'  {kind} {{ name: "{name}" dtype: {NAMES[str(array.dtype)][1]}'
+            + (f' shape: {dims}' if shape else '') + ' }')
+
+
+class LossCase:
+    """One loss of x * kernel, and its gradient by the kernel."""
+
+    def __init__(self, name, kind, arguments, loss, x, kernel, labels, weights=None):
+        self.name, self.kind, self.arguments, self.loss = name, kind, arguments, loss
+        self.x, self.kernel, self.labels, self.weights = x, kernel, labels, weights
+
+    def text(self):
+        kernel = tf.Variable(self.kernel)
+        with tf.GradientTape() as tape:
+            predictions = tf.linalg.matmul(self.x, kernel)
+            weights = 1.0 if self.weights is None else self.weights
+            loss = self.loss(self.labels, predictions, weights)
+        gradient = tape.gradient(loss, kernel).numpy()
+        of = 'logits' if self.kind.endswith('entropy') else 'predictions'
+        arguments = f'labels: "y" {of}: "z"{self.arguments}'
+        lines = [f'case: {self.name}', 'model:', declared('feature', 'x', self.x),
+                 declared('label', 'y', self.labels)]
+        if self.weights is not None:
+            lines.append(declared('label', 'w', self.weights))
+            arguments += ' weights: "w"'
+        units = self.kernel.shape[1]
+        lines += [f'  layer {{ name: "z" dense {{ units: {units} use_bias: false }} input: "x" }}',
+                  f'  loss {{ name: "l" {self.kind} {{ {arguments} }} }}',
+                  '  optimizer { gradient_descent {} learning_rate { constant: 1 } }',
+                  'mode: TRAIN', f'feed x: {tensor(self.x)}', f'feed y: {tensor(self.labels)}']
+        if self.weights is not None:
+            lines.append(f'feed w: {tensor(self.weights)}')
+        lines += [f'variable z/kernel: {tensor(self.kernel)}', f'expect loss: {number(loss)}',
+                  f'expect gradient z/kernel: {tensor(gradient)}']
+        return '\n'.join(lines) + '\n'
+
+
+class MetricCase:
+    """One metric of two batches, which tpurun sees as one with a row of padding."""
+
+    def __init__(self, name, kind, arguments, metric, labels, predictions, weights=None):
+        self.name, self.kind, self.arguments, self.metric = name, kind, arguments, metric
+        self.labels, self.predictions, self.weights = labels, predictions, weights
+
+    def value(self):
+        half = (len(self.labels) + 1) // 2
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            arrays = [self.labels, self.predictions]
+            if self.weights is not None:
+                arrays.append(self.weights)
+            fed = [tf.compat.v1.placeholder(a.dtype, (None,) + a.shape[1:]) for a in arrays]
+            value, update = self.metric(*fed, *([None] if self.weights is None else []))
+            session.run(tf.compat.v1.local_variables_initializer())
+            for rows in (slice(0, half), slice(half, None)):
+                session.run(update, {at: array[rows] for at, array in zip(fed, arrays)})
+            return session.run(value)
+
+    def text(self):
+        rows = len(self.labels)
+        arguments = f'labels: "y" predictions: "p"{self.arguments}'
+        lines = [f'case: {self.name}', 'model:', declared('feature', 'p', self.predictions),
+                 declared('label', 'y', self.labels)]
+        fed = {'p': self.predictions, 'y': self.labels}
+        if self.weights is not None:
+            lines.append(declared('label', 'w', self.weights))
+            arguments += ' weights: "w"'
+            fed['w'] = self.weights
+        lines += [f'  eval_metric {{ name: "m" {self.kind} {{ {arguments} }} }}', 'mode: EVAL']
+        # The padding is a copy of the first row.
+        lines += [f'feed {name}: {tensor(np.concatenate([array, array[:1]]))}'
+                  for name, array in fed.items()]
+        lines += [f'feed row_weight: f32[{rows + 1}] = ' + '1 ' * rows + '0',
+                  f'expect metric m: {number(self.value())}']
+        return '\n'.join(lines) + '\n'
+
+
+def log_cosh(labels, predictions, weights):
+    values = tf.keras.losses.LogCosh(reduction='none')
+    # Of each element: Keras takes the mean over the last axis.
+    elements = values(tf.expand_dims(labels, -1), tf.expand_dims(predictions, -1))
+    return losses.compute_weighted_loss(elements, weights)
+
+
+def smoothed_ids(share):
+    return lambda labels, logits, weights: losses.softmax_cross_entropy(
+        tf.one_hot(labels, logits.shape[-1]), logits, weights, label_smoothing=share)
+
+
+def softmax(share):
+    return lambda labels, logits, weights: losses.softmax_cross_entropy(
+        labels, logits, weights, label_smoothing=share)
+
+
+def sigmoid(share):
+    return lambda labels, logits, weights: losses.sigmoid_cross_entropy(
+        labels, logits, weights, label_smoothing=share)
+
+
+X = f32([1, 2], [-1, 0.5], [3, -2], [0, 0])
+KERNEL = f32([0.5, -1, 2], [1, 0.25, -0.75])
+PROBABILITIES = f32([0.2, 0.3, 0.5], [1, 0, 0], [0, 0.9, 0.1], [0, 0, 1])
+FAR = f32([1, 2], [-30, 50], [3, -200], [0, 0])
+IDS = np.array([2, 0, 1, 1], np.int32)
+ROWS = np.array([1, 0, 2, 0.5], np.float32)
+SEQUENCE = np.stack([X[:2], X[2:]])  # (2, 2, 2)
+
+LOSSES = {
+    'log_cosh': ('l = log(cosh(p - y))', [
+        LossCase('near and far', 'log_cosh', '', log_cosh, FAR, KERNEL,
+                 f32([2.5, -0.5, 0.5], [1, 2, 3], [0, 0, 0], [0, 1e-3, -1])),
+        LossCase('weights of rows', 'log_cosh', '',
+                 lambda y, p, w: log_cosh(y, p, w[:, None]), X, KERNEL, PROBABILITIES, ROWS),
+    ]),
+    'sigmoid_cross_entropy': ('l = max(z, 0) - z y + log(1 + exp(-|z|))', [
+        LossCase('near and far, and 0', 'sigmoid_cross_entropy', '', sigmoid(0), FAR, KERNEL,
+                 f32([1, 0, 1], [0, 1, 0.25], [1, 1, 0], [1, 0, 0.5])),
+        LossCase('smoothed, weights of rows', 'sigmoid_cross_entropy', ' label_smoothing: 0.2',
+                 lambda y, z, w: sigmoid(0.2)(y, z, w[:, None]), X, KERNEL,
+                 f32([1, 0, 1], [0, 1, 0], [1, 1, 0], [1, 0, 0]), ROWS),
+    ]),
+    'softmax_cross_entropy': ('l = sum_c y_c (log(sum_j exp(z_j)) - z_c)', [
+        LossCase('probabilities', 'softmax_cross_entropy', '', softmax(0), X, KERNEL, PROBABILITIES),
+        LossCase('far', 'softmax_cross_entropy', '', softmax(0), FAR, KERNEL, PROBABILITIES),
+        LossCase('smoothed, weights of rows', 'softmax_cross_entropy', ' label_smoothing: 0.1',
+                 softmax(0.1), X, KERNEL, PROBABILITIES, ROWS),
+        LossCase('of every position', 'softmax_cross_entropy', ' label_smoothing: 0.25',
+                 softmax(0.25), SEQUENCE, KERNEL, PROBABILITIES.reshape(2, 2, 3)),
+    ]),
+    'sparse_softmax_cross_entropy_smoothed': (
+        'softmax_cross_entropy of one-hot labels, smoothed: y_c (1 - s) + s / C', [
+            LossCase('ids', 'sparse_softmax_cross_entropy', ' label_smoothing: 0.1',
+                     smoothed_ids(0.1), X, KERNEL, IDS),
+            LossCase('weights of rows', 'sparse_softmax_cross_entropy', ' label_smoothing: 0.3',
+                     smoothed_ids(0.3), X, KERNEL, IDS, ROWS),
+            LossCase('of every position', 'sparse_softmax_cross_entropy', ' label_smoothing: 0.3',
+                     smoothed_ids(0.3), SEQUENCE, KERNEL, IDS.reshape(2, 2)),
+        ]),
+}
+
+metrics = tf.compat.v1.metrics
+SCORES = np.array([0.1, 0.4, 0.35, 0.8, 0.0, 1.0, 0.8, 0.55, 0.2], np.float32)
+TRUTH = np.array([0, 0, 1, 1, 0, 1, 0, 1, 1], np.float32)
+WEIGHTS = np.array([1, 2, 0, 0.5, 1, 3, 1, 0.25, 1], np.float32)
+FOUND = np.array([0, 1, 1, 1, 0, 0, 2, 0, 1], np.int32)
+TABLE = f32([1, 2, 3, 4], [4, 3, 2, 1], [1, 1, 1, 1], [0, 5, 5, -1], [np.inf, 0, 0, 1],
+            [2, np.nan, 1, 0])
+CLASSES = np.array([3, 2, 0, 2, 3, 0], np.int64)
+
+
+def in_top_k(k):
+    def metric(labels, predictions, weights):
+        return metrics.mean(tf.nn.in_top_k(labels, predictions, k), weights)
+    return metric
+
+
+METRICS = {
+    'auc': ('The trapezoids under the ROC curve at 200 thresholds', [
+        MetricCase('of rows', 'auc', '', metrics.auc, TRUTH, SCORES),
+        MetricCase('weighted', 'auc', '', metrics.auc, TRUTH, SCORES, WEIGHTS),
+        MetricCase('one class only', 'auc', '', metrics.auc, np.ones(9, np.float32), SCORES),
+        MetricCase('several outputs a row', 'auc', '', metrics.auc, TRUTH.reshape(3, 3),
+                   SCORES.reshape(3, 3)),
+    ]),
+    'in_top_k': ('1 where fewer than k values of the row are larger than the label\'s', [
+        MetricCase('the largest', 'in_top_k', '', in_top_k(1), CLASSES, TABLE),
+        MetricCase('of two', 'in_top_k', ' k: 2', in_top_k(2), CLASSES, TABLE),
+        MetricCase('of three, weighted', 'in_top_k', ' k: 3', in_top_k(3), CLASSES, TABLE,
+                   WEIGHTS[:6]),
+    ]),
+    'precision': ('true positives / predicted', [
+        MetricCase('of rows', 'precision', '', metrics.precision, TRUTH, FOUND),
+        MetricCase('weighted', 'precision', '', metrics.precision, TRUTH, FOUND, WEIGHTS),
+        MetricCase('nothing predicted', 'precision', '', metrics.precision, TRUTH,
+                   np.zeros(9, np.int32)),
+    ]),
+    'recall': ('true positives / true', [
+        MetricCase('of rows', 'recall', '', metrics.recall, TRUTH, FOUND),
+        MetricCase('weighted', 'recall', '', metrics.recall, TRUTH, FOUND, WEIGHTS),
+        MetricCase('nothing true', 'recall', '', metrics.recall, np.zeros(9, np.float32), FOUND),
+    ]),
+    'root_mean_squared_error': ('sqrt(sum(w (p - y)^2) / sum(w))', [
+        MetricCase('of rows', 'root_mean_squared_error', '', metrics.root_mean_squared_error, TRUTH,
+                   SCORES),
+        MetricCase('weighted', 'root_mean_squared_error', '', metrics.root_mean_squared_error, TRUTH,
+                   SCORES, WEIGHTS),
+    ]),
+}
+
+
+class OpCase:
+
+    def __init__(self, op, function, *operands, no_gradient=''):
+        self.op, self.function, self.operands = op, function, operands
+        self.no_gradient = no_gradient  # why
+
+    def text(self):
+        results = tf.nest.flatten(self.function(*self.operands))
+        lines = [f'op {self.op} {{}}']
+        lines += [f'{kind} {tensor(np.array(array)).replace(" = ", " ")}'
+                  for kind, arrays in (('operand', self.operands), ('result', results))
+                  for array in arrays]
+        lines.append('tolerance 1e-6')
+        if self.no_gradient:
+            lines.append(f'no_gradient {self.no_gradient}')
+        return '\n'.join(lines) + '\n'
+
+
+class OpError:
+    """What is refused, in our words."""
+
+    def __init__(self, op, message, *operands):
+        self.op, self.message, self.operands = op, message, operands
+
+    def text(self):
+        lines = [f'op {self.op} {{}}']
+        lines += [f'operand {tensor(array).replace(" = ", " ")}' for array in self.operands]
+        return '\n'.join(lines + [f'error {self.message}']) + '\n'
+
+
+def cross_entropy(logits, labels):
+    result = tf.raw_ops.SoftmaxCrossEntropyWithLogits(features=logits, labels=labels)
+    return [result.loss, result.backprop]
+
+
+OPS = {
+    'sin': ('sin(x)', [
+        OpCase('sin', tf.math.sin, np.array([-100, -0.5, 0, 1, 3.1415927, 10], np.float32)),
+        OpError('sin', 'sin: want f32, got s32[1]', np.array([1], np.int32)),
+    ]),
+    'cos': ('cos(x)', [
+        OpCase('cos', tf.math.cos, np.array([-100, -0.5, 0, 1, 3.1415927, 10], np.float32)),
+        OpError('cos', 'cos: want f32, got s32[1]', np.array([1], np.int32)),
+    ]),
+    'softplus': ('log(1 + exp(x))', [
+        OpCase('softplus', tf.math.softplus, np.array([-100, -30, -1, 0, 2, 30, 100], np.float32)),
+        OpError('softplus', 'softplus: want f32, got s32[1]', np.array([1], np.int32)),
+    ]),
+    'softmax_cross_entropy': ('sum_c y_c (log(sum_j exp(x_j)) - x_c), and softmax(x) - y', [
+        OpCase('softmax_cross_entropy', cross_entropy,
+               f32([1, 2, 3], [0, 0, 0], [0.5, -0.5, 0.25], [1000, 0, -1000]), PROBABILITIES,
+               no_gradient='none flows to the labels; testdata/losses has that of the logits'),
+        OpError('softmax_cross_entropy',
+                'softmax_cross_entropy: want f32[N,C] and labels of that shape, got f32[1,3] and '
+                'f32[1,2]', f32([1, 2, 3]), f32([0, 1])),
+    ]),
+}
+
+
+class ScheduleCase:
+
+    def __init__(self, name, text, rate, steps):
+        self.name, self.schedule, self.rate, self.steps = name, text, rate, steps
+
+    def text(self):
+        lines = [f'case: {self.name}', f'schedule: {self.schedule}']
+        for step in self.steps:
+            rate = self.rate(tf.constant(step, tf.int64))
+            rate = rate() if callable(rate) else rate
+            lines.append(f'expect {step}: {number(rate)}')
+        return '\n'.join(lines) + '\n'
+
+
+train = tf.compat.v1.train
+STEPS = [0, 1, 250, 999, 1000, 1001, 2500, 123456]
+SCHEDULES = {
+    'polynomial_decay': ('(eta_0 - eta_T) (1 - t / T) ^ p + eta_T, as tf.train.polynomial_decay', [
+        ScheduleCase('a line', 'polynomial_decay { initial_learning_rate: 0.1 decay_steps: 1000 }',
+                     lambda t: train.polynomial_decay(0.1, t, 1000), STEPS),
+        ScheduleCase('a root, to 0', 'polynomial_decay { initial_learning_rate: 0.1 decay_steps: 1000 '
+                     'end_learning_rate: 0 power: 0.5 }',
+                     lambda t: train.polynomial_decay(0.1, t, 1000, 0.0, 0.5), STEPS),
+        ScheduleCase('cycles', 'polynomial_decay { initial_learning_rate: 0.1 decay_steps: 1000 '
+                     'end_learning_rate: 0.01 power: 2 cycle: true }',
+                     lambda t: train.polynomial_decay(0.1, t, 1000, 0.01, 2.0, True), STEPS),
+        ScheduleCase('upwards', 'polynomial_decay { initial_learning_rate: 0 decay_steps: 1000 '
+                     'end_learning_rate: 1 }',
+                     lambda t: train.polynomial_decay(0.0, t, 1000, 1.0), STEPS),
+    ]),
+    'cosine_decay': ('eta_0 ((1 - alpha) (1 + cos(pi t / T)) / 2 + alpha), as tf.train.cosine_decay', [
+        ScheduleCase('to 0', 'cosine_decay { initial_learning_rate: 0.1 decay_steps: 1000 }',
+                     lambda t: train.cosine_decay(0.1, t, 1000), STEPS),
+        ScheduleCase('to a tenth',
+                     'cosine_decay { initial_learning_rate: 0.1 decay_steps: 1000 alpha: 0.1 }',
+                     lambda t: train.cosine_decay(0.1, t, 1000, 0.1), STEPS),
+    ]),
+}
+
+
+class ClippingCase:
+
+    def __init__(self, name, fields, clip, **gradients):
+        self.name, self.fields, self.clip, self.gradients = name, fields, clip, gradients
+
+    def text(self):
+        clipped = self.clip(list(self.gradients.values()))
+        lines = [f'case: {self.name}', 'optimizer: gradient_descent {} learning_rate { constant: 1 } '
+                 + self.fields]
+        lines += [f'gradient {name}: {tensor(value)}' for name, value in self.gradients.items()]
+        lines += [f'expect {name}: {tensor(np.array(value))}'
+                  for name, value in zip(self.gradients, clipped)]
+        return '\n'.join(lines) + '\n'
+
+
+def each(clip, most):
+    return lambda gradients: [clip(gradient, most) for gradient in gradients]
+
+
+def together(most):
+    return lambda gradients: tf.clip_by_global_norm(gradients, most)[0]
+
+
+A, B = f32([3, -4], [0.5, 1]), np.array([0.1, -0.2, 0], np.float32)
+NOTHING = np.zeros(2, np.float32)
+CLIPPING = {
+    'clip_by_value': ('max(min(g, c), -c)', [
+        ClippingCase('some', 'clip_by_value: 0.75',
+                     each(lambda g, c: tf.clip_by_value(g, -c, c), 0.75), a=A, b=B),
+    ]),
+    'clip_by_norm': ('g c / max(|g|, c)', [
+        ClippingCase('one of three', 'clip_by_norm: 2', each(tf.clip_by_norm, 2.0),
+                     a=A, b=B, c=NOTHING),
+    ]),
+    'clip_by_global_norm': ('g c min(1 / n, 1 / c)', [
+        ClippingCase('all', 'clip_by_global_norm: 2', together(2.0), a=A, b=B, c=NOTHING),
+        ClippingCase('none', 'clip_by_global_norm: 100', together(100.0), a=A, b=B),
+        ClippingCase('nothing to scale', 'clip_by_global_norm: 1', together(1.0), c=NOTHING),
+        ClippingCase('not finite', 'clip_by_global_norm: 1', together(1.0),
+                     a=np.array([np.inf, 1], np.float32), b=B),
+        ClippingCase('after the others', 'clip_by_value: 0.75 clip_by_norm: 1 clip_by_global_norm: 0.9',
+                     lambda gradients: together(0.9)(each(tf.clip_by_norm, 1.0)(
+                         each(lambda g, c: tf.clip_by_value(g, -c, c), 0.75)(gradients))), a=A, b=B),
+    ]),
+}
+
+
+def main(folder):
+    for kind, files in (('ops', OPS), ('losses', LOSSES), ('metrics', METRICS),
+                        ('schedules', SCHEDULES), ('clipping', CLIPPING)):
+        os.makedirs(os.path.join(folder, kind), exist_ok=True)
+        for name, (formula, cases) in files.items():
+            with open(os.path.join(folder, kind, name + '.txt'), 'w', encoding='utf-8') as file:
+                file.write('\n'.join([HEAD.format(formula=formula)] + [case.text() for case in cases]))
+
+
+if __name__ == '__main__':
+    main(sys.argv[1])
