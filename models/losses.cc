@@ -263,9 +263,10 @@ Value ReduceLoss(GraphBuilder& b, const LossTerm& term) {
   return term.factor == 1 ? loss : Mul(b, loss, Scalar(b, term.factor));
 }
 
-Value TotalLoss(GraphBuilder& b, const std::vector<LossTerm>& terms) {
+Value TotalLoss(GraphBuilder& b, const std::vector<LossTerm>& terms, Value regularization) {
   Value total = ReduceLoss(b, terms[0]);
   for (size_t i = 1; i < terms.size(); ++i) total = Add(b, total, ReduceLoss(b, terms[i]), "loss");
+  if (regularization.valid()) total = Add(b, total, regularization, "total_loss");
   return total;
 }
 
@@ -283,7 +284,8 @@ Value RowSums(GraphBuilder& b, Value x, Value row_weight) {
   return axes.empty() ? masked : ReduceSum(b, masked, axes);
 }
 
-EvalMetric LossMetric(GraphBuilder& b, const std::vector<LossTerm>& terms, Value row_weight) {
+EvalMetric LossMetric(GraphBuilder& b, const std::vector<LossTerm>& terms, Value regularization,
+                      Value row_weight) {
   ScopedName scope(b, "metrics/loss");
   EvalMetric metric{.name = "loss"};
   std::vector<double> factors;
@@ -297,6 +299,13 @@ EvalMetric LossMetric(GraphBuilder& b, const std::vector<LossTerm>& terms, Value
     metric.statistics.push_back(RowSums(b, elements, row_weight));
     metric.statistics.push_back(RowSums(b, present, row_weight));
     factors.push_back(term.factor);
+  }
+  if (regularization.valid()) {
+    // Of every row the same.
+    const std::vector<int64_t> rows = b.shape(row_weight).dims;
+    metric.statistics.push_back(RowSums(b, Broadcast(b, regularization, rows, {}), row_weight));
+    metric.statistics.push_back(RowSums(b, Constant(b, DType::kF32, rows, 1), row_weight));
+    factors.push_back(1);
   }
   metric.result = [factors](std::span<const double> sums) {
     double loss = 0;

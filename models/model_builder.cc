@@ -12,6 +12,7 @@
 #include "models/metrics.h"
 #include "models/model_context.h"
 #include "models/optimizer_choice.h"
+#include "models/regularization.h"
 #include "models/summaries.h"
 #include "proto/one_of.h"
 #include "runtime/base/status.h"
@@ -97,7 +98,8 @@ std::vector<std::string> SpecFields() {
           "summary",
           "matmul_precision",
           "layer_defaults",
-          "frozen"};
+          "frozen",
+          "regularization"};
 }
 
 // What the spec says that nothing here acts on.
@@ -164,8 +166,10 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
   BuildLosses(m);
   BuildHeads(m);
   CheckOptimizers(m);
+  Value regularization;
+  if (has_all_variables && args.mode != ModeKey::kPredict) regularization = RegularizationLoss(m);
   if (args.mode == ModeKey::kTrain) {
-    if (!m.losses.empty()) result.loss = TotalLoss(b, m.losses);
+    if (!m.losses.empty()) result.loss = TotalLoss(b, m.losses, regularization);
     if (has_all_variables) {
       result.optimizers = ChooseOptimizers(m, result.loss);
       BuildSummaries(m, result);
@@ -183,7 +187,9 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
   } else {
     BuildPredictions(m);
     if (args.mode == ModeKey::kEval) {
-      if (!m.losses.empty()) result.eval_metrics.push_back(LossMetric(b, m.losses, m.row_weight));
+      if (!m.losses.empty()) {
+        result.eval_metrics.push_back(LossMetric(b, m.losses, regularization, m.row_weight));
+      }
       BuildMetrics(m);
       for (EvalMetric& metric : m.metrics) result.eval_metrics.push_back(std::move(metric));
     }

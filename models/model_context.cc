@@ -1,9 +1,12 @@
 #include "models/model_context.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/name_pattern.h"
 #include "runtime/base/text.h"
+#include "runtime/spec/global_step.h"
 
 namespace tpurun {
 
@@ -27,6 +30,21 @@ void ModelContext::RequireName(const ConfigPlace& place, NameKind kind, const st
   if (kind == NameKind::kKey && name.empty()) return;
   const absl::Status checked = CheckName(kind, name);
   if (!checked.ok()) errors.Add(place, "name", std::string(checked.message()));
+}
+
+void ModelContext::CheckMatches(
+    const ConfigPlace& place, const std::string& field,
+    const google::protobuf::RepeatedPtrField<std::string>& expressions) {
+  std::vector<std::string> names;
+  for (const Variable& variable : b.graph().variables()) {
+    if (variable.name != kGlobalStep) names.push_back(variable.name);
+  }
+  for (int i = 0; i < expressions.size(); ++i) {
+    const absl::StatusOr<NamePattern> pattern = NamePattern::Parse(expressions.Get(i));
+    const auto matches = [&](const std::string& name) { return pattern->Matches(name); };
+    if (!pattern.ok() || std::any_of(names.begin(), names.end(), matches)) continue;
+    errors.Add(place, absl::StrCat(field, "[", i, "]"), MatchesNone(expressions.Get(i), names));
+  }
 }
 
 void ModelContext::AddPrediction(const ConfigPlace& place, const std::string& name, Value value) {

@@ -47,6 +47,10 @@ struct ModelContext {
                          const std::string& name);
   // Reports a name of another kind; a key that is missing is for whoever needs it.
   void RequireName(const ConfigPlace& place, NameKind kind, const std::string& name);
+  // Reports patterns that match no variable: a slip of the hand would choose the wrong ones in
+  // silence.
+  void CheckMatches(const ConfigPlace& place, const std::string& field,
+                    const google::protobuf::RepeatedPtrField<std::string>& expressions);
   // Adds one, reporting a name that is no key, missing, reserved or there already.
   void AddPrediction(const ConfigPlace& place, const std::string& name, Value value);
   void AddMetric(const ConfigPlace& place, EvalMetric metric);

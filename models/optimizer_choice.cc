@@ -8,7 +8,6 @@
 #include "runtime/base/name_pattern.h"
 #include "runtime/base/text.h"
 #include "runtime/optimizers/optimizers.h"
-#include "runtime/spec/global_step.h"
 
 namespace tpurun {
 namespace {
@@ -36,22 +35,6 @@ ConfigPlace OptimizerPlace(int index, const std::string& name) {
 const ConfigPlace& FrozenPlace() {
   static const ConfigPlace& place = *new ConfigPlace{"frozen", "model"};
   return place;
-}
-
-// Reports patterns that match no variable: a slip of the hand would train or freeze the wrong
-// ones in silence.
-void CheckMatches(ModelContext& m, const ConfigPlace& place, const std::string& field,
-                  const google::protobuf::RepeatedPtrField<std::string>& expressions) {
-  std::vector<std::string> names;
-  for (const Variable& variable : m.b.graph().variables()) {
-    if (variable.name != kGlobalStep) names.push_back(variable.name);
-  }
-  for (int i = 0; i < expressions.size(); ++i) {
-    const absl::StatusOr<NamePattern> pattern = NamePattern::Parse(expressions.Get(i));
-    const auto matches = [&](const std::string& name) { return pattern->Matches(name); };
-    if (!pattern.ok() || std::any_of(names.begin(), names.end(), matches)) continue;
-    m.errors.Add(place, absl::StrCat(field, "[", i, "]"), MatchesNone(expressions.Get(i), names));
-  }
 }
 
 // The loss that the optimizer minimizes.
@@ -100,7 +83,7 @@ std::vector<OptimizerSpec> ChooseOptimizers(ModelContext& m, Value total) {
   for (int i = 0; i < m.spec.optimizer_size(); ++i) {
     const proto::Optimizer& optimizer = m.spec.optimizer(i);
     const ConfigPlace place = OptimizerPlace(i, names[i]);
-    CheckMatches(m, place, "var_list", optimizer.var_list());
+    m.CheckMatches(place, "var_list", optimizer.var_list());
     if (m.args.num_replicas > 1 && CrossShardReduction(optimizer) == Reduction::kNone) {
       m.errors.Add(place, "cross_shard.reduction",
                    absl::StrCat("reduction NONE would train ", m.args.num_replicas,
@@ -109,7 +92,7 @@ std::vector<OptimizerSpec> ChooseOptimizers(ModelContext& m, Value total) {
     chosen.push_back(
         {.optimizer = &optimizer, .name = names[i], .loss = LossOf(m, optimizer, place, total)});
   }
-  CheckMatches(m, FrozenPlace(), "frozen", m.spec.frozen());
+  m.CheckMatches(FrozenPlace(), "frozen", m.spec.frozen());
   const std::vector<Variable>& variables = m.b.graph().variables();
   for (int variable = 0; variable < static_cast<int>(variables.size()); ++variable) {
     if (!variables[variable].trainable || chosen.empty()) continue;

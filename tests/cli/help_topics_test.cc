@@ -88,7 +88,7 @@ TEST(HelpTopicsTest, ALayerShowsTypesDefaultsAndComments) {
   EXPECT_EQ(Entry(page, "units"), "  units: int64\n      Width of the result. Must be given, > 0.");
   EXPECT_THAT(Entry(page, "activation"),
               AllOf(HasSubstr("  activation: Activation = LINEAR\n"),
-                    HasSubstr("One of LINEAR, RELU, TANH, GELU, SIGMOID, SOFTMAX.")));
+                    HasSubstr("One of LINEAR, RELU, TANH, GELU, SIGMOID, SOFTMAX, SOFTPLUS.")));
   EXPECT_THAT(Entry(page, "use_bias"), HasSubstr("use_bias: bool = true\n"));
   EXPECT_THAT(Entry(page, "kernel_from"),
               HasSubstr("  kernel_from: string  (not supported yet)\n"));
@@ -183,16 +183,17 @@ TEST(ActedOnTest, IsWhatIsNotRefused) {
                            "model.optimizer.learning_rate.linear_warmup.warmup_steps",
                            "warm_start_from",
                            "model.loss.weight",
+                           "model.regularization.l2.scale",
                            "model.eval_metric.mean.values",
                            "transformation_func.name"}) {
     EXPECT_TRUE(IsActedOn(field(path))) << path;
   }
   for (const char* path :
        {"eval_on_tpu", "protocol", "predict.generate", "predict.generate.temperature",
-        "tpu_config.tpu_job_name", "model.moving_average.decay", "model.regularization.l2.scale",
-        "model.layer.lstm", "model.layer.lstm.units", "model.layer.reuse",
-        "model.optimizer.rms_prop.centered", "model.head.multi_label",
-        "model.optimizer.cross_shard.group_assignment", "train.input.source.text.shift"}) {
+        "tpu_config.tpu_job_name", "model.moving_average.decay", "model.layer.lstm",
+        "model.layer.lstm.units", "model.layer.reuse", "model.optimizer.rms_prop.centered",
+        "model.head.multi_label", "model.optimizer.cross_shard.group_assignment",
+        "train.input.source.text.shift"}) {
     EXPECT_FALSE(IsActedOn(field(path))) << path;
   }
   EXPECT_TRUE(IsActedOnIn(field("model.optimizer.adam"), field("model.optimizer.adam.beta1")));

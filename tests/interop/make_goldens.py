@@ -40,16 +40,23 @@ def declared(kind, name, array):
 class LossCase:
     """One loss of x * kernel, and its gradient by the kernel."""
 
-    def __init__(self, name, kind, arguments, loss, x, kernel, labels, weights=None):
+    def __init__(self, name, kind, arguments, loss, x, kernel, labels, weights=None, l2=0.0,
+                 exclude=''):
         self.name, self.kind, self.arguments, self.loss = name, kind, arguments, loss
         self.x, self.kernel, self.labels, self.weights = x, kernel, labels, weights
+        self.l2, self.exclude = l2, exclude  # the exclude of the bias, which there is with l2 alone
 
     def text(self):
         kernel = tf.Variable(self.kernel)
         with tf.GradientTape() as tape:
             predictions = tf.linalg.matmul(self.x, kernel)
+            if self.l2:
+                predictions += BIAS
             weights = 1.0 if self.weights is None else self.weights
             loss = self.loss(self.labels, predictions, weights)
+            if self.l2:
+                kept = [kernel] if self.exclude else [kernel, tf.constant(BIAS)]
+                loss += self.l2 * tf.add_n([tf.nn.l2_loss(v) for v in kept])
         gradient = tape.gradient(loss, kernel).numpy()
         of = 'logits' if self.kind.endswith('entropy') else 'predictions'
         arguments = f'labels: "y" {of}: "z"{self.arguments}'
@@ -59,14 +66,27 @@ class LossCase:
             lines.append(declared('label', 'w', self.weights))
             arguments += ' weights: "w"'
         units = self.kernel.shape[1]
-        lines += [f'  layer {{ name: "z" dense {{ units: {units} use_bias: false }} input: "x" }}',
-                  f'  loss {{ name: "l" {self.kind} {{ {arguments} }} }}',
-                  '  optimizer { gradient_descent {} learning_rate { constant: 1 } }',
-                  'mode: TRAIN', f'feed x: {tensor(self.x)}', f'feed y: {tensor(self.labels)}']
+        bias = '' if self.l2 else ' use_bias: false'
+        lines += [f'  layer {{ name: "z" dense {{ units: {units}{bias} }} input: "x" }}',
+                  f'  loss {{ name: "l" {self.kind} {{ {arguments} }} }}']
+        if self.l2:
+            lines.append(f'  regularization {{ l2 {{ scale: {self.l2}{self.exclude} }} }}')
+        lines.append('  optimizer { gradient_descent {} learning_rate { constant: 1 } }')
+        model = list(lines)
+        variables = [f'variable z/bias: {tensor(BIAS)}'] if self.l2 else []
+        variables.append(f'variable z/kernel: {tensor(self.kernel)}')
+        fed = {'x': self.x, 'y': self.labels}
         if self.weights is not None:
-            lines.append(f'feed w: {tensor(self.weights)}')
-        lines += [f'variable z/kernel: {tensor(self.kernel)}', f'expect loss: {number(loss)}',
-                  f'expect gradient z/kernel: {tensor(gradient)}']
+            fed['w'] = self.weights
+        lines += ['mode: TRAIN', *(f'feed {name}: {tensor(array)}' for name, array in fed.items()),
+                  *variables, f'expect loss: {number(loss)}',
+                  f'expect gradient z/kernel: {tensor(gradient)}', '']
+        # Evaluated with a row of padding, a copy of the first.
+        lines += [model[0] + ', evaluated', *model[1:], 'mode: EVAL',
+                  *(f'feed {name}: {tensor(np.concatenate([array, array[:1]]))}'
+                    for name, array in fed.items()),
+                  f'feed row_weight: f32[{len(self.x) + 1}] = ' + '1 ' * len(self.x) + '0',
+                  *variables, f'expect metric loss: {number(loss)}']
         return '\n'.join(lines) + '\n'
 
 
@@ -133,6 +153,7 @@ def sigmoid(share):
 
 X = f32([1, 2], [-1, 0.5], [3, -2], [0, 0])
 KERNEL = f32([0.5, -1, 2], [1, 0.25, -0.75])
+BIAS = np.array([0.5, -1, 0.25], np.float32)
 PROBABILITIES = f32([0.2, 0.3, 0.5], [1, 0, 0], [0, 0.9, 0.1], [0, 0, 1])
 FAR = f32([1, 2], [-30, 50], [3, -200], [0, 0])
 IDS = np.array([2, 0, 1, 1], np.int32)
@@ -145,6 +166,12 @@ LOSSES = {
                  f32([2.5, -0.5, 0.5], [1, 2, 3], [0, 0, 0], [0, 1e-3, -1])),
         LossCase('weights of rows', 'log_cosh', '',
                  lambda y, p, w: log_cosh(y, p, w[:, None]), X, KERNEL, PROBABILITIES, ROWS),
+    ]),
+    'l2_regularization': ('the loss + scale * sum(v^2) / 2', [
+        LossCase('of kernel and bias', 'softmax_cross_entropy', '', softmax(0), X,
+                 KERNEL, PROBABILITIES, l2=0.1),
+        LossCase('but for the bias', 'softmax_cross_entropy', '', softmax(0), X,
+                 KERNEL, PROBABILITIES, ROWS, l2=0.02, exclude=' exclude: "bias$"'),
     ]),
     'sigmoid_cross_entropy': ('l = max(z, 0) - z y + log(1 + exp(-|z|))', [
         LossCase('near and far, and 0', 'sigmoid_cross_entropy', '', sigmoid(0), FAR, KERNEL,

@@ -453,11 +453,17 @@ summary { embedding { tensor: "hidden/kernl" } })"),
        "model.textproto:20:23: summary 10 \"hidden/kernl\": there is no variable \"hidden/kernl\", "
        "did you mean \"hidden/kernel\"?"},
       {"parts that nothing acts on", absl::StrCat(kIris, R"(moving_average { decay: 0.9 }
-compute_dtype: BFLOAT16
-regularization {})"),
+compute_dtype: BFLOAT16)"),
        "model.textproto:10:1: model: moving_average is not supported yet; remove it\n"
-       "model.textproto:11:1: model: compute_dtype is not supported yet; remove it\n"
-       "model.textproto:12:1: model: regularization is not supported yet; remove it"},
+       "model.textproto:11:1: model: compute_dtype is not supported yet; remove it"},
+      {"regularization",
+       absl::StrCat(kIris, R"(regularization { l2 { exclude: ["bias", "kernl", "("] } })"),
+       "model.textproto:10:18: regularization: scale is missing\n"
+       "model.textproto:10:23: regularization: \"(\" is not a regular expression: missing ): (\n"
+       "model.textproto:10:23: regularization: \"kernl\" matches no variable (known: "
+       "hidden/kernel, hidden/bias, logits/kernel, logits/bias)"},
+      {"a scale of nothing", absl::StrCat(kIris, "regularization { l2 { scale: 0 } }"),
+       "model.textproto:10:23: regularization: scale must be > 0 and finite, got 0"},
       {"every mistake at once", R"(feature { name: "x" shape: 2 }
 layer { name: "a" dense { units: 0 } }
 layer { name: "b" dense { units: -1 } }

@@ -1,0 +1,49 @@
+#include "models/regularization.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/name_pattern.h"
+#include "runtime/base/text.h"
+#include "runtime/ops/ops.h"
+
+namespace tpurun {
+namespace {
+
+bool Check(ModelContext& m, const proto::Regularization::L2& l2, const ConfigPlace& place) {
+  if (!l2.has_scale()) {
+    m.errors.Add(place, "scale", "scale is missing");
+  } else if (!(l2.scale() > 0) || !std::isfinite(l2.scale())) {
+    m.errors.Add(place, "scale",
+                 absl::StrCat("scale must be > 0 and finite, got ", ShortestText(l2.scale())));
+  }
+  bool good = true;
+  for (int i = 0; i < l2.exclude_size(); ++i) {
+    const absl::Status status = NamePattern::Parse(l2.exclude(i)).status();
+    if (status.ok()) continue;
+    m.errors.Add(place, absl::StrCat("exclude[", i, "]"), std::string(status.message()));
+    good = false;
+  }
+  m.CheckMatches(place, "exclude", l2.exclude());
+  return good;
+}
+
+}  // namespace
+
+Value RegularizationLoss(ModelContext& m) {
+  if (!m.spec.regularization().has_l2()) return {};
+  const proto::Regularization::L2& l2 = m.spec.regularization().l2();
+  if (!Check(m, l2, {"regularization", "model.regularization.l2"})) return {};
+  GraphBuilder& b = m.b;
+  ScopedName scope(b, "regularization");
+  Value sum;
+  for (int i = 0; i < std::ssize(b.graph().variables()); ++i) {
+    const Variable& variable = b.graph().variables()[i];
+    if (!variable.trainable || MatchesAny(l2.exclude(), variable.name)) continue;
+    const Value squares = ReduceSum(b, Square(b, b.Read(i)));
+    sum = sum.valid() ? Add(b, sum, squares) : squares;
+  }
+  return sum.valid() ? Mul(b, sum, Scalar(b, l2.scale() / 2), "l2_loss") : Value{};
+}
+
+}  // namespace tpurun
