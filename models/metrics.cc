@@ -13,8 +13,8 @@
 namespace tpurun {
 namespace {
 
-constexpr double kThresholds = 200;  // of auc, two of them outside of [0, 1]
-constexpr double kEpsilon = 1e-6;    // that keeps its rates from 0 / 0
+// Of auc's 200 thresholds those inside of [0, 1]: i / 199.
+constexpr int64_t kInnerThresholds = 198;
 
 double Ratio(std::span<const double> sums) { return sums[1] == 0 ? 0 : sums[0] / sums[1]; }
 
@@ -105,8 +105,27 @@ EvalMetric BuildInTopK(MetricCall& call) {
   return MeanMetric(b, values, call.Weights(values), call.m.row_weight);
 }
 
-// tf.metrics.auc: the trapezoids under the ROC curve through the rates at 200 thresholds, which are
-// 0 and 1, a little outside, and what lies between them in equal steps.
+// The trapezoids under the ROC curve. `sums`: the positives, the negatives, and what of them is
+// above each inner threshold; all are above the first of the 200, none above the last.
+double RocArea(std::span<const double> sums) {
+  constexpr double kEpsilon = 1e-6;  // against 0 / 0
+  const double positives = sums[0], negatives = sums[1];
+  const std::span<const double> true_positives = sums.subspan(2, kInnerThresholds);
+  const std::span<const double> false_positives = sums.subspan(2 + kInnerThresholds);
+  double area = 0;
+  double last_x = negatives / (negatives + kEpsilon), last_y = 1;
+  for (int64_t i = 0; i <= kInnerThresholds; ++i) {
+    const bool inner = i < kInnerThresholds;
+    const double x = (inner ? false_positives[i] : 0) / (negatives + kEpsilon);
+    const double y = ((inner ? true_positives[i] : 0) + kEpsilon) / (positives + kEpsilon);
+    area += (last_x - x) * (last_y + y) / 2;
+    last_x = x;
+    last_y = y;
+  }
+  return area;
+}
+
+// tf.metrics.auc.
 EvalMetric BuildAuc(MetricCall& call) {
   const auto [labels, predictions] = SameShape(call);
   if (!labels.valid()) return {};
@@ -115,23 +134,22 @@ EvalMetric BuildAuc(MetricCall& call) {
   const Value y = NonZero(b, labels);
   const Value positives = Weighted(b, y, weights);
   const Value negatives = Weighted(b, Sub(b, Scalar(b, 1), y), weights);
-  constexpr auto kInner = static_cast<int64_t>(kThresholds) - 2;
-  std::vector<int64_t> numbers(kInner);
+  std::vector<int64_t> numbers(kInnerThresholds);
   std::iota(numbers.begin(), numbers.end(), 1);
   const Value thresholds =
-      Div(b, Convert(b, ConstantInt(b, DType::kS32, {kInner}, numbers), DType::kF32),
-          Scalar(b, kThresholds - 1));
+      Div(b, Convert(b, ConstantInt(b, DType::kS32, {kInnerThresholds}, numbers), DType::kF32),
+          Scalar(b, kInnerThresholds + 1));
   // (N, ..., thresholds): what is above each.
   const Shape p = b.shape(predictions);
   std::vector<int64_t> dims = p.dims, own(p.rank());
-  dims.push_back(kInner);
+  dims.push_back(kInnerThresholds);
   std::iota(own.begin(), own.end(), 0);
   const Value above =
       Convert(b,
               Greater(b, Broadcast(b, predictions, dims, own),
                       Broadcast(b, thresholds, dims, {static_cast<int64_t>(p.rank())})),
               DType::kF32);
-  // (N, thresholds): what is masked as padding is all of the row.
+  // (N, thresholds), summed over what else a row has.
   const auto shares = [&](Value x) {
     Value sum = Mul(b, Broadcast(b, x, dims, own), above);
     std::vector<int64_t> between;
@@ -142,23 +160,7 @@ EvalMetric BuildAuc(MetricCall& call) {
   return {.statistics = {RowSums(b, positives, call.m.row_weight),
                          RowSums(b, negatives, call.m.row_weight), shares(positives),
                          shares(negatives)},
-          .result = [](std::span<const double> sums) {
-            const double positive = sums[0], negative = sums[1];
-            const std::span<const double> true_positives = sums.subspan(2, kInner);
-            const std::span<const double> false_positives = sums.subspan(2 + kInner);
-            double area = 0;
-            double last_x = negative / (negative + kEpsilon), last_y = 1;
-            for (int64_t i = 0; i <= kInner; ++i) {
-              const double above_x = i < kInner ? false_positives[i] : 0;
-              const double above_y = i < kInner ? true_positives[i] : 0;
-              const double x = above_x / (negative + kEpsilon);
-              const double y = (above_y + kEpsilon) / (positive + kEpsilon);
-              area += (last_x - x) * (last_y + y) / 2;
-              last_x = x;
-              last_y = y;
-            }
-            return area;
-          }};
+          .result = RocArea};
 }
 
 std::string FieldOf(const proto::MetricArgs& args, const std::string& field) {
