@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/one_of.h"
 #include "runtime/base/text.h"
+#include "runtime/optimizers/checks.h"
 
 namespace tpurun {
 namespace {
@@ -50,10 +51,7 @@ Initializer MakeTruncatedNormal(const proto::Initializer& initializer, const Fan
 
 // Variance scale / fan (He et al. 2015 for scale 2, FAN_IN).
 void CheckVarianceScaling(const proto::Initializer& initializer, ConfigErrors& errors) {
-  const float scale = initializer.variance_scaling().scale();
-  if (scale > 0 && std::isfinite(scale)) return;
-  errors.Add("variance_scaling.scale",
-             absl::StrCat("scale must be > 0 and finite, got ", ShortestText(scale)));
+  WantPositive("variance_scaling.scale", initializer.variance_scaling().scale(), errors);
 }
 
 Initializer MakeVarianceScaling(const proto::Initializer& initializer, const Fans& fans) {

@@ -52,11 +52,7 @@ Value Targets(LossCall& call, const std::string& predictions) {
   if (p.dtype != DType::kF32) {
     return call.Fail(absl::StrCat(predictions, " must be f32, got ", BatchShapeText(p)));
   }
-  const Value targets = AlignTo(b, Convert(b, call.labels, DType::kF32), p);
-  if (targets.valid()) return targets;
-  return call.Fail(absl::StrCat("labels and ", predictions, " must have one shape, got labels ",
-                                BatchShapeText(b.shape(call.labels)), " and ", predictions, " ",
-                                BatchShapeText(p)));
+  return LabelsLike(b, call.labels, call.predictions, predictions, &call.mistake);
 }
 
 // Whether they are f32 (N, ..., C).
@@ -216,6 +212,16 @@ Value AlignTo(GraphBuilder& b, Value y, const Shape& like) {
   if (longer.back() != 1) return {};
   longer.pop_back();
   return longer == shorter ? Reshape(b, y, like.dims) : Value{};
+}
+
+Value LabelsLike(GraphBuilder& b, Value labels, Value predictions, const std::string& noun,
+                 std::string* mistake) {
+  const Shape p = b.shape(predictions);
+  const Value targets = AlignTo(b, Convert(b, labels, DType::kF32), p);
+  if (targets.valid()) return targets;
+  *mistake = absl::StrCat("labels and ", noun, " must have one shape, got labels ",
+                          BatchShapeText(b.shape(labels)), " and ", noun, " ", BatchShapeText(p));
+  return {};
 }
 
 Value WeightsLike(ModelContext& m, const ConfigPlace& place, const std::string& field,

@@ -41,6 +41,11 @@ bool IsWhole(DType dtype);
 // invalid when they do not fit.
 Value AlignTo(GraphBuilder& b, Value y, const Shape& like);
 
+// The labels as f32 of the predictions' shape; invalid, and *mistake, where they do not fit. `noun`
+// is what the predictions are called.
+Value LabelsLike(GraphBuilder& b, Value labels, Value predictions, const std::string& noun,
+                 std::string* mistake);
+
 // The tensor named by an optional `weights` field as f32 of the shape of `like`: given so, or for
 // each row ((N) or (N,1)). Invalid when `name` is empty or after a mistake, which is reported.
 Value WeightsLike(ModelContext& m, const ConfigPlace& place, const std::string& field,

@@ -26,11 +26,10 @@ Value Weighted(GraphBuilder& b, Value values, Value weights) {
 std::pair<Value, Value> SameShape(MetricCall& call) {
   GraphBuilder& b = call.b();
   const Value predictions = Convert(b, call.tensors[1], DType::kF32);
-  const Value labels = AlignTo(b, Convert(b, call.tensors[0], DType::kF32), b.shape(predictions));
+  std::string mistake;
+  const Value labels = LabelsLike(b, call.tensors[0], predictions, "predictions", &mistake);
   if (labels.valid()) return {labels, predictions};
-  call.Fail(absl::StrCat("labels and predictions must have one shape, got labels ",
-                         BatchShapeText(b.shape(call.tensors[0])), " and predictions ",
-                         BatchShapeText(b.shape(predictions))));
+  call.Fail(mistake);
   return {};
 }
 
@@ -250,13 +249,8 @@ Value AccuracyValues(GraphBuilder& b, Value labels, Value predictions, std::stri
 }
 
 Value AbsoluteErrorValues(GraphBuilder& b, Value labels, Value predictions, std::string* mistake) {
-  const Value targets = AlignTo(b, Convert(b, labels, DType::kF32), b.shape(predictions));
-  if (!targets.valid()) {
-    *mistake = absl::StrCat("labels and predictions must have one shape, got labels ",
-                            BatchShapeText(b.shape(labels)), " and predictions ",
-                            BatchShapeText(b.shape(predictions)));
-    return {};
-  }
+  const Value targets = LabelsLike(b, labels, predictions, "predictions", mistake);
+  if (!targets.valid()) return {};
   const Value error = Sub(b, predictions, targets);
   return Maximum(b, error, Neg(b, error));
 }

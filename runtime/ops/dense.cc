@@ -15,7 +15,7 @@ constexpr int64_t kRows = 4;      // of z at a time: independent sums
 
 int64_t Padded(int64_t n) { return (n + kColumns - 1) / kColumns * kColumns; }
 
-// As one value: GCC 12 makes worse of a loop over kColumns sums, at -O3 more than at -O2.
+// As one value: of a loop over kColumns sums GCC 12 makes slow code at -O3.
 typedef float Columns __attribute__((vector_size(kColumns * sizeof(float))));
 
 template <int64_t rows>

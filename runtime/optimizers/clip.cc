@@ -1,10 +1,7 @@
 #include "runtime/optimizers/clip.h"
 
-#include <cmath>
-
-#include "absl/strings/str_cat.h"
-#include "runtime/base/text.h"
 #include "runtime/ops/ops.h"
+#include "runtime/optimizers/checks.h"
 
 namespace tpurun {
 namespace {
@@ -63,10 +60,7 @@ void CheckClipping(const proto::Optimizer& optimizer, ConfigErrors& errors) {
   const auto& reflection = *optimizer.GetReflection();
   for (const ClipDef& def : ClipList()) {
     if (!reflection.HasField(optimizer, FieldOf(def))) continue;
-    const float most = reflection.GetFloat(optimizer, FieldOf(def));
-    if (most > 0 && std::isfinite(most)) continue;
-    errors.Add(def.field,
-               absl::StrCat(def.field, " must be > 0 and finite, got ", ShortestText(most)));
+    WantPositive(def.field, reflection.GetFloat(optimizer, FieldOf(def)), errors);
   }
 }
 

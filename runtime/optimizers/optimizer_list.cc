@@ -1,11 +1,11 @@
 // The optimizers, one paragraph each, and their table. w is the variable, g its gradient, eta the
 // learning rate; primed values are those after the step.
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/text.h"
 #include "runtime/ops/ops.h"
+#include "runtime/optimizers/checks.h"
 #include "runtime/optimizers/optimizers.h"
 
 namespace tpurun {
@@ -19,11 +19,8 @@ void NothingToCheck(const Optimizer&, ConfigErrors&) {}
 // ApplyAdagrad multiplies (g * eta) by 1 / sqrt(G').
 
 void CheckAdagrad(const Optimizer& optimizer, ConfigErrors& errors) {
-  const float initial = optimizer.adagrad().initial_accumulator_value();
-  if (initial > 0 && std::isfinite(initial)) return;
-  errors.Add("adagrad.initial_accumulator_value",
-             absl::StrCat("initial_accumulator_value must be > 0 and finite, got ",
-                          ShortestText(initial)));
+  WantPositive("adagrad.initial_accumulator_value", optimizer.adagrad().initial_accumulator_value(),
+               errors);
 }
 
 std::vector<SlotDef> AdagradSlots(const Optimizer& optimizer) {
@@ -49,10 +46,7 @@ void CheckAdam(const Optimizer& optimizer, ConfigErrors& errors) {
     errors.Add(absl::StrCat("adam.", name),
                absl::StrCat(name, " must be in [0, 1), got ", ShortestText(beta)));
   }
-  if (!(adam.epsilon() > 0) || !std::isfinite(adam.epsilon())) {
-    errors.Add("adam.epsilon",
-               absl::StrCat("epsilon must be > 0 and finite, got ", ShortestText(adam.epsilon())));
-  }
+  WantPositive("adam.epsilon", adam.epsilon(), errors);
 }
 
 std::vector<SlotDef> AdamSlots(const Optimizer&) { return {{"Adam", 0.0}, {"Adam_1", 0.0}}; }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/text.h"
 #include "runtime/ops/ops.h"
+#include "runtime/optimizers/checks.h"
 #include "runtime/optimizers/schedules.h"
 
 namespace tpurun {
@@ -28,9 +29,6 @@ Value ConstantRate(GraphBuilder& b, const Schedule& schedule, Value) {
   return Scalar(b, schedule.constant());
 }
 
-// ---- exponential_decay: eta = eta_0 * r ^ (t / T); staircase: r ^ floor(t / T).
-// tf.train.exponential_decay divides in f32.
-
 // What every decay has: the rate at step 0 and the steps.
 template <typename Decay>
 void CheckDecay(const Decay& decay, const std::string& path, ConfigErrors& errors) {
@@ -47,15 +45,17 @@ void CheckDecay(const Decay& decay, const std::string& path, ConfigErrors& error
   }
 }
 
+// ---- exponential_decay: eta = eta_0 * r ^ (t / T); staircase: r ^ floor(t / T).
+// tf.train.exponential_decay divides in f32.
+
 void CheckExponentialDecay(const Schedule& schedule, ConfigErrors& errors) {
   const proto::ExponentialDecay& decay = schedule.exponential_decay();
   const std::string path = "exponential_decay";
   CheckDecay(decay, path, errors);
   if (!decay.has_decay_rate()) {
     errors.Add(path + ".decay_rate", "decay_rate is missing");
-  } else if (!(decay.decay_rate() > 0) || !std::isfinite(decay.decay_rate())) {
-    errors.Add(path + ".decay_rate", absl::StrCat("decay_rate must be > 0 and finite, got ",
-                                                  ShortestText(decay.decay_rate())));
+  } else {
+    WantPositive(path + ".decay_rate", decay.decay_rate(), errors);
   }
 }
 
@@ -76,10 +76,7 @@ void CheckPolynomialDecay(const Schedule& schedule, ConfigErrors& errors) {
   const std::string path = "polynomial_decay";
   CheckDecay(decay, path, errors);
   WantAtLeastZero(path + ".end_learning_rate", decay.end_learning_rate(), errors);
-  if (!(decay.power() > 0) || !std::isfinite(decay.power())) {
-    errors.Add(path + ".power",
-               absl::StrCat("power must be > 0 and finite, got ", ShortestText(decay.power())));
-  }
+  WantPositive(path + ".power", decay.power(), errors);
 }
 
 Value PolynomialDecay(GraphBuilder& b, const Schedule& schedule, Value step) {
