@@ -152,24 +152,6 @@ void CheckPaths(const std::string& prefix, Message* message, ConfigErrors& error
   ForEachString(message, prefix, visit);
 }
 
-std::vector<Edit> AllEdits(const LoadOptions& options) {
-  std::vector<Edit> edits;
-  if (!options.model_path.empty()) {
-    edits.push_back({.path = "model_file",
-                     .value = options.model_path,
-                     .raw = true,
-                     .flag = absl::StrCat("--model=", options.model_path)});
-  }
-  if (!options.model_dir.empty()) {
-    edits.push_back({.path = "model_dir",
-                     .value = options.model_dir,
-                     .raw = true,
-                     .flag = absl::StrCat("--model_dir=", options.model_dir)});
-  }
-  edits.insert(edits.end(), options.edits.begin(), options.edits.end());
-  return edits;
-}
-
 void ApplyEdits(const std::vector<Edit>& edits, bool to_model, Message* root,
                 SourceLocations* locations, std::vector<std::string>* unread,
                 ConfigErrors& errors) {
@@ -195,8 +177,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors
   CheckExclusive(loaded.run, loaded.locations, errors);
   ResolvePaths(options.config_path, &loaded.run);
 
-  const std::vector<Edit> edits = AllEdits(options);
-  ApplyEdits(edits, /*to_model=*/false, &loaded.run, &loaded.locations, &unread, errors);
+  ApplyEdits(options.edits, /*to_model=*/false, &loaded.run, &loaded.locations, &unread, errors);
   if (loaded.run.has_model()) {
     loaded.model_path = loaded.run_path;
     loaded.model.Swap(loaded.run.mutable_model());
@@ -211,7 +192,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors
     if (!sound.ok()) errors.Add("model_file", std::string(sound.status().message()));
     ResolvePaths(loaded.model_path, &loaded.model);
   }
-  ApplyEdits(edits, /*to_model=*/true, &loaded.model, &loaded.locations, &unread, errors);
+  ApplyEdits(options.edits, /*to_model=*/true, &loaded.model, &loaded.locations, &unread, errors);
   for (const std::string& path : unread) {
     const bool given = loaded.locations.Find(path) != nullptr ||
                        loaded.locations.Find(ElementPath(path, 0)) != nullptr;

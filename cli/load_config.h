@@ -21,11 +21,7 @@ bool IsPath(const google::protobuf::FieldDescriptor& field);
 struct LoadOptions {
   // The RunConfig's file.
   std::string config_path;
-  // The ModelSpec's file, instead of the one the RunConfig names; "" for that one.
-  std::string model_path;
-  // Instead of the RunConfig's model_dir; "" for that one.
-  std::string model_dir;
-  // Applied in order, after the two above.
+  // Applied in order.
   std::vector<Edit> edits;
 };
 

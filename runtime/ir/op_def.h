@@ -122,13 +122,12 @@ struct AttrDef {
 // What passes need to know. Per-operand facts are bit masks, bit i for operand i (bit 31: all).
 struct OpFlags {
   WorkUnit unit = WorkUnit::kWhole;
-  bool elementwise = false;      // same shapes, or scalar operands; unit is kElements
-  uint32_t row_operands = 0;     // row r of the results reads only row r of these operands
-  bool sums_over_batch = false;  // weight, bias, embedding gradients
-  uint32_t rounds = 0;           // operands rounded to bf16 at DEFAULT precision
-  uint32_t commutes = 0;         // result 0: op(round(x)) == round(op(x)) in these operands
-  uint32_t sign_only = 0;        // only the sign of these operands matters
-  uint32_t class_ids = 0;        // operands with values in [0, C), operand 0 being (..., C)
+  bool elementwise = false;   // same shapes, or scalar operands; unit is kElements
+  uint32_t row_operands = 0;  // row r of the results reads only row r of these operands
+  uint32_t rounds = 0;        // operands rounded to bf16 at DEFAULT precision
+  uint32_t commutes = 0;      // result 0: op(round(x)) == round(op(x)) in these operands
+  uint32_t sign_only = 0;     // only the sign of these operands matters
+  uint32_t class_ids = 0;     // operands with values in [0, C), operand 0 being (..., C)
   // Every f32 element of the results comes out of f32 arithmetic, so it is never subnormal (workers
   // flush) and never a signalling NaN.
   bool arithmetic = false;

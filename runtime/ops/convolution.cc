@@ -324,7 +324,7 @@ const OpDef& Conv2dFilterGradOp() {
       .min_operands = 2,
       .max_operands = 2,
       .attrs = ConvAttrsAnd("kernel_dims"),
-      .flags = {.unit = WorkUnit::kRows, .sums_over_batch = true},
+      .flags = {.unit = WorkUnit::kRows},
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
             RoundsBothAtDefault(call, flags);

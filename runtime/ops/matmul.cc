@@ -146,10 +146,7 @@ const OpDef& MatMulOp() {
       .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0},
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
-            if (call.attrs.Get<bool>("transpose_x")) {
-              flags.row_operands = 0;
-              flags.sums_over_batch = true;
-            }
+            if (call.attrs.Get<bool>("transpose_x")) flags.row_operands = 0;
             if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = 3u;
           },
       .infer_shape = [](std::span<const Shape> operands,
@@ -223,7 +220,7 @@ const OpDef& BiasAddGradOp() {
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"precision", int64_t{0}, true}},
-      .flags = {.unit = WorkUnit::kRows, .sums_over_batch = true},
+      .flags = {.unit = WorkUnit::kRows},
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
             if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = 1u;

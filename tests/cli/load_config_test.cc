@@ -41,6 +41,11 @@ class LoadConfigTest : public testing::Test {
   fs::path folder_;
 };
 
+// --FIELD=VALUE.
+Edit FieldFlag(const std::string& field, const std::string& value) {
+  return {.path = field, .value = value, .raw = true, .flag = "--" + field + "=" + value};
+}
+
 LoadedConfig Load(const LoadOptions& options) {
   absl::StatusOr<LoadedConfig> config = LoadSoundConfig(options);
   EXPECT_TRUE(config.ok()) << config.status();
@@ -84,9 +89,8 @@ TEST_F(LoadConfigTest, PathsOfTheCommandLineBelongToTheWorkingDirectory) {
   const std::string run = Write("run.textproto", "model_dir: \"out\" model {}");
   const LoadedConfig config =
       Load({.config_path = run,
-            .model_path = model,
-            .model_dir = "here",
-            .edits = {*ParseSet("train.input.source.text_line.file=a.csv")}});
+            .edits = {FieldFlag("model_file", model), FieldFlag("model_dir", "here"),
+                      *ParseSet("train.input.source.text_line.file=a.csv")}});
   EXPECT_EQ(config.run.model_dir(), "here");
   EXPECT_EQ(config.run.train().input().source().text_line().file(0), "a.csv");
   EXPECT_EQ(config.model.name(), "m");

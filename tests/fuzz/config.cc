@@ -23,7 +23,7 @@ absl::StatusOr<LoadedConfig> Load(std::string_view bytes, ConfigErrors& errors) 
   LoadOptions options = {.config_path = ScratchPath(kRunName)};
   if (separator != std::string_view::npos) {
     WriteScratch(kModelName, bytes.substr(separator + kSeparator.size()));
-    options.model_path = ScratchPath(kModelName);
+    options.edits.push_back({.path = "model_file", .value = ScratchPath(kModelName), .raw = true});
   }
   WriteScratch(kRunName, bytes.substr(0, separator));
   return LoadConfig(options, errors);
