@@ -9,7 +9,7 @@
 namespace tpurun {
 
 // Subnormal results and inputs count as zero (FTZ, DAZ) in this thread while the object lives. All
-// arithmetic on values runs so: workers, infeed and judge.
+// arithmetic on values runs so: workers, infeed and reference interpreter.
 class ScopedFlushDenormals {
  public:
   ScopedFlushDenormals();

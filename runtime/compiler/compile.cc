@@ -5,13 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
-#include "runtime/compiler/bf16_storage.h"
+#include "runtime/compiler/bfloat16_propagation.h"
 #include "runtime/compiler/cse.h"
 #include "runtime/compiler/dead_code.h"
-#include "runtime/compiler/direct_updates.h"
 #include "runtime/compiler/epilogue.h"
 #include "runtime/compiler/fold.h"
 #include "runtime/compiler/fuse_elementwise.h"
+#include "runtime/compiler/input_output_alias.h"
 #include "runtime/compiler/memory_plan.h"
 #include "runtime/compiler/merge_cores.h"
 #include "runtime/compiler/pack.h"
@@ -145,11 +145,11 @@ std::vector<Pass> Passes(const Machine& machine) {
       {"dead_code", RemoveDeadCode},  // what the three above left unread
       {"merge_cores", MergeCores},
       {"epilogue", on_machine(MakeBiasEpilogues)},
-      {"bf16_storage", on_machine(StoreInBFloat16)},
+      {"bfloat16_propagation", on_machine(PropagateBFloat16)},
       {"per_core", MarkPerCoreVariables},
       {"pack", on_machine(PackOperands)},
       {"fuse_elementwise", FuseElementwise},
-      {"direct_updates", MakeUpdatesDirect},
+      {"input_output_alias", AliasInputsAndOutputs},
   };
 }
 

@@ -7,9 +7,9 @@
 
 namespace tpurun {
 
-// Computed by the judge. Not for a node that draws random numbers, meets other cores or differs
-// between them, has an operand or a result of more than 4096 elements (a constant lists its
-// elements), or a result that a constant cannot say (ConstantAttrs).
+// Computed by the reference interpreter. Not for a node that draws random numbers, meets other
+// cores or differs between them, has an operand or a result of more than 4096 elements (a constant
+// lists its elements), or a result that a constant cannot say (ConstantAttrs).
 absl::StatusOr<Graph> FoldConstants(const Graph& graph);
 
 }  // namespace tpurun

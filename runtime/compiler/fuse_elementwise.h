@@ -8,12 +8,16 @@
 
 namespace tpurun {
 
-// A node goes into the group of its readers when they are all in one: its value is then a register
-// of the fused node, and one of its results if it is also a variable's update. Groups whose results
-// are only updates become one group for the sake of a node that several of them read, so that the
-// whole update of a variable and its slots is one instruction. All of a group have one shape, are
-// alike per core or shared, and in the prologue or not. What is an output is the last of its group,
-// which has no update: the loss is known before any update is written.
+// x (D...), s () -> y1, y2, ... (D...): the nodes of a group have one shape (D...), are alike per
+// core or shared, and in the prologue or not; what they read from outside has that shape or is a
+// scalar s. y1, y2, ... are the group's last value and the updates that it computes; every other
+// value of it is a register.
+//
+// A node joins the group of its readers when they are all in one. Groups whose results are updates
+// alone become one group for the sake of a node that several of them read: g (D...), slot (D...),
+// v (D...) -> the new slot and the new v, the whole update of a variable, is one instruction. An
+// output is the last value of its group, and that group has no update: the loss is known before any
+// update is written.
 absl::StatusOr<Graph> FuseElementwise(const Graph& graph);
 
 }  // namespace tpurun

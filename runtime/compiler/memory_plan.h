@@ -16,10 +16,19 @@ struct MemoryPlan {
   std::string text;  // one line a buffer: space, offset, bytes, life, name
 };
 
-// A value per core that dies inside its phase lives in the worker's arena, else in the core's; a
-// shared one in the shared arena, for whole phases unless only uncut instructions of one phase
-// touch it; prologue values for ever; an update in its variable. Best fit over live ranges, in the
-// best of three orders.
+// Where a value of shape (N, ...) lives, on R cores and W workers; the last column says how long
+// its buffer is alive, from instruction to instruction:
+//
+//   per core, read in its phase alone           worker   W x (N, ...)   own to last reader
+//   per core, read in a later phase, or the loss core     R x (N, ...)   own to last reader
+//   shared                                       shared   1 x (N, ...)   phase of own to that of
+//                                                                        the last reader, whole
+//   shared, all who touch it uncut, in one phase shared   1 x (N, ...)   own to last reader
+//   of the prologue                              shared   1 x (N, ...)   the whole program
+//   an update                                    the variable
+//
+// Buffers that are alive together do not overlap: best fit over live ranges, in the best of three
+// orders.
 MemoryPlan PlanMemory(const Graph& graph, const Schedule& schedule);
 
 }  // namespace tpurun

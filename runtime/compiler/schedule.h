@@ -39,7 +39,7 @@ struct Schedule {
 // ask a kernel what it likes for the parts that it will run.
 std::vector<Cut> CutNodes(const Graph& graph);
 
-// `graph` has gone through direct_updates. A node that depends on constants and on variables
+// `graph` has gone through input_output_alias. A node that depends on constants and on variables
 // without an update goes to the prologue; a carried one (replication.h) there and, again, behind
 // the updates of its variables. In the step a node runs in the earliest phase that its operands,
 // the readers of a variable it overwrites and the check of the loss (before any update) allow. What

@@ -71,10 +71,10 @@ absl::StatusOr<NonFinite> FindNonFinite(const Graph& graph, const VariableStore&
                                         const std::byte* entry, int64_t loop_index,
                                         const std::vector<FeatureSpec>& features) {
   ScopedFlushDenormals flush;
-  Graph judged = graph;
-  for (size_t i = 0; i < judged.variables().size(); ++i) {
-    const StoredVariable* const stored = store.Find(judged.variables()[i].name);
-    if (stored != nullptr && stored->copies() > 1) judged.SetPerCore(static_cast<int>(i));
+  Graph interpreted = graph;
+  for (size_t i = 0; i < interpreted.variables().size(); ++i) {
+    const StoredVariable* const stored = store.Find(interpreted.variables()[i].name);
+    if (stored != nullptr && stored->copies() > 1) interpreted.SetPerCore(static_cast<int>(i));
   }
   NonFinite first;
   const auto observe = [&](const Node& node, const std::vector<std::vector<Literal>>& results) {
@@ -82,16 +82,17 @@ absl::StatusOr<NonFinite> FindNonFinite(const Graph& graph, const VariableStore&
       for (const Literal& literal : results[replica]) {
         const int64_t element = FirstNonFinite(literal.shape(), literal.data());
         if (element < 0) continue;
-        first = Describe(judged, node, literal, static_cast<int64_t>(replica), element, features);
+        first =
+            Describe(interpreted, node, literal, static_cast<int64_t>(replica), element, features);
         return false;
       }
     }
     return true;
   };
-  RETURN_IF_ERROR(Evaluate(judged, {.infeed = InfeedLiterals(graph, entry),
-                                    .variables = store.ToLiterals(),
-                                    .loop_index = static_cast<int32_t>(loop_index),
-                                    .observe = observe})
+  RETURN_IF_ERROR(Evaluate(interpreted, {.infeed = InfeedLiterals(graph, entry),
+                                         .variables = store.ToLiterals(),
+                                         .loop_index = static_cast<int32_t>(loop_index),
+                                         .observe = observe})
                       .status());
   return first;
 }

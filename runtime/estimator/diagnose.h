@@ -1,4 +1,4 @@
-// Why a loss is not finite: the judge runs the step again, node by node.
+// Why a loss is not finite: the reference interpreter runs the step again, node by node.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_DIAGNOSE_H_
 #define TPURUN_RUNTIME_ESTIMATOR_DIAGNOSE_H_
 

@@ -67,7 +67,7 @@ class VariableStore {
   // Changes with every write from outside.
   int64_t version() const { return version_; }
 
-  // The copies of every variable, as the judge takes them.
+  // The copies of every variable, as the reference interpreter takes them.
   std::map<std::string, std::vector<Literal>> ToLiterals() const;
 
  private:

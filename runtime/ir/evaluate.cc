@@ -35,7 +35,7 @@ absl::StatusOr<Literal> SourceValue(const Graph& graph, const Node& node, const 
   return Literal::Scalar<int32_t>(args.loop_index);
 }
 
-// The judge knows what a value is, not how it lies.
+// The interpreter knows what a value is, not how it lies.
 Shape Plain(const Shape& shape) { return Shape{shape.dtype, shape.dims}; }
 
 absl::Status RunNode(const Graph& graph, const Node& node, const std::vector<PerReplica>& values,

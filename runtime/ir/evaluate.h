@@ -1,6 +1,6 @@
-// The judge: runs a graph on Literals node by node with the reference kernels, all replicas in
-// lockstep. Slow and plain; everything fast is tested against it, bit for bit unless a pass says it
-// is inexact.
+// The reference interpreter: runs a graph on Literals node by node with the reference kernels, all
+// replicas in lockstep. Slow and plain; everything fast is tested against it, bit for bit unless a
+// pass says it is inexact.
 #ifndef TPURUN_RUNTIME_IR_EVALUATE_H_
 #define TPURUN_RUNTIME_IR_EVALUATE_H_
 

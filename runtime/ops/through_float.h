@@ -14,7 +14,7 @@ using ReferenceFn = std::function<std::unique_ptr<Kernel>(const OpCall& call)>;
 
 // The op's kernel on the call's operands widened to f32, its results rounded to bf16 where the call
 // has bf16 results. With nothing to widen or round it is `reference` itself. It allocates while it
-// runs: for the judge and for small values.
+// runs: for the reference interpreter and for small values.
 std::unique_ptr<Kernel> ThroughFloat(const OpCall& call, const ReferenceFn& reference);
 
 // As a value of OpDef::reference.

@@ -1,5 +1,5 @@
 // Properties over random graphs: text parses back, every pass keeps what the graph computes, memory
-// plans are sound, and the device gives the judge's bits.
+// plans are sound, and the device gives the reference interpreter's bits.
 #include <cstring>
 #include <map>
 
@@ -255,7 +255,7 @@ TEST_P(RandomGraphTest, EveryPassKeepsWhatTheGraphComputes) {
   }
 }
 
-TEST_P(RandomGraphTest, ProgramsVerifyParseBackAndRunLikeTheJudge) {
+TEST_P(RandomGraphTest, ProgramsVerifyParseBackAndRunLikeTheInterpreter) {
   const ScopedFlushDenormals flush;
   const Graph graph = RandomGraph(GetParam());
   const EvaluateArgs args = RandomArgs(graph, GetParam());

@@ -1,4 +1,5 @@
-// The device against the judge: same bits for every number of workers and length of loop.
+// The device against the reference interpreter: same bits for every number of workers and length of
+// loop.
 #include "runtime/device/device.h"
 
 #include <cmath>
@@ -89,7 +90,7 @@ struct Trained {
   std::vector<float> loss;
 };
 
-Trained TrainOnJudge(const Graph& graph, int64_t steps) {
+Trained TrainOnInterpreter(const Graph& graph, int64_t steps) {
   const ScopedFlushDenormals flush;
   Trained trained;
   for (const Variable& variable : graph.variables())
@@ -178,7 +179,7 @@ class DeviceTest : public ::testing::TestWithParam<int> {};
 TEST_P(DeviceTest, EqualsTheJudgeBitForBitWithAnyWorkersAndLoops) {
   const Graph graph = TrainGraph(GetParam());
   constexpr int64_t kSteps = 20;
-  const Trained want = TrainOnJudge(graph, kSteps);
+  const Trained want = TrainOnInterpreter(graph, kSteps);
   for (const int workers : {1, 2, 4, 8}) {
     for (const int64_t loop : {1, 7, 20}) {
       const Trained got = TrainOnDevice(graph, kSteps, workers, loop);
@@ -242,8 +243,8 @@ TEST_P(DeviceTest, LibraryKernelsGiveTheSameBitsWithAnyWorkers) {
   // Other orders of the same f32 sums. After one step: what is rounded to bf16 a little differently
   // grows from then on.
   const Trained first = TrainOnDevice(graph, 1, 2, 1);
-  const Trained judge = TrainOnJudge(graph, 1);
-  for (const auto& [name, literals] : judge.variables) {
+  const Trained interpreted = TrainOnInterpreter(graph, 1);
+  for (const auto& [name, literals] : interpreted.variables) {
     for (int64_t i = 0; i < literals[0].shape().num_elements(); ++i) {
       ASSERT_NEAR(first.variables.at(name)[0].values<float>()[i], literals[0].values<float>()[i],
                   1e-3)

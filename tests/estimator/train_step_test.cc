@@ -17,7 +17,7 @@ struct Step {
   int64_t global_step = 0;
 };
 
-// One step of the judge from w = 2 at step 5. Replica r has x = (1, r + 1), y = 0.
+// One step of the reference interpreter from w = 2 at step 5. Replica r has x = (1, r + 1), y = 0.
 Step RunStep(const proto::Optimizer& optimizer, int num_replicas) {
   absl::StatusOr<EstimatorSpec> spec =
       ToyModel(&optimizer, {.num_replicas = num_replicas, .batch_per_replica = 2});

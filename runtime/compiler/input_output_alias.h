@@ -1,7 +1,7 @@
-// direct_updates: after it, the node that computes a variable's update may write the variable
+// input_output_alias: after it, the node that computes a variable's update may write the variable
 // itself.
-#ifndef TPURUN_RUNTIME_COMPILER_DIRECT_UPDATES_H_
-#define TPURUN_RUNTIME_COMPILER_DIRECT_UPDATES_H_
+#ifndef TPURUN_RUNTIME_COMPILER_INPUT_OUTPUT_ALIAS_H_
+#define TPURUN_RUNTIME_COMPILER_INPUT_OUTPUT_ALIAS_H_
 
 #include "absl/status/statusor.h"
 #include "runtime/ir/graph.h"
@@ -13,8 +13,8 @@ namespace tpurun {
 // core, or the variable's old value is read after it or by itself other than row by row, or it is a
 // further result of a node that is not element-wise. A copy also goes before an output or update
 // that is a variable's old value. Copies come last, in the order of the updates.
-absl::StatusOr<Graph> MakeUpdatesDirect(const Graph& graph);
+absl::StatusOr<Graph> AliasInputsAndOutputs(const Graph& graph);
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_COMPILER_DIRECT_UPDATES_H_
+#endif  // TPURUN_RUNTIME_COMPILER_INPUT_OUTPUT_ALIAS_H_

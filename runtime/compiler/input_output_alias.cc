@@ -1,4 +1,4 @@
-#include "runtime/compiler/direct_updates.h"
+#include "runtime/compiler/input_output_alias.h"
 
 #include <algorithm>
 #include <map>
@@ -64,7 +64,7 @@ absl::StatusOr<Graph> CopyOldValues(const Graph& graph) {
 
 }  // namespace
 
-absl::StatusOr<Graph> MakeUpdatesDirect(const Graph& original) {
+absl::StatusOr<Graph> AliasInputsAndOutputs(const Graph& original) {
   ASSIGN_OR_RETURN(const Graph graph, CopyOldValues(original));
   const std::vector<bool> per_core = PerCoreNodes(graph);
   const std::vector<std::vector<Use>> uses = VariableUses(graph);

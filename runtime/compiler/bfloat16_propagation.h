@@ -1,6 +1,6 @@
-// bf16_storage: a value that is only ever read rounded to bf16 is stored so.
-#ifndef TPURUN_RUNTIME_COMPILER_BF16_STORAGE_H_
-#define TPURUN_RUNTIME_COMPILER_BF16_STORAGE_H_
+// bfloat16_propagation: a value that is only ever read rounded to bf16 is stored so.
+#ifndef TPURUN_RUNTIME_COMPILER_BFLOAT16_PROPAGATION_H_
+#define TPURUN_RUNTIME_COMPILER_BFLOAT16_PROPAGATION_H_
 
 #include "absl/status/statusor.h"
 #include "runtime/ir/graph.h"
@@ -12,8 +12,8 @@ namespace tpurun {
 // rounding or of which only the sign is read. Its producer rounds it (attribute `out`), or a
 // convert does; a value that others read in f32 is converted once for two or more that round it.
 // The same bits, by the ops' definitions.
-absl::StatusOr<Graph> StoreInBFloat16(const Graph& graph, const Machine& machine);
+absl::StatusOr<Graph> PropagateBFloat16(const Graph& graph, const Machine& machine);
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_COMPILER_BF16_STORAGE_H_
+#endif  // TPURUN_RUNTIME_COMPILER_BFLOAT16_PROPAGATION_H_

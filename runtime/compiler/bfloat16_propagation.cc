@@ -1,4 +1,4 @@
-#include "runtime/compiler/bf16_storage.h"
+#include "runtime/compiler/bfloat16_propagation.h"
 
 #include <algorithm>
 
@@ -174,7 +174,7 @@ class Storage {
 
 }  // namespace
 
-absl::StatusOr<Graph> StoreInBFloat16(const Graph& graph, const Machine& machine) {
+absl::StatusOr<Graph> PropagateBFloat16(const Graph& graph, const Machine& machine) {
   return Storage(graph, machine).Run();
 }
 
