@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
 #include "runtime/compiler/bfloat16_propagation.h"
 #include "runtime/compiler/cse.h"
@@ -133,7 +134,8 @@ CoreProgram Emit(const Graph& graph, const Schedule& schedule, const MemoryPlan&
 
 }  // namespace
 
-std::vector<Pass> Passes(const Machine& machine) {
+std::vector<Pass> Passes(const PassOps& ops, const Machine& machine) {
+  TPURUN_DCHECK(ops.fused != nullptr && ops.pack != nullptr);
   const auto on_machine = [machine](auto pass) {
     return [=](const Graph& graph) { return pass(graph, machine); };
   };
@@ -147,8 +149,8 @@ std::vector<Pass> Passes(const Machine& machine) {
       {"epilogue", on_machine(MakeBiasEpilogues)},
       {"bfloat16_propagation", on_machine(PropagateBFloat16)},
       {"per_core", MarkPerCoreVariables},
-      {"pack", on_machine(PackOperands)},
-      {"fuse_elementwise", FuseElementwise},
+      {"pack", [=](const Graph& graph) { return PackOperands(graph, *ops.pack, machine); }},
+      {"fuse_elementwise", [=](const Graph& graph) { return FuseElementwise(graph, *ops.fused); }},
       {"input_output_alias", AliasInputsAndOutputs},
   };
 }
@@ -171,7 +173,7 @@ absl::StatusOr<Graph> RunPasses(Graph graph, const std::vector<Pass>& passes,
 absl::StatusOr<CoreProgram> Compile(Graph graph, const CompileOptions& options) {
   RETURN_IF_ERROR(VerifyGraph(graph, "building the model"));
   RETURN_IF_ERROR(Dump(options, "00.model.graph", PrintGraph(graph)));
-  std::vector<Pass> passes = Passes(options.machine);
+  std::vector<Pass> passes = Passes(options.ops, options.machine);
   std::erase_if(passes, [&](const Pass& pass) {
     return std::count(options.disabled_passes.begin(), options.disabled_passes.end(), pass.name) >
            0;

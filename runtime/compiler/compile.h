@@ -8,11 +8,13 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/ir/graph.h"
+#include "runtime/ir/pass_ops.h"
 #include "runtime/program/core_program.h"
 
 namespace tpurun {
 
 struct CompileOptions {
+  PassOps ops;  // all of them
   Machine machine = Machine::This();
   std::string library = "reference";  // kernel libraries and their versions, for the program's text
   // The output that is the loss to watch ("loss"), or empty.
@@ -30,7 +32,7 @@ struct Pass {
 };
 
 // The passes in order, for a machine's kernels; a name is the middle of its dump's file name.
-std::vector<Pass> Passes(const Machine& machine = Machine::This());
+std::vector<Pass> Passes(const PassOps& ops, const Machine& machine = Machine::This());
 
 // Runs the passes on the graph and verifies it after each: the error names the pass.
 absl::StatusOr<Graph> RunPasses(Graph graph, const std::vector<Pass>& passes,

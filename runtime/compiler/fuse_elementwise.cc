@@ -8,8 +8,6 @@
 #include "runtime/base/status.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/rewrite.h"
-#include "runtime/ir/fused.h"
-#include "runtime/ir/structural.h"
 
 namespace tpurun {
 namespace {
@@ -89,7 +87,7 @@ class Grouping {
       if (group_of_[reader] < 0 || !Alike(node, reader)) return {};
       if (groups.insert(group_of_[reader]).second) steps += groups_[group_of_[reader]].nodes.size();
     }
-    if (is_output_[node] || steps > kMaxFusedSteps) return {};
+    if (is_output_[node] || steps > kMaxTileSteps) return {};
     for (const int group : groups) {
       if (is_update_[node] && groups_[group].has_output) return {};
       // Nothing depends on an update, so joining several makes no cycle.
@@ -114,7 +112,8 @@ class Grouping {
 
 // Appends the node of a group. Its results are the last value, which may be read by others, and the
 // updates.
-absl::Status AddFused(const Grouping& grouping, const Group& group, Rewrite& rewrite) {
+absl::Status AddFused(const Grouping& grouping, const Group& group, const OpDef& fused,
+                      Rewrite& rewrite) {
   const Graph& graph = rewrite.old;
   std::vector<Value> operands;
   std::map<Value, int> operand_of;
@@ -127,31 +126,32 @@ absl::Status AddFused(const Grouping& grouping, const Group& group, Rewrite& rew
         operands.push_back(rewrite.At(input));
     }
   }
-  FusedProgram program{.operands = static_cast<int>(operands.size())};
+  TileProgram program;
+  std::vector<int64_t> results;
   for (const int id : group.nodes) {
     const Node& node = graph.nodes()[id];
-    FusedProgram::Step step{.op = node.op};
+    TileProgram::Step step{.op = node.op};
     for (const Value input : node.inputs) {
       const auto inside = step_of.find(input.node);
-      step.operands.push_back(inside != step_of.end() ? program.operands + inside->second
-                                                      : operand_of.at(input));
+      const bool is_step = inside != step_of.end();
+      step.inputs.push_back({is_step, is_step ? inside->second : operand_of.at(input)});
     }
     program.steps.push_back(std::move(step));
-    if (id == group.nodes.back() || grouping.IsUpdate(id))
-      program.results.push_back(step_of.at(id));
+    if (id == group.nodes.back() || grouping.IsUpdate(id)) results.push_back(step_of.at(id));
   }
   ASSIGN_OR_RETURN(const Value value,
-                   rewrite.graph.AddNode(FusedOp(), std::move(operands), FusedAttrs(program),
+                   rewrite.graph.AddNode(fused, std::move(operands),
+                                         {{"program", program}, {"results", results}},
                                          graph.nodes()[group.nodes.back()].name));
-  for (size_t i = 0; i < program.results.size(); ++i) {
-    rewrite.map[group.nodes[program.results[i]]][0] = Value{value.node, static_cast<int>(i)};
+  for (size_t i = 0; i < results.size(); ++i) {
+    rewrite.map[group.nodes[results[i]]][0] = Value{value.node, static_cast<int>(i)};
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<Graph> FuseElementwise(const Graph& graph) {
+absl::StatusOr<Graph> FuseElementwise(const Graph& graph, const OpDef& fused) {
   const Grouping grouping(graph);
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) {
@@ -159,7 +159,7 @@ absl::StatusOr<Graph> FuseElementwise(const Graph& graph) {
     if (group == nullptr) {
       RETURN_IF_ERROR(rewrite.Copy(node));
     } else if (node.id == group->nodes.back()) {
-      RETURN_IF_ERROR(AddFused(grouping, *group, rewrite));
+      RETURN_IF_ERROR(AddFused(grouping, *group, fused, rewrite));
     }
   }
   return rewrite.Finish();

@@ -18,7 +18,8 @@ namespace tpurun {
 // v (D...) -> the new slot and the new v, the whole update of a variable, is one instruction. An
 // output is the last value of its group, and that group has no update: the loss is known before any
 // update is written.
-absl::StatusOr<Graph> FuseElementwise(const Graph& graph);
+// `fused` is PassOps::fused.
+absl::StatusOr<Graph> FuseElementwise(const Graph& graph, const OpDef& fused);
 
 }  // namespace tpurun
 

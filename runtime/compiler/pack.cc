@@ -8,7 +8,7 @@
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/rewrite.h"
 #include "runtime/compiler/schedule.h"
-#include "runtime/ir/packing.h"
+#include "runtime/ir/pass_ops.h"
 #include "runtime/ir/structural.h"
 
 namespace tpurun {
@@ -16,8 +16,9 @@ namespace {
 
 class Packing {
  public:
-  Packing(const Graph& graph, const Machine& machine)
+  Packing(const Graph& graph, const OpDef& pack, const Machine& machine)
       : graph_(graph),
+        pack_(pack),
         machine_(machine),
         per_core_(PerCoreNodes(graph)),
         in_prologue_(PrologueNodes(graph)),
@@ -63,13 +64,14 @@ class Packing {
     const auto [packed, is_new] = packed_.try_emplace({value, best.ToString()});
     if (is_new) {
       ASSIGN_OR_RETURN(packed->second,
-                       rewrite_.graph.AddNode(PackOp(), {rewrite_.At(value)}, PackAttrs(best),
+                       rewrite_.graph.AddNode(pack_, {rewrite_.At(value)}, PackAttrs(best),
                                               absl::StrCat(graph_.node(value).name, "/packed")));
     }
     return packed->second;
   }
 
   const Graph& graph_;
+  const OpDef& pack_;
   const Machine& machine_;
   const std::vector<bool> per_core_, in_prologue_;
   const std::vector<Cut> cuts_;
@@ -79,8 +81,8 @@ class Packing {
 
 }  // namespace
 
-absl::StatusOr<Graph> PackOperands(const Graph& graph, const Machine& machine) {
-  return Packing(graph, machine).Run();
+absl::StatusOr<Graph> PackOperands(const Graph& graph, const OpDef& pack, const Machine& machine) {
+  return Packing(graph, pack, machine).Run();
 }
 
 }  // namespace tpurun

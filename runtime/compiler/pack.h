@@ -11,7 +11,8 @@ namespace tpurun {
 // `pack`, one for all that like it the same, where it is in the prologue and its reader is not, or
 // is a variable of which all cores have the same value: that pack is carried from step to step
 // (replication.h), if enough parts read it. Exact: the kernel would do the same.
-absl::StatusOr<Graph> PackOperands(const Graph& graph, const Machine& machine);
+// `pack` is PassOps::pack.
+absl::StatusOr<Graph> PackOperands(const Graph& graph, const OpDef& pack, const Machine& machine);
 
 }  // namespace tpurun
 

@@ -1,6 +1,9 @@
 #include "runtime/compiler/simplify.h"
 
+#include <algorithm>
+
 #include "runtime/base/status.h"
+#include "runtime/compiler/dead_code.h"
 #include "runtime/compiler/rewrite.h"
 #include "runtime/ir/structural.h"
 
@@ -38,33 +41,73 @@ absl::Status UseScalars(Graph& graph, Node& node) {
   return absl::OkStatus();
 }
 
-// The value in the new graph that stands for `node`, whose operands are in it.
-absl::StatusOr<Value> Simplest(Graph& graph, Node node) {
+// The value in the new graph that stands for result 0 of `node`, whose operands are in it. Sets
+// *changed where it is another.
+absl::StatusOr<Value> Simplest(Graph& graph, Node node, bool* changed) {
   RETURN_IF_ERROR(UseScalars(graph, node));
   while (node.op->simplify) {
     Simpler simpler = node.op->simplify(graph, node);
+    if (!simpler.same.valid() && simpler.nodes.empty()) break;
+    *changed = true;
     if (simpler.same.valid()) return simpler.same;
-    if (simpler.inputs.empty()) break;
-    node.inputs = std::move(simpler.inputs);
-    node.attrs = std::move(simpler.attrs);
+    Simpler::NewNode last = std::move(simpler.nodes.back());
+    simpler.nodes.pop_back();
+    for (Simpler::NewNode& added : simpler.nodes) {
+      RETURN_IF_ERROR(
+          graph.AddNode(*added.op, std::move(added.inputs), std::move(added.attrs), node.name)
+              .status());
+    }
+    node.op = last.op;
+    node.inputs = std::move(last.inputs);
+    node.attrs = std::move(last.attrs);
   }
   return graph.AddNode(*node.op, node.inputs, node.attrs, node.name);
 }
 
-}  // namespace
+// Of each node: whether a result beyond the first is read by what an output or update needs.
+std::vector<bool> OtherResultsRead(const Graph& graph) {
+  const std::vector<bool> live = LiveNodes(graph);
+  std::vector<bool> read(graph.nodes().size(), false);
+  const auto note = [&](Value value) {
+    if (value.result > 0) read[value.node] = true;
+  };
+  for (const Node& node : graph.nodes()) {
+    if (!live[node.id]) continue;
+    for (const Value input : node.inputs) note(input);
+  }
+  for (const Output& output : graph.outputs()) note(output.value);
+  for (const Update& update : graph.updates()) note(update.value);
+  return read;
+}
 
-absl::StatusOr<Graph> Simplify(const Graph& graph) {
+// Each node once, its operands first.
+absl::StatusOr<Graph> SimplifyNodes(const Graph& graph, bool* changed) {
+  const std::vector<bool> others_read = OtherResultsRead(graph);
   Rewrite rewrite(graph);
   for (const Node& old : graph.nodes()) {
-    if (old.shapes.size() != 1) {
+    Node node = old;
+    node.inputs = rewrite.At(old.inputs);
+    // A node that nobody needs may read a result that is gone.
+    if (std::any_of(node.inputs.begin(), node.inputs.end(), [](Value v) { return !v.valid(); }))
+      continue;
+    if (others_read[old.id] || (!old.op->simplify && old.shapes.size() > 1)) {
       RETURN_IF_ERROR(rewrite.Copy(old));
       continue;
     }
-    Node node = old;
-    node.inputs = rewrite.At(old.inputs);
-    ASSIGN_OR_RETURN(rewrite.map[old.id][0], Simplest(rewrite.graph, std::move(node)));
+    ASSIGN_OR_RETURN(rewrite.map[old.id][0], Simplest(rewrite.graph, std::move(node), changed));
   }
   return rewrite.Finish();
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> Simplify(const Graph& original) {
+  Graph graph = original;
+  for (bool changed = true; changed;) {
+    changed = false;
+    ASSIGN_OR_RETURN(graph, SimplifyNodes(graph, &changed));
+  }
+  return graph;
 }
 
 }  // namespace tpurun

@@ -8,8 +8,8 @@
 namespace tpurun {
 
 // Puts what an op says is the same (OpDef::simplify) in a node's place, and scalars in the place of
-// element-wise operands whose elements are all one value. What nothing reads any more stays, for
-// dead_code.
+// element-wise operands whose elements are all one value, until nothing changes. What nothing reads
+// any more may stay, for dead_code.
 absl::StatusOr<Graph> Simplify(const Graph& graph);
 
 }  // namespace tpurun

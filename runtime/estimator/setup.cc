@@ -93,7 +93,7 @@ absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeK
 }
 
 CompileOptions MakeCompileOptions(const EstimatorOptions& options) {
-  CompileOptions compile;
+  CompileOptions compile{.ops = OpsOfPasses()};
   compile.library = KernelLibraries();
   const std::string dir = options.dump_dir;
   if (dir.empty()) return compile;

@@ -22,6 +22,7 @@ struct Printer {
     return absl::StrCat("[", absl::StrJoin(pieces, ","), "]");
   }
   std::string operator()(DType value) const { return std::string(Name(value)); }
+  std::string operator()(const TileProgram& value) const { return Quote(ToString(value)); }
 };
 
 // A list is of doubles when it holds one; "[]" is a list of integers.

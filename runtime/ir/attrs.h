@@ -12,12 +12,13 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/ir/shape.h"
+#include "runtime/ir/tile_program.h"
 
 namespace tpurun {
 
-// Printed forms, in this order: 3; 0.5f; true; "text"; [1,2]; [0.5f,1f]; f32.
+// Printed forms, in this order: 3; 0.5f; true; "text"; [1,2]; [0.5f,1f]; f32; "t0 = neg x0".
 using AttrValue = std::variant<int64_t, double, bool, std::string, std::vector<int64_t>,
-                               std::vector<double>, DType>;
+                               std::vector<double>, DType, TileProgram>;
 
 // As Attrs::ToString prints it.
 std::string ToString(const AttrValue& value);
@@ -44,6 +45,10 @@ class Attrs {
     return Get<std::vector<int64_t>>(name);
   }
   std::string String(const std::string& name) const { return Get<std::string>(name); }
+  // Of the node's attributes, which must have it.
+  const TileProgram& Program(const std::string& name) const {
+    return std::get<TileProgram>(values_.at(name));
+  }
 
   const std::map<std::string, AttrValue>& values() const { return values_; }
   std::string ToString() const;  // "{axis=1}", or "{}"
@@ -53,7 +58,7 @@ class Attrs {
   std::map<std::string, AttrValue> values_;
 };
 
-// Reads what ToString prints.
+// Reads what ToString prints; programs stay strings (TypedAttrs, op_def.h).
 absl::StatusOr<Attrs> ParseAttrs(std::string_view text);
 
 }  // namespace tpurun

@@ -25,11 +25,7 @@ absl::Status CheckAttrs(const OpDef& op, const Attrs& attrs) {
       return absl::InvalidArgumentError(absl::StrCat(op.name, " has no attribute \"", name, "\"",
                                                      DidYouMean(name, AttrNames(op))));
     }
-    // "[]" parses as a list of integers, whatever the list.
-    const bool empty_list = std::holds_alternative<std::vector<int64_t>>(value) &&
-                            std::get<std::vector<int64_t>>(value).empty() &&
-                            std::holds_alternative<std::vector<double>>(def->example);
-    if (value.index() != def->example.index() && !empty_list) {
+    if (value.index() != def->example.index()) {
       return absl::InvalidArgumentError(absl::StrCat(
           op.name, ": attribute ", name, " has the wrong type, want one like ",
           Attrs{{name, def->example}}.ToString(), ", got ", Attrs{{name, value}}.ToString()));
@@ -177,6 +173,7 @@ absl::StatusOr<Value> Graph::AddNode(const OpDef& op, std::vector<Value> inputs,
     }
     operands.push_back(shape(input));
   }
+  ASSIGN_OR_RETURN(attrs, TypedAttrs(op, std::move(attrs)));
   ASSIGN_OR_RETURN(std::vector<Shape> shapes, InferShapes(op, operands, attrs));
   // Every node has a result: passes read shapes[0].
   TPURUN_DCHECK(!shapes.empty());

@@ -1,6 +1,7 @@
 #include "runtime/ir/op_def.h"
 
 #include "runtime/base/dcheck.h"
+#include "runtime/base/status.h"
 
 namespace tpurun {
 
@@ -23,6 +24,23 @@ std::string Machine::ToString() const {
 
 int CopiesPerOperand(const OpCall& call) {
   return call.op->flags.collective ? call.num_replicas : 1;
+}
+
+absl::StatusOr<Attrs> TypedAttrs(const OpDef& op, Attrs attrs) {
+  for (const AttrDef& def : op.attrs) {
+    const auto found = attrs.values().find(def.name);
+    if (found == attrs.values().end()) continue;
+    const auto* text = std::get_if<std::string>(&found->second);
+    const auto* ints = std::get_if<std::vector<int64_t>>(&found->second);
+    if (text != nullptr && def.read) {
+      ASSIGN_OR_RETURN(AttrValue value, def.read(*text));
+      attrs.Set(def.name, std::move(value));
+    } else if (ints != nullptr && ints->empty() &&
+               std::holds_alternative<std::vector<double>>(def.example)) {
+      attrs.Set(def.name, std::vector<double>{});
+    }
+  }
+  return attrs;
 }
 
 OpFlags FlagsOf(const OpCall& call) {

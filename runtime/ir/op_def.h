@@ -117,6 +117,8 @@ struct AttrDef {
   std::string name;
   AttrValue example;      // fixes the type
   bool required = false;  // absent means the op's own default otherwise
+  // Reads the text of a type that text writes as a string. Null: the type has a text of its own.
+  std::function<absl::StatusOr<AttrValue>(const std::string& text)> read;
 };
 
 // What passes need to know. Per-operand facts are bit masks, bit i for operand i (bit 31: all).
@@ -144,12 +146,18 @@ inline bool HasOperand(uint32_t mask, int operand) {
   return (mask & kAllOperands) != 0 || (operand < 31 && (mask >> operand & 1u) != 0);
 }
 
-// What may stand for a node: the same bits in every element, whatever the operands hold (-0, NaN,
-// infinities, subnormals).
+// What may stand for result 0 of a node of which no other result is read: the same bits in every
+// element, whatever the operands hold (-0, NaN, infinities, subnormals).
 struct Simpler {
-  Value same;                 // a value that is there already; when invalid:
-  std::vector<Value> inputs;  // the same op on these operands; none: there is nothing simpler
-  Attrs attrs;                // and with these attributes
+  struct NewNode {
+    const OpDef* op = nullptr;
+    std::vector<Value> inputs;
+    Attrs attrs;
+  };
+  Value same;  // a value that is there already; when invalid:
+  // Nodes behind those of the graph, the first with the id nodes().size(), which may read each
+  // other; result 0 of the last is the value. None: there is nothing simpler.
+  std::vector<NewNode> nodes;
 };
 
 // The loop of an element-wise op: result[i] = f(operands[0][i], ...) for i < n. The result may lie
@@ -181,13 +189,12 @@ struct OpDef {
   std::function<std::vector<Value>(GraphBuilder& b, const Node& node,
                                    std::span<const Value> result_gradients)>
       gradient;
-  // What may stand for a node of this op with one result, its operands being in `graph` already.
-  // Null: nothing.
+  // What may stand for a node of this op, its operands being in `graph` already. Null: nothing.
   std::function<Simpler(const Graph& graph, const Node& node)> simplify;
   // Plain loops: the definition of the op's numbers. Null for sources.
   std::function<std::unique_ptr<Kernel>(const OpCall& call)> reference;
   // Of an element-wise op without attributes: its loop over f32, a pred being 1 or 0. A step of a
-  // `fused` program. Null: never fused.
+  // TileProgram. Null: never fused.
   TileFunction tile = nullptr;
   // Chooses an implementation. Null: the reference.
   std::function<KernelPlan(const OpCall& call, const Machine& machine)> plan;
@@ -206,6 +213,10 @@ struct OpDef {
 
 // Finds ops by name for the graph and program parsers; runtime/ops/op_list.h has the one for all.
 using FindOp = std::function<const OpDef*(const std::string& name)>;
+
+// The attributes, as they come from text, in the op's types: a string that AttrDef::read takes is
+// read once, here, and "[]", a list of whole numbers by itself, is the list that is wanted.
+absl::StatusOr<Attrs> TypedAttrs(const OpDef& op, Attrs attrs);
 
 OpFlags FlagsOf(const OpCall& call);
 // The whole range of a call's work unit.

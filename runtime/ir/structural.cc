@@ -11,7 +11,6 @@
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ir/export_graph.h"
-#include "runtime/ir/packing.h"
 
 namespace tpurun {
 namespace {
@@ -167,7 +166,7 @@ Simpler SimplerConvert(const Graph& graph, const Node& node) {
   const Node& inner = graph.node(x);
   if (inner.op != &ConvertOp()) return {};
   if (!HoldsExactly(inner.shapes[0].dtype, graph.shape(inner.inputs[0]).dtype)) return {};
-  return {.inputs = inner.inputs, .attrs = node.attrs};
+  return {.nodes = {{node.op, inner.inputs, node.attrs}}};
 }
 
 // ((0+1)+(2+3))+((4+5)+(6+7)), halving for any count.
@@ -447,9 +446,8 @@ const OpDef& CrossReplicaSumOp() {
 }
 
 std::vector<const OpDef*> StructuralOps() {
-  return {&InfeedOp(),          &VariableOp(),      &LoopIndexOp(), &ReplicaIdOp(),
-          &ConstantOp(),        &ConvertOp(),       &CopyOp(),      &AddOp(),
-          &CrossReplicaSumOp(), &SumOfElementsOp(), &FusedOp(),     &PackOp()};
+  return {&InfeedOp(),  &VariableOp(), &LoopIndexOp(), &ReplicaIdOp(),       &ConstantOp(),
+          &ConvertOp(), &CopyOp(),     &AddOp(),       &CrossReplicaSumOp(), &SumOfElementsOp()};
 }
 
 bool IsConstant(const Graph& graph, Value value, double constant) {

@@ -1,5 +1,5 @@
 // The few ops that the graph itself, passes and autodiff create. Every other op lives in
-// runtime/ops and reaches the compiler as data.
+// runtime/ops and reaches the compiler as data (pass_ops.h, OpDef).
 #ifndef TPURUN_RUNTIME_IR_STRUCTURAL_H_
 #define TPURUN_RUNTIME_IR_STRUCTURAL_H_
 
@@ -23,8 +23,6 @@ const OpDef& AddOp();       // x + y, element-wise
 const OpDef& CopyOp();      // x as it is, in memory of its own
 const OpDef&
 CrossReplicaSumOp();  // the sum over replicas in a fixed pairwise tree, the same on all
-// {program, results}: element-wise ops in one pass over the elements (fused.h)
-const OpDef& FusedOp();
 
 // All of them, for the op table.
 std::vector<const OpDef*> StructuralOps();

@@ -223,7 +223,8 @@ Simpler SimplerSlice(const Graph& graph, const Node& node) {
   if (inner.op != node.op) return {};
   std::vector<int64_t> begin = node.attrs.Ints("begin");
   for (size_t i = 0; i < begin.size(); ++i) begin[i] += inner.attrs.Ints("begin")[i];
-  return {.inputs = inner.inputs, .attrs = {{"begin", begin}, {"size", node.attrs.Ints("size")}}};
+  const Attrs attrs = {{"begin", begin}, {"size", node.attrs.Ints("size")}};
+  return {.nodes = {{node.op, inner.inputs, attrs}}};
 }
 
 const OpDef& PadWithZerosOp() {
@@ -384,7 +385,7 @@ const OpDef& ReshapeOp() {
       .simplify = [](const Graph& graph, const Node& node) -> Simpler {
         const Node& inner = graph.node(node.inputs[0]);
         if (graph.shape(node.inputs[0]) == node.shapes[0]) return {.same = node.inputs[0]};
-        if (inner.op == &ReshapeOp()) return {.inputs = inner.inputs, .attrs = node.attrs};
+        if (inner.op == &ReshapeOp()) return {.nodes = {{node.op, inner.inputs, node.attrs}}};
         return {};
       },
       .reference =
@@ -431,7 +432,8 @@ Simpler SimplerBroadcast(const Graph& graph, const Node& node) {
   const std::vector<int64_t> outer_axes = node.attrs.Ints("axes");
   std::vector<int64_t> axes;
   for (const int64_t axis : inner.attrs.Ints("axes")) axes.push_back(outer_axes[axis]);
-  return {.inputs = inner.inputs, .attrs = {{"dims", node.attrs.Ints("dims")}, {"axes", axes}}};
+  const Attrs attrs = {{"dims", node.attrs.Ints("dims")}, {"axes", axes}};
+  return {.nodes = {{node.op, inner.inputs, attrs}}};
 }
 
 void BroadcastFlags(const OpCall& call, OpFlags& flags) {

@@ -19,8 +19,8 @@ int64_t Padded(int64_t n) { return (n + kColumns - 1) / kColumns * kColumns; }
 typedef float Columns __attribute__((vector_size(kColumns * sizeof(float))));
 
 template <int64_t rows>
-[[gnu::always_inline]] inline void Tile(const float* x, const float* y, int64_t k, int64_t stride,
-                                        Columns* z) {
+[[gnu::always_inline]] inline void ProductTile(const float* x, const float* y, int64_t k,
+                                               int64_t stride, Columns* z) {
   Columns sums[rows] = {};
   for (int64_t i = 0; i < k; ++i) {
     Columns y_row;
@@ -39,9 +39,10 @@ TPURUN_CLONES void Product(const float* x, const float* y, const float* bias, in
       const int64_t columns = std::min(kColumns, n - j);
       Columns tile[kRows];
       if (rows == kRows) {
-        Tile<kRows>(x + i * k, y + j, k, stride, tile);
+        ProductTile<kRows>(x + i * k, y + j, k, stride, tile);
       } else {
-        for (int64_t r = 0; r < rows; ++r) Tile<1>(x + (i + r) * k, y + j, k, stride, tile + r);
+        for (int64_t r = 0; r < rows; ++r)
+          ProductTile<1>(x + (i + r) * k, y + j, k, stride, tile + r);
       }
       for (int64_t r = 0; r < rows; ++r) {
         float* row = z + (i + r) * n + j;

@@ -13,7 +13,7 @@
 #include "oneapi/dnnl/dnnl.hpp"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/clones.h"
-#include "runtime/ir/packing.h"
+#include "runtime/ops/packing.h"
 #include "runtime/ops/precision.h"
 #include "runtime/ops/shares.h"
 

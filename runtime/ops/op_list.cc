@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/ir/elementwise_ops.h"
 #include "runtime/ir/structural.h"
 #include "runtime/ops/onednn.h"
 
@@ -13,9 +12,9 @@ std::string KernelLibraries() { return OneDnnVersion(); }
 const std::vector<const OpDef*>& AllOps() {
   static const std::vector<const OpDef*>& ops = *new std::vector<const OpDef*>([] {
     std::vector<const OpDef*> all;
-    for (const auto& family :
-         {StructuralOps(), ArrayOps(), ConvolutionOps(), ElementwiseOps(), HistogramOps(),
-          MatMulOps(), OneHotOps(), PoolingOps(), RandomOps(), ReduceOps(), SoftmaxOps()}) {
+    for (const auto& family : {StructuralOps(), ArrayOps(), ConvolutionOps(), ElementwiseOps(),
+                               FusedOps(), HistogramOps(), MatMulOps(), OneHotOps(), PackingOps(),
+                               PoolingOps(), RandomOps(), ReduceOps(), ReluOps(), SoftmaxOps()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     std::sort(all.begin(), all.end(),
@@ -32,5 +31,7 @@ const OpDef* FindOpByName(const std::string& name) {
                        [](const OpDef* op, const std::string& n) { return op->name < n; });
   return found != ops.end() && (*found)->name == name ? *found : nullptr;
 }
+
+PassOps OpsOfPasses() { return {.fused = FindOpByName("fused"), .pack = FindOpByName("pack")}; }
 
 }  // namespace tpurun

@@ -6,17 +6,22 @@
 #include <vector>
 
 #include "runtime/ir/op_def.h"
+#include "runtime/ir/pass_ops.h"
 
 namespace tpurun {
 
 std::vector<const OpDef*> ArrayOps();
 std::vector<const OpDef*> ConvolutionOps();
+std::vector<const OpDef*> ElementwiseOps();  // but add (structural.h)
+std::vector<const OpDef*> FusedOps();
 std::vector<const OpDef*> HistogramOps();
 std::vector<const OpDef*> MatMulOps();
 std::vector<const OpDef*> OneHotOps();
+std::vector<const OpDef*> PackingOps();
 std::vector<const OpDef*> PoolingOps();
 std::vector<const OpDef*> RandomOps();
 std::vector<const OpDef*> ReduceOps();
+std::vector<const OpDef*> ReluOps();
 std::vector<const OpDef*> SoftmaxOps();
 
 // The kernel libraries and their versions: "oneDNN 2.6.3".
@@ -26,6 +31,8 @@ std::string KernelLibraries();
 const std::vector<const OpDef*>& AllOps();
 // nullptr when there is none of that name.
 const OpDef* FindOpByName(const std::string& name);
+// Those that passes create.
+PassOps OpsOfPasses();
 
 }  // namespace tpurun
 

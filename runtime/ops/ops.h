@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/ir/elementwise_ops.h"
 #include "runtime/ir/graph_builder.h"
 #include "runtime/ir/structural.h"
 
@@ -15,6 +14,32 @@ namespace tpurun {
 // How matmul and convolution treat their f32 inputs: rounded to bf16 (kDefault), split into 2 or 3
 // bf16 parts (kHigh, kHighest), or as they are (kF32). Accumulation is always f32.
 enum class Precision : int64_t { kDefault = 0, kHigh = 1, kHighest = 2, kF32 = 3 };
+
+// elementwise.cc and relu.cc: operands have one shape; a rank-0 operand goes with every element.
+// Add is in structural.h.
+Value Sub(GraphBuilder& b, Value x, Value y, const std::string& label = "sub");
+Value Mul(GraphBuilder& b, Value x, Value y, const std::string& label = "mul");
+Value Div(GraphBuilder& b, Value x, Value y, const std::string& label = "div");
+Value Maximum(GraphBuilder& b, Value x, Value y);
+Value Minimum(GraphBuilder& b, Value x, Value y);
+Value Pow(GraphBuilder& b, Value x, Value y);
+Value Neg(GraphBuilder& b, Value x);
+Value Sqrt(GraphBuilder& b, Value x);
+Value Rsqrt(GraphBuilder& b, Value x);
+Value Square(GraphBuilder& b, Value x);
+Value Exp(GraphBuilder& b, Value x);
+Value Log(GraphBuilder& b, Value x);
+Value Floor(GraphBuilder& b, Value x);
+Value Tanh(GraphBuilder& b, Value x);
+Value Sin(GraphBuilder& b, Value x);
+Value Cos(GraphBuilder& b, Value x);
+Value Sigmoid(GraphBuilder& b, Value x);
+Value Softplus(GraphBuilder& b, Value x);
+Value Relu(GraphBuilder& b, Value x, const std::string& label = "Relu");
+Value Equal(GraphBuilder& b, Value x, Value y);    // pred
+Value Greater(GraphBuilder& b, Value x, Value y);  // pred
+Value GreaterEqual(GraphBuilder& b, Value x, Value y);
+Value Select(GraphBuilder& b, Value condition, Value x, Value y);  // condition ? x : y
 
 // matmul.cc: (M, K) x (K, N) -> (M, N); each operand may be given transposed.
 Value MatMul(GraphBuilder& b, Value x, Value y, Precision precision, bool transpose_x = false,
@@ -34,8 +59,7 @@ absl::Status WantBias(const char* op, std::span<const Shape> operands,
 Value Conv2d(GraphBuilder& b, Value x, Value kernel, std::vector<int64_t> strides,
              std::vector<int64_t> pads, Precision precision, const std::string& label = "Conv2D");
 
-// pooling.cc: x (N, H, W, C) -> (N, OH, OW, C). Padding never counts. The largest of a relu's
-// results is taken before the relu: the same bits and gradients from fewer elements.
+// pooling.cc: x (N, H, W, C) -> (N, OH, OW, C). Padding never counts.
 Value MaxPool(GraphBuilder& b, Value x, std::vector<int64_t> window, std::vector<int64_t> strides,
               std::vector<int64_t> pads, const std::string& label = "MaxPool");
 Value AvgPool(GraphBuilder& b, Value x, std::vector<int64_t> window, std::vector<int64_t> strides,

@@ -1,4 +1,6 @@
 // Max and average pooling over NHWC values. Padding never counts.
+#include "runtime/ops/pooling.h"
+
 #include <algorithm>
 #include <limits>
 #include <span>
@@ -10,6 +12,7 @@
 #include "runtime/ops/export_window.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
+#include "runtime/ops/relu.h"
 #include "runtime/ops/through_float.h"
 
 namespace tpurun {
@@ -94,6 +97,11 @@ inline float Widen(uint16_t v) { return FromBFloat16Bits(v); }
 DType IndexType(const Attrs& attrs) {
   const std::vector<int64_t> window = attrs.Ints("window");
   return window[0] * window[1] <= 256 ? DType::kU8 : DType::kS32;
+}
+
+bool SameWindows(const Attrs& a, const Attrs& b) {
+  return a.Ints("window") == b.Ints("window") && a.Ints("strides") == b.Ints("strides") &&
+         a.Ints("pads") == b.Ints("pads");
 }
 
 // No element of x lies in two windows.
@@ -315,6 +323,14 @@ const OpDef& MaxPoolGradOp() {
   return op;
 }
 
+// The largest of what relu makes of a window is what relu makes of the largest, of fewer elements.
+Simpler SimplerMaxPool(const Graph& graph, const Node& node) {
+  const Node& relu = graph.node(node.inputs[0]);
+  if (relu.op != &ReluOp()) return {};
+  const Value largest{static_cast<int>(graph.nodes().size()), 0};
+  return {.nodes = {{node.op, relu.inputs, node.attrs}, {&ReluOp(), {largest}, {}}}};
+}
+
 const OpDef& MaxPoolOp() {
   static const OpDef& op = *new OpDef{
       .name = "max_pool",
@@ -339,6 +355,7 @@ const OpDef& MaxPoolOp() {
             return std::vector<Value>{
                 b.Add(MaxPoolGradOp(), {dy[0], Value{node.id, 1}}, attrs, "MaxPoolGrad")};
           },
+      .simplify = SimplerMaxPool,
       .reference =
           [](const OpCall& call) {
             const PoolDims d = MakeDims(call.operands[0].dims, call.results[0].dims, call.attrs);
@@ -483,16 +500,30 @@ Attrs PoolingAttrs(std::vector<int64_t> window, std::vector<int64_t> strides,
 
 }  // namespace
 
+Simpler ReluGradOfPooled(const Graph& graph, const Node& node) {
+  const Node &dy = graph.node(node.inputs[0]), &y = graph.node(node.inputs[1]);
+  if (dy.op != &MaxPoolGradOp() || y.op != &ReluOp()) return {};
+  const Value index = dy.inputs[1];
+  const Node& pool = graph.node(index);
+  if (pool.op != &MaxPoolOp() || index.result != 1 || pool.inputs[0] != node.inputs[1] ||
+      !SameWindows(pool.attrs, dy.attrs)) {
+    return {};
+  }
+  const auto added = [first = static_cast<int>(graph.nodes().size())](int i, int result = 0) {
+    return Value{first + i, result};
+  };
+  return {.nodes = {{pool.op, y.inputs, pool.attrs},
+                    {&ReluOp(), {added(0)}, {}},
+                    {node.op, {dy.inputs[0], added(1)}, {}},
+                    {dy.op, {added(2), added(0, 1)}, dy.attrs}}};
+}
+
 std::vector<const OpDef*> PoolingOps() {
   return {&MaxPoolOp(), &MaxPoolGradOp(), &AvgPoolOp(), &AvgPoolGradOp()};
 }
 
 Value MaxPool(GraphBuilder& b, Value x, std::vector<int64_t> window, std::vector<int64_t> strides,
               std::vector<int64_t> pads, const std::string& label) {
-  if (b.shape(x).rank() == 4 && IsRelu(b.graph().node(x))) {
-    return Relu(b, MaxPool(b, b.graph().node(x).inputs[0], std::move(window), std::move(strides),
-                           std::move(pads), label));
-  }
   return b.Add(MaxPoolOp(), {x},
                PoolingAttrs(std::move(window), std::move(strides), std::move(pads)), label);
 }

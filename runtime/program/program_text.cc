@@ -103,7 +103,7 @@ absl::StatusOr<Instruction> ParseInstruction(LineTokenizer& line, const FindOp& 
   std::optional<Attrs> attrs = line.Attributes();
   const std::optional<std::string> name = attrs ? line.QuotedString() : std::nullopt;
   if (!name) return bad;
-  instruction.attrs = *std::move(attrs);
+  ASSIGN_OR_RETURN(instruction.attrs, TypedAttrs(*instruction.op, *std::move(attrs)));
   instruction.name = *name;
   instruction.per_core = line.Eat("per_core");
   const std::optional<int64_t> parts = Field(line, "parts=");

@@ -241,7 +241,7 @@ TEST_P(RandomGraphTest, EveryPassKeepsWhatTheGraphComputes) {
   const EvaluateArgs args = RandomArgs(graph, GetParam());
   const auto want = Evaluate(graph, ForGraph(args, graph));
   ASSERT_TRUE(want.ok()) << want.status();
-  for (const Pass& pass : Passes()) {
+  for (const Pass& pass : Passes(OpsOfPasses())) {
     auto result = pass.run(graph);
     ASSERT_TRUE(result.ok()) << result.status();
     graph = *std::move(result);
@@ -261,7 +261,7 @@ TEST_P(RandomGraphTest, ProgramsVerifyParseBackAndRunLikeTheInterpreter) {
   const EvaluateArgs args = RandomArgs(graph, GetParam());
   const auto want = Evaluate(graph, ForGraph(args, graph));
   ASSERT_TRUE(want.ok()) << want.status();
-  const auto program = Compile(graph, {});
+  const auto program = Compile(graph, {.ops = OpsOfPasses()});
   ASSERT_TRUE(program.ok()) << program.status();
   const std::string text = PrintProgram(*program);
   const auto parsed = ParseProgram(text, FindOpByName);
@@ -284,8 +284,8 @@ Graph WideGraph(uint32_t seed) { return RandomGraph(seed, {33, 64, 130}, 80); }
 TEST_P(RandomGraphTest, PackedWeightsGiveTheSameBitsStepAfterStep) {
   const Graph graph = WideGraph(GetParam());
   const EvaluateArgs args = RandomArgs(graph, GetParam());
-  const auto program = Compile(graph, {});
-  const auto plain = Compile(graph, {.disabled_passes = {"pack"}});
+  const auto program = Compile(graph, {.ops = OpsOfPasses()});
+  const auto plain = Compile(graph, {.ops = OpsOfPasses(), .disabled_passes = {"pack"}});
   ASSERT_TRUE(program.ok() && plain.ok()) << program.status() << plain.status();
   EXPECT_FALSE(absl::StrContains(PrintProgram(*plain), "  pack {"));
   Device two(2), three(3);
@@ -314,8 +314,8 @@ Graph WithPeriods(const Graph& graph, uint32_t seed) {
 TEST_P(RandomGraphTest, OutputsOfSomeStepsAreThoseOfTheStepAndChangeNoVariable) {
   const Graph graph = WideGraph(GetParam());
   const EvaluateArgs args = RandomArgs(graph, GetParam());
-  const auto all = Compile(graph, {});
-  const auto some = Compile(WithPeriods(graph, GetParam()), {});
+  const auto all = Compile(graph, {.ops = OpsOfPasses()});
+  const auto some = Compile(WithPeriods(graph, GetParam()), {.ops = OpsOfPasses()});
   ASSERT_TRUE(all.ok() && some.ok()) << all.status() << some.status();
   const auto parsed = ParseProgram(PrintProgram(*some), FindOpByName);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
@@ -348,7 +348,7 @@ TEST(RandomGraphs, SomeNodesRunBeforeAndSomeBehindTheStep) {
 TEST(RandomGraphs, PackAndMerge) {
   int packs = 0, carried = 0, merged = 0;
   for (int seed = 0; seed < kSeeds; ++seed) {
-    const auto program = Compile(WideGraph(seed), {});
+    const auto program = Compile(WideGraph(seed), {.ops = OpsOfPasses()});
     ASSERT_TRUE(program.ok()) << program.status();
     const std::string text = PrintProgram(*program);
     const size_t step = text.find("\nstep phase 0");

@@ -12,6 +12,7 @@
 #include "runtime/base/random.h"
 #include "runtime/compiler/compile.h"
 #include "runtime/ir/evaluate.h"
+#include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/program/program_text.h"
 
@@ -107,7 +108,7 @@ Trained TrainOnInterpreter(const Graph& graph, int64_t steps) {
 // `new_versions`: the prologue runs before every loop, not only before the first.
 Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t loop,
                       bool new_versions = false) {
-  const auto program = Compile(graph, {.loss_output = "loss"});
+  const auto program = Compile(graph, {.ops = OpsOfPasses(), .loss_output = "loss"});
   EXPECT_TRUE(program.ok()) << program.status();
   std::map<std::string, Literal> store;
   std::vector<void*> variables;
@@ -227,7 +228,7 @@ Graph LibraryGraph(int num_replicas) {
 
 TEST_P(DeviceTest, LibraryKernelsGiveTheSameBitsWithAnyWorkers) {
   const Graph graph = LibraryGraph(GetParam());
-  const auto program = Compile(graph, {.loss_output = "loss"});
+  const auto program = Compile(graph, {.ops = OpsOfPasses(), .loss_output = "loss"});
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_EQ(absl::StrContains(PrintProgram(*program), "cross_replica_matmul"), GetParam() > 1);
   EXPECT_EQ(absl::StrContains(PrintProgram(*program), "parts=2 columns=32"), GetParam() == 1);
@@ -259,7 +260,7 @@ INSTANTIATE_TEST_SUITE_P(Replicas, DeviceTest, ::testing::Values(1, 8));
 class LoadedTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto compiled = Compile(TrainGraph(8, 0), {.loss_output = "loss"});
+    auto compiled = Compile(TrainGraph(8, 0), {.ops = OpsOfPasses(), .loss_output = "loss"});
     ASSERT_TRUE(compiled.ok()) << compiled.status();
     program_ = *std::move(compiled);
     std::vector<void*> variables;
@@ -300,7 +301,7 @@ TEST(Device, ARunWithoutAStepLeavesThePrologueToTheNext) {
   const int total = b.AddVariable({.name = "total", .shape = {DType::kF32, {}}});
   const Value sum = ReduceSum(b, Square(b, b.Read(fixed)));
   b.Update(total, Add(b, b.Read(total), sum));
-  const auto program = Compile(b.Take(), {});
+  const auto program = Compile(b.Take(), {.ops = OpsOfPasses()});
   ASSERT_TRUE(program.ok()) << program.status();
   ASSERT_EQ(program->prologue.size(), 2);
   std::vector<float> ones(64 * 1024, 1);

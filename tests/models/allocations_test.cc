@@ -14,6 +14,7 @@
 #include "runtime/compiler/compile.h"
 #include "runtime/device/device.h"
 #include "runtime/estimator/train_step.h"
+#include "runtime/ops/op_list.h"
 #include "tests/models/golden_case.h"
 
 namespace {
@@ -123,7 +124,7 @@ absl::StatusOr<CoreProgram> TrainingProgram(const std::string& model_file) {
   for (Summary& summary : spec->summaries) summary.every_n_steps = kLong / 4;
   absl::StatusOr<Graph> graph = BuildTrainStep(*std::move(spec));
   if (!graph.ok()) return graph.status();
-  return Compile(*std::move(graph), {.loss_output = kLossOutput});
+  return Compile(*std::move(graph), {.ops = OpsOfPasses(), .loss_output = kLossOutput});
 }
 
 class AllocationsTest : public testing::TestWithParam<const char*> {};

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/estimator/session.h"
 #include "runtime/estimator/train_step.h"
+#include "runtime/ops/op_list.h"
 #include "tests/models/iris_spec.h"
 #include "tests/scaling.h"
 
@@ -34,7 +35,7 @@ absl::Status Load(int layers, const std::string& layer, int num_replicas) {
   const absl::StatusOr<Graph> graph = BuildTrainStep(*std::move(spec));
   if (!graph.ok()) return graph.status();
   Session session(1, num_replicas);
-  return session.Load(*graph, {.loss_output = kLossOutput});
+  return session.Load(*graph, {.ops = OpsOfPasses(), .loss_output = kLossOutput});
 }
 
 TEST_P(CompileTimeTest, GrowsWithTheLayersOn8Cores) {

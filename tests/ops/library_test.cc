@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "runtime/base/random.h"
-#include "runtime/ir/packing.h"
+#include "runtime/ir/pass_ops.h"
 #include "runtime/ops/op_list.h"
 #include "tests/ops/op_case.h"
 

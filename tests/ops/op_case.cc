@@ -68,7 +68,8 @@ void ParseFile(const std::string& path, std::vector<OpCase>* cases) {
       op_case.op = FindOpByName(line.Word());
       const std::optional<Attrs> attrs = line.Attributes();
       if (op_case.op == nullptr || !attrs) Malformed(path, number, "want op NAME {attributes}");
-      op_case.attrs = *attrs;
+      const auto typed = TypedAttrs(*op_case.op, *attrs);
+      op_case.attrs = typed.ok() ? *typed : *attrs;  // else it is a case of an error
       cases->push_back(std::move(op_case));
       continue;
     }

@@ -1,7 +1,7 @@
-// Blocked layouts, as kernel libraries like the weights of a product, and `pack`, the op that
-// brings a value into one.
-#ifndef TPURUN_RUNTIME_IR_PACKING_H_
-#define TPURUN_RUNTIME_IR_PACKING_H_
+// Blocked layouts, as kernel libraries like the weights of a product. `pack`, in packing.cc, brings
+// a value into one.
+#ifndef TPURUN_RUNTIME_OPS_PACKING_H_
+#define TPURUN_RUNTIME_OPS_PACKING_H_
 
 #include <cstdint>
 #include <optional>
@@ -31,10 +31,6 @@ struct BlockedLayout {
 // those of a blocked layout of these dimensions.
 std::optional<BlockedLayout> ParseBlockedLayout(const Shape& shape);
 
-// {dtype, layout, bytes}: x (plain) in that layout, f32 rounded when dtype is bf16; padding is 0.
-const OpDef& PackOp();
-Attrs PackAttrs(const Shape& packed);
-
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_IR_PACKING_H_
+#endif  // TPURUN_RUNTIME_OPS_PACKING_H_

@@ -1,13 +1,12 @@
 // Element-wise ops. x, y, z have one shape; a rank-0 operand goes with every element.
-#include "runtime/ir/elementwise_ops.h"
+#include "runtime/ir/elementwise.h"
 
 #include <cmath>
 
 #include "runtime/base/status.h"
-#include "runtime/ir/elementwise.h"
 #include "runtime/ir/export_graph.h"
-#include "runtime/ir/narrow_relu.h"
-#include "runtime/ir/structural.h"
+#include "runtime/ops/op_list.h"
+#include "runtime/ops/ops.h"
 
 namespace tpurun {
 namespace {
@@ -359,65 +358,6 @@ const OpDef& SoftplusOp() {
   return op;
 }
 
-constexpr auto kWherePositive = [](auto dy, auto y) { return y > 0 ? dy : decltype(dy)(0); };
-
-const OpDef& ReluGradOp() {
-  static const OpDef& op = *new OpDef{
-      .name = "relu_grad",
-      .doc =
-          "dx = dy where the relu's output y > 0, else 0 (dy, y), each f32 or bf16. Its own "
-          "gradient flows to dy only.",
-      .min_operands = 2,
-      .max_operands = 2,
-      .flags = {.unit = WorkUnit::kElements,
-                .elementwise = true,
-                .row_operands = kAllOperands,
-                .commutes = 1u << 0,
-                .sign_only = 1u << 1},
-      .infer_shape = [](std::span<const Shape> operands,
-                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
-        if (operands[0].dims != operands[1].dims || !IsFloat(operands[0].dtype) ||
-            !IsFloat(operands[1].dtype)) {
-          return absl::InvalidArgumentError(
-              absl::StrCat("relu_grad: want dy and y of one shape, got ", operands[0].ToString(),
-                           " and ", operands[1].ToString()));
-        }
-        return std::vector<Shape>{operands[0]};
-      },
-      .gradient =
-          [](GraphBuilder& b, const Node& node, std::span<const Value> ddx) {
-            return std::vector<Value>{b.Add(ReluGradOp(), {ddx[0], node.inputs[1]}), Value{}};
-          },
-      .reference =
-          [](const OpCall& call) {
-            return AnyNarrow(call) ? MakeNarrowReluGrad(call) : BinaryKernel(call, kWherePositive);
-          },
-      .tile = BinaryTile(kWherePositive)};
-  return op;
-}
-
-const OpDef& ReluOp() {
-  static const OpDef& op = []() -> OpDef& {
-    OpDef& relu = *new OpDef(Unary(
-        "relu", "max(x, 0); NaN stays NaN", {TensorFlowOp("Relu"), OnnxOp("Relu")},
-        [](float x) { return x > 0 || x != x ? x : 0.0f; },
-        [](GraphBuilder& b, Value, Value y, Value dy) {
-          return b.Add(ReluGradOp(), {dy, y}, {}, "ReluGrad");
-        }));
-    relu.flags.commutes = 1u << 0;
-    relu.infer_shape = [](std::span<const Shape> operands,
-                          const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
-      if (operands[0].dtype == DType::kBF16) return std::vector<Shape>{operands[0]};
-      return FloatShape("relu", operands);
-    };
-    relu.reference = [wide = relu.reference](const OpCall& call) {
-      return AnyNarrow(call) ? MakeNarrowRelu(call) : wide(call);
-    };
-    return relu;
-  }();
-  return op;
-}
-
 using Choose = decltype([](auto condition, auto x, auto y) { return condition ? x : y; });
 
 std::unique_ptr<Kernel> SelectKernel(const OpCall& call) {
@@ -479,10 +419,10 @@ const OpDef& SelectOp() {
 }  // namespace
 
 std::vector<const OpDef*> ElementwiseOps() {
-  return {&SubOp(),   &MulOp(),      &DivOp(),   &MaximumOp(), &MinimumOp(),      &PowOp(),
-          &NegOp(),   &SqrtOp(),     &RsqrtOp(), &SquareOp(),  &ExpOp(),          &LogOp(),
-          &FloorOp(), &TanhOp(),     &SinOp(),   &CosOp(),     &SigmoidOp(),      &SoftplusOp(),
-          &ReluOp(),  &ReluGradOp(), &EqualOp(), &GreaterOp(), &GreaterEqualOp(), &SelectOp()};
+  return {&SubOp(),   &MulOp(),     &DivOp(),          &MaximumOp(), &MinimumOp(), &PowOp(),
+          &NegOp(),   &SqrtOp(),    &RsqrtOp(),        &SquareOp(),  &ExpOp(),     &LogOp(),
+          &FloorOp(), &TanhOp(),    &SinOp(),          &CosOp(),     &SigmoidOp(), &SoftplusOp(),
+          &EqualOp(), &GreaterOp(), &GreaterEqualOp(), &SelectOp()};
 }
 
 Value Sub(GraphBuilder& b, Value x, Value y, const std::string& label) {
@@ -509,10 +449,6 @@ Value Sin(GraphBuilder& b, Value x) { return b.Add(SinOp(), {x}); }
 Value Cos(GraphBuilder& b, Value x) { return b.Add(CosOp(), {x}); }
 Value Sigmoid(GraphBuilder& b, Value x) { return b.Add(SigmoidOp(), {x}); }
 Value Softplus(GraphBuilder& b, Value x) { return b.Add(SoftplusOp(), {x}); }
-bool IsRelu(const Node& node) { return node.op == &ReluOp(); }
-Value Relu(GraphBuilder& b, Value x, const std::string& label) {
-  return b.Add(ReluOp(), {x}, {}, label);
-}
 Value Equal(GraphBuilder& b, Value x, Value y) { return b.Add(EqualOp(), {x, y}); }
 Value Greater(GraphBuilder& b, Value x, Value y) { return b.Add(GreaterOp(), {x, y}); }
 Value GreaterEqual(GraphBuilder& b, Value x, Value y) { return b.Add(GreaterEqualOp(), {x, y}); }

@@ -1,5 +1,4 @@
-#include "runtime/ir/fused.h"
-
+// `fused`: the steps of a TileProgram in one pass over the elements.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -7,62 +6,94 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/ir/elementwise.h"
-#include "runtime/ir/elementwise_ops.h"
-#include "runtime/ir/structural.h"
+#include "runtime/ops/op_list.h"
 
 namespace tpurun {
 namespace {
 
-const OpDef* FindFusable(const std::string& name) {
-  std::vector<const OpDef*> ops = ElementwiseOps();
-  ops.push_back(&AddOp());
-  const auto found = std::find_if(ops.begin(), ops.end(), [&](const OpDef* op) {
-    return op->name == name && op->tile != nullptr;
-  });
-  return found == ops.end() ? nullptr : *found;
-}
-
-// "x3" or "t3" -> the number of the value.
-std::optional<int> ParseValue(const std::string& word, int operands, int steps) {
+// "x3" or "t3". Of step `index`, which reads earlier ones.
+std::optional<TileProgram::Input> ParseInput(const std::string& word, int index) {
   if (word.size() < 2 || (word[0] != 'x' && word[0] != 't')) return std::nullopt;
-  const std::optional<int64_t> index = ParseInt64(word.substr(1));
-  const bool operand = word[0] == 'x';
-  if (!index || *index < 0 || *index >= (operand ? operands : steps)) return std::nullopt;
-  return static_cast<int>(*index) + (operand ? 0 : operands);
+  const std::optional<int64_t> number = ParseInt64(word.substr(1));
+  const bool is_step = word[0] == 't';
+  const int64_t end = is_step ? index : kMaxTileSteps * kMaxTileOperands;
+  if (!number || *number < 0 || *number >= end) return std::nullopt;
+  return TileProgram::Input{is_step, static_cast<int>(*number)};
 }
 
-absl::StatusOr<FusedProgram::Step> ParseStep(const std::string& text, int operands, int index) {
+absl::StatusOr<TileProgram::Step> ParseStep(const std::string& text, int index) {
   const std::vector<std::string> words = absl::StrSplit(text, ' ', absl::SkipEmpty());
   if (words.size() < 3 || words[0] != absl::StrCat("t", index) || words[1] != "=") {
     return absl::InvalidArgumentError(
-        absl::StrCat("want t", index, " = OP OPERANDS, got \"", text, "\""));
+        absl::StrCat("fused: want t", index, " = OP OPERANDS, got \"", text, "\""));
   }
-  FusedProgram::Step step{.op = FindFusable(words[2])};
-  if (step.op == nullptr) {
+  TileProgram::Step step{.op = FindOpByName(words[2])};
+  if (step.op == nullptr || step.op->tile == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat(words[2], " is no element-wise op that can be fused"));
+        absl::StrCat("fused: ", words[2], " is no element-wise op that can be fused"));
   }
   for (size_t i = 3; i < words.size(); ++i) {
-    const std::optional<int> value = ParseValue(words[i], operands, index);
-    if (!value) {
-      return absl::InvalidArgumentError(absl::StrCat("no value ", words[i], " in \"", text, "\""));
+    const std::optional<TileProgram::Input> input = ParseInput(words[i], index);
+    if (!input) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("fused: no value ", words[i], " in \"", text, "\""));
     }
-    step.operands.push_back(*value);
+    step.inputs.push_back(*input);
   }
-  if (static_cast<int>(step.operands.size()) != step.op->min_operands) {
-    return absl::InvalidArgumentError(absl::StrCat(step.op->name, " wants ", step.op->min_operands,
-                                                   " operands, got \"", text, "\""));
+  if (static_cast<int>(step.inputs.size()) != step.op->min_operands) {
+    return absl::InvalidArgumentError(absl::StrCat("fused: ", step.op->name, " wants ",
+                                                   step.op->min_operands, " operands, got \"", text,
+                                                   "\""));
   }
   return step;
 }
 
+absl::StatusOr<AttrValue> ParseTileProgram(const std::string& text) {
+  TileProgram program;
+  for (const absl::string_view step_text : absl::StrSplit(text, ';')) {
+    ASSIGN_OR_RETURN(TileProgram::Step step,
+                     ParseStep(std::string(step_text), static_cast<int>(program.steps.size())));
+    program.steps.push_back(std::move(step));
+  }
+  return AttrValue(std::move(program));
+}
+
+// The numbers of what a step reads among the operands of the node, which come first, and the steps.
+int ValueOf(TileProgram::Input input, size_t operands) {
+  return input.index + (input.is_step ? static_cast<int>(operands) : 0);
+}
+
+// Operands that the program reads are there, and `results` are steps of it that rise.
+absl::Status CheckProgram(size_t operands, const TileProgram& program,
+                          const std::vector<int64_t>& results) {
+  if (program.steps.size() > kMaxTileSteps || operands > kMaxTileSteps * kMaxTileOperands) {
+    return absl::InvalidArgumentError(absl::StrCat("fused: at most ", kMaxTileSteps, " steps and ",
+                                                   kMaxTileOperands, " operands each, got ",
+                                                   program.steps.size(), " and ", operands));
+  }
+  for (const TileProgram::Step& step : program.steps) {
+    for (const TileProgram::Input input : step.inputs) {
+      if (input.is_step || input.index < static_cast<int>(operands)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("fused: no operand x", input.index, ", there are ", operands));
+    }
+  }
+  bool rise = !results.empty();
+  for (size_t i = 0; i < results.size(); ++i) {
+    rise = rise && results[i] > (i == 0 ? -1 : results[i - 1]) &&
+           results[i] < static_cast<int64_t>(program.steps.size());
+  }
+  if (rise) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "fused: results wants rising steps of the program, got ", DimsToString(results)));
+}
+
 // The shapes of the operands and of what every step gives.
-absl::StatusOr<std::vector<Shape>> ValueShapes(const FusedProgram& program,
+absl::StatusOr<std::vector<Shape>> ValueShapes(const TileProgram& program,
                                                std::span<const Shape> operands) {
   std::vector<Shape> shapes(operands.begin(), operands.end());
   for (const Shape& shape : operands) {
@@ -71,10 +102,11 @@ absl::StatusOr<std::vector<Shape>> ValueShapes(const FusedProgram& program,
     return absl::InvalidArgumentError(
         absl::StrCat("fused: want plain f32 or pred, got ", shape.ToString()));
   }
-  for (const FusedProgram::Step& step : program.steps) {
-    std::vector<Shape> step_operands;
-    for (const int value : step.operands) step_operands.push_back(shapes[value]);
-    ASSIGN_OR_RETURN(const std::vector<Shape> result, step.op->infer_shape(step_operands, Attrs()));
+  for (const TileProgram::Step& step : program.steps) {
+    std::vector<Shape> inputs;
+    for (const TileProgram::Input input : step.inputs)
+      inputs.push_back(shapes[ValueOf(input, operands.size())]);
+    ASSIGN_OR_RETURN(const std::vector<Shape> result, step.op->infer_shape(inputs, Attrs()));
     shapes.push_back(result[0]);
   }
   return shapes;
@@ -82,11 +114,12 @@ absl::StatusOr<std::vector<Shape>> ValueShapes(const FusedProgram& program,
 
 absl::StatusOr<std::vector<Shape>> FusedShapes(std::span<const Shape> operands,
                                                const Attrs& attrs) {
-  ASSIGN_OR_RETURN(const FusedProgram program,
-                   ParseFusedProgram(static_cast<int>(operands.size()), attrs));
+  const TileProgram& program = attrs.Program("program");
+  const std::vector<int64_t> steps = attrs.Ints("results");
+  RETURN_IF_ERROR(CheckProgram(operands.size(), program, steps));
   ASSIGN_OR_RETURN(const std::vector<Shape> shapes, ValueShapes(program, operands));
   std::vector<Shape> results;
-  for (const int64_t step : program.results) results.push_back(shapes[program.operands + step]);
+  for (const int64_t step : steps) results.push_back(shapes[operands.size() + step]);
   const auto check = [&](const Shape& shape) {
     if (shape.dims == results[0].dims) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat("fused: values of one shape wanted, got ",
@@ -105,24 +138,25 @@ absl::StatusOr<std::vector<Shape>> FusedShapes(std::span<const Shape> operands,
 // once unless an operand that is read later may lie there.
 class FusedKernel final : public Kernel {
  public:
-  FusedKernel(const OpCall& call, const FusedProgram& program)
-      : scalar_(call.results[0].rank() == 0) {
-    operands_.resize(program.operands);
-    for (int i = 0; i < program.operands; ++i) {
+  explicit FusedKernel(const OpCall& call) : scalar_(call.results[0].rank() == 0) {
+    const TileProgram& program = call.attrs.Program("program");
+    const std::vector<int64_t> results = call.attrs.Ints("results");
+    operands_.resize(call.operands.size());
+    for (size_t i = 0; i < operands_.size(); ++i) {
       const Shape& shape = call.operands[i];
       operands_[i].spread = shape.rank() == 0 && !scalar_;
       operands_[i].pred = shape.dtype == DType::kPred;
       if (operands_[i].spread || operands_[i].pred) operands_[i].place = registers_++;
     }
-    for (const FusedProgram::Step& step : program.steps) {
-      steps_.push_back(
-          {.tile = step.op->tile, .operand_count = static_cast<int>(step.operands.size())});
-      std::copy(step.operands.begin(), step.operands.end(), steps_.back().operands.begin());
+    for (const TileProgram::Step& step : program.steps) {
+      Step& made = steps_.emplace_back(Step{.tile = step.op->tile});
+      for (const TileProgram::Input input : step.inputs)
+        made.operands[made.operand_count++] = ValueOf(input, operands_.size());
     }
-    for (size_t i = 0; i < program.results.size(); ++i) {
-      steps_[program.results[i]].result = static_cast<int>(i);
-      results_.push_back({.step = static_cast<int>(program.results[i]),
-                          .pred = call.results[i].dtype == DType::kPred});
+    for (size_t i = 0; i < results.size(); ++i) {
+      steps_[results[i]].result = static_cast<int>(i);
+      results_.push_back(
+          {.step = static_cast<int>(results[i]), .pred = call.results[i].dtype == DType::kPred});
     }
     PlaceSteps();
     tile_ = std::min<int64_t>(kTileElements, kRegisterFloats / std::max(1, registers_) / 16 * 16);
@@ -130,8 +164,8 @@ class FusedKernel final : public Kernel {
 
   absl::Status Run(const KernelArgs& args) const override {
     alignas(64) float registers[kRegisterFloats];
-    std::array<float*, kMaxValues> values;    // where the tile of each operand and step lies
-    std::array<bool, kMaxFusedSteps> direct;  // of each result
+    std::array<float*, kMaxValues> values;   // where the tile of each operand and step lies
+    std::array<bool, kMaxTileSteps> direct;  // of each result
     const int64_t most = std::min(tile_, args.end - args.begin);
     const auto place = [&](int index) { return registers + index * tile_; };
     for (size_t i = 0; i < operands_.size(); ++i) {
@@ -164,7 +198,7 @@ class FusedKernel final : public Kernel {
 
  private:
   static constexpr int64_t kRegisterFloats = 8192;  // 32 KB; what is streamed takes the rest
-  static constexpr int kMaxValues = kMaxFusedSteps * (kMaxTileOperands + 1);
+  static constexpr int kMaxValues = kMaxTileSteps * (kMaxTileOperands + 1);
 
   struct OperandInfo {
     bool spread = false;  // a scalar that goes with every element
@@ -254,47 +288,6 @@ class FusedKernel final : public Kernel {
   std::vector<ResultInfo> results_;
 };
 
-}  // namespace
-
-Attrs FusedAttrs(const FusedProgram& program) {
-  const auto name = [&](int value) {
-    return value < program.operands ? absl::StrCat("x", value)
-                                    : absl::StrCat("t", value - program.operands);
-  };
-  std::vector<std::string> lines;
-  for (const FusedProgram::Step& step : program.steps) {
-    std::string line = absl::StrCat("t", lines.size(), " = ", step.op->name);
-    for (const int value : step.operands) absl::StrAppend(&line, " ", name(value));
-    lines.push_back(std::move(line));
-  }
-  return {{"program", absl::StrJoin(lines, "; ")}, {"results", program.results}};
-}
-
-absl::StatusOr<FusedProgram> ParseFusedProgram(int operands, const Attrs& attrs) {
-  FusedProgram program{.operands = operands, .results = attrs.Ints("results")};
-  for (const absl::string_view text : absl::StrSplit(attrs.String("program"), ';')) {
-    absl::StatusOr<FusedProgram::Step> step =
-        ParseStep(std::string(text), operands, static_cast<int>(program.steps.size()));
-    if (!step.ok()) return Annotate(step.status(), "fused");
-    program.steps.push_back(*std::move(step));
-  }
-  if (program.steps.size() > kMaxFusedSteps || operands > kMaxFusedSteps * kMaxTileOperands) {
-    return absl::InvalidArgumentError(absl::StrCat("fused: at most ", kMaxFusedSteps, " steps and ",
-                                                   kMaxTileOperands, " operands each, got ",
-                                                   program.steps.size(), " and ", operands));
-  }
-  bool rise = !program.results.empty();
-  for (size_t i = 0; i < program.results.size(); ++i) {
-    rise = rise && program.results[i] > (i == 0 ? -1 : program.results[i - 1]) &&
-           program.results[i] < static_cast<int64_t>(program.steps.size());
-  }
-  if (!rise) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "fused: results wants rising steps of the program, got ", DimsToString(program.results)));
-  }
-  return program;
-}
-
 const OpDef& FusedOp() {
   static const OpDef& op = *new OpDef{
       .name = "fused",
@@ -303,21 +296,23 @@ const OpDef& FusedOp() {
           "steps whose values are the results. Operands and results are f32 or pred, of one shape "
           "or scalars. The same bits as the ops one by one.",
       .max_operands = -1,
-      .attrs = {{"program", std::string(), true}, {"results", std::vector<int64_t>{}, true}},
+      .attrs = {{"program", TileProgram(), true, ParseTileProgram},
+                {"results", std::vector<int64_t>{}, true}},
       .flags = {.unit = WorkUnit::kElements, .elementwise = true, .row_operands = kAllOperands},
       .infer_shape = FusedShapes,
       .reference = [](const OpCall& call) -> std::unique_ptr<Kernel> {
-        const auto program = ParseFusedProgram(static_cast<int>(call.operands.size()), call.attrs);
-        if (!program.ok()) return nullptr;
-        return std::make_unique<FusedKernel>(call, *program);
+        return std::make_unique<FusedKernel>(call);
       },
       .flops =
           [](const OpCall& call) {
-            const std::string program = call.attrs.String("program");
-            const auto steps = 1 + std::count(program.begin(), program.end(), ';');
-            return static_cast<double>(call.results[0].num_elements()) * steps;
+            const size_t steps = call.attrs.Program("program").steps.size();
+            return static_cast<double>(call.results[0].num_elements()) * static_cast<double>(steps);
           }};
   return op;
 }
+
+}  // namespace
+
+std::vector<const OpDef*> FusedOps() { return {&FusedOp()}; }
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-#include "runtime/ir/packing.h"
+#include "runtime/ops/packing.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/ir/elementwise.h"
-#include "runtime/ir/structural.h"
+#include "runtime/ops/op_list.h"
 
 namespace tpurun {
 namespace {
@@ -141,43 +141,6 @@ std::unique_ptr<Kernel> PackKernel(const Shape& result, Convert convert) {
   });
 }
 
-}  // namespace
-
-Layout BlockedLayout::Named(int64_t bytes) const {
-  std::string name = kPrefix;
-  for (const int64_t stride : strides) absl::StrAppend(&name, "_s", stride);
-  for (const Block& block : blocks) absl::StrAppend(&name, "_b", block.size, "d", block.dimension);
-  return Layout{name, bytes};
-}
-
-std::optional<BlockedLayout> ParseBlockedLayout(const Shape& shape) {
-  const std::vector<absl::string_view> words = absl::StrSplit(shape.layout.name, '_');
-  const size_t rank = shape.dims.size();
-  if (words[0] != kPrefix || words.size() < 1 + rank) return std::nullopt;
-  BlockedLayout layout;
-  for (size_t i = 1; i < words.size(); ++i) {
-    if (i <= rank) {
-      const std::optional<int64_t> stride = ParseAfter("s", words[i]);
-      if (!stride) return std::nullopt;
-      layout.strides.push_back(*stride);
-    } else {
-      const std::optional<BlockedLayout::Block> block =
-          ParseBlock(words[i], static_cast<int>(rank));
-      if (!block) return std::nullopt;
-      layout.blocks.push_back(*block);
-    }
-  }
-  // No element lies beyond the bytes.
-  int64_t last = 0;
-  for (const std::vector<int64_t>& of_dim : Offsets(layout, shape.dims)) {
-    int64_t largest = 0;
-    for (const int64_t offset : of_dim) largest = std::max(largest, offset);
-    last += largest;
-  }
-  if ((last + 1) * ByteSize(shape.dtype) > shape.layout.bytes) return std::nullopt;
-  return layout;
-}
-
 const OpDef& PackOp() {
   static const OpDef& op = *new OpDef{
       .name = "pack",
@@ -222,8 +185,43 @@ const OpDef& PackOp() {
   return op;
 }
 
-Attrs PackAttrs(const Shape& packed) {
-  return {{"dtype", packed.dtype}, {"layout", packed.layout.name}, {"bytes", packed.layout.bytes}};
+}  // namespace
+
+Layout BlockedLayout::Named(int64_t bytes) const {
+  std::string name = kPrefix;
+  for (const int64_t stride : strides) absl::StrAppend(&name, "_s", stride);
+  for (const Block& block : blocks) absl::StrAppend(&name, "_b", block.size, "d", block.dimension);
+  return Layout{name, bytes};
 }
+
+std::optional<BlockedLayout> ParseBlockedLayout(const Shape& shape) {
+  const std::vector<absl::string_view> words = absl::StrSplit(shape.layout.name, '_');
+  const size_t rank = shape.dims.size();
+  if (words[0] != kPrefix || words.size() < 1 + rank) return std::nullopt;
+  BlockedLayout layout;
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (i <= rank) {
+      const std::optional<int64_t> stride = ParseAfter("s", words[i]);
+      if (!stride) return std::nullopt;
+      layout.strides.push_back(*stride);
+    } else {
+      const std::optional<BlockedLayout::Block> block =
+          ParseBlock(words[i], static_cast<int>(rank));
+      if (!block) return std::nullopt;
+      layout.blocks.push_back(*block);
+    }
+  }
+  // No element lies beyond the bytes.
+  int64_t last = 0;
+  for (const std::vector<int64_t>& of_dim : Offsets(layout, shape.dims)) {
+    int64_t largest = 0;
+    for (const int64_t offset : of_dim) largest = std::max(largest, offset);
+    last += largest;
+  }
+  if ((last + 1) * ByteSize(shape.dtype) > shape.layout.bytes) return std::nullopt;
+  return layout;
+}
+
+std::vector<const OpDef*> PackingOps() { return {&PackOp()}; }
 
 }  // namespace tpurun

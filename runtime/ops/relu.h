@@ -1,0 +1,14 @@
+// relu and its gradient, for the rules of ops that go with them.
+#ifndef TPURUN_RUNTIME_OPS_RELU_H_
+#define TPURUN_RUNTIME_OPS_RELU_H_
+
+#include "runtime/ir/op_def.h"
+
+namespace tpurun {
+
+const OpDef& ReluOp();
+const OpDef& ReluGradOp();
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_OPS_RELU_H_
