@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/status.h"
-#include "runtime/compiler/replication.h"
+#include "runtime/compiler/calls.h"
 #include "runtime/compiler/rewrite.h"
 #include "runtime/ir/structural.h"
 
@@ -15,73 +15,77 @@ constexpr char kOut[] = "out";
 class Storage {
  public:
   Storage(const Graph& graph, const Machine& machine)
-      : graph_(graph), machine_(machine), per_core_(PerCoreNodes(graph)), rewrite_(graph) {}
+      : graph_(graph), machine_(machine), calls_(graph), rewrite_(graph) {}
 
   absl::StatusOr<Graph> Run() {
     const size_t count = graph_.nodes().size();
     rounds_.assign(count, 0);
     commutes_.assign(count, 0);
     sign_only_.assign(count, 0);
-    const std::vector<bool> has_others = OtherResultsRead();
     for (const Node& node : graph_.nodes()) {
+      narrow_.emplace_back(node.shapes.size());
       if (node.op->flags.source) continue;
-      const OpCall call = CallOf(graph_, node);
+      const OpCall call = calls_.Of(node);
       const OpFlags flags = FlagsOf(call);
-      commutes_[node.id] =
-          WorksNarrow(call, flags.commutes) && !has_others[node.id] ? flags.commutes : 0;
+      if (WorksNarrow(call, flags.commutes) && !OthersNeeded(node)) {
+        commutes_[node.id] = flags.commutes;
+      }
       sign_only_[node.id] = flags.sign_only;
-      if (flags.rounds != 0 && PlanKernel(call, machine_).narrow) rounds_[node.id] = flags.rounds;
+      if (flags.rounds != 0 && IsNarrow(Narrow(call, flags.rounds))) {
+        rounds_[node.id] = flags.rounds;
+      }
     }
     FindNarrow();
-    narrow_.assign(count, Value{});
     for (const Node& node : graph_.nodes()) RETURN_IF_ERROR(Emit(node));
     return rewrite_.Finish();
   }
 
  private:
+  // The call with these operands in bf16.
+  static OpCall Narrow(OpCall call, uint32_t operands) {
+    for (size_t i = 0; i < call.operands.size(); ++i) {
+      if (HasOperand(operands, static_cast<int>(i))) call.operands[i].dtype = DType::kBF16;
+    }
+    return call;
+  }
+
   // The op is defined for bf16 in these operands.
   static bool WorksNarrow(const OpCall& call, uint32_t operands) {
-    std::vector<Shape> shapes = call.operands;
-    for (size_t i = 0; i < shapes.size(); ++i) {
-      if (HasOperand(operands, static_cast<int>(i))) shapes[i].dtype = DType::kBF16;
-    }
-    return operands != 0 && call.op->infer_shape(shapes, call.attrs).ok();
+    return operands != 0 && call.op->infer_shape(Narrow(call, operands).operands, call.attrs).ok();
   }
 
-  // Of each node: whether a result beyond the first is read, which need not commute. Which element
-  // is the largest of a window is another matter after rounding.
-  std::vector<bool> OtherResultsRead() const {
-    std::vector<bool> read(graph_.nodes().size(), false);
-    const auto note = [&](Value value) {
-      if (value.result > 0) read[value.node] = true;
-    };
-    for (const Node& node : graph_.nodes()) {
-      for (const Value input : node.inputs) note(input);
-    }
-    for (const Output& output : graph_.outputs()) note(output.value);
-    for (const Update& update : graph_.updates()) note(update.value);
-    return read;
+  bool IsNarrow(const OpCall& call) const { return PlanKernel(call, machine_).narrow; }
+
+  // A result beyond the first, which need not commute, is read. Which element is the largest of a
+  // window is another matter after rounding.
+  bool OthersNeeded(const Node& node) const {
+    const std::vector<bool>& needed = calls_.needed()[node.id];
+    return std::count(needed.begin() + 1, needed.end(), true) > 0;
   }
 
-  // Result 0 of these nodes is read by nobody in f32, and by somebody rounded.
+  // Finds the values that nobody reads in f32, and somebody rounded.
   void FindNarrow() {
-    const size_t count = graph_.nodes().size();
-    stored_narrow_.assign(count, false);
-    std::vector<int> wide_reads(count, 0);
-    rounded_reads_.assign(count, 0);
-    for (const Output& output : graph_.outputs()) ++wide_reads[output.value.node];
-    for (const Update& update : graph_.updates()) ++wide_reads[update.value.node];
-    for (size_t id = count; id-- > 0;) {
+    std::vector<std::vector<int>> wide_reads;
+    for (const Node& node : graph_.nodes()) {
+      stored_narrow_.emplace_back(node.shapes.size(), false);
+      wide_reads.emplace_back(node.shapes.size(), 0);
+    }
+    rounded_reads_ = wide_reads;
+    const auto read_wide = [&](Value value) { ++wide_reads[value.node][value.result]; };
+    for (const Output& output : graph_.outputs()) read_wide(output.value);
+    for (const Update& update : graph_.updates()) read_wide(update.value);
+    for (size_t id = graph_.nodes().size(); id-- > 0;) {
       const Node& node = graph_.nodes()[id];
-      stored_narrow_[id] = wide_reads[id] == 0 && rounded_reads_[id] > 0 &&
-                           node.shapes[0].dtype == DType::kF32 && !node.op->flags.source;
+      for (size_t i = 0; i < node.shapes.size(); ++i) {
+        stored_narrow_[id][i] = wide_reads[id][i] == 0 && rounded_reads_[id][i] > 0 &&
+                                node.shapes[i].dtype == DType::kF32 && !node.op->flags.source;
+      }
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         const Value input = node.inputs[i];
-        if (input.result != 0) continue;
         if (TakesNarrow(node, static_cast<int>(i))) {
-          ++rounded_reads_[input.node];
+          ++rounded_reads_[input.node][input.result];
         } else if (!HasOperand(sign_only_[id], static_cast<int>(i))) {
-          ++wide_reads[input.node];
+          read_wide(input);
         }
       }
     }
@@ -89,7 +93,7 @@ class Storage {
 
   bool TakesNarrow(const Node& node, int operand) const {
     return HasOperand(rounds_[node.id], operand) ||
-           (stored_narrow_[node.id] && HasOperand(commutes_[node.id], operand));
+           (stored_narrow_[node.id][0] && HasOperand(commutes_[node.id], operand));
   }
 
   absl::StatusOr<Value> Narrowed(const Node& node, Value value) {
@@ -97,32 +101,36 @@ class Storage {
                                   node.name + "/bf16");
   }
 
-  // True when the node computes its result in bf16 because its operands come so.
+  // In the new graph, in bf16; invalid: it is not there so.
+  Value NarrowAt(Value value) const { return narrow_[value.node][value.result]; }
+
+  // True when the node computes result 0 in bf16 because its operands come so.
   bool PassesOn(const Node& node) const {
-    if (!stored_narrow_[node.id]) return false;
+    if (!stored_narrow_[node.id][0]) return false;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (HasOperand(commutes_[node.id], static_cast<int>(i)) &&
-          narrow_[node.inputs[i].node].valid() && node.inputs[i].result == 0) {
+      if (HasOperand(commutes_[node.id], static_cast<int>(i)) && NarrowAt(node.inputs[i]).valid())
         return true;
-      }
     }
     return false;
   }
 
-  // The node's attributes with a bf16 result, when its kernel stays one that does that for less.
-  bool CanRound(const Node& node, Attrs* attrs) const {
+  // The node's attributes with a bf16 result 0, when its kernel, on its operands in the new graph,
+  // stays one that does that for less.
+  bool CanRound(const Node& node, const std::vector<Value>& operands, Attrs* attrs) const {
     const auto& known = node.op->attrs;
     if (std::none_of(known.begin(), known.end(),
                      [](const AttrDef& attr) { return attr.name == kOut; })) {
       return false;
     }
-    OpCall call = CallOf(graph_, node);
+    OpCall call = calls_.Of(node);
+    for (size_t i = 0; i < operands.size(); ++i)
+      call.operands[i] = rewrite_.graph.shape(operands[i]);
     call.attrs.Set(kOut, DType::kBF16);
     const auto shapes = node.op->infer_shape(call.operands, call.attrs);
     if (!shapes.ok()) return false;
     call.results = *shapes;
     *attrs = call.attrs;
-    return PlanKernel(call, machine_).narrow;
+    return IsNarrow(call);
   }
 
   absl::Status Emit(const Node& node) {
@@ -131,7 +139,7 @@ class Storage {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int operand = static_cast<int>(i);
       const Value input = node.inputs[i];
-      const Value narrow = input.result == 0 ? narrow_[input.node] : Value{};
+      const Value narrow = NarrowAt(input);
       const bool commutes = passes_on && HasOperand(commutes_[node.id], operand);
       const bool rounded = HasOperand(rounds_[node.id], operand) || commutes;
       const Value wide = rewrite_.At(input);
@@ -145,31 +153,39 @@ class Storage {
       }
     }
     Attrs attrs = node.attrs;
-    const bool rounds = stored_narrow_[node.id] && !passes_on && CanRound(node, &attrs);
+    const bool rounds =
+        stored_narrow_[node.id][0] && !passes_on && CanRound(node, operands, &attrs);
     ASSIGN_OR_RETURN(const Value value,
                      rewrite_.graph.AddNode(*node.op, std::move(operands), attrs, node.name));
     rewrite_.Map(node, value.node);
     if (passes_on || rounds) {
-      narrow_[node.id] = value;
+      narrow_[node.id][0] = value;
       rewrite_.map[node.id][0] = Value{};
-      return absl::OkStatus();
     }
-    // A value that all cores share would be converted before a barrier of its own.
-    const bool local = graph_.num_replicas() == 1 || per_core_[node.id];
-    const bool worth = stored_narrow_[node.id] || rounded_reads_[node.id] > 1;
-    if (!worth || !local || node.shapes[0].dtype != DType::kF32) return absl::OkStatus();
-    ASSIGN_OR_RETURN(narrow_[node.id], Narrowed(node, value));
+    for (size_t result = 0; result < node.shapes.size(); ++result) {
+      if (!WorthConverting(node, result) || narrow_[node.id][result].valid()) continue;
+      ASSIGN_OR_RETURN(narrow_[node.id][result],
+                       Narrowed(node, Value{value.node, static_cast<int>(result)}));
+    }
     return absl::OkStatus();
+  }
+
+  bool WorthConverting(const Node& node, size_t result) const {
+    // A value that all cores share would be converted before a barrier of its own.
+    const bool local = graph_.num_replicas() == 1 || calls_.per_core()[node.id];
+    const bool worth = stored_narrow_[node.id][result] || rounded_reads_[node.id][result] > 1;
+    return worth && local && node.shapes[result].dtype == DType::kF32;
   }
 
   const Graph& graph_;
   const Machine& machine_;
-  const std::vector<bool> per_core_;
+  const Calls calls_;
   Rewrite rewrite_;
   std::vector<uint32_t> rounds_, commutes_, sign_only_;  // per node, operands; see OpFlags
-  std::vector<bool> stored_narrow_;
-  std::vector<int> rounded_reads_;  // of result 0
-  std::vector<Value> narrow_;       // of the new graph: result 0 in bf16
+  // Per node and result.
+  std::vector<std::vector<bool>> stored_narrow_;
+  std::vector<std::vector<int>> rounded_reads_;
+  std::vector<std::vector<Value>> narrow_;  // of the new graph: in bf16
 };
 
 }  // namespace

@@ -144,11 +144,11 @@ std::vector<Pass> Passes(const PassOps& ops, const Machine& machine) {
       {"fold", FoldConstants},
       {"simplify", Simplify},
       {"cse", MergeEqualNodes},
-      {"dead_code", RemoveDeadCode},  // what the three above left unread
+      {"dead_code", RemoveDeadCode},       // what the three above left unread
+      {"per_core", MarkPerCoreVariables},  // before any kernel is asked for a plan (calls.h)
       {"merge_cores", MergeCores},
       {"epilogue", on_machine(MakeBiasEpilogues)},
       {"bfloat16_propagation", on_machine(PropagateBFloat16)},
-      {"per_core", MarkPerCoreVariables},
       {"pack", [=](const Graph& graph) { return PackOperands(graph, *ops.pack, machine); }},
       {"fuse_elementwise", [=](const Graph& graph) { return FuseElementwise(graph, *ops.fused); }},
       {"input_output_alias", AliasInputsAndOutputs},

@@ -1,31 +1,41 @@
 #include "runtime/compiler/epilogue.h"
 
 #include "runtime/base/status.h"
+#include "runtime/compiler/calls.h"
 #include "runtime/compiler/rewrite.h"
 
 namespace tpurun {
+namespace {
+
+// Per node: the product that it adds a bias to and whose kernel adds it for free, or nullptr.
+std::vector<const Node*> ProductsOf(const Graph& graph, const Machine& machine) {
+  const std::vector<int> reads = CountReads(graph);
+  const Calls calls(graph);
+  std::vector<const Node*> products(graph.nodes().size(), nullptr);
+  for (const Node& node : graph.nodes()) {
+    if (!node.op->flags.adds_bias) continue;
+    const Node& product = graph.node(node.inputs[0]);
+    const bool has_room = product.op->flags.bias == static_cast<int>(product.inputs.size());
+    if (reads[product.id] != 1 || !has_room) continue;
+    OpCall call = calls.Of(product);
+    call.operands.push_back(graph.shape(node.inputs[1]));
+    if (PlanKernel(call, machine).takes_bias) products[node.id] = &product;
+  }
+  return products;
+}
+
+}  // namespace
 
 absl::StatusOr<Graph> MakeBiasEpilogues(const Graph& graph, const Machine& machine) {
-  const std::vector<int> reads = CountReads(graph);
-  // The product that a node adds a bias to, or nullptr.
-  const auto product_of = [&](const Node& node) -> const Node* {
-    if (!node.op->flags.adds_bias) return nullptr;
-    const Node& product = graph.node(node.inputs[0]);
-    const bool has_room = product.op->max_operands == static_cast<int>(product.inputs.size()) + 1;
-    if (reads[product.id] != 1 || !has_room ||
-        !PlanKernel(CallOf(graph, product), machine).takes_bias) {
-      return nullptr;
-    }
-    return &product;
-  };
+  const std::vector<const Node*> products = ProductsOf(graph, machine);
   std::vector<bool> joined(graph.nodes().size(), false);
-  for (const Node& node : graph.nodes()) {
-    if (const Node* product = product_of(node)) joined[product->id] = true;
+  for (const Node* product : products) {
+    if (product != nullptr) joined[product->id] = true;
   }
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) {
     if (joined[node.id]) continue;
-    const Node* product = product_of(node);
+    const Node* product = products[node.id];
     if (product == nullptr) {
       RETURN_IF_ERROR(rewrite.Copy(node));
       continue;

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/compiler/calls.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/rewrite.h"
-#include "runtime/compiler/schedule.h"
 #include "runtime/ir/pass_ops.h"
 #include "runtime/ir/structural.h"
 
@@ -20,9 +20,8 @@ class Packing {
       : graph_(graph),
         pack_(pack),
         machine_(machine),
-        per_core_(PerCoreNodes(graph)),
         in_prologue_(PrologueNodes(graph)),
-        cuts_(CutNodes(graph)),
+        calls_(graph),
         rewrite_(graph) {}
 
   absl::StatusOr<Graph> Run() {
@@ -33,9 +32,7 @@ class Packing {
  private:
   absl::Status Emit(const Node& node) {
     if (node.op->flags.source || in_prologue_[node.id]) return rewrite_.Copy(node);
-    OpCall call = CallOf(graph_, node);
-    if (!cuts_[node.id].per_core) call.parts = cuts_[node.id].parts;
-    const KernelPlan plan = PlanKernel(call, machine_);
+    const KernelPlan plan = PlanKernel(calls_.Of(node), machine_);
     if (plan.best_operands.empty()) return rewrite_.Copy(node);
     std::vector<Value> operands = rewrite_.At(node.inputs);
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -56,8 +53,9 @@ class Packing {
 
   bool WorthPacking(Value value, const Node& reader) const {
     if (in_prologue_[value.node]) return true;
-    const bool shared_variable = graph_.node(value).op == &VariableOp() && !per_core_[value.node];
-    return shared_variable && cuts_[reader.id].parts >= kPartsOfReader;
+    const bool shared_variable =
+        graph_.node(value).op == &VariableOp() && !calls_.per_core()[value.node];
+    return shared_variable && calls_.CutOf(reader).parts >= kPartsOfReader;
   }
 
   absl::StatusOr<Value> Packed(Value value, const Shape& best) {
@@ -73,8 +71,8 @@ class Packing {
   const Graph& graph_;
   const OpDef& pack_;
   const Machine& machine_;
-  const std::vector<bool> per_core_, in_prologue_;
-  const std::vector<Cut> cuts_;
+  const std::vector<bool> in_prologue_;
+  const Calls calls_;
   Rewrite rewrite_;
   std::map<std::pair<Value, std::string>, Value> packed_;  // by value and shape
 };

@@ -5,6 +5,7 @@
 
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
+#include "runtime/compiler/calls.h"
 #include "runtime/compiler/guard.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/rewrite.h"
@@ -13,38 +14,15 @@
 namespace tpurun {
 namespace {
 
-// A part smaller than this many elements is not worth a worker's hand-over; one page of f32.
-constexpr int64_t kPartElements = 4096;
-constexpr int64_t kParts = 8;
-// Output channels of a part: libraries compute blocks of 16, the lanes of a register.
-constexpr int64_t kPartColumns = 16;
-
-// With one replica: values whose leading dimension is the batch. They are cut into parts however
-// small, as the rows of 8 cores would be.
-std::vector<bool> BatchedNodes(const Graph& graph) {
-  std::vector<bool> batched(graph.nodes().size(), false);
-  if (graph.num_replicas() > 1) return batched;
-  for (const Node& node : graph.nodes()) {
-    const Shape& result = node.shapes[0];
-    if (result.rank() == 0) continue;
-    if (node.op->flags.per_replica) batched[node.id] = true;
-    if (node.op->flags.source) continue;
-    const OpCall call = CallOf(graph, node);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (batched[node.inputs[i].node] && ReadsOwnRows(call, static_cast<int>(i), result.dims[0]))
-        batched[node.id] = true;
-    }
-  }
-  return batched;
-}
-
 class Scheduler {
  public:
-  Scheduler(const Graph& graph, const Machine& machine) : graph_(graph), machine_(machine) {}
+  Scheduler(const Graph& graph, const Machine& machine)
+      : graph_(graph), machine_(machine), calls_(graph) {}
 
   absl::StatusOr<Schedule> Run(const std::string& loss_output) {
     const size_t count = graph_.nodes().size();
-    schedule_.per_core = PerCoreNodes(graph_);
+    schedule_.per_core = calls_.per_core();
+    schedule_.needed = calls_.needed();
     for (const Node& node : graph_.nodes())
       schedule_.updates_variable.emplace_back(node.shapes.size(), -1);
     for (const Update& update : graph_.updates())
@@ -54,8 +32,6 @@ class Scheduler {
       if (output < 0) return absl::InternalError("the graph has no output \"" + loss_output + "\"");
       schedule_.loss_node = graph_.outputs()[output].value.node;
     }
-    FindNeeded();
-    cuts_ = CutNodes(graph_);
     prologue_ = PrologueNodes(graph_);
     carried_ = CarriedNodes(graph_);
     guards_ = GuardNodes(graph_);
@@ -96,18 +72,6 @@ class Scheduler {
     return true;
   }
 
-  void FindNeeded() {
-    for (const Node& node : graph_.nodes())
-      schedule_.needed.emplace_back(node.shapes.size(), false);
-    for (const Node& node : graph_.nodes()) {
-      for (const Value input : node.inputs) schedule_.needed[input.node][input.result] = true;
-    }
-    for (const Output& output : graph_.outputs())
-      schedule_.needed[output.value.node][output.value.result] = true;
-    for (const Update& update : graph_.updates())
-      schedule_.needed[update.value.node][update.value.result] = true;
-  }
-
   void FindCarriedUses() {
     carried_uses_.resize(graph_.nodes().size());
     for (const Node& reader : graph_.nodes()) {
@@ -118,16 +82,6 @@ class Scheduler {
     }
   }
 
-  OpCall CallOfNode(const Node& node) const {
-    OpCall call{.op = node.op,
-                .attrs = node.attrs,
-                .results = node.shapes,
-                .num_replicas = graph_.num_replicas()};
-    for (const Value input : node.inputs) call.operands.push_back(graph_.shape(input));
-    call.needed = schedule_.needed[node.id];
-    return call;
-  }
-
   // Waits for an instruction that writes what `reader` reads, or the other way round.
   static void After(const Scheduled& other, bool same_part, Scheduled* scheduled) {
     if (other.section != scheduled->section || other.every != scheduled->every) return;
@@ -135,9 +89,7 @@ class Scheduler {
   }
 
   void Place(const Node& node) {
-    Scheduled scheduled{.node = node.id, .call = CallOfNode(node)};
-    scheduled.cut = cuts_[node.id];
-    scheduled.call.parts = scheduled.cut.per_core ? 1 : scheduled.cut.parts;
+    Scheduled scheduled{.node = node.id, .call = calls_.Of(node), .cut = calls_.CutOf(node)};
     scheduled.plan = PlanKernel(scheduled.call, machine_);
     const Guard& guard = guards_[node.id];
     scheduled.every = guard.every;
@@ -219,8 +171,8 @@ class Scheduler {
 
   const Graph& graph_;
   const Machine& machine_;
+  const Calls calls_;
   Schedule schedule_;
-  std::vector<Cut> cuts_;
   std::vector<bool> prologue_, carried_;
   std::vector<Guard> guards_;
   std::vector<std::vector<Use>> variable_uses_, carried_uses_;  // by variable; by node
@@ -229,31 +181,6 @@ class Scheduler {
 };
 
 }  // namespace
-
-std::vector<Cut> CutNodes(const Graph& graph) {
-  const std::vector<bool> per_core = PerCoreNodes(graph), batched = BatchedNodes(graph);
-  std::vector<Cut> cuts(graph.nodes().size());
-  for (const Node& node : graph.nodes()) {
-    const Shape& result = node.shapes[0];
-    if (node.op->flags.source) continue;
-    if (per_core[node.id]) {
-      cuts[node.id] = Cut{true, graph.num_replicas(), 1};
-      continue;
-    }
-    const WorkUnit unit = FlagsOf(CallOf(graph, node)).unit;
-    if (unit == WorkUnit::kColumns) {
-      const int64_t columns = result.dims.back();
-      const int64_t parts = std::clamp<int64_t>(columns / kPartColumns, 1, kParts);
-      cuts[node.id] = Cut{false, static_cast<int>(parts), columns, true};
-    } else if (unit != WorkUnit::kWhole && result.rank() > 0) {
-      const int64_t rows = result.dims[0], most = std::min(kParts, rows);
-      const int64_t parts =
-          batched[node.id] ? most : std::min(most, result.num_elements() / kPartElements);
-      cuts[node.id] = Cut{false, static_cast<int>(std::max<int64_t>(1, parts)), rows};
-    }
-  }
-  return cuts;
-}
 
 absl::StatusOr<Schedule> MakeSchedule(const Graph& graph, const Machine& machine,
                                       const std::string& loss_output) {

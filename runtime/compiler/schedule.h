@@ -35,10 +35,6 @@ struct Schedule {
   int loss_node = -1;
 };
 
-// How each node of a graph is cut into parts; sources are not. By shapes alone, so that a pass can
-// ask a kernel what it likes for the parts that it will run.
-std::vector<Cut> CutNodes(const Graph& graph);
-
 // `graph` has gone through input_output_alias. A node that depends on constants and on variables
 // without an update goes to the prologue; a carried one (replication.h) there and, again, behind
 // the updates of its variables. In the step a node runs in the earliest phase that its operands,

@@ -130,12 +130,8 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
         loaded.scratch = Resolve({instruction.scratch, Shape{}});
       loaded.end = Units(call);
       if (!instruction.per_core) {
-        const int64_t per_row = instruction.rows > 0 ? loaded.end / instruction.rows : 0;
-        for (int part = 0; part < instruction.parts; ++part) {
-          loaded.cuts.push_back(
-              instruction.parts == 1 ? 0 : instruction.rows * part / instruction.parts * per_row);
-        }
-        loaded.cuts.push_back(loaded.end);
+        for (int part = 0; part <= instruction.parts; ++part)
+          loaded.cuts.push_back(BeginOfPart(call, part));
         // Part p is [cuts[p], cuts[p + 1]): together the whole, none twice.
         TPURUN_DCHECK(std::is_sorted(loaded.cuts.begin(), loaded.cuts.end()));
       }

@@ -45,9 +45,13 @@ class Attrs {
     return Get<std::vector<int64_t>>(name);
   }
   std::string String(const std::string& name) const { return Get<std::string>(name); }
-  // Of the node's attributes, which must have it.
+  // One without steps when absent.
   const TileProgram& Program(const std::string& name) const {
-    return std::get<TileProgram>(values_.at(name));
+    static const TileProgram& none = *new TileProgram;
+    const auto found = values_.find(name);
+    const auto* program =
+        found == values_.end() ? nullptr : std::get_if<TileProgram>(&found->second);
+    return program == nullptr ? none : *program;
   }
 
   const std::map<std::string, AttrValue>& values() const { return values_; }

@@ -15,6 +15,14 @@ Machine Machine::This() {
   return machine;
 }
 
+std::optional<Machine> Machine::Parse(std::string_view name) {
+  for (const Machine& machine :
+       {Machine{}, Machine{true}, Machine{true, true}, Machine{true, true, true}}) {
+    if (machine.ToString() == name) return machine;
+  }
+  return std::nullopt;
+}
+
 std::string Machine::ToString() const {
   if (avx512_bf16) return "x86_64+avx512_bf16";
   if (avx512) return "x86_64+avx512";
@@ -65,6 +73,13 @@ int64_t Units(const OpCall& call) {
       return 1;
   }
   return 1;
+}
+
+int64_t BeginOfPart(const OpCall& call, int part) {
+  const int64_t units = Units(call);
+  if (part == call.parts) return units;
+  const int64_t rows = call.rows > 0 ? call.rows : units;
+  return rows == 0 ? 0 : rows * part / call.parts * (units / rows);
 }
 
 KernelPlan PlanKernel(const OpCall& call, const Machine& machine) {

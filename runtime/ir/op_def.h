@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,7 +53,8 @@ struct OpCall {
   std::vector<Shape> operands;
   std::vector<Shape> results;
   std::vector<bool> needed;  // per result; a result that nobody reads is not computed
-  int parts = 1;             // that a worker may run apart: shares from units * p / parts on
+  int parts = 1;             // that a worker may run apart (BeginOfPart)
+  int64_t rows = 0;          // that the parts share, each of as many units; 0: the units themselves
   int num_replicas = 1;      // a collective gets every operand of each, see below
 };
 
@@ -101,7 +104,7 @@ struct KernelPlan {
   std::vector<Shape> best_operands;  // dtypes and layouts that it likes best; empty: as they come
   int64_t scratch_bytes = 0;
   bool narrow = false;      // takes operands that it rounds, and gives results, in bf16 for less
-  bool takes_bias = false;  // adds a further operand (C) to its results' last dimension for free
+  bool takes_bias = false;  // adds OpFlags::bias for free
 };
 
 // The machine that a program is compiled for, named in the program and in checkpoints.
@@ -110,6 +113,8 @@ struct Machine {
   bool avx512 = false;
   bool avx512_bf16 = false;
   static Machine This();
+  // Of what ToString prints.
+  static std::optional<Machine> Parse(std::string_view name);
   std::string ToString() const;  // "x86_64", "x86_64+avx2", "x86_64+avx512", "x86_64+avx512_bf16"
 };
 
@@ -134,12 +139,16 @@ struct OpFlags {
   // flush) and never a signalling NaN.
   bool arithmetic = false;
   bool repeats = false;      // every element of result 0 is one of operand 0's
+  bool in_order = false;     // result 0 has operand 0's elements in their order
   bool per_replica = false;  // a value per core even without per-core operands: infeed, replica_id
   bool random = false;       // draws by element index: never merged, folded or run for other rows
   bool collective = false;   // reads the operands of every replica, the result is shared
   bool carried = false;      // of a variable: loop-carried, computed again behind its update
   bool source = false;       // no instruction: infeed, variable, loop_index, replica_id
   bool adds_bias = false;    // operand 0 plus operand 1 (C) along the last dimension
+  // A further operand (C), which may be left out and is added to the result's last dimension; -1:
+  // none.
+  int bias = -1;
 };
 constexpr uint32_t kAllOperands = 0x80000000u;
 inline bool HasOperand(uint32_t mask, int operand) {
@@ -221,6 +230,8 @@ absl::StatusOr<Attrs> TypedAttrs(const OpDef& op, Attrs attrs);
 OpFlags FlagsOf(const OpCall& call);
 // The whole range of a call's work unit.
 int64_t Units(const OpCall& call);
+// The unit with which part `part` of call.parts begins; of call.parts itself the end of the last.
+int64_t BeginOfPart(const OpCall& call, int part);
 KernelPlan PlanKernel(const OpCall& call, const Machine& machine);
 std::unique_ptr<Kernel> MakeKernel(const OpCall& call, const KernelPlan& plan);
 double Flops(const OpCall& call);

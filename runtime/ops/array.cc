@@ -18,6 +18,12 @@ constexpr OpFlags kRepeats = {.unit = WorkUnit::kRows,
                               .commutes = kAllOperands,
                               .repeats = true};
 
+constexpr OpFlags kReshapes = {.unit = WorkUnit::kRows,
+                               .row_operands = kAllOperands,
+                               .commutes = kAllOperands,
+                               .repeats = true,
+                               .in_order = true};
+
 double NoFlops(const OpCall&) { return 0; }
 
 int64_t Product(const std::vector<int64_t>& dims, size_t begin, size_t end) {
@@ -366,7 +372,7 @@ const OpDef& ReshapeOp() {
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"dims", std::vector<int64_t>{}, true}},
-      .flags = kRepeats,
+      .flags = kReshapes,
       .refine_flags = ReshapeFlags,
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
@@ -390,7 +396,7 @@ const OpDef& ReshapeOp() {
       },
       .reference =
           [](const OpCall& call) {
-            OpFlags flags = kMovesRows;
+            OpFlags flags = kReshapes;
             ReshapeFlags(call, flags);
             const int64_t unit =
                 (flags.unit == WorkUnit::kRows ? call.results[0].row_elements() : 1) *

@@ -161,7 +161,7 @@ const OpDef& Conv2dOp() {
       .min_operands = 2,
       .max_operands = 3,
       .attrs = ConvAttrs(),
-      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0},
+      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0, .bias = 2},
       .refine_flags = RoundsBothAtDefault,
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {

@@ -143,7 +143,7 @@ const OpDef& MatMulOp() {
       .min_operands = 2,
       .max_operands = 3,
       .attrs = MatMulAttrs(),
-      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0},
+      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0, .bias = 2},
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
             if (call.attrs.Get<bool>("transpose_x")) flags.row_operands = 0;

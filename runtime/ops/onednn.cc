@@ -475,12 +475,11 @@ Steps ConvSteps(ConvKind kind, const ConvDims& d, const OpCall& call,
       add(0, [&](StepList& list) { FilterGradSteps(d, d.f, call, list); });
       return steps;
     }
-    for (const int64_t f : ShareSizes(d.f, call.parts))
+    for (const int64_t f : ShareSizes(call))
       add(f, [&](StepList& list) { FilterGradSteps(d, f, call, list); });
     return steps;
   }
-  const int64_t rows = kind == ConvKind::kForward ? d.n : call.results[0].dims[0];
-  for (const int64_t n : ShareSizes(rows, call.parts)) {
+  for (const int64_t n : ShareSizes(call)) {
     add(n, [&](StepList& list) {
       kind == ConvKind::kForward ? ForwardSteps(d, n, call, list)
                                  : InputGradSteps(d, n, call, list);
@@ -554,7 +553,7 @@ void MatMulSteps(const MatMulDims& d, int64_t m, const OpCall& call, StepList& l
 Steps MatMulStepsOf(const MatMulDims& d, const OpCall& call, const std::string& implementation) {
   OneThread();
   Steps steps;
-  for (const int64_t m : ShareSizes(d.m, call.parts)) {
+  for (const int64_t m : ShareSizes(call)) {
     StepList list = StepsFor(call, implementation);
     MatMulSteps(d, m, call, list);
     list.MoveTo(m, &steps);
@@ -591,6 +590,8 @@ KernelPlan PlanByTrying(const OpCall& call, const Machine& machine, double multi
       plan.best_operands = call.operands;
       plan.best_operands[1].dtype = takes_bf16 ? DType::kBF16 : DType::kF32;
       plan.best_operands[1].layout = steps.weights;
+    } else if (!call.operands[1].layout.plain()) {
+      plan.best_operands = call.operands;
     }
   } catch (const dnnl::error&) {
     return refused;

@@ -1,14 +1,16 @@
 #include "runtime/ops/shares.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tpurun {
 
-std::vector<int64_t> ShareSizes(int64_t units, int64_t parts) {
-  std::vector<int64_t> sizes;
-  if (units >= parts) sizes.push_back(units / parts);
-  if (units % parts != 0) sizes.push_back(units / parts + 1);
-  return sizes;
+std::vector<int64_t> ShareSizes(const OpCall& call) {
+  std::set<int64_t> sizes;
+  for (int part = 0; part < call.parts; ++part)
+    sizes.insert(BeginOfPart(call, part + 1) - BeginOfPart(call, part));
+  sizes.erase(0);
+  return {sizes.begin(), sizes.end()};
 }
 
 KernelPlan PlanOfAll(std::span<const OpCall> calls,

@@ -11,9 +11,8 @@
 
 namespace tpurun {
 
-// How many units a share has when `units` are cut into `parts`, part p from units * p / parts on:
-// one number or two, the smaller first. Empty shares are left out.
-std::vector<int64_t> ShareSizes(int64_t units, int64_t parts);
+// How many units the parts of a call have: each number once, rising. Empty shares are left out.
+std::vector<int64_t> ShareSizes(const OpCall& call);
 
 // One plan for all of `calls`, which differ in the sizes of their shares alone: the implementation
 // that plan(call) gives each of them, with the most scratch memory; the reference if they differ.

@@ -78,8 +78,7 @@ KernelPlan PlanStackedMatMul(const MatMulDims& dims, const OpCall& call, const O
   const KernelPlan reference;
   if (!dims.transpose_x || dims.transpose_y) return reference;
   std::vector<OpCall> shares;
-  for (const int64_t m : ShareSizes(dims.m, call.parts))
-    shares.push_back(Stacked(dims, m, call, matmul));
+  for (const int64_t m : ShareSizes(call)) shares.push_back(Stacked(dims, m, call, matmul));
   const auto behind_the_stacks = [](const OpCall& share, KernelPlan plan) {
     for (const Shape& operand : share.operands) plan.scratch_bytes += Aligned(operand.bytes());
     return plan;
@@ -102,7 +101,7 @@ std::unique_ptr<Kernel> MakeStackedMatMul(const MatMulDims& dims, const OpCall& 
                                           const OpDef& matmul, const KernelPlan& plan) {
   if (plan.implementation == KernelPlan().implementation) return call.op->reference(call);
   auto kernel = std::make_unique<StackedMatMul>(dims, call);
-  for (const int64_t m : ShareSizes(dims.m, call.parts)) {
+  for (const int64_t m : ShareSizes(call)) {
     std::unique_ptr<Kernel> share = MakeKernel(Stacked(dims, m, call, matmul), plan);
     if (share == nullptr) return nullptr;
     kernel->Add(m, std::move(share));

@@ -18,11 +18,14 @@ SlotLayout Layout64(const Slots& slots, int num_replicas) {
 
 }  // namespace
 
+void SetCut(const Cut& cut, OpCall& call) {
+  call.parts = cut.per_core ? 1 : cut.parts;
+  call.rows = cut.per_core || cut.parts == 1 ? 0 : cut.rows;
+}
+
 OpCall CallOf(const Instruction& instruction, int num_replicas) {
-  OpCall call{.op = instruction.op,
-              .attrs = instruction.attrs,
-              .parts = instruction.per_core ? 1 : instruction.parts,
-              .num_replicas = num_replicas};
+  OpCall call{.op = instruction.op, .attrs = instruction.attrs, .num_replicas = num_replicas};
+  SetCut(CutOf(instruction), call);
   for (size_t i = 0; i < instruction.operands.size(); i += CopiesPerOperand(call))
     call.operands.push_back(instruction.operands[i].shape);
   for (const Operand& result : instruction.results) {
@@ -42,8 +45,11 @@ bool SamePart(const Cut& writer, const Cut& reader, bool own_rows) {
 bool ReadsOwnRows(const OpCall& call, int operand, int64_t rows) {
   TPURUN_DCHECK(operand >= 0 && operand < static_cast<int>(call.operands.size()));
   const OpFlags flags = FlagsOf(call);
-  const Shape& shape = call.operands[operand];
-  return HasOperand(flags.row_operands, operand) && shape.rank() > 0 && shape.dims[0] == rows;
+  const Shape &x = call.operands[operand], &y = call.results[0];
+  if (x.rank() == 0 || y.rank() == 0) return false;
+  const bool row_by_row = HasOperand(flags.row_operands, operand) && x.dims[0] == y.dims[0];
+  if (!row_by_row && !(flags.in_order && operand == 0)) return false;
+  return rows == 0 ? x.dims[0] == 0 : x.dims[0] % rows == 0 && y.dims[0] % rows == 0;
 }
 
 SlotLayout LayoutOf(const std::vector<InfeedSlot>& slots, int num_replicas) {

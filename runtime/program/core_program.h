@@ -41,9 +41,9 @@ struct Operand {
   bool operator==(const Operand&) const = default;
 };
 
-// Per core: 8 parts, part c being core c's whole. Shared: the entries of the leading dimension, or
-// of the last, cut in `parts` equal shares (part p: from rows * p / parts), decided by shapes
-// alone.
+// Per core: 8 parts, part c being core c's whole. Shared: the examples, the entries of the leading
+// dimension, or those of the last, cut in `parts` equal shares (part p: from rows * p / parts),
+// decided by shapes alone.
 struct Instruction {
   std::string name;  // of the node it computes
   const OpDef* op = nullptr;
@@ -58,9 +58,6 @@ struct Instruction {
   bool by_columns = false;  // the last dimension is (WorkUnit::kColumns)
 };
 
-// The kernel's view of an instruction. All its results but those in kNone are needed.
-OpCall CallOf(const Instruction& instruction, int num_replicas);
-
 // How an instruction is cut: the four fields above.
 struct Cut {
   bool per_core = false;
@@ -70,13 +67,19 @@ struct Cut {
   auto operator<=>(const Cut&) const = default;
 };
 inline Cut CutOf(const Instruction& i) { return Cut{i.per_core, i.parts, i.rows, i.by_columns}; }
+// Of one core, or of a part, as its kernel sees it.
+void SetCut(const Cut& cut, OpCall& call);
+
+// The kernel's view of an instruction. All its results but those in kNone are needed.
+OpCall CallOf(const Instruction& instruction, int num_replicas);
 
 // True when part p of the reader touches, of an operand that `writer` writes (before or after),
 // only what part p of the writer writes: then no barrier is needed between the two. `own_rows`: the
 // reader reads only the rows of its part (ReadsOwnRows).
 bool SamePart(const Cut& writer, const Cut& reader, bool own_rows);
 
-// Operand `operand` (of `rows` rows) is read row by row, as the results are written.
+// Operand `operand` is read as result 0 is written, row by row, or example by example where each of
+// `rows` examples is several rows.
 bool ReadsOwnRows(const OpCall& call, int operand, int64_t rows);
 
 // Instructions in order; part p of each runs in that order on one worker. The phase ends when all

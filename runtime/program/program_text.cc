@@ -152,9 +152,45 @@ class Parser {
     return absl::OkStatus();
   }
 
-  CoreProgram Take() { return std::move(program_); }
+  CoreProgram Take() {
+    AskForPlans();
+    return std::move(program_);
+  }
 
  private:
+  // What a kernel takes is not in the text: its plan for the call says so again.
+  void AskForPlans() {
+    const std::optional<Machine> machine = Machine::Parse(program_.machine);
+    if (!machine) return;
+    const auto ask = [&](std::vector<Phase>& phases) {
+      for (Phase& phase : phases) {
+        for (Instruction& instruction : phase.instructions) Ask(*machine, instruction);
+      }
+    };
+    ask(program_.prologue);
+    ask(program_.step);
+    for (GuardedRange& range : program_.guarded) {
+      ask(range.before);
+      ask(range.after);
+    }
+  }
+
+  // Not where the shapes are none that the op has, which the verifier is to say.
+  void Ask(const Machine& machine, Instruction& instruction) const {
+    const OpCall call = CallOf(instruction, program_.num_replicas);
+    const int operands = static_cast<int>(call.operands.size());
+    if (operands < call.op->min_operands ||
+        (call.op->max_operands >= 0 && operands > call.op->max_operands)) {
+      return;
+    }
+    const auto shapes = call.op->infer_shape(call.operands, call.attrs);
+    if (!shapes.ok() || *shapes != call.results) return;
+    KernelPlan plan = PlanKernel(call, machine);
+    if (plan.implementation != instruction.plan.implementation) return;
+    plan.scratch_bytes = instruction.plan.scratch_bytes;
+    instruction.plan = std::move(plan);
+  }
+
   absl::Status Header(LineTokenizer& line) {
     const std::optional<std::string> name = line.QuotedString();
     const std::optional<int64_t> replicas = name ? Field(line, "replicas=") : std::nullopt;

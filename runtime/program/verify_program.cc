@@ -81,6 +81,7 @@ class Verifier {
     for (const Instruction& instruction : phase.instructions) {
       const OpCall call = CallOf(instruction, program_.num_replicas);
       absl::Status status = Buffers(instruction);
+      if (status.ok()) status = Promises(instruction.plan, call);
       if (status.ok()) status = Reads(instruction);
       if (status.ok()) status = KeepsThePrologue(instruction);
       if (status.ok()) status = GuardsNoVariable(instruction);
@@ -113,6 +114,28 @@ class Verifier {
           Operand{instruction.scratch, Shape{DType::kU8, {instruction.plan.scratch_bytes}}}));
     }
     return absl::OkStatus();
+  }
+
+  // The kernel's plan promises what the call asks of it beyond its op's definition on plain f32.
+  static absl::Status Promises(const KernelPlan& plan, const OpCall& call) {
+    const OpFlags flags = FlagsOf(call);
+    const auto missing = [&](const std::string& what) {
+      return absl::InternalError(
+          absl::StrCat("its kernel \"", plan.implementation, "\" takes no ", what));
+    };
+    const bool has_bias = flags.bias >= 0 && static_cast<int>(call.operands.size()) > flags.bias;
+    if (has_bias && !plan.takes_bias) return missing("bias");
+    for (size_t i = 0; i < call.operands.size(); ++i) {
+      const Shape& operand = call.operands[i];
+      const bool rounded = HasOperand(flags.rounds, static_cast<int>(i));
+      if (rounded && operand.dtype == DType::kBF16 && !plan.narrow)
+        return missing(operand.ToString());
+      const bool packed = !operand.layout.plain();
+      const bool liked = i < plan.best_operands.size() && plan.best_operands[i] == operand;
+      if (packed && !liked) return missing(operand.ToString());
+    }
+    const bool narrow = flags.rounds != 0 && call.results[0].dtype == DType::kBF16;
+    return narrow && !plan.narrow ? missing(call.results[0].ToString()) : absl::OkStatus();
   }
 
   // An instruction has as many operands as its op, a collective each of them of every core.

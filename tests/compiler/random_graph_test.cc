@@ -1,8 +1,5 @@
 // Properties over random graphs: text parses back, every pass keeps what the graph computes, memory
 // plans are sound, and the device gives the reference interpreter's bits.
-#include <cstring>
-#include <map>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -11,13 +8,13 @@
 #include "runtime/compiler/compile.h"
 #include "runtime/compiler/guard.h"
 #include "runtime/compiler/rewrite.h"
-#include "runtime/device/device.h"
 #include "runtime/ir/evaluate.h"
 #include "runtime/ir/graph_text.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/program/program_text.h"
 #include "tests/compiler/evaluate_args.h"
+#include "tests/compiler/run_on_device.h"
 
 namespace tpurun {
 namespace {
@@ -165,63 +162,6 @@ EvaluateArgs ForGraph(EvaluateArgs args, const Graph& graph) {
     literals.resize(variable.per_core ? graph.num_replicas() : 1, literals[0]);
   }
   return args;
-}
-
-struct AfterSteps {
-  std::vector<std::vector<Literal>> outputs;  // of the last step: [slot][replica]
-  std::map<std::string, std::vector<Literal>> variables;
-};
-
-// Runs a program on the same batch for so many steps; an output of every step is among its outputs.
-AfterSteps RunOnDevice(Device* device, const CoreProgram& program, const EvaluateArgs& args,
-                       int64_t steps) {
-  AfterSteps after;
-  std::vector<std::vector<std::byte>> store;
-  std::vector<void*> variables;
-  for (const Variable& variable : program.variables) {
-    const int64_t bytes = Aligned(variable.shape.bytes());
-    store.emplace_back(bytes * program.num_replicas);
-    for (int core = 0; core < program.num_replicas; ++core) {
-      std::memcpy(store.back().data() + core * bytes, args.variables.at(variable.name)[0].data(),
-                  variable.shape.bytes());
-    }
-    variables.push_back(store.back().data());
-  }
-  const SlotLayout in = LayoutOf(program.infeed, program.num_replicas);
-  const SlotLayout out = LayoutOf(program.outfeed, program.num_replicas);
-  EntryRing infeed(in.bytes, steps, 1), outfeed(OutfeedEntryBytes(program), steps, 1);
-  for (int64_t step = 0; step < steps; ++step) {
-    std::byte* entry = *infeed.Reserve();
-    for (size_t slot = 0; slot < args.infeed.size(); ++slot) {
-      for (int replica = 0; replica < program.num_replicas; ++replica) {
-        std::memcpy(entry + in.offsets[slot] + replica * in.replica_bytes[slot],
-                    args.infeed[slot][replica].data(), in.replica_bytes[slot]);
-      }
-    }
-    infeed.Commit();
-  }
-  auto loaded = device->Load(program, variables);
-  EXPECT_TRUE(loaded.ok()) << loaded.status();
-  if (!loaded.ok()) return after;
-  const RunResult result =
-      device->Run(**loaded, {.iterations = steps, .infeed = &infeed, .outfeed = &outfeed});
-  EXPECT_TRUE(result.status.ok()) << result.status;
-  while (outfeed.consumed() + 1 < outfeed.committed()) outfeed.Pop();
-  const std::byte* fed = *outfeed.Front() + kOutfeedHeaderBytes;
-  for (size_t slot = 0; slot < program.outfeed.size(); ++slot) {
-    after.outputs.emplace_back();
-    for (int replica = 0; replica < program.num_replicas; ++replica) {
-      Literal& literal = after.outputs.back().emplace_back(program.outfeed[slot].shape);
-      std::memcpy(literal.data(), fed + out.offsets[slot] + replica * out.replica_bytes[slot],
-                  out.replica_bytes[slot]);
-    }
-  }
-  for (size_t i = 0; i < program.variables.size(); ++i) {
-    const Variable& variable = program.variables[i];
-    Literal& literal = after.variables[variable.name].emplace_back(variable.shape);
-    std::memcpy(literal.data(), store[i].data(), variable.shape.bytes());
-  }
-  return after;
 }
 
 constexpr int kSeeds = 100;

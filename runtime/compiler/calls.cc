@@ -1,0 +1,88 @@
+#include "runtime/compiler/calls.h"
+
+#include <algorithm>
+
+#include "runtime/compiler/replication.h"
+#include "runtime/compiler/rewrite.h"
+
+namespace tpurun {
+namespace {
+
+// A part smaller than this many elements is not worth a worker's hand-over; one page of f32.
+constexpr int64_t kPartElements = 4096;
+constexpr int64_t kParts = 8;
+// Output channels of a part: libraries compute blocks of 16, the lanes of a register.
+constexpr int64_t kPartColumns = 16;
+
+// With one replica: how many examples a node's values hold, each in so many rows one after the
+// other, (N, ...) in one, (N*T, ...) in T; 0 where they are no examples.
+std::vector<int64_t> ExamplesOf(const Graph& graph) {
+  std::vector<int64_t> examples(graph.nodes().size(), 0);
+  if (graph.num_replicas() > 1) return examples;
+  for (const Node& node : graph.nodes()) {
+    const Shape& result = node.shapes[0];
+    if (result.rank() == 0) continue;
+    if (node.op->flags.per_replica) examples[node.id] = result.dims[0];
+    if (node.op->flags.source) continue;
+    const OpCall call = CallOf(graph, node);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const int64_t count = examples[node.inputs[i].node];
+      if (count > 0 && result.dims[0] % count == 0 &&
+          ReadsOwnRows(call, static_cast<int>(i), count)) {
+        examples[node.id] = count;
+      }
+    }
+  }
+  return examples;
+}
+
+std::vector<std::vector<bool>> NeededResults(const Graph& graph) {
+  std::vector<std::vector<bool>> needed;
+  for (const Node& node : graph.nodes()) needed.emplace_back(node.shapes.size(), false);
+  for (const Node& node : graph.nodes()) {
+    for (const Value input : node.inputs) needed[input.node][input.result] = true;
+  }
+  for (const Output& output : graph.outputs())
+    needed[output.value.node][output.value.result] = true;
+  for (const Update& update : graph.updates())
+    needed[update.value.node][update.value.result] = true;
+  return needed;
+}
+
+// Of a node that all cores share: examples are cut into parts however small, as the rows of 8 cores
+// would be.
+Cut CutOfShared(const Graph& graph, const Node& node, int64_t examples) {
+  const Shape& result = node.shapes[0];
+  const WorkUnit unit = FlagsOf(CallOf(graph, node)).unit;
+  if (unit == WorkUnit::kColumns) {
+    const int64_t columns = result.dims.back();
+    const int64_t parts = std::clamp<int64_t>(columns / kPartColumns, 1, kParts);
+    return {false, static_cast<int>(parts), columns, true};
+  }
+  if (unit == WorkUnit::kWhole || result.rank() == 0) return {};
+  const int64_t rows = examples > 0 ? examples : result.dims[0];
+  const int64_t most = std::min(kParts, rows);
+  const int64_t parts = examples > 0 ? most : std::min(most, result.num_elements() / kPartElements);
+  return {false, static_cast<int>(std::max<int64_t>(1, parts)), rows};
+}
+
+}  // namespace
+
+Calls::Calls(const Graph& graph)
+    : graph_(graph), per_core_(PerCoreNodes(graph)), needed_(NeededResults(graph)) {
+  const std::vector<int64_t> examples = ExamplesOf(graph);
+  for (const Node& node : graph.nodes()) {
+    cuts_.push_back(node.op->flags.source ? Cut{}
+                    : per_core_[node.id]  ? Cut{true, graph.num_replicas(), 1}
+                                          : CutOfShared(graph, node, examples[node.id]));
+  }
+}
+
+OpCall Calls::Of(const Node& node) const {
+  OpCall call = CallOf(graph_, node);
+  call.needed = needed_[node.id];
+  SetCut(cuts_[node.id], call);
+  return call;
+}
+
+}  // namespace tpurun

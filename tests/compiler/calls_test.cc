@@ -1,0 +1,80 @@
+// How nodes are cut into parts.
+#include "runtime/compiler/calls.h"
+
+#include "gtest/gtest.h"
+#include "runtime/base/cpu.h"
+#include "runtime/compiler/compile.h"
+#include "runtime/ir/evaluate.h"
+#include "runtime/ops/op_list.h"
+#include "runtime/ops/ops.h"
+#include "tests/compiler/evaluate_args.h"
+#include "tests/compiler/run_on_device.h"
+
+namespace tpurun {
+namespace {
+
+// Sequences of 5 in 10 examples, which a product takes as 50 rows.
+Graph SequenceGraph(int64_t width) {
+  constexpr int64_t kExamples = 10, kLength = 5;
+  GraphBuilder b(Graph("sequences", 1));
+  const Value x = b.AddInfeed("x", Shape{DType::kF32, {kExamples, kLength, width}});
+  const int w = b.AddVariable({.name = "w", .shape = {DType::kF32, {width, width}}});
+  const Value rows = Reshape(b, Tanh(b, x), {kExamples * kLength, width});
+  const Value y = Relu(b, MatMul(b, rows, b.Read(w), Precision::kDefault));
+  const Value sequences = Reshape(b, y, {kExamples, kLength, width});
+  b.AddOutput("y", Neg(b, Reshape(b, y, {kExamples, kLength * width})));
+  b.AddOutput("last", Slice(b, sequences, {0, kLength - 1, 0}, {kExamples, 1, width}));
+  EXPECT_TRUE(b.status().ok()) << b.status();
+  return b.Take();
+}
+
+// A product of this width is the library's, or too small for it and then the interpreter's, bit for
+// bit. 10 examples in 8 parts: of some there are two.
+TEST(Calls, ARowOfASequenceStaysInThePartOfItsExample) {
+  const ScopedFlushDenormals flush;
+  for (const int64_t width : {6, 64}) {
+    const Graph graph = SequenceGraph(width);
+    const auto program = Compile(graph, {.ops = OpsOfPasses()});
+    ASSERT_TRUE(program.ok()) << program.status();
+    ASSERT_EQ(program->step.size(), 1);
+    EXPECT_GE(program->step[0].instructions.size(), 6);
+    for (const Instruction& instruction : program->step[0].instructions) {
+      EXPECT_EQ(CutOf(instruction), (Cut{false, 8, 10, false})) << instruction.name;
+    }
+    const EvaluateArgs args = FilledArgs(graph, [next = 0](const Shape& shape) mutable {
+      Literal literal(shape);
+      for (float& value : literal.values<float>())
+        value = static_cast<float>(++next * 37 % 101) / 64 - 0.75f;
+      return literal;
+    });
+    const auto want = Evaluate(graph, args);
+    ASSERT_TRUE(want.ok()) << want.status();
+    Device one(1), three(3);
+    const AfterSteps alone = RunOnDevice(&one, *program, args, 2);
+    EXPECT_EQ(RunOnDevice(&three, *program, args, 2).outputs, alone.outputs);
+    for (size_t output = 0; output < want->outputs.size(); ++output) {
+      const Literal &wanted = want->outputs[output][0], &got = alone.outputs[output][0];
+      if (width == 6) {
+        EXPECT_EQ(got, wanted);
+      }
+      // Another order of 64 sums of products below 1: 2 * 64 * 2^-24 of their absolute sum.
+      for (int64_t i = 0; i < wanted.shape().num_elements(); ++i)
+        ASSERT_NEAR(got.values<float>()[i], wanted.values<float>()[i], 64 * 0x1p-17);
+    }
+  }
+}
+
+TEST(Calls, PartsHoldWholeExamples) {
+  const OpCall call{.op = FindOpByName("neg"),
+                    .operands = {Shape{DType::kF32, {15, 4}}},
+                    .results = {Shape{DType::kF32, {15, 4}}},
+                    .needed = {true},
+                    .parts = 2,
+                    .rows = 5};
+  EXPECT_EQ(BeginOfPart(call, 0), 0);
+  EXPECT_EQ(BeginOfPart(call, 1), 2 * 3 * 4);
+  EXPECT_EQ(BeginOfPart(call, 2), 60);
+}
+
+}  // namespace
+}  // namespace tpurun
