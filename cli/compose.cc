@@ -97,7 +97,7 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
                                        const std::string& path) { return locations.Where(path); },
                           .model_fn = std::move(model_fn),
                           .features = ModelFeatures(config.model),
-                          .num_replicas = config.run.use_tpu() ? kNumCores : 1,
+                          .num_replicas = NumReplicas(config.run),
                           .num_workers = static_cast<int>(command.GetInt("worker_threads")),
                           .dump_dir = command.GetString("dump_dir"),
                           .allow_untrained = command.GetBool("allow_untrained"),
@@ -110,7 +110,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(load, errors));
   ValidateConfig(config, required, errors);
   CheckNamed(config.run, required, errors);
-  ModelFn model_fn = MakeModelFn(config.model, config.locations, errors);
+  ModelFn model_fn = MakeModelFn(config.model, config.locations, errors, NumReplicas(config.run));
   Composition composition;
   composition.input_fn = MakeChosenInput(config, required, errors);
   RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations)));

@@ -439,7 +439,8 @@ absl::Status Summarize(const CommandLine& command, bool json, std::ostream& out)
                   .export_model = true},
                  errors);
   const bool valid = errors.empty();
-  const ModelFn model_fn = MakeModelFn(config.model, config.locations, errors);
+  const ModelFn model_fn =
+      MakeModelFn(config.model, config.locations, errors, NumReplicas(config.run));
   std::vector<absl::Status> found;
   std::vector<std::string> warnings;
   for (const ModeInput& input : inputs) {

@@ -7,10 +7,6 @@
 
 namespace tpurun {
 
-// Reports a model of more layers than are ever meant, every copy counted; nothing is to be built of
-// one.
-void CheckLayerCount(const proto::ModelSpec& spec, ConfigErrors& errors);
-
 // Appends what of Layer and of each kind is acted on.
 void AppendLayerFields(std::vector<ReadFields>& rows);
 

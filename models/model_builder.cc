@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "models/heads.h"
+#include "models/layer_count.h"
 #include "models/layer_stack.h"
 #include "models/layers/layer.h"
 #include "models/losses.h"
@@ -226,15 +227,17 @@ proto::Layer WrittenOut(const BuiltLayer& built, proto::DataType compute_dtype) 
 }  // namespace
 
 ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locations,
-                    ConfigErrors& errors) {
+                    ConfigErrors& errors, int num_replicas) {
   ConfigErrors found;
   CheckLayerCount(spec, found);
   // Every mode is built once for a batch of 2: no mistake depends on the batch.
   const bool too_many = !found.empty();
   for (const ModeKey mode : {ModeKey::kTrain, ModeKey::kEval, ModeKey::kPredict}) {
     if (too_many) break;
-    const ModelFnArgs args = {
-        .mode = mode, .batch_per_replica = 2, .has_labels = mode != ModeKey::kPredict};
+    const ModelFnArgs args = {.mode = mode,
+                              .num_replicas = num_replicas,
+                              .batch_per_replica = 2,
+                              .has_labels = mode != ModeKey::kPredict};
     Build(spec, args, /*dry=*/true, found);
   }
   errors.Add(ConfigPlace(), found);
@@ -274,7 +277,8 @@ proto::ModelSpec WrittenOutModel(const proto::ModelSpec& spec) {
   *written.mutable_label() = spec.label();
   for (const BuiltLayer& layer : built.layers) {
     // Its layers have its name in theirs.
-    if (layer.spec.has_sequence()) continue;
+    const LayerDef* const def = FindByName(LayerList(), layer.kind);
+    if (def != nullptr && def->build == nullptr) continue;
     *written.add_layer() = WrittenOut(layer, spec.compute_dtype());
   }
   *written.mutable_head() = spec.head();

@@ -12,11 +12,11 @@
 
 namespace tpurun {
 
-// Checks the whole spec, shapes included, in every mode; after a mistake, which is in `errors`, the
-// result is null. The ModelFn holds copies of both arguments; the OptimizerSpecs that it returns
-// point into its copy and live as long as any copy of the ModelFn.
+// Checks the whole spec, shapes included, in every mode for that many replicas; after a mistake,
+// which is in `errors`, the result is null. The ModelFn holds copies of both arguments; the
+// OptimizerSpecs that it returns point into its copy and live as long as any copy of the ModelFn.
 ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locations,
-                    ConfigErrors& errors);
+                    ConfigErrors& errors, int num_replicas = 1);
 
 // What of the ModelSpec is acted on.
 std::vector<ReadFields> ReadModelFields();

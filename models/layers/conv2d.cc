@@ -22,6 +22,9 @@ void CheckConv2d(const proto::Layer& layer, ConfigErrors& errors) {
   if (conv2d.has_kernel_initializer()) {
     CheckInitializer(conv2d.kernel_initializer(), "conv2d.kernel_initializer", errors);
   }
+  if (conv2d.has_bias_initializer()) {
+    CheckInitializer(conv2d.bias_initializer(), "conv2d.bias_initializer", errors);
+  }
 }
 
 Value BuildConv2d(LayerContext& layer) {
@@ -40,7 +43,13 @@ Value BuildConv2d(LayerContext& layer) {
   if (!kernel.valid()) return {};
   Value y = Conv2d(b, layer.inputs[0].value, kernel, window.strides, window.pads, layer.precision);
   if (conv2d.use_bias()) {
-    y = BiasAdd(b, y, layer.AddVariable("bias", {conv2d.filters()}, Zeros()), layer.precision);
+    const Value bias =
+        layer.AddVariable("bias", {conv2d.filters()},
+                          conv2d.has_bias_initializer()
+                              ? MakeInitializer(conv2d.bias_initializer(), {conv2d.filters()})
+                              : Zeros());
+    if (!bias.valid()) return {};
+    y = BiasAdd(b, y, bias, layer.precision);
   }
   return ApplyActivation(b, y, conv2d.activation());
 }

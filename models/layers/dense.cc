@@ -1,4 +1,6 @@
 // Layers that multiply by a kernel matrix.
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
 #include "runtime/base/text.h"
@@ -6,7 +8,7 @@
 namespace tpurun {
 
 // ---- dense (tf.layers.dense): x (N, ..., K), kernel (K, U), bias (U):
-// y = f(x kernel + bias), (N, ..., U).
+// y = f(x kernel + bias), (N, ..., U). A kernel_from may come transposed, (U, K).
 
 void CheckDense(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::Dense& dense = layer.dense();
@@ -18,6 +20,16 @@ void CheckDense(const proto::Layer& layer, ConfigErrors& errors) {
   CheckActivation(dense.activation(), "dense.activation", errors);
   if (dense.has_kernel_initializer()) {
     CheckInitializer(dense.kernel_initializer(), "dense.kernel_initializer", errors);
+    if (dense.has_kernel_from()) {
+      errors.Add("dense.kernel_initializer",
+                 "kernel_from has a kernel already; remove one of them");
+    }
+  }
+  if (dense.has_bias_initializer()) {
+    CheckInitializer(dense.bias_initializer(), "dense.bias_initializer", errors);
+  }
+  if (dense.transpose_kernel() && !dense.has_kernel_from()) {
+    errors.Add("dense.transpose_kernel", "transpose_kernel is of kernel_from, which is missing");
   }
 }
 
@@ -37,18 +49,28 @@ Value BuildDense(LayerContext& layer) {
   }
   GraphBuilder& b = layer.b;
   const int64_t in = x_shape.dims.back();
-  const std::vector<int64_t> kernel_dims = {in, dense.units()};
-  const Value kernel = layer.AddVariable(
-      "kernel", kernel_dims,
-      dense.has_kernel_initializer() ? MakeInitializer(dense.kernel_initializer(), kernel_dims)
-                                     : GlorotUniform(kernel_dims));
+  const bool transposed = dense.transpose_kernel();
+  std::vector<int64_t> kernel_dims = {in, dense.units()};
+  if (transposed) std::swap(kernel_dims[0], kernel_dims[1]);
+  const Value kernel =
+      dense.has_kernel_from()
+          ? layer.ReadVariable("dense.kernel_from", dense.kernel_from(), kernel_dims)
+          : layer.AddVariable("kernel", kernel_dims,
+                              dense.has_kernel_initializer()
+                                  ? MakeInitializer(dense.kernel_initializer(), kernel_dims)
+                                  : GlorotUniform(kernel_dims));
   if (!kernel.valid()) return {};
   Value x = layer.inputs[0].value;
   const bool flattened = x_shape.rank() > 2;
   if (flattened) x = Reshape(b, x, {x_shape.num_elements() / in, in});
-  Value y = MatMul(b, x, kernel, layer.precision);
+  Value y = MatMul(b, x, kernel, layer.precision, false, transposed);
   if (dense.use_bias()) {
-    y = BiasAdd(b, y, layer.AddVariable("bias", {dense.units()}, Zeros()), layer.precision);
+    const Value bias = layer.AddVariable(
+        "bias", {dense.units()},
+        dense.has_bias_initializer() ? MakeInitializer(dense.bias_initializer(), {dense.units()})
+                                     : Zeros());
+    if (!bias.valid()) return {};
+    y = BiasAdd(b, y, bias, layer.precision);
   }
   if (flattened) {
     std::vector<int64_t> dims = x_shape.dims;

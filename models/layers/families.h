@@ -25,6 +25,17 @@ Value BuildOneHot(LayerContext& layer);
 // merge.cc
 Value BuildAdd(LayerContext& layer);
 Value BuildConcat(LayerContext& layer);
+// normalization.cc
+void CheckBatchNormalization(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildBatchNormalization(LayerContext& layer);
+// nested.cc
+void CheckResnetBlock(const proto::Layer& layer, ConfigErrors& errors);
+std::vector<LayerBlock> ExpandResnetBlock(const proto::Layer& layer);
+void CheckSequence(const proto::Layer& layer, ConfigErrors& errors);
+std::vector<LayerBlock> ExpandSequence(const proto::Layer& layer);
+void CheckResidual(const proto::Layer& layer, ConfigErrors& errors);
+std::vector<LayerBlock> ExpandResidual(const proto::Layer& layer);
+Value BuildResidual(LayerContext& layer);
 // pooling.cc
 void CheckMaxPooling2d(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildMaxPooling2d(LayerContext& layer);

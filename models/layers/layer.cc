@@ -1,14 +1,26 @@
 #include "models/layers/layer.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 
 Value LayerContext::AddVariable(const std::string& suffix, std::vector<int64_t> dims,
                                 Initializer initializer) {
+  return Add(suffix, std::move(dims), initializer, true);
+}
+
+Value LayerContext::AddStatistic(const std::string& suffix, std::vector<int64_t> dims,
+                                 Initializer initializer) {
+  return Add(suffix, std::move(dims), initializer, false);
+}
+
+Value LayerContext::Add(const std::string& suffix, std::vector<int64_t> dims,
+                        Initializer initializer, bool trained) {
   // More than any memory holds, and few enough to count in 64 bits times any batch.
   constexpr int64_t kMaxValues = int64_t{1} << 40;
-  const std::string variable = absl::StrCat(name, "/", suffix);
+  const std::string variable = absl::StrCat(variables, "/", suffix);
+  if (reuses()) return ReadVariable("reuse", variable, dims);
   const Shape shape = {DType::kF32, std::move(dims)};
   int64_t values = 1;
   for (const int64_t dim : shape.dims)
@@ -20,7 +32,34 @@ Value LayerContext::AddVariable(const std::string& suffix, std::vector<int64_t> 
   return b.Read(b.AddVariable({.name = variable,
                                .shape = shape,
                                .initializer = initializer,
-                               .trainable = trainable(variable)}));
+                               .trainable = trained && trainable(variable)}));
+}
+
+Value LayerContext::ReadVariable(const std::string& field, const std::string& variable,
+                                 const std::vector<int64_t>& dims) {
+  const std::vector<Variable>& all = b.graph().variables();
+  const int index = b.graph().FindVariable(variable);
+  const Shape want = {DType::kF32, dims};
+  if (index < 0) {
+    std::vector<std::string> names;
+    for (const Variable& other : all) names.push_back(other.name);
+    return Fail(field, absl::StrCat("there is no variable ", Quote(variable),
+                                    " of a layer before it", DidYouMean(variable, names)));
+  }
+  if (!(all[index].shape == want)) {
+    return Fail(field,
+                absl::StrCat("variable ", Quote(variable), " is ", all[index].shape.ToString(),
+                             ", for an input ", Quote(inputs[0].name), " of ",
+                             BatchShapeText(shape(0)), " it must be ", want.ToString()));
+  }
+  return b.Read(index);
+}
+
+void LayerContext::Update(const std::string& suffix, const std::function<Value(Value)>& next) {
+  const int variable = b.graph().FindVariable(absl::StrCat(variables, "/", suffix));
+  if (!training || variable < 0) return;
+  Value& value = (*updates)[variable];
+  value = next(value.valid() ? value : b.Read(variable));
 }
 
 Value LayerContext::Fail(const std::string& field, const std::string& message) {
@@ -29,6 +68,10 @@ Value LayerContext::Fail(const std::string& field, const std::string& message) {
 }
 
 void NothingToCheck(const proto::Layer&, ConfigErrors&) {}
+
+std::shared_ptr<const Layers> WrittenLayers(const Layers& written) {
+  return std::shared_ptr<const Layers>(std::shared_ptr<const Layers>(), &written);
+}
 
 std::string BatchShapeText(const Shape& shape) {
   std::string text = absl::StrCat(std::string(Name(shape.dtype)), "[N");

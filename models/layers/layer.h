@@ -3,6 +3,8 @@
 #define TPURUN_MODELS_LAYERS_LAYER_H_
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,11 +28,15 @@ struct LayerInput {
 struct LayerArgs {
   std::string kind;  // its field in the oneof
   std::string name;  // with its scope: "block/dense"
+  // The layer whose variables it has: itself, or under `reuse` an earlier one, and then adds none.
+  std::string variables;
   std::vector<LayerInput> inputs;
   Precision precision = Precision::kDefault;
   bool training = false;
   int64_t seed = 1;                                   // tf_random_seed
   std::function<bool(const std::string&)> trainable;  // of a variable's name
+  // What variables become at the end of the step, by index. Of a whole model.
+  std::map<int, Value>* updates = nullptr;
 };
 
 // One layer while it is added to a graph. Fields have passed LayerDef::check; shapes have not been
@@ -44,15 +50,48 @@ class LayerContext : public LayerArgs {
   const proto::Layer& layer;  // layer_defaults merged
 
   const Shape& shape(int input) const { return b.shape(inputs[input].value); }
-  // The value of a new variable NAME/SUFFIX, f32. Invalid when it is too large, which is reported.
+  bool reuses() const { return variables != name; }
+  // The value of a new variable NAME/SUFFIX, f32, or of the layer's that it reuses. Invalid after a
+  // mistake, which is reported: it is too large, or what is reused has another shape.
   Value AddVariable(const std::string& suffix, std::vector<int64_t> dims, Initializer initializer);
+  // One that no optimizer changes: the layer itself does, by Update.
+  Value AddStatistic(const std::string& suffix, std::vector<int64_t> dims, Initializer initializer);
+  // The variable of that full name, f32 `dims`, for `field`, which names it. Invalid after a
+  // mistake.
+  Value ReadVariable(const std::string& field, const std::string& variable,
+                     const std::vector<int64_t>& dims);
+  // In training a statistic becomes what `next` makes of its value, which is that of the layer
+  // before that shares it, if there is one.
+  void Update(const std::string& suffix, const std::function<Value(Value)>& next);
   // A mistake that only the shapes show; `field` is below the Layer message, empty for all of it.
   Value Fail(const std::string& field, const std::string& message);
   const std::optional<ConfigError>& error() const { return error_; }
 
  private:
+  Value Add(const std::string& suffix, std::vector<int64_t> dims, Initializer initializer,
+            bool trained);
+
   std::optional<ConfigError> error_;
 };
+
+using Layers = google::protobuf::RepeatedPtrField<proto::Layer>;
+
+// Layers within a layer, each reading the one before where it names nothing.
+struct LayerBlock {
+  std::string scope;  // of their names, behind the layer's: "", "/shortcut"
+  // The field of the layer that they are written in, "sequence.layer"; empty: the layer made them.
+  std::string field;
+  std::shared_ptr<const Layers> layers;
+  int input = -1;  // what the first one reads: the result of that block; -1: the layer's input
+  // Copies with variables of their own, one after the other, in scopes SCOPE_N from N =
+  // first_number on; -1: one without a number.
+  int64_t copies = 1;
+  int64_t first_number = -1;
+};
+// `written` must outlive it.
+std::shared_ptr<const Layers> WrittenLayers(const Layers& written);
+// More in a model, with all copies, would be a slip of the hand.
+constexpr int64_t kMaxLayers = 10000;
 
 struct LayerDef {
   std::string name;  // of its field in the oneof
@@ -61,11 +100,14 @@ struct LayerDef {
   std::vector<std::string> fields;  // of its message that it acts on
   // What the fields alone show, whatever the inputs.
   void (*check)(const proto::Layer& layer, ConfigErrors& errors);
-  // Adds its nodes; returns the result, (batch, ...).
+  // Adds its nodes; returns the result, (batch, ...). Of a layer made of layers `inputs` are the
+  // results of those blocks that no other reads; null: it is that of the last.
   Value (*build)(LayerContext& layer);
   // Sets the fields that are lists to what they mean where they are left out or say it in short.
   // Null: there are none.
   void (*write_out)(proto::Layer& layer) = nullptr;
+  // The layers that it is made of, of a layer that passed `check`. Null: it is not.
+  std::vector<LayerBlock> (*expand)(const proto::Layer& layer) = nullptr;
 };
 
 const std::vector<LayerDef>& LayerList();

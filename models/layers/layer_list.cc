@@ -1,5 +1,4 @@
-// The layers, by their field in proto Layer's oneof. sequence and residual are made of layers and
-// belong to layer_stack.cc.
+// The layers, by their field in proto Layer's oneof.
 #include "models/layers/families.h"
 
 namespace tpurun {
@@ -20,6 +19,11 @@ const std::vector<LayerDef>& LayerList() {
        .check = CheckAveragePooling2d,
        .build = BuildAveragePooling2d,
        .write_out = WriteOutAveragePooling2d},
+      {.name = "batch_normalization",
+       .fields = {"momentum", "epsilon", "center", "scale", "gamma_initializer",
+                  "group_assignment"},
+       .check = CheckBatchNormalization,
+       .build = BuildBatchNormalization},
       {.name = "concat",
        .max_inputs = -1,
        .fields = {"axis"},
@@ -27,12 +31,13 @@ const std::vector<LayerDef>& LayerList() {
        .build = BuildConcat},
       {.name = "conv2d",
        .fields = {"filters", "kernel_size", "strides", "padding", "activation", "use_bias",
-                  "kernel_initializer"},
+                  "kernel_initializer", "bias_initializer"},
        .check = CheckConv2d,
        .build = BuildConv2d,
        .write_out = WriteOutConv2d},
       {.name = "dense",
-       .fields = {"units", "activation", "use_bias", "kernel_initializer"},
+       .fields = {"units", "activation", "use_bias", "kernel_initializer", "kernel_from",
+                  "transpose_kernel", "bias_initializer"},
        .check = CheckDense,
        .build = BuildDense},
       {.name = "dropout", .fields = {"rate"}, .check = CheckDropout, .build = BuildDropout},
@@ -47,6 +52,21 @@ const std::vector<LayerDef>& LayerList() {
        .write_out = WriteOutMaxPooling2d},
       {.name = "one_hot", .fields = {"depth"}, .check = CheckOneHot, .build = BuildOneHot},
       {.name = "reshape", .fields = {"target_shape"}, .check = CheckReshape, .build = BuildReshape},
+      {.name = "residual",
+       .fields = {"layer", "shortcut"},
+       .check = CheckResidual,
+       .build = BuildResidual,
+       .expand = ExpandResidual},
+      {.name = "resnet_block",
+       .fields = {"filters", "strides", "bottleneck", "repeat"},
+       .check = CheckResnetBlock,
+       .build = nullptr,
+       .expand = ExpandResnetBlock},
+      {.name = "sequence",
+       .fields = {"repeat", "layer"},
+       .check = CheckSequence,
+       .build = nullptr,
+       .expand = ExpandSequence},
   };
   return list;
 }

@@ -17,8 +17,11 @@ bool Fusable(const Graph& graph, const Node& node) {
     return (shape.dtype == DType::kF32 || shape.dtype == DType::kPred) && shape.layout.plain();
   };
   return node.op->tile != nullptr && fits(node.shapes[0]) &&
-         std::all_of(node.inputs.begin(), node.inputs.end(),
-                     [&](Value input) { return fits(graph.shape(input)); });
+         std::all_of(node.inputs.begin(), node.inputs.end(), [&](Value input) {
+           const Shape& shape = graph.shape(input);
+           const bool row = shape.rank() > 0 && shape.rank() < node.shapes[0].rank();
+           return fits(shape) && (!row || shape.dtype == DType::kF32);
+         });
 }
 
 struct Group {

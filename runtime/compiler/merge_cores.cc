@@ -2,7 +2,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/compiler/rewrite.h"
-#include "runtime/ir/structural.h"
+#include "runtime/ir/collectives.h"
 
 namespace tpurun {
 
@@ -11,7 +11,8 @@ absl::StatusOr<Graph> MergeCores(const Graph& graph) {
   Rewrite rewrite(graph);
   // The collective that replaces a sum, and the node that it sums; else nullptr.
   const auto merged = [&](const Node& node) -> std::pair<const OpDef*, const Node*> {
-    if (node.op != &CrossReplicaSumOp() || graph.num_replicas() == 1) return {};
+    if (node.op != &CrossReplicaSumOp() || node.attrs.Has("groups") || graph.num_replicas() == 1)
+      return {};
     const Node& local = graph.node(node.inputs[0]);
     if (!local.op->summed_over_replicas || local.shapes.size() != 1 || reads[local.id] != 1) {
       return {};

@@ -31,12 +31,10 @@ absl::StatusOr<Value> ScalarOf(Graph& graph, Value value) {
 // result its shape.
 absl::Status UseScalars(Graph& graph, Node& node) {
   if (!node.op->flags.elementwise || node.shapes[0].rank() == 0) return absl::OkStatus();
-  const auto full = [&] {
-    return std::count_if(node.inputs.begin(), node.inputs.end(),
-                         [&](Value input) { return graph.shape(input).rank() > 0; });
-  };
-  for (size_t i = 0; i < node.inputs.size() && full() > 1; ++i) {
-    ASSIGN_OR_RETURN(node.inputs[i], ScalarOf(graph, node.inputs[i]));
+  const auto full = [&](Value input) { return graph.shape(input).dims == node.shapes[0].dims; };
+  for (Value& input : node.inputs) {
+    if (full(input) && std::count_if(node.inputs.begin(), node.inputs.end(), full) == 1) continue;
+    ASSIGN_OR_RETURN(input, ScalarOf(graph, input));
   }
   return absl::OkStatus();
 }

@@ -12,20 +12,26 @@
 #include "runtime/ops/ops.h"
 #include "runtime/optimizers/clip.h"
 #include "runtime/optimizers/optimizers.h"
+#include "runtime/optimizers/replica_groups.h"
 #include "runtime/optimizers/schedules.h"
 #include "runtime/spec/global_step.h"
 
 namespace tpurun {
 namespace {
 
-// Under MEAN the gradients of loss / num_replicas are summed, as CrossShardOptimizer does.
+// The group of each replica; empty: one of all.
+std::vector<int64_t> GroupsOfOptimizer(const GraphBuilder& b, const OptimizerSpec& optimizer) {
+  return GroupsOf(optimizer.optimizer->cross_shard().group_assignment(), b.graph().num_replicas());
+}
+
+// Under MEAN the gradients of loss / size of a group are summed, as CrossShardOptimizer does.
 Value ScaleLoss(GraphBuilder& b, const OptimizerSpec& optimizer) {
-  const int num_replicas = b.graph().num_replicas();
-  if (num_replicas == 1 || CrossShardReduction(*optimizer.optimizer) != Reduction::kMean) {
+  const int size = GroupSize(GroupsOfOptimizer(b, optimizer), b.graph().num_replicas());
+  if (size == 1 || CrossShardReduction(*optimizer.optimizer) != Reduction::kMean) {
     return optimizer.loss;
   }
   ScopedName scope(b, "CrossShardOptimizer");
-  return Mul(b, optimizer.loss, Scalar(b, 1.0 / num_replicas), "scaled_loss");
+  return Mul(b, optimizer.loss, Scalar(b, 1.0 / size), "scaled_loss");
 }
 
 // One gradient for each of the optimizer's variables that the loss depends on.
@@ -47,12 +53,14 @@ absl::StatusOr<std::vector<VariableGradient>> LocalGradients(GraphBuilder& b,
   return gradients;
 }
 
-void SumOverReplicas(GraphBuilder& b, std::vector<VariableGradient>& gradients) {
+void SumOverReplicas(GraphBuilder& b, const OptimizerSpec& optimizer,
+                     std::vector<VariableGradient>& gradients) {
   if (b.graph().num_replicas() == 1) return;
+  const std::vector<int64_t> groups = GroupsOfOptimizer(b, optimizer);
   ScopedName scope(b, "CrossShardOptimizer");
   for (VariableGradient& gradient : gradients) {
     const std::string name = b.graph().variables()[gradient.variable].name;
-    gradient.gradient = CrossReplicaSum(b, gradient.gradient, name + "/CrossReplicaSum");
+    gradient.gradient = CrossReplicaSum(b, gradient.gradient, groups, name + "/CrossReplicaSum");
   }
 }
 
@@ -61,7 +69,7 @@ absl::Status AddOptimizer(GraphBuilder& b, const OptimizerSpec& optimizer, Value
   const Value loss = ScaleLoss(b, optimizer);
   ASSIGN_OR_RETURN(std::vector<VariableGradient> gradients, LocalGradients(b, optimizer, loss));
   ClipGradients(b, *optimizer.optimizer, gradients);
-  SumOverReplicas(b, gradients);
+  SumOverReplicas(b, optimizer, gradients);
   const Value rate = LearningRate(b, optimizer.optimizer->learning_rate(), global_step);
   for (const VariableGradient& gradient : gradients) {
     values.gradients[b.graph().variables()[gradient.variable].name] = gradient.gradient;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/ir/structural.h"
+#include "runtime/ir/sum_rows.h"
 
 namespace tpurun {
 namespace {
@@ -46,12 +47,13 @@ absl::StatusOr<std::vector<Shape>> ElementwiseShape(const std::string& op,
                                                      operands[0].ToString(), " and ",
                                                      operand.ToString()));
     }
-    if (result.rank() == 0) result = operand;
-    if (operand.rank() > 0 && operand.dims != result.dims) {
-      return absl::InvalidArgumentError(absl::StrCat(op, ": operands of one shape wanted, got ",
-                                                     result.ToString(), " and ",
-                                                     operand.ToString()));
-    }
+    if (operand.rank() > result.rank()) result = operand;
+  }
+  for (const Shape& operand : operands) {
+    const bool row = IsRow(operand, result) && operand.dims[0] == result.dims.back();
+    if (operand.rank() == 0 || row || operand.dims == result.dims) continue;
+    return absl::InvalidArgumentError(absl::StrCat(op, ": operands of one shape wanted, got ",
+                                                   result.ToString(), " and ", operand.ToString()));
   }
   if (operands[0].dtype != DType::kF32 && operands[0].dtype != DType::kS32 &&
       operands[0].dtype != DType::kS64) {
@@ -108,6 +110,36 @@ const OpDef& SumOfElementsOp() {
   return op;
 }
 
+const OpDef& SumOfRowsOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "sum_of_rows",
+      .doc =
+          "x (..., C) f32 -> (C): the sum over all but the last axis: blocks of 64 rows in order, "
+          "the blocks in a pairwise tree.",
+      .min_operands = 1,
+      .max_operands = 1,
+      .flags = {.unit = WorkUnit::kRows, .arithmetic = true},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+        if (operands[0].rank() < 2 || operands[0].dtype != DType::kF32) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("sum_of_rows: want f32[...,C], got ", operands[0].ToString()));
+        }
+        return std::vector<Shape>{Shape{DType::kF32, {operands[0].dims.back()}}};
+      },
+      .reference =
+          [](const OpCall& call) {
+            const int64_t rows = RowsOf(call.operands[0]), columns = call.results[0].dims[0];
+            return KernelOf([rows, columns](const KernelArgs& args) {
+              SumRows(static_cast<const float*>(args.operands[0]), rows, columns, args.begin,
+                      args.end, static_cast<float*>(args.results[0]) + args.begin);
+            });
+          },
+      .flops =
+          [](const OpCall& call) { return static_cast<double>(call.operands[0].num_elements()); }};
+  return op;
+}
+
 void Spread(const void* from, int64_t element_bytes, int64_t n, void* to) {
   const auto spread = [&](auto element) {
     std::memcpy(&element, from, sizeof(element));
@@ -125,43 +157,70 @@ void Spread(const void* from, int64_t element_bytes, int64_t n, void* to) {
   }
 }
 
+void SpreadRow(const void* row, int64_t element_bytes, int64_t columns, int64_t begin, int64_t n,
+               void* to) {
+  const auto* from = static_cast<const std::byte*>(row);
+  auto* out = static_cast<std::byte*>(to);
+  int64_t at = columns == 0 ? 0 : begin % columns;
+  for (int64_t done = 0; done < n; at = 0) {
+    const int64_t count = std::min(columns - at, n - done);
+    std::memcpy(out + done * element_bytes, from + at * element_bytes, count * element_bytes);
+    done += count;
+  }
+}
+
+int64_t RowColumns(const OpCall& call) {
+  for (const Shape& operand : call.operands) {
+    if (IsRow(operand, call.results[0])) return operand.dims[0];
+  }
+  return 0;
+}
+
 std::unique_ptr<Kernel> TileKernel(const OpCall& call, TileFunction tile) {
   struct Info {
     int64_t bytes = 0;  // of an element
-    bool scalar = false;
+    bool scalar = false, row = false;
   };
   const int count = static_cast<int>(call.operands.size());
   std::array<Info, kMaxTileOperands> operands;
-  bool scalars = false;
+  bool whole = true;
   for (int i = 0; i < count; ++i) {
-    operands[i] = {ByteSize(call.operands[i].dtype),
-                   call.operands[i].rank() == 0 && call.results[0].rank() > 0};
-    scalars = scalars || operands[i].scalar;
+    operands[i] = {.bytes = ByteSize(call.operands[i].dtype),
+                   .scalar = call.operands[i].rank() == 0 && call.results[0].rank() > 0,
+                   .row = IsRow(call.operands[i], call.results[0])};
+    whole = whole && !operands[i].scalar && !operands[i].row;
   }
   const int64_t result_bytes = ByteSize(call.results[0].dtype);
+  const int64_t elements = call.results[0].num_elements();
+  const Tiles tiles(whole ? elements : kTileElements, RowColumns(call));
   return KernelOf([=](const KernelArgs& args) {
     alignas(64) std::byte spread[kMaxTileOperands][kTileElements * sizeof(int64_t)];
     std::array<const void*, kMaxTileOperands> in = {};
-    const int64_t most = scalars ? kTileElements : args.end - args.begin;
+    const int64_t most = std::min(tiles.most(), args.end - args.begin);
     for (int i = 0; i < count; ++i) {
-      if (!operands[i].scalar) continue;
-      Spread(args.operands[i], operands[i].bytes, std::min(most, args.end - args.begin), spread[i]);
       in[i] = spread[i];
-    }
-    for (int64_t begin = args.begin; begin < args.end; begin += most) {
-      for (int i = 0; i < count; ++i) {
-        if (operands[i].scalar) continue;
-        in[i] = static_cast<const std::byte*>(args.operands[i]) + begin * operands[i].bytes;
+      if (operands[i].scalar) {
+        Spread(args.operands[i], operands[i].bytes, most, spread[i]);
+      } else if (operands[i].row && !tiles.within_rows()) {
+        SpreadRow(args.operands[i], operands[i].bytes, tiles.columns(), args.begin, most,
+                  spread[i]);
       }
-      tile(in.data(), static_cast<std::byte*>(args.results[0]) + begin * result_bytes,
-           std::min(most, args.end - begin));
+    }
+    for (int64_t begin = args.begin, n = 0; begin < args.end; begin += n) {
+      n = tiles.Count(begin, args.end);
+      for (int i = 0; i < count; ++i) {
+        if (operands[i].scalar || (operands[i].row && !tiles.within_rows())) continue;
+        const int64_t at = operands[i].row ? begin % tiles.columns() : begin;
+        in[i] = static_cast<const std::byte*>(args.operands[i]) + at * operands[i].bytes;
+      }
+      tile(in.data(), static_cast<std::byte*>(args.results[0]) + begin * result_bytes, n);
     }
   });
 }
 
 Value SumToShape(GraphBuilder& b, Value dy, Value operand) {
-  if (!dy.valid() || b.shape(operand).rank() > 0 || b.shape(dy).rank() == 0) return dy;
-  return b.Add(SumOfElementsOp(), {dy});
+  if (!dy.valid() || b.shape(operand).rank() == b.shape(dy).rank()) return dy;
+  return b.Add(b.shape(operand).rank() == 0 ? SumOfElementsOp() : SumOfRowsOp(), {dy});
 }
 
 }  // namespace tpurun

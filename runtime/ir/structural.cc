@@ -169,42 +169,6 @@ Simpler SimplerConvert(const Graph& graph, const Node& node) {
   return {.nodes = {{node.op, inner.inputs, node.attrs}}};
 }
 
-// ((0+1)+(2+3))+((4+5)+(6+7)), halving for any count.
-template <typename T>
-T TreeSum(const void* const* operands, int first, int count, int64_t i) {
-  if (count == 1) return static_cast<const T*>(operands[first])[i];
-  const int left = (count + 1) / 2;
-  return TreeSum<T>(operands, first, left, i) + TreeSum<T>(operands, first + left, count - left, i);
-}
-
-std::unique_ptr<Kernel> CrossReplicaSumKernel(const OpCall& call) {
-  const int replicas = call.num_replicas;
-  const DType dtype = call.results[0].dtype;
-  if (dtype == DType::kF32 && replicas == 8) {
-    return KernelOf([](const KernelArgs& args) {
-      const auto* const* x = reinterpret_cast<const float* const*>(args.operands);
-      float* sum = static_cast<float*>(args.results[0]);
-      const int64_t begin = args.begin, end = args.end;
-      RunCloned([ x, sum, begin, end ]() __attribute__((always_inline)) {
-        const float *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
-        const float *x4 = x[4], *x5 = x[5], *x6 = x[6], *x7 = x[7];
-#pragma GCC ivdep
-        for (int64_t i = begin; i < end; ++i) {
-          sum[i] = ((x0[i] + x1[i]) + (x2[i] + x3[i])) + ((x4[i] + x5[i]) + (x6[i] + x7[i]));
-        }
-      });
-    });
-  }
-  return KernelOf([replicas, dtype](const KernelArgs& args) {
-    WithType(dtype, [&](auto type) {
-      using T = decltype(type);
-      T* sum = static_cast<T*>(args.results[0]);
-      for (int64_t i = args.begin; i < args.end; ++i)
-        sum[i] = TreeSum<T>(args.operands, 0, replicas, i);
-    });
-  });
-}
-
 // Of a source the rule is the same in both formats.
 absl::StatusOr<std::vector<Value>> ExportInfeed(ExportCall& call) {
   const InfeedSlot& slot = call.model.infeed()[call.attrs.Int("slot")];
@@ -383,71 +347,37 @@ const OpDef& CopyOp() {
 constexpr auto kPlus = [](auto x, auto y) { return x + y; };
 
 const OpDef& AddOp() {
-  static const OpDef& op =
-      *new OpDef{.name = "add",
-                 .doc = "x + y, element-wise; a rank-0 operand goes with every element.",
-                 .min_operands = 2,
-                 .max_operands = 2,
-                 .flags = {.unit = WorkUnit::kElements,
-                           .elementwise = true,
-                           .row_operands = kAllOperands,
-                           .arithmetic = true},
-                 .infer_shape = [](std::span<const Shape> operands,
-                                   const Attrs&) { return ElementwiseShape("add", operands); },
-                 .gradient =
-                     [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
-                       return std::vector<Value>{SumToShape(b, dy[0], node.inputs[0]),
-                                                 SumToShape(b, dy[0], node.inputs[1])};
-                     },
-                 .simplify =
-                     [](const Graph& graph, const Node& node) {
-                       // Not +0: it turns -0 into +0.
-                       return WithoutIdentity(graph, node, -0.0, 0, true);
-                     },
-                 .reference = [](const OpCall& call) { return BinaryKernel(call, kPlus); },
-                 .tile = BinaryTile(kPlus),
-                 .tensorflow = TensorFlowOp("AddV2"),
-                 .onnx = OnnxOp("Add")};
-  return op;
-}
-
-const OpDef& CrossReplicaSumOp() {
   static const OpDef& op = *new OpDef{
-      .name = "cross_replica_sum",
-      .doc =
-          "The sum of x over all replicas as a pairwise tree over replica ids: "
-          "((0+1)+(2+3))+((4+5)+(6+7)). Its gradient is the same sum.",
-      .min_operands = 1,
-      .max_operands = 1,
-      .flags = {.unit = WorkUnit::kElements, .collective = true},
+      .name = "add",
+      .doc = "x + y, element-wise; a scalar goes with every element, a row (C) with the last axis.",
+      .min_operands = 2,
+      .max_operands = 2,
+      .flags = {.unit = WorkUnit::kElements,
+                .elementwise = true,
+                .row_operands = kAllOperands,
+                .arithmetic = true},
       .infer_shape = [](std::span<const Shape> operands,
-                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
-        const DType dtype = operands[0].dtype;
-        if (dtype != DType::kF32 && dtype != DType::kS32 && dtype != DType::kS64) {
-          return absl::InvalidArgumentError(absl::StrCat(
-              "cross_replica_sum: want f32, s32 or s64, got ", operands[0].ToString()));
-        }
-        return std::vector<Shape>{operands[0]};
-      },
+                        const Attrs&) { return ElementwiseShape("add", operands); },
       .gradient =
-          [](GraphBuilder& b, const Node&, std::span<const Value> dy) {
-            return std::vector<Value>{CrossReplicaSum(b, dy[0])};
+          [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
+            return std::vector<Value>{SumToShape(b, dy[0], node.inputs[0]),
+                                      SumToShape(b, dy[0], node.inputs[1])};
           },
       .simplify =
           [](const Graph& graph, const Node& node) {
-            return graph.num_replicas() == 1 ? Simpler{.same = node.inputs[0]} : Simpler{};
+            // Not +0: it turns -0 into +0.
+            return WithoutIdentity(graph, node, -0.0, 0, true);
           },
-      .reference = CrossReplicaSumKernel,
-      .flops =
-          [](const OpCall& call) {
-            return static_cast<double>(call.results[0].num_elements()) * (call.num_replicas - 1);
-          }};
+      .reference = [](const OpCall& call) { return BinaryKernel(call, kPlus); },
+      .tile = BinaryTile(kPlus),
+      .tensorflow = TensorFlowOp("AddV2"),
+      .onnx = OnnxOp("Add")};
   return op;
 }
 
 std::vector<const OpDef*> StructuralOps() {
-  return {&InfeedOp(),  &VariableOp(), &LoopIndexOp(), &ReplicaIdOp(),       &ConstantOp(),
-          &ConvertOp(), &CopyOp(),     &AddOp(),       &CrossReplicaSumOp(), &SumOfElementsOp()};
+  return {&InfeedOp(),  &VariableOp(), &LoopIndexOp(), &ReplicaIdOp(),     &ConstantOp(),
+          &ConvertOp(), &CopyOp(),     &AddOp(),       &SumOfElementsOp(), &SumOfRowsOp()};
 }
 
 bool IsConstant(const Graph& graph, Value value, double constant) {
@@ -526,10 +456,6 @@ Value Convert(GraphBuilder& b, Value x, DType dtype) {
 
 Value Add(GraphBuilder& b, Value x, Value y, const std::string& label) {
   return b.Add(AddOp(), {x, y}, {}, label);
-}
-
-Value CrossReplicaSum(GraphBuilder& b, Value x, const std::string& label) {
-  return b.Add(CrossReplicaSumOp(), {x}, {}, label);
 }
 
 }  // namespace tpurun

@@ -21,8 +21,6 @@ const OpDef& ConstantOp();  // {dtype, dims, value or value_int: one element or 
 const OpDef& ConvertOp();   // {dtype}: x -> x in another dtype; bf16 rounds to nearest even
 const OpDef& AddOp();       // x + y, element-wise
 const OpDef& CopyOp();      // x as it is, in memory of its own
-const OpDef&
-CrossReplicaSumOp();  // the sum over replicas in a fixed pairwise tree, the same on all
 
 // All of them, for the op table.
 std::vector<const OpDef*> StructuralOps();
@@ -39,7 +37,6 @@ Value ConstantInt(GraphBuilder& b, DType dtype, std::vector<int64_t> dims,
 Value Scalar(GraphBuilder& b, double value);           // f32[]
 Value Convert(GraphBuilder& b, Value x, DType dtype);  // x itself when it has that dtype
 Value Add(GraphBuilder& b, Value x, Value y, const std::string& label = "add");
-Value CrossReplicaSum(GraphBuilder& b, Value x, const std::string& label = "CrossReplicaSum");
 
 }  // namespace tpurun
 

@@ -1,4 +1,5 @@
-// Element-wise ops. x, y, z have one shape; a rank-0 operand goes with every element.
+// Element-wise ops. x, y, z have one shape (..., C); a scalar operand goes with every element, a
+// row (C) with the last dimension.
 #include "runtime/ir/elementwise.h"
 
 #include <cmath>
@@ -57,7 +58,7 @@ OpDef Binary(const char* name, const char* doc, const ExportedAs& exported, F f,
            .tile = BinaryTile(f),
            .tensorflow = exported.tensorflow,
            .onnx = exported.onnx};
-  // A scalar operand gathers the gradients of all elements.
+  // A scalar or a row gathers the gradients of all elements that it went with.
   op.gradient = [gradient](GraphBuilder& b, const Node& node, std::span<const Value> dz) {
     std::vector<Value> gradients = gradient(b, node, dz[0]);
     for (size_t i = 0; i < gradients.size(); ++i) {

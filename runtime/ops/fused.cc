@@ -127,8 +127,10 @@ absl::StatusOr<std::vector<Shape>> FusedShapes(std::span<const Shape> operands,
                                                    shape.ToString()));
   };
   for (const Shape& shape : results) RETURN_IF_ERROR(check(shape));
-  for (const Shape& shape : shapes) {
-    if (shape.rank() > 0) RETURN_IF_ERROR(check(shape));
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const bool row =
+        i < operands.size() && shapes[i].dtype == DType::kF32 && IsRow(shapes[i], results[0]);
+    if (shapes[i].rank() > 0 && !row) RETURN_IF_ERROR(check(shapes[i]));
   }
   return results;
 }
@@ -145,8 +147,11 @@ class FusedKernel final : public Kernel {
     for (size_t i = 0; i < operands_.size(); ++i) {
       const Shape& shape = call.operands[i];
       operands_[i].spread = shape.rank() == 0 && !scalar_;
+      operands_[i].row = IsRow(shape, call.results[0]);
       operands_[i].pred = shape.dtype == DType::kPred;
-      if (operands_[i].spread || operands_[i].pred) operands_[i].place = registers_++;
+      if (operands_[i].spread || operands_[i].row || operands_[i].pred) {
+        operands_[i].place = registers_++;
+      }
     }
     for (const TileProgram::Step& step : program.steps) {
       Step& made = steps_.emplace_back(Step{.tile = step.op->tile});
@@ -159,25 +164,30 @@ class FusedKernel final : public Kernel {
           {.step = static_cast<int>(results[i]), .pred = call.results[i].dtype == DType::kPred});
     }
     PlaceSteps();
-    tile_ = std::min<int64_t>(kTileElements, kRegisterFloats / std::max(1, registers_) / 16 * 16);
+    register_ =
+        std::min<int64_t>(kTileElements, kRegisterFloats / std::max(1, registers_) / 16 * 16);
+    tiles_ = Tiles(register_, RowColumns(call));
   }
 
   absl::Status Run(const KernelArgs& args) const override {
     alignas(64) float registers[kRegisterFloats];
     std::array<float*, kMaxValues> values;   // where the tile of each operand and step lies
     std::array<bool, kMaxTileSteps> direct;  // of each result
-    const int64_t most = std::min(tile_, args.end - args.begin);
-    const auto place = [&](int index) { return registers + index * tile_; };
+    const int64_t most = std::min(tiles_.most(), args.end - args.begin);
+    const auto place = [&](int index) { return registers + index * register_; };
     for (size_t i = 0; i < operands_.size(); ++i) {
       if (operands_[i].place >= 0) values[i] = place(operands_[i].place);
+      if (operands_[i].row && !tiles_.within_rows()) {
+        SpreadRow(args.operands[i], sizeof(float), tiles_.columns(), args.begin, most, values[i]);
+      }
       if (!operands_[i].spread) continue;
       const float scalar = operands_[i].pred ? *static_cast<const uint8_t*>(args.operands[i])
                                              : *static_cast<const float*>(args.operands[i]);
       std::fill_n(values[i], most, scalar);
     }
     for (size_t i = 0; i < results_.size(); ++i) direct[i] = IsDirect(args, static_cast<int>(i));
-    for (int64_t begin = args.begin; begin < args.end; begin += tile_) {
-      const int64_t n = std::min(tile_, args.end - begin);
+    for (int64_t begin = args.begin, n = 0; begin < args.end; begin += n) {
+      n = tiles_.Count(begin, args.end);
       LoadOperands(args, begin, n, values.data());
       for (size_t i = 0; i < steps_.size(); ++i) {
         const Step& step = steps_[i];
@@ -202,6 +212,7 @@ class FusedKernel final : public Kernel {
 
   struct OperandInfo {
     bool spread = false;  // a scalar that goes with every element
+    bool row = false;     // that goes with every row
     bool pred = false;    // bytes, made f32
     int place = -1;       // the register it is put into, -1: it is read where it lies
   };
@@ -241,7 +252,7 @@ class FusedKernel final : public Kernel {
     }
     for (ResultInfo& result : results_) {
       for (size_t i = 0; i < operands_.size(); ++i) {
-        if (operands_[i].spread || last_read[i] <= result.step) continue;
+        if (operands_[i].spread || operands_[i].row || last_read[i] <= result.step) continue;
         result.read_later.push_back(static_cast<int>(i));
       }
     }
@@ -257,13 +268,14 @@ class FusedKernel final : public Kernel {
 
   void LoadOperands(const KernelArgs& args, int64_t begin, int64_t n, float** values) const {
     for (size_t i = 0; i < operands_.size(); ++i) {
-      if (operands_[i].spread) continue;
+      if (operands_[i].spread || (operands_[i].row && !tiles_.within_rows())) continue;
+      const int64_t at = operands_[i].row ? begin % tiles_.columns() : begin;
       if (operands_[i].pred) {
-        const uint8_t* from = static_cast<const uint8_t*>(args.operands[i]) + begin;
+        const uint8_t* from = static_cast<const uint8_t*>(args.operands[i]) + at;
         std::copy(from, from + n, values[i]);
       } else {
         // Steps write only to their own places.
-        values[i] = const_cast<float*>(static_cast<const float*>(args.operands[i])) + begin;
+        values[i] = const_cast<float*>(static_cast<const float*>(args.operands[i])) + at;
       }
     }
   }
@@ -282,7 +294,8 @@ class FusedKernel final : public Kernel {
 
   const bool scalar_;  // one element in all: nothing is spread
   int registers_ = 0;
-  int64_t tile_ = 0;  // elements
+  int64_t register_ = 0;  // elements
+  Tiles tiles_ = {0, 0};
   std::vector<OperandInfo> operands_;
   std::vector<Step> steps_;
   std::vector<ResultInfo> results_;

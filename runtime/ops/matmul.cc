@@ -5,13 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/export_graph.h"
+#include "runtime/ir/sum_rows.h"
 #include "runtime/ops/dense.h"
 #include "runtime/ops/onednn.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/precision.h"
 #include "runtime/ops/stacked_matmul.h"
-#include "runtime/ops/sum_rows.h"
 #include "runtime/ops/through_float.h"
 
 namespace tpurun {
@@ -206,11 +206,6 @@ const OpDef& CrossReplicaMatMulOp() {
   return op;
 }
 
-// Rows of a (..., C) value.
-int64_t RowsOf(const Shape& shape) {
-  return shape.dims.back() == 0 ? 0 : shape.num_elements() / shape.dims.back();
-}
-
 const OpDef& BiasAddGradOp() {
   static const OpDef& op = *new OpDef{
       .name = "bias_add_grad",
@@ -238,7 +233,7 @@ const OpDef& BiasAddGradOp() {
         const auto kernel = [rows, columns](auto sum, auto type) {
           return KernelOf([=](const KernelArgs& args) {
             sum(static_cast<decltype(type)>(args.operands[0]), rows, columns, args.begin, args.end,
-                static_cast<float*>(args.results[0]));
+                static_cast<float*>(args.results[0]) + args.begin);
           });
         };
         using Wide = const float*;

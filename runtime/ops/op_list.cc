@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/ir/collectives.h"
 #include "runtime/ir/structural.h"
 #include "runtime/ops/onednn.h"
 
@@ -12,9 +13,10 @@ std::string KernelLibraries() { return OneDnnVersion(); }
 const std::vector<const OpDef*>& AllOps() {
   static const std::vector<const OpDef*>& ops = *new std::vector<const OpDef*>([] {
     std::vector<const OpDef*> all;
-    for (const auto& family : {StructuralOps(), ArrayOps(), ConvolutionOps(), ElementwiseOps(),
-                               FusedOps(), HistogramOps(), MatMulOps(), OneHotOps(), PackingOps(),
-                               PoolingOps(), RandomOps(), ReduceOps(), ReluOps(), SoftmaxOps()}) {
+    for (const auto& family :
+         {StructuralOps(), CollectiveOps(), ArrayOps(), BatchNormOps(), ConvolutionOps(),
+          ElementwiseOps(), FusedOps(), HistogramOps(), MatMulOps(), OneHotOps(), PackingOps(),
+          PoolingOps(), RandomOps(), ReduceOps(), ReluOps(), SoftmaxOps()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     std::sort(all.begin(), all.end(),

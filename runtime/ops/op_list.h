@@ -11,6 +11,7 @@
 namespace tpurun {
 
 std::vector<const OpDef*> ArrayOps();
+std::vector<const OpDef*> BatchNormOps();
 std::vector<const OpDef*> ConvolutionOps();
 std::vector<const OpDef*> ElementwiseOps();  // but add (structural.h)
 std::vector<const OpDef*> FusedOps();

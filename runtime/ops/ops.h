@@ -4,8 +4,10 @@
 #define TPURUN_RUNTIME_OPS_OPS_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "runtime/ir/collectives.h"
 #include "runtime/ir/graph_builder.h"
 #include "runtime/ir/structural.h"
 
@@ -53,6 +55,13 @@ Value BiasAddGrad(GraphBuilder& b, Value dy, Precision precision);
 // The third operand of a product, if there is one, is f32 (C), C being the result's last dimension.
 absl::Status WantBias(const char* op, std::span<const Shape> operands,
                       const std::vector<int64_t>& result);
+
+// batch_norm.cc: x (..., C); the others are (C).
+// The mean of each column of x and its variance, the mean of the squared distances from that.
+std::pair<Value, Value> Moments(GraphBuilder& b, Value x, const std::string& label = "moments");
+// (x - mean) gamma / sqrt(variance + epsilon) + beta.
+Value BatchNorm(GraphBuilder& b, Value x, Value mean, Value variance, Value gamma, Value beta,
+                double epsilon, const std::string& label = "batchnorm");
 
 // convolution.cc: x (N, H, W, C), kernel (KH, KW, C, F) -> (N, OH, OW, F).
 // strides: {height, width}; pads: {top, bottom, left, right}, zeros.

@@ -5,9 +5,9 @@
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ir/export_graph.h"
+#include "runtime/ir/sum_rows.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
-#include "runtime/ops/sum_rows.h"
 
 namespace tpurun {
 namespace {

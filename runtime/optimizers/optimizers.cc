@@ -4,6 +4,7 @@
 #include "proto/one_of.h"
 #include "runtime/base/name_pattern.h"
 #include "runtime/optimizers/clip.h"
+#include "runtime/optimizers/replica_groups.h"
 #include "runtime/optimizers/schedules.h"
 
 namespace tpurun {
@@ -15,7 +16,7 @@ std::vector<std::string> FieldsOfEveryKind() {
   return fields;
 }
 
-std::vector<std::string> CrossShardFields() { return {"reduction"}; }
+std::vector<std::string> CrossShardFields() { return {"reduction", "group_assignment"}; }
 
 }  // namespace
 
@@ -30,7 +31,7 @@ std::string KindOf(const proto::Optimizer& optimizer) {
   return kind == nullptr ? "" : kind->name();
 }
 
-ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer) {
+ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer, int num_replicas) {
   ConfigErrors errors;
   const OptimizerDef* def = ChooseRow(OptimizerList(), optimizer, "optimizer", "", errors);
   if (def != nullptr) def->check(optimizer, errors);
@@ -43,6 +44,8 @@ ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer) {
   } else {
     CheckSchedule(optimizer.learning_rate(), "learning_rate", errors);
   }
+  CheckGroups(optimizer.cross_shard().group_assignment(), num_replicas,
+              "cross_shard.group_assignment", errors);
   CheckClipping(optimizer, errors);
   for (int i = 0; i < optimizer.var_list_size(); ++i) {
     const absl::Status status = NamePattern::Parse(optimizer.var_list(i)).status();

@@ -14,7 +14,7 @@
 
 namespace tpurun {
 
-// A gradient as it is applied: already summed over the replicas.
+// A gradient as it is applied: already summed over the replicas, or those of a group.
 struct VariableGradient {
   int variable = 0;  // index in the graph
   Value gradient;    // of the variable's shape
@@ -54,7 +54,7 @@ const std::vector<OptimizerDef>& OptimizerList();
 
 // Everything that is wrong with an optimizer's configuration, its schedule included, before any
 // graph exists. Paths are below the Optimizer message.
-ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer);
+ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer, int num_replicas = 1);
 
 // Appends what of Optimizer, Schedule and what is in them is acted on.
 void AppendOptimizerFields(std::vector<ReadFields>& rows);

@@ -53,7 +53,7 @@ absl::Status FuzzConfig(std::string_view bytes) {
   ASSIGN_OR_RETURN(const LoadedConfig config, Load(bytes, errors));
   if (errors.empty()) RETURN_IF_ERROR(PrintConfig(config).status());
   ValidateConfig(config, {.train = true, .evaluate = true, .predict = true}, errors);
-  const ModelFn model_fn = MakeModelFn(config.model, config.locations, errors);
+  const ModelFn model_fn = MakeModelFn(config.model, config.locations, errors, kNumCores);
   CheckInput(config, config.run.train().input(), "train.input", errors);
   CheckInput(config, config.run.predict().input(), "predict.input", errors);
   for (int i = 0; i < config.run.evaluate_size(); ++i) {

@@ -8,6 +8,7 @@
 //   expect predictions: NAME NAME ...   expect metrics: NAME NAME ...
 //   expect variables: one line of graph text for each
 //   expect gradient NAME: tensor, of the loss by that variable
+//   expect update NAME: tensor, that variable after the step
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -149,6 +150,10 @@ class ModelRun {
       const Literal* output = Output(key.substr(7));
       ASSERT_NE(output, nullptr) << what;
       ExpectNear(*output, ParseLiteral(want), golden_.Tolerance(), what);
+    } else if (key.rfind("expect update ", 0) == 0) {
+      const std::string name = key.substr(14);
+      ASSERT_EQ(result_.variables.count(name), 1) << what << ": there is no such variable";
+      ExpectNear(result_.variables[name][0], ParseLiteral(want), golden_.Tolerance(), what);
     } else if (key.rfind("expect metric ", 0) == 0) {
       CheckMetric(key.substr(14), want, what);
     }

@@ -17,8 +17,9 @@ std::string ErrorsOf(const std::string& text) {
 
 // As messages list them.
 constexpr char kLayerKinds[] =
-    "activation, add, average_pooling2d, concat, conv2d, dense, dropout, flatten, "
-    "global_average_pooling2d, max_pooling2d, one_hot, reshape";
+    "activation, add, average_pooling2d, batch_normalization, concat, conv2d, dense, dropout, "
+    "flatten, global_average_pooling2d, max_pooling2d, one_hot, reshape, residual, resnet_block, "
+    "sequence";
 
 // An image, and the layer under test.
 std::string ImageWith(const std::string& shape, const std::string& layer) {
@@ -141,20 +142,73 @@ layer { activation { function: RELU } })",
       {"no kind", IrisWith(7, R"(layer { name: "logits" })"),
        absl::StrCat(
            "model.textproto:7:1: layer 2 \"logits\": no kind of layer is given, want one of: ",
-           kLayerKinds, ", residual, sequence")},
+           kLayerKinds)},
       {"a kind that is not supported", IrisWith(7, R"(layer { name: "logits" lstm { units: 3 } })"),
        absl::StrCat("model.textproto:7:24: layer 2 \"logits\": layer kind lstm is not supported "
                     "yet, want one of: ",
-                    kLayerKinds, ", residual, sequence")},
+                    kLayerKinds)},
       {"fields that nothing acts on",
-       IrisWith(
-           7,
-           R"(layer { name: "logits" dtype: BFLOAT16 dense { units: 3 kernel_from: "hidden/kernel" } })"),
+       IrisWith(7, R"(layer { name: "logits" dtype: BFLOAT16 dense { units: 3 } })"),
        "model.textproto:7:24: layer 2 \"logits\": dtype BFLOAT16 is not supported yet, want "
-       "FLOAT32\n"
-       "model.textproto:7:57: layer 2 \"logits\": kernel_from is not supported yet; remove it"},
-      {"reuse", IrisWith(7, R"(layer { name: "logits" reuse: "hidden" })"),
-       "model.textproto:7:24: layer 2 \"logits\": reuse is not supported yet; remove it"},
+       "FLOAT32"},
+      {"reuse of nothing", IrisWith(7, R"(layer { name: "logits" reuse: "hiden" })"),
+       "model.textproto:7:24: layer 2 \"logits\": \"hiden\" is no layer before it, did you mean "
+       "\"hidden\"?"},
+      {"reuse of a feature", IrisWith(7, R"(layer { name: "logits" reuse: "PetalWidth" })"),
+       "model.textproto:7:24: layer 2 \"logits\": \"PetalWidth\" is no layer before it "
+       "(known: features, hidden)"},
+      {"reuse of another kind",
+       IrisWith(7, R"(layer { name: "logits" reuse: "hidden" trainable: false flatten {} })"),
+       "model.textproto:7:24: layer 2 \"logits\": a layer that reuses \"hidden\" is of its kind "
+       "and gives none, got flatten"},
+      {"reuse for another input", IrisWith(7, R"(layer { name: "logits" reuse: "hidden" })"),
+       "model.textproto:7:24: layer 2 \"logits\": variable \"hidden/kernel\" is f32[2,10], for an "
+       "input \"hidden\" of f32[N,10] it must be f32[10,10]"},
+      {"reuse does not choose what is trained",
+       IrisWith(7, R"(layer { name: "logits" reuse: "features" trainable: false })"),
+       "model.textproto:7:42: layer 2 \"logits\": the variables are those of \"features\"; set "
+       "trainable there"},
+      {"kernel_from",
+       IrisWith(7, R"(layer { name: "logits" dense { units: 3 kernel_from: "hiden/kernel" } })"),
+       "model.textproto:7:41: layer 2 \"logits\": there is no variable \"hiden/kernel\" of a layer "
+       "before it, did you mean \"hidden/kernel\"?"},
+      {"kernel_from of another shape",
+       IrisWith(7, R"(layer { name: "logits" dense { units: 3 kernel_from: "hidden/kernel" } })"),
+       "model.textproto:7:41: layer 2 \"logits\": variable \"hidden/kernel\" is f32[2,10], for an "
+       "input \"hidden\" of f32[N,10] it must be f32[10,3]"},
+      {"a kernel twice",
+       IrisWith(7, R"(layer { name: "logits" dense { units: 3 transpose_kernel: true } }
+layer { name: "x" dense { units: 2 kernel_from: "hidden/kernel" transpose_kernel: true
+  kernel_initializer { ones {} } } })"),
+       "model.textproto:7:41: layer 2 \"logits\": transpose_kernel is of kernel_from, which is "
+       "missing\n"
+       "model.textproto:9:3: layer 3 \"x\": kernel_from has a kernel already; remove one of them"},
+      {"batch_normalization",
+       ImageWith("shape: 2", "batch_normalization { momentum: 2 epsilon: 0 }"),
+       "model.textproto:2:41: layer 0 \"y\": momentum must be in [0, 1], got 2\n"
+       "model.textproto:2:53: layer 0 \"y\": epsilon must be > 0 and finite, got 0"},
+      {"groups", ImageWith("shape: 2", R"(batch_normalization {
+  group_assignment { replica: [0, 1, 2] }
+  group_assignment { replica: [3, 1] } group_assignment { replica: 9 } })"),
+       "model.textproto:4:3: layer 0 \"y\": groups must have one size, got 3 and 2\n"
+       "model.textproto:4:22: layer 0 \"y\": replica 1 is in group 0 already, want each of 0 to 5 "
+       "once\n"
+       "model.textproto:4:40: layer 0 \"y\": groups must have one size, got 3 and 1\n"
+       "model.textproto:4:59: layer 0 \"y\": there is no replica 9, want each of 0 to 5 once"},
+      {"batch_normalization of a scalar", ImageWith("", "batch_normalization {}"),
+       "model.textproto:2:1: layer 0 \"y\": batch_normalization wants floating-point values (f32) "
+       "of shape [N,...,C], got \"x\" of f32[N]"},
+      {"resnet_block", ImageWith("shape: [8, 8, 3]", "resnet_block { strides: 0 repeat: 0 }"),
+       "model.textproto:2:19: layer 0 \"y\": filters is missing\n"
+       "model.textproto:2:34: layer 0 \"y\": strides must be > 0, got 0\n"
+       "model.textproto:2:45: layer 0 \"y\": repeat must be in [1, 10000], got 0"},
+      {"resnet_block of a vector", ImageWith("shape: 8", "resnet_block { filters: 4 }"),
+       "model.textproto:2:19: layer 0.0.0 \"y/residual/conv2d\": conv2d wants an input of shape "
+       "[N,H,W,C], got \"x\" of f32[N,8]; put a reshape to height, width and channels before it\n"
+       "model.textproto:2:19: layer 0.0.shortcut.0 \"y/residual/shortcut/conv2d\": conv2d wants an "
+       "input of shape [N,H,W,C], got \"x\" of f32[N,8]; put a reshape to height, width and "
+       "channels "
+       "before it"},
       {"initializer",
        IrisWith(
            7,
@@ -182,6 +236,13 @@ layer_defaults { trainable: false })",
            "\n"
            "model.textproto:4:1: layer_defaults 2: no kind of layer is given, want one of: ",
            kLayerKinds)},
+      {"defaults of a group", R"(feature { name: "x" shape: 1 }
+layer_defaults { residual { layer { flatten {} } } }
+layer_defaults { reuse: "x" dense {} })",
+       "model.textproto:2:18: layer_defaults 0: a residual has no defaults; give them to the kinds "
+       "of "
+       "layers in it\n"
+       "model.textproto:3:18: layer_defaults 1: defaults cannot reuse a layer"},
       {"within a sequence, once for all copies", R"(feature { name: "x" shape: 1 }
 layer { name: "s" sequence { repeat: 3
   layer { dense { units: 0 } } } })",

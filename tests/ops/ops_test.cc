@@ -162,7 +162,9 @@ TEST(Ops, ARowsBitsDoNotDependOnTheRowsThatGoAlong) {
       OpCase one = op_case;
       for (size_t i = 0; i < one.operands.size(); ++i) {
         const Shape& shape = one.operands[i].shape();
-        if (HasOperand(flags.row_operands, i) && shape.rank() > 0)
+        // A row that goes with every row stays.
+        const bool has_rows = !flags.elementwise || shape.rank() == call.results[0].rank();
+        if (HasOperand(flags.row_operands, i) && shape.rank() > 0 && has_rows)
           one.operands[i] = Row(one.operands[i], row);
       }
       for (Literal& result : one.results) result = Row(result, 0);

@@ -57,10 +57,14 @@ TEST(CheckOptimizerTest, NamesEveryMistakeWithItsPath) {
 }
 
 TEST(CheckOptimizerTest, NothingThatIsSetIsIgnored) {
-  EXPECT_EQ(ErrorsOf("adagrad {} learning_rate { constant: 0.1 } "
-                     "cross_shard { group_assignment { replica: 0 } } var_list: '('"),
-            "cross_shard.group_assignment[0]: group_assignment is not supported yet; remove it\n"
-            "var_list[0]: \"(\" is not a regular expression: missing ): (");
+  EXPECT_EQ(
+      ErrorsOf("adagrad {} learning_rate { constant: 0.1 } "
+               "cross_shard { group_assignment { replica: 1 } group_assignment {} } "
+               "var_list: '('"),
+      "cross_shard.group_assignment[0].replica[0]: there is no replica 1, want each of 0 to 0 "
+      "once\n"
+      "cross_shard.group_assignment[1]: a group wants at least one replica\n"
+      "var_list[0]: \"(\" is not a regular expression: missing ): (");
 }
 
 TEST(CheckOptimizerTest, Schedules) {

@@ -1,0 +1,106 @@
+// Layers that normalize.
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "models/layers/families.h"
+#include "runtime/base/text.h"
+#include "runtime/optimizers/checks.h"
+#include "runtime/optimizers/replica_groups.h"
+
+namespace tpurun {
+namespace {
+
+Value Ones(GraphBuilder& b, int64_t n) { return Constant(b, DType::kF32, {n}, 1); }
+
+// moving = moving momentum + value (1 - momentum).
+void UpdateMoving(LayerContext& layer, const std::string& suffix, Value value, double momentum) {
+  GraphBuilder& b = layer.b;
+  layer.Update(suffix, [&](Value moving) {
+    return Sub(b, moving, Mul(b, Sub(b, moving, value), Scalar(b, 1 - momentum)));
+  });
+}
+
+// Of the rows of a group's replicas, from those of each: mean(m), mean(v + m^2) - mean(m)^2.
+std::pair<Value, Value> MomentsOfGroup(LayerContext& layer, Value mean, Value variance) {
+  GraphBuilder& b = layer.b;
+  const int num_replicas = b.graph().num_replicas();
+  const std::vector<int64_t> groups =
+      GroupsOf(layer.layer.batch_normalization().group_assignment(), num_replicas);
+  const Value share = Scalar(b, 1.0 / GroupSize(groups, num_replicas));
+  const Value of_group = Mul(b, CrossReplicaSum(b, mean, groups), share);
+  const Value squares =
+      Mul(b, CrossReplicaSum(b, Add(b, variance, Square(b, mean)), groups), share);
+  return {of_group, Sub(b, squares, Square(b, of_group))};
+}
+
+}  // namespace
+
+// ---- batch_normalization (tf.layers.batch_normalization): x (N, ..., C),
+// y = (x - mean) gamma / sqrt(variance + epsilon) + beta with (C) each: in training of the rows,
+// else the moving ones. Those of a group of cores are taken from each core's as in TensorFlow's TPU
+// models (tpu_normalization.py). moving_variance takes the variance of rank 4 unbiased, times
+// n / (n - 1), as TensorFlow's fused op does, but not that of a group.
+
+void CheckBatchNormalization(const proto::Layer& layer, ConfigErrors& errors) {
+  const proto::BatchNormalization& norm = layer.batch_normalization();
+  const float momentum = norm.momentum();
+  if (!(momentum >= 0 && momentum <= 1)) {
+    errors.Add("batch_normalization.momentum",
+               absl::StrCat("momentum must be in [0, 1], got ", ShortestText(momentum)));
+  }
+  WantPositive("batch_normalization.epsilon", norm.epsilon(), errors);
+  CheckGroups(norm.group_assignment(), 1, "batch_normalization.group_assignment", errors);
+  if (norm.has_gamma_initializer()) {
+    CheckInitializer(norm.gamma_initializer(), "batch_normalization.gamma_initializer", errors);
+  }
+}
+
+Value BuildBatchNormalization(LayerContext& layer) {
+  const proto::BatchNormalization& norm = layer.layer.batch_normalization();
+  const Shape x_shape = layer.shape(0);
+  if (x_shape.dtype != DType::kF32 || x_shape.rank() < 2) {
+    return layer.Fail("",
+                      absl::StrCat("batch_normalization wants floating-point values (f32) of "
+                                   "shape [N,...,C], got ",
+                                   Quote(layer.inputs[0].name), " of ", BatchShapeText(x_shape)));
+  }
+  GraphBuilder& b = layer.b;
+  ConfigErrors wrong;
+  CheckGroups(norm.group_assignment(), b.graph().num_replicas(),
+              "batch_normalization.group_assignment", wrong);
+  if (!wrong.empty()) return layer.Fail(wrong.all()[0].path, wrong.all()[0].message);
+  const Value x = layer.inputs[0].value;
+  const int64_t channels = x_shape.dims.back();
+  const std::vector<int64_t> dims = {channels};
+  const Initializer ones = {.a = 1};
+  const Value gamma = !norm.scale()
+                          ? Ones(b, channels)
+                          : layer.AddVariable("gamma", dims,
+                                              norm.has_gamma_initializer()
+                                                  ? MakeInitializer(norm.gamma_initializer(), dims)
+                                                  : ones);
+  if (!gamma.valid()) return {};
+  const Value beta =
+      norm.center() ? layer.AddVariable("beta", dims, Zeros()) : Constant(b, DType::kF32, dims, 0);
+  Value mean = layer.AddStatistic("moving_mean", dims, Zeros());
+  Value variance = layer.AddStatistic("moving_variance", dims, ones);
+  if (!beta.valid() || !mean.valid() || !variance.valid()) return {};
+  if (layer.training) {
+    std::tie(mean, variance) = Moments(b, x);
+    const bool grouped = !norm.group_assignment().empty() && b.graph().num_replicas() > 1;
+    if (grouped) std::tie(mean, variance) = MomentsOfGroup(layer, mean, variance);
+    const int64_t rows = x_shape.num_elements() / std::max<int64_t>(1, channels);
+    const bool unbiased = x_shape.rank() == 4 && !grouped;
+    const double correction =
+        static_cast<double>(rows) / static_cast<double>(std::max<int64_t>(1, rows - 1));
+    UpdateMoving(layer, "moving_mean", mean, norm.momentum());
+    UpdateMoving(layer, "moving_variance",
+                 unbiased ? Mul(b, variance, Scalar(b, correction)) : variance, norm.momentum());
+  }
+  return BatchNorm(b, x, mean, variance, gamma, beta, norm.epsilon());
+}
+
+}  // namespace tpurun

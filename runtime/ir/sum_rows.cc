@@ -1,0 +1,122 @@
+#include "runtime/ir/sum_rows.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/base/bfloat16.h"
+#include "runtime/base/clones.h"
+
+namespace tpurun {
+namespace {
+
+constexpr int64_t kRowBlock = 64;    // rows summed one after the other
+constexpr int64_t kColumnTile = 32;  // columns at a time; does not change bits
+
+// A block of rows of at most kColumnTile columns: where it begins.
+struct Block {
+  int64_t at;      // of its first element
+  int64_t column;  // the first, counted from the first that is summed
+  int64_t rows;
+  int64_t columns;  // of the whole
+  int64_t tile;
+};
+
+// sums[c] = the sum over r of of(element, c), for element (r, c) of the block.
+template <typename Of>
+[[gnu::always_inline]] inline void Sum(const Block& block, float* sums, Of of) {
+  float sum[kColumnTile] = {};
+  if (block.tile == kColumnTile) {
+    for (int64_t r = 0; r < block.rows; ++r) {
+      for (int64_t c = 0; c < kColumnTile; ++c) sum[c] += of(r * block.columns + c, c);
+    }
+  } else {
+    for (int64_t r = 0; r < block.rows; ++r) {
+      for (int64_t c = 0; c < block.tile; ++c) sum[c] += of(r * block.columns + c, c);
+    }
+  }
+  std::copy(sum, sum + block.tile, sums);
+}
+
+TPURUN_CLONES void SumBlock(const float* x, const Block& block, float* sums) {
+  const float* const from = x + block.at;
+  Sum(block, sums, [=](int64_t i, int64_t) { return from[i]; });
+}
+TPURUN_CLONES void SumNarrowBlock(const uint16_t* x, const Block& block, float* sums) {
+  const uint16_t* const from = x + block.at;
+  Sum(block, sums, [=](int64_t i, int64_t) { return FromBFloat16Bits(from[i]); });
+}
+TPURUN_CLONES void SumRoundedBlock(const float* x, const Block& block, float* sums) {
+  const float* const from = x + block.at;
+  Sum(block, sums, [=](int64_t i, int64_t) { return RoundToBFloat16(from[i]); });
+}
+TPURUN_CLONES void SumCenteredBlock(const float* y, const float* x, const float* center,
+                                    const Block& block, float* sums) {
+  const float *const from_y = y + block.at, *const from_x = x + block.at;
+  const float* const middle = center + block.column;
+  Sum(block, sums, [=](int64_t i, int64_t c) { return from_y[i] * (from_x[i] - middle[c]); });
+}
+TPURUN_CLONES void SumSquaresBlock(const float* x, const float* center, const Block& block,
+                                   float* sums) {
+  const float *const from = x + block.at, *const middle = center + block.column;
+  Sum(block, sums, [=](int64_t i, int64_t c) {
+    const float distance = from[i] - middle[c];
+    return distance * distance;
+  });
+}
+
+template <typename SumOfBlock>
+void SumTile(Block block, float* sums, SumOfBlock sum_of_block) {
+  if (block.rows <= kRowBlock) return sum_of_block(block, sums);
+  const int64_t blocks = (block.rows + kRowBlock - 1) / kRowBlock;
+  Block above = block, below = block;
+  above.rows = (blocks + 1) / 2 * kRowBlock;
+  below.rows = block.rows - above.rows;
+  below.at += above.rows * block.columns;
+  std::array<float, kColumnTile> sums_below;
+  SumTile(above, sums, sum_of_block);
+  SumTile(below, sums_below.data(), sum_of_block);
+  for (int64_t c = 0; c < block.tile; ++c) sums[c] += sums_below[c];
+}
+
+template <typename SumOfBlock>
+void SumTiles(int64_t rows, int64_t columns, int64_t begin, int64_t end, float* sums,
+              SumOfBlock sum_of_block) {
+  for (int64_t c = begin; c < end; c += kColumnTile) {
+    const Block block = {.at = c,
+                         .column = c - begin,
+                         .rows = rows,
+                         .columns = columns,
+                         .tile = std::min(kColumnTile, end - c)};
+    SumTile(block, sums + c - begin, sum_of_block);
+  }
+}
+
+}  // namespace
+
+void SumRows(const float* x, int64_t rows, int64_t columns, int64_t begin, int64_t end,
+             float* sums) {
+  SumTiles(rows, columns, begin, end, sums,
+           [=](const Block& block, float* to) { SumBlock(x, block, to); });
+}
+void SumRows(const uint16_t* x, int64_t rows, int64_t columns, int64_t begin, int64_t end,
+             float* sums) {
+  SumTiles(rows, columns, begin, end, sums,
+           [=](const Block& block, float* to) { SumNarrowBlock(x, block, to); });
+}
+void SumRoundedRows(const float* x, int64_t rows, int64_t columns, int64_t begin, int64_t end,
+                    float* sums) {
+  SumTiles(rows, columns, begin, end, sums,
+           [=](const Block& block, float* to) { SumRoundedBlock(x, block, to); });
+}
+void SumCentered(const float* y, const float* x, const float* center, int64_t rows, int64_t columns,
+                 int64_t begin, int64_t end, float* sums) {
+  SumTiles(rows, columns, begin, end, sums,
+           [=](const Block& block, float* to) { SumCenteredBlock(y, x, center, block, to); });
+}
+void SumSquares(const float* x, const float* center, int64_t rows, int64_t columns, int64_t begin,
+                int64_t end, float* sums) {
+  SumTiles(rows, columns, begin, end, sums,
+           [=](const Block& block, float* to) { SumSquaresBlock(x, center, block, to); });
+}
+
+}  // namespace tpurun

@@ -1,0 +1,35 @@
+// Sums over the rows of a matrix in an order that depends on nothing but its shape: blocks of 64
+// rows in order, the block sums in a pairwise tree. x and y are (rows, columns), center and sums
+// those of the columns from `begin` to before `end`.
+#ifndef TPURUN_RUNTIME_IR_SUM_ROWS_H_
+#define TPURUN_RUNTIME_IR_SUM_ROWS_H_
+
+#include <cstdint>
+
+#include "runtime/ir/shape.h"
+
+namespace tpurun {
+
+// Of a value (..., C).
+inline int64_t RowsOf(const Shape& shape) {
+  return shape.dims.back() == 0 ? 0 : shape.num_elements() / shape.dims.back();
+}
+
+// sums[c - begin] of x[r][c].
+void SumRows(const float* x, int64_t rows, int64_t columns, int64_t begin, int64_t end,
+             float* sums);
+// The same of bf16 values, and of f32 values that are rounded to bf16 first.
+void SumRows(const uint16_t* x, int64_t rows, int64_t columns, int64_t begin, int64_t end,
+             float* sums);
+void SumRoundedRows(const float* x, int64_t rows, int64_t columns, int64_t begin, int64_t end,
+                    float* sums);
+// Of y[r][c] (x[r][c] - center[c - begin]).
+void SumCentered(const float* y, const float* x, const float* center, int64_t rows, int64_t columns,
+                 int64_t begin, int64_t end, float* sums);
+// Of (x[r][c] - center[c - begin])^2.
+void SumSquares(const float* x, const float* center, int64_t rows, int64_t columns, int64_t begin,
+                int64_t end, float* sums);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_IR_SUM_ROWS_H_

@@ -1,0 +1,239 @@
+// Batch normalization (Ioffe, Szegedy 2015). x is (..., C); statistics, gamma and beta are (C).
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/ir/export_graph.h"
+#include "runtime/ir/sum_rows.h"
+#include "runtime/ops/op_list.h"
+#include "runtime/ops/ops.h"
+
+namespace tpurun {
+namespace {
+
+constexpr int64_t kMomentColumns = 32;  // that moments takes at a time; does not change bits
+
+// Columns begin to end of a result, if it is needed.
+void Give(const KernelArgs& args, int result, const std::array<float, kMomentColumns>& values,
+          int64_t begin, int64_t end) {
+  if (args.results[result] == nullptr) return;
+  std::copy_n(values.data(), end - begin, static_cast<float*>(args.results[result]) + begin);
+}
+
+// x is f32 (..., C), `alike` operands after it have its shape, the others are f32 (C).
+absl::Status WantShapes(const char* op, std::span<const Shape> operands, size_t alike) {
+  const Shape& x = operands[0];
+  bool good = x.dtype == DType::kF32 && x.rank() >= 2;
+  for (size_t i = 1; good && i < operands.size(); ++i) {
+    good = operands[i] == (i <= alike ? x : Shape{DType::kF32, {x.dims.back()}});
+  }
+  if (good) return absl::OkStatus();
+  std::string got;
+  for (const Shape& shape : operands) {
+    absl::StrAppend(&got, got.empty() ? "" : " and ", shape.ToString());
+  }
+  return absl::InvalidArgumentError(absl::StrCat(op, ": want f32[N,...,C] and f32[C], got ", got));
+}
+
+// As tf.nn.batch_normalization does: rows go with the last axis in both formats.
+ExportRule ExportAs(std::string add, std::string divide,
+                    ExportAttrs (*attrs)(const ExportCall& call)) {
+  return [=](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+    const auto op = [&](const std::string& name, std::vector<Value> inputs) {
+      return call.graph.Add(name, std::move(inputs), attrs(call));
+    };
+    const float epsilon = static_cast<float>(call.attrs.Get<double>("epsilon"));
+    const Value more = call.graph.Constant(ExportTensor::Float(epsilon), "epsilon");
+    const Value deviation = op("Sqrt", {op(add, {call.inputs[2], more})});
+    const Value scale = op(divide, {call.inputs[3], deviation});
+    const Value centered = op("Sub", {call.inputs[0], call.inputs[1]});
+    return std::vector<Value>{op(add, {op("Mul", {centered, scale}), call.inputs[4]})};
+  };
+}
+
+const OpDef& MomentsOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "moments",
+      .doc =
+          "x (..., C) -> the mean of each column, the mean of its squared distances from that, "
+          "both "
+          "(C). Sums as sum_of_rows.",
+      .min_operands = 1,
+      .max_operands = 1,
+      .flags = {.unit = WorkUnit::kRows, .arithmetic = true},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+        RETURN_IF_ERROR(WantShapes("moments", operands, 0));
+        return std::vector<Shape>(2, Shape{DType::kF32, {operands[0].dims.back()}});
+      },
+      .gradient =
+          [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
+            const Value x = node.inputs[0];
+            const double rows = static_cast<double>(std::max<int64_t>(1, RowsOf(b.shape(x))));
+            Value dx;
+            if (dy[1].valid()) {
+              dx = Mul(b, Sub(b, x, Value{node.id, 0}), Mul(b, dy[1], Scalar(b, 2 / rows)));
+            }
+            if (dy[0].valid()) {
+              const Value of_mean = Mul(b, dy[0], Scalar(b, 1 / rows));
+              dx = dx.valid() ? Add(b, dx, of_mean)
+                              : Broadcast(b, of_mean, b.shape(x).dims, {b.shape(x).rank() - 1});
+            }
+            return std::vector<Value>{dx};
+          },
+      .reference =
+          [](const OpCall& call) {
+            const int64_t rows = RowsOf(call.operands[0]), columns = call.operands[0].dims.back();
+            return KernelOf([rows, columns](const KernelArgs& args) {
+              const float* x = static_cast<const float*>(args.operands[0]);
+              const float count = static_cast<float>(rows);
+              std::array<float, kMomentColumns> mean, variance;
+              for (int64_t begin = args.begin; begin < args.end; begin += kMomentColumns) {
+                const int64_t end = std::min(begin + kMomentColumns, args.end);
+                SumRows(x, rows, columns, begin, end, mean.data());
+                for (float& value : mean) value /= count;
+                SumSquares(x, mean.data(), rows, columns, begin, end, variance.data());
+                for (float& value : variance) value /= count;
+                Give(args, 0, mean, begin, end);
+                Give(args, 1, variance, begin, end);
+              }
+            });
+          },
+      .flops = [](const OpCall& call) { return 4.0 * call.operands[0].num_elements(); }};
+  return op;
+}
+
+const OpDef& BatchNormGradOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "batch_norm_grad",
+      .doc =
+          "(dy, x, mean) -> the sums of dy and of dy (x - mean) over all but the last axis, both "
+          "(C), as sum_of_rows. From them come all gradients of batch_norm.",
+      .min_operands = 3,
+      .max_operands = 3,
+      .flags = {.unit = WorkUnit::kRows, .arithmetic = true},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+        RETURN_IF_ERROR(WantShapes("batch_norm_grad", operands, 1));
+        return std::vector<Shape>(2, operands[2]);
+      },
+      .reference =
+          [](const OpCall& call) {
+            const int64_t rows = RowsOf(call.operands[0]), columns = call.operands[0].dims.back();
+            return KernelOf([rows, columns](const KernelArgs& args) {
+              const auto* const* operands = reinterpret_cast<const float* const*>(args.operands);
+              const auto* results = reinterpret_cast<float* const*>(args.results);
+              const int64_t begin = args.begin, end = args.end;
+              if (results[0] != nullptr) {
+                SumRows(operands[0], rows, columns, begin, end, results[0] + begin);
+              }
+              if (results[1] == nullptr) return;
+              SumCentered(operands[0], operands[1], operands[2] + begin, rows, columns, begin, end,
+                          results[1] + begin);
+            });
+          },
+      .flops = [](const OpCall& call) { return 4.0 * call.operands[0].num_elements(); }};
+  return op;
+}
+
+// y = (x - m) s + beta, s = gamma r, r = 1 / sqrt(v + epsilon), with p = sum(dy), q = sum(dy (x -
+// m)):
+//   dx = s dy, dm = -s p, dv = -gamma r^3 q / 2, dgamma = r q, dbeta = p.
+std::vector<Value> BatchNormGradient(GraphBuilder& b, const Node& node, std::span<const Value> dy) {
+  const Value x = node.inputs[0], mean = node.inputs[1], variance = node.inputs[2];
+  const Value gamma = node.inputs[3];
+  const Value epsilon = Scalar(b, node.attrs.Get<double>("epsilon"));
+  const Value r = Rsqrt(b, Add(b, variance, epsilon));
+  const Value s = Mul(b, gamma, r);
+  const Value p = b.Add(BatchNormGradOp(), {dy[0], x, mean});
+  const Value q = {p.node, 1};
+  if (!p.valid()) return std::vector<Value>(5);
+  const Value dgamma = Mul(b, r, q);
+  const Value dv = Mul(b, Mul(b, dgamma, Mul(b, s, r)), Scalar(b, -0.5));
+  return {Mul(b, dy[0], s), Neg(b, Mul(b, s, p)), dv, dgamma, p};
+}
+
+// The same as element-wise ops, for what is around them to be fused with.
+Simpler InElementwiseOps(const Graph& graph, const Node& node) {
+  const Value x = node.inputs[0], mean = node.inputs[1], variance = node.inputs[2];
+  const Value gamma = node.inputs[3], beta = node.inputs[4];
+  Simpler simpler;
+  const auto add = [&](const char* op, std::vector<Value> inputs, Attrs attrs = {}) {
+    const int id = static_cast<int>(graph.nodes().size() + simpler.nodes.size());
+    simpler.nodes.push_back({FindOpByName(op), std::move(inputs), std::move(attrs)});
+    return Value{id, 0};
+  };
+  const Value epsilon = add("constant", {},
+                            {{"dtype", DType::kF32},
+                             {"dims", std::vector<int64_t>{}},
+                             {"value", std::vector<double>{node.attrs.Get<double>("epsilon")}}});
+  const Value scale = add("mul", {gamma, add("rsqrt", {add("add", {variance, epsilon})})});
+  add("add", {add("mul", {add("sub", {x, mean}), scale}), beta});
+  return simpler;
+}
+
+const OpDef& BatchNormOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "batch_norm",
+      .doc =
+          "(x, mean, variance, gamma, beta) -> (x - mean) gamma / sqrt(variance + epsilon) + beta, "
+          "for each column of x (..., C).",
+      .min_operands = 5,
+      .max_operands = 5,
+      .attrs = {{"epsilon", 0.001, true}},
+      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0, .arithmetic = true},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
+        RETURN_IF_ERROR(WantShapes("batch_norm", operands, 0));
+        return std::vector<Shape>{Shape{DType::kF32, operands[0].dims}};
+      },
+      .gradient = BatchNormGradient,
+      .simplify = InElementwiseOps,
+      .reference =
+          [](const OpCall& call) {
+            const int64_t columns = call.operands[0].dims.back();
+            const int64_t row_elements = call.results[0].row_elements();
+            const float epsilon = static_cast<float>(call.attrs.Get<double>("epsilon"));
+            return KernelOf([=](const KernelArgs& args) {
+              const auto* const* operands = reinterpret_cast<const float* const*>(args.operands);
+              const float *mean = operands[1], *variance = operands[2], *gamma = operands[3];
+              const int64_t end = args.end * row_elements;
+              for (int64_t i = args.begin * row_elements; i < end; i += columns) {
+                const float* x = operands[0] + i;
+                float* y = static_cast<float*>(args.results[0]) + i;
+                for (int64_t c = 0; c < columns; ++c) {
+                  const float scale = gamma[c] * (1 / std::sqrt(variance[c] + epsilon));
+                  y[c] = (x[c] - mean[c]) * scale + operands[4][c];
+                }
+              }
+            });
+          },
+      .flops = [](const OpCall& call) { return 3.0 * call.results[0].num_elements(); },
+      .tensorflow = ExportAs("AddV2", "RealDiv",
+                             [](const ExportCall& call) {
+                               return ExportAttrs{{"T", call.type()}};
+                             }),
+      .onnx = ExportAs("Add", "Div", [](const ExportCall&) { return ExportAttrs(); })};
+  return op;
+}
+
+}  // namespace
+
+std::vector<const OpDef*> BatchNormOps() {
+  return {&MomentsOp(), &BatchNormOp(), &BatchNormGradOp()};
+}
+
+std::pair<Value, Value> Moments(GraphBuilder& b, Value x, const std::string& label) {
+  const Value mean = b.Add(MomentsOp(), {x}, {}, label);
+  return {mean, mean.valid() ? Value{mean.node, 1} : Value{}};
+}
+
+Value BatchNorm(GraphBuilder& b, Value x, Value mean, Value variance, Value gamma, Value beta,
+                double epsilon, const std::string& label) {
+  return b.Add(BatchNormOp(), {x, mean, variance, gamma, beta}, {{"epsilon", epsilon}}, label);
+}
+
+}  // namespace tpurun
