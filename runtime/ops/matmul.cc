@@ -7,7 +7,7 @@
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/sum_rows.h"
 #include "runtime/ops/dense.h"
-#include "runtime/ops/onednn.h"
+#include "runtime/ops/onednn/products.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/precision.h"

@@ -4,7 +4,7 @@
 
 #include "runtime/ir/collectives.h"
 #include "runtime/ir/structural.h"
-#include "runtime/ops/onednn.h"
+#include "runtime/ops/onednn/onednn.h"
 
 namespace tpurun {
 

@@ -1,0 +1,151 @@
+#include "runtime/ops/onednn/convolutions.h"
+
+#include <utility>
+#include <vector>
+
+#include "runtime/ops/onednn/layout.h"
+#include "runtime/ops/onednn/onednn.h"
+#include "runtime/ops/onednn/plan.h"
+#include "runtime/ops/shares.h"
+
+namespace tpurun {
+namespace {
+
+using dnnl::memory;
+using Tag = memory::format_tag;
+
+// The descriptors of a convolution on `n` images.
+struct ConvDescs {
+  memory::desc x, bias, y, any_kernel, plain_kernel_f32;
+  dnnl::memory::dims strides, begin, end;
+};
+
+ConvDescs DescsOf(const ConvDims& d, int64_t n, memory::data_type type, memory::data_type x_type,
+                  memory::data_type y_type) {
+  const memory::dims kernel = {d.f, d.c, d.kh, d.kw};
+  return {.x = memory::desc({n, d.c, d.h, d.w}, x_type, Tag::nhwc),
+          .bias = memory::desc({d.f}, memory::data_type::f32, Tag::a),
+          .y = memory::desc({n, d.f, d.oh, d.ow}, y_type, Tag::nhwc),
+          .any_kernel = memory::desc(kernel, type, Tag::any),
+          .plain_kernel_f32 = memory::desc(kernel, memory::data_type::f32, Tag::hwio),
+          .strides = {d.sh, d.sw},
+          .begin = {d.top, d.left},
+          .end = {d.bottom, d.right}};
+}
+
+dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvDescs& c, bool has_bias) {
+  const auto kind = dnnl::prop_kind::forward_training;
+  const auto algorithm = dnnl::algorithm::convolution_direct;
+  using Desc = dnnl::convolution_forward::desc;
+  const Desc desc =
+      has_bias ? Desc(kind, algorithm, c.x, c.any_kernel, c.bias, c.y, c.strides, c.begin, c.end)
+               : Desc(kind, algorithm, c.x, c.any_kernel, c.y, c.strides, c.begin, c.end);
+  return {desc, UserScratchpad(), OneDnnEngine()};
+}
+
+// HWIO among oneDNN's axes of weights: O, I, H, W.
+std::vector<int> KernelAxes() { return {2, 3, 1, 0}; }
+
+void ForwardSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& list) {
+  const ConvDescs c = DescsOf(d, n, list.type(), list.type(), OneDnnType(call.results[0]));
+  const int64_t image = d.h * d.w * d.c, result_image = d.oh * d.ow * d.f;
+  const auto add = [&](PartProduct parts, CallPlace to, bool first) {
+    const bool has_bias = first && call.operands.size() > 2;
+    const auto pd = ForwardDesc(c, has_bias);
+    const CallPlace x =
+        list.Input(OperandPlace(call, 0, image), n * image, call.operands[0], parts.x);
+    const CallPlace kernel = WeightsPlace(call, parts.y, KernelAxes(), pd.weights_desc(), list);
+    std::vector<StepArgument> arguments = {{DNNL_ARG_SRC, c.x, x},
+                                           {DNNL_ARG_WEIGHTS, pd.weights_desc(), kernel},
+                                           {DNNL_ARG_DST, c.y, to}};
+    if (has_bias) arguments.push_back({DNNL_ARG_BIAS, c.bias, OperandPlace(call, 2)});
+    list.Add(pd, std::move(arguments));
+  };
+  list.SumProducts(ResultPlace(call, result_image), n * result_image, add);
+}
+
+void InputGradSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& list) {
+  const ConvDescs hint = DescsOf(d, n, list.type(), list.type(), list.type());
+  const ConvDescs c = DescsOf(d, n, list.type(), OneDnnType(call.results[0]), list.type());
+  const dnnl::convolution_backward_data::primitive_desc pd(
+      {dnnl::algorithm::convolution_direct, c.x, c.any_kernel, c.y, c.strides, c.begin, c.end},
+      UserScratchpad(), OneDnnEngine(), ForwardDesc(hint, false));
+  const int64_t image = d.oh * d.ow * d.f, result_image = d.h * d.w * d.c;
+  const auto add = [&](PartProduct parts, CallPlace to, bool) {
+    const CallPlace dy =
+        list.Input(OperandPlace(call, 0, image), n * image, call.operands[0], parts.x);
+    const CallPlace kernel = WeightsPlace(call, parts.y, KernelAxes(), pd.weights_desc(), list);
+    list.Add(pd, {{DNNL_ARG_DIFF_DST, c.y, dy},
+                  {DNNL_ARG_WEIGHTS, pd.weights_desc(), kernel},
+                  {DNNL_ARG_DIFF_SRC, c.x, to}});
+  };
+  list.SumProducts(ResultPlace(call, result_image), n * result_image, add);
+}
+
+// The gradient of `f` of the output channels, which lie between the others.
+void FilterGradSteps(const ConvDims& all, int64_t f, const OpCall& call, StepList& list) {
+  ConvDims d = all;
+  d.f = f;
+  const ConvDescs hint = DescsOf(d, d.n, list.type(), list.type(), list.type());
+  const memory::desc any_f32({d.f, d.c, d.kh, d.kw}, memory::data_type::f32, Tag::any);
+  const dnnl::convolution_backward_weights::primitive_desc pd(
+      {dnnl::algorithm::convolution_direct, hint.x, any_f32, hint.y, hint.strides, hint.begin,
+       hint.end},
+      UserScratchpad(), OneDnnEngine(), ForwardDesc(hint, false));
+  const memory::desc packed = pd.diff_weights_desc();
+  const bool plain = packed == hint.plain_kernel_f32;
+  const CallPlace scratch =
+      plain ? CallPlace() : list.Scratch(static_cast<int64_t>(packed.get_size()));
+  const memory::data_type y_type = OneDnnType(call.operands[1]);
+  const ConvDescs among_all = DescsOf(all, d.n, list.type(), list.type(), y_type);
+  const memory::dims start = {0, 0, 0, 0};
+  const CallPlace dy_place = list.InLayout(OperandPlace(call, 1, 1),
+                                           among_all.y.submemory_desc({d.n, f, d.oh, d.ow}, start),
+                                           DescsOf(d, d.n, list.type(), list.type(), y_type).y);
+  const int64_t elements = d.kh * d.kw * d.c * f;
+  const bool cut = f != all.f;
+  const CallPlace dk = cut ? list.Scratch(elements * ByteSize(DType::kF32)) : ResultPlace(call);
+  const auto add = [&](PartProduct parts, CallPlace to, bool) {
+    const CallPlace x =
+        list.Input(OperandPlace(call, 0), d.n * d.h * d.w * d.c, call.operands[0], parts.x);
+    const CallPlace dy = list.Input(dy_place, d.n * d.oh * d.ow * f, call.operands[1], parts.y);
+    list.Add(pd, {{DNNL_ARG_SRC, hint.x, x},
+                  {DNNL_ARG_DIFF_DST, hint.y, dy},
+                  {DNNL_ARG_DIFF_WEIGHTS, packed, plain ? to : scratch}});
+    if (!plain) list.Reorder(scratch, packed, to, hint.plain_kernel_f32);
+  };
+  list.SumProducts(dk, elements, add);
+  if (cut) {
+    list.Reorder(dk, hint.plain_kernel_f32, ResultPlace(call, 1),
+                 among_all.plain_kernel_f32.submemory_desc({f, d.c, d.kh, d.kw}, start));
+  }
+}
+
+CallSteps ConvSteps(ConvKind kind, const ConvDims& d, const OpCall& call, bool bf16) {
+  if (kind == ConvKind::kFilterGrad) {
+    const bool whole = FlagsOf(call).unit == WorkUnit::kWhole;
+    return StepsOfShares(
+        call, bf16, whole ? std::vector<int64_t>{0} : ShareSizes(call),
+        [&](int64_t f, StepList& list) { FilterGradSteps(d, whole ? d.f : f, call, list); });
+  }
+  return StepsOfShares(call, bf16, ShareSizes(call), [&](int64_t n, StepList& list) {
+    kind == ConvKind::kForward ? ForwardSteps(d, n, call, list) : InputGradSteps(d, n, call, list);
+  });
+}
+
+}  // namespace
+
+KernelPlan PlanConv(ConvKind kind, const ConvDims& dims, const OpCall& call,
+                    const Machine& machine) {
+  const double images = kind == ConvKind::kForward ? kJudgedRows : 1.0 * dims.n;
+  const double work = images * dims.oh * dims.ow * dims.kh * dims.kw * dims.c * dims.f;
+  return PlanByTrying(call, machine, work,
+                      [&](bool bf16) { return ConvSteps(kind, dims, call, bf16); });
+}
+
+std::unique_ptr<Kernel> MakeConv(ConvKind kind, const ConvDims& dims, const OpCall& call,
+                                 const KernelPlan& plan) {
+  return MakeByPlan(call, plan, [&](bool bf16) { return ConvSteps(kind, dims, call, bf16); });
+}
+
+}  // namespace tpurun

@@ -1,0 +1,101 @@
+#include "runtime/ops/onednn/products.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "runtime/ops/onednn/layout.h"
+#include "runtime/ops/onednn/onednn.h"
+#include "runtime/ops/onednn/plan.h"
+#include "runtime/ops/shares.h"
+
+namespace tpurun {
+namespace {
+
+using dnnl::memory;
+using Tag = memory::format_tag;
+
+// The library's general matrix product sums the last rows in another order than others, and all of
+// them in another when they are more: rows that must not depend on that are given to it in blocks
+// of this size. Larger ones make more of few rows, smaller ones read y more often.
+constexpr int64_t kBlockRows = 12;
+
+// The rows of a block; `m` where the number of rows changes no bit of a row.
+int64_t BlockRows(const MatMulDims& d, int64_t m, const dnnl::matmul::primitive_desc& pd) {
+  const bool general = std::strstr(pd.impl_info_str(), "gemm") != nullptr;
+  return general && !d.transpose_x && m > 0 ? kBlockRows : m;
+}
+
+// z = x y on `m` rows of z, which are rows of x, or columns of it when it comes transposed.
+void MatMulSteps(const MatMulDims& d, int64_t m, const OpCall& call, StepList& list) {
+  const memory::dims x_strides = d.transpose_x ? memory::dims{1, d.m} : memory::dims{d.k, 1};
+  const memory::desc any_y({d.k, d.n}, list.type(), Tag::any);
+  const memory::desc bias({1, d.n}, memory::data_type::f32, Tag::ab);
+  const auto x_of = [&](int64_t rows) { return memory::desc({rows, d.k}, list.type(), x_strides); };
+  const auto z_of = [&](int64_t rows) {
+    return memory::desc({rows, d.n}, OneDnnType(call.results[0]), Tag::ab);
+  };
+  const auto desc_of = [&](int64_t rows, bool has_bias) {
+    const dnnl::matmul::desc desc = has_bias
+                                        ? dnnl::matmul::desc(x_of(rows), any_y, bias, z_of(rows))
+                                        : dnnl::matmul::desc(x_of(rows), any_y, z_of(rows));
+    return dnnl::matmul::primitive_desc(desc, UserScratchpad(), OneDnnEngine());
+  };
+  const int64_t x_rows = d.transpose_x ? d.m : m;
+  const int64_t x_row_bytes = d.k * list.element_bytes();
+  const int64_t z_row_bytes = d.n * ByteSize(call.results[0].dtype);
+  const auto add = [&](PartProduct parts, CallPlace to, bool first) {
+    const bool has_bias = first && call.operands.size() > 2;
+    const int64_t rows = BlockRows(d, m, desc_of(m, has_bias));
+    const dnnl::matmul::primitive_desc pd = desc_of(rows, has_bias);
+    CallPlace left = list.Input(OperandPlace(call, 0, d.transpose_x ? 0 : d.k), x_rows * d.k,
+                                call.operands[0], parts.x);
+    if (d.transpose_x) left.unit_bytes = list.element_bytes();
+    const std::vector<int> axes = d.transpose_y ? std::vector<int>{1, 0} : std::vector<int>{0, 1};
+    const CallPlace right = WeightsPlace(call, parts.y, axes, pd.weights_desc(), list);
+    const auto multiply = [&](CallPlace from, CallPlace result) {
+      std::vector<StepArgument> arguments = {{DNNL_ARG_SRC, x_of(rows), from},
+                                             {DNNL_ARG_WEIGHTS, pd.weights_desc(), right},
+                                             {DNNL_ARG_DST, z_of(rows), result}};
+      if (has_bias) arguments.push_back({DNNL_ARG_BIAS, bias, OperandPlace(call, 2)});
+      list.Add(pd, std::move(arguments));
+    };
+    if (m < rows) {
+      const CallPlace some = list.Scratch(rows * x_row_bytes),
+                      all = list.Scratch(rows * z_row_bytes);
+      // The rows behind are whatever the scratch memory holds; nobody reads theirs.
+      list.Copy(left, m * x_row_bytes, some);
+      multiply(some, all);
+      list.Copy(all, m * z_row_bytes, to);
+      return;
+    }
+    // The last block begins before the one ahead of it ends, and computes the same again.
+    for (int64_t begin = 0; begin < m; begin += rows) {
+      const int64_t row = std::min(begin, m - rows);
+      multiply(left.Behind(row * x_row_bytes), to.Behind(row * z_row_bytes));
+    }
+  };
+  list.SumProducts(ResultPlace(call, d.n), m * d.n, add);
+}
+
+CallSteps MatMulStepsOf(const MatMulDims& d, const OpCall& call, bool bf16) {
+  return StepsOfShares(call, bf16, ShareSizes(call),
+                       [&](int64_t m, StepList& list) { MatMulSteps(d, m, call, list); });
+}
+
+}  // namespace
+
+KernelPlan PlanMatMul(const MatMulDims& dims, const OpCall& call, const Machine& machine) {
+  // Where x comes transposed, the sums run over the batch.
+  const double rows = dims.transpose_x ? 1.0 * dims.m : kJudgedRows;
+  return PlanByTrying(call, machine, rows * dims.k * dims.n,
+                      [&](bool bf16) { return MatMulStepsOf(dims, call, bf16); });
+}
+
+std::unique_ptr<Kernel> MakeMatMul(const MatMulDims& dims, const OpCall& call,
+                                   const KernelPlan& plan) {
+  return MakeByPlan(call, plan, [&](bool bf16) { return MatMulStepsOf(dims, call, bf16); });
+}
+
+}  // namespace tpurun

@@ -1,0 +1,19 @@
+// oneDNN's matrix products.
+#ifndef TPURUN_RUNTIME_OPS_ONEDNN_PRODUCTS_H_
+#define TPURUN_RUNTIME_OPS_ONEDNN_PRODUCTS_H_
+
+#include <memory>
+
+#include "runtime/ir/op_def.h"
+#include "runtime/ops/dense.h"
+
+namespace tpurun {
+
+// onednn.h says which implementations a plan has.
+KernelPlan PlanMatMul(const MatMulDims& dims, const OpCall& call, const Machine& machine);
+std::unique_ptr<Kernel> MakeMatMul(const MatMulDims& dims, const OpCall& call,
+                                   const KernelPlan& plan);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_OPS_ONEDNN_PRODUCTS_H_

@@ -1,0 +1,140 @@
+// A call of an op as a list of steps: oneDNN primitives and loops of our own, on places in the
+// operands, the results and scratch memory.
+//
+// Three rules of oneDNN under OpenMP, each measured: a primitive is created and run only by threads
+// that have called omp_set_num_threads(1) (the count is frozen at creation, and changes bits); the
+// scratchpad is always the caller's (the default gave wrong results on two threads); primitives are
+// shared and immutable, argument arrays and streams are a worker's own.
+#ifndef TPURUN_RUNTIME_OPS_ONEDNN_STEPS_H_
+#define TPURUN_RUNTIME_OPS_ONEDNN_STEPS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "oneapi/dnnl/dnnl.hpp"
+#include "runtime/ir/op_def.h"
+#include "runtime/ops/precision.h"
+
+namespace tpurun {
+
+// The first of the rules, for the calling thread.
+void UseOneThread();
+const dnnl::engine& OneDnnEngine();
+// The second of them.
+dnnl::primitive_attr UserScratchpad();
+
+// Where a step finds an array: operand or result `index` from unit `begin` on, or an offset into
+// the scratch memory.
+struct CallPlace {
+  enum class From { kOperand, kResult, kScratch } from = From::kScratch;
+  int64_t index = 0;       // of the operand or result; the offset
+  int64_t unit_bytes = 0;  // 0: from its start, whatever the share
+  int64_t more_bytes = 0;  // behind that
+
+  void* In(const KernelArgs& args) const;
+  CallPlace Behind(int64_t bytes) const;
+};
+// Operand `index`; with `unit_elements`, from the share's first unit on.
+CallPlace OperandPlace(const OpCall& call, int index, int64_t unit_elements = 0);
+CallPlace ResultPlace(const OpCall& call, int64_t unit_elements = 0);
+
+struct StepArgument {
+  int id;  // DNNL_ARG_...
+  dnnl::memory::desc desc;
+  CallPlace place;
+};
+
+// One primitive on its arguments, or a loop of our own.
+class CallStep {
+ public:
+  CallStep(dnnl::primitive primitive, std::vector<StepArgument> arguments)
+      : primitive_(std::move(primitive)), arguments_(std::move(arguments)) {}
+  explicit CallStep(std::function<void(const KernelArgs& args)> loop) : loop_(std::move(loop)) {}
+
+  void AddWorkers(int workers);
+  absl::Status Run(const KernelArgs& args) const;
+
+ private:
+  struct PerWorker {
+    dnnl::stream stream;
+    std::vector<dnnl::memory> memories;
+    std::vector<dnnl_exec_arg_t> arguments;
+  };
+  dnnl::primitive primitive_;
+  std::vector<StepArgument> arguments_;
+  std::vector<PerWorker> workers_;
+  std::function<void(const KernelArgs& args)> loop_;
+};
+
+// The steps for each size of share, and the scratch memory that the largest needs.
+struct CallSteps {
+  std::map<int64_t, std::vector<CallStep>> by_size;
+  int64_t scratch_bytes = 0;
+  Layout weights;  // that operand 1 would have best
+};
+std::unique_ptr<Kernel> KernelOfSteps(CallSteps steps);
+
+// Collects the steps of one share; hands out scratch memory. What the library refuses throws
+// dnnl::error.
+class StepList {
+ public:
+  StepList(bool bf16, Precision precision) : bf16_(bf16), precision_(precision) {}
+
+  // Of the operands of products.
+  DType dtype() const { return bf16_ ? DType::kBF16 : DType::kF32; }
+  int64_t element_bytes() const { return ByteSize(dtype()); }
+  dnnl::memory::data_type type() const {
+    return bf16_ ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+  }
+
+  CallPlace Scratch(int64_t bytes);
+  // A part of an operand as the products take it: in scratch memory, or the operand as it is.
+  CallPlace Input(CallPlace from, int64_t elements, const Shape& operand, int part);
+  // Sums the products of the precision in `result`, of so many elements. add(parts, to, first) adds
+  // the steps of one product.
+  void SumProducts(
+      CallPlace result, int64_t elements,
+      const std::function<void(PartProduct parts, CallPlace to, bool first)>& add_product);
+  // `from` in another layout, in scratch memory; `from` itself when it has that layout.
+  CallPlace InLayout(CallPlace from, const dnnl::memory::desc& is,
+                     const dnnl::memory::desc& wanted);
+  void Copy(CallPlace from, int64_t bytes, CallPlace to);
+  void Reorder(CallPlace from, const dnnl::memory::desc& is, CallPlace to,
+               const dnnl::memory::desc& wanted);
+  template <typename PrimitiveDesc>
+  void Add(const PrimitiveDesc& pd, std::vector<StepArgument> arguments) {
+    const dnnl::memory::desc scratchpad = pd.scratchpad_desc();
+    if (scratchpad.get_size() > 0) {
+      arguments.push_back(
+          {DNNL_ARG_SCRATCHPAD, scratchpad, Scratch(static_cast<int64_t>(scratchpad.get_size()))});
+    }
+    steps_.emplace_back(dnnl::primitive(pd.get()), std::move(arguments));
+  }
+
+  // How the primitives like the operand that a caller may have packed.
+  void SetWeights(Layout layout) { weights_ = std::move(layout); }
+
+  // As those of a share of that size.
+  void MoveTo(int64_t size, CallSteps* steps);
+
+ private:
+  const bool bf16_;
+  const Precision precision_;
+  std::map<std::tuple<CallPlace::From, int64_t, int>, CallPlace> inputs_;  // of an array and part
+  std::vector<CallStep> steps_;
+  int64_t scratch_bytes_ = 0;
+  Layout weights_;
+};
+
+// The steps for shares of these sizes; 0 stands for a call that cannot be cut.
+CallSteps StepsOfShares(const OpCall& call, bool bf16, const std::vector<int64_t>& sizes,
+                        const std::function<void(int64_t size, StepList& list)>& add_steps);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_OPS_ONEDNN_STEPS_H_
