@@ -31,7 +31,7 @@ const std::vector<LayerDef>& LayerList() {
        .build = BuildConcat},
       {.name = "conv2d",
        .fields = {"filters", "kernel_size", "strides", "padding", "activation", "use_bias",
-                  "kernel_initializer", "bias_initializer"},
+                  "kernel_initializer", "bias_initializer", "dilation_rate", "groups"},
        .check = CheckConv2d,
        .build = BuildConv2d,
        .write_out = WriteOutConv2d},

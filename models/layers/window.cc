@@ -54,22 +54,29 @@ bool IsImage(LayerContext& layer) {
 }
 
 Window WindowOver(LayerContext& layer, const std::string& size_field, std::vector<int64_t> size,
-                  std::vector<int64_t> strides, proto::Conv2d::Padding padding) {
+                  std::vector<int64_t> strides, proto::Conv2d::Padding padding,
+                  const std::vector<int64_t>& dilations) {
   const std::vector<int64_t> dims = layer.shape(0).dims;
+  const std::vector<int64_t> span = {(size[0] - 1) * dilations[0] + 1,
+                                     (size[1] - 1) * dilations[1] + 1};
   Window window = {.size = size, .strides = strides, .pads = {0, 0, 0, 0}};
   for (int i = 0; i < 2; ++i) {
     const int64_t in = dims[i + 1];
     if (padding == proto::Conv2d::SAME) {
       const int64_t out = (in + strides[i] - 1) / strides[i];
-      const int64_t total = std::max<int64_t>((out - 1) * strides[i] + size[i] - in, 0);
+      const int64_t total = std::max<int64_t>((out - 1) * strides[i] + span[i] - in, 0);
       window.pads[2 * i] = total / 2;
       window.pads[2 * i + 1] = total - total / 2;
-    } else if (in < size[i]) {
-      layer.Fail(size_field,
-                 absl::StrCat("a window of ", size[0], "x", size[1], " does not fit into ",
-                              Quote(layer.inputs[0].name), " of ", BatchShapeText(layer.shape(0)),
-                              "; give padding: SAME or a smaller ",
-                              size_field.substr(size_field.rfind('.') + 1)));
+    } else if (in < span[i]) {
+      const bool dilated = span != size;
+      layer.Fail(
+          size_field,
+          absl::StrCat("a window of ", size[0], "x", size[1],
+                       dilated ? absl::StrCat(", dilated to ", span[0], "x", span[1], ",") : "",
+                       " does not fit into ", Quote(layer.inputs[0].name), " of ",
+                       BatchShapeText(layer.shape(0)), "; give padding: SAME or a smaller ",
+                       size_field.substr(size_field.rfind('.') + 1),
+                       dilated ? " or dilation_rate" : ""));
       return {};
     }
   }

@@ -1,13 +1,17 @@
 // 2-D convolutions over NHWC values with HWIO kernels, as tf.nn.conv2d.
 //
-//   y[n,oh,ow,f] = sum over kh, kw, c of x[n, oh*sh + kh - top, ow*sw + kw - left, c] k[kh,kw,c,f]
+//   y[n,oh,ow,f] = sum over kh, kw, c of
+//                  x[n, oh*sh + kh*dh - top, ow*sw + kw*dw - left, g*C/G + c] k[kh,kw,c,f]
 //
-// x is zero outside. At precision 0 both inputs are rounded to bf16, as matmul's; sums are f32.
+// x is zero outside. The kernel has C/G input channels: output channel f is of group g = f / (F/G),
+// and reads the channels of that group alone. At precision 0 both inputs are rounded to bf16, as
+// matmul's; sums are f32.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
-#include "runtime/ops/export_window.h"
+#include "runtime/ops/conv_dims.h"
+#include "runtime/ops/export_convolution.h"
 #include "runtime/ops/onednn/convolutions.h"
 #include "runtime/ops/onednn/onednn.h"
 #include "runtime/ops/op_list.h"
@@ -18,34 +22,14 @@
 namespace tpurun {
 namespace {
 
-ConvDims MakeDims(const std::vector<int64_t>& x, const std::vector<int64_t>& kernel,
-                  const std::vector<int64_t>& y, const Attrs& attrs) {
-  const std::vector<int64_t> strides = attrs.Ints("strides"), pads = attrs.Ints("pads");
-  return {.n = x[0],
-          .h = x[1],
-          .w = x[2],
-          .c = x[3],
-          .kh = kernel[0],
-          .kw = kernel[1],
-          .f = kernel[3],
-          .oh = y[1],
-          .ow = y[2],
-          .sh = strides[0],
-          .sw = strides[1],
-          .top = pads[0],
-          .bottom = pads[1],
-          .left = pads[2],
-          .right = pads[3]};
-}
-
 ConvDims ForwardDims(const OpCall& call) {
-  return MakeDims(call.operands[0].dims, call.operands[1].dims, call.results[0].dims, call.attrs);
+  return ConvDimsOf(call.operands[0].dims, call.operands[1].dims, call.results[0].dims, call.attrs);
 }
 ConvDims InputGradDims(const OpCall& call) {
-  return MakeDims(call.results[0].dims, call.operands[1].dims, call.operands[0].dims, call.attrs);
+  return ConvDimsOf(call.results[0].dims, call.operands[1].dims, call.operands[0].dims, call.attrs);
 }
 ConvDims FilterGradDims(const OpCall& call) {
-  return MakeDims(call.operands[0].dims, call.results[0].dims, call.operands[1].dims, call.attrs);
+  return ConvDimsOf(call.operands[0].dims, call.results[0].dims, call.operands[1].dims, call.attrs);
 }
 
 bool AllAtLeast(const std::vector<int64_t>& values, size_t count, int64_t least) {
@@ -53,32 +37,48 @@ bool AllAtLeast(const std::vector<int64_t>& values, size_t count, int64_t least)
                                                [least](int64_t value) { return value >= least; });
 }
 
+// Whether a kernel of `in` channels and `out` filters makes groups of `channels`.
+bool MakeGroups(int64_t channels, int64_t in, int64_t out) {
+  if (channels == in) return true;
+  return channels > 0 && in > 0 && channels % in == 0 && out % (channels / in) == 0;
+}
+
 // The shape of y, or what does not fit.
 absl::StatusOr<Shape> OutputShape(const std::vector<int64_t>& x, const std::vector<int64_t>& kernel,
                                   const Attrs& attrs) {
-  const std::vector<int64_t> strides = attrs.Ints("strides"), pads = attrs.Ints("pads");
+  const std::vector<int64_t> strides = attrs.Ints("strides"), pads = attrs.Ints("pads"),
+                             dilations = DilationsOf(attrs);
   if (!AllAtLeast(strides, 2, 1) || !AllAtLeast(pads, 4, 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("conv2d: want 2 strides of 1 or more and 4 pads of 0 or more, got ",
                      DimsToString(strides), " and ", DimsToString(pads)));
   }
+  if (!AllAtLeast(dilations, 2, 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("conv2d: want 2 dilations of 1 or more, got ", DimsToString(dilations)));
+  }
   if (!ValidPrecision(attrs)) {
     return absl::InvalidArgumentError(
         absl::StrCat("conv2d: precision is 0 to 3, got ", attrs.Int("precision")));
   }
-  if (x.size() != 4 || kernel.size() != 4 || x[3] != kernel[2]) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("conv2d: want x [N,H,W,C] and a kernel [KH,KW,C,F], got ", DimsToString(x),
-                     " and ", DimsToString(kernel)));
+  if (x.size() != 4 || kernel.size() != 4 || !MakeGroups(x[3], kernel[2], kernel[3])) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "conv2d: want x [N,H,W,C] and a kernel [KH,KW,C/groups,F], groups dividing C and F, got ",
+        DimsToString(x), " and ", DimsToString(kernel)));
   }
-  const int64_t height = x[1] + pads[0] + pads[1] - kernel[0],
-                width = x[2] + pads[2] + pads[3] - kernel[1];
-  if (height < 0 || width < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("conv2d: a kernel of ", kernel[0], "x", kernel[1], " does not fit into ",
-                     DimsToString(x), " with pads ", DimsToString(pads)));
+  Shape y{DType::kF32, {x[0], 0, 0, kernel[3]}};
+  for (int i = 0; i < 2; ++i) {
+    const int64_t size = x[i + 1] + pads[2 * i] + pads[2 * i + 1], gaps = kernel[i] - 1;
+    // size - 1 - gaps * dilation >= 0, which may be out of range.
+    if (size < 1 || (gaps > 0 && dilations[i] > (size - 1) / gaps)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "conv2d: a kernel of ", kernel[0], "x", kernel[1],
+          attrs.Has(kDilations) ? absl::StrCat(" with dilations ", DimsToString(dilations)) : "",
+          " does not fit into ", DimsToString(x), " with pads ", DimsToString(pads)));
+    }
+    y.dims[i + 1] = (size - 1 - gaps * dilations[i]) / strides[i] + 1;
   }
-  return Shape{DType::kF32, {x[0], height / strides[0] + 1, width / strides[1] + 1, kernel[3]}};
+  return y;
 }
 
 // bf16 operands are what the products take at precision 0.
@@ -99,6 +99,7 @@ const std::vector<AttrDef>& ConvAttrs() {
       *new std::vector<AttrDef>{{"precision", int64_t{0}, true},
                                 {"strides", std::vector<int64_t>{}, true},
                                 {"pads", std::vector<int64_t>{}, true},
+                                {kDilations, std::vector<int64_t>{}},
                                 {"out", DType::kF32}};
   return attrs;
 }
@@ -113,52 +114,82 @@ void RoundsBothAtDefault(const OpCall& call, OpFlags& flags) {
   if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = 3u;
 }
 
-double MultiplyAdds(const ConvDims& d) { return 1.0 * d.n * d.oh * d.ow * d.kh * d.kw * d.c * d.f; }
-
 double ConvFlops(const ConvDims& d, const Attrs& attrs) {
-  return 2 * MultiplyAdds(d) * static_cast<double>(PartProducts(PrecisionOf(attrs)).size());
+  const double products = static_cast<double>(PartProducts(PrecisionOf(attrs)).size());
+  return 2 * d.MultiplyAdds(static_cast<double>(d.n)) * products;
 }
 
-// Where the library computes a filter gradient, it may be cut over output channels. Each part then
-// copies its columns of dy, which must be little beside the products that read each element.
+// Where the library computes a filter gradient, it may be cut over output channels, but not across
+// groups. Each part then copies its columns of dy, which must be little beside the products that
+// read each element.
 WorkUnit FilterGradUnit(const ConvDims& d) {
   constexpr int64_t kProducts = 256;
   constexpr double kWorthParts = 32 * kLibraryMultiplyAdds;
-  if (MultiplyAdds(d) < kLibraryMultiplyAdds) return WorkUnit::kRows;
-  if (MultiplyAdds(d) < kWorthParts || d.kh * d.kw * d.c < kProducts) return WorkUnit::kWhole;
-  return WorkUnit::kColumns;
+  const double multiply_adds = d.MultiplyAdds(static_cast<double>(d.n));
+  if (multiply_adds < kLibraryMultiplyAdds) return WorkUnit::kRows;
+  const bool may_cut = d.groups == 1 && d.kh * d.kw * d.c >= kProducts;
+  return may_cut && multiply_adds >= kWorthParts ? WorkUnit::kColumns : WorkUnit::kWhole;
 }
 
 // Calls f(x offset, y offset, kernel offset) for each pixel of x that meets a pixel of y of image n
-// through a kernel position; offsets are those of channel 0.
+// through a kernel position, group by group; offsets are those of the group's first channels.
 template <typename F>
 void ForEachTap(const ConvDims& d, int64_t n, int64_t kh_begin, int64_t kh_end, F f) {
   for (int64_t oh = 0; oh < d.oh; ++oh) {
     for (int64_t kh = kh_begin; kh < kh_end; ++kh) {
-      const int64_t h = oh * d.sh + kh - d.top;
+      const int64_t h = oh * d.sh + kh * d.dh - d.top;
       if (h < 0 || h >= d.h) continue;
       for (int64_t ow = 0; ow < d.ow; ++ow) {
         for (int64_t kw = 0; kw < d.kw; ++kw) {
-          const int64_t w = ow * d.sw + kw - d.left;
+          const int64_t w = ow * d.sw + kw * d.dw - d.left;
           if (w < 0 || w >= d.w) continue;
-          f(((n * d.h + h) * d.w + w) * d.c, ((n * d.oh + oh) * d.ow + ow) * d.f,
-            (kh * d.kw + kw) * d.c * d.f);
+          for (int64_t g = 0; g < d.groups; ++g) {
+            f(((n * d.h + h) * d.w + w) * d.c + g * d.group_c(),
+              ((n * d.oh + oh) * d.ow + ow) * d.f + g * d.group_f(),
+              (kh * d.kw + kw) * d.group_c() * d.f + g * d.group_f());
+          }
         }
       }
     }
   }
 }
 
+const OpDef& Conv2dOp();
 const OpDef& Conv2dInputGradOp();
 const OpDef& Conv2dFilterGradOp();
+
+// What the three directions of one convolution have in common.
+Attrs CommonAttrs(const Attrs& attrs) {
+  Attrs common;
+  for (const char* name : {"precision", "strides", "pads", kDilations}) {
+    const auto found = attrs.values().find(name);
+    if (found != attrs.values().end()) common.Set(name, found->second);
+  }
+  return common;
+}
+
+// Each in a convolution of which another direction has these attributes.
+Value Forward(GraphBuilder& b, Value x, Value kernel, const Attrs& attrs) {
+  return b.Add(Conv2dOp(), {x, kernel}, CommonAttrs(attrs), "Conv2D");
+}
+Value InputGrad(GraphBuilder& b, Value dy, Value kernel, Value x, const Attrs& attrs) {
+  Attrs to_x = CommonAttrs(attrs);
+  to_x.Set("x_dims", b.shape(x).dims);
+  return b.Add(Conv2dInputGradOp(), {dy, kernel}, to_x, "Conv2DBackpropInput");
+}
+Value FilterGrad(GraphBuilder& b, Value x, Value dy, Value kernel, const Attrs& attrs) {
+  Attrs to_kernel = CommonAttrs(attrs);
+  to_kernel.Set("kernel_dims", b.shape(kernel).dims);
+  return b.Add(Conv2dFilterGradOp(), {x, dy}, to_kernel, "Conv2DBackpropFilter");
+}
 
 const OpDef& Conv2dOp() {
   static const OpDef& op = *new OpDef{
       .name = "conv2d",
       .doc =
-          "x (N, H, W, C), kernel (KH, KW, C, F) (, bias (F)) -> y (N, OH, OW, F); strides "
-          "{height, width}, pads {top, bottom, left, right}; precision as in matmul; `out` bf16 "
-          "rounds y. At precision 0 operands may come in bf16.",
+          "x (N, H, W, C), kernel (KH, KW, C/groups, F) (, bias (F)) -> y (N, OH, OW, F); strides "
+          "and dilations {height, width}, pads {top, bottom, left, right}; precision as in matmul; "
+          "`out` bf16 rounds y. At precision 0 operands may come in bf16.",
       .min_operands = 2,
       .max_operands = 3,
       .attrs = ConvAttrs(),
@@ -174,13 +205,9 @@ const OpDef& Conv2dOp() {
       },
       .gradient =
           [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
-            Attrs to_x = node.attrs, to_kernel = node.attrs;
-            to_x.Set("x_dims", b.shape(node.inputs[0]).dims);
-            to_kernel.Set("kernel_dims", b.shape(node.inputs[1]).dims);
-            std::vector<Value> gradients = {
-                b.Add(Conv2dInputGradOp(), {dy[0], node.inputs[1]}, to_x, "Conv2DBackpropInput"),
-                b.Add(Conv2dFilterGradOp(), {node.inputs[0], dy[0]}, to_kernel,
-                      "Conv2DBackpropFilter")};
+            const Value x = node.inputs[0], kernel = node.inputs[1];
+            std::vector<Value> gradients = {InputGrad(b, dy[0], kernel, x, node.attrs),
+                                            FilterGrad(b, x, dy[0], kernel, node.attrs)};
             if (node.inputs.size() > 2)
               gradients.push_back(BiasAddGrad(b, dy[0], PrecisionOf(node.attrs)));
             return gradients;
@@ -199,9 +226,9 @@ const OpDef& Conv2dOp() {
           for (int64_t n = args.begin; n < args.end; ++n) {
             for (const PartProduct product : products) {
               ForEachTap(d, n, 0, d.kh, [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
-                for (int64_t c = 0; c < d.c; ++c) {
+                for (int64_t c = 0; c < d.group_c(); ++c) {
                   const float v = PartOf(x[at_x + c], precision, product.x);
-                  for (int64_t f = 0; f < d.f; ++f) {
+                  for (int64_t f = 0; f < d.group_f(); ++f) {
                     y[at_y + f] +=
                         v * PartOf(kernel[at_kernel + c * d.f + f], precision, product.y);
                   }
@@ -225,23 +252,8 @@ const OpDef& Conv2dOp() {
             return MakeConv(ConvKind::kForward, ForwardDims(call), call, plan);
           },
       .flops = [](const OpCall& call) { return ConvFlops(ForwardDims(call), call.attrs); },
-      .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
-        const std::vector<int64_t> strides = call.attrs.Ints("strides");
-        ASSIGN_OR_RETURN(const std::string padding,
-                         TensorFlowPadding(call.operands[0], call.operands[1].dims, strides,
-                                           call.attrs.Ints("pads")));
-        const Value y = call.graph.Add(
-            "Conv2D", {call.inputs[0], call.inputs[1]},
-            {{"T", call.type()}, {"strides", OverNhwc(strides)}, {"padding", padding}});
-        if (call.inputs.size() == 2) return std::vector<Value>{y};
-        return std::vector<Value>{
-            call.graph.Add("BiasAdd", {y, call.inputs[2]}, {{"T", call.type()}})};
-      },
-      .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
-        std::vector<Value> inputs = call.inputs;
-        inputs[1] = AddTranspose(call, inputs[1], {3, 2, 0, 1});
-        return std::vector<Value>{AddOverNchw(call, "Conv", inputs, {})};
-      }};
+      .tensorflow = ConvolutionToTensorFlow,
+      .onnx = ConvolutionToOnnx};
   return op;
 }
 
@@ -249,8 +261,8 @@ const OpDef& Conv2dInputGradOp() {
   static const OpDef& op = *new OpDef{
       .name = "conv2d_input_grad",
       .doc =
-          "dy (N, OH, OW, F), kernel (KH, KW, C, F) -> dx of `x_dims` (N, H, W, C): the gradient "
-          "of conv2d.",
+          "dy (N, OH, OW, F), kernel (KH, KW, C/groups, F) -> dx of `x_dims` (N, H, W, C): the "
+          "gradient of conv2d; as a value of its own the transposed convolution.",
       .min_operands = 2,
       .max_operands = 2,
       .attrs = ConvAttrsAnd("x_dims"),
@@ -268,16 +280,9 @@ const OpDef& Conv2dInputGradOp() {
       },
       .gradient =
           [](GraphBuilder& b, const Node& node, std::span<const Value> ddx) {
-            const Precision precision = PrecisionOf(node.attrs);
-            const Attrs& plain = node.attrs;
-            const Value to_dy = Conv2d(b, ddx[0], node.inputs[1], plain.Ints("strides"),
-                                       plain.Ints("pads"), precision);
-            Attrs filter = {{"precision", plain.Int("precision")},
-                            {"strides", plain.Ints("strides")},
-                            {"pads", plain.Ints("pads")},
-                            {"kernel_dims", b.shape(node.inputs[1]).dims}};
-            return std::vector<Value>{
-                to_dy, b.Add(Conv2dFilterGradOp(), {ddx[0], node.inputs[0]}, filter)};
+            const Value dy = node.inputs[0], kernel = node.inputs[1];
+            return std::vector<Value>{Forward(b, ddx[0], kernel, node.attrs),
+                                      FilterGrad(b, ddx[0], dy, kernel, node.attrs)};
           },
       .reference = InFloat([](const OpCall& call) {
         const ConvDims d = InputGradDims(call);
@@ -291,9 +296,9 @@ const OpDef& Conv2dInputGradOp() {
           for (int64_t n = args.begin; n < args.end; ++n) {
             for (const PartProduct product : products) {
               ForEachTap(d, n, 0, d.kh, [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
-                for (int64_t c = 0; c < d.c; ++c) {
+                for (int64_t c = 0; c < d.group_c(); ++c) {
                   float sum = 0;
-                  for (int64_t f = 0; f < d.f; ++f) {
+                  for (int64_t f = 0; f < d.group_f(); ++f) {
                     sum += PartOf(dy[at_y + f], precision, product.x) *
                            PartOf(kernel[at_kernel + c * d.f + f], precision, product.y);
                   }
@@ -321,7 +326,7 @@ const OpDef& Conv2dFilterGradOp() {
       .name = "conv2d_filter_grad",
       .doc =
           "x (N, H, W, C), dy (N, OH, OW, F) -> the kernel's gradient of `kernel_dims` (KH, KW, "
-          "C, F), summed image after image.",
+          "C/groups, F), summed image after image.",
       .min_operands = 2,
       .max_operands = 2,
       .attrs = ConvAttrsAnd("kernel_dims"),
@@ -347,14 +352,9 @@ const OpDef& Conv2dFilterGradOp() {
       },
       .gradient =
           [](GraphBuilder& b, const Node& node, std::span<const Value> dk) {
-            const Attrs& a = node.attrs;
-            Attrs input = {{"precision", a.Int("precision")},
-                           {"strides", a.Ints("strides")},
-                           {"pads", a.Ints("pads")},
-                           {"x_dims", b.shape(node.inputs[0]).dims}};
-            return std::vector<Value>{b.Add(Conv2dInputGradOp(), {node.inputs[1], dk[0]}, input),
-                                      Conv2d(b, node.inputs[0], dk[0], a.Ints("strides"),
-                                             a.Ints("pads"), PrecisionOf(a))};
+            const Value x = node.inputs[0], dy = node.inputs[1];
+            return std::vector<Value>{InputGrad(b, dy, dk[0], x, node.attrs),
+                                      Forward(b, x, dk[0], node.attrs)};
           },
       .reference = InFloat([](const OpCall& call) {
         const ConvDims d = FilterGradDims(call);
@@ -367,15 +367,16 @@ const OpDef& Conv2dFilterGradOp() {
           const bool rows = unit == WorkUnit::kRows, columns = unit == WorkUnit::kColumns;
           const int64_t kh_begin = rows ? args.begin : 0, kh_end = rows ? args.end : d.kh;
           const int64_t f_begin = columns ? args.begin : 0, f_end = columns ? args.end : d.f;
-          const int64_t row = d.kw * d.c * d.f;
+          const int64_t row = d.kw * d.group_c() * d.f;
+          const int64_t f_last = columns ? f_end : d.group_f();
           for (int64_t i = kh_begin * row; i < kh_end * row; i += d.f)
             std::fill(dk + i + f_begin, dk + i + f_end, 0.0f);
           for (int64_t n = 0; n < d.n; ++n) {
             for (const PartProduct product : products) {
               const auto add_tap = [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
-                for (int64_t c = 0; c < d.c; ++c) {
+                for (int64_t c = 0; c < d.group_c(); ++c) {
                   const float v = PartOf(x[at_x + c], precision, product.x);
-                  for (int64_t f = f_begin; f < f_end; ++f) {
+                  for (int64_t f = f_begin; f < f_last; ++f) {
                     dk[at_kernel + c * d.f + f] += v * PartOf(dy[at_y + f], precision, product.y);
                   }
                 }
@@ -404,12 +405,13 @@ std::vector<const OpDef*> ConvolutionOps() {
 }
 
 Value Conv2d(GraphBuilder& b, Value x, Value kernel, std::vector<int64_t> strides,
-             std::vector<int64_t> pads, Precision precision, const std::string& label) {
-  return b.Add(Conv2dOp(), {x, kernel},
-               {{"precision", static_cast<int64_t>(precision)},
-                {"strides", std::move(strides)},
-                {"pads", std::move(pads)}},
-               label);
+             std::vector<int64_t> pads, Precision precision,
+             const std::vector<int64_t>& dilations) {
+  Attrs attrs = {{"precision", static_cast<int64_t>(precision)},
+                 {"strides", std::move(strides)},
+                 {"pads", std::move(pads)}};
+  if (dilations != std::vector<int64_t>{1, 1}) attrs.Set(kDilations, dilations);
+  return Forward(b, x, kernel, attrs);
 }
 
 }  // namespace tpurun

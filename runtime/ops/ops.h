@@ -63,10 +63,11 @@ std::pair<Value, Value> Moments(GraphBuilder& b, Value x, const std::string& lab
 Value BatchNorm(GraphBuilder& b, Value x, Value mean, Value variance, Value gamma, Value beta,
                 double epsilon, const std::string& label = "batchnorm");
 
-// convolution.cc: x (N, H, W, C), kernel (KH, KW, C, F) -> (N, OH, OW, F).
-// strides: {height, width}; pads: {top, bottom, left, right}, zeros.
+// convolution.cc: x (N, H, W, C), kernel (KH, KW, C/groups, F) -> (N, OH, OW, F).
+// strides and dilations: {height, width}; pads: {top, bottom, left, right}, zeros.
 Value Conv2d(GraphBuilder& b, Value x, Value kernel, std::vector<int64_t> strides,
-             std::vector<int64_t> pads, Precision precision, const std::string& label = "Conv2D");
+             std::vector<int64_t> pads, Precision precision,
+             const std::vector<int64_t>& dilations = {1, 1});
 
 // pooling.cc: x (N, H, W, C) -> (N, OH, OW, C). Padding never counts.
 Value MaxPool(GraphBuilder& b, Value x, std::vector<int64_t> window, std::vector<int64_t> strides,

@@ -1,41 +1,21 @@
 """Golden files with the numbers of the real TensorFlow.
 
-  python make_goldens.py FOLDER    writes FOLDER/{ops,layers,losses,metrics,schedules,
-                                   clipping}/*.txt
+  python make_goldens.py FOLDER    writes FOLDER/{ops,layers,losses,metrics,schedules,clipping}/*.txt
 
 goldens_test compares them with testdata.
 """
+import math
 import os
 import sys
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.ops.init_ops import _compute_fans
+
+from golden_text import HEAD, OpCase, OpError, declared, f32, number, shortest, tensor
+import norm_goldens
 
 losses = tf.compat.v1.losses
-NAMES = {'float32': ('f32', 'FLOAT32'), 'int32': ('s32', 'INT32'), 'int64': ('s64', 'INT64')}
-HEAD = (f'# {{formula}}\n# Expected numbers: TensorFlow {tf.__version__}, by tests/interop/make_goldens.py.\n')
-
-
-def f32(*rows):
-    return np.array(rows, np.float32)
-
-
-def number(value):
-    return repr(float(np.float32(value)))
-
-
-def tensor(array):
-    name, _ = NAMES[str(array.dtype)]
-    dims = ','.join(map(str, array.shape))
-    return f'{name}[{dims}] = ' + ' '.join(f'{value:.9g}' for value in array.reshape(-1).tolist())
-
-
-def declared(kind, name, array):
-    """The line that declares a feature or label of the batch."""
-    shape = array.shape[1:]
-    dims = str(shape[0]) if len(shape) == 1 else str(list(shape))
-    return (f'  {kind} {{ name: "{name}" dtype: {NAMES[str(array.dtype)][1]}'
-            + (f' shape: {dims}' if shape else '') + ' }')
 
 
 class LossCase:
@@ -250,35 +230,48 @@ METRICS = {
 }
 
 
-class OpCase:
-
-    def __init__(self, op, function, *operands, attrs='', no_gradient=''):
-        self.op, self.function, self.operands = op, function, operands
-        self.attrs = attrs
-        self.no_gradient = no_gradient  # why
-
-    def text(self):
-        results = tf.nest.flatten(self.function(*self.operands))
-        lines = [f'op {self.op} {{{self.attrs}}}']
-        lines += [f'{kind} {tensor(np.array(array)).replace(" = ", " ")}'
-                  for kind, arrays in (('operand', self.operands), ('result', results))
-                  for array in arrays]
-        lines.append('tolerance 1e-6')
-        if self.no_gradient:
-            lines.append(f'no_gradient {self.no_gradient}')
-        return '\n'.join(lines) + '\n'
+def draws(seed, *shape):
+    """In [-1, 1], of two decimals."""
+    return np.round(np.random.default_rng(seed).uniform(-1, 1, shape), 2).astype(np.float32)
 
 
-class OpError:
-    """What is refused, in our words."""
+def rounded(array):
+    """To bf16 and back."""
+    return tf.cast(tf.cast(array, tf.bfloat16), tf.float32)
 
-    def __init__(self, op, message, *operands, attrs=''):
-        self.op, self.message, self.operands, self.attrs = op, message, operands, attrs
 
-    def text(self):
-        lines = [f'op {self.op} {{{self.attrs}}}']
-        lines += [f'operand {tensor(array).replace(" = ", " ")}' for array in self.operands]
-        return '\n'.join(lines + [f'error {self.message}']) + '\n'
+def pads_of(padding, size, window, stride, dilation):
+    """Before and after, along one axis, as tf.nn.convolution says."""
+    if padding == 'VALID':
+        return [0, 0]
+    total = max((math.ceil(size / stride) - 1) * stride + (window - 1) * dilation + 1 - size, 0)
+    return [total // 2, total - total // 2]
+
+
+def convolutions(x_dims, kernel_dims, strides, padding, dilations=(1, 1)):
+    """conv2d and its two gradients."""
+    x, kernel = draws(1, *x_dims), draws(2, *kernel_dims)
+    pads = sum((pads_of(padding, x_dims[i + 1], kernel_dims[i], strides[i], dilations[i])
+                for i in range(2)), [])
+    arguments = {'strides': [1, *strides, 1], 'padding': padding, 'dilations': [1, *dilations, 1]}
+    y = tf.raw_ops.Conv2D(input=x, filter=kernel, **arguments)
+    dy = draws(3, *y.shape)
+
+    attrs = {'precision': 3, 'strides': strides, 'pads': pads}
+    if dilations != (1, 1):
+        attrs['dilations'] = dilations
+    return [
+        OpCase('conv2d', lambda x, kernel: y, x, kernel, **attrs),
+        OpCase('conv2d_input_grad', lambda dy, kernel: tf.raw_ops.Conv2DBackpropInput(
+            input_sizes=x_dims, filter=kernel, out_backprop=dy, **arguments), dy, kernel, **attrs,
+               x_dims=x_dims),
+        OpCase('conv2d_filter_grad', lambda x, dy: tf.raw_ops.Conv2DBackpropFilter(
+            input=x, filter_sizes=kernel_dims, out_backprop=dy, **arguments), x, dy, **attrs,
+               kernel_dims=kernel_dims),
+    ]
+
+
+VALID = {'precision': 3, 'strides': (1, 1), 'pads': (0, 0, 0, 0)}
 
 
 def cross_entropy(logits, labels):
@@ -286,48 +279,25 @@ def cross_entropy(logits, labels):
     return [result.loss, result.backprop]
 
 
-def columns(x):
-    """The axes but for the last."""
-    return list(range(x.ndim - 1))
-
-
-def batch_norm_sums(dy, x, mean):
-    return [tf.reduce_sum(dy, columns(x)), tf.reduce_sum(dy * (x - mean), columns(x))]
-
-
-def drawn(*dims, seed=0):
-    """Quarters, which every format writes exactly."""
-    return (np.random.default_rng(seed).integers(-8, 9, dims) / 4).astype(np.float32)
-
-
-IMAGES = drawn(2, 3, 2, 3)
-ROW = np.array([0.5, -1, 2], np.float32)
-SPREAD = np.array([1, 0.25, 4], np.float32)
-
 OPS = {
-    'sum_of_rows': ('sum over all axes but the last', [
-        OpCase('sum_of_rows', lambda x: tf.reduce_sum(x, columns(x)), IMAGES),
-        OpCase('sum_of_rows', lambda x: tf.reduce_sum(x, columns(x)), drawn(130, 2, seed=1)),
-        OpError('sum_of_rows', 'sum_of_rows: want f32[...,C], got f32[3]', ROW),
-    ]),
-    'moments': ('tf.nn.moments over all axes but the last', [
-        OpCase('moments', lambda x: tf.nn.moments(x, columns(x)), IMAGES),
-        OpCase('moments', lambda x: tf.nn.moments(x, columns(x)), drawn(3, 34, seed=2)),
-        OpError('moments', 'moments: want f32[N,...,C] and f32[C], got f32[3]', ROW),
-    ]),
-    'batch_norm': ('tf.nn.batch_normalization', [
-        OpCase('batch_norm', lambda x, mean, variance, gamma, beta: tf.nn.batch_normalization(
-            x, mean, variance, beta, gamma, 0.25), IMAGES, ROW, SPREAD, -ROW, ROW,
-               attrs='epsilon=0.25f'),
-        OpError('batch_norm', 'batch_norm: want f32[N,...,C] and f32[C], got f32[4,2] and f32[3] '
-                'and f32[3] and f32[3] and f32[3]', X, ROW, SPREAD, ROW, ROW,
-                attrs='epsilon=0.25f'),
-    ]),
-    'batch_norm_grad': ('sums of dy and of dy (x - mean) over all axes but the last', [
-        OpCase('batch_norm_grad', batch_norm_sums, drawn(2, 3, 2, 3, seed=3), IMAGES, ROW,
-               no_gradient='second derivatives of batch_norm are not there'),
-        OpError('batch_norm_grad', 'batch_norm_grad: want f32[N,...,C] and f32[C], got f32[4,2] '
-                'and f32[4,2] and f32[3]', X, X, ROW),
+    'conv2d_dilations_and_groups': ('conv2d and its gradients: taps dh and dw pixels apart, channels in '
+                                    'groups', [
+        *convolutions((2, 6, 5, 1), (3, 2, 1, 2), (1, 1), 'VALID', (2, 3)),
+        *convolutions((2, 3, 4, 2), (3, 3, 2, 2), (1, 1), 'SAME', (2, 3)),
+        *convolutions((1, 7, 5, 2), (2, 3, 2, 3), (2, 3), 'SAME', (3, 2)),
+        *convolutions((1, 9, 5, 1), (3, 3, 1, 2), (3, 2), 'VALID', (2, 1)),
+        *convolutions((2, 2, 3, 4), (2, 2, 2, 6), (1, 1), 'SAME'),
+        *convolutions((1, 5, 3, 6), (3, 2, 2, 3), (2, 1), 'VALID'),
+        *convolutions((2, 3, 4, 3), (3, 3, 1, 6), (2, 2), 'SAME'),
+        *convolutions((1, 5, 3, 4), (2, 2, 1, 4), (2, 1), 'SAME', (3, 3)),
+        OpError('conv2d', 'conv2d: want x [N,H,W,C] and a kernel [KH,KW,C/groups,F], groups dividing '
+                'C and F, got [1,2,2,4] and [1,1,2,3]', draws(1, 1, 2, 2, 4), draws(2, 1, 1, 2, 3),
+                **VALID),
+        OpError('conv2d', 'conv2d: a kernel of 2x3 with dilations [2,3] does not fit into [1,4,6,1] '
+                'with pads [0,0,0,0]', draws(1, 1, 4, 6, 1), draws(2, 2, 3, 1, 1),
+                **VALID, dilations=(2, 3)),
+        OpError('conv2d', 'conv2d: want 2 dilations of 1 or more, got [0,1]', draws(1, 1, 2, 2, 1),
+                draws(2, 1, 1, 1, 1), **VALID, dilations=(0, 1)),
     ]),
     'sin': ('sin(x)', [
         OpCase('sin', tf.math.sin, np.array([-100, -0.5, 0, 1, 3.1415927, 10], np.float32)),
@@ -353,180 +323,107 @@ OPS = {
 
 
 class LayerCase:
-    """One training step's forward and backward pass of layers of x, and of the model in use."""
+    """A layer of x with a kernel and a bias; the gradients of its mean squared error, that of the
+    kernel of a dense layer before it included."""
 
-    def __init__(self, name, layers, function, x, variables, updates=None, evaluated=None):
-        self.name, self.layers, self.function, self.x = name, layers, function, x
-        self.variables = variables  # {name: array} that are trained
-        # {name: (value before, what gives the value after from it and the batch's outcome)}; None
-        # gives any.
-        self.updates = updates or {}
-        self.evaluated = evaluated  # a function as `function`; None: it is the same
+    def __init__(self, name, fields, function, x_dims, kernel_dims, filters, tpu=False):
+        self.name, self.fields, self.function, self.tpu = name, fields, function, tpu
+        self.x, self.kernel, self.bias = draws(1, *x_dims), draws(2, *kernel_dims), draws(3, filters)
+
+    def lines(self, name, before, mode, loss=()):
+        feature = declared('feature', 'x', self.x)
+        layer = f'  layer {{ name: "y" {self.fields} }}'
+        lines = [f'case: {name}', 'model:', feature, *before, layer, *loss, f'mode: {mode}']
+        return lines + (['use_tpu: true'] if self.tpu else [])
+
+    def predicted(self):
+        operands = [rounded(array) if self.tpu else array for array in (self.x, self.kernel)]
+        y = self.function(tf.constant(operands[0]), tf.Variable(operands[1]), tf.Variable(self.bias))
+        fans = _compute_fans(self.kernel.shape)
+        limit = math.sqrt(3 / max(1, sum(fans) / 2))
+        dims = ','.join(map(str, self.kernel.shape))
+        return self.lines(self.name, [], 'PREDICT', ['  prediction { name: "y" }']) + [
+            f'feed x: {tensor(self.x)}', f'variable y/kernel: {tensor(self.kernel)}',
+            f'variable y/bias: {tensor(self.bias)}', f'expect prediction y: {tensor(y.numpy())}',
+            'expect variables:',
+            f'  "y/kernel" f32[{dims}] uniform({-limit!r},{limit!r}) trainable',
+            f'  "y/bias" f32[{len(self.bias)}] constant(0) trainable'], y.shape
+
+    def trained(self, y_dims):
+        channels = self.x.shape[-1]
+        dense, wanted = draws(4, channels, channels), draws(5, *y_dims)
+        variables = {name: tf.Variable(array) for name, array in (
+            ('u/kernel', dense), ('y/kernel', self.kernel), ('y/bias', self.bias))}
+        with tf.GradientTape() as tape:
+            u = tf.linalg.matmul(self.x, variables['u/kernel'])
+            y = self.function(u, variables['y/kernel'], variables['y/bias'])
+            loss = losses.mean_squared_error(wanted, y)
+        gradients = tape.gradient(loss, variables)
+        return self.lines(f'{self.name}, trained', [
+            declared('label', 'w', wanted),
+            f'  layer {{ name: "u" dense {{ units: {channels} use_bias: false }} input: "x" }}'],
+                          'TRAIN', ['  loss { name: "l" mean_squared_error { labels: "w" predictions: "y" } }',
+                                    '  optimizer { gradient_descent {} learning_rate { constant: 1 } }']) + [
+            f'feed x: {tensor(self.x)}', f'feed w: {tensor(wanted)}', 'tolerance: 1e-5',
+            *(f'variable {name}: {tensor(variables[name].numpy())}' for name in variables),
+            f'expect loss: {number(loss)}',
+            *(f'expect gradient {name}: {tensor(gradients[name].numpy())}' for name in variables)]
 
     def text(self):
-        trained = {name: tf.Variable(value) for name, value in self.variables.items()}
-        before = {name: value for name, (value, _) in self.updates.items()}
-        with tf.GradientTape() as tape:
-            y, outcome = self.function(self.x, {**trained, **before})
-            labels = drawn(*y.shape, seed=7)
-            loss = tf.reduce_mean(tf.square(y - labels))
-        gradients = tape.gradient(loss, list(trained.values()))
-        model = ['model:', declared('feature', 'x', self.x), declared('label', 'y', labels),
-                 *(f'  {layer}' for layer in self.layers)]
-        variables = [f'variable {name}: {tensor(value)}'
-                     for name, value in {**self.variables, **before}.items()]
-        lines = [f'case: {self.name}, trained', *model,
-                 '  loss { name: "l" mean_squared_error { labels: "y" predictions: "z" } }',
-                 '  optimizer { gradient_descent {} learning_rate { constant: 1 } }',
-                 'mode: TRAIN', f'feed x: {tensor(self.x)}', f'feed y: {tensor(labels)}',
-                 *variables, 'tolerance: 1e-5', f'expect loss: {number(loss)}']
-        lines += [f'expect gradient {name}: {tensor(gradient.numpy())}'
-                  for name, gradient in zip(trained, gradients)]
-        lines += [f'expect update {name}: {tensor(np.array(after(value, outcome)))}'
-                  for name, (value, after) in self.updates.items() if after]
-        y, _ = (self.evaluated or self.function)(self.x, {**self.variables, **before})
-        lines += ['', f'case: {self.name}, in use', *model,
-                  '  prediction { name: "p" tensor: "z" }', 'mode: PREDICT',
-                  f'feed x: {tensor(self.x)}', *variables, 'tolerance: 1e-5',
-                  f'expect prediction p: {tensor(np.array(y))}']
+        lines, y_dims = self.predicted()
+        if not self.tpu:
+            lines += ['', *self.trained(y_dims)]
         return '\n'.join(lines) + '\n'
 
 
-def conv(x, kernel, strides=1):
-    return tf.nn.conv2d(x, kernel, strides, 'SAME')
-
-
-def fused_norm(x, gamma, beta, epsilon):
-    """TensorFlow's op for images: y, the batch's mean and its variance without bias."""
-    y, mean, variance, *_ = tf.raw_ops.FusedBatchNormV3(
-        x=x, scale=gamma, offset=beta, mean=np.zeros(0, np.float32),
-        variance=np.zeros(0, np.float32), epsilon=epsilon, is_training=True)
-    return y, mean, variance
-
-
-def plain_norm(x, gamma, beta, epsilon):
-    mean, variance = tf.nn.moments(x, list(range(len(x.shape) - 1)))
-    return tf.nn.batch_normalization(x, mean, variance, beta, gamma, epsilon), mean, variance
-
-
-def moving(momentum, index):
-    return lambda before, outcome: before * momentum + outcome[index] * (1 - momentum)
-
-
-def norm_case(name, layers, before, norm, x, variables, momentum=0.99, epsilon=1e-3):
-    """`layers` ends with a batch_normalization "z" of what `before` makes of x."""
-    def trained(x, v):
-        h = before(x, v)
-        c = h.shape[-1]
-        y, mean, variance = norm(h, v.get('z/gamma', tf.ones(c)), v.get('z/beta', tf.zeros(c)),
-                                 epsilon)
-        return y, (mean, variance)
-
-    def in_use(x, v):
-        h = before(x, v)
-        return tf.nn.batch_normalization(h, v['z/moving_mean'], v['z/moving_variance'],
-                                         v.get('z/beta'), v.get('z/gamma'), epsilon), None
-
-    return LayerCase(name, layers, trained, x, variables,
-                     {'z/moving_mean': (ROW, moving(momentum, 0)),
-                      'z/moving_variance': (SPREAD, moving(momentum, 1))}, in_use)
-
-
-def resnet_block(bottleneck, strides):
-    """The official ResNet v1.5's, two blocks, of the variables below z_0 and z_1."""
-    def norm(x, v, name):
-        return plain_norm(x, v[name + '/gamma'], v[name + '/beta'], 1e-3)[0]
-
-    def block(x, v, scope, strides, project):
-        h, sizes = x, ([1, 3, 1] if bottleneck else [3, 3])
-        for i in range(len(sizes)):
-            number = f'_{i}' if i else ''
-            h = conv(h, v[f'{scope}/residual/conv2d{number}/kernel'],
-                     strides if i == (1 if bottleneck else 0) else 1)
-            h = norm(h, v, f'{scope}/residual/batch_normalization{number}')
-            if i + 1 < len(sizes):
-                h = tf.nn.relu(h)
-        if project:
-            x = conv(x, v[f'{scope}/residual/shortcut/conv2d/kernel'], strides)
-            x = norm(x, v, f'{scope}/residual/shortcut/batch_normalization')
-        return tf.nn.relu(h + x)
-
-    def function(x, v):
-        return block(block(x, v, 'z_0', strides, True), v, 'z_1', 1, False), None
+def keras(layer):
+    """A Keras layer as a function of x, kernel and bias."""
+    def function(x, kernel, bias):
+        layer.build(x.shape)
+        layer.kernel, layer.bias = kernel, bias
+        return layer(x)
     return function
 
 
-def resnet_variables(bottleneck, inputs, filters):
-    variables = {}
-
-    def add(scope, number, size, inputs, outputs):
-        seed = len(variables)
-        variables[f'{scope}/conv2d{number}/kernel'] = drawn(size, size, inputs, outputs, seed=seed)
-        variables[f'{scope}/batch_normalization{number}/gamma'] = drawn(outputs, seed=seed + 1)
-        variables[f'{scope}/batch_normalization{number}/beta'] = drawn(outputs, seed=seed + 2)
-
-    outputs = 4 * filters if bottleneck else filters
-    for copy, read in enumerate([inputs, outputs]):
-        scope = f'z_{copy}/residual'
-        if bottleneck:
-            add(scope, '', 1, read, filters)
-            add(scope, '_1', 3, filters, filters)
-            add(scope, '_2', 1, filters, outputs)
-        else:
-            add(scope, '', 3, read, filters)
-            add(scope, '_1', 3, filters, filters)
-        if copy == 0:
-            add(scope + '/shortcut', '', 1, inputs, outputs)
-    return variables
+def conv2d(strides, padding, dilations):
+    """What Keras refuses: strides with dilations."""
+    return lambda x, kernel, bias: tf.nn.bias_add(
+        tf.nn.conv2d(x, kernel, strides, padding, dilations=dilations), bias)
 
 
-class ResnetCase(LayerCase):
-    """In use it normalizes with the moving statistics, which are those of an untrained block."""
-
-    def __init__(self, name, fields, bottleneck, strides, x, filters):
-        variables = resnet_variables(bottleneck, x.shape[-1], filters)
-        super().__init__(name, [f'layer {{ name: "z" resnet_block {{ {fields} }} input: "x" }}'],
-                         resnet_block(bottleneck, strides), x, variables,
-                         {name[:-4] + statistic: (np.full(beta.shape, value, np.float32), None)
-                          for name, beta in variables.items() if name.endswith('/beta')
-                          for statistic, value in (('moving_mean', 0), ('moving_variance', 1))})
-
-    def text(self):
-        return super().text().split('\ncase: ')[0] + '\n'
-
-
-DENSE = 'layer { name: "h" dense { units: 3 use_bias: false } input: "x" }'
-CONV = ('layer { name: "h" conv2d { filters: 3 kernel_size: 2 use_bias: false padding: SAME } '
-        'input: "x" }')
-MATRIX, FILTER = drawn(2, 3, seed=4), drawn(2, 2, 3, 3, seed=5)
-GAMMA = {'z/gamma': np.array([1, -2, 0.5], np.float32)}
-BETA = {'z/beta': ROW}
-
+Conv2D = tf.keras.layers.Conv2D
 LAYERS = {
-    'batch_normalization': (
-        'y = (x - mean) gamma / sqrt(variance + epsilon) + beta; moving = moving m + batch (1 - m)', [
-            norm_case('of rows', [DENSE, 'layer { name: "z" batch_normalization {} }'],
-                      lambda x, v: tf.matmul(x, v['h/kernel']), plain_norm, drawn(5, 2, seed=6),
-                      {'h/kernel': MATRIX, **GAMMA, **BETA}),
-            norm_case('of images', [CONV, 'layer { name: "z" batch_normalization { momentum: 0.75 '
-                                    'epsilon: 0.125 } }'],
-                      lambda x, v: conv(x, v['h/kernel']),
-                      fused_norm, drawn(2, 3, 4, 3, seed=8),
-                      {'h/kernel': FILTER, **GAMMA, **BETA}, 0.75, 0.125),
-            norm_case('of positions, without center', [
-                DENSE, 'layer { name: "z" batch_normalization { center: false } }'],
-                      lambda x, v: tf.einsum('ntk,kc->ntc', x, v['h/kernel']), plain_norm,
-                      drawn(2, 4, 2, seed=9), {'h/kernel': MATRIX, **GAMMA}),
-            norm_case('without scale', [
-                DENSE, 'layer { name: "z" batch_normalization { scale: false } }'],
-                      lambda x, v: tf.matmul(x, v['h/kernel']), plain_norm, drawn(5, 2, seed=6),
-                      {'h/kernel': MATRIX, **BETA}),
-        ]),
-    'resnet_block': ('y = relu(f(x) + shortcut(x)), f of conv2d, batch_normalization and relu', [
-        ResnetCase('two blocks', 'filters: 2 strides: 2 repeat: 2', False, 2,
-                   drawn(2, 5, 4, 3, seed=10), 2),
-        ResnetCase('bottlenecks', 'filters: 1 bottleneck: true repeat: 2', True, 1,
-                   drawn(2, 3, 3, 2, seed=11), 1),
+    'conv2d_dilation_and_groups': ('y = f(x * kernel + bias) with dilation_rate and groups', [
+        LayerCase('dilated, valid', 'conv2d { filters: 3 kernel_size: 3 dilation_rate: 2 }',
+                  keras(Conv2D(3, 3, dilation_rate=2)), (2, 5, 6, 2), (3, 3, 2, 3), 3),
+        LayerCase('dilated by two rates, same', 'conv2d { filters: 2 kernel_size: [2, 3] padding: SAME '
+                  'dilation_rate: [3, 2] activation: TANH }',
+                  keras(Conv2D(2, (2, 3), dilation_rate=(3, 2), padding='same', activation='tanh')),
+                  (2, 4, 5, 2), (2, 3, 2, 2), 2),
+        LayerCase('dilated, with strides, same', 'conv2d { filters: 2 kernel_size: 3 strides: 2 '
+                  'padding: SAME dilation_rate: 2 }', conv2d(2, 'SAME', 2), (2, 5, 6, 2),
+                  (3, 3, 2, 2), 2),
+        LayerCase('dilated, with two strides, valid', 'conv2d { filters: 2 kernel_size: [3, 2] '
+                  'strides: [2, 3] dilation_rate: [2, 4] }', conv2d((2, 3), 'VALID', (2, 4)),
+                  (1, 7, 8, 2), (3, 2, 2, 2), 2),
+        LayerCase('groups', 'conv2d { filters: 6 kernel_size: 3 padding: SAME groups: 3 }',
+                  keras(Conv2D(6, 3, padding='same', groups=3)), (1, 3, 4, 6), (3, 3, 2, 6), 6),
+        LayerCase('groups, with strides, valid', 'conv2d { filters: 4 kernel_size: [3, 2] strides: 2 '
+                  'groups: 2 activation: SIGMOID }',
+                  keras(Conv2D(4, (3, 2), strides=2, groups=2, activation='sigmoid')), (2, 5, 3, 4),
+                  (3, 2, 2, 4), 4),
+        LayerCase('one channel a group', 'conv2d { filters: 6 kernel_size: 2 groups: 3 }',
+                  keras(Conv2D(6, 2, groups=3)), (2, 3, 3, 3), (2, 2, 1, 6), 6),
+        LayerCase('one channel a group, with strides, same', 'conv2d { filters: 4 kernel_size: 3 '
+                  'strides: 2 padding: SAME groups: 4 }',
+                  keras(Conv2D(4, 3, strides=2, padding='same', groups=4)), (2, 5, 4, 4),
+                  (3, 3, 1, 4), 4),
+        LayerCase('one channel a group, dilated', 'conv2d { filters: 4 kernel_size: 2 groups: 2 '
+                  'dilation_rate: 3 }', keras(Conv2D(4, 2, groups=2, dilation_rate=3)), (2, 4, 5, 2),
+                  (2, 2, 1, 4), 4),
+        LayerCase('the TPU rounds both operands to bf16', 'conv2d { filters: 4 kernel_size: 3 groups: 2 '
+                  'dilation_rate: 2 }', keras(Conv2D(4, 3, groups=2, dilation_rate=2)), (1, 6, 6, 4),
+                  (3, 3, 2, 4), 4, tpu=True),
     ]),
 }
 
@@ -619,7 +516,8 @@ CLIPPING = {
 
 
 def main(folder):
-    for kind, files in (('ops', OPS), ('layers', LAYERS), ('losses', LOSSES), ('metrics', METRICS),
+    for kind, files in (('ops', {**OPS, **norm_goldens.OPS}),
+                        ('layers', {**LAYERS, **norm_goldens.LAYERS}), ('losses', LOSSES), ('metrics', METRICS),
                         ('schedules', SCHEDULES), ('clipping', CLIPPING)):
         os.makedirs(os.path.join(folder, kind), exist_ok=True)
         for name, (formula, cases) in files.items():

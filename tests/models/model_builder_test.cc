@@ -203,14 +203,16 @@ TEST(WrittenOutModelTest, LayersHaveFullNamesAndInputsAndNoDefaultsOfTheirOwn) {
   constexpr char kImage[] = "feature { name: 'x' shape: [8, 8, 1] } ";
   EXPECT_EQ(
       WrittenOut(absl::StrCat(kImage, R"(
-layer { conv2d { filters: 2 kernel_size: 3 } }
+layer { conv2d { filters: 2 kernel_size: 3 dilation_rate: 1 } }
+layer { conv2d { filters: 2 kernel_size: 1 dilation_rate: 2 groups: 2 } }
 layer { max_pooling2d {} }
 layer { trainable: false average_pooling2d { pool_size: 1 strides: [1, 2] } dtype: FLOAT32 }
 layer { flatten {} }
 layer { dense { units: 3 kernel_initializer { ones {} } } }
 layer_defaults { dense { activation: TANH } })")),
       R"(name: "conv2d" input: "x" conv2d { filters: 2 kernel_size: 3 kernel_size: 3 strides: 1 strides: 1 }
-name: "max_pooling2d" input: "conv2d" max_pooling2d { pool_size: 2 pool_size: 2 strides: 2 strides: 2 }
+name: "conv2d_1" input: "conv2d" conv2d { filters: 2 kernel_size: 1 kernel_size: 1 strides: 1 strides: 1 dilation_rate: 2 dilation_rate: 2 groups: 2 }
+name: "max_pooling2d" input: "conv2d_1" max_pooling2d { pool_size: 2 pool_size: 2 strides: 2 strides: 2 }
 name: "average_pooling2d" input: "max_pooling2d" average_pooling2d { pool_size: 1 pool_size: 1 strides: 1 strides: 2 }
 name: "flatten" input: "average_pooling2d" flatten { }
 name: "dense" input: "flatten" dense { units: 3 activation: TANH }

@@ -108,6 +108,22 @@ layer { activation { function: RELU } })",
       {"conv2d of a matrix", ImageWith("shape: [28, 28]", "conv2d { filters: 2 kernel_size: 3 }"),
        "model.textproto:2:1: layer 0 \"y\": conv2d wants an input of shape [N,H,W,C], got \"x\" of "
        "f32[N,28,28]; put a reshape with target_shape: [28, 28, 1] before it"},
+      {"conv2d dilations and groups",
+       ImageWith("shape: [8, 8, 6]",
+                 "conv2d { filters: 6 kernel_size: 3 dilation_rate: [2, 0] groups: 4 }"),
+       "model.textproto:2:54: layer 0 \"y\": dilation_rate must be in [1, 1048576], got 0\n"
+       "model.textproto:2:76: layer 0 \"y\": groups must divide the 6 filters, got 4"},
+      {"conv2d without groups",
+       ImageWith("shape: [8, 8, 6]", "conv2d { filters: 6 kernel_size: 3 groups: 0 }"),
+       "model.textproto:2:54: layer 0 \"y\": groups must be > 0, got 0"},
+      {"groups of other channels",
+       ImageWith("shape: [8, 8, 6]", "conv2d { filters: 8 kernel_size: 3 groups: 4 }"),
+       "model.textproto:2:54: layer 0 \"y\": groups must divide the 6 input channels of \"x\", got "
+       "4"},
+      {"a dilated kernel larger than the image",
+       ImageWith("shape: [8, 4, 3]", "conv2d { filters: 2 kernel_size: 3 dilation_rate: [3, 2] }"),
+       "model.textproto:2:39: layer 0 \"y\": a window of 3x3, dilated to 7x5, does not fit into "
+       "\"x\" of f32[N,8,4,3]; give padding: SAME or a smaller kernel_size or dilation_rate"},
       {"max_pooling2d of a vector", ImageWith("shape: 784", "max_pooling2d {}"),
        "model.textproto:2:1: layer 0 \"y\": max_pooling2d wants an input of shape [N,H,W,C], got "
        "\"x\" of f32[N,784]; put a reshape to height, width and channels before it"},

@@ -1,6 +1,7 @@
 // The library's kernels beside the reference: within 2 K 2^-24 sum|a b| after rounding the inputs
 // equally, K being the number of products in a sum (two orders of a f32 sum differ by no more).
 #include <cmath>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -38,6 +39,8 @@ std::vector<std::pair<int64_t, int64_t>> SharesOf(const OpCall& call) {
 Literal RunPlanned(const OpCall& call, const KernelPlan& plan,
                    const std::vector<Literal>& operands) {
   Literal result(call.results[0]);
+  // What a kernel leaves unwritten must not look right by chance.
+  std::memset(result.data(), 0xa5, result.shape().bytes());
   std::vector<const void*> in;
   for (const Literal& operand : operands) in.push_back(operand.data());
   void* out = result.data();
@@ -103,8 +106,9 @@ void ExpectNearReference(const std::string& op, const Attrs& attrs, std::vector<
     ASSERT_EQ(plan.implementation.substr(0, 6), "onednn") << place;
     const Literal got = RunPlanned(call, plan, operands);
     EXPECT_EQ(got, RunPlanned(call, plan, operands)) << place << ": the same call, other bits";
-    // What is multiplied as it is, by a forward convolution, has packed weights on every machine.
-    if (op == "conv2d" && attrs.Int("precision") == 3) {
+    // What is multiplied as it is, by a forward convolution without groups, has packed weights on
+    // every machine.
+    if (op == "conv2d" && attrs.Int("precision") == 3 && shapes[0].dims[3] == shapes[1].dims[2]) {
       EXPECT_FALSE(plan.best_operands.empty()) << place;
     }
     ExpectSameOfPacked(call, machine, plan, operands, got);
@@ -170,33 +174,117 @@ TEST(LibraryKernels, SharesOfTwoSizesHaveOneKernel) {
   EXPECT_EQ(RunPlanned(call, plan, operands), RunReference(call, operands, {{0, 23}})[0]);
 }
 
+struct ConvCase {
+  std::vector<int64_t> x, kernel, y, strides, pads, dilations = {1, 1};
+
+  Attrs AttrsAt(int64_t precision) const {
+    return {
+        {"precision", precision}, {"strides", strides}, {"pads", pads}, {"dilations", dilations}};
+  }
+  Attrs AttrsAt(int64_t precision, const std::string& name,
+                const std::vector<int64_t>& dims) const {
+    Attrs attrs = AttrsAt(precision);
+    attrs.Set(name, dims);
+    return attrs;
+  }
+};
+
+void ExpectConvNearReference(const ConvCase& c, int64_t precision, int parts) {
+  const double filter = static_cast<double>(c.kernel[0] * c.kernel[1]);
+  const Attrs attrs = c.AttrsAt(precision);
+  const Attrs to_x = c.AttrsAt(precision, "x_dims", c.x);
+  ExpectNearReference("conv2d", attrs, {F32(c.x), F32(c.kernel)}, parts, filter * c.x[3]);
+  ExpectNearReference("conv2d", attrs, {F32(c.x), F32(c.kernel), F32({c.kernel[3]})}, parts,
+                      filter * c.x[3] + 1);
+  ExpectNearReference("conv2d_input_grad", to_x, {F32(c.y), F32(c.kernel)}, parts, filter * c.y[3]);
+}
+
+void ExpectFilterGradNearReference(const ConvCase& c, int64_t precision) {
+  ExpectNearReference("conv2d_filter_grad", c.AttrsAt(precision, "kernel_dims", c.kernel),
+                      {F32(c.x), F32(c.y)}, 1, static_cast<double>(c.y[0] * c.y[1] * c.y[2]));
+}
+
 TEST(LibraryKernels, ConvolutionsAreNearTheReference) {
-  struct Case {
-    std::vector<int64_t> x, kernel, y, strides, pads;
-  };
-  const std::vector<Case> cases = {
+  const std::vector<ConvCase> cases = {
       {{3, 9, 9, 32}, {5, 5, 32, 64}, {3, 9, 9, 64}, {1, 1}, {2, 2, 2, 2}},
       {{3, 28, 28, 1}, {5, 5, 1, 32}, {3, 28, 28, 32}, {1, 1}, {2, 2, 2, 2}},
       {{2, 15, 12, 3}, {3, 2, 3, 48}, {2, 7, 6, 48}, {2, 2}, {0, 0, 0, 1}},
   };
-  for (const Case& c : cases) {
-    const double filter = static_cast<double>(c.kernel[0] * c.kernel[1]);
+  for (const ConvCase& c : cases) {
     for (const int64_t precision : {0, 1, 2, 3}) {
-      const Attrs attrs = {{"precision", precision}, {"strides", c.strides}, {"pads", c.pads}};
-      Attrs to_x = attrs, to_kernel = attrs;
-      to_x.Set("x_dims", c.x);
-      to_kernel.Set("kernel_dims", c.kernel);
       for (const int parts : {1, 2}) {
         // The reference takes seconds for the many products.
         if (parts == 1 && ProductsOfParts(precision) > 1) continue;
-        ExpectNearReference("conv2d", attrs, {F32(c.x), F32(c.kernel)}, parts, filter * c.x[3]);
-        ExpectNearReference("conv2d", attrs, {F32(c.x), F32(c.kernel), F32({c.kernel[3]})}, parts,
-                            filter * c.x[3] + 1);
-        ExpectNearReference("conv2d_input_grad", to_x, {F32(c.y), F32(c.kernel)}, parts,
-                            filter * c.y[3]);
+        ExpectConvNearReference(c, precision, parts);
       }
-      ExpectNearReference("conv2d_filter_grad", to_kernel, {F32(c.x), F32(c.y)}, 1,
-                          static_cast<double>(c.y[0] * c.y[1] * c.y[2]));
+      ExpectFilterGradNearReference(c, precision);
+    }
+  }
+}
+
+// With dilations, groups, one channel a group, strides wider than the kernel.
+const std::vector<ConvCase>& UnusualConvolutions() {
+  static const std::vector<ConvCase>& cases = *new std::vector<ConvCase>{
+      {{3, 11, 12, 16}, {2, 3, 16, 32}, {3, 4, 3, 32}, {3, 4}, {0, 0, 0, 0}},
+      {{3, 8, 7, 16}, {3, 3, 16, 32}, {3, 8, 7, 32}, {1, 1}, {2, 2, 3, 3}, {2, 3}},
+      {{3, 13, 11, 5}, {3, 2, 5, 24}, {3, 5, 3, 24}, {2, 3}, {0, 0, 0, 0}, {2, 4}},
+      {{3, 6, 6, 48}, {3, 3, 16, 96}, {3, 6, 6, 96}, {1, 1}, {1, 1, 1, 1}},
+      {{3, 9, 10, 6}, {3, 3, 2, 48}, {3, 5, 5, 48}, {2, 2}, {1, 1, 0, 1}},
+      {{3, 14, 14, 48}, {3, 3, 1, 48}, {3, 14, 14, 48}, {1, 1}, {1, 1, 1, 1}},
+      {{3, 14, 14, 20}, {3, 3, 1, 40}, {3, 12, 12, 40}, {1, 1}, {1, 1, 1, 1}, {2, 2}},
+  };
+  return cases;
+}
+
+TEST(LibraryKernels, UnusualConvolutionsAreNearTheReference) {
+  for (const ConvCase& c : UnusualConvolutions()) {
+    for (const int64_t precision : {0, 3}) {
+      ExpectConvNearReference(c, precision, 2);
+      ExpectFilterGradNearReference(c, precision);
+    }
+  }
+}
+
+// The first `rows` rows.
+Shape Rows(Shape shape, int64_t rows) {
+  shape.dims[0] = rows;
+  return shape;
+}
+Literal Rows(const Literal& literal, int64_t rows) {
+  Literal some(Rows(literal.shape(), rows));
+  std::memcpy(some.data(), literal.data(), some.shape().bytes());
+  return some;
+}
+
+// A transposed convolution is a forward op too, whose result for an example no batch may change.
+TEST(LibraryKernels, AnImagesBitsDoNotDependOnTheImagesThatGoAlong) {
+  constexpr int64_t kImages = 19;
+  for (const ConvCase& c : UnusualConvolutions()) {
+    for (const int64_t precision : {0, 3}) {
+      for (const bool forward : {true, false}) {
+        const auto call_of = [&](int64_t images) {
+          OpCall call{.op = FindOpByName(forward ? "conv2d" : "conv2d_input_grad"),
+                      .attrs = c.AttrsAt(precision),
+                      .operands = {Rows(F32(forward ? c.x : c.y), images), F32(c.kernel)},
+                      .results = {Rows(F32(forward ? c.y : c.x), images)},
+                      .needed = {true}};
+          if (!forward) call.attrs.Set("x_dims", call.results[0].dims);
+          return call;
+        };
+        const OpCall all = call_of(kImages);
+        const std::vector<Literal> operands = {RandomLiteral(all.operands[0], 0),
+                                               RandomLiteral(all.operands[1], 1)};
+        const KernelPlan plan = PlanKernel(all, Machine::This());
+        const Literal want = RunPlanned(all, plan, operands);
+        for (const int64_t images : {1, 2, 7, 16}) {
+          const OpCall some = call_of(images);
+          const KernelPlan some_plan = PlanKernel(some, Machine::This());
+          EXPECT_EQ(some_plan.implementation, plan.implementation);
+          EXPECT_EQ(RunPlanned(some, some_plan, {Rows(operands[0], images), operands[1]}),
+                    Rows(want, images))
+              << all.attrs.ToString() << " " << images << " images";
+        }
+      }
     }
   }
 }

@@ -17,18 +17,26 @@ using Tag = memory::format_tag;
 // The descriptors of a convolution on `n` images.
 struct ConvDescs {
   memory::desc x, bias, y, any_kernel, plain_kernel_f32;
-  dnnl::memory::dims strides, begin, end;
+  memory::dims strides, dilates, begin, end;
 };
+
+// Of oneDNN's weights: (G,) O, I, H, W.
+memory::dims KernelDims(const ConvDims& d) {
+  if (d.groups == 1) return {d.f, d.c, d.kh, d.kw};
+  return {d.groups, d.group_f(), d.group_c(), d.kh, d.kw};
+}
 
 ConvDescs DescsOf(const ConvDims& d, int64_t n, memory::data_type type, memory::data_type x_type,
                   memory::data_type y_type) {
-  const memory::dims kernel = {d.f, d.c, d.kh, d.kw};
+  const memory::dims kernel = KernelDims(d);
   return {.x = memory::desc({n, d.c, d.h, d.w}, x_type, Tag::nhwc),
           .bias = memory::desc({d.f}, memory::data_type::f32, Tag::a),
           .y = memory::desc({n, d.f, d.oh, d.ow}, y_type, Tag::nhwc),
           .any_kernel = memory::desc(kernel, type, Tag::any),
-          .plain_kernel_f32 = memory::desc(kernel, memory::data_type::f32, Tag::hwio),
+          .plain_kernel_f32 =
+              memory::desc(kernel, memory::data_type::f32, d.groups == 1 ? Tag::hwio : Tag::hwigo),
           .strides = {d.sh, d.sw},
+          .dilates = {d.dh - 1, d.dw - 1},
           .begin = {d.top, d.left},
           .end = {d.bottom, d.right}};
 }
@@ -37,14 +45,20 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvDescs& c, bool h
   const auto kind = dnnl::prop_kind::forward_training;
   const auto algorithm = dnnl::algorithm::convolution_direct;
   using Desc = dnnl::convolution_forward::desc;
-  const Desc desc =
-      has_bias ? Desc(kind, algorithm, c.x, c.any_kernel, c.bias, c.y, c.strides, c.begin, c.end)
-               : Desc(kind, algorithm, c.x, c.any_kernel, c.y, c.strides, c.begin, c.end);
+  const Desc desc = has_bias ? Desc(kind, algorithm, c.x, c.any_kernel, c.bias, c.y, c.strides,
+                                    c.dilates, c.begin, c.end)
+                             : Desc(kind, algorithm, c.x, c.any_kernel, c.y, c.strides, c.dilates,
+                                    c.begin, c.end);
   return {desc, UserScratchpad(), OneDnnEngine()};
 }
 
-// HWIO among oneDNN's axes of weights: O, I, H, W.
-std::vector<int> KernelAxes() { return {2, 3, 1, 0}; }
+// The kernel as the primitive wants it.
+CallPlace KernelPlace(const ConvDims& d, const OpCall& call, int part, const memory::desc& wanted,
+                      StepList& list) {
+  if (d.groups == 1) return WeightsPlace(call, part, {2, 3, 1, 0}, wanted, list);
+  return WeightsPlace(call, part, {3, 4, 2, 0, 1}, wanted, list,
+                      {d.kh, d.kw, d.group_c(), d.groups, d.group_f()});
+}
 
 void ForwardSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& list) {
   const ConvDescs c = DescsOf(d, n, list.type(), list.type(), OneDnnType(call.results[0]));
@@ -54,7 +68,7 @@ void ForwardSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& li
     const auto pd = ForwardDesc(c, has_bias);
     const CallPlace x =
         list.Input(OperandPlace(call, 0, image), n * image, call.operands[0], parts.x);
-    const CallPlace kernel = WeightsPlace(call, parts.y, KernelAxes(), pd.weights_desc(), list);
+    const CallPlace kernel = KernelPlace(d, call, parts.y, pd.weights_desc(), list);
     std::vector<StepArgument> arguments = {{DNNL_ARG_SRC, c.x, x},
                                            {DNNL_ARG_WEIGHTS, pd.weights_desc(), kernel},
                                            {DNNL_ARG_DST, c.y, to}};
@@ -68,13 +82,14 @@ void InputGradSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& 
   const ConvDescs hint = DescsOf(d, n, list.type(), list.type(), list.type());
   const ConvDescs c = DescsOf(d, n, list.type(), OneDnnType(call.results[0]), list.type());
   const dnnl::convolution_backward_data::primitive_desc pd(
-      {dnnl::algorithm::convolution_direct, c.x, c.any_kernel, c.y, c.strides, c.begin, c.end},
+      {dnnl::algorithm::convolution_direct, c.x, c.any_kernel, c.y, c.strides, c.dilates, c.begin,
+       c.end},
       UserScratchpad(), OneDnnEngine(), ForwardDesc(hint, false));
   const int64_t image = d.oh * d.ow * d.f, result_image = d.h * d.w * d.c;
   const auto add = [&](PartProduct parts, CallPlace to, bool) {
     const CallPlace dy =
         list.Input(OperandPlace(call, 0, image), n * image, call.operands[0], parts.x);
-    const CallPlace kernel = WeightsPlace(call, parts.y, KernelAxes(), pd.weights_desc(), list);
+    const CallPlace kernel = KernelPlace(d, call, parts.y, pd.weights_desc(), list);
     list.Add(pd, {{DNNL_ARG_DIFF_DST, c.y, dy},
                   {DNNL_ARG_WEIGHTS, pd.weights_desc(), kernel},
                   {DNNL_ARG_DIFF_SRC, c.x, to}});
@@ -82,15 +97,15 @@ void InputGradSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& 
   list.SumProducts(ResultPlace(call, result_image), n * result_image, add);
 }
 
-// The gradient of `f` of the output channels, which lie between the others.
+// The gradient of `f` of the output channels, which lie between the others; of groups, of all.
 void FilterGradSteps(const ConvDims& all, int64_t f, const OpCall& call, StepList& list) {
   ConvDims d = all;
   d.f = f;
   const ConvDescs hint = DescsOf(d, d.n, list.type(), list.type(), list.type());
-  const memory::desc any_f32({d.f, d.c, d.kh, d.kw}, memory::data_type::f32, Tag::any);
+  const memory::desc any_f32(KernelDims(d), memory::data_type::f32, Tag::any);
   const dnnl::convolution_backward_weights::primitive_desc pd(
-      {dnnl::algorithm::convolution_direct, hint.x, any_f32, hint.y, hint.strides, hint.begin,
-       hint.end},
+      {dnnl::algorithm::convolution_direct, hint.x, any_f32, hint.y, hint.strides, hint.dilates,
+       hint.begin, hint.end},
       UserScratchpad(), OneDnnEngine(), ForwardDesc(hint, false));
   const memory::desc packed = pd.diff_weights_desc();
   const bool plain = packed == hint.plain_kernel_f32;
@@ -102,7 +117,7 @@ void FilterGradSteps(const ConvDims& all, int64_t f, const OpCall& call, StepLis
   const CallPlace dy_place = list.InLayout(OperandPlace(call, 1, 1),
                                            among_all.y.submemory_desc({d.n, f, d.oh, d.ow}, start),
                                            DescsOf(d, d.n, list.type(), list.type(), y_type).y);
-  const int64_t elements = d.kh * d.kw * d.c * f;
+  const int64_t elements = d.kh * d.kw * d.group_c() * f;
   const bool cut = f != all.f;
   const CallPlace dk = cut ? list.Scratch(elements * ByteSize(DType::kF32)) : ResultPlace(call);
   const auto add = [&](PartProduct parts, CallPlace to, bool) {
@@ -137,9 +152,9 @@ CallSteps ConvSteps(ConvKind kind, const ConvDims& d, const OpCall& call, bool b
 
 KernelPlan PlanConv(ConvKind kind, const ConvDims& dims, const OpCall& call,
                     const Machine& machine) {
-  const double images = kind == ConvKind::kForward ? kJudgedRows : 1.0 * dims.n;
-  const double work = images * dims.oh * dims.ow * dims.kh * dims.kw * dims.c * dims.f;
-  return PlanByTrying(call, machine, work,
+  // The sums of a filter's gradient run over the batch.
+  const double images = kind == ConvKind::kFilterGrad ? 1.0 * dims.n : kJudgedRows;
+  return PlanByTrying(call, machine, dims.MultiplyAdds(images),
                       [&](bool bf16) { return ConvSteps(kind, dims, call, bf16); });
 }
 

@@ -60,14 +60,18 @@ dnnl::memory::data_type OneDnnType(const Shape& shape) {
 }
 
 CallPlace WeightsPlace(const OpCall& call, int part, const std::vector<int>& axes,
-                       const memory::desc& wanted, StepList& list) {
+                       const memory::desc& wanted, StepList& list,
+                       const std::vector<int64_t>& dims) {
   const Shape& shape = call.operands[1];
   Shape typed = shape;
   typed.dtype = list.dtype();
-  std::vector<int> back(axes.size());
-  for (size_t i = 0; i < axes.size(); ++i) back[axes[i]] = static_cast<int>(i);
-  const bool as_it_is = shape.dtype == list.dtype() && wanted.permute_axes(back) == DescOf(shape);
-  if (!as_it_is) list.SetWeights(LayoutOf(wanted.permute_axes(back)));
+  if (!dims.empty()) typed.dims = dims;
+  if (dims.empty()) {
+    std::vector<int> back(axes.size());
+    for (size_t i = 0; i < axes.size(); ++i) back[axes[i]] = static_cast<int>(i);
+    const bool as_it_is = shape.dtype == list.dtype() && wanted.permute_axes(back) == DescOf(shape);
+    if (!as_it_is) list.SetWeights(LayoutOf(wanted.permute_axes(back)));
+  }
   if (!shape.layout.plain() && shape != typed) {
     throw dnnl::error(dnnl_invalid_arguments, "packed weights of another type");
   }

@@ -12,9 +12,11 @@ namespace tpurun {
 dnnl::memory::data_type OneDnnType(const Shape& shape);
 
 // Operand 1 as a primitive wants it, packed by the caller or brought into the layout here. Axis i
-// of the shape is axis axes[i] of the primitive's weights.
+// of the shape is axis axes[i] of the primitive's weights. With `dims` it is seen as of those
+// dimensions, which no Layout says: it is never packed then.
 CallPlace WeightsPlace(const OpCall& call, int part, const std::vector<int>& axes,
-                       const dnnl::memory::desc& wanted, StepList& list);
+                       const dnnl::memory::desc& wanted, StepList& list,
+                       const std::vector<int64_t>& dims = {});
 
 }  // namespace tpurun
 

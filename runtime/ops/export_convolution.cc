@@ -1,0 +1,91 @@
+#include "runtime/ops/export_convolution.h"
+
+#include <string>
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/ops/conv_dims.h"
+#include "runtime/ops/export_window.h"
+
+namespace tpurun {
+namespace {
+
+constexpr int32_t kChannelsAxis = 3;  // the last axis of images and kernels
+
+bool IsDilated(const ConvDims& d) { return d.dh != 1 || d.dw != 1; }
+
+// Of Conv2D and of its like.
+absl::StatusOr<ExportAttrs> TensorFlowAttrs(const ExportCall& call, const ConvDims& d,
+                                            const Shape& x) {
+  const std::vector<int64_t> strides = {d.sh, d.sw};
+  const std::vector<int64_t> window = {(d.kh - 1) * d.dh + 1, (d.kw - 1) * d.dw + 1};
+  ASSIGN_OR_RETURN(const std::string padding,
+                   TensorFlowPadding(x, window, strides, call.attrs.Ints("pads")));
+  ExportAttrs attrs = {{"T", call.type()}, {"strides", OverNhwc(strides)}, {"padding", padding}};
+  if (IsDilated(d)) attrs["dilations"] = OverNhwc({d.dh, d.dw});
+  return attrs;
+}
+
+// The Conv2D of each group, side by side.
+Value AddGroups(ExportCall& call, const ConvDims& d, const ExportAttrs& attrs) {
+  const Value axis = call.graph.Constant(ExportTensor::Int32(kChannelsAxis), "axis");
+  const auto split = [&](Value all) {
+    return call.graph.Add("Split", {axis, all}, {{"T", call.type()}, {"num_split", d.groups}});
+  };
+  const Value x = split(call.inputs[0]), kernel = split(call.inputs[1]);
+  std::vector<Value> inputs;
+  for (int group = 0; group < d.groups; ++group) {
+    inputs.push_back(
+        call.graph.Add("Conv2D", {Value{x.node, group}, Value{kernel.node, group}}, attrs));
+  }
+  inputs.push_back(axis);
+  return call.graph.Add("ConcatV2", std::move(inputs),
+                        {{"T", call.type()}, {"Tidx", ElementType::kInt32}, {"N", d.groups}});
+}
+
+// One channel of x to a group.
+Value AddDepthwise(ExportCall& call, const ConvDims& d, const ExportAttrs& attrs) {
+  const Value dims = call.graph.Int64s({d.kh, d.kw, d.c, d.group_f()}, "shape");
+  const Value kernel = call.graph.Add("Reshape", {call.inputs[1], dims},
+                                      {{"T", call.type()}, {"Tshape", ElementType::kInt64}});
+  return call.graph.Add("DepthwiseConv2dNative", {call.inputs[0], kernel}, attrs);
+}
+
+// Adds to the attributes that every window has what is a convolution's alone.
+Value AddOnnxConvolution(ExportCall& call, const std::string& op, const ConvDims& d,
+                         ExportAttrs attrs) {
+  if (IsDilated(d)) attrs["dilations"] = std::vector<int64_t>{d.dh, d.dw};
+  if (d.groups > 1) attrs["group"] = d.groups;
+  std::vector<Value> inputs = call.inputs;
+  inputs[1] = AddTranspose(call, inputs[1], {3, 2, 0, 1});
+  return AddOverNchw(call, op, std::move(inputs), std::move(attrs));
+}
+
+ConvDims DimsOfForward(const ExportCall& call) {
+  return ConvDimsOf(call.operands[0].dims, call.operands[1].dims, call.results[0].dims, call.attrs);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Value>> ConvolutionToTensorFlow(ExportCall& call) {
+  const ConvDims d = DimsOfForward(call);
+  ASSIGN_OR_RETURN(const ExportAttrs attrs, TensorFlowAttrs(call, d, call.operands[0]));
+  Value y;
+  if (d.groups == 1) {
+    y = call.graph.Add("Conv2D", {call.inputs[0], call.inputs[1]}, attrs);
+  } else if (d.group_c() == 1 && d.sh == d.sw && !IsDilated(d)) {
+    y = AddDepthwise(call, d, attrs);
+  } else {
+    y = AddGroups(call, d, attrs);
+  }
+  if (call.inputs.size() > 2) {
+    y = call.graph.Add("BiasAdd", {y, call.inputs[2]}, {{"T", call.type()}});
+  }
+  return std::vector<Value>{y};
+}
+
+absl::StatusOr<std::vector<Value>> ConvolutionToOnnx(ExportCall& call) {
+  return std::vector<Value>{AddOnnxConvolution(call, "Conv", DimsOfForward(call), {})};
+}
+
+}  // namespace tpurun
