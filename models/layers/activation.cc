@@ -9,7 +9,7 @@ void CheckActivation(proto::Activation activation, const std::string& path, Conf
   if (activation != proto::GELU) return;
   errors.Add(path,
              "activation GELU is not supported yet, want one of: LINEAR, RELU, TANH, "
-             "SIGMOID, SOFTMAX, SOFTPLUS");
+             "SIGMOID, SOFTMAX, SOFTPLUS, ELU");
 }
 
 Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation) {
@@ -24,6 +24,8 @@ Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation) {
       return Softmax(b, x);
     case proto::SOFTPLUS:
       return Softplus(b, x);
+    case proto::ELU:
+      return Elu(b, x);
     case proto::LINEAR:
     case proto::GELU:
       break;  // refused by CheckActivation

@@ -351,6 +351,17 @@ const OpDef& SigmoidOp() {
   return op;
 }
 
+const OpDef& EluOp() {
+  static const OpDef& op = *new OpDef(Unary(
+      "elu", "x where x > 0, else exp(x) - 1", {TensorFlowOp("Elu"), OnnxOp("Elu")},
+      [](float x) { return x > 0 ? x : std::expm1(x); },
+      [](GraphBuilder& b, Value x, Value y, Value dy) {
+        const Value slope = Add(b, y, Scalar(b, 1));
+        return Select(b, Greater(b, x, Scalar(b, 0)), dy, Mul(b, dy, slope));
+      }));
+  return op;
+}
+
 const OpDef& SoftplusOp() {
   static const OpDef& op = *new OpDef(Unary(
       "softplus", "log(1 + exp(x))", {TensorFlowOp("Softplus"), OnnxOp("Softplus")},
@@ -420,10 +431,10 @@ const OpDef& SelectOp() {
 }  // namespace
 
 std::vector<const OpDef*> ElementwiseOps() {
-  return {&SubOp(),   &MulOp(),     &DivOp(),          &MaximumOp(), &MinimumOp(), &PowOp(),
-          &NegOp(),   &SqrtOp(),    &RsqrtOp(),        &SquareOp(),  &ExpOp(),     &LogOp(),
-          &FloorOp(), &TanhOp(),    &SinOp(),          &CosOp(),     &SigmoidOp(), &SoftplusOp(),
-          &EqualOp(), &GreaterOp(), &GreaterEqualOp(), &SelectOp()};
+  return {&SubOp(),      &MulOp(),   &DivOp(),     &MaximumOp(),      &MinimumOp(), &PowOp(),
+          &NegOp(),      &SqrtOp(),  &RsqrtOp(),   &SquareOp(),       &ExpOp(),     &LogOp(),
+          &FloorOp(),    &TanhOp(),  &SinOp(),     &CosOp(),          &SigmoidOp(), &EluOp(),
+          &SoftplusOp(), &EqualOp(), &GreaterOp(), &GreaterEqualOp(), &SelectOp()};
 }
 
 Value Sub(GraphBuilder& b, Value x, Value y, const std::string& label) {
@@ -449,6 +460,7 @@ Value Tanh(GraphBuilder& b, Value x) { return b.Add(TanhOp(), {x}); }
 Value Sin(GraphBuilder& b, Value x) { return b.Add(SinOp(), {x}); }
 Value Cos(GraphBuilder& b, Value x) { return b.Add(CosOp(), {x}); }
 Value Sigmoid(GraphBuilder& b, Value x) { return b.Add(SigmoidOp(), {x}); }
+Value Elu(GraphBuilder& b, Value x) { return b.Add(EluOp(), {x}); }
 Value Softplus(GraphBuilder& b, Value x) { return b.Add(SoftplusOp(), {x}); }
 Value Equal(GraphBuilder& b, Value x, Value y) { return b.Add(EqualOp(), {x, y}); }
 Value Greater(GraphBuilder& b, Value x, Value y) { return b.Add(GreaterOp(), {x, y}); }

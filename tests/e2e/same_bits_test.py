@@ -147,3 +147,50 @@ class WideDigitsTest(Digits, ProgramTest):
         self.assertIn('  cross_replica_matmul {', step)
         if '+avx512' in program.splitlines()[0]:  # weights are packed in bf16
             self.assertIn('  pack {', step)
+
+
+# A convolution and a dense layer, both normalized.
+NORMALIZED = '''[
+  { name: "conv2d" conv2d { filters: 8 kernel_size: 3 use_bias: false } },
+  { name: "batch_normalization" batch_normalization { momentum: 0.9 GROUPS } },
+  { name: "relu" activation { function: RELU } },
+  { name: "flatten" flatten {} },
+  { name: "dense" dense { units: 16 } },
+  { name: "batch_normalization_1" batch_normalization { GROUPS } },
+  { name: "logits" dense { units: 10 } }
+]'''
+
+
+class NormalizedDigitsTest(Digits, ProgramTest):
+    """Each core has its own statistics."""
+    use_tpu = 'true'
+    steps = 100
+    breaks = (4, 12, 30)
+    groups = ''
+    optimizer_groups = ''
+
+    def arguments(self, model_dir, *flags):
+        layers = NORMALIZED.replace('GROUPS', self.groups).replace('\n', ' ')
+        return super().arguments(
+            model_dir, '--set', f'model.layer={layers}', '--set',
+            'model.optimizer=[{ momentum { momentum: 0.9 } learning_rate { constant: 0.01 } '
+            f'cross_shard {{ {self.optimizer_groups} }} }}]', *flags)
+
+
+class GroupedNormDigitsTest(NormalizedDigitsTest):
+    """Statistics of two groups of cores."""
+    groups = 'group_assignment { replica: [0, 1, 2, 3] } group_assignment { replica: [4, 5, 6, 7] }'
+
+
+class WholeNormDigitsTest(NormalizedDigitsTest):
+    """Statistics of the whole batch."""
+    groups = 'group_assignment { replica: [0, 1, 2, 3, 4, 5, 6, 7] }'
+
+
+class GroupedTrainingDigitsTest(NormalizedDigitsTest):
+    """Four models apart."""
+    optimizer_groups = ' '.join(f'group_assignment {{ replica: [{i}, {i + 4}] }}' for i in range(4))
+
+
+class NormalizedDigitsCpuTest(NormalizedDigitsTest):
+    use_tpu = 'false'

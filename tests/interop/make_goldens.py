@@ -307,6 +307,10 @@ OPS = {
         OpCase('cos', tf.math.cos, np.array([-100, -0.5, 0, 1, 3.1415927, 10], np.float32)),
         OpError('cos', 'cos: want f32, got s32[1]', np.array([1], np.int32)),
     ]),
+    'elu': ('x, exp(x) - 1', [
+        OpCase('elu', tf.nn.elu, np.array([-100, -3, -0.001, 0.001, 2, 100], np.float32)),
+        OpError('elu', 'elu: want f32, got s32[1]', np.array([1], np.int32)),
+    ]),
     'softplus': ('log(1 + exp(x))', [
         OpCase('softplus', tf.math.softplus, np.array([-100, -30, -1, 0, 2, 30, 100], np.float32)),
         OpError('softplus', 'softplus: want f32, got s32[1]', np.array([1], np.int32)),

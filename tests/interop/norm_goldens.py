@@ -191,7 +191,8 @@ class ResnetCase(LayerCase):
                           for statistic, value in (('moving_mean', 0), ('moving_variance', 1))})
 
     def text(self):
-        return super().text().split('\ncase: ')[0] + '\n'
+        trained = super().text().split('\ncase: ')[0]
+        return trained + '\nno_differences: relus have none within a step; TensorFlow has the gradients\n'
 
 
 DENSE = 'layer { name: "h" dense { units: 3 use_bias: false } input: "x" }'

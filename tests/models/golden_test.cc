@@ -9,6 +9,7 @@
 //   expect variables: one line of graph text for each
 //   expect gradient NAME: tensor, of the loss by that variable
 //   expect update NAME: tensor, that variable after the step
+//   no_differences: why gradient_test, which takes central differences, passes the case over
 #include <gtest/gtest.h>
 
 #include <filesystem>

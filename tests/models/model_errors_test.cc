@@ -42,7 +42,7 @@ const std::vector<Mistake>& Mistakes() {
       {"activation",
        IrisWith(6, R"(layer { name: "hidden" dense { units: 10 activation: GELU } })"),
        "model.textproto:6:42: layer 1 \"hidden\": activation GELU is not supported yet, want one "
-       "of: LINEAR, RELU, TANH, SIGMOID, SOFTMAX, SOFTPLUS"},
+       "of: LINEAR, RELU, TANH, SIGMOID, SOFTMAX, SOFTPLUS, ELU"},
       {"scalar into dense",
        IrisWith(6, R"(layer { name: "hidden" input: "SepalWidth" dense { units: 10 } })"),
        "model.textproto:6:1: layer 1 \"hidden\": dense wants an input of shape [N,K], got "
@@ -104,7 +104,7 @@ layer { activation { function: RELU } })",
        "numbers\n"
        "model.textproto:2:62: layer 0 \"y\": strides must be in [1, 1048576], got 0\n"
        "model.textproto:2:78: layer 0 \"y\": activation GELU is not supported yet, want one of: "
-       "LINEAR, RELU, TANH, SIGMOID, SOFTMAX, SOFTPLUS"},
+       "LINEAR, RELU, TANH, SIGMOID, SOFTMAX, SOFTPLUS, ELU"},
       {"conv2d of a matrix", ImageWith("shape: [28, 28]", "conv2d { filters: 2 kernel_size: 3 }"),
        "model.textproto:2:1: layer 0 \"y\": conv2d wants an input of shape [N,H,W,C], got \"x\" of "
        "f32[N,28,28]; put a reshape with target_shape: [28, 28, 1] before it"},
