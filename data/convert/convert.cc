@@ -29,7 +29,7 @@ absl::StatusOr<const ConvertKind*> FindConvertKind(const std::string& name) {
 
 absl::StatusOr<std::unique_ptr<ByteSource>> OpenMaybeGzip(const std::string& path) {
   ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, FileSource::Open(path));
-  if (path == "-") return source;
+  if (!source->remaining().has_value()) return source;
   char magic[2] = {};
   ASSIGN_OR_RETURN(const size_t got, source->Read(magic, sizeof magic));
   const bool gzip = got == sizeof magic && magic[0] == '\x1f' && magic[1] == '\x8b';

@@ -40,7 +40,8 @@ std::span<const ConvertKind> ConvertKinds();
 // InvalidArgument when there is none of that name.
 absl::StatusOr<const ConvertKind*> FindConvertKind(const std::string& name);
 
-// The bytes of a file, decompressed when it begins as GZIP does; "-" is standard input, as it is.
+// The bytes of a file, decompressed when it begins as GZIP does. What can be read only once, a pipe
+// or standard input ("-"), is taken as it is.
 absl::StatusOr<std::unique_ptr<ByteSource>> OpenMaybeGzip(const std::string& path);
 
 // ---- what the rows of the table point to, by file

@@ -1,9 +1,12 @@
 // Conversions: the bytes of the files, the values in them, and what is said of bad input.
 #include "data/convert/convert.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -345,6 +348,22 @@ TEST_F(ConvertTest, ColumnsOfSeveralRanges) {
   Write("b.csv", "0,1,2,3\n");
   EXPECT_EQ(Convert("csv", {.inputs = {"b.csv"}, .features = {"x:float:0-1+3-4"}}),
             "DATA_LOSS: b.csv:1: got 4 columns, want column 4 (from 0) for feature \"x\"");
+}
+
+// More than what is read at a time.
+TEST_F(ConvertTest, APipeIsReadOnce) {
+  constexpr int kRows = 100000;
+  ASSERT_EQ(mkfifo(dir_.Path("pipe").c_str(), 0600), 0);
+  std::thread writer([&] {
+    const auto sink = FileSink::Create(dir_.Path("pipe")).value();
+    for (int row = 0; row < kRows; ++row) EXPECT_TRUE(sink->Append(absl::StrCat(row, "\n")).ok());
+    EXPECT_TRUE(sink->Close().ok());
+  });
+  EXPECT_EQ(Convert("csv", {.inputs = {"pipe"}, .features = {"label:int64:0"}}), "");
+  writer.join();
+  const std::string examples = Examples("out");
+  EXPECT_EQ(std::count(examples.begin(), examples.end(), '\n'), kRows);
+  EXPECT_THAT(examples, testing::StartsWith("label { int64_list { value: 0 } } \n"));
 }
 
 TEST_F(ConvertTest, CsvFilesThatDoNotFit) {
