@@ -1,6 +1,8 @@
 #include "cli/convert.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -26,20 +28,34 @@ absl::StatusOr<Compression> ParseCompression(const std::string& name) {
       absl::StrCat("--compression: got ", Quote(name), ", want NONE, GZIP or ZLIB"));
 }
 
+bool Takes(const ConvertKind& kind, const std::string& flag) {
+  return std::find(kind.flags.begin(), kind.flags.end(), flag) != kind.flags.end();
+}
+
+// Those that only other kinds take are refused.
+absl::Status CheckFlags(const CommandLine& command, const ConvertKind& kind) {
+  for (const ConvertKind& other : ConvertKinds()) {
+    for (const char* const flag : other.flags) {
+      if (!command.Has(flag) || Takes(kind, flag)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag, " is for convert ", other.name, ", got convert ", kind.name));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ConvertCommand(const CommandLine& command) {
-  const std::string kind_name = command.arguments().front();
-  ASSIGN_OR_RETURN(const ConvertKind* kind, FindConvertKind(kind_name));
+  ASSIGN_OR_RETURN(const ConvertKind* const kind, FindConvertKind(command.arguments().front()));
+  RETURN_IF_ERROR(CheckFlags(command, *kind));
+  const auto number = [&](const char* flag) {
+    return command.Has(flag) ? std::optional(command.GetInt(flag)) : std::nullopt;
+  };
   const ConvertArgs args = {.inputs = {command.arguments().begin() + 1, command.arguments().end()},
                             .features = command.GetList("features"),
-                            .skip_lines = command.GetInt("skip_lines")};
-  for (const char* const flag : {"features", "skip_lines"}) {
-    if (kind_name != "csv" && command.Has(flag)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--", flag, " is for convert csv, got convert ", kind_name));
-    }
-  }
+                            .skip_lines = command.GetInt("skip_lines"),
+                            .classes = number("classes")};
   RETURN_IF_ERROR(kind->check(args));
   const std::string output = command.GetString("output");
   if (output.empty()) {

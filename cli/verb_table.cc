@@ -126,8 +126,7 @@ std::span<const Verb> Verbs() {
        .takes_config = true,
        .run = SummaryCommand},
       {.name = "convert",
-       .doc =
-           "Make TFRecord files of tf.Examples: idx (images and labels as MNIST has them) or csv",
+       .doc = "Make TFRecord files of tf.Examples: of idx (MNIST's), cifar or csv files",
        .arguments = "KIND INPUT... --output=PREFIX",
        .example = "tpurun convert idx train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz "
                   "--output=train.tfrecord\n"
@@ -152,7 +151,11 @@ std::span<const Verb> Verbs() {
                  {.name = "skip_lines",
                   .type = Flag::Type::kInt,
                   .value_name = "N",
-                  .help = "csv: leave out lines at the start of every file (default 0)"}},
+                  .help = "csv: leave out lines at the start of every file (default 0)"},
+                 {.name = "classes",
+                  .type = Flag::Type::kInt,
+                  .value_name = "10|100",
+                  .help = "cifar: CIFAR-10 or CIFAR-100; default what the size of the files says"}},
        .min_arguments = 2,
        .max_arguments = 1000,
        .choices = ConvertChoices,

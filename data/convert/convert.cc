@@ -1,30 +1,45 @@
 #include "data/convert/convert.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/zlib_stream.h"
 
 namespace tpurun {
-namespace {
 
-constexpr ConvertKind kKinds[] = {
-    {.name = "idx", .check = CheckIdx, .convert = ConvertIdx},
-    {.name = "csv", .check = CheckCsv, .convert = ConvertCsv},
-};
-
-}  // namespace
-
-std::span<const ConvertKind> ConvertKinds() { return kKinds; }
+std::span<const ConvertKind> ConvertKinds() {
+  static const auto* const kKinds = new std::vector<ConvertKind>{
+      {.name = "idx", .check = CheckIdx, .convert = ConvertIdx},
+      {.name = "cifar", .flags = {"classes"}, .check = CheckCifar, .convert = ConvertCifar},
+      {.name = "csv",
+       .flags = {"features", "skip_lines"},
+       .check = CheckCsv,
+       .convert = ConvertCsv},
+  };
+  return *kKinds;
+}
 
 absl::StatusOr<const ConvertKind*> FindConvertKind(const std::string& name) {
   std::vector<std::string> names;
-  for (const ConvertKind& kind : kKinds) {
+  for (const ConvertKind& kind : ConvertKinds()) {
     if (kind.name == name) return &kind;
     names.push_back(kind.name);
   }
   return absl::InvalidArgumentError(
       absl::StrCat("unknown kind ", Quote(name), " to convert", DidYouMean(name, names)));
+}
+
+absl::Status CheckFiles(const char* kind, const ConvertArgs& args) {
+  if (args.inputs.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("convert ", kind, " needs a file"));
+  }
+  if (std::count(args.inputs.begin(), args.inputs.end(), "-") > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("convert ", kind, ": \"-\" (standard input) can be read only once"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<ByteSource>> OpenMaybeGzip(const std::string& path) {

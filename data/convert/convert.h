@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct ConvertArgs {
   std::vector<std::string> features;
   // csv: lines left out at the start of every file.
   int64_t skip_lines = 0;
+  // cifar: 10 or 100; without it the size of each file tells.
+  std::optional<int64_t> classes;
 };
 
 // Takes the examples one after the other; an error ends the conversion.
@@ -29,6 +32,8 @@ using ExampleSink = std::function<absl::Status(const tensorflow::Example& exampl
 
 struct ConvertKind {
   const char* name;
+  // Those of its flags that not every kind takes.
+  std::vector<const char*> flags = {};
   // What is wrong with the arguments alone. InvalidArgument.
   absl::Status (*check)(const ConvertArgs& args);
   // Makes an example of every record of the inputs. DataLoss names the file, the record and its
@@ -40,6 +45,8 @@ std::span<const ConvertKind> ConvertKinds();
 // InvalidArgument when there is none of that name.
 absl::StatusOr<const ConvertKind*> FindConvertKind(const std::string& name);
 
+// Of kinds that take any number of files, one of which may be "-". InvalidArgument.
+absl::Status CheckFiles(const char* kind, const ConvertArgs& args);
 // The bytes of a file, decompressed when it begins as GZIP does. What can be read only once, a pipe
 // or standard input ("-"), is taken as it is.
 absl::StatusOr<std::unique_ptr<ByteSource>> OpenMaybeGzip(const std::string& path);
@@ -54,6 +61,9 @@ absl::Status ConvertIdx(const ConvertArgs& args, const ExampleSink& write);
 // csv.cc
 absl::Status CheckCsv(const ConvertArgs& args);
 absl::Status ConvertCsv(const ConvertArgs& args, const ExampleSink& write);
+// cifar.cc
+absl::Status CheckCifar(const ConvertArgs& args);
+absl::Status ConvertCifar(const ConvertArgs& args, const ExampleSink& write);
 
 }  // namespace tpurun
 

@@ -5,7 +5,6 @@
 // Columns count from 0.
 #include "data/csv.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -164,10 +163,7 @@ class CsvConversion {
 }  // namespace
 
 absl::Status CheckCsv(const ConvertArgs& args) {
-  if (args.inputs.empty()) return absl::InvalidArgumentError("convert csv needs a file");
-  if (std::count(args.inputs.begin(), args.inputs.end(), "-") > 1) {
-    return absl::InvalidArgumentError("convert csv: \"-\" (standard input) can be read only once");
-  }
+  RETURN_IF_ERROR(CheckFiles("csv", args));
   if (args.skip_lines < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("--skip_lines: got ", args.skip_lines, ", want a number >= 0"));

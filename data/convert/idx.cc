@@ -1,5 +1,5 @@
-// Images and their labels from a pair of idx files, as MNIST has them, into the features image_raw
-// (bytes, as they lie in the file) and label (int64):
+// Images and their labels from a pair of idx files, as MNIST has them, the bytes as they lie in the
+// file:
 //   file := 0 0 type rank  dim{rank}  element*      dim u32 big-endian; row-major
 // Source: yann.lecun.com/exdb/mnist, "the IDX file format".
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "data/convert/convert.h"
+#include "data/convert/image_example.h"
 #include "runtime/base/status.h"
 
 namespace tpurun {
@@ -169,16 +170,13 @@ absl::StatusOr<std::vector<int64_t>> IdxImageShape(const ConvertArgs& args) {
 
 absl::Status ConvertIdx(const ConvertArgs& args, const ExampleSink& write) {
   ASSIGN_OR_RETURN(IdxPair pair, OpenPair(args));
-  tensorflow::Example example;
-  auto& features = *example.mutable_features()->mutable_feature();
-  std::string& image = *features["image_raw"].mutable_bytes_list()->add_value();
-  features["label"].mutable_int64_list()->add_value(0);
+  ImageExample picture;
   std::string label;
   for (int64_t i = 0; i < pair.images.count(); ++i) {
-    RETURN_IF_ERROR(pair.images.ReadElement(&image));
+    RETURN_IF_ERROR(pair.images.ReadElement(&picture.image()));
     RETURN_IF_ERROR(pair.labels.ReadElement(&label));
-    features["label"].mutable_int64_list()->set_value(0, static_cast<uint8_t>(label[0]));
-    RETURN_IF_ERROR(write(example));
+    picture.set_label(static_cast<uint8_t>(label[0]));
+    RETURN_IF_ERROR(write(picture.example()));
   }
   RETURN_IF_ERROR(pair.images.CheckEnd());
   return pair.labels.CheckEnd();

@@ -4,23 +4,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "data/convert/example_files.h"
 #include "gmock/gmock.h"
-#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "proto/example.pb.h"
 #include "runtime/base/status.h"
 #include "runtime/io/record_reader.h"
-#include "runtime/io/zlib_stream.h"
+#include "tests/data/convert/convert_fixture.h"
 #include "tests/io/child.h"
-#include "tests/io/temp_dir.h"
 
 namespace tpurun {
 namespace {
@@ -34,65 +30,6 @@ const std::string kImages =
 const std::string kLabels =
     "\0\0\x08\x01\0\0\0\x03"s
     "\x01\x02\xff";
-
-class ConvertTest : public ::testing::Test {
- protected:
-  void Write(const std::string& name, const std::string& bytes) {
-    ASSERT_TRUE(WriteFileAtomically(dir_.Path(name), bytes).ok());
-  }
-
-  static std::string Gzip(const std::string& bytes) {
-    std::string compressed;
-    ZlibSink sink(std::make_unique<StringSink>(&compressed), Compression::kGzip, "test");
-    EXPECT_TRUE(sink.Append(bytes).ok());
-    EXPECT_TRUE(sink.Close().ok());
-    return compressed;
-  }
-
-  absl::Status Run(const std::string& kind, ConvertArgs args, int shards,
-                   Compression compression) const {
-    for (std::string& input : args.inputs) input = dir_.Path(input);
-    ASSIGN_OR_RETURN(const ConvertKind* const found, FindConvertKind(kind));
-    RETURN_IF_ERROR(found->check(args));
-    ASSIGN_OR_RETURN(const auto files,
-                     ExampleFiles::Create(dir_.Path("out"), shards, compression, args.inputs));
-    RETURN_IF_ERROR(found->convert(
-        args, [&files](const tensorflow::Example& example) { return files->Write(example); }));
-    return files->Commit();
-  }
-
-  // The error, or "".
-  std::string Convert(const std::string& kind, const ConvertArgs& args, int shards = 1,
-                      Compression compression = Compression::kNone) const {
-    const absl::Status status = Run(kind, args, shards, compression);
-    if (status.ok()) return "";
-    return absl::StrReplaceAll(status.ToString(), {{dir_.path() + "/", ""}});
-  }
-
-  // The examples of a file as text, or the error.
-  std::string Examples(const std::string& name,
-                       Compression compression = Compression::kNone) const {
-    const auto reader = RecordReader::Open(dir_.Path(name), compression);
-    if (!reader.ok()) return reader.status().ToString();
-    std::string text, record;
-    while ((*reader)->Read(&record).value()) {
-      tensorflow::Example example;
-      EXPECT_TRUE(example.ParseFromString(record));
-      // Two maps print in any order: the features one by one.
-      for (const char* name : {"image_raw", "label", "x"}) {
-        const auto found = example.features().feature().find(name);
-        if (found == example.features().feature().end()) continue;
-        absl::StrAppend(&text, name, " { ", found->second.ShortDebugString(), " } ");
-      }
-      text += "\n";
-    }
-    return text;
-  }
-
-  std::vector<std::string> Names() const { return ListDirectory(dir_.path()).value(); }
-
-  const TempDir dir_;
-};
 
 constexpr char kConverted[] =
     "image_raw { bytes_list { value: \"abcd\" } } label { int64_list { value: 1 } } \n"
@@ -361,9 +298,10 @@ TEST_F(ConvertTest, APipeIsReadOnce) {
   });
   EXPECT_EQ(Convert("csv", {.inputs = {"pipe"}, .features = {"label:int64:0"}}), "");
   writer.join();
-  const std::string examples = Examples("out");
-  EXPECT_EQ(std::count(examples.begin(), examples.end(), '\n'), kRows);
-  EXPECT_THAT(examples, testing::StartsWith("label { int64_list { value: 0 } } \n"));
+  const auto examples = Read("out");
+  ASSERT_EQ(examples.size(), kRows);
+  EXPECT_EQ(Label(examples.front()), 0);
+  EXPECT_EQ(Label(examples.back()), kRows - 1);
 }
 
 TEST_F(ConvertTest, CsvFilesThatDoNotFit) {
