@@ -55,7 +55,10 @@ absl::Status ConvertCommand(const CommandLine& command) {
   const ConvertArgs args = {.inputs = {command.arguments().begin() + 1, command.arguments().end()},
                             .features = command.GetList("features"),
                             .skip_lines = command.GetInt("skip_lines"),
-                            .classes = number("classes")};
+                            .classes = number("classes"),
+                            .examples = number("examples"),
+                            .size = number("size"),
+                            .seed = command.GetInt("seed")};
   RETURN_IF_ERROR(kind->check(args));
   const std::string output = command.GetString("output");
   if (output.empty()) {
@@ -74,7 +77,8 @@ absl::Status ConvertCommand(const CommandLine& command) {
   RemoveOnInterrupt(ExampleFiles::TemporaryPaths(output, static_cast<int>(shards)));
   ASSIGN_OR_RETURN(
       const std::unique_ptr<ExampleFiles> files,
-      ExampleFiles::Create(output, static_cast<int>(shards), compression, args.inputs));
+      ExampleFiles::Create(output, static_cast<int>(shards), compression,
+                           kind->reads_files ? args.inputs : std::vector<std::string>()));
   ProgressLine line(command, false);
   files->set_counted(line.Counter("records"));
   RETURN_IF_ERROR(kind->convert(

@@ -126,12 +126,15 @@ std::span<const Verb> Verbs() {
        .takes_config = true,
        .run = SummaryCommand},
       {.name = "convert",
-       .doc = "Make TFRecord files of tf.Examples: of idx (MNIST's), cifar or csv files",
+       .doc = "Make TFRecord files of tf.Examples: of idx (MNIST's), cifar or csv files, or "
+              "synthetic digits or shapes",
        .arguments = "KIND INPUT... --output=PREFIX",
-       .example = "tpurun convert idx train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz "
-                  "--output=train.tfrecord\n"
-                  "  zcat digits.csv.gz | tpurun convert csv - --output=digits.tfrecord "
-                  "--features=image_raw:bytes:0-63,label:int64:64",
+       .example =
+           "tpurun convert idx train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz "
+           "--output=train.tfrecord\n"
+           "  zcat digits.csv.gz | tpurun convert csv - --output=digits.tfrecord "
+           "--features=image_raw:bytes:0-63,label:int64:64\n"
+           "  tpurun convert synthetic shapes --examples=8000 --seed=1 --output=shapes.tfrecord",
        .flags = {{.name = "output",
                   .value_name = "PREFIX",
                   .help = "the file, or PREFIX-00000-of-00002, ... of several shards"},
@@ -155,7 +158,20 @@ std::span<const Verb> Verbs() {
                  {.name = "classes",
                   .type = Flag::Type::kInt,
                   .value_name = "10|100",
-                  .help = "cifar: CIFAR-10 or CIFAR-100; default what the size of the files says"}},
+                  .help = "cifar: CIFAR-10 or CIFAR-100; default what the size of the files says"},
+                 {.name = "examples",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help = "synthetic: pictures to draw"},
+                 {.name = "size",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help = "synthetic: pixels of a side, 16 to 2048 (default 28 of digits, 32 of "
+                          "shapes)"},
+                 {.name = "seed",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help = "synthetic: what all of them are drawn from (default 0)"}},
        .min_arguments = 2,
        .max_arguments = 1000,
        .choices = ConvertChoices,

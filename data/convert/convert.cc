@@ -17,6 +17,11 @@ std::span<const ConvertKind> ConvertKinds() {
        .flags = {"features", "skip_lines"},
        .check = CheckCsv,
        .convert = ConvertCsv},
+      {.name = "synthetic",
+       .flags = {"examples", "size", "seed"},
+       .reads_files = false,
+       .check = CheckSynthetic,
+       .convert = ConvertSynthetic},
   };
   return *kKinds;
 }

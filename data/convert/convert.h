@@ -1,4 +1,5 @@
-// Files of other formats into TFRecord files of tf.Examples: the kinds that exist, as a table.
+// What becomes TFRecord files of tf.Examples, files of other formats or drawn pictures: the kinds
+// that exist, as a table.
 #ifndef TPURUN_DATA_CONVERT_CONVERT_H_
 #define TPURUN_DATA_CONVERT_CONVERT_H_
 
@@ -18,6 +19,7 @@
 namespace tpurun {
 
 struct ConvertArgs {
+  // Files; of synthetic what is drawn.
   std::vector<std::string> inputs;
   // csv: "NAME:bytes:0-63", "NAME:int64:64".
   std::vector<std::string> features;
@@ -25,6 +27,11 @@ struct ConvertArgs {
   int64_t skip_lines = 0;
   // cifar: 10 or 100; without it the size of each file tells.
   std::optional<int64_t> classes;
+  // synthetic: how many, pixels of a side (each subject has its own default), and what the pictures
+  // are drawn from.
+  std::optional<int64_t> examples;
+  std::optional<int64_t> size;
+  int64_t seed = 0;
 };
 
 // Takes the examples one after the other; an error ends the conversion.
@@ -34,6 +41,8 @@ struct ConvertKind {
   const char* name;
   // Those of its flags that not every kind takes.
   std::vector<const char*> flags = {};
+  // Whether the inputs are files.
+  bool reads_files = true;
   // What is wrong with the arguments alone. InvalidArgument.
   absl::Status (*check)(const ConvertArgs& args);
   // Makes an example of every record of the inputs. DataLoss names the file, the record and its
@@ -64,6 +73,9 @@ absl::Status ConvertCsv(const ConvertArgs& args, const ExampleSink& write);
 // cifar.cc
 absl::Status CheckCifar(const ConvertArgs& args);
 absl::Status ConvertCifar(const ConvertArgs& args, const ExampleSink& write);
+// synthetic.cc
+absl::Status CheckSynthetic(const ConvertArgs& args);
+absl::Status ConvertSynthetic(const ConvertArgs& args, const ExampleSink& write);
 
 }  // namespace tpurun
 

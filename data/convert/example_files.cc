@@ -105,9 +105,10 @@ absl::Status ExampleFiles::SyncDirectories() const {
 
 absl::Status ExampleFiles::Commit() {
   if (records_ < static_cast<int64_t>(shards_.size())) {
-    return absl::DataLossError(absl::StrCat(
-        absl::StrJoin(inputs_, " and "), ": ", records_, records_ == 1 ? " record" : " records",
-        " in all, want ", shards_.size(), " or more: one a shard"));
+    return absl::DataLossError(
+        absl::StrCat(absl::StrJoin(inputs_, " and "), inputs_.empty() ? "" : ": ", records_,
+                     records_ == 1 ? " record" : " records", " in all, want ", shards_.size(),
+                     " or more: one a shard"));
   }
   for (const Shard& shard : shards_) RETURN_IF_ERROR(shard.records->Close());
   if (shards_.size() == 1) return shards_.front().file->Commit();

@@ -57,7 +57,7 @@ class ExampleFiles {
   absl::Status SyncDirectories() const;
 
   const std::vector<std::string> paths_;
-  const std::vector<std::string> inputs_;  // what they are made of
+  const std::vector<std::string> inputs_;  // files that they are made of
   std::vector<Shard> shards_;              // of each path
   int64_t records_ = 0;
   std::function<void(int64_t records)> counted_;

@@ -36,7 +36,9 @@ class ConvertTest : public ::testing::Test {
   absl::Status Run(const std::string& kind, ConvertArgs args, int shards,
                    Compression compression) const {
     ASSIGN_OR_RETURN(const ConvertKind* const found, FindConvertKind(kind));
-    for (std::string& input : args.inputs) input = dir_.Path(input);
+    if (found->reads_files) {
+      for (std::string& input : args.inputs) input = dir_.Path(input);
+    }
     RETURN_IF_ERROR(found->check(args));
     ASSIGN_OR_RETURN(const auto files,
                      ExampleFiles::Create(dir_.Path("out"), shards, compression, args.inputs));
