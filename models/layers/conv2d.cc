@@ -65,7 +65,7 @@ Value BuildConv2d(LayerContext& layer) {
                               ? MakeInitializer(conv2d.bias_initializer(), {conv2d.filters()})
                               : Zeros());
     if (!bias.valid()) return {};
-    y = BiasAdd(b, y, bias, layer.precision);
+    y = BiasAdd(b, y, bias);
   }
   return ApplyActivation(b, y, conv2d.activation());
 }

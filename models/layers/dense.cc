@@ -70,7 +70,7 @@ Value BuildDense(LayerContext& layer) {
         dense.has_bias_initializer() ? MakeInitializer(dense.bias_initializer(), {dense.units()})
                                      : Zeros());
     if (!bias.valid()) return {};
-    y = BiasAdd(b, y, bias, layer.precision);
+    y = BiasAdd(b, y, bias);
   }
   if (flattened) {
     std::vector<int64_t> dims = x_shape.dims;

@@ -104,15 +104,22 @@ class Storage {
   // In the new graph, in bf16; invalid: it is not there so.
   Value NarrowAt(Value value) const { return narrow_[value.node][value.result]; }
 
-  // True when the node computes result 0 in bf16 because its operands come so.
+  // True when the node computes result 0 in bf16 because an operand comes so, or is converted: it
+  // has fewer elements than the result.
   bool PassesOn(const Node& node) const {
     if (!stored_narrow_[node.id][0]) return false;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (HasOperand(commutes_[node.id], static_cast<int>(i)) && NarrowAt(node.inputs[i]).valid())
-        return true;
+      if (!HasOperand(commutes_[node.id], static_cast<int>(i))) continue;
+      const Value input = node.inputs[i];
+      const bool fewer =
+          graph_.shape(input).num_elements() < node.shapes[0].num_elements() && IsLocal(input.node);
+      if (fewer || NarrowAt(input).valid()) return true;
     }
     return false;
   }
+
+  // A value that all cores share would be converted before a barrier of its own.
+  bool IsLocal(int node) const { return graph_.num_replicas() == 1 || calls_.per_core()[node]; }
 
   // The node's attributes with a bf16 result 0, when its kernel, on its operands in the new graph,
   // stays one that does that for less.
@@ -171,10 +178,8 @@ class Storage {
   }
 
   bool WorthConverting(const Node& node, size_t result) const {
-    // A value that all cores share would be converted before a barrier of its own.
-    const bool local = graph_.num_replicas() == 1 || calls_.per_core()[node.id];
     const bool worth = stored_narrow_[node.id][result] || rounded_reads_[node.id][result] > 1;
-    return worth && local && node.shapes[result].dtype == DType::kF32;
+    return worth && IsLocal(node.id) && node.shapes[result].dtype == DType::kF32;
   }
 
   const Graph& graph_;

@@ -9,6 +9,7 @@
 #include "runtime/compiler/bfloat16_propagation.h"
 #include "runtime/compiler/cse.h"
 #include "runtime/compiler/dead_code.h"
+#include "runtime/compiler/early_sums.h"
 #include "runtime/compiler/epilogue.h"
 #include "runtime/compiler/fold.h"
 #include "runtime/compiler/fuse_elementwise.h"
@@ -144,7 +145,8 @@ std::vector<Pass> Passes(const PassOps& ops, const Machine& machine) {
       {"fold", FoldConstants},
       {"simplify", Simplify},
       {"cse", MergeEqualNodes},
-      {"dead_code", RemoveDeadCode},       // what the three above left unread
+      {"dead_code", RemoveDeadCode},  // what the three above left unread
+      {"early_sums", SumEarly},
       {"per_core", MarkPerCoreVariables},  // before any kernel is asked for a plan (calls.h)
       {"merge_cores", MergeCores},
       {"epilogue", on_machine(MakeBiasEpilogues)},

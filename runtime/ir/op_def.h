@@ -138,14 +138,16 @@ struct OpFlags {
   // Every f32 element of the results comes out of f32 arithmetic, so it is never subnormal (workers
   // flush) and never a signalling NaN.
   bool arithmetic = false;
-  bool repeats = false;      // every element of result 0 is one of operand 0's
-  bool in_order = false;     // result 0 has operand 0's elements in their order
-  bool per_replica = false;  // a value per core even without per-core operands: infeed, replica_id
-  bool random = false;       // draws by element index: never merged, folded or run for other rows
-  bool collective = false;   // reads the operands of every replica, the result is shared
-  bool carried = false;      // of a variable: loop-carried, computed again behind its update
-  bool source = false;       // no instruction: infeed, variable, loop_index, replica_id
-  bool adds_bias = false;    // operand 0 plus operand 1 (C) along the last dimension
+  bool repeats = false;       // every element of result 0 is one of operand 0's
+  bool in_order = false;      // result 0 has operand 0's elements in their order
+  bool per_replica = false;   // a value per core even without per-core operands: infeed, replica_id
+  bool random = false;        // draws by element index: never merged, folded or run for other rows
+  bool collective = false;    // reads the operands of every replica, the result is shared
+  bool carried = false;       // of a variable: loop-carried, computed again behind its update
+  bool source = false;        // no instruction: infeed, variable, loop_index, replica_id
+  bool adds_bias = false;     // operand 0 plus operand 1 (C) along the last dimension
+  bool sums_columns = false;  // operand 0 (..., C) -> (C), the sums over all but the last dimension
+  bool keeps_column_sums = false;  // those sums of result 0 are those of operand 0
   // A further operand (C), which may be left out and is added to the result's last dimension; -1:
   // none.
   int bias = -1;

@@ -45,10 +45,6 @@ TPURUN_CLONES void SumNarrowBlock(const uint16_t* x, const Block& block, float* 
   const uint16_t* const from = x + block.at;
   Sum(block, sums, [=](int64_t i, int64_t) { return FromBFloat16Bits(from[i]); });
 }
-TPURUN_CLONES void SumRoundedBlock(const float* x, const Block& block, float* sums) {
-  const float* const from = x + block.at;
-  Sum(block, sums, [=](int64_t i, int64_t) { return RoundToBFloat16(from[i]); });
-}
 TPURUN_CLONES void SumCenteredBlock(const float* y, const float* x, const float* center,
                                     const Block& block, float* sums) {
   const float *const from_y = y + block.at, *const from_x = x + block.at;
@@ -102,11 +98,6 @@ void SumRows(const uint16_t* x, int64_t rows, int64_t columns, int64_t begin, in
              float* sums) {
   SumTiles(rows, columns, begin, end, sums,
            [=](const Block& block, float* to) { SumNarrowBlock(x, block, to); });
-}
-void SumRoundedRows(const float* x, int64_t rows, int64_t columns, int64_t begin, int64_t end,
-                    float* sums) {
-  SumTiles(rows, columns, begin, end, sums,
-           [=](const Block& block, float* to) { SumRoundedBlock(x, block, to); });
 }
 void SumCentered(const float* y, const float* x, const float* center, int64_t rows, int64_t columns,
                  int64_t begin, int64_t end, float* sums) {

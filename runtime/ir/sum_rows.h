@@ -18,11 +18,9 @@ inline int64_t RowsOf(const Shape& shape) {
 // sums[c - begin] of x[r][c].
 void SumRows(const float* x, int64_t rows, int64_t columns, int64_t begin, int64_t end,
              float* sums);
-// The same of bf16 values, and of f32 values that are rounded to bf16 first.
+// The same of bf16 values.
 void SumRows(const uint16_t* x, int64_t rows, int64_t columns, int64_t begin, int64_t end,
              float* sums);
-void SumRoundedRows(const float* x, int64_t rows, int64_t columns, int64_t begin, int64_t end,
-                    float* sums);
 // Of y[r][c] (x[r][c] - center[c - begin]).
 void SumCentered(const float* y, const float* x, const float* center, int64_t rows, int64_t columns,
                  int64_t begin, int64_t end, float* sums);

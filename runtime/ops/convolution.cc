@@ -209,7 +209,7 @@ const OpDef& Conv2dOp() {
             std::vector<Value> gradients = {InputGrad(b, dy[0], kernel, x, node.attrs),
                                             FilterGrad(b, x, dy[0], kernel, node.attrs)};
             if (node.inputs.size() > 2)
-              gradients.push_back(BiasAddGrad(b, dy[0], PrecisionOf(node.attrs)));
+              gradients.push_back(BiasAddGrad(b, dy[0]));
             return gradients;
           },
       .reference = InFloat([](const OpCall& call) {

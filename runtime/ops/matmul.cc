@@ -130,7 +130,7 @@ std::vector<Value> MatMulGradient(GraphBuilder& b, const Node& node, std::span<c
   const Value dy =
       ty ? MatMul(b, dz[0], x, precision, true, tx) : MatMul(b, x, dz[0], precision, !tx, false);
   if (node.inputs.size() == 2) return {dx, dy};
-  return {dx, dy, BiasAddGrad(b, dz[0], precision)};
+  return {dx, dy, BiasAddGrad(b, dz[0])};
 }
 
 const OpDef& MatMulOp() {
@@ -210,16 +210,11 @@ const OpDef& BiasAddGradOp() {
   static const OpDef& op = *new OpDef{
       .name = "bias_add_grad",
       .doc =
-          "dy (..., C) -> (C): the sum over all but the last axis; at precision 0 of dy rounded "
-          "to bf16. Blocks of 64 rows are summed in order, the blocks in a pairwise tree.",
+          "dy (..., C), f32 or bf16 -> (C): the f32 sum over all but the last axis. Blocks of 64 "
+          "rows are summed in order, the blocks in a pairwise tree.",
       .min_operands = 1,
       .max_operands = 1,
-      .attrs = {{"precision", int64_t{0}, true}},
-      .flags = {.unit = WorkUnit::kRows},
-      .refine_flags =
-          [](const OpCall& call, OpFlags& flags) {
-            if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = 1u;
-          },
+      .flags = {.unit = WorkUnit::kRows, .sums_columns = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
         if (operands[0].rank() < 1 || !IsFloat(operands[0].dtype)) {
@@ -241,56 +236,51 @@ const OpDef& BiasAddGradOp() {
         if (call.operands[0].dtype == DType::kBF16) {
           return kernel([](auto... args) { SumRows(args...); }, Narrow{});
         }
-        if (PrecisionOf(call.attrs) == Precision::kDefault) return kernel(SumRoundedRows, Wide{});
         return kernel([](auto... args) { SumRows(args...); }, Wide{});
       },
-      .plan = [](const OpCall&, const Machine&) { return KernelPlan{.narrow = true}; },
       .flops =
           [](const OpCall& call) { return static_cast<double>(call.operands[0].num_elements()); }};
   return op;
 }
 
 const OpDef& BiasAddOp() {
-  static const OpDef& op = *new OpDef{
-      .name = "bias_add",
-      .doc =
-          "x (..., C) + bias (C). The bias gradient sums dy over all other axes, at precision 0 "
-          "rounded to bf16 first.",
-      .min_operands = 2,
-      .max_operands = 2,
-      .attrs = {{"precision", int64_t{0}, true}},
-      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0, .adds_bias = true},
-      .infer_shape = [](std::span<const Shape> operands,
-                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
-        const Shape &x = operands[0], &bias = operands[1];
-        if (x.rank() < 2 || bias.rank() != 1 || x.dims.back() != bias.dims[0] ||
-            x.dtype != DType::kF32 || bias.dtype != DType::kF32) {
-          return absl::InvalidArgumentError(
-              absl::StrCat("bias_add: want f32[N,...,C] and f32[C], got ", x.ToString(), " and ",
-                           bias.ToString()));
-        }
-        return std::vector<Shape>{Shape{DType::kF32, x.dims}};
-      },
-      .gradient =
-          [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
-            return std::vector<Value>{dy[0], BiasAddGrad(b, dy[0], PrecisionOf(node.attrs))};
-          },
-      .reference =
-          [](const OpCall& call) {
-            const int64_t columns = call.operands[1].dims[0];
-            const int64_t row_elements = call.results[0].row_elements();
-            return KernelOf([=](const KernelArgs& args) {
-              const float* x = static_cast<const float*>(args.operands[0]);
-              const float* bias = static_cast<const float*>(args.operands[1]);
-              float* y = static_cast<float*>(args.results[0]);
-              const int64_t end = args.end * row_elements;
-              for (int64_t i = args.begin * row_elements; i < end; i += columns) {
-                for (int64_t c = 0; c < columns; ++c) y[i + c] = x[i + c] + bias[c];
-              }
-            });
-          },
-      .tensorflow = TensorFlowOp("BiasAdd"),
-      .onnx = OnnxOp("Add")};
+  static const OpDef& op =
+      *new OpDef{.name = "bias_add",
+                 .doc = "x (..., C) + bias (C). The bias gradient sums dy over all other axes.",
+                 .min_operands = 2,
+                 .max_operands = 2,
+                 .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0, .adds_bias = true},
+                 .infer_shape = [](std::span<const Shape> operands,
+                                   const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+                   const Shape &x = operands[0], &bias = operands[1];
+                   if (x.rank() < 2 || bias.rank() != 1 || x.dims.back() != bias.dims[0] ||
+                       x.dtype != DType::kF32 || bias.dtype != DType::kF32) {
+                     return absl::InvalidArgumentError(
+                         absl::StrCat("bias_add: want f32[N,...,C] and f32[C], got ", x.ToString(),
+                                      " and ", bias.ToString()));
+                   }
+                   return std::vector<Shape>{Shape{DType::kF32, x.dims}};
+                 },
+                 .gradient =
+                     [](GraphBuilder& b, const Node&, std::span<const Value> dy) {
+                       return std::vector<Value>{dy[0], BiasAddGrad(b, dy[0])};
+                     },
+                 .reference =
+                     [](const OpCall& call) {
+                       const int64_t columns = call.operands[1].dims[0];
+                       const int64_t row_elements = call.results[0].row_elements();
+                       return KernelOf([=](const KernelArgs& args) {
+                         const float* x = static_cast<const float*>(args.operands[0]);
+                         const float* bias = static_cast<const float*>(args.operands[1]);
+                         float* y = static_cast<float*>(args.results[0]);
+                         const int64_t end = args.end * row_elements;
+                         for (int64_t i = args.begin * row_elements; i < end; i += columns) {
+                           for (int64_t c = 0; c < columns; ++c) y[i + c] = x[i + c] + bias[c];
+                         }
+                       });
+                     },
+                 .tensorflow = TensorFlowOp("BiasAdd"),
+                 .onnx = OnnxOp("Add")};
   return op;
 }
 
@@ -317,13 +307,12 @@ absl::Status WantBias(const char* op, std::span<const Shape> operands,
       absl::StrCat(op, ": want a bias f32[", result.back(), "], got ", operands[2].ToString()));
 }
 
-Value BiasAddGrad(GraphBuilder& b, Value dy, Precision precision) {
-  return b.Add(BiasAddGradOp(), {dy}, {{"precision", static_cast<int64_t>(precision)}},
-               "BiasAddGrad");
+Value BiasAddGrad(GraphBuilder& b, Value dy) {
+  return b.Add(BiasAddGradOp(), {dy}, {}, "BiasAddGrad");
 }
 
-Value BiasAdd(GraphBuilder& b, Value x, Value bias, Precision precision, const std::string& label) {
-  return b.Add(BiasAddOp(), {x, bias}, {{"precision", static_cast<int64_t>(precision)}}, label);
+Value BiasAdd(GraphBuilder& b, Value x, Value bias, const std::string& label) {
+  return b.Add(BiasAddOp(), {x, bias}, {}, label);
 }
 
 }  // namespace tpurun

@@ -47,12 +47,10 @@ Value Select(GraphBuilder& b, Value condition, Value x, Value y);  // condition 
 // matmul.cc: (M, K) x (K, N) -> (M, N); each operand may be given transposed.
 Value MatMul(GraphBuilder& b, Value x, Value y, Precision precision, bool transpose_x = false,
              bool transpose_y = false, const std::string& label = "MatMul");
-// x (..., C) + bias (C). At kDefault its gradient sums the bf16-rounded output gradient.
-Value BiasAdd(GraphBuilder& b, Value x, Value bias, Precision precision,
-              const std::string& label = "BiasAdd");
-
-// dy (..., C) -> (C): that gradient.
-Value BiasAddGrad(GraphBuilder& b, Value dy, Precision precision);
+// x (..., C) + bias (C).
+Value BiasAdd(GraphBuilder& b, Value x, Value bias, const std::string& label = "BiasAdd");
+// dy (..., C) -> (C): the gradient of the bias, an f32 sum whatever the precision.
+Value BiasAddGrad(GraphBuilder& b, Value dy);
 // The third operand of a product, if there is one, is f32 (C), C being the result's last dimension.
 absl::Status WantBias(const char* op, std::span<const Shape> operands,
                       const std::vector<int64_t>& result);

@@ -281,7 +281,7 @@ const OpDef& MaxPoolGradOp() {
             attrs.push_back({"x_dims", std::vector<int64_t>{}, true});
             return attrs;
           }(),
-      .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands},
+      .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands, .keeps_column_sums = true},
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
             if (Apart(call.attrs)) flags.commutes = 1u << 0;

@@ -37,7 +37,7 @@ Graph TrainGraph(int num_replicas, int64_t every = 1) {
   const int w2 =
       b.AddVariable({.name = "w2", .shape = {DType::kF32, {8, kClasses}}, .trainable = true});
   const int step = b.AddVariable({.name = "global_step", .shape = {DType::kS64, {}}});
-  const Value h = Relu(b, BiasAdd(b, MatMul(b, x, b.Read(w1), precision), b.Read(b1), precision));
+  const Value h = Relu(b, BiasAdd(b, MatMul(b, x, b.Read(w1), precision), b.Read(b1)));
   const Value logits = MatMul(b, h, b.Read(w2), precision);
   const Value loss = ReduceMean(b, SparseSoftmaxCrossEntropy(b, logits, labels));
   b.AddOutput("loss", loss, every);

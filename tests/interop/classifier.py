@@ -92,20 +92,11 @@ def rounded_matmul(x, kernel):
     return tf.matmul(x, kernel), gradient
 
 
-@tf.custom_gradient
-def rounded_bias_add(x, bias):
-    """The gradient of the bias sums the rounded gradient of the result."""
-    def gradient(dy):
-        return dy, tf.reduce_sum(round_tensor(dy), axis=list(range(len(dy.shape) - 1)))
-
-    return tf.nn.bias_add(x, bias), gradient
-
-
 def rounded_layer(product, x, kernel_shape, initializer, name):
     with v1.variable_scope(name):
         kernel = v1.get_variable('kernel', kernel_shape, initializer=initializer)
         bias = v1.get_variable('bias', kernel_shape[-1:], initializer=v1.zeros_initializer())
-    return rounded_bias_add(product(x, kernel), bias)
+    return tf.nn.bias_add(product(x, kernel), bias)
 
 
 def batch_rows(num_rows, batch_size, step):
