@@ -10,8 +10,6 @@
 namespace tpurun {
 namespace {
 
-constexpr char kOut[] = "out";
-
 class Storage {
  public:
   Storage(const Graph& graph, const Machine& machine)
@@ -51,7 +49,8 @@ class Storage {
 
   // The op is defined for bf16 in these operands.
   static bool WorksNarrow(const OpCall& call, uint32_t operands) {
-    return operands != 0 && call.op->infer_shape(Narrow(call, operands).operands, call.attrs).ok();
+    return operands != 0 && call.op->flags.any_dtype &&
+           InferShapes(*call.op, Narrow(call, operands).operands, call.attrs).ok();
   }
 
   bool IsNarrow(const OpCall& call) const { return PlanKernel(call, machine_).narrow; }
@@ -124,16 +123,12 @@ class Storage {
   // The node's attributes with a bf16 result 0, when its kernel, on its operands in the new graph,
   // stays one that does that for less.
   bool CanRound(const Node& node, const std::vector<Value>& operands, Attrs* attrs) const {
-    const auto& known = node.op->attrs;
-    if (std::none_of(known.begin(), known.end(),
-                     [](const AttrDef& attr) { return attr.name == kOut; })) {
-      return false;
-    }
+    if (node.op->flags.any_dtype || node.op->flags.source) return false;
     OpCall call = calls_.Of(node);
     for (size_t i = 0; i < operands.size(); ++i)
       call.operands[i] = rewrite_.graph.shape(operands[i]);
-    call.attrs.Set(kOut, DType::kBF16);
-    const auto shapes = node.op->infer_shape(call.operands, call.attrs);
+    call.attrs.Set(kStoredIn, DType::kBF16);
+    const auto shapes = InferShapes(*node.op, call.operands, call.attrs);
     if (!shapes.ok()) return false;
     call.results = *shapes;
     *attrs = call.attrs;

@@ -16,7 +16,9 @@ std::vector<const Node*> ProductsOf(const Graph& graph, const Machine& machine) 
     if (!node.op->flags.adds_bias) continue;
     const Node& product = graph.node(node.inputs[0]);
     const bool has_room = product.op->flags.bias == static_cast<int>(product.inputs.size());
-    if (reads[product.id] != 1 || !has_room) continue;
+    // What is rounded before or behind the bias stays apart.
+    const bool f32 = product.shapes[0].dtype == DType::kF32 && node.shapes[0].dtype == DType::kF32;
+    if (reads[product.id] != 1 || !has_room || !f32) continue;
     OpCall call = calls.Of(product);
     call.operands.push_back(graph.shape(node.inputs[1]));
     if (PlanKernel(call, machine).takes_bias) products[node.id] = &product;

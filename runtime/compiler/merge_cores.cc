@@ -14,7 +14,8 @@ absl::StatusOr<Graph> MergeCores(const Graph& graph) {
     if (node.op != &CrossReplicaSumOp() || node.attrs.Has("groups") || graph.num_replicas() == 1)
       return {};
     const Node& local = graph.node(node.inputs[0]);
-    if (!local.op->summed_over_replicas || local.shapes.size() != 1 || reads[local.id] != 1) {
+    if (!local.op->summed_over_replicas || local.shapes.size() != 1 || reads[local.id] != 1 ||
+        local.shapes[0].dtype != DType::kF32) {
       return {};
     }
     return {local.op->summed_over_replicas(CallOf(graph, local)), &local};

@@ -5,6 +5,7 @@
 #include "runtime/base/status.h"
 #include "runtime/compiler/dead_code.h"
 #include "runtime/compiler/rewrite.h"
+#include "runtime/ir/edges.h"
 #include "runtime/ir/structural.h"
 
 namespace tpurun {
@@ -43,7 +44,9 @@ absl::Status UseScalars(Graph& graph, Node& node) {
 // *changed where it is another.
 absl::StatusOr<Value> Simplest(Graph& graph, Node node, bool* changed) {
   RETURN_IF_ERROR(UseScalars(graph, node));
-  while (node.op->simplify) {
+  // What an op says is the same is so of f32 values; a converted one is another.
+  const bool converts = !node.op->flags.any_dtype && HasNarrow(CallOf(graph, node));
+  while (node.op->simplify && !converts) {
     Simpler simpler = node.op->simplify(graph, node);
     if (!simpler.same.valid() && simpler.nodes.empty()) break;
     *changed = true;

@@ -29,6 +29,7 @@ class Attrs {
   Attrs(std::initializer_list<std::pair<const std::string, AttrValue>> values) : values_(values) {}
 
   bool Has(const std::string& name) const { return values_.count(name) > 0; }
+  void Erase(const std::string& name) { values_.erase(name); }
   void Set(const std::string& name, AttrValue value) { values_[name] = std::move(value); }
   // The attribute, or `otherwise` when absent. The type is checked by the verifier against OpDef.
   template <typename T>

@@ -36,6 +36,16 @@ float TreeOfChunks(const float* x, int64_t n, int64_t chunks) {
          TreeOfChunks(x + left_elements, n - left_elements, chunks - left);
 }
 
+// T is float, or uint16_t of an x that is stored in bf16.
+template <typename T>
+std::unique_ptr<Kernel> SumOfRowsKernel(const OpCall& call) {
+  const int64_t rows = RowsOf(call.operands[0]), columns = call.results[0].dims[0];
+  return KernelOf([rows, columns](const KernelArgs& args) {
+    SumRows(static_cast<const T*>(args.operands[0]), rows, columns, args.begin, args.end,
+            static_cast<float*>(args.results[0]) + args.begin);
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Shape>> ElementwiseShape(const std::string& op,
@@ -114,11 +124,11 @@ const OpDef& SumOfRowsOp() {
   static const OpDef& op = *new OpDef{
       .name = "sum_of_rows",
       .doc =
-          "x (..., C) f32 -> (C): the sum over all but the last axis: blocks of 64 rows in order, "
-          "the blocks in a pairwise tree.",
+          "x (..., C) -> (C): the sum over all but the last axis: blocks of 64 rows in order, the "
+          "blocks in a pairwise tree.",
       .min_operands = 1,
       .max_operands = 1,
-      .flags = {.unit = WorkUnit::kRows, .arithmetic = true},
+      .flags = {.unit = WorkUnit::kRows, .arithmetic = true, .sums_columns = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
         if (operands[0].rank() < 2 || operands[0].dtype != DType::kF32) {
@@ -127,17 +137,23 @@ const OpDef& SumOfRowsOp() {
         }
         return std::vector<Shape>{Shape{DType::kF32, {operands[0].dims.back()}}};
       },
-      .reference =
-          [](const OpCall& call) {
-            const int64_t rows = RowsOf(call.operands[0]), columns = call.results[0].dims[0];
-            return KernelOf([rows, columns](const KernelArgs& args) {
-              SumRows(static_cast<const float*>(args.operands[0]), rows, columns, args.begin,
-                      args.end, static_cast<float*>(args.results[0]) + args.begin);
-            });
+      .reference = SumOfRowsKernel<float>,
+      .plan =
+          [](const OpCall& call, const Machine&) {
+            return KernelPlan{.narrow = call.operands[0].dtype == DType::kBF16 &&
+                                        call.results[0].dtype == DType::kF32};
+          },
+      .make_kernel =
+          [](const OpCall& call, const KernelPlan& plan) {
+            return plan.narrow ? SumOfRowsKernel<uint16_t>(call) : SumOfRowsKernel<float>(call);
           },
       .flops =
           [](const OpCall& call) { return static_cast<double>(call.operands[0].num_elements()); }};
   return op;
+}
+
+Value SumOfRows(GraphBuilder& b, Value x, const std::string& label) {
+  return b.Add(SumOfRowsOp(), {x}, {}, label);
 }
 
 void Spread(const void* from, int64_t element_bytes, int64_t n, void* to) {
@@ -220,7 +236,7 @@ std::unique_ptr<Kernel> TileKernel(const OpCall& call, TileFunction tile) {
 
 Value SumToShape(GraphBuilder& b, Value dy, Value operand) {
   if (!dy.valid() || b.shape(operand).rank() == b.shape(dy).rank()) return dy;
-  return b.Add(b.shape(operand).rank() == 0 ? SumOfElementsOp() : SumOfRowsOp(), {dy});
+  return b.shape(operand).rank() == 0 ? b.Add(SumOfElementsOp(), {dy}) : SumOfRows(b, dy);
 }
 
 }  // namespace tpurun

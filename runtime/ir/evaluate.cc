@@ -46,7 +46,8 @@ absl::Status RunNode(const Graph& graph, const Node& node, const std::vector<Per
   call.needed.assign(node.shapes.size(), true);
   // Every op but a source has its definition.
   TPURUN_DCHECK(node.op->reference != nullptr);
-  const std::unique_ptr<Kernel> kernel = node.op->reference(call);
+  const std::unique_ptr<Kernel> kernel = MakeReference(call);
+  Literal scratch(Shape{DType::kU8, {ReferenceScratchBytes(call)}});
   for (int replica = 0; replica < graph.num_replicas(); ++replica) {
     std::vector<const void*> operands;
     std::vector<void*> outputs;
@@ -60,8 +61,11 @@ absl::Status RunNode(const Graph& graph, const Node& node, const std::vector<Per
       for (const auto& of_replica : values[input.node])
         operands.push_back(of_replica[input.result].data());
     }
-    const KernelArgs args{
-        .operands = operands.data(), .results = outputs.data(), .begin = 0, .end = Units(call)};
+    const KernelArgs args{.operands = operands.data(),
+                          .results = outputs.data(),
+                          .scratch = scratch.data(),
+                          .begin = 0,
+                          .end = Units(call)};
     RETURN_IF_ERROR(Annotate(kernel->Run(args), absl::StrCat("node \"", node.name, "\"")));
   }
   return absl::OkStatus();

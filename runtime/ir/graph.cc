@@ -4,56 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
-#include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
-
-std::vector<std::string> AttrNames(const OpDef& op) {
-  std::vector<std::string> names;
-  for (const AttrDef& attr : op.attrs) names.push_back(attr.name);
-  return names;
-}
-
-absl::Status CheckAttrs(const OpDef& op, const Attrs& attrs) {
-  for (const auto& [name, value] : attrs.values()) {
-    const AttrDef* def = nullptr;
-    for (const AttrDef& attr : op.attrs) {
-      if (attr.name == name) def = &attr;
-    }
-    if (def == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat(op.name, " has no attribute \"", name, "\"",
-                                                     DidYouMean(name, AttrNames(op))));
-    }
-    if (value.index() != def->example.index()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          op.name, ": attribute ", name, " has the wrong type, want one like ",
-          Attrs{{name, def->example}}.ToString(), ", got ", Attrs{{name, value}}.ToString()));
-    }
-  }
-  for (const AttrDef& def : op.attrs) {
-    if (def.required && !attrs.Has(def.name)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(op.name, ": attribute ", def.name, " is missing"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<Shape>> InferShapes(const OpDef& op, std::span<const Shape> operands,
-                                               const Attrs& attrs) {
-  const int count = static_cast<int>(operands.size());
-  if (count < op.min_operands || (op.max_operands >= 0 && count > op.max_operands)) {
-    return absl::InvalidArgumentError(absl::StrCat(op.name, ": want ", op.min_operands,
-                                                   op.max_operands < 0 ? " or more"
-                                                   : op.max_operands == op.min_operands
-                                                       ? ""
-                                                       : absl::StrCat(" to ", op.max_operands),
-                                                   " operands, got ", count));
-  }
-  RETURN_IF_ERROR(CheckAttrs(op, attrs));
-  return op.infer_shape(operands, attrs);
-}
 
 std::string Place(const Node& node) {
   return node.name.empty() ? absl::StrCat("%", node.id)

@@ -1,9 +1,60 @@
 #include "runtime/ir/op_def.h"
 
+#include "absl/strings/str_cat.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
+#include "runtime/ir/edges.h"
 
 namespace tpurun {
+namespace {
+
+std::vector<std::string> AttrNames(const OpDef& op) {
+  std::vector<std::string> names;
+  for (const AttrDef& attr : op.attrs) names.push_back(attr.name);
+  return names;
+}
+
+// The attribute that every op has whose numbers are f32.
+const AttrDef& StoredIn() {
+  static const AttrDef& def = *new AttrDef{kStoredIn, DType::kF32};
+  return def;
+}
+
+absl::Status CheckAttrs(const OpDef& op, const Attrs& attrs) {
+  for (const auto& [name, value] : attrs.values()) {
+    const AttrDef* def = nullptr;
+    for (const AttrDef& attr : op.attrs) {
+      if (attr.name == name) def = &attr;
+    }
+    if (def == nullptr && name == kStoredIn && !op.flags.any_dtype && !op.flags.source) {
+      def = &StoredIn();
+    }
+    if (def == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(op.name, " has no attribute \"", name, "\"",
+                                                     DidYouMean(name, AttrNames(op))));
+    }
+    if (value.index() != def->example.index()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          op.name, ": attribute ", name, " has the wrong type, want one like ",
+          Attrs{{name, def->example}}.ToString(), ", got ", Attrs{{name, value}}.ToString()));
+    }
+  }
+  for (const AttrDef& def : op.attrs) {
+    if (def.required && !attrs.Has(def.name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(op.name, ": attribute ", def.name, " is missing"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The op's numbers are f32, and a value of the call is bf16.
+bool Converts(const OpCall& call) {
+  return !call.op->flags.any_dtype && !call.op->flags.source && HasNarrow(call);
+}
+
+}  // namespace
 
 Machine Machine::This() {
   __builtin_cpu_init();
@@ -51,6 +102,35 @@ absl::StatusOr<Attrs> TypedAttrs(const OpDef& op, Attrs attrs) {
   return attrs;
 }
 
+absl::StatusOr<std::vector<Shape>> InferShapes(const OpDef& op, std::span<const Shape> operands,
+                                               const Attrs& attrs) {
+  const int count = static_cast<int>(operands.size());
+  if (count < op.min_operands || (op.max_operands >= 0 && count > op.max_operands)) {
+    return absl::InvalidArgumentError(absl::StrCat(op.name, ": want ", op.min_operands,
+                                                   op.max_operands < 0 ? " or more"
+                                                   : op.max_operands == op.min_operands
+                                                       ? ""
+                                                       : absl::StrCat(" to ", op.max_operands),
+                                                   " operands, got ", count));
+  }
+  RETURN_IF_ERROR(CheckAttrs(op, attrs));
+  if (op.flags.any_dtype || op.flags.source) return op.infer_shape(operands, attrs);
+  std::vector<Shape> wide(operands.begin(), operands.end());
+  for (Shape& shape : wide) {
+    if (shape.dtype == DType::kBF16) shape.dtype = DType::kF32;
+  }
+  ASSIGN_OR_RETURN(std::vector<Shape> results, op.infer_shape(wide, attrs));
+  const DType stored = attrs.Get<DType>(kStoredIn, DType::kF32);
+  if (stored == DType::kF32) return results;
+  if (stored != DType::kBF16 || results[0].dtype != DType::kF32) {
+    return absl::InvalidArgumentError(absl::StrCat(op.name, ": out stores f32 as f32 or bf16, got ",
+                                                   results[0].ToString(), " as ",
+                                                   std::string(Name(stored))));
+  }
+  results[0].dtype = stored;
+  return results;
+}
+
 OpFlags FlagsOf(const OpCall& call) {
   // A call has as many operands as its op.
   TPURUN_DCHECK(static_cast<int>(call.operands.size()) >= call.op->min_operands);
@@ -83,7 +163,19 @@ int64_t BeginOfPart(const OpCall& call, int part) {
 }
 
 KernelPlan PlanKernel(const OpCall& call, const Machine& machine) {
-  KernelPlan plan = call.op->plan ? call.op->plan(call, machine) : KernelPlan{};
+  const auto ask = [&](const OpCall& asked) {
+    return asked.op->plan ? asked.op->plan(asked, machine) : KernelPlan{};
+  };
+  KernelPlan plan = ask(call);
+  if (Converts(call) && !plan.narrow) {
+    plan = ask(Widened(call));
+    plan.narrow = false;
+    plan.edges = true;
+    plan.scratch_bytes += EdgesBytes(call);
+    for (size_t i = 0; i < plan.best_operands.size(); ++i) {
+      if (call.operands[i].dtype == DType::kBF16) plan.best_operands[i] = call.operands[i];
+    }
+  }
   // A plan speaks of all operands or of none.
   TPURUN_DCHECK(plan.best_operands.empty() || plan.best_operands.size() == call.operands.size());
   TPURUN_DCHECK(plan.scratch_bytes >= 0);
@@ -91,8 +183,21 @@ KernelPlan PlanKernel(const OpCall& call, const Machine& machine) {
 }
 
 std::unique_ptr<Kernel> MakeKernel(const OpCall& call, const KernelPlan& plan) {
+  if (plan.edges) {
+    KernelPlan inside = plan;
+    inside.edges = false;
+    std::unique_ptr<Kernel> wide = MakeKernel(Widened(call), inside);
+    return wide == nullptr ? nullptr : WithEdges(call, std::move(wide));
+  }
   return call.op->make_kernel ? call.op->make_kernel(call, plan) : call.op->reference(call);
 }
+
+std::unique_ptr<Kernel> MakeReference(const OpCall& call) {
+  return Converts(call) ? WithEdges(call, call.op->reference(Widened(call)))
+                        : call.op->reference(call);
+}
+
+int64_t ReferenceScratchBytes(const OpCall& call) { return Converts(call) ? EdgesBytes(call) : 0; }
 
 double Flops(const OpCall& call) {
   if (call.op->flops) return call.op->flops(call);

@@ -103,7 +103,8 @@ struct KernelPlan {
   std::string implementation = "reference";
   std::vector<Shape> best_operands;  // dtypes and layouts that it likes best; empty: as they come
   int64_t scratch_bytes = 0;
-  bool narrow = false;      // takes operands that it rounds, and gives results, in bf16 for less
+  bool narrow = false;      // reads operands, and writes result 0, in bf16 itself and for less
+  bool edges = false;       // set by PlanKernel: bf16 is converted around it (edges.h)
   bool takes_bias = false;  // adds OpFlags::bias for free
 };
 
@@ -138,14 +139,15 @@ struct OpFlags {
   // Every f32 element of the results comes out of f32 arithmetic, so it is never subnormal (workers
   // flush) and never a signalling NaN.
   bool arithmetic = false;
-  bool repeats = false;       // every element of result 0 is one of operand 0's
-  bool in_order = false;      // result 0 has operand 0's elements in their order
-  bool per_replica = false;   // a value per core even without per-core operands: infeed, replica_id
-  bool random = false;        // draws by element index: never merged, folded or run for other rows
-  bool collective = false;    // reads the operands of every replica, the result is shared
-  bool carried = false;       // of a variable: loop-carried, computed again behind its update
-  bool source = false;        // no instruction: infeed, variable, loop_index, replica_id
-  bool adds_bias = false;     // operand 0 plus operand 1 (C) along the last dimension
+  bool repeats = false;      // every element of result 0 is one of operand 0's
+  bool in_order = false;     // result 0 has operand 0's elements in their order
+  bool per_replica = false;  // a value per core even without per-core operands: infeed, replica_id
+  bool random = false;       // draws by element index: never merged, folded or run for other rows
+  bool collective = false;   // reads the operands of every replica, the result is shared
+  bool carried = false;      // of a variable: loop-carried, computed again behind its update
+  bool source = false;       // no instruction: infeed, variable, loop_index, replica_id
+  bool any_dtype = false;  // moves, chooses or converts elements: results have a dtype of their own
+  bool adds_bias = false;  // operand 0 plus operand 1 (C) along the last dimension
   bool sums_columns = false;  // operand 0 (..., C) -> (C), the sums over all but the last dimension
   bool keeps_column_sums = false;  // those sums of result 0 are those of operand 0
   // A further operand (C), which may be left out and is added to the result's last dimension; -1:
@@ -180,6 +182,14 @@ using TileFunction = void (*)(const void* const* operands, void* result, int64_t
 // it. runtime/ir/export_graph.h.
 using ExportRule = std::function<absl::StatusOr<std::vector<Value>>(ExportCall& call)>;
 
+// The attribute, a DType, that says what result 0 is stored in.
+inline constexpr char kStoredIn[] = "out";
+
+// What a value is stored in. The numbers of an op are f32: an operand that is stored in bf16 is
+// read as the f32 numbers that it is, and with the attribute `out` = bf16 result 0 is rounded once,
+// where it is stored. Only what moves, chooses or converts elements (OpFlags::any_dtype) says its
+// results' dtypes itself. infer_shape, gradient and reference speak of f32; a kernel whose plan is
+// `narrow` reads and writes bf16 itself, around any other the edges convert (edges.h).
 struct OpDef {
   std::string name;
   std::string doc;  // shapes with letters, formula, source
@@ -229,6 +239,10 @@ using FindOp = std::function<const OpDef*(const std::string& name)>;
 // read once, here, and "[]", a list of whole numbers by itself, is the list that is wanted.
 absl::StatusOr<Attrs> TypedAttrs(const OpDef& op, Attrs attrs);
 
+// Checks the number of operands and the attributes; the result shapes as they are stored.
+absl::StatusOr<std::vector<Shape>> InferShapes(const OpDef& op, std::span<const Shape> operands,
+                                               const Attrs& attrs);
+
 OpFlags FlagsOf(const OpCall& call);
 // The whole range of a call's work unit.
 int64_t Units(const OpCall& call);
@@ -236,6 +250,9 @@ int64_t Units(const OpCall& call);
 int64_t BeginOfPart(const OpCall& call, int part);
 KernelPlan PlanKernel(const OpCall& call, const Machine& machine);
 std::unique_ptr<Kernel> MakeKernel(const OpCall& call, const KernelPlan& plan);
+// The definition of the call's numbers as they are stored, with so much scratch memory.
+std::unique_ptr<Kernel> MakeReference(const OpCall& call);
+int64_t ReferenceScratchBytes(const OpCall& call);
 double Flops(const OpCall& call);
 
 }  // namespace tpurun

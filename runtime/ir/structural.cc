@@ -249,6 +249,7 @@ const OpDef& ConstantOp() {
                 {"dims", std::vector<int64_t>{}, true},
                 {"value", std::vector<double>{}},
                 {"value_int", std::vector<int64_t>{}}},
+      .flags = {.any_dtype = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
         ASSIGN_OR_RETURN(std::vector<Shape> shapes, DeclaredShape(operands, attrs));
@@ -286,7 +287,10 @@ const OpDef& ConvertOp() {
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"dtype", DType::kF32, true}},
-      .flags = {.unit = WorkUnit::kElements, .elementwise = true, .row_operands = kAllOperands},
+      .flags = {.unit = WorkUnit::kElements,
+                .elementwise = true,
+                .row_operands = kAllOperands,
+                .any_dtype = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
         if (operands[0].dtype == DType::kC64 || attrs.Get<DType>("dtype") == DType::kC64) {
@@ -325,7 +329,8 @@ const OpDef& CopyOp() {
       .flags = {.unit = WorkUnit::kElements,
                 .elementwise = true,
                 .row_operands = kAllOperands,
-                .commutes = kAllOperands},
+                .commutes = kAllOperands,
+                .any_dtype = true},
       .infer_shape = [](std::span<const Shape> operands, const Attrs&)
           -> absl::StatusOr<std::vector<Shape>> { return std::vector<Shape>{operands[0]}; },
       .gradient = [](GraphBuilder&, const Node&,

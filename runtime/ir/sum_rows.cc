@@ -37,28 +37,8 @@ template <typename Of>
   std::copy(sum, sum + block.tile, sums);
 }
 
-TPURUN_CLONES void SumBlock(const float* x, const Block& block, float* sums) {
-  const float* const from = x + block.at;
-  Sum(block, sums, [=](int64_t i, int64_t) { return from[i]; });
-}
-TPURUN_CLONES void SumNarrowBlock(const uint16_t* x, const Block& block, float* sums) {
-  const uint16_t* const from = x + block.at;
-  Sum(block, sums, [=](int64_t i, int64_t) { return FromBFloat16Bits(from[i]); });
-}
-TPURUN_CLONES void SumCenteredBlock(const float* y, const float* x, const float* center,
-                                    const Block& block, float* sums) {
-  const float *const from_y = y + block.at, *const from_x = x + block.at;
-  const float* const middle = center + block.column;
-  Sum(block, sums, [=](int64_t i, int64_t c) { return from_y[i] * (from_x[i] - middle[c]); });
-}
-TPURUN_CLONES void SumSquaresBlock(const float* x, const float* center, const Block& block,
-                                   float* sums) {
-  const float *const from = x + block.at, *const middle = center + block.column;
-  Sum(block, sums, [=](int64_t i, int64_t c) {
-    const float distance = from[i] - middle[c];
-    return distance * distance;
-  });
-}
+inline float Number(float x) { return x; }
+inline float Number(uint16_t bits) { return FromBFloat16Bits(bits); }
 
 template <typename SumOfBlock>
 void SumTile(Block block, float* sums, SumOfBlock sum_of_block) {
@@ -89,25 +69,58 @@ void SumTiles(int64_t rows, int64_t columns, int64_t begin, int64_t end, float* 
 
 }  // namespace
 
-void SumRows(const float* x, int64_t rows, int64_t columns, int64_t begin, int64_t end,
-             float* sums) {
-  SumTiles(rows, columns, begin, end, sums,
-           [=](const Block& block, float* to) { SumBlock(x, block, to); });
+template <typename T>
+void SumRows(const T* x, int64_t rows, int64_t columns, int64_t begin, int64_t end, float* sums) {
+  SumTiles(rows, columns, begin, end, sums, [x](const Block& block, float* to) {
+    RunCloned([ x, block, to ]() __attribute__((always_inline)) {
+      const T* const from = x + block.at;
+      Sum(block, to, [from](int64_t i, int64_t) { return Number(from[i]); });
+    });
+  });
 }
-void SumRows(const uint16_t* x, int64_t rows, int64_t columns, int64_t begin, int64_t end,
-             float* sums) {
-  SumTiles(rows, columns, begin, end, sums,
-           [=](const Block& block, float* to) { SumNarrowBlock(x, block, to); });
-}
-void SumCentered(const float* y, const float* x, const float* center, int64_t rows, int64_t columns,
+
+template <typename T, typename U>
+void SumCentered(const T* y, const U* x, const float* center, int64_t rows, int64_t columns,
                  int64_t begin, int64_t end, float* sums) {
-  SumTiles(rows, columns, begin, end, sums,
-           [=](const Block& block, float* to) { SumCenteredBlock(y, x, center, block, to); });
+  SumTiles(rows, columns, begin, end, sums, [=](const Block& block, float* to) {
+    RunCloned([ y, x, center, block, to ]() __attribute__((always_inline)) {
+      const T* const from_y = y + block.at;
+      const U* const from_x = x + block.at;
+      const float* const middle = center + block.column;
+      Sum(block, to, [=](int64_t i, int64_t c) {
+        return Number(from_y[i]) * (Number(from_x[i]) - middle[c]);
+      });
+    });
+  });
 }
-void SumSquares(const float* x, const float* center, int64_t rows, int64_t columns, int64_t begin,
+
+template <typename T>
+void SumSquares(const T* x, const float* center, int64_t rows, int64_t columns, int64_t begin,
                 int64_t end, float* sums) {
-  SumTiles(rows, columns, begin, end, sums,
-           [=](const Block& block, float* to) { SumSquaresBlock(x, center, block, to); });
+  SumTiles(rows, columns, begin, end, sums, [=](const Block& block, float* to) {
+    RunCloned([ x, center, block, to ]() __attribute__((always_inline)) {
+      const T* const from = x + block.at;
+      const float* const middle = center + block.column;
+      Sum(block, to, [=](int64_t i, int64_t c) {
+        const float distance = Number(from[i]) - middle[c];
+        return distance * distance;
+      });
+    });
+  });
 }
+
+using Narrow = uint16_t;
+template void SumRows(const float*, int64_t, int64_t, int64_t, int64_t, float*);
+template void SumRows(const Narrow*, int64_t, int64_t, int64_t, int64_t, float*);
+template void SumCentered(const float*, const float*, const float*, int64_t, int64_t, int64_t,
+                          int64_t, float*);
+template void SumCentered(const float*, const Narrow*, const float*, int64_t, int64_t, int64_t,
+                          int64_t, float*);
+template void SumCentered(const Narrow*, const float*, const float*, int64_t, int64_t, int64_t,
+                          int64_t, float*);
+template void SumCentered(const Narrow*, const Narrow*, const float*, int64_t, int64_t, int64_t,
+                          int64_t, float*);
+template void SumSquares(const float*, const float*, int64_t, int64_t, int64_t, int64_t, float*);
+template void SumSquares(const Narrow*, const float*, int64_t, int64_t, int64_t, int64_t, float*);
 
 }  // namespace tpurun

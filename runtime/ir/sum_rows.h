@@ -1,6 +1,7 @@
 // Sums over the rows of a matrix in an order that depends on nothing but its shape: blocks of 64
-// rows in order, the block sums in a pairwise tree. x and y are (rows, columns), center and sums
-// those of the columns from `begin` to before `end`.
+// rows in order, the block sums in a pairwise tree. x and y are (rows, columns) of float, or of
+// uint16_t where they are stored in bf16; center and sums are those of the columns from `begin` to
+// before `end`.
 #ifndef TPURUN_RUNTIME_IR_SUM_ROWS_H_
 #define TPURUN_RUNTIME_IR_SUM_ROWS_H_
 
@@ -16,16 +17,15 @@ inline int64_t RowsOf(const Shape& shape) {
 }
 
 // sums[c - begin] of x[r][c].
-void SumRows(const float* x, int64_t rows, int64_t columns, int64_t begin, int64_t end,
-             float* sums);
-// The same of bf16 values.
-void SumRows(const uint16_t* x, int64_t rows, int64_t columns, int64_t begin, int64_t end,
-             float* sums);
+template <typename T>
+void SumRows(const T* x, int64_t rows, int64_t columns, int64_t begin, int64_t end, float* sums);
 // Of y[r][c] (x[r][c] - center[c - begin]).
-void SumCentered(const float* y, const float* x, const float* center, int64_t rows, int64_t columns,
+template <typename T, typename U>
+void SumCentered(const T* y, const U* x, const float* center, int64_t rows, int64_t columns,
                  int64_t begin, int64_t end, float* sums);
 // Of (x[r][c] - center[c - begin])^2.
-void SumSquares(const float* x, const float* center, int64_t rows, int64_t columns, int64_t begin,
+template <typename T>
+void SumSquares(const T* x, const float* center, int64_t rows, int64_t columns, int64_t begin,
                 int64_t end, float* sums);
 
 }  // namespace tpurun

@@ -10,19 +10,23 @@
 namespace tpurun {
 namespace {
 
-constexpr OpFlags kMovesRows = {
-    .unit = WorkUnit::kRows, .row_operands = kAllOperands, .commutes = kAllOperands};
+constexpr OpFlags kMovesRows = {.unit = WorkUnit::kRows,
+                                .row_operands = kAllOperands,
+                                .commutes = kAllOperands,
+                                .any_dtype = true};
 
 constexpr OpFlags kRepeats = {.unit = WorkUnit::kRows,
                               .row_operands = kAllOperands,
                               .commutes = kAllOperands,
-                              .repeats = true};
+                              .repeats = true,
+                              .any_dtype = true};
 
 constexpr OpFlags kReshapes = {.unit = WorkUnit::kRows,
                                .row_operands = kAllOperands,
                                .commutes = kAllOperands,
                                .repeats = true,
-                               .in_order = true};
+                               .in_order = true,
+                               .any_dtype = true};
 
 double NoFlops(const OpCall&) { return 0; }
 
@@ -240,7 +244,7 @@ const OpDef& PadWithZerosOp() {
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"begin", std::vector<int64_t>{}, true}, {"dims", std::vector<int64_t>{}, true}},
-      .flags = {.unit = WorkUnit::kWhole, .commutes = kAllOperands},
+      .flags = {.unit = WorkUnit::kWhole, .commutes = kAllOperands, .any_dtype = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
         const Shape result{operands[0].dtype, attrs.Ints("dims")};

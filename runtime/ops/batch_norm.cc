@@ -54,6 +54,49 @@ ExportRule ExportAs(std::string add, std::string divide,
   };
 }
 
+// bf16 is read as it is; the sums stay f32.
+KernelPlan PlanOfSums(const OpCall& call, const Machine&) {
+  bool narrow = true;
+  for (const Shape& result : call.results) narrow = narrow && result.dtype == DType::kF32;
+  return {.narrow = narrow};
+}
+
+// T is float, or uint16_t of an x that is stored in bf16.
+template <typename T>
+std::unique_ptr<Kernel> MomentsKernel(const OpCall& call) {
+  const int64_t rows = RowsOf(call.operands[0]), columns = call.operands[0].dims.back();
+  return KernelOf([rows, columns](const KernelArgs& args) {
+    const T* x = static_cast<const T*>(args.operands[0]);
+    const float count = static_cast<float>(rows);
+    std::array<float, kMomentColumns> mean, variance;
+    for (int64_t begin = args.begin; begin < args.end; begin += kMomentColumns) {
+      const int64_t end = std::min(begin + kMomentColumns, args.end);
+      SumRows(x, rows, columns, begin, end, mean.data());
+      for (int64_t i = 0; i < end - begin; ++i) mean[i] /= count;
+      SumSquares(x, mean.data(), rows, columns, begin, end, variance.data());
+      for (int64_t i = 0; i < end - begin; ++i) variance[i] /= count;
+      Give(args, 0, mean, begin, end);
+      Give(args, 1, variance, begin, end);
+    }
+  });
+}
+
+// T and U are those of dy and x.
+template <typename T, typename U>
+std::unique_ptr<Kernel> BatchNormGradKernel(const OpCall& call) {
+  const int64_t rows = RowsOf(call.operands[0]), columns = call.operands[0].dims.back();
+  return KernelOf([rows, columns](const KernelArgs& args) {
+    const T* dy = static_cast<const T*>(args.operands[0]);
+    const U* x = static_cast<const U*>(args.operands[1]);
+    const float* mean = static_cast<const float*>(args.operands[2]);
+    const auto* results = reinterpret_cast<float* const*>(args.results);
+    const int64_t begin = args.begin, end = args.end;
+    if (results[0] != nullptr) SumRows(dy, rows, columns, begin, end, results[0] + begin);
+    if (results[1] == nullptr) return;
+    SumCentered(dy, x, mean + begin, rows, columns, begin, end, results[1] + begin);
+  });
+}
+
 const OpDef& MomentsOp() {
   static const OpDef& op = *new OpDef{
       .name = "moments",
@@ -84,24 +127,12 @@ const OpDef& MomentsOp() {
             }
             return std::vector<Value>{dx};
           },
-      .reference =
-          [](const OpCall& call) {
-            const int64_t rows = RowsOf(call.operands[0]), columns = call.operands[0].dims.back();
-            return KernelOf([rows, columns](const KernelArgs& args) {
-              const float* x = static_cast<const float*>(args.operands[0]);
-              const float count = static_cast<float>(rows);
-              std::array<float, kMomentColumns> mean, variance;
-              for (int64_t begin = args.begin; begin < args.end; begin += kMomentColumns) {
-                const int64_t end = std::min(begin + kMomentColumns, args.end);
-                SumRows(x, rows, columns, begin, end, mean.data());
-                for (float& value : mean) value /= count;
-                SumSquares(x, mean.data(), rows, columns, begin, end, variance.data());
-                for (float& value : variance) value /= count;
-                Give(args, 0, mean, begin, end);
-                Give(args, 1, variance, begin, end);
-              }
-            });
-          },
+      .reference = MomentsKernel<float>,
+      .plan = PlanOfSums,
+      .make_kernel = [](const OpCall& call, const KernelPlan&) -> std::unique_ptr<Kernel> {
+        if (call.operands[0].dtype == DType::kBF16) return MomentsKernel<uint16_t>(call);
+        return MomentsKernel<float>(call);
+      },
       .flops = [](const OpCall& call) { return 4.0 * call.operands[0].num_elements(); }};
   return op;
 }
@@ -120,21 +151,16 @@ const OpDef& BatchNormGradOp() {
         RETURN_IF_ERROR(WantShapes("batch_norm_grad", operands, 1));
         return std::vector<Shape>(2, operands[2]);
       },
-      .reference =
-          [](const OpCall& call) {
-            const int64_t rows = RowsOf(call.operands[0]), columns = call.operands[0].dims.back();
-            return KernelOf([rows, columns](const KernelArgs& args) {
-              const auto* const* operands = reinterpret_cast<const float* const*>(args.operands);
-              const auto* results = reinterpret_cast<float* const*>(args.results);
-              const int64_t begin = args.begin, end = args.end;
-              if (results[0] != nullptr) {
-                SumRows(operands[0], rows, columns, begin, end, results[0] + begin);
-              }
-              if (results[1] == nullptr) return;
-              SumCentered(operands[0], operands[1], operands[2] + begin, rows, columns, begin, end,
-                          results[1] + begin);
-            });
-          },
+      .reference = BatchNormGradKernel<float, float>,
+      .plan = PlanOfSums,
+      .make_kernel = [](const OpCall& call, const KernelPlan&) -> std::unique_ptr<Kernel> {
+        const auto of_x = [&](auto dy) {
+          using T = decltype(dy);
+          return call.operands[1].dtype == DType::kBF16 ? BatchNormGradKernel<T, uint16_t>(call)
+                                                        : BatchNormGradKernel<T, float>(call);
+        };
+        return call.operands[0].dtype == DType::kBF16 ? of_x(uint16_t{}) : of_x(float{});
+      },
       .flops = [](const OpCall& call) { return 4.0 * call.operands[0].num_elements(); }};
   return op;
 }

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/ir/elementwise.h"
 #include "runtime/ops/conv_dims.h"
 #include "runtime/ops/export_convolution.h"
 #include "runtime/ops/onednn/convolutions.h"
@@ -17,7 +18,6 @@
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/precision.h"
-#include "runtime/ops/through_float.h"
 
 namespace tpurun {
 namespace {
@@ -81,15 +81,10 @@ absl::StatusOr<Shape> OutputShape(const std::vector<int64_t>& x, const std::vect
   return y;
 }
 
-// bf16 operands are what the products take at precision 0.
-absl::Status WantFloats(const char* op, std::span<const Shape> operands, const Attrs& attrs) {
+absl::Status WantFloats(const char* op, std::span<const Shape> operands) {
   for (const Shape& operand : operands.first(2)) {
     if (operand.dtype == DType::kF32) continue;
-    if (operand.dtype == DType::kBF16 && PrecisionOf(attrs) == Precision::kDefault) continue;
     return absl::InvalidArgumentError(absl::StrCat(op, ": want f32, got ", operand.ToString()));
-  }
-  if (!IsFloat(OutType(attrs))) {
-    return absl::InvalidArgumentError(absl::StrCat(op, ": out is f32 or bf16"));
   }
   return absl::OkStatus();
 }
@@ -99,8 +94,7 @@ const std::vector<AttrDef>& ConvAttrs() {
       *new std::vector<AttrDef>{{"precision", int64_t{0}, true},
                                 {"strides", std::vector<int64_t>{}, true},
                                 {"pads", std::vector<int64_t>{}, true},
-                                {kDilations, std::vector<int64_t>{}},
-                                {"out", DType::kF32}};
+                                {kDilations, std::vector<int64_t>{}}};
   return attrs;
 }
 
@@ -188,8 +182,7 @@ const OpDef& Conv2dOp() {
       .name = "conv2d",
       .doc =
           "x (N, H, W, C), kernel (KH, KW, C/groups, F) (, bias (F)) -> y (N, OH, OW, F); strides "
-          "and dilations {height, width}, pads {top, bottom, left, right}; precision as in matmul; "
-          "`out` bf16 rounds y. At precision 0 operands may come in bf16.",
+          "and dilations {height, width}, pads {top, bottom, left, right}; precision as in matmul.",
       .min_operands = 2,
       .max_operands = 3,
       .attrs = ConvAttrs(),
@@ -197,9 +190,8 @@ const OpDef& Conv2dOp() {
       .refine_flags = RoundsBothAtDefault,
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
-        RETURN_IF_ERROR(WantFloats("conv2d", operands, attrs));
+        RETURN_IF_ERROR(WantFloats("conv2d", operands));
         ASSIGN_OR_RETURN(Shape y, OutputShape(operands[0].dims, operands[1].dims, attrs));
-        y.dtype = OutType(attrs);
         RETURN_IF_ERROR(WantBias("conv2d", operands, y.dims));
         return std::vector<Shape>{y};
       },
@@ -208,39 +200,39 @@ const OpDef& Conv2dOp() {
             const Value x = node.inputs[0], kernel = node.inputs[1];
             std::vector<Value> gradients = {InputGrad(b, dy[0], kernel, x, node.attrs),
                                             FilterGrad(b, x, dy[0], kernel, node.attrs)};
-            if (node.inputs.size() > 2)
-              gradients.push_back(BiasAddGrad(b, dy[0]));
+            if (node.inputs.size() > 2) gradients.push_back(SumOfRows(b, dy[0], "BiasAddGrad"));
             return gradients;
           },
-      .reference = InFloat([](const OpCall& call) {
-        const ConvDims d = ForwardDims(call);
-        const Precision precision = PrecisionOf(call.attrs);
-        const bool has_bias = call.operands.size() > 2;
-        return KernelOf([=, products = PartProducts(precision)](const KernelArgs& args) {
-          const float* x = static_cast<const float*>(args.operands[0]);
-          const float* kernel = static_cast<const float*>(args.operands[1]);
-          const float* bias = has_bias ? static_cast<const float*>(args.operands[2]) : nullptr;
-          float* y = static_cast<float*>(args.results[0]);
-          const int64_t image = d.oh * d.ow * d.f;
-          std::fill(y + args.begin * image, y + args.end * image, 0.0f);
-          for (int64_t n = args.begin; n < args.end; ++n) {
-            for (const PartProduct product : products) {
-              ForEachTap(d, n, 0, d.kh, [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
-                for (int64_t c = 0; c < d.group_c(); ++c) {
-                  const float v = PartOf(x[at_x + c], precision, product.x);
-                  for (int64_t f = 0; f < d.group_f(); ++f) {
-                    y[at_y + f] +=
-                        v * PartOf(kernel[at_kernel + c * d.f + f], precision, product.y);
-                  }
+      .reference =
+          [](const OpCall& call) {
+            const ConvDims d = ForwardDims(call);
+            const Precision precision = PrecisionOf(call.attrs);
+            const bool has_bias = call.operands.size() > 2;
+            return KernelOf([=, products = PartProducts(precision)](const KernelArgs& args) {
+              const float* x = static_cast<const float*>(args.operands[0]);
+              const float* kernel = static_cast<const float*>(args.operands[1]);
+              const float* bias = has_bias ? static_cast<const float*>(args.operands[2]) : nullptr;
+              float* y = static_cast<float*>(args.results[0]);
+              const int64_t image = d.oh * d.ow * d.f;
+              std::fill(y + args.begin * image, y + args.end * image, 0.0f);
+              for (int64_t n = args.begin; n < args.end; ++n) {
+                for (const PartProduct product : products) {
+                  ForEachTap(d, n, 0, d.kh, [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
+                    for (int64_t c = 0; c < d.group_c(); ++c) {
+                      const float v = PartOf(x[at_x + c], precision, product.x);
+                      for (int64_t f = 0; f < d.group_f(); ++f) {
+                        y[at_y + f] +=
+                            v * PartOf(kernel[at_kernel + c * d.f + f], precision, product.y);
+                      }
+                    }
+                  });
                 }
-              });
-            }
-          }
-          for (int64_t i = args.begin * image; has_bias && i < args.end * image; i += d.f) {
-            for (int64_t f = 0; f < d.f; ++f) y[i + f] += bias[f];
-          }
-        });
-      }),
+              }
+              for (int64_t i = args.begin * image; has_bias && i < args.end * image; i += d.f) {
+                for (int64_t f = 0; f < d.f; ++f) y[i + f] += bias[f];
+              }
+            });
+          },
       .plan =
           [](const OpCall& call, const Machine& machine) {
             KernelPlan plan = PlanConv(ConvKind::kForward, ForwardDims(call), call, machine);
@@ -270,13 +262,13 @@ const OpDef& Conv2dInputGradOp() {
       .refine_flags = RoundsBothAtDefault,
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
-        RETURN_IF_ERROR(WantFloats("conv2d_input_grad", operands, attrs));
+        RETURN_IF_ERROR(WantFloats("conv2d_input_grad", operands));
         ASSIGN_OR_RETURN(const Shape y, OutputShape(attrs.Ints("x_dims"), operands[1].dims, attrs));
         if (y.dims != operands[0].dims) {
           return absl::InvalidArgumentError(absl::StrCat(
               "conv2d_input_grad: want dy ", y.ToString(), ", got ", operands[0].ToString()));
         }
-        return std::vector<Shape>{Shape{OutType(attrs), attrs.Ints("x_dims")}};
+        return std::vector<Shape>{Shape{DType::kF32, attrs.Ints("x_dims")}};
       },
       .gradient =
           [](GraphBuilder& b, const Node& node, std::span<const Value> ddx) {
@@ -284,31 +276,32 @@ const OpDef& Conv2dInputGradOp() {
             return std::vector<Value>{Forward(b, ddx[0], kernel, node.attrs),
                                       FilterGrad(b, ddx[0], dy, kernel, node.attrs)};
           },
-      .reference = InFloat([](const OpCall& call) {
-        const ConvDims d = InputGradDims(call);
-        const Precision precision = PrecisionOf(call.attrs);
-        return KernelOf([=, products = PartProducts(precision)](const KernelArgs& args) {
-          const float* dy = static_cast<const float*>(args.operands[0]);
-          const float* kernel = static_cast<const float*>(args.operands[1]);
-          float* dx = static_cast<float*>(args.results[0]);
-          const int64_t image = d.h * d.w * d.c;
-          std::fill(dx + args.begin * image, dx + args.end * image, 0.0f);
-          for (int64_t n = args.begin; n < args.end; ++n) {
-            for (const PartProduct product : products) {
-              ForEachTap(d, n, 0, d.kh, [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
-                for (int64_t c = 0; c < d.group_c(); ++c) {
-                  float sum = 0;
-                  for (int64_t f = 0; f < d.group_f(); ++f) {
-                    sum += PartOf(dy[at_y + f], precision, product.x) *
-                           PartOf(kernel[at_kernel + c * d.f + f], precision, product.y);
-                  }
-                  dx[at_x + c] += sum;
+      .reference =
+          [](const OpCall& call) {
+            const ConvDims d = InputGradDims(call);
+            const Precision precision = PrecisionOf(call.attrs);
+            return KernelOf([=, products = PartProducts(precision)](const KernelArgs& args) {
+              const float* dy = static_cast<const float*>(args.operands[0]);
+              const float* kernel = static_cast<const float*>(args.operands[1]);
+              float* dx = static_cast<float*>(args.results[0]);
+              const int64_t image = d.h * d.w * d.c;
+              std::fill(dx + args.begin * image, dx + args.end * image, 0.0f);
+              for (int64_t n = args.begin; n < args.end; ++n) {
+                for (const PartProduct product : products) {
+                  ForEachTap(d, n, 0, d.kh, [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
+                    for (int64_t c = 0; c < d.group_c(); ++c) {
+                      float sum = 0;
+                      for (int64_t f = 0; f < d.group_f(); ++f) {
+                        sum += PartOf(dy[at_y + f], precision, product.x) *
+                               PartOf(kernel[at_kernel + c * d.f + f], precision, product.y);
+                      }
+                      dx[at_x + c] += sum;
+                    }
+                  });
                 }
-              });
-            }
-          }
-        });
-      }),
+              }
+            });
+          },
       .plan =
           [](const OpCall& call, const Machine& machine) {
             return PlanConv(ConvKind::kInputGrad, InputGradDims(call), call, machine);
@@ -338,15 +331,12 @@ const OpDef& Conv2dFilterGradOp() {
           },
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
-        RETURN_IF_ERROR(WantFloats("conv2d_filter_grad", operands, attrs));
+        RETURN_IF_ERROR(WantFloats("conv2d_filter_grad", operands));
         ASSIGN_OR_RETURN(const Shape y,
                          OutputShape(operands[0].dims, attrs.Ints("kernel_dims"), attrs));
         if (y.dims != operands[1].dims) {
           return absl::InvalidArgumentError(absl::StrCat(
               "conv2d_filter_grad: want dy ", y.ToString(), ", got ", operands[1].ToString()));
-        }
-        if (OutType(attrs) != DType::kF32) {
-          return absl::InvalidArgumentError("conv2d_filter_grad: out is f32");
         }
         return std::vector<Shape>{Shape{DType::kF32, attrs.Ints("kernel_dims")}};
       },
@@ -356,39 +346,44 @@ const OpDef& Conv2dFilterGradOp() {
             return std::vector<Value>{InputGrad(b, dy, dk[0], x, node.attrs),
                                       Forward(b, x, dk[0], node.attrs)};
           },
-      .reference = InFloat([](const OpCall& call) {
-        const ConvDims d = FilterGradDims(call);
-        const WorkUnit unit = FlagsOf(call).unit;
-        const Precision precision = PrecisionOf(call.attrs);
-        return KernelOf([=, products = PartProducts(precision)](const KernelArgs& args) {
-          const float* x = static_cast<const float*>(args.operands[0]);
-          const float* dy = static_cast<const float*>(args.operands[1]);
-          float* dk = static_cast<float*>(args.results[0]);
-          const bool rows = unit == WorkUnit::kRows, columns = unit == WorkUnit::kColumns;
-          const int64_t kh_begin = rows ? args.begin : 0, kh_end = rows ? args.end : d.kh;
-          const int64_t f_begin = columns ? args.begin : 0, f_end = columns ? args.end : d.f;
-          const int64_t row = d.kw * d.group_c() * d.f;
-          const int64_t f_last = columns ? f_end : d.group_f();
-          for (int64_t i = kh_begin * row; i < kh_end * row; i += d.f)
-            std::fill(dk + i + f_begin, dk + i + f_end, 0.0f);
-          for (int64_t n = 0; n < d.n; ++n) {
-            for (const PartProduct product : products) {
-              const auto add_tap = [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
-                for (int64_t c = 0; c < d.group_c(); ++c) {
-                  const float v = PartOf(x[at_x + c], precision, product.x);
-                  for (int64_t f = f_begin; f < f_last; ++f) {
-                    dk[at_kernel + c * d.f + f] += v * PartOf(dy[at_y + f], precision, product.y);
-                  }
+      .reference =
+          [](const OpCall& call) {
+            const ConvDims d = FilterGradDims(call);
+            const WorkUnit unit = FlagsOf(call).unit;
+            const Precision precision = PrecisionOf(call.attrs);
+            return KernelOf([=, products = PartProducts(precision)](const KernelArgs& args) {
+              const float* x = static_cast<const float*>(args.operands[0]);
+              const float* dy = static_cast<const float*>(args.operands[1]);
+              float* dk = static_cast<float*>(args.results[0]);
+              const bool rows = unit == WorkUnit::kRows, columns = unit == WorkUnit::kColumns;
+              const int64_t kh_begin = rows ? args.begin : 0, kh_end = rows ? args.end : d.kh;
+              const int64_t f_begin = columns ? args.begin : 0, f_end = columns ? args.end : d.f;
+              const int64_t row = d.kw * d.group_c() * d.f;
+              const int64_t f_last = columns ? f_end : d.group_f();
+              for (int64_t i = kh_begin * row; i < kh_end * row; i += d.f)
+                std::fill(dk + i + f_begin, dk + i + f_end, 0.0f);
+              for (int64_t n = 0; n < d.n; ++n) {
+                for (const PartProduct product : products) {
+                  const auto add_tap = [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
+                    for (int64_t c = 0; c < d.group_c(); ++c) {
+                      const float v = PartOf(x[at_x + c], precision, product.x);
+                      for (int64_t f = f_begin; f < f_last; ++f) {
+                        dk[at_kernel + c * d.f + f] +=
+                            v * PartOf(dy[at_y + f], precision, product.y);
+                      }
+                    }
+                  };
+                  ForEachTap(d, n, kh_begin, kh_end, add_tap);
                 }
-              };
-              ForEachTap(d, n, kh_begin, kh_end, add_tap);
-            }
-          }
-        });
-      }),
+              }
+            });
+          },
       .plan =
           [](const OpCall& call, const Machine& machine) {
-            return PlanConv(ConvKind::kFilterGrad, FilterGradDims(call), call, machine);
+            KernelPlan plan = PlanConv(ConvKind::kFilterGrad, FilterGradDims(call), call, machine);
+            // It reads bf16 and writes f32.
+            plan.narrow = plan.narrow && call.results[0].dtype == DType::kF32;
+            return plan;
           },
       .make_kernel =
           [](const OpCall& call, const KernelPlan& plan) {

@@ -59,19 +59,14 @@ TPURUN_CLONES void Product(const float* x, const float* y, const float* bias, in
 // A (rows, columns) operand, or a (columns, rows) one that comes transposed, as f32 in rows that
 // lie `stride` apart.
 struct Source {
-  DType dtype;
   bool rounds, transposed;
   int64_t rows, columns;
 
   void Copy(const void* from, int64_t row_begin, int64_t row_end, int64_t stride, float* to) const {
-    if (dtype == DType::kBF16) {
-      const uint16_t* in = static_cast<const uint16_t*>(from);
-      CopyAs(row_begin, row_end, stride, to, [in](int64_t i) { return FromBFloat16Bits(in[i]); });
-    } else if (rounds) {
-      const float* in = static_cast<const float*>(from);
+    const float* in = static_cast<const float*>(from);
+    if (rounds) {
       CopyAs(row_begin, row_end, stride, to, [in](int64_t i) { return RoundToBFloat16(in[i]); });
     } else {
-      const float* in = static_cast<const float*>(from);
       CopyAs(row_begin, row_end, stride, to, [in](int64_t i) { return in[i]; });
     }
   }
@@ -98,29 +93,24 @@ KernelPlan PlanDense(const MatMulDims& d, const OpCall& call) {
   if (precision == Precision::kHigh || precision == Precision::kHighest) return {};
   KernelPlan plan;
   plan.implementation = kDenseKernel;
-  plan.scratch_bytes =
-      static_cast<int64_t>(sizeof(float)) * (d.m * d.k + d.k * Padded(d.n) + d.m * d.n);
+  plan.scratch_bytes = static_cast<int64_t>(sizeof(float)) * (d.m * d.k + d.k * Padded(d.n));
   return plan;
 }
 
 std::unique_ptr<Kernel> MakeDense(const MatMulDims& d, const OpCall& call) {
   const bool rounds = PrecisionOf(call.attrs) == Precision::kDefault;
-  const Source x{call.operands[0].dtype, rounds, d.transpose_x, d.m, d.k};
-  const Source y{call.operands[1].dtype, rounds, d.transpose_y, d.k, d.n};
+  const Source x{rounds, d.transpose_x, d.m, d.k};
+  const Source y{rounds, d.transpose_y, d.k, d.n};
   const bool has_bias = call.operands.size() > 2;
-  const bool narrow = call.results[0].dtype == DType::kBF16;
   return KernelOf([=](const KernelArgs& args) {
     const int64_t m = args.end - args.begin, stride = Padded(d.n);
     float* left = static_cast<float*>(args.scratch);
     float* right = left + d.m * d.k;
-    float* sums = right + d.k * stride;
     x.Copy(args.operands[0], args.begin, args.end, d.k, left);
     y.Copy(args.operands[1], 0, d.k, stride, right);
     const float* bias = has_bias ? static_cast<const float*>(args.operands[2]) : nullptr;
-    float* z = narrow ? sums : static_cast<float*>(args.results[0]) + args.begin * d.n;
+    float* z = static_cast<float*>(args.results[0]) + args.begin * d.n;
     Product(left, right, bias, m, d.k, d.n, stride, z);
-    if (!narrow) return;
-    RoundToBFloat16(sums, m * d.n, static_cast<uint16_t*>(args.results[0]) + args.begin * d.n);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/ir/elementwise.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/sum_rows.h"
 #include "runtime/ops/dense.h"
@@ -12,7 +13,6 @@
 #include "runtime/ops/ops.h"
 #include "runtime/ops/precision.h"
 #include "runtime/ops/stacked_matmul.h"
-#include "runtime/ops/through_float.h"
 
 namespace tpurun {
 namespace {
@@ -84,12 +84,7 @@ std::unique_ptr<Kernel> KernelOfMatMul(const OpCall& call, const KernelPlan& pla
 absl::StatusOr<std::vector<Shape>> MatMulShape(const char* op, std::span<const Shape> operands,
                                                const Attrs& attrs) {
   const Shape &x = operands[0], &y = operands[1];
-  const auto takes = [&](const Shape& operand) {
-    const bool rounds = PrecisionOf(attrs) == Precision::kDefault;
-    return operand.rank() == 2 &&
-           (operand.dtype == DType::kF32 || (operand.dtype == DType::kBF16 && rounds));
-  };
-  if (!takes(x) || !takes(y) || !IsFloat(OutType(attrs))) {
+  if (x.rank() != 2 || y.rank() != 2 || x.dtype != DType::kF32 || y.dtype != DType::kF32) {
     return absl::InvalidArgumentError(
         absl::StrCat(op, ": want two f32 matrices, got ", x.ToString(), " and ", y.ToString()));
   }
@@ -103,16 +98,13 @@ absl::StatusOr<std::vector<Shape>> MatMulShape(const char* op, std::span<const S
                                                    x.ToString(), tx ? " transposed" : "", " and ",
                                                    y.ToString(), ty ? " transposed" : ""));
   }
-  const Shape z{OutType(attrs), {x.dims[tx ? 1 : 0], y.dims[ty ? 0 : 1]}};
+  const Shape z{DType::kF32, {x.dims[tx ? 1 : 0], y.dims[ty ? 0 : 1]}};
   RETURN_IF_ERROR(WantBias(op, operands, z.dims));
   return std::vector<Shape>{z};
 }
 
 std::vector<AttrDef> MatMulAttrs() {
-  return {{"precision", int64_t{0}, true},
-          {"transpose_x", false},
-          {"transpose_y", false},
-          {"out", DType::kF32}};
+  return {{"precision", int64_t{0}, true}, {"transpose_x", false}, {"transpose_y", false}};
 }
 
 double MatMulFlops(const OpCall& call) {
@@ -130,7 +122,7 @@ std::vector<Value> MatMulGradient(GraphBuilder& b, const Node& node, std::span<c
   const Value dy =
       ty ? MatMul(b, dz[0], x, precision, true, tx) : MatMul(b, x, dz[0], precision, !tx, false);
   if (node.inputs.size() == 2) return {dx, dy};
-  return {dx, dy, BiasAddGrad(b, dz[0])};
+  return {dx, dy, SumOfRows(b, dz[0], "BiasAddGrad")};
 }
 
 const OpDef& MatMulOp() {
@@ -152,7 +144,7 @@ const OpDef& MatMulOp() {
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) { return MatMulShape("matmul", operands, attrs); },
       .gradient = MatMulGradient,
-      .reference = InFloat(MatMulReference),
+      .reference = MatMulReference,
       .plan = PlanOfMatMul,
       .make_kernel = KernelOfMatMul,
       .summed_over_replicas = MatMulOfAllReplicas,
@@ -193,7 +185,7 @@ const OpDef& CrossReplicaMatMulOp() {
           [](std::span<const Shape> operands, const Attrs& attrs) {
             return MatMulShape("cross_replica_matmul", operands, attrs);
           },
-      .reference = InFloat(MatMulReference),
+      .reference = MatMulReference,
       .plan =
           [](const OpCall& call, const Machine& machine) {
             return PlanStackedMatMul(DimsOf(call), call, MatMulOp(), machine);
@@ -203,43 +195,6 @@ const OpDef& CrossReplicaMatMulOp() {
             return MakeStackedMatMul(DimsOf(call), call, MatMulOp(), plan);
           },
       .flops = [](const OpCall& call) { return MatMulFlops(call) * call.num_replicas; }};
-  return op;
-}
-
-const OpDef& BiasAddGradOp() {
-  static const OpDef& op = *new OpDef{
-      .name = "bias_add_grad",
-      .doc =
-          "dy (..., C), f32 or bf16 -> (C): the f32 sum over all but the last axis. Blocks of 64 "
-          "rows are summed in order, the blocks in a pairwise tree.",
-      .min_operands = 1,
-      .max_operands = 1,
-      .flags = {.unit = WorkUnit::kRows, .sums_columns = true},
-      .infer_shape = [](std::span<const Shape> operands,
-                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
-        if (operands[0].rank() < 1 || !IsFloat(operands[0].dtype)) {
-          return absl::InvalidArgumentError(absl::StrCat(
-              "bias_add_grad: want f32 of rank 1 or more, got ", operands[0].ToString()));
-        }
-        return std::vector<Shape>{Shape{DType::kF32, {operands[0].dims.back()}}};
-      },
-      .reference = [](const OpCall& call) -> std::unique_ptr<Kernel> {
-        const int64_t rows = RowsOf(call.operands[0]), columns = call.results[0].dims[0];
-        const auto kernel = [rows, columns](auto sum, auto type) {
-          return KernelOf([=](const KernelArgs& args) {
-            sum(static_cast<decltype(type)>(args.operands[0]), rows, columns, args.begin, args.end,
-                static_cast<float*>(args.results[0]) + args.begin);
-          });
-        };
-        using Wide = const float*;
-        using Narrow = const uint16_t*;
-        if (call.operands[0].dtype == DType::kBF16) {
-          return kernel([](auto... args) { SumRows(args...); }, Narrow{});
-        }
-        return kernel([](auto... args) { SumRows(args...); }, Wide{});
-      },
-      .flops =
-          [](const OpCall& call) { return static_cast<double>(call.operands[0].num_elements()); }};
   return op;
 }
 
@@ -263,7 +218,7 @@ const OpDef& BiasAddOp() {
                  },
                  .gradient =
                      [](GraphBuilder& b, const Node&, std::span<const Value> dy) {
-                       return std::vector<Value>{dy[0], BiasAddGrad(b, dy[0])};
+                       return std::vector<Value>{dy[0], SumOfRows(b, dy[0], "BiasAddGrad")};
                      },
                  .reference =
                      [](const OpCall& call) {
@@ -287,7 +242,7 @@ const OpDef& BiasAddOp() {
 }  // namespace
 
 std::vector<const OpDef*> MatMulOps() {
-  return {&MatMulOp(), &CrossReplicaMatMulOp(), &BiasAddOp(), &BiasAddGradOp()};
+  return {&MatMulOp(), &CrossReplicaMatMulOp(), &BiasAddOp()};
 }
 
 Value MatMul(GraphBuilder& b, Value x, Value y, Precision precision, bool transpose_x,
@@ -305,10 +260,6 @@ absl::Status WantBias(const char* op, std::span<const Shape> operands,
   }
   return absl::InvalidArgumentError(
       absl::StrCat(op, ": want a bias f32[", result.back(), "], got ", operands[2].ToString()));
-}
-
-Value BiasAddGrad(GraphBuilder& b, Value dy) {
-  return b.Add(BiasAddGradOp(), {dy}, {}, "BiasAddGrad");
 }
 
 Value BiasAdd(GraphBuilder& b, Value x, Value bias, const std::string& label) {

@@ -49,8 +49,6 @@ Value MatMul(GraphBuilder& b, Value x, Value y, Precision precision, bool transp
              bool transpose_y = false, const std::string& label = "MatMul");
 // x (..., C) + bias (C).
 Value BiasAdd(GraphBuilder& b, Value x, Value bias, const std::string& label = "BiasAdd");
-// dy (..., C) -> (C): the gradient of the bias, an f32 sum whatever the precision.
-Value BiasAddGrad(GraphBuilder& b, Value dy);
 // The third operand of a product, if there is one, is f32 (C), C being the result's last dimension.
 absl::Status WantBias(const char* op, std::span<const Shape> operands,
                       const std::vector<int64_t>& result);

@@ -152,7 +152,10 @@ const OpDef& PackOp() {
       .attrs = {{"dtype", DType::kF32, true},
                 {"layout", std::string(), true},
                 {"bytes", int64_t{0}, true}},
-      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0, .carried = true},
+      .flags = {.unit = WorkUnit::kRows,
+                .row_operands = 1u << 0,
+                .carried = true,
+                .any_dtype = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
         const Shape packed{attrs.Get<DType>("dtype"), operands[0].dims,

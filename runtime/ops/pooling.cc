@@ -13,7 +13,6 @@
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/relu.h"
-#include "runtime/ops/through_float.h"
 
 namespace tpurun {
 namespace {
@@ -281,7 +280,10 @@ const OpDef& MaxPoolGradOp() {
             attrs.push_back({"x_dims", std::vector<int64_t>{}, true});
             return attrs;
           }(),
-      .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands, .keeps_column_sums = true},
+      .flags = {.unit = WorkUnit::kRows,
+                .row_operands = kAllOperands,
+                .any_dtype = true,
+                .keeps_column_sums = true},
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
             if (Apart(call.attrs)) flags.commutes = 1u << 0;
@@ -341,7 +343,10 @@ const OpDef& MaxPoolOp() {
       .min_operands = 1,
       .max_operands = 1,
       .attrs = PoolAttrs(),
-      .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands, .commutes = kAllOperands},
+      .flags = {.unit = WorkUnit::kRows,
+                .row_operands = kAllOperands,
+                .commutes = kAllOperands,
+                .any_dtype = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
         ASSIGN_OR_RETURN(Shape y,

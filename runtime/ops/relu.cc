@@ -90,7 +90,8 @@ const OpDef& ReluGradOp() {
                 .elementwise = true,
                 .row_operands = kAllOperands,
                 .commutes = 1u << 0,
-                .sign_only = 1u << 1},
+                .sign_only = 1u << 1,
+                .any_dtype = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
         if (operands[0].dims != operands[1].dims || !IsFloat(operands[0].dtype) ||
@@ -123,7 +124,8 @@ const OpDef& ReluOp() {
                  .flags = {.unit = WorkUnit::kElements,
                            .elementwise = true,
                            .row_operands = kAllOperands,
-                           .commutes = 1u << 0},
+                           .commutes = 1u << 0,
+                           .any_dtype = true},
                  .infer_shape = [](std::span<const Shape> operands,
                                    const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
                    if (!IsFloat(operands[0].dtype)) {

@@ -175,19 +175,16 @@ class Parser {
     }
   }
 
-  // Not where the shapes are none that the op has, which the verifier is to say.
+  // Not where the shapes are none that the op has, or the kernel another than planned.
   void Ask(const Machine& machine, Instruction& instruction) const {
     const OpCall call = CallOf(instruction, program_.num_replicas);
-    const int operands = static_cast<int>(call.operands.size());
-    if (operands < call.op->min_operands ||
-        (call.op->max_operands >= 0 && operands > call.op->max_operands)) {
-      return;
-    }
-    const auto shapes = call.op->infer_shape(call.operands, call.attrs);
+    const auto shapes = InferShapes(*call.op, call.operands, call.attrs);
     if (!shapes.ok() || *shapes != call.results) return;
     KernelPlan plan = PlanKernel(call, machine);
-    if (plan.implementation != instruction.plan.implementation) return;
-    plan.scratch_bytes = instruction.plan.scratch_bytes;
+    const KernelPlan& said = instruction.plan;
+    if (plan.implementation != said.implementation || plan.scratch_bytes > said.scratch_bytes)
+      return;
+    plan.scratch_bytes = said.scratch_bytes;
     instruction.plan = std::move(plan);
   }
 

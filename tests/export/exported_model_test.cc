@@ -64,10 +64,10 @@ TEST(ExportedModelTest, HasWhatThePredictionsDependOnForAnyBatch) {
 TEST(ExportedModelTest, AllOpsWithoutARuleAreNamed) {
   EXPECT_EQ(ErrorOf([](GraphBuilder& b, Value x, int64_t) {
               const Value dropped = Dropout(b, x, b.Read(GlobalStep(b)), 0.5, 1, 0);
-              return Add(b, dropped, Broadcast(b, BiasAddGrad(b, x), b.shape(x).dims, {1}));
+              return Add(b, dropped, Broadcast(b, SumOfRows(b, x), b.shape(x).dims, {1}));
             }),
             "the model cannot be exported in this format: it has no words for the ops "
-            "bias_add_grad, dropout, replica_id");
+            "sum_of_rows, dropout, replica_id");
 }
 
 TEST(ExportedModelTest, WhatTheBatchDecidesIsNamed) {

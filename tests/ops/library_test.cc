@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "runtime/base/bfloat16.h"
 #include "runtime/base/random.h"
 #include "runtime/ir/pass_ops.h"
 #include "runtime/ops/op_list.h"
@@ -71,7 +72,7 @@ void ExpectSameOfPacked(OpCall call, const Machine& machine, const KernelPlan& p
                     .operands = {call.operands[1]},
                     .results = {best},
                     .needed = {true}};
-  ASSERT_TRUE(pack.op->infer_shape(pack.operands, pack.attrs).ok()) << best.ToString();
+  ASSERT_TRUE(InferShapes(*pack.op, pack.operands, pack.attrs).ok()) << best.ToString();
   operands[1] = RunReference(pack, {operands[1]}, {{0, Units(pack)}})[0];
   call.operands[1] = best;
   EXPECT_EQ(RunPlanned(call, PlanKernel(call, machine), operands), want) << best.ToString();
@@ -88,7 +89,7 @@ void ExpectNearReference(const std::string& op, const Attrs& attrs, std::vector<
               .needed = {true},
               .parts = parts,
               .num_replicas = replicas};
-  const auto results = call.op->infer_shape(shapes, attrs);
+  const auto results = InferShapes(*call.op, shapes, attrs);
   ASSERT_TRUE(results.ok()) << results.status();
   call.results = *results;
   std::vector<Literal> operands, absolute;
@@ -318,6 +319,26 @@ TEST(LibraryKernels, AFilterGradientCutOverChannelsHasTheBitsOfTheWhole) {
       }
     }
   }
+}
+
+TEST(LibraryKernels, AFilterGradientStoredInBFloat16IsThatInF32Rounded) {
+  OpCall call{.op = FindOpByName("conv2d_filter_grad"),
+              .attrs = {{"precision", int64_t{0}},
+                        {"strides", std::vector<int64_t>{1, 1}},
+                        {"pads", std::vector<int64_t>{1, 1, 1, 1}},
+                        {"kernel_dims", std::vector<int64_t>{3, 3, 32, 64}}},
+              .operands = {F32({3, 9, 9, 32}), F32({3, 9, 9, 64})},
+              .results = {F32({3, 3, 32, 64})},
+              .needed = {true},
+              .parts = 4};
+  const std::vector<Literal> operands = {RandomLiteral(call.operands[0], 0),
+                                         RandomLiteral(call.operands[1], 1)};
+  const Literal want = RunPlanned(call, PlanKernel(call, Machine::This()), operands);
+  call.attrs.Set(kStoredIn, DType::kBF16);
+  call.results[0].dtype = DType::kBF16;
+  Literal got = RunPlanned(call, PlanKernel(call, Machine::This()), operands);
+  for (int64_t i = 0; i < want.shape().num_elements(); ++i)
+    ASSERT_EQ(got.values<uint16_t>()[i], BFloat16Bits(want.values<float>()[i])) << i;
 }
 
 TEST(LibraryKernels, TheDenseKernelOfSmallProductsHasTheBitsOfTheReference) {

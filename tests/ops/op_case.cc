@@ -133,10 +133,14 @@ std::vector<Literal> RunReference(const OpCall& call, const std::vector<Literal>
     std::memset(result.data(), 0xa5, result.shape().bytes());
     out.push_back(result.data());
   }
-  const std::unique_ptr<Kernel> kernel = call.op->reference(call);
+  const std::unique_ptr<Kernel> kernel = MakeReference(call);
+  Literal scratch(Shape{DType::kU8, {ReferenceScratchBytes(call)}});
   for (const auto& [begin, end] : shares) {
-    const absl::Status status =
-        kernel->Run({.operands = in.data(), .results = out.data(), .begin = begin, .end = end});
+    const absl::Status status = kernel->Run({.operands = in.data(),
+                                             .results = out.data(),
+                                             .scratch = scratch.data(),
+                                             .begin = begin,
+                                             .end = end});
     if (!status.ok()) std::abort();
   }
   return results;

@@ -9,9 +9,9 @@
 #include "runtime/autodiff/gradients.h"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/random.h"
+#include "runtime/ir/edges.h"
 #include "runtime/ir/evaluate.h"
 #include "runtime/ops/op_list.h"
-#include "runtime/ops/through_float.h"
 #include "tests/ops/op_case.h"
 
 namespace tpurun {
@@ -120,19 +120,97 @@ TEST(Ops, PartsOfTheWorkGiveTheSameBitsAsTheWhole) {
 TEST(Ops, APartRoundsItsOwnColumnsAlone) {
   const OpDef op{.name = "fill", .flags = {.unit = WorkUnit::kColumns}};
   const OpCall call{.op = &op, .results = {Shape{DType::kBF16, {2, 4}}}, .needed = {true}};
-  const auto kernel = ThroughFloat(call, [](const OpCall&) {
-    return KernelOf([](const KernelArgs& args) {
-      for (int64_t row = 0; row < 2; ++row) {
-        for (int64_t column = args.begin; column < args.end; ++column)
-          static_cast<float*>(args.results[0])[row * 4 + column] = 1.0f;
-      }
-    });
-  });
+  const auto kernel = WithEdges(call, KernelOf([](const KernelArgs& args) {
+                                  for (int64_t row = 0; row < 2; ++row) {
+                                    for (int64_t column = args.begin; column < args.end; ++column)
+                                      static_cast<float*>(args.results[0])[row * 4 + column] = 1.0f;
+                                  }
+                                }));
   std::vector<uint16_t> result(8, 7);
   void* results[] = {result.data()};
-  ASSERT_TRUE(kernel->Run({.results = results, .begin = 1, .end = 3}).ok());
+  std::vector<std::byte> scratch(EdgesBytes(call));
+  ASSERT_TRUE(
+      kernel->Run({.results = results, .scratch = scratch.data(), .begin = 1, .end = 3}).ok());
   const uint16_t one = BFloat16Bits(1.0f);
   EXPECT_EQ(result, (std::vector<uint16_t>{7, one, one, 7, 7, one, one, 7}));
+}
+
+// The literal in another of f32 and bf16.
+Literal StoredIn(DType dtype, const Literal& literal) {
+  Literal stored(Shape{dtype, literal.shape().dims});
+  for (int64_t i = 0; i < literal.shape().num_elements(); ++i) {
+    if (dtype == DType::kBF16) {
+      stored.values<uint16_t>()[i] = BFloat16Bits(literal.values<float>()[i]);
+    } else {
+      stored.values<float>()[i] = FromBFloat16Bits(literal.values<uint16_t>()[i]);
+    }
+  }
+  return stored;
+}
+
+// The planned kernel in this many parts, from the last to the first.
+std::vector<Literal> RunPlanned(OpCall call, int parts, const std::vector<Literal>& operands) {
+  call.parts = FlagsOf(call).unit == WorkUnit::kWhole ? 1 : parts;
+  const KernelPlan plan = PlanKernel(call, Machine{});
+  const std::unique_ptr<Kernel> kernel = MakeKernel(call, plan);
+  EXPECT_NE(kernel, nullptr) << call.op->name;
+  std::vector<Literal> results;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (const Shape& shape : call.results) results.emplace_back(shape);
+  for (const Literal& operand : operands) in.push_back(operand.data());
+  for (Literal& result : results) out.push_back(result.data());
+  Literal scratch(Shape{DType::kU8, {plan.scratch_bytes}});
+  for (int part = call.parts; kernel != nullptr && part-- > 0;) {
+    const absl::Status status = kernel->Run({.operands = in.data(),
+                                             .results = out.data(),
+                                             .scratch = scratch.data(),
+                                             .begin = BeginOfPart(call, part),
+                                             .end = BeginOfPart(call, part + 1)});
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  return results;
+}
+
+// An op reads bf16 as the numbers that they are, and rounds result 0 once: what it gives on the
+// same numbers in f32, rounded.
+TEST(Ops, EveryOpOfFloatsReadsAndStoresBFloat16) {
+  std::set<std::string> checked;
+  for (const OpCase& op_case : AllOpCases()) {
+    if (!op_case.error.empty() || op_case.op->flags.any_dtype) continue;
+    OpCase wide = op_case;
+    std::vector<Literal> narrow;
+    for (Literal& operand : wide.operands) {
+      const bool is_f32 = operand.shape().dtype == DType::kF32;
+      const bool is_bf16 = operand.shape().dtype == DType::kBF16;
+      narrow.push_back(is_f32 ? StoredIn(DType::kBF16, operand) : operand);
+      if (is_f32 || is_bf16) operand = StoredIn(DType::kF32, narrow.back());
+    }
+    OpCall call = wide.Call();
+    call.attrs.Erase(kStoredIn);
+    if (call.results[0].dtype == DType::kBF16) call.results[0].dtype = DType::kF32;
+    if (call.results[0].dtype != DType::kF32) continue;
+    const std::vector<Literal> want = RunReference(call, wide.operands, {{0, Units(call)}});
+    OpCall stored = call;
+    const int copies = CopiesPerOperand(call);
+    for (size_t i = 0; i < stored.operands.size(); ++i)
+      stored.operands[i] = narrow[i * copies].shape();
+    stored.attrs.Set(kStoredIn, DType::kBF16);
+    const auto shapes = InferShapes(*stored.op, stored.operands, stored.attrs);
+    ASSERT_TRUE(shapes.ok()) << op_case.Place() << ": " << shapes.status();
+    ASSERT_EQ((*shapes)[0].dtype, DType::kBF16) << op_case.Place();
+    stored.results = *shapes;
+    for (const int parts : {1, 2, 3}) {
+      const std::vector<Literal> got = RunPlanned(stored, parts, narrow);
+      EXPECT_EQ(got[0], StoredIn(DType::kBF16, want[0])) << op_case.Place() << " in " << parts;
+      for (size_t i = 1; i < got.size(); ++i) EXPECT_EQ(got[i], want[i]) << op_case.Place();
+    }
+    EXPECT_EQ(RunReference(stored, narrow, {{0, Units(stored)}})[0],
+              StoredIn(DType::kBF16, want[0]))
+        << op_case.Place();
+    checked.insert(op_case.op->name);
+  }
+  EXPECT_GT(checked.size(), 35u);
 }
 
 // Row `row` of a literal, as a literal of one row.
