@@ -86,10 +86,14 @@ void ParseFile(const std::string& path, std::vector<OpCase>* cases) {
       op_case.tolerance = ParseDouble(line.Word()).value_or(0);
     } else if (line.Eat("no_gradient ")) {
       op_case.check_gradient = false;
+    } else if (line.Eat("constant_results ")) {
+      op_case.constant_results = static_cast<int>(line.Int().value_or(0));
     } else if (line.Eat("error ")) {
       op_case.error = std::string(line.rest());
     } else {
-      Malformed(path, number, "want replicas, operand, result, tolerance, no_gradient or error");
+      Malformed(path, number,
+                "want replicas, operand, result, tolerance, no_gradient, "
+                "constant_results or error");
     }
   }
 }

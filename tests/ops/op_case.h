@@ -9,6 +9,7 @@
 //   result f32[1,1] 11
 //   tolerance 1e-6              relative to the largest result, when the expected value is rounded
 //   no_gradient REASON          the gradient is not checked at this point
+//   constant_results 1          the last so many results are taken as constants: no gradient flows
 //   error MESSAGE               in place of results
 #ifndef TPURUN_TESTS_OPS_OP_CASE_H_
 #define TPURUN_TESTS_OPS_OP_CASE_H_
@@ -30,6 +31,7 @@ struct OpCase {
   std::vector<Literal> operands, results;  // operands: CopiesPerOperand(Call()) of each
   double tolerance = 0;
   bool check_gradient = true;
+  int constant_results = 0;
   std::string error;
 
   std::string Place() const;  // "testdata/ops/matmul.txt:4"

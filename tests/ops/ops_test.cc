@@ -256,7 +256,7 @@ TEST(Ops, ARowsBitsDoNotDependOnTheRowsThatGoAlong) {
   EXPECT_GT(checked, 50);
 }
 
-// f(x) = sum of weights * op(x), as a graph whose f32 operands are variables.
+// f(x) = sum of weights * op(x) over all f32 results, as a graph whose f32 operands are variables.
 struct Differentiated {
   Graph graph;
   std::vector<int> inputs;  // operand index of each variable
@@ -274,14 +274,20 @@ Differentiated BuildGradient(const OpCase& op_case) {
       variables.push_back(operands.back());
     }
   }
-  const Value y = b.Add(*op_case.op, operands, op_case.attrs);
-  std::vector<double> weights;
-  for (int64_t i = 0; i < b.shape(y).num_elements(); ++i) {
-    weights.push_back(0.5 + UniformFloat(PhiloxElement(1, 1, 0, 0, i)));
+  Value y = b.Add(*op_case.op, operands, op_case.attrs);
+  Value f;
+  const int count = static_cast<int>(op_case.results.size()) - op_case.constant_results;
+  for (y.result = 0; y.result < count; ++y.result) {
+    if (b.shape(y).dtype != DType::kF32) continue;
+    std::vector<double> weights;
+    for (int64_t i = 0; i < b.shape(y).num_elements(); ++i) {
+      weights.push_back(0.5 + UniformFloat(PhiloxElement(1, 1 + y.result, 0, 0, i)));
+    }
+    const Value w = b.Add(ConstantOp(), {},
+                          {{"dtype", DType::kF32}, {"dims", b.shape(y).dims}, {"value", weights}});
+    const Value sum = ReduceSum(b, Mul(b, y, w));
+    f = f.valid() ? Add(b, f, sum) : sum;
   }
-  const Value w = b.Add(ConstantOp(), {},
-                        {{"dtype", DType::kF32}, {"dims", b.shape(y).dims}, {"value", weights}});
-  const Value f = ReduceSum(b, Mul(b, y, w));
   b.AddOutput("f", f);
   const auto gradients = Gradients(b, f, variables);
   EXPECT_TRUE(gradients.ok()) << op_case.Place() << ": " << gradients.status();
