@@ -1,5 +1,8 @@
 // Properties over random graphs: text parses back, every pass keeps what the graph computes, memory
 // plans are sound, and the device gives the reference interpreter's bits.
+#include <algorithm>
+#include <map>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -8,6 +11,8 @@
 #include "runtime/compiler/compile.h"
 #include "runtime/compiler/guard.h"
 #include "runtime/compiler/rewrite.h"
+#include "runtime/ir/collectives.h"
+#include "runtime/ir/elementwise.h"
 #include "runtime/ir/evaluate.h"
 #include "runtime/ir/graph_text.h"
 #include "runtime/ops/op_list.h"
@@ -30,8 +35,9 @@ class Dice {
   uint64_t next_ = 0;
 };
 
-// Matrices of one batch size with three widths, joined by random ops; several variables, read
-// before and after they are updated.
+// Matrices of one batch size with three widths, joined by random ops: products, convolutions and
+// pools of them as images, batch norms, sums over replicas and groups of them; several variables,
+// read before and after they are updated, some with a value of its own on each core.
 Graph RandomGraph(uint32_t seed, const std::vector<int64_t>& widths = {2, 3, 5}, int ops = 25) {
   Dice dice(seed);
   const int replicas = dice.Below(2) == 0 ? 1 : 8;
@@ -47,6 +53,27 @@ Graph RandomGraph(uint32_t seed, const std::vector<int64_t>& widths = {2, 3, 5},
     variables.push_back(
         b.AddVariable({.name = absl::StrCat("w", i), .shape = {DType::kF32, {k, n}}}));
   }
+  const int kernel = b.AddVariable({.name = "kernel", .shape = {DType::kF32, {1, 3, 1, 1}}});
+  std::map<int64_t, int> statistics;  // by width
+  for (const int64_t width : widths) {
+    statistics[width] =
+        b.AddVariable({.name = absl::StrCat("s", width), .shape = {DType::kF32, {width}}});
+  }
+  const auto updated = [&](int variable) {
+    const auto& updates = b.graph().updates();
+    return std::any_of(updates.begin(), updates.end(),
+                       [&](const Update& update) { return update.variable == variable; });
+  };
+  // Of 8 replicas: none, or one of four, two or eight.
+  const auto any_groups = [&] {
+    std::vector<int64_t> groups(8);
+    const int size = 1 << dice.Below(3);
+    for (int replica = 0; replica < 8; ++replica) groups[replica] = replica / size;
+    return replicas == 1 || dice.Below(4) == 0 ? std::vector<int64_t>() : groups;
+  };
+  const auto as_image = [&](Value x) {
+    return Reshape(b, x, {b.shape(x).dims[0], 1, b.shape(x).dims[1], 1});
+  };
   const auto any = [&] { return matrices[dice.Below(static_cast<int>(matrices.size()))]; };
   const auto like = [&](Value x) {
     std::vector<Value> same;
@@ -58,7 +85,7 @@ Graph RandomGraph(uint32_t seed, const std::vector<int64_t>& widths = {2, 3, 5},
   std::vector<Value> updates;
   for (int i = 0; i < ops; ++i) {
     const Value x = any();
-    switch (dice.Below(14)) {
+    switch (dice.Below(19)) {
       case 0:
         matrices.push_back(Relu(b, x));
         break;
@@ -86,10 +113,7 @@ Graph RandomGraph(uint32_t seed, const std::vector<int64_t>& widths = {2, 3, 5},
         const Shape shape = b.graph().variables()[variable].shape;
         for (const Value y : matrices) {
           if (b.shape(x).dims[1] != shape.dims[0] || b.shape(y).dims[1] != shape.dims[1]) continue;
-          bool updated = false;
-          for (const Update& update : b.graph().updates())
-            updated = updated || update.variable == variable;
-          if (updated) break;
+          if (updated(variable)) break;
           const Value g = CrossReplicaSum(b, MatMul(b, x, y, Precision::kF32, true));
           b.Update(variable, dice.Below(2) == 0 ? Sub(b, b.Read(variable), g) : Add(b, g, g));
           break;
@@ -106,9 +130,7 @@ Graph RandomGraph(uint32_t seed, const std::vector<int64_t>& widths = {2, 3, 5},
         // A variable takes another's old value.
         const int to = variables[dice.Below(4)], from = variables[dice.Below(4)];
         const auto& all = b.graph().variables();
-        bool free = all[to].shape == all[from].shape;
-        for (const Update& update : b.graph().updates()) free = free && update.variable != to;
-        if (free) b.Update(to, b.Read(from));
+        if (all[to].shape == all[from].shape && !updated(to)) b.Update(to, b.Read(from));
         break;
       }
       case 10: {
@@ -134,6 +156,32 @@ Graph RandomGraph(uint32_t seed, const std::vector<int64_t>& widths = {2, 3, 5},
       case 13:
         matrices.push_back(Select(b, Greater(b, x, Scalar(b, 0)), Sub(b, x, Scalar(b, 0)),
                                   Convert(b, Convert(b, x, DType::kBF16), DType::kF32)));
+        break;
+      case 14:
+        // Rows that go with all rows, of a group of replicas.
+        matrices.push_back(Sub(b, x, CrossReplicaSum(b, SumOfRows(b, like(x)), any_groups())));
+        break;
+      case 15: {
+        // A batch norm with a moving statistic.
+        const int statistic = statistics[b.shape(x).dims[1]];
+        const auto [mean, variance] = Moments(b, x);
+        matrices.push_back(BatchNorm(b, x, mean, variance, b.Read(statistic), mean, 0.5));
+        if (!updated(statistic)) b.Update(statistic, Add(b, b.Read(statistic), variance));
+        break;
+      }
+      case 16: {
+        const Value y = Conv2d(b, as_image(x), b.Read(kernel), {1, 1}, {0, 0, 1, 1},
+                               dice.Below(2) == 0 ? Precision::kDefault : Precision::kF32);
+        matrices.push_back(Reshape(b, Relu(b, y), b.shape(x).dims));
+        break;
+      }
+      case 17:
+        matrices.push_back(Reshape(
+            b, MaxPool(b, Relu(b, as_image(x)), {1, 3}, {1, 1}, {0, 0, 1, 1}), b.shape(x).dims));
+        break;
+      case 18:
+        // Stored in bf16 and read by ops whose numbers are f32.
+        matrices.push_back(Add(b, Convert(b, x, DType::kBF16), like(x)));
         break;
     }
   }

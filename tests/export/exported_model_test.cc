@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/ir/elementwise.h"
 #include "runtime/ops/ops.h"
 #include "runtime/spec/global_step.h"
 
