@@ -1,37 +1,76 @@
 // Layers that convolve.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
 #include "models/layers/window.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
+namespace {
+
+// What both kinds of message have; `kind` is the layer's.
+template <typename Conv>
+void CheckConv(const Conv& conv, const std::string& kind, ConfigErrors& errors) {
+  if (!conv.has_filters()) {
+    errors.Add(kind + ".filters", "filters is missing");
+  } else if (conv.filters() <= 0) {
+    errors.Add(kind + ".filters", absl::StrCat("filters must be > 0, got ", conv.filters()));
+  }
+  if (conv.kernel_size().empty()) errors.Add(kind + ".kernel_size", "kernel_size is missing");
+  CheckWindowSizes(conv.kernel_size(), kind + ".kernel_size", errors);
+  CheckWindowSizes(conv.strides(), kind + ".strides", errors);
+  CheckActivation(conv.activation(), kind + ".activation", errors);
+  if (conv.has_kernel_initializer()) {
+    CheckInitializer(conv.kernel_initializer(), kind + ".kernel_initializer", errors);
+  }
+  if (conv.has_bias_initializer()) {
+    CheckInitializer(conv.bias_initializer(), kind + ".bias_initializer", errors);
+  }
+}
+
+template <typename Conv>
+Value AddKernel(LayerContext& layer, const Conv& conv, const std::vector<int64_t>& dims) {
+  return layer.AddVariable("kernel", dims,
+                           conv.has_kernel_initializer()
+                               ? MakeInitializer(conv.kernel_initializer(), dims)
+                               : GlorotUniform(dims));
+}
+
+// f(y + bias).
+template <typename Conv>
+Value AddBias(LayerContext& layer, const Conv& conv, Value y) {
+  if (conv.use_bias()) {
+    const Value bias = layer.AddVariable(
+        "bias", {conv.filters()},
+        conv.has_bias_initializer() ? MakeInitializer(conv.bias_initializer(), {conv.filters()})
+                                    : Zeros());
+    if (!bias.valid()) return {};
+    y = BiasAdd(layer.b, y, bias);
+  }
+  return ApplyActivation(layer.b, y, conv.activation());
+}
+
+template <typename Conv>
+void WriteOutConv(Conv& conv) {
+  WriteOutSizes({}, conv.mutable_kernel_size());
+  WriteOutSizes({1, 1}, conv.mutable_strides());
+}
+
+}  // namespace
 
 // ---- conv2d (tf.layers.conv2d): x (N, H, W, C), kernel (KH, KW, C / groups, F), bias (F):
 // y = f(x * kernel + bias), (N, OH, OW, F).
 
 void CheckConv2d(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::Conv2d& conv2d = layer.conv2d();
-  if (!conv2d.has_filters()) {
-    errors.Add("conv2d.filters", "filters is missing");
-  } else if (conv2d.filters() <= 0) {
-    errors.Add("conv2d.filters", absl::StrCat("filters must be > 0, got ", conv2d.filters()));
-  }
-  if (conv2d.kernel_size().empty()) errors.Add("conv2d.kernel_size", "kernel_size is missing");
-  CheckWindowSizes(conv2d.kernel_size(), "conv2d.kernel_size", errors);
-  CheckWindowSizes(conv2d.strides(), "conv2d.strides", errors);
+  CheckConv(conv2d, "conv2d", errors);
   CheckWindowSizes(conv2d.dilation_rate(), "conv2d.dilation_rate", errors);
   if (conv2d.groups() <= 0) {
     errors.Add("conv2d.groups", absl::StrCat("groups must be > 0, got ", conv2d.groups()));
   } else if (conv2d.filters() > 0 && conv2d.filters() % conv2d.groups() != 0) {
     errors.Add("conv2d.groups", absl::StrCat("groups must divide the ", conv2d.filters(),
                                              " filters, got ", conv2d.groups()));
-  }
-  CheckActivation(conv2d.activation(), "conv2d.activation", errors);
-  if (conv2d.has_kernel_initializer()) {
-    CheckInitializer(conv2d.kernel_initializer(), "conv2d.kernel_initializer", errors);
-  }
-  if (conv2d.has_bias_initializer()) {
-    CheckInitializer(conv2d.bias_initializer(), "conv2d.bias_initializer", errors);
   }
 }
 
@@ -48,35 +87,59 @@ Value BuildConv2d(LayerContext& layer) {
                       absl::StrCat("groups must divide the ", channels, " input channels of ",
                                    Quote(layer.inputs[0].name), ", got ", conv2d.groups()));
   }
-  GraphBuilder& b = layer.b;
-  const std::vector<int64_t> kernel_dims = {window.size[0], window.size[1],
-                                            channels / conv2d.groups(), conv2d.filters()};
-  const Value kernel = layer.AddVariable(
-      "kernel", kernel_dims,
-      conv2d.has_kernel_initializer() ? MakeInitializer(conv2d.kernel_initializer(), kernel_dims)
-                                      : GlorotUniform(kernel_dims));
+  const Value kernel =
+      AddKernel(layer, conv2d,
+                {window.size[0], window.size[1], channels / conv2d.groups(), conv2d.filters()});
   if (!kernel.valid()) return {};
-  Value y = Conv2d(b, layer.inputs[0].value, kernel, window.strides, window.pads, layer.precision,
-                   dilations);
-  if (conv2d.use_bias()) {
-    const Value bias =
-        layer.AddVariable("bias", {conv2d.filters()},
-                          conv2d.has_bias_initializer()
-                              ? MakeInitializer(conv2d.bias_initializer(), {conv2d.filters()})
-                              : Zeros());
-    if (!bias.valid()) return {};
-    y = BiasAdd(b, y, bias);
-  }
-  return ApplyActivation(b, y, conv2d.activation());
+  return AddBias(layer, conv2d,
+                 Conv2d(layer.b, layer.inputs[0].value, kernel, window.strides, window.pads,
+                        layer.precision, dilations));
 }
 
 void WriteOutConv2d(proto::Layer& layer) {
-  WriteOutSizes({}, layer.mutable_conv2d()->mutable_kernel_size());
-  WriteOutSizes({1, 1}, layer.mutable_conv2d()->mutable_strides());
+  WriteOutConv(*layer.mutable_conv2d());
   // Where both are 1, as in checkpoints from before there was one, it is left out.
   WindowSizes& dilations = *layer.mutable_conv2d()->mutable_dilation_rate();
   WriteOutSizes({1, 1}, &dilations);
   if (dilations[0] == 1 && dilations[1] == 1) dilations.Clear();
+}
+
+// ---- conv2d_transpose (tf.layers.conv2d_transpose): x (N, OH, OW, C), kernel (KH, KW, F, C),
+// bias (F): y = f(the gradient of a convolution by its input + bias), (N, H, W, F). H is
+// OH stride, and with VALID max(KH - stride, 0) more.
+
+void CheckConv2dTranspose(const proto::Layer& layer, ConfigErrors& errors) {
+  CheckConv(layer.conv2d_transpose(), "conv2d_transpose", errors);
+}
+
+Value BuildConv2dTranspose(LayerContext& layer) {
+  if (!IsImage(layer)) return {};
+  const proto::Conv2dTranspose& conv = layer.layer.conv2d_transpose();
+  const std::vector<int64_t> size = TwoSizes(conv.kernel_size(), {}),
+                             strides = TwoSizes(conv.strides(), {1, 1}), x = layer.shape(0).dims;
+  std::vector<int64_t> image, pads;
+  for (int i = 0; i < 2; ++i) {
+    const bool same = conv.padding() == proto::Conv2d::SAME;
+    const int64_t more = same ? 0 : std::max<int64_t>(size[i] - strides[i], 0);
+    image.push_back(x[i + 1] * strides[i] + more);
+    if (image[i] > kMaxDim) {
+      return layer.Fail("conv2d_transpose.strides",
+                        absl::StrCat("the result would be ", image[i], i == 0 ? " high" : " wide",
+                                     ", want at most ", kMaxDim, "; make strides smaller"));
+    }
+    const std::vector<int64_t> around =
+        same ? SamePads(image[i], size[i], strides[i]) : std::vector<int64_t>{0, 0};
+    pads.insert(pads.end(), around.begin(), around.end());
+  }
+  const Value kernel = AddKernel(layer, conv, {size[0], size[1], conv.filters(), x.back()});
+  if (!kernel.valid()) return {};
+  return AddBias(layer, conv,
+                 Conv2dTranspose(layer.b, layer.inputs[0].value, kernel, image, strides, pads,
+                                 layer.precision));
+}
+
+void WriteOutConv2dTranspose(proto::Layer& layer) {
+  WriteOutConv(*layer.mutable_conv2d_transpose());
 }
 
 }  // namespace tpurun

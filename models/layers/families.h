@@ -13,6 +13,9 @@ Value BuildActivation(LayerContext& layer);
 void CheckConv2d(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildConv2d(LayerContext& layer);
 void WriteOutConv2d(proto::Layer& layer);
+void CheckConv2dTranspose(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildConv2dTranspose(LayerContext& layer);
+void WriteOutConv2dTranspose(proto::Layer& layer);
 // dense.cc
 void CheckDense(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildDense(LayerContext& layer);

@@ -53,21 +53,26 @@ bool IsImage(LayerContext& layer) {
   return false;
 }
 
+std::vector<int64_t> SamePads(int64_t in, int64_t span, int64_t stride) {
+  const int64_t out = (in + stride - 1) / stride;
+  const int64_t total = std::max<int64_t>((out - 1) * stride + span - in, 0);
+  return {total / 2, total - total / 2};
+}
+
 Window WindowOver(LayerContext& layer, const std::string& size_field, std::vector<int64_t> size,
                   std::vector<int64_t> strides, proto::Conv2d::Padding padding,
                   const std::vector<int64_t>& dilations) {
   const std::vector<int64_t> dims = layer.shape(0).dims;
   const std::vector<int64_t> span = {(size[0] - 1) * dilations[0] + 1,
                                      (size[1] - 1) * dilations[1] + 1};
-  Window window = {.size = size, .strides = strides, .pads = {0, 0, 0, 0}};
+  Window window = {.size = size, .strides = strides};
   for (int i = 0; i < 2; ++i) {
     const int64_t in = dims[i + 1];
-    if (padding == proto::Conv2d::SAME) {
-      const int64_t out = (in + strides[i] - 1) / strides[i];
-      const int64_t total = std::max<int64_t>((out - 1) * strides[i] + span[i] - in, 0);
-      window.pads[2 * i] = total / 2;
-      window.pads[2 * i + 1] = total - total / 2;
-    } else if (in < span[i]) {
+    const bool same = padding == proto::Conv2d::SAME;
+    const std::vector<int64_t> pads =
+        same ? SamePads(in, span[i], strides[i]) : std::vector<int64_t>{0, 0};
+    window.pads.insert(window.pads.end(), pads.begin(), pads.end());
+    if (!same && in < span[i]) {
       const bool dilated = span != size;
       layer.Fail(
           size_field,

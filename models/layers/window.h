@@ -22,11 +22,13 @@ using WindowSizes = google::protobuf::RepeatedField<int64_t>;
 // ("conv2d.kernel_size"). None given is good.
 void CheckWindowSizes(const WindowSizes& sizes, const std::string& path, ConfigErrors& errors);
 
+// Pads of SAME along one axis, {before, after}, as TensorFlow does:
+// max((ceil(in / stride) - 1) stride + span - in, 0), the smaller half before.
+std::vector<int64_t> SamePads(int64_t in, int64_t span, int64_t stride);
+
 // The window over input 0, which is an image. A window that does not fit is reported under
 // `size_field` ("conv2d.kernel_size"); the Window is then empty. With dilations it spans
 // (size - 1) dilation + 1 pixels.
-// SAME pads as TensorFlow does: max((ceil(in / stride) - 1) stride + span - in, 0), the smaller
-// half before.
 Window WindowOver(LayerContext& layer, const std::string& size_field, std::vector<int64_t> size,
                   std::vector<int64_t> strides, proto::Conv2d::Padding padding,
                   const std::vector<int64_t>& dilations = {1, 1});

@@ -59,6 +59,13 @@ ExportTensor ExportTensor::Int32(int32_t scalar) {
           .bytes = std::string(reinterpret_cast<const char*>(&scalar), sizeof(scalar))};
 }
 
+ExportTensor ExportTensor::Int32s(const std::vector<int32_t>& values) {
+  return {.type = ElementType::kInt32,
+          .dims = {static_cast<int64_t>(values.size())},
+          .bytes = std::string(reinterpret_cast<const char*>(values.data()),
+                               values.size() * sizeof(int32_t))};
+}
+
 ExportTensor ExportTensor::Strings(ExportDims dims, std::vector<std::string> values) {
   return {.type = ElementType::kString, .dims = std::move(dims), .strings = std::move(values)};
 }

@@ -48,6 +48,7 @@ struct ExportTensor {
   static ExportTensor Int64s(ExportDims dims, const std::vector<int64_t>& values);
   static ExportTensor Float(float scalar);
   static ExportTensor Int32(int32_t scalar);
+  static ExportTensor Int32s(const std::vector<int32_t>& values);  // a vector
   static ExportTensor Strings(ExportDims dims, std::vector<std::string> values);
 };
 

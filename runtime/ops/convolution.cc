@@ -310,7 +310,9 @@ const OpDef& Conv2dInputGradOp() {
           [](const OpCall& call, const KernelPlan& plan) {
             return MakeConv(ConvKind::kInputGrad, InputGradDims(call), call, plan);
           },
-      .flops = [](const OpCall& call) { return ConvFlops(InputGradDims(call), call.attrs); }};
+      .flops = [](const OpCall& call) { return ConvFlops(InputGradDims(call), call.attrs); },
+      .tensorflow = TransposedConvolutionToTensorFlow,
+      .onnx = TransposedConvolutionToOnnx};
   return op;
 }
 
@@ -407,6 +409,19 @@ Value Conv2d(GraphBuilder& b, Value x, Value kernel, std::vector<int64_t> stride
                  {"pads", std::move(pads)}};
   if (dilations != std::vector<int64_t>{1, 1}) attrs.Set(kDilations, dilations);
   return Forward(b, x, kernel, attrs);
+}
+
+Value Conv2dTranspose(GraphBuilder& b, Value x, Value kernel, const std::vector<int64_t>& image,
+                      std::vector<int64_t> strides, std::vector<int64_t> pads,
+                      Precision precision) {
+  const std::vector<int64_t> dims = {b.shape(x).dims[0], image[0], image[1],
+                                     b.shape(kernel).dims[2]};
+  return b.Add(Conv2dInputGradOp(), {x, kernel},
+               {{"precision", static_cast<int64_t>(precision)},
+                {"strides", std::move(strides)},
+                {"pads", std::move(pads)},
+                {"x_dims", dims}},
+               "conv2d_transpose");
 }
 
 }  // namespace tpurun

@@ -65,6 +65,32 @@ ConvDims DimsOfForward(const ExportCall& call) {
   return ConvDimsOf(call.operands[0].dims, call.operands[1].dims, call.results[0].dims, call.attrs);
 }
 
+ConvDims DimsOfTransposed(const ExportCall& call) {
+  return ConvDimsOf(call.results[0].dims, call.operands[1].dims, call.operands[0].dims, call.attrs);
+}
+
+// {N, H, W, C} as int32, N being that of input 0.
+Value AddSizes(ExportCall& call, const ConvDims& d) {
+  const auto int32s = [&](const std::vector<int32_t>& values, const std::string& label) {
+    return call.graph.Constant(ExportTensor::Int32s(values), label);
+  };
+  const ElementType type = ElementType::kInt32;
+  const Value dims =
+      call.graph.Add("Shape", {call.inputs[0]}, {{"T", call.type()}, {"out_type", type}});
+  const Value batch = call.graph.Add("Slice", {dims, int32s({0}, "begin"), int32s({1}, "size")},
+                                     {{"T", type}, {"Index", type}});
+  const Value image = int32s(
+      {static_cast<int32_t>(d.h), static_cast<int32_t>(d.w), static_cast<int32_t>(d.c)}, "image");
+  return call.graph.Add("ConcatV2",
+                        {batch, image, call.graph.Constant(ExportTensor::Int32(0), "axis")},
+                        {{"T", type}, {"Tidx", type}, {"N", int64_t{2}}});
+}
+
+// What lies behind the last window in one direction, and no window of the convolution reads.
+int64_t Unread(int64_t size, int64_t pads, int64_t window, int64_t dilation, int64_t stride) {
+  return (size + pads - (window - 1) * dilation - 1) % stride;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Value>> ConvolutionToTensorFlow(ExportCall& call) {
@@ -86,6 +112,25 @@ absl::StatusOr<std::vector<Value>> ConvolutionToTensorFlow(ExportCall& call) {
 
 absl::StatusOr<std::vector<Value>> ConvolutionToOnnx(ExportCall& call) {
   return std::vector<Value>{AddOnnxConvolution(call, "Conv", DimsOfForward(call), {})};
+}
+
+absl::StatusOr<std::vector<Value>> TransposedConvolutionToTensorFlow(ExportCall& call) {
+  const ConvDims d = DimsOfTransposed(call);
+  if (d.groups > 1 || IsDilated(d)) {
+    return absl::InvalidArgumentError("a transposed convolution has groups or dilations");
+  }
+  ASSIGN_OR_RETURN(const ExportAttrs attrs, TensorFlowAttrs(call, d, call.results[0]));
+  return std::vector<Value>{call.graph.Add(
+      "Conv2DBackpropInput", {AddSizes(call, d), call.inputs[1], call.inputs[0]}, attrs)};
+}
+
+absl::StatusOr<std::vector<Value>> TransposedConvolutionToOnnx(ExportCall& call) {
+  const ConvDims d = DimsOfTransposed(call);
+  ExportAttrs attrs;
+  const std::vector<int64_t> unread = {Unread(d.h, d.top + d.bottom, d.kh, d.dh, d.sh),
+                                       Unread(d.w, d.left + d.right, d.kw, d.dw, d.sw)};
+  if (unread != std::vector<int64_t>{0, 0}) attrs["output_padding"] = unread;
+  return std::vector<Value>{AddOnnxConvolution(call, "ConvTranspose", d, std::move(attrs))};
 }
 
 }  // namespace tpurun

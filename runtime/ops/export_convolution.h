@@ -14,6 +14,11 @@ namespace tpurun {
 absl::StatusOr<std::vector<Value>> ConvolutionToTensorFlow(ExportCall& call);
 absl::StatusOr<std::vector<Value>> ConvolutionToOnnx(ExportCall& call);
 
+// Of conv2d_input_grad. TensorFlow's Conv2DBackpropInput takes neither dilations nor groups on a
+// CPU with other kernels than oneDNN's: that is refused.
+absl::StatusOr<std::vector<Value>> TransposedConvolutionToTensorFlow(ExportCall& call);
+absl::StatusOr<std::vector<Value>> TransposedConvolutionToOnnx(ExportCall& call);
+
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_OPS_EXPORT_CONVOLUTION_H_

@@ -65,6 +65,10 @@ Value BatchNorm(GraphBuilder& b, Value x, Value mean, Value variance, Value gamm
 Value Conv2d(GraphBuilder& b, Value x, Value kernel, std::vector<int64_t> strides,
              std::vector<int64_t> pads, Precision precision,
              const std::vector<int64_t>& dilations = {1, 1});
+// x (N, OH, OW, F), kernel (KH, KW, C, F) -> (N, H, W, C), `image` being {H, W}: what conv2d with
+// this window, from such an image to x, passes back to the image.
+Value Conv2dTranspose(GraphBuilder& b, Value x, Value kernel, const std::vector<int64_t>& image,
+                      std::vector<int64_t> strides, std::vector<int64_t> pads, Precision precision);
 
 // pooling.cc: x (N, H, W, C) -> (N, OH, OW, C). Padding never counts.
 Value MaxPool(GraphBuilder& b, Value x, std::vector<int64_t> window, std::vector<int64_t> strides,

@@ -91,8 +91,7 @@ TEST(HelpTopicsTest, ALayerShowsTypesDefaultsAndComments) {
       AllOf(HasSubstr("  activation: Activation = LINEAR\n"),
             HasSubstr("One of LINEAR, RELU, TANH, GELU, SIGMOID, SOFTMAX, SOFTPLUS, ELU.")));
   EXPECT_THAT(Entry(page, "use_bias"), HasSubstr("use_bias: bool = true\n"));
-  EXPECT_THAT(Entry(page, "kernel_from"),
-              HasSubstr("  kernel_from: string  (not supported yet)\n"));
+  EXPECT_THAT(Entry(page, "kernel_from"), HasSubstr("  kernel_from: string\n"));
 }
 
 TEST(HelpTopicsTest, TopicsListEveryKind) {

@@ -68,7 +68,7 @@ TEST(ExportedModelTest, AllOpsWithoutARuleAreNamed) {
               return Add(b, dropped, Broadcast(b, SumOfRows(b, x), b.shape(x).dims, {1}));
             }),
             "the model cannot be exported in this format: it has no words for the ops "
-            "sum_of_rows, dropout, replica_id");
+            "dropout, replica_id, sum_of_rows");
 }
 
 TEST(ExportedModelTest, WhatTheBatchDecidesIsNamed) {

@@ -126,6 +126,30 @@ class ModelsTest(unittest.TestCase):
             features = {'image': images[:64].astype(np.float32)}
             self.compare(result, features, self.columns(rows, self.classification))
 
+    def test_convolutions(self):
+        """Dilated, in groups, one channel a group, and transposed, on digits."""
+        layers = ('name: "dilated" conv2d { filters: 8 kernel_size: 3 dilation_rate: 2 padding: SAME '
+                  'activation: RELU } input: "image"',
+                  'name: "grouped" conv2d { filters: 12 kernel_size: 3 strides: 2 groups: 4 }',
+                  'name: "depthwise" conv2d { filters: 24 kernel_size: 3 padding: SAME groups: 12 }',
+                  'name: "up" conv2d_transpose { filters: 6 kernel_size: 3 strides: 2 '
+                  'activation: RELU }',
+                  'name: "same" conv2d_transpose { filters: 2 kernel_size: 2 strides: 3 '
+                  'padding: SAME }', 'flatten {}', 'name: "logits" dense { units: 10 }')
+        model = ['--unset', 'model.layer']
+        for layer in layers:
+            model += ['--set', f'model.layer+={{ {layer} }}']
+        with tempfile.TemporaryDirectory() as model_dir:
+            digits = program.Example('testdata/digits')
+            digits.train(model_dir, '--max_steps=20', *model)
+            rows = digits.run('predict', model_dir, '--use_tpu=false', *ALL_KEYS, '--unset',
+                              'predict.input.transform.1', '--set',
+                              'predict.forward_features=image', *model)  # of take
+            features = self.columns(rows, {'image': np.float32})
+            want = self.columns(rows, self.classification)
+            result = export(f'--config={digits.config}', f'--model_dir={model_dir}', *model)
+            self.compare(result, features, want)
+
     def test_digits_of_examples(self):
         """The signatures that take serialized tf.Examples do what predict's input does."""
         with tempfile.TemporaryDirectory() as model_dir:

@@ -343,14 +343,18 @@ class LayerCase:
     def predicted(self):
         operands = [rounded(array) if self.tpu else array for array in (self.x, self.kernel)]
         y = self.function(tf.constant(operands[0]), tf.Variable(operands[1]), tf.Variable(self.bias))
-        fans = _compute_fans(self.kernel.shape)
-        limit = math.sqrt(3 / max(1, sum(fans) / 2))
+        fan_in, fan_out = _compute_fans(self.kernel.shape)
+        limit = math.sqrt(3 / max(1, (fan_in + fan_out) / 2))
+        initializer = f'uniform({-limit!r},{limit!r})'
+        if 'variance_scaling' in self.fields:
+            # The divisor is variance_scaling's, of draws that are cut off.
+            initializer = f'truncated_normal(0,{math.sqrt(1 / fan_in) / .87962566103423978!r})'
         dims = ','.join(map(str, self.kernel.shape))
         return self.lines(self.name, [], 'PREDICT', ['  prediction { name: "y" }']) + [
             f'feed x: {tensor(self.x)}', f'variable y/kernel: {tensor(self.kernel)}',
             f'variable y/bias: {tensor(self.bias)}', f'expect prediction y: {tensor(y.numpy())}',
             'expect variables:',
-            f'  "y/kernel" f32[{dims}] uniform({-limit!r},{limit!r}) trainable',
+            f'  "y/kernel" f32[{dims}] {initializer} trainable',
             f'  "y/bias" f32[{len(self.bias)}] constant(0) trainable'], y.shape
 
     def trained(self, y_dims):
@@ -395,7 +399,7 @@ def conv2d(strides, padding, dilations):
         tf.nn.conv2d(x, kernel, strides, padding, dilations=dilations), bias)
 
 
-Conv2D = tf.keras.layers.Conv2D
+Conv2D, Conv2DTranspose = tf.keras.layers.Conv2D, tf.keras.layers.Conv2DTranspose
 LAYERS = {
     'conv2d_dilation_and_groups': ('y = f(x * kernel + bias) with dilation_rate and groups', [
         LayerCase('dilated, valid', 'conv2d { filters: 3 kernel_size: 3 dilation_rate: 2 }',
@@ -428,6 +432,31 @@ LAYERS = {
         LayerCase('the TPU rounds both operands to bf16', 'conv2d { filters: 4 kernel_size: 3 groups: 2 '
                   'dilation_rate: 2 }', keras(Conv2D(4, 3, groups=2, dilation_rate=2)), (1, 6, 6, 4),
                   (3, 3, 2, 4), 4, tpu=True),
+    ]),
+    'conv2d_transpose': ('y = f(the gradient of a conv2d by its input + bias)', [
+        LayerCase('valid, the defaults', 'conv2d_transpose { filters: 3 kernel_size: [3, 2] '
+                  'kernel_initializer { variance_scaling {} } }', keras(Conv2DTranspose(3, (3, 2))),
+                  (2, 3, 4, 2), (3, 2, 3, 2), 3),
+        LayerCase('valid, with strides', 'conv2d_transpose { filters: 2 kernel_size: 3 strides: 2 '
+                  'activation: TANH }', keras(Conv2DTranspose(2, 3, strides=2, activation='tanh')),
+                  (2, 3, 2, 3), (3, 3, 2, 3), 2),
+        LayerCase('valid, strides wider than the kernel', 'conv2d_transpose { filters: 2 '
+                  'kernel_size: [2, 1] strides: 3 }', keras(Conv2DTranspose(2, (2, 1), strides=3)),
+                  (2, 2, 3, 2), (2, 1, 2, 2), 2),
+        LayerCase('same', 'conv2d_transpose { filters: 2 kernel_size: [3, 4] padding: SAME }',
+                  keras(Conv2DTranspose(2, (3, 4), padding='same')), (2, 3, 4, 2), (3, 4, 2, 2), 2),
+        LayerCase('same, with strides', 'conv2d_transpose { filters: 1 kernel_size: 3 strides: 2 '
+                  'padding: SAME activation: SIGMOID }',
+                  keras(Conv2DTranspose(1, 3, strides=2, padding='same', activation='sigmoid')),
+                  (2, 3, 3, 2), (3, 3, 1, 2), 1),
+        LayerCase('same, two strides, one wider than the kernel', 'conv2d_transpose { filters: 2 '
+                  'kernel_size: [5, 2] strides: [2, 3] padding: SAME }',
+                  keras(Conv2DTranspose(2, (5, 2), strides=(2, 3), padding='same')), (2, 3, 2, 3),
+                  (5, 2, 2, 3), 2),
+        LayerCase('the TPU rounds both operands to bf16', 'conv2d_transpose { filters: 2 kernel_size: 3 '
+                  'strides: 2 padding: SAME }',
+                  keras(Conv2DTranspose(2, 3, strides=2, padding='same')), (1, 3, 4, 3), (3, 3, 2, 3),
+                  2, tpu=True),
     ]),
 }
 

@@ -1,7 +1,7 @@
 // The gradients of every layer and loss with respect to its variables, against central differences
 // in a random direction, at the points of the golden files. Points where the function has no
-// derivative (a relu at 0) do not occur in those files, or the case says `no_differences: REASON`; a
-// loss that is NaN or does not depend on the variables is passed over.
+// derivative (a relu at 0) do not occur in those files, or the case says `no_differences: REASON`;
+// a loss that is NaN or does not depend on the variables is passed over.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -205,6 +205,7 @@ TEST(WrittenOutModelTest, LayersHaveFullNamesAndInputsAndNoDefaultsOfTheirOwn) {
       WrittenOut(absl::StrCat(kImage, R"(
 layer { conv2d { filters: 2 kernel_size: 3 dilation_rate: 1 } }
 layer { conv2d { filters: 2 kernel_size: 1 dilation_rate: 2 groups: 2 } }
+layer { conv2d_transpose { filters: 2 kernel_size: [1, 2] strides: 2 padding: SAME } }
 layer { max_pooling2d {} }
 layer { trainable: false average_pooling2d { pool_size: 1 strides: [1, 2] } dtype: FLOAT32 }
 layer { flatten {} }
@@ -212,7 +213,8 @@ layer { dense { units: 3 kernel_initializer { ones {} } } }
 layer_defaults { dense { activation: TANH } })")),
       R"(name: "conv2d" input: "x" conv2d { filters: 2 kernel_size: 3 kernel_size: 3 strides: 1 strides: 1 }
 name: "conv2d_1" input: "conv2d" conv2d { filters: 2 kernel_size: 1 kernel_size: 1 strides: 1 strides: 1 dilation_rate: 2 dilation_rate: 2 groups: 2 }
-name: "max_pooling2d" input: "conv2d_1" max_pooling2d { pool_size: 2 pool_size: 2 strides: 2 strides: 2 }
+name: "conv2d_transpose" input: "conv2d_1" conv2d_transpose { filters: 2 kernel_size: 1 kernel_size: 2 strides: 2 strides: 2 padding: SAME }
+name: "max_pooling2d" input: "conv2d_transpose" max_pooling2d { pool_size: 2 pool_size: 2 strides: 2 strides: 2 }
 name: "average_pooling2d" input: "max_pooling2d" average_pooling2d { pool_size: 1 pool_size: 1 strides: 1 strides: 2 }
 name: "flatten" input: "average_pooling2d" flatten { }
 name: "dense" input: "flatten" dense { units: 3 activation: TANH }

@@ -17,9 +17,9 @@ std::string ErrorsOf(const std::string& text) {
 
 // As messages list them.
 constexpr char kLayerKinds[] =
-    "activation, add, average_pooling2d, batch_normalization, concat, conv2d, dense, dropout, "
-    "flatten, global_average_pooling2d, max_pooling2d, one_hot, reshape, residual, resnet_block, "
-    "sequence";
+    "activation, add, average_pooling2d, batch_normalization, concat, conv2d, conv2d_transpose, "
+    "dense, dropout, flatten, global_average_pooling2d, max_pooling2d, one_hot, reshape, residual, "
+    "resnet_block, sequence";
 
 // An image, and the layer under test.
 std::string ImageWith(const std::string& shape, const std::string& layer) {
@@ -124,6 +124,31 @@ layer { activation { function: RELU } })",
        ImageWith("shape: [8, 4, 3]", "conv2d { filters: 2 kernel_size: 3 dilation_rate: [3, 2] }"),
        "model.textproto:2:39: layer 0 \"y\": a window of 3x3, dilated to 7x5, does not fit into "
        "\"x\" of f32[N,8,4,3]; give padding: SAME or a smaller kernel_size or dilation_rate"},
+      {"conv2d_transpose without arguments", ImageWith("shape: [8, 8, 1]", "conv2d_transpose {}"),
+       "model.textproto:2:19: layer 0 \"y\": filters is missing\n"
+       "model.textproto:2:19: layer 0 \"y\": kernel_size is missing"},
+      {"conv2d_transpose sizes",
+       ImageWith("shape: [8, 8, 1]",
+                 "conv2d_transpose { filters: -1 kernel_size: 0 strides: [1, 2, 3] }"),
+       "model.textproto:2:38: layer 0 \"y\": filters must be > 0, got -1\n"
+       "model.textproto:2:50: layer 0 \"y\": kernel_size must be in [1, 1048576], got 0\n"
+       "model.textproto:2:65: layer 0 \"y\": want one number for both, or height and width, got 3 "
+       "numbers"},
+      {"conv2d_transpose of a vector",
+       ImageWith("shape: 64", "conv2d_transpose { filters: 2 kernel_size: 3 }"),
+       "model.textproto:2:1: layer 0 \"y\": conv2d_transpose wants an input of shape [N,H,W,C], "
+       "got "
+       "\"x\" of f32[N,64]; put a reshape to height, width and channels before it"},
+      {"a transposed convolution larger than any memory",
+       ImageWith("shape: [1048576, 1048576, 1]",
+                 "conv2d_transpose { filters: 2 kernel_size: 1 strides: 1024 }"),
+       "model.textproto:2:1: layer 0 \"y\": values of f32[2,1073741824,1073741824,2] are too "
+       "large, want at most 1024 TiB a batch"},
+      {"a transposed convolution larger than any image",
+       ImageWith("shape: [8, 4194304, 1]",
+                 "conv2d_transpose { filters: 2 kernel_size: 1 strides: [1, 1024] }"),
+       "model.textproto:2:64: layer 0 \"y\": the result would be 4294967296 wide, want at most "
+       "2147483648; make strides smaller"},
       {"max_pooling2d of a vector", ImageWith("shape: 784", "max_pooling2d {}"),
        "model.textproto:2:1: layer 0 \"y\": max_pooling2d wants an input of shape [N,H,W,C], got "
        "\"x\" of f32[N,784]; put a reshape to height, width and channels before it"},
