@@ -14,6 +14,7 @@
 #include "runtime/base/name_pattern.h"
 #include "runtime/base/names.h"
 #include "runtime/base/text.h"
+#include "runtime/ir/structural.h"
 
 namespace tpurun {
 namespace {
@@ -28,10 +29,18 @@ struct Scope {
   std::string numbers;    // of the layers around it: "", "2."
   int depth = 0;          // layers around it
   bool trainable = true;
+  proto::DataType dtype = proto::FLOAT32;  // of layers that give none
 };
 
 std::string Scoped(const std::string& scope, const std::string& name) {
   return scope.empty() ? name : absl::StrCat(scope, "/", name);
+}
+
+// What the value is read from: where that is stored in bf16, the bf16 one.
+Value Stored(const Graph& graph, Value value) {
+  const Node& node = graph.node(value);
+  const bool read = node.op == &ConvertOp() && graph.shape(node.inputs[0]).dtype == DType::kBF16;
+  return read ? node.inputs[0] : value;
 }
 
 // With no more than its kind.
@@ -47,7 +56,8 @@ class LayerStack {
 
   void Build() {
     CheckLayerDefaults(m_.spec, m_.errors);
-    BuildList(m_.spec.layer(), {.path = "model.layer"}, OnlyFeature());
+    BuildList(m_.spec.layer(), {.path = "model.layer", .dtype = m_.spec.compute_dtype()},
+              OnlyFeature());
     for (const auto& [variable, value] : updates_) m_.b.Update(variable, value);
   }
 
@@ -70,6 +80,7 @@ class LayerStack {
     // "dense.units" -> "model.layer_defaults[0].dense.units": where each merged field stands.
     std::map<std::string, std::string> default_paths;
     bool trainable = true;
+    proto::DataType dtype = proto::FLOAT32;
   };
 
   // A layer that others may reuse.
@@ -103,6 +114,9 @@ class LayerStack {
   // LayerDef::build on inputs that are known; `result` has what they depend on.
   Tensor Apply(const LayerDef& def, const Building& layer, std::vector<LayerInput> inputs,
                Tensor result);
+  // The result of a layer of that dtype as others read it: f32, in BFLOAT16 rounded where it is
+  // stored. Whole numbers and one number an example stay as they are.
+  Value Store(Value value, proto::DataType dtype);
   // What is too large of that the last layer added; empty when nothing is.
   std::string TooLarge(size_t nodes_before) const;
 
@@ -266,6 +280,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
     layer.layer = layer.arguments = &layer.merged;
     layer.trainable = scope.trainable && layer.merged.trainable();
   }
+  layer.dtype = layer.layer->has_dtype() ? layer.layer->dtype() : scope.dtype;
   const FieldDescriptor* const kind = ChosenKind(*layer.arguments);
   const bool holds_layers = kind != nullptr && HoldsLayers(*kind);
   layer.name = *name = NameOf(written, kind == nullptr ? "layer" : kind->name(), scope);
@@ -283,14 +298,12 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
                        .first_node = static_cast<int>(m_.b.graph().nodes().size()),
                        .first_variable = static_cast<int>(m_.b.graph().variables().size())});
   if (layer.variables != layer.name) m_.layers[row].spec.set_reuse(layer.variables);
+  m_.layers[row].spec.set_dtype(layer.dtype);
 
   std::vector<std::string> read = LayerFields();
   if (kind != nullptr) read.push_back(kind->name());
   RefuseUnreadFields(*layer.layer, read, "", errors);
-  if (layer.layer->has_dtype() && layer.layer->dtype() != proto::FLOAT32) {
-    errors.Add("dtype", absl::StrCat("dtype ", proto::DataType_Name(layer.layer->dtype()),
-                                     " is not supported yet, want FLOAT32"));
-  }
+  if (layer.layer->has_dtype()) CheckComputeDType("dtype", layer.dtype, errors);
   if (written.has_name() && !name->empty()) {
     const absl::Status checked = CheckName(NameKind::kVariable, written.name());
     if (!checked.ok()) errors.Add("name", std::string(checked.message()));
@@ -320,7 +333,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
     const bool sound = errors.empty() && !m_.tensors.Has(*name);
     result = BuildPlain(*def, layer, sound, scope, before);
   }
-  if (result.known()) m_.layers[row].value = result.value;
+  if (result.known()) m_.layers[row].value = Stored(m_.b.graph(), result.value);
   m_.layers[row].end_node = static_cast<int>(m_.b.graph().nodes().size());
   m_.layers[row].end_variable = static_cast<int>(m_.b.graph().variables().size());
   m_.tensors.Declare(*name, result, layer.place, m_.errors);
@@ -370,7 +383,8 @@ Tensor LayerStack::BuildBlocks(const LayerDef& def, const Building& layer, const
         .path = absl::StrCat(layer.place.path, ".", block.field.empty() ? def.name : block.field),
         .numbers = absl::StrCat(layer.number, "."),
         .depth = scope.depth + 1,
-        .trainable = layer.trainable};
+        .trainable = layer.trainable,
+        .dtype = layer.dtype};
     if (block.scope.starts_with("/")) absl::StrAppend(&inner.numbers, block.scope.substr(1), ".");
     for (int64_t copy = 0; copy < block.copies; ++copy) {
       const std::string copy_scope =
@@ -435,8 +449,17 @@ Tensor LayerStack::Apply(const LayerDef& def, const Building& layer, std::vector
     m_.errors.Add(layer.place, "", too_large);
     return result;
   }
+  result.value = Store(result.value, layer.dtype);
   result.state = Tensor::State::kKnown;
   return result;
+}
+
+Value LayerStack::Store(Value value, proto::DataType dtype) {
+  const Shape& shape = m_.b.shape(value);
+  const bool stays =
+      shape.dtype != DType::kF32 || shape.rank() < 2 || Stored(m_.b.graph(), value) != value;
+  if (dtype != proto::BFLOAT16 || !m_.args.use_tpu || stays) return value;
+  return Convert(m_.b, Convert(m_.b, value, DType::kBF16), DType::kF32);
 }
 
 std::string LayerStack::TooLarge(size_t nodes_before) const {
@@ -455,6 +478,12 @@ std::string LayerStack::TooLarge(size_t nodes_before) const {
 
 void AppendLayerFields(std::vector<ReadFields>& rows) {
   AppendReadFields(*proto::Layer::descriptor(), LayerList(), LayerFields(), rows);
+}
+
+void CheckComputeDType(const std::string& field, proto::DataType dtype, ConfigErrors& errors) {
+  if (dtype == proto::FLOAT32 || dtype == proto::BFLOAT16) return;
+  errors.Add(field, absl::StrCat(field, " must be FLOAT32 or BFLOAT16, got ",
+                                 proto::DataType_Name(dtype)));
 }
 
 void BuildLayers(ModelContext& m) { LayerStack(m).Build(); }

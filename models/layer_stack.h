@@ -3,12 +3,17 @@
 #ifndef TPURUN_MODELS_LAYER_STACK_H_
 #define TPURUN_MODELS_LAYER_STACK_H_
 
+#include <string>
+
 #include "models/model_context.h"
 
 namespace tpurun {
 
 // Appends what of Layer and of each kind is acted on.
 void AppendLayerFields(std::vector<ReadFields>& rows);
+
+// Reports a dtype that no layer computes in.
+void CheckComputeDType(const std::string& field, proto::DataType dtype, ConfigErrors& errors);
 
 // Declares every layer's result in m.tensors; mistakes go to m.errors.
 void BuildLayers(ModelContext& m);

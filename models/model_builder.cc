@@ -87,26 +87,17 @@ void BuildFeatures(ModelContext& m,
 }
 
 std::vector<std::string> SpecFields() {
-  return {"name",
-          "feature",
-          "label",
-          "layer",
-          "head",
-          "optimizer",
-          "loss",
-          "prediction",
-          "eval_metric",
-          "summary",
-          "matmul_precision",
-          "layer_defaults",
-          "frozen",
-          "regularization"};
+  return {"name",           "feature",   "label",         "layer",
+          "head",           "optimizer", "loss",          "prediction",
+          "eval_metric",    "summary",   "compute_dtype", "matmul_precision",
+          "layer_defaults", "frozen",    "regularization"};
 }
 
 // What the spec says that nothing here acts on.
 void RefuseUnreadParts(ModelContext& m) {
   ConfigErrors errors;
   RefuseUnreadFields(m.spec, SpecFields(), "", errors);
+  CheckComputeDType("compute_dtype", m.spec.compute_dtype(), errors);
   m.errors.Add({"model", "model"}, errors);
 }
 

@@ -25,6 +25,13 @@ std::vector<bool> DependsOn(const Graph& graph, int last, const std::vector<Valu
   return depends;
 }
 
+// A complete gradient, stored as the value that it is of, whose numbers are f32: of one in bf16
+// rounded once, whatever number of readers it is the sum of.
+Value StoredAs(GraphBuilder& b, Value gradient, const Shape& value) {
+  if (value.dtype != DType::kBF16) return gradient;
+  return Convert(b, gradient, DType::kBF16);
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Value>> Gradients(GraphBuilder& b, Value loss,
@@ -48,6 +55,10 @@ absl::StatusOr<std::vector<Value>> Gradients(GraphBuilder& b, Value loss,
                                                      "\", which has no gradient"));
     }
     const ScopedName node_scope(b, absl::StrCat(node.name, "_grad"));
+    for (size_t i = 0; i < node.shapes.size(); ++i) {
+      Value& gradient = gradients[id][i];
+      if (gradient.valid()) gradient = StoredAs(b, gradient, node.shapes[i]);
+    }
     const std::vector<Value> to_inputs = node.op->gradient(b, node, gradients[id]);
     if (!b.status().ok()) return b.status();
     // An op gives one for each operand, of the operand's shape, or none.

@@ -300,9 +300,9 @@ const OpDef& ConvertOp() {
       },
       .gradient =
           [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
-            const DType from = b.shape(node.inputs[0]).dtype;
-            const bool floating = from == DType::kF32 || from == DType::kBF16;
-            return std::vector<Value>{floating ? Convert(b, dy[0], from) : Value{}};
+            // The numbers of a gradient are f32; how it is stored, autodiff knows.
+            const bool floating = IsFloat(b.shape(node.inputs[0]).dtype);
+            return std::vector<Value>{floating ? Convert(b, dy[0], DType::kF32) : Value{}};
           },
       .simplify = SimplerConvert,
       .reference = ConvertKernel,

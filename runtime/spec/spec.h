@@ -36,7 +36,7 @@ struct ModelFnArgs {
   int num_replicas = 1;           // 8 under use_tpu, else 1
   int64_t batch_per_replica = 0;  // rows of each infeed slot
   bool has_labels = true;         // false: predict, or an input that has none
-  bool use_tpu = true;            // false: matmuls at f32
+  bool use_tpu = true;            // false: matmuls at f32, f32 stored
   int64_t seed = 1;               // tf_random_seed
 };
 

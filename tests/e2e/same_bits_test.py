@@ -194,3 +194,10 @@ class GroupedTrainingDigitsTest(NormalizedDigitsTest):
 
 class NormalizedDigitsCpuTest(NormalizedDigitsTest):
     use_tpu = 'false'
+
+
+class StoredInBFloat16DigitsTest(NormalizedDigitsTest):
+    """The results of layers are stored in bf16."""
+
+    def arguments(self, model_dir, *flags):
+        return super().arguments(model_dir, '--set', 'model.compute_dtype=BFLOAT16', *flags)

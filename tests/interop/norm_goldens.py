@@ -195,6 +195,58 @@ class ResnetCase(LayerCase):
         return trained + '\nno_differences: relus have none within a step; TensorFlow has the gradients\n'
 
 
+@tf.custom_gradient
+def stored(y):
+    """In bfloat16, as the gradient of it is."""
+    def rounded(value):
+        return tf.cast(tf.cast(value, tf.bfloat16), tf.float32)
+    return rounded(y), rounded
+
+
+class StoredCase(LayerCase):
+    """What compute_dtype says is of the TPU."""
+
+    def text(self):
+        return super().text().replace('\nmode:', '\nuse_tpu: true\nmode:')
+
+
+def stored_net(store, stored_sum):
+    """A convolution, its normalized values through a relu, the sum of both and a dense layer."""
+    def net(x, v, norm):
+        h = store(conv(x, v['h/kernel']))
+        y, *statistics = norm(h)
+        n = store(y)
+        s = stored_sum(store(tf.nn.relu(n)) + h)
+        flat = tf.reshape(s, [x.shape[0], -1])
+        return store(tf.matmul(flat, v['z/kernel']) + v['z/bias']), statistics
+
+    def trained(x, v):
+        return net(x, v, lambda h: fused_norm(h, v['n/gamma'], v['n/beta'], 1e-3))
+
+    def in_use(x, v):
+        return net(x, v, lambda h: [tf.nn.batch_normalization(
+            h, v['n/moving_mean'], v['n/moving_variance'], v['n/beta'], v['n/gamma'], 1e-3)])
+
+    return trained, in_use
+
+
+def stored_case(name, model, store, stored_sum, dtype='', sum_dtype=''):
+    trained, in_use = stored_net(store, stored_sum)
+    layers = ['matmul_precision: F32', *model,
+              f'layer {{ name: "h" {dtype}conv2d {{ filters: 3 kernel_size: 2 use_bias: false '
+              'padding: SAME } input: "x" }',
+              f'layer {{ name: "n" {dtype}batch_normalization {{}} }}',
+              f'layer {{ name: "r" {dtype}activation {{ function: RELU }} }}',
+              f'layer {{ name: "s" {sum_dtype}add {{}} input: "r" input: "h" }}',
+              f'layer {{ name: "f" {sum_dtype}flatten {{}} }}',
+              f'layer {{ name: "z" {dtype}dense {{ units: 3 }} }}']
+    return StoredCase(name, layers, trained, drawn(4, 2, 2, 3, seed=12),
+                      {'h/kernel': FILTER, 'n/gamma': GAMMA['z/gamma'], 'n/beta': ROW,
+                       'z/kernel': drawn(12, 3, seed=13), 'z/bias': ROW},
+                      {'n/moving_mean': (ROW, moving(0.99, 0)),
+                       'n/moving_variance': (SPREAD, moving(0.99, 1))}, in_use)
+
+
 DENSE = 'layer { name: "h" dense { units: 3 use_bias: false } input: "x" }'
 CONV = ('layer { name: "h" conv2d { filters: 3 kernel_size: 2 use_bias: false padding: SAME } '
         'input: "x" }')
@@ -221,6 +273,13 @@ LAYERS = {
                 DENSE, 'layer { name: "z" batch_normalization { scale: false } }'],
                       lambda x, v: tf.matmul(x, v['h/kernel']), plain_norm, drawn(5, 2, seed=6),
                       {'h/kernel': MATRIX, **BETA}),
+        ]),
+    'compute_dtype': (
+        'results of layers, and the gradients of them, rounded once where they are stored', [
+            stored_case('of the model', ['compute_dtype: BFLOAT16'], stored, stored),
+            stored_case('of layers', [], stored, tf.identity, 'dtype: BFLOAT16 '),
+            stored_case('but for layers', ['compute_dtype: BFLOAT16'], stored, tf.identity,
+                        sum_dtype='dtype: FLOAT32 '),
         ]),
     'resnet_block': ('y = relu(f(x) + shortcut(x)), f of conv2d, batch_normalization and relu', [
         ResnetCase('two blocks', 'filters: 2 strides: 2 repeat: 2', False, 2,

@@ -188,10 +188,9 @@ layer { activation { function: RELU } })",
        absl::StrCat("model.textproto:7:24: layer 2 \"logits\": layer kind lstm is not supported "
                     "yet, want one of: ",
                     kLayerKinds)},
-      {"fields that nothing acts on",
-       IrisWith(7, R"(layer { name: "logits" dtype: BFLOAT16 dense { units: 3 } })"),
-       "model.textproto:7:24: layer 2 \"logits\": dtype BFLOAT16 is not supported yet, want "
-       "FLOAT32"},
+      {"a dtype that no layer computes in",
+       IrisWith(7, R"(layer { name: "logits" dtype: INT32 dense { units: 3 } })"),
+       "model.textproto:7:24: layer 2 \"logits\": dtype must be FLOAT32 or BFLOAT16, got INT32"},
       {"reuse of nothing", IrisWith(7, R"(layer { name: "logits" reuse: "hiden" })"),
        "model.textproto:7:24: layer 2 \"logits\": \"hiden\" is no layer before it, did you mean "
        "\"hidden\"?"},
@@ -554,10 +553,10 @@ summary { embedding { tensor: "hidden/kernl" } })"),
        "checkpoint\n"
        "model.textproto:20:23: summary 10 \"hidden/kernl\": there is no variable \"hidden/kernl\", "
        "did you mean \"hidden/kernel\"?"},
-      {"parts that nothing acts on", absl::StrCat(kIris, R"(moving_average { decay: 0.9 }
-compute_dtype: BFLOAT16)"),
-       "model.textproto:10:1: model: moving_average is not supported yet; remove it\n"
-       "model.textproto:11:1: model: compute_dtype is not supported yet; remove it"},
+      {"parts that nothing acts on", absl::StrCat(kIris, R"(moving_average { decay: 0.9 })"),
+       "model.textproto:10:1: model: moving_average is not supported yet; remove it"},
+      {"a compute_dtype that no layer computes in", absl::StrCat(kIris, "compute_dtype: INT32"),
+       "model.textproto:10:1: model: compute_dtype must be FLOAT32 or BFLOAT16, got INT32"},
       {"regularization",
        absl::StrCat(kIris, R"(regularization { l2 { exclude: ["bias", "kernl", "("] } })"),
        "model.textproto:10:18: regularization: scale is missing\n"
