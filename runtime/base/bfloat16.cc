@@ -37,6 +37,10 @@ void RoundToBFloat16(const float* from, int64_t n, uint16_t* to) {
   HasBFloat16Instruction() ? RoundByInstruction(from, n, to) : RoundPlainly(from, n, to);
 }
 
+TPURUN_CLONES void FromBFloat16(const uint16_t* from, int64_t n, float* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = FromBFloat16Bits(from[i]);
+}
+
 TPURUN_CLONES void RoundInFloat(const float* from, int64_t n, float* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = RoundToBFloat16(from[i]);
 }

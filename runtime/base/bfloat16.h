@@ -32,7 +32,9 @@ bool HasBFloat16Instruction();
 
 // to[i] = the bits of from[i] rounded by BFloat16Bits.
 void RoundToBFloat16(const float* from, int64_t n, uint16_t* to);
-// The same values, kept in f32: for processors without bf16 products.
+// to[i] = the value of from[i].
+void FromBFloat16(const uint16_t* from, int64_t n, float* to);
+// The values that RoundToBFloat16 gives, kept in f32: for processors without bf16 products.
 void RoundInFloat(const float* from, int64_t n, float* to);
 
 }  // namespace tpurun

@@ -20,12 +20,19 @@ class Storage {
     rounds_.assign(count, 0);
     commutes_.assign(count, 0);
     sign_only_.assign(count, 0);
+    stored_.assign(count, false);
     for (const Node& node : graph_.nodes()) {
       narrow_.emplace_back(node.shapes.size());
       if (node.op->flags.source) continue;
+      if (IsRead(node)) continue;
+      if (IsStore(node)) {
+        rounds_[node.id] = 1u << 0;
+        if (node.inputs[0].result == 0) stored_[node.inputs[0].node] = true;
+        continue;
+      }
       const OpCall call = calls_.Of(node);
       const OpFlags flags = FlagsOf(call);
-      if (WorksNarrow(call, flags.commutes) && !OthersNeeded(node)) {
+      if (WorksNarrow(call, flags.commutes) && (!OthersNeeded(node) || ReadsStored(node))) {
         commutes_[node.id] = flags.commutes;
       }
       sign_only_[node.id] = flags.sign_only;
@@ -39,6 +46,24 @@ class Storage {
   }
 
  private:
+  // The graph's own words for what is stored in bf16: f32 -> bf16 where a value is stored, bf16 ->
+  // f32 where its numbers are read.
+  bool IsStore(const Node& node) const {
+    return node.op == &ConvertOp() && node.shapes[0].dtype == DType::kBF16 &&
+           graph_.shape(node.inputs[0]).dtype == DType::kF32;
+  }
+  bool IsRead(const Node& node) const {
+    return node.op == &ConvertOp() && node.shapes[0].dtype == DType::kF32 &&
+           graph_.shape(node.inputs[0]).dtype == DType::kBF16;
+  }
+  bool IsRead(Value value) const { return IsRead(graph_.node(value)); }
+  // Operand 0 is a value stored in bf16: nothing is rounded that was not.
+  bool ReadsStored(const Node& node) const { return IsRead(node.inputs[0]); }
+  // The operand may be stored in bf16, whatever the kernel (OpDef, "What a value is stored in").
+  bool ReadsNumbers(const Node& node, Value input) const {
+    return !node.op->flags.any_dtype && !node.op->flags.source && IsRead(input);
+  }
+
   // The call with these operands in bf16.
   static OpCall Narrow(OpCall call, uint32_t operands) {
     for (size_t i = 0; i < call.operands.size(); ++i) {
@@ -64,26 +89,25 @@ class Storage {
 
   // Finds the values that nobody reads in f32, and somebody rounded.
   void FindNarrow() {
-    std::vector<std::vector<int>> wide_reads;
     for (const Node& node : graph_.nodes()) {
       stored_narrow_.emplace_back(node.shapes.size(), false);
-      wide_reads.emplace_back(node.shapes.size(), 0);
+      wide_reads_.emplace_back(node.shapes.size(), 0);
     }
-    rounded_reads_ = wide_reads;
-    const auto read_wide = [&](Value value) { ++wide_reads[value.node][value.result]; };
+    rounded_reads_ = wide_reads_;
+    const auto read_wide = [&](Value value) { ++wide_reads_[value.node][value.result]; };
     for (const Output& output : graph_.outputs()) read_wide(output.value);
     for (const Update& update : graph_.updates()) read_wide(update.value);
     for (size_t id = graph_.nodes().size(); id-- > 0;) {
       const Node& node = graph_.nodes()[id];
       for (size_t i = 0; i < node.shapes.size(); ++i) {
-        stored_narrow_[id][i] = wide_reads[id][i] == 0 && rounded_reads_[id][i] > 0 &&
+        stored_narrow_[id][i] = wide_reads_[id][i] == 0 && rounded_reads_[id][i] > 0 &&
                                 node.shapes[i].dtype == DType::kF32 && !node.op->flags.source;
       }
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         const Value input = node.inputs[i];
         if (TakesNarrow(node, static_cast<int>(i))) {
           ++rounded_reads_[input.node][input.result];
-        } else if (!HasOperand(sign_only_[id], static_cast<int>(i))) {
+        } else if (!HasOperand(sign_only_[id], static_cast<int>(i)) && !ReadsNumbers(node, input)) {
           read_wide(input);
         }
       }
@@ -121,7 +145,7 @@ class Storage {
   bool IsLocal(int node) const { return graph_.num_replicas() == 1 || calls_.per_core()[node]; }
 
   // The node's attributes with a bf16 result 0, when its kernel, on its operands in the new graph,
-  // stays one that does that for less.
+  // stays one that does that for less, or the graph itself says that it is stored so.
   bool CanRound(const Node& node, const std::vector<Value>& operands, Attrs* attrs) const {
     if (node.op->flags.any_dtype || node.op->flags.source) return false;
     OpCall call = calls_.Of(node);
@@ -132,10 +156,26 @@ class Storage {
     if (!shapes.ok()) return false;
     call.results = *shapes;
     *attrs = call.attrs;
-    return IsNarrow(call);
+    return stored_[node.id] || IsNarrow(call);
+  }
+
+  // The bf16 value is that of the node that computes it, where there is one.
+  absl::Status EmitStore(const Node& node) {
+    const Value narrow = NarrowAt(node.inputs[0]);
+    if (!narrow.valid()) return rewrite_.Copy(node);
+    rewrite_.map[node.id][0] = narrow;
+    return absl::OkStatus();
+  }
+
+  // The numbers in f32 are there only if somebody wants them so.
+  absl::Status EmitRead(const Node& node) {
+    narrow_[node.id][0] = rewrite_.At(node.inputs[0]);
+    return wide_reads_[node.id][0] > 0 ? rewrite_.Copy(node) : absl::OkStatus();
   }
 
   absl::Status Emit(const Node& node) {
+    if (IsStore(node)) return EmitStore(node);
+    if (IsRead(node)) return EmitRead(node);
     const bool passes_on = PassesOn(node);
     std::vector<Value> operands;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -145,7 +185,7 @@ class Storage {
       const bool commutes = passes_on && HasOperand(commutes_[node.id], operand);
       const bool rounded = HasOperand(rounds_[node.id], operand) || commutes;
       const Value wide = rewrite_.At(input);
-      if (narrow.valid() && (rounded || !wide.valid())) {
+      if (narrow.valid() && (rounded || !wide.valid() || ReadsNumbers(node, input))) {
         operands.push_back(narrow);
       } else if (commutes) {
         ASSIGN_OR_RETURN(const Value converted, Narrowed(node, wide));
@@ -182,9 +222,10 @@ class Storage {
   const Calls calls_;
   Rewrite rewrite_;
   std::vector<uint32_t> rounds_, commutes_, sign_only_;  // per node, operands; see OpFlags
+  std::vector<bool> stored_;  // per node: result 0 is stored in bf16 by the graph's own words
   // Per node and result.
   std::vector<std::vector<bool>> stored_narrow_;
-  std::vector<std::vector<int>> rounded_reads_;
+  std::vector<std::vector<int>> wide_reads_, rounded_reads_;
   std::vector<std::vector<Value>> narrow_;  // of the new graph: in bf16
 };
 

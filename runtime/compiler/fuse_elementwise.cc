@@ -8,19 +8,21 @@
 #include "runtime/base/status.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/rewrite.h"
+#include "runtime/ir/elementwise.h"
 
 namespace tpurun {
 namespace {
 
 bool Fusable(const Graph& graph, const Node& node) {
   const auto fits = [](const Shape& shape) {
-    return (shape.dtype == DType::kF32 || shape.dtype == DType::kPred) && shape.layout.plain();
+    return (IsFloat(shape.dtype) || shape.dtype == DType::kPred) && shape.layout.plain();
   };
   return node.op->tile != nullptr && fits(node.shapes[0]) &&
          std::all_of(node.inputs.begin(), node.inputs.end(), [&](Value input) {
            const Shape& shape = graph.shape(input);
            const bool row = shape.rank() > 0 && shape.rank() < node.shapes[0].rank();
-           return fits(shape) && (!row || shape.dtype == DType::kF32);
+           const bool narrow = shape.dtype == DType::kBF16 && shape.dims != node.shapes[0].dims;
+           return fits(shape) && !narrow && (!row || shape.dtype == DType::kF32);
          });
 }
 
@@ -92,12 +94,17 @@ class Grouping {
     }
     if (is_output_[node] || steps > kMaxTileSteps) return {};
     for (const int group : groups) {
-      if (is_update_[node] && groups_[group].has_output) return {};
+      if (is_update_[node] && (groups_[group].has_output || EndsNarrow(groups_[group]))) return {};
       // Nothing depends on an update, so joining several makes no cycle.
       if (groups.size() > 1 && (groups_[group].read_outside || groups_[group].has_output))
         return {};
     }
     return std::vector<int>(groups.begin(), groups.end());
+  }
+
+  // Only result 0 is stored in bf16, and updates would come before it.
+  bool EndsNarrow(const Group& group) const {
+    return graph_.nodes()[group.nodes.front()].shapes[0].dtype == DType::kBF16;
   }
 
   bool Alike(int a, int b) const {
@@ -131,20 +138,25 @@ absl::Status AddFused(const Grouping& grouping, const Group& group, const OpDef&
   }
   TileProgram program;
   std::vector<int64_t> results;
+  Attrs attrs;
   for (const int id : group.nodes) {
     const Node& node = graph.nodes()[id];
-    TileProgram::Step step{.op = node.op};
+    const bool last = id == group.nodes.back();
+    const bool narrow = node.shapes[0].dtype == DType::kBF16;
+    TileProgram::Step step{.op = node.op, .rounds = narrow && !last && !node.op->flags.any_dtype};
+    if (narrow && last) attrs.Set(kStoredIn, DType::kBF16);
     for (const Value input : node.inputs) {
       const auto inside = step_of.find(input.node);
       const bool is_step = inside != step_of.end();
       step.inputs.push_back({is_step, is_step ? inside->second : operand_of.at(input)});
     }
     program.steps.push_back(std::move(step));
-    if (id == group.nodes.back() || grouping.IsUpdate(id)) results.push_back(step_of.at(id));
+    if (last || grouping.IsUpdate(id)) results.push_back(step_of.at(id));
   }
+  attrs.Set("program", program);
+  attrs.Set("results", results);
   ASSIGN_OR_RETURN(const Value value,
-                   rewrite.graph.AddNode(fused, std::move(operands),
-                                         {{"program", program}, {"results", results}},
+                   rewrite.graph.AddNode(fused, std::move(operands), std::move(attrs),
                                          graph.nodes()[group.nodes.back()].name));
   for (size_t i = 0; i < results.size(); ++i) {
     rewrite.map[group.nodes[results[i]]][0] = Value{value.node, static_cast<int>(i)};

@@ -117,9 +117,8 @@ class EdgesKernel final : public Kernel {
 
   static float* Widen(const KernelArgs& args, const Edge& edge, const void* from, int64_t begin,
                       int64_t n) {
-    const uint16_t* const narrow = static_cast<const uint16_t*>(from) + begin;
     float* const to = Place(args, edge);
-    for (int64_t i = 0; i < n; ++i) to[i] = FromBFloat16Bits(narrow[i]);
+    FromBFloat16(static_cast<const uint16_t*>(from) + begin, n, to);
     return to;
   }
 

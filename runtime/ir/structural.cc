@@ -123,6 +123,12 @@ std::unique_ptr<Kernel> ConvertKernel(const OpCall& call) {
                       args.end - args.begin, static_cast<uint16_t*>(args.results[0]) + args.begin);
     });
   }
+  if (from == DType::kBF16 && to == DType::kF32) {
+    return KernelOf([](const KernelArgs& args) {
+      FromBFloat16(static_cast<const uint16_t*>(args.operands[0]) + args.begin,
+                   args.end - args.begin, static_cast<float*>(args.results[0]) + args.begin);
+    });
+  }
   return KernelOf([from, to](const KernelArgs& args) {
     const auto convert = [&](auto read) {
       std::byte* out = static_cast<std::byte*>(args.results[0]);

@@ -12,6 +12,7 @@ std::string ToString(const TileProgram& program) {
     absl::StrAppend(&text, i == 0 ? "t" : "; t", i, " = ", step.op->name);
     for (const TileProgram::Input input : step.inputs)
       absl::StrAppend(&text, input.is_step ? " t" : " x", input.index);
+    if (step.rounds) absl::StrAppend(&text, " bf16");
   }
   return text;
 }

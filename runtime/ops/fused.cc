@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "runtime/base/bfloat16.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/ir/elementwise.h"
@@ -26,12 +27,14 @@ std::optional<TileProgram::Input> ParseInput(const std::string& word, int index)
 }
 
 absl::StatusOr<TileProgram::Step> ParseStep(const std::string& text, int index) {
-  const std::vector<std::string> words = absl::StrSplit(text, ' ', absl::SkipEmpty());
+  std::vector<std::string> words = absl::StrSplit(text, ' ', absl::SkipEmpty());
   if (words.size() < 3 || words[0] != absl::StrCat("t", index) || words[1] != "=") {
     return absl::InvalidArgumentError(
         absl::StrCat("fused: want t", index, " = OP OPERANDS, got \"", text, "\""));
   }
-  TileProgram::Step step{.op = FindOpByName(words[2])};
+  TileProgram::Step step{.op = FindOpByName(words[2]),
+                         .rounds = words.size() > 3 && words.back() == "bf16"};
+  if (step.rounds) words.pop_back();
   if (step.op == nullptr || step.op->tile == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("fused: ", words[2], " is no element-wise op that can be fused"));
@@ -149,19 +152,21 @@ class FusedKernel final : public Kernel {
       operands_[i].spread = shape.rank() == 0 && !scalar_;
       operands_[i].row = IsRow(shape, call.results[0]);
       operands_[i].pred = shape.dtype == DType::kPred;
-      if (operands_[i].spread || operands_[i].row || operands_[i].pred) {
+      operands_[i].narrow = shape.dtype == DType::kBF16;
+      if (operands_[i].spread || operands_[i].row || operands_[i].pred || operands_[i].narrow) {
         operands_[i].place = registers_++;
       }
     }
     for (const TileProgram::Step& step : program.steps) {
-      Step& made = steps_.emplace_back(Step{.tile = step.op->tile});
+      Step& made = steps_.emplace_back(Step{.tile = step.op->tile, .rounds = step.rounds});
       for (const TileProgram::Input input : step.inputs)
         made.operands[made.operand_count++] = ValueOf(input, operands_.size());
     }
     for (size_t i = 0; i < results.size(); ++i) {
       steps_[results[i]].result = static_cast<int>(i);
-      results_.push_back(
-          {.step = static_cast<int>(results[i]), .pred = call.results[i].dtype == DType::kPred});
+      results_.push_back({.step = static_cast<int>(results[i]),
+                          .pred = call.results[i].dtype == DType::kPred,
+                          .narrow = call.results[i].dtype == DType::kBF16});
     }
     PlaceSteps();
     register_ =
@@ -198,6 +203,7 @@ class FusedKernel final : public Kernel {
         std::array<const void*, kMaxTileOperands> in;
         for (int k = 0; k < step.operand_count; ++k) in[k] = values[step.operands[k]];
         step.tile(in.data(), to, n);
+        if (step.rounds) RoundInFloat(to, n, to);
       }
       for (size_t i = 0; i < results_.size(); ++i) {
         if (!direct[i]) Store(args, begin, n, static_cast<int>(i), values.data());
@@ -214,10 +220,12 @@ class FusedKernel final : public Kernel {
     bool spread = false;  // a scalar that goes with every element
     bool row = false;     // that goes with every row
     bool pred = false;    // bytes, made f32
+    bool narrow = false;  // bf16, made f32
     int place = -1;       // the register it is put into, -1: it is read where it lies
   };
   struct Step {
     TileFunction tile = nullptr;
+    bool rounds = false;
     int operand_count = 0;
     std::array<int, kMaxTileOperands> operands = {};
     int place = -1;   // a register
@@ -225,7 +233,7 @@ class FusedKernel final : public Kernel {
   };
   struct ResultInfo {
     int step = 0;
-    bool pred = false;
+    bool pred = false, narrow = false;
     std::vector<int> read_later;  // operands read where they lie after the result is there
   };
 
@@ -261,7 +269,7 @@ class FusedKernel final : public Kernel {
   bool IsDirect(const KernelArgs& args, int index) const {
     const ResultInfo& result = results_[index];
     const void* to = args.results[index];
-    if (to == nullptr || result.pred) return false;
+    if (to == nullptr || result.pred || result.narrow) return false;
     return std::none_of(result.read_later.begin(), result.read_later.end(),
                         [&](int operand) { return args.operands[operand] == to; });
   }
@@ -273,6 +281,8 @@ class FusedKernel final : public Kernel {
       if (operands_[i].pred) {
         const uint8_t* from = static_cast<const uint8_t*>(args.operands[i]) + at;
         std::copy(from, from + n, values[i]);
+      } else if (operands_[i].narrow) {
+        FromBFloat16(static_cast<const uint16_t*>(args.operands[i]) + at, n, values[i]);
       } else {
         // Steps write only to their own places.
         values[i] = const_cast<float*>(static_cast<const float*>(args.operands[i])) + at;
@@ -287,6 +297,8 @@ class FusedKernel final : public Kernel {
     if (results_[index].pred) {
       uint8_t* to = static_cast<uint8_t*>(args.results[index]) + begin;
       std::transform(from, from + n, to, [](float value) { return value != 0; });
+    } else if (results_[index].narrow) {
+      RoundToBFloat16(from, n, static_cast<uint16_t*>(args.results[index]) + begin);
     } else {
       std::copy(from, from + n, static_cast<float*>(args.results[index]) + begin);
     }
@@ -314,6 +326,18 @@ const OpDef& FusedOp() {
       .flags = {.unit = WorkUnit::kElements, .elementwise = true, .row_operands = kAllOperands},
       .infer_shape = FusedShapes,
       .reference = [](const OpCall& call) -> std::unique_ptr<Kernel> {
+        return std::make_unique<FusedKernel>(call);
+      },
+      .plan =
+          [](const OpCall& call, const Machine&) {
+            const auto narrow = [&](const Shape& shape) {
+              return shape.dtype == DType::kBF16 &&
+                     (shape.rank() == 0 || IsRow(shape, call.results[0]));
+            };
+            return KernelPlan{.narrow =
+                                  std::none_of(call.operands.begin(), call.operands.end(), narrow)};
+          },
+      .make_kernel = [](const OpCall& call, const KernelPlan&) -> std::unique_ptr<Kernel> {
         return std::make_unique<FusedKernel>(call);
       },
       .flops =

@@ -1,4 +1,5 @@
 // Each pass on the graphs of testdata/passes/PASS/*.txt, and on what every pass must keep.
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -66,7 +67,9 @@ EvaluateArgs EveryKindOfNumber(const Graph& graph, size_t next) {
 TEST(Passes, IdentitiesKeepEveryBitOfEveryKindOfNumber) {
   const ScopedFlushDenormals flush;
   for (const Pass& pass : Passes(OpsOfPasses())) {
-    if (pass.name != "fold" && pass.name != "simplify" && pass.name != "cse") continue;
+    const std::vector<std::string> passes = {"fold", "simplify", "cse", "bfloat16_propagation",
+                                             "fuse_elementwise"};
+    if (std::count(passes.begin(), passes.end(), pass.name) == 0) continue;
     for (const std::string& path : TextFiles(absl::StrCat("testdata/passes/", pass.name))) {
       const auto graph = ParseGraph(GoldenInput(path), FindOpByName);
       ASSERT_TRUE(graph.ok()) << path << ": " << graph.status();

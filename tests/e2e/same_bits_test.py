@@ -164,8 +164,8 @@ NORMALIZED = '''[
 class NormalizedDigitsTest(Digits, ProgramTest):
     """Each core has its own statistics."""
     use_tpu = 'true'
-    steps = 100
-    breaks = (4, 12, 30)
+    steps = 120
+    breaks = (8, 32, 60)
     groups = ''
     optimizer_groups = ''
 

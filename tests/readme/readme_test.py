@@ -39,7 +39,7 @@ class ReadmeTest(unittest.TestCase):
             block.replace("/tmp/tpurun", self.folder + "/models")
             for block in shell_blocks(open("README.md").read())
         ]
-        os.mkdir(os.path.join(self.folder, "models"))
+        shutil.copytree("models/zoo", os.path.join(self.folder, "models/zoo"))
         for example in ("testdata/digits", "testdata/iris"):
             shutil.copytree(example, os.path.join(self.folder, example))
             config = os.path.join(self.folder, example, "run.textproto")
