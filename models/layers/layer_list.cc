@@ -64,7 +64,7 @@ const std::vector<LayerDef>& LayerList() {
        .build = BuildResidual,
        .expand = ExpandResidual},
       {.name = "resnet_block",
-       .fields = {"filters", "strides", "bottleneck", "repeat"},
+       .fields = {"filters", "strides", "bottleneck", "repeat", "zero_init_residual"},
        .check = CheckResnetBlock,
        .build = nullptr,
        .expand = ExpandResnetBlock},

@@ -101,7 +101,9 @@ std::shared_ptr<const Layers> BlockLayers(const proto::ResnetBlock& block, bool 
   const int64_t out = block.bottleneck() ? 4 * filters : filters;
   AddConv(out, block.bottleneck() ? 1 : 3, 1, inner);
   AddNorm(inner);
-  inner->rbegin()->mutable_batch_normalization()->mutable_gamma_initializer()->mutable_zeros();
+  if (block.zero_init_residual()) {
+    inner->rbegin()->mutable_batch_normalization()->mutable_gamma_initializer()->mutable_zeros();
+  }
   if (first) {
     Layers* const shortcut = residual.mutable_shortcut()->mutable_layer();
     AddConv(out, 1, strides, shortcut);

@@ -206,8 +206,9 @@ class NormParityTest(unittest.TestCase):
                       l2=1e-4)
         initial = model.save(os.path.join(self.directory, 'tensorflow'))
         want, want_values = model.train_all(batches_of(features, labels, 16))
-        losses, values = self.train(example, initial, 16, '--use_tpu=false', '--set',
-                                    'model.optimizer.0.learning_rate={ constant: 0.0005 }')
+        losses, values = self.train(
+            example, initial, 16, '--use_tpu=false', '--set',
+            'model.optimizer=[{ momentum { momentum: 0.9 } learning_rate { constant: 0.0005 } }]')
         self.compare_losses(losses, want)
         self.compare_values(values, want_values)
 
