@@ -178,6 +178,8 @@ TEST(ActedOnTest, IsWhatIsNotRefused) {
                            "model.layer.residual.shortcut",
                            "model.head.regression.label",
                            "model.optimizer.cross_shard.reduction",
+                           "model.optimizer.cross_shard.group_assignment",
+                           "model.layer.reuse",
                            "model.summary.image.tensor",
                            "predict.keys",
                            "model.optimizer.learning_rate.linear_warmup.warmup_steps",
@@ -191,8 +193,7 @@ TEST(ActedOnTest, IsWhatIsNotRefused) {
   for (const char* path :
        {"eval_on_tpu", "protocol", "predict.generate", "predict.generate.temperature",
         "tpu_config.tpu_job_name", "model.moving_average.decay", "model.layer.lstm",
-        "model.layer.lstm.units", "model.layer.reuse", "model.optimizer.rms_prop.centered",
-        "model.head.multi_label", "model.optimizer.cross_shard.group_assignment",
+        "model.layer.lstm.units", "model.optimizer.rms_prop.centered", "model.head.multi_label",
         "train.input.source.text.shift"}) {
     EXPECT_FALSE(IsActedOn(field(path))) << path;
   }

@@ -267,7 +267,7 @@ TEST_P(RandomGraphTest, ProgramsVerifyParseBackAndRunLikeTheInterpreter) {
 }
 
 // Wide enough for the library, its packed weights, and sums merged over cores.
-Graph WideGraph(uint32_t seed) { return RandomGraph(seed, {33, 64, 130}, 80); }
+Graph WideGraph(uint32_t seed) { return RandomGraph(seed, {33, 64, 130}, 110); }
 
 TEST_P(RandomGraphTest, PackedWeightsGiveTheSameBitsStepAfterStep) {
   const Graph graph = WideGraph(GetParam());
