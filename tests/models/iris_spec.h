@@ -2,6 +2,8 @@
 #ifndef TPURUN_TESTS_MODELS_IRIS_SPEC_H_
 #define TPURUN_TESTS_MODELS_IRIS_SPEC_H_
 
+#include <gtest/gtest.h>
+
 #include <string>
 
 #include "models/model_builder.h"
@@ -34,6 +36,13 @@ inline std::string IrisWith(int line, const std::string& replacement) {
   size_t begin = 0;
   for (int i = 1; i < line; ++i) begin = text.find('\n', begin) + 1;
   return text.replace(begin, text.find('\n', begin) - begin, replacement);
+}
+
+// The message of MakeModelFn; "" when the spec is good.
+inline std::string ErrorsOf(const std::string& text) {
+  const absl::Status status = Make(text).status();
+  EXPECT_TRUE(status.ok() || status.code() == absl::StatusCode::kInvalidArgument) << status;
+  return std::string(status.message());
 }
 
 }  // namespace tpurun
