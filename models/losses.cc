@@ -269,11 +269,14 @@ Value ReduceLoss(GraphBuilder& b, const LossTerm& term) {
   return term.factor == 1 ? loss : Mul(b, loss, Scalar(b, term.factor));
 }
 
-Value TotalLoss(GraphBuilder& b, const std::vector<LossTerm>& terms, Value regularization) {
+Value TotalLoss(GraphBuilder& b, const std::vector<LossTerm>& terms,
+                const std::vector<Value>& regularization) {
   Value total = ReduceLoss(b, terms[0]);
   for (size_t i = 1; i < terms.size(); ++i) total = Add(b, total, ReduceLoss(b, terms[i]), "loss");
-  if (regularization.valid()) total = Add(b, total, regularization, "total_loss");
-  return total;
+  if (regularization.empty()) return total;
+  std::vector<Value> all = {Reshape(b, total, {1})};
+  all.insert(all.end(), regularization.begin(), regularization.end());
+  return ReduceSum(b, Concat(b, all, 0), {}, "total_loss");
 }
 
 Value MaskRows(GraphBuilder& b, Value x, Value row_weight) {
@@ -290,8 +293,8 @@ Value RowSums(GraphBuilder& b, Value x, Value row_weight) {
   return axes.empty() ? masked : ReduceSum(b, masked, axes);
 }
 
-EvalMetric LossMetric(GraphBuilder& b, const std::vector<LossTerm>& terms, Value regularization,
-                      Value row_weight) {
+EvalMetric LossMetric(GraphBuilder& b, const std::vector<LossTerm>& terms,
+                      const std::vector<Value>& regularization, Value row_weight) {
   ScopedName scope(b, "metrics/loss");
   EvalMetric metric{.name = "loss"};
   std::vector<double> factors;
@@ -306,10 +309,11 @@ EvalMetric LossMetric(GraphBuilder& b, const std::vector<LossTerm>& terms, Value
     metric.statistics.push_back(RowSums(b, present, row_weight));
     factors.push_back(term.factor);
   }
-  if (regularization.valid()) {
+  if (!regularization.empty()) {
     // Of every row the same.
     const std::vector<int64_t> rows = b.shape(row_weight).dims;
-    metric.statistics.push_back(RowSums(b, Broadcast(b, regularization, rows, {}), row_weight));
+    const Value sum = ReduceSum(b, Concat(b, regularization, 0));
+    metric.statistics.push_back(RowSums(b, Broadcast(b, sum, rows, {}), row_weight));
     metric.statistics.push_back(RowSums(b, Constant(b, DType::kF32, rows, 1), row_weight));
     factors.push_back(1);
   }

@@ -57,16 +57,17 @@ void BuildLosses(ModelContext& m);
 
 // TRAIN: factor * sum(w l) / count(w != 0), f32[], 0 when every weight is 0; the sum of them all.
 Value ReduceLoss(GraphBuilder& b, const LossTerm& term);
-// `regularization` is f32[], or invalid: none.
-Value TotalLoss(GraphBuilder& b, const std::vector<LossTerm>& terms, Value regularization);
+// `regularization`: further terms, f32[rows] of any number of rows.
+Value TotalLoss(GraphBuilder& b, const std::vector<LossTerm>& terms,
+                const std::vector<Value>& regularization);
 
 // x (N, ...) with zeros for the rows that are padding, and the sum of each row, f32[N].
 Value MaskRows(GraphBuilder& b, Value x, Value row_weight);
 Value RowSums(GraphBuilder& b, Value x, Value row_weight);
 
 // EVAL: the metric `loss`, the same formula with both sums over all rows of the evaluation.
-EvalMetric LossMetric(GraphBuilder& b, const std::vector<LossTerm>& terms, Value regularization,
-                      Value row_weight);
+EvalMetric LossMetric(GraphBuilder& b, const std::vector<LossTerm>& terms,
+                      const std::vector<Value>& regularization, Value row_weight);
 
 }  // namespace tpurun
 

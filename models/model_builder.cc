@@ -158,8 +158,8 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
   BuildLosses(m);
   BuildHeads(m);
   CheckOptimizers(m);
-  Value regularization;
-  if (has_all_variables && args.mode != ModeKey::kPredict) regularization = RegularizationLoss(m);
+  std::vector<Value> regularization;
+  if (has_all_variables && args.mode != ModeKey::kPredict) regularization = RegularizationLosses(m);
   if (args.mode == ModeKey::kTrain) {
     if (!m.losses.empty()) result.loss = TotalLoss(b, m.losses, regularization);
     if (has_all_variables) {

@@ -29,20 +29,21 @@ bool Check(ModelContext& m, const proto::Regularization::L2& l2, const ConfigPla
 
 }  // namespace
 
-Value RegularizationLoss(ModelContext& m) {
+std::vector<Value> RegularizationLosses(ModelContext& m) {
   if (!m.spec.regularization().has_l2()) return {};
   const proto::Regularization::L2& l2 = m.spec.regularization().l2();
   if (!Check(m, l2, {"regularization", "model.regularization.l2"})) return {};
   GraphBuilder& b = m.b;
   ScopedName scope(b, "regularization");
-  Value sum;
+  std::vector<Value> losses;
   for (int i = 0; i < std::ssize(b.graph().variables()); ++i) {
     const Variable& variable = b.graph().variables()[i];
     if (!variable.trainable || MatchesAny(l2.exclude(), variable.name)) continue;
-    const Value squares = ReduceSum(b, Square(b, b.Read(i)));
-    sum = sum.valid() ? Add(b, sum, squares) : squares;
+    const Value value = b.Read(i);
+    const bool scalar = variable.shape.rank() == 0;
+    losses.push_back(L2LossOfRows(b, scalar ? Reshape(b, value, {1}) : value, l2.scale()));
   }
-  return sum.valid() ? Mul(b, sum, Scalar(b, l2.scale() / 2), "l2_loss") : Value{};
+  return losses;
 }
 
 }  // namespace tpurun

@@ -49,11 +49,24 @@ std::vector<std::vector<bool>> NeededResults(const Graph& graph) {
   return needed;
 }
 
+// What the rows of a call's results are made of: those of the results and of the operands that are
+// read row by row.
+int64_t ElementsOfRows(const OpCall& call, const OpFlags& flags) {
+  int64_t elements = call.results[0].num_elements();
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    if (!HasOperand(flags.row_operands, static_cast<int>(i))) continue;
+    elements = std::max(elements, call.operands[i].num_elements());
+  }
+  return elements;
+}
+
 // Of a node that all cores share: examples are cut into parts however small, as the rows of 8 cores
 // would be.
 Cut CutOfShared(const Graph& graph, const Node& node, int64_t examples) {
   const Shape& result = node.shapes[0];
-  const WorkUnit unit = FlagsOf(CallOf(graph, node)).unit;
+  const OpCall call = CallOf(graph, node);
+  const OpFlags flags = FlagsOf(call);
+  const WorkUnit unit = flags.unit;
   if (unit == WorkUnit::kColumns) {
     const int64_t columns = result.dims.back();
     const int64_t parts = std::clamp<int64_t>(columns / kPartColumns, 1, kParts);
@@ -62,7 +75,8 @@ Cut CutOfShared(const Graph& graph, const Node& node, int64_t examples) {
   if (unit == WorkUnit::kWhole || result.rank() == 0) return {};
   const int64_t rows = examples > 0 ? examples : result.dims[0];
   const int64_t most = std::min(kParts, rows);
-  const int64_t parts = examples > 0 ? most : std::min(most, result.num_elements() / kPartElements);
+  const int64_t parts =
+      examples > 0 ? most : std::min(most, ElementsOfRows(call, flags) / kPartElements);
   return {false, static_cast<int>(std::max<int64_t>(1, parts)), rows};
 }
 

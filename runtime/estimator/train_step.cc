@@ -1,5 +1,7 @@
 #include "runtime/estimator/train_step.h"
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,14 +55,64 @@ absl::StatusOr<std::vector<VariableGradient>> LocalGradients(GraphBuilder& b,
   return gradients;
 }
 
+// A gradient as a sum of what may differ between replicas and of what is the same on all of them;
+// either may be invalid: none.
+struct GradientTerms {
+  Value local, same;
+};
+
+Value AddTerms(GraphBuilder& b, Value x, Value y) {
+  return !x.valid() ? y : !y.valid() ? x : Add(b, x, y);
+}
+
+GradientTerms TermsOf(GraphBuilder& b, Value gradient, const std::vector<bool>& same) {
+  if (same[gradient.node]) return {.same = gradient};
+  const Node& node = b.graph().node(gradient);
+  if (node.op != &AddOp() || b.shape(node.inputs[0]).dims != b.shape(node.inputs[1]).dims)
+    return {.local = gradient};
+  const Value inputs[] = {node.inputs[0], node.inputs[1]};
+  const GradientTerms x = TermsOf(b, inputs[0], same), y = TermsOf(b, inputs[1], same);
+  if (!x.same.valid() && !y.same.valid()) return {.local = gradient};
+  return {AddTerms(b, x.local, y.local), AddTerms(b, x.same, y.same)};
+}
+
+// Per node: computed from nothing but constants and the optimizer's variables, of which all
+// replicas of its group hold the same.
+std::vector<bool> SameOnAllReplicas(const Graph& graph, const OptimizerSpec& optimizer) {
+  std::set<std::string> variables;
+  for (const int variable : optimizer.variables) variables.insert(graph.variables()[variable].name);
+  std::vector<bool> same(graph.nodes().size(), false);
+  for (const Node& node : graph.nodes()) {
+    const OpFlags& flags = node.op->flags;
+    same[node.id] = node.op == &VariableOp()
+                        ? variables.count(node.attrs.String("variable")) > 0
+                        : !flags.source && !flags.random && !flags.per_replica &&
+                              std::all_of(node.inputs.begin(), node.inputs.end(),
+                                          [&](Value input) { return same[input.node]; });
+  }
+  return same;
+}
+
+// What is the same on all replicas (the gradient of a regularization loss) is not sent around, but
+// taken as often as there are replicas.
 void SumOverReplicas(GraphBuilder& b, const OptimizerSpec& optimizer,
                      std::vector<VariableGradient>& gradients) {
   if (b.graph().num_replicas() == 1) return;
   const std::vector<int64_t> groups = GroupsOfOptimizer(b, optimizer);
+  const int size = GroupSize(groups, b.graph().num_replicas());
+  const std::vector<bool> same = SameOnAllReplicas(b.graph(), optimizer);
   ScopedName scope(b, "CrossShardOptimizer");
   for (VariableGradient& gradient : gradients) {
     const std::string name = b.graph().variables()[gradient.variable].name;
-    gradient.gradient = CrossReplicaSum(b, gradient.gradient, groups, name + "/CrossReplicaSum");
+    const GradientTerms terms = TermsOf(b, gradient.gradient, same);
+    gradient.gradient = {};
+    if (terms.local.valid()) {
+      gradient.gradient = CrossReplicaSum(b, terms.local, groups, name + "/CrossReplicaSum");
+    }
+    if (terms.same.valid()) {
+      const Value of_all = Mul(b, terms.same, Scalar(b, size), name + "/same_on_all_replicas");
+      gradient.gradient = AddTerms(b, gradient.gradient, of_all);
+    }
   }
 }
 

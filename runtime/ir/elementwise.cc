@@ -15,25 +15,32 @@ namespace {
 constexpr int64_t kChunk = 4096;
 constexpr int kLanes = 16;
 
-float ChunkSum(const float* x, int64_t n) {
+template <typename F>
+float ChunkSum(const float* x, int64_t n, const F& of) {
   std::array<float, kLanes> lanes = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += x[i + lane];
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += of(x[i + lane]);
   }
-  for (int lane = 0; i < n; ++i, ++lane) lanes[lane] += x[i];
+  for (int lane = 0; i < n; ++i, ++lane) lanes[lane] += of(x[i]);
   for (int width = kLanes / 2; width > 0; width /= 2) {
     for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
   }
   return lanes[0];
 }
 
-float TreeOfChunks(const float* x, int64_t n, int64_t chunks) {
-  if (chunks <= 1) return ChunkSum(x, n);
+template <typename F>
+float TreeOfChunks(const float* x, int64_t n, int64_t chunks, const F& of) {
+  if (chunks <= 1) return ChunkSum(x, n, of);
   const int64_t left = (chunks + 1) / 2;
   const int64_t left_elements = left * kChunk;
-  return TreeOfChunks(x, left_elements, left) +
-         TreeOfChunks(x + left_elements, n - left_elements, chunks - left);
+  return TreeOfChunks(x, left_elements, left, of) +
+         TreeOfChunks(x + left_elements, n - left_elements, chunks - left, of);
+}
+
+template <typename F>
+float SumOver(const float* x, int64_t n, const F& of) {
+  return TreeOfChunks(x, n, (n + kChunk - 1) / kChunk, of);
 }
 
 // T is float, or uint16_t of an x that is stored in bf16.
@@ -75,7 +82,11 @@ absl::StatusOr<std::vector<Shape>> ElementwiseShape(const std::string& op,
 }
 
 float SumOfElements(const float* x, int64_t n) {
-  return TreeOfChunks(x, n, (n + kChunk - 1) / kChunk);
+  return SumOver(x, n, [](float element) { return element; });
+}
+
+float SumOfSquares(const float* x, int64_t n) {
+  return SumOver(x, n, [](float element) { return element * element; });
 }
 
 Simpler WithoutIdentity(const Graph& graph, const Node& node, double of_floats, double of_whole,

@@ -30,6 +30,8 @@ Value SumToShape(GraphBuilder& b, Value dy, Value operand);
 // 16 interleaved lanes, the chunk sums added in a pairwise tree.
 const OpDef& SumOfElementsOp();
 float SumOfElements(const float* x, int64_t n);
+// Of their squares, in that order.
+float SumOfSquares(const float* x, int64_t n);
 // x (..., C) -> (C): the f32 sum over all but the last dimension (sum_rows.h has the order).
 Value SumOfRows(GraphBuilder& b, Value x, const std::string& label = "Sum");
 const OpDef& SumOfRowsOp();

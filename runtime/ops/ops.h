@@ -102,6 +102,8 @@ Value ReduceMean(GraphBuilder& b, Value x, std::vector<int64_t> axes = {},
                  const std::string& label = "Mean");
 Value ReduceMax(GraphBuilder& b, Value x, std::vector<int64_t> axes = {},
                 const std::string& label = "Max");
+// x (N, ...) -> (N): scale * sum(x^2) / 2 of each row.
+Value L2LossOfRows(GraphBuilder& b, Value x, double scale, const std::string& label = "L2Loss");
 // x (N, ..., C) -> (N, ...): the index of the largest along `axis`, the first of equals.
 Value ArgMax(GraphBuilder& b, Value x, int64_t axis, DType dtype);
 

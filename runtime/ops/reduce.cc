@@ -125,6 +125,52 @@ const OpDef& ReduceSumOp() {
   return op;
 }
 
+const OpDef& L2LossOfRowsOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "l2_loss_of_rows",
+      .doc =
+          "x (N, ...), f32 -> (N), of each row as tf.nn.l2_loss: scale sum(x^2) / 2, summed in the "
+          "order of sum_of_elements. Of a variable it is made behind the update for the next step, "
+          "by who updates those rows.",
+      .min_operands = 1,
+      .max_operands = 1,
+      .attrs = {{"scale", 1.0, true}},
+      .flags = {.unit = WorkUnit::kRows,
+                .row_operands = 1u << 0,
+                .arithmetic = true,
+                .carried = true},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+        if (operands[0].rank() == 0 || operands[0].dtype != DType::kF32) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("l2_loss_of_rows: want f32[N,...], got ", operands[0].ToString()));
+        }
+        return std::vector<Shape>{Shape{DType::kF32, {operands[0].dims[0]}}};
+      },
+      .gradient =
+          [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
+            const Value x = node.inputs[0];
+            const Value of_rows = Broadcast(b, dy[0], b.shape(x).dims, {0});
+            return std::vector<Value>{
+                Mul(b, x, Mul(b, of_rows, Scalar(b, node.attrs.Get<double>("scale"))))};
+          },
+      .reference =
+          [](const OpCall& call) {
+            const int64_t rows = call.results[0].dims[0];
+            const int64_t size = rows == 0 ? 0 : call.operands[0].num_elements() / rows;
+            const float half = static_cast<float>(call.attrs.Get<double>("scale") / 2);
+            return KernelOf([size, half](const KernelArgs& args) {
+              const float* x = static_cast<const float*>(args.operands[0]);
+              float* y = static_cast<float*>(args.results[0]);
+              for (int64_t row = args.begin; row < args.end; ++row) {
+                y[row] = half * SumOfSquares(x + row * size, size);
+              }
+            });
+          },
+      .flops = [](const OpCall& call) { return 2.0 * call.operands[0].num_elements(); }};
+  return op;
+}
+
 // For each kept position, walks the reduced axis in order: first(x0), then next(x, index).
 template <typename First, typename Next>
 std::unique_ptr<Kernel> WalkKernel(const OpCall& call, const std::vector<int64_t>& axes,
@@ -249,7 +295,9 @@ std::vector<int64_t> AxesOrAll(GraphBuilder& b, Value x, std::vector<int64_t> ax
 
 }  // namespace
 
-std::vector<const OpDef*> ReduceOps() { return {&ReduceSumOp(), &ReduceMaxOp(), &ArgMaxOp()}; }
+std::vector<const OpDef*> ReduceOps() {
+  return {&ReduceSumOp(), &L2LossOfRowsOp(), &ReduceMaxOp(), &ArgMaxOp()};
+}
 
 Value ReduceSum(GraphBuilder& b, Value x, std::vector<int64_t> axes, const std::string& label) {
   axes = AxesOrAll(b, x, std::move(axes));
@@ -263,6 +311,10 @@ Value ReduceMean(GraphBuilder& b, Value x, std::vector<int64_t> axes, const std:
   const int64_t kept = b.shape(sum).num_elements();
   const int64_t count = kept == 0 ? 1 : b.shape(x).num_elements() / kept;
   return Div(b, sum, Scalar(b, static_cast<double>(count)), label);
+}
+
+Value L2LossOfRows(GraphBuilder& b, Value x, double scale, const std::string& label) {
+  return b.Add(L2LossOfRowsOp(), {x}, {{"scale", scale}}, label);
 }
 
 Value ReduceMax(GraphBuilder& b, Value x, std::vector<int64_t> axes, const std::string& label) {

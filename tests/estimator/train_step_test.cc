@@ -5,6 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/ir/evaluate.h"
+#include "runtime/ops/ops.h"
 #include "tests/estimator/toy.h"
 
 namespace tpurun {
@@ -15,13 +16,22 @@ struct Step {
   std::vector<float> losses;
   float w = 0;
   int64_t global_step = 0;
+  std::vector<std::string> summed;  // the ops whose results are summed over replicas
 };
 
-// One step of the reference interpreter from w = 2 at step 5. Replica r has x = (1, r + 1), y = 0.
-Step RunStep(const proto::Optimizer& optimizer, int num_replicas) {
+// One step of the reference interpreter from w = 2 at step 5. Replica r has x = (1, r + 1), y = 0;
+// `add_to_loss` makes another loss of the model's.
+Step RunStep(const proto::Optimizer& optimizer, int num_replicas,
+             Value (*add_to_loss)(GraphBuilder& b, Value loss) = nullptr) {
   absl::StatusOr<EstimatorSpec> spec =
       ToyModel(&optimizer, {.num_replicas = num_replicas, .batch_per_replica = 2});
   EXPECT_TRUE(spec.ok()) << spec.status();
+  if (add_to_loss != nullptr) {
+    GraphBuilder b(std::move(spec->graph));
+    spec->optimizers[0].loss = spec->loss = add_to_loss(b, spec->loss);
+    EXPECT_TRUE(b.status().ok()) << b.status();
+    spec->graph = b.Take();
+  }
   const absl::StatusOr<Graph> graph = BuildTrainStep(*std::move(spec));
   EXPECT_TRUE(graph.ok()) << graph.status();
   EXPECT_TRUE(VerifyGraph(*graph, "test").ok());
@@ -34,6 +44,10 @@ Step RunStep(const proto::Optimizer& optimizer, int num_replicas) {
   args.variables["w"] = {Literal::Scalar<float>(2)};
   args.variables["global_step"] = {Literal::Scalar<int64_t>(5)};
   Step step{.result = *Evaluate(*graph, args)};
+  for (const Node& node : graph->nodes()) {
+    if (node.op == &CrossReplicaSumOp())
+      step.summed.push_back(graph->node(node.inputs[0]).op->name);
+  }
   for (const Literal& loss : step.result.outputs[graph->FindOutput("loss")]) {
     step.losses.push_back(loss.values<float>()[0]);
   }
@@ -61,6 +75,28 @@ TEST(TrainStepTest, SumAddsUpOverReplicas) {
   proto::Optimizer optimizer = Sgd(0.25);
   optimizer.mutable_cross_shard()->set_reduction(proto::CrossShard::SUM);
   EXPECT_EQ(RunStep(optimizer, 2).w, 2 - 0.25f * 14);
+}
+
+// 3 w^2 / 2 has the gradient 6 on each replica: MEAN: 7 + 6; SUM: 14 + 12. What is summed is what
+// it is without.
+TEST(TrainStepTest, AGradientThatReplicasHaveAlikeIsNotSentAround) {
+  const auto with_l2 = [](GraphBuilder& b, Value loss) {
+    const Value w = Reshape(b, b.Read(b.graph().FindVariable("w")), {1});
+    return Add(b, loss, ReduceSum(b, L2LossOfRows(b, w, 3)));
+  };
+  proto::Optimizer optimizer = Sgd(0.25);
+  const Step step = RunStep(optimizer, 2, with_l2);
+  EXPECT_EQ(step.losses, (std::vector<float>{10, 16}));
+  EXPECT_EQ(step.w, 2 - 0.25f * 13);
+  EXPECT_EQ(step.summed, RunStep(optimizer, 2).summed);
+  optimizer.mutable_cross_shard()->set_reduction(proto::CrossShard::SUM);
+  EXPECT_EQ(RunStep(optimizer, 2, with_l2).w, 2 - 0.25f * 26);
+  // Every gradient is: nothing to sum.
+  const Step alone = RunStep(optimizer, 2, [](GraphBuilder& b, Value) {
+    return Mul(b, Scalar(b, 2), b.Read(b.graph().FindVariable("w")));
+  });
+  EXPECT_EQ(alone.w, 2 - 0.25f * 4);
+  EXPECT_TRUE(alone.summed.empty());
 }
 
 // 0.5 * 0.5 ^ (5 / 5) at global step 5.

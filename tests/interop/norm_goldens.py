@@ -10,6 +10,10 @@ def columns(x):
     return list(range(x.ndim - 1))
 
 
+def l2_loss_of_rows(scale):
+    return lambda x: scale * tf.map_fn(tf.nn.l2_loss, x)
+
+
 def batch_norm_sums(dy, x, mean):
     return [tf.reduce_sum(dy, columns(x)), tf.reduce_sum(dy * (x - mean), columns(x))]
 
@@ -28,6 +32,13 @@ OPS = {
         OpCase('sum_of_rows', lambda x: tf.reduce_sum(x, columns(x)), IMAGES),
         OpCase('sum_of_rows', lambda x: tf.reduce_sum(x, columns(x)), drawn(130, 2, seed=1)),
         OpError('sum_of_rows', 'sum_of_rows: want f32[...,C], got f32[3]', ROW),
+    ]),
+    'l2_loss_of_rows': ('scale times tf.nn.l2_loss of each row', [
+        OpCase('l2_loss_of_rows', l2_loss_of_rows(0.5), IMAGES, scale=0.5),
+        OpCase('l2_loss_of_rows', l2_loss_of_rows(3.0), drawn(3, 70, seed=7), scale=3.0),
+        OpCase('l2_loss_of_rows', l2_loss_of_rows(2.0), ROW, scale=2.0),
+        OpError('l2_loss_of_rows', 'l2_loss_of_rows: want f32[N,...], got f32[]',
+                np.float32(1), scale=1.0),
     ]),
     'moments': ('tf.nn.moments over all axes but the last', [
         OpCase('moments', lambda x: tf.nn.moments(x, columns(x)), IMAGES),
