@@ -10,6 +10,7 @@ from program import ProgramTest, read
 
 DIGITS = os.path.abspath('testdata/digits')
 MNIST = os.path.abspath('testdata/mnist')
+RESNET_CIFAR = os.path.abspath('models/zoo/resnet_cifar')
 MOST = 1.15
 ALIGNMENT = 64
 BYTES = {'f32': 4, 'bf16': 2, 's32': 4, 's64': 8, 'u8': 1, 'u32': 4, 'pred': 1, 'c64': 8}
@@ -111,5 +112,11 @@ class ArenaTest(ProgramTest):
                 file.write(struct.pack(f'>{len(header)}I', *header) + bytes(count))
         self.succeed('convert', 'idx', 'images', 'labels', '--output=train.tfrecord')
         text = self.program(MNIST, '--set', 'train.input.source.tfrecord.file=train.tfrecord')
+        self.check(text)
+        self.check_two_barriers(text)
+
+    def test_resnet_cifar(self):
+        self.succeed('convert', 'synthetic', 'shapes', '--examples=128', '--output=shapes.tfrecord')
+        text = self.program(RESNET_CIFAR, '--set', 'train.input.source.tfrecord.file=shapes.tfrecord')
         self.check(text)
         self.check_two_barriers(text)

@@ -169,7 +169,8 @@ TEST_P(AllocationsTest, AStepAllocatesNothing) {
 INSTANTIATE_TEST_SUITE_P(Models, AllocationsTest,
                          testing::Values("testdata/iris/model.textproto",
                                          "testdata/digits/model.textproto",
-                                         "testdata/mnist/model.textproto"));
+                                         "testdata/mnist/model.textproto",
+                                         "models/zoo/resnet_cifar/model.textproto"));
 
 }  // namespace
 }  // namespace tpurun
