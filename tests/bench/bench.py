@@ -17,9 +17,11 @@ import time
 import typing
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BATCH_SIZE = 128
 MNIST_CONFIG = os.path.join(ROOT, 'testdata/mnist/run.textproto')
 MNIST_PEER = os.path.join(ROOT, 'tests/bench/mnist_pytorch.py')
-MNIST_BATCH_SIZE = 128
+RESNET_CIFAR_CONFIG = os.path.join(ROOT, 'models/zoo/resnet_cifar/run.textproto')
+RESNET_CIFAR_PEER = os.path.join(ROOT, 'tests/bench/resnet_cifar_pytorch.py')
 IRIS_CONFIG = os.path.join(ROOT, 'testdata/iris/run.textproto')
 IRIS_CSV = os.path.join(ROOT, 'testdata/iris/iris_training.csv')
 IRIS_PEER = os.path.join(ROOT, 'tests/bench/iris_tpu_estimator.py')
@@ -99,18 +101,60 @@ class Figure(typing.NamedTuple):
     less_is_better: bool = False
 
 
-class Mnist:
-    """Training of testdata/mnist at a steady state, products in bf16."""
+class Training:
+    """Training at a steady state, examples a second. A model says its CONFIG and PEER, how the length of
+    a run is said, and which records there are."""
     peer_name = 'PyTorch'
+    window_steps = 100  # without --window-steps
+    flags = []  # of tpurun
+
+    def __init__(self, args, convert):
+        self.args = args
+        self.steps_of_window = args.window_steps or self.window_steps
+        self.records = json.loads(output_of([args.tpurun, 'convert', *convert]))
+
+    def tpurun(self, binary, runner, model_dir):
+        """From TFRecord files; the median of the event file's examples/sec, of each window of steps
+        but the first."""
+        args, window = self.args, self.steps_of_window
+        steps = (args.windows + 1) * window
+        runner.run([
+            binary, 'train', f'--config={self.config}', f'--model_dir={model_dir}',
+            f'--train_batch_size={BATCH_SIZE}', f'--worker_threads={args.threads}',
+            f'--save_checkpoints_steps={steps}', f'--log_step_count_steps={window}',
+            *self.flags, *self.length(steps),
+            '--set', f'tpu_config.iterations_per_loop="{window}"',
+            '--set', f'train.input.source.tfrecord.file={json.dumps(self.records["files"])}'])
+        (path,) = glob.glob(os.path.join(model_dir, 'events*'))
+        lines = output_of([binary, 'inspect', path, '--format=json']).splitlines()
+        windows = [event['value'] for event in map(json.loads, lines)
+                   if event['tag'] == 'examples/sec']
+        if len(windows) != args.windows:
+            raise Failure(f'{path}: {len(windows)} values of examples/sec, want {args.windows}')
+        return dict.fromkeys(self.figures, statistics.median(windows))
+
+    def peer(self, runner, model_dir):
+        """From memory; the median of the windows but the first."""
+        args = self.args
+        output = runner.run([
+            args.pytorch, '-W', 'ignore', *self.peer_command, f'--windows={args.windows}',
+            f'--window_steps={self.steps_of_window}', f'--threads={args.threads}'],
+            LD_PRELOAD='libtcmalloc_minimal.so.4')
+        return dict.fromkeys(self.figures,
+                             statistics.median(json.loads(output)['examples_per_second']))
+
+
+class Mnist(Training):
+    """testdata/mnist, products in bf16."""
     figures = {'mnist': Figure('examples/s', wanted_ratio=1.0)}
-    use_tpu, products = 'true', 'bf16'
+    config = MNIST_CONFIG
+    flags = ['--use_tpu=true']
+    products = 'bf16'
 
     def __init__(self, args, folder):
-        self.args = args
-        self.idx = self.idx_files(args.mnist_data, folder)
-        output = output_of([args.tpurun, 'convert', 'idx', *self.idx,
-                                f'--output={os.path.join(folder, "train.tfrecord")}'])
-        self.records = json.loads(output)
+        idx = self.idx_files(args.mnist_data, folder)
+        super().__init__(args, ['idx', *idx, f'--output={os.path.join(folder, "train.tfrecord")}'])
+        self.peer_command = [MNIST_PEER, *idx, f'--products={self.products}']
 
     def idx_files(self, data, folder):
         """Images and labels, in the folder `data` or else of noise, which trains as fast."""
@@ -126,42 +170,31 @@ class Mnist:
                 file.write(b''.join(number.to_bytes(4, 'big') for number in header) + values)
         return paths
 
-    def tpurun(self, binary, runner, model_dir):
-        """From TFRecord files; the median of the event file's examples/sec, of each window of steps
-        but the first."""
-        args = self.args
-        steps = (args.windows + 1) * args.window_steps
-        epochs = (steps + 0.5) * MNIST_BATCH_SIZE / self.records['records']
-        runner.run([
-            binary, 'train', f'--config={MNIST_CONFIG}', f'--model_dir={model_dir}',
-            f'--use_tpu={self.use_tpu}', f'--train_batch_size={MNIST_BATCH_SIZE}', f'--epochs={epochs}',
-            f'--worker_threads={args.threads}', f'--save_checkpoints_steps={steps}',
-            f'--log_step_count_steps={args.window_steps}',
-            '--set', f'tpu_config.iterations_per_loop="{args.window_steps}"',
-            '--set', f'train.input.source.tfrecord.file={json.dumps(self.records["files"])}'])
-        (path,) = glob.glob(os.path.join(model_dir, 'events*'))
-        lines = output_of([binary, 'inspect', path, '--format=json']).splitlines()
-        windows = [event['value'] for event in map(json.loads, lines)
-                   if event['tag'] == 'examples/sec']
-        if len(windows) != args.windows:
-            raise Failure(f'{path}: {len(windows)} values of examples/sec, want {args.windows}')
-        return dict.fromkeys(self.figures, statistics.median(windows))
-
-    def peer(self, runner, model_dir):
-        """From memory; the median of the windows but the first."""
-        args = self.args
-        output = runner.run([
-            args.pytorch, '-W', 'ignore', MNIST_PEER, *self.idx, f'--windows={args.windows}',
-            f'--window_steps={args.window_steps}', f'--threads={args.threads}',
-            f'--products={self.products}'], LD_PRELOAD='libtcmalloc_minimal.so.4')
-        return dict.fromkeys(self.figures,
-                             statistics.median(json.loads(output)['examples_per_second']))
+    def length(self, steps):
+        return [f'--epochs={(steps + 0.5) * BATCH_SIZE / self.records["records"]}']
 
 
 class MnistF32(Mnist):
     """The same without the emulated TPU, in float32."""
     figures = {'mnist_f32': Figure('examples/s', wanted_ratio=1.0)}
-    use_tpu, products = 'false', 'f32'
+    flags = ['--use_tpu=false']
+    products = 'f32'
+
+
+class ResnetCifar(Training):
+    """models/zoo/resnet_cifar, a ResNet-20 with values stored in bf16, on drawn shapes; its peer, on
+    noise."""
+    figures = {'resnet_cifar': Figure('examples/s', wanted_ratio=0.8)}
+    config = RESNET_CIFAR_CONFIG
+    window_steps = 20
+
+    def __init__(self, args, folder):
+        super().__init__(args, ['synthetic', 'shapes', '--examples=2048', '--seed=1',
+                                f'--output={os.path.join(folder, "shapes.tfrecord")}'])
+        self.peer_command = [RESNET_CIFAR_PEER]
+
+    def length(self, steps):
+        return [f'--max_steps={steps}']
 
 
 class Iris:
@@ -203,7 +236,8 @@ class Reading:
                 for result in json.loads(output)['benchmarks']}
 
 
-MODELS = {'mnist': Mnist, 'mnist_f32': MnistF32, 'iris': Iris, 'reading': Reading}
+MODELS = {'mnist': Mnist, 'mnist_f32': MnistF32, 'resnet_cifar': ResnetCifar, 'iris': Iris,
+          'reading': Reading}
 
 
 # --- Rounds and their table ------------------------------------------------------------------------
@@ -276,7 +310,7 @@ def table(lines):
 def parse_args(arguments):
     parser = argparse.ArgumentParser(
         prog='tools/bench', formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-        description='Measures tpurun beside PyTorch (mnist) and TensorFlow (iris), and reading alone.')
+        description='Measures tpurun beside PyTorch (mnist, resnet_cifar) and TensorFlow (iris), and reading alone.')
 
     def count(text):
         if not text.isdigit() or int(text) < 1:
@@ -297,8 +331,9 @@ def parse_args(arguments):
     add('--mnist-data', metavar='FOLDER', help='where train-images-idx3-ubyte.gz and '
         'train-labels-idx1-ubyte.gz are; without, mnist trains on noise')
     add('--threads', type=count, default=2, help='threads that compute, in every program')
-    add('--windows', type=count, default=4, help='windows of mnist and mnist_f32, after one to warm up')
-    add('--window-steps', type=count, default=100, help='steps of a window')
+    add('--windows', type=count, default=4, help='windows of each training with PyTorch as the '
+        'peer, after one to warm up')
+    add('--window-steps', type=count, help='steps of a window; without, 100, or 20 of resnet_cifar')
     add('--iris-steps', type=count, default=1000, help='steps of iris')
     add('--reading-seconds', type=float, default=1, help='seconds of each case of reading')
     add('--quiet-wait', type=float, default=60, metavar='SECONDS', help='how long to wait for a '
@@ -312,7 +347,8 @@ def parse_args(arguments):
 
 def needs(args):
     """Which of the last options' programs a run needs."""
-    peers = {'mnist': 'pytorch', 'mnist_f32': 'pytorch', 'iris': 'tensorflow'}
+    peers = {'mnist': 'pytorch', 'mnist_f32': 'pytorch', 'resnet_cifar': 'pytorch',
+             'iris': 'tensorflow'}
     wanted = [name for model, name in {**peers, 'reading': 'read-records'}.items()
               if model in args.models and not (model in peers and args.peer_binary)]
     return list(dict.fromkeys(wanted))

@@ -63,16 +63,19 @@ class BenchTest(unittest.TestCase):
             pytorch = executable(folder, 'pytorch', f'echo "$LD_PRELOAD $*" >>{calls}\n'
                                  'echo \'{"examples_per_second": [1, 2, 60]}\'\n')
             tensorflow = executable(folder, 'tensorflow', f'echo "$*" >>{calls}\n')
-            rows = self.rows('--models=iris,mnist,mnist_f32', '--rounds=1', f'--pytorch={pytorch}',
-                             f'--tensorflow={tensorflow}')
+            rows = self.rows('--models=iris,mnist,mnist_f32,resnet_cifar', '--rounds=1',
+                             f'--pytorch={pytorch}', f'--tensorflow={tensorflow}')
             with open(calls) as file:
-                iris, mnist, mnist_f32 = file.read().splitlines()
+                iris, mnist, mnist_f32, resnet_cifar = file.read().splitlines()
         self.assertEqual(rows['mnist']['peer']['runs'], [2])
         self.assertEqual((rows['mnist']['wanted_ratio'], rows['iris']['wanted_ratio']), (1, 8))
-        self.assertRegex(mnist_f32, r'--threads=2 --products=f32$')
+        self.assertRegex(mnist_f32, r' --products=f32 --windows=2')
+        self.assertGreater(rows['resnet_cifar']['tpurun']['min'], 0)
+        self.assertRegex(resnet_cifar, r'^libtcmalloc_minimal\.so\.4 .*resnet_cifar_pytorch\.py '
+                         r'--windows=2 --window_steps=2 --threads=2$')
         self.assertRegex(iris, r'iris_tpu_estimator\.py .*/iris_training\.csv .* --max_steps=20$')
         self.assertRegex(mnist, r'^libtcmalloc_minimal\.so\.4 .*mnist_pytorch\.py .*/images .*/labels '
-                         r'--windows=2 --window_steps=2 --threads=2 --products=bf16$')
+                         r'--products=bf16 --windows=2 --window_steps=2 --threads=2$')
 
     def test_reading_as_a_table(self):
         done = run_bench('--models=reading', '--rounds=1')

@@ -1,19 +1,16 @@
 """testdata/mnist/model.textproto in PyTorch, as fast as PyTorch trains it on a CPU: bf16 by autocast
-or f32, channels_last, fused SGD, data in memory. Prints the examples a second of each window as JSON.
+or f32, channels_last, fused SGD, data in memory.
 
-mnist_pytorch.py IMAGES LABELS --windows=N --window_steps=N --threads=N --products=bf16|f32; the first
-window warms up and is left out.
+mnist_pytorch.py IMAGES LABELS --products=bf16|f32 and the options of pytorch_windows.py.
 """
 import argparse
 import gzip
-import json
-import time
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-BATCH_SIZE = 128
+import pytorch_windows
 
 
 def read_idx(path, header_bytes):
@@ -44,43 +41,16 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('images')
     parser.add_argument('labels')
-    for option in ('--windows', '--window_steps', '--threads'):
-        parser.add_argument(option, type=int, required=True)
     parser.add_argument('--products', choices=('bf16', 'f32'), required=True)
-    args = parser.parse_args()
+    args = pytorch_windows.parse_args(parser)
 
-    torch.set_num_threads(args.threads)
-    torch.manual_seed(1)
     images = read_idx(args.images, 16).reshape(-1, 1, 28, 28).float().div_(255).sub_(0.5)
     images = images.contiguous(memory_format=torch.channels_last)
-    labels = read_idx(args.labels, 8).long()
-    num_batches = len(labels) // BATCH_SIZE
-
     model = Model().to(memory_format=torch.channels_last).train()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, fused=True)
     schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.96**(1 / 100000))
-
-    def train(step):
-        first = step % num_batches * BATCH_SIZE
-        rows = slice(first, first + BATCH_SIZE)
-        with torch.autocast('cpu', torch.bfloat16, enabled=args.products == 'bf16'):
-            loss = functional.cross_entropy(model(images[rows]), labels[rows])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-        return loss
-
-    examples_per_second = []
-    for window in range(args.windows + 1):
-        start = time.perf_counter()
-        for step in range(window * args.window_steps, (window + 1) * args.window_steps):
-            loss = train(step)
-        loss = loss.item()
-        seconds = time.perf_counter() - start
-        if window:
-            examples_per_second.append(args.window_steps * BATCH_SIZE / seconds)
-    print(json.dumps({'examples_per_second': examples_per_second, 'loss': loss}))
+    pytorch_windows.train(args, model, images, read_idx(args.labels, 8).long(), optimizer, schedule,
+                          bf16=args.products == 'bf16')
 
 
 if __name__ == '__main__':

@@ -1,0 +1,48 @@
+"""Trains a classifier in PyTorch and prints the examples a second of each window of steps, as JSON.
+
+--windows=N --window_steps=N --threads=N; the first window warms up and is left out.
+"""
+import json
+import time
+
+import torch
+from torch.nn import functional
+
+BATCH_SIZE = 128
+
+
+def parse_args(parser):
+    """The arguments of `parser` and those above; sets threads and seed."""
+    for option in ('--windows', '--window_steps', '--threads'):
+        parser.add_argument(option, type=int, required=True)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(1)
+    return args
+
+
+def train(args, model, images, labels, optimizer, schedule, bf16):
+    """images, [N, channels, height, width], and labels, [N], in memory; bf16: by autocast."""
+    num_batches = len(labels) // BATCH_SIZE
+
+    def train_step(step):
+        first = step % num_batches * BATCH_SIZE
+        rows = slice(first, first + BATCH_SIZE)
+        with torch.autocast('cpu', torch.bfloat16, enabled=bf16):
+            loss = functional.cross_entropy(model(images[rows]), labels[rows])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        return loss
+
+    examples_per_second = []
+    for window in range(args.windows + 1):
+        start = time.perf_counter()
+        for step in range(window * args.window_steps, (window + 1) * args.window_steps):
+            loss = train_step(step)
+        loss = loss.item()
+        seconds = time.perf_counter() - start
+        if window:
+            examples_per_second.append(args.window_steps * BATCH_SIZE / seconds)
+    print(json.dumps({'examples_per_second': examples_per_second, 'loss': loss}))
