@@ -1,11 +1,13 @@
 """Summaries of a model with convolutions: they change no bit of its training, and an event file that
 cannot be written ends a run that leaves nothing."""
+import glob
 import os
 import resource
 import unittest
 
 from program import DIGITS, ProgramTest, read
 
+MNIST_BN = os.path.abspath('models/zoo/mnist_bn')
 SUMMARIES = ['scalar { name: "global_norm" } every_n_steps: 3',
              'scalar { name: "accuracy" } every_n_steps: 4',
              'histogram { name: "logits" } every_n_steps: 5',
@@ -36,6 +38,25 @@ class SummariesTest(ProgramTest):
                     weights.append(read(self.path(model_dir, 'model.ckpt-12.data-00000-of-00001')))
                 # What follows the tensors names the input's position and the machine, both the same.
                 self.assertEqual(weights[0], weights[1])
+
+    def test_moving_statistics_are_those_of_all_cores(self):
+        self.succeed('convert', 'synthetic', 'digits', '--examples=64', '--output=digits.tfrecord')
+        tags = ['batch_normalization/moving_mean', 'batch_normalization/moving_variance']
+        summaries = [f'model.summary+={{ histogram {{ name: "{tag}" }} every_n_steps: 1 }}'
+                     for tag in tags]
+        self.succeed('train', f'--config={MNIST_BN}/run.textproto', f'--model_dir={self.path("bn")}',
+                     '--unset', 'train.epochs', '--max_steps=3', '--train_batch_size=16',
+                     '--set', 'train.input.source.tfrecord.file="digits.tfrecord"',
+                     *(part for summary in summaries for part in ('--set', summary)))
+        (events,) = glob.glob(self.path('bn', 'events*'))
+        lines = [line.split() for line in self.succeed('inspect', events).out.splitlines()]
+        shown = {tag: [line[4:] for line in lines if line[3:4] == [tag]] for tag in tags}
+        # 16 channels on 8 cores; at first what the variables begin with.
+        self.assertEqual([' '.join(values[0]) for values in shown.values()],
+                         ['128 values from 0 to 0', '128 values from 1 to 1'])
+        for values in shown.values():
+            self.assertEqual([line[:3] for line in values], [['128', 'values', 'from']] * len(values))
+            self.assertGreater(len({line[5] for line in values}), 1)
 
     def test_an_event_file_that_cannot_grow(self):
         """Its limit is met in the first loop: model_dir is not made."""
