@@ -71,6 +71,15 @@ Initializer MakeVarianceScaling(const proto::Initializer& initializer, const Fan
   return {.kind = Kind::kTruncatedNormal, .a = 0, .b = std::sqrt(variance) / kTruncatedStddev};
 }
 
+// Saxe et al. 2013, as tf.initializers.orthogonal.
+void CheckOrthogonal(const proto::Initializer& initializer, ConfigErrors& errors) {
+  WantPositive("orthogonal.gain", initializer.orthogonal().gain(), errors);
+}
+
+Initializer MakeOrthogonal(const proto::Initializer& initializer, const Fans&) {
+  return {.kind = Kind::kOrthogonal, .a = initializer.orthogonal().gain()};
+}
+
 }  // namespace
 
 const std::vector<InitializerDef>& InitializerList() {
@@ -86,6 +95,11 @@ const std::vector<InitializerDef>& InitializerList() {
        .fields = {"scale", "mode", "distribution"},
        .check = CheckVarianceScaling,
        .make = MakeVarianceScaling},
+      {.name = "orthogonal",
+       .fields = {"gain"},
+       .min_rank = 2,
+       .check = CheckOrthogonal,
+       .make = MakeOrthogonal},
   };
   return list;
 }
@@ -99,13 +113,18 @@ Fans FansOf(const std::vector<int64_t>& dims) {
           field * static_cast<double>(dims[dims.size() - 1])};
 }
 
-void CheckInitializer(const proto::Initializer& initializer, const std::string& path,
+void CheckInitializer(const proto::Initializer& initializer, int rank, const std::string& path,
                       ConfigErrors& errors) {
   const InitializerDef* def =
       ChooseRow(InitializerList(), initializer, "initializer", path, errors);
   if (def == nullptr) return;
   ConfigErrors found;
   def->check(initializer, found);
+  if (rank < def->min_rank) {
+    found.Add(def->name,
+              absl::StrCat(def->name, " makes a matrix; the variable has ", rank,
+                           rank == 1 ? " dimension" : " dimensions", "; use another initializer"));
+  }
   errors.Add({"", path}, found);
 }
 

@@ -24,14 +24,16 @@ Fans FansOf(const std::vector<int64_t>& dims);
 struct InitializerDef {
   std::string name;                 // of its field in the oneof
   std::vector<std::string> fields;  // of its message that it acts on
+  int min_rank = 0;                 // of the variable
   void (*check)(const proto::Initializer& initializer, ConfigErrors& errors);
   Initializer (*make)(const proto::Initializer& initializer, const Fans& fans);
 };
 
 const std::vector<InitializerDef>& InitializerList();
 
-// Appends what is wrong; `path` is the initializer's own ("dense.kernel_initializer").
-void CheckInitializer(const proto::Initializer& initializer, const std::string& path,
+// Appends what is wrong for a variable of this rank; `path` is the initializer's own
+// ("dense.kernel_initializer").
+void CheckInitializer(const proto::Initializer& initializer, int rank, const std::string& path,
                       ConfigErrors& errors);
 
 // The initializer of a variable of these dimensions. It must have passed CheckInitializer.

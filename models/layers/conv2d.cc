@@ -22,10 +22,10 @@ void CheckConv(const Conv& conv, const std::string& kind, ConfigErrors& errors) 
   CheckWindowSizes(conv.strides(), kind + ".strides", errors);
   CheckActivation(conv.activation(), kind + ".activation", errors);
   if (conv.has_kernel_initializer()) {
-    CheckInitializer(conv.kernel_initializer(), kind + ".kernel_initializer", errors);
+    CheckInitializer(conv.kernel_initializer(), 4, kind + ".kernel_initializer", errors);
   }
   if (conv.has_bias_initializer()) {
-    CheckInitializer(conv.bias_initializer(), kind + ".bias_initializer", errors);
+    CheckInitializer(conv.bias_initializer(), 1, kind + ".bias_initializer", errors);
   }
 }
 

@@ -19,14 +19,14 @@ void CheckDense(const proto::Layer& layer, ConfigErrors& errors) {
   }
   CheckActivation(dense.activation(), "dense.activation", errors);
   if (dense.has_kernel_initializer()) {
-    CheckInitializer(dense.kernel_initializer(), "dense.kernel_initializer", errors);
+    CheckInitializer(dense.kernel_initializer(), 2, "dense.kernel_initializer", errors);
     if (dense.has_kernel_from()) {
       errors.Add("dense.kernel_initializer",
                  "kernel_from has a kernel already; remove one of them");
     }
   }
   if (dense.has_bias_initializer()) {
-    CheckInitializer(dense.bias_initializer(), "dense.bias_initializer", errors);
+    CheckInitializer(dense.bias_initializer(), 1, "dense.bias_initializer", errors);
   }
   if (dense.transpose_kernel() && !dense.has_kernel_from()) {
     errors.Add("dense.transpose_kernel", "transpose_kernel is of kernel_from, which is missing");

@@ -54,7 +54,7 @@ void CheckBatchNormalization(const proto::Layer& layer, ConfigErrors& errors) {
   WantPositive("batch_normalization.epsilon", norm.epsilon(), errors);
   CheckGroups(norm.group_assignment(), 1, "batch_normalization.group_assignment", errors);
   if (norm.has_gamma_initializer()) {
-    CheckInitializer(norm.gamma_initializer(), "batch_normalization.gamma_initializer", errors);
+    CheckInitializer(norm.gamma_initializer(), 1, "batch_normalization.gamma_initializer", errors);
   }
 }
 

@@ -34,10 +34,12 @@ struct InfeedSlot {
 
 // How a new variable is filled. Element i is drawn from stream StreamOf(variable name).
 struct Initializer {
-  enum class Kind : uint8_t { kConstant, kUniform, kNormal, kTruncatedNormal };
+  // kOrthogonal: (..., C) seen as a matrix with C columns, whose rows or columns, whichever are
+  // fewer, are orthogonal to each other.
+  enum class Kind : uint8_t { kConstant, kUniform, kNormal, kTruncatedNormal, kOrthogonal };
   Kind kind = Kind::kConstant;
-  double a = 0;  // the constant; the lower bound; the mean
-  double b = 0;  // -; the upper bound; the standard deviation (before truncation at 2 of them)
+  double a = 0;  // the constant; the lower bound; the mean; the length of those rows or columns
+  double b = 0;  // -; the upper bound; the standard deviation (before truncation at 2 of them); -
   bool operator==(const Initializer&) const = default;
 };
 

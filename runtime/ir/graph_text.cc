@@ -10,8 +10,8 @@
 namespace tpurun {
 namespace {
 
-constexpr std::array<const char*, 4> kInitializerNames = {"constant", "uniform", "normal",
-                                                          "truncated_normal"};
+constexpr std::array<const char*, 5> kInitializerNames = {"constant", "uniform", "normal",
+                                                          "truncated_normal", "orthogonal"};
 
 std::string PrintValue(Value value) {
   return value.result == 0 ? absl::StrCat("%", value.node)

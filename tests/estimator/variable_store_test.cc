@@ -76,6 +76,45 @@ TEST(VariableStoreTest, TruncatedNormalStaysWithinTwoDeviations) {
   EXPECT_NEAR(m.stddev, 2 * 0.8796, 0.02);
 }
 
+// Columns, or rows where they are fewer, have length `gain` and are orthogonal; what is random is
+// not tied to an axis: the elements' mean square is that of every element.
+TEST(VariableStoreTest, OrthogonalIsSo) {
+  struct Case {
+    std::vector<int64_t> dims;
+    int64_t rows, columns;
+  };
+  for (const auto& [dims, rows, columns] : {Case{{40, 40}, 40, 40}, Case{{3, 5, 8}, 15, 8},
+                                            Case{{16, 64}, 16, 64}, Case{{1, 1}, 1, 1}}) {
+    const auto store =
+        Initialized({MakeVariable("v", dims, {Initializer::Kind::kOrthogonal, 1.5})}, 1);
+    const std::vector<float> v = Values(store, "v");
+    const bool by_columns = columns <= rows;
+    const int64_t count = std::min(rows, columns), size = std::max(rows, columns);
+    const auto element = [&](int64_t vector, int64_t i) -> double {
+      return by_columns ? v[i * columns + vector] : v[vector * columns + i];
+    };
+    for (int64_t a = 0; a < count; ++a) {
+      for (int64_t b = 0; b < count; ++b) {
+        double product = 0;
+        for (int64_t i = 0; i < size; ++i) product += element(a, i) * element(b, i);
+        EXPECT_NEAR(product, a == b ? 2.25 : 0, 1e-5) << dims.size() << " " << a << " " << b;
+      }
+    }
+  }
+  // Both signs on the diagonal, which a decomposition without the correction of signs may not have.
+  int positive = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const auto store =
+        Initialized({MakeVariable("v", {4, 4}, {Initializer::Kind::kOrthogonal, 1})}, seed);
+    positive += Values(store, "v")[0] > 0 ? 1 : 0;
+  }
+  EXPECT_GT(positive, 30);
+  EXPECT_LT(positive, 70);
+  EXPECT_EQ(
+      Values(Initialized({MakeVariable("v", {0, 4}, {Initializer::Kind::kOrthogonal, 1})}, 1), "v"),
+      std::vector<float>());
+}
+
 TEST(VariableStoreTest, AnElementDependsOnSeedNameAndIndexAlone) {
   for (const auto kind : {Initializer::Kind::kUniform, Initializer::Kind::kNormal,
                           Initializer::Kind::kTruncatedNormal}) {

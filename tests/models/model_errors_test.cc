@@ -250,7 +250,17 @@ layer { name: "x" dense { units: 2 kernel_from: "hidden/kernel" transpose_kernel
       {"no initializer",
        IrisWith(7, R"(layer { name: "logits" dense { units: 3 kernel_initializer {} } })"),
        "model.textproto:7:41: layer 2 \"logits\": no kind of initializer is given, want one of: "
-       "zeros, ones, glorot_uniform, truncated_normal, variance_scaling"},
+       "zeros, ones, glorot_uniform, truncated_normal, variance_scaling, orthogonal"},
+      {"orthogonal vector",
+       IrisWith(
+           7, R"(layer { name: "logits" dense { units: 3 bias_initializer { orthogonal {} } } })"),
+       "model.textproto:7:60: layer 2 \"logits\": orthogonal makes a matrix; the variable has 1 "
+       "dimension; use another initializer"},
+      {"orthogonal gain",
+       IrisWith(
+           7,
+           R"(layer { name: "logits" dense { units: 3 kernel_initializer { orthogonal { gain: 0 } } } })"),
+       "model.textproto:7:75: layer 2 \"logits\": gain must be > 0 and finite, got 0"},
       {"a default is shown where it stands", R"(feature { name: "x" shape: 1 }
 layer_defaults { dense { units: 0 } }
 layer { name: "a" dense {} }
