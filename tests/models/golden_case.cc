@@ -12,6 +12,7 @@
 #include "models/model_builder.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/ops/ops.h"
 
 namespace tpurun {
 namespace {
@@ -134,19 +135,24 @@ std::string LiteralText(const Literal& literal) {
 void ExpectNear(const Literal& got, const Literal& want, double tolerance,
                 const std::string& what) {
   ASSERT_EQ(got.shape().ToString(), want.shape().ToString()) << what;
+  double largest = 0;
+  for (int64_t i = 0; i < want.shape().num_elements(); ++i) {
+    const double y = std::abs(ElementAt(want, i));
+    if (y > largest) largest = y;
+  }
+  const double limit = tolerance * (largest > 0 ? largest : 1);
   for (int64_t i = 0; i < want.shape().num_elements(); ++i) {
     const double x = ElementAt(got, i);
     const double y = ElementAt(want, i);
     if (std::isnan(x) && std::isnan(y)) continue;
-    EXPECT_LE(std::abs(x - y), tolerance * std::max(1.0, std::abs(y)))
-        << what << " element " << i << "\ngot  " << LiteralText(got) << "\nwant "
-        << LiteralText(want);
+    EXPECT_LE(std::abs(x - y), limit) << what << " element " << i << "\ngot  " << LiteralText(got)
+                                      << "\nwant " << LiteralText(want);
   }
 }
 
 void ExpectNear(double got, double want, double tolerance, const std::string& what) {
   if (std::isnan(got) && std::isnan(want)) return;
-  EXPECT_LE(std::abs(got - want), tolerance * std::max(1.0, std::abs(want)))
+  EXPECT_LE(std::abs(got - want), tolerance * (want != 0 ? std::abs(want) : 1))
       << what << " got " << got << ", want " << want;
 }
 
@@ -158,6 +164,17 @@ void ParseProto(const std::string& text, const std::string& prefix,
   ASSERT_TRUE(parser.ParseFromString(text, message)) << text;
   if (locations != nullptr)
     locations->RecordParsed(prefix, *message, tree, "model.textproto", text);
+}
+
+Value LossOrSquares(GraphBuilder& b, const EstimatorSpec& spec) {
+  Value loss = spec.loss;
+  if (loss.valid()) return loss;
+  for (const NamedValue& prediction : spec.predictions) {
+    if (b.shape(prediction.value).dtype != DType::kF32) continue;
+    const Value sum = ReduceSum(b, Square(b, prediction.value));
+    loss = loss.valid() ? Add(b, loss, sum) : sum;
+  }
+  return loss;
 }
 
 absl::StatusOr<ModelFn> CheckedModelFn(const proto::ModelSpec& spec,

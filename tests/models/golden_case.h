@@ -16,6 +16,7 @@
 #include "google/protobuf/message.h"
 #include "proto/model_spec.pb.h"
 #include "proto/source_locations.h"
+#include "runtime/ir/graph_builder.h"
 #include "runtime/ir/literal.h"
 #include "runtime/spec/spec.h"
 
@@ -30,8 +31,8 @@ struct GoldenCase {
   std::string Get(const std::string& key) const;
   // "testdata/layers/dense.txt, case relu: ".
   std::string Where() const;
-  // How far a number may be from the expected one, relative to max(1, |expected|); `tolerance` in
-  // the file, else 2e-6, some roundings of f32.
+  // How far a number may be from the expected one, relative to the largest expected one of its
+  // tensor (to 1 where all are 0); `tolerance` in the file, else 2e-6, some roundings of f32.
   double Tolerance() const;
 };
 
@@ -49,6 +50,10 @@ void ExpectNear(double got, double want, double tolerance, const std::string& wh
 // Parses a textproto; its places are recorded as model.textproto under `prefix`.
 void ParseProto(const std::string& text, const std::string& prefix,
                 google::protobuf::Message* message, SourceLocations* locations);
+
+// The loss of TRAIN, else the sum of the squares of the f32 predictions, appended to the graph that
+// was the spec's; invalid where there is neither.
+Value LossOrSquares(GraphBuilder& b, const EstimatorSpec& spec);
 
 // MakeModelFn with its mistakes as a status.
 absl::StatusOr<ModelFn> CheckedModelFn(const proto::ModelSpec& spec,

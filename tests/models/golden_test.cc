@@ -7,7 +7,7 @@
 //   expect loss: number                 expect metric NAME: number
 //   expect predictions: NAME NAME ...   expect metrics: NAME NAME ...
 //   expect variables: one line of graph text for each
-//   expect gradient NAME: tensor, of the loss by that variable
+//   expect gradient NAME: tensor, of LossOrSquares by that variable or feature
 //   expect update NAME: tensor, that variable after the step
 //   no_differences: why gradient_test, which takes central differences, passes the case over
 #include <gtest/gtest.h>
@@ -24,10 +24,22 @@
 #include "runtime/autodiff/gradients.h"
 #include "runtime/ir/evaluate.h"
 #include "runtime/ir/graph_text.h"
+#include "runtime/ir/structural.h"
 #include "tests/models/golden_case.h"
 
 namespace tpurun {
 namespace {
+
+// Invalid when there is neither.
+Value VariableOrFeature(GraphBuilder& b, const std::string& name) {
+  const int variable = b.graph().FindVariable(name);
+  if (variable >= 0) return b.Read(variable);
+  for (const Node& node : b.graph().nodes()) {
+    if (node.op != &InfeedOp()) continue;
+    if (b.graph().infeed()[node.attrs.Int("slot")].name == name) return Value{node.id, 0};
+  }
+  return {};
+}
 
 // One run of a golden case's model on its feeds.
 class ModelRun {
@@ -88,11 +100,13 @@ class ModelRun {
 
   void AddGradients() {
     GraphBuilder b(std::move(spec_.graph));
+    Value loss;
     for (const auto& [key, value] : golden_.entries) {
       if (key.rfind("expect gradient ", 0) != 0) continue;
-      const int variable = b.graph().FindVariable(key.substr(16));
-      ASSERT_GE(variable, 0) << golden_.Where() << key << ": there is no such variable";
-      const auto gradients = Gradients(b, spec_.loss, {b.Read(variable)});
+      if (!loss.valid()) loss = LossOrSquares(b, spec_);
+      const Value x = VariableOrFeature(b, key.substr(16));
+      ASSERT_TRUE(x.valid()) << golden_.Where() << key << ": there is nothing of that name";
+      const auto gradients = Gradients(b, loss, {x});
       ASSERT_TRUE(gradients.ok()) << golden_.Where() << gradients.status();
       ASSERT_TRUE(gradients->front().valid()) << golden_.Where() << key << ": there is none";
       b.AddOutput(key.substr(7), gradients->front());

@@ -31,15 +31,10 @@ struct Differentiated {
   std::vector<std::string> variables;
 };
 
-// The loss of TRAIN, or the sum of squares of the predictions, with its gradients.
+// LossOrSquares with its gradients.
 Differentiated Differentiate(EstimatorSpec spec) {
   GraphBuilder b(std::move(spec.graph));
-  Value loss = spec.loss;
-  for (const NamedValue& prediction : spec.predictions) {
-    if (b.shape(prediction.value).dtype != DType::kF32) continue;
-    const Value sum = ReduceSum(b, Square(b, prediction.value));
-    loss = loss.valid() ? Add(b, loss, sum) : sum;
-  }
+  const Value loss = LossOrSquares(b, spec);
   std::vector<Value> reads;
   std::vector<std::string> names;
   for (size_t i = 0; loss.valid() && i < b.graph().variables().size(); ++i) {

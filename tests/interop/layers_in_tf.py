@@ -1,0 +1,293 @@
+"""Layers of a ModelSpec as TensorFlow 1.x builds them: its ops, in its variable scopes."""
+import collections
+import contextlib
+import math
+import re
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.ops.init_ops import _compute_fans
+
+import philox
+import textproto
+from golden_text import shortest
+
+v1 = tf.compat.v1
+ACTIVATIONS = {'LINEAR': tf.identity, 'RELU': tf.nn.relu, 'TANH': tf.math.tanh,
+               'SIGMOID': tf.math.sigmoid, 'SOFTMAX': tf.nn.softmax, 'SOFTPLUS': tf.math.softplus,
+               'ELU': tf.nn.elu}
+SEED = 1
+
+
+def rounded(x):
+    """To bfloat16 and back."""
+    return tf.cast(tf.cast(x, tf.bfloat16), tf.float32)
+
+
+@tf.custom_gradient
+def stored(y):
+    """In bfloat16, as the gradient of it is."""
+    return rounded(y), rounded
+
+
+def initializer_text(initializer, shape):
+    """As graphs print it; of the kernel of a layer where none is given."""
+    initializer = initializer or textproto.parse('glorot_uniform {}')
+    (kind, (args,)), = initializer.items()
+
+    def number(field, default):
+        return float(np.float32(args.get(field, default)))
+
+    fan_in, fan_out = _compute_fans(shape) if shape else (1, 1)
+    if kind in ('zeros', 'ones'):
+        return f'constant({int(kind == "ones")})'
+    if kind == 'truncated_normal':
+        mean, stddev = shortest(number('mean', 0)), shortest(number('stddev', 1))
+        return f'truncated_normal({mean},{stddev})'
+    mode, scale, what = 'FAN_AVG', 1.0, 'UNIFORM'
+    if kind == 'variance_scaling':
+        mode, scale = args.get('mode', 'FAN_IN'), number('scale', 1)
+        what = args.get('distribution', 'TRUNCATED_NORMAL')
+    fan = {'FAN_IN': fan_in, 'FAN_OUT': fan_out, 'FAN_AVG': (fan_in + fan_out) / 2}[mode]
+    fan = max(1, fan)
+    if what == 'UNIFORM':
+        limit = math.sqrt(3 * scale / fan)
+        return f'uniform({-limit!r},{limit!r})'
+    if what == 'UNTRUNCATED_NORMAL':
+        return f'normal(0,{math.sqrt(scale / fan)!r})'
+    # TensorFlow's constant: the deviation of a normal distribution that is cut off at two of them.
+    return f'truncated_normal(0,{math.sqrt(scale / fan) / .87962566103423978!r})'
+
+
+def pair(values, default=(1, 1)):
+    return list(values) * (2 if len(values) == 1 else 1) or list(default)
+
+
+class Layers:
+    """Builds into the current graph. `tensors` has the features, of `rows` examples, and gains every
+    layer by name; `values` are those of the variables."""
+
+    def __init__(self, spec, tensors, values, rows, training, on_tpu):
+        self.spec, self.values, self.rows = spec, values, rows
+        self.training, self.on_tpu = training, on_tpu
+        self.tensors = collections.ChainMap(tensors)
+        self.rounds = on_tpu and spec.get('matmul_precision') != 'F32'
+        self.variables = {}  # {full name: its line in the text of a graph}, in the order made
+        self.handles = {}    # {full name: variable}
+        self.written = {}    # {full name: (layer as written, the scope around it)}
+        self.trainable, self.dtype = True, spec.get('compute_dtype', 'FLOAT32')
+        self.stack(spec.all('layer'), tensors.get(spec.get('feature').get('name')))
+
+    def stack(self, layers, x):
+        """One layer after the other, names of their own before those around."""
+        around, self.tensors = self.tensors, self.tensors.new_child()
+        for layer in layers:
+            x = self.layer(layer, x)
+        self.tensors = around
+        return x
+
+    def layer(self, layer, x):
+        inputs = [self.tensors[name] for name in layer.all('input')] or [x]
+        name, around = layer.get('name'), v1.get_variable_scope()
+        reuse = layer.get('reuse')
+        if reuse:
+            layer, around, written_name = self.written[reuse]
+            layer = textproto.Message(layer, name=[written_name])
+        kind = next((field for field in layer if field in KINDS), None)
+        assert kind, f'layers_in_tf has none of {list(layer)}'
+        for defaults in reversed(self.spec.all('layer_defaults')):
+            if kind in defaults:
+                layer = defaults.merged(layer)
+        state = self.trainable, self.dtype
+        self.trainable = self.trainable and layer.get('trainable', True)
+        self.dtype = layer.get('dtype', self.dtype)
+        # Entering a scope anew would begin its numbering anew.
+        with v1.variable_scope(around, reuse=True) if reuse else contextlib.nullcontext():
+            y, made = KINDS[kind](self, layer.get(kind), inputs, layer.get('name'))
+        if self.on_tpu and self.dtype == 'BFLOAT16' and y.dtype == tf.float32:
+            y = stored(y)
+        self.trainable, self.dtype = state
+        name = name or made
+        self.tensors[name] = y
+        scope = v1.get_variable_scope().name
+        full = f'{scope}/{name}' if scope else name
+        self.tensors.maps[-1].setdefault(full, y)
+        self.written[name] = layer, around, layer.get('name', made)
+        return y
+
+    def variable(self, name, shape, initializer):
+        full = v1.get_variable_scope().name + '/' + name
+        if full not in self.handles:
+            self.declare(full, shape, initializer_text(initializer, shape))
+        self.handles[full] = v1.get_variable(name, shape)
+        return self.handles[full]
+
+    def declare(self, full, shape, initializer, trainable=True, dtype='f32'):
+        frozen = any(re.search(pattern, full) for pattern in self.spec.all('frozen'))
+        end = ' trainable' if trainable and self.trainable and not frozen else ''
+        self.variables[full] = f'"{full}" {dtype}[{",".join(map(str, shape))}] {initializer}{end}'
+
+    def operand(self, x):
+        return rounded(x) if self.rounds else x
+
+    def finished(self, y, args):
+        """With bias and activation."""
+        if args.get('use_bias', True):
+            zeros = textproto.parse('zeros {}')
+            y += self.variable('bias', [y.shape[-1]], args.get('bias_initializer', zeros))
+        return ACTIVATIONS[args.get('activation', 'LINEAR')](y)
+
+
+def dense(self, args, x):
+    if args.get('kernel_from'):
+        kernel = self.handles[args.get('kernel_from')]
+    else:
+        kernel = self.variable('kernel', [x.shape[-1], args.get('units')], args.get('kernel_initializer'))
+    if args.get('transpose_kernel'):
+        kernel = tf.transpose(kernel)
+    return self.finished(tf.tensordot(self.operand(x), self.operand(kernel), 1), args)
+
+
+def conv2d(self, args, x):
+    shape = [*pair(args.all('kernel_size')), x.shape[-1] // args.get('groups', 1), args.get('filters')]
+    kernel = self.variable('kernel', shape, args.get('kernel_initializer'))
+    return self.finished(tf.nn.conv2d(
+        self.operand(x), self.operand(kernel), pair(args.all('strides')), args.get('padding', 'VALID'),
+        dilations=pair(args.all('dilation_rate'))), args)
+
+
+def conv2d_transpose(self, args, x):
+    size, strides = pair(args.all('kernel_size')), pair(args.all('strides'))
+    padding, filters = args.get('padding', 'VALID'), args.get('filters')
+    kernel = self.variable('kernel', [*size, filters, x.shape[-1]], args.get('kernel_initializer'))
+    height, width = (int(n) * step + (max(window - step, 0) if padding == 'VALID' else 0)
+                     for n, step, window in zip(x.shape[1:3], strides, size))
+    y = tf.nn.conv2d_transpose(self.operand(x), self.operand(kernel),
+                               tf.stack([tf.shape(x)[0], height, width, filters]), strides, padding)
+    return self.finished(tf.ensure_shape(y, [None, height, width, filters]), args)
+
+
+def pool(op):
+    def build(self, args, x):
+        size = pair(args.all('pool_size'), (2, 2))
+        return op(x, size, pair(args.all('strides'), size), args.get('padding', 'VALID'))
+    return build
+
+
+def flatten(self, args, x):
+    return v1.layers.flatten(x)
+
+
+def reshape(self, args, x):
+    target, values = args.all('target_shape'), math.prod(map(int, x.shape[1:]))
+    known = math.prod(dim for dim in target if dim != -1)
+    return tf.reshape(x, [-1, *(values // known if dim == -1 else dim for dim in target)])
+
+
+def concat(self, args, *inputs):
+    axis = args.get('axis', -1)
+    inputs = [x[:, None] if x.shape.rank == 1 else x for x in inputs]
+    return tf.concat(inputs, axis + 1 if axis >= 0 else axis)
+
+
+def dropout(self, args, x):
+    rate = float(np.float32(args.get('rate', 0.5)))
+    if not self.training or rate == 0:
+        return tf.identity(x)
+    self.declare('global_step', [], 'constant(0)', False, 's64')
+    step, scope = int(self.values['global_step']), v1.get_variable_scope().name
+    rows, dims = self.rows, list(map(int, x.shape[1:]))
+    bits = philox.lanes(SEED, philox.stream_of(scope), step, 0, rows * math.prod(dims))
+    kept = ((bits >> 8) * np.float32(2**-24) >= np.float32(rate)).reshape([rows, *dims])
+    return tf.where(kept, x / (1 - rate), 0)
+
+
+def batch_normalization(self, args, x):
+    scope = v1.get_variable_scope()
+    initializers = {'gamma': args.get('gamma_initializer', textproto.parse('ones {}'))}
+    layer = v1.layers.BatchNormalization(
+        momentum=args.get('momentum', 0.99), epsilon=args.get('epsilon', 1e-3),
+        center=args.get('center', True), scale=args.get('scale', True), _scope=scope,
+        _reuse=scope.reuse)
+    # One update after the other where a layer is used twice.
+    with tf.control_dependencies(v1.get_collection(v1.GraphKeys.UPDATE_OPS)):
+        y = layer.apply(x, training=self.training)
+    for variable in layer.variables:
+        full = variable.name.split(':')[0]
+        if full in self.handles:
+            continue
+        name = full.rsplit('/')[-1]
+        starts = {'beta': 'zeros {}', 'moving_mean': 'zeros {}', 'moving_variance': 'ones {}'}
+        initializer = initializers.get(name) or textproto.parse(starts[name])
+        self.declare(full, variable.shape, initializer_text(initializer, None),
+                     not name.startswith('moving'))
+        self.handles[full] = variable
+    return y
+
+
+def leaf(build):
+    """A layer with a scope of its own: (y, its name)."""
+    def in_scope(self, args, inputs, name):
+        with v1.variable_scope(name, default_name=build.__name__) as scope:
+            return build(self, args, *inputs), scope.name.rsplit('/')[-1]
+    return in_scope
+
+
+def sequence(self, args, inputs, name):
+    return copies(self, args.get('repeat', 1), name or 'sequence',
+                  lambda x, copy: self.stack(args.all('layer'), x), inputs[0])
+
+
+def copies(self, count, name, build, x):
+    """In a scope NAME, or each in one of its own, NAME_0, NAME_1 ..."""
+    for copy in range(count):
+        with v1.variable_scope(name if count == 1 else f'{name}_{copy}'):
+            x = build(x, copy)
+    return x, name
+
+
+def residual(self, args, inputs, name):
+    with v1.variable_scope(name, default_name='residual') as scope:
+        y = self.stack(args.all('layer'), inputs[0])
+        with v1.variable_scope('shortcut'):
+            shortcut = args.get('shortcut', textproto.Message())
+            return y + self.stack(shortcut.all('layer'), inputs[0]), scope.name.rsplit('/')[-1]
+
+
+def resnet_block(self, args, inputs, name):
+    """v1.5 of the official models: the strides are those of the 3x3 convolution."""
+    filters, bottleneck = args.get('filters'), args.get('bottleneck', False)
+    outputs = 4 * filters if bottleneck else filters
+
+    def conv(size, filters, strides, gamma=''):
+        return (f'layer {{ conv2d {{ filters: {filters} kernel_size: {size} strides: {strides} '
+                f'padding: SAME use_bias: false }} }} layer {{ batch_normalization {{ {gamma} }} }} ')
+
+    def block(x, copy):
+        strides = args.get('strides', 1) if copy == 0 else 1
+        gamma = 'gamma_initializer { zeros {} }' if args.get('zero_init_residual', True) else ''
+        relu = 'layer { activation { function: RELU } } '
+        layers = [conv(3, filters, strides), conv(3, filters, 1, gamma)]
+        if bottleneck:
+            layers = [conv(1, filters, 1), conv(3, filters, strides), conv(1, outputs, 1, gamma)]
+        shortcut = f'shortcut {{ {conv(1, outputs, strides)} }}' if copy == 0 else ''
+        return self.stack(textproto.parse(
+            f'layer {{ residual {{ {relu.join(layers)} {shortcut} }} }} {relu}').all('layer'), x)
+
+    return copies(self, args.get('repeat', 1), name or 'resnet_block', block, inputs[0])
+
+
+def named(name, build):
+    build.__name__ = name
+    return build
+
+
+LEAVES = [dense, conv2d, conv2d_transpose, flatten, reshape, concat, dropout, batch_normalization,
+          named('max_pooling2d', pool(tf.nn.max_pool2d)),
+          named('average_pooling2d', pool(tf.nn.avg_pool2d)),
+          named('global_average_pooling2d', lambda self, args, x: tf.reduce_mean(x, [1, 2])),
+          named('one_hot', lambda self, args, x: tf.one_hot(x, args.get('depth'))),
+          named('add', lambda self, args, *inputs: tf.add_n(inputs)),
+          named('activation', lambda self, args, x: ACTIVATIONS[args.get('function')](x))]
+KINDS = {build.__name__: leaf(build) for build in LEAVES}
+KINDS |= {'sequence': sequence, 'residual': residual, 'resnet_block': resnet_block}

@@ -1,0 +1,226 @@
+"""What golden files of models expect (tests/models/golden_test.cc), by TensorFlow 1.x."""
+import re
+
+import numpy as np
+import tensorflow as tf
+
+import textproto
+from golden_text import number, tensor
+from layers_in_tf import Layers
+
+v1 = tf.compat.v1
+losses, metrics = v1.losses, v1.metrics
+
+
+@tf.function(jit_compile=True)
+def sparse_cross_entropy(labels, logits):
+    """As compiled for TPUs: NaN where a label is no class; the kernel for CPUs refuses it."""
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+
+
+def sparse(labels, logits, share):
+    labels = tf.reshape(labels, tf.shape(logits)[:-1])
+    if share == 0:
+        return sparse_cross_entropy(labels, logits)
+    return losses.softmax_cross_entropy(tf.one_hot(labels, logits.shape[-1]), logits,
+                                        label_smoothing=share, reduction='none')
+
+
+def targets(labels, predictions):
+    return tf.cast(tf.reshape(labels, tf.shape(predictions)), tf.float32)
+
+
+def log_cosh(labels, predictions, _):
+    # Of each element: Keras takes the mean over the last axis.
+    values = tf.keras.losses.LogCosh(reduction='none')
+    return values(targets(labels, predictions)[..., None], predictions[..., None])
+
+
+LOSSES = {
+    'mean_squared_error': lambda y, p, share: losses.mean_squared_error(
+        targets(y, p), p, reduction='none'),
+    'log_cosh': log_cosh,
+    'sigmoid_cross_entropy': lambda y, z, share: losses.sigmoid_cross_entropy(
+        targets(y, z), z, label_smoothing=share, reduction='none'),
+    'softmax_cross_entropy': lambda y, z, share: losses.softmax_cross_entropy(
+        targets(y, z), z, label_smoothing=share, reduction='none'),
+    'sparse_softmax_cross_entropy': sparse,
+}
+
+
+def accuracy(labels, predictions, weights):
+    if predictions.dtype == tf.float32:
+        predictions = tf.argmax(predictions, -1)
+    labels, predictions = (tf.reshape(tf.cast(x, tf.int64), [-1]) for x in (labels, predictions))
+    return metrics.accuracy(labels, predictions, weights)
+
+
+METRICS = {
+    'accuracy': accuracy,
+    'auc': metrics.auc,
+    'precision': metrics.precision,
+    'recall': metrics.recall,
+    'root_mean_squared_error': metrics.root_mean_squared_error,
+}
+
+
+def weights_like(weights, elements):
+    """One of each element, or of each row."""
+    if weights is None:
+        return 1.0
+    weights = tf.cast(weights, tf.float32)
+    if weights.shape[1:].num_elements() == elements.shape[1:].num_elements():
+        return tf.reshape(weights, tf.shape(elements))
+    return tf.reshape(weights, [-1] + [1] * (elements.shape.rank - 1))
+
+
+class ModelInTf:
+    """Tells the numbers of one case."""
+
+    def __init__(self, case):
+        self.case, self.spec = case, textproto.parse(case.get('model'))
+        self.mode = case.get('mode')
+        self.fed, self.values = case.tensors('feed'), case.tensors('variable')
+        kept = self.fed.pop('row_weight', None)
+        if kept is not None:  # the others are padding
+            self.fed = {name: array[kept > 0] for name, array in self.fed.items()}
+        self.losses, self.metrics, self.predictions = [], {}, {}
+        with tf.Graph().as_default(), v1.Session() as self.session:
+            self.build()
+            self.expected = self.run()
+
+    def build(self):
+        self.feeds = {name: v1.placeholder(array.dtype, (None, *array.shape[1:]))
+                      for name, array in self.fed.items()}
+        on_tpu = self.case.get('use_tpu') == 'true'
+        rows = len(next(iter(self.fed.values())))
+        self.layers = Layers(self.spec, dict(self.feeds), self.values, rows, self.mode == 'TRAIN', on_tpu)
+        self.tensors = self.layers.tensors
+        for loss in self.spec.all('loss'):
+            self.add_loss(loss)
+        for head in self.spec.all('head'):
+            kind, = set(head) - {'name'}
+            prefix = head.get('name') + '/' if head.get('name') else ''
+            getattr(self, kind)(head.get(kind), prefix)
+        if self.mode == 'EVAL':
+            for metric in self.spec.all('eval_metric'):
+                kind, = set(metric) - {'name'}
+                self.metrics[metric.get('name')] = self.metric(kind, metric.get(kind))
+        if self.mode != 'TRAIN':
+            for prediction in self.spec.all('prediction'):
+                name = prediction.get('name')
+                self.predictions[name] = self.tensors[prediction.get('tensor', name)]
+
+    def loss_of(self, kind, args, labels, predictions):
+        """Its elements and their weights."""
+        elements = LOSSES[kind](labels, predictions, args.get('label_smoothing', 0.0))
+        return elements, weights_like(self.tensors.get(args.get('weights')), elements)
+
+    def add_loss(self, loss):
+        kind, = set(loss) - {'name', 'weight'}
+        args = loss.get(kind)
+        labels = self.tensors.get(args.get('labels'))
+        if labels is None:
+            return
+        elements, weights = self.loss_of(kind, args, labels,
+                                         self.tensors[args.get('logits', args.get('predictions'))])
+        self.tensors[loss.get('name')] = elements
+        self.losses.append(loss.get('weight', 1.0) * losses.compute_weighted_loss(elements, weights))
+
+    def head(self, kind, args):
+        """The logits, and where there are labels them and their weights."""
+        logits, labels = self.tensors[args.get('logits')], self.tensors.get(args.get('label'))
+        if labels is None or self.mode == 'PREDICT':
+            return logits, None, None
+        elements, weights = self.loss_of(kind, args, labels, logits)
+        self.losses.append(losses.compute_weighted_loss(elements, weights))
+        return logits, labels, weights
+
+    def classification(self, args, prefix):
+        logits, labels, weights = self.head('sparse_softmax_cross_entropy', args)
+        if self.mode == 'EVAL':
+            self.metrics[prefix + 'accuracy'] = accuracy(labels, logits, weights)
+        if self.mode != 'TRAIN':
+            self.predictions |= {prefix + 'class_ids': tf.argmax(logits, 1)[:, None],
+                                 prefix + 'probabilities': tf.nn.softmax(logits),
+                                 prefix + 'logits': logits}
+
+    def regression(self, args, prefix):
+        logits, labels, weights = self.head('mean_squared_error', args)
+        if self.mode == 'EVAL':
+            self.metrics[prefix + 'mean_absolute_error'] = metrics.mean_absolute_error(
+                targets(labels, logits), logits, weights)
+        if self.mode != 'TRAIN':
+            self.predictions[prefix + 'predictions'] = logits
+
+    def metric(self, kind, args):
+        weights = self.tensors.get(args.get('weights'))
+        if kind == 'mean':
+            return metrics.mean(self.tensors[args.get('values')], weights)
+        labels, predictions = self.tensors[args.get('labels')], self.tensors[args.get('predictions')]
+        if kind == 'in_top_k':
+            return metrics.mean(tf.nn.in_top_k(labels, predictions, args.get('k', 1)), weights)
+        return METRICS[kind](labels, predictions, weights=weights)
+
+    def loss(self):
+        """Of all losses and l2; None without losses."""
+        if not self.losses:
+            return None
+        total = tf.add_n(self.losses)
+        l2 = self.spec.get('regularization', textproto.Message()).get('l2')
+        if l2 is not None:
+            of = [variable for name, variable in self.layers.handles.items()
+                  if self.layers.variables[name].endswith(' trainable')
+                  and not any(re.search(pattern, name) for pattern in l2.all('exclude'))]
+            total += l2.get('scale') * tf.add_n([tf.nn.l2_loss(variable) for variable in of])
+        return total
+
+    def gradients(self, loss):
+        """Of the loss, or of the sum of the squares of the predictions."""
+        squares = [tf.reduce_sum(tf.square(value)) for value in self.predictions.values()
+                   if value.dtype == tf.float32]
+        if loss is None and squares:
+            loss = tf.add_n(squares)
+        features = {feature.get('name'): self.feeds[feature.get('name')]
+                    for feature in self.spec.all('feature')}
+        by = {name: value for name, value in {**features, **self.layers.handles}.items()
+              if value.dtype == tf.float32}
+        if loss is None or self.mode == 'EVAL' or self.layers.rounds:
+            return {}
+        found = tf.gradients(loss, list(by.values()))
+        return {name: gradient for name, gradient in zip(by, found) if gradient is not None}
+
+    def run(self):
+        """{key: the text expected}."""
+        loss = self.loss()
+        gradients = self.gradients(loss)
+        updates = v1.get_collection(v1.GraphKeys.UPDATE_OPS)
+        self.session.run([v1.global_variables_initializer(), v1.local_variables_initializer()])
+        for name, variable in self.layers.handles.items():
+            variable.load(self.values[name], self.session)
+        feeds = {self.feeds[name]: array for name, array in self.fed.items()}
+        fetches = {f'prediction {name}': value for name, value in self.predictions.items()}
+        fetches |= {f'gradient {name}': value for name, value in gradients.items()}
+        if loss is not None:
+            fetches['metric loss' if self.mode == 'EVAL' else 'loss'] = loss
+        told, _ = self.session.run([fetches, updates], feeds)
+        for name, variable in self.layers.handles.items():
+            told[f'update {name}'] = self.session.run(variable)
+        rows = len(next(iter(self.fed.values())))
+        for part in (slice(0, (rows + 1) // 2), slice((rows + 1) // 2, None)):
+            self.session.run([update for _, update in self.metrics.values()],
+                             {place: array[part] for place, array in feeds.items()})
+        told |= {f'metric {name}': self.session.run(value)
+                 for name, (value, _) in self.metrics.items()}
+        names = (['loss'] if self.losses else []) + list(self.metrics)
+        lines = [f'\n  {line}' for line in self.layers.variables.values()]
+        return {'expect metrics': ' '.join(names), 'expect predictions': ' '.join(self.predictions),
+                'expect variables': ''.join(lines),
+                **{f'expect {key}': tensor(value) if value.ndim else number(value)
+                   for key, value in told.items()}}
+
+    def told(self, key, _):
+        return self.expected.get(key)
+
+    def more(self):
+        return {key: value for key, value in self.expected.items() if key.startswith('expect gradient ')}
