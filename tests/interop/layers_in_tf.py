@@ -74,7 +74,7 @@ class Layers:
         self.rounds = on_tpu and spec.get('matmul_precision') != 'F32'
         self.variables = {}  # {full name: its line in the text of a graph}, in the order made
         self.handles = {}    # {full name: variable}
-        self.written = {}    # {full name: (layer as written, the scope around it)}
+        self.written = {}    # {name: (layer as written, the scope around it, its name there)}
         self.trainable, self.dtype = True, spec.get('compute_dtype', 'FLOAT32')
         self.stack(spec.all('layer'), tensors.get(spec.get('feature').get('name')))
 
@@ -196,10 +196,8 @@ def dropout(self, args, x):
         return tf.identity(x)
     self.declare('global_step', [], 'constant(0)', False, 's64')
     step, scope = int(self.values['global_step']), v1.get_variable_scope().name
-    rows, dims = self.rows, list(map(int, x.shape[1:]))
-    bits = philox.lanes(SEED, philox.stream_of(scope), step, 0, rows * math.prod(dims))
-    kept = ((bits >> 8) * np.float32(2**-24) >= np.float32(rate)).reshape([rows, *dims])
-    return tf.where(kept, x / (1 - rate), 0)
+    draws = philox.uniform(SEED, philox.stream_of(scope), step, 0, (self.rows, *x.shape[1:]))
+    return tf.where(draws >= np.float32(rate), x / (1 - rate), 0)
 
 
 def batch_normalization(self, args, x):

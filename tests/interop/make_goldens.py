@@ -19,6 +19,7 @@ os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '2')
 import tensorflow as tf
 
 import golden_case
+import init_in_tf
 import models_in_tf
 import ops_in_tf
 import optimizers_in_tf
@@ -34,6 +35,7 @@ def cases(told_of):
 KINDS = {
     'clipping': cases(optimizers_in_tf.ClippingInTf),
     'heads': cases(models_in_tf.ModelInTf),
+    'init': init_in_tf.filled,
     'layers': cases(models_in_tf.ModelInTf),
     'losses': cases(models_in_tf.ModelInTf),
     'metrics': cases(models_in_tf.ModelInTf),
@@ -59,7 +61,9 @@ def main(folder):
             name = os.path.basename(path)
             if name.removesuffix('.txt') in ABSENT.get(kind, ()):
                 continue
-            text = sourced(fill(path))
+            text = fill(path)
+            if kind != 'init':  # whose files are data and what init writes, without comments
+                text = sourced(text)
             with open(os.path.join(folder, kind, name), 'w', encoding='utf-8') as file:
                 file.write(text)
 

@@ -115,9 +115,8 @@ def broadcast(x, dims, axes):
 
 
 def dropout(x, step, replica, rate, seed, stream):
-    bits = philox.lanes(seed, stream, int(step), int(replica), x.size)
-    kept = ((bits >> 8) * np.float32(2**-24) >= np.float32(rate)).reshape(x.shape)
-    return tf.where(kept, x / np.float32(1 - np.float32(rate)), 0)
+    draws = philox.uniform(seed, stream, int(step), int(replica), x.shape)
+    return tf.where(draws >= np.float32(rate), x / np.float32(1 - np.float32(rate)), 0)
 
 
 def cross_entropy(logits, labels):

@@ -1,4 +1,7 @@
 """The random numbers of runtime/base/random.h, drawn by TensorFlow's Philox4x32-10."""
+import math
+
+import numpy as np
 import tensorflow as tf
 
 
@@ -17,3 +20,8 @@ def lanes(seed, stream, a, b, count):
         return session.run(tf.raw_ops.StatelessRandomUniformFullIntV2(
             shape=[count], key=tf.constant([key], tf.uint64),
             counter=tf.constant([0, a | b << 32], tf.uint64), alg=1, dtype=tf.uint32))
+
+
+def uniform(seed, stream, a, b, shape):
+    """In [0, 1), of 24 bits."""
+    return (lanes(seed, stream, a, b, math.prod(shape)) >> 8).reshape(shape) * np.float32(2**-24)
