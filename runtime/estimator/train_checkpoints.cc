@@ -1,0 +1,43 @@
+#include "runtime/estimator/train_checkpoints.h"
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "runtime/base/status.h"
+#include "runtime/estimator/drift.h"
+#include "runtime/estimator/input_files.h"
+
+namespace tpurun {
+
+TrainCheckpoints::TrainCheckpoints(const EstimatorOptions& options, TrainStart& start,
+                                   const TrainProgram& program, const TrainInput& input)
+    : start_(start),
+      program_(program),
+      input_(input),
+      cadence_(options.config),
+      computed_text_(ComputedText(options.computed)) {}
+
+absl::Status TrainCheckpoints::CheckUnlisted() const {
+  if (!enabled()) return absl::OkStatus();
+  return start_.saver.CheckUnlisted(start_.dir, start_.step, input_.final_step());
+}
+
+absl::Status TrainCheckpoints::Save(int64_t step) {
+  ASSIGN_OR_RETURN(const std::string position, input_.PositionAt(step));
+  const absl::Status moved = start_.dir.CheckPath();
+  const RunState state = {.input_position = position,
+                          .machine = program_.session.machine(),
+                          .model = computed_text_,
+                          .input_files = IdentitiesOf(input_.files())};
+  const absl::Status saved =
+      start_.saver.Save(start_.dir, program_.session.variables(), state, step);
+  if (!moved.ok()) {
+    const std::string kept = saved.ok() ? absl::StrCat("; step ", step, " is saved there") : "";
+    return absl::PermissionDeniedError(absl::StrCat(moved.message(), kept));
+  }
+  RETURN_IF_ERROR(saved);
+  LOG(INFO) << "Saving checkpoints for " << step << " into " << latest() << ".";
+  cadence_.Saved(step);
+  return absl::OkStatus();
+}
+
+}  // namespace tpurun

@@ -1,0 +1,82 @@
+#include "runtime/estimator/train_input.h"
+
+#include <utility>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "glog/logging.h"
+#include "runtime/base/status.h"
+#include "runtime/estimator/final_step.h"
+#include "runtime/estimator/input_files.h"
+
+namespace tpurun {
+
+absl::StatusOr<InputSource> TrainInput::Call(const InputFn& input_fn) const {
+  const proto::RunConfig& config = options_.config;
+  return input_fn({.mode = ModeKey::kTrain,
+                   .batch_size = config.train_batch_size(),
+                   .features = options_.features,
+                   .seed = config.tf_random_seed(),
+                   .count_examples = config.train().has_epochs()});
+}
+
+absl::Status TrainInput::Open(const InputFn& input_fn, const std::optional<Checkpoint>& resumed) {
+  ASSIGN_OR_RETURN(source_, Call(input_fn));
+  ASSIGN_OR_RETURN(final_step_,
+                   FinalStep(options_.config, start_step_, source_.examples_per_epoch));
+  if (!resumed.has_value() || already_trained()) return absl::OkStatus();
+  return Annotate(Resume(input_fn, *resumed), absl::StrCat("resuming from ", resumed->prefix()));
+}
+
+absl::Status TrainInput::Resume(const InputFn& input_fn, const Checkpoint& resumed) {
+  ASSIGN_OR_RETURN(const RunState state, resumed.ReadRunState());
+  if (state.input_position.empty()) {
+    LOG(WARNING) << "The checkpoint has no input position: the input starts from its beginning.";
+    return absl::OkStatus();
+  }
+  const bool may_change = options_.allow_changed_input;
+  const absl::Status same_files = CheckFiles(source_.files, state.input_files);
+  if (!same_files.ok() && !may_change) return ChangedInput(same_files);
+  const absl::Status restored = source_.batches->Restore(state.input_position);
+  if (restored.ok()) {
+    if (!same_files.ok()) LOG(WARNING) << same_files.message() << ": going on where it was.";
+    return absl::OkStatus();
+  }
+  if (!absl::IsInvalidArgument(restored) && !absl::IsDataLoss(restored)) return restored;
+  if (!may_change) return ChangedInput(restored);
+  LOG(WARNING) << restored.message() << ": the input starts from its beginning.";
+  ASSIGN_OR_RETURN(source_, Call(input_fn));
+  return absl::OkStatus();
+}
+
+absl::Status TrainInput::Start(const TrainProgram& program) {
+  ASSIGN_OR_RETURN(
+      infeed_,
+      Infeed::Create(source_.features, std::move(source_.batches), program.session.program().infeed,
+                     options_.num_replicas,
+                     {.batch_size = options_.config.train_batch_size(),
+                      .num_batches = final_step_ - start_step_,
+                      .ended_message = [this](int64_t batches) { return EndedMessage(batches); },
+                      .prefetch = source_.prefetch,
+                      .classes = ClassesOf(program.graph)}));
+  infeed_->Start();
+  return absl::OkStatus();
+}
+
+absl::Status TrainInput::WaitForFirst() {
+  const absl::Status first = infeed_->WaitForFirst(options_.interrupt);
+  if (!absl::IsCancelled(first)) return first;
+  return absl::CancelledError("interrupted while waiting for the first batch; nothing was written");
+}
+
+std::string TrainInput::EndedMessage(int64_t batches) const {
+  const int64_t wanted = final_step_ - start_step_;
+  const absl::int128 missing = wanted - batches;
+  return absl::StrFormat(
+      "the training input ended after step %d of %d: %d steps, %d examples, are missing; repeat it "
+      "without a count (a pipe after a cache), or train for fewer steps",
+      start_step_ + batches, final_step_, missing, missing * options_.config.train_batch_size());
+}
+
+}  // namespace tpurun

@@ -1,0 +1,61 @@
+// TrainInput: the input of a training, from the InputFn to the device's infeed.
+#ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_INPUT_H_
+#define TPURUN_RUNTIME_ESTIMATOR_TRAIN_INPUT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/estimator/checkpoint.h"
+#include "runtime/estimator/estimator.h"
+#include "runtime/estimator/infeed.h"
+#include "runtime/estimator/train_program.h"
+#include "runtime/spec/spec.h"
+
+namespace tpurun {
+
+// Steps are those of global_step; the first batch is that of start_step.
+class TrainInput {
+ public:
+  TrainInput(const EstimatorOptions& options, int64_t start_step)
+      : options_(options), start_step_(start_step) {}
+  TrainInput(const TrainInput&) = delete;
+  TrainInput& operator=(const TrainInput&) = delete;
+
+  // Opens it where the checkpoint, if there is one, left it, and sets the final step.
+  absl::Status Open(const InputFn& input_fn, const std::optional<Checkpoint>& resumed);
+  // Starts the infeed.
+  absl::Status Start(const TrainProgram& program);
+  // Waits for its first batch: bad input shows before anything is written.
+  absl::Status WaitForFirst();
+
+  int64_t start_step() const { return start_step_; }
+  int64_t final_step() const { return final_step_; }
+  bool already_trained() const { return final_step_ <= start_step_; }
+  Infeed& infeed() { return *infeed_; }
+  // Where the input stands before the batch of `step`, which the device has come to.
+  absl::StatusOr<std::string> PositionAt(int64_t step) const {
+    return infeed_->PositionAfter(step - start_step_);
+  }
+  const std::vector<InputFile>& files() const { return source_.files; }
+  // Stops the infeed; where the batch of `step` ends, empty when unknown.
+  std::string WhereIs(int64_t step) { return infeed_->WhereIs(step - start_step_); }
+
+ private:
+  absl::StatusOr<InputSource> Call(const InputFn& input_fn) const;
+  absl::Status Resume(const InputFn& input_fn, const Checkpoint& resumed);
+  std::string EndedMessage(int64_t batches) const;
+
+  const EstimatorOptions& options_;
+  const int64_t start_step_;
+  int64_t final_step_ = 0;
+  InputSource source_;
+  InfeedPtr infeed_;
+};
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_ESTIMATOR_TRAIN_INPUT_H_

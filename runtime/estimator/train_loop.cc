@@ -1,0 +1,176 @@
+#include "runtime/estimator/train_loop.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "glog/logging.h"
+#include "proto/iterations_per_loop.h"
+#include "runtime/base/status.h"
+#include "runtime/estimator/cadence.h"
+#include "runtime/estimator/diagnose.h"
+
+namespace tpurun {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+double TrainLoop::Totals::loss() const {
+  double sum = 0;
+  for (const float loss : losses) sum += loss;
+  return losses.empty() ? 0 : sum / static_cast<double>(losses.size());
+}
+
+TrainLoop::TrainLoop(const EstimatorOptions& options, TrainProgram& program, TrainInput& input,
+                     TrainOutput& output)
+    : options_(options),
+      program_(program),
+      input_(input),
+      output_(output),
+      done_{.step = input.start_step()} {
+  const CoreProgram& compiled = program.session.program();
+  if (compiled.outfeed.empty()) return;
+  outfeed_ =
+      std::make_unique<Outfeed>(compiled, [this](int64_t loop_index, const std::byte* slots) {
+        return output_.events().WriteSummaries(done_.step + loop_index, slots);
+      });
+}
+
+absl::Status TrainLoop::Run() {
+  const proto::RunConfig& config = options_.config;
+  ASSIGN_OR_RETURN(const IterationsPerLoop configured,
+                   ParseIterationsPerLoop(config.tpu_config().iterations_per_loop()));
+  WarnOfLongLoops(config, configured);
+  LoopLength length(configured);
+  while (done_.step < input_.final_step()) {
+    const Clock::time_point start = Clock::now();
+    const int64_t iterations = std::min(input_.final_step() - done_.step, length.Next());
+    RunResult result = RunOnce(iterations);
+    // From here on the event file is this thread's again.
+    const absl::Status written = outfeed_ == nullptr ? absl::OkStatus() : outfeed_->Drain();
+    const double seconds = SecondsSince(start);
+    done_.step += result.steps;
+    done_.seconds += seconds;
+    length.LoopDone(result.steps, seconds);
+    if (result.steps > 0) done_.losses = result.loss;
+    if (!written.ok()) return output_.Failed(done_.step, written);
+    if (result.steps < iterations) return Stopped(result);
+    const absl::Status done = LoopDone(result.steps, seconds);
+    if (absl::IsAborted(done)) return output_.Failed(done_.step, done);
+    RETURN_IF_ERROR(done);
+    output_.Keep();
+  }
+  return absl::OkStatus();
+}
+
+RunResult TrainLoop::RunOnce(int64_t iterations) {
+  RunResult result = program_.session.RunLoop(
+      {.iterations = iterations,
+       .first_step = done_.step,
+       .guarded_every = options_.config.tpu_config().experimental_host_call_every_n_steps(),
+       .interrupt = options_.interrupt},
+      input_.infeed(), outfeed_.get());
+  done_.summary_seconds += result.guarded_seconds;
+  return result;
+}
+
+absl::Status TrainLoop::LoopDone(int64_t steps, double seconds) {
+  const double loss = done_.loss();
+  const bool last = done_.step == input_.final_step();
+  RETURN_IF_ERROR(output_.LoopDone(done_.step, loss, last));
+  if (options_.progress) {
+    const double rate = static_cast<double>(steps) / std::max(seconds, 1e-9);
+    options_.progress({.step = done_.step,
+                       .final_step = input_.final_step(),
+                       .loss = loss,
+                       .steps_per_second = rate,
+                       .examples_per_second = rate * options_.config.train_batch_size()});
+  }
+  return output_.Flush();
+}
+
+absl::Status TrainLoop::Stopped(const RunResult& result) {
+  if (result.loss_not_finite) return NotFinite(result);
+  if (result.interrupted) return Interrupted();
+  const int64_t step = done_.step;
+  const absl::Status why = absl::IsOutOfRange(result.status)
+                               ? result.status
+                               : Annotate(result.status, absl::StrCat("step ", step + 1));
+  // The steps before the input's end or error are good.
+  const bool by_input = result.status == input_.infeed().input_status();
+  if (step == input_.start_step() || !by_input || !output_.checkpoints().enabled()) {
+    return output_.Failed(step, why);
+  }
+  const absl::Status saved = output_.SaveIfNew(step);
+  if (!saved.ok()) {
+    return absl::Status(saved.code(), absl::StrCat(why.message(), "; ", saved.message()));
+  }
+  RETURN_IF_ERROR(output_.events().End(step, false));
+  RETURN_IF_ERROR(output_.events().writer().Close());
+  return absl::Status(
+      why.code(),
+      absl::StrCat(why.message(), "; checkpoint saved: ", output_.checkpoints().latest()));
+}
+
+absl::Status TrainLoop::Interrupted() {
+  RETURN_IF_ERROR(output_.SaveIfNew(done_.step));
+  RETURN_IF_ERROR(output_.events().writer().Close());
+  return absl::CancelledError(absl::StrCat(
+      "interrupted after step ", done_.step, " of ", input_.final_step(),
+      "; checkpoint saved: ", output_.checkpoints().latest(), "; start it again to go on"));
+}
+
+absl::Status TrainLoop::NotFinite(const RunResult& result) {
+  std::string message = absl::StrCat("NaN or infinity in the loss at step ", done_.step + 1);
+  bool diverged = false;
+  const absl::StatusOr<const std::byte*> entry = input_.infeed().ring().Front();
+  if (entry.ok()) {
+    const absl::StatusOr<NonFinite> cause = FindNonFinite(
+        program_.graph, program_.session.variables(), *entry, result.steps, options_.features);
+    if (cause.ok() && !cause->what.empty()) absl::StrAppend(&message, ": ", cause->what);
+    diverged = cause.ok() && !cause->what.empty() && !cause->in_input;
+  }
+  const std::string where = input_.WhereIs(done_.step);
+  if (!where.empty()) absl::StrAppend(&message, " (the batch ends with ", where, ")");
+  if (diverged) absl::StrAppend(&message, "; lower the learning rate");
+  const std::string good = output_.LastGoodCheckpoint();
+  if (!good.empty()) absl::StrAppend(&message, "; the last good checkpoint is ", good);
+  return output_.Failed(done_.step, absl::AbortedError(message));
+}
+
+absl::Status TrainLoop::Finish() {
+  input_.infeed().Stop();
+  if (outfeed_ != nullptr) {
+    RETURN_IF_ERROR(outfeed_->Finish());
+    LOG(INFO) << "Summaries took "
+              << absl::StrFormat("%.3f of %.3f s.", done_.summary_seconds, done_.seconds);
+  }
+  RETURN_IF_ERROR(output_.Finish(done_.step));
+  VLOG(1) << "Instruction parts: " << program_.session.InstructionsRun() << ".";
+  LOG(INFO) << "Loss for final step: " << done_.loss() << ".";
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TrainResult> TrainLoop::Result() const {
+  const int64_t steps = done_.step - input_.start_step();
+  ASSIGN_OR_RETURN(const auto rates, program_.learning_rates.At(done_.step - 1));
+  return TrainResult{
+      .global_step = done_.step,
+      .checkpoint = output_.checkpoints().latest(),
+      .loss = done_.loss(),
+      .loss_shard_0 = done_.losses.empty() ? 0 : done_.losses[0],
+      .learning_rates = rates,
+      .steps = steps,
+      .seconds = done_.seconds,
+      .examples_per_second = static_cast<double>(steps * options_.config.train_batch_size()) /
+                             std::max(done_.seconds, 1e-9)};
+}
+
+}  // namespace tpurun

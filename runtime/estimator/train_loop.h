@@ -1,0 +1,59 @@
+// TrainLoop: loops over the device until the final step, and what one that stops early means.
+#ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_LOOP_H_
+#define TPURUN_RUNTIME_ESTIMATOR_TRAIN_LOOP_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/estimator/estimator.h"
+#include "runtime/estimator/outfeed.h"
+#include "runtime/estimator/train_input.h"
+#include "runtime/estimator/train_output.h"
+#include "runtime/estimator/train_program.h"
+
+namespace tpurun {
+
+class TrainLoop {
+ public:
+  // All outlive it.
+  TrainLoop(const EstimatorOptions& options, TrainProgram& program, TrainInput& input,
+            TrainOutput& output);
+
+  absl::Status Run();
+  // Ends what Run has used.
+  absl::Status Finish();
+  absl::StatusOr<TrainResult> Result() const;
+
+ private:
+  struct Totals {
+    int64_t step = 0;            // global_step
+    std::vector<float> losses;   // of the last step, a core
+    double seconds = 0;          // in loops
+    double summary_seconds = 0;  // of those, in what summaries need
+
+    // The mean over the cores, in core order.
+    double loss() const;
+  };
+
+  RunResult RunOnce(int64_t iterations);
+  absl::Status LoopDone(int64_t steps, double seconds);
+  // What a loop that stopped early means; saves what may be saved.
+  absl::Status Stopped(const RunResult& result);
+  absl::Status Interrupted();
+  absl::Status NotFinite(const RunResult& result);
+
+  const EstimatorOptions& options_;
+  TrainProgram& program_;
+  TrainInput& input_;
+  TrainOutput& output_;
+  std::unique_ptr<Outfeed> outfeed_;  // of summaries; null without
+  Totals done_;
+};
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_ESTIMATOR_TRAIN_LOOP_H_

@@ -1,0 +1,155 @@
+#include "runtime/estimator/train_output.h"
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "google/protobuf/text_format.h"
+#include "proto/serialize.h"
+#include "runtime/base/status.h"
+#include "runtime/estimator/checkpoint.h"
+#include "runtime/estimator/model_dir.h"
+#include "runtime/estimator/training_graph.h"
+#include "runtime/io/checkpoint_state.h"
+#include "runtime/io/directory.h"
+#include "runtime/io/file.h"
+#include "runtime/io/tensor_bundle.h"
+
+namespace tpurun {
+
+TrainOutput::TrainOutput(const EstimatorOptions& options, TrainStart& start,
+                         const TrainProgram& program, const TrainInput& input)
+    : options_(options),
+      start_(start),
+      program_(program),
+      checkpoints_(options, start, program, input),
+      events_(options, program) {}
+
+void TrainOutput::PrepareGraph() {
+  if (!options_.config.checkpoint_save_graph_def()) return;
+  graph_files_ = std::async(std::launch::async, [this] {
+    const tensorflow::GraphDef graph = TrainingGraphDef(program_.graph);
+    GraphFiles files = {.event = SerializeDeterministically(graph)};
+    google::protobuf::TextFormat::PrintToString(graph, &files.text);
+    return files;
+  });
+}
+
+absl::Status TrainOutput::Open() {
+  const absl::Status opened = WriteFirst();
+  return opened.ok() ? opened : Failed(start_.step, opened);
+}
+
+absl::Status TrainOutput::WriteFirst() {
+  // Without checkpoints there is nothing to finish a step for: an interrupt then ends the process.
+  if (checkpoints_.enabled() && options_.before_first_write) options_.before_first_write();
+  RETURN_IF_ERROR(OpenNewDir());
+  RETURN_IF_ERROR(start_.dir.CheckPath());
+  RETURN_IF_ERROR(start_.saver.Sweep(start_.dir));
+  RETURN_IF_ERROR(WriteConfiguration());
+  RETURN_IF_ERROR(events_.Open(start_.dir));
+  first_writes_.Created(events_.writer().path());
+  RETURN_IF_ERROR(WriteGraph());
+  checkpoints_.Begin();
+  RETURN_IF_ERROR(WriteFirstCheckpoint());
+  return events_.Begin(start_.dir, start_.step);
+}
+
+absl::Status TrainOutput::OpenNewDir() {
+  if (start_.dir.is_open()) return absl::OkStatus();
+  const std::string& model_dir = options_.config.model_dir();
+  RETURN_IF_ERROR(first_writes_.MakeDirectory(model_dir));
+  ASSIGN_OR_RETURN(start_.dir, LockModelDir(model_dir, {.interrupt = options_.interrupt}));
+  if (start_.dir.is_open() && IsAbsent(CheckpointStatePath(model_dir))) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("another tpurun has just trained in ", model_dir, "; start it again to go on"));
+}
+
+absl::Status TrainOutput::WriteProto(const std::string& name,
+                                     const google::protobuf::Message& message) {
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(message, &text);
+  return first_writes_.WriteFile({start_.dir, name}, text);
+}
+
+absl::Status TrainOutput::WriteConfiguration() {
+  const proto::RunConfig& config = options_.config;
+  RETURN_IF_ERROR(WriteProto(BaseName(RunConfigPath(config.model_dir())), config));
+  const Projector& projector = program_.projector;
+  if (!projector.config.embeddings().empty()) {
+    RETURN_IF_ERROR(WriteProto("projector_config.pbtxt", projector.config));
+  }
+  for (const auto& [name, lines] : projector.metadata) {
+    RETURN_IF_ERROR(first_writes_.WriteFile({start_.dir, name}, lines));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TrainOutput::WriteGraph() {
+  if (!graph_files_.valid()) return absl::OkStatus();
+  const GraphFiles files = graph_files_.get();
+  RETURN_IF_ERROR(first_writes_.WriteFile({start_.dir, "graph.pbtxt"}, files.text));
+  return events_.writer().WriteGraph(files.event);
+}
+
+absl::Status TrainOutput::WriteFirstCheckpoint() {
+  if (!checkpoints_.enabled() || start_.resumed.has_value()) return absl::OkStatus();
+  const std::string& model_dir = options_.config.model_dir();
+  const std::string name = BaseName(CheckpointPrefix(model_dir, start_.step));
+  first_writes_.Created(PendingSavePath(start_.dir));
+  first_writes_.Created({start_.dir, BundleDataPath(name, 0, 1)});
+  first_writes_.Created({start_.dir, BundleIndexPath(name)});
+  first_writes_.Created({start_.dir, BaseName(CheckpointStatePath(model_dir))});
+  return Save(start_.step);
+}
+
+absl::Status TrainOutput::Save(int64_t step) {
+  RETURN_IF_ERROR(checkpoints_.Save(step));
+  return events_.writer().WriteCheckpoint(step,
+                                          JoinPath(options_.config.model_dir(), "model.ckpt"));
+}
+
+absl::Status TrainOutput::SaveIfNew(int64_t step) {
+  if (checkpoints_.IsSaved(step)) return absl::OkStatus();
+  const absl::Status saved = Save(step);
+  return absl::IsAborted(saved) ? Failed(step, saved) : saved;
+}
+
+absl::Status TrainOutput::LoopDone(int64_t step, double loss, bool last) {
+  if (checkpoints_.Due(step, last)) RETURN_IF_ERROR(Save(step));
+  return events_.LoopDone(step, loss, last);
+}
+
+void TrainOutput::Keep() {
+  loop_done_ = true;
+  first_writes_.Keep();
+}
+
+absl::Status TrainOutput::Failed(int64_t step, absl::Status status) {
+  if (loop_done_) {
+    // Whether or not that can be written, the error is what is to be told.
+    events_.End(step, false).IgnoreError();
+    events_.writer().Close().IgnoreError();
+    return status;
+  }
+  if (events_.is_open()) {
+    events_.writer().Close().IgnoreError();
+    LOG(INFO) << "Nothing is kept of this run: what it wrote into " << options_.config.model_dir()
+              << " is removed.";
+  }
+  first_writes_.Undo(start_.dir);
+  return status;
+}
+
+absl::Status TrainOutput::Finish(int64_t step) {
+  if (!checkpoints_.enabled()) RETURN_IF_ERROR(CheckFinite(program_.session.variables()));
+  RETURN_IF_ERROR(start_.dir.CheckPath());
+  RETURN_IF_ERROR(events_.End(step, true));
+  RETURN_IF_ERROR(events_.writer().Sync());
+  return events_.writer().Close();
+}
+
+std::string TrainOutput::LastGoodCheckpoint() const {
+  if (loop_done_) return checkpoints_.latest();
+  return start_.resumed.has_value() ? start_.resumed->prefix() : "";
+}
+
+}  // namespace tpurun

@@ -1,0 +1,76 @@
+// TrainOutput: everything that a training writes to its model_dir, and takes back where it fails in
+// its first loop.
+#ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_OUTPUT_H_
+#define TPURUN_RUNTIME_ESTIMATOR_TRAIN_OUTPUT_H_
+
+#include <cstdint>
+#include <future>
+#include <string>
+
+#include "absl/status/status.h"
+#include "google/protobuf/message.h"
+#include "runtime/estimator/estimator.h"
+#include "runtime/estimator/first_writes.h"
+#include "runtime/estimator/train_checkpoints.h"
+#include "runtime/estimator/train_events.h"
+#include "runtime/estimator/train_input.h"
+#include "runtime/estimator/train_program.h"
+#include "runtime/estimator/train_start.h"
+
+namespace tpurun {
+
+class TrainOutput {
+ public:
+  // All outlive it.
+  TrainOutput(const EstimatorOptions& options, TrainStart& start, const TrainProgram& program,
+              const TrainInput& input);
+
+  const TrainCheckpoints& checkpoints() const { return checkpoints_; }
+  TrainEvents& events() { return events_; }
+
+  // Begins to make the text of the graph, on another thread while files are read and written.
+  void PrepareGraph();
+  // The first writes: effective configuration, event file, graph, first checkpoint. Takes them back
+  // where one fails.
+  absl::Status Open();
+  // Writes what is due after a loop that ended at `step`.
+  absl::Status LoopDone(int64_t step, double loss, bool last);
+  absl::Status Flush() { return events_.writer().Flush(); }
+  // A loop is done: from here on a run that fails leaves what it has written.
+  void Keep();
+  // After a loop that stopped early at `step`.
+  absl::Status SaveIfNew(int64_t step);
+  // Closes the files of a run that failed at `step`, or leaves model_dir as it was; its argument.
+  absl::Status Failed(int64_t step, absl::Status status);
+  absl::Status Finish(int64_t step);
+  // The prefix of the latest checkpoint that this run did not fail from; empty when there is none.
+  std::string LastGoodCheckpoint() const;
+
+ private:
+  // The graph as files have it.
+  struct GraphFiles {
+    std::string text;   // graph.pbtxt
+    std::string event;  // a serialized GraphDef
+  };
+
+  absl::Status WriteFirst();
+  absl::Status OpenNewDir();
+  absl::Status WriteProto(const std::string& name, const google::protobuf::Message& message);
+  absl::Status WriteConfiguration();
+  absl::Status WriteGraph();
+  absl::Status WriteFirstCheckpoint();
+  absl::Status Save(int64_t step);
+
+  const EstimatorOptions& options_;
+  TrainStart& start_;
+  const TrainProgram& program_;
+  TrainCheckpoints checkpoints_;
+  std::future<GraphFiles> graph_files_;  // reads program_.graph
+  FirstWrites first_writes_;
+  TrainEvents events_;
+  bool loop_done_ = false;
+};
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_ESTIMATOR_TRAIN_OUTPUT_H_

@@ -1,0 +1,35 @@
+// TrainProgram: the training step of a model, compiled, with its variables.
+#ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_PROGRAM_H_
+#define TPURUN_RUNTIME_ESTIMATOR_TRAIN_PROGRAM_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/estimator/checkpoint.h"
+#include "runtime/estimator/estimator.h"
+#include "runtime/estimator/learning_rates.h"
+#include "runtime/estimator/projector.h"
+#include "runtime/estimator/session.h"
+#include "runtime/ir/graph.h"
+#include "runtime/spec/spec.h"
+
+namespace tpurun {
+
+struct TrainProgram {
+  // Starts the workers.
+  explicit TrainProgram(const EstimatorOptions& options);
+
+  // Fills the rest; the variables are those of the checkpoint to go on from, if there is one.
+  absl::Status Build(const EstimatorOptions& options, const std::optional<Checkpoint>& resumed);
+
+  Session session;
+  Graph graph;  // of a step; variables that differ between the cores are marked
+  LearningRates learning_rates;
+  std::vector<TrainSummary> summaries;
+  Projector projector;
+};
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_ESTIMATOR_TRAIN_PROGRAM_H_
