@@ -13,6 +13,7 @@
 #include "models/model_builder.h"
 #include "proto/source_locations.h"
 #include "runtime/base/status.h"
+#include "runtime/spec/topology.h"
 
 namespace tpurun {
 namespace {
@@ -97,7 +98,7 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
                                        const std::string& path) { return locations.Where(path); },
                           .model_fn = std::move(model_fn),
                           .features = ModelFeatures(config.model),
-                          .num_replicas = NumReplicas(config.run),
+                          .topology = TopologyOf(config.run),
                           .num_workers = static_cast<int>(command.GetInt("worker_threads")),
                           .dump_dir = command.GetString("dump_dir"),
                           .allow_untrained = command.GetBool("allow_untrained"),
@@ -110,7 +111,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(load, errors));
   ValidateConfig(config, required, errors);
   CheckNamed(config.run, required, errors);
-  ModelFn model_fn = MakeModelFn(config.model, config.locations, errors, NumReplicas(config.run));
+  ModelFn model_fn = MakeModelFn(config.model, config.locations, errors, TopologyOf(config.run));
   Composition composition;
   composition.input_fn = MakeChosenInput(config, required, errors);
   RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations)));

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/init_features.h"
 #include "runtime/base/text.h"
+#include "runtime/spec/topology.h"
 
 namespace tpurun {
 namespace {
@@ -32,9 +33,10 @@ PlannedTraining ChooseTraining(const InitPlan& plan) {
       elements += feature.elements();
   }
   PlannedTraining training;
-  // A multiple of the 8 cores: small for few examples, of which small batches make more in the end,
+  // A multiple of the cores: small for few examples, of which small batches make more in the end,
   // and large for many, of which they make more a second.
-  training.train_batch_size = 8;
+  const int64_t cores = kDevice.num_replicas();
+  training.train_batch_size = cores;
   const int64_t least_steps = images ? 64 : 16;  // of an epoch
   while (training.train_batch_size < 128 && n / (2 * training.train_batch_size) >= least_steps) {
     training.train_batch_size *= 2;
@@ -44,8 +46,9 @@ PlannedTraining ChooseTraining(const InitPlan& plan) {
     training.train_batch_size *= 2;
   }
   const int64_t held_out = plan.examples - n;
-  training.eval_batch_size = std::clamp<int64_t>((held_out + 7) / 8 * 8, 8, images ? 256 : 1024);
-  training.predict_batch_size = 8;
+  training.eval_batch_size =
+      std::clamp<int64_t>((held_out + cores - 1) / cores * cores, cores, images ? 256 : 1024);
+  training.predict_batch_size = cores;
   // Some 200,000 examples, or 160,000 images of 28x28, in all.
   const double work =
       images ? 160000.0 * 784 / static_cast<double>(std::max<int64_t>(elements, 784)) : 200000.0;

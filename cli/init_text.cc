@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "proto/input.pb.h"
 #include "runtime/base/text.h"
+#include "runtime/spec/topology.h"
 
 namespace tpurun {
 namespace {
@@ -341,11 +342,12 @@ std::string RunText(const InitPlan& plan, const std::vector<std::string>& files)
                                 "everything in it may be changed."));
   lines.Add(0, "model_dir: \"model\"");
   lines.Add(0, absl::StrCat("model_file: \"", kInitModelFile, "\""));
-  lines.Comment(0, "Each a multiple of the 8 cores, which share a batch.");
+  const int cores = kDevice.num_replicas();
+  lines.Comment(0, absl::StrCat("Each a multiple of the ", cores, " cores, which share a batch."));
   lines.Add(0, absl::StrCat("train_batch_size: ", training.train_batch_size));
   lines.Add(0, absl::StrCat("eval_batch_size: ", training.eval_batch_size));
   lines.Add(0, absl::StrCat("predict_batch_size: ", training.predict_batch_size));
-  lines.Add(0, "tpu_config { iterations_per_loop: \"100\" num_shards: 8 }");
+  lines.Add(0, absl::StrCat("tpu_config { iterations_per_loop: \"100\" num_shards: ", cores, " }"));
   lines.Blank();
   AddParse(plan, lines);
   lines.Blank();

@@ -31,6 +31,7 @@
 #include "runtime/ir/structural.h"
 #include "runtime/spec/dtypes.h"
 #include "runtime/spec/global_step.h"
+#include "runtime/spec/topology.h"
 
 namespace tpurun {
 namespace {
@@ -440,7 +441,7 @@ absl::Status Summarize(const CommandLine& command, bool json, std::ostream& out)
                  errors);
   const bool valid = errors.empty();
   const ModelFn model_fn =
-      MakeModelFn(config.model, config.locations, errors, NumReplicas(config.run));
+      MakeModelFn(config.model, config.locations, errors, TopologyOf(config.run));
   std::vector<absl::Status> found;
   std::vector<std::string> warnings;
   for (const ModeInput& input : inputs) {

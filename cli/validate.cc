@@ -16,6 +16,7 @@
 #include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/spec/topology.h"
 
 namespace tpurun {
 namespace {
@@ -60,7 +61,11 @@ constexpr int64_t kMaxBatchSize = (int64_t{1} << 31) - 1;
 class Validator {
  public:
   Validator(const LoadedConfig& config, const RequiredParts& required, ConfigErrors& errors)
-      : config_(config), run_(config.run), required_(required), errors_(errors) {}
+      : config_(config),
+        run_(config.run),
+        topology_(TopologyOf(config.run)),
+        required_(required),
+        errors_(errors) {}
 
   void Run() {
     CheckSupported(run_, "", "");
@@ -277,30 +282,30 @@ class Validator {
   void CheckBatchSize(const std::string& verb, const std::string& field, bool given, int64_t size) {
     if (!given) {
       AddAt(field, absl::StrCat(field, " is missing, ", verb, " needs it: --", field, "=",
-                                verb == "train" ? 128 : 8));
+                                verb == "train" ? 128 : kDevice.num_replicas()));
       return;
     }
     if (size > kMaxBatchSize) {
       Add(field, absl::StrCat("got ", size, ", want a number <= ", kMaxBatchSize));
       return;
     }
-    if (!run_.use_tpu() || size <= 0 || size % kNumCores == 0) return;
-    const int64_t below = size / kNumCores * kNumCores;
+    const int replicas = topology_.num_replicas();
+    if (size <= 0 || size % replicas == 0) return;
+    const int64_t below = size / replicas * replicas;
     const std::string nearest =
-        below == 0 ? absl::StrCat(kNumCores) : absl::StrCat(below, " or ", below + kNumCores);
-    Add(field, absl::StrCat("got ", size, ", which ", kNumCores,
-                            " cores do not divide, want a "
-                            "multiple of ",
-                            kNumCores, ": ", nearest));
+        below == 0 ? absl::StrCat(replicas) : absl::StrCat(below, " or ", below + replicas);
+    Add(field, absl::StrCat("got ", size, ", which ", replicas,
+                            " cores do not divide, want a multiple of ", replicas, ": ", nearest));
   }
 
   void CheckTpu() {
     const proto::TPUConfig& tpu = run_.tpu_config();
+    const int replicas = topology_.num_replicas();
     if (run_.use_tpu() && tpu.has_num_shards() && tpu.num_shards() > 0 &&
-        tpu.num_shards() != kNumCores) {
+        tpu.num_shards() != replicas) {
       Add("tpu_config.num_shards",
-          absl::StrCat("got ", tpu.num_shards(), ", but the device has ", kNumCores,
-                       " cores, want ", kNumCores, " or leave it out",
+          absl::StrCat("got ", tpu.num_shards(), ", but the device has ", replicas, " cores, want ",
+                       replicas, " or leave it out",
                        tpu.num_shards() == 1 ? "; use_tpu: false runs one replica" : ""));
     }
     const absl::StatusOr<IterationsPerLoop> iterations =
@@ -364,6 +369,7 @@ class Validator {
 
   const LoadedConfig& config_;
   const proto::RunConfig& run_;
+  const Topology topology_;
   const RequiredParts& required_;
   ConfigErrors& errors_;
 };

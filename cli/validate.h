@@ -12,11 +12,6 @@
 
 namespace tpurun {
 
-// Cores of the emulated device.
-inline constexpr int kNumCores = 8;
-// That share a batch.
-inline int NumReplicas(const proto::RunConfig& run) { return run.use_tpu() ? kNumCores : 1; }
-
 // What of the RunConfig is acted on: a field (indices left out) and the values it may have, in text
 // format; no values means any. A row covers everything under its field. Every other field must be
 // left at its default.

@@ -135,7 +135,7 @@ bool Trains(const ModelContext& m) {
 // The model function, whatever it is called for; `dry` leaves out what only a real run needs.
 EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool dry,
                     ConfigErrors& errors) {
-  GraphBuilder b(Graph(spec.name(), args.num_replicas));
+  GraphBuilder b(Graph(spec.name(), args.topology.num_replicas()));
   ModelContext m{.spec = spec, .args = args, .b = b, .errors = errors};
   m.precision = args.use_tpu ? static_cast<Precision>(spec.matmul_precision()) : Precision::kF32;
   RefuseUnreadParts(m);
@@ -218,7 +218,7 @@ proto::Layer WrittenOut(const BuiltLayer& built, proto::DataType compute_dtype) 
 }  // namespace
 
 ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locations,
-                    ConfigErrors& errors, int num_replicas) {
+                    ConfigErrors& errors, const Topology& topology) {
   ConfigErrors found;
   CheckLayerCount(spec, found);
   // Every mode is built once for a batch of 2: no mistake depends on the batch.
@@ -226,7 +226,7 @@ ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locatio
   for (const ModeKey mode : {ModeKey::kTrain, ModeKey::kEval, ModeKey::kPredict}) {
     if (too_many) break;
     const ModelFnArgs args = {.mode = mode,
-                              .num_replicas = num_replicas,
+                              .topology = topology,
                               .batch_per_replica = 2,
                               .has_labels = mode != ModeKey::kPredict};
     Build(spec, args, /*dry=*/true, found);

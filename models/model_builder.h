@@ -16,7 +16,7 @@ namespace tpurun {
 // which is in `errors`, the result is null. The ModelFn holds copies of both arguments; the
 // OptimizerSpecs that it returns point into its copy and live as long as any copy of the ModelFn.
 ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locations,
-                    ConfigErrors& errors, int num_replicas = 1);
+                    ConfigErrors& errors, const Topology& topology = {});
 
 // What of the ModelSpec is acted on.
 std::vector<ReadFields> ReadModelFields();

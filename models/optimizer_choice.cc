@@ -62,7 +62,7 @@ void CheckOptimizers(ModelContext& m) {
   const std::vector<std::string> names = OptimizerNames(m.spec);
   for (int i = 0; i < m.spec.optimizer_size(); ++i) {
     const ConfigPlace place = OptimizerPlace(i, names[i]);
-    m.errors.Add(place, CheckOptimizer(m.spec.optimizer(i), m.args.num_replicas));
+    m.errors.Add(place, CheckOptimizer(m.spec.optimizer(i), m.args.topology.num_replicas()));
     if (m.spec.optimizer(i).has_name()) m.RequireName(place, NameKind::kVariable, names[i]);
     for (int other = 0; other < i; ++other) {
       if (names[other] != names[i]) continue;
@@ -84,9 +84,9 @@ std::vector<OptimizerSpec> ChooseOptimizers(ModelContext& m, Value total) {
     const proto::Optimizer& optimizer = m.spec.optimizer(i);
     const ConfigPlace place = OptimizerPlace(i, names[i]);
     m.CheckMatches(place, "var_list", optimizer.var_list());
-    if (m.args.num_replicas > 1 && CrossShardReduction(optimizer) == Reduction::kNone) {
+    if (m.args.topology.num_replicas() > 1 && CrossShardReduction(optimizer) == Reduction::kNone) {
       m.errors.Add(place, "cross_shard.reduction",
-                   absl::StrCat("reduction NONE would train ", m.args.num_replicas,
+                   absl::StrCat("reduction NONE would train ", m.args.topology.num_replicas(),
                                 " models apart; want MEAN or SUM on several replicas"));
     }
     chosen.push_back(

@@ -16,6 +16,7 @@
 #include "proto/run_config.pb.h"
 #include "runtime/io/hparams.h"
 #include "runtime/spec/spec.h"
+#include "runtime/spec/topology.h"
 
 namespace tpurun {
 
@@ -36,7 +37,7 @@ struct EstimatorOptions {
   };
   ModelFn model_fn;
   std::vector<FeatureSpec> features;  // what the model declares
-  int num_replicas = 1;               // cores that share a batch: 8 under use_tpu, else 1
+  Topology topology = {};             // whose replicas share a batch
   int num_workers = 0;                // threads; 0: one for each CPU
   std::vector<HParam> hparams;        // what TensorBoard compares trainings by
   std::string config_text;            // the effective configuration of a training, for TensorBoard

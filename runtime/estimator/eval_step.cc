@@ -47,8 +47,8 @@ absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, int64_t batch_per_rep
   return step;
 }
 
-EvalSums::EvalSums(const EvalStep& step, int num_replicas)
-    : step_(step), num_replicas_(num_replicas), layout_(LayoutOf(SlotsOf(step), num_replicas)) {
+EvalSums::EvalSums(const EvalStep& step)
+    : step_(step), layout_(LayoutOf(SlotsOf(step), step.graph.num_replicas())) {
   for (const Output& output : step.graph.outputs()) {
     sums_.emplace_back(step.graph.shape(output.value).row_elements(), 0.0);
   }
@@ -56,7 +56,7 @@ EvalSums::EvalSums(const EvalStep& step, int num_replicas)
 
 void EvalSums::Add(const std::byte* slots) {
   for (size_t i = 0; i < sums_.size(); ++i) {
-    for (int replica = 0; replica < num_replicas_; ++replica) {
+    for (int replica = 0; replica < step_.graph.num_replicas(); ++replica) {
       const auto* share = reinterpret_cast<const float*>(slots + layout_.offsets[i] +
                                                          replica * layout_.replica_bytes[i]);
       for (int64_t row = 0; row < step_.batch_per_replica; ++row) {

@@ -32,7 +32,7 @@ absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, int64_t batch_per_rep
 // Adds up the statistics of an evaluation in double: step by step, in core order, row by row.
 class EvalSums {
  public:
-  explicit EvalSums(const EvalStep& step, int num_replicas);
+  explicit EvalSums(const EvalStep& step);
   // `slots` is an outfeed entry's.
   void Add(const std::byte* slots);
   // Name and value of each metric, in order.
@@ -40,7 +40,6 @@ class EvalSums {
 
  private:
   const EvalStep& step_;
-  const int num_replicas_;
   SlotLayout layout_;
   std::vector<std::vector<double>> sums_;  // of each statistic
 };

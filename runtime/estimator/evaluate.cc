@@ -86,8 +86,8 @@ absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFn& input_fn,
   RETURN_IF_ERROR(CheckWritable(events_dir));
   ASSIGN_OR_RETURN(EstimatorSpec spec, CallModelFn(options_, ModeKey::kEval, batch, true));
   ASSIGN_OR_RETURN(const EvalStep step,
-                   BuildEvalStep(std::move(spec), batch / options_.num_replicas));
-  Session session(options_.num_workers, options_.num_replicas);
+                   BuildEvalStep(std::move(spec), batch / options_.topology.num_replicas()));
+  Session session(options_.num_workers, options_.topology);
   RETURN_IF_ERROR(session.Load(step.graph, MakeCompileOptions(options_)));
   RETURN_IF_ERROR(SetVariables(options_, chosen, false, step.graph.variables(), session));
   Evaluation result;
@@ -100,15 +100,14 @@ absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFn& input_fn,
   const int64_t max_steps =
       evaluate.has_steps() ? evaluate.steps() : std::numeric_limits<int64_t>::max();
   ASSIGN_OR_RETURN(const InfeedPtr infeed,
-                   Infeed::Create(input.features, std::move(input.batches),
-                                  session.program().infeed, options_.num_replicas,
+                   Infeed::Create(input.features, std::move(input.batches), session.program(),
                                   {.batch_size = batch,
                                    .num_batches = evaluate.has_steps() ? evaluate.steps() : -1,
                                    .pad = true,
                                    .ended_message = [](int64_t) { return "the input ended"; },
                                    .prefetch = input.prefetch,
                                    .classes = ClassesOf(step.graph)}));
-  EvalSums sums(step, options_.num_replicas);
+  EvalSums sums(step);
   LOG(INFO) << "Starting evaluation.";
   RETURN_IF_ERROR(RunAll(options_, session, *infeed, max_steps, sums, &result.examples));
   if (infeed->ended() && evaluate.has_steps()) {

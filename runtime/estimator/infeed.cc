@@ -81,14 +81,15 @@ void StopAndDelete::operator()(Infeed* infeed) const {
 
 absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& features,
                                          std::unique_ptr<BatchSource> source,
-                                         const std::vector<InfeedSlot>& slots, int num_replicas,
-                                         InfeedOptions options) {
+                                         const CoreProgram& program, InfeedOptions options) {
   const std::string what = absl::StrCat("the infeed's batches of ", options.batch_size, " rows");
-  const int64_t entry_bytes = LayoutOf(slots, num_replicas).bytes;
+  const std::vector<InfeedSlot>& slots = program.infeed;
+  const SlotLayout layout = LayoutOf(slots, program.num_replicas);
+  const int64_t entry_bytes = layout.bytes;
   const bool prefetches = Capacity(entry_bytes, options) > Capacity(entry_bytes, {});
   const MemoryUse use(what, prefetches ? kLowerPrefetch : "lower the batch size");
   RETURN_IF_ERROR(CheckRingFits(entry_bytes, options));
-  InfeedPtr infeed(new Infeed(std::move(source), slots, num_replicas, std::move(options)));
+  InfeedPtr infeed(new Infeed(std::move(source), layout, std::move(options)));
   std::vector<bool> fed(slots.size(), false);
   for (const FeatureSpec& feature : features) {
     int slot = 0;
@@ -117,16 +118,15 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
   return infeed;
 }
 
-Infeed::Infeed(std::unique_ptr<BatchSource> source, const std::vector<InfeedSlot>& slots,
-               int num_replicas, InfeedOptions options)
+Infeed::Infeed(std::unique_ptr<BatchSource> source, const SlotLayout& layout, InfeedOptions options)
     : options_(std::move(options)),
-      layout_(LayoutOf(slots, num_replicas)),
+      layout_(layout),
       ring_(layout_.bytes, Capacity(layout_.bytes, options_), BlockSteps(layout_.bytes)),
       block_(BlockSteps(layout_.bytes)),
       source_(std::move(source)) {}
 
-double Infeed::RingBytes(const std::vector<InfeedSlot>& slots, int num_replicas) {
-  const int64_t entry = LayoutOf(slots, num_replicas).bytes;
+double Infeed::RingBytes(const CoreProgram& program) {
+  const int64_t entry = LayoutOf(program.infeed, program.num_replicas).bytes;
   return static_cast<double>(entry) * static_cast<double>(kBlocks * BlockSteps(entry));
 }
 

@@ -55,18 +55,18 @@ using InfeedPtr = std::unique_ptr<Infeed, StopAndDelete>;
 // Batches are numbered from 0 where the source stood.
 class Infeed {
  public:
-  // `slots` are the program's; each is fed by the source's feature of its name (`features`, in
-  // order), and row_weight by 1 for a row and 0 for padding. InvalidArgument when a slot has no
-  // feature; ResourceExhausted when options.prefetch batches are more than fit in memory.
+  // Each slot of the program is fed by the source's feature of its name (`features`, in order), and
+  // row_weight by 1 for a row and 0 for padding. InvalidArgument when a slot has no feature;
+  // ResourceExhausted when options.prefetch batches are more than fit in memory.
   static absl::StatusOr<InfeedPtr> Create(const std::vector<FeatureSpec>& features,
                                           std::unique_ptr<BatchSource> source,
-                                          const std::vector<InfeedSlot>& slots, int num_replicas,
-                                          InfeedOptions options);
+                                          const CoreProgram& program, InfeedOptions options);
   Infeed(const Infeed&) = delete;
   Infeed& operator=(const Infeed&) = delete;
 
-  // The memory of an infeed's ring, without the batches that only options.prefetch asks for.
-  static double RingBytes(const std::vector<InfeedSlot>& slots, int num_replicas);
+  // The memory of the ring of a program's Infeed, without the batches that only options.prefetch
+  // asks for.
+  static double RingBytes(const CoreProgram& program);
 
   void Start();
   // Closes the ring and joins the thread; false when that is stuck.
@@ -109,8 +109,7 @@ class Infeed {
     std::string position;
   };
 
-  Infeed(std::unique_ptr<BatchSource> source, const std::vector<InfeedSlot>& slots,
-         int num_replicas, InfeedOptions options);
+  Infeed(std::unique_ptr<BatchSource> source, const SlotLayout& layout, InfeedOptions options);
   void Run();
   // Takes batches until their number, the end or an error of the input (returned), or a closed
   // ring.

@@ -83,7 +83,7 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& p
                              .forward_features = {forward.begin(), forward.end()}}));
   ASSIGN_OR_RETURN(const Graph graph,
                    BuildGraph(options_, FeedsLabels(input, options_.features), predict));
-  Session session(options_.num_workers, options_.num_replicas);
+  Session session(options_.num_workers, options_.topology);
   RETURN_IF_ERROR(session.Load(graph, MakeCompileOptions(options_)));
   RETURN_IF_ERROR(SetVariables(options_, chosen, false, graph.variables(), session));
   if (chosen.has_value()) {
@@ -91,13 +91,12 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& p
   }
   const CoreProgram& program = session.program();
   ASSIGN_OR_RETURN(const InfeedPtr infeed,
-                   Infeed::Create(input.features, std::move(input.batches), program.infeed,
-                                  options_.num_replicas,
+                   Infeed::Create(input.features, std::move(input.batches), program,
                                   {.batch_size = batch_size,
                                    .pad = true,
                                    .ended_message = [](int64_t) { return "the input ended"; },
                                    .prefetch = input.prefetch}));
-  const SlotLayout layout = LayoutOf(program.outfeed, options_.num_replicas);
+  const SlotLayout layout = LayoutOf(program.outfeed, program.num_replicas);
   int64_t examples = 0;
   Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) -> absl::Status {
     const std::vector<HostFeature> forwarded = infeed->TakeForwarded();

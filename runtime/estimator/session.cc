@@ -30,7 +30,7 @@ absl::Status CheckFits(const CoreProgram& program, double variables, int num_wor
   const double arenas = static_cast<double>(program.shared_bytes) +
                         static_cast<double>(program.core_bytes) * program.num_replicas +
                         static_cast<double>(program.worker_bytes) * num_workers;
-  const double infeed = Infeed::RingBytes(program.infeed, program.num_replicas);
+  const double infeed = Infeed::RingBytes(program);
   const double outfeed = program.outfeed.empty() ? 0 : Outfeed::RingBytes(program);
   const double total = variables + arenas + infeed + outfeed;
   if (total <= MemoryBytes()) return absl::OkStatus();
@@ -41,8 +41,8 @@ absl::Status CheckFits(const CoreProgram& program, double variables, int num_wor
 
 }  // namespace
 
-Session::Session(int num_workers, int num_replicas)
-    : variables_(num_replicas), device_(num_workers) {}
+Session::Session(int num_workers, const Topology& topology)
+    : variables_(topology.num_replicas()), device_(num_workers) {}
 
 Session::~Session() = default;
 

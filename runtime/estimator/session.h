@@ -13,13 +13,14 @@
 #include "runtime/estimator/infeed.h"
 #include "runtime/estimator/outfeed.h"
 #include "runtime/estimator/variable_store.h"
+#include "runtime/spec/topology.h"
 
 namespace tpurun {
 
 class Session {
  public:
   // `num_workers` 0: one for each CPU that this process may use.
-  Session(int num_workers, int num_replicas);
+  Session(int num_workers, const Topology& topology);
   ~Session();
 
   // Compiles the graph, adds its variables (zero) to the store, binds and loads the program.

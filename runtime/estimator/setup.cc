@@ -76,15 +76,16 @@ absl::Status CheckWritable(const std::string& dir) {
 
 absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeKey mode,
                                           int64_t batch_size, bool has_labels) {
-  if (batch_size <= 0 || batch_size % options.num_replicas != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(ModeName(mode), "_batch_size must be a multiple of the ", options.num_replicas,
-                     " cores, got ", batch_size));
+  const int num_replicas = options.topology.num_replicas();
+  if (batch_size <= 0 || batch_size % num_replicas != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(ModeName(mode),
+                                                   "_batch_size must be a multiple of the ",
+                                                   num_replicas, " cores, got ", batch_size));
   }
   ASSIGN_OR_RETURN(EstimatorSpec spec,
                    options.model_fn({.mode = mode,
-                                     .num_replicas = options.num_replicas,
-                                     .batch_per_replica = batch_size / options.num_replicas,
+                                     .topology = options.topology,
+                                     .batch_per_replica = batch_size / num_replicas,
                                      .has_labels = has_labels,
                                      .use_tpu = options.config.use_tpu(),
                                      .seed = options.config.tf_random_seed()}));

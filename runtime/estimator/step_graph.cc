@@ -48,7 +48,8 @@ absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& options, ModeKe
   for (const OptimizerSpec& optimizer : spec.optimizers) {
     step.trained.insert(step.trained.end(), optimizer.variables.begin(), optimizer.variables.end());
   }
-  ASSIGN_OR_RETURN(step.graph, GraphOfStep(options, std::move(spec), batch / options.num_replicas));
+  ASSIGN_OR_RETURN(step.graph,
+                   GraphOfStep(options, std::move(spec), batch / options.topology.num_replicas()));
   return step;
 }
 

@@ -53,8 +53,7 @@ absl::Status TrainInput::Resume(const InputFn& input_fn, const Checkpoint& resum
 absl::Status TrainInput::Start(const TrainProgram& program) {
   ASSIGN_OR_RETURN(
       infeed_,
-      Infeed::Create(source_.features, std::move(source_.batches), program.session.program().infeed,
-                     options_.num_replicas,
+      Infeed::Create(source_.features, std::move(source_.batches), program.session.program(),
                      {.batch_size = options_.config.train_batch_size(),
                       .num_batches = final_step_ - start_step_,
                       .ended_message = [this](int64_t batches) { return EndedMessage(batches); },

@@ -9,7 +9,7 @@
 namespace tpurun {
 
 TrainProgram::TrainProgram(const EstimatorOptions& options)
-    : session(options.num_workers, options.num_replicas) {}
+    : session(options.num_workers, options.topology) {}
 
 absl::Status TrainProgram::Build(const EstimatorOptions& options,
                                  const std::optional<Checkpoint>& resumed) {

@@ -17,6 +17,7 @@
 #include "proto/model_spec.pb.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/graph.h"
+#include "runtime/spec/topology.h"
 
 namespace tpurun {
 
@@ -33,7 +34,7 @@ struct FeatureSpec {
 
 struct ModelFnArgs {
   ModeKey mode = ModeKey::kTrain;
-  int num_replicas = 1;           // 8 under use_tpu, else 1
+  Topology topology = {};
   int64_t batch_per_replica = 0;  // rows of each infeed slot
   bool has_labels = true;         // false: predict, or an input that has none
   bool use_tpu = true;            // false: matmuls at f32, f32 stored

@@ -56,7 +56,7 @@ class EstimatorTest : public ::testing::Test {
          .model_fn = [=](const ModelFnArgs& args) { return ToyModel(optimizer, args); },
          .features = {{.name = "x", .shape = {DType::kF32, {}}},
                       {.name = "y", .shape = {DType::kF32, {}}, .is_label = true}},
-         .num_replicas = setup.num_replicas,
+         .topology = {.num_of_replicas_per_host = setup.num_replicas},
          .num_workers = setup.num_workers,
          .allow_untrained = true,
          .interrupt = setup.interrupt_after_loop,

@@ -69,8 +69,9 @@ InfeedPtr MakeInfeed(Counting::Options source, InfeedOptions options = {}) {
   if (!options.ended_message) {
     options.ended_message = [](int64_t batches) { return absl::StrCat("ended after ", batches); };
   }
-  auto infeed = Infeed::Create({{.name = "x", .shape = {DType::kF32, {}}}},
-                               std::make_unique<Counting>(source), slots, 1, std::move(options));
+  auto infeed =
+      Infeed::Create({{.name = "x", .shape = {DType::kF32, {}}}},
+                     std::make_unique<Counting>(source), {.infeed = slots}, std::move(options));
   EXPECT_TRUE(infeed.ok()) << infeed.status();
   (*infeed)->Start();
   return *std::move(infeed);
@@ -179,7 +180,7 @@ TEST(InfeedTest, PreparesAsManyBatchesAheadAsAreAskedFor) {
 TEST(InfeedTest, MoreBatchesAheadThanFitInMemoryAreRefused) {
   const auto infeed = Infeed::Create(
       {{.name = "x", .shape = {DType::kF32, {}}}}, std::make_unique<Counting>(Counting::Options{}),
-      {{"x", {DType::kF32, {2}}}}, 1, {.batch_size = 2, .prefetch = int64_t{1} << 62});
+      {.infeed = {{"x", {DType::kF32, {2}}}}}, {.batch_size = 2, .prefetch = int64_t{1} << 62});
   EXPECT_TRUE(absl::IsResourceExhausted(infeed.status()));
   EXPECT_NE(infeed.status().message().find("lower the buffer_size of prefetch"),
             absl::string_view::npos);
@@ -187,7 +188,7 @@ TEST(InfeedTest, MoreBatchesAheadThanFitInMemoryAreRefused) {
 
 TEST(InfeedTest, ASlotWithoutFeatureIsRefused) {
   const auto infeed = Infeed::Create({}, std::make_unique<Counting>(Counting::Options{}),
-                                     {{"x", {DType::kF32, {2}}}}, 1, {.batch_size = 2});
+                                     {.infeed = {{"x", {DType::kF32, {2}}}}}, {.batch_size = 2});
   EXPECT_TRUE(absl::IsInvalidArgument(infeed.status()));
   EXPECT_NE(infeed.status().message().find("\"x\""), absl::string_view::npos);
 }

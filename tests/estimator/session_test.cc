@@ -12,7 +12,7 @@ namespace {
 TEST(SessionTest, VariablesThatNoMachineHoldsAreRefusedAtOnce) {
   GraphBuilder b(Graph("large", 1));
   b.AddVariable({.name = "v", .shape = {DType::kF32, {int64_t{1} << 20, int64_t{1} << 22}}});
-  Session session(1, 1);
+  Session session(1, {});
   const absl::Status status = session.Load(b.Take(), {});
   EXPECT_EQ(ExitCode(status), 4) << status;
   EXPECT_TRUE(absl::StartsWith(status.message(),

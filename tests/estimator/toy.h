@@ -21,7 +21,7 @@ namespace tpurun {
 // "examples"; PREDICT: "line" [1] = w x and "x".
 inline absl::StatusOr<EstimatorSpec> ToyModel(const proto::Optimizer* optimizer,
                                               const ModelFnArgs& args) {
-  GraphBuilder b(Graph("toy", args.num_replicas));
+  GraphBuilder b(Graph("toy", args.topology.num_replicas()));
   EstimatorSpec spec;
   spec.mode = args.mode;
   const Shape rows = {DType::kF32, {args.batch_per_replica}};

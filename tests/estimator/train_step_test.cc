@@ -23,8 +23,8 @@ struct Step {
 // `add_to_loss` makes another loss of the model's.
 Step RunStep(const proto::Optimizer& optimizer, int num_replicas,
              Value (*add_to_loss)(GraphBuilder& b, Value loss) = nullptr) {
-  absl::StatusOr<EstimatorSpec> spec =
-      ToyModel(&optimizer, {.num_replicas = num_replicas, .batch_per_replica = 2});
+  absl::StatusOr<EstimatorSpec> spec = ToyModel(
+      &optimizer, {.topology = {.num_of_replicas_per_host = num_replicas}, .batch_per_replica = 2});
   EXPECT_TRUE(spec.ok()) << spec.status();
   if (add_to_loss != nullptr) {
     GraphBuilder b(std::move(spec->graph));

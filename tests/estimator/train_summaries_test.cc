@@ -56,7 +56,7 @@ class TrainSummariesTest : public ::testing::Test {
                          .model_fn = model_fn,
                          .features = {{.name = "x", .shape = {DType::kF32, {}}},
                                       {.name = "y", .shape = {DType::kF32, {}}, .is_label = true}},
-                         .num_replicas = num_replicas,
+                         .topology = {.num_of_replicas_per_host = num_replicas},
                          .num_workers = 2});
     const auto result = estimator.Train(ToyInput(rows));
     ASSERT_TRUE(result.ok()) << result.status();

@@ -9,6 +9,7 @@
 #include "glog/logging.h"
 #include "models/model_builder.h"
 #include "runtime/base/status.h"
+#include "runtime/spec/topology.h"
 #include "tests/fuzz/targets.h"
 
 namespace tpurun {
@@ -38,7 +39,7 @@ void CheckInput(const LoadedConfig& config, const proto::Input& input, const std
 absl::Status BuildModel(const ModelFn& model_fn) {
   for (const ModeKey mode : {ModeKey::kTrain, ModeKey::kEval, ModeKey::kPredict}) {
     RETURN_IF_ERROR(model_fn({.mode = mode,
-                              .num_replicas = kNumCores,
+                              .topology = kDevice,
                               .batch_per_replica = 3,
                               .has_labels = mode != ModeKey::kPredict})
                         .status());
@@ -53,7 +54,7 @@ absl::Status FuzzConfig(std::string_view bytes) {
   ASSIGN_OR_RETURN(const LoadedConfig config, Load(bytes, errors));
   if (errors.empty()) RETURN_IF_ERROR(PrintConfig(config).status());
   ValidateConfig(config, {.train = true, .evaluate = true, .predict = true}, errors);
-  const ModelFn model_fn = MakeModelFn(config.model, config.locations, errors, kNumCores);
+  const ModelFn model_fn = MakeModelFn(config.model, config.locations, errors, kDevice);
   CheckInput(config, config.run.train().input(), "train.input", errors);
   CheckInput(config, config.run.predict().input(), "predict.input", errors);
   for (int i = 0; i < config.run.evaluate_size(); ++i) {

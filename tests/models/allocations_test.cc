@@ -107,7 +107,7 @@ absl::StatusOr<CoreProgram> TrainingProgram(const std::string& model_file) {
   const absl::StatusOr<ModelFn> model_fn = CheckedModelFn(model, locations);
   if (!model_fn.ok()) return model_fn.status();
   absl::StatusOr<EstimatorSpec> spec =
-      (*model_fn)({.num_replicas = 8, .batch_per_replica = kBatchPerCore});
+      (*model_fn)({.topology = kDevice, .batch_per_replica = kBatchPerCore});
   if (!spec.ok()) return spec.status();
   const std::string variable = spec->graph.variables()[spec->optimizers[0].variables[0]].name;
   using Summary = TrainSummary;

@@ -30,11 +30,11 @@ absl::Status Load(int layers, const std::string& layer, int num_replicas) {
   const absl::StatusOr<ModelFn> model_fn = Make(text);
   if (!model_fn.ok()) return model_fn.status();
   absl::StatusOr<EstimatorSpec> spec =
-      (*model_fn)({.num_replicas = num_replicas, .batch_per_replica = 2});
+      (*model_fn)({.topology = {.num_of_replicas_per_host = num_replicas}, .batch_per_replica = 2});
   if (!spec.ok()) return spec.status();
   const absl::StatusOr<Graph> graph = BuildTrainStep(*std::move(spec));
   if (!graph.ok()) return graph.status();
-  Session session(1, num_replicas);
+  Session session(1, {.num_of_replicas_per_host = num_replicas});
   return session.Load(*graph, {.ops = OpsOfPasses(), .loss_output = kLossOutput});
 }
 

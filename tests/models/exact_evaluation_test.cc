@@ -87,7 +87,7 @@ TEST_P(ExactEvaluationTest, NeitherTheBatchNorTheWorkersChangeABit) {
       if (batch != 96 && workers > 2) continue;
       EstimatorOptions options{.model_fn = *model_fn,
                                .features = ModelFeatures(model),
-                               .num_replicas = 8,
+                               .topology = kDevice,
                                .num_workers = workers,
                                .allow_untrained = true};
       options.config.set_model_dir(dir.Path("m"));

@@ -17,7 +17,7 @@ TEST(MakeModelFnTest, TheTrainingGraphOfIris) {
   const absl::StatusOr<ModelFn> model_fn = Make(kIris);
   ASSERT_TRUE(model_fn.ok()) << model_fn.status();
   const absl::StatusOr<EstimatorSpec> spec = (*model_fn)(
-      {.mode = ModeKey::kTrain, .num_replicas = 8, .batch_per_replica = 16, .use_tpu = true});
+      {.mode = ModeKey::kTrain, .topology = kDevice, .batch_per_replica = 16, .use_tpu = true});
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_EQ(PrintGraph(spec->graph), R"(graph "iris" replicas=8
 infeed 0 "SepalLength" f32[16]
@@ -92,7 +92,9 @@ std::string TrainError(const std::string& text, int num_replicas) {
   const absl::StatusOr<ModelFn> model_fn = Make(text);
   EXPECT_TRUE(model_fn.ok()) << model_fn.status();
   return std::string(
-      (*model_fn)({.num_replicas = num_replicas, .batch_per_replica = 2}).status().message());
+      (*model_fn)({.topology = {.num_of_replicas_per_host = num_replicas}, .batch_per_replica = 2})
+          .status()
+          .message());
 }
 
 TEST(ModelFnTest, TrainingNeedsAnOptimizerALossAndVariables) {
@@ -160,7 +162,7 @@ TEST(ModelFnTest, Mnist) {
   for (const ModeKey mode : {ModeKey::kTrain, ModeKey::kEval, ModeKey::kPredict}) {
     const absl::StatusOr<EstimatorSpec> spec =
         (*model_fn)({.mode = mode,
-                     .num_replicas = 8,
+                     .topology = kDevice,
                      .batch_per_replica = 16,
                      .has_labels = mode != ModeKey::kPredict});
     ASSERT_TRUE(spec.ok()) << spec.status();

@@ -10,7 +10,7 @@
 namespace tpurun {
 
 struct Definition {
-  std::string name;  // "tpurun::Shape", "tpurun::Quote(std::string_view)", "tpurun::kNumCores"
+  std::string name;  // "tpurun::Shape", "tpurun::Quote(std::string_view)", "tpurun::kDevice"
   std::string file;
   int line = 0;
 

@@ -52,7 +52,7 @@ TEST(DefinitionsTest, KnownDefinitionsAreFound) {
   };
   EXPECT_TRUE(found("tpurun::Graph", "runtime/ir/graph.h"));
   EXPECT_TRUE(found("tpurun::ExitCode(const absl :: Status &)", "runtime/base/status.cc"));
-  EXPECT_TRUE(found("tpurun::kNumCores", "cli/validate.h"));
+  EXPECT_TRUE(found("tpurun::kDevice", "runtime/spec/topology.h"));
   EXPECT_TRUE(found("tpurun::LineReader", "data/line_reader.h"));
 }
 

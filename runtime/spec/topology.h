@@ -1,0 +1,27 @@
+// Topology: the replicas of a program and the hosts that feed them, in TPUContext's words.
+#ifndef TPURUN_RUNTIME_SPEC_TOPOLOGY_H_
+#define TPURUN_RUNTIME_SPEC_TOPOLOGY_H_
+
+#include "proto/run_config.pb.h"
+
+namespace tpurun {
+
+// Every replica has a core of its own. The replicas share each batch in equal parts.
+struct Topology {
+  int num_hosts = 1;  // there is no other yet
+  int num_of_replicas_per_host = 1;
+
+  int num_replicas() const { return num_hosts * num_of_replicas_per_host; }
+};
+
+// The device that is emulated, a Cloud TPU v2-8.
+inline constexpr Topology kDevice = {.num_hosts = 1, .num_of_replicas_per_host = 8};
+
+// Where a run takes place: on all of the device under use_tpu, else on one core.
+inline Topology TopologyOf(const proto::RunConfig& run) {
+  return run.use_tpu() ? kDevice : Topology();
+}
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_SPEC_TOPOLOGY_H_
