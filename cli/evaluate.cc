@@ -25,7 +25,11 @@ Json ResultJson(const Evaluation& evaluation) {
   json["global_step"] = evaluation.global_step;
   json["checkpoint"] = evaluation.checkpoint.has_value() ? Json(*evaluation.checkpoint) : Json();
   json["examples"] = evaluation.examples;
-  for (const auto& [name, value] : evaluation.metrics) json[name] = JsonNumber(value);
+  for (const auto& [name, value] : evaluation.metrics) {
+    json[name] = JsonNested(value.dims, [&values = value.values](int64_t i) {
+      return JsonNumber(values[static_cast<size_t>(i)]);
+    });
+  }
   return json;
 }
 

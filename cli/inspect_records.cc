@@ -1,8 +1,8 @@
 // `inspect` of files of records: one row an event value, or one row a record.
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +33,23 @@ struct EventRow {
 
 Json BytesOf(size_t size) { return absl::StrCat(size, " bytes"); }
 
+// A number (tf.summary.scalar of TensorFlow 2) or nested lists of them; of another tensor the
+// dtype.
+Json NumbersJson(const tensorflow::TensorProto& tensor) {
+  const bool is_float = tensor.dtype() == tensorflow::DT_FLOAT;
+  const auto& shape = tensor.tensor_shape();
+  std::optional<std::vector<double>> numbers = TensorArray(tensor);
+  // TensorFlow leaves out a list of zeros.
+  if (is_float && shape.dim_size() == 0 && !numbers) numbers = {0};
+  if (!numbers) return tensorflow::DataType_Name(tensor.dtype());
+  std::vector<int64_t> dims;
+  for (const auto& dim : shape.dim()) dims.push_back(dim.size());
+  return JsonNested(dims, [&](int64_t i) {
+    const double number = (*numbers)[static_cast<size_t>(i)];
+    return is_float ? JsonNumber(static_cast<float>(number)) : JsonNumber(number);
+  });
+}
+
 EventRow SummaryRow(const tensorflow::Summary::Value& value) {
   const Json tag = JsonBytes(value.tag());
   switch (value.value_case()) {
@@ -51,15 +68,7 @@ EventRow SummaryRow(const tensorflow::Summary::Value& value) {
       if (tensor.dtype() == tensorflow::DT_STRING && tensor.string_val_size() == 1) {
         return {"tensor", tag, JsonBytes(tensor.string_val(0))};
       }
-      // tf.summary.scalar of TensorFlow 2.
-      if (tensor.dtype() == tensorflow::DT_FLOAT && tensor.tensor_shape().dim_size() == 0) {
-        float value = tensor.float_val_size() == 1 ? tensor.float_val(0) : 0;
-        if (tensor.tensor_content().size() == sizeof value) {
-          std::memcpy(&value, tensor.tensor_content().data(), sizeof value);
-        }
-        return {"tensor", tag, JsonNumber(value)};
-      }
-      return {"tensor", tag, tensorflow::DataType_Name(tensor.dtype())};
+      return {"tensor", tag, NumbersJson(tensor)};
     }
     default:
       return {"summary", tag, nullptr};
@@ -95,10 +104,19 @@ std::vector<EventRow> EventRows(const tensorflow::Event& event) {
   }
 }
 
+// As much of an array as a line takes.
+std::string ArrayText(const Json& array) {
+  constexpr size_t kMostText = 1000;
+  const std::string text = JsonText(array);
+  if (text.size() <= kMostText) return text;
+  return absl::StrCat(text.substr(0, text.rfind(',', kMostText) + 1), "...");
+}
+
 // Null is "-"; strings stand without quotes as long as that leaves them one word or more, shown as
 // they are.
 std::string Text(const Json& value) {
   if (value.is_null()) return "-";
+  if (value.is_array()) return ArrayText(value);
   if (!value.is_string()) return JsonText(value);
   const std::string text = value.get<std::string>();
   const bool plain = !text.empty() && IsPrintable(text) && text.find('"') == std::string::npos;

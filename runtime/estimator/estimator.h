@@ -78,7 +78,7 @@ struct Evaluation {
   int64_t global_step = 0;
   std::optional<std::string> checkpoint;  // nullopt: fresh variables (allow_untrained)
   int64_t examples = 0;
-  std::vector<std::pair<std::string, double>> metrics;  // `loss` first
+  std::vector<std::pair<std::string, MetricValue>> metrics;  // `loss` first
 };
 
 // The predictions of one batch; valid during the call.

@@ -66,8 +66,8 @@ void EvalSums::Add(const std::byte* slots) {
   }
 }
 
-std::vector<std::pair<std::string, double>> EvalSums::Results() const {
-  std::vector<std::pair<std::string, double>> results;
+std::vector<std::pair<std::string, MetricValue>> EvalSums::Results() const {
+  std::vector<std::pair<std::string, MetricValue>> results;
   auto next = sums_.begin();
   for (const EvalMetric& metric : step_.metrics) {
     std::vector<double> own;

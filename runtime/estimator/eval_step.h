@@ -36,7 +36,7 @@ class EvalSums {
   // `slots` is an outfeed entry's.
   void Add(const std::byte* slots);
   // Name and value of each metric, in order.
-  std::vector<std::pair<std::string, double>> Results() const;
+  std::vector<std::pair<std::string, MetricValue>> Results() const;
 
  private:
   const EvalStep& step_;

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -56,7 +57,11 @@ absl::Status RunAll(const EstimatorOptions& options, Session& session, Infeed& i
 tensorflow::Summary SummaryOf(const Evaluation& evaluation) {
   tensorflow::Summary summary;
   for (const auto& [name, value] : evaluation.metrics) {
-    AddScalar(name, static_cast<float>(value), &summary);
+    if (value.is_number()) {
+      AddScalar(name, static_cast<float>(value.values[0]), &summary);
+    } else {
+      AddArray(name, value.dims, value.values, &summary);
+    }
   }
   if (evaluation.checkpoint.has_value()) {
     AddString(kCheckpointPath, *evaluation.checkpoint, &summary);
@@ -64,11 +69,32 @@ tensorflow::Summary SummaryOf(const Evaluation& evaluation) {
   return summary;
 }
 
+// A number in a float's digits; an array as nested lists of such, of a large one the dimensions.
+std::string LogText(const MetricValue& value) {
+  // As many as NumPy prints.
+  constexpr size_t kMostNumbers = 1000;
+  if (value.values.size() > kMostNumbers) {
+    return absl::StrCat(absl::StrJoin(value.dims, "x"), " numbers");
+  }
+  std::string text;
+  for (size_t i = 0; i < value.values.size(); ++i) {
+    std::string begin, end;
+    size_t block = 1;
+    for (auto dim = value.dims.rbegin(); dim != value.dims.rend(); ++dim) {
+      block *= static_cast<size_t>(*dim);
+      if (i % block == 0) begin += "[";
+      if ((i + 1) % block == 0) end += "]";
+    }
+    absl::StrAppend(&text, i == 0 ? "" : ", ", begin,
+                    ShortestText(static_cast<float>(value.values[i])), end);
+  }
+  return text;
+}
+
 void LogResult(const Evaluation& evaluation) {
   std::string text;
   for (const auto& [name, value] : evaluation.metrics) {
-    absl::StrAppend(&text, text.empty() ? "" : ", ", name, " = ",
-                    ShortestText(static_cast<float>(value)));
+    absl::StrAppend(&text, text.empty() ? "" : ", ", name, " = ", LogText(value));
   }
   LOG(INFO) << "Saving dict for global step " << evaluation.global_step << ": " << text;
 }

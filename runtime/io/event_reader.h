@@ -3,7 +3,9 @@
 #define TPURUN_RUNTIME_IO_EVENT_READER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "proto/event.pb.h"
@@ -27,6 +29,12 @@ class EventReader {
   const std::string name_;
   std::string record_;
 };
+
+// The values of a tensor of floats, doubles, INT32 or INT64, as many as there are in it; none of
+// another type.
+std::vector<double> TensorNumbers(const tensorflow::TensorProto& tensor);
+// The same where they are what the dimensions say, one or more; nullopt otherwise.
+std::optional<std::vector<double>> TensorArray(const tensorflow::TensorProto& tensor);
 
 }  // namespace tpurun
 

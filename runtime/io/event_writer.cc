@@ -58,6 +58,17 @@ void AddString(const std::string& tag, const std::string& text, tensorflow::Summ
   entry->mutable_tensor()->add_string_val(text);
 }
 
+void AddArray(const std::string& tag, const std::vector<int64_t>& dims,
+              const std::vector<double>& values, tensorflow::Summary* summary) {
+  tensorflow::Summary::Value* const entry = summary->add_value();
+  entry->set_tag(tag);
+  entry->set_node_name(tag);
+  tensorflow::TensorProto& tensor = *entry->mutable_tensor();
+  tensor.set_dtype(tensorflow::DT_DOUBLE);
+  for (const int64_t dim : dims) tensor.mutable_tensor_shape()->add_dim()->set_size(dim);
+  tensor.set_tensor_content(values.data(), values.size() * sizeof(double));
+}
+
 void AddText(const std::string& tag, const std::string& markdown, tensorflow::Summary* summary) {
   AddString(tag, markdown, summary);
   tensorflow::SummaryMetadata& metadata =

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -27,6 +28,10 @@ void AddScalar(const std::string& tag, float value, tensorflow::Summary* summary
 // A string as a DT_STRING scalar tensor without metadata, which no dashboard shows (TensorFlow
 // writes `checkpoint_path` so, beside an evaluation's metrics).
 void AddString(const std::string& tag, const std::string& text, tensorflow::Summary* summary);
+// Numbers, row-major, as a DT_DOUBLE tensor without metadata, which no dashboard shows
+// (TPUEstimator writes a metric that is an array so).
+void AddArray(const std::string& tag, const std::vector<int64_t>& dims,
+              const std::vector<double>& values, tensorflow::Summary* summary);
 // Markdown on TensorBoard's text dashboard.
 void AddText(const std::string& tag, const std::string& markdown, tensorflow::Summary* summary);
 

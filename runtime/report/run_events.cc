@@ -1,7 +1,6 @@
 #include "runtime/report/run_events.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -24,30 +23,6 @@ using tensorflow::TensorProto;
 
 constexpr char kHParamsTag[] = "_hparams_/session_start_info";
 
-template <typename T, typename List>
-std::vector<double> Numbers(const std::string& content, const List& list) {
-  if (content.empty()) return {list.begin(), list.end()};
-  std::vector<double> numbers;
-  for (size_t at = 0; at + sizeof(T) <= content.size(); at += sizeof(T)) {
-    T number;
-    std::memcpy(&number, content.data() + at, sizeof number);
-    numbers.push_back(number);
-  }
-  return numbers;
-}
-
-// The values of a tensor of floats or doubles; none of another type.
-std::vector<double> TensorNumbers(const TensorProto& tensor) {
-  switch (tensor.dtype()) {
-    case tensorflow::DT_FLOAT:
-      return Numbers<float>(tensor.tensor_content(), tensor.float_val());
-    case tensorflow::DT_DOUBLE:
-      return Numbers<double>(tensor.tensor_content(), tensor.double_val());
-    default:
-      return {};
-  }
-}
-
 std::optional<double> TensorScalar(const TensorProto& tensor) {
   const bool is_number =
       tensor.dtype() == tensorflow::DT_FLOAT || tensor.dtype() == tensorflow::DT_DOUBLE;
@@ -56,19 +31,41 @@ std::optional<double> TensorScalar(const TensorProto& tensor) {
   return numbers.empty() ? 0 : numbers.front();  // TensorFlow leaves out a list of zeros
 }
 
-// Strings of one dimension are paragraphs, of two a table with its heading first.
-std::string TensorMarkdown(const TensorProto& tensor) {
-  const auto& strings = tensor.string_val();
-  if (tensor.tensor_shape().dim_size() != 2) return absl::StrJoin(strings, "\n\n");
-  const int64_t columns = std::max<int64_t>(1, tensor.tensor_shape().dim(1).size());
+// The cells of a table row after row, its heading first.
+template <typename Cells>
+std::string TableMarkdown(const Cells& cells, int64_t columns) {
   std::string text;
-  for (int i = 0; i < strings.size(); ++i) {
-    absl::StrAppend(&text, "| ", strings[i], (i + 1) % columns == 0 ? " |\n" : " ");
+  for (int i = 0; i < static_cast<int>(cells.size()); ++i) {
+    absl::StrAppend(&text, "| ", cells[i], (i + 1) % columns == 0 ? " |\n" : " ");
     if (i + 1 != columns) continue;
     for (int64_t column = 0; column < columns; ++column) absl::StrAppend(&text, "|---");
     absl::StrAppend(&text, "|\n");
   }
   return text;
+}
+
+// Strings of one dimension are paragraphs, of two a table with its heading first.
+std::string TensorMarkdown(const TensorProto& tensor) {
+  const auto& strings = tensor.string_val();
+  if (tensor.tensor_shape().dim_size() != 2) return absl::StrJoin(strings, "\n\n");
+  return TableMarkdown(strings, std::max<int64_t>(1, tensor.tensor_shape().dim(1).size()));
+}
+
+// Numbers of two dimensions as a table, its rows and columns numbered from 0; nullopt for others.
+std::optional<std::string> MatrixMarkdown(const TensorProto& tensor) {
+  const std::optional<std::vector<double>> numbers = TensorArray(tensor);
+  if (!numbers || tensor.tensor_shape().dim_size() != 2) return std::nullopt;
+  const auto columns = static_cast<size_t>(tensor.tensor_shape().dim(1).size());
+  std::vector<std::string> cells = {""};
+  for (size_t column = 0; column < columns; ++column) cells.push_back(absl::StrCat(column));
+  for (size_t i = 0; i < numbers->size(); ++i) {
+    const double number = (*numbers)[i];
+    if (i % columns == 0) cells.push_back(absl::StrCat(i / columns));
+    cells.push_back(tensor.dtype() == tensorflow::DT_FLOAT
+                        ? ShortestText(static_cast<float>(number))
+                        : ShortestText(number));
+  }
+  return TableMarkdown(cells, static_cast<int64_t>(columns) + 1);
 }
 
 // What a browser shows; empty for other bytes.
@@ -205,6 +202,8 @@ class RunEventsBuilder {
     } else if (plugin == "images" && tensor.string_val_size() > 2) {
       // Width, height, and then the images.
       AddImage(event, tag, tensor.string_val(2));
+    } else if (plugin.empty()) {
+      if (auto matrix = MatrixMarkdown(tensor)) run_.texts[tag] = {event.step(), *matrix};
     }
   }
 

@@ -21,6 +21,8 @@ struct ImageSummary {
   std::string bytes;
 };
 
+// Also of a tensor of numbers that is for no dashboard and has two dimensions: a metric that is a
+// matrix.
 struct TextSummary {
   int64_t step = 0;
   std::string markdown;

@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -45,6 +46,20 @@ struct ModelFnArgs {
 // the last slot of every EVAL and PREDICT graph; a TRAIN graph has none.
 inline constexpr char kRowWeightSlot[] = "row_weight";
 
+// What a metric comes to: a number, or an array.
+struct MetricValue {
+  MetricValue(double number) : values{number} {}  // implicit: most metrics are numbers
+  // As many values as the product of the dimensions.
+  MetricValue(std::vector<int64_t> array_dims, std::vector<double> array_values)
+      : dims(std::move(array_dims)), values(std::move(array_values)) {}
+
+  bool is_number() const { return dims.empty(); }
+  bool operator==(const MetricValue&) const = default;
+
+  std::vector<int64_t> dims;   // of a number none
+  std::vector<double> values;  // row-major
+};
+
 // A metric is a function of sums over all rows. The graph gives each row's share of every sum; the
 // host adds the shares in double, row by row, cores in order, so that no bit depends on how the
 // rows make batches.
@@ -54,7 +69,7 @@ struct EvalMetric {
   // row that is padding.
   std::vector<Value> statistics;
   // From the sums, a statistic's behind those of the one before, to the metric.
-  std::function<double(std::span<const double> sums)> result;
+  std::function<MetricValue(std::span<const double> sums)> result;
 };
 
 // A layer as it was built, for people to look at.

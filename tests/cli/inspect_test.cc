@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -52,6 +53,7 @@ class InspectTest : public ::testing::Test {
     EXPECT_TRUE(writer->WriteGraph("\x22\x03\x08\xb6\x01").ok());
     tensorflow::Summary summary;
     AddScalar("loss", 0.1f, &summary);
+    AddArray("confusion", {2, 3}, {3, 0, 16777217, 0.5, 1, 2}, &summary);
     AddString("checkpoint_path", "/m/model.ckpt-5", &summary);
     tensorflow::Summary::Value* const scalar = summary.add_value();
     scalar->set_tag("tf2");
@@ -102,14 +104,45 @@ TEST_F(InspectTest, ListsEvents) {
                 "         5           1.500000  session_log     START                     -\n"
                 "         0           1.500000  graph_def       -                         5 bytes\n"
                 "         5           1.500000  scalar          loss                      0.1\n"
+                "         5           1.500000  tensor          confusion                 "
+                "[[3,0,16777217],[0.5,1,2]]\n"
                 "         5           1.500000  tensor          checkpoint_path           "
                 "/m/model.ckpt-5\n"
                 "         5           1.500000  tensor          tf2                       1.5\n");
   const std::string json = Text(dir_.Path("eval"), true);
   EXPECT_THAT(json, HasSubstr("{\"step\":5,\"wall_time\":1.5,\"kind\":\"scalar\",\"tag\":\"loss\","
                               "\"value\":0.1}\n"));
+  EXPECT_THAT(json, HasSubstr("\"tag\":\"confusion\",\"value\":[[3,0,16777217],[0.5,1,2]]}\n"));
   EXPECT_THAT(json, HasSubstr("{\"step\":5,\"wall_time\":1.5,\"kind\":\"session_log\","
                               "\"tag\":\"START\",\"value\":null}\n"));
+}
+
+TEST_F(InspectTest, AnArrayIsWhatItsDimensionsSayOrItsType) {
+  const std::unique_ptr<EventWriter> writer =
+      *EventWriter::Open(dir_.path(), {.host = "h", .wall_time = [] { return 1.5; }});
+  tensorflow::Summary summary;
+  AddArray("large", {300}, std::vector<double>(300, 12.5), &summary);
+  AddArray("short", {2, 2}, {1, 2, 3}, &summary);
+  AddArray("long", {2}, {1, 2, 3}, &summary);
+  AddArray("zero", {0, int64_t{1} << 40}, {}, &summary);
+  AddArray("negative", {-1}, {1}, &summary);
+  AddArray("huge", {int64_t{1} << 40, int64_t{1} << 40}, {1}, &summary);
+  AddArray("deep", std::vector<int64_t>(255, 1), {1}, &summary);
+  AddArray("none", {}, {}, &summary);
+  tensorflow::TensorProto& whole = *summary.add_value()->mutable_tensor();
+  whole.set_dtype(tensorflow::DT_INT32);
+  whole.mutable_tensor_shape()->add_dim()->set_size(2);
+  whole.add_int_val(-7);
+  whole.add_int_val(8);
+  ASSERT_TRUE(writer->WriteSummary(5, summary).ok());
+  ASSERT_TRUE(writer->Close().ok());
+  const std::string text = Text(writer->path().text(), false);
+  for (const char* tag : {"short", "long", "zero", "negative", "huge", "deep", "none"}) {
+    EXPECT_THAT(text, HasSubstr(absl::StrFormat("%-24s  DT_DOUBLE\n", tag)));
+  }
+  EXPECT_THAT(text, HasSubstr("  [-7,8]\n"));
+  EXPECT_THAT(text, HasSubstr("12.5,12.5,...\n"));
+  EXPECT_THAT(Text(writer->path().text(), true), HasSubstr("12.5,12.5]}\n"));
 }
 
 TEST_F(InspectTest, ListsRecordsOfEveryCompression) {

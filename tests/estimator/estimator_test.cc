@@ -364,7 +364,7 @@ TEST_F(EstimatorTest, EvaluationIsExactForAnyBatchAndAnyNumberOfCores) {
       EXPECT_EQ(result->examples, 31);
       EXPECT_EQ(result->global_step, 3);
       EXPECT_EQ(result->checkpoint, dir_.Path("m/model.ckpt-3"));
-      losses.push_back(result->metrics[0].second);
+      losses.push_back(result->metrics[0].second.values[0]);
     }
   }
   for (const double loss : losses) EXPECT_EQ(loss, losses[0]);

@@ -81,7 +81,7 @@ TEST_P(ExactEvaluationTest, NeitherTheBatchNorTheWorkersChangeABit) {
   ParseProto(kModel, "model", &model, &locations);
   const absl::StatusOr<ModelFn> model_fn = CheckedModelFn(model, locations);
   ASSERT_TRUE(model_fn.ok()) << model_fn.status();
-  std::vector<std::pair<std::string, double>> first;
+  std::vector<std::pair<std::string, MetricValue>> first;
   for (const int64_t batch : {96, 1000, 1024, 8}) {
     for (const int workers : {1, 2, 4, 8}) {
       if (batch != 96 && workers > 2) continue;
@@ -102,8 +102,8 @@ TEST_P(ExactEvaluationTest, NeitherTheBatchNorTheWorkersChangeABit) {
     }
   }
   ASSERT_EQ(first.size(), 4u);
-  EXPECT_GT(first[0].second, 0.5);
-  EXPECT_NEAR(first[2].second, 0.5, 0.01);
+  EXPECT_GT(first[0].second.values[0], 0.5);
+  EXPECT_NEAR(first[2].second.values[0], 0.5, 0.01);
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, ExactEvaluationTest, testing::Bool());

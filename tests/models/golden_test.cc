@@ -188,7 +188,15 @@ class ModelRun {
     }
     for (const EvalMetric& metric : spec_.eval_metrics) {
       if (metric.name != name) continue;
-      ExpectNear(metric.result(sums), std::stod(want), golden_.Tolerance(), what);
+      const MetricValue got = metric.result(sums);
+      // One number, or a tensor.
+      const bool is_number = want.find('=') == std::string::npos;
+      const Literal expected = ParseLiteral(is_number ? "f32[] = " + want : want);
+      ASSERT_EQ(got.dims, expected.shape().dims) << what;
+      ASSERT_EQ(static_cast<int64_t>(got.values.size()), expected.shape().num_elements()) << what;
+      for (size_t i = 0; i < got.values.size(); ++i) {
+        ExpectNear(got.values[i], expected.values<float>()[i], golden_.Tolerance(), what);
+      }
       return;
     }
     ADD_FAILURE() << what << " there is no such metric";

@@ -179,6 +179,31 @@ TEST(RunEvents, TheLatestTextImageAndHistogramAreKept) {
   EXPECT_THAT(events.histograms.at("rows").counts, ElementsAre(6, 2));
 }
 
+TEST(RunEvents, AMatrixForNoDashboardIsATable) {
+  const TempDir dir;
+  std::string path;
+  {
+    TestEvents writer(dir.path());
+    tensorflow::Summary summary;
+    AddArray("confusion", {2, 3}, {3, 0, 1, 0.5, 0, 12}, &summary);
+    AddArray("vector", {2}, {3, 0}, &summary);
+    AddArray("short", {2, 2}, {1, 2, 3}, &summary);
+    writer.Write(5, summary);
+    tensorflow::TensorProto tenth = FloatTensor({0.1f});
+    tenth.mutable_tensor_shape()->add_dim()->set_size(1);
+    tenth.mutable_tensor_shape()->add_dim()->set_size(1);
+    writer.Tensor(6, "float", "", tenth).Tensor(6, "other", "pr_curves", tenth);
+    path = writer.path();
+  }
+  const RunEvents events = Read({path});
+  EXPECT_EQ(events.texts.size(), 2u);
+  EXPECT_EQ(events.texts.at("confusion").markdown,
+            "|  | 0 | 1 | 2 |\n|---|---|---|---|\n| 0 | 3 | 0 | 1 |\n| 1 | 0.5 | 0 | 12 |\n");
+  EXPECT_EQ(events.texts.at("confusion").step, 5);
+  EXPECT_EQ(events.texts.at("float").markdown, "|  | 0 |\n|---|---|\n| 0 | 0.1 |\n");
+  EXPECT_TRUE(events.scalars.empty());
+}
+
 TEST(RunEvents, HyperparametersAreRead) {
   const TempDir dir;
   std::string path;
