@@ -16,6 +16,9 @@ namespace {
 // Of auc's 200 thresholds those inside of [0, 1]: i / 199.
 constexpr int64_t kInnerThresholds = 198;
 
+// Of a confusion matrix. A row's share of it has as many numbers as the matrix, 256 KiB then.
+constexpr int64_t kMostClasses = 256;
+
 double Ratio(std::span<const double> sums) { return sums[1] == 0 ? 0 : sums[0] / sums[1]; }
 
 Value Weighted(GraphBuilder& b, Value values, Value weights) {
@@ -31,6 +34,38 @@ std::pair<Value, Value> SameShape(MetricCall& call) {
   if (labels.valid()) return {labels, predictions};
   call.Fail(mistake);
   return {};
+}
+
+// Whether predictions are a value for each class, not class ids.
+bool AreLogits(const Shape& predictions) {
+  return predictions.dtype == DType::kF32 && predictions.rank() >= 2 && predictions.dims.back() > 1;
+}
+
+// Class ids of labels and predictions, s64 of one shape; an invalid pair, and *mistake, where they
+// are none.
+std::pair<Value, Value> ClassIds(GraphBuilder& b, Value labels, Value predictions,
+                                 std::string* mistake) {
+  const Shape p = b.shape(predictions);
+  const Shape y = b.shape(labels);
+  if (!IsWhole(y.dtype)) {
+    *mistake = absl::StrCat("labels must be class ids, INT32 or INT64, got ", BatchShapeText(y));
+    return {};
+  }
+  Value ids = predictions;
+  if (AreLogits(p)) {
+    ids = ArgMax(b, predictions, p.rank() - 1, DType::kS64);
+  } else if (!IsWhole(p.dtype)) {
+    *mistake =
+        absl::StrCat("predictions must be class ids or logits f32[N,C], got ", BatchShapeText(p));
+    return {};
+  }
+  const Value targets = AlignTo(b, Convert(b, labels, DType::kS64), b.shape(ids));
+  if (!targets.valid()) {
+    *mistake = absl::StrCat("labels and predictions must have one shape, got labels ",
+                            BatchShapeText(y), " and predictions ", BatchShapeText(p));
+    return {};
+  }
+  return {targets, Convert(b, ids, DType::kS64)};
 }
 
 // The weighted mean of what a function makes of labels and predictions.
@@ -102,6 +137,61 @@ EvalMetric BuildInTopK(MetricCall& call) {
       Convert(b, Equal(b, finite, Scalar(b, static_cast<double>(p.dims[1]))), DType::kF32);
   const Value values = Mul(b, Mul(b, near, known), count(is_label));
   return MeanMetric(b, values, call.Weights(values), call.m.row_weight);
+}
+
+// The classes of confusion_matrix, `p` being of its predictions; 0, reported, where there are none.
+int64_t NumClasses(MetricCall& call, const Shape& p) {
+  const bool given = call.args.has_num_classes();
+  const int64_t classes = AreLogits(p) ? p.dims.back() : call.args.num_classes();
+  const std::string field = given ? "num_classes" : "predictions";
+  std::string mistake;
+  if (!AreLogits(p) && !given) {
+    mistake =
+        absl::StrCat("num_classes is missing: predictions are class ids, ", BatchShapeText(p));
+  } else if (given && call.args.num_classes() != classes) {
+    mistake = absl::StrCat("num_classes: got ", call.args.num_classes(), ", want ", classes,
+                           ", of predictions ", BatchShapeText(p), ", or leave it out");
+  } else if (classes < 1 || classes > kMostClasses) {
+    mistake = absl::StrCat(field, ": got ", classes, " classes, want 1 to ", kMostClasses);
+  }
+  if (mistake.empty()) return classes;
+  call.Fail(mistake, field);
+  return 0;
+}
+
+// tf.math.confusion_matrix.
+EvalMetric BuildConfusionMatrix(MetricCall& call) {
+  GraphBuilder& b = call.b();
+  const Shape p = b.shape(call.tensors[1]);
+  std::string mistake;
+  auto [labels, ids] = ClassIds(b, call.tensors[0], call.tensors[1], &mistake);
+  if (!mistake.empty()) return call.Fail(mistake);
+  const int64_t classes = NumClasses(call, p);
+  if (classes == 0) return {};
+  const Shape rows = {DType::kS64, {p.dims[0]}};
+  labels = AlignTo(b, labels, rows);
+  ids = AlignTo(b, ids, rows);
+  if (!ids.valid()) {
+    return call.Fail(absl::StrCat("predictions must be logits f32[N,C] or class ids [N], got ",
+                                  BatchShapeText(p)));
+  }
+  // The number of the row's element in the matrix, exact in f32; -1 for none.
+  const Value y = Convert(b, labels, DType::kF32), z = Convert(b, ids, DType::kF32);
+  const auto is_class = [&](Value x) {
+    return Mul(b, Convert(b, GreaterEqual(b, x, Scalar(b, 0)), DType::kF32),
+               Convert(b, Greater(b, Scalar(b, classes), x), DType::kF32));
+  };
+  const Value counts = MaskRows(b, Mul(b, is_class(y), is_class(z)), call.m.row_weight);
+  const Value element = Select(b, Greater(b, counts, Scalar(b, 0)),
+                               Add(b, Mul(b, y, Scalar(b, classes)), z), Scalar(b, -1));
+  Value share = OneHot(b, Convert(b, element, DType::kS32), classes * classes);
+  if (const Value weights = call.Weights(y); weights.valid()) {
+    const Value masked = MaskRows(b, weights, call.m.row_weight);
+    share = Mul(b, share, Broadcast(b, masked, b.shape(share).dims, {0}));
+  }
+  return {.statistics = {share}, .result = [classes](std::span<const double> sums) {
+            return MetricValue({classes, classes}, {sums.begin(), sums.end()});
+          }};
 }
 
 // The trapezoids under the ROC curve. `sums`: the positives, the negatives, and what of them is
@@ -179,7 +269,7 @@ void BuildMetric(ModelContext& m, const proto::Metric& metric, const ConfigPlace
     MetricCall call{.m = m, .place = place, .name = def->name, .args = args};
     bool known = true;
     for (const std::string& field : def->fields) {
-      if (field == "weights" || field == "k") continue;
+      if (field == "weights" || field == "k" || field == "num_classes") continue;
       const Tensor* tensor =
           m.Argument(place, absl::StrCat(def->name, ".", field), FieldOf(args, field));
       known = known && tensor != nullptr && tensor->known();
@@ -209,6 +299,9 @@ const std::vector<MetricDef>& MetricList() {
        .fields = {"labels", "predictions", "weights"},
        .build = BuildMeanOf<AccuracyValues>},
       {.name = "auc", .fields = {"labels", "predictions", "weights"}, .build = BuildAuc},
+      {.name = "confusion_matrix",
+       .fields = {"labels", "predictions", "weights", "num_classes"},
+       .build = BuildConfusionMatrix},
       {.name = "in_top_k",
        .fields = {"labels", "predictions", "weights", "k"},
        .build = BuildInTopK},
@@ -225,27 +318,8 @@ const std::vector<MetricDef>& MetricList() {
 }
 
 Value AccuracyValues(GraphBuilder& b, Value labels, Value predictions, std::string* mistake) {
-  const Shape p = b.shape(predictions);
-  const Shape y = b.shape(labels);
-  if (!IsWhole(y.dtype)) {
-    *mistake = absl::StrCat("labels must be class ids, INT32 or INT64, got ", BatchShapeText(y));
-    return {};
-  }
-  Value ids = predictions;
-  if (p.dtype == DType::kF32 && p.rank() >= 2 && p.dims.back() > 1) {
-    ids = ArgMax(b, predictions, p.rank() - 1, DType::kS64);
-  } else if (!IsWhole(p.dtype)) {
-    *mistake =
-        absl::StrCat("predictions must be class ids or logits f32[N,C], got ", BatchShapeText(p));
-    return {};
-  }
-  const Value targets = AlignTo(b, Convert(b, labels, DType::kS64), b.shape(ids));
-  if (!targets.valid()) {
-    *mistake = absl::StrCat("labels and predictions must have one shape, got labels ",
-                            BatchShapeText(y), " and predictions ", BatchShapeText(p));
-    return {};
-  }
-  return Convert(b, Equal(b, Convert(b, ids, DType::kS64), targets), DType::kF32);
+  const auto [targets, ids] = ClassIds(b, labels, predictions, mistake);
+  return targets.valid() ? Convert(b, Equal(b, ids, targets), DType::kF32) : Value{};
 }
 
 Value AbsoluteErrorValues(GraphBuilder& b, Value labels, Value predictions, std::string* mistake) {

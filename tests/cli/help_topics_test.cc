@@ -187,6 +187,7 @@ TEST(ActedOnTest, IsWhatIsNotRefused) {
                            "model.loss.weight",
                            "model.regularization.l2.scale",
                            "model.eval_metric.mean.values",
+                           "model.eval_metric.confusion_matrix.num_classes",
                            "transformation_func.name"}) {
     EXPECT_TRUE(IsActedOn(field(path))) << path;
   }

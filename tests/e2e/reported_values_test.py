@@ -167,6 +167,31 @@ class ReportedValuesTest(ProgramTest):
         self.assertAlmostEqual(evaluation['accuracy'], labels.count('0') / len(labels), delta=1e-7)
         self.assertAlmostEqual(evaluation['loss'], math.log(3), delta=1e-6)
 
+    def test_a_confusion_matrix_is_in_every_output_and_once_a_checkpoint(self):
+        matrix = ('--set', 'model.eval_metric+={ name: "confusion" confusion_matrix '
+                           '{ labels: "Species" predictions: "logits" } }')
+        self.succeed(*self.iris('train', 'trained', '--max_steps=20'))
+        results = []
+        for batch in (32, 8, 1000):
+            done = self.succeed(*self.iris('evaluate', 'trained', *matrix,
+                                           f'--eval_batch_size={batch}'))
+            results.append(self.result(done))
+        confusion = results[0]['confusion']
+        with open(self.path('iris', 'iris_test.csv')) as file:
+            labels = [line.rsplit(',', 1)[1].strip() for line in file.readlines()[1:]]
+        self.assertEqual([sum(row) for row in confusion], [labels.count(label) for label in '012'])
+        right = sum(confusion[i][i] for i in range(3))
+        self.assertAlmostEqual(results[0]['accuracy'], right / len(labels), delta=1e-7)
+        self.assertEqual([result['confusion'] for result in results], 3 * [confusion])
+        rows = [', '.join(str(number) for number in row) for row in confusion]
+        self.assertIn(f'confusion = [[{"], [".join(rows)}]]', done.err)
+        self.assertEqual([event[:2] for event in self.scalars('trained/eval', 'confusion')],
+                         [(20, confusion)])
+        self.succeed('report', 'trained', '--output=report.html')
+        with open(self.path('report.html')) as file:
+            self.assertIn('| 0 | ' + ' | '.join(str(number) for number in confusion[0]) + ' |',
+                          file.read())
+
 
 if __name__ == '__main__':
     unittest.main()

@@ -6,6 +6,7 @@ import unittest
 
 import numpy as np
 import tensorflow as tf
+from tensorflow_estimator.python.estimator import estimator
 
 import program
 import written
@@ -50,6 +51,21 @@ class EventsTest(unittest.TestCase):
             values = written.scalars(events, metric)
             self.assertEqual(list(values), [1000])
             self.assertEqual(np.float32(values[1000]), np.float32(self.evaluated[metric]))
+
+    def test_a_metric_that_is_an_array_is_as_tpu_estimator_writes_it(self):
+        matrix = ('model.eval_metric+={ name: "confusion" confusion_matrix '
+                  '{ labels: "Species" predictions: "logits" } }')
+        array = np.array(program.IRIS.evaluate(self.model_dir, '--set', matrix, '--set',
+                                               'evaluate.0.name="array"')['confusion'], np.float64)
+        self.assertEqual(array.sum(), 30)
+        ours = [value for event in records(f'{self.model_dir}/eval_array')
+                for value in event.summary.value if value.tag == 'confusion']
+        self.assertEqual(tf.make_ndarray(ours[0].tensor).tolist(), array.tolist())
+        with tempfile.TemporaryDirectory() as folder:
+            with tf.Graph().as_default():
+                estimator._write_dict_to_summary(folder, {'confusion': array}, 1000)
+                theirs = [value for event in records(folder) for value in event.summary.value]
+        self.assertEqual(ours, theirs)
 
     def test_evaluation_names_the_checkpoint(self):
         named = [(event.step, value.tensor.string_val[:])

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "models/model_builder.h"
@@ -18,7 +19,7 @@ constexpr int64_t kExamples = 1500;
 constexpr int64_t kPixels = 8 * 8;
 
 // A convolutional net whose metrics take every path from values to sums: a value for each row or
-// each pixel, weighted or not.
+// each pixel, weighted or not, an array.
 constexpr char kModel[] = R"(
 feature { name: "image" shape: [8, 8, 1] }
 label { name: "label" dtype: INT32 }
@@ -32,6 +33,7 @@ layer { name: "logits" dense { units: 10 } }
 head { classification { logits: "logits" label: "label" weights: "weight" } }
 eval_metric { name: "pixels" mean { values: "image" weights: "weight" } }
 eval_metric { name: "probability" mean { values: "logits" } }
+eval_metric { name: "confusion" confusion_matrix { labels: "label" predictions: "logits" weights: "weight" } }
 )";
 
 // Random images and labels.
@@ -101,9 +103,14 @@ TEST_P(ExactEvaluationTest, NeitherTheBatchNorTheWorkersChangeABit) {
       EXPECT_EQ(result->metrics, first) << "batch " << batch << ", " << workers << " workers";
     }
   }
-  ASSERT_EQ(first.size(), 4u);
+  ASSERT_EQ(first.size(), 5u);
   EXPECT_GT(first[0].second.values[0], 0.5);
   EXPECT_NEAR(first[2].second.values[0], 0.5, 0.01);
+  // Weights uniform in [-0.25, 0.75), negative ones 0: 0.28125 a row.
+  const MetricValue& confusion = first[4].second;
+  EXPECT_EQ(confusion.dims, (std::vector<int64_t>{10, 10}));
+  EXPECT_NEAR(std::accumulate(confusion.values.begin(), confusion.values.end(), 0.0),
+              0.28125 * kExamples, 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, ExactEvaluationTest, testing::Bool());

@@ -484,6 +484,36 @@ eval_metric { name: "e" recall { labels: "Species" predictions: "logits" k: 1 va
        "got "
        "labels s32[N] and predictions f32[N,3]\n"
        "model.textproto:14:79: eval_metric 4 \"e\": values is not supported yet; remove it"},
+      {"confusion matrices", absl::StrCat(kIris, R"(feature { name: "id" dtype: INT64 }
+feature { name: "ids" dtype: INT64 shape: 2 }
+layer { name: "many" dense { units: 257 } input: "logits" }
+eval_metric { name: "a" confusion_matrix { labels: "Species" predictions: "id" } }
+eval_metric { name: "b" confusion_matrix { labels: "Species" predictions: "id" num_classes: 0 } }
+eval_metric { name: "c" confusion_matrix { labels: "Species" predictions: "id" num_classes: 257 } }
+eval_metric { name: "d" confusion_matrix { labels: "Species" predictions: "logits" num_classes: 4 } }
+eval_metric { name: "e" confusion_matrix { labels: "Species" predictions: "many" } }
+eval_metric { name: "f" confusion_matrix { labels: "Species" predictions: "many" num_classes: 257 } }
+eval_metric { name: "g" confusion_matrix { labels: "ids" predictions: "ids" num_classes: 3 } }
+eval_metric { name: "h" confusion_matrix { labels: "logits" predictions: "logits" } }
+eval_metric { name: "i" confusion_matrix { labels: "Species" predictions: "SepalWidth" } }
+eval_metric { name: "j" confusion_matrix { labels: "Species" predictions: "logits" k: 2 } }
+eval_metric { name: "k" accuracy { labels: "Species" predictions: "logits" num_classes: 3 } })"),
+       "model.textproto:13:62: eval_metric 0 \"a\": num_classes is missing: predictions are class "
+       "ids, s64[N]\n"
+       "model.textproto:14:80: eval_metric 1 \"b\": num_classes: got 0 classes, want 1 to 256\n"
+       "model.textproto:15:80: eval_metric 2 \"c\": num_classes: got 257 classes, want 1 to 256\n"
+       "model.textproto:16:84: eval_metric 3 \"d\": num_classes: got 4, want 3, of predictions "
+       "f32[N,3], or leave it out\n"
+       "model.textproto:17:62: eval_metric 4 \"e\": predictions: got 257 classes, want 1 to 256\n"
+       "model.textproto:18:82: eval_metric 5 \"f\": num_classes: got 257 classes, want 1 to 256\n"
+       "model.textproto:19:25: eval_metric 6 \"g\": predictions must be logits f32[N,C] or class "
+       "ids [N], got s64[N,2]\n"
+       "model.textproto:20:25: eval_metric 7 \"h\": labels must be class ids, INT32 or INT64, got "
+       "f32[N,3]\n"
+       "model.textproto:21:25: eval_metric 8 \"i\": predictions must be class ids or logits "
+       "f32[N,C], got f32[N]\n"
+       "model.textproto:22:84: eval_metric 9 \"j\": k is not supported yet; remove it\n"
+       "model.textproto:23:76: eval_metric 10 \"k\": num_classes is not supported yet; remove it"},
       {"predictions", absl::StrCat(kIris, R"(prediction { name: "p" }
 prediction { name: "q" tensor: "loss" }
 prediction { name: "logits" })"),
