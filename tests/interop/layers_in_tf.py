@@ -41,6 +41,8 @@ def initializer_text(initializer, shape):
     fan_in, fan_out = _compute_fans(shape) if shape else (1, 1)
     if kind in ('zeros', 'ones'):
         return f'constant({int(kind == "ones")})'
+    if kind == 'orthogonal':
+        return f'orthogonal({shortest(number("gain", 1))},0)'
     if kind == 'truncated_normal':
         mean, stddev = shortest(number('mean', 0)), shortest(number('stddev', 1))
         return f'truncated_normal({mean},{stddev})'
@@ -52,11 +54,11 @@ def initializer_text(initializer, shape):
     fan = max(1, fan)
     if what == 'UNIFORM':
         limit = math.sqrt(3 * scale / fan)
-        return f'uniform({-limit!r},{limit!r})'
+        return f'uniform({shortest(-limit)},{shortest(limit)})'
     if what == 'UNTRUNCATED_NORMAL':
-        return f'normal(0,{math.sqrt(scale / fan)!r})'
+        return f'normal(0,{shortest(math.sqrt(scale / fan))})'
     # TensorFlow's constant: the deviation of a normal distribution that is cut off at two of them.
-    return f'truncated_normal(0,{math.sqrt(scale / fan) / .87962566103423978!r})'
+    return f'truncated_normal(0,{shortest(math.sqrt(scale / fan) / .87962566103423978)})'
 
 
 def pair(values, default=(1, 1)):
