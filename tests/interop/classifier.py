@@ -63,42 +63,6 @@ class Classifier:
         return self.session.run(self.logits, {self.features: features})
 
 
-def round_tensor(x):
-    return tf.cast(tf.cast(x, tf.bfloat16), tf.float32)
-
-
-@tf.custom_gradient
-def rounded_conv2d(x, kernel):
-    """SAME with strides of 1; the products of both directions take their operands rounded."""
-    x, kernel = round_tensor(x), round_tensor(kernel)
-    where = {'strides': [1, 1, 1, 1], 'padding': 'SAME'}
-
-    def gradient(dy):
-        dy = round_tensor(dy)
-        return (tf.compat.v1.nn.conv2d_backprop_input(tf.shape(x), kernel, dy, **where),
-                tf.compat.v1.nn.conv2d_backprop_filter(x, tf.shape(kernel), dy, **where))
-
-    return tf.nn.conv2d(x, kernel, **where), gradient
-
-
-@tf.custom_gradient
-def rounded_matmul(x, kernel):
-    x, kernel = round_tensor(x), round_tensor(kernel)
-
-    def gradient(dy):
-        dy = round_tensor(dy)
-        return tf.matmul(dy, kernel, transpose_b=True), tf.matmul(x, dy, transpose_a=True)
-
-    return tf.matmul(x, kernel), gradient
-
-
-def rounded_layer(product, x, kernel_shape, initializer, name):
-    with v1.variable_scope(name):
-        kernel = v1.get_variable('kernel', kernel_shape, initializer=initializer)
-        bias = v1.get_variable('bias', kernel_shape[-1:], initializer=v1.zeros_initializer())
-    return tf.nn.bias_add(product(x, kernel), bias)
-
-
 def batch_rows(num_rows, batch_size, step):
     """The rows of the batch of `step` (from 0) when the input is repeated in its own order."""
     return np.arange(step * batch_size, (step + 1) * batch_size) % num_rows

@@ -3,8 +3,8 @@ import gzip
 
 import numpy as np
 
-from classifier import (Classifier, reference_conv2d, reference_dense, reference_max_pooling2d,
-                        rounded_conv2d, rounded_layer, rounded_matmul, tf, v1)
+from classifier import (Classifier, reference_conv2d, reference_dense, reference_max_pooling2d, tf,
+                        v1)
 
 LAYERS = ('conv2d', 'conv2d_1', 'dense', 'logits')
 VARIABLES = [f'{layer}/{variable}' for layer in LAYERS for variable in ('kernel', 'bias')]
@@ -44,20 +44,6 @@ class Mnist(Classifier):
         net = net.reshape(len(net), -1)
         net = np.maximum(reference_dense(net, values, 'dense', round_operand), 0)
         return reference_dense(net, values, 'logits', round_operand)
-
-
-class RoundedMnist(Mnist):
-    """In TensorFlow, but for the operands of products, which are rounded as on a TPU."""
-
-    @staticmethod
-    def net(features, initializer):
-        net = features
-        for name, shape in (('conv2d', [5, 5, 1, 32]), ('conv2d_1', [5, 5, 32, 64])):
-            net = tf.nn.relu(rounded_layer(rounded_conv2d, net, shape, initializer, name))
-            net = tf.nn.max_pool2d(net, 2, 2, 'VALID')
-        net = v1.layers.flatten(net)
-        net = tf.nn.relu(rounded_layer(rounded_matmul, net, [3136, 128], initializer, 'dense'))
-        return rounded_layer(rounded_matmul, net, [128, 10], initializer, 'logits')
 
 
 def example_optimizer():

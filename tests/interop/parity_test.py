@@ -186,28 +186,6 @@ class MnistTest(ParityTest, unittest.TestCase):
     def test_momentum_of_the_example(self):
         self.expect_slots(self.train_both(self.optimizer), 'Momentum')
 
-    def test_rounding_is_that_of_the_products_alone(self):
-        """The gradients of the first step are TensorFlow's with the operands of products rounded.
-
-        All else is float32: which element a pool chooses, for one, to a part of 255 of the largest.
-        """
-        reference = mnist_model.RoundedMnist(lambda: v1.train.MomentumOptimizer(0.01, 0.9))
-        initial = reference.save(os.path.join(self.directory, 'rounded'))
-        reference.train(*self.batch(0))
-        want = reference.values()
-        self.example.train(self.model_dir, *self.in_order, *warm_start(initial),
-                           *use_optimizer('momentum { momentum: 0.9 }', 0.01), '--use_tpu=true',
-                           '--max_steps=1')
-        got = written.read_checkpoint(os.path.join(self.model_dir, 'model.ckpt-1'))
-        errors = {}
-        for name in self.variables:
-            gradient = want[f'{name}/Momentum']
-            errors[name] = (np.linalg.norm(got[f'{name}/Momentum'] - gradient) /
-                            np.linalg.norm(gradient))
-        worst = max(errors, key=errors.get)
-        print(f'gradients under use_tpu: largest error {errors[worst]:.1e} of the norm, {worst}')
-        self.assertLess(errors[worst], 1e-3)
-
     def curve(self, initial, rate, use_tpu):
         """The means of 20 losses over 220 steps."""
         model_dir = f'{self.model_dir}_{rate}_{use_tpu}'
