@@ -44,8 +44,9 @@ KINDS = {
     'schedules': cases(optimizers_in_tf.ScheduleInTf),
     'transforms': transforms_in_tf.filled,
 }
-# What TensorFlow has no op for: tpurun's own sums over cores, memory layouts and fused programs.
-ABSENT = {'ops': {'cross_replica_sum', 'fused', 'histogram', 'max_pool_limits', 'pack', 'row_of_group'}}
+# What TensorFlow refuses, and has no op for: tpurun's own sums over cores, memory layouts, fused programs.
+ABSENT = {'metrics': {'confusion_matrix_no_class'},
+          'ops': {'cross_replica_sum', 'fused', 'histogram', 'max_pool_limits', 'pack', 'row_of_group'}}
 
 
 def sourced(text):

@@ -3,6 +3,7 @@ import re
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.ops.metrics_impl import _streaming_confusion_matrix
 
 import textproto
 from golden_text import number, tensor
@@ -48,11 +49,20 @@ LOSSES = {
 }
 
 
-def accuracy(labels, predictions, weights):
+def class_ids(labels, predictions):
     if predictions.dtype == tf.float32:
         predictions = tf.argmax(predictions, -1)
-    labels, predictions = (tf.reshape(tf.cast(x, tf.int64), [-1]) for x in (labels, predictions))
-    return metrics.accuracy(labels, predictions, weights)
+    return [tf.reshape(tf.cast(x, tf.int64), [-1]) for x in (labels, predictions)]
+
+
+def accuracy(labels, predictions, weights):
+    return metrics.accuracy(*class_ids(labels, predictions), weights)
+
+
+def confusion_matrix(labels, predictions, weights, classes):
+    matrix, update = _streaming_confusion_matrix(
+        *class_ids(labels, predictions), classes or predictions.shape[-1], weights)
+    return tf.cast(matrix, tf.float32), update
 
 
 METRICS = {
@@ -160,6 +170,8 @@ class ModelInTf:
         labels, predictions = self.tensors[args.get('labels')], self.tensors[args.get('predictions')]
         if kind == 'in_top_k':
             return metrics.mean(tf.nn.in_top_k(labels, predictions, args.get('k', 1)), weights)
+        if kind == 'confusion_matrix':
+            return confusion_matrix(labels, predictions, weights, args.get('num_classes'))
         return METRICS[kind](labels, predictions, weights=weights)
 
     def loss(self):
