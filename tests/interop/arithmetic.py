@@ -11,6 +11,12 @@ def round_to_bfloat16(x):
     return tf.cast(tf.cast(x, tf.bfloat16), tf.float32)
 
 
+@tf.custom_gradient
+def stored_in_bfloat16(value):
+    """As the gradient of it is: the sum over its readers, rounded once."""
+    return round_to_bfloat16(value), round_to_bfloat16
+
+
 class F32:
     """TensorFlow's own."""
 
@@ -69,3 +75,10 @@ class Tpu(F32):
 
     def summed(self, value):
         return tf.custom_gradient(lambda value: (self.noisy(value), self.noisy))(value)
+
+
+class StoredTpu(Tpu):
+    """And what layers give, with the gradients of it, is stored in bfloat16."""
+
+    def stored(self, value):
+        return stored_in_bfloat16(value)

@@ -14,7 +14,7 @@ from typing import Callable, NamedTuple
 import numpy as np
 
 import zoo_models
-from arithmetic import Tpu
+from arithmetic import StoredTpu, Tpu
 from zoo_models import Model, Net, ZooCase, relative_error
 
 REPLICAS = 8
@@ -77,9 +77,10 @@ class RoundingParityTest(ZooCase):
         return Model(case.layers, (case.size, case.size, case.channels), Net(arithmetic),
                      l2=case.l2)
 
-    def first_step(self, case, initial):
+    def first_step(self, case, arithmetic, initial):
         """The loss and the gradients of tpurun."""
-        settings = ['model.compute_dtype=FLOAT32', OPTIMIZER, *case.settings]
+        stored = 'BFLOAT16' if isinstance(arithmetic, StoredTpu) else 'FLOAT32'
+        settings = [f'model.compute_dtype={stored}', OPTIMIZER, *case.settings]
         self.model_dir = f'{initial}_model'
         losses = self.train(self.example(case.folder), initial, 1, case.batch, '--use_tpu=true',
                             *(part for setting in settings for part in ('--set', setting)))
@@ -87,11 +88,11 @@ class RoundingParityTest(ZooCase):
         return losses[0], {name[:-len('/Momentum')]: value for name, value in slots.items()
                            if name.endswith('/Momentum')}
 
-    def errors_of(self, model, case, images, name):
+    def errors_of(self, model, case, arithmetic, images, name):
         """The largest error of each gradient, and of the loss."""
         want_loss, want = model.first_step(*images, REPLICAS)
         initial = model.save(os.path.join(self.directory, name))
-        loss, got = self.first_step(case, initial)
+        loss, got = self.first_step(case, arithmetic, initial)
         self.assertEqual(sorted(got), sorted(want))
         return {'loss': abs(loss / want_loss - 1),
                 **{name: relative_error(got[name], want[name]) for name in want}}
@@ -100,7 +101,7 @@ class RoundingParityTest(ZooCase):
         images = self.write_images(case.batch, case.size, case.channels, scale=1 / 128)
         model = self.model(case, arithmetic)
         model.draw_few_bits()
-        errors = self.errors_of(model, case, images, 'tensorflow')
+        errors = self.errors_of(model, case, arithmetic, images, 'tensorflow')
         worst = max(errors, key=errors.get)
         print(f'of the loss and {len(errors) - 1} gradients the largest error is '
               f'{errors[worst]:.1e}, of {worst}')
@@ -114,7 +115,7 @@ class RoundingParityTest(ZooCase):
         worst = []
         for seed in range(12):
             model.draw_few_bits(seed)
-            errors = self.errors_of(model, case, images, f'draw_{seed}')
+            errors = self.errors_of(model, case, arithmetic, images, f'draw_{seed}')
             worst.append(max(errors.values()))
         print('the largest errors of the draws are', *(f'{error:.1e}' for error in sorted(worst)))
         self.assertLess(sorted(worst)[2], SAME_ROUNDING)
@@ -132,7 +133,7 @@ class RoundingParityTest(ZooCase):
         noisy.restore(initial)
         draws = [noisy.first_step(*images, REPLICAS)[1] for _ in range(2)]
         spread = {name: max(difference(draw[name], want[name]) for draw in draws) for name in want}
-        loss, got = self.first_step(case, initial)
+        loss, got = self.first_step(case, arithmetic(), initial)
         error = {name: difference(got[name], want[name]) for name in want}
         share = {name: error[name] / min(5 * spread[name] + 1e-4, 0.8) for name in want}
         worst = max(share, key=share.get)
@@ -157,6 +158,21 @@ class RoundingParityTest(ZooCase):
 
     def test_operands_of_products_of_a_whole_resnet(self):
         self.compare_whole(RESNET, Tpu)
+
+    def test_stored_values(self):
+        self.compare_exact(MNIST, StoredTpu())
+
+    def test_stored_values_with_batch_norm(self):
+        self.compare_draws(SMALL_BN, StoredTpu())
+
+    def test_stored_values_in_residuals(self):
+        self.compare_draws(SMALL_RESNET, StoredTpu())
+
+    def test_stored_values_of_a_whole_model_with_batch_norm(self):
+        self.compare_whole(MNIST_BN, StoredTpu)
+
+    def test_stored_values_of_a_whole_resnet(self):
+        self.compare_whole(RESNET, StoredTpu)
 
 
 if __name__ == '__main__':
