@@ -98,6 +98,14 @@ void InputGradSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& 
 }
 
 // The gradient of `f` of the output channels, which lie between the others; of groups, of all.
+// oneDNN 2.6's 1x1 kernels for AVX-512 copy strided pixels as 16 channels or more each, and ask for
+// memory for as many as there are.
+int64_t MoreScratchpad(const ConvDims& d) {
+  const bool strided = d.oh != d.h || d.ow != d.w;
+  const int64_t missing = 16 - d.c;
+  return d.kh == 1 && d.kw == 1 && strided && missing > 0 ? d.oh * d.ow * missing * 4 : 0;
+}
+
 void FilterGradSteps(const ConvDims& all, int64_t f, const OpCall& call, StepList& list) {
   ConvDims d = all;
   d.f = f;
@@ -124,9 +132,11 @@ void FilterGradSteps(const ConvDims& all, int64_t f, const OpCall& call, StepLis
     const CallPlace x =
         list.Input(OperandPlace(call, 0), d.n * d.h * d.w * d.c, call.operands[0], parts.x);
     const CallPlace dy = list.Input(dy_place, d.n * d.oh * d.ow * f, call.operands[1], parts.y);
-    list.Add(pd, {{DNNL_ARG_SRC, hint.x, x},
-                  {DNNL_ARG_DIFF_DST, hint.y, dy},
-                  {DNNL_ARG_DIFF_WEIGHTS, packed, plain ? to : scratch}});
+    list.Add(pd,
+             {{DNNL_ARG_SRC, hint.x, x},
+              {DNNL_ARG_DIFF_DST, hint.y, dy},
+              {DNNL_ARG_DIFF_WEIGHTS, packed, plain ? to : scratch}},
+             MoreScratchpad(d));
     if (!plain) list.Reorder(scratch, packed, to, hint.plain_kernel_f32);
   };
   list.SumProducts(dk, elements, add);

@@ -106,12 +106,14 @@ class StepList {
   void Copy(CallPlace from, int64_t bytes, CallPlace to);
   void Reorder(CallPlace from, const dnnl::memory::desc& is, CallPlace to,
                const dnnl::memory::desc& wanted);
+  // `more_scratchpad`: bytes that the primitive writes behind the scratchpad that it asks for.
   template <typename PrimitiveDesc>
-  void Add(const PrimitiveDesc& pd, std::vector<StepArgument> arguments) {
+  void Add(const PrimitiveDesc& pd, std::vector<StepArgument> arguments,
+           int64_t more_scratchpad = 0) {
     const dnnl::memory::desc scratchpad = pd.scratchpad_desc();
     if (scratchpad.get_size() > 0) {
-      arguments.push_back(
-          {DNNL_ARG_SCRATCHPAD, scratchpad, Scratch(static_cast<int64_t>(scratchpad.get_size()))});
+      const auto bytes = static_cast<int64_t>(scratchpad.get_size());
+      arguments.push_back({DNNL_ARG_SCRATCHPAD, scratchpad, Scratch(bytes + more_scratchpad)});
     }
     steps_.emplace_back(dnnl::primitive(pd.get()), std::move(arguments));
   }
