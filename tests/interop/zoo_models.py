@@ -192,6 +192,16 @@ def resnet_cifar(net, x, filters=16, blocks=3):
     return net.dense(net.mean_of_pixels(x), 10, 'logits')
 
 
+def resnet50(net, x):
+    x = net.relu(net.norm(net.conv(x, 64, 7, 2, 'conv2d')))
+    x = net.pool(x, 3, 2, 'SAME')
+    for group, blocks in enumerate([3, 4, 6, 3]):
+        filters = 64 << group
+        convs = [(filters, 1), (filters, 3), (4 * filters, 1)]
+        x = resnet_group(net, x, f'block_group{group + 1}', convs, 2 if group else 1, blocks)
+    return net.dense(net.mean_of_pixels(x), 1000, 'dense')
+
+
 def relative_error(got, want):
     """Of the largest value of the tensor."""
     return float(np.abs(np.float64(got) - want).max() / max(np.abs(want).max(), 1e-30))
