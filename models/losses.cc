@@ -160,6 +160,24 @@ Value BuildMeanSquaredError(LossCall& call) {
   return Square(call.b, Sub(call.b, call.predictions, targets));
 }
 
+// ---- huber_loss: l = e^2 / 2 where |e| <= d, else d (|e| - d / 2), e = p - y; as
+// q^2 / 2 + d (|e| - q), q = min(|e|, d)
+
+Value BuildHuberLoss(LossCall& call) {
+  GraphBuilder& b = call.b;
+  const float delta = call.args.delta();
+  if (!(delta > 0) || std::isinf(delta)) {
+    return call.Fail(absl::StrCat("got ", delta, ", want a number > 0"), "delta");
+  }
+  const Value targets = Targets(call, "predictions");
+  if (!targets.valid()) return {};
+  const Value e = Sub(b, call.predictions, targets);
+  const Value distance = Maximum(b, e, Neg(b, e));
+  const Value near = Minimum(b, distance, Scalar(b, delta));
+  const Value far = Sub(b, distance, near);
+  return Add(b, Mul(b, Square(b, near), Scalar(b, 0.5)), Mul(b, far, Scalar(b, delta)));
+}
+
 // ---- log_cosh: l = log(cosh(e)), e = p - y, as e + log(1 + exp(-2 e)) - log 2
 
 Value BuildLogCosh(LossCall& call) {
@@ -174,6 +192,9 @@ Value BuildLogCosh(LossCall& call) {
 
 const std::vector<LossDef>& LossList() {
   static const std::vector<LossDef>& list = *new std::vector<LossDef>{
+      {.name = "huber_loss",
+       .fields = {"labels", "weights", "delta", "predictions"},
+       .build = BuildHuberLoss},
       {.name = "log_cosh", .fields = {"labels", "weights", "predictions"}, .build = BuildLogCosh},
       {.name = "mean_squared_error",
        .fields = {"labels", "weights", "predictions"},

@@ -1,15 +1,17 @@
 // Functions of each value.
+#include <numbers>
+
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
 
-void CheckActivation(proto::Activation activation, const std::string& path, ConfigErrors& errors) {
-  if (activation != proto::GELU) return;
-  errors.Add(path,
-             "activation GELU is not supported yet, want one of: LINEAR, RELU, TANH, "
-             "SIGMOID, SOFTMAX, SOFTPLUS, ELU");
+// x Phi(x), Phi being the normal distribution's, as Keras computes it: x / 2 (1 + erf(x /
+// sqrt(2))).
+Value Gelu(GraphBuilder& b, Value x) {
+  const Value twice = Add(b, Erf(b, Mul(b, x, Scalar(b, std::numbers::sqrt2 / 2))), Scalar(b, 1));
+  return Mul(b, Mul(b, x, Scalar(b, 0.5)), twice);
 }
 
 Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation) {
@@ -26,9 +28,10 @@ Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation) {
       return Softplus(b, x);
     case proto::ELU:
       return Elu(b, x);
-    case proto::LINEAR:
     case proto::GELU:
-      break;  // refused by CheckActivation
+      return Gelu(b, x);
+    case proto::LINEAR:
+      break;
   }
   return x;
 }
@@ -39,7 +42,6 @@ void CheckActivationLayer(const proto::Layer& layer, ConfigErrors& errors) {
   if (!layer.activation().has_function()) {
     errors.Add("activation.function", "function is missing");
   }
-  CheckActivation(layer.activation().function(), "activation.function", errors);
 }
 
 Value BuildActivation(LayerContext& layer) {

@@ -20,7 +20,6 @@ void CheckConv(const Conv& conv, const std::string& kind, ConfigErrors& errors) 
   if (conv.kernel_size().empty()) errors.Add(kind + ".kernel_size", "kernel_size is missing");
   CheckWindowSizes(conv.kernel_size(), kind + ".kernel_size", errors);
   CheckWindowSizes(conv.strides(), kind + ".strides", errors);
-  CheckActivation(conv.activation(), kind + ".activation", errors);
   if (conv.has_kernel_initializer()) {
     CheckInitializer(conv.kernel_initializer(), 4, kind + ".kernel_initializer", errors);
   }

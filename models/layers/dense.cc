@@ -17,7 +17,6 @@ void CheckDense(const proto::Layer& layer, ConfigErrors& errors) {
   } else if (dense.units() <= 0) {
     errors.Add("dense.units", absl::StrCat("units must be > 0, got ", dense.units()));
   }
-  CheckActivation(dense.activation(), "dense.activation", errors);
   if (dense.has_kernel_initializer()) {
     CheckInitializer(dense.kernel_initializer(), 2, "dense.kernel_initializer", errors);
     if (dense.has_kernel_from()) {

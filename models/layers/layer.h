@@ -120,8 +120,7 @@ std::string BatchShapeText(const Shape& shape);
 // The whole of `dims` but the first: an example's.
 std::vector<int64_t> ExampleDims(const Shape& shape);
 
-// "RELU"; and the activations that ApplyActivation knows.
-void CheckActivation(proto::Activation activation, const std::string& path, ConfigErrors& errors);
+// SOFTMAX is over the last axis, the others of each value.
 Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation);
 
 }  // namespace tpurun

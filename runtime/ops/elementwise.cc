@@ -3,6 +3,7 @@
 #include "runtime/ir/elementwise.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "runtime/base/status.h"
 #include "runtime/ir/export_graph.h"
@@ -362,6 +363,17 @@ const OpDef& EluOp() {
   return op;
 }
 
+const OpDef& ErfOp() {
+  static const OpDef& op = *new OpDef(Unary(
+      "erf", "the error function: 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x",
+      {TensorFlowOp("Erf"), OnnxOp("Erf")}, [](float x) { return std::erf(x); },
+      [](GraphBuilder& b, Value x, Value, Value dy) {
+        const Value bell = Exp(b, Neg(b, Square(b, x)));
+        return Mul(b, dy, Mul(b, bell, Scalar(b, 2 * std::numbers::inv_sqrtpi)));
+      }));
+  return op;
+}
+
 const OpDef& SoftplusOp() {
   static const OpDef& op = *new OpDef(Unary(
       "softplus", "log(1 + exp(x))", {TensorFlowOp("Softplus"), OnnxOp("Softplus")},
@@ -431,10 +443,10 @@ const OpDef& SelectOp() {
 }  // namespace
 
 std::vector<const OpDef*> ElementwiseOps() {
-  return {&SubOp(),      &MulOp(),   &DivOp(),     &MaximumOp(),      &MinimumOp(), &PowOp(),
-          &NegOp(),      &SqrtOp(),  &RsqrtOp(),   &SquareOp(),       &ExpOp(),     &LogOp(),
-          &FloorOp(),    &TanhOp(),  &SinOp(),     &CosOp(),          &SigmoidOp(), &EluOp(),
-          &SoftplusOp(), &EqualOp(), &GreaterOp(), &GreaterEqualOp(), &SelectOp()};
+  return {&SubOp(),   &MulOp(),      &DivOp(),   &MaximumOp(), &MinimumOp(),      &PowOp(),
+          &NegOp(),   &SqrtOp(),     &RsqrtOp(), &SquareOp(),  &ExpOp(),          &LogOp(),
+          &FloorOp(), &TanhOp(),     &SinOp(),   &CosOp(),     &SigmoidOp(),      &EluOp(),
+          &ErfOp(),   &SoftplusOp(), &EqualOp(), &GreaterOp(), &GreaterEqualOp(), &SelectOp()};
 }
 
 Value Sub(GraphBuilder& b, Value x, Value y, const std::string& label) {
@@ -461,6 +473,7 @@ Value Sin(GraphBuilder& b, Value x) { return b.Add(SinOp(), {x}); }
 Value Cos(GraphBuilder& b, Value x) { return b.Add(CosOp(), {x}); }
 Value Sigmoid(GraphBuilder& b, Value x) { return b.Add(SigmoidOp(), {x}); }
 Value Elu(GraphBuilder& b, Value x) { return b.Add(EluOp(), {x}); }
+Value Erf(GraphBuilder& b, Value x) { return b.Add(ErfOp(), {x}); }
 Value Softplus(GraphBuilder& b, Value x) { return b.Add(SoftplusOp(), {x}); }
 Value Equal(GraphBuilder& b, Value x, Value y) { return b.Add(EqualOp(), {x, y}); }
 Value Greater(GraphBuilder& b, Value x, Value y) { return b.Add(GreaterOp(), {x, y}); }

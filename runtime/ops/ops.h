@@ -37,6 +37,7 @@ Value Sin(GraphBuilder& b, Value x);
 Value Cos(GraphBuilder& b, Value x);
 Value Sigmoid(GraphBuilder& b, Value x);
 Value Elu(GraphBuilder& b, Value x);
+Value Erf(GraphBuilder& b, Value x);
 Value Softplus(GraphBuilder& b, Value x);
 Value Relu(GraphBuilder& b, Value x, const std::string& label = "Relu");
 Value Equal(GraphBuilder& b, Value x, Value y);    // pred

@@ -15,7 +15,7 @@ from golden_text import shortest
 v1 = tf.compat.v1
 ACTIVATIONS = {'LINEAR': tf.identity, 'RELU': tf.nn.relu, 'TANH': tf.math.tanh,
                'SIGMOID': tf.math.sigmoid, 'SOFTMAX': tf.nn.softmax, 'SOFTPLUS': tf.math.softplus,
-               'ELU': tf.nn.elu}
+               'ELU': tf.nn.elu, 'GELU': tf.nn.gelu}
 SEED = 1
 
 

@@ -19,12 +19,16 @@ def sparse_cross_entropy(labels, logits):
     return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
 
 
-def sparse(labels, logits, share):
+def smoothing(args):
+    return args.get('label_smoothing', 0.0)
+
+
+def sparse(labels, logits, args):
     labels = tf.reshape(labels, tf.shape(logits)[:-1])
-    if share == 0:
+    if smoothing(args) == 0:
         return sparse_cross_entropy(labels, logits)
     return losses.softmax_cross_entropy(tf.one_hot(labels, logits.shape[-1]), logits,
-                                        label_smoothing=share, reduction='none')
+                                        label_smoothing=smoothing(args), reduction='none')
 
 
 def targets(labels, predictions):
@@ -38,13 +42,15 @@ def log_cosh(labels, predictions, _):
 
 
 LOSSES = {
-    'mean_squared_error': lambda y, p, share: losses.mean_squared_error(
+    'huber_loss': lambda y, p, args: losses.huber_loss(
+        targets(y, p), p, delta=args.get('delta', 1.0), reduction='none'),
+    'mean_squared_error': lambda y, p, _: losses.mean_squared_error(
         targets(y, p), p, reduction='none'),
     'log_cosh': log_cosh,
-    'sigmoid_cross_entropy': lambda y, z, share: losses.sigmoid_cross_entropy(
-        targets(y, z), z, label_smoothing=share, reduction='none'),
-    'softmax_cross_entropy': lambda y, z, share: losses.softmax_cross_entropy(
-        targets(y, z), z, label_smoothing=share, reduction='none'),
+    'sigmoid_cross_entropy': lambda y, z, args: losses.sigmoid_cross_entropy(
+        targets(y, z), z, label_smoothing=smoothing(args), reduction='none'),
+    'softmax_cross_entropy': lambda y, z, args: losses.softmax_cross_entropy(
+        targets(y, z), z, label_smoothing=smoothing(args), reduction='none'),
     'sparse_softmax_cross_entropy': sparse,
 }
 
@@ -123,7 +129,7 @@ class ModelInTf:
 
     def loss_of(self, kind, args, labels, predictions):
         """Its elements and their weights."""
-        elements = LOSSES[kind](labels, predictions, args.get('label_smoothing', 0.0))
+        elements = LOSSES[kind](labels, predictions, args)
         return elements, weights_like(self.tensors.get(args.get('weights')), elements)
 
     def add_loss(self, loss):

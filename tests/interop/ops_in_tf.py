@@ -156,7 +156,7 @@ OPS = {
     'add': tf.add, 'sub': tf.subtract, 'mul': tf.multiply, 'div': div, 'pow': tf.pow,
     'maximum': tf.maximum, 'minimum': tf.minimum, 'neg': tf.negative, 'square': tf.square,
     'sqrt': tf.sqrt, 'rsqrt': tf.math.rsqrt, 'exp': tf.exp, 'log': tf.math.log,
-    'floor': tf.floor, 'sin': tf.sin, 'cos': tf.cos, 'tanh': tf.tanh, 'sigmoid': tf.sigmoid,
+    'floor': tf.floor, 'sin': tf.sin, 'cos': tf.cos, 'erf': tf.math.erf, 'tanh': tf.tanh, 'sigmoid': tf.sigmoid,
     'elu': tf.nn.elu, 'softplus': tf.math.softplus, 'relu': tf.nn.relu, 'softmax': tf.nn.softmax,
     'equal': tf.equal, 'greater': tf.greater, 'greater_equal': tf.greater_equal,
     'select': tf.where,

@@ -234,5 +234,17 @@ TEST(GoldenListTest, EveryRowHasAFile) {
   ExpectGoldenFiles(HeadList(), "heads");
 }
 
+TEST(GoldenListTest, EveryActivationHasACase) {
+  std::set<std::string> cases;
+  for (const GoldenCase& golden : ReadGoldenFile("testdata/layers/activation_functions.txt")) {
+    cases.insert(golden.name);
+  }
+  const auto& functions = *google::protobuf::GetEnumDescriptor<proto::Activation>();
+  for (int i = 0; i < functions.value_count(); ++i) {
+    const std::string& name = functions.value(i)->name();
+    EXPECT_EQ(cases.count(name) + cases.count(name + ", trained"), 2) << "of " << name;
+  }
+}
+
 }  // namespace
 }  // namespace tpurun
