@@ -14,9 +14,9 @@ const std::vector<const OpDef*>& AllOps() {
   static const std::vector<const OpDef*>& ops = *new std::vector<const OpDef*>([] {
     std::vector<const OpDef*> all;
     for (const auto& family :
-         {StructuralOps(), CollectiveOps(), ArrayOps(), BatchNormOps(), ConvolutionOps(),
-          ElementwiseOps(), FusedOps(), HistogramOps(), MatMulOps(), OneHotOps(), PackingOps(),
-          PoolingOps(), RandomOps(), ReduceOps(), ReluOps(), SoftmaxOps()}) {
+         {StructuralOps(), CollectiveOps(), ArrayOps(), AvgPoolOps(), BatchNormOps(),
+          ConvolutionOps(), ElementwiseOps(), FusedOps(), HistogramOps(), MatMulOps(), MaxPoolOps(),
+          OneHotOps(), PackingOps(), RandomOps(), ReduceOps(), ReluOps(), SoftmaxOps()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     std::sort(all.begin(), all.end(),

@@ -11,15 +11,16 @@
 namespace tpurun {
 
 std::vector<const OpDef*> ArrayOps();
+std::vector<const OpDef*> AvgPoolOps();
 std::vector<const OpDef*> BatchNormOps();
 std::vector<const OpDef*> ConvolutionOps();
 std::vector<const OpDef*> ElementwiseOps();  // but add (structural.h)
 std::vector<const OpDef*> FusedOps();
 std::vector<const OpDef*> HistogramOps();
 std::vector<const OpDef*> MatMulOps();
+std::vector<const OpDef*> MaxPoolOps();
 std::vector<const OpDef*> OneHotOps();
 std::vector<const OpDef*> PackingOps();
-std::vector<const OpDef*> PoolingOps();
 std::vector<const OpDef*> RandomOps();
 std::vector<const OpDef*> ReduceOps();
 std::vector<const OpDef*> ReluOps();

@@ -71,7 +71,7 @@ Value Conv2d(GraphBuilder& b, Value x, Value kernel, std::vector<int64_t> stride
 Value Conv2dTranspose(GraphBuilder& b, Value x, Value kernel, const std::vector<int64_t>& image,
                       std::vector<int64_t> strides, std::vector<int64_t> pads, Precision precision);
 
-// pooling.cc: x (N, H, W, C) -> (N, OH, OW, C). Padding never counts.
+// max_pool.cc and avg_pool.cc: x (N, H, W, C) -> (N, OH, OW, C). Padding never counts.
 Value MaxPool(GraphBuilder& b, Value x, std::vector<int64_t> window, std::vector<int64_t> strides,
               std::vector<int64_t> pads, const std::string& label = "MaxPool");
 Value AvgPool(GraphBuilder& b, Value x, std::vector<int64_t> window, std::vector<int64_t> strides,

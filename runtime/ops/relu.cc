@@ -8,9 +8,9 @@
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ir/export_graph.h"
+#include "runtime/ops/max_pool.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
-#include "runtime/ops/pooling.h"
 
 namespace tpurun {
 namespace {

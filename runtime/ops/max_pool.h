@@ -1,6 +1,6 @@
 // How max pooling and relu change places.
-#ifndef TPURUN_RUNTIME_OPS_POOLING_H_
-#define TPURUN_RUNTIME_OPS_POOLING_H_
+#ifndef TPURUN_RUNTIME_OPS_MAX_POOL_H_
+#define TPURUN_RUNTIME_OPS_MAX_POOL_H_
 
 #include "runtime/ir/graph.h"
 
@@ -18,4 +18,4 @@ Simpler ReluGradOfPooled(const Graph& graph, const Node& node);
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_OPS_POOLING_H_
+#endif  // TPURUN_RUNTIME_OPS_MAX_POOL_H_
