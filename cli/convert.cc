@@ -72,6 +72,10 @@ absl::Status ConvertCommand(const CommandLine& command) {
     return absl::InvalidArgumentError(
         absl::StrCat("--shards: got ", shards, ", want 1 to ", kMaxShards));
   }
+  if (args.examples.has_value() && shards > *args.examples) {
+    return absl::InvalidArgumentError(absl::StrCat("--shards: got ", shards, ", want at most the ",
+                                                   *args.examples, " of --examples"));
+  }
   ASSIGN_OR_RETURN(const Compression compression,
                    ParseCompression(command.GetString("compression", "NONE")));
   RemoveOnInterrupt(ExampleFiles::TemporaryPaths(output, static_cast<int>(shards)));

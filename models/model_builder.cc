@@ -274,6 +274,13 @@ proto::ModelSpec WrittenOutModel(const proto::ModelSpec& spec) {
   }
   *written.mutable_head() = spec.head();
   *written.mutable_loss() = spec.loss();
+  for (const proto::Optimizer& optimizer : spec.optimizer()) {
+    if (optimizer.cross_shard().group_assignment().empty()) continue;
+    proto::Optimizer& groups = *written.add_optimizer();
+    if (optimizer.has_name()) groups.set_name(optimizer.name());
+    *groups.mutable_cross_shard()->mutable_group_assignment() =
+        optimizer.cross_shard().group_assignment();
+  }
   written.set_compute_dtype(spec.compute_dtype());
   written.set_matmul_precision(spec.matmul_precision());
   return written;

@@ -9,6 +9,7 @@
 #include "runtime/base/text.h"
 #include "runtime/optimizers/checks.h"
 #include "runtime/optimizers/replica_groups.h"
+#include "runtime/spec/topology.h"
 
 namespace tpurun {
 namespace {
@@ -52,6 +53,7 @@ void CheckBatchNormalization(const proto::Layer& layer, ConfigErrors& errors) {
                absl::StrCat("momentum must be in [0, 1], got ", ShortestText(momentum)));
   }
   WantPositive("batch_normalization.epsilon", norm.epsilon(), errors);
+  // Among themselves; the replicas there are come with the graph.
   CheckGroups(norm.group_assignment(), 1, "batch_normalization.group_assignment", errors);
   if (norm.has_gamma_initializer()) {
     CheckInitializer(norm.gamma_initializer(), 1, "batch_normalization.gamma_initializer", errors);
@@ -69,7 +71,7 @@ Value BuildBatchNormalization(LayerContext& layer) {
   }
   GraphBuilder& b = layer.b;
   ConfigErrors wrong;
-  CheckGroups(norm.group_assignment(), b.graph().num_replicas(),
+  CheckGroups(norm.group_assignment(), GroupedReplicas(b.graph().num_replicas()),
               "batch_normalization.group_assignment", wrong);
   if (!wrong.empty()) return layer.Fail(wrong.all()[0].path, wrong.all()[0].message);
   const Value x = layer.inputs[0].value;

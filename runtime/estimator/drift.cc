@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -75,6 +76,21 @@ std::string TitleOf(const Message& element) {
   return title;
 }
 
+bool HasTitles(const FieldDescriptor* field) {
+  const Descriptor& element = *field->message_type();
+  return element.FindFieldByName("name") != nullptr || element.oneof_decl_count() > 0;
+}
+
+// "{ replica: 0 }, { replica: 1 }"
+std::string ElementsText(const Message& message, const FieldDescriptor* field) {
+  std::vector<std::string> elements;
+  for (int i = 0; i < message.GetReflection()->FieldSize(message, field); ++i) {
+    const Message& element = message.GetReflection()->GetRepeatedMessage(message, field, i);
+    elements.push_back(absl::StrCat("{ ", element.ShortDebugString(), " }"));
+  }
+  return elements.empty() ? kNone : absl::StrJoin(elements, ", ");
+}
+
 // The elements of a list with their titles, each once: what comes again has a number behind it.
 struct Elements {
   Elements(const Message& message, const FieldDescriptor* field) {
@@ -103,6 +119,8 @@ class Comparison {
       const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
       if (field->containing_oneof() != nullptr) {
         if (field->containing_oneof()->field(0) == field) CompareChoices(trained, now, field, path);
+      } else if (field->is_repeated() && is_message && !HasTitles(field)) {
+        Add(field_path, ElementsText(trained, field), ElementsText(now, field));
       } else if (field->is_repeated() && is_message) {
         CompareElements(trained, now, field, field_path);
       } else if (field->is_repeated()) {
@@ -147,7 +165,9 @@ class Comparison {
   void CompareElements(const Message& trained, const Message& now, const FieldDescriptor* field,
                        const std::string& path) {
     const Elements were(trained, field), are(now, field);
-    const auto at = [&](const std::string& title) { return absl::StrCat(path, " ", title); };
+    const auto at = [&](const std::string& title) {
+      return title.empty() ? path : absl::StrCat(path, " ", title);
+    };
     bool same = were.titles.size() == are.titles.size();
     for (const std::string& title : were.titles) {
       const auto found = are.of_title.find(title);
@@ -223,6 +243,17 @@ std::vector<std::string> InputsDrift(const proto::RunConfig& trained, const prot
   return lines;
 }
 
+// An optimizer without groups is not in the text; what differs is its groups all the same.
+void AddWithoutGroups(const proto::ModelSpec& other, proto::ModelSpec& model) {
+  std::set<std::string> names;
+  for (const proto::Optimizer& optimizer : model.optimizer()) names.insert(optimizer.name());
+  for (const proto::Optimizer& optimizer : other.optimizer()) {
+    if (!names.insert(optimizer.name()).second) continue;
+    proto::Optimizer& added = *model.add_optimizer();
+    if (optimizer.has_name()) added.set_name(optimizer.name());
+  }
+}
+
 }  // namespace
 
 std::string ComputedText(const proto::RunConfig& computed) {
@@ -249,7 +280,15 @@ std::vector<std::string> Drift(const std::string& trained_text, const proto::Run
   is.set_use_tpu(now.use_tpu());
   Comparison comparison;
   comparison.Compare(was, is, "");
-  comparison.Compare(trained.model(), now.model(), "");
+  proto::ModelSpec trained_model = trained.model(), model = now.model();
+  if (mode == ModeKey::kTrain) {
+    AddWithoutGroups(trained_model, model);
+    AddWithoutGroups(model, trained_model);
+  } else {
+    trained_model.clear_optimizer();
+    model.clear_optimizer();
+  }
+  comparison.Compare(trained_model, model, "");
   std::vector<std::string> lines = std::move(comparison).lines();
   for (std::string& line : InputsDrift(trained, now, mode, evaluation)) {
     lines.push_back(std::move(line));

@@ -22,6 +22,12 @@ inline Topology TopologyOf(const proto::RunConfig& run) {
   return run.use_tpu() ? kDevice : Topology();
 }
 
+// How many replicas the groups of a configuration are of, in a program of `num_replicas`: one that
+// runs on one core is checked for the device, so that a configuration is right or wrong on both.
+inline int GroupedReplicas(int num_replicas) {
+  return num_replicas > 1 ? num_replicas : kDevice.num_replicas();
+}
+
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_SPEC_TOPOLOGY_H_

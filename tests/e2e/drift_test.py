@@ -63,6 +63,18 @@ class LayersTest(DriftTest):
         self.expect([f'layer "features".input: trained with [{order[0]}], now [{order[1]}]'],
                     *self.iris('evaluate', 'model'))
 
+    def test_groups_of_replicas(self):
+        groups = ', '.join('{ replica: %d replica: %d replica: %d replica: %d }' % of
+                           for of in ((0, 1, 2, 3), (4, 5, 6, 7)))
+        halves = ('--set', 'model.optimizer.0.cross_shard={ group_assignment { replica: [0, 1, 2, 3] } '
+                  'group_assignment { replica: [4, 5, 6, 7] } }')
+        field = 'optimizer.cross_shard.group_assignment'
+        self.expect([f'{field}: trained with none, now {groups}'],
+                    *self.iris('train', 'model', '--steps=1', *halves))
+        self.expect([], *self.iris('evaluate', 'model'))
+        self.expect([f'{field}: trained with {groups}, now none'],
+                    *self.iris('train', 'model', '--steps=1'))
+
     def test_what_changes_no_value_is_no_drift(self):
         self.edit('activation: RELU', 'activation: RELU use_bias: true kernel_initializer { '
                                       'truncated_normal { stddev: 0.5 } }')

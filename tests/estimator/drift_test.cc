@@ -174,5 +174,23 @@ TEST(DriftTest, OldCheckpointsAndThoseOfLaterVersionsAreNotCompared) {
   EXPECT_EQ(Drift("use_tpu: true later_field: 3", now, ModeKey::kTrain, "").size(), 1u);
 }
 
+TEST(DriftTest, GroupsOfReplicasAreToldForTrainingAlone) {
+  constexpr char kGroups[] =
+      "model { optimizer { name: 'a' cross_shard { group_assignment { replica: [0, 1] } "
+      "group_assignment { replica: [2, 3] } } } }";
+  EXPECT_EQ(DriftOf(kGroups, ""),
+            "optimizer \"a\".cross_shard.group_assignment: trained with { replica: 0 replica: 1 }, "
+            "{ replica: 2 replica: 3 }, now none\n");
+  constexpr char kUnnamed[] =
+      "model { optimizer { cross_shard { group_assignment { replica: [0, 1] } } } }";
+  constexpr char kOther[] =
+      "model { optimizer { cross_shard { group_assignment { replica: 0 } "
+      "group_assignment { replica: 1 } } } }";
+  EXPECT_EQ(DriftOf(kUnnamed, kOther),
+            "optimizer.cross_shard.group_assignment: trained with { replica: 0 replica: 1 }, now "
+            "{ replica: 0 }, { replica: 1 }\n");
+  EXPECT_EQ(DriftOf(kUnnamed, kOther, ModeKey::kEval), "");
+}
+
 }  // namespace
 }  // namespace tpurun
