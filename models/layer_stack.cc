@@ -43,6 +43,15 @@ Value Stored(const Graph& graph, Value value) {
   return read ? node.inputs[0] : value;
 }
 
+// 0 where any mask is; invalid where there is none.
+Value MaskOfAll(GraphBuilder& b, const std::vector<LayerInput>& inputs) {
+  Value all;
+  for (const LayerInput& input : inputs) {
+    if (input.mask.valid()) all = all.valid() ? Mul(b, all, input.mask) : input.mask;
+  }
+  return all;
+}
+
 // With no more than its kind.
 proto::Layer OfKind(const FieldDescriptor& kind) {
   proto::Layer layer;
@@ -101,6 +110,9 @@ class LayerStack {
   bool ResolveInputs(const Building& layer, const Scope& scope, const Before& before,
                      std::vector<LayerInput>& inputs, Tensor& result);
   bool CheckInputCount(const Building& layer, const LayerDef& def);
+  // That no input of a layer that refuses masks has one.
+  bool CheckMasks(const Building& layer, const LayerDef& def,
+                  const std::vector<LayerInput>& inputs);
 
   // Each returns the result of its last layer.
   Tensor BuildList(const Layers& layers, const Scope& scope, Before before);
@@ -217,6 +229,11 @@ bool LayerStack::ResolveInputs(const Building& layer, const Scope& scope, const 
     const std::string& name = written.input(i);
     const Tensor* tensor = m_.tensors.Find(scope.name, name);
     if (tensor == nullptr) {
+      const Tensor* const layer_result =
+          m_.tensors.Find(scope.name, name.substr(0, name.rfind(':')));
+      if (layer_result != nullptr && !layer_result->known()) tensor = layer_result;
+    }
+    if (tensor == nullptr) {
       m_.errors.Add(layer.place, absl::StrCat("input[", i, "]"),
                     absl::StrCat("input ", Quote(name), " is no feature, label or layer before it",
                                  DidYouMean(name, m_.tensors.Names())));
@@ -232,7 +249,7 @@ bool LayerStack::ResolveInputs(const Building& layer, const Scope& scope, const 
       result.state = tensor->state;
       return false;
     }
-    inputs.push_back({name, tensor->value});
+    inputs.push_back({name, tensor->value, tensor->mask});
   }
   return true;
 }
@@ -247,6 +264,19 @@ bool LayerStack::CheckInputCount(const Building& layer, const LayerDef& def) {
                                                 : "one input",
                              ", got ", read));
   return false;
+}
+
+bool LayerStack::CheckMasks(const Building& layer, const LayerDef& def,
+                            const std::vector<LayerInput>& inputs) {
+  if (def.masking != Masking::kRefused) return true;
+  for (const LayerInput& input : inputs) {
+    if (!input.mask.valid()) continue;
+    m_.errors.Add(layer.place, "",
+                  absl::StrCat(def.name, " knows no masks, and ", Quote(input.name),
+                               " has one; take mask_zero out of the embedding before it"));
+    return false;
+  }
+  return true;
 }
 
 Tensor LayerStack::BuildList(const Layers& layers, const Scope& scope, Before before) {
@@ -361,6 +391,7 @@ Tensor LayerStack::BuildBlocks(const LayerDef& def, const Building& layer, const
   if (ResolveInputs(layer, scope, before, inputs, input)) {
     input.state = Tensor::State::kKnown;
     input.value = inputs[0].value;
+    input.mask = inputs[0].mask;
   }
   const std::string first_name = layer.layer->input_size() > 0
                                      ? m_.tensors.FullName(scope.name, layer.layer->input(0))
@@ -411,13 +442,14 @@ Tensor LayerStack::BuildBlocks(const LayerDef& def, const Building& layer, const
       result.state = results[i].state;
       return result;
     }
-    inputs.push_back({names[i], results[i].value});
+    inputs.push_back({names[i], results[i].value, results[i].mask});
   }
   return Apply(def, layer, std::move(inputs), result);
 }
 
 Tensor LayerStack::Apply(const LayerDef& def, const Building& layer, std::vector<LayerInput> inputs,
                          Tensor result) {
+  if (!CheckMasks(layer, def, inputs)) return result;
   ScopedName node_scope(m_.b, layer.name);
   const size_t nodes_before = m_.b.graph().nodes().size();
   LayerContext context(m_.b, *layer.arguments,
@@ -427,6 +459,7 @@ Tensor LayerStack::Apply(const LayerDef& def, const Building& layer, std::vector
                         .inputs = std::move(inputs),
                         .precision = m_.precision,
                         .training = m_.args.mode == ModeKey::kTrain,
+                        .carries_state = m_.args.positions > 0,
                         .seed = m_.args.seed,
                         .trainable =
                             [&](const std::string& variable) {
@@ -449,8 +482,14 @@ Tensor LayerStack::Apply(const LayerDef& def, const Building& layer, std::vector
     m_.errors.Add(layer.place, "", too_large);
     return result;
   }
-  result.value = Store(result.value, layer.dtype);
   result.state = Tensor::State::kKnown;
+  for (size_t i = 0; i < context.results().size(); ++i) {
+    Tensor other = result;
+    other.value = Store(context.results()[i], layer.dtype);
+    m_.tensors.Declare(absl::StrCat(layer.name, ":", i + 1), other, layer.place, m_.errors);
+  }
+  result.value = Store(result.value, layer.dtype);
+  result.mask = def.masking == Masking::kPassed ? MaskOfAll(m_.b, context.inputs) : context.mask();
   return result;
 }
 

@@ -25,6 +25,7 @@ struct Tensor {
   };
   State state = State::kBroken;
   Value value;              // of a kKnown one
+  Value mask;               // f32 (batch, time), 0 where a position is padding; invalid: none is
   bool from_label = false;  // it depends on a label
 
   bool known() const { return state == State::kKnown; }

@@ -62,6 +62,18 @@ void LayerContext::Update(const std::string& suffix, const std::function<Value(V
   value = next(value.valid() ? value : b.Read(variable));
 }
 
+Value LayerContext::AddState(const std::string& suffix, std::vector<int64_t> dims) {
+  const std::string variable = absl::StrCat(name, "/", suffix);  // under `reuse` too: its own
+  return b.Read(b.AddVariable({.name = variable,
+                               .shape = {DType::kF32, std::move(dims)},
+                               .scope = Variable::Scope::kState,
+                               .per_core = true}));
+}
+
+void LayerContext::UpdateState(const std::string& suffix, Value next) {
+  (*updates)[b.graph().FindVariable(absl::StrCat(name, "/", suffix))] = next;
+}
+
 Value LayerContext::Fail(const std::string& field, const std::string& message) {
   if (!error_.has_value()) error_ = ConfigError{field, message};
   return Value{};

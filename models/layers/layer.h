@@ -21,7 +21,8 @@ inline constexpr int64_t kMaxDim = int64_t{1} << 31;
 
 struct LayerInput {
   std::string name;
-  Value value;  // (batch, ...)
+  Value value;      // (batch, ...)
+  Value mask = {};  // as of Tensor
 };
 
 // What a layer is built for.
@@ -33,7 +34,8 @@ struct LayerArgs {
   std::vector<LayerInput> inputs;
   Precision precision = Precision::kDefault;
   bool training = false;
-  int64_t seed = 1;                                   // tf_random_seed
+  bool carries_state = false;  // from step to step, whatever the layer's fields say
+  int64_t seed = 1;            // tf_random_seed
   std::function<bool(const std::string&)> trainable;  // of a variable's name
   // What variables become at the end of the step, by index. Of a whole model.
   std::map<int, Value>* updates = nullptr;
@@ -63,6 +65,16 @@ class LayerContext : public LayerArgs {
   // In training a statistic becomes what `next` makes of its value, which is that of the layer
   // before that shares it, if there is one.
   void Update(const std::string& suffix, const std::function<Value(Value)>& next);
+  // What a core keeps from step to step in every mode, its own: the value at the beginning of the
+  // step of NAME/SUFFIX, f32 `dims`, 0 before the first one; and what it becomes at the end.
+  Value AddState(const std::string& suffix, std::vector<int64_t> dims);
+  void UpdateState(const std::string& suffix, Value next);
+  // A result after that of `build`, which is result 0: others read it as "NAME:1", "NAME:2" ...
+  void AddResult(Value value) { results_.push_back(value); }
+  const std::vector<Value>& results() const { return results_; }
+  // Of result 0, of a layer that reads masks.
+  void SetMask(Value mask) { mask_ = mask; }
+  Value mask() const { return mask_; }
   // A mistake that only the shapes show; `field` is below the Layer message, empty for all of it.
   Value Fail(const std::string& field, const std::string& message);
   const std::optional<ConfigError>& error() const { return error_; }
@@ -71,6 +83,8 @@ class LayerContext : public LayerArgs {
   Value Add(const std::string& suffix, std::vector<int64_t> dims, Initializer initializer,
             bool trained);
 
+  std::vector<Value> results_;
+  Value mask_;
   std::optional<ConfigError> error_;
 };
 
@@ -93,6 +107,13 @@ std::shared_ptr<const Layers> WrittenLayers(const Layers& written);
 // More in a model, with all copies, would be a slip of the hand.
 constexpr int64_t kMaxLayers = 10000;
 
+// What becomes of the masks of a layer's inputs, as Keras has it.
+enum class Masking : uint8_t {
+  kRefused,  // an input must have none
+  kPassed,   // a position of the result is padding where it is in any input
+  kRead,     // `build` reads them, and says what the result's is
+};
+
 struct LayerDef {
   std::string name;  // of its field in the oneof
   int min_inputs = 1;
@@ -108,6 +129,7 @@ struct LayerDef {
   void (*write_out)(proto::Layer& layer) = nullptr;
   // The layers that it is made of, of a layer that passed `check`. Null: it is not.
   std::vector<LayerBlock> (*expand)(const proto::Layer& layer) = nullptr;
+  Masking masking = Masking::kRefused;
 };
 
 const std::vector<LayerDef>& LayerList();

@@ -122,6 +122,14 @@ class Estimator {
                        const std::string& checkpoint,
                        const std::function<absl::Status(const PredictedBatch&)>& take);
 
+  // Goes on with the text `start` (ids of characters, one or more) as `generate` says: calls `take`
+  // with each new character, in order, on another thread. What is drawn depends on the model, the
+  // start and tf_random_seed alone. InvalidArgument for a model that is not of one sequence, or
+  // whose classes are not `num_ids`; checkpoints are chosen as in Evaluate.
+  absl::Status Generate(const std::vector<int64_t>& start, const proto::Generate& generate,
+                        int64_t num_ids, const std::string& checkpoint,
+                        const std::function<absl::Status(int64_t id)>& take);
+
   // Writes what the model predicts, in f32 and for any batch, with the variables of `checkpoint`,
   // or of the latest one of model_dir when empty. NotFound without one. Either every format is
   // whole under its final name or, after an error, the one that failed and those behind it are not

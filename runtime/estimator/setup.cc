@@ -75,7 +75,7 @@ absl::Status CheckWritable(const std::string& dir) {
 }
 
 absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeKey mode,
-                                          int64_t batch_size, bool has_labels) {
+                                          int64_t batch_size, bool has_labels, int64_t positions) {
   const int num_replicas = options.topology.num_replicas();
   if (batch_size <= 0 || batch_size % num_replicas != 0) {
     return absl::InvalidArgumentError(absl::StrCat(ModeName(mode),
@@ -88,7 +88,8 @@ absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeK
                                      .batch_per_replica = batch_size / num_replicas,
                                      .has_labels = has_labels,
                                      .use_tpu = options.config.use_tpu(),
-                                     .seed = options.config.tf_random_seed()}));
+                                     .seed = options.config.tf_random_seed(),
+                                     .positions = positions}));
   for (const std::string& warning : spec.warnings) LOG(WARNING) << warning;
   return spec;
 }

@@ -40,6 +40,9 @@ struct ModelFnArgs {
   bool has_labels = true;         // false: predict, or an input that has none
   bool use_tpu = true;            // false: matmuls at f32, f32 stored
   int64_t seed = 1;               // tf_random_seed
+  // PREDICT, of a model of one sequence: it is built for that many positions of it, and layers with
+  // a state carry that to the next step; 0: as the configuration has it.
+  int64_t positions = 0;
 };
 
 // The infeed slot of the weights of the rows, f32[batch]: 1, or 0 for a row that is padding. It is

@@ -1,0 +1,238 @@
+// Estimator::Generate: lets a model of sequences go on with a text, character by character.
+#include "runtime/estimator/generate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/base/random.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+#include "runtime/estimator/estimator.h"
+#include "runtime/estimator/eval_step.h"
+#include "runtime/estimator/infeed.h"
+#include "runtime/estimator/outfeed.h"
+#include "runtime/estimator/session.h"
+#include "runtime/estimator/setup.h"
+
+namespace tpurun {
+namespace {
+
+constexpr char kLogits[] = "logits";
+
+// What a generation runs: one row, one core.
+struct GenerationGraph {
+  Graph graph;        // its one output is the logits
+  int64_t positions;  // of the feature
+  bool carries;       // positions is 1, and what came before is in the state
+};
+
+// The name of the prediction that gives the logits.
+absl::StatusOr<std::string> LogitsOf(const EstimatorSpec& spec) {
+  std::vector<std::string> found;
+  for (const NamedValue& prediction : spec.predictions) {
+    if (prediction.name == kLogits || absl::EndsWith(prediction.name, "/logits")) {
+      found.push_back(prediction.name);
+    }
+  }
+  if (found.size() == 1) return found[0];
+  return absl::InvalidArgumentError(
+      absl::StrCat("predict.generate wants a model with one head sequence or classification, whose "
+                   "logits are of "
+                   "characters; got ",
+                   found.size(), " predictions called logits"));
+}
+
+bool SameModelVariables(const Graph& a, const Graph& b) {
+  const auto of_model = [](const Graph& graph) {
+    std::vector<std::pair<std::string, Shape>> variables;
+    for (const Variable& variable : graph.variables()) {
+      if (variable.scope == Variable::Scope::kModel) {
+        variables.emplace_back(variable.name, variable.shape);
+      }
+    }
+    return variables;
+  };
+  return of_model(a) == of_model(b);
+}
+
+// A model is built for one position where all that it knows of the others is in its state; else
+// each character is of a whole window.
+absl::StatusOr<GenerationGraph> BuildGenerationGraph(const EstimatorOptions& options) {
+  if (options.features.empty() || options.features[0].is_label ||
+      options.features[0].shape.rank() != 1 ||
+      (options.features.size() > 1 && !options.features[1].is_label)) {
+    return absl::InvalidArgumentError(
+        "predict.generate wants a model with one feature, the ids of characters, of one dimension");
+  }
+  ASSIGN_OR_RETURN(EstimatorSpec whole, CallModelFn(options, ModeKey::kPredict, 1, false));
+  ASSIGN_OR_RETURN(const std::string logits, LogitsOf(whole));
+  const absl::StatusOr<EstimatorSpec> step = CallModelFn(options, ModeKey::kPredict, 1, false, 1);
+  const bool carries = step.ok() && SameModelVariables(step->graph, whole.graph);
+  ASSIGN_OR_RETURN(Graph graph, BuildPredictStep(carries ? *step : std::move(whole), {logits},
+                                                 options.where("predict.generate")));
+  return GenerationGraph{std::move(graph), carries ? 1 : options.features[0].shape.dims[0],
+                         carries};
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> SampleId(std::span<const float> logits, const Sampling& sampling,
+                                 int64_t index) {
+  for (const float logit : logits) {
+    if (std::isnan(logit)) return absl::AbortedError("the model's logits are NaN");
+  }
+  std::vector<int64_t> ids(logits.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  const auto larger = [&](int64_t a, int64_t b) {
+    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+  };
+  const bool greedy = sampling.temperature == 0;
+  const size_t kept = greedy ? 1 : sampling.top_k == 0 ? ids.size() : sampling.top_k;
+  if (kept < ids.size()) {
+    std::nth_element(ids.begin(), ids.begin() + static_cast<int64_t>(kept), ids.end(), larger);
+    ids.resize(kept);
+    std::sort(ids.begin(), ids.end());
+  }
+  if (greedy) return ids[0];
+  const float most = logits[*std::min_element(ids.begin(), ids.end(), larger)];
+  std::vector<double> sums;  // of exp((z - max) / temperature), up to each id
+  double sum = 0;
+  for (const int64_t id : ids) {
+    // inf - inf: what is as large as the largest is as likely.
+    const double below = logits[id] == most ? 0 : static_cast<double>(logits[id]) - most;
+    sums.push_back(sum += std::exp(below / sampling.temperature));
+  }
+  const uint32_t bits = PhiloxElement(static_cast<uint64_t>(sampling.seed), StreamOf("generate"), 0,
+                                      0, static_cast<uint64_t>(index));
+  const double drawn = bits * 0x1p-32 * sum;
+  const auto at = std::upper_bound(sums.begin(), sums.end(), drawn);
+  return ids[std::min<size_t>(at - sums.begin(), ids.size() - 1)];
+}
+
+void GrowingText::Append(int64_t id) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ids_.push_back(id);
+  changed_.notify_all();
+}
+
+void GrowingText::Close() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  closed_ = true;
+  changed_.notify_all();
+}
+
+std::vector<int64_t> GrowingText::Get(int64_t begin, int64_t end) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return closed_ || static_cast<int64_t>(ids_.size()) >= end; });
+  if (closed_) return {};
+  return {ids_.begin() + begin, ids_.begin() + end};
+}
+
+int64_t GrowingText::size() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int64_t>(ids_.size());
+}
+
+TextWindows::TextWindows(GrowingText& text, const FeatureSpec& feature, int64_t first)
+    : text_(text), dtype_(feature.shape.dtype), window_(feature.shape.dims[0]), end_(first + 1) {}
+
+absl::StatusOr<int64_t> TextWindows::Next(BatchBuffers buffers) {
+  std::vector<int64_t> ids = text_.Get(std::max<int64_t>(0, end_ - window_), end_);
+  if (ids.empty()) return 0;
+  ++end_;
+  ids.resize(window_);
+  if (dtype_ == DType::kS64) {
+    std::memcpy(buffers[0], ids.data(), ids.size() * sizeof(int64_t));
+  } else {
+    const std::vector<int32_t> narrow(ids.begin(), ids.end());
+    std::memcpy(buffers[0], narrow.data(), narrow.size() * sizeof(int32_t));
+  }
+  return 1;
+}
+
+absl::Status TextWindows::Restore(const std::string& position) {
+  return absl::InvalidArgumentError("a generated text has no positions");
+}
+
+absl::Status Estimator::Generate(const std::vector<int64_t>& start, const proto::Generate& generate,
+                                 int64_t num_ids, const std::string& checkpoint,
+                                 const std::function<absl::Status(int64_t id)>& take) {
+  ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
+                   TrainedCheckpoint(options_, ModeKey::kPredict, checkpoint));
+  EstimatorOptions options = options_;
+  options.topology = Topology();
+  ASSIGN_OR_RETURN(const GenerationGraph built, BuildGenerationGraph(options));
+  Session session(1, options.topology);
+  RETURN_IF_ERROR(session.Load(built.graph, MakeCompileOptions(options)));
+  RETURN_IF_ERROR(SetVariables(options, chosen, false, built.graph.variables(), session));
+  if (chosen.has_value()) RETURN_IF_ERROR(WarnOfDrift(options, *chosen, ModeKey::kPredict));
+  const CoreProgram& program = session.program();
+  FeatureSpec feature = options.features[0];
+  feature.shape.dims = {built.positions};
+  const Shape& logits = program.outfeed[0].shape;  // (1, positions, classes) or (1, classes)
+  const int64_t classes = logits.dims.back();
+  if (classes != num_ids) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("predict.generate: the model has ", classes, " classes, and the vocabulary ",
+                     num_ids, " characters; want the one it was trained with"));
+  }
+  const bool of_each = logits.rank() == 3;
+  if (!of_each && static_cast<int64_t>(start.size()) < built.positions) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("predict.generate.start_string: got ", start.size(),
+                     " characters, and the model wants the ", built.positions, " before each"));
+  }
+  // A state has seen every character from the first on, a window all that fit.
+  const int64_t first =
+      built.carries ? 0 : std::max<int64_t>(0, static_cast<int64_t>(start.size()) - 1);
+  GrowingText text(start);
+  const Sampling sampling = {.temperature = generate.temperature(),
+                             .top_k = generate.top_k(),
+                             .seed = options.config.tf_random_seed()};
+  ASSIGN_OR_RETURN(
+      const InfeedPtr infeed,
+      Infeed::Create({feature}, std::make_unique<TextWindows>(text, feature, first), program,
+                     {.batch_size = 1, .pad = true, .ended_message = [](int64_t) {
+                        return "the text ended";
+                      }}));
+  int64_t drawn = 0;
+  Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) -> absl::Status {
+    const int64_t last = first + step;  // the character that this step read last
+    if (last + 1 < static_cast<int64_t>(start.size()) || drawn == generate.num_generate()) {
+      return absl::OkStatus();
+    }
+    const int64_t position = of_each ? std::min(last, built.positions - 1) : 0;
+    const auto* values = reinterpret_cast<const float*>(slots) + position * classes;
+    ASSIGN_OR_RETURN(const int64_t id,
+                     SampleId({values, static_cast<size_t>(classes)}, sampling, drawn));
+    RETURN_IF_ERROR(take(id));
+    if (options.counted) options.counted(drawn + 1);
+    if (++drawn == generate.num_generate()) {
+      text.Close();
+    } else {
+      text.Append(id);
+    }
+    return absl::OkStatus();
+  });
+  infeed->Start();
+  const RunResult result = session.RunLoop(
+      {.iterations = std::numeric_limits<int64_t>::max(), .interrupt = options.interrupt}, *infeed,
+      &outfeed);
+  text.Close();  // whatever ended it
+  RETURN_IF_ERROR(outfeed.Finish());
+  if (result.interrupted) {
+    return absl::CancelledError(absl::StrCat("interrupted after ", drawn, " characters"));
+  }
+  const bool ended = absl::IsOutOfRange(result.status) && infeed->ended();
+  return ended ? absl::OkStatus() : result.status;
+}
+
+}  // namespace tpurun

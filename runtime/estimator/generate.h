@@ -1,0 +1,69 @@
+// Text by a model of sequences: the state of one generation, on the host.
+#ifndef TPURUN_RUNTIME_ESTIMATOR_GENERATE_H_
+#define TPURUN_RUNTIME_ESTIMATOR_GENERATE_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/spec/spec.h"
+
+namespace tpurun {
+
+struct Sampling {
+  double temperature = 1;  // divides the logits; 0: the largest is taken
+  int64_t top_k = 0;       // only the k largest are drawn from, of equal ones the first; 0: all
+  int64_t seed = 1;
+};
+
+// Draws an id in [0, logits.size()) with the probabilities softmax(logits / temperature). Draw
+// number `index` of a seed is a function of both and the logits. Aborted when a logit is NaN.
+absl::StatusOr<int64_t> SampleId(std::span<const float> logits, const Sampling& sampling,
+                                 int64_t index);
+
+// The ids of a text that grows at its end: what generation feeds to the device and takes back. The
+// infeed's thread waits in Next for what the outfeed's thread appends.
+class GrowingText {
+ public:
+  explicit GrowingText(std::vector<int64_t> start) : ids_(std::move(start)) {}
+
+  void Append(int64_t id);
+  // From now on Get finds nothing.
+  void Close();
+  // The ids [begin, end); waits until there are that many. Empty once closed.
+  std::vector<int64_t> Get(int64_t begin, int64_t end);
+  int64_t size() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<int64_t> ids_;
+  bool closed_ = false;
+};
+
+// Batches of one row each, of the one feature `feature`, whose shape is (positions): batch k is
+// made of the text up to character first + k. Of `window` positions the last ones, followed by 0
+// where there are fewer. `text` must outlive it.
+class TextWindows : public BatchSource {
+ public:
+  TextWindows(GrowingText& text, const FeatureSpec& feature, int64_t first);
+
+  absl::StatusOr<int64_t> Next(BatchBuffers buffers) override;
+  std::string Position() const override { return ""; }
+  absl::Status Restore(const std::string& position) override;
+  std::string Where(int64_t row) const override { return "the text that is generated"; }
+
+ private:
+  GrowingText& text_;
+  const DType dtype_;
+  const int64_t window_;
+  int64_t end_;  // of the next batch's characters
+};
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_ESTIMATOR_GENERATE_H_
