@@ -20,6 +20,13 @@ void WantPositive(const std::string& path, Number value, ConfigErrors& errors) {
                                 ShortestText(value)));
 }
 
+// Reports a number that is not in [0, 1), likewise.
+inline void WantShare(const std::string& path, float value, ConfigErrors& errors) {
+  if (value >= 0 && value < 1) return;
+  errors.Add(path, absl::StrCat(path.substr(path.rfind('.') + 1), " must be in [0, 1), got ",
+                                ShortestText(value)));
+}
+
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_OPTIMIZERS_CHECKS_H_

@@ -41,11 +41,8 @@ void AdagradUpdate(GraphBuilder& b, const Optimizer&, const UpdateArgs& args) {
 
 void CheckAdam(const Optimizer& optimizer, ConfigErrors& errors) {
   const proto::Adam& adam = optimizer.adam();
-  for (const auto& [name, beta] : {std::pair("beta1", adam.beta1()), {"beta2", adam.beta2()}}) {
-    if (beta >= 0 && beta < 1) continue;
-    errors.Add(absl::StrCat("adam.", name),
-               absl::StrCat(name, " must be in [0, 1), got ", ShortestText(beta)));
-  }
+  WantShare("adam.beta1", adam.beta1(), errors);
+  WantShare("adam.beta2", adam.beta2(), errors);
   WantPositive("adam.epsilon", adam.epsilon(), errors);
 }
 
@@ -96,10 +93,7 @@ void CheckMomentum(const Optimizer& optimizer, ConfigErrors& errors) {
     errors.Add("momentum.momentum", "momentum is missing, want a number in [0, 1)");
     return;
   }
-  const float momentum = optimizer.momentum().momentum();
-  if (momentum >= 0 && momentum < 1) return;
-  errors.Add("momentum.momentum",
-             absl::StrCat("momentum must be in [0, 1), got ", ShortestText(momentum)));
+  WantShare("momentum.momentum", optimizer.momentum().momentum(), errors);
 }
 
 std::vector<SlotDef> MomentumSlots(const Optimizer&) { return {{"Momentum", 0.0}}; }
@@ -113,6 +107,43 @@ void MomentumUpdate(GraphBuilder& b, const Optimizer& optimizer, const UpdateArg
                Mul(b, Mul(b, accumulated, mu), args.learning_rate));
   }
   b.Update(args.slots[0], accumulated);
+  b.Update(args.variable, Sub(b, b.Read(args.variable), step));
+}
+
+// ---- rms_prop (Tieleman, Hinton 2012): s' = s + (g^2 - s) (1 - rho), s starting at 1,
+// a' = mu a + eta g / sqrt(s' + epsilon), w' = w - a'.
+// centered (Graves 2013): c' = c + (g - c) (1 - rho), and s' - c'^2 for s' below the root.
+
+void CheckRmsProp(const Optimizer& optimizer, ConfigErrors& errors) {
+  const proto::RmsProp& rms_prop = optimizer.rms_prop();
+  WantShare("rms_prop.decay", rms_prop.decay(), errors);
+  WantShare("rms_prop.momentum", rms_prop.momentum(), errors);
+  WantPositive("rms_prop.epsilon", rms_prop.epsilon(), errors);
+}
+
+std::vector<SlotDef> RmsPropSlots(const Optimizer& optimizer) {
+  if (optimizer.rms_prop().centered())
+    return {{"RMSProp", 1.0}, {"RMSProp_1", 0.0}, {"RMSProp_2", 0.0}};
+  return {{"RMSProp", 1.0}, {"RMSProp_1", 0.0}};
+}
+
+void RmsPropUpdate(GraphBuilder& b, const Optimizer& optimizer, const UpdateArgs& args) {
+  const proto::RmsProp& rms_prop = optimizer.rms_prop();
+  const Value share = Scalar(b, 1.0f - rms_prop.decay());
+  // The moving mean in a slot, with x in it.
+  const auto mean = [&](int slot, Value x) {
+    const Value old = b.Read(slot);
+    const Value next = Add(b, old, Mul(b, Sub(b, x, old), share));
+    b.Update(slot, next);
+    return next;
+  };
+  Value spread = mean(args.slots[0], Square(b, args.gradient));
+  if (rms_prop.centered()) spread = Sub(b, spread, Square(b, mean(args.slots[1], args.gradient)));
+  const int steps = args.slots.back();
+  const Value scaled = Div(b, Mul(b, args.gradient, args.learning_rate),
+                           Sqrt(b, Add(b, spread, Scalar(b, rms_prop.epsilon()))));
+  const Value step = Add(b, Mul(b, b.Read(steps), Scalar(b, rms_prop.momentum())), scaled);
+  b.Update(steps, step);
   b.Update(args.variable, Sub(b, b.Read(args.variable), step));
 }
 
@@ -143,6 +174,11 @@ const std::vector<OptimizerDef>& OptimizerList() {
        .check = CheckMomentum,
        .slots = MomentumSlots,
        .update = MomentumUpdate},
+      {.name = "rms_prop",
+       .fields = {"decay", "momentum", "epsilon", "centered"},
+       .check = CheckRmsProp,
+       .slots = RmsPropSlots,
+       .update = RmsPropUpdate},
   };
   return list;
 }

@@ -70,6 +70,10 @@ OPTIMIZERS = {
     'gradient_descent': lambda rate, args: train.GradientDescentOptimizer(rate),
     'momentum': lambda rate, args: train.MomentumOptimizer(
         rate, float(args.get('momentum')), use_nesterov=args.get('use_nesterov', False)),
+    'rms_prop': lambda rate, args: train.RMSPropOptimizer(
+        rate, *(float(args.get(*field)) for field in (
+            ('decay', 0.9), ('momentum', 0), ('epsilon', 1e-10))),
+        centered=args.get('centered', False)),
 }
 
 

@@ -530,7 +530,7 @@ prediction { name: "logits" })"),
       {"optimizer",
        IrisWith(9, "optimizer { ftrl {} learning_rate { constant: -1 } clip_by_norm: 0 }"),
        "model.textproto:9:13: optimizer 0 \"ftrl\": optimizer kind ftrl is not supported yet, want "
-       "one of: adagrad, adam, gradient_descent, momentum\n"
+       "one of: adagrad, adam, gradient_descent, momentum, rms_prop\n"
        "model.textproto:9:37: optimizer 0 \"ftrl\": the learning rate must be >= 0 and finite, got "
        "-1\n"
        "model.textproto:9:52: optimizer 0 \"ftrl\": clip_by_norm must be > 0 and finite, got 0"},

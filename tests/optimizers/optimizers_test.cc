@@ -27,11 +27,12 @@ TEST(CheckOptimizerTest, NamesEveryMistakeWithItsPath) {
   EXPECT_EQ(ErrorsOf("adagrad {} learning_rate { constant: 0.1 } cross_shard {}"), "");
   EXPECT_EQ(
       ErrorsOf(""),
-      ": no kind of optimizer is given, want one of: adagrad, adam, gradient_descent, momentum\n"
+      ": no kind of optimizer is given, want one of: adagrad, adam, gradient_descent, momentum, "
+      "rms_prop\n"
       "learning_rate: learning_rate is missing");
   EXPECT_EQ(ErrorsOf("ftrl {} learning_rate {}"),
             "ftrl: optimizer kind ftrl is not supported yet, want one of: adagrad, adam, "
-            "gradient_descent, momentum\n"
+            "gradient_descent, momentum, rms_prop\n"
             "learning_rate: no kind of schedule is given, want one of: constant, cosine_decay, "
             "exponential_decay, linear_warmup, piecewise_constant, polynomial_decay");
   EXPECT_EQ(ErrorsOf("adagrad { initial_accumulator_value: 0 } learning_rate { constant: -1 }"),
@@ -54,6 +55,10 @@ TEST(CheckOptimizerTest, NamesEveryMistakeWithItsPath) {
       "finite, got -1");
   EXPECT_EQ(ErrorsOf("momentum { momentum: 1 } learning_rate { constant: 1 }"),
             "momentum.momentum: momentum must be in [0, 1), got 1");
+  EXPECT_EQ(ErrorsOf("rms_prop { decay: 1 momentum: -1 epsilon: 0 } learning_rate { constant: 1 }"),
+            "rms_prop.decay: decay must be in [0, 1), got 1\n"
+            "rms_prop.momentum: momentum must be in [0, 1), got -1\n"
+            "rms_prop.epsilon: epsilon must be > 0 and finite, got 0");
 }
 
 TEST(CheckOptimizerTest, NothingThatIsSetIsIgnored) {
