@@ -1,5 +1,12 @@
 #include "models/heads.h"
 
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <optional>
+#include <span>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "models/layers/layer.h"
 #include "models/losses.h"
@@ -37,39 +44,109 @@ std::string KeyOf(const proto::Head& head, const std::string& name) {
   return head.name().empty() ? name : absl::StrCat(head.name(), "/", name);
 }
 
-// The loss and the metric of (labels, logits) with one set of weights.
-void AddLossAndMetric(ModelContext& m, const ConfigPlace& place, const std::string& kind,
-                      const HeadTensors& tensors, const LossDef& loss, const proto::LossArgs& args,
-                      const std::string& metric,
-                      Value (*metric_values)(GraphBuilder&, Value, Value, std::string*)) {
-  if (!tensors.logits.valid() || !tensors.label.valid() || m.args.mode == ModeKey::kPredict) return;
+// What a head's loss and metrics share.
+struct HeadCall {
+  ModelContext& m;
+  const ConfigPlace& place;
+  const proto::Head& head;
+  std::string kind;  // its field in the oneof
+  HeadTensors tensors;
+};
+
+// The loss of (labels, logits), with its weights; none where they are not known or do not fit.
+std::optional<LossTerm> AddLoss(const HeadCall& call, const LossDef& loss,
+                                const proto::LossArgs& args) {
+  ModelContext& m = call.m;
+  const HeadTensors& tensors = call.tensors;
+  if (!tensors.logits.valid() || !tensors.label.valid() || m.args.mode == ModeKey::kPredict)
+    return std::nullopt;
   LossTerm term{.name = absl::StrCat(loss.name, "_loss")};
-  LossCall call{.b = m.b, .labels = tensors.label, .predictions = tensors.logits, .args = args};
+  LossCall loss_call{
+      .b = m.b, .labels = tensors.label, .predictions = tensors.logits, .args = args};
   {
     ScopedName scope(m.b, term.name);
-    term.elements = loss.build(call);
+    term.elements = loss.build(loss_call);
   }
-  if (!call.mistake.empty()) return m.errors.Add(place, FieldPath(kind, call.field), call.mistake);
-  term.weights = WeightsLike(m, place, kind + ".weights", args.weights(), term.elements);
+  if (!loss_call.mistake.empty()) {
+    m.errors.Add(call.place, FieldPath(call.kind, loss_call.field), loss_call.mistake);
+    return std::nullopt;
+  }
+  term.weights = WeightsLike(m, call.place, call.kind + ".weights", args.weights(), term.elements);
   m.losses.push_back(term);
+  return term;
+}
+
+// What a metric is of a mean, on the host and in a graph; null: the mean itself.
+struct OfMean {
+  double (*number)(double mean) = nullptr;
+  Value (*value)(GraphBuilder& b, Value mean) = nullptr;
+};
+
+// The mean of values of the loss's elements, with its weights.
+void AddMetric(const HeadCall& call, const LossTerm& loss, const std::string& name,
+               const std::function<Value(std::string* mistake)>& values_of, OfMean of_mean = {}) {
+  ModelContext& m = call.m;
+  const std::string metric = KeyOf(call.head, name);
   if (m.args.mode == ModeKey::kTrain) m.batch_metrics[metric] = {};
   if (m.args.mode == ModeKey::kTrain && !IsSummarized(m.spec, metric)) return;
   ScopedName scope(m.b, absl::StrCat("metrics/", metric));
   std::string mistake;
-  const Value values = metric_values(m.b, tensors.label, tensors.logits, &mistake);
-  if (!mistake.empty()) return m.errors.Add(place, kind, mistake);
+  const Value values = values_of(&mistake);
+  if (!mistake.empty()) return m.errors.Add(call.place, call.kind, mistake);
   if (m.args.mode == ModeKey::kTrain) {
-    m.batch_metrics[metric] = BatchMean(m.b, values, term.weights);
+    const Value mean = BatchMean(m.b, values, loss.weights);
+    m.batch_metrics[metric] = of_mean.value == nullptr ? mean : of_mean.value(m.b, mean);
     return;
   }
-  EvalMetric mean = MeanMetric(m.b, values, term.weights, m.row_weight);
+  EvalMetric mean = MeanMetric(m.b, values, loss.weights, m.row_weight);
   mean.name = metric;
-  m.AddMetric(place, std::move(mean));
+  if (of_mean.number != nullptr) {
+    mean.result = [result = mean.result, number = of_mean.number](std::span<const double> sums) {
+      return number(result(sums).values[0]);
+    };
+  }
+  m.AddMetric(call.place, std::move(mean));
 }
 
-// Whether they are probabilities already.
-bool IsSoftmax(const GraphBuilder& b, Value value) {
-  return b.graph().nodes()[value.node].op->name == std::string_view("softmax");
+// One of tensors alone.
+void AddMetric(const HeadCall& call, const LossTerm& loss, const std::string& name,
+               Value (*values_of)(GraphBuilder&, Value, Value, std::string*)) {
+  AddMetric(call, loss, name, [&](std::string* mistake) {
+    return values_of(call.m.b, call.tensors.label, call.tensors.logits, mistake);
+  });
+}
+
+// Whether the logits fit, f32 of `rank` dimensions with two classes or more; warns of what are
+// probabilities already.
+bool CheckLogits(const HeadCall& call, const std::string& name, int rank, const std::string& want) {
+  const Value logits = call.tensors.logits;
+  if (!logits.valid()) return true;
+  ModelContext& m = call.m;
+  const std::string field = call.kind + ".logits";
+  const Shape shape = m.b.shape(logits);
+  const auto got = [&] { return absl::StrCat(Quote(name), " of ", BatchShapeText(shape)); };
+  if (shape.dtype != DType::kF32 || shape.rank() != rank) {
+    m.errors.Add(call.place, field, absl::StrCat("logits must be ", want, ", got ", got()));
+    return false;
+  }
+  if (shape.dims.back() < 2) {
+    m.errors.Add(call.place, field,
+                 absl::StrCat("a ", call.kind, " of one logit is not supported yet, got ", got(),
+                              "; use one logit for each of the two classes"));
+    return false;
+  }
+  const OpDef& op = *m.b.graph().node(logits).op;
+  if (m.args.mode != ModeKey::kPredict && op.name == std::string_view("softmax")) {
+    m.errors.Warn(call.place, field,
+                  absl::StrCat(Quote(name),
+                               " is the result of a softmax, and the head takes one itself; want "
+                               "the values before it, activation: LINEAR"));
+  }
+  return true;
+}
+
+const LossDef& SparseSoftmaxCrossEntropyLoss() {
+  return *FindByName(LossList(), "sparse_softmax_cross_entropy");
 }
 
 // ---- classification: logits (N, C), C > 1, label (N) or (N,1) whole. Sparse softmax cross
@@ -77,36 +154,17 @@ bool IsSoftmax(const GraphBuilder& b, Value value) {
 
 void BuildClassification(ModelContext& m, const proto::Head& head, const ConfigPlace& place) {
   const proto::ClassificationHead& args = head.classification();
-  HeadTensors tensors;
-  if (!Resolve(m, place, "classification", args.logits(), args.label(), tensors)) return;
-  GraphBuilder& b = m.b;
-  if (tensors.logits.valid()) {
-    const Shape shape = b.shape(tensors.logits);
-    if (shape.dtype != DType::kF32 || shape.rank() != 2) {
-      return m.errors.Add(place, "classification.logits",
-                          absl::StrCat("logits must be f32[N,C], one value for each class, got ",
-                                       Quote(args.logits()), " of ", BatchShapeText(shape)));
-    }
-    if (shape.dims[1] < 2) {
-      return m.errors.Add(place, "classification.logits",
-                          absl::StrCat("a classification of one logit is not supported yet, got ",
-                                       Quote(args.logits()), " of ", BatchShapeText(shape),
-                                       "; use one logit for each of the two classes"));
-    }
-  }
-  if (m.args.mode != ModeKey::kPredict && tensors.logits.valid() && IsSoftmax(b, tensors.logits)) {
-    m.errors.Warn(place, "classification.logits",
-                  absl::StrCat(Quote(args.logits()),
-                               " is the result of a softmax, and the head takes one itself; want "
-                               "the values before it, activation: LINEAR"));
-  }
+  HeadCall call{m, place, head, "classification"};
+  HeadTensors& tensors = call.tensors;
+  if (!Resolve(m, place, call.kind, args.logits(), args.label(), tensors)) return;
+  if (!CheckLogits(call, args.logits(), 2, "f32[N,C], one value for each class")) return;
   proto::LossArgs loss_args;
   loss_args.set_weights(args.weights());
   loss_args.set_label_smoothing(args.label_smoothing());
-  AddLossAndMetric(m, place, "classification", tensors,
-                   *FindByName(LossList(), "sparse_softmax_cross_entropy"), loss_args,
-                   KeyOf(head, "accuracy"), AccuracyValues);
+  if (const auto loss = AddLoss(call, SparseSoftmaxCrossEntropyLoss(), loss_args))
+    AddMetric(call, *loss, "accuracy", AccuracyValues);
   if (m.args.mode == ModeKey::kTrain || !tensors.logits.valid()) return;
+  GraphBuilder& b = m.b;
   const int64_t rows = b.shape(tensors.logits).dims[0];
   ScopedName scope(b, "predictions");
   m.AddPrediction(place, KeyOf(head, "class_ids"),
@@ -117,17 +175,62 @@ void BuildClassification(ModelContext& m, const proto::Head& head, const ConfigP
   m.export_outputs.push_back({ExportOutput::Kind::kClassification, probabilities});
 }
 
+// ---- sequence: logits (N, T, C), C > 1, label (N, T) whole. Sparse softmax cross entropy of every
+// position; predictions class_ids s64 (N, T), probabilities and logits (N, T, C); metrics accuracy,
+// average_loss, the weighted mean of the loss, and of that mean l without label_smoothing
+// perplexity = exp(l) and bits_per_character = l / ln 2.
+
+void AddSequenceMetrics(const HeadCall& call, const proto::LossArgs& args, const LossTerm& loss) {
+  AddMetric(call, loss, "accuracy", AccuracyValues);
+  AddMetric(call, loss, "average_loss", [&](std::string*) { return loss.elements; });
+  const auto cross_entropy = [&](std::string*) {
+    if (args.label_smoothing() == 0) return loss.elements;
+    const proto::LossArgs plain;
+    LossCall loss_call{.b = call.m.b,
+                       .labels = call.tensors.label,
+                       .predictions = call.tensors.logits,
+                       .args = plain};
+    return SparseSoftmaxCrossEntropyLoss().build(loss_call);
+  };
+  AddMetric(call, loss, "perplexity", cross_entropy,
+            {[](double mean) { return std::exp(mean); }, Exp});
+  AddMetric(
+      call, loss, "bits_per_character", cross_entropy,
+      {[](double mean) { return mean / std::numbers::ln2; },
+       [](GraphBuilder& b, Value mean) { return Mul(b, mean, Scalar(b, 1 / std::numbers::ln2)); }});
+}
+
+void BuildSequence(ModelContext& m, const proto::Head& head, const ConfigPlace& place) {
+  const proto::SequenceHead& args = head.sequence();
+  HeadCall call{m, place, head, "sequence"};
+  const Value& logits = call.tensors.logits;
+  if (!Resolve(m, place, call.kind, args.logits(), args.label(), call.tensors)) return;
+  if (!CheckLogits(call, args.logits(), 3, "f32[N,T,C], one value for each class at each position"))
+    return;
+  proto::LossArgs loss_args;
+  loss_args.set_weights(args.weights());
+  loss_args.set_label_smoothing(args.label_smoothing());
+  if (const auto loss = AddLoss(call, SparseSoftmaxCrossEntropyLoss(), loss_args))
+    AddSequenceMetrics(call, loss_args, *loss);
+  if (m.args.mode == ModeKey::kTrain || !logits.valid()) return;
+  ScopedName scope(m.b, "predictions");
+  m.AddPrediction(place, KeyOf(head, "class_ids"), ArgMax(m.b, logits, 2, DType::kS64));
+  m.AddPrediction(place, KeyOf(head, "probabilities"), Softmax(m.b, logits, "probabilities"));
+  m.AddPrediction(place, KeyOf(head, "logits"), logits);
+}
+
 // ---- regression: logits (N, D) or (N), label of that shape. Mean squared error; prediction
 // `predictions`; metric mean_absolute_error.
 
 void BuildRegression(ModelContext& m, const proto::Head& head, const ConfigPlace& place) {
   const proto::RegressionHead& args = head.regression();
-  HeadTensors tensors;
-  if (!Resolve(m, place, "regression", args.logits(), args.label(), tensors)) return;
+  HeadCall call{m, place, head, "regression"};
+  HeadTensors& tensors = call.tensors;
+  if (!Resolve(m, place, call.kind, args.logits(), args.label(), tensors)) return;
   proto::LossArgs loss_args;
   loss_args.set_weights(args.weights());
-  AddLossAndMetric(m, place, "regression", tensors, *FindByName(LossList(), "mean_squared_error"),
-                   loss_args, KeyOf(head, "mean_absolute_error"), AbsoluteErrorValues);
+  if (const auto loss = AddLoss(call, *FindByName(LossList(), "mean_squared_error"), loss_args))
+    AddMetric(call, *loss, "mean_absolute_error", AbsoluteErrorValues);
   if (m.args.mode == ModeKey::kTrain || !tensors.logits.valid()) return;
   m.AddPrediction(place, KeyOf(head, "predictions"), tensors.logits);
   m.export_outputs.push_back({ExportOutput::Kind::kRegression, tensors.logits});
@@ -141,6 +244,9 @@ const std::vector<HeadDef>& HeadList() {
        .fields = {"logits", "label", "weights", "label_smoothing"},
        .build = BuildClassification},
       {.name = "regression", .fields = {"logits", "label", "weights"}, .build = BuildRegression},
+      {.name = "sequence",
+       .fields = {"logits", "label", "weights", "label_smoothing"},
+       .build = BuildSequence},
   };
   return list;
 }

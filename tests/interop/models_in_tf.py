@@ -161,6 +161,23 @@ class ModelInTf:
                                  prefix + 'probabilities': tf.nn.softmax(logits),
                                  prefix + 'logits': logits}
 
+    def sequence(self, args, prefix):
+        logits, labels, weights = self.head('sparse_softmax_cross_entropy', args)
+        if self.mode == 'EVAL':
+            weights *= tf.ones(tf.shape(labels))
+            average, cross_entropy = (metrics.mean(LOSSES['sparse_softmax_cross_entropy'](
+                labels, logits, of), weights) for of in (args, {}))
+            mean, update = cross_entropy
+            self.metrics |= {
+                prefix + 'accuracy': accuracy(labels, logits, tf.reshape(weights, [-1])),
+                prefix + 'average_loss': average,
+                prefix + 'perplexity': (tf.exp(mean), update),
+                prefix + 'bits_per_character': (mean / tf.math.log(2.0), update)}
+        if self.mode != 'TRAIN':
+            self.predictions |= {prefix + 'class_ids': tf.argmax(logits, -1),
+                                 prefix + 'probabilities': tf.nn.softmax(logits),
+                                 prefix + 'logits': logits}
+
     def regression(self, args, prefix):
         logits, labels, weights = self.head('mean_squared_error', args)
         if self.mode == 'EVAL':

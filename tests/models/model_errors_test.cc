@@ -383,11 +383,38 @@ layer { name: "logits" dense { units: 2 } })"),
            8,
            R"(head { classification { logits: "logits" label: "Species" label_smoothing: 1 } })"),
        "model.textproto:8:59: head 0: got 1, want a share in [0, 1)"},
-      {"a head that is not supported", IrisWith(8, "head { sequence {} }\nhead {}"),
-       "model.textproto:8:8: head 0: head kind sequence is not supported yet, want one of: "
-       "classification, regression\n"
+      {"a head that is not supported", IrisWith(8, "head { multi_label {} }\nhead {}"),
+       "model.textproto:8:8: head 0: head kind multi_label is not supported yet, want one of: "
+       "classification, regression, sequence\n"
        "model.textproto:9:1: head 1: no kind of head is given, want one of: classification, "
-       "regression"},
+       "regression, sequence"},
+      {"a sequence head of examples",
+       IrisWith(8, R"(head { sequence { logits: "logits" label: "Species" label_smoothing: 2 } }
+head { name: "b" sequence {} })"),
+       "model.textproto:8:19: head 0: logits must be f32[N,T,C], one value for each class at each "
+       "position, got \"logits\" of f32[N,3]\n"
+       "model.textproto:9:18: head 1 \"b\": logits is missing\n"
+       "model.textproto:9:18: head 1 \"b\": label is missing"},
+      {"sequence heads that do not fit", R"(feature { name: "z" shape: [4, 3] }
+feature { name: "one" shape: [4, 1] }
+label { name: "y" dtype: INT32 shape: 4 }
+label { name: "f" shape: 4 }
+label { name: "short" dtype: INT32 shape: 3 }
+label { name: "w" shape: 3 }
+head { name: "a" sequence { logits: "one" label: "y" } }
+head { name: "b" sequence { logits: "z" label: "f" } }
+head { name: "c" sequence { logits: "z" label: "short" } }
+head { name: "d" sequence { logits: "z" label: "y" weights: "w" } }
+head { name: "e" sequence { logits: "z" label: "y" label_smoothing: 1 } })",
+       "model.textproto:7:29: head 0 \"a\": a sequence of one logit is not supported yet, got "
+       "\"one\" of f32[N,4,1]; use one logit for each of the two classes\n"
+       "model.textproto:8:18: head 1 \"b\": labels must be class ids, INT32 or INT64, got "
+       "f32[N,4]\n"
+       "model.textproto:9:18: head 2 \"c\": labels must be one class id for each row of logits, "
+       "want s32[N,4], got s32[N,3] for logits f32[N,4,3]\n"
+       "model.textproto:10:52: head 3 \"d\": weights must be of shape [N] or f32[N,4], got \"w\" "
+       "of f32[N,3]\n"
+       "model.textproto:11:52: head 4 \"e\": got 1, want a share in [0, 1)"},
       {"two heads", IrisWith(8, R"(head { classification { logits: "logits" label: "Species" } }
 head { classification { logits: "logits" label: "Species" } })"),
        "model.textproto:9:1: head 1: there is a metric \"accuracy\" already, from head 0; give one "
