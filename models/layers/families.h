@@ -23,6 +23,8 @@ Value BuildDense(LayerContext& layer);
 void CheckDropout(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildDropout(LayerContext& layer);
 // ids.cc
+void CheckEmbedding(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildEmbedding(LayerContext& layer);
 void CheckOneHot(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildOneHot(LayerContext& layer);
 // merge.cc

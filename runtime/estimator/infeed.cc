@@ -64,10 +64,13 @@ std::map<std::string, int64_t> ClassesOf(const Graph& graph) {
   std::map<std::string, int64_t> classes;
   for (const Node& node : graph.nodes()) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!HasOperand(node.op->flags.class_ids, static_cast<int>(i))) continue;
+      const OpFlags& flags = node.op->flags;
+      const bool of_rows = HasOperand(flags.row_ids, static_cast<int>(i));
+      if (!of_rows && !HasOperand(flags.class_ids, static_cast<int>(i))) continue;
       const int slot = SlotBehind(graph, node.inputs[i]);
       if (slot < 0) continue;
-      const int64_t wanted = graph.shape(node.inputs[0]).dims.back();
+      const std::vector<int64_t>& dims = graph.shape(node.inputs[0]).dims;
+      const int64_t wanted = of_rows ? dims.front() : dims.back();
       const auto [known, added] = classes.try_emplace(graph.infeed()[slot].name, wanted);
       known->second = std::min(known->second, wanted);
     }
@@ -104,8 +107,9 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
     const auto classes = infeed->options_.classes.find(feature.name);
     if (classes == infeed->options_.classes.end()) continue;
     infeed->class_ids_.push_back(
-        {absl::StrCat(feature.is_label ? "label" : "feature", " ", Quote(feature.name)), slot,
-         shape.dtype, shape.row_elements(), classes->second});
+        {absl::StrCat(feature.is_label ? "label" : "feature", " ", Quote(feature.name)),
+         feature.is_label ? "a class" : "an id", slot, shape.dtype, shape.row_elements(),
+         classes->second});
   }
   for (size_t slot = 0; slot < slots.size(); ++slot) {
     if (fed[slot]) continue;
@@ -220,8 +224,8 @@ absl::Status Infeed::CheckClasses(const std::byte* entry, int64_t rows) const {
                                                   : reinterpret_cast<const int32_t*>(values)[i];
       if (id >= 0 && id < ids.classes) continue;
       return absl::DataLossError(absl::StrCat(source_->Where(i / ids.row_elements), ": ", ids.title,
-                                              " is ", id, ", want a class in [0, ", ids.classes,
-                                              ")"));
+                                              " is ", id, ", want ", ids.noun, " in [0, ",
+                                              ids.classes, ")"));
     }
   }
   return absl::OkStatus();

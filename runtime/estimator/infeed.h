@@ -39,8 +39,8 @@ struct InfeedOptions {
   std::map<std::string, int64_t> classes;
 };
 
-// Of each infeed slot whose values some node reads as class ids, how many classes there are: name
-// of the slot -> C, for values in [0, C).
+// Of each infeed slot whose values some node reads as ids of classes or of a table's rows, how many
+// of those there are: name of the slot -> C, for values in [0, C).
 std::map<std::string, int64_t> ClassesOf(const Graph& graph);
 
 class Infeed;
@@ -99,6 +99,7 @@ class Infeed {
   };
   struct ClassIds {
     std::string title;  // `label "digit"`
+    std::string noun;   // "a class"
     int slot;
     DType dtype;
     int64_t row_elements;

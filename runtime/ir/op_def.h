@@ -136,6 +136,7 @@ struct OpFlags {
   uint32_t commutes = 0;      // result 0: op(round(x)) == round(op(x)) in these operands
   uint32_t sign_only = 0;     // only the sign of these operands matters
   uint32_t class_ids = 0;     // operands with values in [0, C), operand 0 being (..., C)
+  uint32_t row_ids = 0;       // operands with values in [0, V), operand 0 being (V, ...)
   // Every f32 element of the results comes out of f32 arithmetic, so it is never subnormal (workers
   // flush) and never a signalling NaN.
   bool arithmetic = false;

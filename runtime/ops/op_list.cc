@@ -15,7 +15,7 @@ const std::vector<const OpDef*>& AllOps() {
     std::vector<const OpDef*> all;
     for (const auto& family :
          {StructuralOps(), CollectiveOps(), ArrayOps(), AvgPoolOps(), BatchNormOps(),
-          ConvolutionOps(), ElementwiseOps(), FusedOps(), HistogramOps(), MatMulOps(), MaxPoolOps(),
+          ConvolutionOps(), ElementwiseOps(), FusedOps(), GatherOps(), HistogramOps(), MatMulOps(), MaxPoolOps(),
           OneHotOps(), PackingOps(), RandomOps(), ReduceOps(), ReluOps(), SoftmaxOps()}) {
       all.insert(all.end(), family.begin(), family.end());
     }

@@ -16,6 +16,7 @@ std::vector<const OpDef*> BatchNormOps();
 std::vector<const OpDef*> ConvolutionOps();
 std::vector<const OpDef*> ElementwiseOps();  // but add (structural.h)
 std::vector<const OpDef*> FusedOps();
+std::vector<const OpDef*> GatherOps();
 std::vector<const OpDef*> HistogramOps();
 std::vector<const OpDef*> MatMulOps();
 std::vector<const OpDef*> MaxPoolOps();

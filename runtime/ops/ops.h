@@ -91,6 +91,13 @@ Value Reshape(GraphBuilder& b, Value x, std::vector<int64_t> dims,
 // x (N, ...) or scalar -> dims; dimension i of x goes to dimension axes[i] of the result.
 Value Broadcast(GraphBuilder& b, Value x, std::vector<int64_t> dims, std::vector<int64_t> axes);
 
+// gather.cc
+// table (V, D...), ids (...) s32 or s64 -> (..., D...): the rows of those ids; NaN for an id outside
+// [0, V).
+Value Gather(GraphBuilder& b, Value table, Value ids, const std::string& label = "Gather");
+// ids (...), x (..., D...) -> (rows, D...): the sums of the rows of x of one id each.
+Value ScatterAdd(GraphBuilder& b, Value ids, Value x, int64_t rows);
+
 // one_hot.cc
 // indices (...) s32 or s64 -> f32 (..., depth): 1 at the index, 0 elsewhere; no 1 for an index
 // outside [0, depth).

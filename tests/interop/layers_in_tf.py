@@ -117,10 +117,12 @@ class Layers:
         self.written[name] = layer, around, layer.get('name', made)
         return y
 
-    def variable(self, name, shape, initializer):
+    def variable(self, name, shape, initializer, default=''):
+        """`default`: the initializer's text where none is given, of a kernel that of kernels."""
         full = v1.get_variable_scope().name + '/' + name
         if full not in self.handles:
-            self.declare(full, shape, initializer_text(initializer, shape))
+            text = default if default and not initializer else initializer_text(initializer, shape)
+            self.declare(full, shape, text)
         self.handles[full] = v1.get_variable(name, shape)
         return self.handles[full]
 
@@ -174,6 +176,13 @@ def pool(op):
         size = pair(args.all('pool_size'), (2, 2))
         return op(x, size, pair(args.all('strides'), size), args.get('padding', 'VALID'))
     return build
+
+
+def embedding(self, args, x):
+    default = 'uniform(-0.05,0.05)'
+    table = self.variable('embeddings', [args.get('input_dim'), args.get('output_dim')],
+                          args.get('embeddings_initializer'), default)
+    return tf.nn.embedding_lookup(table, x)
 
 
 def flatten(self, args, x):
@@ -282,7 +291,7 @@ def named(name, build):
     return build
 
 
-LEAVES = [dense, conv2d, conv2d_transpose, flatten, reshape, concat, dropout, batch_normalization,
+LEAVES = [dense, conv2d, conv2d_transpose, embedding, flatten, reshape, concat, dropout, batch_normalization,
           named('max_pooling2d', pool(tf.nn.max_pool2d)),
           named('average_pooling2d', pool(tf.nn.avg_pool2d)),
           named('global_average_pooling2d', lambda self, args, x: tf.reduce_mean(x, [1, 2])),

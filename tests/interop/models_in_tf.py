@@ -223,7 +223,8 @@ class ModelInTf:
         if loss is None or self.mode == 'EVAL' or self.layers.rounds:
             return {}
         found = tf.gradients(loss, list(by.values()))
-        return {name: gradient for name, gradient in zip(by, found) if gradient is not None}
+        return {name: tf.convert_to_tensor(gradient)  # of a table: rows
+                for name, gradient in zip(by, found) if gradient is not None}
 
     def run(self):
         """{key: the text expected}."""

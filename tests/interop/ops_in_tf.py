@@ -109,6 +109,18 @@ def max_pool_grad(dy, index, window, strides, pads, x_dims):
     return tf.scatter_nd(tf.stack([n, rows, columns, c], -1), dy, x_dims)
 
 
+def gather(table, ids):
+    """NaN for an id that is no row, which the kernel for CPUs refuses."""
+    is_row = (ids >= 0) & (ids < len(table))
+    rows = tf.gather(table, np.where(is_row, ids, 0))
+    return tf.where(is_row.reshape(is_row.shape + (1,) * (rows.ndim - ids.ndim)), rows, np.nan)
+
+
+def scatter_add(ids, x, rows):
+    """An id below 0 counts nowhere."""
+    return tf.math.unsorted_segment_sum(x, np.where(ids < rows, ids, -1), rows)
+
+
 def broadcast(x, dims, axes):
     return tf.broadcast_to(tf.reshape(x, [dims[axis] if axis in axes else 1
                                           for axis in range(len(dims))]), dims)
@@ -175,6 +187,7 @@ OPS = {
     'argmax': lambda x, axis, dtype: tf.argmax(x, axis, dtype_of(dtype)),
     'concat': lambda *operands, axis: tf.concat(operands, axis),
     'convert': lambda x, dtype: tf.cast(x, dtype_of(dtype)),
+    'gather': gather, 'scatter_add': scatter_add,
     'one_hot': lambda x, depth: tf.one_hot(x, depth),
     'reduce_sum': lambda x, axes: tf.reduce_sum(x, axes),
     'reduce_max': lambda x, axes: tf.reduce_max(x, axes),

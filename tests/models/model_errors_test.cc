@@ -164,6 +164,25 @@ layer { activation { function: RELU } })",
       {"dropout of ids", ImageWith("dtype: INT32 shape: 2", "dropout {}"),
        "model.textproto:2:1: layer 0 \"y\": dropout wants floating-point values (f32), got \"x\" "
        "of s32[N,2]; declare it FLOAT32 or cast it in the input"},
+      {"embedding", ImageWith("dtype: INT32", "embedding {}"),
+       "model.textproto:2:19: layer 0 \"y\": input_dim is missing\n"
+       "model.textproto:2:19: layer 0 \"y\": output_dim is missing"},
+      {"input_dim and output_dim",
+       ImageWith("dtype: INT32",
+                 "embedding { input_dim: 0 output_dim: 4294967296 mask_zero: true "
+                 "embeddings_initializer { variance_scaling { scale: -1 } } }"),
+       "model.textproto:2:31: layer 0 \"y\": input_dim must be in [1, 2147483648], got 0\n"
+       "model.textproto:2:44: layer 0 \"y\": output_dim must be in [1, 2147483648], got "
+       "4294967296\n"
+       "model.textproto:2:67: layer 0 \"y\": mask_zero is not supported yet; remove it\n"
+       "model.textproto:2:127: layer 0 \"y\": scale must be > 0 and finite, got -1"},
+      {"embedding of floats", ImageWith("shape: 2", "embedding { input_dim: 3 output_dim: 2 }"),
+       "model.textproto:2:1: layer 0 \"y\": embedding wants ids, INT32 or INT64, got \"x\" of "
+       "f32[N,2]; declare it INT32 or cast it in the input"},
+      {"an embedding too large",
+       ImageWith("dtype: INT32", "embedding { input_dim: 2147483648 output_dim: 2147483648 }"),
+       "model.textproto:2:1: layer 0 \"y\": variable y/embeddings would be "
+       "f32[2147483648,2147483648]; make it smaller than 2^40 values"},
       {"one_hot", ImageWith("dtype: INT32", "one_hot {}"),
        "model.textproto:2:19: layer 0 \"y\": depth is missing"},
       {"depth", ImageWith("dtype: INT32", "one_hot { depth: -1 }"),
