@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 
 namespace tpurun {
@@ -54,6 +55,25 @@ absl::Status LineReader::ReadMore() {
   end_ += got;
   at_end_ = got == 0;
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> ReadVocabularyLines(const std::string& path,
+                                                             const std::string& where) {
+  const std::string what = absl::StrCat("the vocabulary ", path);
+  const MemoryUse use(what, "use a smaller vocabulary_file");
+  absl::StatusOr<std::unique_ptr<FileSource>> file = FileSource::OpenRegular(path);
+  if (!file.ok()) return Annotate(file.status(), where);
+  LineReader reader(*std::move(file));
+  std::vector<std::string> lines;
+  while (true) {
+    std::string_view line;
+    const absl::StatusOr<bool> found = reader.Read(&line);
+    if (!found.ok()) return Annotate(found.status(), path);
+    if (!*found) break;
+    lines.emplace_back(line);
+  }
+  if (!lines.empty()) return lines;
+  return absl::DataLossError(absl::StrCat(path, ": the vocabulary has no entries"));
 }
 
 }  // namespace tpurun

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,6 +32,11 @@ class LineReader {
   size_t end_ = 0;
   bool at_end_ = false;
 };
+
+// The lines of a vocabulary, a regular file, of which there is at least one. NotFound, behind
+// `where`, the place of its name; DataLoss.
+absl::StatusOr<std::vector<std::string>> ReadVocabularyLines(const std::string& path,
+                                                             const std::string& where);
 
 }  // namespace tpurun
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -117,6 +118,7 @@ class Opening {
     source.examples_per_epoch = count_.value_or(-1);
     source.endless = endless_;
     source.files = std::move(files_);
+    source.assets = std::move(assets_);
     source.prefetch = PrefetchedBatches(plan_, args_.batch_size);
     source.batches = MakeBatches(
         std::move(elements_),
@@ -139,12 +141,15 @@ class Opening {
                                               .allow_empty = args_.mode == ModeKey::kPredict,
                                               .count = WantedCount(),
                                               .seed = static_cast<uint64_t>(args_.seed),
+                                              .trained_dir = args_.trained_dir,
                                               .where = WhereBelow(plan_, plan_.source_path)});
     RETURN_IF_ERROR(opened.status());
     elements_.records = std::move(opened->records);
     elements_.items = std::make_unique<RecordItems>(elements_.records.get());
     count_ = opened->count;
-    reads_once_ = !std::all_of(opened->files.begin(), opened->files.end(), IsRegularFile);
+    reads_once_ = !plan_.source_def->in_memory &&
+                  !std::all_of(opened->files.begin(), opened->files.end(), IsRegularFile);
+    assets_ = std::move(opened->assets);
     if (args_.mode == ModeKey::kTrain) RETURN_IF_ERROR(Identify(opened->files));
     schema_ = elements_.records->schema();
     signature_ = plan_.source_def->describe(plan_.source);
@@ -235,6 +240,7 @@ class Opening {
   Schema schema_;  // the columns at this place
   std::string signature_;
   std::vector<InputFile> files_;
+  std::map<std::string, std::string> assets_;
   ElementCount count_;  // elements of one pass at this place; when endless, of what is repeated
   bool endless_ = false;
   bool reads_once_ = false;  // a second pass cannot be

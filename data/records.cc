@@ -125,32 +125,33 @@ void StreamedRecords::Load(std::span<const Item> items, Table* rows) const {
 
 // ---------------------------------------------------------------------------------- in memory
 
-TableRecords::TableRecords(Table table, std::vector<Origin> origins,
-                           std::function<std::string(const Origin&)> where)
-    : table_(std::move(table)),
-      schema_(SchemaOf(table_)),
-      origins_(std::move(origins)),
-      where_(std::move(where)) {}
-
-absl::StatusOr<int64_t> TableRecords::Next(std::span<Item> items) {
-  const int64_t count = std::min<int64_t>(items.size(), table_.rows - next_id_);
+absl::StatusOr<int64_t> IndexedRecords::Next(std::span<Item> items) {
+  const int64_t count = std::min<int64_t>(items.size(), count_ - next_id_);
   for (int64_t i = 0; i < count; ++i) items[i] = {next_id_ + i, -1};
   next_id_ += count;
   return count;
 }
 
-absl::Status TableRecords::Seek(int64_t epoch, int64_t index) {
-  if (index > table_.rows) return EndsBefore(index, table_.rows);
+absl::Status IndexedRecords::Seek(int64_t epoch, int64_t index) {
+  if (index > count_) return EndsBefore(index, count_);
   next_id_ = index;
   return absl::OkStatus();
 }
 
-absl::Status TableRecords::Hold(std::span<Item> items) {
+absl::Status IndexedRecords::Hold(std::span<Item> items) {
   for (const Item& item : items) {
-    if (item.id >= table_.rows) return EndsBefore(item.id, table_.rows);
+    if (item.id >= count_) return EndsBefore(item.id, count_);
   }
   return absl::OkStatus();
 }
+
+TableRecords::TableRecords(Table table, std::vector<Origin> origins,
+                           std::function<std::string(const Origin&)> where)
+    : IndexedRecords(table.rows),
+      table_(std::move(table)),
+      schema_(SchemaOf(table_)),
+      origins_(std::move(origins)),
+      where_(std::move(where)) {}
 
 Origin TableRecords::OriginOf(const Item& item) const {
   return origins_.empty() ? Origin{.record = item.id} : origins_[item.id];

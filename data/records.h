@@ -106,17 +106,29 @@ class StreamedRecords : public Records {
   int64_t held_bytes_ = 0;  // of slots_ and their strings
 };
 
-class TableRecords : public Records {
+// Records in memory, at hand in any order: the id of one is its index.
+class IndexedRecords : public Records {
+ public:
+  absl::StatusOr<int64_t> Next(std::span<Item> items) override;
+  absl::Status Seek(int64_t epoch, int64_t index) override;
+  absl::Status Hold(std::span<Item> items) override;
+  void Release(std::span<const Item> items) override {}
+
+ protected:
+  explicit IndexedRecords(int64_t count) : count_(count) {}
+
+ private:
+  const int64_t count_;
+  int64_t next_id_ = 0;
+};
+
+class TableRecords : public IndexedRecords {
  public:
   // `where` names the place a row came from; without `origins` row i has record i.
   TableRecords(Table table, std::vector<Origin> origins,
                std::function<std::string(const Origin&)> where);
 
   const Schema& schema() const override { return schema_; }
-  absl::StatusOr<int64_t> Next(std::span<Item> items) override;
-  absl::Status Seek(int64_t epoch, int64_t index) override;
-  absl::Status Hold(std::span<Item> items) override;
-  void Release(std::span<const Item> items) override {}
   void Load(std::span<const Item> items, Table* rows) const override;
   Origin OriginOf(const Item& item) const override;
   std::string Where(const Origin& origin) const override { return where_(origin); }
@@ -127,7 +139,6 @@ class TableRecords : public Records {
   const Schema schema_;
   const std::vector<Origin> origins_;
   const std::function<std::string(const Origin&)> where_;
-  int64_t next_id_ = 0;
 };
 
 }  // namespace tpurun

@@ -14,15 +14,13 @@ int64_t ColumnType::elements() const {
 
 bool CheckDims(const std::vector<int64_t>& dims, const ConfigPlace& place, const std::string& field,
                ConfigErrors& errors) {
-  // Of one row: beyond what a record, a protobuf of 2 GiB, can sensibly hold.
-  constexpr int64_t kMostElements = int64_t{1} << 28;
   int64_t elements = 1;
   for (const int64_t dim : dims) {
     if (dim < 1) {
       errors.Add(place, field, absl::StrCat("every dimension of shape must be > 0, got ", dim));
       return false;
     }
-    if (__builtin_mul_overflow(elements, dim, &elements) || elements > kMostElements) {
+    if (__builtin_mul_overflow(elements, dim, &elements) || elements > kMaxRowElements) {
       errors.Add(place, field,
                  absl::StrCat("shape ", DimsToString(dims), " has more than 2^28 values"));
       return false;

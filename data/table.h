@@ -34,7 +34,10 @@ struct ColumnType {
   std::string ToString() const;
 };
 
-// Whether a column may have the dimensions: each is at least 1, a row has at most 2^28 elements.
+// Beyond what a record, a protobuf of 2 GiB, can sensibly hold.
+inline constexpr int64_t kMaxRowElements = int64_t{1} << 28;
+
+// Whether a column may have the dimensions: each is at least 1, a row has at most kMaxRowElements.
 // What is wrong is added at the field.
 bool CheckDims(const std::vector<int64_t>& dims, const ConfigPlace& place, const std::string& field,
                ConfigErrors& errors);

@@ -20,6 +20,13 @@ constexpr SourceDef kSources[] = {
      .open = OpenTextLine,
      .describe = DescribeTextLine,
      .file_names = TextLineFileNames},
+    {.kind = proto::Source::kText,
+     .name = "text",
+     .schema = TextSchema,
+     .open = OpenText,
+     .describe = DescribeText,
+     .file_names = TextFileNames,
+     .in_memory = true},
     {.kind = proto::Source::kFromTensorSlices,
      .name = "from_tensor_slices",
      .schema = TensorSlicesSchema,
@@ -40,7 +47,7 @@ const SourceDef* FindSource(proto::Source::KindCase kind) {
 
 bool ReadsOnce(const proto::Source& source) {
   const SourceDef* const def = FindSource(source.kind_case());
-  return def != nullptr && def->file_names != nullptr &&
+  return def != nullptr && def->file_names != nullptr && !def->in_memory &&
          NamesStandardInput(def->file_names(source));
 }
 

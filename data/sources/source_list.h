@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,14 +30,16 @@ struct SourceArgs {
   bool allow_empty = false;  // a file without rows is no error
   CountRecords count = CountRecords::kNo;  // never by reading a pipe
   uint64_t seed = 0;                       // tf_random_seed
+  std::optional<std::string> trained_dir;  // that of InputFnArgs
   // The place of a field of the source's message, for messages.
   std::function<std::string(const std::string& field)> where;
 };
 
 struct OpenedSource {
   std::unique_ptr<Records> records;
-  std::optional<int64_t> count;    // records of one pass, where known
-  std::vector<std::string> files;  // those that it reads, in their order
+  std::optional<int64_t> count;                    // records of one pass, where known
+  std::vector<std::string> files;                  // those that it reads, in their order
+  std::map<std::string, std::string> assets = {};  // those of InputSource
 };
 
 struct SourceDef {
@@ -52,12 +55,14 @@ struct SourceDef {
   std::string (*describe)(const proto::Source& source);
   // The names and globs that it reads. Null: it reads no files.
   const FileNames& (*file_names)(const proto::Source& source) = nullptr;
+  // All of it stays in memory: a pipe can be repeated.
+  bool in_memory = false;
 };
 
 std::span<const SourceDef> SourceList();
 // Null for a kind that does not exist (yet), and for none.
 const SourceDef* FindSource(proto::Source::KindCase kind);
-// It can be read only once.
+// It can be read only once, and is not kept.
 bool ReadsOnce(const proto::Source& source);
 // NotFound names a file that it reads and that is not there. Standard input is.
 absl::Status FindFiles(const proto::Source& source);
@@ -81,6 +86,11 @@ std::optional<Schema> TfrecordSchema(const proto::Source& source, ConfigErrors& 
 absl::StatusOr<OpenedSource> OpenTfrecord(const proto::Source& source, const SourceArgs& args);
 std::string DescribeTfrecord(const proto::Source& source);
 const FileNames& TfrecordFileNames(const proto::Source& source);
+// text.cc
+std::optional<Schema> TextSchema(const proto::Source& source, ConfigErrors& errors);
+absl::StatusOr<OpenedSource> OpenText(const proto::Source& source, const SourceArgs& args);
+std::string DescribeText(const proto::Source& source);
+const FileNames& TextFileNames(const proto::Source& source);
 // from_tensor_slices.cc
 std::optional<Schema> TensorSlicesSchema(const proto::Source& source, ConfigErrors& errors);
 absl::StatusOr<OpenedSource> OpenTensorSlices(const proto::Source& source, const SourceArgs& args);

@@ -14,7 +14,6 @@
 #include "data/transforms/bind_features.h"
 #include "data/transforms/transform_list.h"
 #include "proto/source_locations.h"
-#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
@@ -202,26 +201,6 @@ void CheckFields(const proto::Lookup& lookup, ConfigErrors& errors) {
   }
 }
 
-// `where` is the place of vocabulary_file.
-absl::StatusOr<std::vector<std::string>> ReadLines(const std::string& path,
-                                                   const std::string& where) {
-  const std::string what = absl::StrCat("the vocabulary ", path);
-  const MemoryUse use(what, "use a smaller vocabulary_file");
-  absl::StatusOr<std::unique_ptr<FileSource>> file = FileSource::OpenRegular(path);
-  if (!file.ok()) return Annotate(file.status(), where);
-  LineReader reader(*std::move(file));
-  std::vector<std::string> lines;
-  while (true) {
-    std::string_view line;
-    const absl::StatusOr<bool> found = reader.Read(&line);
-    if (!found.ok()) return Annotate(found.status(), path);
-    if (!*found) break;
-    lines.emplace_back(line);
-  }
-  if (!lines.empty()) return lines;
-  return absl::DataLossError(absl::StrCat(path, ": the vocabulary has no entries"));
-}
-
 class LookupBinding {
  public:
   LookupBinding(const proto::Lookup& lookup, const Schema& input, const RowTransform& bound)
@@ -291,7 +270,7 @@ std::optional<RowTransform> BindLookup(const proto::Transform& transform, const 
                       const RowOpenArgs& args, RowTransform* row) -> absl::Status {
       const std::string path = args.directory.empty() ? file : JoinPath(args.directory, file);
       ASSIGN_OR_RETURN(const std::vector<std::string> lines,
-                       ReadLines(path, args.where("vocabulary_file")));
+                       ReadVocabularyLines(path, args.where("vocabulary_file")));
       absl::Status first;
       const auto add_mistake = [&](size_t entry, const std::string& message) {
         first.Update(absl::DataLossError(absl::StrCat(path, ":", entry + 1, ": ", message)));

@@ -54,30 +54,6 @@ std::optional<T> ParseNumber(std::string_view text) {
   return value;
 }
 
-// A character of UTF-8, or one byte that begins none.
-struct Character {
-  std::optional<char32_t> code;
-  std::string_view bytes;
-};
-
-Character FirstCharacter(std::string_view text) {
-  const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, text.substr(0, 1)};
-  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  const Character malformed = {std::nullopt, text.substr(0, 1)};
-  if (lead < 0xC2 || lead > 0xF4 || length > text.size()) return malformed;
-  char32_t code = lead & (0x7F >> length);
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return malformed;
-    code = code << 6 | (byte(i) & 0x3F);
-  }
-  constexpr char32_t kFirstOfLength[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  if (code < kFirstOfLength[length] || code > 0x10FFFF || surrogate) return malformed;
-  return {code, text.substr(0, length)};
-}
-
 bool IsPrintable(const Character& character) {
   if (!character.code.has_value()) return false;
   const char32_t code = *character.code;
@@ -160,6 +136,24 @@ std::string ShortestText(double value) { return Shortest(value); }
 std::optional<int64_t> ParseInt64(std::string_view text) { return ParseNumber<int64_t>(text); }
 std::optional<double> ParseDouble(std::string_view text) { return ParseNumber<double>(text); }
 std::optional<float> ParseFloat(std::string_view text) { return ParseNumber<float>(text); }
+
+Character FirstCharacter(std::string_view text) {
+  const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, text.substr(0, 1)};
+  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  const Character malformed = {std::nullopt, text.substr(0, 1)};
+  if (lead < 0xC2 || lead > 0xF4 || length > text.size()) return malformed;
+  char32_t code = lead & (0x7F >> length);
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return malformed;
+    code = code << 6 | (byte(i) & 0x3F);
+  }
+  constexpr char32_t kFirstOfLength[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  if (code < kFirstOfLength[length] || code > 0x10FFFF || surrogate) return malformed;
+  return {code, text.substr(0, length)};
+}
 
 bool IsUtf8(std::string_view text) {
   return EveryCharacter(text, [](const Character& c) { return c.code.has_value(); });

@@ -33,6 +33,15 @@ std::optional<int64_t> ParseInt64(std::string_view text);
 std::optional<double> ParseDouble(std::string_view text);
 std::optional<float> ParseFloat(std::string_view text);
 
+// A character of UTF-8, or one byte that begins none.
+struct Character {
+  std::optional<char32_t> code;
+  std::string_view bytes;
+};
+
+// That of a text that is not empty.
+Character FirstCharacter(std::string_view text);
+
 // Whether the bytes are well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates).
 bool IsUtf8(std::string_view text);
 

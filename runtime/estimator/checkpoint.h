@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/estimator/variable_store.h"
 #include "runtime/io/directory.h"
+#include "runtime/io/file.h"
 #include "runtime/io/tensor_bundle.h"
 #include "runtime/ir/shape.h"
 
@@ -55,6 +56,8 @@ class Checkpoint {
   static absl::StatusOr<Checkpoint> Open(const std::string& prefix);
 
   const std::string& prefix() const { return reader_->prefix(); }
+  // The folder that it is in.
+  std::string dir() const { return DirName(prefix()); }
   // 0 when it has none.
   absl::StatusOr<int64_t> GlobalStep() const;
   // Empty where the checkpoint is TensorFlow's.

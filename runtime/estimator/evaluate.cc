@@ -25,11 +25,13 @@ std::string EventsDir(const std::string& model_dir, const std::string& name) {
 }
 
 absl::StatusOr<InputSource> OpenInput(const EstimatorOptions& options, const InputFn& input_fn,
-                                      const proto::Evaluate& evaluate) {
+                                      const proto::Evaluate& evaluate,
+                                      const std::optional<Checkpoint>& chosen) {
   ASSIGN_OR_RETURN(InputSource input, input_fn({.mode = ModeKey::kEval,
                                                 .batch_size = options.config.eval_batch_size(),
                                                 .features = options.features,
-                                                .seed = options.config.tf_random_seed()}));
+                                                .seed = options.config.tf_random_seed(),
+                                                .trained_dir = TrainedDir(options, chosen)}));
   RETURN_IF_ERROR(CheckEnds(input, evaluate));
   return input;
 }
@@ -122,7 +124,7 @@ absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFn& input_fn,
     result.checkpoint = chosen->prefix();
     ASSIGN_OR_RETURN(result.global_step, chosen->GlobalStep());
   }
-  ASSIGN_OR_RETURN(InputSource input, OpenInput(options_, input_fn, evaluate));
+  ASSIGN_OR_RETURN(InputSource input, OpenInput(options_, input_fn, evaluate, chosen));
   const int64_t max_steps =
       evaluate.has_steps() ? evaluate.steps() : std::numeric_limits<int64_t>::max();
   ASSIGN_OR_RETURN(const InfeedPtr infeed,

@@ -80,7 +80,8 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& p
                              .batch_size = batch_size,
                              .features = options_.features,
                              .seed = options_.config.tf_random_seed(),
-                             .forward_features = {forward.begin(), forward.end()}}));
+                             .forward_features = {forward.begin(), forward.end()},
+                             .trained_dir = TrainedDir(options_, chosen)}));
   ASSIGN_OR_RETURN(const Graph graph,
                    BuildGraph(options_, FeedsLabels(input, options_.features), predict));
   Session session(options_.num_workers, options_.topology);

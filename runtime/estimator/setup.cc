@@ -150,6 +150,11 @@ absl::StatusOr<std::optional<Checkpoint>> TrainedCheckpoint(const EstimatorOptio
   return chosen;
 }
 
+std::string TrainedDir(const EstimatorOptions& options,
+                       const std::optional<Checkpoint>& checkpoint) {
+  return checkpoint.has_value() ? checkpoint->dir() : options.config.model_dir();
+}
+
 absl::Status SetVariables(const EstimatorOptions& options,
                           const std::optional<Checkpoint>& checkpoint, bool with_state,
                           const std::vector<Variable>& model_variables, Session& session) {

@@ -37,6 +37,10 @@ absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
 absl::StatusOr<std::optional<Checkpoint>> TrainedCheckpoint(const EstimatorOptions& options,
                                                             ModeKey mode, const std::string& named);
 
+// Where what was trained has its assets: the folder of the checkpoint, else model_dir.
+std::string TrainedDir(const EstimatorOptions& options,
+                       const std::optional<Checkpoint>& checkpoint);
+
 // Fills the session's variables from the checkpoint; without one, by their initializers, then those
 // of the model (all but slots and counters of the training) by warm_start_from.
 absl::Status SetVariables(const EstimatorOptions& options,

@@ -18,10 +18,12 @@ absl::StatusOr<InputSource> TrainInput::Call(const InputFn& input_fn) const {
                    .batch_size = config.train_batch_size(),
                    .features = options_.features,
                    .seed = config.tf_random_seed(),
-                   .count_examples = config.train().has_epochs()});
+                   .count_examples = config.train().has_epochs(),
+                   .trained_dir = trained_dir_});
 }
 
 absl::Status TrainInput::Open(const InputFn& input_fn, const std::optional<Checkpoint>& resumed) {
+  if (resumed.has_value()) trained_dir_ = resumed->dir();
   ASSIGN_OR_RETURN(source_, Call(input_fn));
   ASSIGN_OR_RETURN(final_step_,
                    FinalStep(options_.config, start_step_, source_.examples_per_epoch));

@@ -3,6 +3,7 @@
 #define TPURUN_RUNTIME_ESTIMATOR_TRAIN_INPUT_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ class TrainInput {
     return infeed_->PositionAfter(step - start_step_);
   }
   const std::vector<InputFile>& files() const { return source_.files; }
+  const std::map<std::string, std::string>& assets() const { return source_.assets; }
   // Stops the infeed; where the batch of `step` ends, empty when unknown.
   std::string WhereIs(int64_t step) { return infeed_->WhereIs(step - start_step_); }
 
@@ -51,6 +53,7 @@ class TrainInput {
 
   const EstimatorOptions& options_;
   const int64_t start_step_;
+  std::optional<std::string> trained_dir_;  // of the checkpoint
   int64_t final_step_ = 0;
   InputSource source_;
   InfeedPtr infeed_;

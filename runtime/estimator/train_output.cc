@@ -20,6 +20,7 @@ TrainOutput::TrainOutput(const EstimatorOptions& options, TrainStart& start,
     : options_(options),
       start_(start),
       program_(program),
+      input_(input),
       checkpoints_(options, start, program, input),
       events_(options, program) {}
 
@@ -79,6 +80,9 @@ absl::Status TrainOutput::WriteConfiguration() {
   }
   for (const auto& [name, lines] : projector.metadata) {
     RETURN_IF_ERROR(first_writes_.WriteFile({start_.dir, name}, lines));
+  }
+  for (const auto& [name, bytes] : input_.assets()) {
+    RETURN_IF_ERROR(first_writes_.WriteFile({start_.dir, name}, bytes));
   }
   return absl::OkStatus();
 }

@@ -30,8 +30,8 @@ class TrainOutput {
 
   // Begins to make the text of the graph, on another thread while files are read and written.
   void PrepareGraph();
-  // The first writes: effective configuration, event file, graph, first checkpoint. Takes them back
-  // where one fails.
+  // The first writes: effective configuration, assets of the input, event file, graph, first
+  // checkpoint. Takes them back where one fails.
   absl::Status Open();
   // Writes what is due after a loop that ended at `step`.
   absl::Status LoopDone(int64_t step, double loss, bool last);
@@ -64,6 +64,7 @@ class TrainOutput {
   const EstimatorOptions& options_;
   TrainStart& start_;
   const TrainProgram& program_;
+  const TrainInput& input_;
   TrainCheckpoints checkpoints_;
   std::future<GraphFiles> graph_files_;  // reads program_.graph
   FirstWrites first_writes_;

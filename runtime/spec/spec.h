@@ -199,6 +199,9 @@ struct InputFnArgs {
   int64_t seed = 1;                           // tf_random_seed
   std::vector<std::string> forward_features;  // PREDICT: the model need not declare them
   bool count_examples = false;  // examples_per_epoch is needed, whatever it takes (epochs)
+  // Where the training that this is of, or goes on with, has put the assets of its input. nullopt:
+  // a training from its beginning.
+  std::optional<std::string> trained_dir = {};
   // false: only what the configuration shows is checked, and no file is looked for; of the
   // InputSource there is then no `batches`.
   bool open = true;
@@ -226,6 +229,9 @@ struct InputSource {
   int64_t prefetch = -1;  // batches to prepare ahead at least; -1: as many as the estimator likes
   // TRAIN: those that it reads, in their order. A position is of these and no others.
   std::vector<InputFile> files;
+  // Files, by name, that training puts beside its checkpoints: what inputs of the trained model
+  // need to make of their data what this one does. None that are in trained_dir already.
+  std::map<std::string, std::string> assets;
 };
 
 struct ExportedColumn {

@@ -21,9 +21,15 @@ namespace {
 
 constexpr int kRows = 23;
 
+constexpr char kLines[] =
+    "text_line { file: \"*.csv\" skip_lines: 1 } } "
+    "transform { decode_csv { column { name: \"x\" dtype: INT32 } } ";
+
 struct Pipeline {
   std::string name;
-  std::string transforms;  // after decode_csv
+  std::string transforms;
+  std::string source = kLines;  // and what makes features of it
+  std::string features = "x s32[]";
 };
 
 class InputFiles : public ::testing::Test {
@@ -35,16 +41,17 @@ class InputFiles : public ::testing::Test {
     for (int row = 0; row < kRows; ++row) (row < 10 ? first : second) << row << "\n";
   }
 
+  absl::StatusOr<OpenInput> Open(const Pipeline& pipeline, int64_t seed = 1) const {
+    return tpurun::Open(absl::StrCat("train { input { source { ", pipeline.source, " } ",
+                                     pipeline.transforms, " } }"),
+                        {.mode = ModeKey::kEval,
+                         .batch_size = 4,
+                         .features = ParseFeatures(pipeline.features),
+                         .seed = seed},
+                        dir_.path());
+  }
   absl::StatusOr<OpenInput> Open(const std::string& transforms, int64_t seed = 1) const {
-    return tpurun::Open(
-        absl::StrCat("train { input { source { text_line { file: \"*.csv\" skip_lines: 1 } } "
-                     "transform { decode_csv { column { name: \"x\" dtype: INT32 } } } ",
-                     transforms, " } }"),
-        {.mode = ModeKey::kEval,
-         .batch_size = 4,
-         .features = ParseFeatures("x s32[]"),
-         .seed = seed},
-        dir_.path());
+    return Open(Pipeline{.transforms = transforms}, seed);
   }
 
   const TempDir dir_;
@@ -55,7 +62,7 @@ class PositionTest : public InputFiles, public ::testing::WithParamInterface<Pip
 constexpr int kMost = 40;  // batches of an endless pipeline: several epochs
 
 TEST_P(PositionTest, RestoringAfterEveryBatchGivesTheSameRest) {
-  auto whole = Open(GetParam().transforms);
+  auto whole = Open(GetParam());
   ASSERT_TRUE(whole.ok()) << whole.status();
   std::vector<std::string> batches;
   std::vector<std::string> positions = {whole->batches().Position()};
@@ -70,7 +77,7 @@ TEST_P(PositionTest, RestoringAfterEveryBatchGivesTheSameRest) {
   }
   ASSERT_GT(batches.size(), 1);
   for (size_t stop = 0; stop < positions.size(); ++stop) {
-    auto resumed = Open(GetParam().transforms);
+    auto resumed = Open(GetParam());
     ASSERT_TRUE(resumed.ok()) << resumed.status();
     ASSERT_TRUE(resumed->batches().Restore(positions[stop]).ok()) << positions[stop];
     EXPECT_EQ(resumed->batches().Position(), positions[stop]);
@@ -95,6 +102,13 @@ constexpr char kCache[] = "transform { cache {} } ";
 constexpr char kRepeat[] = "transform { repeat {} } ";
 constexpr char kShuffle[] = "transform { shuffle { buffer_size: 7 } } ";
 constexpr char kShuffleAll[] = "transform { shuffle { buffer_size: 1000 } } ";
+
+// Windows of the characters of the files.
+Pipeline OfText(const std::string& name, const std::string& fields, const std::string& transforms) {
+  return {name, transforms,
+          absl::StrCat("text { file: \"*.csv\" sequence_length: 3 ", fields, " }"),
+          "text s32[3] next s32[3]"};
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Pipelines, PositionTest,
@@ -134,7 +148,11 @@ INSTANTIATE_TEST_SUITE_P(
         Pipeline{"RepeatAfterBatch",
                  absl::StrCat(kShuffle, "transform { batch { drop_remainder: true } }", kRepeat)},
         Pipeline{"DropRemainder", "transform { batch { drop_remainder: true } }"},
-        Pipeline{"ShuffleThenCache", absl::StrCat(kShuffle, kCache, kShuffle, kRepeat)}),
+        Pipeline{"ShuffleThenCache", absl::StrCat(kShuffle, kCache, kShuffle, kRepeat)},
+        OfText("Text", "", ""), OfText("TextStreams", "streams: 4", kRepeat),
+        OfText("TextShuffleRepeat", "shift: 1 end: 0.9", absl::StrCat(kShuffle, kRepeat)),
+        OfText("TextRepeatShuffle", "shift: 5 begin: 0.1", absl::StrCat(kRepeat, kShuffleAll)),
+        OfText("TextCached", "streams: 2", absl::StrCat(kCache, kShuffle, kRepeat))),
     [](const auto& info) { return info.param.name; });
 
 // The rest is about shuffles and positions in general, with the same files.

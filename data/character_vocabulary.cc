@@ -1,0 +1,91 @@
+#include "data/character_vocabulary.h"
+
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "data/line_reader.h"
+#include "runtime/base/status.h"
+
+namespace tpurun {
+namespace {
+
+std::string LineOf(const std::string& character) {
+  return character == "\\" ? "\\\\" : Escape(character);
+}
+
+// What a line stands for; where it is no escape, itself.
+std::string CharacterOf(const std::string& line) {
+  std::string character;
+  return absl::CUnescape(line, &character) ? character : line;
+}
+
+}  // namespace
+
+std::string NameOf(const Character& character) {
+  const std::string bytes(character.bytes);
+  if (!character.code.has_value()) return Quote(bytes);
+  if (*character.code < 0x80) return Quote(bytes);
+  return absl::StrFormat("%s (U+%04X)", Quote(bytes), static_cast<uint32_t>(*character.code));
+}
+
+absl::StatusOr<CharacterVocabulary> CharacterVocabulary::Create(
+    std::vector<std::string> characters, const std::function<std::string(int64_t id)>& where) {
+  CharacterVocabulary vocabulary;
+  for (const std::string& text : characters) {
+    const int64_t id = vocabulary.size();
+    const Character first = text.empty() ? Character() : FirstCharacter(text);
+    if (!first.code.has_value() || first.bytes.size() != text.size()) {
+      return absl::DataLossError(absl::StrCat(
+          where(id), ": got ", Quote(text),
+          ", want one character in UTF-8, or its C escape (\"\\n\"; \"\\\\\" is a backslash)"));
+    }
+    std::vector<int32_t>& ids = vocabulary.ids_;
+    if (*first.code >= ids.size()) ids.resize(*first.code + 1, -1);
+    if (ids[*first.code] >= 0) {
+      return absl::DataLossError(absl::StrCat(where(id), ": the character ", NameOf(first),
+                                              " is there already, with id ", ids[*first.code]));
+    }
+    ids[*first.code] = static_cast<int32_t>(id);
+    vocabulary.characters_.push_back(text);
+  }
+  return vocabulary;
+}
+
+absl::StatusOr<CharacterVocabulary> CharacterVocabulary::Read(const std::string& path,
+                                                              const std::string& where) {
+  ASSIGN_OR_RETURN(std::vector<std::string> lines, ReadVocabularyLines(path, where));
+  for (std::string& line : lines) line = CharacterOf(line);
+  return Create(std::move(lines), [&path](int64_t id) { return absl::StrCat(path, ":", id + 1); });
+}
+
+std::string CharacterVocabulary::FileText() const {
+  std::string text;
+  for (const std::string& character : characters_) absl::StrAppend(&text, LineOf(character), "\n");
+  return text;
+}
+
+absl::StatusOr<std::vector<int32_t>> CharacterVocabulary::IdsOf(std::string_view text) const {
+  std::vector<int32_t> ids;
+  for (size_t at = 0; at < text.size();) {
+    const Character character = FirstCharacter(text.substr(at));
+    const int32_t id = character.code.has_value() ? Find(*character.code) : -1;
+    if (id < 0) {
+      return absl::DataLossError(
+          absl::StrCat("offset ", at, ": ", NameOf(character),
+                       character.code.has_value() ? " is not in the vocabulary" : " is not UTF-8"));
+    }
+    ids.push_back(id);
+    at += character.bytes.size();
+  }
+  return ids;
+}
+
+std::string CharacterVocabulary::TextOf(std::span<const int32_t> ids) const {
+  std::string text;
+  for (const int32_t id : ids) text += characters_[id];
+  return text;
+}
+
+}  // namespace tpurun

@@ -1,0 +1,199 @@
+// text { file sequence_length shift vocabulary_file with_labels unknown_id streams begin end }:
+// windows of the characters of the files.
+#include "data/text.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "data/character_vocabulary.h"
+#include "data/sources/files.h"
+#include "data/sources/source_list.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+#include "runtime/io/file.h"
+
+namespace tpurun {
+namespace {
+
+WindowsSpec SpecOf(const proto::Text& text) {
+  return {.length = text.sequence_length(),
+          .shift = text.has_shift() ? text.shift() : text.sequence_length(),
+          .streams = text.streams(),
+          .with_next = text.with_labels(),
+          .begin = text.begin(),
+          .end = text.end(),
+          .unknown_id = text.has_unknown_id() ? text.unknown_id() : -1};
+}
+
+Schema SchemaOf(const proto::Text& text) {
+  Schema schema = {{"text", proto::INT32, {text.sequence_length()}}};
+  if (text.with_labels()) schema.push_back({"next", proto::INT32, {text.sequence_length()}});
+  return schema;
+}
+
+class TextRecords : public IndexedRecords {
+ public:
+  TextRecords(TextWindows windows, Schema schema)
+      : IndexedRecords(windows.size()), windows_(std::move(windows)), schema_(std::move(schema)) {}
+
+  const Schema& schema() const override { return schema_; }
+
+  void Load(std::span<const Item> items, Table* rows) const override {
+    int32_t* values[2] = {};  // of each column
+    for (size_t c = 0; c < schema_.size(); ++c) {
+      Bytes& bytes = rows->columns[c].bytes;
+      bytes.resize(items.size() * schema_[c].row_bytes());
+      values[c] = reinterpret_cast<int32_t*>(bytes.data());
+    }
+    const int64_t length = schema_[0].elements();
+    for (const Item& item : items) {
+      windows_.Get(item.id, values[0], values[1]);
+      for (size_t c = 0; c < schema_.size(); ++c) values[c] += length;
+    }
+    rows->rows = std::ssize(items);
+  }
+
+  Origin OriginOf(const Item& item) const override {
+    const Text::Place place = windows_.PlaceOf(item.id);
+    return {.file = place.file, .record = item.id, .offset = place.offset};
+  }
+  std::string Where(const Origin& origin) const override {
+    return windows_.Where({origin.file, origin.offset});
+  }
+
+ private:
+  const TextWindows windows_;
+  const Schema schema_;
+};
+
+absl::StatusOr<Text> ReadText(const std::vector<std::string>& files) {
+  Text text;
+  for (const std::string& file : files) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(file));
+    RETURN_IF_ERROR(text.Append(*source, FileTitle(file)));
+  }
+  return text;
+}
+
+// That two vocabularies are one: ids of another would mean other characters to the model.
+absl::Status CheckTrained(const CharacterVocabulary& given, const std::string& given_path,
+                          const CharacterVocabulary& trained, const std::string& trained_path) {
+  if (given == trained) return absl::OkStatus();
+  int64_t id = 0;
+  while (id < std::min(given.size(), trained.size()) &&
+         given.characters()[id] == trained.characters()[id]) {
+    ++id;
+  }
+  const auto entry = [id](const CharacterVocabulary& vocabulary) {
+    return id < vocabulary.size() ? NameOf(FirstCharacter(vocabulary.characters()[id]))
+                                  : std::string("none");
+  };
+  return absl::DataLossError(
+      absl::StrCat(given_path, " is not the vocabulary that the model was trained with, ",
+                   trained_path, ": of id ", id, " got ", entry(given), ", want ", entry(trained),
+                   "; leave vocabulary_file out, or train in another model_dir"));
+}
+
+struct ChosenVocabulary {
+  CharacterVocabulary vocabulary;
+  bool save = false;  // model_dir does not have it
+};
+
+absl::StatusOr<ChosenVocabulary> ChooseVocabulary(const proto::Text& config, const SourceArgs& args,
+                                                  const Text& text) {
+  const bool given = config.has_vocabulary_file();
+  const std::string where = given ? args.where("vocabulary_file") : args.where("");
+  const std::string given_path = JoinPath(args.directory, config.vocabulary_file());
+  ChosenVocabulary chosen;
+  if (given) {
+    ASSIGN_OR_RETURN(chosen.vocabulary, CharacterVocabulary::Read(given_path, where));
+  }
+  if (!args.trained_dir.has_value()) {
+    chosen.save = true;
+    if (given) return chosen;
+    ASSIGN_OR_RETURN(chosen.vocabulary, CharacterVocabulary::Create(text.Characters(), nullptr));
+    return chosen;
+  }
+  const std::string trained_path = JoinPath(*args.trained_dir, kVocabularyFile);
+  chosen.save = IsAbsent(trained_path);
+  if (chosen.save && given) return chosen;
+  if (chosen.save) {
+    return absl::NotFoundError(absl::StrCat(
+        where, ": there is no ", trained_path,
+        ", which train writes with a source of text; give the vocabulary_file that the model was "
+        "trained with"));
+  }
+  ASSIGN_OR_RETURN(CharacterVocabulary trained, CharacterVocabulary::Read(trained_path, where));
+  if (given) RETURN_IF_ERROR(CheckTrained(chosen.vocabulary, given_path, trained, trained_path));
+  chosen.vocabulary = std::move(trained);
+  return chosen;
+}
+
+}  // namespace
+
+std::optional<Schema> TextSchema(const proto::Source& source, ConfigErrors& errors) {
+  const proto::Text& text = source.text();
+  CheckFileNames(text.file(), errors);
+  // Of characters; more than any text has.
+  constexpr int64_t kMost = int64_t{1} << 48;
+  const auto check_in = [&](const char* field, int64_t value, int64_t least, int64_t most) {
+    if (value >= least && value <= most) return;
+    errors.Add(field, absl::StrCat(field, " must be in ", least, "..", most, ", got ", value));
+  };
+  if (!text.has_sequence_length()) {
+    errors.Add("", "sequence_length must be given, the number of characters of a window");
+  } else {
+    check_in("sequence_length", text.sequence_length(), 1, kMaxRowElements);
+  }
+  if (text.has_shift()) check_in("shift", text.shift(), 1, kMost);
+  check_in("streams", text.streams(), 1, kMost);
+  check_in("unknown_id", text.unknown_id(), 0, std::numeric_limits<int32_t>::max());
+  if (text.has_vocabulary_file() && text.vocabulary_file().empty()) {
+    errors.Add("vocabulary_file", "vocabulary_file must not be empty");
+  }
+  if (!(text.begin() >= 0 && text.begin() < text.end() && text.end() <= 1)) {
+    errors.Add(text.has_begin() ? "begin" : "end",
+               absl::StrCat("want 0 <= begin < end <= 1, got begin ", ShortestText(text.begin()),
+                            " and end ", ShortestText(text.end())));
+  }
+  if (!errors.empty()) return std::nullopt;
+  return SchemaOf(text);
+}
+
+absl::StatusOr<OpenedSource> OpenText(const proto::Source& source, const SourceArgs& args) {
+  const proto::Text& config = source.text();
+  OpenedSource opened;
+  ASSIGN_OR_RETURN(opened.files, ExpandFileNames(config.file(), args.directory, args.where));
+  ASSIGN_OR_RETURN(Text text, ReadText(opened.files));
+  ASSIGN_OR_RETURN(ChosenVocabulary chosen, ChooseVocabulary(config, args, text));
+  if (chosen.save) opened.assets[kVocabularyFile] = chosen.vocabulary.FileText();
+  absl::StatusOr<TextWindows> windows =
+      TextWindows::Create(std::move(text), std::move(chosen.vocabulary), SpecOf(config));
+  if (!windows.ok()) {
+    return absl::DataLossError(
+        absl::StrCat(windows.status().message(),
+                     "; train with a vocabulary_file that has it, or give an unknown_id"));
+  }
+  if (!args.allow_empty) {
+    RETURN_IF_ERROR(
+        Annotate(windows->CheckNotEmpty(), absl::StrCat("text ", JoinFileNames(config.file()))));
+  }
+  opened.count = windows->size();
+  opened.records = std::make_unique<TextRecords>(*std::move(windows), SchemaOf(config));
+  return opened;
+}
+
+std::string DescribeText(const proto::Source& source) {
+  const WindowsSpec spec = SpecOf(source.text());
+  std::string part;
+  if (spec.begin != 0 || spec.end != 1) {
+    part = absl::StrCat(" begin ", ShortestText(spec.begin), " end ", ShortestText(spec.end));
+  }
+  return absl::StrCat("text sequence_length ", spec.length, " shift ", spec.shift, " streams ",
+                      spec.streams, spec.with_next ? "" : " without labels", part);
+}
+
+const FileNames& TextFileNames(const proto::Source& source) { return source.text().file(); }
+
+}  // namespace tpurun

@@ -1,0 +1,183 @@
+"""A character model: windows of text files, the vocabulary in model_dir, a run that goes on."""
+import json
+import os
+import random
+
+from program import ProgramTest, checkpoint_files, read, write
+
+RUN = """
+model_file: "model.textproto"
+train_batch_size: 16
+eval_batch_size: 16
+predict_batch_size: 8
+train {{ max_steps: 40 input {{ source {{ text {{
+  file: "text.txt" sequence_length: {length} end: 0.9 {fields} }} }} {transforms} }} }}
+evaluate {{ input {{ source {{ text {{ file: "text.txt" sequence_length: {length} begin: 0.9 }} }} }} }}
+predict {{
+  input {{ source {{ text {{ file: "text.txt" sequence_length: {length} with_labels: false }} }} }}
+  keys: "logits"
+  forward_features: "text"
+}}
+"""
+# Of each character the next one.
+MODEL = """
+feature {{ name: "text" dtype: INT32 shape: {length} }}
+label {{ name: "next" dtype: INT32 shape: {length} }}
+layer {{ name: "characters" one_hot {{ depth: {depth} }} input: "text" }}
+layer {{ name: "logits" dense {{ units: {depth} }} }}
+loss {{ name: "l" sparse_softmax_cross_entropy {{ labels: "next" logits: "logits" }} }}
+prediction {{ name: "logits" }}
+optimizer {{ adam {{}} learning_rate {{ constant: 0.1 }} }}
+"""
+SHUFFLED = 'transform { shuffle { buffer_size: 50 } } transform { repeat {} }'
+ENDLESS = 'transform { repeat {} }'
+
+
+def some_text(characters, size, seed=1):
+    """Characters of which each has a liking for what follows it."""
+    draw = random.Random(seed)
+    text = [0]
+    while len(text) < size:
+        text.append(draw.choice([text[-1] + 1, text[-1] * 2 + 1, draw.randrange(100)]))
+    return ''.join(characters[i % len(characters)] for i in text)
+
+
+def windows(text, length, shift=None, streams=1, begin=0.0, end=1.0):
+    """(text, next) of each window, one by one and character by character."""
+    part = text[int(begin * len(text)):int(end * len(text))]
+    size = len(part) // streams
+    found = []
+    for stream in range(streams):
+        mine = part[stream * size:(stream + 1) * size]
+        starts = range(0, len(mine) - length, shift or length)
+        found.append([(mine[i:i + length], mine[i + 1:i + 1 + length]) for i in starts])
+    return [window for turn in zip(*found) for window in turn]
+
+
+def unescaped(line):
+    return {'\\n': '\n', '\\\\': '\\', '\\t': '\t'}.get(line, line)
+
+
+class TextProgramTest(ProgramTest):
+
+    def configure(self, text, length=8, depth=40, fields='', transforms=SHUFFLED):
+        write(self.path('text.txt'), text)
+        write(self.path('run.textproto'),
+              RUN.format(length=length, fields=fields, transforms=transforms))
+        write(self.path('model.textproto'), MODEL.format(length=length, depth=depth))
+
+    def run_verb(self, verb, *flags, model_dir='model', call=None, **options):
+        return (call or self.succeed)(verb, '--config=run.textproto', f'--model_dir={model_dir}',
+                                      *flags, **options)
+
+    def vocabulary(self, model_dir='model'):
+        lines = read(self.path(model_dir, 'vocabulary.txt')).decode().split('\n')
+        self.assertEqual(lines.pop(), '')
+        return [unescaped(line) for line in lines]
+
+
+class TextTest(TextProgramTest):
+
+    def predicted(self, source, **options):
+        done = self.run_verb('predict', '--set', f'predict.input.source.text={{ {source} }}',
+                             '--set', 'predict.forward_features=["text", "next"]', **options)
+        return [json.loads(line) for line in done.out.splitlines()]
+
+    def test_windows_are_those_of_a_slow_reference(self):
+        characters = 'ab c\n\\\t\'"éß€я中😀\u2028\x85'
+        text = some_text(characters, 6000)
+        self.configure(text, depth=len(characters))
+        self.run_verb('train', '--max_steps=1')
+        ids = {c: i for i, c in enumerate(sorted(set(text)))}
+        for field in ({}, {'shift': 1}, {'shift': 13}, {'streams': 8}, {'streams': 7, 'shift': 3},
+                      {'begin': 0.9}, {'end': 0.37, 'streams': 3}, {'begin': 0.1, 'end': 0.9}):
+            given = ' '.join(f'{name}: {value}' for name, value in field.items())
+            rows = self.predicted(f'file: "{self.path("text.txt")}" sequence_length: 8 {given}')
+            got = [(row['text'], row['next']) for row in rows]
+            want = [tuple([ids[c] for c in part] for part in window)
+                    for window in windows(text, 8, **field)]
+            self.assertGreater(len(want), 60)
+            self.assertEqual(got, want, given)
+
+    def test_with_streams_each_row_of_a_batch_goes_on_in_the_next(self):
+        text = some_text('abcdefgh', 5000)
+        self.configure(text)
+        self.run_verb('train', '--max_steps=1')
+        rows = self.predicted(f'file: "{self.path("text.txt")}" sequence_length: 8 streams: 8')
+        ids = self.vocabulary()
+        for row in range(8):
+            stream = ''.join(ids[i] for window in rows[row::8] for i in window['text'])
+            self.assertEqual(stream, text[row * 625:row * 625 + len(stream)])
+            self.assertEqual(len(stream), 624)
+
+    def test_a_model_learns_and_is_evaluated_on_what_was_held_out(self):
+        text = some_text('abcdefghijklmnopqrstuvwxyz\n', 20000)
+        self.configure(text)
+        self.run_verb('train', '--max_steps=5')
+        before = self.result(self.run_verb('evaluate'))
+        self.run_verb('train', '--max_steps=200')
+        after = self.result(self.run_verb('evaluate'))
+        self.assertEqual(after['examples'], len(windows(text, 8, begin=0.9)))
+        self.assertLess(after['loss'], before['loss'] - 0.5)
+        # No more is known of the next character than: one of two, or any.
+        self.assertGreater(after['loss'], 1.5)
+        self.assertEqual(self.vocabulary(), sorted(set(text)))
+
+    def expect_the_same(self, fields, transforms):
+        self.configure(some_text('abcdefghij\n', 3000), fields=fields, transforms=transforms)
+        self.run_verb('train', model_dir='whole')
+        for steps in (7, 19, 40):
+            self.run_verb('train', f'--max_steps={steps}', '--worker_threads=1')
+        for name in ('', 'vocabulary.txt'):
+            got, want = (self.path(folder, name or 'model.ckpt-40') for folder in ('model', 'whole'))
+            self.assertEqual(*((read(got), read(want)) if name else
+                               (checkpoint_files(got), checkpoint_files(want))))
+
+    def test_a_run_that_goes_on_equals_one_that_does_not_stop(self):
+        self.expect_the_same('', SHUFFLED)
+
+    def test_so_does_one_with_streams(self):
+        self.expect_the_same('streams: 16 shift: 5', ENDLESS)
+
+    def test_the_vocabulary_stays_that_of_the_first_training(self):
+        text = some_text('bcdefg', 3000)
+        self.configure(text)
+        self.run_verb('train')
+        vocabulary = read(self.path('model', 'vocabulary.txt'))
+        write(self.path('text.txt'), text + 'a' * 3000)
+        done = self.run_verb('train', '--max_steps=60', '--allow_changed_input', call=self.call)
+        self.assertEqual(done.code, 65, str(done))
+        self.assertIn('offset 3000 of ', done.messages[0])
+        self.assertIn('the character "a" is not in the vocabulary', done.messages[0])
+        done = self.run_verb('train', '--max_steps=60', '--allow_changed_input', '--set',
+                             'train.input.source.text.unknown_id=6')
+        self.assertEqual(self.result(done)['global_step'], 60)
+        self.assertEqual(read(self.path('model', 'vocabulary.txt')), vocabulary)
+        # A model_dir of its own, as after a move; the checkpoint says where the vocabulary is.
+        os.rename(self.path('model'), self.path('moved'))
+        done = self.run_verb('evaluate', '--checkpoint=moved/model.ckpt-60', '--set',
+                             'evaluate.0.input.source.text={ file: "text.txt" sequence_length: 8 '
+                             'end: 0.5 }', model_dir='other')
+        self.assertEqual(self.result(done)['examples'], 374)
+
+    def test_a_character_that_the_model_has_no_class_for_is_named_by_its_window(self):
+        self.configure('ab' * 200 + 'c' * 200, depth=2, transforms=ENDLESS)
+        done = self.run_verb('train', call=self.call)
+        self.assertEqual(done.code, 65, str(done))
+        self.assertIn('offset 392 of text.txt', done.messages[0])
+        self.assertEqual(self.vocabulary(), ['a', 'b', 'c'])
+
+    def test_standard_input_is_a_text_and_can_be_repeated(self):
+        text = some_text('abcd', 400)
+        self.configure(text)
+        source = ('--set', 'train.input.source.text={ file: "-" sequence_length: 8 }')
+        from_pipe = self.run_verb('train', *source, given=text.encode())
+        from_file = self.run_verb('train', *(word.replace('"-"', '"text.txt"') for word in source),
+                                  model_dir='file')
+        got, want = (self.result(done)['loss'] for done in (from_pipe, from_file))
+        self.assertEqual(got, want)
+        done = self.run_verb(
+            'predict', '--set', 'predict.input.source.text={ file: "-" sequence_length: 8 '
+            'with_labels: false }', given=b'abcdabcda')
+        row, = map(json.loads, done.out.splitlines())
+        self.assertEqual(row['text'], [0, 1, 2, 3, 0, 1, 2, 3])
