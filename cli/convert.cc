@@ -44,6 +44,13 @@ absl::Status CheckFlags(const CommandLine& command, const ConvertKind& kind) {
   return absl::OkStatus();
 }
 
+std::vector<std::string> FilesReadFor(const ConvertArgs& args, const ConvertKind& kind) {
+  std::vector<std::string> files;
+  if (kind.reads_files) files = args.inputs;
+  if (!args.vocabulary.empty()) files.push_back(args.vocabulary);
+  return files;
+}
+
 }  // namespace
 
 absl::Status ConvertCommand(const CommandLine& command) {
@@ -58,9 +65,13 @@ absl::Status ConvertCommand(const CommandLine& command) {
                             .classes = number("classes"),
                             .examples = number("examples"),
                             .size = number("size"),
-                            .seed = command.GetInt("seed")};
+                            .seed = command.GetInt("seed"),
+                            .sequence_length = number("sequence_length"),
+                            .shift = number("shift"),
+                            .vocabulary = command.GetString("vocabulary"),
+                            .output = command.GetString("output")};
   RETURN_IF_ERROR(kind->check(args));
-  const std::string output = command.GetString("output");
+  const std::string& output = args.output;
   if (output.empty()) {
     return absl::InvalidArgumentError("convert needs --output=PREFIX; see tpurun help convert");
   }
@@ -79,10 +90,9 @@ absl::Status ConvertCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(const Compression compression,
                    ParseCompression(command.GetString("compression", "NONE")));
   RemoveOnInterrupt(ExampleFiles::TemporaryPaths(output, static_cast<int>(shards)));
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<ExampleFiles> files,
-      ExampleFiles::Create(output, static_cast<int>(shards), compression,
-                           kind->reads_files ? args.inputs : std::vector<std::string>()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ExampleFiles> files,
+                   ExampleFiles::Create(output, static_cast<int>(shards), compression,
+                                        FilesReadFor(args, *kind)));
   ProgressLine line(command, false);
   files->set_counted(line.Counter("records"));
   RETURN_IF_ERROR(kind->convert(

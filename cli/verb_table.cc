@@ -126,7 +126,7 @@ std::span<const Verb> Verbs() {
        .takes_config = true,
        .run = SummaryCommand},
       {.name = "convert",
-       .doc = "Make TFRecord files of tf.Examples: of idx (MNIST's), cifar or csv files, or "
+       .doc = "Make TFRecord files of tf.Examples: of idx (MNIST's), cifar, csv or text files, or "
               "synthetic digits or shapes",
        .arguments = "KIND INPUT... --output=PREFIX",
        .example =
@@ -159,6 +159,18 @@ std::span<const Verb> Verbs() {
                   .type = Flag::Type::kInt,
                   .value_name = "10|100",
                   .help = "cifar: CIFAR-10 or CIFAR-100; default what the size of the files says"},
+                 {.name = "sequence_length",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help = "text: characters of a window"},
+                 {.name = "shift",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help = "text: characters from one window to the next (default sequence_length)"},
+                 {.name = "vocabulary",
+                  .value_name = "FILE",
+                  .help = "text: what ids stand for, a character a line; default all characters of "
+                          "the files; it is written as vocabulary.txt beside PREFIX"},
                  {.name = "examples",
                   .type = Flag::Type::kInt,
                   .value_name = "N",

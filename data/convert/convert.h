@@ -1,5 +1,5 @@
-// What becomes TFRecord files of tf.Examples, files of other formats or drawn pictures: the kinds
-// that exist, as a table.
+// What becomes TFRecord files of tf.Examples, files of other formats, text or drawn pictures: the
+// kinds that exist, as a table.
 #ifndef TPURUN_DATA_CONVERT_CONVERT_H_
 #define TPURUN_DATA_CONVERT_CONVERT_H_
 
@@ -32,6 +32,12 @@ struct ConvertArgs {
   std::optional<int64_t> examples;
   std::optional<int64_t> size;
   int64_t seed = 0;
+  // text: characters of a window, and from one window to the next (default: as many); the file of
+  // the vocabulary, empty: that of the inputs; the prefix of the output, beside which it goes.
+  std::optional<int64_t> sequence_length;
+  std::optional<int64_t> shift;
+  std::string vocabulary = {};
+  std::string output = {};
 };
 
 // Takes the examples one after the other; an error ends the conversion.
@@ -73,6 +79,9 @@ absl::Status ConvertCsv(const ConvertArgs& args, const ExampleSink& write);
 // cifar.cc
 absl::Status CheckCifar(const ConvertArgs& args);
 absl::Status ConvertCifar(const ConvertArgs& args, const ExampleSink& write);
+// text.cc
+absl::Status CheckText(const ConvertArgs& args);
+absl::Status ConvertText(const ConvertArgs& args, const ExampleSink& write);
 // synthetic.cc
 absl::Status CheckSynthetic(const ConvertArgs& args);
 absl::Status ConvertSynthetic(const ConvertArgs& args, const ExampleSink& write);

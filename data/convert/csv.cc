@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "data/convert/convert.h"
 #include "data/csv_rows.h"
+#include "data/sources/files.h"
 #include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -112,7 +113,7 @@ class CsvConversion {
 
   absl::Status ConvertFile(const std::string& path, int64_t skip_lines) {
     ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, OpenMaybeGzip(path));
-    rows_.Open(std::move(source), path == "-" ? "standard input" : path, skip_lines);
+    rows_.Open(std::move(source), FileTitle(path), skip_lines);
     while (true) {
       ASSIGN_OR_RETURN(const bool found, rows_.Read());
       if (!found) return absl::OkStatus();

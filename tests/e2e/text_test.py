@@ -1,4 +1,5 @@
 """A character model: windows of text files, the vocabulary in model_dir, a run that goes on."""
+import gzip
 import json
 import os
 import random
@@ -181,3 +182,54 @@ class TextTest(TextProgramTest):
             'with_labels: false }', given=b'abcdabcda')
         row, = map(json.loads, done.out.splitlines())
         self.assertEqual(row['text'], [0, 1, 2, 3, 0, 1, 2, 3])
+
+
+class ConvertTest(TextProgramTest):
+
+    def convert(self, file, *flags, **options):
+        os.makedirs(self.path('out'), exist_ok=True)
+        done = self.succeed('convert', 'text', file, '--sequence_length=8', '--output=out/windows',
+                            *flags, **options)
+        return self.result(done)['records']
+
+    def converted(self):
+        done = self.succeed('inspect', 'out/windows', '--limit=100000', '--format=json')
+        rows = [json.loads(line) for line in done.out.splitlines()]
+        return [(row['values']['text'], row['values']['next']) for row in rows if 'values' in row]
+
+    def test_it_makes_the_windows_of_a_slow_reference(self):
+        text = some_text('ab\n\\é€😀', 3000)
+        for name, content in (('plain', text.encode()), ('zipped', gzip.compress(text.encode()))):
+            write(self.path(name), content)
+            for flags, shift in (((), 8), (('--shift=5',), 5)):
+                want = windows(text, 8, shift)
+                self.assertEqual(self.convert(name, *flags), len(want))
+                ids = {c: i for i, c in enumerate(self.vocabulary('out'))}
+                self.assertEqual(list(ids), sorted(set(text)))
+                self.assertEqual(self.converted(), [
+                    tuple([ids[c] for c in part] for part in window) for window in want])
+
+    def test_the_vocabulary_of_other_windows_can_be_taken(self):
+        write(self.path('first'), 'hello world, ' * 3)
+        self.convert('first')
+        vocabulary = read(self.path('out', 'vocabulary.txt'))
+        self.assertEqual(self.convert('-', '--vocabulary=out/vocabulary.txt', given=b'wholedworld'), 1)
+        self.assertEqual(read(self.path('out', 'vocabulary.txt')), vocabulary)
+        ids = {c: i for i, c in enumerate(self.vocabulary('out'))}
+        self.assertEqual(self.converted(),
+                         [tuple([ids[c] for c in part] for part in ('wholedwo', 'holedwor'))])
+
+    def test_a_model_trains_on_them_as_on_the_text(self):
+        text = some_text('abcdefgh', 3000)
+        self.configure(text, transforms=ENDLESS)
+        from_text = self.run_verb('train', '--set', 'train.input.source.text.end=1')
+        self.convert('text.txt')
+        from_records = self.run_verb('train', '--set', """train.input={
+            source { tfrecord { file: "out/windows" } }
+            transform { parse_example { feature { name: "text" int64 { shape: 8 } }
+                                        feature { name: "next" int64 { shape: 8 } } } }
+            transform { cast { feature: ["text", "next"] dtype: INT32 } }
+            transform { repeat {} } }""", model_dir='records')
+        self.assertEqual(self.result(from_records)['loss'], self.result(from_text)['loss'])
+        self.assertEqual(read(self.path('out', 'vocabulary.txt')),
+                         read(self.path('model', 'vocabulary.txt')))
