@@ -140,4 +140,11 @@ Initializer GlorotUniform(const std::vector<int64_t>& dims) {
   return MakeGlorotUniform(proto::Initializer::default_instance(), FansOf(dims));
 }
 
+Initializer Orthogonal() { return MakeOrthogonal(proto::Initializer::default_instance(), {}); }
+
+Initializer UnitForgetBias(Initializer initializer, int64_t units) {
+  initializer.first_one = initializer.ones = units;
+  return initializer;
+}
+
 }  // namespace tpurun

@@ -42,6 +42,9 @@ Initializer MakeInitializer(const proto::Initializer& initializer,
 
 Initializer Zeros();
 Initializer GlorotUniform(const std::vector<int64_t>& dims);
+Initializer Orthogonal();
+// `initializer`, but 1 in the second of a vector's four quarters.
+Initializer UnitForgetBias(Initializer initializer, int64_t units);
 
 }  // namespace tpurun
 

@@ -49,6 +49,13 @@ void CheckAveragePooling2d(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildAveragePooling2d(LayerContext& layer);
 void WriteOutAveragePooling2d(proto::Layer& layer);
 Value BuildGlobalAveragePooling2d(LayerContext& layer);
+// recurrent.cc
+void CheckGru(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildGru(LayerContext& layer);
+void CheckLstm(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildLstm(LayerContext& layer);
+void CheckSimpleRnn(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildSimpleRnn(LayerContext& layer);
 // reshape.cc
 Value BuildFlatten(LayerContext& layer);
 void CheckReshape(const proto::Layer& layer, ConfigErrors& errors);

@@ -95,6 +95,7 @@ absl::Status DrawInitialValues(const Variable& variable, uint64_t seed, std::byt
       for (int64_t i = 0; i < elements; ++i) {
         reinterpret_cast<float*>(out)[i] = DrawElement(initializer, seed, stream, i);
       }
+      std::fill_n(reinterpret_cast<float*>(out) + initializer.first_one, initializer.ones, 1.0f);
       return absl::OkStatus();
     case DType::kBF16:
       for (int64_t i = 0; i < elements; ++i) {

@@ -40,6 +40,7 @@ struct Initializer {
   Kind kind = Kind::kConstant;
   double a = 0;  // the constant; the lower bound; the mean; the length of those rows or columns
   double b = 0;  // -; the upper bound; the standard deviation (before truncation at 2 of them); -
+  int64_t first_one = 0, ones = 0;  // so many elements from there on are 1
   bool operator==(const Initializer&) const = default;
 };
 

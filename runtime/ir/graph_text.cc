@@ -127,7 +127,9 @@ std::string PrintVariable(const Variable& variable) {
       absl::StrCat(Quote(variable.name), " ", variable.shape.ToString(), " ",
                    kInitializerNames[static_cast<size_t>(init.kind)], "(", ShortestText(init.a));
   if (init.kind != Initializer::Kind::kConstant) absl::StrAppend(&text, ",", ShortestText(init.b));
-  absl::StrAppend(&text, ")", variable.trainable ? " trainable" : "",
+  absl::StrAppend(&text, ")");
+  if (init.ones > 0) absl::StrAppend(&text, " ones=", init.first_one, "+", init.ones);
+  absl::StrAppend(&text, variable.trainable ? " trainable" : "",
                   variable.scope == Variable::Scope::kState ? " state" : "",
                   variable.per_core ? " per_core" : "");
   return text;
@@ -135,7 +137,8 @@ std::string PrintVariable(const Variable& variable) {
 
 absl::StatusOr<Variable> ParseVariable(LineTokenizer& line) {
   const absl::Status bad =
-      Bad("variable \"name\" shape initializer(a,b) [trainable] [state] [per_core]");
+      Bad("variable \"name\" shape initializer(a,b) [ones=FIRST+COUNT] [trainable] [state] "
+          "[per_core]");
   Variable variable;
   const std::optional<std::string> name = line.QuotedString();
   const std::optional<Shape> shape = name ? line.AShape() : std::nullopt;
@@ -156,6 +159,14 @@ absl::StatusOr<Variable> ParseVariable(LineTokenizer& line) {
     if (!a || !b || pieces.size() > 2) return bad;
     variable.initializer.a = *a;
     variable.initializer.b = *b;
+    if (line.Eat("ones=")) {
+      const std::optional<int64_t> first = line.Int();
+      const std::optional<int64_t> count = line.Eat("+") ? line.Int() : std::nullopt;
+      if (!first || !count || *first < 0 || *count < 0) return bad;
+      if (*first > shape->num_elements() - *count) return bad;
+      variable.initializer.first_one = *first;
+      variable.initializer.ones = *count;
+    }
     variable.trainable = line.Eat("trainable");
     if (line.Eat("state")) variable.scope = Variable::Scope::kState;
     variable.per_core = line.Eat("per_core");

@@ -14,9 +14,11 @@ const std::vector<const OpDef*>& AllOps() {
   static const std::vector<const OpDef*>& ops = *new std::vector<const OpDef*>([] {
     std::vector<const OpDef*> all;
     for (const auto& family :
-         {StructuralOps(), CollectiveOps(), ArrayOps(), AvgPoolOps(), BatchNormOps(),
-          ConvolutionOps(), ElementwiseOps(), FusedOps(), GatherOps(), HistogramOps(), MatMulOps(), MaxPoolOps(),
-          OneHotOps(), PackingOps(), RandomOps(), ReduceOps(), ReluOps(), SoftmaxOps()}) {
+         {StructuralOps(),  CollectiveOps(),  ArrayOps(),  AvgPoolOps(), BatchNormOps(),
+          ConvolutionOps(), ElementwiseOps(), FusedOps(),  GatherOps(),  GruOps(),
+          HistogramOps(),   LstmOps(),        MatMulOps(), MaxPoolOps(), OneHotOps(),
+          PackingOps(),     RandomOps(),      ReduceOps(), ReluOps(),    SimpleRnnOps(),
+          SoftmaxOps()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     std::sort(all.begin(), all.end(),

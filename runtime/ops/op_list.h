@@ -17,7 +17,9 @@ std::vector<const OpDef*> ConvolutionOps();
 std::vector<const OpDef*> ElementwiseOps();  // but add (structural.h)
 std::vector<const OpDef*> FusedOps();
 std::vector<const OpDef*> GatherOps();
+std::vector<const OpDef*> GruOps();
 std::vector<const OpDef*> HistogramOps();
+std::vector<const OpDef*> LstmOps();
 std::vector<const OpDef*> MatMulOps();
 std::vector<const OpDef*> MaxPoolOps();
 std::vector<const OpDef*> OneHotOps();
@@ -25,6 +27,7 @@ std::vector<const OpDef*> PackingOps();
 std::vector<const OpDef*> RandomOps();
 std::vector<const OpDef*> ReduceOps();
 std::vector<const OpDef*> ReluOps();
+std::vector<const OpDef*> SimpleRnnOps();
 std::vector<const OpDef*> SoftmaxOps();
 
 // The kernel libraries and their versions: "oneDNN 2.6.3".

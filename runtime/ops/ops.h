@@ -77,6 +77,32 @@ Value MaxPool(GraphBuilder& b, Value x, std::vector<int64_t> window, std::vector
 Value AvgPool(GraphBuilder& b, Value x, std::vector<int64_t> window, std::vector<int64_t> strides,
               std::vector<int64_t> pads, const std::string& label = "AvgPool");
 
+// lstm.cc, gru.cc, simple_rnn.cc: x (N, T, gates) -> the states of every step, (N, T, U), from
+// those before the first, (N, U). A mask (N, T) may be invalid: there is none.
+struct RecurrentArgs {
+  Precision precision = Precision::kDefault;
+  std::string activation = "tanh";  // of RecurrentFunctionNames
+  std::string recurrent_activation = "sigmoid";
+  bool go_backwards = false;
+};
+struct RecurrentStates {
+  Value h, c;
+};
+bool IsRecurrentFunction(const std::string& name);
+// "linear, relu, ..."
+std::string RecurrentFunctionNames();
+RecurrentStates Lstm(GraphBuilder& b, Value x, Value recurrent_kernel, Value h0, Value c0,
+                     Value mask, const RecurrentArgs& args);
+
+// Gates z, r, h. The bias (3U), of the recurrent product, may be invalid.
+Value GruResettingAfter(GraphBuilder& b, Value x, Value recurrent_kernel, Value recurrent_bias,
+                        Value h0, Value mask, const RecurrentArgs& args);
+Value GruResettingBefore(GraphBuilder& b, Value x, Value recurrent_kernel, Value h0, Value mask,
+                         const RecurrentArgs& args);
+// Has no recurrent activation.
+Value SimpleRnn(GraphBuilder& b, Value x, Value recurrent_kernel, Value h0, Value mask,
+                const RecurrentArgs& args);
+
 // random.cc: each element of x is kept with probability 1 - rate and divided by that, else 0. The
 // draws are a function of (seed, stream, step, replica, element). `step` is s64[].
 Value Dropout(GraphBuilder& b, Value x, Value step, double rate, int64_t seed, uint32_t stream,

@@ -105,8 +105,8 @@ TEST(HelpTopicsTest, TopicsListEveryKind) {
       EXPECT_THAT(page, HasSubstr(absl::StrCat("\n  ", kinds->field(i)->name(), " ")));
     }
   }
-  EXPECT_THAT(Page("layers"), HasSubstr("\n  lstm                      Long short-term memory over "
-                                        "time.  (not supported yet)\n"));
+  EXPECT_THAT(Page("layers"), HasSubstr("\n  multi_head_attention      Attention of a sequence to "
+                                        "itself.  (not supported yet)\n"));
   EXPECT_THAT(Page("optimizers"), HasSubstr("\n  adagrad"));
 }
 

@@ -115,6 +115,15 @@ TEST(VariableStoreTest, OrthogonalIsSo) {
       std::vector<float>());
 }
 
+TEST(VariableStoreTest, OnesStandAmongOthers) {
+  const Initializer normal = {Initializer::Kind::kNormal, 3, 0.5};
+  Initializer with_ones = normal;
+  with_ones.first_one = with_ones.ones = 2;
+  std::vector<float> want = Values(Initialized({MakeVariable("v", {8}, normal)}, 1), "v");
+  want[2] = want[3] = 1;
+  EXPECT_EQ(Values(Initialized({MakeVariable("v", {8}, with_ones)}, 1), "v"), want);
+}
+
 TEST(VariableStoreTest, AnElementDependsOnSeedNameAndIndexAlone) {
   for (const auto kind : {Initializer::Kind::kUniform, Initializer::Kind::kNormal,
                           Initializer::Kind::kTruncatedNormal}) {

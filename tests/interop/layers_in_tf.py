@@ -11,17 +11,13 @@ from tensorflow.python.ops.init_ops import _compute_fans
 import philox
 import textproto
 from golden_text import shortest
+from recurrence_in_tf import gru_cell, lstm_cell, rounded, simple_cell, unrolled
 
 v1 = tf.compat.v1
 ACTIVATIONS = {'LINEAR': tf.identity, 'RELU': tf.nn.relu, 'TANH': tf.math.tanh,
                'SIGMOID': tf.math.sigmoid, 'SOFTMAX': tf.nn.softmax, 'SOFTPLUS': tf.math.softplus,
                'ELU': tf.nn.elu, 'GELU': tf.nn.gelu}
 SEED = 1
-
-
-def rounded(x):
-    """To bfloat16 and back."""
-    return tf.cast(tf.cast(x, tf.bfloat16), tf.float32)
 
 
 @tf.custom_gradient
@@ -117,12 +113,12 @@ class Layers:
         self.written[name] = layer, around, layer.get('name', made)
         return y
 
-    def variable(self, name, shape, initializer, default=''):
+    def variable(self, name, shape, initializer, default='', ones=''):
         """`default`: the initializer's text where none is given, of a kernel that of kernels."""
         full = v1.get_variable_scope().name + '/' + name
         if full not in self.handles:
             text = default if default and not initializer else initializer_text(initializer, shape)
-            self.declare(full, shape, text)
+            self.declare(full, shape, text + ones)
         self.handles[full] = v1.get_variable(name, shape)
         return self.handles[full]
 
@@ -234,6 +230,78 @@ def batch_normalization(self, args, x):
     return y
 
 
+def recurrent_variables(self, args, x, gates, bias_shape, ones=''):
+    """[kernel, recurrent_kernel, bias], the last of them None where there is none."""
+    units, orthogonal = args.get('units'), textproto.parse('orthogonal {}')
+    made = [self.variable('kernel', [x.shape[-1], gates * units], args.get('kernel_initializer')),
+            self.variable('recurrent_kernel', [units, gates * units],
+                          args.get('recurrent_initializer', orthogonal)), None]
+    if args.get('use_bias', True):
+        zeros = textproto.parse('zeros {}')
+        made[2] = self.variable('bias', bias_shape, args.get('bias_initializer', zeros), ones)
+    return made
+
+
+def functions(args):
+    return {name: args.get(name, default).lower()
+            for name, default in (('activation', 'TANH'), ('recurrent_activation', 'SIGMOID'))}
+
+
+def keras_rnn(cell, variables, args, x):
+    """By Keras, whose cell would make variables of its own."""
+    cell.kernel, cell.recurrent_kernel, cell.bias = variables
+    cell.built = True
+    return tf.keras.layers.RNN(
+        cell, unroll=True, return_sequences=args.get('return_sequences', False),
+        go_backwards=args.get('go_backwards', False))(x)
+
+
+def rounded_rnn(step, variables, args, x, states):
+    """With the products of a TPU, which Keras has not."""
+    rows, units = tf.shape(x)[0], args.get('units')
+    kernel, recurrent_kernels, bias = variables
+    x = tf.tensordot(rounded(x), rounded(kernel), 1) + (0.0 if bias is None else bias)
+    (h, *_), _ = unrolled(step, x, recurrent_kernels, [tf.zeros([rows, units])] * states,
+                          go_backwards=args.get('go_backwards', False))
+    return h if args.get('return_sequences', False) else h[:, -1]
+
+
+def lstm(self, args, x):
+    units = args.get('units')
+    ones = f' ones={units}+{units}' if args.get('unit_forget_bias', True) else ''
+    variables = recurrent_variables(self, args, x, 4, [4 * units], ones)
+    if self.rounds:
+        kernel, recurrent_kernel, bias = variables
+        step = lstm_cell(0, **functions(args))
+        return rounded_rnn(step, (kernel, [recurrent_kernel], bias), args, x, 2)
+    return keras_rnn(tf.keras.layers.LSTMCell(units, use_bias=args.get('use_bias', True),
+                                              **functions(args)), variables, args, x)
+
+
+def gru(self, args, x):
+    units, after = args.get('units'), args.get('reset_after', True)
+    variables = recurrent_variables(self, args, x, 3, [2, 3 * units] if after else [3 * units])
+    if not self.rounds:
+        return keras_rnn(tf.keras.layers.GRUCell(units, use_bias=args.get('use_bias', True),
+                                                 reset_after=after, **functions(args)),
+                         variables, args, x)
+    kernel, recurrent_kernel, bias = variables
+    kernels = [recurrent_kernel] if after else tf.split(recurrent_kernel, [2 * units, units], axis=1)
+    bias, recurrent_bias = tf.unstack(bias) if after and bias is not None else (bias, None)
+    step = gru_cell(0, reset_after=after, bias=recurrent_bias, **functions(args))
+    return rounded_rnn(step, (kernel, kernels, bias), args, x, 1)
+
+
+def simple_rnn(self, args, x):
+    units, activation = args.get('units'), args.get('activation', 'TANH').lower()
+    variables = recurrent_variables(self, args, x, 1, [units])
+    if self.rounds:
+        kernel, recurrent_kernel, bias = variables
+        return rounded_rnn(simple_cell(0, activation), (kernel, [recurrent_kernel], bias), args, x, 1)
+    return keras_rnn(tf.keras.layers.SimpleRNNCell(units, activation, use_bias=args.get('use_bias', True)),
+                     variables, args, x)
+
+
 def leaf(build):
     """A layer with a scope of its own: (y, its name)."""
     def in_scope(self, args, inputs, name):
@@ -291,7 +359,8 @@ def named(name, build):
     return build
 
 
-LEAVES = [dense, conv2d, conv2d_transpose, embedding, flatten, reshape, concat, dropout, batch_normalization,
+LEAVES = [dense, conv2d, conv2d_transpose, embedding, flatten, reshape, concat, dropout,
+          batch_normalization, gru, lstm, simple_rnn,
           named('max_pooling2d', pool(tf.nn.max_pool2d)),
           named('average_pooling2d', pool(tf.nn.avg_pool2d)),
           named('global_average_pooling2d', lambda self, args, x: tf.reduce_mean(x, [1, 2])),

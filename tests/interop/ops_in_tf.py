@@ -8,6 +8,7 @@ import tensorflow as tf
 
 import golden_case
 import philox
+import recurrence_in_tf
 from golden_text import tensor
 from layers_in_tf import rounded
 from models_in_tf import sparse_cross_entropy
@@ -205,6 +206,9 @@ OPS = {
     'batch_norm': lambda x, mean, variance, gamma, beta, epsilon: tf.nn.batch_normalization(
         x, mean, variance, beta, gamma, epsilon),
     'batch_norm_grad': batch_norm_sums,
+    'lstm': recurrence_in_tf.lstm, 'lstm_grad': recurrence_in_tf.lstm_grad,
+    'gru': recurrence_in_tf.gru, 'gru_grad': recurrence_in_tf.gru_grad,
+    'simple_rnn': recurrence_in_tf.simple_rnn, 'simple_rnn_grad': recurrence_in_tf.simple_rnn_grad,
 }
 
 

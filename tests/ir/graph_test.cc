@@ -20,11 +20,12 @@ Graph EveryKind() {
                                .shape = {DType::kF32, {3, 4}},
                                .initializer = {Initializer::Kind::kUniform, -0.5, 0.5},
                                .trainable = true});
-  const int mean = b.AddVariable({.name = "mean",
-                                  .shape = {DType::kF32, {4}},
-                                  .initializer = {Initializer::Kind::kTruncatedNormal, 0, 0.1},
-                                  .scope = Variable::Scope::kState,
-                                  .per_core = true});
+  const int mean =
+      b.AddVariable({.name = "mean",
+                     .shape = {DType::kF32, {4}},
+                     .initializer = {Initializer::Kind::kTruncatedNormal, 0, 0.1, 1, 2},
+                     .scope = Variable::Scope::kState,
+                     .per_core = true});
   const Value logits = MatMul(b, x, b.Read(w), Precision::kDefault);
   const Value loss = SparseSoftmaxCrossEntropy(b, logits, labels);
   b.AddOutput("loss", loss);
@@ -52,6 +53,9 @@ TEST(GraphText, AnErrorNamesItsLine) {
   EXPECT_EQ(message("%0 = loop_index {} : f32[] \"\""),
             "line 3: the operands give s32[], the line says f32[]");
   EXPECT_EQ(message("nonsense"), "line 3: want infeed, variable, %node, output or update");
+  EXPECT_EQ(message("variable \"v\" f32[2] constant(0) ones=1+2"),
+            "line 3: want variable \"name\" shape initializer(a,b) [ones=FIRST+COUNT] [trainable] "
+            "[state] [per_core]");
   EXPECT_EQ(message("output \"y\" %0"), "after parsing: output \"y\" has no value");
 }
 

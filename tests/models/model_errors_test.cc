@@ -194,10 +194,25 @@ layer { activation { function: RELU } })",
        absl::StrCat(
            "model.textproto:7:1: layer 2 \"logits\": no kind of layer is given, want one of: ",
            Kinds(LayerList()))},
-      {"a kind that is not supported", IrisWith(7, R"(layer { name: "logits" lstm { units: 3 } })"),
-       absl::StrCat("model.textproto:7:24: layer 2 \"logits\": layer kind lstm is not supported "
-                    "yet, want one of: ",
+      {"a kind that is not supported",
+       IrisWith(7, R"(layer { name: "logits" multi_head_attention { num_heads: 3 } })"),
+       absl::StrCat("model.textproto:7:24: layer 2 \"logits\": layer kind multi_head_attention is "
+                    "not supported yet, want one of: ",
                     Kinds(LayerList()))},
+      {"lstm",
+       ImageWith("shape: [2, 3]", "lstm { activation: GELU recurrent_activation: SOFTMAX }"),
+       "model.textproto:2:19: layer 0 \"y\": units is missing\n"
+       "model.textproto:2:26: layer 0 \"y\": activation must be one of LINEAR, RELU, TANH, "
+       "SIGMOID, "
+       "SOFTPLUS, ELU, got GELU\n"
+       "model.textproto:2:43: layer 0 \"y\": recurrent_activation must be one of LINEAR, RELU, "
+       "TANH, "
+       "SIGMOID, SOFTPLUS, ELU, got SOFTMAX"},
+      {"lstm of no sequence", ImageWith("shape: 3", "lstm { units: 3 }"),
+       "model.textproto:2:1: layer 0 \"y\": lstm wants floating-point values (f32) of shape "
+       "[N,time,features], got \"x\" of f32[N,3]; put a reshape to time and features before it"},
+      {"a state that goes on", ImageWith("shape: [2, 3]", "lstm { units: 3 stateful: true }"),
+       "model.textproto:2:35: layer 0 \"y\": stateful is not supported yet; remove it"},
       {"a dtype that no layer computes in",
        IrisWith(7, R"(layer { name: "logits" dtype: INT32 dense { units: 3 } })"),
        "model.textproto:7:24: layer 2 \"logits\": dtype must be FLOAT32 or BFLOAT16, got INT32"},
@@ -285,13 +300,14 @@ layer { name: "b" dense { units: 2 } })",
        "model.textproto:2:26: layer 0 \"a\": units must be > 0, got 0"},
       {"defaults", R"(feature { name: "x" shape: 1 }
 layer_defaults { name: "a" input: "x" dense {} }
-layer_defaults { lstm {} }
+layer_defaults { multi_head_attention {} }
 layer_defaults { trainable: false })",
        absl::StrCat(
            "model.textproto:2:18: layer_defaults 0: defaults cannot give a name\n"
            "model.textproto:2:28: layer_defaults 0: defaults cannot give inputs\n"
-           "model.textproto:3:18: layer_defaults 1: defaults for layer kind lstm are not supported "
-           "yet, want one of: ",
+           "model.textproto:3:18: layer_defaults 1: defaults for layer kind multi_head_attention "
+           "are "
+           "not supported yet, want one of: ",
            Kinds(LayerList()),
            "\n"
            "model.textproto:4:1: layer_defaults 2: no kind of layer is given, want one of: ",

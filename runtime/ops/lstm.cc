@@ -1,0 +1,232 @@
+// Long short-term memory (Hochreiter, Schmidhuber 1997; Gers et al. 2000), as Keras' LSTM: N rows,
+// T steps, U units, gates i, f, g, o of U each.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/clones.h"
+#include "runtime/base/status.h"
+#include "runtime/ops/op_list.h"
+#include "runtime/ops/ops.h"
+#include "runtime/ops/recurrence.h"
+
+namespace tpurun {
+namespace {
+
+const std::vector<std::string>& LstmFunctions() {
+  static const std::vector<std::string>& names =
+      *new std::vector<std::string>{"activation", "recurrent_activation"};
+  return names;
+}
+
+// c = f c + i g.
+TPURUN_CLONES void NextMemory(const float* gates, int64_t units, float* c) {
+  const float *in = gates, *forget = gates + units, *candidate = gates + 2 * units;
+#pragma GCC ivdep
+  for (int64_t u = 0; u < units; ++u) c[u] = forget[u] * c[u] + in[u] * candidate[u];
+}
+
+// The gradients of the gates' values and, of the memory before, dc; `dc` comes whole.
+TPURUN_CLONES void MemoryGradient(const float* gates, const float* c_before, int64_t units,
+                                  float* dc, float* dgates) {
+  const float *in = gates, *forget = gates + units, *candidate = gates + 2 * units;
+  float *din = dgates, *dforget = dgates + units, *dcandidate = dgates + 2 * units;
+#pragma GCC ivdep
+  for (int64_t u = 0; u < units; ++u) {
+    const float d = dc[u];
+    din[u] = d * candidate[u];
+    dforget[u] = d * c_before[u];
+    dcandidate[u] = d * in[u];
+    dc[u] = d * forget[u];
+  }
+}
+
+// i, f, o = s(x + h R), g = a(x + h R), c' = f c + i g, h' = o a(c').
+class LstmCell final : public RecurrentCell {
+ public:
+  LstmCell(int64_t units, const Attrs& attrs)
+      : RecurrentCell(units, {4}, 4),
+        activation_(FunctionOf(attrs, "activation")),
+        recurrent_(FunctionOf(attrs, "recurrent_activation")) {}
+
+  void Step(int, const CellStep& row) const override {
+    float* const gates = row.kept;
+    AddArrays(row.x, row.products, 4 * units, gates);
+    ApplyGate(recurrent_, gates, 2 * units, gates);
+    ApplyGate(activation_, gates + 2 * units, units, gates + 2 * units);
+    ApplyGate(recurrent_, gates + 3 * units, units, gates + 3 * units);
+    NextMemory(gates, units, row.c);
+    ApplyGate(activation_, row.c, units, row.spare);
+    MultiplyArrays(gates + 3 * units, row.spare, units, row.h);
+  }
+
+  void StepGrad(int, const CellGradStep& row) const override {
+    const float* const out = row.kept + 3 * units;
+    float* const activated = row.spare;
+    float* const of_memory = row.spare + units;
+    ApplyGate(activation_, row.c, units, activated);
+    MultiplyArrays(row.dh, activated, units, row.dx + 3 * units);
+    MultiplyArrays(row.dh, out, units, of_memory);
+    MultiplyBySlope(activation_, activated, units, of_memory);
+    AddArrays(row.dc, of_memory, units, row.dc);
+    MemoryGradient(row.kept, row.c_before, units, row.dc, row.dx);
+    MultiplyBySlope(recurrent_, row.kept, 2 * units, row.dx);
+    MultiplyBySlope(activation_, row.kept + 2 * units, units, row.dx + 2 * units);
+    MultiplyBySlope(recurrent_, out, units, row.dx + 3 * units);
+    std::copy_n(row.dx, 4 * units, row.dproducts);
+    std::fill_n(row.dh, units, 0.0f);
+  }
+
+ private:
+  const GateFunction activation_, recurrent_;
+};
+
+// The last operand is the mask where it has two dimensions.
+Recurrence LstmOf(const OpCall& call) {
+  Recurrence r;
+  r.cell = std::make_shared<LstmCell>(call.operands[2].dims[1], call.attrs);
+  r.weights = {1};
+  r.h0 = 2;
+  r.c0 = 3;
+  r.h = 0;
+  r.c = 1;
+  r.kept = 2;
+  if (call.operands.size() > 4) r.mask = 4;
+  return r;
+}
+
+Recurrence LstmGradOf(const OpCall& call) {
+  Recurrence r;
+  r.cell = std::make_shared<LstmCell>(call.operands[2].dims[1], call.attrs);
+  r.is_gradient = true;
+  r.weights = {1};
+  r.h0 = 2;
+  r.c0 = 3;
+  r.h = 4;
+  r.c = 5;
+  r.kept = 6;
+  for (size_t i = 7; i < call.operands.size(); ++i)
+    (call.operands[i].rank() == 2 ? r.mask : r.dc) = static_cast<int>(i);
+  r.dc0 = 2;
+  r.lefts = {3};
+  return r;
+}
+
+struct LstmShapes {
+  Shape weights, state, states, gates, mask;
+};
+
+// From operand 0, the gates or the gradient of h, and operand 2, h0.
+LstmShapes LstmShapesOf(const Shape& of_steps, const Shape& h0) {
+  const auto dim = [](const Shape& shape, int i) { return i < shape.rank() ? shape.dims[i] : 0; };
+  const int64_t n = dim(of_steps, 0), t = dim(of_steps, 1), u = dim(h0, 1);
+  return {.weights = {DType::kF32, {u, 4 * u}},
+          .state = {DType::kF32, {n, u}},
+          .states = {DType::kF32, {n, t, u}},
+          .gates = {DType::kF32, {n, t, 4 * u}},
+          .mask = {DType::kF32, {n, t}}};
+}
+
+const OpDef& LstmGradOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "lstm_grad",
+      .doc =
+          "The gradient of lstm: dh (N, T, U) of h of every step, recurrent_kernel (U, 4U), h0 and "
+          "c0 (N, U), and lstm's results h, c and gates; then, if there are any, its mask (N, T) "
+          "and dc (N, T, U) of c of every step -> dx (N, T, 4U), dh0, dc0, and the h (N, T, U) "
+          "that each step of x was multiplied beside: that of recurrent_kernel is its product "
+          "with dx.",
+      .min_operands = 7,
+      .max_operands = 9,
+      .attrs = RecurrenceAttrs(LstmFunctions()),
+      .flags = {.unit = WorkUnit::kRows},
+      .refine_flags = [](const OpCall& call,
+                         OpFlags& flags) { RefineRecurrence(LstmGradOf(call), call, flags); },
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
+        const LstmShapes s = LstmShapesOf(operands[0], operands[2]);
+        RETURN_IF_ERROR(CheckRecurrence(
+            "lstm_grad",
+            "f32 dh [N,T,U], recurrent kernel [U,4U], h0 and c0 [N,U], h and c [N,T,U], gates "
+            "[N,T,4U] and perhaps a mask [N,T] and dc [N,T,U]",
+            operands, attrs, LstmFunctions(),
+            {s.states, s.weights, s.state, s.state, s.states, s.states, s.gates},
+            {s.mask, s.states}));
+        return std::vector<Shape>{s.gates, s.state, s.state, s.states};
+      },
+      .reference = [](const OpCall& call) { return ReferenceRecurrence(LstmGradOf(call), call); },
+      .plan =
+          [](const OpCall& call, const Machine& machine) {
+            return PlanRecurrence(LstmGradOf(call), call, machine);
+          },
+      .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
+        return MakeRecurrence(LstmGradOf(call), call, plan);
+      },
+      .flops = [](const OpCall& call) { return RecurrenceFlops(LstmGradOf(call), call); }};
+  return op;
+}
+
+std::vector<Value> LstmGradient(GraphBuilder& b, const Node& node, std::span<const Value> dy) {
+  const Shape h = node.shapes[0];
+  const Value dh = dy[0].valid() ? dy[0] : Constant(b, DType::kF32, h.dims, 0);
+  std::vector<Value> operands = {dh, node.inputs[1], node.inputs[2], node.inputs[3]};
+  for (int result = 0; result < 3; ++result) operands.push_back({node.id, result});
+  if (node.inputs.size() > 4) operands.push_back(node.inputs[4]);
+  if (dy[1].valid()) operands.push_back(dy[1]);
+  const Value dx = b.Add(LstmGradOp(), operands, node.attrs);
+  if (!dx.valid()) return std::vector<Value>(node.inputs.size());
+  const auto result = [&](int i) { return Value{dx.node, i}; };
+  std::vector<Value> gradients = {dx, RecurrentKernelGradient(b, result(3), dx, node.attrs),
+                                  result(1), result(2)};
+  gradients.resize(node.inputs.size());
+  return gradients;
+}
+
+const OpDef& LstmOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "lstm",
+      .doc =
+          "x (N, T, 4U), the input's share of gates i, f, g, o, recurrent_kernel R (U, 4U), h0 and "
+          "c0 (N, U) and perhaps a mask (N, T) -> of every step h and c (N, T, U) and the gates "
+          "(N, T, 4U), which the gradient reads: i, f, o = s(x + h R), g = a(x + h R), c' = f c + "
+          "i g, h' = o a(c'), s being recurrent_activation, a activation. A step whose mask is "
+          "below 0.5 keeps h and c. At precision 0 h and R are rounded to bf16 for their product. "
+          "go_backwards reads x and mask from the end; results come in the order computed.",
+      .min_operands = 4,
+      .max_operands = 5,
+      .attrs = RecurrenceAttrs(LstmFunctions()),
+      .flags = {.unit = WorkUnit::kRows},
+      .refine_flags = [](const OpCall& call,
+                         OpFlags& flags) { RefineRecurrence(LstmOf(call), call, flags); },
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
+        const LstmShapes s = LstmShapesOf(operands[0], operands[2]);
+        RETURN_IF_ERROR(CheckRecurrence(
+            "lstm",
+            "f32 x [N,T,4U], recurrent kernel [U,4U], h0 and c0 [N,U] and perhaps a mask [N,T]",
+            operands, attrs, LstmFunctions(), {s.gates, s.weights, s.state, s.state}, {s.mask}));
+        return std::vector<Shape>{s.states, s.states, s.gates};
+      },
+      .gradient = LstmGradient,
+      .reference = [](const OpCall& call) { return ReferenceRecurrence(LstmOf(call), call); },
+      .plan = [](const OpCall& call,
+                 const Machine& machine) { return PlanRecurrence(LstmOf(call), call, machine); },
+      .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
+        return MakeRecurrence(LstmOf(call), call, plan);
+      },
+      .flops = [](const OpCall& call) { return RecurrenceFlops(LstmOf(call), call); }};
+  return op;
+}
+
+}  // namespace
+
+std::vector<const OpDef*> LstmOps() { return {&LstmOp(), &LstmGradOp()}; }
+
+RecurrentStates Lstm(GraphBuilder& b, Value x, Value recurrent_kernel, Value h0, Value c0,
+                     Value mask, const RecurrentArgs& args) {
+  std::vector<Value> operands = {x, recurrent_kernel, h0, c0};
+  if (mask.valid()) operands.push_back(mask);
+  const Value h = b.Add(LstmOp(), std::move(operands), AttrsOf(args), "lstm");
+  return {h, h.valid() ? Value{h.node, 1} : Value{}};
+}
+
+}  // namespace tpurun

@@ -1,0 +1,437 @@
+#include "runtime/ops/recurrence.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/bfloat16.h"
+#include "runtime/base/status.h"
+#include "runtime/ops/precision.h"
+#include "runtime/ops/shares.h"
+#include "runtime/ops/step_product.h"
+
+namespace tpurun {
+namespace {
+
+void CopyRow(const float* from, int64_t n, float* to) { std::memcpy(to, from, n * sizeof(float)); }
+void ClearRow(int64_t n, float* to) { std::fill_n(to, n, 0.0f); }
+
+std::vector<StepProductDef> ProductDefs(const Recurrence& r) {
+  std::vector<StepProductDef> defs;
+  for (const int weights : r.weights) {
+    const bool first = defs.empty();
+    defs.push_back({.weights = weights,
+                    .transposed = r.is_gradient,
+                    .bias = first && !r.is_gradient ? r.bias : -1});
+  }
+  return defs;
+}
+
+// The loop over the steps of a share of rows, the last first in a gradient.
+class TimeLoop : public Kernel {
+ public:
+  TimeLoop(const Recurrence& r, const OpCall& call, std::vector<StepProduct> products, int64_t rows)
+      : r_(r),
+        cell_(*r.cell),
+        units_(cell_.units),
+        width_(cell_.Width()),
+        kept_(cell_.kept_gates * units_),
+        steps_(call.operands[0].dims[1]),
+        backwards_(call.attrs.Get<bool>("go_backwards")),
+        products_(std::move(products)),
+        rows_(rows) {
+    for (const StepProduct& product : products_) {
+      prepared_.push_back(bytes_);
+      bytes_ += product.prepared_bytes();
+    }
+    for (const Shape& operand : call.operands) {
+      const bool narrow = operand.dtype == DType::kBF16 && operand.layout.plain();
+      operands_.push_back({operand.dims.back(), narrow, narrow ? Place(operand.dims.back()) : 0});
+    }
+    for (const Shape& result : call.results)
+      results_.push_back({result.dims.back(), result.dtype == DType::kBF16});
+  }
+
+  // The scratch memory, but for that of products, which comes behind it.
+  int64_t bytes() const { return bytes_; }
+
+  void SetWorkers(int workers) override {
+    for (StepProduct& product : products_) product.SetWorkers(workers);
+  }
+
+  absl::Status Run(const KernelArgs& args) const override {
+    if (args.begin == args.end) return absl::OkStatus();
+    for (size_t i = 0; i < products_.size(); ++i)
+      RETURN_IF_ERROR(products_[i].Prepare(args, Bytes(args) + prepared_[i]));
+    Begin(args);
+    for (int64_t i = 0; i < steps_; ++i)
+      RETURN_IF_ERROR(Step(args, r_.is_gradient ? steps_ - 1 - i : i));
+    End(args);
+    return absl::OkStatus();
+  }
+
+ protected:
+  virtual void Begin(const KernelArgs& args) const = 0;
+  virtual absl::Status Step(const KernelArgs& args, int64_t step) const = 0;
+  virtual void End(const KernelArgs& args) const = 0;
+
+  // Room for a row of `floats`, or for those of all rows.
+  int64_t Place(int64_t floats) {
+    const int64_t place = bytes_;
+    bytes_ += Aligned(floats * static_cast<int64_t>(sizeof(float)));
+    return place;
+  }
+  int64_t PlaceOfRows(int64_t floats) { return Place(rows_ * floats); }
+
+  static std::byte* Bytes(const KernelArgs& args) { return static_cast<std::byte*>(args.scratch); }
+  static float* At(const KernelArgs& args, int64_t place) {
+    return reinterpret_cast<float*>(Bytes(args) + place);
+  }
+
+  // Row `row` of an operand; with a step, what it holds of that.
+  const float* Operand(const KernelArgs& args, int operand, int64_t row, int64_t step = -1) const {
+    const Row& of = operands_[operand];
+    const int64_t begin = (step < 0 ? row : row * steps_ + step) * of.width;
+    const void* const values = args.operands[operand];
+    if (!of.narrow) return static_cast<const float*>(values) + begin;
+    float* const wide = At(args, of.staged);
+    FromBFloat16(static_cast<const uint16_t*>(values) + begin, of.width, wide);
+    return wide;
+  }
+
+  // Nothing where the result is not needed.
+  void Give(const KernelArgs& args, int result, int64_t row, int64_t step,
+            const float* values) const {
+    if (result < 0 || args.results[result] == nullptr) return;
+    const Row& of = results_[result];
+    const int64_t begin = (step < 0 ? row : row * steps_ + step) * of.width;
+    if (of.narrow) {
+      RoundToBFloat16(values, of.width, static_cast<uint16_t*>(args.results[result]) + begin);
+    } else {
+      CopyRow(values, of.width, static_cast<float*>(args.results[result]) + begin);
+    }
+  }
+
+  // Where x has what a step reads.
+  int64_t TimeOf(int64_t step) const { return backwards_ ? steps_ - 1 - step : step; }
+
+  bool IsMasked(const KernelArgs& args, int64_t row, int64_t time) const {
+    if (r_.mask < 0) return false;
+    const int64_t at = row * steps_ + time;
+    const void* const mask = args.operands[r_.mask];
+    const float value = operands_[r_.mask].narrow
+                            ? FromBFloat16Bits(static_cast<const uint16_t*>(mask)[at])
+                            : static_cast<const float*>(mask)[at];
+    return value < 0.5f;
+  }
+
+  absl::Status Multiply(const KernelArgs& args, int product, const float* x, float* y) const {
+    return products_[product].Run(args, Bytes(args) + prepared_[product], x, args.end - args.begin,
+                                  y, Bytes(args) + bytes_);
+  }
+
+  bool IsNarrow(int operand) const { return operands_[operand].narrow; }
+  int num_products() const { return static_cast<int>(products_.size()); }
+  int64_t ColumnsOf(int product) const { return cell_.gates[product] * units_; }
+
+  const Recurrence r_;
+  const RecurrentCell& cell_;
+  const int64_t units_, width_, kept_, steps_;
+
+ private:
+  struct Row {
+    int64_t width = 0;
+    bool narrow = false;
+    int64_t staged = 0;  // of an operand in bf16: its place in f32
+  };
+
+  const bool backwards_;
+  std::vector<StepProduct> products_;
+  const int64_t rows_;
+  int64_t bytes_ = 0;
+  std::vector<int64_t> prepared_;
+  std::vector<Row> operands_, results_;
+};
+
+class ForwardLoop final : public TimeLoop {
+ public:
+  ForwardLoop(const Recurrence& r, const OpCall& call, std::vector<StepProduct> products,
+              int64_t rows)
+      : TimeLoop(r, call, std::move(products), rows) {
+    for (int p = 0; p < num_products(); ++p) gates_.push_back(PlaceOfRows(ColumnsOf(p)));
+  }
+
+ private:
+  void Begin(const KernelArgs& args) const override {
+    for (int64_t row = args.begin; row < args.end; ++row) {
+      const int64_t at = (row - args.begin) * units_;
+      CopyRow(Operand(args, r_.h0, row), units_, At(args, h_) + at);
+      if (r_.c0 >= 0) CopyRow(Operand(args, r_.c0, row), units_, At(args, c_) + at);
+    }
+  }
+
+  absl::Status Step(const KernelArgs& args, int64_t step) const override {
+    for (int p = 0; p < num_products(); ++p) {
+      RETURN_IF_ERROR(Multiply(args, p, At(args, p == 0 ? h_ : left_), At(args, gates_[p])));
+      for (int64_t row = args.begin; row < args.end; ++row) StepRow(args, p, row, step);
+    }
+    for (int64_t row = args.begin; row < args.end; ++row) {
+      const int64_t i = row - args.begin;
+      Give(args, 0, row, step, At(args, h_) + i * units_);
+      Give(args, r_.c, row, step, At(args, c_) + i * units_);
+      Give(args, r_.kept, row, step, At(args, kept_gates_) + i * kept_);
+    }
+    return absl::OkStatus();
+  }
+
+  void StepRow(const KernelArgs& args, int product, int64_t row, int64_t step) const {
+    const int64_t i = row - args.begin, time = TimeOf(step);
+    float* const kept = At(args, kept_gates_) + i * kept_;
+    if (IsMasked(args, row, time)) {
+      ClearRow(kept_, kept);
+      return;
+    }
+    cell_.Step(product, {.x = Operand(args, 0, row, time),
+                         .products = At(args, gates_[product]) + i * ColumnsOf(product),
+                         .kept = kept,
+                         .h = At(args, h_) + i * units_,
+                         .c = At(args, c_) + i * units_,
+                         .left = At(args, left_) + i * units_,
+                         .spare = At(args, spare_)});
+  }
+
+  void End(const KernelArgs&) const override {}
+
+  const int64_t h_ = PlaceOfRows(units_), c_ = PlaceOfRows(units_), left_ = PlaceOfRows(units_);
+  const int64_t kept_gates_ = PlaceOfRows(kept_), spare_ = Place(2 * units_);
+  std::vector<int64_t> gates_;
+};
+
+class BackwardLoop final : public TimeLoop {
+ public:
+  BackwardLoop(const Recurrence& r, const OpCall& call, std::vector<StepProduct> products,
+               int64_t rows)
+      : TimeLoop(r, call, std::move(products), rows) {
+    for (int p = 0; p < num_products(); ++p) dgates_.push_back(PlaceOfRows(ColumnsOf(p)));
+  }
+
+ private:
+  void Begin(const KernelArgs& args) const override {
+    ClearRow((args.end - args.begin) * units_, At(args, dh_));
+    ClearRow((args.end - args.begin) * units_, At(args, dc_));
+  }
+
+  absl::Status Step(const KernelArgs& args, int64_t step) const override {
+    for (int64_t row = args.begin; row < args.end; ++row) {
+      const int64_t at = (row - args.begin) * units_;
+      AddTo(At(args, dh_) + at, Operand(args, 0, row, step));
+      if (r_.dc >= 0) AddTo(At(args, dc_) + at, Operand(args, r_.dc, row, step));
+    }
+    for (int p = num_products(); p-- > 0;) {
+      for (int64_t row = args.begin; row < args.end; ++row) StepRow(args, p, row, step);
+      RETURN_IF_ERROR(Multiply(args, p, At(args, dgates_[p]), At(args, dleft_)));
+    }
+    for (int64_t row = args.begin; row < args.end; ++row) {
+      const int64_t i = row - args.begin, time = TimeOf(step);
+      AddTo(At(args, dh_) + i * units_, At(args, dleft_) + i * units_);
+      Give(args, 0, row, time, At(args, dx_) + i * width_);
+      Give(args, r_.lefts[0], row, time, Before(args, r_.h, r_.h0, row, step));
+      if (num_products() > 1) Give(args, r_.lefts[1], row, time, At(args, left_) + i * units_);
+      Give(args, r_.dproducts, row, time, At(args, dgates_[0]) + i * ColumnsOf(0));
+    }
+    return absl::OkStatus();
+  }
+
+  void StepRow(const KernelArgs& args, int product, int64_t row, int64_t step) const {
+    const int64_t i = row - args.begin;
+    float* const dx = At(args, dx_) + i * width_;
+    float* const dgates = At(args, dgates_[product]) + i * ColumnsOf(product);
+    float* const left = At(args, left_) + i * units_;
+    if (IsMasked(args, row, TimeOf(step))) {
+      ClearRow(width_, dx);
+      ClearRow(ColumnsOf(product), dgates);
+      ClearRow(units_, left);
+      return;
+    }
+    const bool has_c = r_.c0 >= 0;
+    const float* const h = Behind(args, r_.h, row, step, h_);
+    const float* const h_before = Before(args, r_.h, r_.h0, row, step);
+    const float* const c = has_c ? Behind(args, r_.c, row, step, c_) : nullptr;
+    cell_.StepGrad(product, {.kept = r_.kept < 0 ? nullptr : Operand(args, r_.kept, row, step),
+                             .h_before = h_before,
+                             .h = h,
+                             .c_before = has_c ? Before(args, r_.c, r_.c0, row, step) : nullptr,
+                             .c = c,
+                             .dh = At(args, dh_) + i * units_,
+                             .dc = At(args, dc_) + i * units_,
+                             .dx = dx,
+                             .dproducts = dgates,
+                             .dleft = At(args, dleft_) + i * units_,
+                             .left = left,
+                             .spare = At(args, spare_)});
+  }
+
+  void AddTo(float* sum, const float* values) const { AddArrays(sum, values, units_, sum); }
+
+  // The state ahead of a step.
+  const float* Before(const KernelArgs& args, int state, int initial, int64_t row,
+                      int64_t step) const {
+    return step == 0 ? Operand(args, initial, row) : Operand(args, state, row, step - 1);
+  }
+
+  // The state behind it. One in bf16 would be widened where Before's is.
+  const float* Behind(const KernelArgs& args, int state, int64_t row, int64_t step,
+                      int64_t place) const {
+    const float* const values = Operand(args, state, row, step);
+    if (!IsNarrow(state)) return values;
+    CopyRow(values, units_, At(args, place));
+    return At(args, place);
+  }
+
+  void End(const KernelArgs& args) const override {
+    for (int64_t row = args.begin; row < args.end; ++row) {
+      const int64_t at = (row - args.begin) * units_;
+      Give(args, r_.dh0, row, -1, At(args, dh_) + at);
+      Give(args, r_.dc0, row, -1, At(args, dc_) + at);
+    }
+  }
+
+  const int64_t dh_ = PlaceOfRows(units_), dc_ = PlaceOfRows(units_), left_ = PlaceOfRows(units_);
+  const int64_t dleft_ = PlaceOfRows(units_), dx_ = PlaceOfRows(width_);
+  const int64_t h_ = Place(units_), c_ = Place(units_), spare_ = Place(2 * units_);
+  std::vector<int64_t> dgates_;
+};
+
+std::unique_ptr<TimeLoop> LoopOf(const Recurrence& r, const OpCall& call,
+                                 std::vector<StepProduct> products, int64_t rows) {
+  if (r.is_gradient) return std::make_unique<BackwardLoop>(r, call, std::move(products), rows);
+  return std::make_unique<ForwardLoop>(r, call, std::move(products), rows);
+}
+
+// Null where a kernel that was planned cannot be made.
+std::unique_ptr<TimeLoop> PlannedLoop(const Recurrence& r, const OpCall& call,
+                                      const KernelPlan& plan) {
+  const std::vector<int64_t> sizes = ShareSizes(call);
+  std::vector<StepProduct> products;
+  for (const StepProductDef& def : ProductDefs(r)) {
+    products.emplace_back(def, call, plan, sizes);
+    if (!products.back().good()) return nullptr;
+  }
+  return LoopOf(r, call, std::move(products), sizes.empty() ? 0 : sizes.back());
+}
+
+}  // namespace
+
+int64_t RecurrentCell::Width() const {
+  int64_t all = 0;
+  for (const int64_t count : gates) all += count;
+  return all * units;
+}
+
+Attrs AttrsOf(const RecurrentArgs& args) {
+  Attrs attrs = {{"precision", static_cast<int64_t>(args.precision)},
+                 {"activation", args.activation},
+                 {"recurrent_activation", args.recurrent_activation}};
+  if (args.go_backwards) attrs.Set("go_backwards", true);
+  return attrs;
+}
+
+std::vector<AttrDef> RecurrenceAttrs(const std::vector<std::string>& functions) {
+  std::vector<AttrDef> attrs = {{"precision", int64_t{0}, true}, {"go_backwards", false}};
+  for (const std::string& name : functions) attrs.push_back({name, std::string("tanh"), true});
+  return attrs;
+}
+
+GateFunction FunctionOf(const Attrs& attrs, const std::string& name) {
+  return ParseGateFunction(attrs.String(name)).value_or(GateFunction::kLinear);
+}
+
+absl::Status CheckRecurrence(const std::string& op, const std::string& letters,
+                             std::span<const Shape> operands, const Attrs& attrs,
+                             const std::vector<std::string>& functions,
+                             const std::vector<Shape>& want, const std::vector<Shape>& more) {
+  if (!ValidPrecision(attrs)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(op, ": precision is 0 to 3, got ", attrs.Int("precision")));
+  }
+  for (const std::string& name : functions) {
+    if (ParseGateFunction(attrs.String(name))) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        op, ": ", name, " is one of ", RecurrentFunctionNames(), ", got ", attrs.String(name)));
+  }
+  bool good = operands[0].rank() == 3 && operands[0].dims[1] > 0 && operands.size() >= want.size();
+  for (size_t i = 0; good && i < want.size(); ++i) good = operands[i] == want[i];
+  size_t next = 0;
+  for (size_t i = want.size(); good && i < operands.size(); ++i) {
+    while (next < more.size() && operands[i] != more[next]) ++next;
+    good = next++ < more.size();
+  }
+  if (good) return absl::OkStatus();
+  std::string got;
+  for (const Shape& shape : operands)
+    absl::StrAppend(&got, got.empty() ? "" : ", ", shape.ToString());
+  return absl::InvalidArgumentError(absl::StrCat(op, ": want ", letters, ", got ", got));
+}
+
+void RefineRecurrence(const Recurrence& recurrence, const OpCall& call, OpFlags& flags) {
+  uint32_t weights = 0;
+  for (const int operand : recurrence.weights) weights |= 1u << operand;
+  flags.row_operands = ~(weights | kAllOperands);
+  if (recurrence.bias >= 0) flags.row_operands &= ~(1u << recurrence.bias);
+  if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = weights;
+}
+
+double RecurrenceFlops(const Recurrence& recurrence, const OpCall& call) {
+  const Shape& x = call.operands[0];
+  const double rows = static_cast<double>(x.dims[0]) * static_cast<double>(x.dims[1]);
+  const double width = static_cast<double>(recurrence.cell->Width());
+  const double products = static_cast<double>(PartProducts(PrecisionOf(call.attrs)).size());
+  return rows * width * (2.0 * static_cast<double>(recurrence.cell->units) * products + 10);
+}
+
+Value RecurrentKernelGradient(GraphBuilder& b, Value left, Value dproducts, const Attrs& attrs) {
+  const auto as_rows = [&](Value value) {
+    const Shape shape = b.shape(value);
+    const int64_t columns = shape.dims.back();
+    return Reshape(b, value, {shape.dims[0] * shape.dims[1], columns});
+  };
+  return MatMul(b, as_rows(left), as_rows(dproducts), PrecisionOf(attrs), true);
+}
+
+std::unique_ptr<Kernel> ReferenceRecurrence(const Recurrence& recurrence, const OpCall& call) {
+  std::vector<StepProduct> products;
+  for (const StepProductDef& def : ProductDefs(recurrence)) products.emplace_back(def, call);
+  const std::shared_ptr<const TimeLoop> loop =
+      LoopOf(recurrence, call, std::move(products), Units(call));
+  class Reference final : public Kernel {
+   public:
+    explicit Reference(std::shared_ptr<const TimeLoop> loop) : loop_(std::move(loop)) {}
+    absl::Status Run(const KernelArgs& args) const override {
+      std::vector<std::byte> scratch(loop_->bytes());
+      KernelArgs own = args;
+      own.scratch = scratch.data();
+      return loop_->Run(own);
+    }
+
+   private:
+    const std::shared_ptr<const TimeLoop> loop_;
+  };
+  return std::make_unique<Reference>(loop);
+}
+
+KernelPlan PlanRecurrence(const Recurrence& recurrence, const OpCall& call,
+                          const Machine& machine) {
+  KernelPlan plan = PlanStepProducts(ProductDefs(recurrence), call, machine);
+  plan.narrow = true;
+  const std::unique_ptr<TimeLoop> loop = PlannedLoop(recurrence, call, plan);
+  plan.scratch_bytes += loop == nullptr ? 0 : loop->bytes();
+  return plan;
+}
+
+std::unique_ptr<Kernel> MakeRecurrence(const Recurrence& recurrence, const OpCall& call,
+                                       const KernelPlan& plan) {
+  return PlannedLoop(recurrence, call, plan);
+}
+
+}  // namespace tpurun

@@ -1,0 +1,153 @@
+#include "runtime/ops/step_product.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/bfloat16.h"
+#include "runtime/base/status.h"
+#include "runtime/ir/pass_ops.h"
+#include "runtime/ops/dense.h"
+#include "runtime/ops/op_list.h"
+#include "runtime/ops/shares.h"
+
+namespace tpurun {
+namespace {
+
+// Weights in bf16 that are not packed are widened before the first step.
+Shape WideWeights(const StepProductDef& def, const OpCall& call) {
+  Shape weights = call.operands[def.weights];
+  if (weights.layout.plain()) weights.dtype = DType::kF32;
+  return weights;
+}
+
+// The product as a call of matmul.
+OpCall ProductOf(const StepProductDef& def, const OpCall& call, int64_t rows,
+                 const Shape& weights) {
+  static const OpDef* const matmul = FindOpByName("matmul");
+  const int inner = def.transposed ? 1 : 0;
+  OpCall product{.op = matmul,
+                 .attrs = {{"precision", call.attrs.Int("precision")}},
+                 .operands = {Shape{DType::kF32, {rows, weights.dims[inner]}}, weights},
+                 .results = {Shape{DType::kF32, {rows, weights.dims[1 - inner]}}},
+                 .needed = {true}};
+  if (def.transposed) product.attrs.Set("transpose_y", true);
+  if (def.bias >= 0) product.operands.push_back(Shape{DType::kF32, {weights.dims[1 - inner]}});
+  return product;
+}
+
+MatMulDims DimsOfProduct(const OpCall& product) {
+  return {product.results[0].dims[0], product.operands[0].dims[1], product.results[0].dims[1],
+          false, product.attrs.Get<bool>("transpose_y")};
+}
+
+std::unique_ptr<Kernel> KernelOfProduct(const OpCall& product, const KernelPlan& of_all) {
+  KernelPlan plan;
+  plan.implementation = of_all.implementation;
+  return MakeKernel(product, plan);
+}
+
+}  // namespace
+
+KernelPlan PlanStepProducts(const std::vector<StepProductDef>& products, const OpCall& call,
+                            const Machine& machine) {
+  std::vector<OpCall> calls;
+  std::vector<Shape> best = call.operands;
+  for (const StepProductDef& def : products) {
+    for (const int64_t rows : ShareSizes(call)) {
+      calls.push_back(ProductOf(def, call, rows, WideWeights(def, call)));
+      const KernelPlan one = PlanKernel(calls.back(), machine);
+      if (!one.best_operands.empty()) best[def.weights] = one.best_operands[1];
+    }
+  }
+  KernelPlan plan =
+      PlanOfAll(calls, [&](const OpCall& product) { return PlanKernel(product, machine); });
+  if (plan.implementation == KernelPlan().implementation) {
+    return PlanOfAll(
+        calls, [](const OpCall& product) { return PlanDense(DimsOfProduct(product), product); });
+  }
+  if (best != call.operands) plan.best_operands = std::move(best);
+  for (const Shape& operand : call.operands) {
+    if (!operand.layout.plain()) plan.best_operands = best;
+  }
+  return plan;
+}
+
+StepProduct::StepProduct(const StepProductDef& def, const OpCall& call)
+    : def_(def), weights_(call.operands[def.weights]) {
+  by_rows_[0] = MakeReference(ProductOf(def, call, 1, weights_));
+}
+
+StepProduct::StepProduct(const StepProductDef& def, const OpCall& call, const KernelPlan& plan,
+                         const std::vector<int64_t>& sizes)
+    : def_(def), weights_(call.operands[def.weights]) {
+  Shape taken = WideWeights(def, call);
+  if (taken != weights_) widened_bytes_ = Aligned(taken.bytes());
+  if (!plan.best_operands.empty() && plan.best_operands[def.weights] != taken) {
+    const Shape& best = plan.best_operands[def.weights];
+    const OpCall pack{.op = FindOpByName("pack"),
+                      .attrs = PackAttrs(best),
+                      .operands = {taken},
+                      .results = {best},
+                      .needed = {true}};
+    pack_ = pack.op->reference(pack);
+    packed_bytes_ = Aligned(best.bytes());
+    taken = best;
+  }
+  if (def.bias >= 0 && call.operands[def.bias].dtype == DType::kBF16) {
+    bias_elements_ = call.operands[def.bias].num_elements();
+    bias_bytes_ = Aligned(bias_elements_ * static_cast<int64_t>(sizeof(float)));
+  }
+  for (const int64_t rows : sizes) {
+    by_rows_[rows] = KernelOfProduct(ProductOf(def, call, rows, taken), plan);
+    good_ = good_ && by_rows_[rows] != nullptr;
+  }
+}
+
+void StepProduct::SetWorkers(int workers) {
+  for (auto& [rows, kernel] : by_rows_) kernel->SetWorkers(workers);
+}
+
+absl::Status StepProduct::Prepare(const KernelArgs& args, std::byte* prepared) const {
+  const void* weights = args.operands[def_.weights];
+  if (bias_bytes_ > 0) {
+    FromBFloat16(static_cast<const uint16_t*>(args.operands[def_.bias]), bias_elements_,
+                 reinterpret_cast<float*>(prepared + widened_bytes_ + packed_bytes_));
+  }
+  if (widened_bytes_ > 0) {
+    FromBFloat16(static_cast<const uint16_t*>(weights), weights_.num_elements(),
+                 reinterpret_cast<float*>(prepared));
+    weights = prepared;
+  }
+  if (packed_bytes_ == 0) return absl::OkStatus();
+  void* packed = prepared + widened_bytes_;
+  return pack_->Run({.operands = &weights,
+                     .results = &packed,
+                     .worker = args.worker,
+                     .begin = 0,
+                     .end = weights_.dims[0]});
+}
+
+absl::Status StepProduct::Run(const KernelArgs& args, const std::byte* prepared, const float* x,
+                              int64_t rows, float* y, void* scratch) const {
+  auto kernel = by_rows_.find(rows);
+  if (kernel == by_rows_.end()) kernel = by_rows_.find(0);
+  if (kernel == by_rows_.end()) {
+    return absl::InternalError(absl::StrCat("no kernel for a share of ", rows, " rows"));
+  }
+  const void* const weights = packed_bytes_ > 0    ? prepared + widened_bytes_
+                              : widened_bytes_ > 0 ? prepared
+                                                   : args.operands[def_.weights];
+  const void* const bias = bias_bytes_ > 0  ? prepared + widened_bytes_ + packed_bytes_
+                           : def_.bias >= 0 ? args.operands[def_.bias]
+                                            : nullptr;
+  const void* const operands[] = {x, weights, bias};
+  void* const results[] = {y};
+  return kernel->second->Run({.operands = operands,
+                              .results = results,
+                              .scratch = scratch,
+                              .worker = args.worker,
+                              .begin = 0,
+                              .end = rows});
+}
+
+}  // namespace tpurun
