@@ -41,12 +41,14 @@ class Grouping {
         group_of_(graph.nodes().size(), -1),
         is_output_(graph.nodes().size(), false),
         is_update_(graph.nodes().size(), false),
+        comes_last_(graph.nodes().size(), false),
         readers_(graph.nodes().size()) {
     for (const Output& output : graph.outputs()) is_output_[output.value.node] = true;
-    for (const Update& update : graph.updates()) is_update_[update.value.node] = true;
     for (const Node& node : graph.nodes()) {
       for (const Value input : node.inputs) readers_[input.node].push_back(node.id);
     }
+    for (const Update& update : graph.updates()) is_update_[update.value.node] = true;
+    for (const Update& update : graph.updates()) AddOverwritten(update.value.node);
     for (size_t id = graph.nodes().size(); id-- > 0;) {
       if (Fusable(graph, graph.nodes()[id])) Add(static_cast<int>(id));
     }
@@ -60,8 +62,20 @@ class Grouping {
     return group.nodes.size() > 1 ? &group : nullptr;
   }
   bool IsUpdate(int node) const { return is_update_[node]; }
+  // Comes behind all groups: nothing reads it, and it writes over what may come of one.
+  bool ComesLast(int node) const { return comes_last_[node]; }
 
  private:
+  // What an update writes over is as the update itself, which then comes behind all others.
+  void AddOverwritten(int update) {
+    const Node& node = graph_.nodes()[update];
+    if (!node.op->flags.overwrites || !readers_[update].empty() || is_output_[update]) return;
+    comes_last_[update] = true;
+    const int overwritten = node.inputs[0].node;
+    is_update_[overwritten] = true;
+    std::erase(readers_[overwritten], update);
+  }
+
   // Nodes come last to first: the readers of this one have their groups.
   void Add(int node) {
     const std::vector<int> groups = GroupsToJoin(node);
@@ -116,7 +130,7 @@ class Grouping {
   const std::vector<bool> per_core_, in_prologue_;
   std::vector<Group> groups_;
   std::vector<int> group_of_;  // per node; -1: it cannot be fused
-  std::vector<bool> is_output_, is_update_;
+  std::vector<bool> is_output_, is_update_, comes_last_;
   std::vector<std::vector<int>> readers_;
 };
 
@@ -171,11 +185,15 @@ absl::StatusOr<Graph> FuseElementwise(const Graph& graph, const OpDef& fused) {
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) {
     const Group* group = grouping.GroupOf(node.id);
+    if (grouping.ComesLast(node.id)) continue;
     if (group == nullptr) {
       RETURN_IF_ERROR(rewrite.Copy(node));
     } else if (node.id == group->nodes.back()) {
       RETURN_IF_ERROR(AddFused(grouping, *group, fused, rewrite));
     }
+  }
+  for (const Node& node : graph.nodes()) {
+    if (grouping.ComesLast(node.id)) RETURN_IF_ERROR(rewrite.Copy(node));
   }
   return rewrite.Finish();
 }

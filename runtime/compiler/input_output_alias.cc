@@ -14,6 +14,7 @@ namespace {
 
 bool ReadsItsRowsOnly(const Graph& graph, const Node& node, int operand) {
   const OpFlags& flags = node.op->flags;
+  if (flags.overwrites && operand == 0) return true;
   return flags.elementwise && graph.shape(node.inputs[operand]).dims == node.shapes[0].dims;
 }
 
@@ -24,6 +25,8 @@ std::map<Value, int> CountUpdates(const Graph& graph) {
   return counts;
 }
 
+// Whether the value, an update's or what that writes over, may be written straight into the
+// variable.
 bool CanWriteVariable(const Graph& graph, const Update& update, const std::vector<Use>& uses,
                       const std::vector<bool>& per_core, const std::vector<Guard>& guards) {
   const Node& producer = graph.node(update.value);
@@ -63,6 +66,22 @@ absl::StatusOr<Graph> CopyOldValues(const Graph& graph) {
 }
 
 }  // namespace
+
+Value WrittenOver(const Graph& graph, const Update& update) {
+  const Node& writer = graph.node(update.value);
+  if (!writer.op->flags.overwrites) return {};
+  const Value value = writer.inputs[0];
+  const auto is_value = [&](const auto& of) { return of.value == value; };
+  int64_t readers = std::count_if(graph.outputs().begin(), graph.outputs().end(), is_value) +
+                    std::count_if(graph.updates().begin(), graph.updates().end(), is_value);
+  for (const Node& node : graph.nodes())
+    readers += std::count(node.inputs.begin(), node.inputs.end(), value);
+  const Update first = {.variable = update.variable, .value = value};
+  return readers == 1 && CanWriteVariable(graph, first, VariableUses(graph)[update.variable],
+                                          PerCoreNodes(graph), GuardNodes(graph))
+             ? value
+             : Value{};
+}
 
 absl::StatusOr<Graph> AliasInputsAndOutputs(const Graph& original) {
   ASSIGN_OR_RETURN(const Graph graph, CopyOldValues(original));

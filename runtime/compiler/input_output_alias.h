@@ -15,6 +15,10 @@ namespace tpurun {
 // that is a variable's old value. Copies come last, in the order of the updates.
 absl::StatusOr<Graph> AliasInputsAndOutputs(const Graph& graph);
 
+// Of such a graph: the value that lies in the variable's memory before the update's, which writes
+// over it (OpFlags::overwrites); invalid where there is none.
+Value WrittenOver(const Graph& graph, const Update& update);
+
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_COMPILER_INPUT_OUTPUT_ALIAS_H_

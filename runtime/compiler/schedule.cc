@@ -7,6 +7,7 @@
 #include "runtime/base/status.h"
 #include "runtime/compiler/calls.h"
 #include "runtime/compiler/guard.h"
+#include "runtime/compiler/input_output_alias.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/rewrite.h"
 #include "runtime/ir/structural.h"
@@ -27,6 +28,10 @@ class Scheduler {
       schedule_.updates_variable.emplace_back(node.shapes.size(), -1);
     for (const Update& update : graph_.updates())
       schedule_.updates_variable[update.value.node][update.value.result] = update.variable;
+    for (const Update& update : graph_.updates()) {
+      const Value before = WrittenOver(graph_, update);
+      if (before.valid()) schedule_.updates_variable[before.node][before.result] = update.variable;
+    }
     if (!loss_output.empty()) {
       const int output = graph_.FindOutput(loss_output);
       if (output < 0) return absl::InternalError("the graph has no output \"" + loss_output + "\"");

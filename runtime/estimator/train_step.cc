@@ -15,6 +15,7 @@
 #include "runtime/optimizers/clip.h"
 #include "runtime/optimizers/optimizers.h"
 #include "runtime/optimizers/replica_groups.h"
+#include "runtime/optimizers/row_gradients.h"
 #include "runtime/optimizers/schedules.h"
 #include "runtime/spec/global_step.h"
 
@@ -104,6 +105,11 @@ void SumOverReplicas(GraphBuilder& b, const OptimizerSpec& optimizer,
   ScopedName scope(b, "CrossShardOptimizer");
   for (VariableGradient& gradient : gradients) {
     const std::string name = b.graph().variables()[gradient.variable].name;
+    if (gradient.ids.valid()) {
+      const ScopedName of_variable(b, name);
+      ConcatOverReplicas(b, gradient);
+      continue;
+    }
     const GradientTerms terms = TermsOf(b, gradient.gradient, same);
     gradient.gradient = {};
     if (terms.local.valid()) {
@@ -120,11 +126,12 @@ absl::Status AddOptimizer(GraphBuilder& b, const OptimizerSpec& optimizer, Value
                           TrainStepValues& values) {
   const Value loss = ScaleLoss(b, optimizer);
   ASSIGN_OR_RETURN(std::vector<VariableGradient> gradients, LocalGradients(b, optimizer, loss));
+  if (GroupsOfOptimizer(b, optimizer).empty()) FindRows(b, gradients);
   ClipGradients(b, *optimizer.optimizer, gradients);
   SumOverReplicas(b, optimizer, gradients);
   const Value rate = LearningRate(b, optimizer.optimizer->learning_rate(), global_step);
   for (const VariableGradient& gradient : gradients) {
-    values.gradients[b.graph().variables()[gradient.variable].name] = gradient.gradient;
+    values.gradients[b.graph().variables()[gradient.variable].name] = WholeGradient(b, gradient);
   }
   values.learning_rates[optimizer.name] = rate;
   return ApplyGradients(b, *optimizer.optimizer, gradients, rate);

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clones.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/ir/structural.h"
 
 namespace tpurun {
@@ -126,6 +127,50 @@ const OpDef& RowOfGroupOp() {
   return op;
 }
 
+const OpDef& CrossReplicaConcatOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "cross_replica_concat",
+      .doc =
+          "x (K, ...) -> (replicas K, ...): the rows of replica 0, of replica 1 ... `replicas` is "
+          "how many there are.",
+      .min_operands = 1,
+      .max_operands = 1,
+      .attrs = {{"replicas", int64_t{0}, true}},
+      .flags = {.unit = WorkUnit::kRows, .collective = true, .any_dtype = true},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
+        const int64_t replicas = attrs.Int("replicas");
+        if (operands[0].rank() == 0 || replicas < 1) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("cross_replica_concat: want rows and a replica or more, got ",
+                           operands[0].ToString(), " and ", replicas));
+        }
+        Shape all = operands[0];
+        all.dims[0] *= replicas;
+        return std::vector<Shape>{all};
+      },
+      .simplify =
+          [](const Graph& graph, const Node& node) {
+            return graph.num_replicas() == 1 ? Simpler{.same = node.inputs[0]} : Simpler{};
+          },
+      .reference =
+          [](const OpCall& call) {
+            TPURUN_DCHECK(call.attrs.Int("replicas") == call.num_replicas);
+            const int64_t rows = call.operands[0].dims[0];
+            const int64_t bytes =
+                call.operands[0].row_elements() * ByteSize(call.operands[0].dtype);
+            return KernelOf([rows, bytes](const KernelArgs& args) {
+              auto* to = static_cast<std::byte*>(args.results[0]);
+              for (int64_t row = args.begin; row < args.end; ++row) {
+                const auto* of_replica = static_cast<const std::byte*>(args.operands[row / rows]);
+                std::memcpy(to + row * bytes, of_replica + row % rows * bytes, bytes);
+              }
+            });
+          },
+      .flops = [](const OpCall&) { return 0.0; }};
+  return op;
+}
+
 }  // namespace
 
 const OpDef& CrossReplicaSumOp() {
@@ -177,7 +222,14 @@ const OpDef& CrossReplicaSumOp() {
   return op;
 }
 
-std::vector<const OpDef*> CollectiveOps() { return {&CrossReplicaSumOp(), &RowOfGroupOp()}; }
+std::vector<const OpDef*> CollectiveOps() {
+  return {&CrossReplicaSumOp(), &RowOfGroupOp(), &CrossReplicaConcatOp()};
+}
+
+Value CrossReplicaConcat(GraphBuilder& b, Value x) {
+  const auto replicas = static_cast<int64_t>(b.graph().num_replicas());
+  return b.Add(CrossReplicaConcatOp(), {x}, {{"replicas", replicas}});
+}
 
 Value CrossReplicaSum(GraphBuilder& b, Value x, const std::string& label) {
   return b.Add(CrossReplicaSumOp(), {x}, {}, label);

@@ -14,7 +14,7 @@ namespace tpurun {
 // over each group: then the result has a row a group, (G, ...).
 const OpDef& CrossReplicaSumOp();
 
-// Both of them, for the op table.
+// All of them, for the op table.
 std::vector<const OpDef*> CollectiveOps();
 
 // The sum of x over all replicas: one value, the same on all.
@@ -22,6 +22,9 @@ Value CrossReplicaSum(GraphBuilder& b, Value x, const std::string& label = "Cros
 // Over the replicas of a replica's own group; no groups: over all.
 Value CrossReplicaSum(GraphBuilder& b, Value x, const std::vector<int64_t>& groups,
                       const std::string& label = "CrossReplicaSum");
+
+// x (K, ...) of replica 0, of replica 1 ..., as one value (R K, ...), the same on all.
+Value CrossReplicaConcat(GraphBuilder& b, Value x);
 
 }  // namespace tpurun
 

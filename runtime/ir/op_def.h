@@ -147,6 +147,8 @@ struct OpFlags {
   bool collective = false;   // reads the operands of every replica, the result is shared
   bool carried = false;      // of a variable: loop-carried, computed again behind its update
   bool source = false;       // no instruction: infeed, variable, loop_index, replica_id
+  // Result 0 may lie where operand 0 does and is then not copied: the kernel writes what differs.
+  bool overwrites = false;
   bool any_dtype = false;  // moves, chooses or converts elements: results have a dtype of their own
   bool adds_bias = false;  // operand 0 plus operand 1 (C) along the last dimension
   bool sums_columns = false;  // operand 0 (..., C) -> (C), the sums over all but the last dimension

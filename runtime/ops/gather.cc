@@ -1,5 +1,6 @@
 // Rows of a table by id, and back.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -159,9 +160,150 @@ const OpDef& ScatterAddOp() {
   return op;
 }
 
+// The slots of the table that finds an id: a power of two, at most half of them taken.
+int64_t SlotsFor(int64_t ids) {
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * ids + 1)));
+}
+
+// Where ids[i] stands first, if not behind i: the plain definition.
+int64_t FindFirst(const Ids& ids, const void* at, int64_t i) {
+  int64_t first = 0;
+  while (ids.At(at, first) != ids.At(at, i)) ++first;
+  return first;
+}
+
+// The same, given each i in turn, by a table of `slots` places that holds -1 at first.
+int64_t FindFirst(const Ids& ids, const void* at, int64_t i, int64_t slots, int32_t* places) {
+  const int64_t id = ids.At(at, i);
+  const auto mixed = static_cast<uint64_t>(id) * 0x9E3779B97F4A7C15u;  // 2^64 / the golden ratio
+  for (auto slot = static_cast<int64_t>(mixed >> 32) & (slots - 1);;
+       slot = (slot + 1) & (slots - 1)) {
+    if (places[slot] < 0) places[slot] = static_cast<int32_t>(i);
+    if (ids.At(at, places[slot]) == id) return places[slot];
+  }
+}
+
+// `find(args, i)` says where ids[i] stands first.
+template <typename Find>
+std::unique_ptr<Kernel> FirstPlacesKernel(const OpCall& call, Find find) {
+  const int64_t count = call.operands[0].num_elements();
+  const bool wide = call.operands[0].dtype == DType::kS64;
+  return KernelOf([=, ids = Ids(call.operands[0])](const KernelArgs& args) {
+    auto* places = static_cast<int32_t*>(args.results[0]);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t first = find(args, ids, i);
+      if (places != nullptr) places[i] = static_cast<int32_t>(first);
+      if (args.results[1] == nullptr) continue;
+      const int64_t id = first == i ? ids.At(args.operands[0], i) : -1;
+      if (wide) static_cast<int64_t*>(args.results[1])[i] = id;
+      if (!wide) static_cast<int32_t*>(args.results[1])[i] = static_cast<int32_t>(id);
+    }
+  });
+}
+
+const OpDef& FirstPlacesOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "first_places",
+      .doc =
+          "ids (K) s32 or s64 -> s32 (K), where each id stands first, and the ids (K), -1 where "
+          "the "
+          "same id stands further ahead.",
+      .min_operands = 1,
+      .max_operands = 1,
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+        const Shape& ids = operands[0];
+        if (!AreIds(ids) || ids.rank() != 1 ||
+            ids.dims[0] > std::numeric_limits<int32_t>::max() / 4) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("first_places: want ids s32[K] or s64[K], got ", ids.ToString()));
+        }
+        return std::vector<Shape>{Shape{DType::kS32, ids.dims}, ids};
+      },
+      .reference =
+          [](const OpCall& call) {
+            return FirstPlacesKernel(call, [](const KernelArgs& args, const Ids& ids, int64_t i) {
+              return FindFirst(ids, args.operands[0], i);
+            });
+          },
+      .plan =
+          [](const OpCall& call, const Machine&) {
+            const int64_t slots = SlotsFor(call.operands[0].num_elements());
+            return KernelPlan{.implementation = "table",
+                              .scratch_bytes = slots * static_cast<int64_t>(sizeof(int32_t))};
+          },
+      .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
+        if (plan.implementation != "table") return call.op->reference(call);
+        const int64_t slots = SlotsFor(call.operands[0].num_elements());
+        return FirstPlacesKernel(call, [slots](const KernelArgs& args, const Ids& ids, int64_t i) {
+          auto* places = static_cast<int32_t*>(args.scratch);
+          if (i == 0) std::fill_n(places, slots, -1);
+          return FindFirst(ids, args.operands[0], i, slots, places);
+        });
+      }};
+  return op;
+}
+
+const OpDef& SetRowsOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "set_rows",
+      .doc =
+          "table (V, D...), ids (K) s32 or s64, rows (K, D...) -> the table with rows[i] in the "
+          "place of row ids[i], of several the last. An id outside [0, V) counts nowhere.",
+      .min_operands = 3,
+      .max_operands = 3,
+      .flags = {.unit = WorkUnit::kRows, .overwrites = true},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+        const Shape &table = operands[0], &ids = operands[1], &rows = operands[2];
+        if (table.rank() < 1 || table.dtype != DType::kF32 || !AreIds(ids) || ids.rank() != 1 ||
+            rows.dtype != DType::kF32 || rows.rank() != table.rank() ||
+            rows.dims[0] != ids.dims[0] || Behind(rows, 1) != Behind(table, 1)) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("set_rows: want a table f32[V,...], ids s32[K] or s64[K] and rows "
+                           "f32[K,...] as the table's, got ",
+                           table.ToString(), ", ", ids.ToString(), " and ", rows.ToString()));
+        }
+        return std::vector<Shape>{table};
+      },
+      .reference =
+          [](const OpCall& call) {
+            const int64_t count = call.operands[1].num_elements();
+            const int64_t size = call.operands[0].row_elements();
+            return KernelOf([=, ids = Ids(call.operands[1])](const KernelArgs& args) {
+              const auto* table = static_cast<const float*>(args.operands[0]);
+              const auto* rows = static_cast<const float*>(args.operands[2]);
+              auto* result = static_cast<float*>(args.results[0]);
+              if (result != table)
+                std::copy(table + args.begin * size, table + args.end * size,
+                          result + args.begin * size);
+              for (int64_t i = 0; i < count; ++i) {
+                const int64_t id = ids.At(args.operands[1], i);
+                if (id < args.begin || id >= args.end) continue;
+                std::copy_n(rows + i * size, size, result + id * size);
+              }
+            });
+          },
+      .flops = [](const OpCall&) { return 0.0; }};
+  return op;
+}
+
 }  // namespace
 
-std::vector<const OpDef*> GatherOps() { return {&GatherOp(), &ScatterAddOp()}; }
+std::vector<const OpDef*> GatherOps() {
+  return {&GatherOp(), &ScatterAddOp(), &FirstPlacesOp(), &SetRowsOp()};
+}
+
+std::pair<Value, Value> FirstPlaces(GraphBuilder& b, Value ids) {
+  const Value places = b.Add(FirstPlacesOp(), {ids});
+  return {places, Value{places.node, 1}};
+}
+
+Value SetRows(GraphBuilder& b, Value table, Value ids, Value rows) {
+  return b.Add(SetRowsOp(), {table, ids, rows});
+}
+
+bool IsScatterAdd(const Node& node) { return node.op == &ScatterAddOp(); }
 
 Value Gather(GraphBuilder& b, Value table, Value ids, const std::string& label) {
   return b.Add(GatherOp(), {table, ids}, {}, label);

@@ -118,11 +118,16 @@ Value Reshape(GraphBuilder& b, Value x, std::vector<int64_t> dims,
 Value Broadcast(GraphBuilder& b, Value x, std::vector<int64_t> dims, std::vector<int64_t> axes);
 
 // gather.cc
-// table (V, D...), ids (...) s32 or s64 -> (..., D...): the rows of those ids; NaN for an id outside
-// [0, V).
+// table (V, D...), ids (...) s32 or s64 -> (..., D...): the rows of those ids; NaN for an id
+// outside [0, V).
 Value Gather(GraphBuilder& b, Value table, Value ids, const std::string& label = "Gather");
 // ids (...), x (..., D...) -> (rows, D...): the sums of the rows of x of one id each.
 Value ScatterAdd(GraphBuilder& b, Value ids, Value x, int64_t rows);
+bool IsScatterAdd(const Node& node);
+// ids (K) -> s32 (K), where each stands first; and the ids, -1 where they do not.
+std::pair<Value, Value> FirstPlaces(GraphBuilder& b, Value ids);
+// table (V, D...), ids (K), rows (K, D...) -> the table with those rows at these ids.
+Value SetRows(GraphBuilder& b, Value table, Value ids, Value rows);
 
 // one_hot.cc
 // indices (...) s32 or s64 -> f32 (..., depth): 1 at the index, 0 elsewhere; no 1 for an index

@@ -2,6 +2,7 @@
 
 #include "runtime/ops/ops.h"
 #include "runtime/optimizers/checks.h"
+#include "runtime/optimizers/row_gradients.h"
 
 namespace tpurun {
 namespace {
@@ -67,9 +68,15 @@ void CheckClipping(const proto::Optimizer& optimizer, ConfigErrors& errors) {
 void ClipGradients(GraphBuilder& b, const proto::Optimizer& optimizer,
                    std::vector<VariableGradient>& gradients) {
   const auto& reflection = *optimizer.GetReflection();
+  bool summed = false;
   for (const ClipDef& def : ClipList()) {
     if (!reflection.HasField(optimizer, FieldOf(def))) continue;
     ScopedName scope(b, def.field);
+    // Of a table's rows the norm is that of the table's gradient.
+    if (!summed) {
+      for (VariableGradient& gradient : gradients) SumRowsOfAnId(b, gradient);
+      summed = true;
+    }
     def.clip(b, Scalar(b, reflection.GetFloat(optimizer, FieldOf(def))), gradients);
   }
 }

@@ -27,11 +27,10 @@ std::vector<SlotDef> AdagradSlots(const Optimizer& optimizer) {
   return {{"Adagrad", optimizer.adagrad().initial_accumulator_value()}};
 }
 
-void AdagradUpdate(GraphBuilder& b, const Optimizer&, const UpdateArgs& args) {
-  const Value accumulated = Add(b, b.Read(args.slots[0]), Square(b, args.gradient));
+UpdateValues AdagradUpdate(GraphBuilder& b, const Optimizer&, const UpdateArgs& args) {
+  const Value accumulated = Add(b, args.old.slots[0], Square(b, args.gradient));
   const Value scaled = Mul(b, args.gradient, args.learning_rate);
-  b.Update(args.slots[0], accumulated);
-  b.Update(args.variable, Sub(b, b.Read(args.variable), Mul(b, scaled, Rsqrt(b, accumulated))));
+  return {Sub(b, args.old.variable, Mul(b, scaled, Rsqrt(b, accumulated))), {accumulated}};
 }
 
 // ---- adam (Kingma, Ba 2015, with its "epsilon hat"): t counts the steps from 1,
@@ -58,18 +57,16 @@ Value AdamRate(GraphBuilder& b, const std::vector<int>& scalars, Value learning_
   return Div(b, corrected, Sub(b, one, b.Read(scalars[0])));
 }
 
-void AdamUpdate(GraphBuilder& b, const Optimizer& optimizer, const UpdateArgs& args) {
+UpdateValues AdamUpdate(GraphBuilder& b, const Optimizer& optimizer, const UpdateArgs& args) {
   const proto::Adam& adam = optimizer.adam();
-  const Value old_m = b.Read(args.slots[0]), old_v = b.Read(args.slots[1]);
+  const Value old_m = args.old.slots[0], old_v = args.old.slots[1];
   const Value m =
       Add(b, old_m, Mul(b, Sub(b, args.gradient, old_m), Scalar(b, 1.0f - adam.beta1())));
   const Value v = Add(
       b, old_v, Mul(b, Sub(b, Square(b, args.gradient), old_v), Scalar(b, 1.0f - adam.beta2())));
   const Value step =
       Div(b, Mul(b, m, args.learning_rate), Add(b, Sqrt(b, v), Scalar(b, adam.epsilon())));
-  b.Update(args.slots[0], m);
-  b.Update(args.slots[1], v);
-  b.Update(args.variable, Sub(b, b.Read(args.variable), step));
+  return {Sub(b, args.old.variable, step), {m, v}};
 }
 
 void AdamFinish(GraphBuilder& b, const Optimizer& optimizer, const std::vector<int>& scalars) {
@@ -81,8 +78,8 @@ void AdamFinish(GraphBuilder& b, const Optimizer& optimizer, const std::vector<i
 
 std::vector<SlotDef> NoSlots(const Optimizer&) { return {}; }
 
-void GradientDescentUpdate(GraphBuilder& b, const Optimizer&, const UpdateArgs& args) {
-  b.Update(args.variable, Sub(b, b.Read(args.variable), Mul(b, args.gradient, args.learning_rate)));
+UpdateValues GradientDescentUpdate(GraphBuilder& b, const Optimizer&, const UpdateArgs& args) {
+  return {Sub(b, args.old.variable, Mul(b, args.gradient, args.learning_rate)), {}};
 }
 
 // ---- momentum (Polyak 1964): a' = mu a + g, w' = w - eta a'.
@@ -98,16 +95,15 @@ void CheckMomentum(const Optimizer& optimizer, ConfigErrors& errors) {
 
 std::vector<SlotDef> MomentumSlots(const Optimizer&) { return {{"Momentum", 0.0}}; }
 
-void MomentumUpdate(GraphBuilder& b, const Optimizer& optimizer, const UpdateArgs& args) {
+UpdateValues MomentumUpdate(GraphBuilder& b, const Optimizer& optimizer, const UpdateArgs& args) {
   const Value mu = Scalar(b, optimizer.momentum().momentum());
-  const Value accumulated = Add(b, Mul(b, b.Read(args.slots[0]), mu), args.gradient);
+  const Value accumulated = Add(b, Mul(b, args.old.slots[0], mu), args.gradient);
   Value step = Mul(b, accumulated, args.learning_rate);
   if (optimizer.momentum().use_nesterov()) {
     step = Add(b, Mul(b, args.gradient, args.learning_rate),
                Mul(b, Mul(b, accumulated, mu), args.learning_rate));
   }
-  b.Update(args.slots[0], accumulated);
-  b.Update(args.variable, Sub(b, b.Read(args.variable), step));
+  return {Sub(b, args.old.variable, step), {accumulated}};
 }
 
 // ---- rms_prop (Tieleman, Hinton 2012): s' = s + (g^2 - s) (1 - rho), s starting at 1,
@@ -127,24 +123,23 @@ std::vector<SlotDef> RmsPropSlots(const Optimizer& optimizer) {
   return {{"RMSProp", 1.0}, {"RMSProp_1", 0.0}};
 }
 
-void RmsPropUpdate(GraphBuilder& b, const Optimizer& optimizer, const UpdateArgs& args) {
+UpdateValues RmsPropUpdate(GraphBuilder& b, const Optimizer& optimizer, const UpdateArgs& args) {
   const proto::RmsProp& rms_prop = optimizer.rms_prop();
   const Value share = Scalar(b, 1.0f - rms_prop.decay());
+  UpdateValues next = args.old;
   // The moving mean in a slot, with x in it.
   const auto mean = [&](int slot, Value x) {
-    const Value old = b.Read(slot);
-    const Value next = Add(b, old, Mul(b, Sub(b, x, old), share));
-    b.Update(slot, next);
-    return next;
+    const Value old = args.old.slots[slot];
+    return next.slots[slot] = Add(b, old, Mul(b, Sub(b, x, old), share));
   };
-  Value spread = mean(args.slots[0], Square(b, args.gradient));
-  if (rms_prop.centered()) spread = Sub(b, spread, Square(b, mean(args.slots[1], args.gradient)));
-  const int steps = args.slots.back();
+  Value spread = mean(0, Square(b, args.gradient));
+  if (rms_prop.centered()) spread = Sub(b, spread, Square(b, mean(1, args.gradient)));
   const Value scaled = Div(b, Mul(b, args.gradient, args.learning_rate),
                            Sqrt(b, Add(b, spread, Scalar(b, rms_prop.epsilon()))));
-  const Value step = Add(b, Mul(b, b.Read(steps), Scalar(b, rms_prop.momentum())), scaled);
-  b.Update(steps, step);
-  b.Update(args.variable, Sub(b, b.Read(args.variable), step));
+  Value& step = next.slots.back();
+  step = Add(b, Mul(b, step, Scalar(b, rms_prop.momentum())), scaled);
+  next.variable = Sub(b, next.variable, step);
+  return next;
 }
 
 }  // namespace
@@ -155,7 +150,8 @@ const std::vector<OptimizerDef>& OptimizerList() {
        .fields = {"initial_accumulator_value"},
        .check = CheckAdagrad,
        .slots = AdagradSlots,
-       .update = AdagradUpdate},
+       .update = AdagradUpdate,
+       .keeps_without_gradient = true},
       {.name = "adam",
        .fields = {"beta1", "beta2", "epsilon"},
        .check = CheckAdam,
@@ -168,7 +164,8 @@ const std::vector<OptimizerDef>& OptimizerList() {
        .fields = {},
        .check = NothingToCheck,
        .slots = NoSlots,
-       .update = GradientDescentUpdate},
+       .update = GradientDescentUpdate,
+       .keeps_without_gradient = true},
       {.name = "momentum",
        .fields = {"momentum", "use_nesterov"},
        .check = CheckMomentum,

@@ -1,10 +1,14 @@
 #include "runtime/optimizers/optimizers.h"
 
+#include <functional>
+
 #include "absl/strings/str_cat.h"
 #include "proto/one_of.h"
 #include "runtime/base/name_pattern.h"
+#include "runtime/ops/ops.h"
 #include "runtime/optimizers/clip.h"
 #include "runtime/optimizers/replica_groups.h"
+#include "runtime/optimizers/row_gradients.h"
 #include "runtime/optimizers/schedules.h"
 
 namespace tpurun {
@@ -91,6 +95,33 @@ std::vector<int> AddScalars(GraphBuilder& b, const OptimizerDef& def,
   return scalars;
 }
 
+UpdateValues Mapped(const UpdateValues& values, const std::function<Value(Value)>& map) {
+  UpdateValues mapped{map(values.variable), {}};
+  for (const Value slot : values.slots) mapped.slots.push_back(map(slot));
+  return mapped;
+}
+
+// An update of rows: with the others' gradient of 0 of the whole, then of those rows.
+UpdateValues UpdateOfRows(GraphBuilder& b, const OptimizerDef& def,
+                          const proto::Optimizer& optimizer, const UpdateArgs& args,
+                          VariableGradient gradient) {
+  SumRowsOfAnId(b, gradient);
+  UpdateArgs of_rows = args;
+  of_rows.old = Mapped(args.old, [&](Value table) { return Gather(b, table, gradient.ids); });
+  of_rows.gradient = gradient.gradient;
+  const UpdateValues rows = def.update(b, optimizer, of_rows);
+  UpdateValues next = args.old;
+  if (!def.keeps_without_gradient) {
+    UpdateArgs of_others = args;
+    of_others.gradient = Scalar(b, 0);
+    next = def.update(b, optimizer, of_others);
+  }
+  next.variable = SetRows(b, next.variable, gradient.ids, rows.variable);
+  for (size_t i = 0; i < next.slots.size(); ++i)
+    next.slots[i] = SetRows(b, next.slots[i], gradient.ids, rows.slots[i]);
+  return next;
+}
+
 }  // namespace
 
 absl::Status ApplyGradients(GraphBuilder& b, const proto::Optimizer& optimizer,
@@ -106,13 +137,19 @@ absl::Status ApplyGradients(GraphBuilder& b, const proto::Optimizer& optimizer,
   for (const VariableGradient& entry : gradients) {
     const Variable variable = b.graph().variables()[entry.variable];  // a copy: slots are added
     ScopedName update_scope(b, absl::StrCat("update_", variable.name));
-    UpdateArgs args{
-        .variable = entry.variable, .gradient = entry.gradient, .learning_rate = learning_rate};
+    std::vector<int> slots;
     for (const SlotDef& slot : def.slots(optimizer)) {
-      args.slots.push_back(
+      slots.push_back(
           AddSlot(b, absl::StrCat(variable.name, "/", slot.name), variable.shape, slot));
     }
-    def.update(b, optimizer, args);
+    UpdateArgs args{.old = {.variable = b.Read(entry.variable)},
+                    .gradient = entry.gradient,
+                    .learning_rate = learning_rate};
+    for (const int slot : slots) args.old.slots.push_back(b.Read(slot));
+    const UpdateValues next = entry.ids.valid() ? UpdateOfRows(b, def, optimizer, args, entry)
+                                                : def.update(b, optimizer, args);
+    for (size_t i = 0; i < slots.size(); ++i) b.Update(slots[i], next.slots[i]);
+    b.Update(entry.variable, next.variable);
   }
   if (def.finish != nullptr) def.finish(b, optimizer, scalars);
   return b.status();

@@ -17,14 +17,20 @@ namespace tpurun {
 // A gradient as it is applied: already summed over the replicas, or those of a group.
 struct VariableGradient {
   int variable = 0;  // index in the graph
-  Value gradient;    // of the variable's shape
+  Value gradient;    // of the variable's shape; with ids (K, ...): rows of it, to be summed by id
+  Value ids;         // invalid, or s32[K] or s64[K]: which rows those are, the others being 0
 };
 
-// What the update of one variable reads.
+// A variable and its slots, in the order of OptimizerDef::slots, or the same rows of each.
+struct UpdateValues {
+  Value variable;
+  std::vector<Value> slots;
+};
+
+// What an update computes from.
 struct UpdateArgs {
-  int variable = 0;
-  std::vector<int> slots;  // variables, in the order of OptimizerDef::slots
-  Value gradient;
+  UpdateValues old;
+  Value gradient;       // of their shape, or f32[]: the same of every element
   Value learning_rate;  // f32[], as OptimizerDef::rate has it
 };
 
@@ -41,7 +47,11 @@ struct OptimizerDef {
   std::vector<std::string> fields;  // of its message that it acts on
   void (*check)(const proto::Optimizer& optimizer, ConfigErrors& errors);
   std::vector<SlotDef> (*slots)(const proto::Optimizer& optimizer);
-  void (*update)(GraphBuilder& b, const proto::Optimizer& optimizer, const UpdateArgs& args);
+  // Element by element.
+  UpdateValues (*update)(GraphBuilder& b, const proto::Optimizer& optimizer,
+                         const UpdateArgs& args);
+  // Where the gradient is 0, variable and slots stay as they are.
+  bool keeps_without_gradient = false;
   // Null, or: the scalars, the learning rate that every update is given, and the scalars' own
   // updates after those. `scalars` are variables.
   std::vector<SlotDef> (*scalars)(const proto::Optimizer& optimizer) = nullptr;

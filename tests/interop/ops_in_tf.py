@@ -122,6 +122,17 @@ def scatter_add(ids, x, rows):
     return tf.math.unsorted_segment_sum(x, np.where(ids < rows, ids, -1), rows)
 
 
+def first_places(ids):
+    first = tf.argmax(ids[:, None] == ids[None], 1, tf.int32)
+    return first, tf.where(first == tf.range(len(ids)), ids, -1)
+
+
+def set_rows(table, ids, rows):
+    """An id that is no row counts nowhere."""
+    is_row = (ids >= 0) & (ids < len(table))
+    return tf.tensor_scatter_nd_update(table, ids[is_row][:, None], rows[is_row])
+
+
 def broadcast(x, dims, axes):
     return tf.broadcast_to(tf.reshape(x, [dims[axis] if axis in axes else 1
                                           for axis in range(len(dims))]), dims)
@@ -188,7 +199,7 @@ OPS = {
     'argmax': lambda x, axis, dtype: tf.argmax(x, axis, dtype_of(dtype)),
     'concat': lambda *operands, axis: tf.concat(operands, axis),
     'convert': lambda x, dtype: tf.cast(x, dtype_of(dtype)),
-    'gather': gather, 'scatter_add': scatter_add,
+    'gather': gather, 'scatter_add': scatter_add, 'first_places': first_places, 'set_rows': set_rows,
     'one_hot': lambda x, depth: tf.one_hot(x, depth),
     'reduce_sum': lambda x, axes: tf.reduce_sum(x, axes),
     'reduce_max': lambda x, axes: tf.reduce_max(x, axes),
