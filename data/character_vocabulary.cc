@@ -1,5 +1,6 @@
 #include "data/character_vocabulary.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -51,6 +52,11 @@ absl::StatusOr<CharacterVocabulary> CharacterVocabulary::Create(
     vocabulary.characters_.push_back(text);
   }
   return vocabulary;
+}
+
+CharacterVocabulary CharacterVocabulary::Of(std::vector<std::string> characters) {
+  std::sort(characters.begin(), characters.end());  // bytes of UTF-8 sort as code points do
+  return *Create(std::move(characters), nullptr);
 }
 
 absl::StatusOr<CharacterVocabulary> CharacterVocabulary::Read(const std::string& path,

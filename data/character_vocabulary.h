@@ -28,6 +28,8 @@ class CharacterVocabulary {
   // one character or is there twice, `where` of its id, and what is wrong.
   static absl::StatusOr<CharacterVocabulary> Create(
       std::vector<std::string> characters, const std::function<std::string(int64_t id)>& where);
+  // Of these characters, each once, in the order of code points.
+  static CharacterVocabulary Of(std::vector<std::string> characters);
   // A regular file. NotFound, behind `where`, the place of its name; DataLoss with file and line.
   static absl::StatusOr<CharacterVocabulary> Read(const std::string& path,
                                                   const std::string& where);

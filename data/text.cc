@@ -95,12 +95,6 @@ std::string Text::Where(const Place& place) const {
   return absl::StrCat("offset ", place.offset, " of ", files_[place.file].name);
 }
 
-std::vector<std::string> Text::Characters() const {
-  std::vector<std::string> sorted = characters_;
-  std::sort(sorted.begin(), sorted.end());  // bytes of UTF-8 sort as code points do
-  return sorted;
-}
-
 // ---------------------------------------------------------------------------------- its windows
 
 TextWindows::TextWindows(Text text, CharacterVocabulary vocabulary, const WindowsSpec& spec)
@@ -120,6 +114,11 @@ absl::StatusOr<TextWindows> TextWindows::Create(Text text, CharacterVocabulary v
 }
 
 absl::Status TextWindows::CheckKnown() const {
+  const auto is_known = [this](const std::string& character) {
+    return vocabulary_.Find(*FirstCharacter(character).code) >= 0;
+  };
+  const std::vector<std::string>& characters = text_.characters();
+  if (std::all_of(characters.begin(), characters.end(), is_known)) return absl::OkStatus();
   std::string_view rest = text_.From(begin_);
   for (int64_t i = begin_; i < end_; ++i) {
     const Character character = FirstCharacter(rest);

@@ -33,8 +33,8 @@ class Text {
   std::string Where(const Place& place) const;
   // The bytes from a character on, to the end of all.
   std::string_view From(int64_t character) const;
-  // Each character that occurs, once, in the order of code points.
-  std::vector<std::string> Characters() const;
+  // Each character that occurs, once, in the order of their first places.
+  const std::vector<std::string>& characters() const { return characters_; }
 
  private:
   struct File {
@@ -48,10 +48,10 @@ class Text {
   std::string bytes_;
   std::vector<File> files_;
   int64_t size_ = 0;
-  int64_t counted_ = 0;                  // bytes of these
-  std::vector<int64_t> marks_;           // where in bytes_ each kMarkPeriod-th character begins
-  std::vector<bool> seen_;               // by code point
-  std::vector<std::string> characters_;  // those, in the order of their first places
+  int64_t counted_ = 0;         // bytes of these
+  std::vector<int64_t> marks_;  // where in bytes_ each kMarkPeriod-th character begins
+  std::vector<bool> seen_;      // by code point
+  std::vector<std::string> characters_;
 };
 
 // Which windows are taken. The part of the text from `begin` to `end`, shares of its characters, is

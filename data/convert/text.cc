@@ -28,7 +28,7 @@ absl::StatusOr<Text> ReadInputs(const ConvertArgs& args) {
 
 absl::StatusOr<CharacterVocabulary> VocabularyFor(const ConvertArgs& args, const Text& text) {
   if (!args.vocabulary.empty()) return CharacterVocabulary::Read(args.vocabulary, "--vocabulary");
-  return CharacterVocabulary::Create(text.Characters(), nullptr);
+  return CharacterVocabulary::Of(text.characters());
 }
 
 std::string VocabularyPath(const ConvertArgs& args) {

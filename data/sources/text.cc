@@ -112,7 +112,7 @@ absl::StatusOr<ChosenVocabulary> ChooseVocabulary(const proto::Text& config, con
   if (!args.trained_dir.has_value()) {
     chosen.save = true;
     if (given) return chosen;
-    ASSIGN_OR_RETURN(chosen.vocabulary, CharacterVocabulary::Create(text.Characters(), nullptr));
+    chosen.vocabulary = CharacterVocabulary::Of(text.characters());
     return chosen;
   }
   const std::string trained_path = JoinPath(*args.trained_dir, kVocabularyFile);

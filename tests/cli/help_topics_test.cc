@@ -172,6 +172,7 @@ TEST(ActedOnTest, IsWhatIsNotRefused) {
                            "train.max_steps",
                            "train.input.transform.shuffle.seed",
                            "train.input.source.tfrecord.file",
+                           "train.input.source.text.shift",
                            "model.layer.dense.kernel_initializer.truncated_normal.stddev",
                            "model.frozen",
                            "model.layer.sequence.repeat",
@@ -195,7 +196,7 @@ TEST(ActedOnTest, IsWhatIsNotRefused) {
        {"eval_on_tpu", "protocol", "predict.generate", "predict.generate.temperature",
         "tpu_config.tpu_job_name", "model.moving_average.decay", "model.layer.lstm",
         "model.layer.lstm.units", "model.optimizer.rms_prop.centered", "model.head.multi_label",
-        "train.input.source.text.shift"}) {
+        "train.input.transform.resize.method"}) {
     EXPECT_FALSE(IsActedOn(field(path))) << path;
   }
   EXPECT_TRUE(IsActedOnIn(field("model.optimizer.adam"), field("model.optimizer.adam.beta1")));

@@ -1,7 +1,11 @@
 // The text source: windows worked out on paper, its vocabulary, and what it says of bad files.
+#include <unistd.h>
+
 #include <fstream>
+#include <map>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
@@ -210,6 +214,17 @@ TEST_F(TextTest, ATextWithoutAWindowIsAnError) {
       "that is next) at least");
   EXPECT_EQ(Read("file: \"a\"", 3, "", {.mode = ModeKey::kPredict}), "");
   EXPECT_EQ(Read("file: \"empty\"", 3, "", {.mode = ModeKey::kPredict}), "");
+}
+
+TEST_F(TextTest, ATextThatDoesNotFitInMemoryIsNotRead) {
+  // A hole: no disk is used.
+  std::ofstream(dir_.Path("a"));
+  ASSERT_EQ(truncate(dir_.Path("a").c_str(), int64_t{1} << 40), 0);
+  const std::string error = Read("file: \"a\"", 3);
+  EXPECT_TRUE(absl::StartsWith(
+      error, "RESOURCE_EXHAUSTED: the text of a does not fit in memory: there is room for "))
+      << error;
+  EXPECT_TRUE(absl::EndsWith(error, " of text; give fewer or smaller files")) << error;
 }
 
 TEST_F(TextTest, AWindowIsNamedByItsFileAndOffset) {
