@@ -86,6 +86,12 @@ std::optional<Schema> TfrecordSchema(const proto::Source& source, ConfigErrors& 
 absl::StatusOr<OpenedSource> OpenTfrecord(const proto::Source& source, const SourceArgs& args);
 std::string DescribeTfrecord(const proto::Source& source);
 const FileNames& TfrecordFileNames(const proto::Source& source);
+// fixed_length_record.cc
+std::optional<Schema> FixedLengthRecordSchema(const proto::Source& source, ConfigErrors& errors);
+absl::StatusOr<OpenedSource> OpenFixedLengthRecord(const proto::Source& source,
+                                                   const SourceArgs& args);
+std::string DescribeFixedLengthRecord(const proto::Source& source);
+const FileNames& FixedLengthRecordFileNames(const proto::Source& source);
 // text.cc
 std::optional<Schema> TextSchema(const proto::Source& source, ConfigErrors& errors);
 absl::StatusOr<OpenedSource> OpenText(const proto::Source& source, const SourceArgs& args);

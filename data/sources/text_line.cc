@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "data/line_reader.h"
+#include "data/sources/file_by_file.h"
 #include "data/sources/files.h"
 #include "data/sources/source_list.h"
 #include "runtime/base/status.h"
@@ -31,86 +32,64 @@ class StandardInput : public ByteSource {
   }
 };
 
-absl::StatusOr<std::unique_ptr<ByteSource>> OpenFile(const std::string& file) {
+absl::StatusOr<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& file) {
   if (file == kStandardInput) return std::make_unique<StandardInput>();
   ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(file));
   return source;
 }
 
-class TextLineReader : public SourceReader {
+class TextLineReader : public FileByFile {
  public:
   TextLineReader(std::vector<std::string> files, int64_t skip_lines, bool allow_empty)
-      : files_(std::move(files)), skip_lines_(skip_lines), allow_empty_(allow_empty) {}
-
-  absl::StatusOr<bool> Read(SourceRecord* record) override {
-    while (true) {
-      if (reader_ == nullptr) {
-        if (file_ == files_.size()) return false;
-        RETURN_IF_ERROR(StartFile());
-      }
-      std::string_view line;
-      const absl::StatusOr<bool> found = reader_->Read(&line);
-      if (!found.ok()) return Annotate(found.status(), Place(file_, lines_ + 1));
-      if (*found) {
-        ++lines_;
-        if (record != nullptr) {
-          record->bytes.assign(line);
-          record->origin = {.file = static_cast<int32_t>(file_),
-                            .record = lines_ - skip_lines_ - 1};
-        }
-        return true;
-      }
-      RETURN_IF_ERROR(EndFile());
-    }
-  }
-
-  absl::Status StartEpoch(int64_t epoch) override {
-    // At the start of a pass nothing was read, and a pipe need not be read again.
-    if (reader_ != nullptr || file_ > 0) RETURN_IF_ERROR(CheckReadableAgain(files_));
-    reader_ = nullptr;
-    file_ = 0;
-    return absl::OkStatus();
-  }
+      : FileByFile(std::move(files)), skip_lines_(skip_lines), allow_empty_(allow_empty) {}
 
   std::string Where(const Origin& origin) const override {
     return Place(origin.file, skip_lines_ + origin.record + 1);
   }
 
  private:
-  std::string Place(size_t file, int64_t line) const {
-    return absl::StrCat(FileTitle(files_[file]), ":", line);
+  std::string Place(size_t index, int64_t line) const {
+    return absl::StrCat(FileTitle(file(index)), ":", line);
   }
 
-  absl::Status StartFile() {
-    ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, OpenFile(files_[file_]));
+  absl::Status OpenFile() override {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, OpenByteSource(file(current())));
     reader_ = std::make_unique<LineReader>(std::move(source));
     for (lines_ = 0; lines_ < skip_lines_; ++lines_) {
       std::string_view line;
       const absl::StatusOr<bool> found = reader_->Read(&line);
-      if (!found.ok()) return Annotate(found.status(), Place(file_, lines_ + 1));
+      if (!found.ok()) return Annotate(found.status(), Place(current(), lines_ + 1));
       if (!*found) break;
     }
     return absl::OkStatus();
   }
 
-  absl::Status EndFile() {
-    if (lines_ <= skip_lines_ && !allow_empty_) {
-      return absl::DataLossError(
-          absl::StrCat(FileTitle(files_[file_]), ": no data rows: the file has ", lines_,
-                       lines_ == 1 ? " line" : " lines",
-                       skip_lines_ > 0 ? absl::StrCat(" and skip_lines is ", skip_lines_) : ""));
+  absl::StatusOr<bool> ReadOfFile(SourceRecord* record) override {
+    std::string_view line;
+    const absl::StatusOr<bool> found = reader_->Read(&line);
+    if (!found.ok()) return Annotate(found.status(), Place(current(), lines_ + 1));
+    if (!*found) return false;
+    ++lines_;
+    if (record != nullptr) {
+      record->bytes.assign(line);
+      record->origin = {.file = static_cast<int32_t>(current()),
+                        .record = lines_ - skip_lines_ - 1};
     }
-    reader_ = nullptr;
-    ++file_;
-    return absl::OkStatus();
+    return true;
   }
 
-  const std::vector<std::string> files_;
+  absl::Status CheckEnded() const override {
+    if (lines_ > skip_lines_ || allow_empty_) return absl::OkStatus();
+    return absl::DataLossError(
+        absl::StrCat(FileTitle(file(current())), ": no data rows: the file has ", lines_,
+                     lines_ == 1 ? " line" : " lines",
+                     skip_lines_ > 0 ? absl::StrCat(" and skip_lines is ", skip_lines_) : ""));
+  }
+
   const int64_t skip_lines_;
   const bool allow_empty_;
-  std::unique_ptr<LineReader> reader_;  // of files_[file_]; null between files
-  size_t file_ = 0;
-  int64_t lines_ = 0;  // read of this file, skipped ones too
+  std::unique_ptr<LineReader> reader_;  // of the file that is open
+  int64_t lines_ = 0;                   // read of this file, skipped ones too
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// decode_raw { feature output dtype shape }: the bytes of a string as numbers, little-endian.
+// decode_raw { feature output dtype shape offset }: the bytes of a string as numbers,
+// little-endian.
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -9,8 +10,9 @@
 namespace tpurun {
 namespace {
 
-absl::Status DecodeStrings(const std::string& feature, const Table& in, Table* out,
-                           const std::string& output,
+// The bytes from `offset` on, as many as a row has; without one, all of them.
+absl::Status DecodeStrings(const std::string& feature, std::optional<int64_t> offset,
+                           const Table& in, Table* out, const std::string& output,
                            const std::function<std::string(int64_t row)>& where) {
   const Column& from = in.column(feature);
   Column& to = out->column(output);
@@ -18,12 +20,16 @@ absl::Status DecodeStrings(const std::string& feature, const Table& in, Table* o
   to.bytes.resize(in.rows * row_bytes);
   for (int64_t row = 0; row < in.rows; ++row) {
     const std::string_view bytes = from.string(row);
-    if (std::ssize(bytes) != row_bytes) {
-      return absl::DataLossError(absl::StrCat(where(row), ": feature ", Quote(feature), " has ",
-                                              bytes.size(), " bytes, want ", row_bytes, " for ",
-                                              to.type.ToString()));
+    const int64_t begin = offset.value_or(0);
+    const bool fits = offset.has_value() ? std::ssize(bytes) - begin >= row_bytes
+                                         : std::ssize(bytes) == row_bytes;
+    if (!fits) {
+      return absl::DataLossError(absl::StrCat(
+          where(row), ": feature ", Quote(feature), " has ", bytes.size(), " bytes, want ",
+          row_bytes, offset.has_value() ? absl::StrCat(" from offset ", begin, " on") : "", " for ",
+          to.type.ToString()));
     }
-    std::memcpy(to.bytes.data() + row * row_bytes, bytes.data(), row_bytes);
+    std::memcpy(to.bytes.data() + row * row_bytes, bytes.data() + begin, row_bytes);
   }
   return absl::OkStatus();
 }
@@ -55,6 +61,9 @@ std::optional<RowTransform> BindDecodeRaw(const proto::Transform& transform, con
                              decode_raw.dtype(),
                              {decode_raw.shape().begin(), decode_raw.shape().end()}};
   CheckDims(output.dims, {}, "shape", errors);
+  if (decode_raw.offset() < 0) {
+    errors.Add("offset", absl::StrCat("offset must be >= 0, got ", decode_raw.offset()));
+  }
   if (decode_raw.has_output()) CheckColumnName(output.name, {}, "output", errors);
   if (!errors.empty()) return std::nullopt;
   RowTransform bound{.output = input, .reads = {feature}, .makes = {output.name}, .paired = true};
@@ -64,16 +73,26 @@ std::optional<RowTransform> BindDecodeRaw(const proto::Transform& transform, con
   } else {
     bound.output.push_back(output);
   }
-  bound.apply = [feature, name = output.name](
+  const std::optional<int64_t> offset =
+      decode_raw.has_offset() ? std::optional(decode_raw.offset()) : std::nullopt;
+  bound.apply = [feature, offset, name = output.name](
                     const Table& in, Table* out,
                     const std::function<std::string(int64_t row)>& where) {
-    return DecodeStrings(feature, in, out, name, where);
+    return DecodeStrings(feature, offset, in, out, name, where);
   };
   const std::optional<ElementType> type = ExportedType(output.dtype);
   if (type.has_value() && type != ElementType::kUint32) {  // which DecodeRaw does not make
-    bound.tensorflow = [feature, output, type](ExportGraph& graph, const std::set<std::string>&,
-                                               std::map<std::string, Value>& columns) {
-      const Value numbers = graph.Add("DecodeRaw", {columns.at(feature)}, {{"out_type", *type}});
+    bound.tensorflow = [feature, offset, output, type](ExportGraph& graph,
+                                                       const std::set<std::string>&,
+                                                       std::map<std::string, Value>& columns) {
+      Value bytes = columns.at(feature);
+      if (offset.has_value()) {
+        bytes = graph.Add(
+            "Substr",
+            {bytes, graph.Int64(*offset, "offset"), graph.Int64(output.row_bytes(), "size")},
+            {{"T", ElementType::kInt64}, {"unit", "BYTE"}});
+      }
+      const Value numbers = graph.Add("DecodeRaw", {bytes}, {{"out_type", *type}});
       ExportDims dims = output.dims;
       dims.insert(dims.begin(), -1);
       columns[output.name] = graph.Add("Reshape", {numbers, graph.Int64s(dims, "shape")},

@@ -40,13 +40,10 @@ TEST(InputFnTest, ASourceIsNeeded) {
   EXPECT_EQ(
       ErrorOf("", Args("x s64[]")),
       "INVALID_ARGUMENT: run.textproto:1:9: source must be given (known: tfrecord, text_line, "
-      "text, from_tensor_slices)");
+      "fixed_length_record, text, from_tensor_slices)");
 }
 
 TEST(InputFnTest, KindsThatDoNotExistYetAreNamedWithThoseThatDo) {
-  EXPECT_EQ(ErrorOf("source { fixed_length_record { file: \"a\" } }", Args("x s64[]")),
-            "INVALID_ARGUMENT: run.textproto:2:10: source fixed_length_record is not supported yet "
-            "(supported: tfrecord, text_line, text, from_tensor_slices)");
   EXPECT_EQ(ErrorOf(absl::StrCat(kNumbers, "transform { decode_image { feature: \"x\" } }"),
                     Args("x s64[]")),
             "INVALID_ARGUMENT: run.textproto:3:13: transform decode_image is not supported yet "

@@ -179,7 +179,7 @@ class ModelsTest(unittest.TestCase):
                                      [[str(i).encode() for i in range(10)]] * batch)
 
     def test_transforms_of_examples(self):
-        """lookup and normalize in TensorFlow's ops give what they give here."""
+        """decode_raw, lookup and normalize in TensorFlow's ops give what they give here."""
         with tempfile.TemporaryDirectory() as directory:
             path = functools.partial(os.path.join, directory)
             random = np.random.default_rng(1)
@@ -190,6 +190,8 @@ class ModelsTest(unittest.TestCase):
                 'code': feature_of(int64_list=tf.train.Int64List(
                     value=random.integers(-2, 4, 2) * 10)),
                 'x': feature_of(float_list=tf.train.FloatList(value=random.normal(size=2))),
+                'raw': feature_of(bytes_list=tf.train.BytesList(value=[
+                    b'any' + random.normal(size=2).astype(np.float32).tobytes() + b'more'])),
             })).SerializeToString() for _ in range(64)]
             with tf.io.TFRecordWriter(path('rows.tfrecord')) as writer:
                 for record in records:
@@ -205,12 +207,15 @@ class ModelsTest(unittest.TestCase):
                       feature { name: "hashed" dtype: INT64 shape: 2 }
                       feature { name: "code" dtype: INT64 shape: 2 }
                       feature { name: "x" dtype: FLOAT32 shape: 2 }
+                      feature { name: "middle" dtype: FLOAT32 shape: 2 }
                       layer { name: "words" one_hot { depth: 8 } input: "word" }
                       layer { name: "codes" one_hot { depth: 4 } input: "code" }
                       layer { name: "buckets" one_hot { depth: 6 } input: "hashed" }
                       layer { name: "values" reshape { target_shape: [2, 1] } input: "x" }
+                      layer { name: "decoded" reshape { target_shape: [2, 1] } input: "middle" }
                       prediction { name: "words" } prediction { name: "codes" }
                       prediction { name: "buckets" } prediction { name: "values" }
+                      prediction { name: "decoded" }
                     }
                     predict { input {
                       source { tfrecord { file: "rows.tfrecord" } }
@@ -218,7 +223,10 @@ class ModelsTest(unittest.TestCase):
                         feature { name: "word" bytes {} }
                         feature { name: "code" int64 { shape: 2 } }
                         feature { name: "x" float { shape: 2 } }
+                        feature { name: "raw" bytes {} }
                       } }
+                      transform { decode_raw {
+                        feature: "raw" output: "middle" dtype: FLOAT32 shape: 2 offset: 3 } }
                       transform { lookup {
                         feature: "word" vocabulary_file: "words.txt" num_oov_buckets: 5 } }
                       transform { lookup { feature: "code" output: "hashed"
@@ -232,7 +240,7 @@ class ModelsTest(unittest.TestCase):
                               tensors=[np.int64(3)])
             arguments = (f'--config={path("run.textproto")}', f'--model_dir={path("model")}',
                          f'--checkpoint={prefix}')
-            names = ('words', 'codes', 'buckets', 'values')
+            names = ('words', 'codes', 'buckets', 'values', 'decoded')
             want = self.columns(program.run('predict', *arguments),
                                 {name: np.float32 for name in names})
             # Every id comes up: the entries, the buckets that words hash to, the default.

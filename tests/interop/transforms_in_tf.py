@@ -136,6 +136,12 @@ class Input:
         records = tf.data.TFRecordDataset(list(map(self.path, sources[0].all('file'))))
         return records.map(lambda record: {'record': record})
 
+    def fixed_length_record(self, sources):
+        records = tf.data.FixedLengthRecordDataset(
+            list(map(self.path, sources[0].all('file'))), sources[0].get('record_bytes'),
+            sources[0].get('header_bytes', 0), sources[0].get('footer_bytes', 0))
+        return records.map(lambda record: {'record': record})
+
     # ---- transforms
 
     def apply(self, dataset, args):
@@ -212,6 +218,10 @@ class Input:
     def decode_raw(self, dataset, args):
         def one(x):
             is_u32 = args.get('dtype') == 'UINT32'  # which tf.io.decode_raw has not
+            if 'offset' in args:
+                dtype = tf.as_dtype(args.get('dtype').lower())
+                x = tf.strings.substr(
+                    x, args.get('offset'), int(np.prod(args.all('shape'), dtype=int)) * dtype.size)
             numbers = tf.io.decode_raw(x, tf.int32 if is_u32 else args.get('dtype').lower())
             return tf.reshape(tf.bitcast(numbers, tf.uint32) if is_u32 else numbers, args.all('shape'))
         return self.mapped(dataset, args, one)
