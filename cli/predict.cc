@@ -2,19 +2,63 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "cli/compose.h"
 #include "cli/prediction_writer.h"
 #include "cli/progress.h"
+#include "data/character_vocabulary.h"
 #include "data/sources/source_list.h"
 #include "runtime/base/status.h"
+#include "runtime/io/file.h"
 
 namespace tpurun {
+namespace {
+
+// One row with the one column "text".
+absl::Status WriteGenerated(const std::string& text, PredictionWriter& writer) {
+  RETURN_IF_ERROR(writer.Write({.rows = 1, .columns = {{"text", Shape{}, nullptr, &text}}}));
+  return writer.Finish();
+}
+
+absl::Status GenerateText(const CommandLine& command, Composition composition) {
+  const proto::RunConfig& config = composition.options.config;
+  const proto::Generate generate = config.predict().generate();
+  const std::string vocabulary_file = generate.has_vocabulary_file()
+                                          ? generate.vocabulary_file()
+                                          : JoinPath(config.model_dir(), kVocabularyFile);
+  ASSIGN_OR_RETURN(
+      const CharacterVocabulary vocabulary,
+      CharacterVocabulary::Read(vocabulary_file, composition.options.where("predict.generate")));
+  const absl::StatusOr<std::vector<int32_t>> start = vocabulary.IdsOf(generate.start_string());
+  if (!start.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(composition.options.where("predict.generate.start_string"),
+                     ": start_string: ", start.status().message()));
+  }
+  const std::string output = command.GetString("output");
+  ASSIGN_OR_RETURN(const std::unique_ptr<PredictionWriter> writer,
+                   MakePredictionWriter(output, {vocabulary_file}, /*of_text=*/true));
+  ProgressLine line(command, output.empty());
+  composition.options.counted = line.Counter("characters");
+  Estimator estimator(std::move(composition.options));
+  std::vector<int32_t> ids = *start;
+  RETURN_IF_ERROR(estimator.Generate({ids.begin(), ids.end()}, generate, vocabulary.size(),
+                                     command.GetString("checkpoint"), [&](int64_t id) {
+                                       ids.push_back(static_cast<int32_t>(id));
+                                       return absl::OkStatus();
+                                     }));
+  return WriteGenerated(vocabulary.TextOf(ids), *writer);
+}
+
+}  // namespace
 
 absl::Status PredictCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(Composition composition, Compose(command, {.predict = true}));
   const proto::Predict predict = composition.options.config.predict();
+  if (predict.has_generate()) return GenerateText(command, std::move(composition));
   const std::string output = command.GetString("output");
   std::vector<std::string> inputs;
   if (!output.empty()) inputs = FilesOf(predict.input().source());

@@ -124,6 +124,22 @@ class ToJsonLines : public PredictionWriter {
   const std::unique_ptr<OutputFile> file_;
 };
 
+class ToText : public PredictionWriter {
+ public:
+  explicit ToText(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
+
+  absl::Status Write(const PredictedBatch& batch) override {
+    for (int64_t row = 0; row < batch.rows; ++row) {
+      RETURN_IF_ERROR(file_->Append(batch.columns[0].strings[row]));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Finish() override { return file_->Commit(); }
+
+ private:
+  const std::unique_ptr<OutputFile> file_;
+};
+
 class ToRecords : public PredictionWriter {
  public:
   explicit ToRecords(std::unique_ptr<OutputFile> file) : file_(*file), records_(std::move(file)) {}
@@ -147,19 +163,21 @@ class ToRecords : public PredictionWriter {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PredictionWriter>> MakePredictionWriter(
-    const std::string& output, const std::vector<std::string>& inputs) {
+    const std::string& output, const std::vector<std::string>& inputs, bool of_text) {
   if (output.empty()) return std::make_unique<ToStandardOutput>();
   const bool json = absl::EndsWith(output, ".jsonl");
-  if (!json && !absl::EndsWith(output, ".tfrecord")) {
+  const bool plain = of_text && absl::EndsWith(output, ".txt");
+  if (!json && !plain && !absl::EndsWith(output, ".tfrecord")) {
     return absl::InvalidArgumentError(absl::StrCat("--output: got ", Quote(output),
-                                                   ", want a name that ends in .jsonl or "
-                                                   ".tfrecord"));
+                                                   ", want a name that ends in ",
+                                                   of_text ? ".txt, " : "", ".jsonl or .tfrecord"));
   }
   ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(output, inputs));
   RemoveOnInterrupt({TemporaryName(file).text()});
   RemoveTemporaryFilesOf(file);
   ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> unfinished, OutputFile::Create(file));
   if (json) return std::make_unique<ToJsonLines>(std::move(unfinished));
+  if (plain) return std::make_unique<ToText>(std::move(unfinished));
   return std::make_unique<ToRecords>(std::move(unfinished));
 }
 

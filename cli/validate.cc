@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/stateful_inputs.h"
 #include "cli/text_format.h"
 #include "proto/field_values.h"
 #include "proto/iterations_per_loop.h"
@@ -111,7 +112,7 @@ class Validator {
         const Message& nested = reflection.GetMessage(message, field);
         if (row_below) {
           CheckSupported(nested, field_path, field_pattern);
-        } else if (nested.ByteSizeLong() > 0 || nested.GetDescriptor()->name() == "Generate") {
+        } else if (nested.ByteSizeLong() > 0) {
           AddThat(field_path, "is not supported yet, leave it out");
         }
         continue;
@@ -199,15 +200,56 @@ class Validator {
                      run_.eval_batch_size());
       CheckEvaluationInputs();
     }
-    if (required_.predict) {
+    if (required_.predict && run_.predict().has_generate()) {
+      CheckGenerate();
+    } else if (required_.predict) {
       CheckBatchSize("predict", "predict_batch_size", run_.has_predict_batch_size(),
                      run_.predict_batch_size());
-      if (!run_.predict().has_input() && !run_.predict().has_generate()) {
+      if (!run_.predict().has_input()) {
         AddAt("predict.input",
               "predict.input is missing, want predict { input { source { ... } } }");
       }
     }
+    CheckStatefulInputs();
     CheckWarmStart();
+  }
+
+  void CheckStatefulInputs() {
+    const auto check = [this](bool needed, const auto& part, const std::string& path,
+                              const std::string& batch_field, int64_t batch_size) {
+      if (!needed || !part.has_input()) return;
+      CheckStatefulInput(config_, part.input(), path + ".input", batch_field, batch_size, errors_);
+    };
+    check(required_.train, run_.train(), "train", "train_batch_size", run_.train_batch_size());
+    for (int i = 0; i < run_.evaluate_size(); ++i) {
+      const bool needed = required_.evaluate && (!required_.evaluation ||
+                                                 run_.evaluate(i).name() == *required_.evaluation);
+      check(needed, run_.evaluate(i), ElementPath("evaluate", i), "eval_batch_size",
+            run_.eval_batch_size());
+    }
+    check(required_.predict, run_.predict(), "predict", "predict_batch_size",
+          run_.predict_batch_size());
+  }
+
+  void CheckGenerate() {
+    const proto::Generate& generate = run_.predict().generate();
+    const auto want = [this](bool right, const std::string& field, const std::string& message) {
+      if (!right) AddAt("predict.generate." + field, absl::StrCat(field, " must be ", message));
+    };
+    if (run_.predict().has_input()) {
+      AddAt("predict.generate",
+            "predict has an input and generate, want one; take the other out (--unset "
+            "predict.generate)");
+    }
+    if (generate.start_string().empty()) {
+      AddAt("predict.generate.start_string",
+            "start_string is missing, want what the text begins with");
+    }
+    want(generate.num_generate() > 0, "num_generate",
+         absl::StrCat("> 0, got ", generate.num_generate()));
+    want(generate.temperature() >= 0 && std::isfinite(generate.temperature()), "temperature",
+         absl::StrCat(">= 0 and finite, got ", ShortestText(generate.temperature())));
+    want(generate.top_k() >= 0, "top_k", absl::StrCat(">= 0, got ", generate.top_k()));
   }
 
   void CheckExport() {
@@ -404,6 +446,7 @@ const std::vector<SupportedField>& SupportedFields() {
       {"predict.input"},
       {"predict.keys"},
       {"predict.forward_features"},
+      {"predict.generate"},
       {"export"},
       {"warm_start_from"},
       {"transformation_func"},

@@ -22,6 +22,7 @@ namespace {
 struct HeadTensors {
   Value logits;
   Value label;
+  Value mask;  // of the logits
 };
 
 // False after a mistake.
@@ -33,6 +34,7 @@ bool Resolve(ModelContext& m, const ConfigPlace& place, const std::string& kind,
   if (logits_tensor->state == Tensor::State::kBroken) return false;
   if (label_tensor->state == Tensor::State::kBroken) return false;
   if (logits_tensor->known()) tensors.logits = logits_tensor->value;
+  if (logits_tensor->known()) tensors.mask = logits_tensor->mask;
   if (label_tensor->known()) tensors.label = label_tensor->value;
   // Predictions do not depend on labels, even where an input has them.
   if (m.args.mode == ModeKey::kPredict && logits_tensor->from_label) tensors.logits = {};
@@ -72,6 +74,7 @@ std::optional<LossTerm> AddLoss(const HeadCall& call, const LossDef& loss,
     return std::nullopt;
   }
   term.weights = WeightsLike(m, call.place, call.kind + ".weights", args.weights(), term.elements);
+  term.weights = MaskedWeights(m.b, term.weights, tensors.mask, term.elements);
   m.losses.push_back(term);
   return term;
 }

@@ -42,6 +42,7 @@ Tensor BuildLoss(ModelContext& m, const proto::Loss& loss, const ConfigPlace& pl
     return {};
   }
   term.weights = WeightsLike(m, place, def->name + ".weights", args.weights(), term.elements);
+  term.weights = MaskedWeights(m.b, term.weights, predictions->mask, term.elements);
   return {.state = Tensor::State::kKnown, .value = term.elements, .from_label = from_label};
 }
 
@@ -218,11 +219,6 @@ Value LossCall::Fail(const std::string& what, const std::string& of_field) {
   return {};
 }
 
-Value NonZero(GraphBuilder& b, Value x) {
-  const Value zero = Equal(b, Convert(b, x, DType::kF32), Scalar(b, 0));
-  return Select(b, zero, Scalar(b, 0), Scalar(b, 1));
-}
-
 bool IsWhole(DType dtype) { return dtype == DType::kS32 || dtype == DType::kS64; }
 
 Value AlignTo(GraphBuilder& b, Value y, const Shape& like) {
@@ -262,6 +258,13 @@ Value WeightsLike(ModelContext& m, const ConfigPlace& place, const std::string& 
                absl::StrCat("weights must be of shape [N] or ", BatchShapeText(want), ", got ",
                             Quote(name), " of ", BatchShapeText(shape)));
   return {};
+}
+
+Value MaskedWeights(GraphBuilder& b, Value weights, Value mask, Value elements) {
+  if (!mask.valid() || b.shape(elements).rank() < 2) return weights;
+  const std::vector<int64_t> dims = b.shape(elements).dims;
+  const Value counted = dims == b.shape(mask).dims ? mask : Broadcast(b, mask, dims, {0, 1});
+  return weights.valid() ? Mul(b, weights, counted) : counted;
 }
 
 void BuildLosses(ModelContext& m) {

@@ -31,9 +31,6 @@ struct LossDef {
 
 const std::vector<LossDef>& LossList();
 
-// 1 where x is not zero, else 0, f32.
-Value NonZero(GraphBuilder& b, Value x);
-
 // s32 or s64: the types of class ids.
 bool IsWhole(DType dtype);
 
@@ -50,6 +47,10 @@ Value LabelsLike(GraphBuilder& b, Value labels, Value predictions, const std::st
 // each row ((N) or (N,1)). Invalid when `name` is empty or after a mistake, which is reported.
 Value WeightsLike(ModelContext& m, const ConfigPlace& place, const std::string& field,
                   const std::string& name, Value like);
+
+// Weights of `elements` that are 0 where a position (N,T) of the mask is padding, as Keras masks a
+// loss; `weights` where there is no mask, and the mask's alone where these are invalid.
+Value MaskedWeights(GraphBuilder& b, Value weights, Value mask, Value elements);
 
 // The model's own `loss` entries; declares each under its name. A loss that depends on an absent
 // label is left out.

@@ -29,7 +29,8 @@ bool CheckIds(LayerContext& layer) {
 
 }  // namespace
 
-// ---- embedding (Keras Embedding): ids x (N, ...) whole, embeddings (V, D) -> (N, ..., D) f32.
+// ---- embedding (Keras Embedding): ids x (N, ...) whole, embeddings (V, D) -> (N, ..., D) f32;
+// with mask_zero x is (N, T), and id 0 is padding.
 
 void CheckEmbedding(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::Embedding& embedding = layer.embedding();
@@ -50,6 +51,15 @@ Value BuildEmbedding(LayerContext& layer) {
       embedding.has_embeddings_initializer()
           ? MakeInitializer(embedding.embeddings_initializer(), dims)
           : Initializer{.kind = Initializer::Kind::kUniform, .a = -0.05, .b = 0.05});
+  if (embedding.mask_zero()) {
+    if (layer.shape(0).rank() != 2) {
+      return layer.Fail(
+          "embedding.mask_zero",
+          absl::StrCat("mask_zero wants ids of shape [N,time], got ", Quote(layer.inputs[0].name),
+                       " of ", BatchShapeText(layer.shape(0))));
+    }
+    layer.SetMask(NonZero(layer.b, layer.inputs[0].value));
+  }
   return table.valid() ? Gather(layer.b, table, layer.inputs[0].value) : Value{};
 }
 

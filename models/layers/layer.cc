@@ -95,4 +95,9 @@ std::vector<int64_t> ExampleDims(const Shape& shape) {
   return {shape.dims.begin() + (shape.dims.empty() ? 0 : 1), shape.dims.end()};
 }
 
+Value NonZero(GraphBuilder& b, Value x) {
+  const Value zero = Equal(b, Convert(b, x, DType::kF32), Scalar(b, 0));
+  return Select(b, zero, Scalar(b, 0), Scalar(b, 1));
+}
+
 }  // namespace tpurun

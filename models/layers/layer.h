@@ -142,6 +142,9 @@ std::string BatchShapeText(const Shape& shape);
 // The whole of `dims` but the first: an example's.
 std::vector<int64_t> ExampleDims(const Shape& shape);
 
+// 1 where x is not zero, else 0, f32.
+Value NonZero(GraphBuilder& b, Value x);
+
 // SOFTMAX is over the last axis, the others of each value.
 Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation);
 

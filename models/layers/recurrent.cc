@@ -31,6 +31,13 @@ void CheckRecurrent(const Rnn& rnn, int bias_rank, const std::string& kind, Conf
                absl::StrCat("units must be in [1, ", kMaxDim, "], got ", rnn.units()));
   }
   CheckFunction(rnn.activation(), kind + ".activation", errors);
+  if (rnn.reset_states_every() < 0) {
+    errors.Add(kind + ".reset_states_every",
+               absl::StrCat("reset_states_every must be >= 0, got ", rnn.reset_states_every()));
+  } else if (rnn.reset_states_every() > 0 && !rnn.stateful()) {
+    errors.Add(kind + ".reset_states_every",
+               "reset_states_every is of a layer that keeps its state; set stateful: true");
+  }
   if (rnn.has_kernel_initializer())
     CheckInitializer(rnn.kernel_initializer(), 2, kind + ".kernel_initializer", errors);
   if (rnn.has_recurrent_initializer())
@@ -86,19 +93,82 @@ Value Projected(LayerContext& layer, Value kernel, Value bias) {
   return y.valid() ? Reshape(b, y, {n, t, b.shape(y).dims[1]}) : y;
 }
 
-// `state`, or zeros where there is none.
-Value StateOrZeros(LayerContext& layer, Value state, int64_t units) {
-  if (state.valid()) return state;
-  return Constant(layer.b, DType::kF32, {layer.shape(0).dims[0], units}, 0);
+// The state behind the last step, (N, U), of the states (N, T, U).
+Value LastOf(GraphBuilder& b, Value states) {
+  const std::vector<int64_t> dims = b.shape(states).dims;
+  const Value last = Slice(b, states, {0, dims[1] - 1, 0}, {dims[0], 1, dims[2]});
+  return Reshape(b, last, {dims[0], dims[2]});
+}
+
+// The states that a layer keeps from batch to batch, or is given, or starts from at 0.
+template <typename Rnn>
+class States {
+ public:
+  States(LayerContext& layer, const Rnn& rnn) : layer_(layer), rnn_(rnn) {
+    if (carries() && rnn.reset_states_every() > 0 && !layer.carries_state) kept_ = Kept();
+  }
+
+  // What it starts from, (N, U): input `input` where there is one. Invalid after a mistake.
+  Value Before(const std::string& name, size_t input) {
+    GraphBuilder& b = layer_.b;
+    const std::vector<int64_t> dims = {layer_.shape(0).dims[0], rnn_.units()};
+    if (input < layer_.inputs.size()) {
+      const Shape given = layer_.shape(static_cast<int>(input));
+      if (given == Shape{DType::kF32, dims}) return layer_.inputs[input].value;
+      return layer_.Fail(
+          "", absl::StrCat("the state it starts from must be f32[N,", rnn_.units(), "], got ",
+                           Quote(layer_.inputs[input].name), " of ", BatchShapeText(given)));
+    }
+    if (!carries()) return Constant(b, DType::kF32, dims, 0);
+    const Value state = layer_.AddState(name, dims);
+    return kept_.valid() ? Mul(b, state, kept_) : state;
+  }
+
+  // That is behind the last step, of result `result` (1, 2) of the layer.
+  void After(const std::string& name, Value states) {
+    if (!states.valid() || (!carries() && !rnn_.return_state())) return;
+    const Value last = LastOf(layer_.b, states);
+    if (carries() && layer_.inputs.size() == 1) layer_.UpdateState(name, last);
+    if (rnn_.return_state()) layer_.AddResult(last);
+  }
+
+ private:
+  bool carries() const { return rnn_.stateful() || layer_.carries_state; }
+
+  // 0 in every reset_states_every'th batch, the first one among them, else 1.
+  Value Kept() {
+    GraphBuilder& b = layer_.b;
+    const Value batch = layer_.AddState("batch", {});
+    const Value next = Add(b, batch, Scalar(b, 1));
+    const Value is_last = Equal(b, next, Scalar(b, static_cast<double>(rnn_.reset_states_every())));
+    layer_.UpdateState("batch", Select(b, is_last, Scalar(b, 0), next));
+    return NonZero(b, batch);
+  }
+
+  LayerContext& layer_;
+  const Rnn& rnn_;
+  Value kept_;
+};
+
+// Whether it can be built; its mask goes on where there is one state a position.
+template <typename Rnn>
+bool Begin(LayerContext& layer, const Rnn& rnn) {
+  if (!IsSequence(layer)) return false;
+  if (layer.carries_state && rnn.go_backwards()) {
+    layer.Fail("", "what reads the time from its end cannot go on with a text");
+    return false;
+  }
+  if (rnn.stateful() && layer.inputs.size() > 1) {
+    layer.Fail("", "a layer that is stateful is given no state; take its other inputs out");
+    return false;
+  }
+  if (rnn.return_sequences()) layer.SetMask(layer.inputs[0].mask);
+  return true;
 }
 
 // Of every step, or of the last, (N, U).
 Value StatesOf(LayerContext& layer, Value h, bool every_step) {
-  if (every_step || !h.valid()) return h;
-  GraphBuilder& b = layer.b;
-  const std::vector<int64_t> dims = b.shape(h).dims;
-  const Value last = Slice(b, h, {0, dims[1] - 1, 0}, {dims[0], 1, dims[2]});
-  return Reshape(b, last, {dims[0], dims[2]});
+  return every_step || !h.valid() ? h : LastOf(layer.b, h);
 }
 
 }  // namespace
@@ -111,9 +181,14 @@ void CheckLstm(const proto::Layer& layer, ConfigErrors& errors) {
   CheckFunction(lstm.recurrent_activation(), "lstm.recurrent_activation", errors);
 }
 
-// From a state and with a mask, each of which may be invalid: zeros, none.
-static Value LstmFrom(LayerContext& layer, RecurrentStates before, Value mask) {
+Value BuildLstm(LayerContext& layer) {
   const proto::Lstm& lstm = layer.layer.lstm();
+  if (!Begin(layer, lstm)) return {};
+  if (layer.inputs.size() == 2) {
+    return layer.Fail("",
+                      "lstm wants one input, or three: what it reads and the state h and c that "
+                      "it starts from");
+  }
   const int64_t units = lstm.units();
   const Value kernel = AddKernel(layer, lstm, 4);
   const Value recurrent = AddRecurrentKernel(layer, lstm, 4);
@@ -124,19 +199,18 @@ static Value LstmFrom(LayerContext& layer, RecurrentStates before, Value mask) {
     bias = layer.AddVariable("bias", {4 * units}, initializer);
     if (!bias.valid()) return {};
   }
-  if (!kernel.valid() || !recurrent.valid()) return {};
+  States<proto::Lstm> carried(layer, lstm);
+  const Value h0 = carried.Before("h", 1), c0 = carried.Before("c", 2);
+  if (!kernel.valid() || !recurrent.valid() || !h0.valid() || !c0.valid()) return {};
   const RecurrentStates states =
-      Lstm(layer.b, Projected(layer, kernel, bias), recurrent, StateOrZeros(layer, before.h, units),
-           StateOrZeros(layer, before.c, units), mask,
+      Lstm(layer.b, Projected(layer, kernel, bias), recurrent, h0, c0, layer.inputs[0].mask,
            {.precision = layer.precision,
             .activation = NameOfFunction(lstm.activation()),
             .recurrent_activation = NameOfFunction(lstm.recurrent_activation()),
             .go_backwards = lstm.go_backwards()});
+  carried.After("h", states.h);
+  carried.After("c", states.c);
   return StatesOf(layer, states.h, lstm.return_sequences());
-}
-
-Value BuildLstm(LayerContext& layer) {
-  return IsSequence(layer) ? LstmFrom(layer, {}, {}) : Value{};
 }
 
 // ---- gru (Keras GRU): runtime/ops/gru.cc has the formulas.
@@ -153,8 +227,9 @@ static Value RowOf(GraphBuilder& b, Value matrix, int64_t row) {
   return Reshape(b, Slice(b, matrix, {row, 0}, {1, columns}), {columns});
 }
 
-static Value GruFrom(LayerContext& layer, Value before, Value mask) {
+Value BuildGru(LayerContext& layer) {
   const proto::Gru& gru = layer.layer.gru();
+  if (!Begin(layer, gru)) return {};
   const int64_t units = gru.units();
   const Value kernel = AddKernel(layer, gru, 3), recurrent = AddRecurrentKernel(layer, gru, 3);
   Value bias, recurrent_bias;
@@ -164,12 +239,14 @@ static Value GruFrom(LayerContext& layer, Value before, Value mask) {
     bias = layer.AddVariable("bias", dims, BiasInitializer(gru, dims));
     if (!bias.valid()) return {};
   }
-  if (!kernel.valid() || !recurrent.valid()) return {};
+  States<proto::Gru> carried(layer, gru);
+  const Value h0 = carried.Before("h", 1), mask = layer.inputs[0].mask;
+  if (!kernel.valid() || !recurrent.valid() || !h0.valid()) return {};
   if (bias.valid() && gru.reset_after()) {
     recurrent_bias = RowOf(layer.b, bias, 1);
     bias = RowOf(layer.b, bias, 0);
   }
-  const Value x = Projected(layer, kernel, bias), h0 = StateOrZeros(layer, before, units);
+  const Value x = Projected(layer, kernel, bias);
   const RecurrentArgs args = {.precision = layer.precision,
                               .activation = NameOfFunction(gru.activation()),
                               .recurrent_activation = NameOfFunction(gru.recurrent_activation()),
@@ -177,10 +254,9 @@ static Value GruFrom(LayerContext& layer, Value before, Value mask) {
   const Value h = gru.reset_after()
                       ? GruResettingAfter(layer.b, x, recurrent, recurrent_bias, h0, mask, args)
                       : GruResettingBefore(layer.b, x, recurrent, h0, mask, args);
+  carried.After("h", h);
   return StatesOf(layer, h, gru.return_sequences());
 }
-
-Value BuildGru(LayerContext& layer) { return IsSequence(layer) ? GruFrom(layer, {}, {}) : Value{}; }
 
 // ---- simple_rnn (Keras SimpleRNN): h' = a(x kernel + h recurrent_kernel + bias).
 
@@ -188,8 +264,9 @@ void CheckSimpleRnn(const proto::Layer& layer, ConfigErrors& errors) {
   CheckRecurrent(layer.simple_rnn(), 1, "simple_rnn", errors);
 }
 
-static Value SimpleRnnFrom(LayerContext& layer, Value before, Value mask) {
+Value BuildSimpleRnn(LayerContext& layer) {
   const proto::SimpleRnn& rnn = layer.layer.simple_rnn();
+  if (!Begin(layer, rnn)) return {};
   const int64_t units = rnn.units();
   const Value kernel = AddKernel(layer, rnn, 1), recurrent = AddRecurrentKernel(layer, rnn, 1);
   Value bias;
@@ -197,17 +274,16 @@ static Value SimpleRnnFrom(LayerContext& layer, Value before, Value mask) {
     bias = layer.AddVariable("bias", {units}, BiasInitializer(rnn, {units}));
     if (!bias.valid()) return {};
   }
-  if (!kernel.valid() || !recurrent.valid()) return {};
-  const Value h = SimpleRnn(layer.b, Projected(layer, kernel, bias), recurrent,
-                            StateOrZeros(layer, before, units), mask,
-                            {.precision = layer.precision,
-                             .activation = NameOfFunction(rnn.activation()),
-                             .go_backwards = rnn.go_backwards()});
+  States<proto::SimpleRnn> carried(layer, rnn);
+  const Value h0 = carried.Before("h", 1);
+  if (!kernel.valid() || !recurrent.valid() || !h0.valid()) return {};
+  const Value h =
+      SimpleRnn(layer.b, Projected(layer, kernel, bias), recurrent, h0, layer.inputs[0].mask,
+                {.precision = layer.precision,
+                 .activation = NameOfFunction(rnn.activation()),
+                 .go_backwards = rnn.go_backwards()});
+  carried.After("h", h);
   return StatesOf(layer, h, rnn.return_sequences());
-}
-
-Value BuildSimpleRnn(LayerContext& layer) {
-  return IsSequence(layer) ? SimpleRnnFrom(layer, {}, {}) : Value{};
 }
 
 }  // namespace tpurun

@@ -141,10 +141,10 @@ int64_t GrowingText::size() const {
   return static_cast<int64_t>(ids_.size());
 }
 
-TextWindows::TextWindows(GrowingText& text, const FeatureSpec& feature, int64_t first)
+GeneratedWindows::GeneratedWindows(GrowingText& text, const FeatureSpec& feature, int64_t first)
     : text_(text), dtype_(feature.shape.dtype), window_(feature.shape.dims[0]), end_(first + 1) {}
 
-absl::StatusOr<int64_t> TextWindows::Next(BatchBuffers buffers) {
+absl::StatusOr<int64_t> GeneratedWindows::Next(BatchBuffers buffers) {
   std::vector<int64_t> ids = text_.Get(std::max<int64_t>(0, end_ - window_), end_);
   if (ids.empty()) return 0;
   ++end_;
@@ -158,7 +158,7 @@ absl::StatusOr<int64_t> TextWindows::Next(BatchBuffers buffers) {
   return 1;
 }
 
-absl::Status TextWindows::Restore(const std::string& position) {
+absl::Status GeneratedWindows::Restore(const std::string& position) {
   return absl::InvalidArgumentError("a generated text has no positions");
 }
 
@@ -199,7 +199,7 @@ absl::Status Estimator::Generate(const std::vector<int64_t>& start, const proto:
                              .seed = options.config.tf_random_seed()};
   ASSIGN_OR_RETURN(
       const InfeedPtr infeed,
-      Infeed::Create({feature}, std::make_unique<TextWindows>(text, feature, first), program,
+      Infeed::Create({feature}, std::make_unique<GeneratedWindows>(text, feature, first), program,
                      {.batch_size = 1, .pad = true, .ended_message = [](int64_t) {
                         return "the text ended";
                       }}));

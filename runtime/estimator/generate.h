@@ -48,9 +48,9 @@ class GrowingText {
 // Batches of one row each, of the one feature `feature`, whose shape is (positions): batch k is
 // made of the text up to character first + k. Of `window` positions the last ones, followed by 0
 // where there are fewer. `text` must outlive it.
-class TextWindows : public BatchSource {
+class GeneratedWindows : public BatchSource {
  public:
-  TextWindows(GrowingText& text, const FeatureSpec& feature, int64_t first);
+  GeneratedWindows(GrowingText& text, const FeatureSpec& feature, int64_t first);
 
   absl::StatusOr<int64_t> Next(BatchBuffers buffers) override;
   std::string Position() const override { return ""; }

@@ -154,8 +154,7 @@ TEST(HelpTopicsTest, FieldsHasEveryPathOnce) {
   EXPECT_THAT(page, HasSubstr("\ntrain.input.transform.N.shuffle.buffer_size: int64\n"));
   EXPECT_THAT(page, HasSubstr("\nevaluate.N.input: Input, as train.input\n"));
   EXPECT_THAT(page, HasSubstr("\nmodel.layer.N.dense.units: int64\n"));
-  EXPECT_THAT(page,
-              HasSubstr("\npredict.generate.num_generate: int64 = 100  (not supported yet)\n"));
+  EXPECT_THAT(page, HasSubstr("\npredict.generate.num_generate: int64 = 100\n"));
 }
 
 // What validate.cc, the models and the inputs refuse is what help calls not supported.
@@ -193,9 +192,8 @@ TEST(ActedOnTest, IsWhatIsNotRefused) {
     EXPECT_TRUE(IsActedOn(field(path))) << path;
   }
   for (const char* path :
-       {"eval_on_tpu", "protocol", "predict.generate", "predict.generate.temperature",
-        "tpu_config.tpu_job_name", "model.moving_average.decay", "model.layer.lstm",
-        "model.layer.lstm.units", "model.optimizer.rms_prop.centered", "model.head.multi_label",
+       {"eval_on_tpu", "protocol", "tpu_config.tpu_job_name", "model.moving_average.decay",
+        "model.layer.layer_normalization", "model.optimizer.ftrl", "model.head.multi_label",
         "train.input.transform.resize.method"}) {
     EXPECT_FALSE(IsActedOn(field(path))) << path;
   }

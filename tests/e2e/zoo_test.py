@@ -1,9 +1,10 @@
-"""The models of models/zoo: each is without mistakes, and trains and evaluates on drawn images."""
+"""The models of models/zoo: each is without mistakes, and trains and evaluates on drawn images or text."""
 import json
+import math
 import os
 import shutil
 
-from program import ProgramTest
+from program import ProgramTest, write
 
 ZOO = os.path.abspath('models/zoo')
 # kind of `convert synthetic`, size of the images, batch
@@ -13,6 +14,7 @@ IMAGES = {
     'resnet_cifar': ('shapes', 32, 16),
     'resnet50': ('shapes', 224, 8),
 }
+TEXTS = ['shakespeare_lstm']
 
 
 class ZooTest(ProgramTest):
@@ -23,10 +25,10 @@ class ZooTest(ProgramTest):
 
     def test_every_folder_is_known_here(self):
         folders = sorted(name for name in os.listdir(ZOO) if os.path.isdir(os.path.join(ZOO, name)))
-        self.assertEqual(folders, sorted(IMAGES))
+        self.assertEqual(folders, sorted([*IMAGES, *TEXTS]))
 
     def test_every_model_is_without_mistakes(self):
-        for name in IMAGES:
+        for name in [*IMAGES, *TEXTS]:
             with self.subTest(name):
                 done = self.succeed('summary', self.config(name), '--format=json')
                 rows = [json.loads(line) for line in done.out.splitlines()]
@@ -48,6 +50,26 @@ class ZooTest(ProgramTest):
                 evaluated = self.succeed('evaluate', config, model_dir,
                                          f'--eval_batch_size={batch}')
                 self.assertEqual(json.loads(evaluated.out)['examples'], 64)
+
+    def test_the_one_of_text_trains_evaluates_and_writes(self):
+        config = self.config('shakespeare_lstm')
+        letters = ''.join(chr(ord('!') + i) for i in range(65))
+        write(self.path('shakespeare_lstm', 'input.txt'), letters * 320)
+        flags = (config, f'--model_dir={self.path("model")}', '--set',
+                 'model.layer_defaults.lstm.units=16')
+        trained = self.succeed('train', *flags, '--max_steps=3')
+        self.assertEqual(json.loads(trained.out)['global_step'], 3)
+        metrics = json.loads(self.succeed('evaluate', *flags).out)
+        self.assertAlmostEqual(metrics['perplexity'], math.exp(metrics['average_loss']), places=3)
+        flags += ('--set', 'predict.generate.start_string=!"#', '--set',
+                  'predict.generate.num_generate=40')
+        text = json.loads(self.succeed('predict', *flags).out)['text']
+        self.assertTrue(text.startswith('!"#') and len(text) == 43, text)
+        self.succeed('predict', *flags, '--output=text.txt', '--worker_threads=1')
+        with open(self.path('text.txt'), encoding='utf-8') as file:
+            self.assertEqual(file.read(), text)
+        other = json.loads(self.succeed('predict', *flags, '--tf_random_seed=2').out)['text']
+        self.assertNotEqual(other, text)
 
 
 if __name__ == '__main__':

@@ -51,16 +51,16 @@ TEST(SampleIdTest, LogitsThatAreNotFinite) {
             absl::StatusCode::kAborted);
 }
 
-std::vector<int32_t> NextWindow(TextWindows& windows) {
+std::vector<int32_t> NextWindow(GeneratedWindows& windows) {
   std::vector<int32_t> ids(3, -1);
   std::byte* const buffers[] = {reinterpret_cast<std::byte*>(ids.data())};
   if (windows.Next(buffers).value() == 0) ids.clear();
   return ids;
 }
 
-TEST(TextWindowsTest, HoldTheTextUpToEachCharacter) {
+TEST(GeneratedWindowsTest, HoldTheTextUpToEachCharacter) {
   GrowingText text({7, 8});
-  TextWindows windows(text, {.name = "text", .shape = Shape{DType::kS32, {3}}}, 0);
+  GeneratedWindows windows(text, {.name = "text", .shape = Shape{DType::kS32, {3}}}, 0);
   EXPECT_THAT(NextWindow(windows), ElementsAre(7, 0, 0));
   EXPECT_THAT(NextWindow(windows), ElementsAre(7, 8, 0));
   std::thread other([&] {

@@ -169,13 +169,16 @@ layer { activation { function: RELU } })",
        "model.textproto:2:19: layer 0 \"y\": output_dim is missing"},
       {"input_dim and output_dim",
        ImageWith("dtype: INT32",
-                 "embedding { input_dim: 0 output_dim: 4294967296 mask_zero: true "
+                 "embedding { input_dim: 0 output_dim: 4294967296 "
                  "embeddings_initializer { variance_scaling { scale: -1 } } }"),
        "model.textproto:2:31: layer 0 \"y\": input_dim must be in [1, 2147483648], got 0\n"
        "model.textproto:2:44: layer 0 \"y\": output_dim must be in [1, 2147483648], got "
        "4294967296\n"
-       "model.textproto:2:67: layer 0 \"y\": mask_zero is not supported yet; remove it\n"
-       "model.textproto:2:127: layer 0 \"y\": scale must be > 0 and finite, got -1"},
+       "model.textproto:2:110: layer 0 \"y\": scale must be > 0 and finite, got -1"},
+      {"mask_zero of one id",
+       ImageWith("dtype: INT32", "embedding { input_dim: 3 output_dim: 2 mask_zero: true }"),
+       "model.textproto:2:58: layer 0 \"y\": mask_zero wants ids of shape [N,time], got \"x\" of "
+       "s32[N]"},
       {"embedding of floats", ImageWith("shape: 2", "embedding { input_dim: 3 output_dim: 2 }"),
        "model.textproto:2:1: layer 0 \"y\": embedding wants ids, INT32 or INT64, got \"x\" of "
        "f32[N,2]; declare it INT32 or cast it in the input"},
