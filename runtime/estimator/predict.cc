@@ -96,7 +96,8 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& p
                                   {.batch_size = batch_size,
                                    .pad = true,
                                    .ended_message = [](int64_t) { return "the input ended"; },
-                                   .prefetch = input.prefetch}));
+                                   .prefetch = input.prefetch,
+                                   .classes = ClassesOf(graph)}));
   const SlotLayout layout = LayoutOf(program.outfeed, program.num_replicas);
   int64_t examples = 0;
   Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) -> absl::Status {
