@@ -49,6 +49,10 @@ void CheckAveragePooling2d(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildAveragePooling2d(LayerContext& layer);
 void WriteOutAveragePooling2d(proto::Layer& layer);
 Value BuildGlobalAveragePooling2d(LayerContext& layer);
+// bidirectional.cc
+void CheckBidirectional(const proto::Layer& layer, ConfigErrors& errors);
+std::vector<LayerBlock> ExpandBidirectional(const proto::Layer& layer);
+Value BuildBidirectional(LayerContext& layer);
 // recurrent.cc
 void CheckGru(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildGru(LayerContext& layer);

@@ -17,8 +17,8 @@ const std::vector<const OpDef*>& AllOps() {
          {StructuralOps(),  CollectiveOps(),  ArrayOps(),  AvgPoolOps(), BatchNormOps(),
           ConvolutionOps(), ElementwiseOps(), FusedOps(),  GatherOps(),  GruOps(),
           HistogramOps(),   LstmOps(),        MatMulOps(), MaxPoolOps(), OneHotOps(),
-          PackingOps(),     RandomOps(),      ReduceOps(), ReluOps(),    SimpleRnnOps(),
-          SoftmaxOps()}) {
+          PackingOps(),     RandomOps(),      ReduceOps(), ReluOps(),    ReverseOps(),
+          SimpleRnnOps(),   SoftmaxOps()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     std::sort(all.begin(), all.end(),

@@ -27,6 +27,7 @@ std::vector<const OpDef*> PackingOps();
 std::vector<const OpDef*> RandomOps();
 std::vector<const OpDef*> ReduceOps();
 std::vector<const OpDef*> ReluOps();
+std::vector<const OpDef*> ReverseOps();
 std::vector<const OpDef*> SimpleRnnOps();
 std::vector<const OpDef*> SoftmaxOps();
 

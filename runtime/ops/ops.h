@@ -129,6 +129,9 @@ std::pair<Value, Value> FirstPlaces(GraphBuilder& b, Value ids);
 // table (V, D...), ids (K), rows (K, D...) -> the table with those rows at these ids.
 Value SetRows(GraphBuilder& b, Value table, Value ids, Value rows);
 
+// reverse.cc: dimension `axis` from the end to the begin; not the first.
+Value Reverse(GraphBuilder& b, Value x, int64_t axis);
+
 // one_hot.cc
 // indices (...) s32 or s64 -> f32 (..., depth): 1 at the index, 0 elsewhere; no 1 for an index
 // outside [0, depth).

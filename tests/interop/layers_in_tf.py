@@ -331,6 +331,25 @@ def residual(self, args, inputs, name):
             return y + self.stack(shortcut.all('layer'), inputs[0]), scope.name.rsplit('/')[-1]
 
 
+def bidirectional(self, args, inputs, name):
+    layer, = args.all('layer')
+    kind, = set(layer) - {'name'}
+    written = layer.get(kind)
+    with v1.variable_scope(name, default_name='bidirectional') as scope:
+        states = []
+        for direction, back in (('forward', False), ('backward', True)):
+            turned = textproto.Message(written, go_backwards=[written.get('go_backwards', False) != back])
+            one = textproto.Message(layer, name=[f'{direction}_{layer.get("name", kind)}'])
+            one[kind] = [turned]
+            states.append(self.stack([one], inputs[0]))
+        forward, backward = states
+        if written.get('return_sequences', False):
+            backward = tf.reverse(backward, [1])
+        merged = {'CONCAT': lambda: tf.concat([forward, backward], -1), 'SUM': lambda: forward + backward,
+                  'MUL': lambda: forward * backward, 'AVE': lambda: (forward + backward) / 2}
+        return merged[args.get('merge_mode', 'CONCAT')](), scope.name.rsplit('/')[-1]
+
+
 def resnet_block(self, args, inputs, name):
     """v1.5 of the official models: the strides are those of the 3x3 convolution."""
     filters, bottleneck = args.get('filters'), args.get('bottleneck', False)
@@ -368,4 +387,4 @@ LEAVES = [dense, conv2d, conv2d_transpose, embedding, flatten, reshape, concat, 
           named('add', lambda self, args, *inputs: tf.add_n(inputs)),
           named('activation', lambda self, args, x: ACTIVATIONS[args.get('function')](x))]
 KINDS = {build.__name__: leaf(build) for build in LEAVES}
-KINDS |= {'sequence': sequence, 'residual': residual, 'resnet_block': resnet_block}
+KINDS |= {'bidirectional': bidirectional, 'sequence': sequence, 'residual': residual, 'resnet_block': resnet_block}

@@ -204,6 +204,7 @@ OPS = {
     'reduce_sum': lambda x, axes: tf.reduce_sum(x, axes),
     'reduce_max': lambda x, axes: tf.reduce_max(x, axes),
     'reshape': lambda x, dims: tf.reshape(x, dims),
+    'reverse': lambda x, axis: tf.reverse(x, [axis]),
     'slice': lambda x, begin, size: tf.slice(x, begin, size),
     'pad_with_zeros': lambda x, begin, dims: tf.pad(
         x, [[b, dim - b - size] for b, dim, size in zip(begin, dims, x.shape)]),

@@ -214,6 +214,12 @@ layer { activation { function: RELU } })",
       {"lstm of no sequence", ImageWith("shape: 3", "lstm { units: 3 }"),
        "model.textproto:2:1: layer 0 \"y\": lstm wants floating-point values (f32) of shape "
        "[N,time,features], got \"x\" of f32[N,3]; put a reshape to time and features before it"},
+      {"bidirectional of nothing", ImageWith("shape: [2, 3]", "bidirectional {}"),
+       "model.textproto:2:19: layer 0 \"y\": a bidirectional wants one layer, got 0"},
+      {"bidirectional of another layer",
+       ImageWith("shape: [2, 3]", "bidirectional { layer { dense { units: 3 } } }"),
+       "model.textproto:2:35: layer 0 \"y\": a bidirectional wants an lstm, gru or simple_rnn, "
+       "got dense"},
       {"a state that goes on", ImageWith("shape: [2, 3]", "lstm { units: 3 stateful: true }"),
        "model.textproto:2:35: layer 0 \"y\": stateful is not supported yet; remove it"},
       {"a dtype that no layer computes in",

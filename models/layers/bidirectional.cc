@@ -1,0 +1,74 @@
+// A recurrent layer in both directions of time, as two layers.
+#include "absl/strings/str_cat.h"
+#include "models/layers/families.h"
+#include "proto/one_of.h"
+
+namespace tpurun {
+
+// ---- bidirectional (Keras Bidirectional): the states of both, side by side, their sum, product or
+// mean. Those of every step stand where the step is.
+
+void CheckBidirectional(const proto::Layer& layer, ConfigErrors& errors) {
+  const Layers& layers = layer.bidirectional().layer();
+  if (layers.size() != 1) {
+    errors.Add("bidirectional",
+               absl::StrCat("a bidirectional wants one layer, got ", layers.size()));
+    return;
+  }
+  const google::protobuf::FieldDescriptor* const kind = ChosenKind(layers.Get(0));
+  const std::string name = kind == nullptr ? "none" : kind->name();
+  if (name == "lstm" || name == "gru" || name == "simple_rnn") return;
+  errors.Add("bidirectional.layer[0]",
+             absl::StrCat("a bidirectional wants an lstm, gru or simple_rnn, got ", name));
+}
+
+namespace {
+
+template <typename Rnn>
+void TurnRound(Rnn& rnn) {
+  rnn.set_go_backwards(!rnn.go_backwards());
+}
+
+// The layer under the name PREFIX_NAME.
+std::shared_ptr<Layers> OneDirection(const proto::Layer& written, const std::string& prefix) {
+  const auto layers = std::make_shared<Layers>();
+  proto::Layer& layer = *layers->Add();
+  layer = written;
+  layer.set_name(prefix + (written.has_name() ? written.name() : ChosenKind(written)->name()));
+  return layers;
+}
+
+}  // namespace
+
+std::vector<LayerBlock> ExpandBidirectional(const proto::Layer& layer) {
+  const proto::Layer& written = layer.bidirectional().layer(0);
+  const std::shared_ptr<Layers> forward = OneDirection(written, "forward_");
+  const std::shared_ptr<Layers> backward = OneDirection(written, "backward_");
+  proto::Layer& turned = *backward->Mutable(0);
+  if (turned.has_lstm()) TurnRound(*turned.mutable_lstm());
+  if (turned.has_gru()) TurnRound(*turned.mutable_gru());
+  if (turned.has_simple_rnn()) TurnRound(*turned.mutable_simple_rnn());
+  return {{.field = "bidirectional.layer", .layers = forward},
+          {.field = "bidirectional.layer", .layers = backward}};
+}
+
+Value BuildBidirectional(LayerContext& layer) {
+  GraphBuilder& b = layer.b;
+  const Value forward = layer.inputs[0].value;
+  Value backward = layer.inputs[1].value;
+  // A layer that goes backwards gives its states in the order that it read.
+  if (layer.shape(1).rank() == 3) backward = Reverse(b, backward, 1);
+  switch (layer.layer.bidirectional().merge_mode()) {
+    case proto::Bidirectional::SUM:
+      return Add(b, forward, backward);
+    case proto::Bidirectional::MUL:
+      return Mul(b, forward, backward);
+    case proto::Bidirectional::AVE:
+      return Mul(b, Add(b, forward, backward), Scalar(b, 0.5));
+    case proto::Bidirectional::CONCAT:
+      break;
+  }
+  return Concat(b, {forward, backward}, layer.shape(0).rank() - 1);
+}
+
+}  // namespace tpurun
