@@ -17,6 +17,9 @@ namespace {
 void CopyRow(const float* from, int64_t n, float* to) { std::memcpy(to, from, n * sizeof(float)); }
 void ClearRow(int64_t n, float* to) { std::fill_n(to, n, 0.0f); }
 
+// Weights may be packed.
+bool Alike(const Shape& x, const Shape& y) { return x.dtype == y.dtype && x.dims == y.dims; }
+
 std::vector<StepProductDef> ProductDefs(const Recurrence& r) {
   std::vector<StepProductDef> defs;
   for (const int weights : r.weights) {
@@ -361,10 +364,10 @@ absl::Status CheckRecurrence(const std::string& op, const std::string& letters,
         op, ": ", name, " is one of ", RecurrentFunctionNames(), ", got ", attrs.String(name)));
   }
   bool good = operands[0].rank() == 3 && operands[0].dims[1] > 0 && operands.size() >= want.size();
-  for (size_t i = 0; good && i < want.size(); ++i) good = operands[i] == want[i];
+  for (size_t i = 0; good && i < want.size(); ++i) good = Alike(operands[i], want[i]);
   size_t next = 0;
   for (size_t i = want.size(); good && i < operands.size(); ++i) {
-    while (next < more.size() && operands[i] != more[next]) ++next;
+    while (next < more.size() && !Alike(operands[i], more[next])) ++next;
     good = next++ < more.size();
   }
   if (good) return absl::OkStatus();
