@@ -47,7 +47,8 @@ Value Stored(const Graph& graph, Value value) {
 Value MaskOfAll(GraphBuilder& b, const std::vector<LayerInput>& inputs) {
   Value all;
   for (const LayerInput& input : inputs) {
-    if (input.mask.valid()) all = all.valid() ? Mul(b, all, input.mask) : input.mask;
+    if (!input.mask.valid() || input.mask == all) continue;
+    all = all.valid() ? Mul(b, all, input.mask) : input.mask;
   }
   return all;
 }

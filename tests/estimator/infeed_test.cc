@@ -29,6 +29,7 @@ class Counting : public BatchSource {
     size_t position_bytes = 0;            // more of them
     int64_t never_again = 1 << 30;        // row to which it cannot be restored
     std::atomic<bool>* silent = nullptr;  // set by the first Next, which never returns
+    std::atomic<int>* batches = nullptr;  // counts the calls of Next
   };
   explicit Counting(Options options) : options_(options) {}
 
@@ -37,6 +38,7 @@ class Counting : public BatchSource {
       *options_.silent = true;
       std::this_thread::sleep_for(std::chrono::hours(1));
     }
+    if (options_.batches != nullptr) ++*options_.batches;
     auto* const values = reinterpret_cast<float*>(buffers[0]);
     int64_t rows = 0;
     for (; rows < options_.batch && next_ < options_.rows; ++rows) {
@@ -108,8 +110,12 @@ TEST(InfeedTest, ThePositionIsThatAfterTheBatchesTaken) {
 
 // It would read on from nowhere.
 TEST(InfeedTest, ASourceThatCannotBeBroughtBackIsReadNoMore) {
-  const InfeedPtr infeed = MakeInfeed({.position_bytes = 5000, .never_again = 1});
+  std::atomic<int> batches{0};
+  const InfeedPtr infeed =
+      MakeInfeed({.position_bytes = 5000, .never_again = 1, .batches = &batches});
   for (int batch = 0; batch < 65; ++batch) ASSERT_EQ(*Take(*infeed), 2 * batch);
+  // The source has to be beyond what was taken.
+  while (batches < 67) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const absl::Status status = infeed->PositionAfter(65).status();
   EXPECT_EQ(status.message(), "the file has shrunk");
   absl::StatusOr<float> value = 0.0f;

@@ -104,6 +104,9 @@ class Layers:
             y, made = KINDS[kind](self, layer.get(kind), inputs, layer.get('name'))
         if self.on_tpu and self.dtype == 'BFLOAT16' and y.dtype == tf.float32:
             y = stored(y)
+        mask = getattr(inputs[0], '_keras_mask', None)
+        if mask is not None and kind in ('dense', 'dropout', 'activation'):
+            y._keras_mask = mask
         self.trainable, self.dtype = state
         name = name or made
         self.tensors[name] = y
@@ -178,7 +181,10 @@ def embedding(self, args, x):
     default = 'uniform(-0.05,0.05)'
     table = self.variable('embeddings', [args.get('input_dim'), args.get('output_dim')],
                           args.get('embeddings_initializer'), default)
-    return tf.nn.embedding_lookup(table, x)
+    y = tf.nn.embedding_lookup(table, x)
+    if args.get('mask_zero'):
+        y._keras_mask = tf.not_equal(x, 0)  # which Keras' recurrent layers read
+    return y
 
 
 def flatten(self, args, x):
@@ -238,7 +244,7 @@ def recurrent_variables(self, args, x, gates, bias_shape, ones=''):
                           args.get('recurrent_initializer', orthogonal)), None]
     if args.get('use_bias', True):
         zeros = textproto.parse('zeros {}')
-        made[2] = self.variable('bias', bias_shape, args.get('bias_initializer', zeros), ones)
+        made[2] = self.variable('bias', bias_shape, args.get('bias_initializer', zeros), ones=ones)
     return made
 
 

@@ -130,7 +130,9 @@ class ModelInTf:
     def loss_of(self, kind, args, labels, predictions):
         """Its elements and their weights."""
         elements = LOSSES[kind](labels, predictions, args)
-        return elements, weights_like(self.tensors.get(args.get('weights')), elements)
+        weights = weights_like(self.tensors.get(args.get('weights')), elements)
+        mask = getattr(predictions, '_keras_mask', None)
+        return elements, weights if mask is None else weights * tf.cast(mask, tf.float32)
 
     def add_loss(self, loss):
         kind, = set(loss) - {'name', 'weight'}

@@ -174,7 +174,7 @@ layer { activation { function: RELU } })",
        "model.textproto:2:31: layer 0 \"y\": input_dim must be in [1, 2147483648], got 0\n"
        "model.textproto:2:44: layer 0 \"y\": output_dim must be in [1, 2147483648], got "
        "4294967296\n"
-       "model.textproto:2:110: layer 0 \"y\": scale must be > 0 and finite, got -1"},
+       "model.textproto:2:111: layer 0 \"y\": scale must be > 0 and finite, got -1"},
       {"mask_zero of one id",
        ImageWith("dtype: INT32", "embedding { input_dim: 3 output_dim: 2 mask_zero: true }"),
        "model.textproto:2:58: layer 0 \"y\": mask_zero wants ids of shape [N,time], got \"x\" of "
@@ -220,8 +220,16 @@ layer { activation { function: RELU } })",
        ImageWith("shape: [2, 3]", "bidirectional { layer { dense { units: 3 } } }"),
        "model.textproto:2:35: layer 0 \"y\": a bidirectional wants an lstm, gru or simple_rnn, "
        "got dense"},
-      {"a state that goes on", ImageWith("shape: [2, 3]", "lstm { units: 3 stateful: true }"),
-       "model.textproto:2:35: layer 0 \"y\": stateful is not supported yet; remove it"},
+      {"a reset of no state", ImageWith("shape: [2, 3]", "lstm { units: 3 reset_states_every: 2 }"),
+       "model.textproto:2:35: layer 0 \"y\": reset_states_every is of a layer that keeps its "
+       "state; "
+       "set stateful: true"},
+      {"a mask that a layer does not know",
+       ImageWith("dtype: INT32 shape: 2",
+                 "embedding { input_dim: 3 output_dim: 2 mask_zero: true } }\n"
+                 "layer { name: \"z\" flatten {}"),
+       "model.textproto:3:1: layer 1 \"z\": flatten knows no masks, and \"y\" has one; take "
+       "mask_zero out of the embedding before it"},
       {"a dtype that no layer computes in",
        IrisWith(7, R"(layer { name: "logits" dtype: INT32 dense { units: 3 } })"),
        "model.textproto:7:24: layer 2 \"logits\": dtype must be FLOAT32 or BFLOAT16, got INT32"},
