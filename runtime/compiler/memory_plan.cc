@@ -103,6 +103,10 @@ class Planner {
         plan_.values[buffer.node][buffer.result] = ref;
       }
     }
+    for (size_t node = 0; node < graph_.nodes().size(); ++node) {
+      const Value shown = schedule_.view_of[node];
+      if (shown.valid()) plan_.values[node][0] = plan_.values[shown.node][shown.result];
+    }
     plan_.text = Text();
     return std::move(plan_);
   }
@@ -132,14 +136,18 @@ class Planner {
     for (size_t time = 0; time < schedule_.instructions.size(); ++time) {
       const Scheduled& reader = schedule_.instructions[time];
       if (reader.node >= 0) {
-        for (const Value input : graph_.nodes()[reader.node].inputs) {
-          readers_[input.node][input.result].push_back(static_cast<int>(time));
-        }
+        for (const Value input : graph_.nodes()[reader.node].inputs)
+          AddReader(input, static_cast<int>(time));
       } else {
-        const Value value = graph_.outputs()[reader.output].value;
-        readers_[value.node][value.result].push_back(static_cast<int>(time));
+        AddReader(graph_.outputs()[reader.output].value, static_cast<int>(time));
       }
     }
+  }
+
+  void AddReader(Value value, int time) {
+    const Value shown = schedule_.view_of[value.node];
+    if (shown.valid()) value = shown;
+    readers_[value.node][value.result].push_back(time);
   }
 
   void AddResults(int time) {

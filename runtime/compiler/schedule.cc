@@ -45,8 +45,14 @@ class Scheduler {
     updated_by_.assign(graph_.variables().size(), -1);
     for (const Update& update : graph_.updates()) updated_by_[update.variable] = update.value.node;
     index_.assign(count, -1);
+    schedule_.view_of.resize(count);
     for (const Node& node : graph_.nodes()) {
-      if (!node.op->flags.source) Place(node);
+      if (node.op->flags.source) continue;
+      if (IsView(node)) {
+        PlaceView(node);
+      } else {
+        Place(node);
+      }
     }
     for (const Node& node : graph_.nodes()) {
       if (carried_[node.id]) PlaceForNextStep(node);
@@ -70,11 +76,33 @@ class Scheduler {
     for (const Scheduled& scheduled : schedule_.instructions) {
       if (scheduled.node < 0) continue;
       for (const Value input : graph_.nodes()[scheduled.node].inputs) {
-        if (!graph_.node(input).op->flags.source && !computed[input.node]) return false;
+        const Value view_of = schedule_.view_of[input.node];
+        const int computing = view_of.valid() ? view_of.node : input.node;
+        if (!graph_.nodes()[computing].op->flags.source && !computed[computing]) return false;
       }
       computed[scheduled.node] = true;
     }
     return true;
+  }
+
+  // Whether the node has the bytes of its operand and may lie where they do. What is written into a
+  // variable and what the device reads at the end of a step have places of their own.
+  bool IsView(const Node& node) const {
+    if (!node.op->flags.in_order || node.id == schedule_.loss_node) return false;
+    const Value operand = node.inputs[0];
+    const Shape &from = graph_.shape(operand), &to = node.shapes[0];
+    const auto is_updated = [&](Value value) {
+      return schedule_.updates_variable[value.node][value.result] >= 0;
+    };
+    return from.dtype == to.dtype && from.layout.plain() && to.layout.plain() &&
+           !graph_.node(operand).op->flags.source && !carried_[operand.node] &&
+           !is_updated(operand) && !is_updated({node.id, 0});
+  }
+
+  void PlaceView(const Node& node) {
+    const Value operand = node.inputs[0], shown = schedule_.view_of[operand.node];
+    schedule_.view_of[node.id] = shown.valid() ? shown : operand;
+    index_[node.id] = index_[operand.node];
   }
 
   void FindCarriedUses() {
@@ -182,7 +210,8 @@ class Scheduler {
   std::vector<Guard> guards_;
   std::vector<std::vector<Use>> variable_uses_, carried_uses_;  // by variable; by node
   std::vector<int> updated_by_;                                 // variable -> node, -1: none
-  std::vector<int> index_;  // node -> its instruction, of a carried one the first
+  // Node -> its instruction, of a carried one the first, of a view that of what it shows.
+  std::vector<int> index_;
 };
 
 }  // namespace

@@ -32,6 +32,9 @@ struct Schedule {
   std::vector<std::vector<int>> updates_variable;  // per node and result: what it writes, -1: none
   std::vector<std::vector<bool>> needed;           // per node and result
   std::vector<bool> per_core;                      // per node
+  // Per node: the value whose bytes it shows in other dimensions, which is no such node's; invalid:
+  // an instruction computes it.
+  std::vector<Value> view_of;
   int loss_node = -1;
 };
 
@@ -39,7 +42,8 @@ struct Schedule {
 // without an update goes to the prologue; a carried one (replication.h) there and, again, behind
 // the updates of its variables. In the step a node runs in the earliest phase that its operands,
 // the readers of a variable it overwrites and the check of the loss (before any update) allow. What
-// only outputs of some steps need goes into their guarded ranges (guard.h).
+// only outputs of some steps need goes into their guarded ranges (guard.h). A reshape of what an
+// instruction computes is none itself: who reads it reads that.
 absl::StatusOr<Schedule> MakeSchedule(const Graph& graph, const Machine& machine,
                                       const std::string& loss_output);
 
