@@ -22,23 +22,29 @@ class Packing {
         machine_(machine),
         in_prologue_(PrologueNodes(graph)),
         calls_(graph),
+        best_operands_(graph.nodes().size()),
         rewrite_(graph) {}
 
   absl::StatusOr<Graph> Run() {
+    for (const Node& node : graph_.nodes()) {
+      if (node.op->flags.source || in_prologue_[node.id]) continue;
+      best_operands_[node.id] = PlanKernel(calls_.Of(node), machine_).best_operands;
+      for (size_t i = 0; i < best_operands_[node.id].size(); ++i)
+        ++readers_[{node.inputs[i], best_operands_[node.id][i].ToString()}];
+    }
     for (const Node& node : graph_.nodes()) RETURN_IF_ERROR(Emit(node));
     return rewrite_.Finish();
   }
 
  private:
   absl::Status Emit(const Node& node) {
-    if (node.op->flags.source || in_prologue_[node.id]) return rewrite_.Copy(node);
-    const KernelPlan plan = PlanKernel(calls_.Of(node), machine_);
-    if (plan.best_operands.empty()) return rewrite_.Copy(node);
+    const std::vector<Shape>& best_operands = best_operands_[node.id];
+    if (best_operands.empty()) return rewrite_.Copy(node);
     std::vector<Value> operands = rewrite_.At(node.inputs);
     for (size_t i = 0; i < operands.size(); ++i) {
       const Value input = node.inputs[i];
-      const Shape& best = plan.best_operands[i];
-      if (!WorthPacking(input, node) || best == graph_.shape(input)) continue;
+      const Shape& best = best_operands[i];
+      if (best == graph_.shape(input) || !WorthPacking(input, best, node)) continue;
       ASSIGN_OR_RETURN(operands[i], Packed(input, best));
     }
     ASSIGN_OR_RETURN(const Value value,
@@ -51,8 +57,11 @@ class Packing {
   // parts.
   static constexpr int kPartsOfReader = 4;
 
-  bool WorthPacking(Value value, const Node& reader) const {
+  bool WorthPacking(Value value, const Shape& best, const Node& reader) const {
     if (in_prologue_[value.node]) return true;
+    // Of each core, and each reader would do it.
+    if (calls_.CutOf(graph_.node(value)).per_core && readers_.at({value, best.ToString()}) > 1)
+      return true;
     const bool shared_variable =
         graph_.node(value).op == &VariableOp() && !calls_.per_core()[value.node];
     return shared_variable && calls_.CutOf(reader).parts >= kPartsOfReader;
@@ -73,6 +82,8 @@ class Packing {
   const Machine& machine_;
   const std::vector<bool> in_prologue_;
   const Calls calls_;
+  std::vector<std::vector<Shape>> best_operands_;         // by node
+  std::map<std::pair<Value, std::string>, int> readers_;  // by value and the shape they like best
   Rewrite rewrite_;
   std::map<std::pair<Value, std::string>, Value> packed_;  // by value and shape
 };
