@@ -13,6 +13,10 @@ constexpr int64_t kPartElements = 4096;
 constexpr int64_t kParts = 8;
 // Output channels of a part: libraries compute blocks of 16, the lanes of a register.
 constexpr int64_t kPartColumns = 16;
+// Rows that a call is worth waiting for: those of a tile of AMX.
+constexpr int64_t kJoinedRows = 16;
+// Parts side by side leave that many for workers to share.
+constexpr int kLeastGroups = 4;
 
 // With one replica: how many examples a node's values hold, each in so many rows one after the
 // other, (N, ...) in one, (N*T, ...) in T; 0 where they are no examples.
@@ -60,6 +64,19 @@ int64_t ElementsOfRows(const OpCall& call, const OpFlags& flags) {
   return elements;
 }
 
+// Of a node that each core has. Which replicas go together is decided by shapes alone too: the bits
+// of a row may depend on how many there are.
+Cut CutOfPerCore(const Graph& graph, const Node& node) {
+  Cut cut{true, graph.num_replicas(), 1};
+  if (!node.op->flags.joins_replicas) return cut;
+  const int64_t rows = node.shapes[0].dims[0];
+  while (cut.parts % (2 * cut.joins) == 0 && cut.parts / (2 * cut.joins) >= kLeastGroups &&
+         2 * cut.joins * rows <= kJoinedRows) {
+    cut.joins *= 2;
+  }
+  return cut;
+}
+
 // Of a node that all cores share: examples are cut into parts however small, as the rows of 8 cores
 // would be.
 Cut CutOfShared(const Graph& graph, const Node& node, int64_t examples) {
@@ -87,7 +104,7 @@ Calls::Calls(const Graph& graph)
   const std::vector<int64_t> examples = ExamplesOf(graph);
   for (const Node& node : graph.nodes()) {
     cuts_.push_back(node.op->flags.source ? Cut{}
-                    : per_core_[node.id]  ? Cut{true, graph.num_replicas(), 1}
+                    : per_core_[node.id]  ? CutOfPerCore(graph, node)
                                           : CutOfShared(graph, node, examples[node.id]));
   }
 }

@@ -61,7 +61,8 @@ Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
                           .per_core = scheduled.cut.per_core,
                           .parts = scheduled.cut.parts,
                           .rows = scheduled.cut.rows,
-                          .by_columns = scheduled.cut.by_columns};
+                          .by_columns = scheduled.cut.by_columns,
+                          .joins = scheduled.cut.joins};
   if (scheduled.node < 0) {
     const Output& output = graph.outputs()[scheduled.output];
     instruction.name = output.name + "/outfeed";

@@ -8,13 +8,19 @@ namespace {
 
 // The value of the fewest elements that has the column sums of `value`.
 Value Earliest(const Graph& graph, Value value) {
-  while (true) {
+  Value earliest = value;
+  const auto take = [&](Value other) {
+    if (graph.shape(other).num_elements() < graph.shape(earliest).num_elements()) earliest = other;
+  };
+  while (value.result == 0) {
     const Node& node = graph.node(value);
-    if (value.result != 0 || !FlagsOf(CallOf(graph, node)).keeps_column_sums) return value;
-    const Value before = node.inputs[0];
-    if (graph.shape(before).num_elements() >= graph.shape(value).num_elements()) return value;
-    value = before;
+    const OpFlags flags = FlagsOf(CallOf(graph, node));
+    if (flags.summed_result >= 0) take({node.id, flags.summed_result});
+    if (!flags.keeps_column_sums) break;
+    value = node.inputs[0];
+    take(value);
   }
+  return earliest;
 }
 
 }  // namespace

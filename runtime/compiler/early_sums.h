@@ -9,7 +9,8 @@ namespace tpurun {
 
 // x (..., C) -> f (x) (more, C) -> sums (C) becomes x -> sums where every column of f(x) has the
 // sum that it has in x (OpFlags::sums_columns, keeps_column_sums): a bias gradient of the gradients
-// that a pool spreads. The order of the sum changes, and so its last bits.
+// that a pool spreads; or a result of f whose columns have the same sums (summed_result). The order
+// of the sum changes, and so its last bits.
 absl::StatusOr<Graph> SumEarly(const Graph& graph);
 
 }  // namespace tpurun

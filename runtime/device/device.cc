@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -60,6 +62,7 @@ class Device::Workers {
     }
     for (Claims& claims : claims_) claims.phase.store(0, std::memory_order_relaxed);
     claim_ = 0;
+    MakeMeetings(program);
     NextStep();
     if (!run_.stop) {
       StartRun();
@@ -186,57 +189,87 @@ class Device::Workers {
   // Runs this worker's parts of a phase, then, unless there are more workers than CPUs, those that
   // others have not begun.
   void RunPhase(int worker, const LoadedPhase& phase) {
-    const int parts = phase.parts;
-    TPURUN_DCHECK(parts <= kMaxParts);
-    const int begin = parts * worker / num_workers_, end = parts * (worker + 1) / num_workers_;
-    for (int part = begin; part < end; ++part) RunPart(worker, phase, part);
+    const int side_by_side = SideBySide(phase.joins);
+    const int groups = (phase.parts + side_by_side - 1) / side_by_side;
+    TPURUN_DCHECK(groups <= kMaxParts);
+    const int begin = groups * worker / num_workers_, end = groups * (worker + 1) / num_workers_;
+    for (int group = begin; group < end; ++group) RunGroup(worker, phase, group, side_by_side);
     if (!spin_) return;
-    for (int offset = 0; offset < parts; ++offset) {
-      const int part = (end + offset) % parts;
-      if (part < begin || part >= end) RunPart(worker, phase, part);
+    for (int offset = 0; offset < groups; ++offset) {
+      const int group = (end + offset) % groups;
+      if (group < begin || group >= end) RunGroup(worker, phase, group, side_by_side);
     }
   }
 
-  void RunPart(int worker, const LoadedPhase& phase, int part) {
-    std::atomic<uint32_t>& claim = claims_[part].phase;
+  // Parts that a worker runs side by side where an instruction joins so many: all of them, or so
+  // few that every worker has some. Then those who run what is joined meet before it.
+  int SideBySide(int joins) const {
+    int parts = 1;
+    while (parts < joins && run_.program->joined_parts() > parts * num_workers_) parts *= 2;
+    return parts;
+  }
+
+  // The barriers at which they meet, [log2 of joins][first part / joins].
+  void MakeMeetings(const LoadedProgram& program) {
+    meetings_.clear();
+    for (int joins = 2; joins <= program.joins(); joins *= 2) {
+      std::vector<std::unique_ptr<Barrier>>& of_parts = meetings_.emplace_back();
+      for (int part = 0; part < program.program().num_replicas; part += joins)
+        of_parts.push_back(std::make_unique<Barrier>(joins / SideBySide(joins), spin_));
+    }
+  }
+
+  // Some parts of a phase, side by side; most often one. Whoever fails still comes to the meetings.
+  void RunGroup(int worker, const LoadedPhase& phase, int group, int side_by_side) {
+    std::atomic<uint32_t>& claim = claims_[group].phase;
     uint32_t seen = claim.load(std::memory_order_relaxed);
     if (seen == claim_ + 1 ||
         !claim.compare_exchange_strong(seen, claim_ + 1, std::memory_order_acq_rel))
       return;
-    if (failed_.load(std::memory_order_relaxed)) return;
-    Bases bases = run_.bases;
-    bases[static_cast<size_t>(Base::kWorker)] = run_.program->worker(worker);
+    const int begin = group * side_by_side, end = begin + side_by_side;
+    for (int part = begin; part < end; ++part)
+      arenas_[part] = run_.program->worker(worker, part - begin);
     int64_t ran = 0;
     for (const LoadedInstruction& instruction : phase.instructions) {
-      if (part >= instruction.parts) continue;
-      ++ran;
-      const absl::Status status =
-          RunInstruction(instruction, bases, part, worker, pointers_[worker]);
-      if (!status.ok()) {
+      const auto run = [&](int part) {
+        if (failed_.load(std::memory_order_relaxed)) return;
+        ++ran;
+        const absl::Status status = RunInstruction(instruction, worker, part);
+        if (status.ok()) return;
         Fail(Annotate(status, absl::StrCat(instruction.instruction->op->name, " \"",
                                            instruction.instruction->name, "\"")));
-        break;
+      };
+      const int joins = instruction.joins;
+      if (joins > side_by_side) {
+        Barrier& meeting =
+            *meetings_[std::bit_width(static_cast<unsigned>(joins)) - 2][begin / joins];
+        meeting.Arrive([&] { run(begin / joins * joins); });
+        continue;
       }
+      for (int part = begin; part < std::min(end, instruction.parts); part += joins) run(part);
     }
     counts_[worker].instructions.fetch_add(ran, std::memory_order_relaxed);
   }
 
-  static absl::Status RunInstruction(const LoadedInstruction& instruction, const Bases& bases,
-                                     int part, int worker, Pointers& pointers) {
-    TPURUN_DCHECK(part < instruction.parts);
-    TPURUN_DCHECK(instruction.operands.size() <= pointers.operands.size() &&
-                  instruction.results.size() <= pointers.results.size());
-    const int core = instruction.per_core ? part : 0;
+  // Part `part` and those that the instruction joins with it.
+  absl::Status RunInstruction(const LoadedInstruction& instruction, int worker, int part) {
+    TPURUN_DCHECK(part + instruction.joins <= instruction.parts);
+    Pointers& pointers = pointers_[worker];
+    TPURUN_DCHECK(instruction.operands.size() * instruction.joins <= pointers.operands.size() &&
+                  instruction.results.size() * instruction.joins <= pointers.results.size());
     const void** operands = pointers.operands.data();
     void** results = pointers.results.data();
-    for (size_t i = 0; i < instruction.operands.size(); ++i)
-      operands[i] = instruction.operands[i].On(bases, core);
-    for (size_t i = 0; i < instruction.results.size(); ++i)
-      results[i] = instruction.results[i].On(bases, core);
-    KernelArgs args{.operands = operands,
-                    .results = results,
-                    .scratch = instruction.scratch.On(bases, core),
-                    .worker = worker};
+    Bases bases = run_.bases;
+    KernelArgs args{.operands = operands, .results = results, .worker = worker};
+    for (int joined = instruction.joins; joined-- > 0;) {
+      const int core = instruction.per_core ? part + joined : 0;
+      bases[static_cast<size_t>(Base::kWorker)] = arenas_[part + joined];
+      for (size_t i = 0; i < instruction.operands.size(); ++i)
+        operands[i * instruction.joins + joined] = instruction.operands[i].On(bases, core);
+      for (size_t i = 0; i < instruction.results.size(); ++i)
+        results[i * instruction.joins + joined] = instruction.results[i].On(bases, core);
+      args.scratch = instruction.scratch.On(bases, core);
+    }
     args.begin = instruction.per_core ? 0 : instruction.cuts[part];
     args.end = instruction.per_core ? instruction.end : instruction.cuts[part + 1];
     return instruction.kernel->Run(args);
@@ -341,6 +374,8 @@ class Device::Workers {
   RunState run_;
   uint32_t claim_ = 0;  // phases ended in this run; a part is claimed by claim_ + 1
   std::array<Claims, kMaxParts> claims_;
+  std::array<std::byte*, kMaxParts> arenas_ = {};  // of the parts that run
+  std::vector<std::vector<std::unique_ptr<Barrier>>> meetings_;
   std::vector<Pointers> pointers_;  // a worker
   std::vector<Count> counts_;       // a worker
 };

@@ -37,8 +37,21 @@ LoadedProgram::LoadedProgram(const CoreProgram& program, const std::vector<void*
       shared_(std::make_unique<Arena>(program.shared_bytes)),
       cores_(std::make_unique<Arena>(core_stride_ * program.num_replicas)),
       loop_index_(std::make_unique<int32_t>(0)) {
+  const auto look = [&](const std::vector<Phase>& phases) {
+    for (const Phase& phase : phases) {
+      if (phase.joins() == 1) continue;
+      joins_ = std::max(joins_, phase.joins());
+      joined_parts_ = std::max(joined_parts_, phase.parts());
+    }
+  };
+  look(program.prologue);
+  look(program.step);
+  for (const GuardedRange& range : program.guarded) {
+    look(range.before);
+    look(range.after);
+  }
   for (int worker = 0; worker < num_workers; ++worker) {
-    workers_.push_back(std::make_unique<Arena>(program.worker_bytes));
+    workers_.push_back(std::make_unique<Arena>(joins_ * Aligned(program.worker_bytes)));
   }
   for (int replica = 0; replica < program.num_replicas; ++replica) replica_ids_.push_back(replica);
 }
@@ -109,7 +122,7 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
     const std::vector<Phase>& phases) {
   std::vector<LoadedPhase> loaded_phases;
   for (const Phase& phase : phases) {
-    LoadedPhase loaded_phase{.parts = std::max(1, phase.parts())};
+    LoadedPhase loaded_phase{.parts = std::max(1, phase.parts()), .joins = phase.joins()};
     for (const Instruction& instruction : phase.instructions) {
       const OpCall call = CallOf(instruction, program_.num_replicas);
       kernels_.push_back(MakeKernel(call, instruction.plan));
@@ -122,20 +135,23 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
       LoadedInstruction loaded{.kernel = kernels_.back().get(),
                                .instruction = &instruction,
                                .per_core = instruction.per_core,
+                               .joins = instruction.joins,
                                .parts = instruction.parts};
       for (const Operand& operand : instruction.operands)
         loaded.operands.push_back(Resolve(operand));
       for (const Operand& result : instruction.results) loaded.results.push_back(Resolve(result));
       if (instruction.plan.scratch_bytes > 0)
         loaded.scratch = Resolve({instruction.scratch, Shape{}});
-      loaded.end = Units(call);
+      loaded.end = Units(call) * instruction.joins;
       if (!instruction.per_core) {
         for (int part = 0; part <= instruction.parts; ++part)
           loaded.cuts.push_back(BeginOfPart(call, part));
         // Part p is [cuts[p], cuts[p + 1]): together the whole, none twice.
         TPURUN_DCHECK(std::is_sorted(loaded.cuts.begin(), loaded.cuts.end()));
       }
-      max_operands_ = std::max({max_operands_, loaded.operands.size(), loaded.results.size()});
+      max_operands_ =
+          std::max(max_operands_,
+                   std::max(loaded.operands.size(), loaded.results.size()) * instruction.joins);
       loaded_phase.instructions.push_back(std::move(loaded));
     }
     loaded_phases.push_back(std::move(loaded_phase));

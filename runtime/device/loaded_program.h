@@ -37,6 +37,7 @@ struct LoadedInstruction {
   std::vector<Address> operands, results;
   Address scratch;
   bool per_core = false;
+  int joins = 1;
   int parts = 1;
   std::vector<int64_t> cuts;  // of a shared one: part p is [cuts[p], cuts[p + 1])
   int64_t end = 1;            // of a per-core one: [0, end)
@@ -45,6 +46,7 @@ struct LoadedInstruction {
 struct LoadedPhase {
   std::vector<LoadedInstruction> instructions;
   int parts = 1;
+  int joins = 1;  // parts that a worker runs side by side
 };
 
 struct LoadedGuardedRange {
@@ -75,13 +77,17 @@ class LoadedProgram {
   const CoreProgram& program() const { return program_; }
   std::byte* shared() { return shared_->data(); }
   std::byte* cores() { return cores_->data(); }
-  std::byte* worker(int worker) {
+  // For the part that has this place among those that the worker runs side by side.
+  std::byte* worker(int worker, int place) {
     // Loaded for as many workers as run it.
-    TPURUN_DCHECK(worker < static_cast<int>(workers_.size()));
-    return workers_[worker]->data();
+    TPURUN_DCHECK(worker < static_cast<int>(workers_.size()) && place < joins_);
+    return workers_[worker]->data() + place * Aligned(program_.worker_bytes);
   }
+  // The most that any phase joins, and the most parts of the phases that join some.
+  int joins() const { return joins_; }
+  int joined_parts() const { return joined_parts_; }
   void set_loop_index(int32_t index) { *loop_index_ = index; }
-  // The most operands, or results, of any instruction.
+  // The most operands, or results, that any kernel gets.
   size_t max_operands() const { return max_operands_; }
   // Replica r's loss of the step that has just run.
   float Loss(int replica, const Bases& bases) const {
@@ -101,6 +107,8 @@ class LoadedProgram {
   CoreProgram program_;
   std::vector<void*> variables_;
   SlotLayout infeed_, outfeed_;
+  int joins_ = 1;
+  int joined_parts_ = 1;
   int64_t core_stride_;
   std::unique_ptr<Arena> shared_, cores_;
   std::vector<std::unique_ptr<Arena>> workers_;

@@ -56,12 +56,15 @@ struct OpCall {
   int parts = 1;             // that a worker may run apart (BeginOfPart)
   int64_t rows = 0;          // that the parts share, each of as many units; 0: the units themselves
   int num_replicas = 1;      // a collective gets every operand of each, see below
+  int joins = 1;             // replicas whose units one call computes (OpFlags::joins_replicas)
 };
 
 // How many of each operand a kernel gets: one, or of a collective one of each replica. They come
 // operand by operand, each in replica order.
 int CopiesPerOperand(const OpCall& call);
 
+// Where OpCall::joins is more than 1, operands and results come like those of a collective, of so
+// many replicas each, and the units are those of the first replica, then those of the next.
 struct KernelArgs {
   const void* const* operands = nullptr;
   void* const* results = nullptr;  // nullptr where OpCall::needed is false
@@ -145,14 +148,17 @@ struct OpFlags {
   bool per_replica = false;  // a value per core even without per-core operands: infeed, replica_id
   bool random = false;       // draws by element index: never merged, folded or run for other rows
   bool collective = false;   // reads the operands of every replica, the result is shared
-  bool carried = false;      // of a variable: loop-carried, computed again behind its update
-  bool source = false;       // no instruction: infeed, variable, loop_index, replica_id
+  // The more rows a call has, the less each costs, and some kernels take those of several replicas.
+  bool joins_replicas = false;
+  bool carried = false;  // of a variable: loop-carried, computed again behind its update
+  bool source = false;   // no instruction: infeed, variable, loop_index, replica_id
   // Result 0 may lie where operand 0 does and is then not copied: the kernel writes what differs.
   bool overwrites = false;
   bool any_dtype = false;  // moves, chooses or converts elements: results have a dtype of their own
   bool adds_bias = false;  // operand 0 plus operand 1 (C) along the last dimension
   bool sums_columns = false;  // operand 0 (..., C) -> (C), the sums over all but the last dimension
   bool keeps_column_sums = false;  // those sums of result 0 are those of operand 0
+  int summed_result = -1;  // the result that has those sums of result 0 and fewer rows; -1: none
   // A further operand (C), which may be left out and is added to the result's last dimension; -1:
   // none.
   int bias = -1;

@@ -364,6 +364,7 @@ const OpDef& SliceOp() {
 // The leading dimension kept: rows stay rows.
 void ReshapeFlags(const OpCall& call, OpFlags& flags) {
   const Shape &x = call.operands[0], &y = call.results[0];
+  flags.keeps_column_sums = x.rank() > 0 && y.rank() > 0 && x.dims.back() == y.dims.back();
   if (x.rank() > 0 && y.rank() > 0 && x.dims[0] == y.dims[0]) return;
   flags.unit = WorkUnit::kElements;
   flags.row_operands = 0;

@@ -166,6 +166,7 @@ Recurrence GruGradOf(const OpCall& call) {
   r.kept = 4;
   PlaceMore(call, 5, r);
   r.lefts = {2};
+  r.sums = 4;
   if (ResetsAfter(call.attrs)) {
     r.dproducts = 3;
   } else {
@@ -175,7 +176,7 @@ Recurrence GruGradOf(const OpCall& call) {
 }
 
 struct GruShapes {
-  Shape weights, state, states, gates, kept, mask;
+  Shape weights, state, states, gates, kept, sums, mask;
   std::vector<Shape> candidate;  // its weights, where they are an operand of their own
   Shape bias;
 };
@@ -190,6 +191,7 @@ GruShapes GruShapesOf(const Shape& of_steps, const Shape& h0, const Attrs& attrs
                  .states = {DType::kF32, {n, t, u}},
                  .gates = {DType::kF32, {n, t, 3 * u}},
                  .kept = {DType::kF32, {n, t, (after ? 4 : 3) * u}},
+                 .sums = {DType::kF32, {n, 3 * u}},
                  .mask = {DType::kF32, {n, t}},
                  .bias = {DType::kF32, {3 * u}}};
   if (!after) s.candidate = {Shape{DType::kF32, {u, u}}};
@@ -212,11 +214,12 @@ const OpDef& GruGradOp() {
           "dh0, "
           "the h (N, T, U) that each step of x was multiplied beside; with reset_after the "
           "gradient "
-          "of the product (N, T, 3U), else the r h (N, T, U) that was multiplied.",
+          "of the product (N, T, 3U), else the r h (N, T, U) that was multiplied; dx summed over "
+          "time (N, 3U).",
       .min_operands = 5,
       .max_operands = 7,
       .attrs = GruAttrs(),
-      .flags = {.unit = WorkUnit::kRows},
+      .flags = {.unit = WorkUnit::kRows, .joins_replicas = true, .summed_result = 4},
       .refine_flags = [](const OpCall& call,
                          OpFlags& flags) { RefineRecurrence(GruGradOf(call), call, flags); },
       .infer_shape = [](std::span<const Shape> operands,
@@ -234,7 +237,7 @@ const OpDef& GruGradOp() {
                   "candidate's [U,U] and perhaps a mask [N,T]",
             operands, attrs, GruFunctions(), want, {s.mask}));
         return std::vector<Shape>{s.gates, s.state, s.states,
-                                  ResetsAfter(attrs) ? s.gates : s.states};
+                                  ResetsAfter(attrs) ? s.gates : s.states, s.sums};
       },
       .reference = [](const OpCall& call) { return ReferenceRecurrence(GruGradOf(call), call); },
       .plan = [](const OpCall& call,
@@ -291,7 +294,7 @@ const OpDef& GruOp() {
       .min_operands = 3,
       .max_operands = 5,
       .attrs = GruAttrs(),
-      .flags = {.unit = WorkUnit::kRows},
+      .flags = {.unit = WorkUnit::kRows, .joins_replicas = true},
       .refine_flags = [](const OpCall& call,
                          OpFlags& flags) { RefineRecurrence(GruOf(call), call, flags); },
       .infer_shape = [](std::span<const Shape> operands,

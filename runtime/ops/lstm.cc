@@ -108,11 +108,12 @@ Recurrence LstmGradOf(const OpCall& call) {
     (call.operands[i].rank() == 2 ? r.mask : r.dc) = static_cast<int>(i);
   r.dc0 = 2;
   r.lefts = {3};
+  r.sums = 4;
   return r;
 }
 
 struct LstmShapes {
-  Shape weights, state, states, gates, mask;
+  Shape weights, state, states, gates, sums, mask;
 };
 
 // From operand 0, the gates or the gradient of h, and operand 2, h0.
@@ -123,6 +124,7 @@ LstmShapes LstmShapesOf(const Shape& of_steps, const Shape& h0) {
           .state = {DType::kF32, {n, u}},
           .states = {DType::kF32, {n, t, u}},
           .gates = {DType::kF32, {n, t, 4 * u}},
+          .sums = {DType::kF32, {n, 4 * u}},
           .mask = {DType::kF32, {n, t}}};
 }
 
@@ -132,13 +134,13 @@ const OpDef& LstmGradOp() {
       .doc =
           "The gradient of lstm: dh (N, T, U) of h of every step, recurrent_kernel (U, 4U), h0 and "
           "c0 (N, U), and lstm's results h, c and gates; then, if there are any, its mask (N, T) "
-          "and dc (N, T, U) of c of every step -> dx (N, T, 4U), dh0, dc0, and the h (N, T, U) "
-          "that each step of x was multiplied beside: that of recurrent_kernel is its product "
-          "with dx.",
+          "and dc (N, T, U) of c of every step -> dx (N, T, 4U), dh0, dc0, the h (N, T, U) that "
+          "each step of x was multiplied beside, whose product with dx is the gradient of "
+          "recurrent_kernel, and dx summed over time (N, 4U).",
       .min_operands = 7,
       .max_operands = 9,
       .attrs = RecurrenceAttrs(LstmFunctions()),
-      .flags = {.unit = WorkUnit::kRows},
+      .flags = {.unit = WorkUnit::kRows, .joins_replicas = true, .summed_result = 4},
       .refine_flags = [](const OpCall& call,
                          OpFlags& flags) { RefineRecurrence(LstmGradOf(call), call, flags); },
       .infer_shape = [](std::span<const Shape> operands,
@@ -151,7 +153,7 @@ const OpDef& LstmGradOp() {
             operands, attrs, LstmFunctions(),
             {s.states, s.weights, s.state, s.state, s.states, s.states, s.gates},
             {s.mask, s.states}));
-        return std::vector<Shape>{s.gates, s.state, s.state, s.states};
+        return std::vector<Shape>{s.gates, s.state, s.state, s.states, s.sums};
       },
       .reference = [](const OpCall& call) { return ReferenceRecurrence(LstmGradOf(call), call); },
       .plan =
@@ -194,7 +196,7 @@ const OpDef& LstmOp() {
       .min_operands = 4,
       .max_operands = 5,
       .attrs = RecurrenceAttrs(LstmFunctions()),
-      .flags = {.unit = WorkUnit::kRows},
+      .flags = {.unit = WorkUnit::kRows, .joins_replicas = true},
       .refine_flags = [](const OpCall& call,
                          OpFlags& flags) { RefineRecurrence(LstmOf(call), call, flags); },
       .infer_shape = [](std::span<const Shape> operands,

@@ -41,6 +41,8 @@ class TimeLoop : public Kernel {
         width_(cell_.Width()),
         kept_(cell_.kept_gates * units_),
         steps_(call.operands[0].dims[1]),
+        joins_(call.joins),
+        rows_of_replica_(call.operands[0].dims[0]),
         backwards_(call.attrs.Get<bool>("go_backwards")),
         products_(std::move(products)),
         rows_(rows) {
@@ -95,25 +97,45 @@ class TimeLoop : public Kernel {
   // Row `row` of an operand; with a step, what it holds of that.
   const float* Operand(const KernelArgs& args, int operand, int64_t row, int64_t step = -1) const {
     const Row& of = operands_[operand];
-    const int64_t begin = (step < 0 ? row : row * steps_ + step) * of.width;
-    const void* const values = args.operands[operand];
+    const int64_t begin = PlaceInReplica(row, step) * of.width;
+    const void* const values = args.operands[operand * joins_ + row / rows_of_replica_];
     if (!of.narrow) return static_cast<const float*>(values) + begin;
     float* const wide = At(args, of.staged);
     FromBFloat16(static_cast<const uint16_t*>(values) + begin, of.width, wide);
     return wide;
   }
 
-  // Nothing where the result is not needed.
+  // Where row `row` of a result, of a step of it, may be written: there, or in `own`, from where
+  // Give takes it.
+  float* PlaceOf(const KernelArgs& args, int result, int64_t row, int64_t step, float* own) const {
+    void* const all = Result(args, result, row);
+    if (all == nullptr || results_[result].narrow) return own;
+    return static_cast<float*>(all) + PlaceInReplica(row, step) * results_[result].width;
+  }
+
+  // Nothing where the result is not needed, or has the values in their place.
   void Give(const KernelArgs& args, int result, int64_t row, int64_t step,
             const float* values) const {
-    if (result < 0 || args.results[result] == nullptr) return;
+    void* const all = Result(args, result, row);
+    if (all == nullptr) return;
     const Row& of = results_[result];
-    const int64_t begin = (step < 0 ? row : row * steps_ + step) * of.width;
+    const int64_t begin = PlaceInReplica(row, step) * of.width;
     if (of.narrow) {
-      RoundToBFloat16(values, of.width, static_cast<uint16_t*>(args.results[result]) + begin);
-    } else {
-      CopyRow(values, of.width, static_cast<float*>(args.results[result]) + begin);
+      RoundToBFloat16(values, of.width, static_cast<uint16_t*>(all) + begin);
+    } else if (float* const place = static_cast<float*>(all) + begin; place != values) {
+      CopyRow(values, of.width, place);
     }
+  }
+
+  // That of the row's replica; null where there is none.
+  void* Result(const KernelArgs& args, int result, int64_t row) const {
+    return result < 0 ? nullptr : args.results[result * joins_ + row / rows_of_replica_];
+  }
+
+  // Row `row` of all replicas that are joined, in those of its own; with a step, of that.
+  int64_t PlaceInReplica(int64_t row, int64_t step) const {
+    const int64_t own = row % rows_of_replica_;
+    return step < 0 ? own : own * steps_ + step;
   }
 
   // Where x has what a step reads.
@@ -121,8 +143,8 @@ class TimeLoop : public Kernel {
 
   bool IsMasked(const KernelArgs& args, int64_t row, int64_t time) const {
     if (r_.mask < 0) return false;
-    const int64_t at = row * steps_ + time;
-    const void* const mask = args.operands[r_.mask];
+    const int64_t at = PlaceInReplica(row, time);
+    const void* const mask = args.operands[r_.mask * joins_ + row / rows_of_replica_];
     const float value = operands_[r_.mask].narrow
                             ? FromBFloat16Bits(static_cast<const uint16_t*>(mask)[at])
                             : static_cast<const float*>(mask)[at];
@@ -149,6 +171,7 @@ class TimeLoop : public Kernel {
     int64_t staged = 0;  // of an operand in bf16: its place in f32
   };
 
+  const int64_t joins_, rows_of_replica_;
   const bool backwards_;
   std::vector<StepProduct> products_;
   const int64_t rows_;
@@ -183,14 +206,14 @@ class ForwardLoop final : public TimeLoop {
       const int64_t i = row - args.begin;
       Give(args, 0, row, step, At(args, h_) + i * units_);
       Give(args, r_.c, row, step, At(args, c_) + i * units_);
-      Give(args, r_.kept, row, step, At(args, kept_gates_) + i * kept_);
+      Give(args, r_.kept, row, step, Kept(args, row, step));
     }
     return absl::OkStatus();
   }
 
   void StepRow(const KernelArgs& args, int product, int64_t row, int64_t step) const {
     const int64_t i = row - args.begin, time = TimeOf(step);
-    float* const kept = At(args, kept_gates_) + i * kept_;
+    float* const kept = Kept(args, row, step);
     if (IsMasked(args, row, time)) {
       ClearRow(kept_, kept);
       return;
@@ -202,6 +225,10 @@ class ForwardLoop final : public TimeLoop {
                          .c = At(args, c_) + i * units_,
                          .left = At(args, left_) + i * units_,
                          .spare = At(args, spare_)});
+  }
+
+  float* Kept(const KernelArgs& args, int64_t row, int64_t step) const {
+    return PlaceOf(args, r_.kept, row, step, At(args, kept_gates_) + (row - args.begin) * kept_);
   }
 
   void End(const KernelArgs&) const override {}
@@ -223,6 +250,9 @@ class BackwardLoop final : public TimeLoop {
   void Begin(const KernelArgs& args) const override {
     ClearRow((args.end - args.begin) * units_, At(args, dh_));
     ClearRow((args.end - args.begin) * units_, At(args, dc_));
+    for (int64_t row = args.begin; row < args.end; ++row) {
+      if (float* const sums = Sums(args, row)) ClearRow(width_, sums);
+    }
   }
 
   absl::Status Step(const KernelArgs& args, int64_t step) const override {
@@ -238,7 +268,8 @@ class BackwardLoop final : public TimeLoop {
     for (int64_t row = args.begin; row < args.end; ++row) {
       const int64_t i = row - args.begin, time = TimeOf(step);
       AddTo(At(args, dh_) + i * units_, At(args, dleft_) + i * units_);
-      Give(args, 0, row, time, At(args, dx_) + i * width_);
+      Give(args, 0, row, time, Dx(args, row, time));
+      if (float* const sums = Sums(args, row)) AddArrays(sums, Dx(args, row, time), width_, sums);
       Give(args, r_.lefts[0], row, time, Before(args, r_.h, r_.h0, row, step));
       if (num_products() > 1) Give(args, r_.lefts[1], row, time, At(args, left_) + i * units_);
       Give(args, r_.dproducts, row, time, At(args, dgates_[0]) + i * ColumnsOf(0));
@@ -248,7 +279,7 @@ class BackwardLoop final : public TimeLoop {
 
   void StepRow(const KernelArgs& args, int product, int64_t row, int64_t step) const {
     const int64_t i = row - args.begin;
-    float* const dx = At(args, dx_) + i * width_;
+    float* const dx = Dx(args, row, TimeOf(step));
     float* const dgates = At(args, dgates_[product]) + i * ColumnsOf(product);
     float* const left = At(args, left_) + i * units_;
     if (IsMasked(args, row, TimeOf(step))) {
@@ -273,6 +304,15 @@ class BackwardLoop final : public TimeLoop {
                              .dleft = At(args, dleft_) + i * units_,
                              .left = left,
                              .spare = At(args, spare_)});
+  }
+
+  // The gradient of x summed over the steps so far; null where it is not needed.
+  float* Sums(const KernelArgs& args, int64_t row) const {
+    return PlaceOf(args, r_.sums, row, -1, nullptr);
+  }
+
+  float* Dx(const KernelArgs& args, int64_t row, int64_t time) const {
+    return PlaceOf(args, 0, row, time, At(args, dx_) + (row - args.begin) * width_);
   }
 
   void AddTo(float* sum, const float* values) const { AddArrays(sum, values, units_, sum); }
@@ -406,7 +446,7 @@ std::unique_ptr<Kernel> ReferenceRecurrence(const Recurrence& recurrence, const 
   std::vector<StepProduct> products;
   for (const StepProductDef& def : ProductDefs(recurrence)) products.emplace_back(def, call);
   const std::shared_ptr<const TimeLoop> loop =
-      LoopOf(recurrence, call, std::move(products), Units(call));
+      LoopOf(recurrence, call, std::move(products), Units(call) * call.joins);
   class Reference final : public Kernel {
    public:
     explicit Reference(std::shared_ptr<const TimeLoop> loop) : loop_(std::move(loop)) {}

@@ -79,6 +79,7 @@ struct Recurrence {
   int dh0 = 1, dc0 = -1;
   std::vector<int> lefts;  // what each product multiplied, (N, T, U) at the places of x
   int dproducts = -1;      // where they differ from the gradient of x
+  int sums = -1;           // the gradient of x summed over time, (N, W)
 };
 
 // The attributes of a call from C++.

@@ -8,7 +8,7 @@ namespace tpurun {
 std::vector<int64_t> ShareSizes(const OpCall& call) {
   std::set<int64_t> sizes;
   for (int part = 0; part < call.parts; ++part)
-    sizes.insert(BeginOfPart(call, part + 1) - BeginOfPart(call, part));
+    sizes.insert(call.joins * (BeginOfPart(call, part + 1) - BeginOfPart(call, part)));
   sizes.erase(0);
   return {sizes.begin(), sizes.end()};
 }

@@ -56,6 +56,7 @@ Recurrence SimpleRnnGradOf(const OpCall& call) {
   r.h = 3;
   if (call.operands.size() > 4) r.mask = 4;
   r.lefts = {2};
+  r.sums = 3;
   return r;
 }
 
@@ -79,12 +80,12 @@ const OpDef& SimpleRnnGradOp() {
       .doc =
           "The gradient of simple_rnn: dh (N, T, U) of h of every step, recurrent_kernel (U, U), "
           "h0 "
-          "(N, U), h (N, T, U) and perhaps its mask (N, T) -> dx (N, T, U), dh0, and the h (N, T, "
-          "U) that each step of x was multiplied beside.",
+          "(N, U), h (N, T, U) and perhaps its mask (N, T) -> dx (N, T, U), dh0, the h (N, T, U) "
+          "that each step of x was multiplied beside, and dx summed over time (N, U).",
       .min_operands = 4,
       .max_operands = 5,
       .attrs = RecurrenceAttrs(SimpleRnnFunctions()),
-      .flags = {.unit = WorkUnit::kRows},
+      .flags = {.unit = WorkUnit::kRows, .joins_replicas = true, .summed_result = 3},
       .refine_flags = [](const OpCall& call,
                          OpFlags& flags) { RefineRecurrence(SimpleRnnGradOf(call), call, flags); },
       .infer_shape = [](std::span<const Shape> operands,
@@ -95,7 +96,7 @@ const OpDef& SimpleRnnGradOp() {
                                         "[N,T,U] and perhaps a mask [N,T]",
                                         operands, attrs, SimpleRnnFunctions(),
                                         {s.states, s.weights, s.state, s.states}, {s.mask}));
-        return std::vector<Shape>{s.states, s.state, s.states};
+        return std::vector<Shape>{s.states, s.state, s.states, s.state};
       },
       .reference =
           [](const OpCall& call) { return ReferenceRecurrence(SimpleRnnGradOf(call), call); },
@@ -132,7 +133,7 @@ const OpDef& SimpleRnnOp() {
       .min_operands = 3,
       .max_operands = 4,
       .attrs = RecurrenceAttrs(SimpleRnnFunctions()),
-      .flags = {.unit = WorkUnit::kRows},
+      .flags = {.unit = WorkUnit::kRows, .joins_replicas = true},
       .refine_flags = [](const OpCall& call,
                          OpFlags& flags) { RefineRecurrence(SimpleRnnOf(call), call, flags); },
       .infer_shape = [](std::span<const Shape> operands,

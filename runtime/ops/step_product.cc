@@ -73,13 +73,13 @@ KernelPlan PlanStepProducts(const std::vector<StepProductDef>& products, const O
 }
 
 StepProduct::StepProduct(const StepProductDef& def, const OpCall& call)
-    : def_(def), weights_(call.operands[def.weights]) {
+    : def_(def), joins_(call.joins), weights_(call.operands[def.weights]) {
   by_rows_[0] = MakeReference(ProductOf(def, call, 1, weights_));
 }
 
 StepProduct::StepProduct(const StepProductDef& def, const OpCall& call, const KernelPlan& plan,
                          const std::vector<int64_t>& sizes)
-    : def_(def), weights_(call.operands[def.weights]) {
+    : def_(def), joins_(call.joins), weights_(call.operands[def.weights]) {
   Shape taken = WideWeights(def, call);
   if (taken != weights_) widened_bytes_ = Aligned(taken.bytes());
   if (!plan.best_operands.empty() && plan.best_operands[def.weights] != taken) {
@@ -108,9 +108,9 @@ void StepProduct::SetWorkers(int workers) {
 }
 
 absl::Status StepProduct::Prepare(const KernelArgs& args, std::byte* prepared) const {
-  const void* weights = args.operands[def_.weights];
+  const void* weights = Operand(args, def_.weights);
   if (bias_bytes_ > 0) {
-    FromBFloat16(static_cast<const uint16_t*>(args.operands[def_.bias]), bias_elements_,
+    FromBFloat16(static_cast<const uint16_t*>(Operand(args, def_.bias)), bias_elements_,
                  reinterpret_cast<float*>(prepared + widened_bytes_ + packed_bytes_));
   }
   if (widened_bytes_ > 0) {
@@ -136,9 +136,9 @@ absl::Status StepProduct::Run(const KernelArgs& args, const std::byte* prepared,
   }
   const void* const weights = packed_bytes_ > 0    ? prepared + widened_bytes_
                               : widened_bytes_ > 0 ? prepared
-                                                   : args.operands[def_.weights];
+                                                   : Operand(args, def_.weights);
   const void* const bias = bias_bytes_ > 0  ? prepared + widened_bytes_ + packed_bytes_
-                           : def_.bias >= 0 ? args.operands[def_.bias]
+                           : def_.bias >= 0 ? Operand(args, def_.bias)
                                             : nullptr;
   const void* const operands[] = {x, weights, bias};
   void* const results[] = {y};

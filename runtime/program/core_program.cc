@@ -21,6 +21,7 @@ SlotLayout Layout64(const Slots& slots, int num_replicas) {
 void SetCut(const Cut& cut, OpCall& call) {
   call.parts = cut.per_core ? 1 : cut.parts;
   call.rows = cut.per_core || cut.parts == 1 ? 0 : cut.rows;
+  call.joins = cut.joins;
 }
 
 OpCall CallOf(const Instruction& instruction, int num_replicas) {

@@ -20,7 +20,8 @@ enum class Space : uint8_t {
   kShared,     // one arena for all cores; a buffer is overwritten only in a phase after its last
                // reader's, or element-wise in the same part
   kCore,       // an arena a core; lives across barriers
-  kWorker,     // an arena a worker; dies inside a phase, reused by the worker's next core
+  kWorker,     // an arena a worker and core beside others; dies inside a phase, reused by the
+               // worker's next core
   kInfeed,     // `offset` is a slot; a core's share of the step's batch
   kOutfeed,    // `offset` is a slot; a core's share of the entry
   kVariable,   // `offset` is an index into CoreProgram::variables
@@ -41,9 +42,9 @@ struct Operand {
   bool operator==(const Operand&) const = default;
 };
 
-// Per core: 8 parts, part c being core c's whole. Shared: the examples, the entries of the leading
-// dimension, or those of the last, cut in `parts` equal shares (part p: from rows * p / parts),
-// decided by shapes alone.
+// Per core: 8 parts, part c being core c's whole; `joins` consecutive parts are one call. Shared:
+// the examples, the entries of the leading dimension, or those of the last, cut in `parts` equal
+// shares (part p: from rows * p / parts), decided by shapes alone.
 struct Instruction {
   std::string name;  // of the node it computes
   const OpDef* op = nullptr;
@@ -56,17 +57,21 @@ struct Instruction {
   int parts = 1;
   int64_t rows = 1;         // what is cut; 1 when it is not
   bool by_columns = false;  // the last dimension is (WorkUnit::kColumns)
+  int joins = 1;            // parts that are one call, those behind p, a multiple of it; per core
 };
 
-// How an instruction is cut: the four fields above.
+// How an instruction is cut: the five fields above.
 struct Cut {
   bool per_core = false;
   int parts = 1;
   int64_t rows = 1;
   bool by_columns = false;
+  int joins = 1;
   auto operator<=>(const Cut&) const = default;
 };
-inline Cut CutOf(const Instruction& i) { return Cut{i.per_core, i.parts, i.rows, i.by_columns}; }
+inline Cut CutOf(const Instruction& i) {
+  return Cut{i.per_core, i.parts, i.rows, i.by_columns, i.joins};
+}
 // Of one core, or of a part, as its kernel sees it.
 void SetCut(const Cut& cut, OpCall& call);
 
@@ -82,10 +87,15 @@ bool SamePart(const Cut& writer, const Cut& reader, bool own_rows);
 // `rows` examples is several rows.
 bool ReadsOwnRows(const OpCall& call, int operand, int64_t rows);
 
-// Instructions in order; part p of each runs in that order on one worker. The phase ends when all
-// parts have ended.
+// Instructions in order; part p of each runs in that order on one worker, which runs as many parts
+// side by side as an instruction joins. The phase ends when all parts have ended.
 struct Phase {
   std::vector<Instruction> instructions;
+  int joins() const {
+    int most = 1;
+    for (const Instruction& instruction : instructions) most = std::max(most, instruction.joins);
+    return most;
+  }
   int parts() const {
     int most = 0;
     for (const Instruction& instruction : instructions) most = std::max(most, instruction.parts);

@@ -29,11 +29,13 @@ std::string PrintOperands(const std::vector<Operand>& operands) {
 }
 
 std::string PrintInstruction(const Instruction& instruction) {
-  std::string text = absl::StrCat(
-      "  ", instruction.op->name, " ", instruction.attrs.ToString(), " ", Quote(instruction.name),
-      instruction.per_core ? " per_core" : "", " parts=", instruction.parts,
-      instruction.by_columns ? " columns=" : " rows=", instruction.rows,
-      " kernel=", Quote(instruction.plan.implementation));
+  std::string text =
+      absl::StrCat("  ", instruction.op->name, " ", instruction.attrs.ToString(), " ",
+                   Quote(instruction.name), instruction.per_core ? " per_core" : "",
+                   instruction.joins > 1 ? absl::StrCat(" joins=", instruction.joins) : "",
+                   " parts=", instruction.parts,
+                   instruction.by_columns ? " columns=" : " rows=", instruction.rows,
+                   " kernel=", Quote(instruction.plan.implementation));
   if (instruction.plan.scratch_bytes > 0) {
     absl::StrAppend(&text, " scratch=", PrintBuffer(instruction.scratch), "+",
                     instruction.plan.scratch_bytes);
@@ -93,7 +95,7 @@ std::optional<int64_t> Field(LineTokenizer& line, std::string_view name) {
 
 absl::StatusOr<Instruction> ParseInstruction(LineTokenizer& line, const FindOp& find_op) {
   const absl::Status bad =
-      Bad("OP {attributes} \"name\" [per_core] parts=N rows=N|columns=N kernel=\"name\" "
+      Bad("OP {attributes} \"name\" [per_core [joins=N]] parts=N rows=N|columns=N kernel=\"name\" "
           "[scratch=worker:OFFSET+BYTES]");
   Instruction instruction;
   const std::string op = line.Word();
@@ -106,6 +108,11 @@ absl::StatusOr<Instruction> ParseInstruction(LineTokenizer& line, const FindOp& 
   ASSIGN_OR_RETURN(instruction.attrs, TypedAttrs(*instruction.op, *std::move(attrs)));
   instruction.name = *name;
   instruction.per_core = line.Eat("per_core");
+  if (instruction.per_core && line.Eat("joins=")) {
+    const std::optional<int64_t> joins = line.Int();
+    if (!joins) return bad;
+    instruction.joins = static_cast<int>(*joins);
+  }
   const std::optional<int64_t> parts = Field(line, "parts=");
   instruction.by_columns = parts && line.Eat("columns=");
   const std::optional<int64_t> rows = instruction.by_columns ? line.Int()

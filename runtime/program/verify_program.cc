@@ -1,6 +1,7 @@
 #include "runtime/program/verify_program.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -102,6 +103,7 @@ class Verifier {
         (instruction.per_core && instruction.parts != program_.num_replicas)) {
       return absl::InternalError(absl::StrCat("cannot have ", instruction.parts, " parts"));
     }
+    RETURN_IF_ERROR(Joins(instruction));
     for (const auto* list : {&instruction.operands, &instruction.results}) {
       for (const Operand& operand : *list) RETURN_IF_ERROR(Inside(operand));
     }
@@ -137,6 +139,17 @@ class Verifier {
     const bool narrow = flags.rounds != 0 && call.results[0].dtype == DType::kBF16;
     return narrow && !plan.narrow && !plan.edges ? missing(call.results[0].ToString())
                                                  : absl::OkStatus();
+  }
+
+  // Every number of parts that a phase joins divides the greatest, which a worker runs together.
+  static absl::Status Joins(const Instruction& instruction) {
+    const int joins = instruction.joins;
+    if (joins == 1) return absl::OkStatus();
+    if (instruction.per_core && instruction.op->flags.joins_replicas && joins > 1 &&
+        instruction.parts % joins == 0 && std::has_single_bit(static_cast<unsigned>(joins))) {
+      return absl::OkStatus();
+    }
+    return absl::InternalError(absl::StrCat("cannot join ", joins, " parts"));
   }
 
   // An instruction has as many operands as its op, a collective each of them of every core.

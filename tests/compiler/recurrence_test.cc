@@ -15,24 +15,25 @@ namespace tpurun {
 namespace {
 
 // lstm, gru of both kinds and simple_rnn one behind the other, and a step of gradient descent.
-Graph TrainedStates(int replicas, int64_t units, Precision precision) {
-  constexpr int64_t kRows = 5, kSteps = 4;
+Graph TrainedStates(int replicas, int64_t num_rows, int64_t units, Precision precision) {
+  constexpr int64_t kSteps = 4;
   GraphBuilder b(Graph("states", replicas));
-  Value x = b.AddInfeed("x", Shape{DType::kF32, {kRows, kSteps, units}});
-  const Value state = Constant(b, DType::kF32, {kRows, units}, 0.25);
+  Value x = b.AddInfeed("x", Shape{DType::kF32, {num_rows, kSteps, units}});
+  const Value state = Constant(b, DType::kF32, {num_rows, units}, 0.25);
   std::vector<int> variables;
-  const auto variable = [&](const std::string& name, int64_t columns) {
+  const auto variable = [&](const std::string& name, const std::vector<int64_t>& dims) {
     variables.push_back(
-        b.AddVariable({.name = name, .shape = {DType::kF32, {units, columns}}, .trainable = true}));
+        b.AddVariable({.name = name, .shape = {DType::kF32, dims}, .trainable = true}));
     return b.Read(variables.back());
   };
   const auto gates = [&](const std::string& name, int64_t count) {
-    const Value rows = Reshape(b, x, {kRows * kSteps, units});
-    const Value y = MatMul(b, rows, variable(name + "/kernel", count * units), precision);
-    return Reshape(b, y, {kRows, kSteps, count * units});
+    const Value rows = Reshape(b, x, {num_rows * kSteps, units});
+    const Value y = MatMul(b, rows, variable(name + "/kernel", {units, count * units}), precision);
+    const Value with_bias = BiasAdd(b, y, variable(name + "/bias", {count * units}));
+    return Reshape(b, with_bias, {num_rows, kSteps, count * units});
   };
   const auto weights = [&](const std::string& name, int64_t count) {
-    return variable(name + "/recurrent_kernel", count * units);
+    return variable(name + "/recurrent_kernel", {units, count * units});
   };
   const RecurrentArgs args = {.precision = precision};
   RecurrentArgs back = args;
@@ -65,23 +66,39 @@ void ExpectNear(const Literal& got, const Literal& want, double tolerance,
   }
 }
 
+Literal Filled(const Shape& shape, int* next) {
+  Literal literal(shape);
+  for (float& value : literal.values<float>())
+    value = static_cast<float>(++*next * 37 % 101) / 256 - 0.19f;
+  return literal;
+}
+
+EvaluateArgs Filled(const Graph& graph) {
+  return FilledArgs(graph, [next = 0](const Shape& shape) mutable { return Filled(shape, &next); });
+}
+
+// The most replicas of which one call computes the rows.
+int MostJoins(const CoreProgram& program) {
+  int most = 1;
+  for (const Phase& phase : program.step) most = std::max(most, phase.joins());
+  return most;
+}
+
 // Of 5 units the products are the interpreter's, of 32 the library's, on weights that `pack` packs.
+// The 5 rows of a core are computed with another's, 9 are not.
 TEST(RecurrenceOnDevice, TrainsToTheSameBitsOnAnyNumberOfWorkers) {
   const ScopedFlushDenormals flush;
-  for (const int replicas : {1, 8}) {
+  for (const auto& [replicas, num_rows] : {std::pair(1, 5), std::pair(8, 5), std::pair(8, 9)}) {
     for (const int64_t units : {5, 32}) {
       for (const Precision precision : {Precision::kF32, Precision::kDefault}) {
-        const Graph graph = TrainedStates(replicas, units, precision);
-        const std::string place = absl::StrCat(replicas, " cores, ", units, " units, precision ",
-                                               static_cast<int>(precision), ": ");
+        const Graph graph = TrainedStates(replicas, num_rows, units, precision);
+        const std::string place =
+            absl::StrCat(replicas, " cores, ", num_rows, " rows, ", units, " units, precision ",
+                         static_cast<int>(precision), ": ");
         const auto program = Compile(graph, {.ops = OpsOfPasses(), .loss_output = "loss"});
         ASSERT_TRUE(program.ok()) << place << program.status();
-        const EvaluateArgs args = FilledArgs(graph, [next = 0](const Shape& shape) mutable {
-          Literal literal(shape);
-          for (float& value : literal.values<float>())
-            value = static_cast<float>(++next * 37 % 101) / 256 - 0.19f;
-          return literal;
-        });
+        EXPECT_EQ(MostJoins(*program), replicas == 8 && num_rows == 5 ? 2 : 1) << place;
+        const EvaluateArgs args = Filled(graph);
         const auto want = Evaluate(graph, args);
         ASSERT_TRUE(want.ok()) << place << want.status();
         Device one(1);
@@ -91,12 +108,79 @@ TEST(RecurrenceOnDevice, TrainsToTheSameBitsOnAnyNumberOfWorkers) {
         for (const auto& [name, values] : want->variables)
           ExpectNear(alone.variables.at(name)[0], values[0], tolerance, place + name);
         const AfterSteps three_steps = RunOnDevice(&one, *program, args, 3);
-        for (const int workers : {2, 3, 8}) {
+        for (const int workers : {2, 3, 4, 5, 8, 9}) {
           Device device(workers);
           EXPECT_EQ(RunOnDevice(&device, *program, args, 3).variables, three_steps.variables)
               << place << workers << " workers";
         }
       }
+    }
+  }
+}
+
+// Gives x (N, T, C) again, but for an error on the replica whose first element is above 100.
+const OpDef& FailingOp() {
+  static const OpDef& op =
+      *new OpDef{.name = "failing",
+                 .min_operands = 1,
+                 .max_operands = 1,
+                 .infer_shape = [](std::span<const Shape> operands,
+                                   const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+                   return std::vector<Shape>{operands[0]};
+                 },
+                 .reference = [](const OpCall& call) -> std::unique_ptr<Kernel> {
+                   class Failing final : public Kernel {
+                    public:
+                     explicit Failing(int64_t bytes) : bytes_(bytes) {}
+                     absl::Status Run(const KernelArgs& args) const override {
+                       if (*static_cast<const float*>(args.operands[0]) > 100)
+                         return absl::InternalError("above 100");
+                       std::memcpy(args.results[0], args.operands[0], bytes_);
+                       return absl::OkStatus();
+                     }
+
+                    private:
+                     const int64_t bytes_;
+                   };
+                   return std::make_unique<Failing>(call.results[0].bytes());
+                 }};
+  return op;
+}
+
+// Those who meet for what is joined do not wait for one who has failed.
+TEST(RecurrenceOnDevice, AnErrorOfOneCoreEndsTheRunOnAnyNumberOfWorkers) {
+  constexpr int64_t kRows = 2, kSteps = 3, kUnits = 4;
+  GraphBuilder b(Graph("failing", 8));
+  const Value x = b.AddInfeed("x", Shape{DType::kF32, {kRows, kSteps, kUnits}});
+  const Value state = Constant(b, DType::kF32, {kRows, kUnits}, 0.25);
+  const int weights =
+      b.AddVariable({.name = "w", .shape = {DType::kF32, {kUnits, kUnits}}, .trainable = true});
+  const Value y = SimpleRnn(b, b.Add(FailingOp(), {x}, {}, "failing"), b.Read(weights), state, {},
+                            {.precision = Precision::kF32});
+  b.AddOutput("y", b.Add(FailingOp(), {y}, {}, "again"));
+  ASSERT_TRUE(b.status().ok()) << b.status();
+  const Graph graph = b.Take();
+  const auto program = Compile(graph, {.ops = OpsOfPasses()});
+  ASSERT_TRUE(program.ok()) << program.status();
+  ASSERT_EQ(MostJoins(*program), 2);
+  const SlotLayout in = LayoutOf(program->infeed, 8);
+  int next = 0;
+  Literal variable = Filled(program->variables[0].shape, &next);
+  for (const int workers : {1, 2, 4, 8}) {
+    for (const int failing : {0, 5, 7}) {
+      Device device(workers);
+      auto loaded = device.Load(*program, {variable.data()});
+      ASSERT_TRUE(loaded.ok()) << loaded.status();
+      EntryRing infeed(in.bytes, 1, 1), outfeed(OutfeedEntryBytes(*program), 1, 1);
+      std::byte* const entry = *infeed.Reserve();
+      std::memset(entry, 0, in.bytes);
+      const float bad = 101;
+      std::memcpy(entry + in.offsets[0] + failing * in.replica_bytes[0], &bad, sizeof(bad));
+      infeed.Commit();
+      const RunResult result =
+          device.Run(**loaded, {.iterations = 1, .infeed = &infeed, .outfeed = &outfeed});
+      EXPECT_EQ(result.status.code(), absl::StatusCode::kInternal) << result.status;
+      EXPECT_EQ(result.steps, 0);
     }
   }
 }

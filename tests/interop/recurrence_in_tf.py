@@ -127,7 +127,8 @@ def lstm_grad(dh, kernel, h0, c0, h, c, gates, *more, go_backwards=False, **attr
         tape.watch([x, h0, c0])
         made_h, made_c, _ = lstm(x, kernel, h0, c0, mask, go_backwards, **attrs)
         loss = tf.reduce_sum(made_h * dh) + (0.0 if dc is None else tf.reduce_sum(made_c * dc))
-    return *tape.gradient(loss, [x, h0, c0]), lefts(made_h, h0, go_backwards)
+    dx, dh0, dc0 = tape.gradient(loss, [x, h0, c0])
+    return dx, dh0, dc0, lefts(made_h, h0, go_backwards), tf.reduce_sum(dx, 1)
 
 
 def gru(x, kernel, h0, *more, reset_after=False, go_backwards=False, **attrs):
@@ -183,7 +184,7 @@ def gru_grad(dh, kernel, h0, h, kept, *more, reset_after=False, go_backwards=Fal
     dx, dh0, dproducts = tape.gradient(loss, [x, h0, zeros])
     last = tf.stack([dproducts[order.index(time)] for time in range(steps)], 1) if reset_after \
         else tf.stack(lefts_of_candidate, 1)
-    return dx, dh0, lefts(tf.stack(made, 1), h0, go_backwards), last
+    return dx, dh0, lefts(tf.stack(made, 1), h0, go_backwards), last, tf.reduce_sum(dx, 1)
 
 
 def simple_rnn(x, kernel, h0, mask=None, go_backwards=False, **attrs):
@@ -198,4 +199,5 @@ def simple_rnn_grad(dh, kernel, h0, h, mask=None, go_backwards=False, **attrs):
         tape.watch([x, h0])
         made = simple_rnn(x, kernel, h0, mask, go_backwards, **attrs)
         loss = tf.reduce_sum(made * dh)
-    return *tape.gradient(loss, [x, h0]), lefts(made, h0, go_backwards)
+    dx, dh0 = tape.gradient(loss, [x, h0])
+    return dx, dh0, lefts(made, h0, go_backwards), tf.reduce_sum(dx, 1)

@@ -107,6 +107,37 @@ TEST(VerifyProgram, ColumnsAreNotRows) {
             "allows");
 }
 
+// What several cores compute in one call.
+constexpr char kJoined[] = R"(program "p" replicas=8 machine="x86_64" library="tpurun"
+arena shared=0 core=0 worker=0
+variable 0 "w" f32[2,2] constant(0)
+infeed 0 "x" f32[4,3,2]
+infeed 1 "h0" f32[4,2]
+outfeed 0 "y" f32[4,3,2]
+prologue phase 0
+step phase 0
+  simple_rnn {activation="tanh", precision=3} "y" per_core joins=4 parts=8 rows=1 kernel="reference"
+    <- infeed:0 f32[4,3,2], variable:0 f32[2,2], infeed:1 f32[4,2]
+    -> outfeed:0 f32[4,3,2]
+)";
+
+TEST(VerifyProgram, PartsAreJoinedEvenly) {
+  EXPECT_EQ(VerifyWith("", "", kJoined), "");
+  const auto program = ParseProgram(kJoined, FindOpByName);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(PrintProgram(*program), kJoined);
+  EXPECT_EQ(VerifyWith("joins=4", "joins=3", kJoined),
+            "program step phase 0: simple_rnn \"y\": cannot join 3 parts");
+  EXPECT_EQ(VerifyWith("joins=4", "joins=16", kJoined),
+            "program step phase 0: simple_rnn \"y\": cannot join 16 parts");
+  EXPECT_EQ(
+      VerifyWith("<- infeed:0 f32[4,3,2], variable:0 f32[2,2], infeed:1 f32[4,2]",
+                 "<- infeed:0 f32[4,3,2]",
+                 absl::StrReplaceAll(
+                     kJoined, {{"simple_rnn {activation=\"tanh\", precision=3}", "tanh {}"}})),
+      "program step phase 0: tanh \"y\": cannot join 4 parts");
+}
+
 // A product with a bias whose x may come in bf16 and whose y may come packed.
 constexpr char kProduct[] = R"(program "p" replicas=1 machine="x86_64" library="tpurun"
 arena shared=0 core=0 worker=640
