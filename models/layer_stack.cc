@@ -461,6 +461,7 @@ Tensor LayerStack::Apply(const LayerDef& def, const Building& layer, std::vector
                         .precision = m_.precision,
                         .training = m_.args.mode == ModeKey::kTrain,
                         .carries_state = m_.args.positions > 0,
+                        .keeps_state = m_.args.keeps_state,
                         .seed = m_.args.seed,
                         .trainable =
                             [&](const std::string& variable) {

@@ -35,6 +35,7 @@ struct LayerArgs {
   Precision precision = Precision::kDefault;
   bool training = false;
   bool carries_state = false;  // from step to step, whatever the layer's fields say
+  bool keeps_state = true;     // false: it does not, whatever they say
   int64_t seed = 1;            // tf_random_seed
   std::function<bool(const std::string&)> trainable;  // of a variable's name
   // What variables become at the end of the step, by index. Of a whole model.

@@ -133,7 +133,7 @@ class States {
   }
 
  private:
-  bool carries() const { return rnn_.stateful() || layer_.carries_state; }
+  bool carries() const { return layer_.keeps_state && (rnn_.stateful() || layer_.carries_state); }
 
   // 0 in every reset_states_every'th batch, the first one among them, else 1.
   Value Kept() {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/ir/graph_builder.h"
 
 namespace tpurun {
 namespace {
@@ -46,13 +47,13 @@ std::optional<Attrs> Merged(const Attrs& x, const Attrs& y) {
   return x.values().size() == y.values().size() ? std::optional(merged) : std::nullopt;
 }
 
-// The nodes that the predictions depend on.
-std::vector<bool> Needed(const EstimatorSpec& spec) {
-  std::vector<bool> needed(spec.graph.nodes().size(), false);
-  for (const NamedValue& prediction : spec.predictions) needed[prediction.value.node] = true;
+// The nodes that these values depend on.
+std::vector<bool> Needed(const Graph& graph, const std::vector<Value>& wanted) {
+  std::vector<bool> needed(graph.nodes().size(), false);
+  for (const Value value : wanted) needed[value.node] = true;
   for (size_t i = needed.size(); i-- > 0;) {
     if (!needed[i]) continue;
-    for (const Value input : spec.graph.nodes()[i].inputs) needed[input.node] = true;
+    for (const Value input : graph.nodes()[i].inputs) needed[input.node] = true;
   }
   return needed;
 }
@@ -62,106 +63,194 @@ std::string Describe(const Node& node) {
   return node.name.empty() ? node.op->name : absl::StrCat(node.name, " (", node.op->name, ")");
 }
 
-class Exporter {
- public:
-  Exporter(const EstimatorSpec& x, const EstimatorSpec& y, ExportRule OpDef::*rule)
-      : x_(x), y_(y), rule_(rule), results_(x.graph.nodes().size()) {}
+absl::Status AnotherGraph(const std::string& what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " depends on the batch in more than its shape"));
+}
 
-  absl::StatusOr<ExportedModel> Export() {
-    const std::vector<bool> needed = Needed(x_);
-    if (x_.graph.nodes().size() != y_.graph.nodes().size()) return AnotherGraph("its nodes");
-    std::set<std::string> without_rule;
+// Adds a graph's values, built for two batches, to an ExportGraph.
+class GraphExporter {
+ public:
+  // `x` is for kExportRows rows, `y` for one more; `wanted` is of both.
+  GraphExporter(const Graph& x, const Graph& y, std::vector<Value> wanted, ExportRule OpDef::*rule,
+                ExportGraph& to)
+      : x_(x),
+        y_(y),
+        wanted_(std::move(wanted)),
+        rule_(rule),
+        to_(to),
+        exported_(x.nodes().size()) {}
+
+  // It is there already.
+  void Give(Value value, Value exported) { exported_[value.node] = {exported}; }
+
+  // The wanted values, in `to`.
+  absl::StatusOr<std::vector<Value>> Export() {
+    if (x_.nodes().size() != y_.nodes().size()) return AnotherGraph("its nodes");
+    const std::vector<bool> needed = Needed(x_, wanted_);
+    RETURN_IF_ERROR(CheckWords(needed));
     for (size_t i = 0; i < needed.size(); ++i) {
-      const OpDef& op = *x_.graph.nodes()[i].op;
-      if (needed[i] && (op.*rule_) == nullptr) without_rule.insert(op.name);
-    }
-    if (!without_rule.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the model cannot be exported in this format: it has no words for the ops ",
-                       absl::StrJoin(without_rule, ", ")));
-    }
-    for (size_t i = 0; i < needed.size(); ++i) {
-      if (!needed[i]) continue;
+      if (!needed[i] || !exported_[i].empty()) continue;
       const absl::Status added = Add(static_cast<int>(i));
-      if (!added.ok()) return Annotate(added, Describe(x_.graph.nodes()[i]));
+      if (!added.ok()) return Annotate(added, Describe(x_.nodes()[i]));
     }
-    for (size_t i = 0; i < x_.predictions.size(); ++i) {
-      const NamedValue& prediction = x_.predictions[i];
-      const std::optional<Shape> shape =
-          Merged(x_.graph.shape(prediction.value), y_.graph.shape(y_.predictions[i].value));
-      if (!shape.has_value()) return AnotherGraph(Quote(prediction.name));
-      model_.predictions.push_back({prediction.name,
-                                    results_[prediction.value.node][prediction.value.result],
-                                    ElementTypeOf(shape->dtype), shape->dims});
+    std::vector<Value> values;
+    for (const Value value : wanted_) {
+      ASSIGN_OR_RETURN(values.emplace_back(), Exported(value));
     }
-    for (const ExportOutput& output : x_.export_outputs) {
-      model_.outputs.push_back({output.kind,
-                                results_[output.value.node][output.value.result],
-                                {x_.graph.shape(output.value).dims.begin() + 1,
-                                 x_.graph.shape(output.value).dims.end()}});
-    }
-    for (size_t i = 0; i < model_.graph.nodes().size(); ++i) {
-      const ExportNode& node = model_.graph.nodes()[i];
-      if (node.kind != ExportNode::Kind::kInput) continue;
-      model_.inputs.push_back({node.key, {static_cast<int>(i), 0}, node.type, node.dims});
-    }
-    model_.variables = x_.graph.variables();
-    return std::move(model_);
+    return values;
+  }
+
+  // That both builds agree on.
+  absl::StatusOr<Shape> ShapeOf(Value value, const std::string& what) const {
+    const std::optional<Shape> shape = Merged(x_.shape(value), y_.shape(value));
+    return shape.has_value() ? absl::StatusOr<Shape>(*shape) : AnotherGraph(what);
   }
 
  private:
+  absl::Status CheckWords(const std::vector<bool>& needed) const {
+    std::set<std::string> without_words;
+    for (size_t i = 0; i < needed.size(); ++i) {
+      const OpDef& op = *x_.nodes()[i].op;
+      const bool has_words = op.*rule_ != nullptr || op.expand != nullptr;
+      if (needed[i] && !has_words) without_words.insert(op.name);
+    }
+    if (without_words.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model cannot be exported in this format: it has no words for the ops ",
+                     absl::StrJoin(without_words, ", ")));
+  }
+
+  absl::StatusOr<Value> Exported(Value value) const {
+    const Value exported = exported_[value.node][value.result];
+    if (exported.valid()) return exported;
+    return absl::InvalidArgumentError(absl::StrCat("result ", value.result, " of ",
+                                                   Describe(x_.node(value)),
+                                                   ", which is for gradients, has no words"));
+  }
+
   absl::Status Add(int id) {
-    const Node &x = x_.graph.nodes()[id], &y = y_.graph.nodes()[id];
+    const Node &x = x_.nodes()[id], &y = y_.nodes()[id];
     const std::optional<Attrs> attrs = Merged(x.attrs, y.attrs);
     if (x.op != y.op || x.inputs != y.inputs || !attrs.has_value()) return AnotherGraph("it");
-    ExportCall call{.graph = model_.graph, .model = x_.graph, .attrs = *attrs};
+    ExportCall call{.graph = to_,
+                    .model = x_,
+                    .node = x,
+                    .larger = y,
+                    .exported = exported_,
+                    .wanted = wanted_,
+                    .attrs = *attrs};
     for (const Value input : x.inputs) {
-      call.inputs.push_back(results_[input.node][input.result]);
-      const std::optional<Shape> shape = Merged(x_.graph.shape(input), y_.graph.shape(input));
-      if (!shape.has_value()) return AnotherGraph("an operand");
-      call.operands.push_back(*shape);
+      ASSIGN_OR_RETURN(call.inputs.emplace_back(), Exported(input));
+      ASSIGN_OR_RETURN(call.operands.emplace_back(), ShapeOf(input, "an operand"));
     }
-    for (size_t i = 0; i < x.shapes.size(); ++i) {
-      const std::optional<Shape> shape = Merged(x.shapes[i], y.shapes[i]);
-      if (!shape.has_value()) return AnotherGraph("a result");
-      call.results.push_back(*shape);
+    for (int i = 0; i < std::ssize(x.shapes); ++i) {
+      ASSIGN_OR_RETURN(call.results.emplace_back(), ShapeOf({id, i}, "a result"));
     }
-    model_.graph.set_scope(x.name);
-    ASSIGN_OR_RETURN(results_[id], (x.op->*rule_)(call));
-    results_[id].resize(x.shapes.size());
-    if (results_[id].size() == 1) model_.graph.NameResult(results_[id][0], x.name);
+    to_.set_scope(x.name);
+    std::vector<Value> results;
+    if (x.op->*rule_ != nullptr) {
+      ASSIGN_OR_RETURN(results, (x.op->*rule_)(call));
+    }
+    if (results.empty()) {
+      ASSIGN_OR_RETURN(results, Expand(call));
+    }
+    results.resize(x.shapes.size());
+    exported_[id] = std::move(results);
+    if (x.shapes.size() == 1) to_.NameResult(exported_[id][0], x.name);
     return absl::OkStatus();
   }
 
-  static absl::Status AnotherGraph(const std::string& what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, " depends on the batch in more than its shape"));
+  // The node as a graph of its own in other ops.
+  absl::StatusOr<std::vector<Value>> Expand(const ExportCall& call) {
+    if (call.node.op->expand == nullptr) {
+      return absl::InvalidArgumentError("the format has no words for it");
+    }
+    std::vector<Value> operands, results;
+    const auto build = [&](const Graph& model, const Node& node) -> absl::StatusOr<Graph> {
+      operands.clear();
+      GraphBuilder b(Graph(model.name(), model.num_replicas()));
+      for (const Value input : node.inputs) operands.push_back(b.AddInfeed("", model.shape(input)));
+      b.set_scope(node.name.empty() ? node.op->name : node.name);
+      results = node.op->expand(b, node, operands);
+      RETURN_IF_ERROR(b.status());
+      return b.Take();
+    };
+    ASSIGN_OR_RETURN(const Graph x, build(x_, call.node));
+    ASSIGN_OR_RETURN(const Graph y, build(y_, call.larger));
+    std::vector<Value> wanted;
+    for (const Value result : results) {
+      if (result.valid()) wanted.push_back(result);
+    }
+    GraphExporter exporter(x, y, std::move(wanted), rule_, to_);
+    for (size_t i = 0; i < operands.size(); ++i) exporter.Give(operands[i], call.inputs[i]);
+    to_.ShareConstants(to_.scope());
+    ASSIGN_OR_RETURN(const std::vector<Value> values, exporter.Export());
+    to_.ShareConstants("");
+    auto value = values.begin();
+    for (Value& result : results) {
+      if (result.valid()) result = *value++;
+    }
+    return results;
   }
 
-  const EstimatorSpec& x_;  // for 2 rows
-  const EstimatorSpec& y_;  // for 3
+  const Graph &x_, &y_;
+  const std::vector<Value> wanted_;
   ExportRule OpDef::*const rule_;
-  ExportedModel model_;
-  std::vector<std::vector<Value>> results_;  // by node of x_
+  ExportGraph& to_;
+  ExportedValues exported_;
 };
+
+absl::StatusOr<ExportedModel> Exported(const EstimatorSpec& x, const EstimatorSpec& y,
+                                       ExportRule OpDef::*rule) {
+  std::vector<Value> wanted;
+  for (size_t i = 0; i < x.predictions.size(); ++i) {
+    wanted.push_back(x.predictions[i].value);
+    if (y.predictions[i].value != wanted.back()) return AnotherGraph(Quote(x.predictions[i].name));
+  }
+  for (const ExportOutput& output : x.export_outputs) wanted.push_back(output.value);
+  ExportedModel model;
+  GraphExporter exporter(x.graph, y.graph, std::move(wanted), rule, model.graph);
+  ASSIGN_OR_RETURN(std::vector<Value> values, exporter.Export());
+  const std::vector<int> places = model.graph.KeepOnly(values);
+  for (Value& value : values) value.node = places[value.node];
+  auto value = values.begin();
+  for (const NamedValue& prediction : x.predictions) {
+    ASSIGN_OR_RETURN(const Shape shape, exporter.ShapeOf(prediction.value, Quote(prediction.name)));
+    model.predictions.push_back(
+        {prediction.name, *value++, ElementTypeOf(shape.dtype), shape.dims});
+  }
+  for (const ExportOutput& output : x.export_outputs) {
+    const std::vector<int64_t>& dims = x.graph.shape(output.value).dims;
+    model.outputs.push_back({output.kind, *value++, {dims.begin() + 1, dims.end()}});
+  }
+  for (size_t i = 0; i < model.graph.nodes().size(); ++i) {
+    const ExportNode& node = model.graph.nodes()[i];
+    if (node.kind != ExportNode::Kind::kInput) continue;
+    model.inputs.push_back({node.key, {static_cast<int>(i), 0}, node.type, node.dims});
+  }
+  model.variables = x.graph.variables();
+  return model;
+}
 
 }  // namespace
 
 absl::StatusOr<ExportedModel> ExportModel(const ModelFn& model_fn, int64_t seed,
                                           ExportRule OpDef::*rule) {
   ModelFnArgs args = {.mode = ModeKey::kPredict,
-                      .batch_per_replica = 2,
+                      .batch_per_replica = kExportRows,
                       .has_labels = false,
                       .use_tpu = false,
-                      .seed = seed};
-  ASSIGN_OR_RETURN(const EstimatorSpec for_2, model_fn(args));
-  args.batch_per_replica = 3;
-  ASSIGN_OR_RETURN(const EstimatorSpec for_3, model_fn(args));
-  if (for_2.predictions.empty()) {
+                      .seed = seed,
+                      .keeps_state = false};
+  ASSIGN_OR_RETURN(const EstimatorSpec x, model_fn(args));
+  args.batch_per_replica = kExportRows + 1;
+  ASSIGN_OR_RETURN(const EstimatorSpec y, model_fn(args));
+  if (x.predictions.empty()) {
     return absl::InvalidArgumentError(
         "the model predicts nothing; give it a head, or prediction entries");
   }
-  return Exporter(for_2, for_3, rule).Export();
+  return Exported(x, y, rule);
 }
 
 }  // namespace tpurun

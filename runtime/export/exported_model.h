@@ -27,9 +27,10 @@ struct ExportedModel {
   std::vector<Variable> variables;          // of the model, whether or not the graph reads them
 };
 
-// The predictions of a model in the ops that `rule` (&OpDef::tensorflow or &OpDef::onnx) gives. Two
-// graphs, for 2 and for 3 rows, tell what the batch decides: whatever differs. InvalidArgument
-// names every op that has no rule, or the first node that cannot be said.
+// The predictions of a model in the ops that `rule` (&OpDef::tensorflow or &OpDef::onnx) gives, or
+// OpDef::expand where it gives none. Two graphs, for kExportRows rows and for one more, tell what
+// the batch decides: whatever differs. InvalidArgument names every op that has no words, or the
+// first node that cannot be said. What the graph holds, a prediction depends on.
 absl::StatusOr<ExportedModel> ExportModel(const ModelFn& model_fn, int64_t seed,
                                           ExportRule OpDef::*rule);
 

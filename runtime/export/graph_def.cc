@@ -39,6 +39,8 @@ void SetAttr(const ExportAttr& from, tensorflow::AttrValue& to) {
           for (const auto& element : value) {
             using E = std::decay_t<decltype(element)>;
             if constexpr (std::is_same_v<E, int64_t>) list.add_i(element);
+            if constexpr (std::is_same_v<E, float>) list.add_f(element);
+            if constexpr (std::is_same_v<E, std::string>) list.add_s(element);
             if constexpr (std::is_same_v<E, ElementType>) list.add_type(ToDataType(element));
             if constexpr (std::is_same_v<E, ExportShape>) {
               *list.add_shape() = ToTensorShape(element.dims);

@@ -40,11 +40,7 @@ Value AddClasses(const ExportOutput& output, ExportGraph& graph) {
   const Value row =
       graph.Constant(ExportTensor::Strings({1, output.row_dims[0]}, ClassNames(output)));
   constexpr ElementType kIndex = ElementType::kInt64;
-  const Value shape =
-      graph.Add("Shape", {output.value}, {{"T", ElementType::kFloat}, {"out_type", kIndex}});
-  const Value batch =
-      graph.Add("Slice", {shape, graph.Int64s({0}, "begin"), graph.Int64s({1}, "size")},
-                {{"T", kIndex}, {"Index", kIndex}});
+  const Value batch = TensorFlowRows(graph, output.value, ElementType::kFloat);
   const Value multiples =
       graph.Add("ConcatV2", {batch, graph.Int64s({1}, "one"), graph.Int64(0, "axis")},
                 {{"T", kIndex}, {"Tidx", kIndex}, {"N", int64_t{2}}});

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/bfloat16.h"
+#include "runtime/base/status.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/structural.h"
 #include "runtime/ir/typed_values.h"
@@ -31,16 +32,59 @@ Literal ConstantLiteral(const OpCall& call) {
   return literal;
 }
 
-absl::StatusOr<std::vector<Value>> ExportConstant(ExportCall& call) {
-  if (HasUnknown(call.results[0].dims)) {
+// The numbers themselves are the same for any batch.
+absl::Status CheckNumbers(const ExportCall& call) {
+  if (call.node.attrs.Ints("value_int") == call.larger.attrs.Ints("value_int"))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError("the batch decides the value of a constant");
+}
+
+Value AddConstant(ExportGraph& graph, const Attrs& attrs, const Shape& shape) {
+  const Literal literal = ConstantLiteral({.attrs = attrs, .results = {shape}});
+  return graph.Constant({.type = ElementTypeOf(shape.dtype),
+                         .dims = shape.dims,
+                         .bytes = std::string(reinterpret_cast<const char*>(literal.data()),
+                                              static_cast<size_t>(shape.bytes()))});
+}
+
+// Of a constant of one row for each example, which all are alike, the rest of its dimensions.
+absl::StatusOr<Value> RowDims(ExportCall& call) {
+  const std::vector<int64_t>& dims = call.results[0].dims;
+  const size_t values = std::max(call.attrs.Get<std::vector<double>>("value").size(),
+                                 call.attrs.Ints("value_int").size());
+  if (!call.ResultIsOfBatch() || values != 1 || !InputOfBatch(call.graph).valid()) {
     return absl::InvalidArgumentError("the batch decides the shape of a constant");
   }
-  const Literal literal = ConstantLiteral({.attrs = call.attrs, .results = call.results});
+  return call.graph.Int64s({dims.begin() + 1, dims.end()}, "row");
+}
+
+absl::StatusOr<std::vector<Value>> ConstantToTensorFlow(ExportCall& call) {
+  ExportGraph& g = call.graph;
+  const Shape& shape = call.results[0];
+  RETURN_IF_ERROR(CheckNumbers(call));
+  if (!HasUnknown(shape.dims)) return std::vector<Value>{AddConstant(g, call.attrs, shape)};
+  ASSIGN_OR_RETURN(const Value row, RowDims(call));
+  const Value input = InputOfBatch(g);
+  const Value rows = TensorFlowRows(g, input, g.nodes()[input.node].type);
+  constexpr ElementType kIndex = ElementType::kInt64;
+  const Value dims = g.Add("ConcatV2", {rows, row, g.Int64(0, "axis")},
+                           {{"T", kIndex}, {"Tidx", kIndex}, {"N", int64_t{2}}});
+  const Value scalar = AddConstant(g, call.attrs, {shape.dtype, {}});
   return std::vector<Value>{
-      call.graph.Constant({.type = ElementTypeOf(literal.shape().dtype),
-                           .dims = literal.shape().dims,
-                           .bytes = std::string(reinterpret_cast<const char*>(literal.data()),
-                                                static_cast<size_t>(literal.shape().bytes()))})};
+      g.Add("Fill", {dims, scalar}, {{"T", ElementTypeOf(shape.dtype)}, {"index_type", kIndex}})};
+}
+
+absl::StatusOr<std::vector<Value>> ConstantToOnnx(ExportCall& call) {
+  ExportGraph& g = call.graph;
+  const Shape& shape = call.results[0];
+  RETURN_IF_ERROR(CheckNumbers(call));
+  if (!HasUnknown(shape.dims)) return std::vector<Value>{AddConstant(g, call.attrs, shape)};
+  ASSIGN_OR_RETURN(const Value row, RowDims(call));
+  const Value rows =
+      g.Add("Shape", {InputOfBatch(g)}, {{"start", int64_t{0}}, {"end", int64_t{1}}});
+  const Value dims = g.Add("Concat", {rows, row}, {{"axis", int64_t{0}}});
+  const Value scalar = AddConstant(g, call.attrs, {shape.dtype, {}});
+  return std::vector<Value>{g.Add("Expand", {scalar, dims})};
 }
 
 }  // namespace
@@ -79,8 +123,8 @@ const OpDef& ConstantOp() {
             });
           },
       .flops = [](const OpCall&) { return 0.0; },
-      .tensorflow = ExportConstant,
-      .onnx = ExportConstant};
+      .tensorflow = ConstantToTensorFlow,
+      .onnx = ConstantToOnnx};
   return op;
 }
 

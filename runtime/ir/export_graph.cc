@@ -1,11 +1,13 @@
 #include "runtime/ir/export_graph.h"
 
+#include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/dcheck.h"
+#include "runtime/ir/graph.h"
 
 namespace tpurun {
 namespace {
@@ -81,12 +83,55 @@ Value ExportGraph::Add(std::string op, std::vector<Value> inputs, ExportAttrs at
 }
 
 Value ExportGraph::Constant(ExportTensor tensor, const std::string& label) {
+  const bool shared = !constants_scope_.empty() && tensor.strings.empty();
+  const std::string& scope = shared ? constants_scope_ : scope_;
+  const std::string content = absl::StrCat(label, "|", static_cast<int>(tensor.type), "|",
+                                           absl::StrJoin(tensor.dims, ","), "|", tensor.bytes);
+  if (shared && constants_.count(content) > 0) return constants_[content];
   ExportNode node{.kind = ExportNode::Kind::kConstant,
-                  .name = scope_.empty() ? label : absl::StrCat(scope_, "/", label),
+                  .name = scope.empty() ? label : absl::StrCat(scope, "/", label),
                   .type = tensor.type,
                   .dims = tensor.dims};
   node.attrs["value"] = std::move(tensor);
-  return AddNode(std::move(node));
+  const Value value = AddNode(std::move(node));
+  if (shared) constants_[content] = value;
+  return value;
+}
+
+void ExportGraph::ShareConstants(std::string scope) {
+  constants_scope_ = std::move(scope);
+  constants_.clear();
+}
+
+std::vector<int> ExportGraph::KeepOnly(const std::vector<Value>& results) {
+  std::vector<bool> needed(nodes_.size(), false);
+  for (const Value result : results) needed[result.node] = true;
+  for (size_t i = needed.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (const Value input : nodes_[i].inputs) {
+      if (input.valid()) needed[input.node] = true;
+    }
+  }
+  std::vector<int> places(nodes_.size(), -1);
+  std::vector<ExportNode> kept;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (!needed[i]) {
+      names_.erase(nodes_[i].name);
+      continue;
+    }
+    for (Value& input : nodes_[i].inputs) {
+      if (input.valid()) input.node = places[input.node];
+    }
+    places[i] = static_cast<int>(kept.size());
+    kept.push_back(std::move(nodes_[i]));
+  }
+  nodes_ = std::move(kept);
+  constants_.clear();
+  for (auto* keyed : {&inputs_, &variables_}) {
+    std::erase_if(*keyed, [&](const auto& entry) { return places[entry.second.node] < 0; });
+    for (auto& [key, value] : *keyed) value.node = places[value.node];
+  }
+  return places;
 }
 
 Value ExportGraph::Int64s(const std::vector<int64_t>& values, const std::string& label) {
@@ -122,7 +167,7 @@ void ExportGraph::NameResult(Value value, const std::string& name) {
 
 Value ExportGraph::AddNode(ExportNode node) {
   for (const Value input : node.inputs) {
-    TPURUN_DCHECK(input.valid() && input.node < static_cast<int>(nodes_.size()));
+    TPURUN_DCHECK(input.node < static_cast<int>(nodes_.size()));
   }
   node.name = Unique(ValidName(std::move(node.name)));
   nodes_.push_back(std::move(node));
@@ -140,6 +185,28 @@ std::string ExportGraph::Unique(const std::string& name) {
   std::string unique = name;
   for (int i = 1; !names_.insert(unique).second; ++i) unique = absl::StrCat(name, "_", i);
   return unique;
+}
+
+bool ExportCall::ResultIsOfBatch() const {
+  const std::vector<int64_t>& dims = results[0].dims;
+  return std::count(dims.begin(), dims.end(), -1) == 1 && dims[0] < 0 &&
+         node.shapes[0].dims[0] == kExportRows && larger.shapes[0].dims[0] == kExportRows + 1;
+}
+
+Value InputOfBatch(const ExportGraph& graph) {
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    const ExportNode& node = graph.nodes()[i];
+    if (node.kind == ExportNode::Kind::kInput && !node.dims.empty() && node.dims[0] < 0)
+      return {static_cast<int>(i), 0};
+  }
+  return {};
+}
+
+Value TensorFlowRows(ExportGraph& graph, Value x, ElementType type) {
+  constexpr ElementType kIndex = ElementType::kInt64;
+  const Value shape = graph.Add("Shape", {x}, {{"T", type}, {"out_type", kIndex}});
+  return graph.Add("Slice", {shape, graph.Int64s({0}, "begin"), graph.Int64s({1}, "size")},
+                   {{"T", kIndex}, {"Index", kIndex}});
 }
 
 ExportRule TensorFlowOp(std::string op, int type_of) {

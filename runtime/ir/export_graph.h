@@ -58,7 +58,8 @@ struct ExportShape {  // an attribute that is a shape, not a list of numbers
 
 using ExportAttr =
     std::variant<int64_t, float, bool, std::string, ElementType, ExportShape, ExportTensor,
-                 std::vector<int64_t>, std::vector<ElementType>, std::vector<ExportShape>>;
+                 std::vector<int64_t>, std::vector<float>, std::vector<std::string>,
+                 std::vector<ElementType>, std::vector<ExportShape>>;
 using ExportAttrs = std::map<std::string, ExportAttr>;
 
 struct ExportNode {
@@ -69,10 +70,10 @@ struct ExportNode {
     kVariable,  // the value of the variable of that name
   };
   Kind kind = Kind::kOp;
-  std::string op;    // of kOp, in the words of the format
-  std::string name;  // unique in the graph
-  std::string key;   // of kInput and kVariable: the feature's, the variable's own name
-  std::vector<Value> inputs;
+  std::string op;             // of kOp, in the words of the format
+  std::string name;           // unique in the graph
+  std::string key;            // of kInput and kVariable: the feature's, the variable's own name
+  std::vector<Value> inputs;  // an invalid one is left out, which only ONNX's ops allow
   ExportAttrs attrs;
   ElementType type = ElementType::kFloat;  // of kInput, kConstant and kVariable
   ExportDims dims;
@@ -101,7 +102,14 @@ class ExportGraph {
   // The node at the end of what was added for one value gets the name that the value has; nothing
   // when it is no op.
   void NameResult(Value value, const std::string& name);
+  const std::string& scope() const { return scope_; }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
+  // From now on equal constants are one, in this scope; empty: no longer.
+  void ShareConstants(std::string scope);
+
+  // Drops every node that none of these values depends on. Returns where each node is now; -1: it
+  // was dropped.
+  std::vector<int> KeepOnly(const std::vector<Value>& results);
 
  private:
   Value AddNode(ExportNode node);
@@ -111,21 +119,41 @@ class ExportGraph {
   std::vector<ExportNode> nodes_;
   std::set<std::string> names_;
   std::map<std::string, Value> inputs_, variables_;  // by key
-  std::string scope_;
+  std::string scope_, constants_scope_;
+  std::map<std::string, Value> constants_;  // those that are shared, by label and content
 };
+
+// The rows of the build that a rule sees; a second one has a row more.
+inline constexpr int64_t kExportRows = 2;
+
+// By node of the model, its results; empty: the node has not been exported.
+using ExportedValues = std::vector<std::vector<Value>>;
 
 // A node for which an export rule speaks. Every dimension and every whole number of an attribute
 // that the batch decides is -1.
 struct ExportCall {
   ExportGraph& graph;
   const Graph& model;  // the node's
+  const Node& node;    // of the model that is built for kExportRows rows
+  const Node& larger;  // of that for one row more
+  // What says each value of the model in `graph`, of the nodes ahead of this one. A rule may say
+  // there what a node behind it gives, which then is not asked.
+  ExportedValues& exported;
+  const std::vector<Value>& wanted;  // of the model, read from outside
   Attrs attrs;
   std::vector<Value> inputs;  // in `graph`
   std::vector<Shape> operands;
   std::vector<Shape> results;
 
   ElementType type(int operand = 0) const { return ElementTypeOf(operands[operand].dtype); }
+  // Whether result 0 is (batch, D...) with known D.
+  bool ResultIsOfBatch() const;
 };
+
+// An input of the graph with a row for each example; invalid: there is none.
+Value InputOfBatch(const ExportGraph& graph);
+// How many rows x has, int64 (1), in TensorFlow's ops.
+Value TensorFlowRows(ExportGraph& graph, Value x, ElementType type);
 
 // One op that takes the same operands, its attribute T their element type.
 ExportRule TensorFlowOp(std::string op, int type_of = 0);

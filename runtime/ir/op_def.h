@@ -187,7 +187,8 @@ struct Simpler {
 using TileFunction = void (*)(const void* const* operands, void* result, int64_t n);
 
 // Adds to call.graph what says the same as a node, and returns its results there, of which those
-// that nobody reads may be left out at the end. InvalidArgument where the format has no words for
+// that nobody reads may be left out at the end or invalid. InvalidArgument where the format has no
+// words for it; no results where it has none for this node, only for what OpDef::expand makes of
 // it. runtime/ir/export_graph.h.
 using ExportRule = std::function<absl::StatusOr<std::vector<Value>>(ExportCall& call)>;
 
@@ -236,9 +237,14 @@ struct OpDef {
   // Floating point operations of one call. Null: one per result element.
   std::function<double(const OpCall& call)> flops;
   // The op in TensorFlow's words and in ONNX's (opset 17), f32 whatever its precision. Null: it
-  // cannot be exported.
+  // has no words there, and cannot be exported unless it expands.
   ExportRule tensorflow;
   ExportRule onnx;
+  // The same in other ops, which have words: the results of such a node, of another graph, whose
+  // operands are `inputs`; those that only a gradient reads are invalid. Null: it does not expand.
+  std::function<std::vector<Value>(GraphBuilder& b, const Node& node,
+                                   std::span<const Value> inputs)>
+      expand;
 };
 
 // Finds ops by name for the graph and program parsers; runtime/ops/op_list.h has the one for all.

@@ -7,6 +7,7 @@
 #include "runtime/base/clones.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
+#include "runtime/ops/export_recurrence.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/recurrence.h"
@@ -71,6 +72,20 @@ class GruCell : public RecurrentCell {
     std::copy_n(row.dx, 2 * units, row.dproducts);
   }
 
+  // z and r, side by side, of what is multiplied of h.
+  Value GatesAsOps(StepInOps& step, Value product) const {
+    const Value sum = Add(step.b, step.Gates(step.x, 0, 2), step.Gates(product, 0, 2));
+    return step.Apply(recurrent_, sum);
+  }
+
+  // The candidate's share of the state comes without x.
+  void MixAsOps(StepInOps& step, Value gates, Value of_state) const {
+    GraphBuilder& b = step.b;
+    const Value z = step.Gates(gates, 0);
+    const Value candidate = step.Apply(activation_, Add(b, step.Gates(step.x, 2), of_state));
+    step.h = Add(b, Mul(b, z, step.h), Mul(b, Sub(b, Scalar(b, 1), z), candidate));
+  }
+
   const GateFunction activation_, recurrent_;
 };
 
@@ -95,6 +110,12 @@ class GruResetAfter final : public GruCell {
     MultiplyArrays(dcandidate, row.kept + 3 * units, units, row.dx + units);
     MultiplyArrays(dcandidate, r, units, row.dproducts + 2 * units);
     GatesGrad(row);
+  }
+
+  void StepAsOps(StepInOps& step) const override {
+    const Value q = step.Product(0, step.h);
+    const Value gates = GatesAsOps(step, q);
+    MixAsOps(step, gates, Mul(step.b, step.Gates(gates, 1), step.Gates(q, 2)));
   }
 };
 
@@ -125,6 +146,12 @@ class GruResetBefore final : public GruCell {
     GatesGrad(row);
     MultiplyArrays(row.dleft, r, units, row.spare);
     AddArrays(row.dh, row.spare, units, row.dh);
+  }
+
+  void StepAsOps(StepInOps& step) const override {
+    const Value gates = GatesAsOps(step, step.Product(0, step.h));
+    const Value left = Mul(step.b, step.Gates(gates, 1), step.h);
+    MixAsOps(step, gates, step.Product(1, left));
   }
 };
 
@@ -322,7 +349,9 @@ const OpDef& GruOp() {
       .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
         return MakeRecurrence(GruOf(call), call, plan);
       },
-      .flops = [](const OpCall& call) { return RecurrenceFlops(GruOf(call), call); }};
+      .flops = [](const OpCall& call) { return RecurrenceFlops(GruOf(call), call); },
+      .expand = [](GraphBuilder& b, const Node& node,
+                   std::span<const Value> inputs) { return Unroll(GruOf, b, node, inputs); }};
   return op;
 }
 

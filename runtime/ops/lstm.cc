@@ -5,6 +5,7 @@
 
 #include "runtime/base/clones.h"
 #include "runtime/base/status.h"
+#include "runtime/ops/export_recurrence.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/recurrence.h"
@@ -74,6 +75,17 @@ class LstmCell final : public RecurrentCell {
     MultiplyBySlope(recurrent_, out, units, row.dx + 3 * units);
     std::copy_n(row.dx, 4 * units, row.dproducts);
     std::fill_n(row.dh, units, 0.0f);
+  }
+
+  void StepAsOps(StepInOps& step) const override {
+    GraphBuilder& b = step.b;
+    const Value gates = Add(b, step.x, step.Product(0, step.h));
+    const Value in = step.Apply(recurrent_, step.Gates(gates, 0));
+    const Value forget = step.Apply(recurrent_, step.Gates(gates, 1));
+    const Value candidate = step.Apply(activation_, step.Gates(gates, 2));
+    const Value out = step.Apply(recurrent_, step.Gates(gates, 3));
+    step.c = Add(b, Mul(b, forget, step.c), Mul(b, in, candidate));
+    step.h = Mul(b, out, step.Apply(activation_, step.c));
   }
 
  private:
@@ -215,7 +227,9 @@ const OpDef& LstmOp() {
       .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
         return MakeRecurrence(LstmOf(call), call, plan);
       },
-      .flops = [](const OpCall& call) { return RecurrenceFlops(LstmOf(call), call); }};
+      .flops = [](const OpCall& call) { return RecurrenceFlops(LstmOf(call), call); },
+      .expand = [](GraphBuilder& b, const Node& node,
+                   std::span<const Value> inputs) { return Unroll(LstmOf, b, node, inputs); }};
   return op;
 }
 

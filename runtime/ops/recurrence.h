@@ -46,6 +46,22 @@ struct CellGradStep {
   float* spare;        // 2 U
 };
 
+// One step of all rows in ops of their own, N being the rows.
+struct StepInOps {
+  GraphBuilder& b;
+  int64_t units;
+  Precision precision;
+  Value x;                     // (N, W)
+  std::vector<Value> weights;  // of each product
+  Value bias;                  // (W), of the first; invalid: there is none
+  Value h, c;                  // (N, U), in and out; c of a cell that has it
+
+  Value Product(int product, Value left);
+  // `count` gates of (N, several U), the first of them `first`.
+  Value Gates(Value gates, int64_t first, int64_t count = 1);
+  Value Apply(GateFunction f, Value x);
+};
+
 // A cell multiplies in one product, its h with weights (U, W), or in two, of which the second has
 // another left operand. Step is called once a product, behind it; StepGrad in the opposite order,
 // ahead of the product that takes dproducts back to dh or dleft.
@@ -56,6 +72,8 @@ class RecurrentCell {
   virtual ~RecurrentCell() = default;
   virtual void Step(int product, const CellStep& row) const = 0;
   virtual void StepGrad(int product, const CellGradStep& row) const = 0;
+  // Both of a step's products and all between.
+  virtual void StepAsOps(StepInOps& step) const = 0;
 
   int64_t Width() const;  // W
 

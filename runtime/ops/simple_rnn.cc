@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/base/status.h"
+#include "runtime/ops/export_recurrence.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/recurrence.h"
@@ -31,6 +32,10 @@ class SimpleCell final : public RecurrentCell {
     MultiplyBySlope(activation_, row.h, units, row.dx);
     std::copy_n(row.dx, units, row.dproducts);
     std::fill_n(row.dh, units, 0.0f);
+  }
+
+  void StepAsOps(StepInOps& step) const override {
+    step.h = step.Apply(activation_, Add(step.b, step.x, step.Product(0, step.h)));
   }
 
  private:
@@ -154,7 +159,9 @@ const OpDef& SimpleRnnOp() {
       .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
         return MakeRecurrence(SimpleRnnOf(call), call, plan);
       },
-      .flops = [](const OpCall& call) { return RecurrenceFlops(SimpleRnnOf(call), call); }};
+      .flops = [](const OpCall& call) { return RecurrenceFlops(SimpleRnnOf(call), call); },
+      .expand = [](GraphBuilder& b, const Node& node,
+                   std::span<const Value> inputs) { return Unroll(SimpleRnnOf, b, node, inputs); }};
   return op;
 }
 

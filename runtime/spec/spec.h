@@ -43,6 +43,9 @@ struct ModelFnArgs {
   // PREDICT, of a model of one sequence: it is built for that many positions of it, and layers with
   // a state carry that to the next step; 0: as the configuration has it.
   int64_t positions = 0;
+  // false: nothing is kept from batch to batch. Layers with a state start from 0 in each, and add
+  // no variable for it.
+  bool keeps_state = true;
 };
 
 // The infeed slot of the weights of the rows, f32[batch]: 1, or 0 for a row that is padding. It is

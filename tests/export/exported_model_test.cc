@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,72 @@ TEST(ExportedModelTest, WhatTheBatchDecidesIsNamed) {
               return Div(b, x, Scalar(b, static_cast<double>(batch)));
             }),
             "Const (constant): it depends on the batch in more than its shape");
+}
+
+TEST(ExportedModelTest, AConstantOfARowForEachExampleHasAsManyAsTheInput) {
+  const auto zeros = [](GraphBuilder& b, Value x, int64_t batch) {
+    return Concat(b, {x, Constant(b, DType::kF32, {batch, 2}, 0.5)}, 1);
+  };
+  const std::vector<std::string> ops[] = {
+      {"", "Shape", "Slice", "ConcatV2", "Fill", "ConcatV2"},
+      {"", "Shape", "Concat", "Expand", "Concat"},
+  };
+  for (const bool onnx : {false, true}) {
+    const auto model = Export(zeros, onnx ? &OpDef::onnx : &OpDef::tensorflow);
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ(model->predictions[0].dims, (ExportDims{-1, 6}));
+    std::vector<std::string> got;
+    for (const ExportNode& node : model->graph.nodes()) {
+      if (node.kind != ExportNode::Kind::kConstant) got.push_back(node.op);
+    }
+    EXPECT_EQ(got, ops[onnx]);
+  }
+}
+
+TEST(ExportedModelTest, OtherConstantsAreNotTheBatchs) {
+  EXPECT_EQ(ErrorOf([](GraphBuilder& b, Value, int64_t batch) {
+              return Constant(b, DType::kF32, {2 * batch, 4}, 0);
+            }),
+            "Const (constant): the batch decides the shape of a constant");
+  EXPECT_EQ(ErrorOf([](GraphBuilder& b, Value x, int64_t batch) {
+              return Mul(b, x, Convert(b, ConstantInt(b, DType::kS32, {}, {batch}), DType::kF32));
+            }),
+            "Const (constant): the batch decides the value of a constant");
+}
+
+// A recurrent op of steps that no layer made.
+Value Steps(GraphBuilder& b, Value x, int64_t batch) {
+  const Value h0 = Constant(b, DType::kF32, {batch, 2}, 0);
+  const Value weights = Constant(b, DType::kF32, {2, 2}, 1);
+  return SimpleRnn(b, Reshape(b, x, {batch, 2, 2}), weights, h0, {}, {});
+}
+
+TEST(ExportedModelTest, ARecurrenceIsStepsWhoseConstantsAreShared) {
+  for (const auto rule : {&OpDef::tensorflow, &OpDef::onnx}) {
+    const auto model = Export(Steps, rule);
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ(model->predictions[0].dims, (ExportDims{-1, 2, 2}));
+    std::set<std::string> names;
+    for (const ExportNode& node : model->graph.nodes()) names.insert(node.name);
+    for (const char* name : {"simple_rnn/step_0/MatMul", "simple_rnn/step_1/MatMul", "simple_rnn"})
+      EXPECT_EQ(names.count(name), 1u) << name;
+    // Of the slices of x: where they begin, and which size both have.
+    const bool onnx = rule == &OpDef::onnx;
+    const std::string sizes = onnx ? "simple_rnn/ends" : "simple_rnn/size";
+    EXPECT_EQ(names.count(sizes), 1u);
+    EXPECT_EQ(names.count(sizes + "_1"), onnx ? 1u : 0u);
+  }
+}
+
+TEST(ExportedModelTest, WhatOnlyAGradientReadsHasNoWords) {
+  EXPECT_EQ(ErrorOf([](GraphBuilder& b, Value x, int64_t batch) {
+              const Value h0 = Constant(b, DType::kF32, {batch, 1}, 0);
+              const Value weights = Constant(b, DType::kF32, {1, 4}, 1);
+              const Value gates = Reshape(b, x, {batch, 1, 4});
+              const Value h = Lstm(b, gates, weights, h0, h0, {}, {}).h;
+              return Relu(b, Value{h.node, 2});
+            }),
+            "Relu (relu): result 2 of lstm (lstm), which is for gradients, has no words");
 }
 
 TEST(ExportedModelTest, WhereASliceBeginsIsNotTheBatchs) {

@@ -309,6 +309,44 @@ std::vector<std::vector<Literal>> OutputsAt(const Graph& graph,
   return result->outputs;
 }
 
+// What an export says in place of an op without words gives the op's numbers.
+TEST(Ops, WhatAnOpExpandsToGivesTheGoldenValues) {
+  std::set<std::string> checked;
+  for (const OpCase& op_case : AllOpCases()) {
+    if (!op_case.error.empty() || op_case.op->expand == nullptr) continue;
+    const OpCall call = op_case.Call();
+    GraphBuilder b(Graph("expanded", 1));
+    EvaluateArgs args;
+    std::vector<Value> operands;
+    for (const Literal& operand : op_case.operands) {
+      operands.push_back(b.AddInfeed("x", operand.shape()));
+      args.infeed.push_back({operand});
+    }
+    const Node node{.op = call.op, .attrs = call.attrs, .shapes = call.results, .name = "node"};
+    const std::vector<Value> results = node.op->expand(b, node, operands);
+    ASSERT_TRUE(b.status().ok()) << op_case.Place() << ": " << b.status();
+    ASSERT_EQ(results.size(), call.results.size()) << op_case.Place();
+    ASSERT_TRUE(results[0].valid()) << op_case.Place();
+    std::vector<int> places;
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (!results[i].valid()) continue;
+      places.push_back(static_cast<int>(i));
+      b.AddOutput(absl::StrCat("result", i), results[i]);
+    }
+    const absl::StatusOr<EvaluateResult> got = Evaluate(b.graph(), args);
+    ASSERT_TRUE(got.ok()) << op_case.Place() << ": " << got.status();
+    for (size_t i = 0; i < places.size(); ++i) {
+      const Literal& want = op_case.results[places[i]];
+      // Functions of gates are within 2 units in the last place of the ops'.
+      EXPECT_TRUE(Near(got->outputs[i][0], want, std::max(op_case.tolerance, 1e-6)))
+          << op_case.Place() << " result " << places[i] << "\n got " << Text(got->outputs[i][0])
+          << "\nwant " << Text(want);
+    }
+    checked.insert(op_case.op->name);
+  }
+  EXPECT_EQ(checked, (std::set<std::string>{"gru", "lstm", "simple_rnn"}));
+}
+
 // Central differences along one random direction per operand. f32 noise over h is about 1e-5 of the
 // value, the error of the difference about h * h; 3e-3 leaves room for both.
 TEST(Ops, GradientsAgreeWithCentralDifferences) {
