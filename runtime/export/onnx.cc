@@ -76,6 +76,12 @@ void SetAttr(const std::string& name, const ExportAttr& from, AttributeProto& to
         } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
           to.set_type(AttributeProto::INTS);
           to.mutable_ints()->Add(value.begin(), value.end());
+        } else if constexpr (std::is_same_v<T, std::vector<float>>) {
+          to.set_type(AttributeProto::FLOATS);
+          to.mutable_floats()->Add(value.begin(), value.end());
+        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          to.set_type(AttributeProto::STRINGS);
+          for (const std::string& element : value) to.add_strings(element);
         }
         // The other kinds are TensorFlow's alone.
       },
@@ -112,7 +118,9 @@ class Names {
     }
   }
 
+  // Empty of an invalid value: it is left out.
   std::string Of(Value value) const {
+    if (!value.valid()) return "";
     const ExportNode& node = graph_.nodes()[value.node];
     if (node.kind == ExportNode::Kind::kInput) return node.key;
     if (value.result > 0) return absl::StrCat(node.name, ":", value.result);
@@ -126,7 +134,24 @@ class Names {
   std::vector<std::string> outputs_;
 };
 
-void AddNode(const ExportNode& node, Value value, const Names& names,
+// By node, which of its results are read; as many as ONNX must name.
+std::vector<std::vector<bool>> ReadResults(const ExportedModel& model) {
+  std::vector<std::vector<bool>> read(model.graph.nodes().size());
+  const auto add = [&](Value value) {
+    if (!value.valid()) return;
+    std::vector<bool>& results = read[value.node];
+    if (std::ssize(results) <= value.result) results.resize(value.result + 1);
+    results[value.result] = true;
+  };
+  for (const ExportNode& node : model.graph.nodes()) {
+    for (const Value input : node.inputs) add(input);
+  }
+  for (const ExportedTensor& prediction : model.predictions) add(prediction.value);
+  for (const ExportOutput& output : model.outputs) add(output.value);
+  return read;
+}
+
+void AddNode(const ExportNode& node, Value value, const std::vector<bool>& read, const Names& names,
              const std::function<std::string_view(const std::string& key)>& value_of,
              onnx::GraphProto& graph) {
   switch (node.kind) {
@@ -146,7 +171,8 @@ void AddNode(const ExportNode& node, Value value, const Names& names,
       added.set_name(node.name);
       added.set_op_type(node.op);
       for (const Value input : node.inputs) added.add_input(names.Of(input));
-      added.add_output(names.Of(value));
+      for (; value.result < std::ssize(read); ++value.result)
+        added.add_output(read[value.result] ? names.Of(value) : "");
       for (const auto& [key, attr] : node.attrs) SetAttr(key, attr, *added.add_attribute());
       break;
     }
@@ -192,8 +218,9 @@ absl::StatusOr<std::string> ToOnnx(
     *graph.add_input() = InfoOf(input.name, input);
   }
   const std::vector<ExportNode>& nodes = model.graph.nodes();
+  const std::vector<std::vector<bool>> read = ReadResults(model);
   for (size_t i = 0; i < nodes.size(); ++i) {
-    AddNode(nodes[i], {static_cast<int>(i), 0}, names, value_of, graph);
+    AddNode(nodes[i], {static_cast<int>(i), 0}, read[i], names, value_of, graph);
   }
   for (size_t i = 0; i < model.predictions.size(); ++i) {
     const ExportedTensor& prediction = model.predictions[i];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -207,6 +208,12 @@ Value TensorFlowRows(ExportGraph& graph, Value x, ElementType type) {
   const Value shape = graph.Add("Shape", {x}, {{"T", type}, {"out_type", kIndex}});
   return graph.Add("Slice", {shape, graph.Int64s({0}, "begin"), graph.Int64s({1}, "size")},
                    {{"T", kIndex}, {"Index", kIndex}});
+}
+
+Value OnnxReversed(ExportGraph& graph, Value x, int64_t axis) {
+  return graph.Add("Slice", {x, graph.Int64s({-1}, "starts"),
+                             graph.Int64s({std::numeric_limits<int64_t>::min()}, "ends"),
+                             graph.Int64s({axis}, "axes"), graph.Int64s({-1}, "steps")});
 }
 
 ExportRule TensorFlowOp(std::string op, int type_of) {

@@ -154,6 +154,8 @@ struct ExportCall {
 Value InputOfBatch(const ExportGraph& graph);
 // How many rows x has, int64 (1), in TensorFlow's ops.
 Value TensorFlowRows(ExportGraph& graph, Value x, ElementType type);
+// x with one axis from its end to its begin, in ONNX's.
+Value OnnxReversed(ExportGraph& graph, Value x, int64_t axis);
 
 // One op that takes the same operands, its attribute T their element type.
 ExportRule TensorFlowOp(std::string op, int type_of = 0);

@@ -531,6 +531,9 @@ std::vector<const OpDef*> ArrayOps() {
   return {&ConcatOp(), &SliceOp(), &PadWithZerosOp(), &ReshapeOp(), &BroadcastOp()};
 }
 
+bool IsSlice(const Node& node) { return node.op == &SliceOp(); }
+bool IsReshape(const Node& node) { return node.op == &ReshapeOp(); }
+
 Value Concat(GraphBuilder& b, const std::vector<Value>& inputs, int64_t axis,
              const std::string& label) {
   return b.Add(ConcatOp(), inputs, {{"axis", axis}}, label);

@@ -350,6 +350,16 @@ const OpDef& GruOp() {
         return MakeRecurrence(GruOf(call), call, plan);
       },
       .flops = [](const OpCall& call) { return RecurrenceFlops(GruOf(call), call); },
+      .onnx =
+          [](ExportCall& call) {
+            return RecurrenceToOnnx(
+                GruOf,
+                {.op = "GRU",
+                 .gates = {0, 1, 2},
+                 .functions = {"recurrent_activation", "activation"},
+                 .attrs = {{"linear_before_reset", int64_t{ResetsAfter(call.attrs)}}}},
+                call);
+          },
       .expand = [](GraphBuilder& b, const Node& node,
                    std::span<const Value> inputs) { return Unroll(GruOf, b, node, inputs); }};
   return op;

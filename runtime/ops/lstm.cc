@@ -228,6 +228,15 @@ const OpDef& LstmOp() {
         return MakeRecurrence(LstmOf(call), call, plan);
       },
       .flops = [](const OpCall& call) { return RecurrenceFlops(LstmOf(call), call); },
+      .onnx =
+          [](ExportCall& call) {
+            return RecurrenceToOnnx(
+                LstmOf,
+                {.op = "LSTM",
+                 .gates = {0, 3, 1, 2},  // i, o, f, c
+                 .functions = {"recurrent_activation", "activation", "activation"}},
+                call);
+          },
       .expand = [](GraphBuilder& b, const Node& node,
                    std::span<const Value> inputs) { return Unroll(LstmOf, b, node, inputs); }};
   return op;

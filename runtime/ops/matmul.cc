@@ -245,6 +245,8 @@ std::vector<const OpDef*> MatMulOps() {
   return {&MatMulOp(), &CrossReplicaMatMulOp(), &BiasAddOp()};
 }
 
+bool IsMatMul(const Node& node) { return node.op == &MatMulOp(); }
+
 Value MatMul(GraphBuilder& b, Value x, Value y, Precision precision, bool transpose_x,
              bool transpose_y, const std::string& label) {
   Attrs attrs = {{"precision", static_cast<int64_t>(precision)}};

@@ -48,6 +48,7 @@ Value Select(GraphBuilder& b, Value condition, Value x, Value y);  // condition 
 // matmul.cc: (M, K) x (K, N) -> (M, N); each operand may be given transposed.
 Value MatMul(GraphBuilder& b, Value x, Value y, Precision precision, bool transpose_x = false,
              bool transpose_y = false, const std::string& label = "MatMul");
+bool IsMatMul(const Node& node);
 // x (..., C) + bias (C).
 Value BiasAdd(GraphBuilder& b, Value x, Value bias, const std::string& label = "BiasAdd");
 // The third operand of a product, if there is one, is f32 (C), C being the result's last dimension.
@@ -116,6 +117,8 @@ Value Reshape(GraphBuilder& b, Value x, std::vector<int64_t> dims,
               const std::string& label = "Reshape");
 // x (N, ...) or scalar -> dims; dimension i of x goes to dimension axes[i] of the result.
 Value Broadcast(GraphBuilder& b, Value x, std::vector<int64_t> dims, std::vector<int64_t> axes);
+bool IsSlice(const Node& node);
+bool IsReshape(const Node& node);
 
 // gather.cc
 // table (V, D...), ids (...) s32 or s64 -> (..., D...): the rows of those ids; NaN for an id
@@ -131,6 +134,7 @@ Value SetRows(GraphBuilder& b, Value table, Value ids, Value rows);
 
 // reverse.cc: dimension `axis` from the end to the begin; not the first.
 Value Reverse(GraphBuilder& b, Value x, int64_t axis);
+bool IsReverse(const Node& node);
 
 // one_hot.cc
 // indices (...) s32 or s64 -> f32 (..., depth): 1 at the index, 0 elsewhere; no 1 for an index

@@ -1,6 +1,5 @@
 // One axis the other way round.
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -64,11 +63,7 @@ const OpDef& ReverseOp() {
                            {{"T", call.type()}, {"Tidx", ElementType::kInt64}})};
       },
       .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
-        ExportGraph& g = call.graph;
-        return std::vector<Value>{
-            g.Add("Slice", {call.inputs[0], g.Int64s({-1}, "starts"),
-                            g.Int64s({std::numeric_limits<int64_t>::min()}, "ends"),
-                            g.Int64s({call.attrs.Int("axis")}, "axes"), g.Int64s({-1}, "steps")})};
+        return std::vector<Value>{OnnxReversed(call.graph, call.inputs[0], call.attrs.Int("axis"))};
       }};
   return op;
 }
@@ -76,6 +71,8 @@ const OpDef& ReverseOp() {
 }  // namespace
 
 std::vector<const OpDef*> ReverseOps() { return {&ReverseOp()}; }
+
+bool IsReverse(const Node& node) { return node.op == &ReverseOp(); }
 
 Value Reverse(GraphBuilder& b, Value x, int64_t axis) {
   return b.Add(ReverseOp(), {x}, {{"axis", axis}}, "Reverse");

@@ -160,6 +160,11 @@ const OpDef& SimpleRnnOp() {
         return MakeRecurrence(SimpleRnnOf(call), call, plan);
       },
       .flops = [](const OpCall& call) { return RecurrenceFlops(SimpleRnnOf(call), call); },
+      .onnx =
+          [](ExportCall& call) {
+            return RecurrenceToOnnx(SimpleRnnOf,
+                                    {.op = "RNN", .gates = {0}, .functions = {"activation"}}, call);
+          },
       .expand = [](GraphBuilder& b, const Node& node,
                    std::span<const Value> inputs) { return Unroll(SimpleRnnOf, b, node, inputs); }};
   return op;
