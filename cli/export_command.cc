@@ -2,6 +2,7 @@
 
 #include "cli/compose.h"
 #include "cli/json.h"
+#include "data/character_vocabulary.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/estimator.h"
 
@@ -11,9 +12,9 @@ absl::Status ExportCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(Composition composition, Compose(command, {.export_model = true}));
   const proto::Export config = composition.options.config.export_();
   Estimator estimator(std::move(composition.options));
-  ASSIGN_OR_RETURN(
-      const ExportedFiles files,
-      estimator.Export(config, command.GetString("checkpoint"), composition.export_input_fn));
+  ASSIGN_OR_RETURN(const ExportedFiles files,
+                   estimator.Export(config, command.GetString("checkpoint"),
+                                    composition.export_input_fn, {kVocabularyFile}));
   Json json;
   json["path"] = files.paths.front().second;
   for (const auto& [format, path] : files.paths) {

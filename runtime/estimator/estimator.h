@@ -134,9 +134,12 @@ class Estimator {
   // or of the latest one of model_dir when empty. NotFound without one. Either every format is
   // whole under its final name or, after an error, the one that failed and those behind it are not
   // there.
-  // `input_fn`, which may be null, is for the signatures that take tf.Examples.
+  // `input_fn`, which may be null, is for the signatures that take tf.Examples. Those of `assets`,
+  // names of InputSource::assets, that lie beside the checkpoint go along: in assets/ of a
+  // SavedModel, in an ONNX file's metadata under the name without its extension.
   absl::StatusOr<ExportedFiles> Export(const proto::Export& config, const std::string& checkpoint,
-                                       const ExportInputFn& input_fn);
+                                       const ExportInputFn& input_fn,
+                                       const std::vector<std::string>& assets);
 
  private:
   EstimatorOptions options_;

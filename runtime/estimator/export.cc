@@ -25,6 +25,7 @@ constexpr char kOnnx[] = "onnx";
 struct Source {
   VariableStore variables{1};
   int64_t global_step = 0;
+  std::map<std::string, std::string> assets;  // by name
 
   std::string_view ValueOf(const std::string& key) const {
     const StoredVariable& variable = *variables.Find(key);
@@ -45,17 +46,18 @@ absl::Status Write(const std::string& format, const ExportedModel& model,
                    const proto::Export& config, const std::string& name, const std::string& dir) {
   const auto value_of = [&source](const std::string& key) { return source.ValueOf(key); };
   if (format == kOnnx) {
-    ASSIGN_OR_RETURN(
-        const std::string bytes,
-        ToOnnx(model, name, {{"global_step", absl::StrCat(source.global_step)}, {"model", name}},
-               value_of));
+    std::map<std::string, std::string> metadata = {
+        {"global_step", absl::StrCat(source.global_step)}, {"model", name}};
+    for (const auto& [file, text] : source.assets) metadata[file.substr(0, file.rfind('.'))] = text;
+    ASSIGN_OR_RETURN(const std::string bytes, ToOnnx(model, name, std::move(metadata), value_of));
     return WriteFileAtomically(JoinPath(dir, "model.onnx"), bytes);
   }
   return WriteSavedModel({.graph = model.graph,
                           .signatures = signatures,
                           .tag_sets = TagSets(config),
                           .value_of = value_of,
-                          .global_step = source.global_step},
+                          .global_step = source.global_step,
+                          .assets = source.assets},
                          dir);
 }
 
@@ -63,7 +65,8 @@ absl::Status Write(const std::string& format, const ExportedModel& model,
 
 absl::StatusOr<ExportedFiles> Estimator::Export(const proto::Export& config,
                                                 const std::string& checkpoint,
-                                                const ExportInputFn& input_fn) {
+                                                const ExportInputFn& input_fn,
+                                                const std::vector<std::string>& assets) {
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
                    ChooseCheckpoint(ModeKey::kPredict, options_.config.model_dir(), checkpoint));
   if (!chosen.has_value()) {
@@ -93,6 +96,11 @@ absl::StatusOr<ExportedFiles> Estimator::Export(const proto::Export& config,
   RETURN_IF_ERROR(chosen->Restore(false, source.variables));
   RETURN_IF_ERROR(WarnOfDrift(options_, *chosen, ModeKey::kPredict));
   ASSIGN_OR_RETURN(source.global_step, chosen->GlobalStep());
+  for (const std::string& name : assets) {
+    const std::string path = JoinPath(TrainedDir(options_, chosen), name);
+    if (IsAbsent(path)) continue;
+    ASSIGN_OR_RETURN(source.assets[name], ReadFile(path));
+  }
 
   const std::string base = config.directory().empty()
                                ? JoinPath(options_.config.model_dir(), "export")

@@ -127,10 +127,33 @@ absl::Status WriteVariables(const SavedModelContents& contents,
   return writer->Finish();
 }
 
+// Each with the constant of the graph that stands for its path.
+absl::Status WriteAssets(const SavedModelContents& contents,
+                         const std::map<std::string, Value>& paths, const std::string& dir,
+                         tensorflow::MetaGraphDef& meta) {
+  const std::string assets = JoinPath(dir, "assets");
+  if (!contents.assets.empty()) RETURN_IF_ERROR(MakeDirectories(assets));
+  for (const auto& [name, bytes] : contents.assets) {
+    RETURN_IF_ERROR(WriteFileAtomically(JoinPath(assets, name), bytes));
+    const std::string tensor = TensorName(contents.graph, paths.at(name));
+    tensorflow::AssetFileDef& def = *meta.add_asset_file_def();
+    def.set_filename(name);
+    def.mutable_tensor_info()->set_name(tensor);
+    def.mutable_tensor_info()->set_dtype(tensorflow::DT_STRING);
+    def.mutable_tensor_info()->mutable_tensor_shape();
+    (*meta.mutable_collection_def())["asset_filepaths"].mutable_node_list()->add_value(tensor);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status WriteSavedModel(SavedModelContents contents, const std::string& dir) {
   contents.graph.Variable(kGlobalStepKey, ElementType::kInt64, {});
+  std::map<std::string, Value> asset_paths;
+  contents.graph.set_scope("assets");
+  for (const auto& [name, bytes] : contents.assets)
+    asset_paths[name] = contents.graph.Constant(ExportTensor::Strings({}, {name}), name);
   const ExportGraph& graph = contents.graph;
   const std::vector<const ExportNode*> variables = VariablesOf(graph);
   RETURN_IF_ERROR(WriteVariables(contents, variables, dir));
@@ -143,6 +166,7 @@ absl::Status WriteSavedModel(SavedModelContents contents, const std::string& dir
   AppendNodes(graph, *meta.mutable_graph_def());
   *meta.mutable_saver_def() = AppendSaver(variables, *meta.mutable_graph_def());
   AddCollections(variables, meta);
+  RETURN_IF_ERROR(WriteAssets(contents, asset_paths, dir, meta));
   for (const Signature& signature : contents.signatures) {
     tensorflow::SignatureDef& def = (*meta.mutable_signature_def())[signature.key];
     def.set_method_name(signature.method);

@@ -1,4 +1,5 @@
-// An exported model as a SavedModel: saved_model.pb and variables/, as TensorFlow 1.x writes them.
+// An exported model as a SavedModel: saved_model.pb, variables/ and, if there are any, assets/, as
+// TensorFlow 1.x writes them.
 // Source: tensorflow/python/saved_model/builder_impl.py,
 // tensorflow/core/protobuf/saved_model.proto.
 #ifndef TPURUN_RUNTIME_EXPORT_SAVED_MODEL_H_
@@ -6,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +37,8 @@ struct SavedModelContents {
   // and little-endian.
   std::function<std::string_view(const std::string& key)> value_of;
   int64_t global_step = 0;  // a variable of the SavedModel, as an Estimator's
+  // The bytes of files in assets/, by name. What loads the SavedModel gets their paths.
+  std::map<std::string, std::string> assets;
 };
 
 // Writes the files into `dir`, which is there, each durably.

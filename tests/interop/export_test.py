@@ -25,37 +25,15 @@ ALL_KEYS = ['--unset', 'predict.keys']
 feature_of = tf.train.Feature
 
 
-def export(*arguments):
-    """Of both formats: what the verb printed."""
-    return program.run('export', *arguments, '--export_format=saved_model,onnx')[0]
-
-
-def models_of(result):
-    return {'SavedModel': exported.SavedModel(result['path']),
-            'session': exported.SessionModel(result['path']),
-            'ONNX': exported.OnnxModel(result['onnx_path'])}
-
-
 class LayersTest(unittest.TestCase):
     """Every PREDICT case of the golden files of layers and heads, whose numbers are TensorFlow's."""
 
-    def export_case(self, case, directory):
-        variables = case.tensors('variable')
-        names = sorted([*variables, 'global_step'])
-        values = [np.int64(3) if name == 'global_step' else variables[name] for name in names]
-        prefix = os.path.join(directory, 'model.ckpt-3')
-        tf.raw_ops.SaveV2(prefix=prefix, tensor_names=names,
-                          shape_and_slices=[''] * len(names), tensors=values)
-        config = os.path.join(directory, 'run.textproto')
-        with open(config, 'w', encoding='utf-8') as file:
-            file.write(f'model_dir: "{directory}/model"\nmodel {{\n{case.get("model")}}}\n')
-        return export(f'--config={config}', f'--checkpoint={prefix}')
-
     def compare(self, case):
         with tempfile.TemporaryDirectory() as directory:
-            result = self.export_case(case, directory)
+            result = exported.export_variables(case.get('model'), case.tensors('variable'),
+                                               directory)
             self.assertEqual(result['global_step'], 3)
-            for kind, model in models_of(result).items():
+            for kind, model in exported.models_of(result).items():
                 for batch in BATCHES:
                     got = model(exported.rows(case.tensors('feed'), batch))
                     want = exported.rows(case.tensors('expect prediction'), batch)
@@ -86,7 +64,7 @@ class ModelsTest(unittest.TestCase):
 
     def compare(self, result, features, want):
         """`want`: tpurun's own predictions, a dict of arrays."""
-        for kind, model in models_of(result).items():
+        for kind, model in exported.models_of(result).items():
             for batch in BATCHES:
                 got = model({name: value[:batch] for name, value in features.items()})
                 self.assertEqual(sorted(got), sorted(want))
@@ -108,7 +86,7 @@ class ModelsTest(unittest.TestCase):
             data = np.loadtxt(program.TRAINING_CSV, np.float32, delimiter=',', skiprows=1)
             names = ('SepalLength', 'SepalWidth', 'PetalLength', 'PetalWidth')
             features = {name: data[:, i] for i, name in enumerate(names)}
-            result = export(f'--config={program.IRIS.config}', f'--model_dir={directory}')
+            result = exported.export(f'--config={program.IRIS.config}', f'--model_dir={directory}')
             self.assertEqual(result['signatures'], ['serving_default', 'predict'])
             self.assertEqual(result['global_step'], 200)
             self.compare(result, features, self.columns(rows, self.classification))
@@ -122,7 +100,7 @@ class ModelsTest(unittest.TestCase):
                                    '--use_tpu=false', '--predict_batch_size=64', *ALL_KEYS,
                                    transforms='transform { take { count: 64 } }')
             images, _ = mnist_model.read_rows(*program.MNIST_IDX)
-            result = export(f'--config={example.config}', f'--model_dir={model_dir}')
+            result = exported.export(f'--config={example.config}', f'--model_dir={model_dir}')
             features = {'image': images[:64].astype(np.float32)}
             self.compare(result, features, self.columns(rows, self.classification))
 
@@ -147,7 +125,7 @@ class ModelsTest(unittest.TestCase):
                               'predict.forward_features=image', *model)  # of take
             features = self.columns(rows, {'image': np.float32})
             want = self.columns(rows, self.classification)
-            result = export(f'--config={digits.config}', f'--model_dir={model_dir}', *model)
+            result = exported.export(f'--config={digits.config}', f'--model_dir={model_dir}', *model)
             self.compare(result, features, want)
 
     def test_digits_of_examples(self):

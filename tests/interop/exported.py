@@ -8,6 +8,32 @@ import onnx
 import onnxruntime
 import tensorflow as tf
 
+import program
+
+
+def export(*arguments):
+    """Of both formats: what the verb printed."""
+    return program.run('export', *arguments, '--export_format=saved_model,onnx')[0]
+
+
+def export_variables(model, variables, directory):
+    """The same of the text of a model and the values of its variables, by name, as of step 3."""
+    names = sorted([*variables, 'global_step'])
+    values = [np.int64(3) if name == 'global_step' else variables[name] for name in names]
+    prefix = os.path.join(directory, 'model.ckpt-3')
+    tf.raw_ops.SaveV2(prefix=prefix, tensor_names=names, shape_and_slices=[''] * len(names),
+                      tensors=values)
+    config = os.path.join(directory, 'run.textproto')
+    with open(config, 'w', encoding='utf-8') as file:
+        file.write(f'model_dir: "{directory}/model"\nmodel {{\n{model}}}\n')
+    return export(f'--config={config}', f'--checkpoint={prefix}')
+
+
+def models_of(result):
+    """What `export` wrote, in three runtimes."""
+    return {'SavedModel': SavedModel(result['path']), 'session': SessionModel(result['path']),
+            'ONNX': OnnxModel(result['onnx_path'])}
+
 
 class SavedModel:
     """A SavedModel through TensorFlow 2's loader."""
