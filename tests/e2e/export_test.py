@@ -81,6 +81,22 @@ class ExportTest(ProgramTest):
         self.assertEqual(done.code, 2, done)
         self.assertFalse(os.path.exists(self.path('out')))
 
+    def test_the_vocabulary_of_a_text_goes_along(self):
+        """As it lies beside the checkpoint, whatever the model is."""
+        write(self.path('model/vocabulary.txt'), 'a\n\\n\n')
+        result = self.result(self.export(BOTH))
+        path = os.path.join(result['path'], 'assets')
+        self.assertEqual(os.listdir(path), ['vocabulary.txt'])
+        self.assertEqual(read(os.path.join(path, 'vocabulary.txt')), b'a\n\\n\n')
+        self.assertIn(b'vocabulary\x12\x05a\n\\n\n', read(os.path.join(result['onnx_path'], 'model.onnx')))
+
+    def test_a_vocabulary_that_cannot_be_read_writes_nothing(self):
+        os.mkdir(self.path('model/vocabulary.txt'))
+        done = self.export(BOTH)
+        self.assertEqual((done.code, done.messages), (66, [
+            f'tpurun: cannot read {self.dir}/model/vocabulary.txt: Is a directory']))
+        self.assertFalse(os.path.exists(self.path('out')))
+
     def test_a_checkpoint_of_another_model(self):
         done = self.export('--set', 'model.layer.hidden_1.dense.units=7')
         self.assertEqual(done.code, 2, done)

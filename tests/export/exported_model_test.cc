@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ops/ops.h"
 #include "runtime/spec/global_step.h"
@@ -131,6 +134,79 @@ TEST(ExportedModelTest, ARecurrenceIsStepsWhoseConstantsAreShared) {
     const std::string sizes = onnx ? "simple_rnn/ends" : "simple_rnn/size";
     EXPECT_EQ(names.count(sizes), 1u);
     EXPECT_EQ(names.count(sizes + "_1"), onnx ? 1u : 0u);
+  }
+}
+
+// What layers put ahead of a recurrent op: x (batch, 4), as two steps of two features, multiplied
+// with a kernel, (batch, 2, columns).
+Value Projected(GraphBuilder& b, Value x, int64_t batch, int64_t columns) {
+  const Value kernel = Constant(b, DType::kF32, {2, columns}, 1);
+  const Value bias = Constant(b, DType::kF32, {columns}, 1);
+  const Value rows = Reshape(b, Reshape(b, x, {batch, 2, 2}), {2 * batch, 2});
+  const Value product = BiasAdd(b, MatMul(b, rows, kernel, Precision::kF32), bias);
+  return Reshape(b, product, {batch, 2, columns});
+}
+
+RecurrentStates ProjectedLstm(GraphBuilder& b, Value x, int64_t batch, Value mask = {},
+                              const RecurrentArgs& args = {}) {
+  const Value zeros = Constant(b, DType::kF32, {batch, 3}, 0);
+  return Lstm(b, Projected(b, x, batch, 12), Constant(b, DType::kF32, {3, 12}, 1), zeros, zeros,
+              mask, args);
+}
+
+Value LastOf(GraphBuilder& b, Value states, int64_t batch) {
+  return Slice(b, states, {0, 1, 0}, {batch, 1, 3});
+}
+
+// The ops that an ONNX file then has, but for constants: "Reshape Transpose".
+std::string OnnxOps(const Build& build) {
+  const auto model = Export(build, &OpDef::onnx);
+  EXPECT_TRUE(model.ok()) << model.status();
+  std::string ops;
+  for (const ExportNode& node : model->graph.nodes()) {
+    if (node.kind == ExportNode::Kind::kOp) absl::StrAppend(&ops, ops.empty() ? "" : " ", node.op);
+  }
+  return ops;
+}
+
+// Of x, and of W, R and B with their gates in ONNX's order.
+constexpr char kLstm[] =
+    "Reshape Transpose Transpose Reshape Gather Reshape Transpose Reshape Gather Reshape Reshape "
+    "Gather Reshape Concat LSTM ";
+
+TEST(ExportedModelTest, OnnxsOwnRecurrenceTakesTheProductAheadOfIt) {
+  EXPECT_EQ(
+      OnnxOps([](GraphBuilder& b, Value x, int64_t batch) { return ProjectedLstm(b, x, batch).h; }),
+      absl::StrCat(kLstm, "Squeeze Transpose"));
+  // The last state is a result of its own.
+  EXPECT_EQ(OnnxOps([](GraphBuilder& b, Value x, int64_t batch) {
+              const RecurrentStates states = ProjectedLstm(b, x, batch);
+              return Add(b, LastOf(b, states.h, batch), LastOf(b, states.c, batch));
+            }),
+            absl::StrCat(kLstm, "Transpose Transpose Add"));
+}
+
+TEST(ExportedModelTest, StatesThatAreComputedBackwardsAreTurnedRoundOnlyWhereTheyAreRead) {
+  for (const bool turned : {false, true}) {
+    EXPECT_EQ(OnnxOps([&](GraphBuilder& b, Value x, int64_t batch) {
+                const Value h = ProjectedLstm(b, x, batch, {}, {.go_backwards = true}).h;
+                return turned ? Reverse(b, h, 1) : h;
+              }),
+              absl::StrCat(kLstm, "Squeeze Transpose", turned ? "" : " Slice"));
+  }
+}
+
+TEST(ExportedModelTest, WhatOnnxsOwnRecurrenceCannotSayIsSteps) {
+  const Build memory_of_every_step = [](GraphBuilder& b, Value x, int64_t batch) {
+    return ProjectedLstm(b, x, batch).c;
+  };
+  const Build masked = [](GraphBuilder& b, Value x, int64_t batch) {
+    return ProjectedLstm(b, x, batch, Slice(b, x, {0, 0}, {batch, 2})).h;
+  };
+  for (const Build& build : {memory_of_every_step, masked}) {
+    const std::vector<std::string> ops = absl::StrSplit(OnnxOps(build), ' ');
+    EXPECT_EQ(std::count(ops.begin(), ops.end(), "LSTM"), 0);
+    EXPECT_EQ(std::count(ops.begin(), ops.end(), "Gemm"), 3);  // of x, and of each step
   }
 }
 
