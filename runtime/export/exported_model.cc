@@ -201,8 +201,8 @@ class GraphExporter {
   ExportedValues exported_;
 };
 
-absl::StatusOr<ExportedModel> Exported(const EstimatorSpec& x, const EstimatorSpec& y,
-                                       ExportRule OpDef::*rule) {
+absl::StatusOr<ExportedModel> ExportSpec(const EstimatorSpec& x, const EstimatorSpec& y,
+                                         ExportRule OpDef::*rule) {
   std::vector<Value> wanted;
   for (size_t i = 0; i < x.predictions.size(); ++i) {
     wanted.push_back(x.predictions[i].value);
@@ -250,7 +250,7 @@ absl::StatusOr<ExportedModel> ExportModel(const ModelFn& model_fn, int64_t seed,
     return absl::InvalidArgumentError(
         "the model predicts nothing; give it a head, or prediction entries");
   }
-  return Exported(x, y, rule);
+  return ExportSpec(x, y, rule);
 }
 
 }  // namespace tpurun

@@ -84,19 +84,27 @@ Value ExportGraph::Add(std::string op, std::vector<Value> inputs, ExportAttrs at
 }
 
 Value ExportGraph::Constant(ExportTensor tensor, const std::string& label) {
-  const bool shared = !constants_scope_.empty() && tensor.strings.empty();
-  const std::string& scope = shared ? constants_scope_ : scope_;
-  const std::string content = absl::StrCat(label, "|", static_cast<int>(tensor.type), "|",
-                                           absl::StrJoin(tensor.dims, ","), "|", tensor.bytes);
-  if (shared && constants_.count(content) > 0) return constants_[content];
+  if (!constants_scope_.empty()) return SharedConstant(std::move(tensor), label);
+  return NewConstant(std::move(tensor), label, scope_);
+}
+
+Value ExportGraph::NewConstant(ExportTensor tensor, const std::string& label,
+                               const std::string& scope) {
   ExportNode node{.kind = ExportNode::Kind::kConstant,
                   .name = scope.empty() ? label : absl::StrCat(scope, "/", label),
                   .type = tensor.type,
                   .dims = tensor.dims};
   node.attrs["value"] = std::move(tensor);
-  const Value value = AddNode(std::move(node));
-  if (shared) constants_[content] = value;
-  return value;
+  return AddNode(std::move(node));
+}
+
+Value ExportGraph::SharedConstant(ExportTensor tensor, const std::string& label) {
+  const std::string content =
+      absl::StrCat(label, "|", static_cast<int>(tensor.type), "|", absl::StrJoin(tensor.dims, ","),
+                   "|", tensor.bytes, "|", absl::StrJoin(tensor.strings, "|"));
+  const auto found = constants_.find(content);
+  if (found != constants_.end()) return found->second;
+  return constants_[content] = NewConstant(std::move(tensor), label, constants_scope_);
 }
 
 void ExportGraph::ShareConstants(std::string scope) {
@@ -184,7 +192,7 @@ Value ExportGraph::AddKeyed(std::map<std::string, Value>& added, ExportNode node
 
 std::string ExportGraph::Unique(const std::string& name) {
   std::string unique = name;
-  for (int i = 1; !names_.insert(unique).second; ++i) unique = absl::StrCat(name, "_", i);
+  while (!names_.insert(unique).second) unique = absl::StrCat(name, "_", ++copies_[name]);
   return unique;
 }
 

@@ -85,7 +85,7 @@ class ExportGraph {
  public:
   const std::vector<ExportNode>& nodes() const { return nodes_; }
 
-  // Result 0 of a new node, named `label` in the scope (the op where empty).
+  // Result 0 of a new node, named `label` in the scope (the op where empty); its others follow.
   Value Add(std::string op, std::vector<Value> inputs, ExportAttrs attrs = {},
             const std::string& label = "");
   Value Constant(ExportTensor tensor, const std::string& label = "Const");
@@ -113,11 +113,14 @@ class ExportGraph {
 
  private:
   Value AddNode(ExportNode node);
+  Value NewConstant(ExportTensor tensor, const std::string& label, const std::string& scope);
+  Value SharedConstant(ExportTensor tensor, const std::string& label);
   Value AddKeyed(std::map<std::string, Value>& added, ExportNode node);
   std::string Unique(const std::string& name);
 
   std::vector<ExportNode> nodes_;
   std::set<std::string> names_;
+  std::map<std::string, int> copies_;                // by name, the last number behind it
   std::map<std::string, Value> inputs_, variables_;  // by key
   std::string scope_, constants_scope_;
   std::map<std::string, Value> constants_;  // those that are shared, by label and content
