@@ -9,6 +9,7 @@ import collections
 import glob
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -17,11 +18,12 @@ import time
 import typing
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BATCH_SIZE = 128
 MNIST_CONFIG = os.path.join(ROOT, 'testdata/mnist/run.textproto')
 MNIST_PEER = os.path.join(ROOT, 'tests/bench/mnist_pytorch.py')
 RESNET_CIFAR_CONFIG = os.path.join(ROOT, 'models/zoo/resnet_cifar/run.textproto')
 RESNET_CIFAR_PEER = os.path.join(ROOT, 'tests/bench/resnet_cifar_pytorch.py')
+LSTM_CONFIG = os.path.join(ROOT, 'tests/bench/lstm_bench/run.textproto')
+LSTM_PEER = os.path.join(ROOT, 'tests/bench/lstm_pytorch.py')
 IRIS_CONFIG = os.path.join(ROOT, 'testdata/iris/run.textproto')
 IRIS_CSV = os.path.join(ROOT, 'testdata/iris/iris_training.csv')
 IRIS_PEER = os.path.join(ROOT, 'tests/bench/iris_tpu_estimator.py')
@@ -106,25 +108,27 @@ class Training:
     a run is said, and which records there are."""
     peer_name = 'PyTorch'
     window_steps = 100  # without --window-steps
+    batch_size = 128
     flags = []  # of tpurun
 
     def __init__(self, args, convert):
         self.args = args
         self.steps_of_window = args.window_steps or self.window_steps
         self.records = json.loads(output_of([args.tpurun, 'convert', *convert]))
+        self.files = ('tfrecord', self.records['files'])
 
     def tpurun(self, binary, runner, model_dir):
-        """From TFRecord files; the median of the event file's examples/sec, of each window of steps
-        but the first."""
+        """From files; the median of the event file's examples/sec, of each window of steps but the
+        first."""
         args, window = self.args, self.steps_of_window
         steps = (args.windows + 1) * window
         runner.run([
             binary, 'train', f'--config={self.config}', f'--model_dir={model_dir}',
-            f'--train_batch_size={BATCH_SIZE}', f'--worker_threads={args.threads}',
+            f'--train_batch_size={self.batch_size}', f'--worker_threads={args.threads}',
             f'--save_checkpoints_steps={steps}', f'--log_step_count_steps={window}',
             *self.flags, *self.length(steps),
             '--set', f'tpu_config.iterations_per_loop="{window}"',
-            '--set', f'train.input.source.tfrecord.file={json.dumps(self.records["files"])}'])
+            '--set', f'train.input.source.{self.files[0]}.file={json.dumps(self.files[1])}'])
         (path,) = glob.glob(os.path.join(model_dir, 'events*'))
         lines = output_of([binary, 'inspect', path, '--format=json']).splitlines()
         windows = [event['value'] for event in map(json.loads, lines)
@@ -138,7 +142,8 @@ class Training:
         args = self.args
         output = runner.run([
             args.pytorch, '-W', 'ignore', *self.peer_command, f'--windows={args.windows}',
-            f'--window_steps={self.steps_of_window}', f'--threads={args.threads}'],
+            f'--window_steps={self.steps_of_window}', f'--batch_size={self.batch_size}',
+            f'--threads={args.threads}'],
             LD_PRELOAD='libtcmalloc_minimal.so.4')
         return dict.fromkeys(self.figures,
                              statistics.median(json.loads(output)['examples_per_second']))
@@ -171,7 +176,7 @@ class Mnist(Training):
         return paths
 
     def length(self, steps):
-        return [f'--epochs={(steps + 0.5) * BATCH_SIZE / self.records["records"]}']
+        return [f'--epochs={(steps + 0.5) * self.batch_size / self.records["records"]}']
 
 
 class MnistF32(Mnist):
@@ -192,6 +197,28 @@ class ResnetCifar(Training):
         super().__init__(args, ['synthetic', 'shapes', '--examples=2048', '--seed=1',
                                 f'--output={os.path.join(folder, "shapes.tfrecord")}'])
         self.peer_command = [RESNET_CIFAR_PEER]
+
+    def length(self, steps):
+        return [f'--max_steps={steps}']
+
+
+class Lstm(Training):
+    """tests/bench/lstm_bench, products in bf16, on noise."""
+    figures = {'lstm_bench': Figure('examples/s', wanted_ratio=0.8)}
+    config = LSTM_CONFIG
+    batch_size = 64
+    window_steps = 20
+    flags = ['--use_tpu=true']
+
+    def __init__(self, args, folder):
+        self.args = args
+        self.steps_of_window = args.window_steps or self.window_steps
+        characters = ''.join(map(chr, range(32, 130)))
+        text = os.path.join(folder, 'text')
+        with open(text, 'w', encoding='utf-8') as file:
+            file.write(characters + ''.join(random.Random(1).choices(characters, k=20 * 64 * 100)))
+        self.files = ('text', [text])
+        self.peer_command = [LSTM_PEER]
 
     def length(self, steps):
         return [f'--max_steps={steps}']
@@ -236,8 +263,8 @@ class Reading:
                 for result in json.loads(output)['benchmarks']}
 
 
-MODELS = {'mnist': Mnist, 'mnist_f32': MnistF32, 'resnet_cifar': ResnetCifar, 'iris': Iris,
-          'reading': Reading}
+MODELS = {'mnist': Mnist, 'mnist_f32': MnistF32, 'resnet_cifar': ResnetCifar, 'lstm_bench': Lstm,
+          'iris': Iris, 'reading': Reading}
 
 
 # --- Rounds and their table ------------------------------------------------------------------------
@@ -310,7 +337,8 @@ def table(lines):
 def parse_args(arguments):
     parser = argparse.ArgumentParser(
         prog='tools/bench', formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-        description='Measures tpurun beside PyTorch (mnist, resnet_cifar) and TensorFlow (iris), and reading alone.')
+        description='Measures tpurun beside PyTorch (mnist, resnet_cifar, lstm_bench) and TensorFlow (iris), '
+        'and reading alone.')
 
     def count(text):
         if not text.isdigit() or int(text) < 1:

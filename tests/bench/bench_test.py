@@ -63,19 +63,22 @@ class BenchTest(unittest.TestCase):
             pytorch = executable(folder, 'pytorch', f'echo "$LD_PRELOAD $*" >>{calls}\n'
                                  'echo \'{"examples_per_second": [1, 2, 60]}\'\n')
             tensorflow = executable(folder, 'tensorflow', f'echo "$*" >>{calls}\n')
-            rows = self.rows('--models=iris,mnist,mnist_f32,resnet_cifar', '--rounds=1',
+            rows = self.rows('--models=iris,mnist,mnist_f32,resnet_cifar,lstm_bench', '--rounds=1',
                              f'--pytorch={pytorch}', f'--tensorflow={tensorflow}')
             with open(calls) as file:
-                iris, mnist, mnist_f32, resnet_cifar = file.read().splitlines()
+                iris, mnist, mnist_f32, resnet_cifar, lstm_bench = file.read().splitlines()
         self.assertEqual(rows['mnist']['peer']['runs'], [2])
         self.assertEqual((rows['mnist']['wanted_ratio'], rows['iris']['wanted_ratio']), (1, 8))
         self.assertRegex(mnist_f32, r' --products=f32 --windows=2')
-        self.assertGreater(rows['resnet_cifar']['tpurun']['min'], 0)
-        self.assertRegex(resnet_cifar, r'^libtcmalloc_minimal\.so\.4 .*resnet_cifar_pytorch\.py '
-                         r'--windows=2 --window_steps=2 --threads=2$')
+        for name, call, options in (
+                ('resnet_cifar', resnet_cifar, '--windows=2 --window_steps=2 --batch_size=128 --threads=2'),
+                ('lstm', lstm_bench, '--windows=2 --window_steps=2 --batch_size=64 --threads=2')):
+            self.assertRegex(call, rf'^libtcmalloc_minimal\.so\.4 .*{name}_pytorch\.py {options}$')
+        for name in ('resnet_cifar', 'lstm_bench'):
+            self.assertGreater(rows[name]['tpurun']['min'], 0)
         self.assertRegex(iris, r'iris_tpu_estimator\.py .*/iris_training\.csv .* --max_steps=20$')
         self.assertRegex(mnist, r'^libtcmalloc_minimal\.so\.4 .*mnist_pytorch\.py .*/images .*/labels '
-                         r'--products=bf16 --windows=2 --window_steps=2 --threads=2$')
+                         r'--products=bf16 --windows=2 --window_steps=2 --batch_size=128 --threads=2$')
 
     def test_reading_as_a_table(self):
         done = run_bench('--models=reading', '--rounds=1')

@@ -1,6 +1,6 @@
 """Trains a classifier in PyTorch and prints the examples a second of each window of steps, as JSON.
 
---windows=N --window_steps=N --threads=N; the first window warms up and is left out.
+--windows=N --window_steps=N --batch_size=N --threads=N; the first window warms up and is left out.
 """
 import json
 import time
@@ -8,12 +8,10 @@ import time
 import torch
 from torch.nn import functional
 
-BATCH_SIZE = 128
-
 
 def parse_args(parser):
     """The arguments of `parser` and those above; sets threads and seed."""
-    for option in ('--windows', '--window_steps', '--threads'):
+    for option in ('--windows', '--window_steps', '--batch_size', '--threads'):
         parser.add_argument(option, type=int, required=True)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
@@ -21,15 +19,15 @@ def parse_args(parser):
     return args
 
 
-def train(args, model, images, labels, optimizer, schedule, bf16):
-    """images, [N, channels, height, width], and labels, [N], in memory; bf16: by autocast."""
-    num_batches = len(labels) // BATCH_SIZE
+def train(args, model, inputs, labels, optimizer, schedule, bf16):
+    """`inputs` and their labels, of N or of N and positions, in memory; bf16: by autocast."""
+    num_batches = len(labels) // args.batch_size
 
     def train_step(step):
-        first = step % num_batches * BATCH_SIZE
-        rows = slice(first, first + BATCH_SIZE)
+        first = step % num_batches * args.batch_size
+        rows = slice(first, first + args.batch_size)
         with torch.autocast('cpu', torch.bfloat16, enabled=bf16):
-            loss = functional.cross_entropy(model(images[rows]), labels[rows])
+            loss = functional.cross_entropy(model(inputs[rows]).flatten(0, -2), labels[rows].flatten())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -44,5 +42,5 @@ def train(args, model, images, labels, optimizer, schedule, bf16):
         loss = loss.item()
         seconds = time.perf_counter() - start
         if window:
-            examples_per_second.append(args.window_steps * BATCH_SIZE / seconds)
+            examples_per_second.append(args.window_steps * args.batch_size / seconds)
     print(json.dumps({'examples_per_second': examples_per_second, 'loss': loss}))
