@@ -159,12 +159,13 @@ absl::Status SetVariables(const EstimatorOptions& options,
                           const std::optional<Checkpoint>& checkpoint, bool with_state,
                           const std::vector<Variable>& model_variables, Session& session) {
   VariableStore& variables = session.variables();
-  RETURN_IF_ERROR(variables.Initialize(options.config.tf_random_seed()));
   if (!checkpoint.has_value()) {
+    RETURN_IF_ERROR(variables.Initialize(options.config.tf_random_seed()));
     if (!options.config.has_warm_start_from()) return absl::OkStatus();
     return WarmStart(options.config.warm_start_from(), model_variables, variables);
   }
   LOG(INFO) << "Restoring parameters from " << checkpoint->prefix();
+  variables.ClearState();
   RETURN_IF_ERROR(checkpoint->Restore(with_state, variables));
   const std::vector<std::string> dropped =
       with_state ? checkpoint->NotIn(variables) : std::vector<std::string>();

@@ -46,19 +46,25 @@ absl::Status VariableStore::Add(const std::vector<Variable>& variables) {
 }
 
 absl::Status VariableStore::Initialize(uint64_t seed) {
-  ++version_;
+  ClearState();
   for (auto& [name, stored] : variables_) {
+    if (stored.variable().scope == Variable::Scope::kState) continue;
     std::byte* const first = stored.copy(0);
-    if (stored.variable().scope == Variable::Scope::kState) {
-      std::memset(first, 0, stored.copy_bytes());
-    } else {
-      RETURN_IF_ERROR(DrawInitialValues(stored.variable(), seed, first));
-    }
+    RETURN_IF_ERROR(DrawInitialValues(stored.variable(), seed, first));
     for (int copy = 1; copy < stored.copies(); ++copy) {
       std::memcpy(stored.copy(copy), first, stored.copy_bytes());
     }
   }
   return absl::OkStatus();
+}
+
+void VariableStore::ClearState() {
+  ++version_;
+  for (auto& [name, stored] : variables_) {
+    if (stored.variable().scope != Variable::Scope::kState) continue;
+    for (int copy = 0; copy < stored.copies(); ++copy)
+      std::memset(stored.copy(copy), 0, stored.copy_bytes());
+  }
 }
 
 absl::StatusOr<std::vector<void*>> VariableStore::Bind(const std::vector<Variable>& variables) {

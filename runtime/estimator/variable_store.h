@@ -53,6 +53,8 @@ class VariableStore {
   // Fills every variable by its initializer. Element i is a function of (seed, name, i) alone; a
   // state variable becomes zero.
   absl::Status Initialize(uint64_t seed);
+  // Makes all state variables zero.
+  void ClearState();
 
   // The memory of a program's variables, in order. A program that shares a variable of which the
   // store has copies gets replica 0's.
