@@ -1,10 +1,12 @@
 """The bits of a checkpoint depend on nothing but the configuration: not on a repetition, the worker
 threads, the length of a loop, or where the run was broken off and resumed.
 """
+import json
+import random
 import re
 import signal
 
-from program import STREAMED_DIGITS, ProgramTest, checkpoint_files, latest_step, read
+from program import STREAMED_DIGITS, ProgramTest, checkpoint_files, latest_step, read, write
 
 
 class SameBitsTest:
@@ -201,3 +203,89 @@ class StoredInBFloat16DigitsTest(NormalizedDigitsTest):
 
     def arguments(self, model_dir, *flags):
         return super().arguments(model_dir, '--set', 'model.compute_dtype=BFLOAT16', *flags)
+
+
+# Two layers that carry their state from batch to batch, behind a table of more rows than a batch has
+# characters: its gradient is of rows.
+TEXT_LENGTH, TEXT_ROWS, TEXT_CHARACTERS = 10, 16, 180
+TEXT_RUN = f"""
+model_file: "model.textproto"
+train_batch_size: {TEXT_ROWS}
+train {{
+  input {{
+    source {{ text {{ file: "text.txt" sequence_length: {TEXT_LENGTH} streams: {TEXT_ROWS} }} }}
+    transform {{ repeat {{}} }}
+    transform {{ batch {{ drop_remainder: true }} }}
+  }}
+}}
+predict {{ generate {{ start_string: "{chr(0x4e00)}" num_generate: 60 }} }}
+"""
+TEXT_MODEL = f"""
+name: "text"
+feature {{ name: "text" dtype: INT32 shape: {TEXT_LENGTH} }}
+label {{ name: "next" dtype: INT32 shape: {TEXT_LENGTH} }}
+layer_defaults {{ lstm {{ units: 24 return_sequences: true stateful: true }} }}
+layer {{ name: "embedding" embedding {{ input_dim: {TEXT_CHARACTERS} output_dim: 16 }} }}
+layer {{ name: "lstm_1" lstm {{}} }}
+layer {{ name: "lstm_2" lstm {{}} }}
+layer {{ name: "logits" dense {{ units: {TEXT_CHARACTERS} }} }}
+head {{ sequence {{ logits: "logits" label: "next" }} }}
+optimizer {{ adam {{}} learning_rate {{ constant: 0.01 }} clip_by_global_norm: 0.5 }}
+"""
+
+
+class Text(SameBitsTest):
+    epoch_steps = 9
+    steps = 120
+    breaks = (8, 24, 40)
+
+    def setUp(self):
+        super().setUp()
+        draw = random.Random(1)
+        per_stream = self.epoch_steps * TEXT_LENGTH + 1
+        ids = list(range(TEXT_CHARACTERS))
+        ids += (draw.choice([i % 7, draw.randrange(TEXT_CHARACTERS)])
+                for i in range(TEXT_ROWS * per_stream - len(ids)))
+        write(self.path('text.txt'), ''.join(chr(0x4e00 + i) for i in ids))
+        write(self.path('run.textproto'), TEXT_RUN)
+        write(self.path('model.textproto'), TEXT_MODEL)
+
+    def arguments(self, model_dir, *flags):
+        return ('train', '--config=run.textproto', f'--model_dir={model_dir}',
+                f'--use_tpu={self.use_tpu}', *flags)
+
+    def text(self, *flags):
+        done = self.succeed('predict', '--config=run.textproto', '--model_dir=reference',
+                            f'--use_tpu={self.use_tpu}', *flags)
+        return self.result(done)['text']
+
+    def test_a_checkpoint_has_the_carried_state(self):
+        """So that equal checkpoints say that it is equal too."""
+        self.reference()
+        done = self.succeed('inspect', f'reference/model.ckpt-{self.steps}', '--format=json')
+        rows = [json.loads(line) for line in done.out.splitlines()]
+        shapes = {row['name']: row['shape'] for row in rows}
+        for layer in ('lstm_1', 'lstm_2'):
+            for state in ('h', 'c'):
+                self.assertEqual(shapes[f'{self.states}{layer}/{state}'], self.state_shape)
+
+    def test_generated_text(self):
+        self.reference()
+        want = self.text('--tf_random_seed=7')
+        self.assertEqual(len(want), 61)
+        for workers in (1, 2, 4, 8):
+            self.assertEqual(self.text('--tf_random_seed=7', f'--worker_threads={workers}'), want)
+        self.assertNotEqual(self.text('--tf_random_seed=8'), want)
+
+
+class TextTpuTest(Text, ProgramTest):
+    use_tpu = 'true'
+    states, state_shape = 'tpurun/core/', [8, TEXT_ROWS // 8, 24]
+
+    def test_the_gradient_of_the_table_is_rows(self):
+        self.assertIn('  cross_replica_concat {', self.program())
+
+
+class TextCpuTest(Text, ProgramTest):
+    use_tpu = 'false'
+    states, state_shape = '', [TEXT_ROWS, 24]
