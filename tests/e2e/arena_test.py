@@ -6,11 +6,12 @@ import os
 import re
 import struct
 
-from program import ProgramTest, read
+from program import ProgramTest, read, write
 
 DIGITS = os.path.abspath('testdata/digits')
 MNIST = os.path.abspath('testdata/mnist')
 RESNET_CIFAR = os.path.abspath('models/zoo/resnet_cifar')
+SHAKESPEARE_LSTM = os.path.abspath('models/zoo/shakespeare_lstm')
 MOST = 1.15
 ALIGNMENT = 64
 BYTES = {'f32': 4, 'bf16': 2, 's32': 4, 's64': 8, 'u8': 1, 'u32': 4, 'pred': 1, 'c64': 8}
@@ -118,5 +119,13 @@ class ArenaTest(ProgramTest):
     def test_resnet_cifar(self):
         self.succeed('convert', 'synthetic', 'shapes', '--examples=128', '--output=shapes.tfrecord')
         text = self.program(RESNET_CIFAR, '--set', 'train.input.source.tfrecord.file=shapes.tfrecord')
+        self.check(text)
+        self.check_two_barriers(text)
+
+    def test_shakespeare_lstm(self):
+        letters = ''.join(chr(ord('!') + i) for i in range(65))
+        write(self.path('input.txt'), letters * 120)
+        text = self.program(SHAKESPEARE_LSTM, '--set',
+                            f'train.input.source.text.file={self.path("input.txt")}')
         self.check(text)
         self.check_two_barriers(text)
