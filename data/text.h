@@ -79,6 +79,8 @@ class TextWindows {
   absl::Status CheckNotEmpty() const;
   // The ids of a window, `length`, and, with_next, of the one that begins a character later.
   void Get(int64_t window, int32_t* ids, int32_t* next) const;
+  // Whether its stream begins with it.
+  bool IsFirst(int64_t window) const { return window < spec_.streams; }
   // Of its first character.
   Text::Place PlaceOf(int64_t window) const { return text_.PlaceOf(FirstOf(window)); }
   std::string Where(const Text::Place& place) const { return text_.Where(place); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -66,6 +67,13 @@ class LayerStack {
 
   void Build() {
     CheckLayerDefaults(m_.spec, m_.errors);
+    for (const proto::Tensor& feature : m_.spec.feature()) {
+      const Tensor* const tensor = m_.tensors.Find("", feature.name());
+      if (tensor != nullptr) features_[feature.name()] = tensor->value;
+    }
+    if (m_.args.generation != GenerationStep::kNone) {
+      carries_state_ = m_.args.generation == GenerationStep::kPosition;
+    }
     BuildList(m_.spec.layer(), {.path = "model.layer", .dtype = m_.spec.compute_dtype()},
               OnlyFeature());
     for (const auto& [variable, value] : updates_) m_.b.Update(variable, value);
@@ -138,6 +146,8 @@ class LayerStack {
   std::unordered_map<std::string, int> numbers_;
   std::map<std::string, Built> built_;
   std::vector<std::shared_ptr<const Layers>> blocks_;  // which layers of `built_` are written in
+  std::map<std::string, Value> features_;              // by name; invalid: it has a mistake
+  std::optional<bool> carries_state_;                  // as of LayerArgs
   std::map<int, Value> updates_;                       // of variables, by index
   int64_t count_ = 0;                                  // of layers that hold no others
 };
@@ -460,13 +470,13 @@ Tensor LayerStack::Apply(const LayerDef& def, const Building& layer, std::vector
                         .inputs = std::move(inputs),
                         .precision = m_.precision,
                         .training = m_.args.mode == ModeKey::kTrain,
-                        .carries_state = m_.args.positions > 0,
-                        .keeps_state = m_.args.keeps_state,
+                        .carries_state = carries_state_,
                         .seed = m_.args.seed,
                         .trainable =
                             [&](const std::string& variable) {
                               return layer.trainable && !MatchesAny(m_.spec.frozen(), variable);
                             },
+                        .features = &features_,
                         .updates = &updates_});
   result.value = def.build(context);
   if (context.error().has_value()) {

@@ -1,5 +1,5 @@
-// text { file sequence_length shift vocabulary_file with_labels unknown_id streams begin end }:
-// windows of the characters of the files.
+// text { file sequence_length shift vocabulary_file with_labels unknown_id streams begin end
+// with_starts }: windows of the characters of the files.
 #include "data/text.h"
 
 #include <algorithm>
@@ -29,27 +29,31 @@ WindowsSpec SpecOf(const proto::Text& text) {
 Schema SchemaOf(const proto::Text& text) {
   Schema schema = {{"text", proto::INT32, {text.sequence_length()}}};
   if (text.with_labels()) schema.push_back({"next", proto::INT32, {text.sequence_length()}});
+  if (text.with_starts()) schema.push_back({"start", proto::INT32, {}});
   return schema;
 }
 
 class TextRecords : public IndexedRecords {
  public:
-  TextRecords(TextWindows windows, Schema schema)
-      : IndexedRecords(windows.size()), windows_(std::move(windows)), schema_(std::move(schema)) {}
+  TextRecords(TextWindows windows, const proto::Text& text)
+      : IndexedRecords(windows.size()),
+        windows_(std::move(windows)),
+        schema_(SchemaOf(text)),
+        with_starts_(text.with_starts()) {}
 
   const Schema& schema() const override { return schema_; }
 
   void Load(std::span<const Item> items, Table* rows) const override {
-    int32_t* values[2] = {};  // of each column
+    int32_t* values[3] = {};  // of each column
     for (size_t c = 0; c < schema_.size(); ++c) {
       Bytes& bytes = rows->columns[c].bytes;
       bytes.resize(items.size() * schema_[c].row_bytes());
       values[c] = reinterpret_cast<int32_t*>(bytes.data());
     }
-    const int64_t length = schema_[0].elements();
     for (const Item& item : items) {
       windows_.Get(item.id, values[0], values[1]);
-      for (size_t c = 0; c < schema_.size(); ++c) values[c] += length;
+      if (with_starts_) *values[schema_.size() - 1] = windows_.IsFirst(item.id) ? 1 : 0;
+      for (size_t c = 0; c < schema_.size(); ++c) values[c] += schema_[c].elements();
     }
     rows->rows = std::ssize(items);
   }
@@ -65,6 +69,7 @@ class TextRecords : public IndexedRecords {
  private:
   const TextWindows windows_;
   const Schema schema_;
+  const bool with_starts_;  // its last column
 };
 
 absl::StatusOr<Text> ReadText(const std::vector<std::string>& files) {
@@ -180,7 +185,7 @@ absl::StatusOr<OpenedSource> OpenText(const proto::Source& source, const SourceA
         Annotate(windows->CheckNotEmpty(), absl::StrCat("text ", JoinFileNames(config.file()))));
   }
   opened.count = windows->size();
-  opened.records = std::make_unique<TextRecords>(*std::move(windows), SchemaOf(config));
+  opened.records = std::make_unique<TextRecords>(*std::move(windows), config);
   return opened;
 }
 
@@ -191,7 +196,8 @@ std::string DescribeText(const proto::Source& source) {
     part = absl::StrCat(" begin ", ShortestText(spec.begin), " end ", ShortestText(spec.end));
   }
   return absl::StrCat("text sequence_length ", spec.length, " shift ", spec.shift, " streams ",
-                      spec.streams, spec.with_next ? "" : " without labels", part);
+                      spec.streams, spec.with_next ? "" : " without labels",
+                      source.text().with_starts() ? " with starts" : "", part);
 }
 
 const FileNames& TextFileNames(const proto::Source& source) { return source.text().file(); }

@@ -55,6 +55,21 @@ Value LayerContext::ReadVariable(const std::string& field, const std::string& va
   return b.Read(index);
 }
 
+Value LayerContext::ReadFeature(const std::string& field, const std::string& feature) {
+  const auto found = features->find(feature);
+  if (found == features->end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : *features) names.push_back(name);
+    return Fail(field,
+                absl::StrCat("there is no feature ", Quote(feature), DidYouMean(feature, names)));
+  }
+  const Value value = found->second;
+  if (!value.valid() || b.shape(value).rank() == 1) return value;
+  return Fail(field, absl::StrCat("feature ", Quote(feature),
+                                  " must be one number an example, of shape [N], got ",
+                                  BatchShapeText(b.shape(value))));
+}
+
 void LayerContext::Update(const std::string& suffix, const std::function<Value(Value)>& next) {
   const int variable = b.graph().FindVariable(absl::StrCat(variables, "/", suffix));
   if (!training || variable < 0) return;

@@ -34,10 +34,12 @@ struct LayerArgs {
   std::vector<LayerInput> inputs;
   Precision precision = Precision::kDefault;
   bool training = false;
-  bool carries_state = false;  // from step to step, whatever the layer's fields say
-  bool keeps_state = true;     // false: it does not, whatever they say
-  int64_t seed = 1;            // tf_random_seed
+  // Whether a state is carried from step to step; nullopt: as the layer's fields say.
+  std::optional<bool> carries_state;
+  int64_t seed = 1;                                   // tf_random_seed
   std::function<bool(const std::string&)> trainable;  // of a variable's name
+  // Of the model, by name; invalid: its mistake is reported already.
+  const std::map<std::string, Value>* features = nullptr;
   // What variables become at the end of the step, by index. Of a whole model.
   std::map<int, Value>* updates = nullptr;
 };
@@ -63,6 +65,9 @@ class LayerContext : public LayerArgs {
   // mistake.
   Value ReadVariable(const std::string& field, const std::string& variable,
                      const std::vector<int64_t>& dims);
+  // The model's feature of that name, (batch), for `field`, which names it. Invalid after a
+  // mistake.
+  Value ReadFeature(const std::string& field, const std::string& feature);
   // In training a statistic becomes what `next` makes of its value, which is that of the layer
   // before that shares it, if there is one.
   void Update(const std::string& suffix, const std::function<Value(Value)>& next);

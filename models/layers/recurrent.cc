@@ -38,6 +38,10 @@ void CheckRecurrent(const Rnn& rnn, int bias_rank, const std::string& kind, Conf
     errors.Add(kind + ".reset_states_every",
                "reset_states_every is of a layer that keeps its state; set stateful: true");
   }
+  if (!rnn.reset_states_at().empty() && !rnn.stateful()) {
+    errors.Add(kind + ".reset_states_at",
+               "reset_states_at is of a layer that keeps its state; set stateful: true");
+  }
   if (rnn.has_kernel_initializer())
     CheckInitializer(rnn.kernel_initializer(), 2, kind + ".kernel_initializer", errors);
   if (rnn.has_recurrent_initializer())
@@ -104,8 +108,13 @@ Value LastOf(GraphBuilder& b, Value states) {
 template <typename Rnn>
 class States {
  public:
-  States(LayerContext& layer, const Rnn& rnn) : layer_(layer), rnn_(rnn) {
-    if (carries() && rnn.reset_states_every() > 0 && !layer.carries_state) kept_ = Kept();
+  States(LayerContext& layer, const Rnn& rnn)
+      : layer_(layer), rnn_(rnn), carries_(layer.carries_state.value_or(rnn.stateful())) {
+    if (!carries_ || layer.carries_state.has_value()) return;
+    if (rnn.reset_states_every() > 0) batch_ = BatchOfPeriod();
+    if (!rnn.reset_states_at().empty()) {
+      start_ = layer.ReadFeature(layer.kind + ".reset_states_at", rnn.reset_states_at());
+    }
   }
 
   // What it starts from, (N, U): input `input` where there is one. Invalid after a mistake.
@@ -119,42 +128,48 @@ class States {
           "", absl::StrCat("the state it starts from must be f32[N,", rnn_.units(), "], got ",
                            Quote(layer_.inputs[input].name), " of ", BatchShapeText(given)));
     }
-    if (!carries()) return Constant(b, DType::kF32, dims, 0);
-    const Value state = layer_.AddState(name, dims);
-    return kept_.valid() ? Mul(b, state, kept_) : state;
+    if (!carries_) return Constant(b, DType::kF32, dims, 0);
+    Value state = layer_.AddState(name, dims);
+    // Not by a product: 0 takes the place of a NaN too.
+    if (batch_.valid()) state = Select(b, Equal(b, batch_, Scalar(b, 0)), Scalar(b, 0), state);
+    if (start_.valid()) {
+      const Value starts = Broadcast(b, Convert(b, start_, DType::kF32), dims, {0});
+      state = Select(b, Equal(b, starts, Scalar(b, 0)), state, Scalar(b, 0));
+    }
+    return state;
   }
 
   // That is behind the last step, of result `result` (1, 2) of the layer.
   void After(const std::string& name, Value states) {
-    if (!states.valid() || (!carries() && !rnn_.return_state())) return;
+    if (!states.valid() || (!carries_ && !rnn_.return_state())) return;
     const Value last = LastOf(layer_.b, states);
-    if (carries() && layer_.inputs.size() == 1) layer_.UpdateState(name, last);
+    if (carries_ && layer_.inputs.size() == 1) layer_.UpdateState(name, last);
     if (rnn_.return_state()) layer_.AddResult(last);
   }
 
  private:
-  bool carries() const { return layer_.keeps_state && (rnn_.stateful() || layer_.carries_state); }
-
-  // 0 in every reset_states_every'th batch, the first one among them, else 1.
-  Value Kept() {
+  // Of the reset_states_every batches that go on from one another, from 0.
+  Value BatchOfPeriod() {
     GraphBuilder& b = layer_.b;
     const Value batch = layer_.AddState("batch", {});
     const Value next = Add(b, batch, Scalar(b, 1));
     const Value is_last = Equal(b, next, Scalar(b, static_cast<double>(rnn_.reset_states_every())));
     layer_.UpdateState("batch", Select(b, is_last, Scalar(b, 0), next));
-    return NonZero(b, batch);
+    return batch;
   }
 
   LayerContext& layer_;
   const Rnn& rnn_;
-  Value kept_;
+  const bool carries_;
+  Value batch_;  // invalid: the state is not reset by number
+  Value start_;  // (N), of the rows that start from 0 not 0; invalid: there is none
 };
 
 // Whether it can be built; its mask goes on where there is one state a position.
 template <typename Rnn>
 bool Begin(LayerContext& layer, const Rnn& rnn) {
   if (!IsSequence(layer)) return false;
-  if (layer.carries_state && rnn.go_backwards()) {
+  if (layer.carries_state.value_or(false) && rnn.go_backwards()) {
     layer.Fail("", "what reads the time from its end cannot go on with a text");
     return false;
   }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -21,6 +22,7 @@
 #include "runtime/estimator/outfeed.h"
 #include "runtime/estimator/session.h"
 #include "runtime/estimator/setup.h"
+#include "runtime/ir/structural.h"
 
 namespace tpurun {
 namespace {
@@ -29,9 +31,10 @@ constexpr char kLogits[] = "logits";
 
 // What a generation runs: one row, one core.
 struct GenerationGraph {
-  Graph graph;        // its one output is the logits
-  int64_t positions;  // of the feature
-  bool carries;       // positions is 1, and what came before is in the state
+  Graph graph;  // its one output is the logits
+  GenerationStep step = GenerationStep::kWindow;
+  FeatureSpec feature;           // that it reads: the ids of a step's positions
+  std::set<std::string> unread;  // the others
 };
 
 // The name of the prediction that gives the logits.
@@ -63,23 +66,52 @@ bool SameModelVariables(const Graph& a, const Graph& b) {
   return of_model(a) == of_model(b);
 }
 
+// The names of the infeed slots that nothing reads on the way to an output or to an update.
+std::set<std::string> UnreadSlots(const Graph& graph) {
+  std::vector<bool> read(graph.nodes().size(), false);
+  for (const Output& output : graph.outputs()) read[output.value.node] = true;
+  for (const Update& update : graph.updates()) read[update.value.node] = true;
+  std::set<std::string> unread;
+  for (const InfeedSlot& slot : graph.infeed()) unread.insert(slot.name);
+  for (size_t i = graph.nodes().size(); i-- > 0;) {
+    if (!read[i]) continue;
+    const Node& node = graph.nodes()[i];
+    for (const Value input : node.inputs) read[input.node] = true;
+    if (node.op == &InfeedOp()) unread.erase(graph.infeed()[node.attrs.Int("slot")].name);
+  }
+  return unread;
+}
+
+// The one feature that a graph reads.
+absl::StatusOr<FeatureSpec> OnlyFeature(const EstimatorOptions& options,
+                                        const std::set<std::string>& unread) {
+  std::vector<FeatureSpec> read;
+  for (const FeatureSpec& feature : options.features) {
+    if (!feature.is_label && unread.count(feature.name) == 0) read.push_back(feature);
+  }
+  if (read.size() == 1 && read[0].shape.rank() == 1) return read[0];
+  return absl::InvalidArgumentError(
+      "predict.generate wants a model with one feature, the ids of characters, of one dimension");
+}
+
 // A model is built for one position where all that it knows of the others is in its state; else
 // each character is of a whole window.
 absl::StatusOr<GenerationGraph> BuildGenerationGraph(const EstimatorOptions& options) {
-  if (options.features.empty() || options.features[0].is_label ||
-      options.features[0].shape.rank() != 1 ||
-      (options.features.size() > 1 && !options.features[1].is_label)) {
-    return absl::InvalidArgumentError(
-        "predict.generate wants a model with one feature, the ids of characters, of one dimension");
-  }
-  ASSIGN_OR_RETURN(EstimatorSpec whole, CallModelFn(options, ModeKey::kPredict, 1, false));
-  ASSIGN_OR_RETURN(const std::string logits, LogitsOf(whole));
-  const absl::StatusOr<EstimatorSpec> step = CallModelFn(options, ModeKey::kPredict, 1, false, 1);
-  const bool carries = step.ok() && SameModelVariables(step->graph, whole.graph);
-  ASSIGN_OR_RETURN(Graph graph, BuildPredictStep(carries ? *step : std::move(whole), {logits},
+  const auto build = [&](GenerationStep step) {
+    return CallModelFn(options, ModeKey::kPredict, 1, false, step);
+  };
+  ASSIGN_OR_RETURN(EstimatorSpec window, build(GenerationStep::kWindow));
+  ASSIGN_OR_RETURN(const std::string logits, LogitsOf(window));
+  const absl::StatusOr<EstimatorSpec> position = build(GenerationStep::kPosition);
+  const bool carries = position.ok() && SameModelVariables(position->graph, window.graph);
+  GenerationGraph built;
+  if (carries) built.step = GenerationStep::kPosition;
+  ASSIGN_OR_RETURN(built.graph, BuildPredictStep(carries ? *position : std::move(window), {logits},
                                                  options.where("predict.generate")));
-  return GenerationGraph{std::move(graph), carries ? 1 : options.features[0].shape.dims[0],
-                         carries};
+  built.unread = UnreadSlots(built.graph);
+  ASSIGN_OR_RETURN(built.feature, OnlyFeature(options, built.unread));
+  if (carries) built.feature.shape.dims = {1};
+  return built;
 }
 
 }  // namespace
@@ -175,8 +207,7 @@ absl::Status Estimator::Generate(const std::vector<int64_t>& start, const proto:
   RETURN_IF_ERROR(SetVariables(options, chosen, false, built.graph.variables(), session));
   if (chosen.has_value()) RETURN_IF_ERROR(WarnOfDrift(options, *chosen, ModeKey::kPredict));
   const CoreProgram& program = session.program();
-  FeatureSpec feature = options.features[0];
-  feature.shape.dims = {built.positions};
+  const int64_t positions = built.feature.shape.dims[0];
   const Shape& logits = program.outfeed[0].shape;  // (1, positions, classes) or (1, classes)
   const int64_t classes = logits.dims.back();
   if (classes != num_ids) {
@@ -185,31 +216,34 @@ absl::Status Estimator::Generate(const std::vector<int64_t>& start, const proto:
                      num_ids, " characters; want the one it was trained with"));
   }
   const bool of_each = logits.rank() == 3;
-  if (!of_each && static_cast<int64_t>(start.size()) < built.positions) {
+  if (!of_each && static_cast<int64_t>(start.size()) < positions) {
     return absl::InvalidArgumentError(
         absl::StrCat("predict.generate.start_string: got ", start.size(),
-                     " characters, and the model wants the ", built.positions, " before each"));
+                     " characters, and the model wants the ", positions, " before each"));
   }
   // A state has seen every character from the first on, a window all that fit.
-  const int64_t first =
-      built.carries ? 0 : std::max<int64_t>(0, static_cast<int64_t>(start.size()) - 1);
+  const int64_t first = built.step == GenerationStep::kPosition
+                            ? 0
+                            : std::max<int64_t>(0, static_cast<int64_t>(start.size()) - 1);
   GrowingText text(start);
   const Sampling sampling = {.temperature = generate.temperature(),
                              .top_k = generate.top_k(),
                              .seed = options.config.tf_random_seed()};
   ASSIGN_OR_RETURN(
       const InfeedPtr infeed,
-      Infeed::Create({feature}, std::make_unique<GeneratedWindows>(text, feature, first), program,
-                     {.batch_size = 1, .pad = true, .ended_message = [](int64_t) {
-                        return "the text ended";
-                      }}));
+      Infeed::Create({built.feature},
+                     std::make_unique<GeneratedWindows>(text, built.feature, first), program,
+                     {.batch_size = 1,
+                      .pad = true,
+                      .ended_message = [](int64_t) { return "the text ended"; },
+                      .unread = built.unread}));
   int64_t drawn = 0;
   Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) -> absl::Status {
     const int64_t last = first + step;  // the character that this step read last
     if (last + 1 < static_cast<int64_t>(start.size()) || drawn == generate.num_generate()) {
       return absl::OkStatus();
     }
-    const int64_t position = of_each ? std::min(last, built.positions - 1) : 0;
+    const int64_t position = of_each ? std::min(last, positions - 1) : 0;
     const auto* values = reinterpret_cast<const float*>(slots) + position * classes;
     ASSIGN_OR_RETURN(const int64_t id,
                      SampleId({values, static_cast<size_t>(classes)}, sampling, drawn));

@@ -112,7 +112,7 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
          classes->second});
   }
   for (size_t slot = 0; slot < slots.size(); ++slot) {
-    if (fed[slot]) continue;
+    if (fed[slot] || infeed->options_.unread.count(slots[slot].name) > 0) continue;
     if (slots[slot].name != kRowWeightSlot) {
       return absl::InvalidArgumentError(absl::StrCat("the model reads ", Quote(slots[slot].name),
                                                      ", which the input does not have"));

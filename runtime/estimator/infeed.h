@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,6 +38,8 @@ struct InfeedOptions {
   // ClassesOf the graph. A row with another class ends the input with DataLoss, and its batch does
   // not reach the device.
   std::map<std::string, int64_t> classes;
+  // Slots that need no feature: the program does not read them.
+  std::set<std::string> unread = {};
 };
 
 // Of each infeed slot whose values some node reads as ids of classes or of a table's rows, how many

@@ -33,6 +33,13 @@ struct FeatureSpec {
 
 // ------------------------------------------------------------------------------------ the model
 
+// What a step reads of a text that is generated. A model is built for it in PREDICT.
+enum class GenerationStep : uint8_t {
+  kNone,      // nothing is generated: the model is as the configuration has it
+  kPosition,  // one position of the sequence: layers with a state carry that to the next step
+  kWindow,    // as many as its feature has: they start from 0 in each step
+};
+
 struct ModelFnArgs {
   ModeKey mode = ModeKey::kTrain;
   Topology topology = {};
@@ -40,12 +47,7 @@ struct ModelFnArgs {
   bool has_labels = true;         // false: predict, or an input that has none
   bool use_tpu = true;            // false: matmuls at f32, f32 stored
   int64_t seed = 1;               // tf_random_seed
-  // PREDICT, of a model of one sequence: it is built for that many positions of it, and layers with
-  // a state carry that to the next step; 0: as the configuration has it.
-  int64_t positions = 0;
-  // false: nothing is kept from batch to batch. Layers with a state start from 0 in each, and add
-  // no variable for it.
-  bool keeps_state = true;
+  GenerationStep generation = GenerationStep::kNone;
 };
 
 // The infeed slot of the weights of the rows, f32[batch]: 1, or 0 for a row that is padding. It is

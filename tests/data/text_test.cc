@@ -26,8 +26,10 @@ class TextTest : public ::testing::Test {
                    InputFnArgs args = {.mode = ModeKey::kEval}) {
     const bool labels = text.find("with_labels: false") == std::string::npos;
     args.batch_size = 4;
+    const bool starts = text.find("with_starts: true") != std::string::npos;
     args.features = ParseFeatures(absl::StrCat(
-        "text s32[", length, "]", labels ? absl::StrCat(" next s32[", length, "]") : ""));
+        "text s32[", length, "]", labels ? absl::StrCat(" next s32[", length, "]") : "",
+        starts ? " start s32[]" : ""));
     auto input = Open(absl::StrCat("train { input { source { text { sequence_length: ", length, " ",
                                    text, " } } ", transforms, " } }"),
                       args, dir_.path());
@@ -36,8 +38,8 @@ class TextTest : public ::testing::Test {
     examples_ = input->source().examples_per_epoch;
     const auto batches = input->Batches(20);
     if (!batches.ok()) return Shortened(batches.status());
-    return absl::StrReplaceAll(*batches,
-                               {{"text=", ""}, {" next=", ">"}, {"--\n", "| "}, {"\n", " "}});
+    return absl::StrReplaceAll(
+        *batches, {{"text=", ""}, {" next=", ">"}, {" start=", ":"}, {"--\n", "| "}, {"\n", " "}});
   }
 
   std::string Shortened(const absl::Status& status) const {
@@ -86,6 +88,18 @@ TEST_F(TextTest, StreamsGoOnFromRowToRow) {
             "0,1>1,2 5,6>6,7 10,11>11,12 15,16>16,17 | 2,3>3,4 7,8>8,9 12,13>13,14 17,18>18,19 ");
   EXPECT_EQ(Read("file: \"a\" streams: 4 shift: 1 with_labels: false", 4),
             "0,1,2,3 5,6,7,8 10,11,12,13 15,16,17,18 | 1,2,3,4 6,7,8,9 11,12,13,14 16,17,18,19 ");
+}
+
+TEST_F(TextTest, TheFirstWindowOfAStreamIsAStart) {
+  Write("a", "abcdefg");
+  EXPECT_EQ(Read("file: \"a\" with_starts: true", 2), "0,1>1,2:1 2,3>3,4:0 4,5>5,6:0 ");
+  EXPECT_EQ(Read("file: \"a\" with_starts: true with_labels: false", 3), "0,1,2:1 3,4,5:0 ");
+  EXPECT_EQ(Read("file: \"a\" with_starts: true streams: 2 with_labels: false", 1),
+            "0:1 3:1 1:0 4:0 | 2:0 5:0 ");
+  // In each epoch; a batch has the end of one and the beginning of the next.
+  EXPECT_EQ(Read("file: \"a\" with_starts: true streams: 2 with_labels: false", 1,
+                 "transform { repeat { count: 2 } }"),
+            "0:1 3:1 1:0 4:0 | 2:0 5:0 0:1 3:1 | 1:0 4:0 2:0 5:0 ");
 }
 
 TEST_F(TextTest, APartIsASharesOfTheCharacters) {

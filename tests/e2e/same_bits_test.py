@@ -213,7 +213,8 @@ model_file: "model.textproto"
 train_batch_size: {TEXT_ROWS}
 train {{
   input {{
-    source {{ text {{ file: "text.txt" sequence_length: {TEXT_LENGTH} streams: {TEXT_ROWS} }} }}
+    source {{ text {{ file: "text.txt" sequence_length: {TEXT_LENGTH} streams: {TEXT_ROWS}
+                     with_starts: true }} }}
     transform {{ repeat {{}} }}
     transform {{ batch {{ drop_remainder: true }} }}
   }}
@@ -223,9 +224,12 @@ predict {{ generate {{ start_string: "{chr(0x4e00)}" num_generate: 60 }} }}
 TEXT_MODEL = f"""
 name: "text"
 feature {{ name: "text" dtype: INT32 shape: {TEXT_LENGTH} }}
+feature {{ name: "start" dtype: INT32 }}
 label {{ name: "next" dtype: INT32 shape: {TEXT_LENGTH} }}
-layer_defaults {{ lstm {{ units: 24 return_sequences: true stateful: true }} }}
-layer {{ name: "embedding" embedding {{ input_dim: {TEXT_CHARACTERS} output_dim: 16 }} }}
+layer_defaults {{
+  lstm {{ units: 24 return_sequences: true stateful: true reset_states_at: "start" }}
+}}
+layer {{ name: "embedding" input: "text" embedding {{ input_dim: {TEXT_CHARACTERS} output_dim: 16 }} }}
 layer {{ name: "lstm_1" lstm {{}} }}
 layer {{ name: "lstm_2" lstm {{}} }}
 layer {{ name: "logits" dense {{ units: {TEXT_CHARACTERS} }} }}

@@ -184,6 +184,111 @@ class TextTest(TextProgramTest):
         self.assertEqual(row['text'], [0, 1, 2, 3, 0, 1, 2, 3])
 
 
+# What follows a character depends on more than that one; `start` says where the text begins.
+RECURRENT = """
+feature {{ name: "text" dtype: INT32 shape: 8 }}
+feature {{ name: "start" dtype: INT32 }}
+label {{ name: "next" dtype: INT32 shape: 8 }}
+layer_defaults {{ lstm {{ units: 16 return_sequences: true stateful: true
+                          reset_states_at: "start" }} }}
+layer {{ name: "table" input: "text" embedding {{
+  input_dim: {depth} output_dim: 8 embeddings_initializer {{ variance_scaling {{ scale: 20 }} }} }} }}
+layer {{ name: "lstm" lstm {{}} }}
+{logits}
+optimizer {{ adam {{}} learning_rate {{ constant: 0.05 }} }}
+"""
+LOGITS = """
+layer {{ name: "logits" dense {{ units: {depth} }} }}
+head {{ sequence {{ logits: "logits" label: "next" }} }}
+"""
+# Which wants the whole window.
+LOGITS_OF_WINDOW = """
+layer {{ name: "flat" flatten {{}} }}
+layer {{ name: "logits" dense {{ units: {depth} }} }}
+prediction {{ name: "logits" }}
+"""
+EACH_WINDOW_FROM_ZERO = ('--set', 'model.layer_defaults.lstm.reset_states_every=1')
+
+
+class StatefulTest(TextProgramTest):
+    """One core, one row: the windows of a text follow one another."""
+
+    flags = ('--use_tpu=false', '--predict_batch_size=1', '--eval_batch_size=1')
+
+    def setUp(self):
+        super().setUp()
+        self.letters = 'abcdefghijkl'
+        self.content = some_text(self.letters, 3000)
+        self.configure(self.content, fields='streams: 16 with_starts: true', transforms=ENDLESS)
+
+    def use_model(self, logits):
+        depth = len(self.letters)
+        write(self.path('model.textproto'),
+              RECURRENT.format(depth=depth, logits=logits.format(depth=depth)))
+
+    def generated(self, start, count, *flags):
+        done = self.run_verb(
+            'predict', '--unset', 'predict.input', '--set',
+            f'predict.generate={{ start_string: "{start}" num_generate: {count} temperature: 0 }}',
+            '--unset', 'predict.keys', '--unset', 'predict.forward_features', *self.flags, *flags)
+        text = self.result(done)['text']
+        self.assertTrue(text.startswith(start) and len(text) == len(start) + count, text)
+        self.assertGreater(len(set(text)), 3)
+        return text
+
+    def predicted(self, text, fields, *flags):
+        """The likeliest characters of each window."""
+        write(self.path('generated.txt'), text)
+        done = self.run_verb(
+            'predict', *self.flags, '--set', 'predict.input.source.text={ file: "generated.txt" '
+            f'sequence_length: 8 with_labels: false {fields} }}', '--set', 'predict.keys="logits"', *flags)
+        rows = [json.loads(line)['logits'] for line in done.out.splitlines()]
+        ids = sorted(self.letters)
+
+        def likeliest(row):
+            if isinstance(row[0], list):
+                return ''.join(likeliest(position) for position in row)
+            return ids[row.index(max(row))]
+        return [likeliest(row) for row in rows]
+
+    def test_a_generated_text_is_what_predictions_of_it_say(self):
+        self.use_model(LOGITS)
+        self.run_verb('train', '--max_steps=60')
+        text = self.generated('c', 40)
+        windows_ = self.predicted(text, 'with_starts: true')
+        self.assertEqual(''.join(windows_), text[1:])
+        self.assertNotEqual(self.predicted(text, 'with_starts: true', *EACH_WINDOW_FROM_ZERO), windows_)
+
+    def evaluated(self, epochs, *flags):
+        done = self.run_verb(
+            'evaluate', '--eval_batch_size=16', '--set',
+            'evaluate.0.input={ source { text { file: "text.txt" sequence_length: 8 streams: 16 '
+            'with_starts: true } } transform { repeat { count: %d } } '
+            'transform { batch { drop_remainder: true } } }' % epochs, *flags)
+        return self.result(done)['average_loss']
+
+    def test_an_evaluation_starts_anew_with_the_text(self):
+        """On all cores."""
+        self.use_model(LOGITS)
+        self.run_verb('train', '--max_steps=60')
+        once = self.evaluated(1)
+        self.assertAlmostEqual(self.evaluated(2), once, places=6)
+        goes_on = ('--set', 'model.layer_defaults.lstm.reset_states_at=""')
+        self.assertAlmostEqual(self.evaluated(1, *goes_on), once, places=6)
+        self.assertNotAlmostEqual(self.evaluated(2, *goes_on), once, places=5)
+
+    def test_a_text_generated_by_windows_starts_each_from_zero(self):
+        self.use_model(LOGITS_OF_WINDOW)
+        vocabulary = self.path('letters')
+        write(vocabulary, ''.join(f'{letter}\n' for letter in self.letters))
+        untrained = ('--allow_untrained',)
+        text = self.generated('abcdefgh', 30, *untrained, '--set',
+                              f'predict.generate.vocabulary_file={vocabulary}')
+        said = self.predicted(text, f'vocabulary_file: "{vocabulary}" shift: 1 with_starts: true',
+                              *EACH_WINDOW_FROM_ZERO, *untrained)
+        self.assertEqual(''.join(said[:-1]), text[8:])
+
+
 class ConvertTest(TextProgramTest):
 
     def convert(self, file, *flags, **options):

@@ -16,9 +16,10 @@ ROWS, TIME, LETTERS = 16, 12, 'abcdefghijklmnopqrstuvwxyz .,!'
 MODEL = '''
 name: "text"
 feature {{ name: "text" dtype: INT32 shape: {time} }}
+feature {{ name: "start" dtype: INT32 }}
 label {{ name: "next" dtype: INT32 shape: {time} }}
-layer_defaults {{ lstm {{ units: 24 return_sequences: true stateful: true }} }}
-layer {{ name: "embedding" embedding {{ input_dim: {letters} output_dim: 16 }} }}
+layer_defaults {{ lstm {{ units: 24 return_sequences: true stateful: true {resets} }} }}
+layer {{ name: "embedding" input: "text" embedding {{ input_dim: {letters} output_dim: 16 }} }}
 {layers}
 layer {{ name: "logits" dense {{ units: {letters} }} }}
 head {{ sequence {{ logits: "logits" label: "next" }} }}
@@ -29,7 +30,7 @@ RUN = '''
 model_file: "model.textproto"
 train {{
   input {{
-    source {{ text {{ file: "train.txt" sequence_length: {time} streams: {rows} }} }}
+    source {{ text {{ file: "train.txt" sequence_length: {time} streams: {rows} with_starts: true }} }}
     transform {{ repeat {{}} }}
     transform {{ batch {{ drop_remainder: true }} }}
   }}
@@ -39,7 +40,7 @@ train {{
 
 class TextModel:
     """Embedding, recurrent Keras layers and a dense one; the states behind a batch are those ahead of
-    the next."""
+    the next, but those of a bidirectional layer."""
 
     def __init__(self, recurrent, optimizer):
         graph = tf.Graph()
@@ -53,13 +54,20 @@ class TextModel:
             x = tf.gather(table, self.text)
             self.before, self.behind = [], []
             for name, layer in recurrent.items():
-                states = [v1.placeholder(tf.float32, [ROWS, size]) for size in
-                          np.ravel(layer.cell.state_size)]
-                x, *behind = layer(x, initial_state=states)
-                self.before += states
-                self.behind += behind
-                for variable in layer.weights:
-                    named[f'{name}/{variable.op.name.split("/")[-1]}'] = variable
+                if isinstance(layer, tf.keras.layers.Bidirectional):
+                    x = layer(x)
+                    both = layer.forward_layer, layer.backward_layer
+                    parts = {f'{name}/{one.name}': one for one in both}
+                else:
+                    states = [v1.placeholder(tf.float32, [ROWS, size]) for size in
+                              np.ravel(layer.cell.state_size)]
+                    x, *behind = layer(x, initial_state=states)
+                    self.before += states
+                    self.behind += behind
+                    parts = {name: layer}
+                for scope, part in parts.items():
+                    for variable in part.weights:
+                        named[f'{scope}/{variable.op.name.split("/")[-1]}'] = variable
             for name, size in (('kernel', [int(x.shape[-1]), len(LETTERS)]),
                                ('bias', [len(LETTERS)])):
                 named[f'logits/{name}'] = v1.get_variable(f'logits/{name}', size)
@@ -74,11 +82,14 @@ class TextModel:
             initialize = v1.global_variables_initializer()
         self.session = v1.Session(graph=graph)
         self.session.run(initialize)
-        self.states = [np.zeros(state.shape, np.float32) for state in self.before]
+        self.reset_states()
 
     def save(self, prefix):
         with self.session.graph.as_default():
             return self.saver.save(self.session, prefix, write_meta_graph=False)
+
+    def reset_states(self):
+        self.states = [np.zeros(state.shape, np.float32) for state in self.before]
 
     def train(self, text, following):
         feed = dict(zip(self.before, self.states)) | {self.text: text, self.next: following}
@@ -92,6 +103,9 @@ class TextModel:
 def clipped_adam(gradients, variables):
     clipped, _ = tf.clip_by_global_norm(gradients, 0.1)
     return v1.train.AdamOptimizer(0.02, epsilon=1e-5).apply_gradients(zip(clipped, variables))
+
+
+ADAM = 'adam { epsilon: 0.001 } learning_rate { constant: 0.05 }'
 
 
 def adam(gradients, variables):
@@ -117,15 +131,19 @@ class TextParityTest(ZooCase):
         return [(ids[:, at:at + TIME], ids[:, at + 1:at + TIME + 1])
                 for at in range(0, batches * TIME, TIME)]
 
-    def compare(self, recurrent, layers, optimizer, fields, steps, batches, tolerance):
-        example = self.write_example(layers, fields)
+    def compare(self, recurrent, layers, optimizer, fields, steps, batches, tolerance, resets='',
+                flags=('--use_tpu=false',)):
+        """`resets`: the fields by which the states are reset where the text begins again."""
+        example = self.write_example(layers, fields, resets)
         windows = self.write_text(batches)
         model = TextModel(recurrent(), optimizer)
         initial = model.save(os.path.join(self.directory, 'tensorflow'))
         want = []
         for step in range(steps):
+            if resets and step % batches == 0:
+                model.reset_states()
             want.append(model.train(*windows[step % batches]))
-        example.train(self.model_dir, '--use_tpu=false', '--save_summary_steps=1',
+        example.train(self.model_dir, *flags, '--save_summary_steps=1',
                       '--set', 'tpu_config.iterations_per_loop=1', f'--max_steps={steps}',
                       f'--train_batch_size={ROWS}',
                       '--set', f'warm_start_from={{ ckpt_to_initialize_from: "{initial}" }}')
@@ -142,30 +160,50 @@ class TextParityTest(ZooCase):
         self.assertLess(errors[worst], tolerance)
         return values, model
 
-    def write_example(self, layers, optimizer):
+    def write_example(self, layers, optimizer, resets):
         for name, text in (('model', MODEL.format(time=TIME, letters=len(LETTERS), layers=layers,
-                                                  optimizer=optimizer)),
+                                                  optimizer=optimizer, resets=resets)),
                            ('run', RUN.format(time=TIME, rows=ROWS))):
             path = os.path.join(self.directory, f'{name}.textproto')
             with open(path, 'w', encoding='utf-8') as file:
                 file.write(text)
         return program.Example(self.directory)
 
-    def test_stacked_lstm_with_clipping_that_keeps_its_state(self):
+    def compare_stacked(self, *args, **options):
         def recurrent():
             return {name: tf.keras.layers.LSTM(24, return_sequences=True, return_state=True, name=name)
                     for name in ('lstm_1', 'lstm_2')}
-        values, model = self.compare(
+        return self.compare(
             recurrent, 'layer { name: "lstm_1" lstm {} } layer { name: "lstm_2" lstm {} }',
+            *args, **options)
+
+    def test_stacked_lstm_with_clipping_that_keeps_its_state(self):
+        values, model = self.compare_stacked(
             clipped_adam, 'adam { epsilon: 1e-5 } learning_rate { constant: 0.02 } clip_by_global_norm: 0.1',
             STEPS, STEPS, 1e-4)
         for name, state in zip(('lstm_1/h', 'lstm_1/c', 'lstm_2/h', 'lstm_2/c'), model.states):
             self.assertLess(relative_error(values[name], state), 1e-4)
 
+    def test_stacked_lstm_whose_state_is_reset_where_the_text_begins_again(self):
+        self.compare_stacked(adam, ADAM, 8, 3, 1e-4, resets='reset_states_at: "start"')
+
+    def test_so_is_that_of_every_core(self):
+        self.compare_stacked(adam, ADAM, 8, 3, 1e-4, resets='reset_states_at: "start"',
+                             flags=('--set', 'model.matmul_precision=F32'))
+
+    def test_stacked_lstm_whose_state_is_reset_by_number(self):
+        self.compare_stacked(adam, ADAM, 8, 3, 1e-4, resets='reset_states_every: 3')
+
+    def test_bidirectional_gru(self):
+        self.compare(
+            lambda: {'both': tf.keras.layers.Bidirectional(
+                tf.keras.layers.GRU(24, return_sequences=True, name='gru'), name='both')},
+            'layer { name: "both" bidirectional { layer { gru { units: 24 return_sequences: true } } } }',
+            adam, ADAM, STEPS, 5, 1e-4)
+
     def test_embedding_with_adam(self):
         """Rows that no batch reads decay as TensorFlow's do."""
-        self.compare(dict, '', adam, 'adam { epsilon: 0.001 } learning_rate { constant: 0.05 }', 50, 5,
-                     1e-4)
+        self.compare(dict, '', adam, ADAM, 50, 5, 1e-4)
 
 
 if __name__ == '__main__':

@@ -224,6 +224,23 @@ layer { activation { function: RELU } })",
        "model.textproto:2:35: layer 0 \"y\": reset_states_every is of a layer that keeps its "
        "state; "
        "set stateful: true"},
+      {"a start of no state", ImageWith("shape: [2, 3]", "gru { units: 3 reset_states_at: \"x\" }"),
+       "model.textproto:2:34: layer 0 \"y\": reset_states_at is of a layer that keeps its state; "
+       "set stateful: true"},
+      {"a start that is no feature", R"(feature { name: "x" shape: [2, 3] }
+feature { name: "start" dtype: INT32 }
+label { name: "next" }
+layer_defaults { lstm { units: 3 return_sequences: true stateful: true reset_states_at: "strat" } }
+layer { name: "a" input: "x" lstm {} }
+layer { name: "b" input: "x" lstm { reset_states_at: "next" } }
+layer { name: "d" input: "x" lstm { reset_states_at: "" } })",
+       "model.textproto:4:72: layer 0 \"a\": there is no feature \"strat\", did you mean "
+       "\"start\"?\n"
+       "model.textproto:6:37: layer 1 \"b\": there is no feature \"next\" (known: start, x)"},
+      {"a start of another shape",
+       ImageWith("shape: [2, 3]", "simple_rnn { units: 3 stateful: true reset_states_at: \"x\" }"),
+       "model.textproto:2:56: layer 0 \"y\": feature \"x\" must be one number an example, of shape "
+       "[N], got f32[N,2,3]"},
       {"a mask that a layer does not know",
        ImageWith("dtype: INT32 shape: 2",
                  "embedding { input_dim: 3 output_dim: 2 mask_zero: true } }\n"
