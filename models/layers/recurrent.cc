@@ -181,9 +181,31 @@ bool Begin(LayerContext& layer, const Rnn& rnn) {
   return true;
 }
 
-// Of every step, or of the last, (N, U).
-Value StatesOf(LayerContext& layer, Value h, bool every_step) {
-  return every_step || !h.valid() ? h : LastOf(layer.b, h);
+// h (N, T, U), in the order read, with 0 ahead of the first step that the mask (N, T) leaves: there
+// Keras shows nothing of the state that it starts from.
+Value ZeroAheadOfFirst(GraphBuilder& b, Value h, Value mask, bool go_backwards) {
+  const std::vector<int64_t> dims = b.shape(h).dims;
+  const int64_t n = dims[0], t = dims[1];
+  Value begun = go_backwards ? Reverse(b, mask, 1) : mask;
+  for (int64_t shift = 1; shift < t; shift *= 2) {
+    const Value ahead = Constant(b, DType::kF32, {n, shift}, 0);
+    begun =
+        Maximum(b, begun, Concat(b, {ahead, Slice(b, begun, {0, 0}, {n, t - shift})}, /*axis=*/1));
+  }
+  return Mul(b, h, Broadcast(b, begun, dims, {0, 1}));
+}
+
+// The states of every step, or of the last, (N, U), as others read them.
+template <typename Rnn>
+Value StatesOf(LayerContext& layer, const Rnn& rnn, Value h) {
+  const Value mask = layer.inputs[0].mask;
+  if (!h.valid()) return h;
+  // In a text that is generated the state is 0 ahead of its first step anyway.
+  const bool kept = rnn.stateful() && !layer.carries_state.has_value();
+  if (mask.valid() && (kept || layer.inputs.size() > 1)) {
+    h = ZeroAheadOfFirst(layer.b, h, mask, rnn.go_backwards());
+  }
+  return rnn.return_sequences() ? h : LastOf(layer.b, h);
 }
 
 }  // namespace
@@ -225,7 +247,7 @@ Value BuildLstm(LayerContext& layer) {
             .go_backwards = lstm.go_backwards()});
   carried.After("h", states.h);
   carried.After("c", states.c);
-  return StatesOf(layer, states.h, lstm.return_sequences());
+  return StatesOf(layer, lstm, states.h);
 }
 
 // ---- gru (Keras GRU): runtime/ops/gru.cc has the formulas.
@@ -270,7 +292,7 @@ Value BuildGru(LayerContext& layer) {
                       ? GruResettingAfter(layer.b, x, recurrent, recurrent_bias, h0, mask, args)
                       : GruResettingBefore(layer.b, x, recurrent, h0, mask, args);
   carried.After("h", h);
-  return StatesOf(layer, h, gru.return_sequences());
+  return StatesOf(layer, gru, h);
 }
 
 // ---- simple_rnn (Keras SimpleRNN): h' = a(x kernel + h recurrent_kernel + bias).
@@ -298,7 +320,7 @@ Value BuildSimpleRnn(LayerContext& layer) {
                  .activation = NameOfFunction(rnn.activation()),
                  .go_backwards = rnn.go_backwards()});
   carried.After("h", h);
-  return StatesOf(layer, h, rnn.return_sequences());
+  return StatesOf(layer, rnn, h);
 }
 
 }  // namespace tpurun

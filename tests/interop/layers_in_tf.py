@@ -109,10 +109,12 @@ class Layers:
             y._keras_mask = mask
         self.trainable, self.dtype = state
         name = name or made
-        self.tensors[name] = y
         scope = v1.get_variable_scope().name
         full = f'{scope}/{name}' if scope else name
-        self.tensors.maps[-1].setdefault(full, y)
+        further = enumerate(getattr(y, '_further_results', ()), 1)
+        for end, result in [('', y), *((f':{number}', result) for number, result in further)]:
+            self.tensors[name + end] = result
+            self.tensors.maps[-1].setdefault(full + end, result)
         self.written[name] = layer, around, layer.get('name', made)
         return y
 
@@ -122,6 +124,13 @@ class Layers:
         if full not in self.handles:
             text = default if default and not initializer else initializer_text(initializer, shape)
             self.declare(full, shape, text + ones)
+        self.handles[full] = v1.get_variable(name, shape)
+        return self.handles[full]
+
+    def state(self, name, shape):
+        """What a layer keeps from step to step; its end of a step is for add_update."""
+        full = v1.get_variable_scope().name + '/' + name
+        self.variables[full] = f'"{full}" f32[{",".join(map(str, shape))}] constant(0) state per_core'
         self.handles[full] = v1.get_variable(name, shape)
         return self.handles[full]
 
@@ -253,13 +262,31 @@ def functions(args):
             for name, default in (('activation', 'TANH'), ('recurrent_activation', 'SIGMOID'))}
 
 
-def keras_rnn(cell, variables, args, x):
+def starts_of_rows(self, args, rows, units, names):
+    """The states that a stateful layer has kept, those of rows that start anew 0; and their variables."""
+    kept = [self.state(name, [rows, units]) for name in names]
+    states = [tf.identity(variable) for variable in kept]
+    if args.get('reset_states_at'):
+        starts = tf.not_equal(self.tensors[args.get('reset_states_at')], 0)[:, None]
+        states = [tf.where(starts, 0.0, state) for state in states]
+    return states, kept
+
+
+def keras_rnn(self, cell, variables, args, names, x, *states):
     """By Keras, whose cell would make variables of its own."""
     cell.kernel, cell.recurrent_kernel, cell.bias = variables
     cell.built = True
-    return tf.keras.layers.RNN(
-        cell, unroll=True, return_sequences=args.get('return_sequences', False),
-        go_backwards=args.get('go_backwards', False))(x)
+    kept = []
+    if args.get('stateful', False):
+        states, kept = starts_of_rows(self, args, self.rows, args.get('units'), names)
+    rnn = tf.keras.layers.RNN(cell, unroll=True, return_sequences=args.get('return_sequences', False),
+                              return_state=True, go_backwards=args.get('go_backwards', False))
+    y, *last = rnn(x, initial_state=list(states) or None)
+    for variable, value in zip(kept, last):
+        v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, v1.assign(variable, value))
+    if args.get('return_state', False):
+        y._further_results = last
+    return y
 
 
 def rounded_rnn(step, variables, args, x, states):
@@ -272,7 +299,7 @@ def rounded_rnn(step, variables, args, x, states):
     return h if args.get('return_sequences', False) else h[:, -1]
 
 
-def lstm(self, args, x):
+def lstm(self, args, x, *states):
     units = args.get('units')
     ones = f' ones={units}+{units}' if args.get('unit_forget_bias', True) else ''
     variables = recurrent_variables(self, args, x, 4, [4 * units], ones)
@@ -280,17 +307,17 @@ def lstm(self, args, x):
         kernel, recurrent_kernel, bias = variables
         step = lstm_cell(0, **functions(args))
         return rounded_rnn(step, (kernel, [recurrent_kernel], bias), args, x, 2)
-    return keras_rnn(tf.keras.layers.LSTMCell(units, use_bias=args.get('use_bias', True),
-                                              **functions(args)), variables, args, x)
+    cell = tf.keras.layers.LSTMCell(units, use_bias=args.get('use_bias', True), **functions(args))
+    return keras_rnn(self, cell, variables, args, ['h', 'c'], x, *states)
 
 
-def gru(self, args, x):
+def gru(self, args, x, *states):
     units, after = args.get('units'), args.get('reset_after', True)
     variables = recurrent_variables(self, args, x, 3, [2, 3 * units] if after else [3 * units])
     if not self.rounds:
-        return keras_rnn(tf.keras.layers.GRUCell(units, use_bias=args.get('use_bias', True),
-                                                 reset_after=after, **functions(args)),
-                         variables, args, x)
+        cell = tf.keras.layers.GRUCell(units, use_bias=args.get('use_bias', True), reset_after=after,
+                                       **functions(args))
+        return keras_rnn(self, cell, variables, args, ['h'], x, *states)
     kernel, recurrent_kernel, bias = variables
     kernels = [recurrent_kernel] if after else tf.split(recurrent_kernel, [2 * units, units], axis=1)
     bias, recurrent_bias = tf.unstack(bias) if after and bias is not None else (bias, None)
@@ -298,14 +325,14 @@ def gru(self, args, x):
     return rounded_rnn(step, (kernel, kernels, bias), args, x, 1)
 
 
-def simple_rnn(self, args, x):
+def simple_rnn(self, args, x, *states):
     units, activation = args.get('units'), args.get('activation', 'TANH').lower()
     variables = recurrent_variables(self, args, x, 1, [units])
     if self.rounds:
         kernel, recurrent_kernel, bias = variables
         return rounded_rnn(simple_cell(0, activation), (kernel, [recurrent_kernel], bias), args, x, 1)
-    return keras_rnn(tf.keras.layers.SimpleRNNCell(units, activation, use_bias=args.get('use_bias', True)),
-                     variables, args, x)
+    cell = tf.keras.layers.SimpleRNNCell(units, activation, use_bias=args.get('use_bias', True))
+    return keras_rnn(self, cell, variables, args, ['h'], x, *states)
 
 
 def leaf(build):
