@@ -29,6 +29,7 @@ bool IsPath(const google::protobuf::FieldDescriptor& field) {
       "tpurun.proto.FixedLengthRecord.file",
       "tpurun.proto.Text.file",
       "tpurun.proto.Text.vocabulary_file",
+      "tpurun.proto.Generate.vocabulary_file",
       "tpurun.proto.Lookup.vocabulary_file",
   };
   return kPaths->count(field.full_name()) > 0;

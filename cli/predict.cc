@@ -24,32 +24,37 @@ absl::Status WriteGenerated(const std::string& text, PredictionWriter& writer) {
 }
 
 absl::Status GenerateText(const CommandLine& command, Composition composition) {
-  const proto::RunConfig& config = composition.options.config;
-  const proto::Generate generate = config.predict().generate();
-  const std::string vocabulary_file = generate.has_vocabulary_file()
-                                          ? generate.vocabulary_file()
-                                          : JoinPath(config.model_dir(), kVocabularyFile);
-  ASSIGN_OR_RETURN(
-      const CharacterVocabulary vocabulary,
-      CharacterVocabulary::Read(vocabulary_file, composition.options.where("predict.generate")));
-  const absl::StatusOr<std::vector<int32_t>> start = vocabulary.IdsOf(generate.start_string());
-  if (!start.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(composition.options.where("predict.generate.start_string"),
-                     ": start_string: ", start.status().message()));
-  }
+  const proto::Generate generate = composition.options.config.predict().generate();
+  const auto where = composition.options.where;
   const std::string output = command.GetString("output");
-  ASSIGN_OR_RETURN(const std::unique_ptr<PredictionWriter> writer,
-                   MakePredictionWriter(output, {vocabulary_file}, /*of_text=*/true));
   ProgressLine line(command, output.empty());
   composition.options.counted = line.Counter("characters");
   Estimator estimator(std::move(composition.options));
-  std::vector<int32_t> ids = *start;
-  RETURN_IF_ERROR(estimator.Generate({ids.begin(), ids.end()}, generate, vocabulary.size(),
-                                     command.GetString("checkpoint"), [&](int64_t id) {
-                                       ids.push_back(static_cast<int32_t>(id));
-                                       return absl::OkStatus();
-                                     }));
+  CharacterVocabulary vocabulary;
+  std::unique_ptr<PredictionWriter> writer;
+  std::vector<int32_t> ids;
+  const auto start = [&](const std::string& trained_dir) -> absl::StatusOr<TextStart> {
+    const bool given = generate.has_vocabulary_file();
+    const std::string file =
+        given ? generate.vocabulary_file() : JoinPath(trained_dir, kVocabularyFile);
+    ASSIGN_OR_RETURN(
+        vocabulary, given
+                        ? CharacterVocabulary::Read(file, where("predict.generate.vocabulary_file"))
+                        : CharacterVocabulary::ReadTrained(trained_dir, where("predict.generate")));
+    absl::StatusOr<std::vector<int32_t>> found = vocabulary.IdsOf(generate.start_string());
+    if (!found.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(where("predict.generate.start_string"),
+                                                     ": start_string: ", found.status().message()));
+    }
+    ids = *std::move(found);
+    ASSIGN_OR_RETURN(writer, MakePredictionWriter(output, {file}, /*of_text=*/true));
+    return TextStart{{ids.begin(), ids.end()}, vocabulary.size()};
+  };
+  RETURN_IF_ERROR(
+      estimator.Generate(start, generate, command.GetString("checkpoint"), [&](int64_t id) {
+        ids.push_back(static_cast<int32_t>(id));
+        return absl::OkStatus();
+      }));
   return WriteGenerated(vocabulary.TextOf(ids), *writer);
 }
 

@@ -227,8 +227,8 @@ class Validator {
       check(needed, run_.evaluate(i), ElementPath("evaluate", i), "eval_batch_size",
             run_.eval_batch_size());
     }
-    check(required_.predict, run_.predict(), "predict", "predict_batch_size",
-          run_.predict_batch_size());
+    check(required_.predict && !run_.predict().has_generate(), run_.predict(), "predict",
+          "predict_batch_size", run_.predict_batch_size());
   }
 
   void CheckGenerate() {
@@ -241,6 +241,16 @@ class Validator {
             "predict has an input and generate, want one; take the other out (--unset "
             "predict.generate)");
     }
+    const auto refuse = [this](bool given, const std::string& field) {
+      if (!given) return;
+      AddAt("predict." + field,
+            absl::StrCat("predict has ", field,
+                         ", for an input, and generate, want one; take the other out (--unset "
+                         "predict.",
+                         field, ")"));
+    };
+    refuse(run_.predict().keys_size() > 0, "keys");
+    refuse(run_.predict().forward_features_size() > 0, "forward_features");
     if (generate.start_string().empty()) {
       AddAt("predict.generate.start_string",
             "start_string is missing, want what the text begins with");

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "data/line_reader.h"
 #include "runtime/base/status.h"
+#include "runtime/io/file.h"
 
 namespace tpurun {
 namespace {
@@ -64,6 +65,16 @@ absl::StatusOr<CharacterVocabulary> CharacterVocabulary::Read(const std::string&
   ASSIGN_OR_RETURN(std::vector<std::string> lines, ReadVocabularyLines(path, where));
   for (std::string& line : lines) line = CharacterOf(line);
   return Create(std::move(lines), [&path](int64_t id) { return absl::StrCat(path, ":", id + 1); });
+}
+
+absl::StatusOr<CharacterVocabulary> CharacterVocabulary::ReadTrained(const std::string& trained_dir,
+                                                                     const std::string& where) {
+  const std::string path = JoinPath(trained_dir, kVocabularyFile);
+  if (!IsAbsent(path)) return Read(path, where);
+  return absl::NotFoundError(absl::StrCat(
+      where, ": there is no ", path,
+      ", which train writes with a source of text; give the vocabulary_file that the model was "
+      "trained with"));
 }
 
 std::string CharacterVocabulary::FileText() const {

@@ -33,6 +33,9 @@ class CharacterVocabulary {
   // A regular file. NotFound, behind `where`, the place of its name; DataLoss with file and line.
   static absl::StatusOr<CharacterVocabulary> Read(const std::string& path,
                                                   const std::string& where);
+  // That which train has put into `trained_dir`. NotFound says how it comes there.
+  static absl::StatusOr<CharacterVocabulary> ReadTrained(const std::string& trained_dir,
+                                                         const std::string& where);
   // What Read reads.
   std::string FileText() const;
 

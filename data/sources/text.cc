@@ -123,13 +123,8 @@ absl::StatusOr<ChosenVocabulary> ChooseVocabulary(const proto::Text& config, con
   const std::string trained_path = JoinPath(*args.trained_dir, kVocabularyFile);
   chosen.save = IsAbsent(trained_path);
   if (chosen.save && given) return chosen;
-  if (chosen.save) {
-    return absl::NotFoundError(absl::StrCat(
-        where, ": there is no ", trained_path,
-        ", which train writes with a source of text; give the vocabulary_file that the model was "
-        "trained with"));
-  }
-  ASSIGN_OR_RETURN(CharacterVocabulary trained, CharacterVocabulary::Read(trained_path, where));
+  ASSIGN_OR_RETURN(CharacterVocabulary trained,
+                   CharacterVocabulary::ReadTrained(*args.trained_dir, where));
   if (given) RETURN_IF_ERROR(CheckTrained(chosen.vocabulary, given_path, trained, trained_path));
   chosen.vocabulary = std::move(trained);
   return chosen;

@@ -61,6 +61,14 @@ struct EstimatorOptions {
   std::function<void(int64_t examples)> counted;
 };
 
+// What a generated text begins with.
+struct TextStart {
+  std::vector<int64_t> ids;  // of its characters, one or more
+  int64_t num_ids = 0;       // that there are: 0 to num_ids - 1
+};
+// `trained_dir` is where training has put the assets of its input.
+using StartFn = std::function<absl::StatusOr<TextStart>(const std::string& trained_dir)>;
+
 struct TrainResult {
   bool skipped = false;  // already trained: nothing was done
   int64_t global_step = 0;
@@ -122,12 +130,12 @@ class Estimator {
                        const std::string& checkpoint,
                        const std::function<absl::Status(const PredictedBatch&)>& take);
 
-  // Goes on with the text `start` (ids of characters, one or more) as `generate` says: calls `take`
-  // with each new character, in order, on another thread. What is drawn depends on the model, the
-  // start and tf_random_seed alone. InvalidArgument for a model that is not of one sequence, or
-  // whose classes are not `num_ids`; checkpoints are chosen as in Evaluate.
-  absl::Status Generate(const std::vector<int64_t>& start, const proto::Generate& generate,
-                        int64_t num_ids, const std::string& checkpoint,
+  // Goes on with a text as `generate` says: calls `start_fn`, then `take` with each new character,
+  // in order, on another thread. What is drawn depends on the model, the start and tf_random_seed
+  // alone. InvalidArgument for a model that is not of one sequence, or whose classes are not
+  // num_ids; checkpoints are chosen as in Evaluate.
+  absl::Status Generate(const StartFn& start_fn, const proto::Generate& generate,
+                        const std::string& checkpoint,
                         const std::function<absl::Status(int64_t id)>& take);
 
   // Writes what the model predicts, in f32 and for any batch, with the variables of `checkpoint`,

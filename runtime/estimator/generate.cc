@@ -13,6 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/random.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -33,12 +34,20 @@ constexpr char kLogits[] = "logits";
 struct GenerationGraph {
   Graph graph;  // its one output is the logits
   GenerationStep step = GenerationStep::kWindow;
+  bool looks_ahead = false;      // what is said of a position depends on those behind it
   FeatureSpec feature;           // that it reads: the ids of a step's positions
   std::set<std::string> unread;  // the others
 };
 
+// InvalidArgument of predict.generate, or of a field of it.
+absl::Status Refusal(const EstimatorOptions& options, const std::string& field,
+                     const std::string& message) {
+  const std::string path = absl::StrCat("predict.generate", field.empty() ? "" : ".", field);
+  return absl::InvalidArgumentError(absl::StrCat(options.where(path), ": ", message));
+}
+
 // The name of the prediction that gives the logits.
-absl::StatusOr<std::string> LogitsOf(const EstimatorSpec& spec) {
+absl::StatusOr<std::string> LogitsOf(const EstimatorOptions& options, const EstimatorSpec& spec) {
   std::vector<std::string> found;
   for (const NamedValue& prediction : spec.predictions) {
     if (prediction.name == kLogits || absl::EndsWith(prediction.name, "/logits")) {
@@ -46,11 +55,10 @@ absl::StatusOr<std::string> LogitsOf(const EstimatorSpec& spec) {
     }
   }
   if (found.size() == 1) return found[0];
-  return absl::InvalidArgumentError(
-      absl::StrCat("predict.generate wants a model with one head sequence or classification, whose "
-                   "logits are of "
-                   "characters; got ",
-                   found.size(), " predictions called logits"));
+  return Refusal(options, "",
+                 absl::StrCat("generate wants a model with one head sequence or classification, "
+                              "whose logits are of characters; got ",
+                              found.size(), " predictions called logits"));
 }
 
 bool SameModelVariables(const Graph& a, const Graph& b) {
@@ -89,9 +97,18 @@ absl::StatusOr<FeatureSpec> OnlyFeature(const EstimatorOptions& options,
   for (const FeatureSpec& feature : options.features) {
     if (!feature.is_label && unread.count(feature.name) == 0) read.push_back(feature);
   }
-  if (read.size() == 1 && read[0].shape.rank() == 1) return read[0];
-  return absl::InvalidArgumentError(
-      "predict.generate wants a model with one feature, the ids of characters, of one dimension");
+  const auto is_text = [](const Shape& shape) {
+    return shape.rank() == 1 && (shape.dtype == DType::kS32 || shape.dtype == DType::kS64);
+  };
+  if (read.size() == 1 && is_text(read[0].shape)) return read[0];
+  std::vector<std::string> got;
+  for (const FeatureSpec& feature : read) {
+    got.push_back(absl::StrCat(Quote(feature.name), " ", feature.shape.ToString()));
+  }
+  return Refusal(options, "",
+                 absl::StrCat("generate wants a model that reads one feature, the ids of "
+                              "characters, INT32 or INT64 of one dimension; got ",
+                              got.empty() ? "none" : absl::StrJoin(got, ", ")));
 }
 
 // A model is built for one position where all that it knows of the others is in its state; else
@@ -101,7 +118,7 @@ absl::StatusOr<GenerationGraph> BuildGenerationGraph(const EstimatorOptions& opt
     return CallModelFn(options, ModeKey::kPredict, 1, false, step);
   };
   ASSIGN_OR_RETURN(EstimatorSpec window, build(GenerationStep::kWindow));
-  ASSIGN_OR_RETURN(const std::string logits, LogitsOf(window));
+  ASSIGN_OR_RETURN(const std::string logits, LogitsOf(options, window));
   const absl::StatusOr<EstimatorSpec> position = build(GenerationStep::kPosition);
   const bool carries = position.ok() && SameModelVariables(position->graph, window.graph);
   GenerationGraph built;
@@ -111,6 +128,9 @@ absl::StatusOr<GenerationGraph> BuildGenerationGraph(const EstimatorOptions& opt
   built.unread = UnreadSlots(built.graph);
   ASSIGN_OR_RETURN(built.feature, OnlyFeature(options, built.unread));
   if (carries) built.feature.shape.dims = {1};
+  for (const Node& node : built.graph.nodes()) {
+    built.looks_ahead |= node.attrs.Get<bool>("go_backwards");
+  }
   return built;
 }
 
@@ -194,14 +214,16 @@ absl::Status GeneratedWindows::Restore(const std::string& position) {
   return absl::InvalidArgumentError("a generated text has no positions");
 }
 
-absl::Status Estimator::Generate(const std::vector<int64_t>& start, const proto::Generate& generate,
-                                 int64_t num_ids, const std::string& checkpoint,
+absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate& generate,
+                                 const std::string& checkpoint,
                                  const std::function<absl::Status(int64_t id)>& take) {
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
                    TrainedCheckpoint(options_, ModeKey::kPredict, checkpoint));
   EstimatorOptions options = options_;
   options.topology = Topology();
   ASSIGN_OR_RETURN(const GenerationGraph built, BuildGenerationGraph(options));
+  ASSIGN_OR_RETURN(const TextStart given, start_fn(TrainedDir(options, chosen)));
+  const std::vector<int64_t>& start = given.ids;
   Session session(1, options.topology);
   RETURN_IF_ERROR(session.Load(built.graph, MakeCompileOptions(options)));
   RETURN_IF_ERROR(SetVariables(options, chosen, false, built.graph.variables(), session));
@@ -210,16 +232,22 @@ absl::Status Estimator::Generate(const std::vector<int64_t>& start, const proto:
   const int64_t positions = built.feature.shape.dims[0];
   const Shape& logits = program.outfeed[0].shape;  // (1, positions, classes) or (1, classes)
   const int64_t classes = logits.dims.back();
-  if (classes != num_ids) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("predict.generate: the model has ", classes, " classes, and the vocabulary ",
-                     num_ids, " characters; want the one it was trained with"));
+  if (classes != given.num_ids) {
+    return Refusal(options, "vocabulary_file",
+                   absl::StrCat("the model has ", classes, " classes, and the vocabulary ",
+                                given.num_ids, " characters; want the one it was trained with"));
+  }
+  if (generate.top_k() > classes) {
+    return Refusal(options, "top_k",
+                   absl::StrCat("top_k must be at most ", classes,
+                                ", the classes of the model, got ", generate.top_k()));
   }
   const bool of_each = logits.rank() == 3;
-  if (!of_each && static_cast<int64_t>(start.size()) < positions) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("predict.generate.start_string: got ", start.size(),
-                     " characters, and the model wants the ", positions, " before each"));
+  if ((!of_each || built.looks_ahead) && static_cast<int64_t>(start.size()) < positions) {
+    return Refusal(
+        options, "start_string",
+        absl::StrCat("start_string has ", start.size(), " characters, and the model wants the ",
+                     positions, " before each"));
   }
   // A state has seen every character from the first on, a window all that fit.
   const int64_t first = built.step == GenerationStep::kPosition

@@ -3,9 +3,10 @@
 A case is a title, shell commands, and what the last of them does:
 
     == TITLE
-    $ COMMAND           run in a folder that holds iris/ (testdata/iris) and trained/ (a model_dir
-    > MORE OF IT        after 5 steps); `tpurun` is the program, `without_permission PATH ...` runs it
-                        while nobody may read or write PATH
+    $ COMMAND           run in a folder that holds iris/ (testdata/iris), trained/ (its model_dir
+    > MORE OF IT        after 5 steps) and stateful/ (STATEFUL, its model_dir too); `tpurun` is the
+                        program, `without_permission PATH ...` runs it while nobody may read or
+                        write PATH
     exit CODE
     MESSAGE             all of standard error but log lines; the folder is printed as DIR
     changed: PATH...    what differs afterwards, times and host left out; nothing when absent
@@ -33,6 +34,33 @@ without_permission() {
 """
 # Root may read and write everything, but for two capabilities.
 UNPRIVILEGED = 'setpriv --bounding-set=-dac_override,-dac_read_search' if os.geteuid() == 0 else ''
+
+# A character model that carries its state.
+STATEFUL = {
+    'text.txt': 200 * 'abcdefgh',
+    'run.textproto': """model_file: "model.textproto"
+train_batch_size: 16
+eval_batch_size: 16
+train {
+  max_steps: 5
+  input {
+    source { text { file: "text.txt" sequence_length: 4 streams: 16 } }
+    transform { repeat {} }
+    transform { batch { drop_remainder: true } }
+  }
+}
+evaluate { input { source { text { file: "text.txt" sequence_length: 4 streams: 16 } } } }
+predict { generate { start_string: "abc" num_generate: 10 } }
+""",
+    'model.textproto': """feature { name: "text" dtype: INT32 shape: 4 }
+label { name: "next" dtype: INT32 shape: 4 }
+layer { name: "table" embedding { input_dim: 8 output_dim: 4 } }
+layer { name: "lstm" lstm { units: 8 return_sequences: true stateful: true } }
+layer { name: "logits" dense { units: 8 } }
+head { sequence { logits: "logits" label: "next" } }
+optimizer { adam {} learning_rate { constant: 0.01 } }
+""",
+}
 
 
 class Case:
@@ -87,18 +115,27 @@ def changes(before, after):
 
 
 class BadInputTest(program.ProgramTest):
-    trained = None  # the files of trained/
+    trained = {}  # model_dir: its files
 
     def setUp(self):
         super().setUp()
-        if BadInputTest.trained is None:
-            self.succeed(*self.iris('train', 'trained', '--max_steps=5'))
-            BadInputTest.trained = {
-                name: content for name, (_, _, content) in program.tree(self.path('trained')).items()
+        os.mkdir(self.path('stateful'))
+        for name, content in STATEFUL.items():
+            program.write(self.path('stateful', name), content)
+        self.train('trained', *self.iris('train', 'trained', '--max_steps=5'))
+        self.train('stateful/model', 'train', '--config=stateful/run.textproto',
+                   '--model_dir=stateful/model')
+
+    def train(self, model_dir, *arguments):
+        """Once; later tests get what it has made."""
+        if model_dir not in BadInputTest.trained:
+            self.succeed(*arguments)
+            BadInputTest.trained[model_dir] = {
+                name: content for name, (_, _, content) in program.tree(self.path(model_dir)).items()
             }
-        os.makedirs(self.path('trained'), exist_ok=True)
-        for name, content in BadInputTest.trained.items():
-            program.write(self.path('trained', name), content)
+        os.makedirs(self.path(model_dir), exist_ok=True)
+        for name, content in BadInputTest.trained[model_dir].items():
+            program.write(self.path(model_dir, name), content)
 
     def shell(self, commands):
         environment = {**os.environ, 'TPURUN': program.BINARY, 'DIR': self.dir,

@@ -226,11 +226,12 @@ class StatefulTest(TextProgramTest):
         write(self.path('model.textproto'),
               RECURRENT.format(depth=depth, logits=logits.format(depth=depth)))
 
-    def generated(self, start, count, *flags):
+    def generated(self, start, count, *flags, **options):
         done = self.run_verb(
             'predict', '--unset', 'predict.input', '--set',
             f'predict.generate={{ start_string: "{start}" num_generate: {count} temperature: 0 }}',
-            '--unset', 'predict.keys', '--unset', 'predict.forward_features', *self.flags, *flags)
+            '--unset', 'predict.keys', '--unset', 'predict.forward_features', *self.flags, *flags,
+            **options)
         text = self.result(done)['text']
         self.assertTrue(text.startswith(start) and len(text) == len(start) + count, text)
         self.assertGreater(len(set(text)), 3)
@@ -258,6 +259,9 @@ class StatefulTest(TextProgramTest):
         windows_ = self.predicted(text, 'with_starts: true')
         self.assertEqual(''.join(windows_), text[1:])
         self.assertNotEqual(self.predicted(text, 'with_starts: true', *EACH_WINDOW_FROM_ZERO), windows_)
+        # The vocabulary is that beside the checkpoint, in whatever model_dir.
+        self.assertEqual(
+            self.generated('c', 40, '--checkpoint=model/model.ckpt-60', model_dir='other'), text)
 
     def evaluated(self, epochs, *flags):
         done = self.run_verb(
@@ -282,11 +286,12 @@ class StatefulTest(TextProgramTest):
         vocabulary = self.path('letters')
         write(vocabulary, ''.join(f'{letter}\n' for letter in self.letters))
         untrained = ('--allow_untrained',)
-        text = self.generated('abcdefgh', 30, *untrained, '--set',
-                              f'predict.generate.vocabulary_file={vocabulary}')
-        said = self.predicted(text, f'vocabulary_file: "{vocabulary}" shift: 1 with_starts: true',
-                              *EACH_WINDOW_FROM_ZERO, *untrained)
-        self.assertEqual(''.join(said[:-1]), text[8:])
+        for flags in (untrained, (*untrained, '--set', 'model.layer.lstm.lstm.go_backwards=true')):
+            text = self.generated('abcdefgh', 30, *flags, '--set',
+                                  f'predict.generate.vocabulary_file={vocabulary}')
+            said = self.predicted(text, f'vocabulary_file: "{vocabulary}" shift: 1 with_starts: true',
+                                  *EACH_WINDOW_FROM_ZERO, *flags)
+            self.assertEqual(''.join(said[:-1]), text[8:])
 
 
 class ConvertTest(TextProgramTest):
