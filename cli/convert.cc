@@ -68,6 +68,7 @@ absl::Status ConvertCommand(const CommandLine& command) {
                             .seed = command.GetInt("seed"),
                             .sequence_length = number("sequence_length"),
                             .shift = number("shift"),
+                            .streams = number("streams"),
                             .vocabulary = command.GetString("vocabulary"),
                             .output = command.GetString("output")};
   RETURN_IF_ERROR(kind->check(args));

@@ -167,6 +167,12 @@ std::span<const Verb> Verbs() {
                   .type = Flag::Type::kInt,
                   .value_name = "N",
                   .help = "text: characters from one window to the next (default sequence_length)"},
+                 {.name = "streams",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help =
+                      "text: deal it into streams, a window of each in turn, as the source text "
+                      "does; records say in \"start\" whether their stream begins (default: no)"},
                  {.name = "vocabulary",
                   .value_name = "FILE",
                   .help = "text: what ids stand for, a character a line; default all characters of "

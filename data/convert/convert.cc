@@ -18,7 +18,7 @@ std::span<const ConvertKind> ConvertKinds() {
        .check = CheckCsv,
        .convert = ConvertCsv},
       {.name = "text",
-       .flags = {"sequence_length", "shift", "vocabulary"},
+       .flags = {"sequence_length", "shift", "streams", "vocabulary"},
        .check = CheckText,
        .convert = ConvertText},
       {.name = "synthetic",

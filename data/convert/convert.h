@@ -32,10 +32,12 @@ struct ConvertArgs {
   std::optional<int64_t> examples;
   std::optional<int64_t> size;
   int64_t seed = 0;
-  // text: characters of a window, and from one window to the next (default: as many); the file of
-  // the vocabulary, empty: that of the inputs; the prefix of the output, beside which it goes.
+  // text: characters of a window, and from one window to the next (default: as many); streams that
+  // it is dealt into (default: 1, and no "start"); the file of the vocabulary, empty: that of the
+  // inputs; the prefix of the output, beside which it goes.
   std::optional<int64_t> sequence_length;
   std::optional<int64_t> shift;
+  std::optional<int64_t> streams;
   std::string vocabulary = {};
   std::string output = {};
 };

@@ -1,5 +1,6 @@
 // Windows of the characters of text files, as the source `text` has them: int64 lists "text" and
-// "next", sequence_length ids each. What the ids stand for is vocabulary.txt beside the output.
+// "next", sequence_length ids each, and of streams "start". What the ids stand for is
+// vocabulary.txt beside the output.
 #include "data/text.h"
 
 #include <string>
@@ -48,7 +49,8 @@ absl::Status CheckVocabularyPath(const ConvertArgs& args, const std::string& voc
                    path, ", or write to another folder"));
 }
 
-absl::Status WriteWindows(const TextWindows& windows, int64_t length, const ExampleSink& write) {
+absl::Status WriteWindows(const TextWindows& windows, int64_t length, bool with_starts,
+                          const ExampleSink& write) {
   tensorflow::Example example;
   auto& features = *example.mutable_features()->mutable_feature();
   std::vector<int32_t> text(length), next(length);
@@ -56,6 +58,10 @@ absl::Status WriteWindows(const TextWindows& windows, int64_t length, const Exam
     windows.Get(window, text.data(), next.data());
     features["text"].mutable_int64_list()->mutable_value()->Assign(text.begin(), text.end());
     features["next"].mutable_int64_list()->mutable_value()->Assign(next.begin(), next.end());
+    if (with_starts) {
+      const int64_t start = windows.IsFirst(window) ? 1 : 0;
+      features["start"].mutable_int64_list()->mutable_value()->Assign(&start, &start + 1);
+    }
     RETURN_IF_ERROR(write(example));
   }
   return absl::OkStatus();
@@ -73,9 +79,10 @@ absl::Status CheckText(const ConvertArgs& args) {
     return absl::InvalidArgumentError(absl::StrCat("--sequence_length: got ", *args.sequence_length,
                                                    ", want 1 to ", kMaxRowElements));
   }
-  if (args.shift.value_or(1) < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--shift: got ", *args.shift, ", want a number > 0"));
+  for (const auto& [flag, value] :
+       {std::pair("--shift", args.shift), {"--streams", args.streams}}) {
+    if (value.value_or(1) >= 1) continue;
+    return absl::InvalidArgumentError(absl::StrCat(flag, ": got ", *value, ", want a number > 0"));
   }
   if (BaseName(args.output) == kVocabularyFile) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -89,7 +96,8 @@ absl::Status ConvertText(const ConvertArgs& args, const ExampleSink& write) {
   ASSIGN_OR_RETURN(CharacterVocabulary vocabulary, VocabularyFor(args, text));
   const std::string vocabulary_text = vocabulary.FileText();
   const int64_t length = *args.sequence_length;
-  const WindowsSpec spec = {.length = length, .shift = args.shift.value_or(length)};
+  const WindowsSpec spec = {
+      .length = length, .shift = args.shift.value_or(length), .streams = args.streams.value_or(1)};
   const absl::StatusOr<TextWindows> windows =
       TextWindows::Create(std::move(text), std::move(vocabulary), spec);
   if (!windows.ok()) {
@@ -98,7 +106,7 @@ absl::Status ConvertText(const ConvertArgs& args, const ExampleSink& write) {
   }
   RETURN_IF_ERROR(Annotate(windows->CheckNotEmpty(), absl::StrJoin(args.inputs, " and ")));
   RETURN_IF_ERROR(CheckVocabularyPath(args, vocabulary_text));
-  RETURN_IF_ERROR(WriteWindows(*windows, length, write));
+  RETURN_IF_ERROR(WriteWindows(*windows, length, args.streams.has_value(), write));
   return WriteFileAtomically(VocabularyPath(args), vocabulary_text);
 }
 

@@ -38,7 +38,7 @@ struct LayerArgs {
   std::optional<bool> carries_state;
   int64_t seed = 1;                                   // tf_random_seed
   std::function<bool(const std::string&)> trainable;  // of a variable's name
-  // Of the model, by name; invalid: its mistake is reported already.
+  // The model's, by name; one that is invalid has a mistake, which is reported already.
   const std::map<std::string, Value>* features = nullptr;
   // What variables become at the end of the step, by index. Of a whole model.
   std::map<int, Value>* updates = nullptr;

@@ -302,10 +302,11 @@ class ConvertTest(TextProgramTest):
                             *flags, **options)
         return self.result(done)['records']
 
-    def converted(self):
+    def converted(self, names=('text', 'next')):
         done = self.succeed('inspect', 'out/windows', '--limit=100000', '--format=json')
         rows = [json.loads(line) for line in done.out.splitlines()]
-        return [(row['values']['text'], row['values']['next']) for row in rows if 'values' in row]
+        return [tuple(row['values'][name] for name in names)
+                for row in rows if 'values' in row]
 
     def test_it_makes_the_windows_of_a_slow_reference(self):
         text = some_text('ab\n\\é€😀', 3000)
@@ -318,6 +319,16 @@ class ConvertTest(TextProgramTest):
                 self.assertEqual(list(ids), sorted(set(text)))
                 self.assertEqual(self.converted(), [
                     tuple([ids[c] for c in part] for part in window) for window in want])
+
+    def test_of_streams_it_says_where_they_begin(self):
+        text = some_text('abcdef', 3000)
+        write(self.path('plain'), text)
+        want = windows(text, 8, 5, streams=7)
+        self.assertEqual(self.convert('plain', '--streams=7', '--shift=5'), len(want))
+        ids = {c: i for i, c in enumerate(self.vocabulary('out'))}
+        self.assertEqual(self.converted(('text', 'next', 'start')), [
+            (*([ids[c] for c in part] for part in window), [1 if i < 7 else 0])
+            for i, window in enumerate(want)])
 
     def test_the_vocabulary_of_other_windows_can_be_taken(self):
         write(self.path('first'), 'hello world, ' * 3)
