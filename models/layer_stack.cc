@@ -71,8 +71,8 @@ class LayerStack {
       const Tensor* const tensor = m_.tensors.Find("", feature.name());
       if (tensor != nullptr) features_[feature.name()] = tensor->value;
     }
-    if (m_.args.generation != GenerationStep::kNone) {
-      carries_state_ = m_.args.generation == GenerationStep::kPosition;
+    if (m_.args.sequence_step != SequenceStep::kBatch) {
+      carries_state_ = m_.args.sequence_step == SequenceStep::kPosition;
     }
     BuildList(m_.spec.layer(), {.path = "model.layer", .dtype = m_.spec.compute_dtype()},
               OnlyFeature());

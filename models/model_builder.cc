@@ -73,7 +73,7 @@ void BuildFeatures(ModelContext& m,
     } else if (CheckFeature(m, tensor, place) && !m.tensors.Has(tensor.name())) {
       Shape shape{*FedDType(tensor.dtype()), {m.args.batch_per_replica}};
       shape.dims.insert(shape.dims.end(), tensor.shape().begin(), tensor.shape().end());
-      if (m.args.generation == GenerationStep::kPosition && shape.rank() > 1) shape.dims[1] = 1;
+      if (m.args.sequence_step == SequenceStep::kPosition && shape.rank() > 1) shape.dims[1] = 1;
       if (IsTooLarge(shape)) {
         m.errors.Add(place, "",
                      absl::StrCat("a batch of ", shape.ToString(), " is too large, want at most ",

@@ -33,7 +33,7 @@ constexpr char kLogits[] = "logits";
 // What a generation runs: one row, one core.
 struct GenerationGraph {
   Graph graph;  // its one output is the logits
-  GenerationStep step = GenerationStep::kWindow;
+  SequenceStep step = SequenceStep::kWhole;
   bool looks_ahead = false;      // what is said of a position depends on those behind it
   FeatureSpec feature;           // that it reads: the ids of a step's positions
   std::set<std::string> unread;  // the others
@@ -114,15 +114,15 @@ absl::StatusOr<FeatureSpec> OnlyFeature(const EstimatorOptions& options,
 // A model is built for one position where all that it knows of the others is in its state; else
 // each character is of a whole window.
 absl::StatusOr<GenerationGraph> BuildGenerationGraph(const EstimatorOptions& options) {
-  const auto build = [&](GenerationStep step) {
+  const auto build = [&](SequenceStep step) {
     return CallModelFn(options, ModeKey::kPredict, 1, false, step);
   };
-  ASSIGN_OR_RETURN(EstimatorSpec window, build(GenerationStep::kWindow));
+  ASSIGN_OR_RETURN(EstimatorSpec window, build(SequenceStep::kWhole));
   ASSIGN_OR_RETURN(const std::string logits, LogitsOf(options, window));
-  const absl::StatusOr<EstimatorSpec> position = build(GenerationStep::kPosition);
+  const absl::StatusOr<EstimatorSpec> position = build(SequenceStep::kPosition);
   const bool carries = position.ok() && SameModelVariables(position->graph, window.graph);
   GenerationGraph built;
-  if (carries) built.step = GenerationStep::kPosition;
+  if (carries) built.step = SequenceStep::kPosition;
   ASSIGN_OR_RETURN(built.graph, BuildPredictStep(carries ? *position : std::move(window), {logits},
                                                  options.where("predict.generate")));
   built.unread = UnreadSlots(built.graph);
@@ -250,7 +250,7 @@ absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate&
                      positions, " before each"));
   }
   // A state has seen every character from the first on, a window all that fit.
-  const int64_t first = built.step == GenerationStep::kPosition
+  const int64_t first = built.step == SequenceStep::kPosition
                             ? 0
                             : std::max<int64_t>(0, static_cast<int64_t>(start.size()) - 1);
   GrowingText text(start);

@@ -76,7 +76,7 @@ absl::Status CheckWritable(const std::string& dir) {
 
 absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeKey mode,
                                           int64_t batch_size, bool has_labels,
-                                          GenerationStep generation) {
+                                          SequenceStep sequence_step) {
   const int num_replicas = options.topology.num_replicas();
   if (batch_size <= 0 || batch_size % num_replicas != 0) {
     return absl::InvalidArgumentError(absl::StrCat(ModeName(mode),
@@ -90,7 +90,7 @@ absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeK
                                      .has_labels = has_labels,
                                      .use_tpu = options.config.use_tpu(),
                                      .seed = options.config.tf_random_seed(),
-                                     .generation = generation}));
+                                     .sequence_step = sequence_step}));
   for (const std::string& warning : spec.warnings) LOG(WARNING) << warning;
   return spec;
 }

@@ -21,7 +21,7 @@ absl::Status CheckWritable(const std::string& dir);
 // Calls the ModelFn and logs its warnings; InvalidArgument when the cores do not divide the batch.
 absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeKey mode,
                                           int64_t batch_size, bool has_labels,
-                                          GenerationStep generation = GenerationStep::kNone);
+                                          SequenceStep sequence_step = SequenceStep::kBatch);
 
 // Outputs leave the device at every step; artefacts go to options.dump_dir.
 CompileOptions MakeCompileOptions(const EstimatorOptions& options);

@@ -242,7 +242,7 @@ absl::StatusOr<ExportedModel> ExportModel(const ModelFn& model_fn, int64_t seed,
                       .has_labels = false,
                       .use_tpu = false,
                       .seed = seed,
-                      .generation = GenerationStep::kWindow};
+                      .sequence_step = SequenceStep::kWhole};
   ASSIGN_OR_RETURN(const EstimatorSpec x, model_fn(args));
   args.batch_per_replica = kExportRows + 1;
   ASSIGN_OR_RETURN(const EstimatorSpec y, model_fn(args));

@@ -33,11 +33,12 @@ struct FeatureSpec {
 
 // ------------------------------------------------------------------------------------ the model
 
-// What a step reads of a text that is generated. A model is built for it in PREDICT.
-enum class GenerationStep : uint8_t {
-  kNone,      // nothing is generated: the model is as the configuration has it
-  kPosition,  // one position of the sequence: layers with a state carry that to the next step
-  kWindow,    // as many as its feature has: they start from 0 in each step
+// What a step reads of a sequence. Only a model that is built in PREDICT reads less than a batch
+// has.
+enum class SequenceStep : uint8_t {
+  kBatch,     // what the configuration says, and layers with a state do what it says
+  kPosition,  // one position: layers with a state carry that to the next step
+  kWhole,     // all: they start from 0 in each step, as an exported model does
 };
 
 struct ModelFnArgs {
@@ -47,7 +48,7 @@ struct ModelFnArgs {
   bool has_labels = true;         // false: predict, or an input that has none
   bool use_tpu = true;            // false: matmuls at f32, f32 stored
   int64_t seed = 1;               // tf_random_seed
-  GenerationStep generation = GenerationStep::kNone;
+  SequenceStep sequence_step = SequenceStep::kBatch;
 };
 
 // The infeed slot of the weights of the rows, f32[batch]: 1, or 0 for a row that is padding. It is
