@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -62,7 +61,6 @@ class Device::Workers {
     }
     for (Claims& claims : claims_) claims.phase.store(0, std::memory_order_relaxed);
     claim_ = 0;
-    MakeMeetings(program);
     NextStep();
     if (!run_.stop) {
       StartRun();
@@ -76,6 +74,7 @@ class Device::Workers {
   }
 
   int num_workers() const { return num_workers_; }
+  bool spin() const { return spin_; }
 
   std::vector<int64_t> InstructionsRun() const {
     std::vector<int64_t> counts;
@@ -189,7 +188,7 @@ class Device::Workers {
   // Runs this worker's parts of a phase, then, unless there are more workers than CPUs, those that
   // others have not begun.
   void RunPhase(int worker, const LoadedPhase& phase) {
-    const int side_by_side = SideBySide(phase.joins);
+    const int side_by_side = run_.program->SideBySide(phase.joins);
     const int groups = (phase.parts + side_by_side - 1) / side_by_side;
     TPURUN_DCHECK(groups <= kMaxParts);
     const int begin = groups * worker / num_workers_, end = groups * (worker + 1) / num_workers_;
@@ -198,24 +197,6 @@ class Device::Workers {
     for (int offset = 0; offset < groups; ++offset) {
       const int group = (end + offset) % groups;
       if (group < begin || group >= end) RunGroup(worker, phase, group, side_by_side);
-    }
-  }
-
-  // Parts that a worker runs side by side where an instruction joins so many: all of them, or so
-  // few that every worker has some. Then those who run what is joined meet before it.
-  int SideBySide(int joins) const {
-    int parts = 1;
-    while (parts < joins && run_.program->joined_parts() > parts * num_workers_) parts *= 2;
-    return parts;
-  }
-
-  // The barriers at which they meet, [log2 of joins][first part / joins].
-  void MakeMeetings(const LoadedProgram& program) {
-    meetings_.clear();
-    for (int joins = 2; joins <= program.joins(); joins *= 2) {
-      std::vector<std::unique_ptr<Barrier>>& of_parts = meetings_.emplace_back();
-      for (int part = 0; part < program.program().num_replicas; part += joins)
-        of_parts.push_back(std::make_unique<Barrier>(joins / SideBySide(joins), spin_));
     }
   }
 
@@ -241,8 +222,7 @@ class Device::Workers {
       };
       const int joins = instruction.joins;
       if (joins > side_by_side) {
-        Barrier& meeting =
-            *meetings_[std::bit_width(static_cast<unsigned>(joins)) - 2][begin / joins];
+        Barrier& meeting = run_.program->Meeting(joins, begin);
         meeting.Arrive([&] { run(begin / joins * joins); });
         continue;
       }
@@ -375,9 +355,8 @@ class Device::Workers {
   uint32_t claim_ = 0;  // phases ended in this run; a part is claimed by claim_ + 1
   std::array<Claims, kMaxParts> claims_;
   std::array<std::byte*, kMaxParts> arenas_ = {};  // of the parts that run
-  std::vector<std::vector<std::unique_ptr<Barrier>>> meetings_;
-  std::vector<Pointers> pointers_;  // a worker
-  std::vector<Count> counts_;       // a worker
+  std::vector<Pointers> pointers_;                 // a worker
+  std::vector<Count> counts_;                      // a worker
 };
 
 Device::Device(int num_workers) : workers_(std::make_unique<Workers>(num_workers)) {}
@@ -388,7 +367,7 @@ int Device::num_workers() const { return workers_->num_workers(); }
 
 absl::StatusOr<std::unique_ptr<LoadedProgram>> Device::Load(const CoreProgram& program,
                                                             const std::vector<void*>& variables) {
-  return LoadedProgram::Load(program, variables, num_workers());
+  return LoadedProgram::Load(program, variables, num_workers(), workers_->spin());
 }
 
 RunResult Device::Run(LoadedProgram& program, const RunArgs& args) {

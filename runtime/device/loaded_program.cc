@@ -28,41 +28,36 @@ Arena::Arena(int64_t bytes)
 Arena::~Arena() { ::operator delete(data_, std::align_val_t(4096)); }
 
 LoadedProgram::LoadedProgram(const CoreProgram& program, const std::vector<void*>& variables,
-                             int num_workers)
+                             int num_workers, bool spin)
     : program_(program),
       variables_(variables),
       infeed_(LayoutOf(program.infeed, program.num_replicas)),
       outfeed_(LayoutOf(program.outfeed, program.num_replicas)),
+      num_workers_(num_workers),
+      joined_(program.joined()),
       core_stride_(Aligned(program.core_bytes)),
       shared_(std::make_unique<Arena>(program.shared_bytes)),
       cores_(std::make_unique<Arena>(core_stride_ * program.num_replicas)),
       loop_index_(std::make_unique<int32_t>(0)) {
-  const auto look = [&](const std::vector<Phase>& phases) {
-    for (const Phase& phase : phases) {
-      if (phase.joins() == 1) continue;
-      joins_ = std::max(joins_, phase.joins());
-      joined_parts_ = std::max(joined_parts_, phase.parts());
-    }
-  };
-  look(program.prologue);
-  look(program.step);
-  for (const GuardedRange& range : program.guarded) {
-    look(range.before);
-    look(range.after);
+  for (int joins = 2; joins <= joined_.joins; joins *= 2) {
+    std::vector<std::unique_ptr<Barrier>>& of_parts = meetings_.emplace_back();
+    for (int part = 0; part < joined_.parts; part += joins)
+      of_parts.push_back(std::make_unique<Barrier>(joins / SideBySide(joins), spin));
   }
   for (int worker = 0; worker < num_workers; ++worker) {
-    workers_.push_back(std::make_unique<Arena>(joins_ * Aligned(program.worker_bytes)));
+    workers_.push_back(
+        std::make_unique<Arena>(SideBySide(joined_.joins) * Aligned(program.worker_bytes)));
   }
   for (int replica = 0; replica < program.num_replicas; ++replica) replica_ids_.push_back(replica);
 }
 
 absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(
-    const CoreProgram& program, const std::vector<void*>& variables, int num_workers) {
+    const CoreProgram& program, const std::vector<void*>& variables, int num_workers, bool spin) {
   if (variables.size() != program.variables.size()) {
     return absl::InternalError(absl::StrCat("the program has ", program.variables.size(),
                                             " variables, ", variables.size(), " were bound"));
   }
-  std::unique_ptr<LoadedProgram> loaded(new LoadedProgram(program, variables, num_workers));
+  std::unique_ptr<LoadedProgram> loaded(new LoadedProgram(program, variables, num_workers, spin));
   ASSIGN_OR_RETURN(loaded->prologue, loaded->LoadPhases(loaded->program_.prologue));
   ASSIGN_OR_RETURN(loaded->step, loaded->LoadPhases(loaded->program_.step));
   for (const GuardedRange& range : loaded->program_.guarded) {

@@ -4,6 +4,7 @@
 #define TPURUN_RUNTIME_DEVICE_LOADED_PROGRAM_H_
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/base/dcheck.h"
+#include "runtime/device/barrier.h"
 #include "runtime/ir/op_def.h"
 #include "runtime/program/core_program.h"
 
@@ -72,7 +74,7 @@ class LoadedProgram {
  public:
   static absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(const CoreProgram& program,
                                                              const std::vector<void*>& variables,
-                                                             int num_workers);
+                                                             int num_workers, bool spin);
 
   const CoreProgram& program() const { return program_; }
   std::byte* shared() { return shared_->data(); }
@@ -80,12 +82,15 @@ class LoadedProgram {
   // For the part that has this place among those that the worker runs side by side.
   std::byte* worker(int worker, int place) {
     // Loaded for as many workers as run it.
-    TPURUN_DCHECK(worker < static_cast<int>(workers_.size()) && place < joins_);
+    TPURUN_DCHECK(worker < static_cast<int>(workers_.size()) && place < SideBySide(joined_.joins));
     return workers_[worker]->data() + place * Aligned(program_.worker_bytes);
   }
-  // The most that any phase joins, and the most parts of the phases that join some.
-  int joins() const { return joins_; }
-  int joined_parts() const { return joined_parts_; }
+  int SideBySide(int joins) const { return tpurun::SideBySide(joins, joined_, num_workers_); }
+  // Where the workers meet that run the parts which an instruction joins with part `part`, if they
+  // are several.
+  Barrier& Meeting(int joins, int part) {
+    return *meetings_[std::bit_width(static_cast<unsigned>(joins)) - 2][part / joins];
+  }
   void set_loop_index(int32_t index) { *loop_index_ = index; }
   // The most operands, or results, that any kernel gets.
   size_t max_operands() const { return max_operands_; }
@@ -100,15 +105,18 @@ class LoadedProgram {
   int64_t prologue_version = -1;  // of the variables that the prologue has seen
 
  private:
-  LoadedProgram(const CoreProgram& program, const std::vector<void*>& variables, int num_workers);
+  LoadedProgram(const CoreProgram& program, const std::vector<void*>& variables, int num_workers,
+                bool spin);
   absl::StatusOr<std::vector<LoadedPhase>> LoadPhases(const std::vector<Phase>& phases);
   Address Resolve(const Operand& operand) const;
 
   CoreProgram program_;
   std::vector<void*> variables_;
   SlotLayout infeed_, outfeed_;
-  int joins_ = 1;
-  int joined_parts_ = 1;
+  const int num_workers_;
+  const Joined joined_;
+  std::vector<std::vector<std::unique_ptr<Barrier>>>
+      meetings_;  // [log2 of joins - 1][part / joins]
   int64_t core_stride_;
   std::unique_ptr<Arena> shared_, cores_;
   std::vector<std::unique_ptr<Arena>> workers_;

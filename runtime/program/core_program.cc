@@ -18,6 +18,30 @@ SlotLayout Layout64(const Slots& slots, int num_replicas) {
 
 }  // namespace
 
+Joined CoreProgram::joined() const {
+  Joined joined;
+  const auto look = [&](const std::vector<Phase>& phases) {
+    for (const Phase& phase : phases) {
+      if (phase.joins() == 1) continue;
+      joined.joins = std::max(joined.joins, phase.joins());
+      joined.parts = std::max(joined.parts, phase.parts());
+    }
+  };
+  look(prologue);
+  look(step);
+  for (const GuardedRange& range : guarded) {
+    look(range.before);
+    look(range.after);
+  }
+  return joined;
+}
+
+int SideBySide(int joins, const Joined& joined, int num_workers) {
+  int parts = 1;
+  while (parts < joins && joined.parts > parts * num_workers) parts *= 2;
+  return parts;
+}
+
 void SetCut(const Cut& cut, OpCall& call) {
   call.parts = cut.per_core ? 1 : cut.parts;
   call.rows = cut.per_core || cut.parts == 1 ? 0 : cut.rows;

@@ -103,6 +103,15 @@ struct Phase {
   }
 };
 
+// What a program joins anywhere.
+struct Joined {
+  int joins = 1;  // the most parts of a call
+  int parts = 1;  // the most of the phases that join some
+};
+// How many parts a worker runs side by side where an instruction joins so many: all of these, or as
+// few as leave every worker some. Then those who run what is joined meet before it.
+int SideBySide(int joins, const Joined& joined, int num_workers);
+
 // What runs only at the steps whose number `every` divides: before the step's own phases, while its
 // variables are those of its start, and after them.
 struct GuardedRange {
@@ -134,6 +143,8 @@ struct CoreProgram {
   // In ascending order of `every`, no two alike. One may read what another writes whose `every`
   // divides its own.
   std::vector<GuardedRange> guarded;
+  Joined joined() const;
+
   // The loss of each core, f32[], checked for NaN and infinity after phase `loss_phase`, before any
   // variable is updated. kNone: there is no loss.
   BufferRef loss;
