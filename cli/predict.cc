@@ -41,6 +41,12 @@ absl::Status GenerateText(const CommandLine& command, Composition composition) {
         vocabulary, given
                         ? CharacterVocabulary::Read(file, where("predict.generate.vocabulary_file"))
                         : CharacterVocabulary::ReadTrained(trained_dir, where("predict.generate")));
+    const std::string trained_path = JoinPath(trained_dir, kVocabularyFile);
+    if (given && !IsAbsent(trained_path)) {
+      ASSIGN_OR_RETURN(const CharacterVocabulary trained,
+                       CharacterVocabulary::ReadTrained(trained_dir, where("predict.generate")));
+      RETURN_IF_ERROR(CheckTrainedVocabulary(vocabulary, file, trained, trained_path));
+    }
     absl::StatusOr<std::vector<int32_t>> found = vocabulary.IdsOf(generate.start_string());
     if (!found.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(where("predict.generate.start_string"),

@@ -34,23 +34,37 @@ bool HasStateful(const Message& message) {
   return false;
 }
 
-// The path of the first shuffle, those of functions that are applied among them, `depth` deep;
-// empty: there is none.
-std::string ShuffleOf(const proto::RunConfig& run, const Transforms& transforms,
-                      const std::string& path, int depth) {
+// What lets rows go on where others ended, and where; none where the name is empty.
+struct Mixing {
+  std::string path, name;
+};
+
+// The first transform, those of functions that are applied among them, that gives the rows of a
+// batch other places than those of the batch before. `batched`: elements are batches.
+Mixing MixingOf(const proto::RunConfig& run, const Transforms& transforms, const std::string& path,
+                int depth, int64_t batch_size, bool* batched) {
   for (int i = 0; i < transforms.size(); ++i) {
     const proto::Transform& transform = transforms[i];
-    if (transform.has_shuffle()) return ElementPath(path, i);
+    const auto moves = [&](int64_t count) {
+      return !*batched && count > 0 && count % batch_size != 0;
+    };
+    const char* const name = transform.has_shuffle()                                   ? "shuffle"
+                             : transform.has_shard() && !*batched                      ? "shard"
+                             : transform.has_take() && moves(transform.take().count()) ? "take"
+                             : transform.has_skip() && moves(transform.skip().count()) ? "skip"
+                                                                                       : "";
+    if (*name != 0) return {ElementPath(path, i), name};
+    *batched |= transform.has_batch();
     if (!transform.has_apply() || depth == 0) continue;
     for (int f = 0; f < run.transformation_func_size(); ++f) {
       if (run.transformation_func(f).name() != transform.apply().transformation_func()) continue;
-      const std::string found =
-          ShuffleOf(run, run.transformation_func(f).transform(),
-                    absl::StrCat(ElementPath("transformation_func", f), ".transform"), depth - 1);
-      if (!found.empty()) return found;
+      Mixing found = MixingOf(run, run.transformation_func(f).transform(),
+                              absl::StrCat(ElementPath("transformation_func", f), ".transform"),
+                              depth - 1, batch_size, batched);
+      if (!found.name.empty()) return found;
     }
   }
-  return "";
+  return {};
 }
 
 }  // namespace
@@ -65,12 +79,24 @@ void CheckStatefulInput(const LoadedConfig& config, const proto::Input& input,
       "layers of the model are stateful: each row of a batch goes on where that of the batch "
       "before "
       "ended";
-  const std::string shuffle = ShuffleOf(config.run, input.transform(), path + ".transform",
-                                        config.run.transformation_func_size());
-  if (!shuffle.empty()) {
-    errors.Add(shuffle, absl::StrCat("shuffle: ", kWhy, "; take it out, or stateful"));
+  bool batched = false;
+  const Mixing mixing = MixingOf(config.run, input.transform(), path + ".transform",
+                                 config.run.transformation_func_size(), batch_size, &batched);
+  if (!mixing.name.empty()) {
+    const bool counts = mixing.name == "take" || mixing.name == "skip";
+    errors.Add(mixing.path, absl::StrCat(mixing.name, ": ", kWhy, "; ",
+                                         counts ? absl::StrCat("want a count that ", batch_field,
+                                                               ", ", batch_size, ", divides")
+                                                : "take it out, or stateful"));
   }
-  if (!input.source().has_text() || input.source().text().streams() == batch_size) return;
+  if (!input.source().has_text()) return;
+  const proto::Text& text = input.source().text();
+  if (text.has_shift() && text.shift() != text.sequence_length()) {
+    errors.Add(path + ".source.text.shift",
+               absl::StrCat("text: shift is ", text.shift(), ", and ", kWhy,
+                            "; leave it out, it is sequence_length then"));
+  }
+  if (text.streams() == batch_size) return;
   errors.Add(path + ".source.text.streams",
              absl::StrCat("text: streams is ", input.source().text().streams(), ", and ", kWhy,
                           "; want as many as ", batch_field, ", ", batch_size));

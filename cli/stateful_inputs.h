@@ -13,8 +13,9 @@ namespace tpurun {
 // Whether a layer, or a default of layers, is stateful.
 bool IsStateful(const proto::ModelSpec& model);
 
-// Reports a shuffle and a source text whose streams are not the rows of a batch, in the input at
-// `path` of a model that is stateful. `batch_field`: of the batch size, "train_batch_size".
+// Reports a transform that mixes the rows, and a source text whose streams are not the rows of a
+// batch or whose windows overlap, in the input at `path` of a model that is stateful.
+// `batch_field`: of the batch size, "train_batch_size".
 void CheckStatefulInput(const LoadedConfig& config, const proto::Input& input,
                         const std::string& path, const std::string& batch_field, int64_t batch_size,
                         ConfigErrors& errors);

@@ -105,4 +105,23 @@ std::string CharacterVocabulary::TextOf(std::span<const int32_t> ids) const {
   return text;
 }
 
+absl::Status CheckTrainedVocabulary(const CharacterVocabulary& given, const std::string& given_path,
+                                    const CharacterVocabulary& trained,
+                                    const std::string& trained_path) {
+  if (given == trained) return absl::OkStatus();
+  int64_t id = 0;
+  while (id < std::min(given.size(), trained.size()) &&
+         given.characters()[id] == trained.characters()[id]) {
+    ++id;
+  }
+  const auto entry = [id](const CharacterVocabulary& vocabulary) {
+    return id < vocabulary.size() ? NameOf(FirstCharacter(vocabulary.characters()[id]))
+                                  : std::string("none");
+  };
+  return absl::DataLossError(
+      absl::StrCat(given_path, " is not the vocabulary that the model was trained with, ",
+                   trained_path, ": of id ", id, " got ", entry(given), ", want ", entry(trained),
+                   "; leave vocabulary_file out, or train in another model_dir"));
+}
+
 }  // namespace tpurun

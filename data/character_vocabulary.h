@@ -60,6 +60,12 @@ class CharacterVocabulary {
   std::vector<int32_t> ids_;  // by code point, up to the largest
 };
 
+// That two vocabularies are one: ids of another would mean other characters to the model. DataLoss
+// names the first id in which they differ.
+absl::Status CheckTrainedVocabulary(const CharacterVocabulary& given, const std::string& given_path,
+                                    const CharacterVocabulary& trained,
+                                    const std::string& trained_path);
+
 // As messages name it: "a", "\n" or "\303\251" (U+00E9).
 std::string NameOf(const Character& character);
 

@@ -81,25 +81,6 @@ absl::StatusOr<Text> ReadText(const std::vector<std::string>& files) {
   return text;
 }
 
-// That two vocabularies are one: ids of another would mean other characters to the model.
-absl::Status CheckTrained(const CharacterVocabulary& given, const std::string& given_path,
-                          const CharacterVocabulary& trained, const std::string& trained_path) {
-  if (given == trained) return absl::OkStatus();
-  int64_t id = 0;
-  while (id < std::min(given.size(), trained.size()) &&
-         given.characters()[id] == trained.characters()[id]) {
-    ++id;
-  }
-  const auto entry = [id](const CharacterVocabulary& vocabulary) {
-    return id < vocabulary.size() ? NameOf(FirstCharacter(vocabulary.characters()[id]))
-                                  : std::string("none");
-  };
-  return absl::DataLossError(
-      absl::StrCat(given_path, " is not the vocabulary that the model was trained with, ",
-                   trained_path, ": of id ", id, " got ", entry(given), ", want ", entry(trained),
-                   "; leave vocabulary_file out, or train in another model_dir"));
-}
-
 struct ChosenVocabulary {
   CharacterVocabulary vocabulary;
   bool save = false;  // model_dir does not have it
@@ -125,7 +106,9 @@ absl::StatusOr<ChosenVocabulary> ChooseVocabulary(const proto::Text& config, con
   if (chosen.save && given) return chosen;
   ASSIGN_OR_RETURN(CharacterVocabulary trained,
                    CharacterVocabulary::ReadTrained(*args.trained_dir, where));
-  if (given) RETURN_IF_ERROR(CheckTrained(chosen.vocabulary, given_path, trained, trained_path));
+  if (given) {
+    RETURN_IF_ERROR(CheckTrainedVocabulary(chosen.vocabulary, given_path, trained, trained_path));
+  }
   chosen.vocabulary = std::move(trained);
   return chosen;
 }

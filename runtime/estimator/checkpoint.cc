@@ -190,7 +190,7 @@ absl::Status Checkpoint::Restore(bool with_state, VariableStore& store) const {
   std::vector<std::string> mistakes;
   std::vector<Read> reads;
   size_t num_variables = 0;
-  bool only_slots = true;
+  bool only_slots = true, only_states = true;
   for (const auto& [name, stored] : store.variables()) {
     if (stored.variable().scope == Variable::Scope::kState && !with_state) continue;
     ++num_variables;
@@ -203,11 +203,17 @@ absl::Status Checkpoint::Restore(bool with_state, VariableStore& store) const {
     if (!mistake.empty()) {
       mistakes.push_back(mistake);
       only_slots &= reader_->Find(name) == nullptr && IsSlot(store, stored.variable());
+      only_states &= stored.variable().scope == Variable::Scope::kState;
       continue;
     }
     const BundleEntry* const entry = reader_->Find(has_copies ? per_core : name);
     ASSIGN_OR_RETURN(std::string bytes, reader_->ReadBytes(*entry));
     reads.push_back({name, has_copies ? stored.copies() : 1, std::move(bytes)});
+  }
+  if (!mistakes.empty() && only_states) {
+    return Annotate(Differs(mistakes, num_variables, "state"),
+                    "layers that are stateful carry a state of each row of a core: go on with the "
+                    "batch size, the use_tpu and the stateful layers of the training");
   }
   if (!mistakes.empty()) {
     const absl::Status differs =

@@ -232,10 +232,10 @@ absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate&
   const int64_t positions = built.feature.shape.dims[0];
   const Shape& logits = program.outfeed[0].shape;  // (1, positions, classes) or (1, classes)
   const int64_t classes = logits.dims.back();
-  if (classes != given.num_ids) {
+  if (classes < given.num_ids) {
     return Refusal(options, "vocabulary_file",
                    absl::StrCat("the model has ", classes, " classes, and the vocabulary ",
-                                given.num_ids, " characters; want the one it was trained with"));
+                                given.num_ids, " characters; want at most as many"));
   }
   if (generate.top_k() > classes) {
     return Refusal(options, "top_k",
@@ -266,15 +266,16 @@ absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate&
                       .ended_message = [](int64_t) { return "the text ended"; },
                       .unread = built.unread}));
   int64_t drawn = 0;
-  Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) -> absl::Status {
+  const auto draw = [&](int64_t step, const std::byte* slots) -> absl::Status {
     const int64_t last = first + step;  // the character that this step read last
     if (last + 1 < static_cast<int64_t>(start.size()) || drawn == generate.num_generate()) {
       return absl::OkStatus();
     }
     const int64_t position = of_each ? std::min(last, positions - 1) : 0;
     const auto* values = reinterpret_cast<const float*>(slots) + position * classes;
+    // What has no character, an unknown_id behind the vocabulary, is never drawn.
     ASSIGN_OR_RETURN(const int64_t id,
-                     SampleId({values, static_cast<size_t>(classes)}, sampling, drawn));
+                     SampleId({values, static_cast<size_t>(given.num_ids)}, sampling, drawn));
     RETURN_IF_ERROR(take(id));
     if (options.counted) options.counted(drawn + 1);
     if (++drawn == generate.num_generate()) {
@@ -283,6 +284,12 @@ absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate&
       text.Append(id);
     }
     return absl::OkStatus();
+  };
+  Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) {
+    const absl::Status drawing = draw(step, slots);
+    // The infeed waits for a character that does not come.
+    if (!drawing.ok()) text.Close();
+    return drawing;
   });
   infeed->Start();
   const RunResult result = session.RunLoop(
