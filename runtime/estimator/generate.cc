@@ -34,7 +34,6 @@ constexpr char kLogits[] = "logits";
 struct GenerationGraph {
   Graph graph;  // its one output is the logits
   SequenceStep step = SequenceStep::kWhole;
-  bool looks_ahead = false;      // what is said of a position depends on those behind it
   FeatureSpec feature;           // that it reads: the ids of a step's positions
   std::set<std::string> unread;  // the others
 };
@@ -128,10 +127,70 @@ absl::StatusOr<GenerationGraph> BuildGenerationGraph(const EstimatorOptions& opt
   built.unread = UnreadSlots(built.graph);
   ASSIGN_OR_RETURN(built.feature, OnlyFeature(options, built.unread));
   if (carries) built.feature.shape.dims = {1};
-  for (const Node& node : built.graph.nodes()) {
-    built.looks_ahead |= node.attrs.Get<bool>("go_backwards");
-  }
   return built;
+}
+
+void WriteIds(const std::vector<int64_t>& ids, DType dtype, void* buffer) {
+  if (dtype == DType::kS64) {
+    std::memcpy(buffer, ids.data(), ids.size() * sizeof(int64_t));
+  } else {
+    const std::vector<int32_t> narrow(ids.begin(), ids.end());
+    std::memcpy(buffer, narrow.data(), narrow.size() * sizeof(int32_t));
+  }
+}
+
+// A window with the same ids at its begin, and behind them all 0, then all the largest.
+class PaddedWindows : public BatchSource {
+ public:
+  PaddedWindows(std::vector<int64_t> begin, int64_t num_ids, const FeatureSpec& feature)
+      : begin_(std::move(begin)), num_ids_(num_ids), feature_(feature) {}
+
+  absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
+    if (given_ == 2) return 0;
+    std::vector<int64_t> ids = begin_;
+    ids.resize(feature_.shape.dims[0], given_++ == 0 ? 0 : num_ids_ - 1);
+    WriteIds(ids, feature_.shape.dtype, buffers[0]);
+    return 1;
+  }
+  std::string Position() const override { return ""; }
+  absl::Status Restore(const std::string&) override { return absl::OkStatus(); }
+  std::string Where(int64_t) const override { return "start_string"; }
+
+ private:
+  const std::vector<int64_t> begin_;
+  const int64_t num_ids_;
+  const FeatureSpec feature_;
+  int given_ = 0;
+};
+
+// Whether what the model says of the last of these ids depends on what stands behind it in a
+// window: then it has to be a whole one.
+absl::StatusOr<bool> LooksAhead(const GenerationGraph& built, const TextStart& start,
+                                Session& session) {
+  const CoreProgram& program = session.program();
+  const int64_t classes = program.outfeed[0].shape.dims.back();
+  ASSIGN_OR_RETURN(
+      const InfeedPtr infeed,
+      Infeed::Create({built.feature},
+                     std::make_unique<PaddedWindows>(start.ids, start.num_ids, built.feature),
+                     program,
+                     {.batch_size = 1,
+                      .pad = true,
+                      .ended_message = [](int64_t) { return "the windows ended"; },
+                      .unread = built.unread}));
+  std::vector<std::string> said;
+  Outfeed outfeed(program, [&](int64_t, const std::byte* slots) {
+    const int64_t bytes = classes * static_cast<int64_t>(sizeof(float));
+    const auto* of_last =
+        reinterpret_cast<const char*>(slots) + (std::ssize(start.ids) - 1) * bytes;
+    said.emplace_back(of_last, bytes);
+    return absl::OkStatus();
+  });
+  infeed->Start();
+  const RunResult result = session.RunLoop({.iterations = 2}, *infeed, &outfeed);
+  RETURN_IF_ERROR(outfeed.Finish());
+  RETURN_IF_ERROR(result.status);
+  return said[0] != said[1];
 }
 
 }  // namespace
@@ -201,12 +260,7 @@ absl::StatusOr<int64_t> GeneratedWindows::Next(BatchBuffers buffers) {
   if (ids.empty()) return 0;
   ++end_;
   ids.resize(window_);
-  if (dtype_ == DType::kS64) {
-    std::memcpy(buffers[0], ids.data(), ids.size() * sizeof(int64_t));
-  } else {
-    const std::vector<int32_t> narrow(ids.begin(), ids.end());
-    std::memcpy(buffers[0], narrow.data(), narrow.size() * sizeof(int32_t));
-  }
+  WriteIds(ids, dtype_, buffers[0]);
   return 1;
 }
 
@@ -243,11 +297,17 @@ absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate&
                                 ", the classes of the model, got ", generate.top_k()));
   }
   const bool of_each = logits.rank() == 3;
-  if ((!of_each || built.looks_ahead) && static_cast<int64_t>(start.size()) < positions) {
-    return Refusal(
-        options, "start_string",
-        absl::StrCat("start_string has ", start.size(), " characters, and the model wants the ",
-                     positions, " before each"));
+  if (built.step == SequenceStep::kWhole && std::ssize(start) < positions) {
+    bool wants_all = !of_each;
+    if (of_each) {
+      ASSIGN_OR_RETURN(wants_all, LooksAhead(built, given, session));
+    }
+    if (wants_all) {
+      return Refusal(options, "start_string",
+                     absl::StrCat("start_string has ", start.size(), " character",
+                                  start.size() == 1 ? "" : "s", ", and the model wants the ",
+                                  positions, " before each"));
+    }
   }
   // A state has seen every character from the first on, a window all that fit.
   const int64_t first = built.step == SequenceStep::kPosition

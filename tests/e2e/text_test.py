@@ -207,7 +207,15 @@ layer {{ name: "flat" flatten {{}} }}
 layer {{ name: "logits" dense {{ units: {depth} }} }}
 prediction {{ name: "logits" }}
 """
+# Of which each position is said from all.
+LOGITS_OF_ALL_FROM_ALL = """
+layer {{ name: "flat" flatten {{}} }}
+layer {{ name: "all" dense {{ units: {all_logits} }} }}
+layer {{ name: "logits" reshape {{ target_shape: 8 target_shape: {depth} }} }}
+head {{ sequence {{ logits: "logits" label: "next" }} }}
+"""
 EACH_WINDOW_FROM_ZERO = ('--set', 'model.layer_defaults.lstm.reset_states_every=1')
+WITHOUT_STATE = ('--set', 'model.layer_defaults.lstm={ units: 16 return_sequences: true }')
 
 
 class StatefulTest(TextProgramTest):
@@ -221,10 +229,11 @@ class StatefulTest(TextProgramTest):
         self.content = some_text(self.letters, 3000)
         self.configure(self.content, fields='streams: 16 with_starts: true', transforms=ENDLESS)
 
-    def use_model(self, logits):
-        depth = len(self.letters)
+    def use_model(self, logits, more=0):
+        depth = len(self.letters) + more
         write(self.path('model.textproto'),
-              RECURRENT.format(depth=depth, logits=logits.format(depth=depth)))
+              RECURRENT.format(depth=depth,
+                               logits=logits.format(depth=depth, all_logits=8 * depth)))
 
     def generated(self, start, count, *flags, **options):
         done = self.run_verb(
@@ -263,6 +272,36 @@ class StatefulTest(TextProgramTest):
         self.assertEqual(
             self.generated('c', 40, '--checkpoint=model/model.ckpt-60', model_dir='other'), text)
 
+    def refused(self, code, *flags):
+        done = self.run_verb('predict', *flags, call=self.call)
+        self.assertEqual(done.code, code, str(done))
+        return done
+
+    def test_a_class_without_a_character_is_never_drawn(self):
+        self.use_model(LOGITS, more=5)
+        self.run_verb('train', '--max_steps=1')
+        hot = ('--set', 'predict.generate={ start_string: "c" num_generate: 300 temperature: 1e6 }')
+        done = self.run_verb('predict', '--unset', 'predict.input', '--unset', 'predict.keys', '--unset',
+                             'predict.forward_features', *self.flags, *hot)
+        self.assertEqual(set(self.result(done)['text']), set(self.letters))
+
+    def test_a_generation_ends_where_a_logit_is_nan(self):
+        self.use_model(LOGITS)
+        self.run_verb('train', '--max_steps=1', '--set', 'model.optimizer.0.learning_rate.constant=1e30')
+        done = self.refused(1, '--unset', 'predict.input', '--set',
+                                'predict.generate={ start_string: "c" num_generate: 30 }', '--unset',
+                                'predict.keys', '--unset', 'predict.forward_features', *self.flags)
+        self.assertIn("the model's logits are NaN", done.err)
+
+    def test_a_model_that_looks_ahead_wants_a_whole_window(self):
+        self.use_model(LOGITS_OF_ALL_FROM_ALL)
+        self.run_verb('train', '--max_steps=60')
+        done = self.refused(2, '--unset', 'predict.input', '--set',
+                                'predict.generate={ start_string: "c" num_generate: 30 }', '--unset',
+                                'predict.keys', '--unset', 'predict.forward_features', *self.flags)
+        self.assertIn('start_string has 1 character, and the model wants the 8 before each', done.err)
+        self.generated('cabcabca', 30)
+
     def evaluated(self, epochs, *flags):
         done = self.run_verb(
             'evaluate', '--eval_batch_size=16', '--set',
@@ -290,7 +329,7 @@ class StatefulTest(TextProgramTest):
             text = self.generated('abcdefgh', 30, *flags, '--set',
                                   f'predict.generate.vocabulary_file={vocabulary}')
             said = self.predicted(text, f'vocabulary_file: "{vocabulary}" shift: 1 with_starts: true',
-                                  *EACH_WINDOW_FROM_ZERO, *flags)
+                                  *WITHOUT_STATE, *flags)
             self.assertEqual(''.join(said[:-1]), text[8:])
 
 
