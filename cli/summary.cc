@@ -151,6 +151,7 @@ struct Parameters {
   int64_t bytes = 0;
 
   void Add(const Variable& variable) {
+    if (variable.scope == Variable::Scope::kState) return;  // of as many rows as a batch has
     const int64_t elements = variable.shape.num_elements();
     all += elements;
     if (variable.trainable) trainable += elements;

@@ -94,6 +94,7 @@ class Opening {
       if (step.row.has_value()) {
         ASSIGN_OR_RETURN(RowTransform row, OpenRow(plan_, step, args_.mode));
         elements_.transforms.push_back(std::move(row));
+        num_ids_.clear();
         schema_ = step.row->output;
       } else if (step.def->make_items != nullptr) {
         AddItems(step.transform, *step.def, i);
@@ -115,6 +116,10 @@ class Opening {
     const Step* const batch = FindBatch(plan_);
     InputSource source;
     source.features = features_;
+    for (FeatureSpec& feature : source.features) {
+      const auto known = num_ids_.find(feature.name);
+      if (known != num_ids_.end()) feature.num_ids = known->second;
+    }
     source.examples_per_epoch = count_.value_or(-1);
     source.endless = endless_;
     source.files = std::move(files_);
@@ -150,6 +155,7 @@ class Opening {
     reads_once_ = !plan_.source_def->in_memory &&
                   !std::all_of(opened->files.begin(), opened->files.end(), IsRegularFile);
     assets_ = std::move(opened->assets);
+    num_ids_ = std::move(opened->num_ids);
     if (args_.mode == ModeKey::kTrain) RETURN_IF_ERROR(Identify(opened->files));
     schema_ = elements_.records->schema();
     signature_ = plan_.source_def->describe(plan_.source);
@@ -241,6 +247,7 @@ class Opening {
   std::string signature_;
   std::vector<InputFile> files_;
   std::map<std::string, std::string> assets_;
+  std::map<std::string, int64_t> num_ids_;  // of the columns, as the source has them
   ElementCount count_;  // elements of one pass at this place; when endless, of what is repeated
   bool endless_ = false;
   bool reads_once_ = false;  // a second pass cannot be

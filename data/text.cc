@@ -56,9 +56,13 @@ absl::Status Text::Count(bool at_end) {
     if (rest.size() < kMostBytes && !at_end) break;  // it may go on
     const Character character = FirstCharacter(rest);
     if (!character.code.has_value()) {
-      return absl::DataLossError(absl::StrCat(
-          files_.back().name, ": want UTF-8, got the byte ", Quote(character.bytes), " at offset ",
-          counted_ - files_.back().begin, ": iconv -t UTF-8 makes it of other encodings"));
+      const int64_t offset = counted_ - files_.back().begin;
+      const bool is_gzip = offset == 1 && bytes_.compare(counted_ - 1, 2, "\x1f\x8b") == 0;
+      return absl::DataLossError(
+          absl::StrCat(files_.back().name, ": want UTF-8, got the byte ", Quote(character.bytes),
+                       " at offset ", offset,
+                       is_gzip ? ": it is compressed, gunzip it first"
+                               : ": iconv -t UTF-8 makes it of other encodings"));
     }
     if (*character.code >= seen_.size()) seen_.resize(*character.code + 1);
     if (!seen_[*character.code]) {

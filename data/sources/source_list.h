@@ -40,6 +40,7 @@ struct OpenedSource {
   std::optional<int64_t> count;                    // records of one pass, where known
   std::vector<std::string> files;                  // those that it reads, in their order
   std::map<std::string, std::string> assets = {};  // those of InputSource
+  std::map<std::string, int64_t> num_ids = {};     // of a column whose values are ids in [0, n)
 };
 
 struct SourceDef {

@@ -151,6 +151,8 @@ absl::StatusOr<OpenedSource> OpenText(const proto::Source& source, const SourceA
   ASSIGN_OR_RETURN(Text text, ReadText(opened.files));
   ASSIGN_OR_RETURN(ChosenVocabulary chosen, ChooseVocabulary(config, args, text));
   if (chosen.save) opened.assets[kVocabularyFile] = chosen.vocabulary.FileText();
+  const int64_t num_ids = std::max(chosen.vocabulary.size(), SpecOf(config).unknown_id + 1);
+  for (const char* column : {"text", "next"}) opened.num_ids[column] = num_ids;
   absl::StatusOr<TextWindows> windows =
       TextWindows::Create(std::move(text), std::move(chosen.vocabulary), SpecOf(config));
   if (!windows.ok()) {

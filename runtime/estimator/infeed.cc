@@ -106,6 +106,12 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
     infeed->feeds_.push_back({slot, RowBytes(shape)});
     const auto classes = infeed->options_.classes.find(feature.name);
     if (classes == infeed->options_.classes.end()) continue;
+    if (feature.num_ids > classes->second) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          feature.is_label ? "label " : "feature ", Quote(feature.name), " of the input has ",
+          feature.num_ids, " different ids, and the model takes ", classes->second,
+          "; make the model's input_dim, depth and units that count them ", feature.num_ids));
+    }
     infeed->class_ids_.push_back(
         {absl::StrCat(feature.is_label ? "label" : "feature", " ", Quote(feature.name)),
          feature.is_label ? "a class" : "an id", slot, shape.dtype, shape.row_elements(),

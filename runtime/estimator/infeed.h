@@ -59,8 +59,9 @@ using InfeedPtr = std::unique_ptr<Infeed, StopAndDelete>;
 class Infeed {
  public:
   // Each slot of the program is fed by the source's feature of its name (`features`, in order), and
-  // row_weight by 1 for a row and 0 for padding. InvalidArgument when a slot has no feature;
-  // ResourceExhausted when options.prefetch batches are more than fit in memory.
+  // row_weight by 1 for a row and 0 for padding. InvalidArgument when a slot has no feature, or one
+  // of more ids than the program takes; ResourceExhausted when options.prefetch batches are more
+  // than fit in memory.
   static absl::StatusOr<InfeedPtr> Create(const std::vector<FeatureSpec>& features,
                                           std::unique_ptr<BatchSource> source,
                                           const CoreProgram& program, InfeedOptions options);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/estimator/final_step.h"
 #include "runtime/estimator/input_files.h"
 
@@ -53,6 +54,10 @@ absl::Status TrainInput::Resume(const InputFn& input_fn, const Checkpoint& resum
 }
 
 absl::Status TrainInput::Start(const TrainProgram& program) {
+  for (const FeatureSpec& feature : source_.features) {
+    if (feature.num_ids == 0 || feature.is_label) continue;
+    LOG(INFO) << "The input has " << feature.num_ids << " different ids of " << Quote(feature.name);
+  }
   ASSIGN_OR_RETURN(
       infeed_,
       Infeed::Create(source_.features, std::move(source_.batches), program.session.program(),

@@ -57,6 +57,7 @@ class TrainOutput {
   absl::Status OpenNewDir();
   absl::Status WriteProto(const std::string& name, const google::protobuf::Message& message);
   absl::Status WriteConfiguration();
+  absl::Status CheckNotAnother(const std::string& name, const std::string& bytes) const;
   absl::Status WriteGraph();
   absl::Status WriteFirstCheckpoint();
   absl::Status Save(int64_t step);

@@ -29,6 +29,8 @@ struct FeatureSpec {
   std::string name;
   Shape shape;
   bool is_label = false;
+  int64_t num_ids =
+      0;  // of an input that knows: its values are ids in [0, num_ids); 0: it does not
 };
 
 // ------------------------------------------------------------------------------------ the model

@@ -161,12 +161,12 @@ class TextTest(TextProgramTest):
                              'end: 0.5 }', model_dir='other')
         self.assertEqual(self.result(done)['examples'], 374)
 
-    def test_a_character_that_the_model_has_no_class_for_is_named_by_its_window(self):
+    def test_a_text_of_more_characters_than_the_model_has_is_refused_at_once(self):
         self.configure('ab' * 200 + 'c' * 200, depth=2, transforms=ENDLESS)
         done = self.run_verb('train', call=self.call)
-        self.assertEqual(done.code, 65, str(done))
-        self.assertIn('offset 392 of text.txt', done.messages[0])
-        self.assertEqual(self.vocabulary(), ['a', 'b', 'c'])
+        self.assertEqual(done.code, 2, str(done))
+        self.assertIn('"next" of the input has 3 different ids, and the model takes 2', done.messages[0])
+        self.assertFalse(os.path.exists(self.path('model')))
 
     def test_standard_input_is_a_text_and_can_be_repeated(self):
         text = some_text('abcd', 400)
