@@ -52,6 +52,9 @@ class LayersTest(unittest.TestCase):
                     continue
                 if not case.tensors('expect prediction'):
                     continue
+                # Of what a layer has kept an exported model knows nothing (export_recurrent_test).
+                if 'stateful: true' in case.get('model'):
+                    continue
                 with self.subTest(f'{path}: {case.name}'):
                     self.compare(case)
                 compared += 1
