@@ -96,6 +96,9 @@ class Device::Workers {
   struct alignas(64) Claims {
     std::atomic<uint32_t> phase{0};
   };
+  struct alignas(64) PartBases {
+    Bases of;
+  };
   struct alignas(64) Count {
     std::atomic<int64_t> instructions{0};
   };
@@ -208,8 +211,11 @@ class Device::Workers {
         !claim.compare_exchange_strong(seen, claim_ + 1, std::memory_order_acq_rel))
       return;
     const int begin = group * side_by_side, end = begin + side_by_side;
-    for (int part = begin; part < end; ++part)
-      arenas_[part] = run_.program->worker(worker, part - begin);
+    for (int part = begin; part < end; ++part) {
+      bases_[part].of = run_.bases;
+      bases_[part].of[static_cast<size_t>(Base::kWorker)] =
+          run_.program->worker(worker, part - begin);
+    }
     int64_t ran = 0;
     for (const LoadedInstruction& instruction : phase.instructions) {
       const auto run = [&](int part) {
@@ -239,11 +245,10 @@ class Device::Workers {
                   instruction.results.size() * instruction.joins <= pointers.results.size());
     const void** operands = pointers.operands.data();
     void** results = pointers.results.data();
-    Bases bases = run_.bases;
     KernelArgs args{.operands = operands, .results = results, .worker = worker};
     for (int joined = instruction.joins; joined-- > 0;) {
       const int core = instruction.per_core ? part + joined : 0;
-      bases[static_cast<size_t>(Base::kWorker)] = arenas_[part + joined];
+      const Bases& bases = bases_[part + joined].of;
       for (size_t i = 0; i < instruction.operands.size(); ++i)
         operands[i * instruction.joins + joined] = instruction.operands[i].On(bases, core);
       for (size_t i = 0; i < instruction.results.size(); ++i)
@@ -354,9 +359,9 @@ class Device::Workers {
   RunState run_;
   uint32_t claim_ = 0;  // phases ended in this run; a part is claimed by claim_ + 1
   std::array<Claims, kMaxParts> claims_;
-  std::array<std::byte*, kMaxParts> arenas_ = {};  // of the parts that run
-  std::vector<Pointers> pointers_;                 // a worker
-  std::vector<Count> counts_;                      // a worker
+  std::array<PartBases, kMaxParts> bases_ = {};  // of the parts that run
+  std::vector<Pointers> pointers_;               // a worker
+  std::vector<Count> counts_;                    // a worker
 };
 
 Device::Device(int num_workers) : workers_(std::make_unique<Workers>(num_workers)) {}
