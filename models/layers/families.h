@@ -25,6 +25,8 @@ Value BuildDropout(LayerContext& layer);
 // ids.cc
 void CheckEmbedding(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildEmbedding(LayerContext& layer);
+void CheckPositionEmbedding(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildPositionEmbedding(LayerContext& layer);
 void CheckOneHot(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildOneHot(LayerContext& layer);
 // merge.cc
@@ -33,6 +35,8 @@ Value BuildConcat(LayerContext& layer);
 // normalization.cc
 void CheckBatchNormalization(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildBatchNormalization(LayerContext& layer);
+void CheckLayerNormalization(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildLayerNormalization(LayerContext& layer);
 // nested.cc
 void CheckResnetBlock(const proto::Layer& layer, ConfigErrors& errors);
 std::vector<LayerBlock> ExpandResnetBlock(const proto::Layer& layer);

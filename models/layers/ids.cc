@@ -63,6 +63,51 @@ Value BuildEmbedding(LayerContext& layer) {
   return table.valid() ? Gather(layer.b, table, layer.inputs[0].value) : Value{};
 }
 
+// ---- position_embedding (BERT's position_embeddings): x (N, T, C), embeddings (max_length, C);
+// y[n, t] = x[n, t] + embeddings[t].
+
+void CheckPositionEmbedding(const proto::Layer& layer, ConfigErrors& errors) {
+  const proto::PositionEmbedding& position = layer.position_embedding();
+  CheckDim("position_embedding.max_length", position.has_max_length(), position.max_length(),
+           errors);
+  if (position.has_embeddings_initializer()) {
+    CheckInitializer(position.embeddings_initializer(), 2,
+                     "position_embedding.embeddings_initializer", errors);
+  }
+}
+
+Value BuildPositionEmbedding(LayerContext& layer) {
+  const proto::PositionEmbedding& position = layer.layer.position_embedding();
+  const Shape x = layer.shape(0);
+  if (x.dtype != DType::kF32 || x.rank() != 3) {
+    return layer.Fail("",
+                      absl::StrCat("position_embedding wants floating-point values (f32) of shape "
+                                   "[N,time,features], got ",
+                                   Quote(layer.inputs[0].name), " of ", BatchShapeText(x)));
+  }
+  if (layer.carries_state.value_or(false)) {
+    return layer.Fail("", "one position of a sequence does not know which it is");
+  }
+  const int64_t time = x.dims[1], features = x.dims[2];
+  if (time > position.max_length()) {
+    return layer.Fail("position_embedding.max_length",
+                      absl::StrCat("max_length is ", position.max_length(), ", and ",
+                                   Quote(layer.inputs[0].name), " has ", time, " positions"));
+  }
+  const std::vector<int64_t> dims = {position.max_length(), features};
+  const Value table = layer.AddVariable(
+      "embeddings", dims,
+      position.has_embeddings_initializer()
+          ? MakeInitializer(position.embeddings_initializer(), dims)
+          : Initializer{.kind = Initializer::Kind::kTruncatedNormal, .a = 0, .b = 0.02});
+  if (!table.valid()) return {};
+  GraphBuilder& b = layer.b;
+  const Value rows = time == dims[0] ? table : Slice(b, table, {0, 0}, {time, features});
+  // An example as one row, which takes the positions' rows as its own.
+  const Value examples = Reshape(b, layer.inputs[0].value, {x.dims[0], time * features});
+  return Reshape(b, Add(b, examples, Reshape(b, rows, {time * features})), x.dims);
+}
+
 // ---- one_hot (tf.one_hot): x (N, ...) whole -> (N, ..., depth) f32: 1 at the id, else 0; an id
 // outside [0, depth) gives zeros only.
 

@@ -105,4 +105,44 @@ Value BuildBatchNormalization(LayerContext& layer) {
   return BatchNorm(b, x, mean, variance, gamma, beta, norm.epsilon());
 }
 
+// ---- layer_normalization (Keras LayerNormalization): x (N, ..., C), y = (x - mean) gamma /
+// sqrt(variance + epsilon) + beta, mean and variance of the last axis, gamma and beta (C).
+
+void CheckLayerNormalization(const proto::Layer& layer, ConfigErrors& errors) {
+  const proto::LayerNormalization& norm = layer.layer_normalization();
+  WantPositive("layer_normalization.epsilon", norm.epsilon(), errors);
+  if (norm.has_gamma_initializer())
+    CheckInitializer(norm.gamma_initializer(), 1, "layer_normalization.gamma_initializer", errors);
+  if (norm.has_beta_initializer())
+    CheckInitializer(norm.beta_initializer(), 1, "layer_normalization.beta_initializer", errors);
+}
+
+Value BuildLayerNormalization(LayerContext& layer) {
+  const proto::LayerNormalization& norm = layer.layer.layer_normalization();
+  const Shape x = layer.shape(0);
+  if (x.dtype != DType::kF32 || x.rank() < 2) {
+    return layer.Fail("", absl::StrCat("layer_normalization wants floating-point values (f32) of "
+                                       "shape [N,...,C], got ",
+                                       Quote(layer.inputs[0].name), " of ", BatchShapeText(x)));
+  }
+  const std::vector<int64_t> dims = {x.dims.back()};
+  Value y = NormalizeRows(layer.b, layer.inputs[0].value, norm.epsilon());
+  if (norm.scale()) {
+    const Value gamma = layer.AddVariable("gamma", dims,
+                                          norm.has_gamma_initializer()
+                                              ? MakeInitializer(norm.gamma_initializer(), dims)
+                                              : Initializer{.a = 1});
+    if (!gamma.valid()) return {};
+    y = Mul(layer.b, y, gamma);
+  }
+  if (norm.center()) {
+    const Value beta = layer.AddVariable(
+        "beta", dims,
+        norm.has_beta_initializer() ? MakeInitializer(norm.beta_initializer(), dims) : Zeros());
+    if (!beta.valid()) return {};
+    y = Add(layer.b, y, beta);
+  }
+  return y;
+}
+
 }  // namespace tpurun

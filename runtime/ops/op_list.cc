@@ -16,9 +16,9 @@ const std::vector<const OpDef*>& AllOps() {
     for (const auto& family :
          {StructuralOps(),  CollectiveOps(),  ArrayOps(),  AvgPoolOps(), BatchNormOps(),
           ConvolutionOps(), ElementwiseOps(), FusedOps(),  GatherOps(),  GruOps(),
-          HistogramOps(),   LstmOps(),        MatMulOps(), MaxPoolOps(), OneHotOps(),
-          PackingOps(),     RandomOps(),      ReduceOps(), ReluOps(),    ReverseOps(),
-          SimpleRnnOps(),   SoftmaxOps()}) {
+          HistogramOps(),   LstmOps(),        MatMulOps(), MaxPoolOps(), NormalizeRowsOps(),
+          OneHotOps(),      PackingOps(),     RandomOps(), ReduceOps(),  ReluOps(),
+          ReverseOps(),     SimpleRnnOps(),   SoftmaxOps()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     std::sort(all.begin(), all.end(),

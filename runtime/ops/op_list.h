@@ -22,6 +22,7 @@ std::vector<const OpDef*> HistogramOps();
 std::vector<const OpDef*> LstmOps();
 std::vector<const OpDef*> MatMulOps();
 std::vector<const OpDef*> MaxPoolOps();
+std::vector<const OpDef*> NormalizeRowsOps();
 std::vector<const OpDef*> OneHotOps();
 std::vector<const OpDef*> PackingOps();
 std::vector<const OpDef*> RandomOps();

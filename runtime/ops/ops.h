@@ -157,6 +157,8 @@ Value ArgMax(GraphBuilder& b, Value x, int64_t axis, DType dtype);
 Value Histogram(GraphBuilder& b, Value x, const std::string& label = "histogram");
 
 // softmax.cc: over the last axis.
+// Over the last axis, without gamma and beta.
+Value NormalizeRows(GraphBuilder& b, Value x, double epsilon);
 Value Softmax(GraphBuilder& b, Value logits, const std::string& label = "Softmax");
 // logits (N, C), labels (N, C), which get no gradient -> the loss of each row (N).
 Value SoftmaxCrossEntropy(GraphBuilder& b, Value logits, Value labels,

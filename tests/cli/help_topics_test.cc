@@ -193,7 +193,7 @@ TEST(ActedOnTest, IsWhatIsNotRefused) {
   }
   for (const char* path :
        {"eval_on_tpu", "protocol", "tpu_config.tpu_job_name", "model.moving_average.decay",
-        "model.layer.layer_normalization", "model.optimizer.ftrl", "model.head.multi_label",
+        "model.layer.multi_head_attention", "model.optimizer.ftrl", "model.head.multi_label",
         "train.input.transform.resize.method"}) {
     EXPECT_FALSE(IsActedOn(field(path))) << path;
   }

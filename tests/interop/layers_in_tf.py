@@ -245,6 +245,22 @@ def batch_normalization(self, args, x):
     return y
 
 
+def layer_normalization(self, args, x):
+    layer = tf.keras.layers.LayerNormalization(
+        epsilon=args.get('epsilon', 1e-3), center=args.get('center', True), scale=args.get('scale', True))
+    layer.build(x.shape)
+    for name, start in (('gamma', 'ones {}'), ('beta', 'zeros {}')):
+        if getattr(layer, name) is not None:
+            setattr(layer, name, self.variable(name, [x.shape[-1]],
+                                               args.get(name + '_initializer', textproto.parse(start))))
+    return layer.call(x)
+
+
+def position_embedding(self, args, x):
+    start = args.get('embeddings_initializer', textproto.parse('truncated_normal { stddev: 0.02 }'))
+    return x + self.variable('embeddings', [args.get('max_length'), x.shape[-1]], start)[:x.shape[1]]
+
+
 def recurrent_variables(self, args, x, gates, bias_shape, ones=''):
     """[kernel, recurrent_kernel, bias], the last of them None where there is none."""
     units, orthogonal = args.get('units'), textproto.parse('orthogonal {}')
@@ -412,7 +428,7 @@ def named(name, build):
 
 
 LEAVES = [dense, conv2d, conv2d_transpose, embedding, flatten, reshape, concat, dropout,
-          batch_normalization, gru, lstm, simple_rnn,
+          batch_normalization, layer_normalization, position_embedding, gru, lstm, simple_rnn,
           named('max_pooling2d', pool(tf.nn.max_pool2d)),
           named('average_pooling2d', pool(tf.nn.avg_pool2d)),
           named('global_average_pooling2d', lambda self, args, x: tf.reduce_mean(x, [1, 2])),

@@ -172,6 +172,25 @@ def batch_norm_sums(dy, x, mean):
             tf.reduce_sum(dy * (x - mean), all_but_last(x)))
 
 
+def normalize_rows(x, epsilon):
+    mean, variance = tf.nn.moments(x, [-1], keepdims=True)
+    scale = tf.math.rsqrt(variance + epsilon)
+    return (x - mean) * scale, scale[..., 0]
+
+
+def normalize_rows_grad(dy, y, scale):
+    """An x of mean 0 whose rows are y times what they were divided by gives y and its gradient."""
+    x = tf.constant(y / scale[..., None])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        centered = x - tf.reduce_mean(x, -1, keepdims=True)
+        # What scale holds besides the variance is epsilon.
+        epsilon = scale[..., None] ** -2 - tf.stop_gradient(tf.reduce_mean(centered**2, -1, keepdims=True))
+        made = centered * tf.math.rsqrt(tf.reduce_mean(centered**2, -1, keepdims=True) + epsilon)
+        loss = tf.reduce_sum(made * dy)
+    return tape.gradient(loss, x)
+
+
 def dtype_of(name):
     return tf.as_dtype(golden_case.DTYPES[name])
 
@@ -214,6 +233,7 @@ OPS = {
     'sum_of_rows': lambda x: tf.reduce_sum(x, all_but_last(x)),
     'sum_of_elements': lambda x: tf.reduce_sum(x),
     'l2_loss_of_rows': lambda x, scale: scale * tf.map_fn(tf.nn.l2_loss, x),
+    'normalize_rows': normalize_rows, 'normalize_rows_grad': normalize_rows_grad,
     'moments': lambda x: tf.nn.moments(x, all_but_last(x)),
     'batch_norm': lambda x, mean, variance, gamma, beta, epsilon: tf.nn.batch_normalization(
         x, mean, variance, beta, gamma, epsilon),

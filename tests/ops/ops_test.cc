@@ -344,7 +344,7 @@ TEST(Ops, WhatAnOpExpandsToGivesTheGoldenValues) {
     }
     checked.insert(op_case.op->name);
   }
-  EXPECT_EQ(checked, (std::set<std::string>{"gru", "lstm", "simple_rnn"}));
+  EXPECT_EQ(checked, (std::set<std::string>{"gru", "lstm", "normalize_rows", "simple_rnn"}));
 }
 
 // Central differences along one random direction per operand. f32 noise over h is about 1e-5 of the

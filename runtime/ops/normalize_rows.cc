@@ -1,0 +1,186 @@
+// Rows of mean 0 and variance 1, which a layer normalization scales and moves.
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/clones.h"
+#include "runtime/ir/structural.h"
+#include "runtime/ops/op_list.h"
+#include "runtime/ops/ops.h"
+
+namespace tpurun {
+namespace {
+
+// Element c is added to sum c % kSumsOfRow; then the upper half of the sums to the lower, until
+// there is one. The same order with any vectors.
+constexpr int64_t kSumsOfRow = 16;
+using RowSums = std::array<float, kSumsOfRow>;
+
+float SumOfSums(RowSums& sums) {
+  for (int64_t half = kSumsOfRow / 2; half > 0; half /= 2) {
+    for (int64_t i = 0; i < half; ++i) sums[i] += sums[half + i];
+  }
+  return sums[0];
+}
+
+// The sum of f(c) for c < n.
+template <typename F>
+inline __attribute__((always_inline)) float SumInLanes(int64_t n, F f) {
+  RowSums sums = {};
+  int64_t c = 0;
+  for (; c + kSumsOfRow <= n; c += kSumsOfRow) {
+    for (int64_t i = 0; i < kSumsOfRow; ++i) sums[i] += f(c + i);
+  }
+  for (int64_t i = 0; c + i < n; ++i) sums[i] += f(c + i);
+  return SumOfSums(sums);
+}
+
+TPURUN_CLONES void NormalizeRow(const float* x, int64_t n, float epsilon, float* y, float* scale) {
+  const float size = static_cast<float>(n);
+  const float mean = SumInLanes(n, [=](int64_t c) { return x[c]; }) / size;
+  const float variance =
+      SumInLanes(n, [=](int64_t c) { return (x[c] - mean) * (x[c] - mean); }) / size;
+  const float s = 1 / std::sqrt(variance + epsilon);
+  for (int64_t c = 0; c < n; ++c) y[c] = (x[c] - mean) * s;
+  if (scale != nullptr) *scale = s;
+}
+
+TPURUN_CLONES void NormalizeRowGrad(const float* dy, const float* y, float scale, int64_t n,
+                                    float* dx) {
+  const float size = static_cast<float>(n);
+  const float mean = SumInLanes(n, [=](int64_t c) { return dy[c]; }) / size;
+  const float along = SumInLanes(n, [=](int64_t c) { return dy[c] * y[c]; }) / size;
+  for (int64_t c = 0; c < n; ++c) dx[c] = scale * (dy[c] - mean - y[c] * along);
+}
+
+// Rows of the leading dimension: several of the last, which are what is normalized.
+struct Rows {
+  explicit Rows(const Shape& x) : width(x.dims.back()), each(x.row_elements() / x.dims.back()) {}
+  int64_t width, each;
+};
+
+bool IsOfRows(const Shape& x) {
+  return x.dtype == DType::kF32 && x.rank() >= 2 && x.dims.back() > 0;
+}
+
+Shape WithoutLast(const Shape& x) { return {DType::kF32, {x.dims.begin(), x.dims.end() - 1}}; }
+
+const OpDef& NormalizeRowsGradOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "normalize_rows_grad",
+      .doc =
+          "The gradient of normalize_rows: dy (N, ..., C) of its y, and its results y and s -> dx "
+          "= "
+          "s (dy - mean dy - y mean(dy y)), means over the last axis.",
+      .min_operands = 3,
+      .max_operands = 3,
+      .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands, .arithmetic = true},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+        const Shape &dy = operands[0], &y = operands[1], &s = operands[2];
+        if (!IsOfRows(dy) || y != dy || s != WithoutLast(dy)) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("normalize_rows_grad: want f32[N,...,C] twice and f32[N,...], got ",
+                           dy.ToString(), ", ", y.ToString(), " and ", s.ToString()));
+        }
+        return std::vector<Shape>{dy};
+      },
+      .reference =
+          [](const OpCall& call) {
+            const Rows rows(call.operands[0]);
+            return KernelOf([rows](const KernelArgs& args) {
+              const float* dy = static_cast<const float*>(args.operands[0]);
+              const float* y = static_cast<const float*>(args.operands[1]);
+              const float* s = static_cast<const float*>(args.operands[2]);
+              float* dx = static_cast<float*>(args.results[0]);
+              for (int64_t row = args.begin * rows.each; row < args.end * rows.each; ++row) {
+                const int64_t at = row * rows.width;
+                NormalizeRowGrad(dy + at, y + at, s[row], rows.width, dx + at);
+              }
+            });
+          },
+      .flops = [](const OpCall& call) { return 7.0 * call.results[0].num_elements(); }};
+  return op;
+}
+
+const OpDef& NormalizeRowsOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "normalize_rows",
+      .doc =
+          "x (N, ..., C) -> y = (x - mean) s and s (N, ...) = 1 / sqrt(variance + epsilon), mean "
+          "and "
+          "variance over the last axis; its sums are of 16, every 16th element each, added by "
+          "halves.",
+      .min_operands = 1,
+      .max_operands = 1,
+      .attrs = {{"epsilon", 0.0, true}},
+      .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands, .arithmetic = true},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
+        const Shape& x = operands[0];
+        if (!IsOfRows(x)) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("normalize_rows: want f32[N,...,C], got ", x.ToString()));
+        }
+        if (!(attrs.Get<double>("epsilon") > 0)) {
+          return absl::InvalidArgumentError("normalize_rows: epsilon must be positive");
+        }
+        return std::vector<Shape>{x, WithoutLast(x)};
+      },
+      .gradient = [](GraphBuilder& b, const Node& node,
+                     std::span<const Value> dy) -> std::vector<Value> {
+        const Value y = {node.id, 0}, s = {node.id, 1};
+        Value dx = dy[0].valid() ? b.Add(NormalizeRowsGradOp(), {dy[0], y, s}, {}) : Value{};
+        if (!dy[1].valid()) return {dx};
+        // ds / dx = -s^2 y / C
+        const std::vector<int64_t> dims = b.shape(y).dims;
+        const Value of_rows =
+            Mul(b, Mul(b, dy[1], Square(b, s)), Scalar(b, -1.0 / static_cast<double>(dims.back())));
+        std::vector<int64_t> kept(dims.size() - 1);
+        std::iota(kept.begin(), kept.end(), 0);
+        const Value of_scale = Mul(b, y, Broadcast(b, of_rows, dims, kept));
+        return {dx.valid() ? Add(b, dx, of_scale) : of_scale};
+      },
+      .reference =
+          [](const OpCall& call) {
+            const Rows rows(call.operands[0]);
+            const float epsilon = static_cast<float>(call.attrs.Get<double>("epsilon"));
+            return KernelOf([rows, epsilon](const KernelArgs& args) {
+              const float* x = static_cast<const float*>(args.operands[0]);
+              float* y = static_cast<float*>(args.results[0]);
+              float* s = static_cast<float*>(args.results[1]);
+              for (int64_t row = args.begin * rows.each; row < args.end * rows.each; ++row) {
+                const int64_t at = row * rows.width;
+                NormalizeRow(x + at, rows.width, epsilon, y + at, s == nullptr ? s : s + row);
+              }
+            });
+          },
+      .flops = [](const OpCall& call) { return 7.0 * call.results[0].num_elements(); },
+      .expand = [](GraphBuilder& b, const Node& node,
+                   std::span<const Value> inputs) -> std::vector<Value> {
+        const std::vector<int64_t> dims = b.shape(inputs[0]).dims;
+        const int64_t last = std::ssize(dims) - 1;
+        std::vector<int64_t> kept(last);
+        std::iota(kept.begin(), kept.end(), 0);
+        const auto mean_of = [&](Value x) {
+          return Broadcast(b, ReduceMean(b, x, {last}), dims, kept);
+        };
+        const Value centered = Sub(b, inputs[0], mean_of(inputs[0]));
+        const Value epsilon = Scalar(b, node.attrs.Get<double>("epsilon"));
+        return {Mul(b, centered, Rsqrt(b, Add(b, mean_of(Square(b, centered)), epsilon))), Value{}};
+      }};
+  return op;
+}
+
+}  // namespace
+
+std::vector<const OpDef*> NormalizeRowsOps() {
+  return {&NormalizeRowsOp(), &NormalizeRowsGradOp()};
+}
+
+Value NormalizeRows(GraphBuilder& b, Value x, double epsilon) {
+  return b.Add(NormalizeRowsOp(), {x}, {{"epsilon", epsilon}}, "normalize_rows");
+}
+
+}  // namespace tpurun
