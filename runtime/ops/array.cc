@@ -6,6 +6,7 @@
 #include "runtime/ir/export_graph.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
+#include "runtime/ops/strided_copy.h"
 
 namespace tpurun {
 namespace {
@@ -453,6 +454,15 @@ void BroadcastFlags(const OpCall& call, OpFlags& flags) {
   if (axes.empty() || axes[0] != 0) flags.row_operands = 0;
 }
 
+// 0 along the dimensions that x does not have.
+std::vector<int64_t> StridesOfRepeated(const OpCall& call) {
+  const std::vector<int64_t> axes = call.attrs.Ints("axes");
+  const std::vector<int64_t> of_x = StridesOf(call.operands[0].dims);
+  std::vector<int64_t> strides(call.results[0].rank(), 0);
+  for (size_t i = 0; i < axes.size(); ++i) strides[axes[i]] = of_x[i];
+  return strides;
+}
+
 const OpDef& BroadcastOp() {
   static const OpDef& op = *new OpDef{
       .name = "broadcast",
@@ -483,29 +493,12 @@ const OpDef& BroadcastOp() {
       .simplify = SimplerBroadcast,
       .reference =
           [](const OpCall& call) {
-            const Shape y = call.results[0];
-            // Elements of x to step by for one step along each dimension of the result.
-            std::vector<int64_t> strides(y.rank(), 0);
-            const std::vector<int64_t> axes = call.attrs.Ints("axes");
-            int64_t stride = 1;
-            for (size_t i = axes.size(); i-- > 0;) {
-              strides[axes[i]] = stride;
-              stride *= y.dims[axes[i]];
-            }
-            return KernelOf([=](const KernelArgs& args) {
-              const int64_t size = ByteSize(y.dtype);
-              const int64_t row = y.rank() > 0 ? y.row_elements() : 1;
-              const auto* from = static_cast<const std::byte*>(args.operands[0]);
-              auto* to = static_cast<std::byte*>(args.results[0]);
-              for (int64_t i = args.begin * row; i < args.end * row; ++i) {
-                int64_t rest = i, offset = 0;
-                for (size_t axis = y.dims.size(); axis-- > 0;) {
-                  offset += rest % y.dims[axis] * strides[axis];
-                  rest /= y.dims[axis];
-                }
-                std::memcpy(to + i * size, from + offset * size, size);
-              }
-            });
+            return StridedCopyReference(call.results[0], StridesOfRepeated(call));
+          },
+      .plan = [](const OpCall&, const Machine&) { return PlanStridedCopy(); },
+      .make_kernel =
+          [](const OpCall& call, const KernelPlan& plan) {
+            return MakeStridedCopy(call.results[0], StridesOfRepeated(call), plan);
           },
       .flops = NoFlops,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {

@@ -31,6 +31,7 @@ std::vector<const OpDef*> ReluOps();
 std::vector<const OpDef*> ReverseOps();
 std::vector<const OpDef*> SimpleRnnOps();
 std::vector<const OpDef*> SoftmaxOps();
+std::vector<const OpDef*> TransposeOps();
 
 // The kernel libraries and their versions: "oneDNN 2.6.3".
 std::string KernelLibraries();

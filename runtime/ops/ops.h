@@ -136,6 +136,10 @@ Value SetRows(GraphBuilder& b, Value table, Value ids, Value rows);
 Value Reverse(GraphBuilder& b, Value x, int64_t axis);
 bool IsReverse(const Node& node);
 
+// transpose.cc: dimension i of the result is dimension perm[i] of x.
+Value Transpose(GraphBuilder& b, Value x, std::vector<int64_t> perm,
+                const std::string& label = "transpose");
+
 // one_hot.cc
 // indices (...) s32 or s64 -> f32 (..., depth): 1 at the index, 0 elsewhere; no 1 for an index
 // outside [0, depth).

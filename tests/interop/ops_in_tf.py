@@ -225,6 +225,7 @@ OPS = {
     'reshape': lambda x, dims: tf.reshape(x, dims),
     'reverse': lambda x, axis: tf.reverse(x, [axis]),
     'slice': lambda x, begin, size: tf.slice(x, begin, size),
+    'transpose': lambda x, perm: tf.transpose(x, perm),
     'pad_with_zeros': lambda x, begin, dims: tf.pad(
         x, [[b, dim - b - size] for b, dim, size in zip(begin, dims, x.shape)]),
     'dropout': dropout,

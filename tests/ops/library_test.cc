@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -392,6 +394,58 @@ TEST(LibraryKernels, TheDenseKernelOfSmallProductsHasTheBitsOfTheReference) {
               << call.attrs.ToString();
         }
       }
+    }
+  }
+}
+
+void ExpectCopiesLikeTheReference(const std::string& op, const Attrs& attrs, const Shape& x) {
+  for (const int parts : {1, 3}) {
+    OpCall call{
+        .op = FindOpByName(op), .attrs = attrs, .operands = {x}, .needed = {true}, .parts = parts};
+    const auto results = InferShapes(*call.op, call.operands, attrs);
+    ASSERT_TRUE(results.ok()) << results.status();
+    call.results = *results;
+    Literal values(x);
+    for (int64_t i = 0; i < x.bytes(); ++i) {
+      values.data()[i] = static_cast<std::byte>(PhiloxElement(4, 0, 0, 0, i));
+    }
+    const KernelPlan plan = PlanKernel(call, Machine::This());
+    ASSERT_EQ(plan.implementation, "strided_copy");
+    EXPECT_EQ(RunPlanned(call, plan, {values}), RunReference(call, {values}, {{0, Units(call)}})[0])
+        << op << " " << attrs.ToString() << " " << x.ToString() << " in " << parts << " parts";
+  }
+}
+
+// Whole tiles and parts of tiles, dimensions that are joined, elements of every size.
+TEST(StridedCopies, HaveTheBitsOfTheReference) {
+  using Ints = std::vector<int64_t>;
+  for (const DType dtype :
+       {DType::kF32, DType::kBF16, DType::kS32, DType::kS64, DType::kU8, DType::kPred}) {
+    for (const auto& [dims, perm] : std::vector<std::pair<Ints, Ints>>{
+             {{70, 131}, {1, 0}},
+             {{128, 64}, {1, 0}},
+             {{3, 35, 66}, {0, 2, 1}},
+             {{3, 35, 66}, {2, 0, 1}},
+             {{3, 35, 66}, {2, 1, 0}},
+             {{4, 6, 2, 5}, {0, 2, 1, 3}},
+             {{4, 6, 1, 5}, {3, 2, 1, 0}},
+             {{1, 6, 33, 5}, {0, 2, 3, 1}},
+             {{5, 1, 66, 2, 3}, {3, 1, 4, 0, 2}},
+             {{4, 0, 3}, {2, 1, 0}},
+         }) {
+      ExpectCopiesLikeTheReference("transpose", {{"perm", perm}}, {dtype, dims});
+    }
+    for (const auto& [dims, axes] : std::vector<std::pair<Ints, Ints>>{{{7, 5, 9, 3}, {}},
+                                                                       {{7, 5, 9, 3}, {0}},
+                                                                       {{7, 5, 9, 3}, {1, 2}},
+                                                                       {{7, 5, 9, 3}, {0, 3}},
+                                                                       {{7, 5, 9, 3}, {3}},
+                                                                       {{7, 1, 9}, {0, 2}},
+                                                                       {{40}, {}},
+                                                                       {{40}, {0}}}) {
+      Shape x{dtype, {}};
+      for (const int64_t axis : axes) x.dims.push_back(dims[axis]);
+      ExpectCopiesLikeTheReference("broadcast", {{"dims", dims}, {"axes", axes}}, x);
     }
   }
 }
