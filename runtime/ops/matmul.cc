@@ -1,5 +1,7 @@
 // Matrix products and what a dense layer adds to them.
 #include <algorithm>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +9,7 @@
 #include "runtime/ir/elementwise.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/sum_rows.h"
+#include "runtime/ops/batch_matmul.h"
 #include "runtime/ops/dense.h"
 #include "runtime/ops/onednn/products.h"
 #include "runtime/ops/op_list.h"
@@ -17,10 +20,14 @@
 namespace tpurun {
 namespace {
 
+// Dimension `from_last` of a shape, 1 being the last.
+int64_t Dim(const Shape& shape, int from_last) { return shape.dims[shape.rank() - from_last]; }
+
+// Of the last two dimensions.
 MatMulDims DimsOf(const OpCall& call) {
   const bool tx = call.attrs.Get<bool>("transpose_x");
   const bool ty = call.attrs.Get<bool>("transpose_y");
-  return {call.results[0].dims[0], call.operands[0].dims[tx ? 0 : 1], call.results[0].dims[1], tx,
+  return {Dim(call.results[0], 2), Dim(call.operands[0], tx ? 2 : 1), Dim(call.results[0], 1), tx,
           ty};
 }
 
@@ -81,6 +88,25 @@ std::unique_ptr<Kernel> KernelOfMatMul(const OpCall& call, const KernelPlan& pla
   return MakeMatMul(DimsOf(call), call, plan);
 }
 
+// The product along the last two dimensions; the others are those of x.
+absl::StatusOr<Shape> ProductShape(const char* op, const Shape& x, const Shape& y,
+                                   const Attrs& attrs) {
+  const bool tx = attrs.Get<bool>("transpose_x"), ty = attrs.Get<bool>("transpose_y");
+  if (!ValidPrecision(attrs)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(op, ": precision is 0 to 3, got ", attrs.Int("precision")));
+  }
+  if (Dim(x, tx ? 2 : 1) != Dim(y, ty ? 1 : 2)) {
+    return absl::InvalidArgumentError(absl::StrCat(op, ": the inner dimensions differ, ",
+                                                   x.ToString(), tx ? " transposed" : "", " and ",
+                                                   y.ToString(), ty ? " transposed" : ""));
+  }
+  Shape z{DType::kF32, x.dims};
+  z.dims[z.rank() - 2] = Dim(x, tx ? 1 : 2);
+  z.dims[z.rank() - 1] = Dim(y, ty ? 2 : 1);
+  return z;
+}
+
 absl::StatusOr<std::vector<Shape>> MatMulShape(const char* op, std::span<const Shape> operands,
                                                const Attrs& attrs) {
   const Shape &x = operands[0], &y = operands[1];
@@ -88,18 +114,23 @@ absl::StatusOr<std::vector<Shape>> MatMulShape(const char* op, std::span<const S
     return absl::InvalidArgumentError(
         absl::StrCat(op, ": want two f32 matrices, got ", x.ToString(), " and ", y.ToString()));
   }
-  const bool tx = attrs.Get<bool>("transpose_x"), ty = attrs.Get<bool>("transpose_y");
-  if (!ValidPrecision(attrs)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(op, ": precision is 0 to 3, got ", attrs.Int("precision")));
-  }
-  if (x.dims[tx ? 0 : 1] != y.dims[ty ? 1 : 0]) {
-    return absl::InvalidArgumentError(absl::StrCat(op, ": the inner dimensions differ, ",
-                                                   x.ToString(), tx ? " transposed" : "", " and ",
-                                                   y.ToString(), ty ? " transposed" : ""));
-  }
-  const Shape z{DType::kF32, {x.dims[tx ? 1 : 0], y.dims[ty ? 0 : 1]}};
+  ASSIGN_OR_RETURN(const Shape z, ProductShape(op, x, y, attrs));
   RETURN_IF_ERROR(WantBias(op, operands, z.dims));
+  return std::vector<Shape>{z};
+}
+
+absl::StatusOr<std::vector<Shape>> BatchMatMulShape(std::span<const Shape> operands,
+                                                    const Attrs& attrs) {
+  const Shape &x = operands[0], &y = operands[1];
+  const bool fits = x.rank() > 2 && x.rank() == y.rank() && x.dtype == DType::kF32 &&
+                    y.dtype == DType::kF32 &&
+                    std::equal(x.dims.begin(), x.dims.end() - 2, y.dims.begin());
+  if (!fits) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("batch_matmul: want f32[B...,M,K] and f32[B...,K,N] with one B or more, got ",
+                     x.ToString(), " and ", y.ToString()));
+  }
+  ASSIGN_OR_RETURN(const Shape z, ProductShape("batch_matmul", x, y, attrs));
   return std::vector<Shape>{z};
 }
 
@@ -107,22 +138,40 @@ std::vector<AttrDef> MatMulAttrs() {
   return {{"precision", int64_t{0}, true}, {"transpose_x", false}, {"transpose_y", false}};
 }
 
+void RoundsAtDefault(const OpCall& call, OpFlags& flags) {
+  if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = 3u;
+}
+
 double MatMulFlops(const OpCall& call) {
-  const MatMulDims d = DimsOf(call);
-  return 2.0 * d.m * d.k * d.n * PartProducts(PrecisionOf(call.attrs)).size();
+  return 2.0 * call.results[0].num_elements() * DimsOf(call).k *
+         PartProducts(PrecisionOf(call.attrs)).size();
 }
 
 // z = x y: dx = dz y', dy = x' dz; with transposed operands the same, transposed.
-std::vector<Value> MatMulGradient(GraphBuilder& b, const Node& node, std::span<const Value> dz) {
+// multiply(x, y, transpose_x, transpose_y) is the node's own product.
+template <typename Multiply>
+std::vector<Value> ProductGradient(const Node& node, Value dz, const Multiply& multiply) {
   const Value x = node.inputs[0], y = node.inputs[1];
   const bool tx = node.attrs.Get<bool>("transpose_x"), ty = node.attrs.Get<bool>("transpose_y");
-  const Precision precision = PrecisionOf(node.attrs);
-  const Value dx =
-      tx ? MatMul(b, y, dz[0], precision, ty, true) : MatMul(b, dz[0], y, precision, false, !ty);
-  const Value dy =
-      ty ? MatMul(b, dz[0], x, precision, true, tx) : MatMul(b, x, dz[0], precision, !tx, false);
-  if (node.inputs.size() == 2) return {dx, dy};
-  return {dx, dy, SumOfRows(b, dz[0], "BiasAddGrad")};
+  const Value dx = tx ? multiply(y, dz, ty, true) : multiply(dz, y, false, !ty);
+  const Value dy = ty ? multiply(dz, x, true, tx) : multiply(x, dz, !tx, false);
+  return {dx, dy};
+}
+
+std::vector<Value> MatMulGradient(GraphBuilder& b, const Node& node, std::span<const Value> dz) {
+  std::vector<Value> gradients =
+      ProductGradient(node, dz[0], [&](Value x, Value y, bool tx, bool ty) {
+        return MatMul(b, x, y, PrecisionOf(node.attrs), tx, ty);
+      });
+  if (node.inputs.size() > 2) gradients.push_back(SumOfRows(b, dz[0], "BiasAddGrad"));
+  return gradients;
+}
+
+std::vector<Value> BatchMatMulGradient(GraphBuilder& b, const Node& node,
+                                       std::span<const Value> dz) {
+  return ProductGradient(node, dz[0], [&](Value x, Value y, bool tx, bool ty) {
+    return BatchMatMul(b, x, y, PrecisionOf(node.attrs), tx, ty);
+  });
 }
 
 const OpDef& MatMulOp() {
@@ -139,7 +188,7 @@ const OpDef& MatMulOp() {
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
             if (call.attrs.Get<bool>("transpose_x")) flags.row_operands = 0;
-            if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = 3u;
+            RoundsAtDefault(call, flags);
           },
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) { return MatMulShape("matmul", operands, attrs); },
@@ -177,10 +226,7 @@ const OpDef& CrossReplicaMatMulOp() {
       .max_operands = 2,
       .attrs = MatMulAttrs(),
       .flags = {.unit = WorkUnit::kRows, .collective = true},
-      .refine_flags =
-          [](const OpCall& call, OpFlags& flags) {
-            if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = 3u;
-          },
+      .refine_flags = RoundsAtDefault,
       .infer_shape =
           [](std::span<const Shape> operands, const Attrs& attrs) {
             return MatMulShape("cross_replica_matmul", operands, attrs);
@@ -195,6 +241,52 @@ const OpDef& CrossReplicaMatMulOp() {
             return MakeStackedMatMul(DimsOf(call), call, MatMulOp(), plan);
           },
       .flops = [](const OpCall& call) { return MatMulFlops(call) * call.num_replicas; }};
+  return op;
+}
+
+// x with its last two dimensions exchanged, in ONNX's words.
+Value OnnxTransposed(ExportGraph& graph, Value x, int rank) {
+  std::vector<int64_t> perm(rank);
+  std::iota(perm.begin(), perm.end(), int64_t{0});
+  std::swap(perm[rank - 2], perm[rank - 1]);
+  return graph.Add("Transpose", {x}, {{"perm", perm}});
+}
+
+const OpDef& BatchMatMulOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "batch_matmul",
+      .doc =
+          "x (B..., M, K) y (B..., K, N) -> (B..., M, N): a product as matmul's for each entry of "
+          "the leading dimensions, of which there is one at least. x and y may come with their "
+          "last two dimensions exchanged.",
+      .min_operands = 2,
+      .max_operands = 2,
+      .attrs = MatMulAttrs(),
+      .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands},
+      .refine_flags = RoundsAtDefault,
+      .infer_shape = BatchMatMulShape,
+      .gradient = BatchMatMulGradient,
+      .reference = [](const OpCall& call) { return BatchMatMulReference(call, MatMulOp()); },
+      .plan = [](const OpCall& call,
+                 const Machine& machine) { return PlanBatchMatMul(DimsOf(call), call, machine); },
+      .make_kernel =
+          [](const OpCall& call, const KernelPlan& plan) {
+            return MakeBatchMatMul(DimsOf(call), call, MatMulOp(), plan);
+          },
+      .flops = MatMulFlops,
+      .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        return std::vector<Value>{call.graph.Add("BatchMatMulV2", call.inputs,
+                                                 {{"T", call.type()},
+                                                  {"adj_x", call.attrs.Get<bool>("transpose_x")},
+                                                  {"adj_y", call.attrs.Get<bool>("transpose_y")}})};
+      },
+      .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        Value x = call.inputs[0], y = call.inputs[1];
+        const int rank = call.results[0].rank();
+        if (call.attrs.Get<bool>("transpose_x")) x = OnnxTransposed(call.graph, x, rank);
+        if (call.attrs.Get<bool>("transpose_y")) y = OnnxTransposed(call.graph, y, rank);
+        return std::vector<Value>{call.graph.Add("MatMul", {x, y})};
+      }};
   return op;
 }
 
@@ -239,20 +331,29 @@ const OpDef& BiasAddOp() {
   return op;
 }
 
+Attrs AttrsOf(Precision precision, bool transpose_x, bool transpose_y) {
+  Attrs attrs = {{"precision", static_cast<int64_t>(precision)}};
+  if (transpose_x) attrs.Set("transpose_x", true);
+  if (transpose_y) attrs.Set("transpose_y", true);
+  return attrs;
+}
+
 }  // namespace
 
 std::vector<const OpDef*> MatMulOps() {
-  return {&MatMulOp(), &CrossReplicaMatMulOp(), &BiasAddOp()};
+  return {&MatMulOp(), &CrossReplicaMatMulOp(), &BatchMatMulOp(), &BiasAddOp()};
 }
 
 bool IsMatMul(const Node& node) { return node.op == &MatMulOp(); }
 
 Value MatMul(GraphBuilder& b, Value x, Value y, Precision precision, bool transpose_x,
              bool transpose_y, const std::string& label) {
-  Attrs attrs = {{"precision", static_cast<int64_t>(precision)}};
-  if (transpose_x) attrs.Set("transpose_x", true);
-  if (transpose_y) attrs.Set("transpose_y", true);
-  return b.Add(MatMulOp(), {x, y}, std::move(attrs), label);
+  return b.Add(MatMulOp(), {x, y}, AttrsOf(precision, transpose_x, transpose_y), label);
+}
+
+Value BatchMatMul(GraphBuilder& b, Value x, Value y, Precision precision, bool transpose_x,
+                  bool transpose_y, const std::string& label) {
+  return b.Add(BatchMatMulOp(), {x, y}, AttrsOf(precision, transpose_x, transpose_y), label);
 }
 
 absl::Status WantBias(const char* op, std::span<const Shape> operands,

@@ -49,6 +49,9 @@ Value Select(GraphBuilder& b, Value condition, Value x, Value y);  // condition 
 Value MatMul(GraphBuilder& b, Value x, Value y, Precision precision, bool transpose_x = false,
              bool transpose_y = false, const std::string& label = "MatMul");
 bool IsMatMul(const Node& node);
+// (B..., M, K) x (B..., K, N) -> (B..., M, N), so for each entry of one or more leading dimensions.
+Value BatchMatMul(GraphBuilder& b, Value x, Value y, Precision precision, bool transpose_x = false,
+                  bool transpose_y = false, const std::string& label = "MatMul");
 // x (..., C) + bias (C).
 Value BiasAdd(GraphBuilder& b, Value x, Value bias, const std::string& label = "BiasAdd");
 // The third operand of a product, if there is one, is f32 (C), C being the result's last dimension.

@@ -36,8 +36,9 @@ class Dice {
 };
 
 // Matrices of one batch size with three widths, joined by random ops: products, convolutions and
-// pools of them as images, batch norms, sums over replicas and groups of them; several variables,
-// read before and after they are updated, some with a value of its own on each core.
+// pools of them as images, attention within their rows, batch norms, sums over replicas and groups
+// of them; several variables, read before and after they are updated, some with a value of its own
+// on each core.
 Graph RandomGraph(uint32_t seed, const std::vector<int64_t>& widths = {2, 3, 5}, int ops = 25) {
   Dice dice(seed);
   const int replicas = dice.Below(2) == 0 ? 1 : 8;
@@ -85,7 +86,7 @@ Graph RandomGraph(uint32_t seed, const std::vector<int64_t>& widths = {2, 3, 5},
   std::vector<Value> updates;
   for (int i = 0; i < ops; ++i) {
     const Value x = any();
-    switch (dice.Below(19)) {
+    switch (dice.Below(21)) {
       case 0:
         matrices.push_back(Relu(b, x));
         break;
@@ -183,6 +184,28 @@ Graph RandomGraph(uint32_t seed, const std::vector<int64_t>& widths = {2, 3, 5},
         // Stored in bf16 and read by ops whose numbers are f32.
         matrices.push_back(Add(b, Convert(b, x, DType::kBF16), like(x)));
         break;
+      case 19: {
+        // Attention of the numbers of a row to one another, each a vector of one; to and fro.
+        const auto as_vectors = [&](Value y) {
+          return Reshape(b, y, {b.shape(x).dims[0], b.shape(x).dims[1], 1});
+        };
+        const Precision precision = dice.Below(2) == 0 ? Precision::kDefault : Precision::kF32;
+        const Value scores =
+            Softmax(b, BatchMatMul(b, as_vectors(x), as_vectors(like(x)), precision, false, true));
+        const Value back = BatchMatMul(b, scores, scores, precision, dice.Below(2) == 0);
+        matrices.push_back(Reshape(b, BatchMatMul(b, back, as_vectors(like(x)), precision, true),
+                                   b.shape(x).dims));
+        break;
+      }
+      case 20: {
+        // Columns ahead of rows and back; once among dimensions of one entry, once three times.
+        const Value columns = Transpose(b, x, {1, 0});
+        const Value image = Transpose(b, as_image(like(x)), {2, 1, 0, 3});
+        const Value sum = Add(b, columns, Reshape(b, image, b.shape(columns).dims));
+        matrices.push_back(
+            Transpose(b, Transpose(b, Transpose(b, Tanh(b, sum), {1, 0}), {1, 0}), {1, 0}));
+        break;
+      }
     }
   }
   b.AddOutput("last", matrices.back());

@@ -204,7 +204,7 @@ OPS = {
     'equal': tf.equal, 'greater': tf.greater, 'greater_equal': tf.greater_equal,
     'select': tf.where,
     'relu_grad': lambda dy, y: raw.ReluGrad(gradients=dy, features=y),
-    'matmul': matmul,
+    'matmul': matmul, 'batch_matmul': matmul,
     'cross_replica_matmul': cross_replica_matmul,
     'conv2d': at_precision(convolved),
     'conv2d_input_grad': at_precision(conv2d_input_grad),

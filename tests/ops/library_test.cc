@@ -159,6 +159,27 @@ TEST(LibraryKernels, MatMulIsNearTheReference) {
   }
 }
 
+TEST(LibraryKernels, ProductsOfPairsAreNearTheReference) {
+  for (const int64_t precision : {0, 1, 2, 3}) {
+    for (const bool tx : {false, true}) {
+      for (const bool ty : {false, true}) {
+        for (const std::vector<int64_t>& batch : {std::vector<int64_t>{3}, {5, 2}}) {
+          const Attrs attrs = {{"precision", precision}, {"transpose_x", tx}, {"transpose_y", ty}};
+          const auto pairs = [&](int64_t rows, int64_t columns, bool transposed) {
+            std::vector<int64_t> dims = batch;
+            dims.push_back(transposed ? columns : rows);
+            dims.push_back(transposed ? rows : columns);
+            return F32(dims);
+          };
+          const int64_t m = 30, k = 70, n = 50;
+          ExpectNearReference("batch_matmul", attrs, {pairs(m, k, tx), pairs(k, n, ty)},
+                              batch.size() == 1 ? 1 : 4, k);
+        }
+      }
+    }
+  }
+}
+
 TEST(LibraryKernels, TheProductOfAllReplicasIsNearTheReference) {
   for (const int64_t precision : {0, 1, 2, 3}) {
     for (const int parts : {1, 8}) {
@@ -319,6 +340,39 @@ TEST(LibraryKernels, AnImagesBitsDoNotDependOnTheImagesThatGoAlong) {
   }
 }
 
+TEST(LibraryKernels, TheBitsOfAnExamplesProductsDoNotDependOnTheExamplesThatGoAlong) {
+  constexpr int64_t kExamples = 19;
+  for (const int64_t precision : {0, 3}) {
+    for (const bool tx : {false, true}) {
+      const auto call_of = [&](int64_t examples) {
+        return OpCall{.op = FindOpByName("batch_matmul"),
+                      .attrs = {{"precision", precision}, {"transpose_x", tx}},
+                      .operands = {F32(tx ? std::vector<int64_t>{examples, 3, 70, 37}
+                                          : std::vector<int64_t>{examples, 3, 37, 70}),
+                                   F32({examples, 3, 70, 51})},
+                      .results = {F32({examples, 3, 37, 51})},
+                      .needed = {true}};
+      };
+      OpCall all = call_of(kExamples);
+      const std::vector<Literal> operands = {RandomLiteral(all.operands[0], 0),
+                                             RandomLiteral(all.operands[1], 1)};
+      const KernelPlan plan = PlanKernel(all, Machine::This());
+      const Literal want = RunPlanned(all, plan, operands);
+      all.parts = 8;
+      EXPECT_EQ(RunPlanned(all, PlanKernel(all, Machine::This()), operands), want) << "in 8 parts";
+      for (const int64_t examples : {1, 2, 7, 16}) {
+        const OpCall some = call_of(examples);
+        const KernelPlan some_plan = PlanKernel(some, Machine::This());
+        EXPECT_EQ(some_plan.implementation, plan.implementation);
+        EXPECT_EQ(
+            RunPlanned(some, some_plan, {Rows(operands[0], examples), Rows(operands[1], examples)}),
+            Rows(want, examples))
+            << all.attrs.ToString() << " " << examples << " examples";
+      }
+    }
+  }
+}
+
 // Each part computes its output channels wholly, so they have the bits of the one call.
 TEST(LibraryKernels, AFilterGradientCutOverChannelsHasTheBitsOfTheWhole) {
   for (const auto& [channels, parts] : {std::pair(64, 4), {64, 2}, {40, 2}, {37, 2}, {130, 8}}) {
@@ -368,6 +422,51 @@ TEST(LibraryKernels, AFilterGradientStoredInBFloat16IsThatInF32Rounded) {
   Literal got = RunPlanned(call, PlanKernel(call, Machine::This()), operands);
   for (int64_t i = 0; i < want.shape().num_elements(); ++i)
     ASSERT_EQ(got.values<uint16_t>()[i], BFloat16Bits(want.values<float>()[i])) << i;
+}
+
+TEST(LibraryKernels, ProductsOfPairsReadAndStoreBFloat16) {
+  OpCall call{.op = FindOpByName("batch_matmul"),
+              .attrs = {{"precision", int64_t{0}}, {"transpose_y", true}},
+              .operands = {F32({5, 2, 40, 64}), F32({5, 2, 50, 64})},
+              .results = {F32({5, 2, 40, 50})},
+              .needed = {true},
+              .parts = 2};
+  std::vector<Literal> operands = {RandomLiteral(call.operands[0], 0),
+                                   RandomLiteral(call.operands[1], 1)};
+  const Literal want = RunPlanned(call, PlanKernel(call, Machine::This()), operands);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    Literal rounded(Shape{DType::kBF16, call.operands[i].dims});
+    RoundToBFloat16(operands[i].values<float>().data(), rounded.shape().num_elements(),
+                    rounded.values<uint16_t>().data());
+    call.operands[i] = rounded.shape();
+    operands[i] = std::move(rounded);
+  }
+  call.attrs.Set(kStoredIn, DType::kBF16);
+  call.results[0].dtype = DType::kBF16;
+  const KernelPlan plan = PlanKernel(call, Machine::This());
+  EXPECT_EQ(plan.narrow, Machine::This().avx512);
+  Literal got = RunPlanned(call, plan, operands);
+  for (int64_t i = 0; i < want.shape().num_elements(); ++i)
+    ASSERT_EQ(got.values<uint16_t>()[i], BFloat16Bits(want.values<float>()[i])) << i;
+}
+
+TEST(LibraryKernels, TheDenseKernelOfSmallPairsHasTheBitsOfTheReference) {
+  for (const int64_t precision : {0, 3}) {
+    for (const bool tx : {false, true}) {
+      OpCall call{.op = FindOpByName("batch_matmul"),
+                  .attrs = {{"precision", precision}, {"transpose_x", tx}, {"transpose_y", true}},
+                  .operands = {tx ? F32({4, 2, 10, 7}) : F32({4, 2, 7, 10}), F32({4, 2, 19, 10})},
+                  .results = {F32({4, 2, 7, 19})},
+                  .needed = {true},
+                  .parts = 3};
+      const KernelPlan plan = PlanKernel(call, Machine::This());
+      ASSERT_EQ(plan.implementation, "dense");
+      const std::vector<Literal> operands = {RandomLiteral(call.operands[0], 0),
+                                             RandomLiteral(call.operands[1], 1)};
+      EXPECT_EQ(RunPlanned(call, plan, operands), RunReference(call, operands, {{0, 4}})[0])
+          << call.attrs.ToString();
+    }
+  }
 }
 
 TEST(LibraryKernels, TheDenseKernelOfSmallProductsHasTheBitsOfTheReference) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -93,6 +95,43 @@ CallSteps MatMulStepsOf(const MatMulDims& d, const OpCall& call, bool bf16) {
                        [&](int64_t m, StepList& list) { MatMulSteps(d, m, call, list); });
 }
 
+// How many products a call has.
+int64_t Products(const OpCall& call) {
+  const std::vector<int64_t>& dims = call.results[0].dims;
+  return std::accumulate(dims.begin(), dims.end() - 2, int64_t{1}, std::multiplies<>());
+}
+
+// z = x y of each pair. Both come as they lie: what packs y takes longer than one product, for
+// 128x64x128 on AMX a third of all.
+void AddPairs(const MatMulDims& d, const OpCall& call, StepList& list) {
+  const int64_t count = Products(call);
+  const auto pairs_of = [&](int64_t rows, int64_t columns, memory::data_type type,
+                            bool transposed) {
+    const memory::dims strides = transposed ? memory::dims{rows * columns, 1, rows}
+                                            : memory::dims{rows * columns, columns, 1};
+    return memory::desc({count, rows, columns}, type, strides);
+  };
+  const memory::desc x = pairs_of(d.m, d.k, list.type(), d.transpose_x);
+  const memory::desc y = pairs_of(d.k, d.n, list.type(), d.transpose_y);
+  const memory::desc z = pairs_of(d.m, d.n, OneDnnType(call.results[0]), false);
+  const dnnl::matmul::primitive_desc pd(dnnl::matmul::desc(x, y, z), UserScratchpad(),
+                                        OneDnnEngine());
+  const auto operand = [&](int index, int part) {
+    const Shape& shape = call.operands[index];
+    return list.Input(OperandPlace(call, index), shape.num_elements(), shape, part);
+  };
+  list.SumProducts(ResultPlace(call), count * d.m * d.n,
+                   [&](PartProduct parts, CallPlace to, bool) {
+                     list.Add(pd, {{DNNL_ARG_SRC, x, operand(0, parts.x)},
+                                   {DNNL_ARG_WEIGHTS, y, operand(1, parts.y)},
+                                   {DNNL_ARG_DST, z, to}});
+                   });
+}
+
+CallSteps StepsOfPairs(const MatMulDims& d, const OpCall& call, bool bf16) {
+  return StepsOfShares(call, bf16, {0}, [&](int64_t, StepList& list) { AddPairs(d, call, list); });
+}
+
 }  // namespace
 
 KernelPlan PlanMatMul(const MatMulDims& dims, const OpCall& call, const Machine& machine) {
@@ -105,6 +144,16 @@ KernelPlan PlanMatMul(const MatMulDims& dims, const OpCall& call, const Machine&
 std::unique_ptr<Kernel> MakeMatMul(const MatMulDims& dims, const OpCall& call,
                                    const KernelPlan& plan) {
   return MakeByPlan(call, plan, [&](bool bf16) { return MatMulStepsOf(dims, call, bf16); });
+}
+
+KernelPlan PlanMatMulOfPairs(const MatMulDims& dims, const OpCall& call, const Machine& machine) {
+  return PlanByTrying(call, machine, 1.0 * Products(call) * dims.m * dims.k * dims.n,
+                      [&](bool bf16) { return StepsOfPairs(dims, call, bf16); });
+}
+
+std::unique_ptr<Kernel> MakeMatMulOfPairs(const MatMulDims& dims, const OpCall& call,
+                                          const KernelPlan& plan) {
+  return MakeByPlan(call, plan, [&](bool bf16) { return StepsOfPairs(dims, call, bf16); });
 }
 
 }  // namespace tpurun

@@ -14,6 +14,11 @@ KernelPlan PlanMatMul(const MatMulDims& dims, const OpCall& call, const Machine&
 std::unique_ptr<Kernel> MakeMatMul(const MatMulDims& dims, const OpCall& call,
                                    const KernelPlan& plan);
 
+// Of a call on any number of pairs (B..., M, K) and (B..., K, N), which cannot be cut.
+KernelPlan PlanMatMulOfPairs(const MatMulDims& dims, const OpCall& call, const Machine& machine);
+std::unique_ptr<Kernel> MakeMatMulOfPairs(const MatMulDims& dims, const OpCall& call,
+                                          const KernelPlan& plan);
+
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_OPS_ONEDNN_PRODUCTS_H_
