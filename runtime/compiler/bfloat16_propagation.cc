@@ -145,7 +145,8 @@ class Storage {
   bool IsLocal(int node) const { return graph_.num_replicas() == 1 || calls_.per_core()[node]; }
 
   // The node's attributes with a bf16 result 0, when its kernel, on its operands in the new graph,
-  // stays one that does that for less, or the graph itself says that it is stored so.
+  // stays one that does that for less, when it has none of its own and is rounded a tile at a time
+  // (edges.h), or when the graph itself says that it is stored so.
   bool CanRound(const Node& node, const std::vector<Value>& operands, Attrs* attrs) const {
     if (node.op->flags.any_dtype || node.op->flags.source) return false;
     OpCall call = calls_.Of(node);
@@ -155,8 +156,9 @@ class Storage {
     const auto shapes = InferShapes(*node.op, call.operands, call.attrs);
     if (!shapes.ok()) return false;
     call.results = *shapes;
+    if (!stored_[node.id] && node.op->plan && !IsNarrow(call)) return false;
     *attrs = call.attrs;
-    return stored_[node.id] || IsNarrow(call);
+    return true;
   }
 
   // The bf16 value is that of the node that computes it, where there is one.
