@@ -19,6 +19,7 @@ std::vector<const OpDef*> FusedOps();
 std::vector<const OpDef*> GatherOps();
 std::vector<const OpDef*> GruOps();
 std::vector<const OpDef*> HistogramOps();
+std::vector<const OpDef*> IotaOps();
 std::vector<const OpDef*> LstmOps();
 std::vector<const OpDef*> MatMulOps();
 std::vector<const OpDef*> MaxPoolOps();

@@ -143,6 +143,9 @@ bool IsReverse(const Node& node);
 Value Transpose(GraphBuilder& b, Value x, std::vector<int64_t> perm,
                 const std::string& label = "transpose");
 
+// iota.cc: 0, 1, 2 ... along dimension `axis`; f32, s32 or s64.
+Value Iota(GraphBuilder& b, DType dtype, std::vector<int64_t> dims, int64_t axis);
+
 // one_hot.cc
 // indices (...) s32 or s64 -> f32 (..., depth): 1 at the index, 0 elsewhere; no 1 for an index
 // outside [0, depth).

@@ -195,6 +195,10 @@ def dtype_of(name):
     return tf.as_dtype(golden_case.DTYPES[name])
 
 
+def iota(dims, axis, dtype):
+    return tf.cast(tf.stack(tf.meshgrid(*map(tf.range, dims), indexing='ij'))[axis], dtype_of(dtype))
+
+
 OPS = {
     'add': tf.add, 'sub': tf.subtract, 'mul': tf.multiply, 'div': div, 'pow': tf.pow,
     'maximum': tf.maximum, 'minimum': tf.minimum, 'neg': tf.negative, 'square': tf.square,
@@ -239,6 +243,7 @@ OPS = {
     'batch_norm': lambda x, mean, variance, gamma, beta, epsilon: tf.nn.batch_normalization(
         x, mean, variance, beta, gamma, epsilon),
     'batch_norm_grad': batch_norm_sums,
+    'iota': iota,
     'lstm': recurrence_in_tf.lstm, 'lstm_grad': recurrence_in_tf.lstm_grad,
     'gru': recurrence_in_tf.gru, 'gru_grad': recurrence_in_tf.gru_grad,
     'simple_rnn': recurrence_in_tf.simple_rnn, 'simple_rnn_grad': recurrence_in_tf.simple_rnn_grad,
