@@ -426,7 +426,7 @@ const OpDef& ReshapeOp() {
   return op;
 }
 
-// dx: dy summed over the dimensions that x does not have, which must be one run of axes.
+// dx: dy summed over the dimensions that x does not have.
 std::vector<Value> BroadcastGradient(GraphBuilder& b, const Node& node, std::span<const Value> dy) {
   const std::vector<int64_t> kept = node.attrs.Ints("axes");
   std::vector<int64_t> summed;

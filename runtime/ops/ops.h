@@ -151,7 +151,8 @@ Value Iota(GraphBuilder& b, DType dtype, std::vector<int64_t> dims, int64_t axis
 // outside [0, depth).
 Value OneHot(GraphBuilder& b, Value indices, int64_t depth);
 
-// reduce.cc: the axes are dropped; no axes given: all of them. Sums are f32 in a fixed order.
+// reduce.cc: the axes, each once, are dropped; no axes given: all of them. Sums are f32 in a fixed
+// order.
 Value ReduceSum(GraphBuilder& b, Value x, std::vector<int64_t> axes = {},
                 const std::string& label = "Sum");
 Value ReduceMean(GraphBuilder& b, Value x, std::vector<int64_t> axes = {},

@@ -293,6 +293,20 @@ std::vector<int64_t> AxesOrAll(GraphBuilder& b, Value x, std::vector<int64_t> ax
   return axes;
 }
 
+// One reduction for each run of axes, the last run first: those ahead of it keep their numbers.
+Value Reduced(GraphBuilder& b, const OpDef& op, Value x, std::vector<int64_t> axes,
+              const std::string& label) {
+  axes = AxesOrAll(b, x, std::move(axes));
+  std::sort(axes.begin(), axes.end());
+  while (!axes.empty()) {
+    auto run = axes.end() - 1;
+    while (run != axes.begin() && *(run - 1) + 1 == *run) --run;
+    x = b.Add(op, {x}, {{"axes", std::vector<int64_t>(run, axes.end())}}, label);
+    axes.erase(run, axes.end());
+  }
+  return x;
+}
+
 }  // namespace
 
 std::vector<const OpDef*> ReduceOps() {
@@ -300,9 +314,7 @@ std::vector<const OpDef*> ReduceOps() {
 }
 
 Value ReduceSum(GraphBuilder& b, Value x, std::vector<int64_t> axes, const std::string& label) {
-  axes = AxesOrAll(b, x, std::move(axes));
-  if (axes.empty()) return x;
-  return b.Add(ReduceSumOp(), {x}, {{"axes", std::move(axes)}}, label);
+  return Reduced(b, ReduceSumOp(), x, std::move(axes), label);
 }
 
 Value ReduceMean(GraphBuilder& b, Value x, std::vector<int64_t> axes, const std::string& label) {
@@ -318,9 +330,7 @@ Value L2LossOfRows(GraphBuilder& b, Value x, double scale, const std::string& la
 }
 
 Value ReduceMax(GraphBuilder& b, Value x, std::vector<int64_t> axes, const std::string& label) {
-  axes = AxesOrAll(b, x, std::move(axes));
-  if (axes.empty()) return x;
-  return b.Add(ReduceMaxOp(), {x}, {{"axes", std::move(axes)}}, label);
+  return Reduced(b, ReduceMaxOp(), x, std::move(axes), label);
 }
 
 Value ArgMax(GraphBuilder& b, Value x, int64_t axis, DType dtype) {

@@ -347,6 +347,24 @@ TEST(Ops, WhatAnOpExpandsToGivesTheGoldenValues) {
   EXPECT_EQ(checked, (std::set<std::string>{"gru", "lstm", "normalize_rows", "simple_rnn"}));
 }
 
+TEST(Ops, SumsAndMaximaOfAxesThatAreNoRunAreThoseOfEachRun) {
+  GraphBuilder b(Graph("reduced", 1));
+  const Value x = b.AddInfeed("x", Shape{DType::kF32, {2, 3, 2, 2}});
+  b.AddOutput("sum", ReduceSum(b, x, {3, 0}));
+  b.AddOutput("mean", ReduceMean(b, x, {0, 1, 3}));
+  b.AddOutput("max", ReduceMax(b, x, {0, 2}));
+  ASSERT_TRUE(b.status().ok()) << b.status();
+  Literal literal(Shape{DType::kF32, {2, 3, 2, 2}});
+  for (int i = 0; i < 24; ++i) literal.values<float>()[i] = static_cast<float>(i);
+  EvaluateArgs args;
+  args.infeed.push_back({literal});
+  const absl::StatusOr<EvaluateResult> got = Evaluate(b.graph(), args);
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(Text(got->outputs[0][0]), "f32[3,2] 26 34 42 50 58 66");
+  EXPECT_EQ(Text(got->outputs[1][0]), "f32[2] 10.5 12.5");
+  EXPECT_EQ(Text(got->outputs[2][0]), "f32[3,2] 14 15 18 19 22 23");
+}
+
 // Central differences along one random direction per operand. f32 noise over h is about 1e-5 of the
 // value, the error of the difference about h * h; 3e-3 leaves room for both.
 TEST(Ops, GradientsAgreeWithCentralDifferences) {
