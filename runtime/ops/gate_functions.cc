@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clones.h"
+#include "runtime/ops/exp_of_negative.h"
 #include "runtime/ops/ops.h"
 
 namespace tpurun {
@@ -22,31 +22,12 @@ constexpr std::array<std::pair<std::string_view, GateFunction>, 6> kGateFunction
     {"elu", GateFunction::kElu},
 }};
 
-// std::exp is a call for each element; this becomes vector instructions. 2^n e^r, n being the whole
-// number next to x / log(2); the polynomials are those of Cephes' expf and tanhf, within 2 units in
-// the last place. For x <= 0.
-[[gnu::always_inline]] inline float ExpOfNegative(float x) {
-  constexpr float kWhole = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded
-  const float bounded = x < -87.0f ? -87.0f : x;
-  const float shifted = bounded * 1.44269504f + kWhole;
-  const float n = shifted - kWhole;
-  const float r = bounded - n * 0.693359375f + n * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r + 1.0f;
-  const uint32_t exponent = (std::bit_cast<uint32_t>(shifted) + 127u) << 23;
-  return p * std::bit_cast<float>(exponent);
-}
-
 [[gnu::always_inline]] inline float SigmoidOf(float x) {
   const float e = ExpOfNegative(-std::fabs(x));
   return (x >= 0 ? 1.0f : e) / (1.0f + e);
 }
 
+// The polynomial near 0 is that of Cephes' tanhf, within 2 units in the last place.
 [[gnu::always_inline]] inline float TanhOf(float x) {
   const float size = std::fabs(x), square = x * x;
   const float e = ExpOfNegative(-2.0f * size);

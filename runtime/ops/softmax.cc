@@ -1,27 +1,132 @@
 // Softmax and its cross-entropy over the last axis.
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/clones.h"
 #include "runtime/base/status.h"
+#include "runtime/ir/elementwise.h"
 #include "runtime/ir/export_graph.h"
+#include "runtime/ops/exp_of_negative.h"
+#include "runtime/ops/gate_functions.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 
 namespace tpurun {
 namespace {
 
-float RowMax(const float* x, int64_t n) {
+constexpr int64_t kLanes = 16;  // of independent maxima: a vector register
+
+// As one value: of a loop over kLanes maxima GCC 12 makes no vector instructions.
+typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
+
+// NaN where the first is.
+TPURUN_CLONES float RowMax(const float* x, int64_t n) {
   float max = x[0];
-  for (int64_t c = 1; c < n; ++c) max = x[c] > max ? x[c] : max;
+  int64_t c = 0;
+  if (n >= kLanes) {
+    Lanes most = max - Lanes{};
+    for (; c + kLanes <= n; c += kLanes) {
+      Lanes next;
+      std::memcpy(&next, x + c, sizeof(next));
+      most = next > most ? next : most;
+    }
+    for (int64_t lane = 0; lane < kLanes; ++lane) max = most[lane] > max ? most[lane] : max;
+  }
+  for (; c < n; ++c) max = x[c] > max ? x[c] : max;
   return max;
+}
+
+// e[c] = exp(x[c] - max), 0 where that is too small for a normal number.
+TPURUN_CLONES void ExpBelow(const float* x, float max, int64_t n, float* e) {
+#pragma GCC ivdep
+  for (int64_t c = 0; c < n; ++c) {
+    const float below = x[c] - max;
+    const float value = ExpOfNegative(below);
+    e[c] = below < kLeastExponent ? 0.0f : value;
+  }
+}
+
+TPURUN_CLONES void DivideBy(float sum, int64_t n, float* y) {
+  for (int64_t c = 0; c < n; ++c) y[c] /= sum;
+}
+
+// dx[c] = y[c] (dy[c] - sum). dx may be neither of the others.
+TPURUN_CLONES void WeighedDistances(const float* dy, const float* y, float sum, int64_t n,
+                                    float* dx) {
+#pragma GCC ivdep
+  for (int64_t c = 0; c < n; ++c) dx[c] = y[c] * (dy[c] - sum);
+}
+
+// f(offset of the row) for each row of the last dimension of the share.
+template <typename F>
+void ForEachRow(const Shape& shape, const KernelArgs& args, const F& f) {
+  const int64_t row = shape.row_elements(), last = shape.dims.back();
+  for (int64_t i = args.begin * row; i < args.end * row; i += last) f(i);
+}
+
+// The sums along the last dimension, with each of its entries.
+Value SumsOfRows(GraphBuilder& b, Value x) {
+  const std::vector<int64_t> dims = b.shape(x).dims;
+  std::vector<int64_t> kept(dims.size() - 1);
+  std::iota(kept.begin(), kept.end(), int64_t{0});
+  return Broadcast(b, ReduceSum(b, x, {static_cast<int64_t>(kept.size())}), dims, kept);
+}
+
+const OpDef& SoftmaxGradOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "softmax_grad",
+      .doc =
+          "dx = y (dy - sum of dy y over the last axis) of (dy, y): what a softmax that gave y "
+          "passes back; the sum is that of sum_of_elements.",
+      .min_operands = 2,
+      .max_operands = 2,
+      .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands, .arithmetic = true},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+        if (operands[0].rank() < 2 || operands[0].dtype != DType::kF32 ||
+            !(operands[0] == operands[1])) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("softmax_grad: want dy f32[N,...,C] and y of that shape, got ",
+                           operands[0].ToString(), " and ", operands[1].ToString()));
+        }
+        return std::vector<Shape>{Shape{DType::kF32, operands[0].dims}};
+      },
+      // With g the gradient of dx: that of dy is y (g - sum(g y)), that of y is
+      // g (dy - sum(dy y)) - dy sum(g y).
+      .gradient =
+          [](GraphBuilder& b, const Node& node, std::span<const Value> g) {
+            const Value dy = node.inputs[0], y = node.inputs[1];
+            const Value of_dy = b.Add(SoftmaxGradOp(), {g[0], y}, {}, "SoftmaxGrad");
+            const Value distances = Sub(b, dy, SumsOfRows(b, Mul(b, dy, y)));
+            const Value sums = SumsOfRows(b, Mul(b, g[0], y));
+            return std::vector<Value>{of_dy, Sub(b, Mul(b, g[0], distances), Mul(b, dy, sums))};
+          },
+      .reference =
+          [](const OpCall& call) {
+            return KernelOf([shape = call.results[0]](const KernelArgs& args) {
+              const float* dy = static_cast<const float*>(args.operands[0]);
+              const float* y = static_cast<const float*>(args.operands[1]);
+              float* dx = static_cast<float*>(args.results[0]);
+              const int64_t n = shape.dims.back();
+              ForEachRow(shape, args, [&](int64_t i) {
+                MultiplyArrays(dy + i, y + i, n, dx + i);
+                WeighedDistances(dy + i, y + i, SumOfElements(dx + i, n), n, dx + i);
+              });
+            });
+          },
+      .flops = [](const OpCall& call) { return 4.0 * call.results[0].num_elements(); }};
+  return op;
 }
 
 const OpDef& SoftmaxOp() {
   static const OpDef& op = *new OpDef{
       .name = "softmax",
       .doc =
-          "y[c] = exp(x[c] - max x) / sum of exp(x - max x) over the last axis, summed in order.",
+          "y[c] = exp(x[c] - max x) / sum of exp(x - max x) over the last axis, summed as "
+          "sum_of_elements; exp within 2 units in the last place, 0 below -87.",
       .min_operands = 1,
       .max_operands = 1,
       .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands},
@@ -34,31 +139,21 @@ const OpDef& SoftmaxOp() {
         }
         return std::vector<Shape>{Shape{DType::kF32, x.dims}};
       },
-      // dx = y * (dy - sum(dy * y))
       .gradient =
           [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
-            const Value y{node.id, 0};
-            const std::vector<int64_t> dims = node.shapes[0].dims;
-            const int64_t last = static_cast<int64_t>(dims.size()) - 1;
-            std::vector<int64_t> kept;
-            for (int64_t axis = 0; axis < last; ++axis) kept.push_back(axis);
-            const Value sum = Broadcast(b, ReduceSum(b, Mul(b, dy[0], y), {last}), dims, kept);
-            return std::vector<Value>{Mul(b, y, Sub(b, dy[0], sum))};
+            return std::vector<Value>{
+                b.Add(SoftmaxGradOp(), {dy[0], Value{node.id, 0}}, {}, "SoftmaxGrad")};
           },
       .reference =
           [](const OpCall& call) {
-            const int64_t classes = call.results[0].dims.back();
-            const int64_t row_elements = call.results[0].row_elements();
-            return KernelOf([=](const KernelArgs& args) {
+            return KernelOf([shape = call.results[0]](const KernelArgs& args) {
               const float* x = static_cast<const float*>(args.operands[0]);
               float* y = static_cast<float*>(args.results[0]);
-              for (int64_t i = args.begin * row_elements; i < args.end * row_elements;
-                   i += classes) {
-                const float max = RowMax(x + i, classes);
-                float sum = 0;
-                for (int64_t c = 0; c < classes; ++c) sum += y[i + c] = std::exp(x[i + c] - max);
-                for (int64_t c = 0; c < classes; ++c) y[i + c] /= sum;
-              }
+              const int64_t classes = shape.dims.back();
+              ForEachRow(shape, args, [&](int64_t i) {
+                ExpBelow(x + i, RowMax(x + i, classes), classes, y + i);
+                DivideBy(SumOfElements(y + i, classes), classes, y + i);
+              });
             });
           },
       .flops = [](const OpCall& call) { return 5.0 * call.results[0].num_elements(); },
@@ -179,7 +274,7 @@ const OpDef& SoftmaxCrossEntropyOp() {
 }  // namespace
 
 std::vector<const OpDef*> SoftmaxOps() {
-  return {&SoftmaxOp(), &SparseSoftmaxCrossEntropyOp(), &SoftmaxCrossEntropyOp()};
+  return {&SoftmaxOp(), &SoftmaxGradOp(), &SparseSoftmaxCrossEntropyOp(), &SoftmaxCrossEntropyOp()};
 }
 
 Value Softmax(GraphBuilder& b, Value logits, const std::string& label) {

@@ -207,6 +207,7 @@ OPS = {
     'elu': tf.nn.elu, 'softplus': tf.math.softplus, 'relu': tf.nn.relu, 'softmax': tf.nn.softmax,
     'equal': tf.equal, 'greater': tf.greater, 'greater_equal': tf.greater_equal,
     'select': tf.where,
+    'softmax_grad': lambda dy, y: y * (dy - tf.reduce_sum(dy * y, -1, keepdims=True)),
     'relu_grad': lambda dy, y: raw.ReluGrad(gradients=dy, features=y),
     'matmul': matmul, 'batch_matmul': matmul,
     'cross_replica_matmul': cross_replica_matmul,

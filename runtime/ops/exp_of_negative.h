@@ -1,0 +1,34 @@
+// exp as vector instructions, where std::exp is a call for each element.
+#ifndef TPURUN_RUNTIME_OPS_EXP_OF_NEGATIVE_H_
+#define TPURUN_RUNTIME_OPS_EXP_OF_NEGATIVE_H_
+
+#include <bit>
+#include <cstdint>
+
+namespace tpurun {
+
+// What lies below stands for it: e to it is the least power of e that is a normal number.
+inline constexpr float kLeastExponent = -87.0f;
+
+// e^x for x <= 0: 2^n e^r, n being the whole number next to x / log(2); the polynomial is that of
+// Cephes' expf, within 2 units in the last place. NaN of a NaN.
+[[gnu::always_inline]] inline float ExpOfNegative(float x) {
+  constexpr float kWhole = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded
+  const float bounded = x < kLeastExponent ? kLeastExponent : x;
+  const float shifted = bounded * 1.44269504f + kWhole;
+  const float n = shifted - kWhole;
+  const float r = bounded - n * 0.693359375f + n * 2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  const uint32_t exponent = (std::bit_cast<uint32_t>(shifted) + 127u) << 23;
+  return p * std::bit_cast<float>(exponent);
+}
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_OPS_EXP_OF_NEGATIVE_H_
