@@ -74,7 +74,8 @@ bool IsStateful(const proto::ModelSpec& model) { return HasStateful(model); }
 void CheckStatefulInput(const LoadedConfig& config, const proto::Input& input,
                         const std::string& path, const std::string& batch_field, int64_t batch_size,
                         ConfigErrors& errors) {
-  if (!IsStateful(config.model)) return;
+  // A batch size that is none is a mistake of its own.
+  if (batch_size <= 0 || !IsStateful(config.model)) return;
   constexpr char kWhy[] =
       "layers of the model are stateful: each row of a batch goes on where that of the batch "
       "before "

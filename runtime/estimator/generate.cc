@@ -163,6 +163,17 @@ class PaddedWindows : public BatchSource {
   int given_ = 0;
 };
 
+// Feeds the steps of a generation from `source`.
+absl::StatusOr<InfeedPtr> MakeInfeed(const GenerationGraph& built,
+                                     std::unique_ptr<BatchSource> source,
+                                     const CoreProgram& program) {
+  return Infeed::Create({built.feature}, std::move(source), program,
+                        {.batch_size = 1,
+                         .pad = true,
+                         .ended_message = [](int64_t) { return "the text ended"; },
+                         .unread = built.unread});
+}
+
 // Whether what the model says of the last of these ids depends on what stands behind it in a
 // window: then it has to be a whole one.
 absl::StatusOr<bool> LooksAhead(const GenerationGraph& built, const TextStart& start,
@@ -171,13 +182,8 @@ absl::StatusOr<bool> LooksAhead(const GenerationGraph& built, const TextStart& s
   const int64_t classes = program.outfeed[0].shape.dims.back();
   ASSIGN_OR_RETURN(
       const InfeedPtr infeed,
-      Infeed::Create({built.feature},
-                     std::make_unique<PaddedWindows>(start.ids, start.num_ids, built.feature),
-                     program,
-                     {.batch_size = 1,
-                      .pad = true,
-                      .ended_message = [](int64_t) { return "the windows ended"; },
-                      .unread = built.unread}));
+      MakeInfeed(built, std::make_unique<PaddedWindows>(start.ids, start.num_ids, built.feature),
+                 program));
   std::vector<std::string> said;
   Outfeed outfeed(program, [&](int64_t, const std::byte* slots) {
     const int64_t bytes = classes * static_cast<int64_t>(sizeof(float));
@@ -319,12 +325,7 @@ absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate&
                              .seed = options.config.tf_random_seed()};
   ASSIGN_OR_RETURN(
       const InfeedPtr infeed,
-      Infeed::Create({built.feature},
-                     std::make_unique<GeneratedWindows>(text, built.feature, first), program,
-                     {.batch_size = 1,
-                      .pad = true,
-                      .ended_message = [](int64_t) { return "the text ended"; },
-                      .unread = built.unread}));
+      MakeInfeed(built, std::make_unique<GeneratedWindows>(text, built.feature, first), program));
   int64_t drawn = 0;
   const auto draw = [&](int64_t step, const std::byte* slots) -> absl::Status {
     const int64_t last = first + step;  // the character that this step read last

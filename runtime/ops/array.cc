@@ -1,11 +1,13 @@
 // Ops that move elements and change none. They carry any dtype.
 #include <cstring>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
+#include "runtime/ops/rows.h"
 #include "runtime/ops/strided_copy.h"
 
 namespace tpurun {
@@ -543,6 +545,12 @@ Value Reshape(GraphBuilder& b, Value x, std::vector<int64_t> dims, const std::st
 
 Value Broadcast(GraphBuilder& b, Value x, std::vector<int64_t> dims, std::vector<int64_t> axes) {
   return b.Add(BroadcastOp(), {x}, {{"dims", std::move(dims)}, {"axes", std::move(axes)}});
+}
+
+Value AlongRows(GraphBuilder& b, Value x, const std::vector<int64_t>& dims) {
+  std::vector<int64_t> kept(dims.size() - 1);
+  std::iota(kept.begin(), kept.end(), int64_t{0});
+  return Broadcast(b, x, dims, kept);
 }
 
 }  // namespace tpurun

@@ -1,64 +1,33 @@
 // Rows of mean 0 and variance 1, which a layer normalization scales and moves.
-#include <array>
 #include <cmath>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clones.h"
+#include "runtime/ir/elementwise.h"
 #include "runtime/ir/structural.h"
+#include "runtime/ops/gate_functions.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
+#include "runtime/ops/rows.h"
 
 namespace tpurun {
 namespace {
 
-// Element c is added to sum c % kSumsOfRow; then the upper half of the sums to the lower, until
-// there is one. The same order with any vectors.
-constexpr int64_t kSumsOfRow = 16;
-using RowSums = std::array<float, kSumsOfRow>;
-
-float SumOfSums(RowSums& sums) {
-  for (int64_t half = kSumsOfRow / 2; half > 0; half /= 2) {
-    for (int64_t i = 0; i < half; ++i) sums[i] += sums[half + i];
-  }
-  return sums[0];
+TPURUN_CLONES void Subtract(const float* x, float mean, int64_t n, float* y) {
+#pragma GCC ivdep
+  for (int64_t c = 0; c < n; ++c) y[c] = x[c] - mean;
 }
 
-// The sum of f(c) for c < n.
-template <typename F>
-inline __attribute__((always_inline)) float SumInLanes(int64_t n, F f) {
-  RowSums sums = {};
-  int64_t c = 0;
-  for (; c + kSumsOfRow <= n; c += kSumsOfRow) {
-    for (int64_t i = 0; i < kSumsOfRow; ++i) sums[i] += f(c + i);
-  }
-  for (int64_t i = 0; c + i < n; ++i) sums[i] += f(c + i);
-  return SumOfSums(sums);
+TPURUN_CLONES void Scale(float scale, int64_t n, float* y) {
+  for (int64_t c = 0; c < n; ++c) y[c] *= scale;
 }
 
-TPURUN_CLONES void NormalizeRow(const float* x, int64_t n, float epsilon, float* y, float* scale) {
-  const float size = static_cast<float>(n);
-  const float mean = SumInLanes(n, [=](int64_t c) { return x[c]; }) / size;
-  const float variance =
-      SumInLanes(n, [=](int64_t c) { return (x[c] - mean) * (x[c] - mean); }) / size;
-  const float s = 1 / std::sqrt(variance + epsilon);
-  for (int64_t c = 0; c < n; ++c) y[c] = (x[c] - mean) * s;
-  if (scale != nullptr) *scale = s;
-}
-
-TPURUN_CLONES void NormalizeRowGrad(const float* dy, const float* y, float scale, int64_t n,
-                                    float* dx) {
-  const float size = static_cast<float>(n);
-  const float mean = SumInLanes(n, [=](int64_t c) { return dy[c]; }) / size;
-  const float along = SumInLanes(n, [=](int64_t c) { return dy[c] * y[c]; }) / size;
+// dx[c] = scale (dy[c] - mean - y[c] along). dx may be neither of the others.
+TPURUN_CLONES void WithoutMeans(const float* dy, const float* y, float scale, float mean,
+                                float along, int64_t n, float* dx) {
+#pragma GCC ivdep
   for (int64_t c = 0; c < n; ++c) dx[c] = scale * (dy[c] - mean - y[c] * along);
 }
-
-// Rows of the leading dimension: several of the last, which are what is normalized.
-struct Rows {
-  explicit Rows(const Shape& x) : width(x.dims.back()), each(x.row_elements() / x.dims.back()) {}
-  int64_t width, each;
-};
 
 bool IsOfRows(const Shape& x) {
   return x.dtype == DType::kF32 && x.rank() >= 2 && x.dims.back() > 0;
@@ -88,16 +57,19 @@ const OpDef& NormalizeRowsGradOp() {
       },
       .reference =
           [](const OpCall& call) {
-            const Rows rows(call.operands[0]);
-            return KernelOf([rows](const KernelArgs& args) {
+            return KernelOf([shape = call.results[0]](const KernelArgs& args) {
               const float* dy = static_cast<const float*>(args.operands[0]);
               const float* y = static_cast<const float*>(args.operands[1]);
               const float* s = static_cast<const float*>(args.operands[2]);
               float* dx = static_cast<float*>(args.results[0]);
-              for (int64_t row = args.begin * rows.each; row < args.end * rows.each; ++row) {
-                const int64_t at = row * rows.width;
-                NormalizeRowGrad(dy + at, y + at, s[row], rows.width, dx + at);
-              }
+              const int64_t n = shape.dims.back();
+              const float size = static_cast<float>(n);
+              ForEachRow(shape, args, [&](int64_t i) {
+                MultiplyArrays(dy + i, y + i, n, dx + i);
+                const float along = SumOfElements(dx + i, n) / size;
+                const float mean = SumOfElements(dy + i, n) / size;
+                WithoutMeans(dy + i, y + i, s[i / n], mean, along, n, dx + i);
+              });
             });
           },
       .flops = [](const OpCall& call) { return 7.0 * call.results[0].num_elements(); }};
@@ -137,23 +109,25 @@ const OpDef& NormalizeRowsOp() {
         const std::vector<int64_t> dims = b.shape(y).dims;
         const Value of_rows =
             Mul(b, Mul(b, dy[1], Square(b, s)), Scalar(b, -1.0 / static_cast<double>(dims.back())));
-        std::vector<int64_t> kept(dims.size() - 1);
-        std::iota(kept.begin(), kept.end(), 0);
-        const Value of_scale = Mul(b, y, Broadcast(b, of_rows, dims, kept));
+        const Value of_scale = Mul(b, y, AlongRows(b, of_rows, dims));
         return {dx.valid() ? Add(b, dx, of_scale) : of_scale};
       },
       .reference =
           [](const OpCall& call) {
-            const Rows rows(call.operands[0]);
             const float epsilon = static_cast<float>(call.attrs.Get<double>("epsilon"));
-            return KernelOf([rows, epsilon](const KernelArgs& args) {
+            return KernelOf([shape = call.results[0], epsilon](const KernelArgs& args) {
               const float* x = static_cast<const float*>(args.operands[0]);
               float* y = static_cast<float*>(args.results[0]);
               float* s = static_cast<float*>(args.results[1]);
-              for (int64_t row = args.begin * rows.each; row < args.end * rows.each; ++row) {
-                const int64_t at = row * rows.width;
-                NormalizeRow(x + at, rows.width, epsilon, y + at, s == nullptr ? s : s + row);
-              }
+              const int64_t n = shape.dims.back();
+              const float size = static_cast<float>(n);
+              ForEachRow(shape, args, [&](int64_t i) {
+                Subtract(x + i, SumOfElements(x + i, n) / size, n, y + i);
+                const float variance = SumOfSquares(y + i, n) / size;
+                const float scale = 1 / std::sqrt(variance + epsilon);
+                Scale(scale, n, y + i);
+                if (s != nullptr) s[i / n] = scale;
+              });
             });
           },
       .flops = [](const OpCall& call) { return 7.0 * call.results[0].num_elements(); },
@@ -161,11 +135,7 @@ const OpDef& NormalizeRowsOp() {
                    std::span<const Value> inputs) -> std::vector<Value> {
         const std::vector<int64_t> dims = b.shape(inputs[0]).dims;
         const int64_t last = std::ssize(dims) - 1;
-        std::vector<int64_t> kept(last);
-        std::iota(kept.begin(), kept.end(), 0);
-        const auto mean_of = [&](Value x) {
-          return Broadcast(b, ReduceMean(b, x, {last}), dims, kept);
-        };
+        const auto mean_of = [&](Value x) { return AlongRows(b, ReduceMean(b, x, {last}), dims); };
         const Value centered = Sub(b, inputs[0], mean_of(inputs[0]));
         const Value epsilon = Scalar(b, node.attrs.Get<double>("epsilon"));
         return {Mul(b, centered, Rsqrt(b, Add(b, mean_of(Square(b, centered)), epsilon))), Value{}};

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clones.h"
@@ -13,6 +12,7 @@
 #include "runtime/ops/gate_functions.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
+#include "runtime/ops/rows.h"
 
 namespace tpurun {
 namespace {
@@ -60,19 +60,10 @@ TPURUN_CLONES void WeighedDistances(const float* dy, const float* y, float sum, 
   for (int64_t c = 0; c < n; ++c) dx[c] = y[c] * (dy[c] - sum);
 }
 
-// f(offset of the row) for each row of the last dimension of the share.
-template <typename F>
-void ForEachRow(const Shape& shape, const KernelArgs& args, const F& f) {
-  const int64_t row = shape.row_elements(), last = shape.dims.back();
-  for (int64_t i = args.begin * row; i < args.end * row; i += last) f(i);
-}
-
 // The sums along the last dimension, with each of its entries.
 Value SumsOfRows(GraphBuilder& b, Value x) {
   const std::vector<int64_t> dims = b.shape(x).dims;
-  std::vector<int64_t> kept(dims.size() - 1);
-  std::iota(kept.begin(), kept.end(), int64_t{0});
-  return Broadcast(b, ReduceSum(b, x, {static_cast<int64_t>(kept.size())}), dims, kept);
+  return AlongRows(b, ReduceSum(b, x, {std::ssize(dims) - 1}), dims);
 }
 
 const OpDef& SoftmaxGradOp() {

@@ -1,0 +1,24 @@
+// Ops along the last dimension: a row is what lies along it.
+#ifndef TPURUN_RUNTIME_OPS_ROWS_H_
+#define TPURUN_RUNTIME_OPS_ROWS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/ir/graph_builder.h"
+
+namespace tpurun {
+
+// f(offset of the row) for each row of the share, whose units are entries of the leading dimension.
+template <typename F>
+void ForEachRow(const Shape& shape, const KernelArgs& args, const F& f) {
+  const int64_t row = shape.row_elements(), last = shape.dims.back();
+  for (int64_t i = args.begin * row; i < args.end * row; i += last) f(i);
+}
+
+// x (N, ...), a number for each row, in every place of the rows: `dims`, (N, ..., C).
+Value AlongRows(GraphBuilder& b, Value x, const std::vector<int64_t>& dims);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_OPS_ROWS_H_
