@@ -400,6 +400,11 @@ const OpDef& ReshapeOp() {
         const Node& inner = graph.node(node.inputs[0]);
         if (graph.shape(node.inputs[0]) == node.shapes[0]) return {.same = node.inputs[0]};
         if (inner.op == &ReshapeOp()) return {.nodes = {{node.op, inner.inputs, node.attrs}}};
+        if (inner.op == &VariableOp()) {
+          Attrs attrs = inner.attrs;
+          attrs.Set("dims", node.shapes[0].dims);
+          return {.nodes = {{inner.op, {}, std::move(attrs)}}};
+        }
         return {};
       },
       .reference =

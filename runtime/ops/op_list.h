@@ -11,6 +11,7 @@
 namespace tpurun {
 
 std::vector<const OpDef*> ArrayOps();
+std::vector<const OpDef*> AttentionOps();
 std::vector<const OpDef*> AvgPoolOps();
 std::vector<const OpDef*> BatchNormOps();
 std::vector<const OpDef*> ConvolutionOps();

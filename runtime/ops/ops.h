@@ -58,6 +58,20 @@ Value BiasAdd(GraphBuilder& b, Value x, Value bias, const std::string& label = "
 absl::Status WantBias(const char* op, std::span<const Shape> operands,
                       const std::vector<int64_t>& result);
 
+// attention.cc: q (N, T, H, D), k (N, S, H, D), v (N, S, H, E), mask (N, S) or invalid: none ->
+// (N, T, H, E), each head's softmax(scale q k') v.
+struct AttentionArgs {
+  Precision precision = Precision::kDefault;
+  double scale = 1;
+  bool causal = false;
+  // Share of the weights that are dropped, draws as dropout's; `step` is s64[].
+  double rate = 0;
+  int64_t seed = 0;
+  uint32_t stream = 0;
+  Value step = {};
+};
+Value Attend(GraphBuilder& b, Value q, Value k, Value v, Value mask, const AttentionArgs& args);
+
 // batch_norm.cc: x (..., C); the others are (C).
 // The mean of each column of x and its variance, the mean of the squared distances from that.
 std::pair<Value, Value> Moments(GraphBuilder& b, Value x, const std::string& label = "moments");

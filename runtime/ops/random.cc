@@ -2,13 +2,52 @@
 // (seed, stream, step, replica, i), whatever the tile or thread (runtime/base/random.h).
 #include "runtime/base/random.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
+#include "runtime/base/clones.h"
 #include "runtime/base/status.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 
 namespace tpurun {
 namespace {
+
+struct DropoutStream {
+  uint64_t seed;
+  uint32_t stream, step, replica;
+};
+
+// y[i] = x[i] * scale, or 0 where the element's draw is below `threshold` (UniformFloat's 24 bits).
+[[gnu::always_inline]] inline void DropBlocks(const DropoutStream& of, int64_t block,
+                                              uint32_t threshold, float scale, const float* x,
+                                              float* y) {
+  PhiloxBlocks draws;
+  DrawPhiloxBlocks(of.seed, of.stream, of.step, of.replica, block, 1, draws);
+  float kept[4 * kPhiloxLanes];
+#pragma GCC ivdep
+  for (int l = 0; l < kPhiloxLanes; ++l) {
+    for (int w = 0; w < 4; ++w)
+      kept[4 * l + w] = draws.words[w][l] >> 8 >= threshold ? scale : 0.0f;
+  }
+  for (int i = 0; i < 4 * kPhiloxLanes; ++i) y[i] = kept[i] == 0 ? 0.0f : x[i] * kept[i];
+}
+
+TPURUN_CLONES void DropElements(const DropoutStream& of, uint32_t threshold, float scale,
+                                const float* x, int64_t begin, int64_t end, float* y) {
+  constexpr int64_t kMost = int64_t{4} * kPhiloxLanes;
+  int64_t i = begin;
+  const auto one_by_one = [&](int64_t until) {
+    for (; i < until; ++i) {
+      const uint32_t draw = PhiloxElement(of.seed, of.stream, of.step, of.replica, i);
+      y[i] = draw >> 8 >= threshold ? x[i] * scale : 0.0f;
+    }
+  };
+  one_by_one(std::min(end, (begin + 3) / 4 * 4));
+  for (; i + kMost <= end; i += kMost) DropBlocks(of, i / 4, threshold, scale, x + i, y + i);
+  one_by_one(end);
+}
 
 const OpDef& DropoutOp() {
   static const OpDef& op = *new OpDef{
@@ -44,22 +83,16 @@ const OpDef& DropoutOp() {
       .reference =
           [](const OpCall& call) {
             const float rate = static_cast<float>(call.attrs.Get<double>("rate"));
-            const float scale = 1.0f / (1.0f - rate);
-            const uint64_t seed = static_cast<uint64_t>(call.attrs.Int("seed"));
-            const uint32_t stream = static_cast<uint32_t>(call.attrs.Int("stream"));
-            return KernelOf([=](const KernelArgs& args) {
-              const float* x = static_cast<const float*>(args.operands[0]);
-              const uint32_t step =
-                  static_cast<uint32_t>(*static_cast<const int64_t*>(args.operands[1]));
-              const uint32_t replica =
-                  static_cast<uint32_t>(*static_cast<const int32_t*>(args.operands[2]));
-              float* y = static_cast<float*>(args.results[0]);
-              for (int64_t i = args.begin; i < args.end;) {
-                const auto lanes = PhiloxBlock(seed, stream, step, replica, i / 4);
-                for (int64_t lane = i % 4; lane < 4 && i < args.end; ++lane, ++i) {
-                  y[i] = UniformFloat(lanes[lane]) >= rate ? x[i] * scale : 0.0f;
-                }
-              }
+            const auto threshold = static_cast<uint32_t>(std::ceil(rate * 0x1p24));
+            const DropoutStream stream = {
+                .seed = static_cast<uint64_t>(call.attrs.Int("seed")),
+                .stream = static_cast<uint32_t>(call.attrs.Int("stream"))};
+            return KernelOf([=, scale = 1.0f / (1.0f - rate)](const KernelArgs& args) {
+              DropoutStream of = stream;
+              of.step = static_cast<uint32_t>(*static_cast<const int64_t*>(args.operands[1]));
+              of.replica = static_cast<uint32_t>(*static_cast<const int32_t*>(args.operands[2]));
+              DropElements(of, threshold, scale, static_cast<const float*>(args.operands[0]),
+                           args.begin, args.end, static_cast<float*>(args.results[0]));
             });
           },
       .flops = [](const OpCall& call) { return 10.0 * call.results[0].num_elements(); }};

@@ -16,6 +16,11 @@ void ForEachRow(const Shape& shape, const KernelArgs& args, const F& f) {
   for (int64_t i = args.begin * row; i < args.end * row; i += last) f(i);
 }
 
+// The largest of a row; NaN where the first is.
+float RowMax(const float* x, int64_t n);
+// e[c] = exp(x[c] - max), within 2 units in the last place, 0 below -87. e may be x.
+void ExpBelow(const float* x, float max, int64_t n, float* e);
+
 // x (N, ...), a number for each row, in every place of the rows: `dims`, (N, ..., C).
 Value AlongRows(GraphBuilder& b, Value x, const std::vector<int64_t>& dims);
 

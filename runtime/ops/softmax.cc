@@ -1,6 +1,5 @@
 // Softmax and its cross-entropy over the last axis.
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -8,7 +7,6 @@
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ir/export_graph.h"
-#include "runtime/ops/exp_of_negative.h"
 #include "runtime/ops/gate_functions.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
@@ -16,38 +14,6 @@
 
 namespace tpurun {
 namespace {
-
-constexpr int64_t kLanes = 16;  // of independent maxima: a vector register
-
-// As one value: of a loop over kLanes maxima GCC 12 makes no vector instructions.
-typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
-
-// NaN where the first is.
-TPURUN_CLONES float RowMax(const float* x, int64_t n) {
-  float max = x[0];
-  int64_t c = 0;
-  if (n >= kLanes) {
-    Lanes most = max - Lanes{};
-    for (; c + kLanes <= n; c += kLanes) {
-      Lanes next;
-      std::memcpy(&next, x + c, sizeof(next));
-      most = next > most ? next : most;
-    }
-    for (int64_t lane = 0; lane < kLanes; ++lane) max = most[lane] > max ? most[lane] : max;
-  }
-  for (; c < n; ++c) max = x[c] > max ? x[c] : max;
-  return max;
-}
-
-// e[c] = exp(x[c] - max), 0 where that is too small for a normal number.
-TPURUN_CLONES void ExpBelow(const float* x, float max, int64_t n, float* e) {
-#pragma GCC ivdep
-  for (int64_t c = 0; c < n; ++c) {
-    const float below = x[c] - max;
-    const float value = ExpOfNegative(below);
-    e[c] = below < kLeastExponent ? 0.0f : value;
-  }
-}
 
 TPURUN_CLONES void DivideBy(float sum, int64_t n, float* y) {
   for (int64_t c = 0; c < n; ++c) y[c] /= sum;

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import tensorflow as tf
 
+import attention_in_tf
 import golden_case
 import philox
 import recurrence_in_tf
@@ -245,6 +246,7 @@ OPS = {
         x, mean, variance, beta, gamma, epsilon),
     'batch_norm_grad': batch_norm_sums,
     'iota': iota,
+    'attention': attention_in_tf.attention, 'attention_grad': attention_in_tf.attention_grad,
     'lstm': recurrence_in_tf.lstm, 'lstm_grad': recurrence_in_tf.lstm_grad,
     'gru': recurrence_in_tf.gru, 'gru_grad': recurrence_in_tf.gru_grad,
     'simple_rnn': recurrence_in_tf.simple_rnn, 'simple_rnn_grad': recurrence_in_tf.simple_rnn_grad,

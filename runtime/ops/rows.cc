@@ -1,0 +1,43 @@
+#include "runtime/ops/rows.h"
+
+#include <cstring>
+
+#include "runtime/base/clones.h"
+#include "runtime/ops/exp_of_negative.h"
+
+namespace tpurun {
+namespace {
+
+constexpr int64_t kLanes = 16;  // of independent maxima: a vector register
+
+// As one value: of a loop over kLanes maxima GCC 12 makes no vector instructions.
+typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
+
+}  // namespace
+
+TPURUN_CLONES float RowMax(const float* x, int64_t n) {
+  float max = x[0];
+  int64_t c = 0;
+  if (n >= kLanes) {
+    Lanes most = max - Lanes{};
+    for (; c + kLanes <= n; c += kLanes) {
+      Lanes next;
+      std::memcpy(&next, x + c, sizeof(next));
+      most = next > most ? next : most;
+    }
+    for (int64_t lane = 0; lane < kLanes; ++lane) max = most[lane] > max ? most[lane] : max;
+  }
+  for (; c < n; ++c) max = x[c] > max ? x[c] : max;
+  return max;
+}
+
+TPURUN_CLONES void ExpBelow(const float* x, float max, int64_t n, float* e) {
+#pragma GCC ivdep
+  for (int64_t c = 0; c < n; ++c) {
+    const float below = x[c] - max;
+    const float value = ExpOfNegative(below);
+    e[c] = below < kLeastExponent ? 0.0f : value;
+  }
+}
+
+}  // namespace tpurun
