@@ -73,10 +73,19 @@ class LayerStack {
     }
     if (m_.args.sequence_step != SequenceStep::kBatch) {
       carries_state_ = m_.args.sequence_step == SequenceStep::kPosition;
+      for (const proto::Tensor& feature : m_.spec.feature()) {
+        if (feature.shape_size() > 0) positions_ = std::max(positions_, feature.shape(0));
+      }
     }
     BuildList(m_.spec.layer(), {.path = "model.layer", .dtype = m_.spec.compute_dtype()},
               OnlyFeature());
     for (const auto& [variable, value] : updates_) m_.b.Update(variable, value);
+    if (counts_positions_) m_.positions = positions_;
+    if (counts_positions_ && keeps_other_state_) {
+      m_.errors.Add({"layer", "model.layer"}, "",
+                    "states that end with the sequence and states that do not go together in no "
+                    "step of one position");
+    }
   }
 
  private:
@@ -148,8 +157,10 @@ class LayerStack {
   std::vector<std::shared_ptr<const Layers>> blocks_;  // which layers of `built_` are written in
   std::map<std::string, Value> features_;              // by name; invalid: it has a mistake
   std::optional<bool> carries_state_;                  // as of LayerArgs
-  std::map<int, Value> updates_;                       // of variables, by index
-  int64_t count_ = 0;                                  // of layers that hold no others
+  int64_t positions_ = 0;                              // likewise
+  bool counts_positions_ = false, keeps_other_state_ = false;  // some layer
+  std::map<int, Value> updates_;                               // of variables, by index
+  int64_t count_ = 0;                                          // of layers that hold no others
 };
 
 // Of a layer of any kind.
@@ -471,6 +482,7 @@ Tensor LayerStack::Apply(const LayerDef& def, const Building& layer, std::vector
                         .precision = m_.precision,
                         .training = m_.args.mode == ModeKey::kTrain,
                         .carries_state = carries_state_,
+                        .positions = positions_,
                         .seed = m_.args.seed,
                         .trainable =
                             [&](const std::string& variable) {
@@ -478,7 +490,13 @@ Tensor LayerStack::Apply(const LayerDef& def, const Building& layer, std::vector
                             },
                         .features = &features_,
                         .updates = &updates_});
+  const size_t updates_before = updates_.size();
   result.value = def.build(context);
+  if (context.counts_positions()) {
+    counts_positions_ = true;
+  } else if (updates_.size() > updates_before) {
+    keeps_other_state_ = true;
+  }
   if (context.error().has_value()) {
     ConfigErrors errors;
     errors.Add(context.error()->path, context.error()->message);

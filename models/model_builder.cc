@@ -192,6 +192,7 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
   if (!b.status().ok()) errors.Add({"model", "model"}, "", std::string(b.status().message()));
   result.graph = b.Take();
   result.layers = std::move(m.layers);
+  result.positions = m.positions;
   return result;
 }
 

@@ -28,7 +28,8 @@ struct ModelContext {
   GraphBuilder& b;
   ConfigErrors& errors;
   Precision precision = Precision::kDefault;
-  Value row_weight;  // EVAL and PREDICT: f32[batch], 0 for a row that is padding
+  int64_t positions = 0;  // as of EstimatorSpec
+  Value row_weight;       // EVAL and PREDICT: f32[batch], 0 for a row that is padding
 
   Tensors tensors;
   std::vector<BuiltLayer> layers;

@@ -11,9 +11,7 @@ namespace tpurun {
 // outside of training. Draws are those of the seed, the layer's name, the global step and the core.
 
 void CheckDropout(const proto::Layer& layer, ConfigErrors& errors) {
-  const float rate = layer.dropout().rate();
-  if (rate >= 0 && rate < 1) return;
-  errors.Add("dropout.rate", absl::StrCat("rate must be in [0, 1), got ", ShortestText(rate)));
+  CheckShare("dropout.rate", layer.dropout().rate(), errors);
 }
 
 Value BuildDropout(LayerContext& layer) {

@@ -9,6 +9,11 @@ namespace tpurun {
 // activation.cc
 void CheckActivationLayer(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildActivation(LayerContext& layer);
+// attention.cc
+void CheckMultiHeadAttention(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildMultiHeadAttention(LayerContext& layer);
+void CheckTransformerBlock(const proto::Layer& layer, ConfigErrors& errors);
+std::vector<LayerBlock> ExpandTransformerBlock(const proto::Layer& layer);
 // conv2d.cc
 void CheckConv2d(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildConv2d(LayerContext& layer);

@@ -7,16 +7,6 @@ namespace tpurun {
 
 namespace {
 
-// The dimension's own check, of a field that must be given.
-void CheckDim(const std::string& path, bool given, int64_t dim, ConfigErrors& errors) {
-  const std::string name = path.substr(path.rfind('.') + 1);
-  if (!given) {
-    errors.Add(path, name + " is missing");
-  } else if (dim <= 0 || dim > kMaxDim) {
-    errors.Add(path, absl::StrCat(name, " must be in [1, ", kMaxDim, "], got ", dim));
-  }
-}
-
 // Whether the input holds ids; reports it otherwise.
 bool CheckIds(LayerContext& layer) {
   const Shape& x = layer.shape(0);
@@ -85,10 +75,8 @@ Value BuildPositionEmbedding(LayerContext& layer) {
                                    "[N,time,features], got ",
                                    Quote(layer.inputs[0].name), " of ", BatchShapeText(x)));
   }
-  if (layer.carries_state.value_or(false)) {
-    return layer.Fail("", "one position of a sequence does not know which it is");
-  }
-  const int64_t time = x.dims[1], features = x.dims[2];
+  const bool goes_on = layer.carries_state.value_or(false);
+  const int64_t time = goes_on ? layer.positions : x.dims[1], features = x.dims[2];
   if (time > position.max_length()) {
     return layer.Fail("position_embedding.max_length",
                       absl::StrCat("max_length is ", position.max_length(), ", and ",
@@ -102,6 +90,10 @@ Value BuildPositionEmbedding(LayerContext& layer) {
           : Initializer{.kind = Initializer::Kind::kTruncatedNormal, .a = 0, .b = 0.02});
   if (!table.valid()) return {};
   GraphBuilder& b = layer.b;
+  if (goes_on) {
+    const Value id = Convert(b, Reshape(b, layer.Position(), {1}), DType::kS32);
+    return Add(b, layer.inputs[0].value, Reshape(b, Gather(b, table, id), {features}));
+  }
   const Value rows = time == dims[0] ? table : Slice(b, table, {0, 0}, {time, features});
   // An example as one row, which takes the positions' rows as its own.
   const Value examples = Reshape(b, layer.inputs[0].value, {x.dims[0], time * features});

@@ -55,7 +55,8 @@ Value LayerContext::ReadVariable(const std::string& field, const std::string& va
   return b.Read(index);
 }
 
-Value LayerContext::ReadFeature(const std::string& field, const std::string& feature) {
+Value LayerContext::ReadFeature(const std::string& field, const std::string& feature,
+                                const std::vector<int64_t>& dims) {
   const auto found = features->find(feature);
   if (found == features->end()) {
     std::vector<std::string> names;
@@ -64,10 +65,13 @@ Value LayerContext::ReadFeature(const std::string& field, const std::string& fea
                 absl::StrCat("there is no feature ", Quote(feature), DidYouMean(feature, names)));
   }
   const Value value = found->second;
-  if (!value.valid() || b.shape(value).rank() == 1) return value;
-  return Fail(field, absl::StrCat("feature ", Quote(feature),
-                                  " must be one number an example, of shape [N], got ",
-                                  BatchShapeText(b.shape(value))));
+  if (!value.valid() || ExampleDims(b.shape(value)) == dims) return value;
+  return Fail(field,
+              absl::StrCat("feature ", Quote(feature), " must be ",
+                           dims.empty() ? "one number an example, of shape [N], got "
+                                        : absl::StrCat("of shape [N,", absl::StrJoin(dims, ","),
+                                                       "], as what it is for, got "),
+                           BatchShapeText(b.shape(value))));
 }
 
 void LayerContext::Update(const std::string& suffix, const std::function<Value(Value)>& next) {
@@ -89,12 +93,45 @@ void LayerContext::UpdateState(const std::string& suffix, Value next) {
   (*updates)[b.graph().FindVariable(absl::StrCat(name, "/", suffix))] = next;
 }
 
+Value LayerContext::Position() {
+  counts_positions_ = true;
+  const Value position = AddState("position", {});
+  const Value next = tpurun::Add(b, position, Scalar(b, 1));
+  const Value is_last = GreaterEqual(b, next, Scalar(b, static_cast<double>(positions)));
+  UpdateState("position", Select(b, is_last, Scalar(b, 0), next));
+  return position;
+}
+
 Value LayerContext::Fail(const std::string& field, const std::string& message) {
   if (!error_.has_value()) error_ = ConfigError{field, message};
   return Value{};
 }
 
 void NothingToCheck(const proto::Layer&, ConfigErrors&) {}
+
+namespace {
+
+std::string FieldOf(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+}  // namespace
+
+void CheckDim(const std::string& path, bool given, int64_t dim, ConfigErrors& errors) {
+  if (!given) {
+    errors.Add(path, FieldOf(path) + " is missing");
+  } else if (dim <= 0 || dim > kMaxDim) {
+    errors.Add(path, absl::StrCat(FieldOf(path), " must be in [1, ", kMaxDim, "], got ", dim));
+  }
+}
+
+void CheckRepeat(const std::string& path, int64_t repeat, ConfigErrors& errors) {
+  if (repeat >= 1 && repeat <= kMaxLayers) return;
+  errors.Add(path, absl::StrCat("repeat must be in [1, ", kMaxLayers, "], got ", repeat));
+}
+
+void CheckShare(const std::string& path, float share, ConfigErrors& errors) {
+  if (share >= 0 && share < 1) return;
+  errors.Add(path, absl::StrCat(FieldOf(path), " must be in [0, 1), got ", ShortestText(share)));
+}
 
 std::shared_ptr<const Layers> WrittenLayers(const Layers& written) {
   return std::shared_ptr<const Layers>(std::shared_ptr<const Layers>(), &written);

@@ -34,8 +34,10 @@ struct LayerArgs {
   std::vector<LayerInput> inputs;
   Precision precision = Precision::kDefault;
   bool training = false;
-  // Whether a state is carried from step to step; nullopt: as the layer's fields say.
+  // Whether a state is carried from step to step, each a position of a sequence; nullopt: as the
+  // layer's fields say.
   std::optional<bool> carries_state;
+  int64_t positions = 0;                              // of a whole sequence
   int64_t seed = 1;                                   // tf_random_seed
   std::function<bool(const std::string&)> trainable;  // of a variable's name
   // The model's, by name; one that is invalid has a mistake, which is reported already.
@@ -65,9 +67,10 @@ class LayerContext : public LayerArgs {
   // mistake.
   Value ReadVariable(const std::string& field, const std::string& variable,
                      const std::vector<int64_t>& dims);
-  // The model's feature of that name, (batch), for `field`, which names it. Invalid after a
-  // mistake.
-  Value ReadFeature(const std::string& field, const std::string& feature);
+  // The model's feature of that name, of `dims` an example, for `field`, which names it. Invalid
+  // after a mistake.
+  Value ReadFeature(const std::string& field, const std::string& feature,
+                    const std::vector<int64_t>& dims = {});
   // In training a statistic becomes what `next` makes of its value, which is that of the layer
   // before that shares it, if there is one.
   void Update(const std::string& suffix, const std::function<Value(Value)>& next);
@@ -75,6 +78,10 @@ class LayerContext : public LayerArgs {
   // step of NAME/SUFFIX, f32 `dims`, 0 before the first one; and what it becomes at the end.
   Value AddState(const std::string& suffix, std::vector<int64_t> dims);
   void UpdateState(const std::string& suffix, Value next);
+  // Where positions are steps, a state: the number of this one in its sequence, f32[], from 0 on;
+  // behind the last it is 0 again.
+  Value Position();
+  bool counts_positions() const { return counts_positions_; }
   // A result after that of `build`, which is result 0: others read it as "NAME:1", "NAME:2" ...
   void AddResult(Value value) { results_.push_back(value); }
   const std::vector<Value>& results() const { return results_; }
@@ -90,6 +97,7 @@ class LayerContext : public LayerArgs {
             bool trained);
 
   std::vector<Value> results_;
+  bool counts_positions_ = false;
   Value mask_;
   std::optional<ConfigError> error_;
 };
@@ -142,6 +150,10 @@ const std::vector<LayerDef>& LayerList();
 
 // For LayerDef::check of a layer without mistakes to make.
 void NothingToCheck(const proto::Layer& layer, ConfigErrors& errors);
+// Of a field by its path: a dimension, which must be given; copies; a share in [0, 1).
+void CheckDim(const std::string& path, bool given, int64_t dim, ConfigErrors& errors);
+void CheckRepeat(const std::string& path, int64_t repeat, ConfigErrors& errors);
+void CheckShare(const std::string& path, float share, ConfigErrors& errors);
 
 // x (N, ...) as a message shows it: "f32[N,3]".
 std::string BatchShapeText(const Shape& shape);

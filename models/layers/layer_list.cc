@@ -97,6 +97,13 @@ const std::vector<LayerDef>& LayerList() {
        .check = CheckMaxPooling2d,
        .build = BuildMaxPooling2d,
        .write_out = WriteOutMaxPooling2d},
+      {.name = "multi_head_attention",
+       .max_inputs = 2,
+       .fields = {"num_heads", "key_dim", "value_dim", "output_dim", "dropout", "causal", "mask",
+                  "use_bias", "kernel_initializer", "bias_initializer"},
+       .check = CheckMultiHeadAttention,
+       .build = BuildMultiHeadAttention,
+       .masking = Masking::kRead},
       {.name = "one_hot", .fields = {"depth"}, .check = CheckOneHot, .build = BuildOneHot},
       {.name = "position_embedding",
        .fields = {"max_length", "embeddings_initializer"},
@@ -128,6 +135,12 @@ const std::vector<LayerDef>& LayerList() {
        .check = CheckSimpleRnn,
        .build = BuildSimpleRnn,
        .masking = Masking::kRead},
+      {.name = "transformer_block",
+       .fields = {"num_heads", "key_dim", "ffn_units", "features", "dropout", "causal", "mask",
+                  "pre_norm", "activation", "repeat"},
+       .check = CheckTransformerBlock,
+       .build = nullptr,
+       .expand = ExpandTransformerBlock},
   };
   return list;
 }

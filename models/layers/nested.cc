@@ -6,19 +6,11 @@
 #include "runtime/base/text.h"
 
 namespace tpurun {
-namespace {
-
-void CheckRepeat(int64_t repeat, const std::string& path, ConfigErrors& errors) {
-  if (repeat >= 1 && repeat <= kMaxLayers) return;
-  errors.Add(path, absl::StrCat("repeat must be in [1, ", kMaxLayers, "], got ", repeat));
-}
-
-}  // namespace
 
 // ---- sequence: its layers in a scope NAME/; of several copies NAME_0/, NAME_1/ ...
 
 void CheckSequence(const proto::Layer& layer, ConfigErrors& errors) {
-  CheckRepeat(layer.sequence().repeat(), "sequence.repeat", errors);
+  CheckRepeat("sequence.repeat", layer.sequence().repeat(), errors);
   if (layer.sequence().layer().empty()) {
     errors.Add("sequence", "a sequence wants at least one layer");
   }
@@ -117,16 +109,11 @@ std::shared_ptr<const Layers> BlockLayers(const proto::ResnetBlock& block, bool 
 
 void CheckResnetBlock(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::ResnetBlock& block = layer.resnet_block();
-  if (!block.has_filters()) {
-    errors.Add("resnet_block.filters", "filters is missing");
-  } else if (block.filters() <= 0 || block.filters() > kMaxDim) {
-    errors.Add("resnet_block.filters",
-               absl::StrCat("filters must be in [1, ", kMaxDim, "], got ", block.filters()));
-  }
+  CheckDim("resnet_block.filters", block.has_filters(), block.filters(), errors);
   if (block.strides() <= 0) {
     errors.Add("resnet_block.strides", absl::StrCat("strides must be > 0, got ", block.strides()));
   }
-  CheckRepeat(block.repeat(), "resnet_block.repeat", errors);
+  CheckRepeat("resnet_block.repeat", block.repeat(), errors);
 }
 
 std::vector<LayerBlock> ExpandResnetBlock(const proto::Layer& layer) {

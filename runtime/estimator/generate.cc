@@ -36,6 +36,7 @@ struct GenerationGraph {
   SequenceStep step = SequenceStep::kWhole;
   FeatureSpec feature;           // that it reads: the ids of a step's positions
   std::set<std::string> unread;  // the others
+  int64_t positions = 0;         // as of EstimatorSpec
 };
 
 // InvalidArgument of predict.generate, or of a field of it.
@@ -121,7 +122,10 @@ absl::StatusOr<GenerationGraph> BuildGenerationGraph(const EstimatorOptions& opt
   const absl::StatusOr<EstimatorSpec> position = build(SequenceStep::kPosition);
   const bool carries = position.ok() && SameModelVariables(position->graph, window.graph);
   GenerationGraph built;
-  if (carries) built.step = SequenceStep::kPosition;
+  if (carries) {
+    built.step = SequenceStep::kPosition;
+    built.positions = position->positions;
+  }
   ASSIGN_OR_RETURN(built.graph, BuildPredictStep(carries ? *position : std::move(window), {logits},
                                                  options.where("predict.generate")));
   built.unread = UnreadSlots(built.graph);
@@ -258,13 +262,23 @@ int64_t GrowingText::size() const {
   return static_cast<int64_t>(ids_.size());
 }
 
-GeneratedWindows::GeneratedWindows(GrowingText& text, const FeatureSpec& feature, int64_t first)
-    : text_(text), dtype_(feature.shape.dtype), window_(feature.shape.dims[0]), end_(first + 1) {}
+int64_t ReadingOrder::Last(int64_t step) const {
+  if (positions == 0) return first + step;
+  return first + step / positions * (positions - positions / 2) + step % positions;
+}
+
+bool ReadingOrder::IsAgain(int64_t step) const {
+  return positions > 0 && step >= positions && step % positions < positions / 2;
+}
+
+GeneratedWindows::GeneratedWindows(GrowingText& text, const FeatureSpec& feature,
+                                   const ReadingOrder& order)
+    : text_(text), dtype_(feature.shape.dtype), window_(feature.shape.dims[0]), order_(order) {}
 
 absl::StatusOr<int64_t> GeneratedWindows::Next(BatchBuffers buffers) {
-  std::vector<int64_t> ids = text_.Get(std::max<int64_t>(0, end_ - window_), end_);
+  const int64_t end = order_.Last(step_++) + 1;
+  std::vector<int64_t> ids = text_.Get(std::max<int64_t>(0, end - window_), end);
   if (ids.empty()) return 0;
-  ++end_;
   ids.resize(window_);
   WriteIds(ids, dtype_, buffers[0]);
   return 1;
@@ -316,20 +330,21 @@ absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate&
     }
   }
   // A state has seen every character from the first on, a window all that fit.
-  const int64_t first = built.step == SequenceStep::kPosition
-                            ? 0
-                            : std::max<int64_t>(0, static_cast<int64_t>(start.size()) - 1);
+  const ReadingOrder order = {.first = built.step == SequenceStep::kPosition
+                                           ? 0
+                                           : std::max<int64_t>(0, std::ssize(start) - 1),
+                              .positions = built.positions};
   GrowingText text(start);
   const Sampling sampling = {.temperature = generate.temperature(),
                              .top_k = generate.top_k(),
                              .seed = options.config.tf_random_seed()};
   ASSIGN_OR_RETURN(
       const InfeedPtr infeed,
-      MakeInfeed(built, std::make_unique<GeneratedWindows>(text, built.feature, first), program));
+      MakeInfeed(built, std::make_unique<GeneratedWindows>(text, built.feature, order), program));
   int64_t drawn = 0;
   const auto draw = [&](int64_t step, const std::byte* slots) -> absl::Status {
-    const int64_t last = first + step;  // the character that this step read last
-    if (last + 1 < static_cast<int64_t>(start.size()) || drawn == generate.num_generate()) {
+    const int64_t last = order.Last(step);
+    if (last + 1 < std::ssize(start) || order.IsAgain(step) || drawn == generate.num_generate()) {
       return absl::OkStatus();
     }
     const int64_t position = of_each ? std::min(last, positions - 1) : 0;

@@ -45,12 +45,24 @@ class GrowingText {
   bool closed_ = false;
 };
 
-// Batches of one row each, of the one feature `feature`, whose shape is (positions): batch k is
-// made of the text up to character first + k. Of `window` positions the last ones, followed by 0
-// where there are fewer. `text` must outlive it.
+// Which character of a text each step reads last.
+struct ReadingOrder {
+  int64_t first = 0;  // of step 0
+  // A state that holds so many positions begins anew behind them, with the later half of what it
+  // has read; 0: it holds any number.
+  int64_t positions = 0;
+
+  int64_t Last(int64_t step) const;
+  // Whether an earlier step has read it.
+  bool IsAgain(int64_t step) const;
+};
+
+// Batches of one row each, of the one feature `feature`, whose shape is (window): batch k is made
+// of the text up to the character that step k reads last. Of `window` characters the last ones,
+// followed by 0 where there are fewer. `text` must outlive it.
 class GeneratedWindows : public BatchSource {
  public:
-  GeneratedWindows(GrowingText& text, const FeatureSpec& feature, int64_t first);
+  GeneratedWindows(GrowingText& text, const FeatureSpec& feature, const ReadingOrder& order);
 
   absl::StatusOr<int64_t> Next(BatchBuffers buffers) override;
   std::string Position() const override { return ""; }
@@ -61,7 +73,8 @@ class GeneratedWindows : public BatchSource {
   GrowingText& text_;
   const DType dtype_;
   const int64_t window_;
-  int64_t end_;  // of the next batch's characters
+  const ReadingOrder order_;
+  int64_t step_ = 0;
 };
 
 }  // namespace tpurun

@@ -60,7 +60,7 @@ std::vector<int32_t> NextWindow(GeneratedWindows& windows) {
 
 TEST(GeneratedWindowsTest, HoldTheTextUpToEachCharacter) {
   GrowingText text({7, 8});
-  GeneratedWindows windows(text, {.name = "text", .shape = Shape{DType::kS32, {3}}}, 0);
+  GeneratedWindows windows(text, {.name = "text", .shape = Shape{DType::kS32, {3}}}, {});
   EXPECT_THAT(NextWindow(windows), ElementsAre(7, 0, 0));
   EXPECT_THAT(NextWindow(windows), ElementsAre(7, 8, 0));
   std::thread other([&] {

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.ops.init_ops import _compute_fans
 
+import attention_in_tf
 import philox
 import textproto
 from golden_text import shortest
@@ -261,6 +262,78 @@ def position_embedding(self, args, x):
     return x + self.variable('embeddings', [args.get('max_length'), x.shape[-1]], start)[:x.shape[1]]
 
 
+def multi_head_attention(self, args, x, y=None):
+    """Keras' own, but for what it cannot do: round to bfloat16, and draw as tpurun does."""
+    y, causal = x if y is None else y, args.get('causal', False)
+    heads, width = args.get('num_heads'), args.get('key_dim')
+    value_width, out = args.get('value_dim', width), args.get('output_dim', int(x.shape[-1]))
+    layer = tf.keras.layers.MultiHeadAttention(
+        heads, width, value_width, use_bias=args.get('use_bias', True), output_shape=out)
+    layer._build_from_signature(x, y)
+    zeros = textproto.parse('zeros {}')
+    for name, of, shape, bias in (
+            ('query', x, [x.shape[-1], heads, width], [heads, width]),
+            ('key', y, [y.shape[-1], heads, width], [heads, width]),
+            ('value', y, [y.shape[-1], heads, value_width], [heads, value_width]),
+            ('attention_output', None, [heads, value_width, out], [out])):
+        part = layer._output_dense if of is None else getattr(layer, f'_{name}_dense')
+        part.build([None, None, *shape[:2]] if of is None else of.shape)
+        part.kernel = self.variable(name + '/kernel', shape, args.get('kernel_initializer'))
+        if part.bias is not None:
+            part.bias = self.variable(name + '/bias', bias, args.get('bias_initializer', zeros))
+    seen = [tf.cast(mask, tf.float32) for mask in (getattr(y, '_keras_mask', None),) if mask is not None]
+    if args.get('mask'):
+        seen.append(tf.cast(tf.not_equal(self.tensors[args.get('mask')], 0), tf.float32))
+    mask = math.prod(seen) if seen else None
+    rate = float(np.float32(args.get('dropout', 0))) if self.training else 0
+    if not self.rounds and not rate:
+        # Keras would hide all keys from a query that is padding.
+        x, y = tf.identity(x), tf.identity(y)
+        return layer.call(x, y, attention_mask=None if mask is None else mask[:, None, :] > 0,
+                          use_causal_mask=causal)
+    if rate:
+        self.declare('global_step', [], 'constant(0)', False, 's64')
+    place = [int(self.values['global_step']), 0] if rate else []
+    stream = {'seed': SEED, 'stream': philox.stream_of(v1.get_variable_scope().name)} if rate else {}
+
+    def projected(part, of, equation):
+        product = tf.einsum(equation, self.operand(of), self.operand(part.kernel))
+        return product if part.bias is None else product + part.bias
+
+    q, k, v = (projected(part, tf.ensure_shape(of, [self.rows, *of.shape[1:]]), 'ntc,chd->nthd')
+               for part, of in ((layer._query_dense, x), (layer._key_dense, y), (layer._value_dense, y)))
+    attended, _ = attention_in_tf.attention(
+        q, k, v, *([] if mask is None else [mask]), *place, precision=0 if self.rounds else 3,
+        scale=1 / math.sqrt(width), causal=causal, rate=rate, **stream)
+    return projected(layer._output_dense, attended, 'nthd,hdo->nto')
+
+
+def transformer_block(self, args, inputs, name):
+    features = args.get('features', args.get('num_heads') * args.get('key_dim'))
+    rate, norm = args.get('dropout', 0), 'layer {{ name: "{}" layer_normalization {{}} }} '
+    attention = textproto.Message({field: args[field] for field in args
+                                   if field in ('num_heads', 'key_dim', 'dropout', 'causal', 'mask')},
+                                  output_dim=[features])
+    dropout = textproto.parse(f'layer {{ dropout {{ rate: {rate} }} }}').all('layer') if rate else []
+    ffn = (f'layer {{ name: "intermediate" dense {{ units: {args.get("ffn_units")} '
+           f'activation: {args.get("activation", "GELU")} }} }} '
+           f'layer {{ name: "output" dense {{ units: {features} }} }}')
+    pre = args.get('pre_norm', False)
+    parts = [('attention', [textproto.Message(name=['self'], multi_head_attention=[attention])],
+              'attention_norm'), ('ffn', textproto.parse(ffn).all('layer'), 'output_norm')]
+
+    def block(x, copy):
+        for part, layers, behind in parts:
+            first = textproto.parse(norm.format('norm')).all('layer') if pre else []
+            inner = textproto.Message(layer=[*first, *layers, *dropout])
+            x = self.stack([textproto.Message(name=[part], residual=[inner])], x)
+            if not pre:
+                x = self.stack(textproto.parse(norm.format(behind)).all('layer'), x)
+        return x
+
+    return copies(self, args.get('repeat', 1), name or 'transformer_block', block, inputs[0])
+
+
 def recurrent_variables(self, args, x, gates, bias_shape, ones=''):
     """[kernel, recurrent_kernel, bias], the last of them None where there is none."""
     units, orthogonal = args.get('units'), textproto.parse('orthogonal {}')
@@ -428,7 +501,7 @@ def named(name, build):
 
 
 LEAVES = [dense, conv2d, conv2d_transpose, embedding, flatten, reshape, concat, dropout,
-          batch_normalization, layer_normalization, position_embedding, gru, lstm, simple_rnn,
+          batch_normalization, layer_normalization, position_embedding, multi_head_attention, gru, lstm, simple_rnn,
           named('max_pooling2d', pool(tf.nn.max_pool2d)),
           named('average_pooling2d', pool(tf.nn.avg_pool2d)),
           named('global_average_pooling2d', lambda self, args, x: tf.reduce_mean(x, [1, 2])),
@@ -436,4 +509,5 @@ LEAVES = [dense, conv2d, conv2d_transpose, embedding, flatten, reshape, concat, 
           named('add', lambda self, args, *inputs: tf.add_n(inputs)),
           named('activation', lambda self, args, x: ACTIVATIONS[args.get('function')](x))]
 KINDS = {build.__name__: leaf(build) for build in LEAVES}
-KINDS |= {'bidirectional': bidirectional, 'sequence': sequence, 'residual': residual, 'resnet_block': resnet_block}
+KINDS |= {build.__name__: build
+          for build in (bidirectional, sequence, residual, resnet_block, transformer_block)}
