@@ -84,7 +84,8 @@ std::vector<OptimizerSpec> ChooseOptimizers(ModelContext& m, Value total) {
   for (int i = 0; i < m.spec.optimizer_size(); ++i) {
     const proto::Optimizer& optimizer = m.spec.optimizer(i);
     const ConfigPlace place = OptimizerPlace(i, names[i]);
-    m.CheckMatches(place, "var_list", optimizer.var_list());
+    for (const NamePatterns& patterns : NamePatternsOf(optimizer))
+      m.CheckMatches(place, patterns.field, patterns.expressions);
     if (m.args.topology.num_replicas() > 1 && CrossShardReduction(optimizer) == Reduction::kNone) {
       m.errors.Add(place, "cross_shard.reduction",
                    absl::StrCat("reduction NONE would train ", m.args.topology.num_replicas(),

@@ -20,6 +20,15 @@ void WantPositive(const std::string& path, Number value, ConfigErrors& errors) {
                                 ShortestText(value)));
 }
 
+// Reports a number that is not >= 0 and finite, likewise, or by a `noun`.
+template <typename Number>
+void WantAtLeastZero(const std::string& path, Number value, ConfigErrors& errors,
+                     const std::string& noun = "") {
+  if (value >= 0 && std::isfinite(value)) return;
+  errors.Add(path, absl::StrCat(noun.empty() ? path.substr(path.rfind('.') + 1) : noun,
+                                " must be >= 0 and finite, got ", ShortestText(value)));
+}
+
 // Reports a number that is not in [0, 1), likewise.
 inline void WantShare(const std::string& path, float value, ConfigErrors& errors) {
   if (value >= 0 && value < 1) return;

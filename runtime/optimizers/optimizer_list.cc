@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/name_pattern.h"
 #include "runtime/base/text.h"
 #include "runtime/ops/ops.h"
 #include "runtime/optimizers/checks.h"
@@ -33,45 +34,89 @@ UpdateValues AdagradUpdate(GraphBuilder& b, const Optimizer&, const UpdateArgs& 
   return {Sub(b, args.old.variable, Mul(b, scaled, Rsqrt(b, accumulated))), {accumulated}};
 }
 
-// ---- adam (Kingma, Ba 2015, with its "epsilon hat"): t counts the steps from 1,
-// eta_t = eta sqrt(1 - beta2^t) / (1 - beta1^t), m' = m + (g - m) (1 - beta1),
-// v' = v + (g^2 - v) (1 - beta2), w' = w - m' eta_t / (sqrt(v') + epsilon).
-// beta1_power and beta2_power hold beta1^t and beta2^t, multiplied on after the updates.
+// ---- what adam, adamw and lamb share: the moving means m' = m + (g - m) (1 - beta1) and
+// v' = v + (g^2 - v) (1 - beta2). t counts the steps from 1; beta1_power and beta2_power hold
+// beta1^t and beta2^t, multiplied on after the updates.
+
+template <typename Moments>
+void CheckMoments(const Moments& moments, const std::string& path, ConfigErrors& errors) {
+  WantShare(path + ".beta1", moments.beta1(), errors);
+  WantShare(path + ".beta2", moments.beta2(), errors);
+  WantPositive(path + ".epsilon", moments.epsilon(), errors);
+  WantAtLeastZero(path + ".weight_decay_rate", moments.weight_decay_rate(), errors);
+}
+
+template <typename Moments>
+std::vector<SlotDef> BetaPowers(const Moments& moments) {
+  return {{"beta1_power", moments.beta1()}, {"beta2_power", moments.beta2()}};
+}
+
+template <typename Moments>
+void MultiplyBetaPowers(GraphBuilder& b, const Moments& moments, const std::vector<int>& scalars) {
+  b.Update(scalars[0], Mul(b, b.Read(scalars[0]), Scalar(b, moments.beta1())));
+  b.Update(scalars[1], Mul(b, b.Read(scalars[1]), Scalar(b, moments.beta2())));
+}
+
+// {m', v'} of the slots m, v.
+template <typename Moments>
+std::vector<Value> MovingMeans(GraphBuilder& b, const Moments& moments, const UpdateArgs& args) {
+  const auto mean = [&](Value old, Value x, float beta) {
+    return Add(b, old, Mul(b, Sub(b, x, old), Scalar(b, 1.0f - beta)));
+  };
+  return {mean(args.old.slots[0], args.gradient, moments.beta1()),
+          mean(args.old.slots[1], Square(b, args.gradient), moments.beta2())};
+}
+
+template <typename Moments>
+bool Decays(const Moments& moments, const std::string& variable) {
+  return moments.weight_decay_rate() > 0 &&
+         !MatchesAny(moments.exclude_from_weight_decay(), variable);
+}
+
+// ---- adam (Kingma, Ba 2015, with its "epsilon hat"): eta_t = eta sqrt(1 - beta2^t) /
+// (1 - beta1^t), w' = w - m' eta_t / (sqrt(v') + epsilon).
+// adamw (Loshchilov, Hutter 2019): the same step, from w - eta lambda w.
+
+// Of a message whose weight decay only adamw may set.
+const proto::Adam& AdamOf(const Optimizer& optimizer) {
+  return optimizer.has_adamw() ? optimizer.adamw() : optimizer.adam();
+}
 
 void CheckAdam(const Optimizer& optimizer, ConfigErrors& errors) {
-  const proto::Adam& adam = optimizer.adam();
-  WantShare("adam.beta1", adam.beta1(), errors);
-  WantShare("adam.beta2", adam.beta2(), errors);
-  WantPositive("adam.epsilon", adam.epsilon(), errors);
+  CheckMoments(AdamOf(optimizer), KindOf(optimizer), errors);
+}
+
+std::vector<NamePatterns> AdamwPatterns(const Optimizer& optimizer) {
+  return {{"adamw.exclude_from_weight_decay", optimizer.adamw().exclude_from_weight_decay()}};
 }
 
 std::vector<SlotDef> AdamSlots(const Optimizer&) { return {{"Adam", 0.0}, {"Adam_1", 0.0}}; }
 
 std::vector<SlotDef> AdamScalars(const Optimizer& optimizer) {
-  return {{"beta1_power", optimizer.adam().beta1()}, {"beta2_power", optimizer.adam().beta2()}};
+  return BetaPowers(AdamOf(optimizer));
 }
 
-Value AdamRate(GraphBuilder& b, const std::vector<int>& scalars, Value learning_rate) {
+std::vector<Value> AdamRate(GraphBuilder& b, const std::vector<int>& scalars, Value learning_rate) {
   const Value one = Scalar(b, 1);
   const Value corrected = Mul(b, learning_rate, Sqrt(b, Sub(b, one, b.Read(scalars[1]))));
-  return Div(b, corrected, Sub(b, one, b.Read(scalars[0])));
+  return {Div(b, corrected, Sub(b, one, b.Read(scalars[0])))};
 }
 
 UpdateValues AdamUpdate(GraphBuilder& b, const Optimizer& optimizer, const UpdateArgs& args) {
-  const proto::Adam& adam = optimizer.adam();
-  const Value old_m = args.old.slots[0], old_v = args.old.slots[1];
-  const Value m =
-      Add(b, old_m, Mul(b, Sub(b, args.gradient, old_m), Scalar(b, 1.0f - adam.beta1())));
-  const Value v = Add(
-      b, old_v, Mul(b, Sub(b, Square(b, args.gradient), old_v), Scalar(b, 1.0f - adam.beta2())));
-  const Value step =
-      Div(b, Mul(b, m, args.learning_rate), Add(b, Sqrt(b, v), Scalar(b, adam.epsilon())));
-  return {Sub(b, args.old.variable, step), {m, v}};
+  const proto::Adam& adam = AdamOf(optimizer);
+  const std::vector<Value> means = MovingMeans(b, adam, args);
+  const Value step = Div(b, Mul(b, means[0], args.shared[0]),
+                         Add(b, Sqrt(b, means[1]), Scalar(b, adam.epsilon())));
+  Value variable = args.old.variable;
+  if (Decays(adam, args.name)) {
+    const Value share = Mul(b, args.learning_rate, Scalar(b, adam.weight_decay_rate()));
+    variable = Sub(b, variable, Mul(b, variable, share));
+  }
+  return {Sub(b, variable, step), means};
 }
 
 void AdamFinish(GraphBuilder& b, const Optimizer& optimizer, const std::vector<int>& scalars) {
-  b.Update(scalars[0], Mul(b, b.Read(scalars[0]), Scalar(b, optimizer.adam().beta1())));
-  b.Update(scalars[1], Mul(b, b.Read(scalars[1]), Scalar(b, optimizer.adam().beta2())));
+  MultiplyBetaPowers(b, AdamOf(optimizer), scalars);
 }
 
 // ---- gradient_descent: w' = w - eta g
@@ -80,6 +125,63 @@ std::vector<SlotDef> NoSlots(const Optimizer&) { return {}; }
 
 UpdateValues GradientDescentUpdate(GraphBuilder& b, const Optimizer&, const UpdateArgs& args) {
   return {Sub(b, args.old.variable, Mul(b, args.gradient, args.learning_rate)), {}};
+}
+
+// ---- lamb (You et al. 2020): r = (m' / (1 - beta1^t)) / (sqrt(v' / (1 - beta2^t)) + epsilon)
+// + lambda w, w' = w - eta (|w| / |r|) r, where a norm is 0 w' = w - eta r. The norms are of the
+// whole variable.
+
+void CheckLamb(const Optimizer& optimizer, ConfigErrors& errors) {
+  CheckMoments(optimizer.lamb(), "lamb", errors);
+}
+
+std::vector<NamePatterns> LambPatterns(const Optimizer& optimizer) {
+  return {{"lamb.exclude_from_weight_decay", optimizer.lamb().exclude_from_weight_decay()},
+          {"lamb.exclude_from_layer_adaptation", optimizer.lamb().exclude_from_layer_adaptation()}};
+}
+
+std::vector<SlotDef> LambSlots(const Optimizer&) { return {{"LAMB", 0.0}, {"LAMB_1", 0.0}}; }
+
+std::vector<SlotDef> LambScalars(const Optimizer& optimizer) {
+  return BetaPowers(optimizer.lamb());
+}
+
+// What the moving means are divided by.
+std::vector<Value> LambCorrections(GraphBuilder& b, const std::vector<int>& scalars, Value) {
+  const Value one = Scalar(b, 1);
+  return {Sub(b, one, b.Read(scalars[0])), Sub(b, one, b.Read(scalars[1]))};
+}
+
+bool AdaptsLayer(const proto::Lamb& lamb, const std::string& variable) {
+  return !MatchesAny(lamb.exclude_from_layer_adaptation().empty()
+                         ? lamb.exclude_from_weight_decay()
+                         : lamb.exclude_from_layer_adaptation(),
+                     variable);
+}
+
+Value Norm(GraphBuilder& b, Value x) {
+  const Value rows = b.shape(x).rank() == 0 ? Reshape(b, x, {1}) : x;
+  return Sqrt(b, ReduceSum(b, L2LossOfRows(b, rows, 2)));  // 2 / 2 the sum of squares of each
+}
+
+UpdateValues LambUpdate(GraphBuilder& b, const Optimizer& optimizer, const UpdateArgs& args) {
+  const proto::Lamb& lamb = optimizer.lamb();
+  const std::vector<Value> means = MovingMeans(b, lamb, args);
+  Value step = Div(b, Div(b, means[0], args.shared[0]),
+                   Add(b, Sqrt(b, Div(b, means[1], args.shared[1])), Scalar(b, lamb.epsilon())));
+  if (Decays(lamb, args.name))
+    step = Add(b, step, Mul(b, args.old.variable, Scalar(b, lamb.weight_decay_rate())));
+  Value rate = args.learning_rate;
+  if (AdaptsLayer(lamb, args.name)) {
+    const Value of_variable = Norm(b, args.old.variable), of_step = Norm(b, step);
+    const Value both = Greater(b, Minimum(b, of_variable, of_step), Scalar(b, 0));
+    rate = Mul(b, rate, Select(b, both, Div(b, of_variable, of_step), Scalar(b, 1)));
+  }
+  return {Sub(b, args.old.variable, Mul(b, step, rate)), means};
+}
+
+void LambFinish(GraphBuilder& b, const Optimizer& optimizer, const std::vector<int>& scalars) {
+  MultiplyBetaPowers(b, optimizer.lamb(), scalars);
 }
 
 // ---- momentum (Polyak 1964): a' = mu a + g, w' = w - eta a'.
@@ -158,7 +260,16 @@ const std::vector<OptimizerDef>& OptimizerList() {
        .slots = AdamSlots,
        .update = AdamUpdate,
        .scalars = AdamScalars,
-       .rate = AdamRate,
+       .shared = AdamRate,
+       .finish = AdamFinish},
+      {.name = "adamw",
+       .fields = {"beta1", "beta2", "epsilon", "weight_decay_rate", "exclude_from_weight_decay"},
+       .check = CheckAdam,
+       .slots = AdamSlots,
+       .update = AdamUpdate,
+       .name_patterns = AdamwPatterns,
+       .scalars = AdamScalars,
+       .shared = AdamRate,
        .finish = AdamFinish},
       {.name = "gradient_descent",
        .fields = {},
@@ -166,6 +277,17 @@ const std::vector<OptimizerDef>& OptimizerList() {
        .slots = NoSlots,
        .update = GradientDescentUpdate,
        .keeps_without_gradient = true},
+      {.name = "lamb",
+       .fields = {"beta1", "beta2", "epsilon", "weight_decay_rate", "exclude_from_weight_decay",
+                  "exclude_from_layer_adaptation"},
+       .check = CheckLamb,
+       .slots = LambSlots,
+       .update = LambUpdate,
+       .name_patterns = LambPatterns,
+       .needs_whole_variable = true,
+       .scalars = LambScalars,
+       .shared = LambCorrections,
+       .finish = LambFinish},
       {.name = "momentum",
        .fields = {"momentum", "use_nesterov"},
        .check = CheckMomentum,

@@ -51,13 +51,22 @@ ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer, int num_replicas)
   CheckGroups(optimizer.cross_shard().group_assignment(), num_replicas,
               "cross_shard.group_assignment", errors);
   CheckClipping(optimizer, errors);
-  for (int i = 0; i < optimizer.var_list_size(); ++i) {
-    const absl::Status status = NamePattern::Parse(optimizer.var_list(i)).status();
-    if (!status.ok()) {
-      errors.Add(absl::StrCat("var_list[", i, "]"), std::string(status.message()));
+  for (const NamePatterns& patterns : NamePatternsOf(optimizer)) {
+    for (int i = 0; i < patterns.expressions.size(); ++i) {
+      const absl::Status status = NamePattern::Parse(patterns.expressions[i]).status();
+      if (status.ok()) continue;
+      errors.Add(absl::StrCat(patterns.field, "[", i, "]"), std::string(status.message()));
     }
   }
   return errors;
+}
+
+std::vector<NamePatterns> NamePatternsOf(const proto::Optimizer& optimizer) {
+  std::vector<NamePatterns> all = {{"var_list", optimizer.var_list()}};
+  const OptimizerDef* def = FindByName(OptimizerList(), KindOf(optimizer));
+  if (def == nullptr || def->name_patterns == nullptr) return all;
+  for (const NamePatterns& patterns : def->name_patterns(optimizer)) all.push_back(patterns);
+  return all;
 }
 
 Reduction CrossShardReduction(const proto::Optimizer& optimizer) {
@@ -133,7 +142,8 @@ absl::Status ApplyGradients(GraphBuilder& b, const proto::Optimizer& optimizer,
   const OptimizerDef& def = *FindByName(OptimizerList(), KindOf(optimizer));
   ScopedName scope(b, optimizer.has_name() ? optimizer.name() : def.name);
   const std::vector<int> scalars = AddScalars(b, def, optimizer);
-  if (def.rate != nullptr) learning_rate = def.rate(b, scalars, learning_rate);
+  std::vector<Value> shared;
+  if (def.shared != nullptr) shared = def.shared(b, scalars, learning_rate);
   for (const VariableGradient& entry : gradients) {
     const Variable variable = b.graph().variables()[entry.variable];  // a copy: slots are added
     ScopedName update_scope(b, absl::StrCat("update_", variable.name));
@@ -142,12 +152,15 @@ absl::Status ApplyGradients(GraphBuilder& b, const proto::Optimizer& optimizer,
       slots.push_back(
           AddSlot(b, absl::StrCat(variable.name, "/", slot.name), variable.shape, slot));
     }
-    UpdateArgs args{.old = {.variable = b.Read(entry.variable)},
-                    .gradient = entry.gradient,
-                    .learning_rate = learning_rate};
+    const bool of_rows = entry.ids.valid() && !def.needs_whole_variable;
+    UpdateArgs args{.name = variable.name,
+                    .old = {.variable = b.Read(entry.variable)},
+                    .gradient = of_rows ? entry.gradient : WholeGradient(b, entry),
+                    .learning_rate = learning_rate,
+                    .shared = shared};
     for (const int slot : slots) args.old.slots.push_back(b.Read(slot));
-    const UpdateValues next = entry.ids.valid() ? UpdateOfRows(b, def, optimizer, args, entry)
-                                                : def.update(b, optimizer, args);
+    const UpdateValues next =
+        of_rows ? UpdateOfRows(b, def, optimizer, args, entry) : def.update(b, optimizer, args);
     for (size_t i = 0; i < slots.size(); ++i) b.Update(slots[i], next.slots[i]);
     b.Update(entry.variable, next.variable);
   }

@@ -29,9 +29,11 @@ struct UpdateValues {
 
 // What an update computes from.
 struct UpdateArgs {
+  std::string name;  // of the variable
   UpdateValues old;
-  Value gradient;       // of their shape, or f32[]: the same of every element
-  Value learning_rate;  // f32[], as OptimizerDef::rate has it
+  Value gradient;             // of their shape, or f32[]: the same of every element
+  Value learning_rate;        // f32[], the schedule's
+  std::vector<Value> shared;  // f32[] each, of OptimizerDef::shared
 };
 
 // A slot is a variable of the same shape, called VARIABLE/NAME. A scalar belongs to the optimizer,
@@ -41,21 +43,32 @@ struct SlotDef {
   double initial_value = 0;
 };
 
+// A field that chooses variables by name.
+struct NamePatterns {
+  std::string field;  // its path: "adamw.exclude_from_weight_decay"
+  const google::protobuf::RepeatedPtrField<std::string>& expressions;
+};
+
 // One row of optimizer_list.cc.
 struct OptimizerDef {
   std::string name;                 // of its field in the oneof
   std::vector<std::string> fields;  // of its message that it acts on
   void (*check)(const proto::Optimizer& optimizer, ConfigErrors& errors);
   std::vector<SlotDef> (*slots)(const proto::Optimizer& optimizer);
-  // Element by element.
+  // Element by element, unless it `needs_whole_variable`.
   UpdateValues (*update)(GraphBuilder& b, const proto::Optimizer& optimizer,
                          const UpdateArgs& args);
+  // Null: none.
+  std::vector<NamePatterns> (*name_patterns)(const proto::Optimizer& optimizer) = nullptr;
+  // An element's update depends on the others (a norm): it is never computed of rows.
+  bool needs_whole_variable = false;
   // Where the gradient is 0, variable and slots stay as they are.
   bool keeps_without_gradient = false;
-  // Null, or: the scalars, the learning rate that every update is given, and the scalars' own
-  // updates after those. `scalars` are variables.
+  // Null, or: the scalars, what of them and the learning rate every update is given, and the
+  // scalars' own updates after those. `scalars` are variables.
   std::vector<SlotDef> (*scalars)(const proto::Optimizer& optimizer) = nullptr;
-  Value (*rate)(GraphBuilder& b, const std::vector<int>& scalars, Value learning_rate) = nullptr;
+  std::vector<Value> (*shared)(GraphBuilder& b, const std::vector<int>& scalars,
+                               Value learning_rate) = nullptr;
   void (*finish)(GraphBuilder& b, const proto::Optimizer& optimizer,
                  const std::vector<int>& scalars) = nullptr;
 };
@@ -68,6 +81,9 @@ ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer, int num_replicas 
 
 // Appends what of Optimizer, Schedule and what is in them is acted on.
 void AppendOptimizerFields(std::vector<ReadFields>& rows);
+
+// Every field that chooses variables by name: var_list, and those of its kind.
+std::vector<NamePatterns> NamePatternsOf(const proto::Optimizer& optimizer);
 
 // "adagrad"; empty when no kind is set.
 std::string KindOf(const proto::Optimizer& optimizer);

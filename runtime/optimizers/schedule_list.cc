@@ -1,9 +1,7 @@
 // The schedules, one paragraph each, and their table. eta is the learning rate, t the global step.
-#include <cmath>
 #include <numbers>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/base/text.h"
 #include "runtime/ops/ops.h"
 #include "runtime/optimizers/checks.h"
 #include "runtime/optimizers/schedules.h"
@@ -13,16 +11,14 @@ namespace {
 
 using proto::Schedule;
 
-void WantAtLeastZero(const std::string& path, double value, ConfigErrors& errors) {
-  if (std::isfinite(value) && value >= 0) return;
-  errors.Add(path,
-             absl::StrCat("the learning rate must be >= 0 and finite, got ", ShortestText(value)));
+void WantRate(const std::string& path, double value, ConfigErrors& errors) {
+  WantAtLeastZero(path, value, errors, "the learning rate");
 }
 
 // ---- constant: eta = c
 
 void CheckConstant(const Schedule& schedule, ConfigErrors& errors) {
-  WantAtLeastZero("constant", schedule.constant(), errors);
+  WantRate("constant", schedule.constant(), errors);
 }
 
 Value ConstantRate(GraphBuilder& b, const Schedule& schedule, Value) {
@@ -35,7 +31,7 @@ void CheckDecay(const Decay& decay, const std::string& path, ConfigErrors& error
   if (!decay.has_initial_learning_rate()) {
     errors.Add(path + ".initial_learning_rate", "initial_learning_rate is missing");
   } else {
-    WantAtLeastZero(path + ".initial_learning_rate", decay.initial_learning_rate(), errors);
+    WantRate(path + ".initial_learning_rate", decay.initial_learning_rate(), errors);
   }
   if (!decay.has_decay_steps()) {
     errors.Add(path + ".decay_steps", "decay_steps is missing");
@@ -75,7 +71,7 @@ void CheckPolynomialDecay(const Schedule& schedule, ConfigErrors& errors) {
   const proto::PolynomialDecay& decay = schedule.polynomial_decay();
   const std::string path = "polynomial_decay";
   CheckDecay(decay, path, errors);
-  WantAtLeastZero(path + ".end_learning_rate", decay.end_learning_rate(), errors);
+  WantRate(path + ".end_learning_rate", decay.end_learning_rate(), errors);
   WantPositive(path + ".power", decay.power(), errors);
 }
 
@@ -102,9 +98,7 @@ Value PolynomialDecay(GraphBuilder& b, const Schedule& schedule, Value step) {
 void CheckCosineDecay(const Schedule& schedule, ConfigErrors& errors) {
   const proto::CosineDecay& decay = schedule.cosine_decay();
   CheckDecay(decay, "cosine_decay", errors);
-  if (decay.alpha() >= 0 && std::isfinite(decay.alpha())) return;
-  errors.Add("cosine_decay.alpha",
-             absl::StrCat("alpha must be >= 0 and finite, got ", ShortestText(decay.alpha())));
+  WantAtLeastZero("cosine_decay.alpha", decay.alpha(), errors);
 }
 
 Value CosineDecay(GraphBuilder& b, const Schedule& schedule, Value step) {
@@ -164,7 +158,7 @@ void CheckPiecewiseConstant(const Schedule& schedule, ConfigErrors& errors) {
                             i == 0 ? "" : absl::StrCat(" after ", before)));
   }
   for (int i = 0; i < pieces.values_size(); ++i) {
-    WantAtLeastZero(absl::StrCat(path, ".values[", i, "]"), pieces.values(i), errors);
+    WantRate(absl::StrCat(path, ".values[", i, "]"), pieces.values(i), errors);
   }
 }
 

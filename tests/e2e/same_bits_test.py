@@ -169,13 +169,14 @@ class NormalizedDigitsTest(Digits, ProgramTest):
     steps = 120
     breaks = (8, 32, 60)
     groups = ''
+    optimizer = 'momentum { momentum: 0.9 }'
     optimizer_groups = ''
 
     def arguments(self, model_dir, *flags):
         layers = NORMALIZED.replace('GROUPS', self.groups).replace('\n', ' ')
         return super().arguments(
             model_dir, '--set', f'model.layer={layers}', '--set',
-            'model.optimizer=[{ momentum { momentum: 0.9 } learning_rate { constant: 0.01 } '
+            f'model.optimizer=[{{ {self.optimizer} learning_rate {{ constant: 0.01 }} '
             f'cross_shard {{ {self.optimizer_groups} }} }}]', *flags)
 
 
@@ -190,7 +191,8 @@ class WholeNormDigitsTest(NormalizedDigitsTest):
 
 
 class GroupedTrainingDigitsTest(NormalizedDigitsTest):
-    """Four models apart."""
+    """Four models apart, each with norms of its own."""
+    optimizer = 'lamb {}'
     optimizer_groups = ' '.join(f'group_assignment {{ replica: [{i}, {i + 4}] }}' for i in range(4))
 
 

@@ -1,9 +1,10 @@
 """What golden files of optimizers, schedules and clipping expect (tests/optimizers/golden_test.cc),
-by tf.compat.v1.train."""
+by tf.compat.v1.train and reference_optimizers.py."""
 import numpy as np
 import tensorflow as tf
 
 import golden_case
+import reference_optimizers
 import textproto
 from golden_text import number, shortest, tensor
 
@@ -67,7 +68,16 @@ OPTIMIZERS = {
     'adam': lambda rate, args: train.AdamOptimizer(
         rate, *(float(args.get(*field)) for field in (
             ('beta1', 0.9), ('beta2', 0.999), ('epsilon', 1e-8)))),
+    'adamw': lambda rate, args: reference_optimizers.AdamW(
+        rate, *(float(args.get(*field)) for field in (
+            ('beta1', 0.9), ('beta2', 0.999), ('epsilon', 1e-8))),
+        weight_decay_rate=float(args.get('weight_decay_rate', 0)),
+        exclude_from_weight_decay=args.all('exclude_from_weight_decay')),
     'gradient_descent': lambda rate, args: train.GradientDescentOptimizer(rate),
+    'lamb': lambda rate, args: reference_optimizers.Lamb(
+        rate, *(float(args.get(*field)) for field in (
+            ('beta1', 0.9), ('beta2', 0.999), ('epsilon', 1e-6), ('weight_decay_rate', 0.01))),
+        args.all('exclude_from_weight_decay'), args.all('exclude_from_layer_adaptation')),
     'momentum': lambda rate, args: train.MomentumOptimizer(
         rate, float(args.get('momentum')), use_nesterov=args.get('use_nesterov', False)),
     'rms_prop': lambda rate, args: train.RMSPropOptimizer(

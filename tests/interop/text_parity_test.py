@@ -6,6 +6,7 @@ import numpy as np
 
 import classifier
 import program
+import reference_optimizers
 import written
 from classifier import tf, v1
 from zoo_models import ZooCase, relative_error
@@ -112,6 +113,24 @@ def adam(gradients, variables):
     return v1.train.AdamOptimizer(0.05, epsilon=0.001).apply_gradients(zip(gradients, variables))
 
 
+ADAMW = """adamw { epsilon: 0.001 weight_decay_rate: 0.02 exclude_from_weight_decay: "bias" }
+learning_rate { constant: 0.05 }"""
+
+
+def adamw(gradients, variables):
+    return reference_optimizers.AdamW(
+        0.05, 0.9, 0.999, 0.001, weight_decay_rate=0.02,
+        exclude_from_weight_decay=['bias']).apply_gradients(zip(gradients, variables))
+
+
+LAMB = 'lamb { exclude_from_weight_decay: "bias" } learning_rate { constant: 0.02 }'
+
+
+def lamb(gradients, variables):
+    return reference_optimizers.Lamb(
+        0.02, exclude_from_weight_decay=['bias']).apply_gradients(zip(gradients, variables))
+
+
 class TextParityTest(ZooCase):
 
     def write_text(self, batches):
@@ -204,6 +223,16 @@ class TextParityTest(ZooCase):
     def test_embedding_with_adam(self):
         """Rows that no batch reads decay as TensorFlow's do."""
         self.compare(dict, '', adam, ADAM, 50, 5, 1e-4)
+
+    def test_embedding_with_adamw(self):
+        self.compare(dict, '', adamw, ADAMW, 50, 5, 1e-4)
+
+    def test_embedding_with_lamb(self):
+        self.compare(dict, '', lamb, LAMB, 50, 5, 1e-4)
+
+    def test_stacked_lstm_with_lamb_on_every_core(self):
+        self.compare_stacked(lamb, LAMB, STEPS, 5, 1e-4, resets='reset_states_at: "start"',
+                             flags=('--set', 'model.matmul_precision=F32'))
 
 
 if __name__ == '__main__':

@@ -626,7 +626,7 @@ prediction { name: "logits" })"),
       {"optimizer",
        IrisWith(9, "optimizer { ftrl {} learning_rate { constant: -1 } clip_by_norm: 0 }"),
        "model.textproto:9:13: optimizer 0 \"ftrl\": optimizer kind ftrl is not supported yet, want "
-       "one of: adagrad, adam, gradient_descent, momentum, rms_prop\n"
+       "one of: adagrad, adam, adamw, gradient_descent, lamb, momentum, rms_prop\n"
        "model.textproto:9:37: optimizer 0 \"ftrl\": the learning rate must be >= 0 and finite, got "
        "-1\n"
        "model.textproto:9:52: optimizer 0 \"ftrl\": clip_by_norm must be > 0 and finite, got 0"},
@@ -642,6 +642,14 @@ frozen: "hidden/kernl")"),
        "optimizer 0 \"adagrad\" too; give each optimizer a var_list of its own variables\n"
        "model.textproto:11:1: frozen: \"hidden/kernl\" matches no variable (known: hidden/kernel, "
        "hidden/bias, logits/kernel, logits/bias)"},
+      {"variables that do not decay", IrisWith(9, R"(optimizer {
+  lamb { exclude_from_weight_decay: ["bias", "gamma"] exclude_from_layer_adaptation: "norm/" }
+  learning_rate { constant: 1 }
+})"),
+       "model.textproto:10:10: optimizer 0 \"lamb\": \"gamma\" matches no variable (known: "
+       "hidden/kernel, hidden/bias, logits/kernel, logits/bias)\n"
+       "model.textproto:10:55: optimizer 0 \"lamb\": \"norm/\" matches no variable (known: "
+       "hidden/kernel, hidden/bias, logits/kernel, logits/bias)"},
       {"two optimizers for all",
        absl::StrCat(
            kIris,

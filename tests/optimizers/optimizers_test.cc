@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "runtime/base/name_pattern.h"
 #include "runtime/ops/ops.h"
 #include "runtime/optimizers/schedules.h"
@@ -25,14 +26,13 @@ std::string ErrorsOf(const std::string& text) {
 
 TEST(CheckOptimizerTest, NamesEveryMistakeWithItsPath) {
   EXPECT_EQ(ErrorsOf("adagrad {} learning_rate { constant: 0.1 } cross_shard {}"), "");
-  EXPECT_EQ(
-      ErrorsOf(""),
-      ": no kind of optimizer is given, want one of: adagrad, adam, gradient_descent, momentum, "
-      "rms_prop\n"
-      "learning_rate: learning_rate is missing");
+  EXPECT_EQ(ErrorsOf(""),
+            ": no kind of optimizer is given, want one of: adagrad, adam, adamw, gradient_descent, "
+            "lamb, momentum, rms_prop\n"
+            "learning_rate: learning_rate is missing");
   EXPECT_EQ(ErrorsOf("ftrl {} learning_rate {}"),
-            "ftrl: optimizer kind ftrl is not supported yet, want one of: adagrad, adam, "
-            "gradient_descent, momentum, rms_prop\n"
+            "ftrl: optimizer kind ftrl is not supported yet, want one of: adagrad, adam, adamw, "
+            "gradient_descent, lamb, momentum, rms_prop\n"
             "learning_rate: no kind of schedule is given, want one of: constant, cosine_decay, "
             "exponential_decay, linear_warmup, piecewise_constant, polynomial_decay");
   EXPECT_EQ(ErrorsOf("adagrad { initial_accumulator_value: 0 } learning_rate { constant: -1 }"),
@@ -59,6 +59,26 @@ TEST(CheckOptimizerTest, NamesEveryMistakeWithItsPath) {
             "rms_prop.decay: decay must be in [0, 1), got 1\n"
             "rms_prop.momentum: momentum must be in [0, 1), got -1\n"
             "rms_prop.epsilon: epsilon must be > 0 and finite, got 0");
+}
+
+TEST(CheckOptimizerTest, WeightDecays) {
+  for (const char* kind : {"adamw", "lamb"}) {
+    EXPECT_EQ(ErrorsOf(absl::StrCat(kind,
+                                    " { beta1: 1 beta2: 2 epsilon: inf weight_decay_rate: -0.1 "
+                                    "exclude_from_weight_decay: ['bias', ')'] } "
+                                    "learning_rate { constant: 1 }")),
+              absl::StrReplaceAll("KIND.beta1: beta1 must be in [0, 1), got 1\n"
+                                  "KIND.beta2: beta2 must be in [0, 1), got 2\n"
+                                  "KIND.epsilon: epsilon must be > 0 and finite, got inf\n"
+                                  "KIND.weight_decay_rate: weight_decay_rate must be >= 0 and "
+                                  "finite, got -0.1\n"
+                                  "KIND.exclude_from_weight_decay[1]: \")\" is not a regular "
+                                  "expression: unexpected ): )",
+                                  {{"KIND", kind}}));
+  }
+  EXPECT_EQ(ErrorsOf("lamb { exclude_from_layer_adaptation: '[' } learning_rate { constant: 1 }"),
+            "lamb.exclude_from_layer_adaptation[0]: \"[\" is not a regular expression: missing ]: "
+            "[");
 }
 
 TEST(CheckOptimizerTest, NothingThatIsSetIsIgnored) {
