@@ -62,6 +62,9 @@ def class_ids(labels, predictions):
 
 
 def accuracy(labels, predictions, weights):
+    """One weight for each label."""
+    if weights is not None:
+        weights = tf.reshape(weights, [-1])
     return metrics.accuracy(*class_ids(labels, predictions), weights)
 
 
