@@ -4,8 +4,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
@@ -37,8 +39,13 @@ absl::Status CheckFlags(const CommandLine& command, const ConvertKind& kind) {
   for (const ConvertKind& other : ConvertKinds()) {
     for (const char* const flag : other.flags) {
       if (!command.Has(flag) || Takes(kind, flag)) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("--", flag, " is for convert ", other.name, ", got convert ", kind.name));
+      std::vector<std::string> takers;
+      for (const ConvertKind& taker : ConvertKinds()) {
+        if (Takes(taker, flag)) takers.emplace_back(taker.name);
+      }
+      return absl::InvalidArgumentError(absl::StrCat("--", flag, " is for convert ",
+                                                     absl::StrJoin(takers, " or "),
+                                                     ", got convert ", kind.name));
     }
   }
   return absl::OkStatus();
@@ -64,8 +71,10 @@ absl::Status ConvertCommand(const CommandLine& command) {
                             .skip_lines = command.GetInt("skip_lines"),
                             .classes = number("classes"),
                             .examples = number("examples"),
-                            .size = number("size"),
                             .seed = command.GetInt("seed"),
+                            .size = number("size"),
+                            .vocabulary_size = number("vocabulary_size"),
+                            .max_predictions = number("max_predictions_per_seq"),
                             .sequence_length = number("sequence_length"),
                             .shift = number("shift"),
                             .streams = number("streams"),

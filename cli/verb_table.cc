@@ -127,7 +127,7 @@ std::span<const Verb> Verbs() {
        .run = SummaryCommand},
       {.name = "convert",
        .doc = "Make TFRecord files of tf.Examples: of idx (MNIST's), cifar, csv or text files, or "
-              "synthetic digits or shapes",
+              "synthetic digits, shapes or sentence_pairs",
        .arguments = "KIND INPUT... --output=PREFIX",
        .example =
            "tpurun convert idx train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz "
@@ -162,7 +162,8 @@ std::span<const Verb> Verbs() {
                  {.name = "sequence_length",
                   .type = Flag::Type::kInt,
                   .value_name = "N",
-                  .help = "text: characters of a window"},
+                  .help = "text: characters of a window; synthetic: tokens of sentence_pairs, 16 "
+                          "to 65536 (default 128)"},
                  {.name = "shift",
                   .type = Flag::Type::kInt,
                   .value_name = "N",
@@ -180,12 +181,22 @@ std::span<const Verb> Verbs() {
                  {.name = "examples",
                   .type = Flag::Type::kInt,
                   .value_name = "N",
-                  .help = "synthetic: pictures to draw"},
+                  .help = "synthetic: how many to draw"},
                  {.name = "size",
                   .type = Flag::Type::kInt,
                   .value_name = "N",
-                  .help = "synthetic: pixels of a side, 16 to 2048 (default 28 of digits, 32 of "
-                          "shapes)"},
+                  .help = "synthetic: pixels of a side of digits (default 28) and shapes "
+                          "(default 32), 16 to 2048"},
+                 {.name = "vocabulary_size",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help = "synthetic: ids of sentence_pairs, at least 32 (default 64), of which 0 "
+                          "to 3 are [PAD], [CLS], [SEP] and [MASK]"},
+                 {.name = "max_predictions_per_seq",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help = "synthetic: the most masked tokens of a record of sentence_pairs, to "
+                          "which its lists are filled up (default 20)"},
                  {.name = "seed",
                   .type = Flag::Type::kInt,
                   .value_name = "N",

@@ -1,4 +1,4 @@
-// What becomes TFRecord files of tf.Examples, files of other formats, text or drawn pictures: the
+// What becomes TFRecord files of tf.Examples, files of other formats, text or what is drawn: the
 // kinds that exist, as a table.
 #ifndef TPURUN_DATA_CONVERT_CONVERT_H_
 #define TPURUN_DATA_CONVERT_CONVERT_H_
@@ -27,11 +27,15 @@ struct ConvertArgs {
   int64_t skip_lines = 0;
   // cifar: 10 or 100; without it the size of each file tells.
   std::optional<int64_t> classes;
-  // synthetic: how many, pixels of a side (each subject has its own default), and what the pictures
-  // are drawn from.
+  // synthetic: how many, and what all are drawn from.
   std::optional<int64_t> examples;
-  std::optional<int64_t> size;
   int64_t seed = 0;
+  // synthetic pictures: pixels of a side (each subject has its own default).
+  std::optional<int64_t> size;
+  // synthetic sentence_pairs, with sequence_length tokens each: ids that there are, and the most
+  // masked tokens of a record.
+  std::optional<int64_t> vocabulary_size;
+  std::optional<int64_t> max_predictions;
   // text: characters of a window, and from one window to the next (default: as many); streams that
   // it is dealt into (default: 1, and no "start"); the file of the vocabulary, empty: that of the
   // inputs; the prefix of the output, beside which it goes.

@@ -3,29 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/convert/draws.h"
 #include "data/convert/figures.h"
 #include "runtime/base/random.h"
 
 namespace tpurun {
-
-// The numbers that one picture is drawn from, one after the other.
-class Draws {
- public:
-  Draws(uint64_t seed, uint32_t stream, uint64_t i) : seed_(seed), stream_(stream), i_(i) {}
-
-  float Uniform(float low, float high) {
-    const uint32_t bits = PhiloxElement(seed_, stream_, static_cast<uint32_t>(i_),
-                                        static_cast<uint32_t>(i_ >> 32), next_++);
-    return low + UniformFloat(bits) * (high - low);
-  }
-  int64_t Below(int64_t n) { return static_cast<int64_t>(Uniform(0, static_cast<float>(n))); }
-
- private:
-  const uint64_t seed_;
-  const uint32_t stream_;
-  const uint64_t i_;
-  uint64_t next_ = 0;
-};
 
 namespace {
 

@@ -68,12 +68,42 @@ TEST_F(SyntheticTest, ARecordDependsOnItsNumberAndTheSeedAlone) {
   }
 }
 
+TEST_F(SyntheticTest, TheFeaturesOfSentencePairsAreBerts) {
+  const auto draw = [&](int64_t examples, int64_t seed, int64_t length) {
+    ConvertArgs args = Args("sentence_pairs", examples, seed);
+    args.sequence_length = length;
+    args.max_predictions = 5;
+    EXPECT_EQ(Convert("synthetic", args), "");
+    std::vector<std::string> records;
+    for (const tensorflow::Example& example : Read("out")) {
+      const auto& features = example.features().feature();
+      EXPECT_EQ(features.size(), 7);
+      for (const char* name : {"input_ids", "input_mask", "segment_ids"})
+        EXPECT_EQ(features.at(name).int64_list().value_size(), length) << name;
+      for (const char* name : {"masked_lm_positions", "masked_lm_ids"})
+        EXPECT_EQ(features.at(name).int64_list().value_size(), 5) << name;
+      EXPECT_EQ(features.at("masked_lm_weights").float_list().value_size(), 5);
+      EXPECT_EQ(features.at("next_sentence_labels").int64_list().value_size(), 1);
+      records.emplace_back();
+      for (const int64_t id : features.at("input_ids").int64_list().value())
+        absl::StrAppend(&records.back(), id, " ");
+    }
+    return records;
+  };
+  const std::vector<std::string> want = draw(40, 1, 24);
+  EXPECT_EQ(draw(7, 1, 24), std::vector<std::string>(want.begin(), want.begin() + 7));
+  std::set<std::string> all(want.begin(), want.end());
+  for (const std::string& record : draw(40, 2, 24)) all.insert(record);
+  EXPECT_EQ(all.size(), 80);
+}
+
 TEST_F(SyntheticTest, ArgumentsThatDoNotFit) {
   const auto error = [&](ConvertArgs args) { return Convert("synthetic", args); };
   EXPECT_EQ(error(Args("digit", 1)),
             "INVALID_ARGUMENT: unknown subject \"digit\" to draw, did you mean \"digits\"?");
   EXPECT_EQ(error(Args("", 1)),
-            "INVALID_ARGUMENT: unknown subject \"\" to draw (known: digits, shapes)");
+            "INVALID_ARGUMENT: unknown subject \"\" to draw (known: digits, shapes, "
+            "sentence_pairs)");
   EXPECT_EQ(error({.inputs = {"digits", "shapes"}, .examples = 1}),
             "INVALID_ARGUMENT: convert synthetic: got 2 subjects, want one, such as shapes");
   EXPECT_EQ(error({.inputs = {"digits"}}),
@@ -86,6 +116,23 @@ TEST_F(SyntheticTest, ArgumentsThatDoNotFit) {
     EXPECT_EQ(error({.inputs = {"digits"}, .examples = 1, .size = size}),
               absl::StrCat("INVALID_ARGUMENT: --size: got ", size, ", want 16 to 2048 pixels"));
   }
+  const auto pairs = [&](auto ConvertArgs::*field, int64_t value) {
+    ConvertArgs args = Args("sentence_pairs", 1);
+    args.*field = value;
+    return error(args);
+  };
+  EXPECT_EQ(pairs(&ConvertArgs::sequence_length, 15),
+            "INVALID_ARGUMENT: --sequence_length: got 15, want 16 to 65536");
+  EXPECT_EQ(pairs(&ConvertArgs::vocabulary_size, 31),
+            "INVALID_ARGUMENT: --vocabulary_size: got 31, want 32 to 1048576");
+  EXPECT_EQ(pairs(&ConvertArgs::max_predictions, 0),
+            "INVALID_ARGUMENT: --max_predictions_per_seq: got 0, want 1 to 65536");
+  EXPECT_EQ(pairs(&ConvertArgs::size, 32),
+            "INVALID_ARGUMENT: --size is for convert synthetic digits or shapes, got "
+            "sentence_pairs");
+  EXPECT_EQ(error({.inputs = {"shapes"}, .examples = 1, .vocabulary_size = 64}),
+            "INVALID_ARGUMENT: --vocabulary_size is for convert synthetic sentence_pairs, got "
+            "shapes");
 }
 
 }  // namespace
