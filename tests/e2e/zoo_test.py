@@ -1,4 +1,4 @@
-"""The models of models/zoo: each is without mistakes, and trains and evaluates on drawn images or text."""
+"""The models of models/zoo: each is without mistakes, and trains and evaluates on what is drawn, or text."""
 import json
 import math
 import os
@@ -15,6 +15,8 @@ IMAGES = {
     'resnet50': ('shapes', 224, 8),
 }
 TEXTS = ['shakespeare_lstm']
+SENTENCES = ['bert_tiny']
+ALL = [*IMAGES, *TEXTS, *SENTENCES]
 
 
 class ZooTest(ProgramTest):
@@ -25,10 +27,10 @@ class ZooTest(ProgramTest):
 
     def test_every_folder_is_known_here(self):
         folders = sorted(name for name in os.listdir(ZOO) if os.path.isdir(os.path.join(ZOO, name)))
-        self.assertEqual(folders, sorted([*IMAGES, *TEXTS]))
+        self.assertEqual(folders, sorted(ALL))
 
     def test_every_model_is_without_mistakes(self):
-        for name in [*IMAGES, *TEXTS]:
+        for name in ALL:
             with self.subTest(name):
                 done = self.succeed('summary', self.config(name), '--format=json')
                 rows = [json.loads(line) for line in done.out.splitlines()]
@@ -50,6 +52,22 @@ class ZooTest(ProgramTest):
                 evaluated = self.succeed('evaluate', config, model_dir,
                                          f'--eval_batch_size={batch}')
                 self.assertEqual(json.loads(evaluated.out)['examples'], 64)
+
+    def test_the_one_of_sentences_trains_and_evaluates(self):
+        config = self.config('bert_tiny')
+        for file, seed in (('train', 1), ('test', 2)):
+            self.succeed('convert', 'synthetic', 'sentence_pairs', '--examples=64',
+                         f'--seed={seed}', f'--output={self.path("bert_tiny", file)}.tfrecord')
+        model_dir = f'--model_dir={self.path("model")}'
+        trained = self.succeed('train', config, model_dir, '--max_steps=2', '--train_batch_size=16')
+        self.assertEqual(json.loads(trained.out)['global_step'], 2)
+        metrics = json.loads(self.succeed('evaluate', config, model_dir,
+                                          '--eval_batch_size=16').out)
+        self.assertEqual(metrics['examples'], 64)
+        # A guess yet: of 60 words each is as likely.
+        self.assertAlmostEqual(metrics['masked_lm_loss'], math.log(60), delta=0.5)
+        self.assertLess(metrics['masked_lm_accuracy'], 0.2)
+        self.assertAlmostEqual(metrics['next_sentence_accuracy'], 0.5, delta=0.3)
 
     def test_the_one_of_text_trains_evaluates_and_writes(self):
         config = self.config('shakespeare_lstm')
