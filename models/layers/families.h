@@ -36,6 +36,7 @@ void CheckOneHot(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildOneHot(LayerContext& layer);
 // merge.cc
 Value BuildAdd(LayerContext& layer);
+Value BuildMultiply(LayerContext& layer);
 Value BuildConcat(LayerContext& layer);
 // normalization.cc
 void CheckBatchNormalization(const proto::Layer& layer, ConfigErrors& errors);
@@ -73,6 +74,10 @@ Value BuildSimpleRnn(LayerContext& layer);
 Value BuildFlatten(LayerContext& layer);
 void CheckReshape(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildReshape(LayerContext& layer);
+void CheckPermute(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildPermute(LayerContext& layer);
+void CheckSlice(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildSlice(LayerContext& layer);
 
 }  // namespace tpurun
 

@@ -10,20 +10,32 @@ std::string Describe(const LayerContext& layer, int input) {
   return absl::StrCat(Quote(layer.inputs[input].name), " of ", BatchShapeText(layer.shape(input)));
 }
 
+// One input after the other, all of one shape, by `merge`.
+template <typename Merge>
+Value BuildMerged(LayerContext& layer, Merge merge) {
+  Value merged = layer.inputs[0].value;
+  for (int i = 1; i < static_cast<int>(layer.inputs.size()); ++i) {
+    if (!(layer.shape(i) == layer.shape(0))) {
+      return layer.Fail("", absl::StrCat("inputs of ", layer.kind, " must have one shape, got ",
+                                         Describe(layer, 0), " and ", Describe(layer, i)));
+    }
+    merged = merge(merged, layer.inputs[i].value);
+  }
+  return merged;
+}
+
 }  // namespace
 
 // ---- add (Keras Add): y = x_0 + x_1 + ..., all of one shape.
 
 Value BuildAdd(LayerContext& layer) {
-  Value sum = layer.inputs[0].value;
-  for (int i = 1; i < static_cast<int>(layer.inputs.size()); ++i) {
-    if (!(layer.shape(i) == layer.shape(0))) {
-      return layer.Fail("", absl::StrCat("inputs of add must have one shape, got ",
-                                         Describe(layer, 0), " and ", Describe(layer, i)));
-    }
-    sum = Add(layer.b, sum, layer.inputs[i].value);
-  }
-  return sum;
+  return BuildMerged(layer, [&](Value sum, Value x) { return Add(layer.b, sum, x); });
+}
+
+// ---- multiply (Keras Multiply): y = x_0 x_1 ..., all of one shape.
+
+Value BuildMultiply(LayerContext& layer) {
+  return BuildMerged(layer, [&](Value product, Value x) { return Mul(layer.b, product, x); });
 }
 
 // ---- concat (tf.concat): x_i (N, ..., C_i, ...) -> (N, ..., sum C_i, ...). `axis` is an

@@ -1,4 +1,6 @@
-// Layers that only change the shape.
+// Layers that choose and arrange values and change none.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
 #include "runtime/base/text.h"
@@ -63,6 +65,80 @@ Value BuildReshape(LayerContext& layer) {
                                    Quote(layer.inputs[0].name), ", ", BatchShapeText(x)));
   }
   return Reshape(layer.b, layer.inputs[0].value, dims);
+}
+
+// ---- permute (Keras Permute): x (N, ...), dimension i of the result is dimension dims[i] of x,
+// both counted from 1 behind the batch.
+
+void CheckPermute(const proto::Layer& layer, ConfigErrors& errors) {
+  const proto::Permute& permute = layer.permute();
+  std::vector<int64_t> dims(permute.dims().begin(), permute.dims().end());
+  std::sort(dims.begin(), dims.end());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == static_cast<int64_t>(i) + 1) continue;
+    errors.Add("permute.dims[0]",
+               absl::StrCat("dims must be 1 to ", dims.size(), ", each once, in any order, got ",
+                            DimsToString({permute.dims().begin(), permute.dims().end()})));
+    return;
+  }
+}
+
+Value BuildPermute(LayerContext& layer) {
+  const proto::Permute& permute = layer.layer.permute();
+  const Shape& x = layer.shape(0);
+  if (permute.dims_size() != x.rank() - 1) {
+    return layer.Fail(
+        "permute", absl::StrCat("dims must name the ", x.rank() - 1,
+                                " dimensions of an example of ", Quote(layer.inputs[0].name), ", ",
+                                BatchShapeText(x), ", got ", permute.dims_size()));
+  }
+  std::vector<int64_t> perm = {0};
+  perm.insert(perm.end(), permute.dims().begin(), permute.dims().end());
+  return Transpose(layer.b, layer.inputs[0].value, perm);
+}
+
+// ---- slice (tf.slice): x (N, ...) -> (N, size): of each dimension of an example `size` entries
+// from `begin` on; a size of -1 is all that are left.
+
+void CheckSlice(const proto::Layer& layer, ConfigErrors& errors) {
+  const proto::Slice& slice = layer.slice();
+  for (int i = 0; i < slice.begin_size(); ++i) {
+    if (slice.begin(i) < 0) {
+      errors.Add(absl::StrCat("slice.begin[", i, "]"),
+                 absl::StrCat("begin must be >= 0, got ", slice.begin(i)));
+    }
+  }
+  for (int i = 0; i < slice.size_size(); ++i) {
+    if (slice.size(i) < -1 || slice.size(i) == 0) {
+      errors.Add(
+          absl::StrCat("slice.size[", i, "]"),
+          absl::StrCat("size must be > 0, or -1 for all that are left, got ", slice.size(i)));
+    }
+  }
+}
+
+Value BuildSlice(LayerContext& layer) {
+  const proto::Slice& slice = layer.layer.slice();
+  const Shape& x = layer.shape(0);
+  const std::string input = absl::StrCat(Quote(layer.inputs[0].name), ", ", BatchShapeText(x));
+  if (slice.begin_size() != x.rank() - 1 || slice.size_size() != x.rank() - 1) {
+    return layer.Fail(
+        "slice", absl::StrCat("begin and size must have one number for each of the ", x.rank() - 1,
+                              " dimensions of an example of ", input, ", got ", slice.begin_size(),
+                              " and ", slice.size_size()));
+  }
+  std::vector<int64_t> begin = {0}, size = {x.dims[0]};
+  for (int i = 0; i < slice.begin_size(); ++i) {
+    const int64_t left = x.dims[i + 1] - slice.begin(i);  // both are >= 0
+    begin.push_back(slice.begin(i));
+    size.push_back(slice.size(i) < 0 ? left : slice.size(i));
+    if (size.back() > left || left < 1) {
+      return layer.Fail(absl::StrCat("slice.begin[", i, "]"),
+                        absl::StrCat("begin ", slice.begin(i), " with size ", slice.size(i),
+                                     " is not inside dimension ", i, " of an example of ", input));
+    }
+  }
+  return Slice(layer.b, layer.inputs[0].value, begin, size);
 }
 
 }  // namespace tpurun

@@ -207,6 +207,14 @@ def reshape(self, args, x):
     return tf.reshape(x, [-1, *(values // known if dim == -1 else dim for dim in target)])
 
 
+def permute(self, args, x):
+    return tf.keras.layers.Permute(args.all('dims'))(x)
+
+
+def slice_of(self, args, x):
+    return tf.slice(x, [0, *args.all('begin')], [-1, *args.all('size')])
+
+
 def concat(self, args, *inputs):
     axis = args.get('axis', -1)
     inputs = [x[:, None] if x.shape.rank == 1 else x for x in inputs]
@@ -500,13 +508,15 @@ def named(name, build):
     return build
 
 
-LEAVES = [dense, conv2d, conv2d_transpose, embedding, flatten, reshape, concat, dropout,
+LEAVES = [dense, conv2d, conv2d_transpose, embedding, flatten, reshape, permute, concat, dropout,
           batch_normalization, layer_normalization, position_embedding, multi_head_attention, gru, lstm, simple_rnn,
           named('max_pooling2d', pool(tf.nn.max_pool2d)),
           named('average_pooling2d', pool(tf.nn.avg_pool2d)),
           named('global_average_pooling2d', lambda self, args, x: tf.reduce_mean(x, [1, 2])),
           named('one_hot', lambda self, args, x: tf.one_hot(x, args.get('depth'))),
           named('add', lambda self, args, *inputs: tf.add_n(inputs)),
+          named('slice', slice_of),
+          named('multiply', lambda self, args, *inputs: tf.keras.layers.Multiply()(list(inputs))),
           named('activation', lambda self, args, x: ACTIVATIONS[args.get('function')](x))]
 KINDS = {build.__name__: leaf(build) for build in LEAVES}
 KINDS |= {build.__name__: build

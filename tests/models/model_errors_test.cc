@@ -61,6 +61,12 @@ layer { name: "h" dense { units: 2 } })",
        IrisWith(6, R"(layer { name: "hidden" add {} input: "features" input: "SepalWidth" })"),
        "model.textproto:6:1: layer 1 \"hidden\": inputs of add must have one shape, got "
        "\"features\" of f32[N,2] and \"SepalWidth\" of f32[N]"},
+      {"one input of multiply", ImageWith("shape: 2", "multiply {}"),
+       "model.textproto:2:1: layer 0 \"y\": multiply wants 2 inputs or more, got 1"},
+      {"multiply",
+       IrisWith(6, R"(layer { name: "hidden" multiply {} input: "features" input: "SepalWidth" })"),
+       "model.textproto:6:1: layer 1 \"hidden\": inputs of multiply must have one shape, got "
+       "\"features\" of f32[N,2] and \"SepalWidth\" of f32[N]"},
       {"concat of types",
        IrisWith(5, R"(layer { name: "features" concat {} input: "SepalLength" input: "Species" })"),
        "model.textproto:5:1: layer 0 \"features\": inputs of concat must have one dtype and the "
@@ -82,6 +88,25 @@ layer { reshape { target_shape: -1 target_shape: -1 target_shape: 0 } })",
        "model.textproto:2:19: layer 0 \"reshape\": only one dimension can be -1, got 2\n"
        "model.textproto:2:53: layer 0 \"reshape\": a dimension must be in [1, 2147483648], or -1 "
        "for one of them, got 0"},
+      {"permute", ImageWith("shape: [2, 3]", "permute { dims: [0, 1] }"),
+       "model.textproto:2:29: layer 0 \"y\": dims must be 1 to 2, each once, in any order, got "
+       "[0,1]"},
+      {"permute of other dimensions", ImageWith("shape: [2, 3, 4]", "permute { dims: [2, 1] }"),
+       "model.textproto:2:19: layer 0 \"y\": dims must name the 3 dimensions of an example of "
+       "\"x\", f32[N,2,3,4], got 2"},
+      {"slice", ImageWith("shape: [2, 3]", "slice { begin: [-1, 0] size: [1, 0] }"),
+       "model.textproto:2:27: layer 0 \"y\": begin must be >= 0, got -1\n"
+       "model.textproto:2:42: layer 0 \"y\": size must be > 0, or -1 for all that are left, got "
+       "0"},
+      {"slice of other dimensions", ImageWith("shape: [2, 3]", "slice { begin: 1 }"),
+       "model.textproto:2:19: layer 0 \"y\": begin and size must have one number for each of the 2 "
+       "dimensions of an example of \"x\", f32[N,2,3], got 1 and 0"},
+      {"slice beyond the end", ImageWith("shape: [2, 3]", "slice { begin: [0, 2] size: [-1, 2] }"),
+       "model.textproto:2:27: layer 0 \"y\": begin 2 with size 2 is not inside dimension 1 of an "
+       "example of \"x\", f32[N,2,3]"},
+      {"slice behind the end", ImageWith("shape: 3", "slice { begin: 3 size: -1 }"),
+       "model.textproto:2:27: layer 0 \"y\": begin 3 with size -1 is not inside dimension 0 of an "
+       "example of \"x\", f32[N,3]"},
       {"activation of whole numbers", R"(feature { name: "x" dtype: INT32 }
 layer { activation { function: RELU } })",
        "model.textproto:2:1: layer 0 \"activation\": input \"x\" is s32[N], want floating-point "
