@@ -282,8 +282,9 @@ bool LayerStack::CheckInputCount(const Building& layer, const LayerDef& def) {
   if (read >= def.min_inputs && (def.max_inputs < 0 || read <= def.max_inputs)) return true;
   m_.errors.Add(layer.place, given > 1 ? "input[1]" : "",
                 absl::StrCat(def.name, " wants ",
-                             def.max_inputs < 0 ? absl::StrCat(def.min_inputs, " inputs or more")
-                                                : "one input",
+                             def.max_inputs < 0    ? absl::StrCat(def.min_inputs, " inputs or more")
+                             : def.min_inputs == 1 ? "one input"
+                                                   : absl::StrCat(def.min_inputs, " inputs"),
                              ", got ", read));
   return false;
 }

@@ -30,6 +30,7 @@ Value BuildDropout(LayerContext& layer);
 // ids.cc
 void CheckEmbedding(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildEmbedding(LayerContext& layer);
+Value BuildGather(LayerContext& layer);
 void CheckPositionEmbedding(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildPositionEmbedding(LayerContext& layer);
 void CheckOneHot(const proto::Layer& layer, ConfigErrors& errors);

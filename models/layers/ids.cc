@@ -1,4 +1,4 @@
-// Layers that turn ids into vectors.
+// Layers that turn ids and positions into vectors.
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
 #include "runtime/base/text.h"
@@ -8,12 +8,12 @@ namespace tpurun {
 namespace {
 
 // Whether the input holds ids; reports it otherwise.
-bool CheckIds(LayerContext& layer) {
-  const Shape& x = layer.shape(0);
+bool CheckIds(LayerContext& layer, int input = 0) {
+  const Shape& x = layer.shape(input);
   if (x.dtype == DType::kS32 || x.dtype == DType::kS64) return true;
-  layer.Fail(
-      "", absl::StrCat(layer.kind, " wants ids, INT32 or INT64, got ", Quote(layer.inputs[0].name),
-                       " of ", BatchShapeText(x), "; declare it INT32 or cast it in the input"));
+  layer.Fail("", absl::StrCat(layer.kind, " wants ids, INT32 or INT64, got ",
+                              Quote(layer.inputs[input].name), " of ", BatchShapeText(x),
+                              "; declare it INT32 or cast it in the input"));
   return false;
 }
 
@@ -51,6 +51,20 @@ Value BuildEmbedding(LayerContext& layer) {
     layer.SetMask(NonZero(layer.b, layer.inputs[0].value));
   }
   return table.valid() ? Gather(layer.b, table, layer.inputs[0].value) : Value{};
+}
+
+// ---- gather (tf.gather with batch_dims 1): x (N, T, ...), ids (N, P...) whole -> (N, P..., ...);
+// y[n, p] = x[n, ids[n, p]], NaN for an id outside [0, T).
+
+Value BuildGather(LayerContext& layer) {
+  const Shape& x = layer.shape(0);
+  if (x.dtype != DType::kF32 || x.rank() < 2) {
+    return layer.Fail("", absl::StrCat("gather wants floating-point values (f32) of shape "
+                                       "[N,time,...], got ",
+                                       Quote(layer.inputs[0].name), " of ", BatchShapeText(x)));
+  }
+  if (!CheckIds(layer, 1)) return {};
+  return Gather(layer.b, layer.inputs[0].value, layer.inputs[1].value, 1);
 }
 
 // ---- position_embedding (BERT's position_embeddings): x (N, T, C), embeddings (max_length, C);

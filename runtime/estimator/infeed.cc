@@ -70,7 +70,7 @@ std::map<std::string, int64_t> ClassesOf(const Graph& graph) {
       const int slot = SlotBehind(graph, node.inputs[i]);
       if (slot < 0) continue;
       const std::vector<int64_t>& dims = graph.shape(node.inputs[0]).dims;
-      const int64_t wanted = of_rows ? dims.front() : dims.back();
+      const int64_t wanted = of_rows ? dims[node.attrs.Int(kBatchDims)] : dims.back();
       const auto [known, added] = classes.try_emplace(graph.infeed()[slot].name, wanted);
       known->second = std::min(known->second, wanted);
     }

@@ -139,7 +139,8 @@ struct OpFlags {
   uint32_t commutes = 0;      // result 0: op(round(x)) == round(op(x)) in these operands
   uint32_t sign_only = 0;     // only the sign of these operands matters
   uint32_t class_ids = 0;     // operands with values in [0, C), operand 0 being (..., C)
-  uint32_t row_ids = 0;       // operands with values in [0, V), operand 0 being (V, ...)
+  // Operands with values in [0, V), operand 0 being (V, ...) behind its first kBatchDims.
+  uint32_t row_ids = 0;
   // Every f32 element of the results comes out of f32 arithmetic, so it is never subnormal (workers
   // flush) and never a signalling NaN.
   bool arithmetic = false;
@@ -194,6 +195,9 @@ using ExportRule = std::function<absl::StatusOr<std::vector<Value>>(ExportCall& 
 
 // The attribute, a DType, that says what result 0 is stored in.
 inline constexpr char kStoredIn[] = "out";
+// The attribute that says how many first dimensions of operands and results are the same, each of
+// whose entries is computed by itself; 0 where it is absent.
+inline constexpr char kBatchDims[] = "batch_dims";
 
 // What a value is stored in. The numbers of an op are f32: an operand that is stored in bf16 is
 // read as the f32 numbers that it is, and with the attribute `out` = bf16 result 0 is rounded once,

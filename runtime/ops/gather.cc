@@ -35,10 +35,50 @@ int64_t ElementsOf(const std::vector<int64_t>& dims) {
   return Shape{DType::kF32, dims}.num_elements();
 }
 
+// The first `batch_dims` dimensions of tables, ids and rows are the same: a table for each entry.
+struct Tables {
+  int64_t dims = 0;      // batch_dims
+  int64_t rows = 0;      // of one
+  int64_t row_size = 1;  // elements
+  int64_t ids = 1;       // into one
+};
+
+// Of shapes that fit.
+Tables TablesOf(const Shape& tables, const Shape& ids, const Attrs& attrs) {
+  Tables t{.dims = attrs.Int(kBatchDims)};
+  t.rows = tables.dims[t.dims];
+  t.row_size = ElementsOf(Behind(tables, t.dims + 1));
+  t.ids = ElementsOf(Behind(ids, t.dims));
+  return t;
+}
+
+// Whether ids and what has a table for each entry of the first dimensions have the same such.
+bool HaveBatchDims(const Shape& ids, const Shape& x, int64_t batch_dims) {
+  return batch_dims >= 0 && batch_dims <= ids.rank() && batch_dims <= x.rank() &&
+         std::equal(ids.dims.begin(), ids.dims.begin() + batch_dims, x.dims.begin());
+}
+
+// dx: of each row that of its sum, 0 where it counts nowhere: ids from 1 on, clamped, into dy
+// between rows of 0.
+std::vector<Value> ScatterAddGradient(GraphBuilder& b, const Node& node,
+                                      std::span<const Value> dy) {
+  const int64_t batch_dims = node.attrs.Int(kBatchDims);
+  const DType dtype = b.shape(node.inputs[0]).dtype;
+  const auto whole = [&](int64_t value) { return ConstantInt(b, dtype, {}, {value}); };
+  const Value last = whole(node.attrs.Int("rows"));
+  const Value ids = Add(b, Minimum(b, Maximum(b, node.inputs[0], whole(-1)), last), whole(1));
+  std::vector<int64_t> row = b.shape(dy[0]).dims;
+  row[batch_dims] = 1;
+  const Value zeros = Constant(b, DType::kF32, row, 0);
+  const Value table = Concat(b, {zeros, dy[0], zeros}, batch_dims);
+  return {Value{}, Gather(b, table, ids, batch_dims)};
+}
+
 // dtable: dy summed by id.
 std::vector<Value> GatherGradient(GraphBuilder& b, const Node& node, std::span<const Value> dy) {
-  const Value table = node.inputs[0], ids = node.inputs[1];
-  return {ScatterAdd(b, ids, dy[0], b.shape(table).dims[0]), Value{}};
+  const int64_t batch_dims = node.attrs.Int(kBatchDims);
+  const int64_t rows = b.shape(node.inputs[0]).dims[batch_dims];
+  return {ScatterAdd(b, node.inputs[1], dy[0], rows, batch_dims), Value{}};
 }
 
 const OpDef& GatherOp() {
@@ -46,58 +86,71 @@ const OpDef& GatherOp() {
       .name = "gather",
       .doc =
           "table (V, D...), ids (...) s32 or s64 -> (..., D...): row ids[i] of the table; NaN for "
-          "an id outside [0, V). tf.gather, which refuses such an id on CPUs; compiled by XLA it "
-          "takes the nearest row.",
+          "an id outside [0, V). With batch_dims (default 0) the first so many dimensions B of "
+          "table and ids are the same and each entry has a table of its own: (B..., V, D...), "
+          "(B..., ...) -> (B..., ..., D...). tf.gather, which refuses an id outside on CPUs; "
+          "compiled by XLA it takes the nearest row.",
       .min_operands = 2,
       .max_operands = 2,
+      .attrs = {{kBatchDims, int64_t{0}}},
       .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 1, .row_ids = 1u << 1},
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
+            if (call.attrs.Int(kBatchDims) > 0) flags.row_operands |= 1u << 0;
             if (call.operands[1].rank() > 0) return;
             flags.unit = WorkUnit::kWhole;
             flags.row_operands = 0;
           },
       .infer_shape = [](std::span<const Shape> operands,
-                        const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+                        const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
         const Shape &table = operands[0], &ids = operands[1];
-        if (table.rank() < 1 || table.dtype != DType::kF32 || table.dims[0] < 1 || !AreIds(ids)) {
+        const int64_t batch_dims = attrs.Int(kBatchDims);
+        if (table.dtype != DType::kF32 || !AreIds(ids) || !HaveBatchDims(ids, table, batch_dims) ||
+            table.rank() <= batch_dims || table.dims[batch_dims] < 1) {
+          const std::string batch =
+              batch_dims == 0 ? "" : absl::StrCat(" with ", batch_dims, " same dimensions first");
           return absl::InvalidArgumentError(
-              absl::StrCat("gather: want a table f32[V,...] and ids s32 or s64, got ",
-                           table.ToString(), " and ", ids.ToString()));
+              absl::StrCat("gather: want a table f32[", batch_dims == 0 ? "" : "...,",
+                           "V,...] and ids s32 or s64", batch, ", got ", table.ToString(), " and ",
+                           ids.ToString()));
         }
         Shape rows{DType::kF32, ids.dims};
-        const std::vector<int64_t> row = Behind(table, 1);
+        const std::vector<int64_t> row = Behind(table, batch_dims + 1);
         rows.dims.insert(rows.dims.end(), row.begin(), row.end());
         return std::vector<Shape>{rows};
       },
       .gradient = GatherGradient,
       .reference =
           [](const OpCall& call) {
-            const Shape &table = call.operands[0], &shape = call.operands[1];
-            const int64_t rows = table.dims[0], size = table.row_elements();
+            const Shape& shape = call.operands[1];
+            const Tables t = TablesOf(call.operands[0], shape, call.attrs);
             const int64_t per_row = shape.rank() == 0 ? 1 : shape.row_elements();
             return KernelOf([=, ids = Ids(shape)](const KernelArgs& args) {
-              const auto* from = static_cast<const float*>(args.operands[0]);
+              const auto* tables = static_cast<const float*>(args.operands[0]);
               auto* to = static_cast<float*>(args.results[0]);
               for (int64_t i = args.begin * per_row; i < args.end * per_row; ++i) {
+                const float* from = tables + i / t.ids * t.rows * t.row_size;
                 const int64_t id = ids.At(args.operands[1], i);
-                if (id >= 0 && id < rows) {
-                  std::memcpy(to + i * size, from + id * size, size * sizeof(float));
+                if (id >= 0 && id < t.rows) {
+                  std::memcpy(to + i * t.row_size, from + id * t.row_size,
+                              t.row_size * sizeof(float));
                 } else {
-                  std::fill_n(to + i * size, size, std::numeric_limits<float>::quiet_NaN());
+                  std::fill_n(to + i * t.row_size, t.row_size,
+                              std::numeric_limits<float>::quiet_NaN());
                 }
               }
             });
           },
       .flops = [](const OpCall&) { return 0.0; },
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
-        return std::vector<Value>{call.graph.Add(
-            "GatherV2",
-            {call.inputs[0], call.inputs[1], call.graph.Constant(ExportTensor::Int32(0), "axis")},
-            {{"Tparams", ElementType::kFloat},
-             {"Tindices", call.type(1)},
-             {"Taxis", ElementType::kInt32},
-             {"batch_dims", int64_t{0}}})};
+        const int64_t batch_dims = call.attrs.Int(kBatchDims);
+        const Value axis =
+            call.graph.Constant(ExportTensor::Int32(static_cast<int32_t>(batch_dims)), "axis");
+        return std::vector<Value>{call.graph.Add("GatherV2", {call.inputs[0], call.inputs[1], axis},
+                                                 {{"Tparams", ElementType::kFloat},
+                                                  {"Tindices", call.type(1)},
+                                                  {"Taxis", ElementType::kInt32},
+                                                  {"batch_dims", batch_dims}})};
       },
       // An id below 0 is refused as one behind the last row, not counted from there.
       .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
@@ -105,9 +158,18 @@ const OpDef& GatherOp() {
         Value ids = call.inputs[1];
         if (call.type(1) != ElementType::kInt64)
           ids = g.Add("Cast", {ids}, {{"to", ElementType::kInt64}});
+        const int64_t batch_dims = call.attrs.Int(kBatchDims);
+        const int64_t rows = call.operands[0].dims[batch_dims];
+        if (rows < 0)
+          return absl::InvalidArgumentError("the batch decides how many rows there are");
         const Value below = g.Add("Less", {ids, g.Int64s({0}, "first")});
-        ids = g.Add("Where", {below, g.Int64s({call.operands[0].dims[0]}, "behind"), ids});
-        return std::vector<Value>{g.Add("Gather", {call.inputs[0], ids}, {{"axis", int64_t{0}}})};
+        ids = g.Add("Where", {below, g.Int64s({rows}, "behind"), ids});
+        if (batch_dims == 0) {
+          return std::vector<Value>{g.Add("Gather", {call.inputs[0], ids}, {{"axis", int64_t{0}}})};
+        }
+        ids = g.Add("Unsqueeze", {ids, g.Int64s({-1}, "axes")});
+        return std::vector<Value>{
+            g.Add("GatherND", {call.inputs[0], ids}, {{"batch_dims", batch_dims}})};
       }};
   return op;
 }
@@ -118,40 +180,57 @@ const OpDef& ScatterAddOp() {
       .doc =
           "ids (...) s32 or s64, x (..., D...) -> (rows, D...): row r is the sum, one after the "
           "other, of the rows of x whose id is r, 0 where there is none. An id outside [0, rows) "
-          "counts nowhere. The gradient of gather by its table.",
+          "counts nowhere. With batch_dims (default 0) each entry of the first so many dimensions "
+          "of both by itself: (B..., ...), (B..., ..., D...) -> (B..., rows, D...). The gradient "
+          "of gather by its table.",
       .min_operands = 2,
       .max_operands = 2,
-      .attrs = {{"rows", int64_t{0}, true}},
+      .attrs = {{"rows", int64_t{0}, true}, {kBatchDims, int64_t{0}}},
       .flags = {.unit = WorkUnit::kRows},
+      .refine_flags =
+          [](const OpCall& call, OpFlags& flags) {
+            if (call.attrs.Int(kBatchDims) > 0) flags.row_operands = kAllOperands;
+          },
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
         const Shape &ids = operands[0], &x = operands[1];
-        const int64_t rows = attrs.Int("rows");
+        const int64_t rows = attrs.Int("rows"), batch_dims = attrs.Int(kBatchDims);
         if (!AreIds(ids) || x.dtype != DType::kF32 || x.rank() < ids.rank() || rows < 1 ||
-            !std::equal(ids.dims.begin(), ids.dims.end(), x.dims.begin())) {
+            !std::equal(ids.dims.begin(), ids.dims.end(), x.dims.begin()) ||
+            !HaveBatchDims(ids, x, batch_dims)) {
           return absl::InvalidArgumentError(absl::StrCat(
               "scatter_add: want ids s32 or s64, f32 of their dimensions and further ones, and a "
               "row or more, got ",
               ids.ToString(), ", ", x.ToString(), " and ", rows));
         }
-        Shape sums{DType::kF32, {rows}};
+        Shape sums{DType::kF32, {ids.dims.begin(), ids.dims.begin() + batch_dims}};
+        sums.dims.push_back(rows);
         const std::vector<int64_t> row = Behind(x, ids.rank());
         sums.dims.insert(sums.dims.end(), row.begin(), row.end());
         return std::vector<Shape>{sums};
       },
+      .gradient = ScatterAddGradient,
       .reference =
           [](const OpCall& call) {
             const Shape& shape = call.operands[0];
-            const int64_t count = shape.num_elements();
-            const int64_t size = ElementsOf(Behind(call.operands[1], shape.rank()));
+            const Tables t = TablesOf(call.results[0], shape, call.attrs);
+            // A unit of work is a row of the only table, or so many tables.
+            const auto& dims = call.results[0].dims;
+            const int64_t of_unit =
+                t.dims == 0 ? 0 : ElementsOf({dims.begin() + 1, dims.begin() + t.dims});
             return KernelOf([=, ids = Ids(shape)](const KernelArgs& args) {
-              const auto* x = static_cast<const float*>(args.operands[1]);
-              auto* sums = static_cast<float*>(args.results[0]);
-              std::fill(sums + args.begin * size, sums + args.end * size, 0.0f);
-              for (int64_t i = 0; i < count; ++i) {
-                const int64_t id = ids.At(args.operands[0], i);
-                if (id < args.begin || id >= args.end) continue;
-                for (int64_t c = 0; c < size; ++c) sums[id * size + c] += x[i * size + c];
+              const int64_t first_row = t.dims == 0 ? args.begin : 0;
+              const int64_t last_row = t.dims == 0 ? args.end : t.rows;
+              const int64_t end = t.dims == 0 ? 1 : args.end * of_unit;
+              for (int64_t table = args.begin * of_unit; table < end; ++table) {
+                auto* sums = static_cast<float*>(args.results[0]) + table * t.rows * t.row_size;
+                std::fill(sums + first_row * t.row_size, sums + last_row * t.row_size, 0.0f);
+                for (int64_t i = table * t.ids; i < (table + 1) * t.ids; ++i) {
+                  const int64_t id = ids.At(args.operands[0], i);
+                  if (id < first_row || id >= last_row) continue;
+                  const float* x = static_cast<const float*>(args.operands[1]) + i * t.row_size;
+                  for (int64_t c = 0; c < t.row_size; ++c) sums[id * t.row_size + c] += x[c];
+                }
               }
             });
           },
@@ -303,14 +382,21 @@ Value SetRows(GraphBuilder& b, Value table, Value ids, Value rows) {
   return b.Add(SetRowsOp(), {table, ids, rows});
 }
 
-bool IsScatterAdd(const Node& node) { return node.op == &ScatterAddOp(); }
-
-Value Gather(GraphBuilder& b, Value table, Value ids, const std::string& label) {
-  return b.Add(GatherOp(), {table, ids}, {}, label);
+bool IsScatterAdd(const Node& node) {
+  return node.op == &ScatterAddOp() && node.attrs.Int(kBatchDims) == 0;
 }
 
-Value ScatterAdd(GraphBuilder& b, Value ids, Value x, int64_t rows) {
-  return b.Add(ScatterAddOp(), {ids, x}, {{"rows", rows}}, "scatter_add");
+Value Gather(GraphBuilder& b, Value table, Value ids, int64_t batch_dims,
+             const std::string& label) {
+  Attrs attrs;
+  if (batch_dims != 0) attrs.Set(kBatchDims, batch_dims);
+  return b.Add(GatherOp(), {table, ids}, std::move(attrs), label);
+}
+
+Value ScatterAdd(GraphBuilder& b, Value ids, Value x, int64_t rows, int64_t batch_dims) {
+  Attrs attrs = {{"rows", rows}};
+  if (batch_dims != 0) attrs.Set(kBatchDims, batch_dims);
+  return b.Add(ScatterAddOp(), {ids, x}, std::move(attrs), "scatter_add");
 }
 
 }  // namespace tpurun

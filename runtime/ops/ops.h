@@ -139,11 +139,14 @@ bool IsReshape(const Node& node);
 
 // gather.cc
 // table (V, D...), ids (...) s32 or s64 -> (..., D...): the rows of those ids; NaN for an id
-// outside [0, V).
-Value Gather(GraphBuilder& b, Value table, Value ids, const std::string& label = "Gather");
-// ids (...), x (..., D...) -> (rows, D...): the sums of the rows of x of one id each.
-Value ScatterAdd(GraphBuilder& b, Value ids, Value x, int64_t rows);
-bool IsScatterAdd(const Node& node);
+// outside [0, V). The first `batch_dims` dimensions of both are the same, each entry by itself:
+// (B..., V, D...), (B..., ...) -> (B..., ..., D...).
+Value Gather(GraphBuilder& b, Value table, Value ids, int64_t batch_dims = 0,
+             const std::string& label = "Gather");
+// ids (...), x (..., D...) -> (rows, D...): the sums of the rows of x of one id each; of each entry
+// of the first `batch_dims` dimensions by itself.
+Value ScatterAdd(GraphBuilder& b, Value ids, Value x, int64_t rows, int64_t batch_dims = 0);
+bool IsScatterAdd(const Node& node);  // without batch_dims
 // ids (K) -> s32 (K), where each stands first; and the ids, -1 where they do not.
 std::pair<Value, Value> FirstPlaces(GraphBuilder& b, Value ids);
 // table (V, D...), ids (K), rows (K, D...) -> the table with those rows at these ids.

@@ -212,6 +212,18 @@ TEST(InfeedTest, ClassesAreThoseOfTheSmallestLayerThatReadsTheIds) {
   EXPECT_EQ(ClassesOf(b.Take()), (std::map<std::string, int64_t>{{"column", 3}}));
 }
 
+TEST(InfeedTest, IdsOfRowsOfEachExampleAreFewerThanItHas) {
+  GraphBuilder b(Graph("classes", 1));
+  const Value of_example = b.AddInfeed("of_example", {DType::kS32, {4, 2}});
+  const Value of_table = b.AddInfeed("of_table", {DType::kS32, {4, 2}});
+  const Value rows = b.AddInfeed("rows", {DType::kF32, {4, 5, 3}});
+  Gather(b, rows, of_example, 1);
+  Gather(b, rows, of_table);
+  ASSERT_TRUE(b.status().ok()) << b.status();
+  EXPECT_EQ(ClassesOf(b.Take()),
+            (std::map<std::string, int64_t>{{"of_example", 5}, {"of_table", 4}}));
+}
+
 TEST(InfeedTest, StoppingWakesAFullRing) {
   const InfeedPtr infeed = MakeInfeed({});
   while (infeed->ring().committed() < infeed->ring().capacity()) std::this_thread::yield();

@@ -516,6 +516,7 @@ LEAVES = [dense, conv2d, conv2d_transpose, embedding, flatten, reshape, permute,
           named('one_hot', lambda self, args, x: tf.one_hot(x, args.get('depth'))),
           named('add', lambda self, args, *inputs: tf.add_n(inputs)),
           named('slice', slice_of),
+          named('gather', lambda self, args, x, ids: tf.gather(x, ids, batch_dims=1)),
           named('multiply', lambda self, args, *inputs: tf.keras.layers.Multiply()(list(inputs))),
           named('activation', lambda self, args, x: ACTIVATIONS[args.get('function')](x))]
 KINDS = {build.__name__: leaf(build) for build in LEAVES}

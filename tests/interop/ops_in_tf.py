@@ -111,15 +111,17 @@ def max_pool_grad(dy, index, window, strides, pads, x_dims):
     return tf.scatter_nd(tf.stack([n, rows, columns, c], -1), dy, x_dims)
 
 
-def gather(table, ids):
+def gather(table, ids, batch_dims=0):
     """NaN for an id that is no row, which the kernel for CPUs refuses."""
-    is_row = (ids >= 0) & (ids < len(table))
-    rows = tf.gather(table, np.where(is_row, ids, 0))
+    is_row = (ids >= 0) & (ids < table.shape[batch_dims])
+    rows = tf.gather(table, np.where(is_row, ids, 0), batch_dims=batch_dims)
     return tf.where(is_row.reshape(is_row.shape + (1,) * (rows.ndim - ids.ndim)), rows, np.nan)
 
 
-def scatter_add(ids, x, rows):
+def scatter_add(ids, x, rows, batch_dims=0):
     """An id below 0 counts nowhere."""
+    if batch_dims > 0:
+        return tf.stack([scatter_add(*entry, rows, batch_dims - 1) for entry in zip(ids, x)])
     return tf.math.unsorted_segment_sum(x, np.where(ids < rows, ids, -1), rows)
 
 

@@ -211,6 +211,18 @@ layer { activation { function: RELU } })",
        ImageWith("dtype: INT32", "embedding { input_dim: 2147483648 output_dim: 2147483648 }"),
        "model.textproto:2:1: layer 0 \"y\": variable y/embeddings would be "
        "f32[2147483648,2147483648]; make it smaller than 2^40 values"},
+      {"gather of one input", ImageWith("shape: [2, 3]", "gather {}"),
+       "model.textproto:2:1: layer 0 \"y\": gather wants 2 inputs, got 1"},
+      {"gather of floats", R"(feature { name: "x" shape: [2, 3] }
+feature { name: "ids" shape: 2 }
+layer { name: "y" gather {} input: ["x", "ids"] })",
+       "model.textproto:3:1: layer 0 \"y\": gather wants ids, INT32 or INT64, got \"ids\" of "
+       "f32[N,2]; declare it INT32 or cast it in the input"},
+      {"gather from numbers", R"(feature { name: "x" }
+feature { name: "ids" dtype: INT32 shape: 2 }
+layer { name: "y" gather {} input: ["x", "ids"] })",
+       "model.textproto:3:1: layer 0 \"y\": gather wants floating-point values (f32) of shape "
+       "[N,time,...], got \"x\" of f32[N]"},
       {"one_hot", ImageWith("dtype: INT32", "one_hot {}"),
        "model.textproto:2:19: layer 0 \"y\": depth is missing"},
       {"depth", ImageWith("dtype: INT32", "one_hot { depth: -1 }"),
