@@ -89,7 +89,8 @@ TEST(HelpTopicsTest, ALayerShowsTypesDefaultsAndComments) {
   EXPECT_THAT(
       Entry(page, "activation"),
       AllOf(HasSubstr("  activation: Activation = LINEAR\n"),
-            HasSubstr("One of LINEAR, RELU, TANH, GELU, SIGMOID, SOFTMAX, SOFTPLUS, ELU.")));
+            HasSubstr(
+                "One of LINEAR, RELU, TANH, GELU, SIGMOID, SOFTMAX, SOFTPLUS, ELU, GELU_TANH.")));
   EXPECT_THAT(Entry(page, "use_bias"), HasSubstr("use_bias: bool = true\n"));
   EXPECT_THAT(Entry(page, "kernel_from"), HasSubstr("  kernel_from: string\n"));
 }

@@ -17,7 +17,8 @@ from recurrence_in_tf import gru_cell, lstm_cell, rounded, simple_cell, unrolled
 v1 = tf.compat.v1
 ACTIVATIONS = {'LINEAR': tf.identity, 'RELU': tf.nn.relu, 'TANH': tf.math.tanh,
                'SIGMOID': tf.math.sigmoid, 'SOFTMAX': tf.nn.softmax, 'SOFTPLUS': tf.math.softplus,
-               'ELU': tf.nn.elu, 'GELU': tf.nn.gelu}
+               'ELU': tf.nn.elu, 'GELU': tf.nn.gelu,
+               'GELU_TANH': lambda x: tf.nn.gelu(x, approximate=True)}
 SEED = 1
 
 
