@@ -33,6 +33,8 @@ Value BuildEmbedding(LayerContext& layer);
 Value BuildGather(LayerContext& layer);
 void CheckPositionEmbedding(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildPositionEmbedding(LayerContext& layer);
+void CheckSinusoidalPositionEmbedding(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildSinusoidalPositionEmbedding(LayerContext& layer);
 void CheckOneHot(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildOneHot(LayerContext& layer);
 // merge.cc

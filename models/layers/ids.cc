@@ -1,4 +1,6 @@
 // Layers that turn ids and positions into vectors.
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
 #include "runtime/base/text.h"
@@ -15,6 +17,38 @@ bool CheckIds(LayerContext& layer, int input = 0) {
                               Quote(layer.inputs[input].name), " of ", BatchShapeText(x),
                               "; declare it INT32 or cast it in the input"));
   return false;
+}
+
+// Whether the input of a layer that adds a row to each position is (N, T, C) f32; reports it
+// otherwise.
+bool CheckPositions(LayerContext& layer) {
+  const Shape& x = layer.shape(0);
+  if (x.dtype == DType::kF32 && x.rank() == 3) return true;
+  layer.Fail("", absl::StrCat(layer.kind,
+                              " wants floating-point values (f32) of shape "
+                              "[N,time,features], got ",
+                              Quote(layer.inputs[0].name), " of ", BatchShapeText(x)));
+  return false;
+}
+
+// Of a whole sequence.
+int64_t PositionsOf(const LayerContext& layer) {
+  return layer.carries_state.value_or(false) ? layer.positions : layer.shape(0).dims[1];
+}
+
+// x (N, T, C) plus rows (T, C), the same for each example: an example as one row takes them as its
+// own. Where positions are steps x has one, which takes its row.
+Value AddToExamples(LayerContext& layer, Value rows) {
+  GraphBuilder& b = layer.b;
+  const Value x = layer.inputs[0].value;
+  const std::vector<int64_t> dims = b.shape(x).dims;
+  if (layer.carries_state.value_or(false)) {
+    const Value id = Convert(b, Reshape(b, layer.Position(), {1}), DType::kS32);
+    rows = Gather(b, rows, id);
+  }
+  const int64_t size = dims[1] * dims[2];
+  const Value examples = Reshape(b, x, {dims[0], size});
+  return Reshape(b, Add(b, examples, Reshape(b, rows, {size})), dims);
 }
 
 }  // namespace
@@ -82,15 +116,9 @@ void CheckPositionEmbedding(const proto::Layer& layer, ConfigErrors& errors) {
 
 Value BuildPositionEmbedding(LayerContext& layer) {
   const proto::PositionEmbedding& position = layer.layer.position_embedding();
+  if (!CheckPositions(layer)) return {};
   const Shape x = layer.shape(0);
-  if (x.dtype != DType::kF32 || x.rank() != 3) {
-    return layer.Fail("",
-                      absl::StrCat("position_embedding wants floating-point values (f32) of shape "
-                                   "[N,time,features], got ",
-                                   Quote(layer.inputs[0].name), " of ", BatchShapeText(x)));
-  }
-  const bool goes_on = layer.carries_state.value_or(false);
-  const int64_t time = goes_on ? layer.positions : x.dims[1], features = x.dims[2];
+  const int64_t time = PositionsOf(layer), features = x.dims[2];
   if (time > position.max_length()) {
     return layer.Fail("position_embedding.max_length",
                       absl::StrCat("max_length is ", position.max_length(), ", and ",
@@ -103,15 +131,37 @@ Value BuildPositionEmbedding(LayerContext& layer) {
           ? MakeInitializer(position.embeddings_initializer(), dims)
           : Initializer{.kind = Initializer::Kind::kTruncatedNormal, .a = 0, .b = 0.02});
   if (!table.valid()) return {};
+  const Value rows = time == dims[0] ? table : Slice(layer.b, table, {0, 0}, {time, features});
+  return AddToExamples(layer, rows);
+}
+
+// ---- sinusoidal_position_embedding (Vaswani et al. 2017, section 3.5): x (N, T, C);
+// y[n, t, 2i] = x[n, t, 2i] + sin(t / max_wavelength^(2i / C)), y[n, t, 2i + 1] with the cosine of
+// the same.
+
+void CheckSinusoidalPositionEmbedding(const proto::Layer& layer, ConfigErrors& errors) {
+  const float wavelength = layer.sinusoidal_position_embedding().max_wavelength();
+  if (wavelength > 0 && std::isfinite(wavelength)) return;
+  errors.Add("sinusoidal_position_embedding.max_wavelength",
+             absl::StrCat("max_wavelength must be > 0 and finite, got ", wavelength));
+}
+
+Value BuildSinusoidalPositionEmbedding(LayerContext& layer) {
+  if (!CheckPositions(layer)) return {};
   GraphBuilder& b = layer.b;
-  if (goes_on) {
-    const Value id = Convert(b, Reshape(b, layer.Position(), {1}), DType::kS32);
-    return Add(b, layer.inputs[0].value, Reshape(b, Gather(b, table, id), {features}));
-  }
-  const Value rows = time == dims[0] ? table : Slice(b, table, {0, 0}, {time, features});
-  // An example as one row, which takes the positions' rows as its own.
-  const Value examples = Reshape(b, layer.inputs[0].value, {x.dims[0], time * features});
-  return Reshape(b, Add(b, examples, Reshape(b, rows, {time * features})), x.dims);
+  const std::vector<int64_t> dims = b.shape(layer.inputs[0].value).dims;
+  const double wavelength = layer.layer.sinusoidal_position_embedding().max_wavelength();
+  // A pair of features, 2i and 2i + 1, has one wavelength; an odd last one has none beside it.
+  const int64_t time = PositionsOf(layer), features = dims[2], pairs = (features + 1) / 2;
+  const Value pair = Iota(b, DType::kF32, {time, pairs}, 1);
+  const Value rate = Exp(b, Mul(b, pair, Scalar(b, -2 * std::log(wavelength) / features)));
+  const Value angle = Mul(b, Iota(b, DType::kF32, {time, pairs}, 0), rate);
+  const std::vector<int64_t> column = {time, pairs, 1};
+  const Value both =
+      Concat(b, {Reshape(b, Sin(b, angle), column), Reshape(b, Cos(b, angle), column)}, 2);
+  Value rows = Reshape(b, both, {time, 2 * pairs});
+  if (features % 2 == 1) rows = Slice(b, rows, {0, 0}, {time, features});
+  return AddToExamples(b, layer.inputs[0].value, rows);
 }
 
 // ---- one_hot (tf.one_hot): x (N, ...) whole -> (N, ..., depth) f32: 1 at the id, else 0; an id

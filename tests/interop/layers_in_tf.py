@@ -341,6 +341,16 @@ def transformer_block(self, args, inputs, name):
         return x
 
     return copies(self, args.get('repeat', 1), name or 'transformer_block', block, inputs[0])
+def sinusoidal_position_embedding(self, args, x):
+    """As keras_nlp.layers.SinePositionEncoding, call: cosines at odd features, by a mask."""
+    time, features = x.shape[1:]
+    position = tf.range(time, dtype=tf.float64)
+    feature = tf.range(features)
+    min_frequency = 1 / tf.cast(args.get('max_wavelength', 10000.0), tf.float64)
+    timescales = tf.pow(min_frequency, tf.cast(2 * (feature // 2), tf.float64) / features)
+    angles = position[:, None] * timescales[None]
+    cosines = tf.cast(feature % 2, tf.float64)
+    return x + tf.cast(tf.sin(angles) * (1 - cosines) + tf.cos(angles) * cosines, tf.float32)
 
 
 def recurrent_variables(self, args, x, gates, bias_shape, ones=''):
@@ -510,7 +520,8 @@ def named(name, build):
 
 
 LEAVES = [dense, conv2d, conv2d_transpose, embedding, flatten, reshape, permute, concat, dropout,
-          batch_normalization, layer_normalization, position_embedding, multi_head_attention, gru, lstm, simple_rnn,
+          batch_normalization, layer_normalization, position_embedding, sinusoidal_position_embedding, multi_head_attention,
+          gru, lstm, simple_rnn,
           named('max_pooling2d', pool(tf.nn.max_pool2d)),
           named('average_pooling2d', pool(tf.nn.avg_pool2d)),
           named('global_average_pooling2d', lambda self, args, x: tf.reduce_mean(x, [1, 2])),

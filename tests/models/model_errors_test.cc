@@ -223,6 +223,15 @@ feature { name: "ids" dtype: INT32 shape: 2 }
 layer { name: "y" gather {} input: ["x", "ids"] })",
        "model.textproto:3:1: layer 0 \"y\": gather wants floating-point values (f32) of shape "
        "[N,time,...], got \"x\" of f32[N]"},
+      {"max_wavelength",
+       ImageWith("shape: [2, 3]", "sinusoidal_position_embedding { max_wavelength: 0 }"),
+       "model.textproto:2:51: layer 0 \"y\": max_wavelength must be > 0 and finite, got 0"},
+      {"positions of a vector", ImageWith("shape: 3", "sinusoidal_position_embedding {}"),
+       "model.textproto:2:1: layer 0 \"y\": sinusoidal_position_embedding wants floating-point "
+       "values (f32) of shape [N,time,features], got \"x\" of f32[N,3]"},
+      {"more positions than max_length",
+       ImageWith("shape: [4, 3]", "position_embedding { max_length: 3 }"),
+       "model.textproto:2:40: layer 0 \"y\": max_length is 3, and \"x\" has 4 positions"},
       {"one_hot", ImageWith("dtype: INT32", "one_hot {}"),
        "model.textproto:2:19: layer 0 \"y\": depth is missing"},
       {"depth", ImageWith("dtype: INT32", "one_hot { depth: -1 }"),
