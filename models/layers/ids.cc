@@ -161,7 +161,7 @@ Value BuildSinusoidalPositionEmbedding(LayerContext& layer) {
       Concat(b, {Reshape(b, Sin(b, angle), column), Reshape(b, Cos(b, angle), column)}, 2);
   Value rows = Reshape(b, both, {time, 2 * pairs});
   if (features % 2 == 1) rows = Slice(b, rows, {0, 0}, {time, features});
-  return AddToExamples(b, layer.inputs[0].value, rows);
+  return AddToExamples(layer, rows);
 }
 
 // ---- one_hot (tf.one_hot): x (N, ...) whole -> (N, ..., depth) f32: 1 at the id, else 0; an id

@@ -66,12 +66,11 @@ Value LayerContext::ReadFeature(const std::string& field, const std::string& fea
   }
   const Value value = found->second;
   if (!value.valid() || ExampleDims(b.shape(value)) == dims) return value;
-  return Fail(field,
-              absl::StrCat("feature ", Quote(feature), " must be ",
-                           dims.empty() ? "one number an example, of shape [N], got "
-                                        : absl::StrCat("of shape [N,", absl::StrJoin(dims, ","),
-                                                       "], as what it is for, got "),
-                           BatchShapeText(b.shape(value))));
+  return Fail(field, absl::StrCat("feature ", Quote(feature), " must be ",
+                                  dims.empty() ? "one number an example, of shape [N], got "
+                                               : absl::StrCat("of shape [N,",
+                                                              absl::StrJoin(dims, ","), "], got "),
+                                  BatchShapeText(b.shape(value))));
 }
 
 void LayerContext::Update(const std::string& suffix, const std::function<Value(Value)>& next) {

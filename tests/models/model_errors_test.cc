@@ -243,11 +243,39 @@ layer { name: "y" gather {} input: ["x", "ids"] })",
        absl::StrCat(
            "model.textproto:7:1: layer 2 \"logits\": no kind of layer is given, want one of: ",
            Kinds(LayerList()))},
-      {"a kind that is not supported",
-       IrisWith(7, R"(layer { name: "logits" multi_head_attention { num_heads: 3 } })"),
-       absl::StrCat("model.textproto:7:24: layer 2 \"logits\": layer kind multi_head_attention is "
-                    "not supported yet, want one of: ",
-                    Kinds(LayerList()))},
+      {"multi_head_attention",
+       ImageWith("shape: [3, 4]",
+                 "multi_head_attention { num_heads: 0 value_dim: -1 output_dim: 0 dropout: 1 }"),
+       "model.textproto:2:19: layer 0 \"y\": key_dim is missing\n"
+       "model.textproto:2:42: layer 0 \"y\": num_heads must be in [1, 2147483648], got 0\n"
+       "model.textproto:2:55: layer 0 \"y\": value_dim must be in [1, 2147483648], got -1\n"
+       "model.textproto:2:69: layer 0 \"y\": output_dim must be in [1, 2147483648], got 0\n"
+       "model.textproto:2:83: layer 0 \"y\": dropout must be in [0, 1), got 1"},
+      {"attention of vectors",
+       ImageWith("shape: 3", "multi_head_attention { num_heads: 1 key_dim: 1 }"),
+       "model.textproto:2:1: layer 0 \"y\": multi_head_attention wants floating-point values (f32) "
+       "of shape [N,time,features], got \"x\" of f32[N,3]"},
+      {"attention with an unknown mask",
+       ImageWith("shape: [3, 4]", "multi_head_attention { num_heads: 1 key_dim: 1 mask: \"z\" }"),
+       "model.textproto:2:66: layer 0 \"y\": there is no feature \"z\", did you mean \"x\"?"},
+      {"attention with a mask of other positions",
+       R"(feature { name: "x" shape: [3, 4] } feature { name: "seen" shape: 4 }
+layer { name: "y" multi_head_attention { num_heads: 1 key_dim: 1 mask: "seen" } input: "x" })",
+       "model.textproto:2:66: layer 0 \"y\": feature \"seen\" must be of shape [N,3], got "
+       "f32[N,4]"},
+      {"transformer_block",
+       ImageWith("shape: [3, 4]",
+                 "transformer_block { key_dim: 0 features: 0 dropout: -1 repeat: 0 }"),
+       "model.textproto:2:19: layer 0 \"y\": num_heads is missing\n"
+       "model.textproto:2:19: layer 0 \"y\": ffn_units is missing\n"
+       "model.textproto:2:39: layer 0 \"y\": key_dim must be in [1, 2147483648], got 0\n"
+       "model.textproto:2:50: layer 0 \"y\": features must be in [1, 2147483648], got 0\n"
+       "model.textproto:2:62: layer 0 \"y\": dropout must be in [0, 1), got -1\n"
+       "model.textproto:2:74: layer 0 \"y\": repeat must be in [1, 10000], got 0"},
+      {"transformer_block of another width",
+       ImageWith("shape: [3, 4]", "transformer_block { num_heads: 1 key_dim: 3 ffn_units: 2 }"),
+       "model.textproto:2:19: layer 0.0 \"y/attention\": layers give f32[N,3,3], the shortcut "
+       "gives f32[N,3,4]; both must have one shape"},
       {"lstm",
        ImageWith("shape: [2, 3]", "lstm { activation: GELU recurrent_activation: SOFTMAX }"),
        "model.textproto:2:19: layer 0 \"y\": units is missing\n"
@@ -380,17 +408,11 @@ layer { name: "b" dense { units: 2 } })",
        "model.textproto:2:26: layer 0 \"a\": units must be > 0, got 0"},
       {"defaults", R"(feature { name: "x" shape: 1 }
 layer_defaults { name: "a" input: "x" dense {} }
-layer_defaults { multi_head_attention {} }
 layer_defaults { trainable: false })",
        absl::StrCat(
            "model.textproto:2:18: layer_defaults 0: defaults cannot give a name\n"
            "model.textproto:2:28: layer_defaults 0: defaults cannot give inputs\n"
-           "model.textproto:3:18: layer_defaults 1: defaults for layer kind multi_head_attention "
-           "are "
-           "not supported yet, want one of: ",
-           Kinds(LayerList()),
-           "\n"
-           "model.textproto:4:1: layer_defaults 2: no kind of layer is given, want one of: ",
+           "model.textproto:3:1: layer_defaults 1: no kind of layer is given, want one of: ",
            Kinds(LayerList()))},
       {"defaults of a group", R"(feature { name: "x" shape: 1 }
 layer_defaults { residual { layer { flatten {} } } }
