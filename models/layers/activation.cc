@@ -1,27 +1,9 @@
 // Functions of each value.
-#include <numbers>
-
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
-
-// x Phi(x), Phi being the normal distribution's, as Keras computes it: x / 2 (1 + erf(x /
-// sqrt(2))).
-Value Gelu(GraphBuilder& b, Value x) {
-  const Value twice = Add(b, Erf(b, Mul(b, x, Scalar(b, std::numbers::sqrt2 / 2))), Scalar(b, 1));
-  return Mul(b, Mul(b, x, Scalar(b, 0.5)), twice);
-}
-
-// The same with Phi(x) by tanh (Hendrycks and Gimpel 2016, section 2; tf.nn.gelu with approximate):
-// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
-Value GeluTanh(GraphBuilder& b, Value x) {
-  const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-  const Value slope = Add(b, Mul(b, Square(b, x), Scalar(b, 0.044715 * scale)), Scalar(b, scale));
-  const Value twice = Add(b, Tanh(b, Mul(b, x, slope)), Scalar(b, 1));
-  return Mul(b, Mul(b, x, Scalar(b, 0.5)), twice);
-}
 
 Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation) {
   switch (activation) {

@@ -72,7 +72,8 @@ absl::Status VerifyTies(const Graph& graph) {
   return absl::OkStatus();
 }
 
-// Source nodes name a slot or a variable; theirs must be its shape.
+// Source nodes name a slot or a variable; theirs must be its shape, of a variable another that has
+// as many elements.
 absl::Status VerifySource(const Graph& graph, const Node& node) {
   if (!node.op->flags.source) return absl::OkStatus();
   if (node.attrs.Has("slot")) {
@@ -93,7 +94,8 @@ absl::Status VerifySource(const Graph& graph, const Node& node) {
           absl::StrCat("variable \"", node.attrs.String("variable"), "\" does not exist"));
     }
     const Shape& shape = graph.variables()[index].shape;
-    if (shape.dtype != node.shapes[0].dtype || shape.dims != node.shapes[0].dims) {
+    if (shape.dtype != node.shapes[0].dtype ||
+        shape.num_elements() != node.shapes[0].num_elements()) {
       return absl::InternalError(absl::StrCat("variable \"", graph.variables()[index].name,
                                               "\" is ", shape.ToString(), ", the node is ",
                                               node.shapes[0].ToString()));

@@ -47,7 +47,9 @@ const OpDef& InfeedOp() {
 
 const OpDef& VariableOp() {
   static const OpDef& op = *new OpDef{.name = "variable",
-                                      .doc = "The value of a variable at the start of the step.",
+                                      .doc =
+                                          "The value of a variable at the start of the step, in "
+                                          "any dimensions that hold its elements.",
                                       .attrs = {{"variable", std::string(), true},
                                                 {"dtype", DType::kF32, true},
                                                 {"dims", std::vector<int64_t>{}, true}},

@@ -15,7 +15,7 @@
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ops/attention.h"
-#include "runtime/ops/exp_of_negative.h"
+#include "runtime/ops/vector_math.h"
 #include "runtime/ops/gate_functions.h"
 #include "runtime/ops/onednn/onednn.h"
 #include "runtime/ops/onednn/strided_products.h"

@@ -9,6 +9,7 @@
 #include "runtime/ir/export_graph.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
+#include "runtime/ops/vector_math.h"
 
 namespace tpurun {
 namespace {
@@ -366,7 +367,7 @@ const OpDef& EluOp() {
 const OpDef& ErfOp() {
   static const OpDef& op = *new OpDef(Unary(
       "erf", "the error function: 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x",
-      {TensorFlowOp("Erf"), OnnxOp("Erf")}, [](float x) { return std::erf(x); },
+      {TensorFlowOp("Erf"), OnnxOp("Erf")}, [](float x) { return ErfOf(x); },
       [](GraphBuilder& b, Value x, Value, Value dy) {
         const Value bell = Exp(b, Neg(b, Square(b, x)));
         return Mul(b, dy, Mul(b, bell, Scalar(b, 2 * std::numbers::inv_sqrtpi)));

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clones.h"
-#include "runtime/ops/exp_of_negative.h"
+#include "runtime/ops/vector_math.h"
 #include "runtime/ops/ops.h"
 
 namespace tpurun {

@@ -18,6 +18,7 @@ std::vector<const OpDef*> ConvolutionOps();
 std::vector<const OpDef*> ElementwiseOps();  // but add (structural.h)
 std::vector<const OpDef*> FusedOps();
 std::vector<const OpDef*> GatherOps();
+std::vector<const OpDef*> GeluOps();
 std::vector<const OpDef*> GruOps();
 std::vector<const OpDef*> HistogramOps();
 std::vector<const OpDef*> IotaOps();

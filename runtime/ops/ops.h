@@ -39,6 +39,8 @@ Value Sigmoid(GraphBuilder& b, Value x);
 Value Elu(GraphBuilder& b, Value x);
 Value Erf(GraphBuilder& b, Value x);
 Value Softplus(GraphBuilder& b, Value x);
+Value Gelu(GraphBuilder& b, Value x);      // gelu.cc
+Value GeluTanh(GraphBuilder& b, Value x);  // gelu.cc
 Value Relu(GraphBuilder& b, Value x, const std::string& label = "Relu");
 Value Equal(GraphBuilder& b, Value x, Value y);    // pred
 Value Greater(GraphBuilder& b, Value x, Value y);  // pred

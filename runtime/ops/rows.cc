@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "runtime/base/clones.h"
-#include "runtime/ops/exp_of_negative.h"
+#include "runtime/ops/vector_math.h"
 
 namespace tpurun {
 namespace {

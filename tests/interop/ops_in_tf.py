@@ -202,6 +202,16 @@ def iota(dims, axis, dtype):
     return tf.cast(tf.stack(tf.meshgrid(*map(tf.range, dims), indexing='ij'))[axis], dtype_of(dtype))
 
 
+def gelu_grad(approximate):
+    def op(dy, x):
+        x = tf.constant(x)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.nn.gelu(x, approximate)
+        return tape.gradient(y, x, dy)
+    return op
+
+
 OPS = {
     'add': tf.add, 'sub': tf.subtract, 'mul': tf.multiply, 'div': div, 'pow': tf.pow,
     'maximum': tf.maximum, 'minimum': tf.minimum, 'neg': tf.negative, 'square': tf.square,
@@ -248,6 +258,8 @@ OPS = {
         x, mean, variance, beta, gamma, epsilon),
     'batch_norm_grad': batch_norm_sums,
     'iota': iota,
+    'gelu': tf.nn.gelu, 'gelu_tanh': lambda x: tf.nn.gelu(x, approximate=True),
+    'gelu_grad': gelu_grad(False), 'gelu_tanh_grad': gelu_grad(True),
     'attention': attention_in_tf.attention, 'attention_grad': attention_in_tf.attention_grad,
     'lstm': recurrence_in_tf.lstm, 'lstm_grad': recurrence_in_tf.lstm_grad,
     'gru': recurrence_in_tf.gru, 'gru_grad': recurrence_in_tf.gru_grad,
