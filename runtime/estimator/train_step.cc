@@ -56,6 +56,15 @@ absl::StatusOr<std::vector<VariableGradient>> LocalGradients(GraphBuilder& b,
   return gradients;
 }
 
+// A variable that is read in other dimensions is updated in these: sums over cores and updates are
+// those of the product that gives its gradient.
+void TakeAsComputed(const GraphBuilder& b, std::vector<VariableGradient>& gradients) {
+  for (VariableGradient& gradient : gradients) {
+    while (!gradient.ids.valid() && IsReshape(b.graph().node(gradient.gradient)))
+      gradient.gradient = b.graph().node(gradient.gradient).inputs[0];
+  }
+}
+
 // A gradient as a sum of what may differ between replicas and of what is the same on all of them;
 // either may be invalid: none.
 struct GradientTerms {
@@ -127,11 +136,13 @@ absl::Status AddOptimizer(GraphBuilder& b, const OptimizerSpec& optimizer, Value
   const Value loss = ScaleLoss(b, optimizer);
   ASSIGN_OR_RETURN(std::vector<VariableGradient> gradients, LocalGradients(b, optimizer, loss));
   if (GroupsOfOptimizer(b, optimizer).empty()) FindRows(b, gradients);
+  TakeAsComputed(b, gradients);
   ClipGradients(b, *optimizer.optimizer, gradients);
   SumOverReplicas(b, optimizer, gradients);
   const Value rate = LearningRate(b, optimizer.optimizer->learning_rate(), global_step);
   for (const VariableGradient& gradient : gradients) {
-    values.gradients[b.graph().variables()[gradient.variable].name] = WholeGradient(b, gradient);
+    const Variable variable = b.graph().variables()[gradient.variable];
+    values.gradients[variable.name] = Reshape(b, WholeGradient(b, gradient), variable.shape.dims);
   }
   values.learning_rates[optimizer.name] = rate;
   return ApplyGradients(b, *optimizer.optimizer, gradients, rate);

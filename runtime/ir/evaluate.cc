@@ -100,8 +100,9 @@ absl::StatusOr<EvaluateResult> Evaluate(const Graph& graph, const EvaluateArgs& 
     result.outputs.push_back(take(output.value, graph.num_replicas()));
   for (const Update& update : graph.updates()) {
     const Variable& variable = graph.variables()[update.variable];
-    result.variables[variable.name] =
-        take(update.value, variable.per_core ? graph.num_replicas() : 1);
+    std::vector<Literal>& copies = result.variables[variable.name];
+    copies = take(update.value, variable.per_core ? graph.num_replicas() : 1);
+    for (Literal& copy : copies) copy = copy.Reshaped(variable.shape.dims);
   }
   return result;
 }

@@ -57,7 +57,8 @@ absl::Status VerifyTies(const Graph& graph) {
       return absl::InternalError(absl::StrCat("variable \"", variable.name, "\" is updated twice"));
     }
     const Shape& shape = graph.shape(update.value);
-    if (shape.dtype != variable.shape.dtype || shape.dims != variable.shape.dims) {
+    if (shape.dtype != variable.shape.dtype ||
+        shape.num_elements() != variable.shape.num_elements()) {
       return absl::InternalError(absl::StrCat("the update of \"", variable.name, "\" is ",
                                               shape.ToString(), ", the variable is ",
                                               variable.shape.ToString()));

@@ -39,6 +39,14 @@ class Literal {
     return Of<T>({}, {value});
   }
 
+  // The same elements in other dimensions, as many.
+  Literal Reshaped(std::vector<int64_t> dims) const {
+    Literal result = *this;
+    result.shape_.dims = std::move(dims);
+    TPURUN_DCHECK(result.shape_.num_elements() == shape_.num_elements());
+    return result;
+  }
+
   const Shape& shape() const { return shape_; }
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }

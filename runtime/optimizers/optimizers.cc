@@ -153,12 +153,15 @@ absl::Status ApplyGradients(GraphBuilder& b, const proto::Optimizer& optimizer,
           AddSlot(b, absl::StrCat(variable.name, "/", slot.name), variable.shape, slot));
     }
     const bool of_rows = entry.ids.valid() && !def.needs_whole_variable;
+    const Value gradient = of_rows ? entry.gradient : WholeGradient(b, entry);
+    const std::vector<int64_t> dims = of_rows ? variable.shape.dims : b.shape(gradient).dims;
+    const auto read = [&](int index) { return Reshape(b, b.Read(index), dims); };
     UpdateArgs args{.name = variable.name,
-                    .old = {.variable = b.Read(entry.variable)},
-                    .gradient = of_rows ? entry.gradient : WholeGradient(b, entry),
+                    .old = {.variable = read(entry.variable)},
+                    .gradient = gradient,
                     .learning_rate = learning_rate,
                     .shared = shared};
-    for (const int slot : slots) args.old.slots.push_back(b.Read(slot));
+    for (const int slot : slots) args.old.slots.push_back(read(slot));
     const UpdateValues next =
         of_rows ? UpdateOfRows(b, def, optimizer, args, entry) : def.update(b, optimizer, args);
     for (size_t i = 0; i < slots.size(); ++i) b.Update(slots[i], next.slots[i]);

@@ -17,8 +17,10 @@ namespace tpurun {
 // A gradient as it is applied: already summed over the replicas, or those of a group.
 struct VariableGradient {
   int variable = 0;  // index in the graph
-  Value gradient;    // of the variable's shape; with ids (K, ...): rows of it, to be summed by id
-  Value ids;         // invalid, or s32[K] or s64[K]: which rows those are, the others being 0
+  // Of the variable's elements, in dimensions in which its update is computed too; with ids (K,
+  // ...): rows of the variable, to be summed by id.
+  Value gradient;
+  Value ids;  // invalid, or s32[K] or s64[K]: which rows those are, the others being 0
 };
 
 // A variable and its slots, in the order of OptimizerDef::slots, or the same rows of each.

@@ -12,6 +12,7 @@ DIGITS = os.path.abspath('testdata/digits')
 MNIST = os.path.abspath('testdata/mnist')
 RESNET_CIFAR = os.path.abspath('models/zoo/resnet_cifar')
 SHAKESPEARE_LSTM = os.path.abspath('models/zoo/shakespeare_lstm')
+CHAR_TRANSFORMER = os.path.abspath('models/zoo/char_transformer')
 MOST = 1.15
 ALIGNMENT = 64
 BYTES = {'f32': 4, 'bf16': 2, 's32': 4, 's64': 8, 'u8': 1, 'u32': 4, 'pred': 1, 'c64': 8}
@@ -87,9 +88,12 @@ class ArenaTest(ProgramTest):
                      f'--dump_dir={self.path("dump")}', '--max_steps=1', *options)
         return read(self.path('dump', '90.core.program')).decode('ascii')
 
-    def check(self, text):
+    def arenas(self, text):
         sizes = re.search(r'^arena shared=(\d+) core=(\d+) worker=(\d+)$', text, re.M)
-        arenas = dict(zip(('shared', 'core', 'worker'), map(int, sizes.groups())))
+        return dict(zip(('shared', 'core', 'worker'), map(int, sizes.groups())))
+
+    def check(self, text):
+        arenas = self.arenas(text)
         alive = most_alive(text)
         for space, bytes_ in arenas.items():
             self.assertLessEqual(bytes_, MOST * alive[space], (space, arenas, alive))
@@ -122,10 +126,44 @@ class ArenaTest(ProgramTest):
         self.check(text)
         self.check_two_barriers(text)
 
+    def letters(self, count):
+        """A text of 65 characters, again and again."""
+        write(self.path('input.txt'), (''.join(chr(ord('!') + i) for i in range(65)) * count)[:count])
+        return self.path('input.txt')
+
     def test_shakespeare_lstm(self):
-        letters = ''.join(chr(ord('!') + i) for i in range(65))
-        write(self.path('input.txt'), letters * 120)
         text = self.program(SHAKESPEARE_LSTM, '--set',
-                            f'train.input.source.text.file={self.path("input.txt")}')
+                            f'train.input.source.text.file={self.letters(7800)}')
         self.check(text)
         self.check_two_barriers(text)
+
+    def test_char_transformer(self):
+        text = self.program(CHAR_TRANSFORMER, '--set',
+                            f'train.input.source.text.file={self.letters(7800)}')
+        self.check(text)
+        self.check_two_barriers(text)
+
+    def test_causal_attention_of_long_sequences(self):
+        """Linear in the length: no scores of all queries and keys."""
+        sizes = {}
+        for length in (512, 1024, 8192):
+            write(self.path('run.textproto'), f'''
+                train_batch_size: 8
+                model {{
+                  feature {{ name: "text" dtype: INT32 shape: {length} }}
+                  label {{ name: "next" dtype: INT32 shape: {length} }}
+                  layer {{ embedding {{ input_dim: 65 output_dim: 16 }} }}
+                  layer {{ multi_head_attention {{ num_heads: 2 key_dim: 8 causal: true dropout: 0.1 }} }}
+                  layer {{ name: "logits" dense {{ units: 65 }} }}
+                  head {{ sequence {{ logits: "logits" label: "next" }} }}
+                  optimizer {{ adamw {{}} learning_rate {{ constant: 0.001 }} }}
+                }}
+                train {{ input {{
+                  source {{ text {{ file: "{self.letters(8 * length + 1)}" sequence_length: {length} }} }}
+                  transform {{ batch {{ drop_remainder: true }} }}
+                }} }}''')
+            text = self.program(self.path('.'), f'--model_dir={self.path("m", str(length))}')
+            sizes[length] = sum(self.arenas(text).values())
+        # Per position at most what 512 take, whose tiles are as large as those of 8,192.
+        self.assertLessEqual(sizes[8192], 16 * sizes[512], sizes)
+        self.assertLessEqual(sizes[1024], 2 * sizes[512], sizes)

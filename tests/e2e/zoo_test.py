@@ -14,7 +14,12 @@ IMAGES = {
     'resnet_cifar': ('shapes', 32, 16),
     'resnet50': ('shapes', 224, 8),
 }
-TEXTS = ['shakespeare_lstm']
+# What makes each small, and how many characters it writes: more than the transformer's window holds.
+TEXTS = {
+    'char_transformer': (('--train_batch_size=16', '--set', 'model.layer[3].transformer_block.repeat=1',
+                          '--eval_batch_size=8'), 150),
+    'shakespeare_lstm': (('--set', 'model.layer_defaults.lstm.units=16'), 40),
+}
 SENTENCES = ['bert_tiny']
 ALL = [*IMAGES, *TEXTS, *SENTENCES]
 
@@ -69,22 +74,26 @@ class ZooTest(ProgramTest):
         self.assertLess(metrics['masked_lm_accuracy'], 0.2)
         self.assertAlmostEqual(metrics['next_sentence_accuracy'], 0.5, delta=0.3)
 
-    def test_the_one_of_text_trains_evaluates_and_writes(self):
-        config = self.config('shakespeare_lstm')
+    def test_those_of_text_train_evaluate_and_write(self):
+        for name in TEXTS:
+            with self.subTest(name):
+                self.check_text(name, *TEXTS[name])
+
+    def check_text(self, name, flags, characters):
+        config = self.config(name)
         letters = ''.join(chr(ord('!') + i) for i in range(65))
-        write(self.path('shakespeare_lstm', 'input.txt'), letters * 320)
-        flags = (config, f'--model_dir={self.path("model")}', '--set',
-                 'model.layer_defaults.lstm.units=16')
+        write(self.path(name, 'input.txt'), letters * 320)
+        flags = (config, f'--model_dir={self.path(name, "model")}', *flags)
         trained = self.succeed('train', *flags, '--max_steps=3')
         self.assertEqual(json.loads(trained.out)['global_step'], 3)
         metrics = json.loads(self.succeed('evaluate', *flags).out)
         self.assertAlmostEqual(metrics['perplexity'], math.exp(metrics['average_loss']), places=3)
         flags += ('--set', 'predict.generate.start_string=!"#', '--set',
-                  'predict.generate.num_generate=40')
+                  f'predict.generate.num_generate={characters}')
         text = json.loads(self.succeed('predict', *flags).out)['text']
-        self.assertTrue(text.startswith('!"#') and len(text) == 43, text)
-        self.succeed('predict', *flags, '--output=text.txt', '--worker_threads=1')
-        with open(self.path('text.txt'), encoding='utf-8') as file:
+        self.assertTrue(text.startswith('!"#') and len(text) == 3 + characters, text)
+        self.succeed('predict', *flags, f'--output={name}.txt', '--worker_threads=1')
+        with open(self.path(f'{name}.txt'), encoding='utf-8') as file:
             self.assertEqual(file.read(), text)
         other = json.loads(self.succeed('predict', *flags, '--tf_random_seed=2').out)['text']
         self.assertNotEqual(other, text)
