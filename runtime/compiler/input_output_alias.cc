@@ -31,7 +31,9 @@ bool CanWriteVariable(const Graph& graph, const Update& update, const std::vecto
                       const std::vector<bool>& per_core, const std::vector<Guard>& guards) {
   const Node& producer = graph.node(update.value);
   const Variable& variable = graph.variables()[update.variable];
-  if (producer.op->flags.source || per_core[producer.id] != variable.per_core) return false;
+  // One replica's copy is all there is.
+  const bool same_copies = graph.num_replicas() == 1 || per_core[producer.id] == variable.per_core;
+  if (producer.op->flags.source || !same_copies) return false;
   // The results of an element-wise op are written element by element together.
   if (update.value.result != 0 && !producer.op->flags.elementwise) return false;
   return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {

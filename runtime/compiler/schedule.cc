@@ -85,7 +85,7 @@ class Scheduler {
     return true;
   }
 
-  // Whether the node has the bytes of its operand and may lie where they do. What is written into a
+  // Whether the node has the bytes of its operand and may lie where they do. What becomes a
   // variable and what the device reads at the end of a step have places of their own.
   bool IsView(const Node& node) const {
     if (!node.op->flags.in_order || node.id == schedule_.loss_node) return false;
@@ -96,7 +96,7 @@ class Scheduler {
     };
     return from.dtype == to.dtype && from.layout.plain() && to.layout.plain() &&
            !graph_.node(operand).op->flags.source && !carried_[operand.node] &&
-           !is_updated(operand) && !is_updated({node.id, 0});
+           !is_updated({node.id, 0});
   }
 
   void PlaceView(const Node& node) {

@@ -40,7 +40,6 @@ KernelPlan PlanAttention(const Attention& attention, const OpCall& call, const M
 std::unique_ptr<Kernel> MakeAttention(const Attention& attention, const OpCall& call,
                                       const KernelPlan& plan);
 
-
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_OPS_ATTENTION_H_

@@ -15,11 +15,11 @@
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ops/attention.h"
-#include "runtime/ops/vector_math.h"
 #include "runtime/ops/gate_functions.h"
 #include "runtime/ops/onednn/onednn.h"
 #include "runtime/ops/onednn/strided_products.h"
 #include "runtime/ops/rows.h"
+#include "runtime/ops/vector_math.h"
 
 namespace tpurun {
 namespace {
@@ -742,7 +742,6 @@ std::string ImplementationOf(const Attention& attention, const Machine& machine)
 }
 
 }  // namespace
-
 
 std::unique_ptr<Kernel> AttentionReference(const Attention& attention, const OpCall& call) {
   return std::make_unique<WithOwnScratch>(MakeTiles(attention, call, kTiles));

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clones.h"
-#include "runtime/ops/vector_math.h"
 #include "runtime/ops/ops.h"
+#include "runtime/ops/vector_math.h"
 
 namespace tpurun {
 namespace {

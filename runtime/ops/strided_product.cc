@@ -1,6 +1,7 @@
 #include "runtime/ops/strided_product.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "runtime/base/clones.h"
 
@@ -22,10 +23,46 @@ TPURUN_CLONES void AddScaled(float x, const float* y, int64_t stride, Precision 
   }
 }
 
+constexpr int64_t kDotLanes = 16;
+
+// The products of n elements, of which both lie one behind the other, summed in kDotLanes
+// interleaved lanes and these in a tree.
+[[gnu::always_inline]] inline float DotOfParts(const float* x, const float* y, int64_t n,
+                                               Precision precision, PartProduct part) {
+  float lanes[kDotLanes] = {};
+  int64_t k = 0;
+  for (; k + kDotLanes <= n; k += kDotLanes) {
+    for (int64_t l = 0; l < kDotLanes; ++l) {
+      lanes[l] += PartOf(x[k + l], precision, part.x) * PartOf(y[k + l], precision, part.y);
+    }
+  }
+  for (int64_t l = 0; k < n; ++k, ++l)
+    lanes[l] += PartOf(x[k], precision, part.x) * PartOf(y[k], precision, part.y);
+  for (int64_t width = kDotLanes / 2; width > 0; width /= 2) {
+    for (int64_t l = 0; l < width; ++l) lanes[l] += lanes[l + width];
+  }
+  return lanes[0];
+}
+
+// z[j] += of a row of x with each of n rows of y.
+TPURUN_CLONES void AddDots(const float* x, const float* y, int64_t y_stride, int64_t length,
+                           Precision precision, PartProduct part, int64_t n, float* z) {
+  if (precision == Precision::kF32) {
+    for (int64_t j = 0; j < n; ++j)
+      z[j] += DotOfParts(x, y + j * y_stride, length, Precision::kF32, {0, 0});
+  } else if (precision == Precision::kDefault) {
+    for (int64_t j = 0; j < n; ++j)
+      z[j] += DotOfParts(x, y + j * y_stride, length, Precision::kDefault, {0, 0});
+  } else {
+    for (int64_t j = 0; j < n; ++j)
+      z[j] += DotOfParts(x, y + j * y_stride, length, precision, part);
+  }
+}
+
 class PlainProduct final : public StridedProduct {
  public:
   PlainProduct(const StridedProductDef& def, Precision precision)
-      : def_(def), precision_(precision) {}
+      : def_(def), precision_(precision), parts_(PartProducts(precision)) {}
 
   absl::Status Run(int, const void* x, const void* y, float* z, void*) const override {
     const auto* const left = static_cast<const float*>(x);
@@ -33,7 +70,12 @@ class PlainProduct final : public StridedProduct {
     for (int64_t i = 0; i < def_.m; ++i) {
       float* const row = z + i * def_.z_row;
       if (!def_.accumulates) std::fill_n(row, def_.n, 0.0f);
-      for (const PartProduct part : PartProducts(precision_)) {
+      for (const PartProduct part : parts_) {
+        if (def_.x_column == 1 && def_.y_row == 1) {
+          AddDots(left + i * def_.x_row, right, def_.y_column, def_.k, precision_, part, def_.n,
+                  row);
+          continue;
+        }
         for (int64_t k = 0; k < def_.k; ++k) {
           const float value = left[i * def_.x_row + k * def_.x_column];
           AddScaled(PartOf(value, precision_, part.x), right + k * def_.y_row, def_.y_column,
@@ -47,6 +89,7 @@ class PlainProduct final : public StridedProduct {
  private:
   const StridedProductDef def_;
   const Precision precision_;
+  const std::vector<PartProduct> parts_;
 };
 
 }  // namespace

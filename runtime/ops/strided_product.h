@@ -33,7 +33,7 @@ class StridedProduct {
 };
 
 // Loops over f32 operands: the products of their parts at `precision`, smallest first, each element
-// a sum over k in rising order.
+// a sum over k in rising order; where rows of x and columns of y lie in one piece each in 16 lanes.
 std::unique_ptr<StridedProduct> MakePlainProduct(const StridedProductDef& def, Precision precision);
 
 }  // namespace tpurun
