@@ -11,7 +11,9 @@
 #include "cli/config_docs.h"
 #include "cli/exit_codes.h"
 #include "cli/text_format.h"
+#include "models/layers/layer.h"
 #include "proto/run_config.pb.h"
+#include "runtime/ops/op_list.h"
 
 namespace tpurun {
 namespace {
@@ -185,6 +187,24 @@ std::string ExitCodesPage() {
   return text;
 }
 
+std::string OpsPage() {
+  std::string text =
+      "The ops that a layer op { name: \"NAME\" attrs: \"...\" } may be of (tpurun help op), each "
+      "with "
+      "its\nattributes.\n\n";
+  for (const OpDef* const op : AllOps()) {
+    if (!IsLayerOp(*op)) continue;
+    const bool many = op->max_operands < 0;
+    const std::string operands = op->max_operands == op->min_operands
+                                     ? absl::StrCat(op->min_operands)
+                                 : many ? absl::StrCat(op->min_operands, " or more")
+                                        : absl::StrCat(op->min_operands, " to ", op->max_operands);
+    absl::StrAppend(&text, op->name, "  (operands: ", operands, ")\n", Wrapped(op->doc, 6),
+                    op->attrs.empty() ? "" : Wrapped(OpAttrsText(*op), 6));
+  }
+  return text;
+}
+
 template <typename Message>
 HelpTopic MessageTopic(const std::string& name, const std::string& doc) {
   return {.name = name, .doc = doc, .message = Message::descriptor()};
@@ -224,6 +244,7 @@ void AddTypes(const std::string& name, std::vector<std::string>& pages) {
 std::span<const HelpTopic> HelpTopics() {
   static const std::vector<HelpTopic>& topics = *new std::vector<HelpTopic>{
       MessageTopic<proto::Layer>("layers", "the kinds of layers"),
+      {.name = "ops", .doc = "what a layer op is of", .page = OpsPage},
       MessageTopic<proto::Initializer>("initializers", "how variables start"),
       MessageTopic<proto::Head>("heads", "loss, predictions and metrics at once"),
       MessageTopic<proto::Loss>("losses", "the kinds of losses"),

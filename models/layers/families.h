@@ -54,6 +54,9 @@ std::vector<LayerBlock> ExpandSequence(const proto::Layer& layer);
 void CheckResidual(const proto::Layer& layer, ConfigErrors& errors);
 std::vector<LayerBlock> ExpandResidual(const proto::Layer& layer);
 Value BuildResidual(LayerContext& layer);
+// op.cc
+void CheckOp(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildOp(LayerContext& layer);
 // pooling.cc
 void CheckMaxPooling2d(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildMaxPooling2d(LayerContext& layer);

@@ -148,6 +148,11 @@ struct LayerDef {
 
 const std::vector<LayerDef>& LayerList();
 
+// Whether a layer `op` may be of it: not what passes create, sources, and sums over cores.
+bool IsLayerOp(const OpDef& op);
+// Its attributes and how they are written: "axes: whole numbers as [1,2]", "no attributes".
+std::string OpAttrsText(const OpDef& op);
+
 // For LayerDef::check of a layer without mistakes to make.
 void NothingToCheck(const proto::Layer& layer, ConfigErrors& errors);
 // Of a field by its path: a dimension, which must be given; copies; a share in [0, 1).

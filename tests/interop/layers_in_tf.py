@@ -208,6 +208,17 @@ def reshape(self, args, x):
     return tf.reshape(x, [-1, *(values // known if dim == -1 else dim for dim in target)])
 
 
+def op(self, args, *inputs):
+    """What ops_in_tf says of it, on operands of TensorFlow."""
+    import ops_in_tf  # which imports this module
+    attrs = ops_in_tf.attributes(args.get('attrs', '').replace(' ', ''))
+    if args.get('name') == 'batch_matmul':
+        attrs.setdefault('precision', 3)
+    y, *further = tf.nest.flatten(ops_in_tf.OPS[args.get('name')](*inputs, **attrs))
+    y._further_results = further
+    return y
+
+
 def permute(self, args, x):
     return tf.keras.layers.Permute(args.all('dims'))(x)
 
@@ -519,7 +530,7 @@ def named(name, build):
     return build
 
 
-LEAVES = [dense, conv2d, conv2d_transpose, embedding, flatten, reshape, permute, concat, dropout,
+LEAVES = [op, dense, conv2d, conv2d_transpose, embedding, flatten, reshape, permute, concat, dropout,
           batch_normalization, layer_normalization, position_embedding, sinusoidal_position_embedding, multi_head_attention,
           gru, lstm, simple_rnn,
           named('max_pooling2d', pool(tf.nn.max_pool2d)),

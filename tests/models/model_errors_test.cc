@@ -88,6 +88,66 @@ layer { reshape { target_shape: -1 target_shape: -1 target_shape: 0 } })",
        "model.textproto:2:19: layer 0 \"reshape\": only one dimension can be -1, got 2\n"
        "model.textproto:2:53: layer 0 \"reshape\": a dimension must be in [1, 2147483648], or -1 "
        "for one of them, got 0"},
+      {"an op without a name", ImageWith("shape: 2", "op {}"),
+       "model.textproto:2:19: layer 0 \"y\": name is missing"},
+      {"no op", ImageWith("shape: 2", "op { name: \"exq\" }"),
+       "model.textproto:2:24: layer 0 \"y\": there is no op \"exq\", did you mean \"exp\"?; "
+       "`tpurun "
+       "help ops` lists them"},
+      {"an op of passes", ImageWith("shape: 2", "op { name: \"fused\" }"),
+       "model.textproto:2:24: layer 0 \"y\": fused is an op of the program's own, and no layer's; "
+       "`tpurun help ops` lists those"},
+      {"an op of all cores", ImageWith("shape: 2", "op { name: \"cross_replica_sum\" }"),
+       "model.textproto:2:24: layer 0 \"y\": cross_replica_sum is an op of the program's own, and "
+       "no "
+       "layer's; `tpurun help ops` lists those"},
+      {"an attribute that an op has not",
+       ImageWith("shape: 2", "op { name: \"reduce_max\" attrs: \"axis=1\" }"),
+       "model.textproto:2:19: layer 0 \"y\": reduce_max has no attribute \"axis\", did you mean "
+       "\"axes\"? (reduce_max has axes: whole numbers as [1,2])"},
+      {"an attribute that is missing", ImageWith("shape: 2", "op { name: \"reduce_max\" }"),
+       "model.textproto:2:19: layer 0 \"y\": reduce_max: attribute axes is missing (reduce_max has "
+       "axes: whole numbers as [1,2])"},
+      {"an attribute of another type",
+       ImageWith("shape: 2", "op { name: \"reduce_max\" attrs: \"axes=1\" }"),
+       "model.textproto:2:19: layer 0 \"y\": reduce_max: attribute axes has the wrong type, want "
+       "one "
+       "like {axes=[]}, got {axes=1} (reduce_max has axes: whole numbers as [1,2])"},
+      {"attributes that are none",
+       ImageWith("shape: 2", "op { name: \"reduce_max\" attrs: \"axes\" }"),
+       "model.textproto:2:43: layer 0 \"y\": attribute without = (reduce_max has axes: whole "
+       "numbers as [1,2])"},
+      {"dimensions below the batch's",
+       ImageWith("shape: 2", "op { name: \"reshape\" attrs: \"dims=[-1,-2,-1]\" }"),
+       "model.textproto:2:40: layer 0 \"y\": reshape: attribute dims must hold numbers in [0, "
+       "2147483648], or -1 for the batch, and not too large ones, got [-1,-2,-1] (reshape has "
+       "dims: "
+       "whole numbers as [1,2])"},
+      {"where an op stores", ImageWith("shape: 2", "op { name: \"exp\" attrs: \"out=bf16\" }"),
+       "model.textproto:2:36: layer 0 \"y\": what a result is stored in is the layer's `dtype`, "
+       "not "
+       "out (exp has no attributes)"},
+      {"operands of an op", ImageWith("shape: 2", "op { name: \"select\" }"),
+       "model.textproto:2:19: layer 0 \"y\": select: want 3 operands, got 1 (select has no "
+       "attributes)"},
+      {"an op of another batch",
+       ImageWith("shape: [2, 3]", "op { name: \"reshape\" attrs: \"dims=[2,6]\" }"),
+       "model.textproto:2:19: layer 0 \"y\": it fits a batch of 2 and no other; -1 stands for the "
+       "batch in attributes, and an input of one number an example is no row: reshape: f32[3,2,3] "
+       "has 18 elements, [2,6] wants 12"},
+      {"an op that loses the examples",
+       ImageWith("shape: 3", "op { name: \"transpose\" attrs: \"perm=[1,0]\" }"),
+       "model.textproto:2:19: layer 0 \"y\": result 0 of transpose must have the examples first, "
+       "[N,...], got f32[3,N]"},
+      {"shapes that an op refuses", ImageWith("", "op { name: \"softmax\" }"),
+       "model.textproto:2:19: layer 0 \"y\": softmax: want f32[N,...,C], got f32[2] (softmax has "
+       "no "
+       "attributes)"},
+      {"an op that reads other examples", R"(feature { name: "x" shape: [2, 3] }
+feature { name: "ids" dtype: INT32 shape: 2 }
+layer { name: "y" op { name: "gather" } input: ["x", "ids"] })",
+       "model.textproto:3:19: layer 0 \"y\": gather reads operand 0 of all examples of a core at "
+       "once; a layer's example depends on itself alone; give batch_dims=1"},
       {"permute", ImageWith("shape: [2, 3]", "permute { dims: [0, 1] }"),
        "model.textproto:2:29: layer 0 \"y\": dims must be 1 to 2, each once, in any order, got "
        "[0,1]"},

@@ -1,0 +1,221 @@
+// Any op of the graph as a layer.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "models/layers/families.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+#include "runtime/ops/op_list.h"
+
+namespace tpurun {
+namespace {
+
+// More than any memory holds.
+constexpr int64_t kMaxValues = int64_t{1} << 48;
+constexpr char kPrecision[] = "precision";  // of products: the model's where it is left out
+
+bool Has(const OpDef& op, const std::string& attr) {
+  return std::any_of(op.attrs.begin(), op.attrs.end(),
+                     [&](const AttrDef& def) { return def.name == attr; });
+}
+
+// How an attribute is written.
+struct TypeText {
+  std::string operator()(int64_t) const { return "a whole number"; }
+  std::string operator()(double) const { return "a number as 0.5f"; }
+  std::string operator()(bool) const { return "true or false"; }
+  std::string operator()(const std::string&) const { return "a text in quotes"; }
+  std::string operator()(const std::vector<int64_t>&) const { return "whole numbers as [1,2]"; }
+  std::string operator()(const std::vector<double>&) const { return "numbers as [1f,0.5f]"; }
+  std::string operator()(DType) const { return "a type as f32 or s32"; }
+  std::string operator()(const TileProgram&) const { return "a program in quotes"; }
+};
+
+// What is wrong with a call, and what its op has.
+std::string Message(const OpDef& op, const absl::Status& status) {
+  return absl::StrCat(std::string(status.message()), " (", op.name, " has ", OpAttrsText(op), ")");
+}
+
+// `attrs` with the braces and without the blanks that a graph's text has not.
+std::string AsGraphText(const std::string& attrs) {
+  std::string text;
+  bool quoted = false;
+  for (const char c : attrs) {
+    if (c == '"') quoted = !quoted;
+    if (c != ' ' || quoted) text += c;
+  }
+  const bool braces = !text.empty() && text.front() == '{' && text.back() == '}';
+  return braces ? text : absl::StrCat("{", text, "}");
+}
+
+// Checked against what the op has; whole numbers of lists are dimensions, -1 the batch.
+absl::StatusOr<Attrs> ParsedAttrs(const OpDef& op, const std::string& text) {
+  ASSIGN_OR_RETURN(Attrs attrs, ParseAttrs(AsGraphText(text)));
+  ASSIGN_OR_RETURN(attrs, TypedAttrs(op, std::move(attrs)));
+  if (attrs.Has(kStoredIn) && !Has(op, kStoredIn)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("what a result is stored in is the layer's `dtype`, not ", kStoredIn));
+  }
+  for (const auto& [name, value] : attrs.values()) {
+    const auto* numbers = std::get_if<std::vector<int64_t>>(&value);
+    int64_t values = 1;
+    for (const int64_t number : numbers == nullptr ? std::vector<int64_t>{} : *numbers) {
+      const int64_t dim = std::max<int64_t>(1, number);
+      if (number < -1 || number > kMaxDim || dim > kMaxValues / values) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(op.name, ": attribute ", name, " must hold numbers in [0, ", kMaxDim,
+                         "], or -1 for the batch, and not too large ones, got ", ToString(value)));
+      }
+      values *= dim;
+    }
+  }
+  return attrs;
+}
+
+// With `batch` in the place of each -1.
+Attrs ForBatch(const Attrs& attrs, int64_t batch) {
+  Attrs replaced = attrs;
+  for (const auto& [name, value] : attrs.values()) {
+    if (const auto* numbers = std::get_if<std::vector<int64_t>>(&value)) {
+      std::vector<int64_t> dims = *numbers;
+      std::replace(dims.begin(), dims.end(), int64_t{-1}, batch);
+      replaced.Set(name, dims);
+    }
+  }
+  return replaced;
+}
+
+// The call on a batch of so many examples. An op without operands reads nothing of the layer's
+// input, which says how many examples there are.
+absl::StatusOr<OpCall> CallForBatch(const OpDef& op, const Attrs& attrs, const LayerContext& layer,
+                                    int64_t batch) {
+  OpCall call{.op = &op, .attrs = ForBatch(attrs, batch)};
+  for (int i = 0; op.max_operands != 0 && i < static_cast<int>(layer.inputs.size()); ++i) {
+    call.operands.push_back(layer.shape(i));
+    call.operands.back().dims[0] = batch;
+  }
+  ASSIGN_OR_RETURN(call.results, InferShapes(op, call.operands, call.attrs));
+  return call;
+}
+
+// "f32[3,N]" of a result for two batches, N what differs by as much as they do.
+std::string TextOfBoth(const Shape& one, const Shape& more) {
+  std::vector<std::string> dims;
+  for (size_t i = 0; i < one.dims.size(); ++i) {
+    const bool varies = i < more.dims.size() && more.dims[i] == one.dims[i] + 1;
+    dims.push_back(varies ? "N" : absl::StrCat(one.dims[i]));
+  }
+  return absl::StrCat(std::string(Name(one.dtype)), "[", absl::StrJoin(dims, ","), "]");
+}
+
+// What the shapes of a call for a batch and of one for an example more show that a layer cannot be;
+// empty: nothing.
+std::string MistakeOfBatch(const OpCall& call, const OpCall& larger, int64_t batch) {
+  for (size_t i = 0; i < call.results.size(); ++i) {
+    const Shape &one = call.results[i], &more = larger.results[i];
+    Shape want = one;
+    if (want.rank() > 0) want.dims[0] = batch + 1;
+    if (one.rank() == 0 || one.dims[0] != batch || !(more == want)) {
+      return absl::StrCat("result ", i, " of ", call.op->name,
+                          " must have the examples first, [N,...], got ", TextOfBoth(one, more));
+    }
+    if (one.dtype == DType::kBF16) {
+      return "what a result is stored in is the layer's `dtype`, not bf16 here";
+    }
+  }
+  const OpFlags flags = FlagsOf(call);
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    if (HasOperand(flags.row_operands, static_cast<int>(i))) continue;
+    return absl::StrCat(call.op->name, " reads operand ", i,
+                        " of all examples of a core at once; a layer's example depends on itself "
+                        "alone",
+                        Has(*call.op, kBatchDims) ? "; give batch_dims=1" : "");
+  }
+  return "";
+}
+
+}  // namespace
+
+bool IsLayerOp(const OpDef& op) {
+  const PassOps passes = OpsOfPasses();
+  const OpFlags& flags = op.flags;
+  return !flags.source && !flags.collective && !flags.random && op.reference != nullptr &&
+         &op != passes.fused && &op != passes.pack;
+}
+
+std::string OpAttrsText(const OpDef& op) {
+  std::vector<std::string> known;
+  for (const AttrDef& def : op.attrs) {
+    const bool needed = def.required && def.name != kPrecision;
+    known.push_back(absl::StrCat(def.name, ": ", std::visit(TypeText(), def.example),
+                                 needed ? "" : " or none"));
+  }
+  return known.empty() ? "no attributes" : absl::StrJoin(known, "; ");
+}
+
+// ---- op: x_0, x_1 ..., each (N, ...), are the op's operands; its results, each (N, ...).
+
+void CheckOp(const proto::Layer& layer, ConfigErrors& errors) {
+  const proto::Op& written = layer.op();
+  if (!written.has_name()) {
+    errors.Add("op.name", "name is missing");
+    return;
+  }
+  const OpDef* const op = FindOpByName(written.name());
+  if (op == nullptr || !IsLayerOp(*op)) {
+    std::vector<std::string> names;
+    for (const OpDef* other : AllOps()) {
+      if (IsLayerOp(*other)) names.push_back(other->name);
+    }
+    errors.Add("op.name", op == nullptr
+                              ? absl::StrCat("there is no op ", Quote(written.name()),
+                                             DidYouMean(written.name(), names),
+                                             "; `tpurun help ops` lists them")
+                              : absl::StrCat(op->name,
+                                             " is an op of the program's own, and no layer's; "
+                                             "`tpurun help ops` lists those"));
+    return;
+  }
+  const absl::StatusOr<Attrs> attrs = ParsedAttrs(*op, written.attrs());
+  if (!attrs.ok()) {
+    errors.Add("op.attrs", Message(*op, attrs.status()));
+  }
+}
+
+Value BuildOp(LayerContext& layer) {
+  const proto::Op& written = layer.layer.op();
+  const OpDef& op = *FindOpByName(written.name());
+  Attrs attrs = *ParsedAttrs(op, written.attrs());
+  if (Has(op, kPrecision) && !attrs.Has(kPrecision)) {
+    attrs.Set(kPrecision, static_cast<int64_t>(layer.precision));
+  }
+  if (op.max_operands == 0 && layer.inputs.size() != 1) {
+    return layer.Fail("", absl::StrCat(op.name,
+                                       " has no operands; give one input, whose examples "
+                                       "are counted, got ",
+                                       layer.inputs.size()));
+  }
+  const int64_t batch = layer.shape(0).dims[0];
+  const absl::StatusOr<OpCall> call = CallForBatch(op, attrs, layer, batch);
+  if (!call.ok()) return layer.Fail("op", Message(op, call.status()));
+  const absl::StatusOr<OpCall> larger = CallForBatch(op, attrs, layer, batch + 1);
+  if (!larger.ok()) {
+    return layer.Fail("op", absl::StrCat("it fits a batch of ", batch,
+                                         " and no other; -1 stands for "
+                                         "the batch in attributes, and an input of one number an "
+                                         "example is no row: ",
+                                         std::string(larger.status().message())));
+  }
+  const std::string mistake = MistakeOfBatch(*call, *larger, batch);
+  if (!mistake.empty()) return layer.Fail("op", mistake);
+  std::vector<Value> operands;
+  for (size_t i = 0; i < call->operands.size(); ++i) operands.push_back(layer.inputs[i].value);
+  const Value result = layer.b.Add(op, operands, call->attrs);
+  for (int i = 1; i < static_cast<int>(call->results.size()); ++i) {
+    layer.AddResult(Value{result.node, i});
+  }
+  return result;
+}
+
+}  // namespace tpurun
