@@ -68,6 +68,17 @@ ExportRule TensorFlowReduction(std::string op) {
   };
 }
 
+// What a reduction gives, at each of the elements that it is of.
+Value AlongAxes(GraphBuilder& b, Value reduced, const Node& node) {
+  const std::vector<int64_t> axes = node.attrs.Ints("axes");
+  const std::vector<int64_t> dims = b.shape(node.inputs[0]).dims;
+  std::vector<int64_t> kept;
+  for (int64_t axis = 0; axis < static_cast<int64_t>(dims.size()); ++axis) {
+    if (axis < axes.front() || axis > axes.back()) kept.push_back(axis);
+  }
+  return Broadcast(b, reduced, dims, kept);
+}
+
 const OpDef& ReduceSumOp() {
   static const OpDef& op = *new OpDef{
       .name = "reduce_sum",
@@ -86,13 +97,7 @@ const OpDef& ReduceSumOp() {
           },
       .gradient =
           [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
-            const std::vector<int64_t> axes = node.attrs.Ints("axes");
-            const std::vector<int64_t> dims = b.shape(node.inputs[0]).dims;
-            std::vector<int64_t> kept;
-            for (int64_t axis = 0; axis < static_cast<int64_t>(dims.size()); ++axis) {
-              if (axis < axes.front() || axis > axes.back()) kept.push_back(axis);
-            }
-            return std::vector<Value>{Broadcast(b, dy[0], dims, kept)};
+            return std::vector<Value>{AlongAxes(b, dy[0], node)};
           },
       .reference =
           [](const OpCall& call) {
@@ -199,7 +204,9 @@ std::unique_ptr<Kernel> WalkKernel(const OpCall& call, const std::vector<int64_t
 const OpDef& ReduceMaxOp() {
   static const OpDef& op = *new OpDef{
       .name = "reduce_max",
-      .doc = "The largest over `axes` (a run of axes); NaN if any is. No gradient flows through.",
+      .doc =
+          "The largest over `axes` (a run of axes); NaN if any is. Equal maxima "
+          "share the gradient evenly, as in TensorFlow.",
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"axes", std::vector<int64_t>{}, true}},
@@ -208,6 +215,14 @@ const OpDef& ReduceMaxOp() {
       .infer_shape =
           [](std::span<const Shape> operands, const Attrs& attrs) {
             return ReduceShape("reduce_max", operands[0], attrs.Ints("axes"), DType::kF32);
+          },
+      .gradient =
+          [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
+            const Value largest = AlongAxes(b, Value{node.id, 0}, node);
+            const Value is_largest = Equal(b, node.inputs[0], largest);
+            const Value ones = Select(b, is_largest, Scalar(b, 1), Scalar(b, 0));
+            const Value share = Div(b, dy[0], ReduceSum(b, ones, node.attrs.Ints("axes")));
+            return std::vector<Value>{Mul(b, ones, AlongAxes(b, share, node))};
           },
       .reference =
           [](const OpCall& call) {
