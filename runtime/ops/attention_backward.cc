@@ -1,0 +1,276 @@
+#include <algorithm>
+#include <vector>
+
+#include "runtime/base/bfloat16.h"
+#include "runtime/base/clones.h"
+#include "runtime/base/status.h"
+#include "runtime/ir/elementwise.h"
+#include "runtime/ops/attention_tiles.h"
+#include "runtime/ops/gate_functions.h"
+#include "runtime/ops/rows.h"
+#include "runtime/ops/vector_math.h"
+
+namespace tpurun {
+namespace {
+
+// Of one key and n queries, of which it is hidden from the first `hidden`.
+struct KeyOfQueries {
+  const float *max, *inverse, *delta;  // of each query
+  const uint16_t* draws;
+  uint32_t threshold;  // 0: all weights are kept
+  float keep_scale, scale, hide;
+  int64_t hidden;
+};
+
+// From a score and the gradient of its weight those of the score, in its place, and the weight as
+// it was multiplied, in that of the score.
+TPURUN_CLONES void WeightsAndScoreGradients(const KeyOfQueries& of, int64_t n, float* scores,
+                                            float* gradients) {
+  const float *const max = of.max, *const inverse = of.inverse, *const delta = of.delta;
+  const uint16_t* const draws = of.draws;
+  const uint32_t threshold = of.threshold;
+  const float keep_scale = of.keep_scale, scale = of.scale, hide = of.hide;
+  const int64_t hidden = of.hidden;
+#pragma GCC ivdep
+  for (int64_t t = 0; t < n; ++t) {
+    const float below = scores[t] * scale + (t < hidden ? kHidden : hide) - max[t];
+    const float power = ExpOfNegative(below);
+    const float weight = below < kLeastExponent ? 0.0f : power * inverse[t];
+    const float keep = draws[t] >= threshold ? keep_scale : 0.0f;
+    scores[t] = weight * keep;
+    gradients[t] = weight * (gradients[t] * keep - delta[t]) * scale;
+  }
+}
+
+class AttentionBackward final : public AttentionTiles {
+ public:
+  AttentionBackward(const Attention& attention, const OpCall& call, Work work, bool by_library)
+      : AttentionTiles(attention, call, work, by_library) {
+    const int64_t floats = static_cast<int64_t>(sizeof(float));
+    const int64_t scores = TileKeys() * TileQueries();
+    weights_ = scratch_.Add(scores * floats);
+    gradients_ = scratch_.Add(scores * floats);
+    const bool narrow = work == Work::kBFloat16;
+    work_weights_ = narrow ? scratch_.Add(scores * ByteSize(WorkDType(work_))) : weights_;
+    work_gradients_ = narrow ? scratch_.Add(scores * ByteSize(WorkDType(work_))) : gradients_;
+    draws_ = scratch_.Add((TileKeys() + kGroupKeys) * DrawStride() *
+                          static_cast<int64_t>(sizeof(uint16_t)));
+    delta_ = scratch_.Add(a.queries * floats);
+    row_ = scratch_.Add(3 * a.value_dim * floats);
+    rounds_dq_ = call.results[0].dtype == DType::kBF16;
+    if (rounds_dq_) dq_ = scratch_.Add(a.queries * a.key_dim * floats);
+    const int64_t query_row = a.heads * a.key_dim, value_row = a.heads * a.value_dim;
+    dq_row_ = rounds_dq_ ? a.key_dim : query_row;
+    AddProduct(kScores, [&](int64_t queries, int64_t keys) {
+      return OfKeysAndQueries(queries, keys, a.key_dim, query_row);
+    });
+    AddProduct(kWeightGradients, [&](int64_t queries, int64_t keys) {
+      return OfKeysAndQueries(queries, keys, a.value_dim, value_row);
+    });
+    AddProduct(kValueGradients, [&](int64_t queries, int64_t keys) {
+      return OverQueries(queries, keys, a.value_dim, value_row);
+    });
+    AddProduct(kKeyGradients, [&](int64_t queries, int64_t keys) {
+      return OverQueries(queries, keys, a.key_dim, query_row);
+    });
+    AddProduct(kQueryGradients, [&](int64_t queries, int64_t keys) {
+      return StridedProductDef{.m = queries,
+                               .k = keys,
+                               .n = a.key_dim,
+                               .x_row = 1,
+                               .x_column = TileQueries(),
+                               .y_row = query_row,
+                               .y_column = 1,
+                               .z_row = dq_row_};
+    });
+  }
+
+  absl::Status Run(const KernelArgs& args) const override {
+    for (int64_t n = args.begin; n < args.end; ++n) {
+      Example example = Begin(args, n);
+      for (int64_t head = 0; head < a.heads; ++head) {
+        FindDelta(example, head);
+        for (int64_t s = 0; s < a.keys; s += TileKeys()) AddTile(example, head, KeysAt(s));
+        if (rounds_dq_ && args.results[0] != nullptr) RoundQueryGradients(example, head);
+      }
+      RETURN_IF_ERROR(example.status);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  enum Kind : int { kScores, kWeightGradients, kValueGradients, kKeyGradients, kQueryGradients };
+
+  // Keys or values times what lies like them of the queries, `width` wide: a row for each key.
+  StridedProductDef OfKeysAndQueries(int64_t queries, int64_t keys, int64_t width,
+                                     int64_t row) const {
+    return {.m = keys,
+            .k = width,
+            .n = queries,
+            .x_row = row,
+            .x_column = 1,
+            .y_row = 1,
+            .y_column = row,
+            .z_row = TileQueries()};
+  }
+  // Such rows times what lies like the keys or values.
+  StridedProductDef OverQueries(int64_t queries, int64_t keys, int64_t width, int64_t row) const {
+    return {.m = keys,
+            .k = queries,
+            .n = width,
+            .x_row = TileQueries(),
+            .x_column = 1,
+            .y_row = row,
+            .y_column = 1,
+            .z_row = row};
+  }
+
+  int64_t DrawStride() const {
+    return (TileQueries() + kPhiloxLanes - 1) / kPhiloxLanes * kPhiloxLanes;
+  }
+
+  // The f32 numbers of `n` elements of an operand as products take them.
+  void ReadRow(const KernelArgs& args, int operand, int64_t element, int64_t n, float* row) const {
+    const DType dtype = call_.operands[operand].dtype;
+    const void* const from = At(args.operands[operand], dtype, element);
+    if (dtype == DType::kBF16) {
+      FromBFloat16(static_cast<const uint16_t*>(from), n, row);
+    } else {
+      ToWork(a.precision == Precision::kDefault ? Work::kRounded : Work::kFloat,
+             static_cast<const float*>(from), n, row);
+    }
+  }
+
+  // The sum over the values of dy y of each query: what all gradients of its weights, weighed, are.
+  void FindDelta(const Example& example, int64_t head) const {
+    const KernelArgs& args = example.args;
+    float* const dy = Scratch<float>(args, row_);
+    float* const y = dy + a.value_dim;
+    float* const products = y + a.value_dim;
+    for (int64_t t = 0; t < a.queries; ++t) {
+      const int64_t element = ((example.n * a.queries + t) * a.heads + head) * a.value_dim;
+      ReadRow(args, a.dy, element, a.value_dim, dy);
+      ReadRow(args, a.y, element, a.value_dim, y);
+      MultiplyArrays(dy, y, a.value_dim, products);
+      Scratch<float>(args, delta_)[t] = SumOfElements(products, a.value_dim);
+    }
+  }
+
+  // The gradients of some keys and values, and their part in those of the queries.
+  void AddTile(Example& example, int64_t head, const Tile& keys) const {
+    const KernelArgs& args = example.args;
+    const DType dtype = WorkDType(work_);
+    const int64_t of_keys = keys.begin * a.heads + head;
+    const void* const k = At(example.k, dtype, of_keys * a.key_dim);
+    const void* const v = At(example.v, dtype, of_keys * a.value_dim);
+    float* const dk = Result(args, 1, example.n * a.keys * a.heads + of_keys, a.key_dim);
+    float* const dv = Result(args, 2, example.n * a.keys * a.heads + of_keys, a.value_dim);
+    bool first = true;
+    for (int64_t t = 0; t < a.queries; t += TileQueries()) {
+      const Tile queries = QueriesAt(t);
+      if (!Sees(example, queries, keys)) continue;
+      const int64_t of_queries = queries.begin * a.heads + head;
+      const void* const q = At(example.q, dtype, of_queries * a.key_dim);
+      const void* const dy = At(example.dy, dtype, of_queries * a.value_dim);
+      Multiply(example, kScores, queries, keys, false, k, q, Scratch<float>(args, weights_));
+      Multiply(example, kWeightGradients, queries, keys, false, v, dy,
+               Scratch<float>(args, gradients_));
+      FindScoreGradients(example, head, queries, keys);
+      const void* const weights = Scratch<void>(args, work_weights_);
+      const void* const gradients = Scratch<void>(args, work_gradients_);
+      if (dv != nullptr) Multiply(example, kValueGradients, queries, keys, !first, weights, dy, dv);
+      if (dk != nullptr) Multiply(example, kKeyGradients, queries, keys, !first, gradients, q, dk);
+      if (args.results[0] != nullptr) {
+        // Every query sees the first keys, if it sees any.
+        Multiply(example, kQueryGradients, queries, keys, keys.begin > 0, gradients, k,
+                 QueryGradients(example, head) + queries.begin * dq_row_);
+      }
+      first = false;
+    }
+    if (first) ClearUnseen(keys, dk, dv);
+  }
+
+  // Keys behind all queries under `causal`.
+  void ClearUnseen(const Tile& keys, float* dk, float* dv) const {
+    for (int64_t s = 0; s < keys.size; ++s) {
+      if (dk != nullptr) std::fill_n(dk + s * a.heads * a.key_dim, a.key_dim, 0.0f);
+      if (dv != nullptr) std::fill_n(dv + s * a.heads * a.value_dim, a.value_dim, 0.0f);
+    }
+  }
+
+  void FindScoreGradients(const Example& example, int64_t head, const Tile& queries,
+                          const Tile& keys) const {
+    const KernelArgs& args = example.args;
+    const int64_t ld = TileQueries(), stride = DrawStride();
+    const float* const statistics = static_cast<const float*>(args.operands[a.statistics]) +
+                                    (example.n * a.heads + head) * 2 * a.queries + queries.begin;
+    uint16_t* const draws = Scratch<uint16_t>(args, draws_);
+    if (drops()) {
+      for (int64_t t = 0; t < queries.size; t += kPhiloxLanes) {
+        for (int64_t s = 0; s < keys.size; s += kGroupKeys) {
+          DrawForQueries(example.draws, DrawRow(example, head, queries.begin + t),
+                         (keys.begin + s) / kGroupKeys, std::min(kGroupKeys, keys.size - s), stride,
+                         draws + s * stride + t);
+        }
+      }
+    }
+    const float* const hide = Hide(args) + keys.begin;
+    const bool has_blind = HasBlind(example, queries);
+    for (int64_t s = 0; s < keys.size; ++s) {
+      float* const weights = Scratch<float>(args, weights_) + s * ld;
+      float* const gradients = Scratch<float>(args, gradients_) + s * ld;
+      const int64_t hidden =
+          a.causal ? std::clamp<int64_t>(keys.begin + s - queries.begin, 0, queries.size) : 0;
+      const int64_t begin = has_blind ? 0 : hidden;
+      std::fill_n(weights, begin, 0.0f);
+      std::fill_n(gradients, begin, 0.0f);
+      WeightsAndScoreGradients({.max = statistics + begin,
+                                .inverse = statistics + a.queries + begin,
+                                .delta = Scratch<float>(args, delta_) + queries.begin + begin,
+                                .draws = draws + s * stride + begin,
+                                .threshold = threshold_,
+                                .keep_scale = KeepScale(threshold_),
+                                .scale = a.scale,
+                                .hide = hide[s],
+                                .hidden = hidden - begin},
+                               queries.size - begin, weights + begin, gradients + begin);
+      const DType dtype = WorkDType(work_);
+      ToWork(work_, weights, queries.size, At(Scratch<void>(args, work_weights_), dtype, s * ld));
+      ToWork(work_, gradients, queries.size,
+             At(Scratch<void>(args, work_gradients_), dtype, s * ld));
+    }
+  }
+
+  float* Result(const KernelArgs& args, int result, int64_t row, int64_t width) const {
+    float* const all = static_cast<float*>(args.results[result]);
+    return all == nullptr ? nullptr : all + row * width;
+  }
+
+  float* QueryGradients(const Example& example, int64_t head) const {
+    if (rounds_dq_) return Scratch<float>(example.args, dq_);
+    return Result(example.args, 0, example.n * a.queries * a.heads + head, a.key_dim);
+  }
+
+  void RoundQueryGradients(const Example& example, int64_t head) const {
+    const float* const dq = Scratch<float>(example.args, dq_);
+    for (int64_t t = 0; t < a.queries; ++t) {
+      const int64_t row = (example.n * a.queries + t) * a.heads + head;
+      RoundToBFloat16(dq + t * a.key_dim, a.key_dim,
+                      static_cast<uint16_t*>(example.args.results[0]) + row * a.key_dim);
+    }
+  }
+
+  int64_t weights_, gradients_, work_weights_, work_gradients_, draws_, delta_, row_;
+  bool rounds_dq_;
+  int64_t dq_ = 0, dq_row_;
+};
+
+}  // namespace
+
+std::unique_ptr<AttentionTiles> MakeAttentionBackward(const Attention& attention,
+                                                      const OpCall& call, Work work,
+                                                      bool by_library) {
+  return std::make_unique<AttentionBackward>(attention, call, work, by_library);
+}
+
+}  // namespace tpurun
