@@ -26,16 +26,15 @@ Value Project(LayerContext& layer, const std::string& part, Value x,
   const proto::MultiHeadAttention& attention = FieldsOf(layer);
   const ScopedName scope(b, part);
   const std::vector<int64_t> out_dims(kernel_dims.end() - outs, kernel_dims.end());
-  int64_t out = 1, elements = 1;
-  for (const int64_t dim : out_dims) out *= dim;
-  for (const int64_t dim : kernel_dims) elements *= dim;
-  const int64_t in = elements / out;
   const Value kernel =
       layer.AddVariable(part + "/kernel", kernel_dims,
                         attention.has_kernel_initializer()
                             ? MakeInitializer(attention.kernel_initializer(), kernel_dims)
                             : GlorotUniform(kernel_dims));
   if (!kernel.valid()) return {};
+  // Of a variable that is not too large.
+  const int64_t out = Shape{DType::kF32, out_dims}.num_elements();
+  const int64_t in = b.shape(kernel).num_elements() / out;
   Value y = MatMul(b, Reshape(b, x, {b.shape(x).num_elements() / in, in}),
                    Reshape(b, kernel, {in, out}), layer.precision);
   if (!attention.use_bias()) return y;
@@ -99,7 +98,8 @@ KeysAndValues GoOn(LayerContext& layer, Value key, Value value) {
 // Whether it can be built for one position of a sequence that goes on.
 bool CanGoOn(LayerContext& layer) {
   const proto::MultiHeadAttention& attention = FieldsOf(layer);
-  if (attention.causal() && attention.mask().empty() && layer.inputs.size() == 1) return true;
+  const bool masked = !attention.mask().empty() || layer.inputs[0].mask.valid();
+  if (attention.causal() && !masked && layer.inputs.size() == 1) return true;
   layer.Fail("",
              "only attention that is causal, of a sequence to itself and without a mask, knows "
              "all that it needs at a position");
