@@ -244,8 +244,8 @@ OPS = {
     'reverse': lambda x, axis: tf.reverse(x, [axis]),
     'slice': lambda x, begin, size: tf.slice(x, begin, size),
     'transpose': lambda x, perm: tf.transpose(x, perm),
-    'pad_with_zeros': lambda x, begin, dims: tf.pad(
-        x, [[b, dim - b - size] for b, dim, size in zip(begin, dims, x.shape)]),
+    'pad': lambda x, before, after, value=0: tf.pad(
+        x, list(zip(before, after)), constant_values=tf.cast(value, x.dtype)),
     'dropout': dropout,
     'softmax_cross_entropy': cross_entropy,
     'sparse_softmax_cross_entropy': sparse_softmax_cross_entropy,
