@@ -47,15 +47,12 @@ Value AddConstant(ExportGraph& graph, const Attrs& attrs, const Shape& shape) {
                                               static_cast<size_t>(shape.bytes()))});
 }
 
-// Of a constant of one row for each example, which all are alike, the rest of its dimensions.
-absl::StatusOr<Value> RowDims(ExportCall& call) {
-  const std::vector<int64_t>& dims = call.results[0].dims;
+// Whether it is one number, which as many rows as the batch has can be filled with.
+absl::Status CheckRows(const ExportCall& call, Value dims) {
   const size_t values = std::max(call.attrs.Get<std::vector<double>>("value").size(),
                                  call.attrs.Ints("value_int").size());
-  if (!call.ResultIsOfBatch() || values != 1 || !InputOfBatch(call.graph).valid()) {
-    return absl::InvalidArgumentError("the batch decides the shape of a constant");
-  }
-  return call.graph.Int64s({dims.begin() + 1, dims.end()}, "row");
+  if (dims.valid() && values == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError("the batch decides the shape of a constant");
 }
 
 absl::StatusOr<std::vector<Value>> ConstantToTensorFlow(ExportCall& call) {
@@ -63,15 +60,12 @@ absl::StatusOr<std::vector<Value>> ConstantToTensorFlow(ExportCall& call) {
   const Shape& shape = call.results[0];
   RETURN_IF_ERROR(CheckNumbers(call));
   if (!HasUnknown(shape.dims)) return std::vector<Value>{AddConstant(g, call.attrs, shape)};
-  ASSIGN_OR_RETURN(const Value row, RowDims(call));
-  const Value input = InputOfBatch(g);
-  const Value rows = TensorFlowRows(g, input, g.nodes()[input.node].type);
-  constexpr ElementType kIndex = ElementType::kInt64;
-  const Value dims = g.Add("ConcatV2", {rows, row, g.Int64(0, "axis")},
-                           {{"T", kIndex}, {"Tidx", kIndex}, {"N", int64_t{2}}});
+  const Value dims = TensorFlowDimsOfBatch(call);
+  RETURN_IF_ERROR(CheckRows(call, dims));
   const Value scalar = AddConstant(g, call.attrs, {shape.dtype, {}});
   return std::vector<Value>{
-      g.Add("Fill", {dims, scalar}, {{"T", ElementTypeOf(shape.dtype)}, {"index_type", kIndex}})};
+      g.Add("Fill", {dims, scalar},
+            {{"T", ElementTypeOf(shape.dtype)}, {"index_type", ElementType::kInt64}})};
 }
 
 absl::StatusOr<std::vector<Value>> ConstantToOnnx(ExportCall& call) {
@@ -79,10 +73,8 @@ absl::StatusOr<std::vector<Value>> ConstantToOnnx(ExportCall& call) {
   const Shape& shape = call.results[0];
   RETURN_IF_ERROR(CheckNumbers(call));
   if (!HasUnknown(shape.dims)) return std::vector<Value>{AddConstant(g, call.attrs, shape)};
-  ASSIGN_OR_RETURN(const Value row, RowDims(call));
-  const Value rows =
-      g.Add("Shape", {InputOfBatch(g)}, {{"start", int64_t{0}}, {"end", int64_t{1}}});
-  const Value dims = g.Add("Concat", {rows, row}, {{"axis", int64_t{0}}});
+  const Value dims = OnnxDimsOfBatch(call);
+  RETURN_IF_ERROR(CheckRows(call, dims));
   const Value scalar = AddConstant(g, call.attrs, {shape.dtype, {}});
   return std::vector<Value>{g.Add("Expand", {scalar, dims})};
 }

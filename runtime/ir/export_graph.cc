@@ -218,6 +218,37 @@ Value TensorFlowRows(ExportGraph& graph, Value x, ElementType type) {
                    {{"T", kIndex}, {"Index", kIndex}});
 }
 
+namespace {
+
+// All but the first, which an input tells, or invalid.
+Value DimsOfExample(ExportCall& call) {
+  if (!call.ResultIsOfBatch() || !InputOfBatch(call.graph).valid()) return {};
+  const std::vector<int64_t>& dims = call.results[0].dims;
+  return call.graph.Int64s({dims.begin() + 1, dims.end()}, "row");
+}
+
+}  // namespace
+
+Value TensorFlowDimsOfBatch(ExportCall& call) {
+  ExportGraph& g = call.graph;
+  const Value row = DimsOfExample(call);
+  if (!row.valid()) return {};
+  const Value input = InputOfBatch(g);
+  const Value rows = TensorFlowRows(g, input, g.nodes()[input.node].type);
+  constexpr ElementType kIndex = ElementType::kInt64;
+  return g.Add("ConcatV2", {rows, row, g.Int64(0, "axis")},
+               {{"T", kIndex}, {"Tidx", kIndex}, {"N", int64_t{2}}});
+}
+
+Value OnnxDimsOfBatch(ExportCall& call) {
+  ExportGraph& g = call.graph;
+  const Value row = DimsOfExample(call);
+  if (!row.valid()) return {};
+  const Value rows =
+      g.Add("Shape", {InputOfBatch(g)}, {{"start", int64_t{0}}, {"end", int64_t{1}}});
+  return g.Add("Concat", {rows, row}, {{"axis", int64_t{0}}});
+}
+
 Value OnnxReversed(ExportGraph& graph, Value x, int64_t axis) {
   return graph.Add("Slice", {x, graph.Int64s({-1}, "starts"),
                              graph.Int64s({std::numeric_limits<int64_t>::min()}, "ends"),

@@ -157,6 +157,10 @@ struct ExportCall {
 Value InputOfBatch(const ExportGraph& graph);
 // How many rows x has, int64 (1), in TensorFlow's ops.
 Value TensorFlowRows(ExportGraph& graph, Value x, ElementType type);
+// The dimensions of a result that is (batch, D...), int64, in TensorFlow's ops and in ONNX's;
+// invalid: it is not, or no input tells the batch.
+Value TensorFlowDimsOfBatch(ExportCall& call);
+Value OnnxDimsOfBatch(ExportCall& call);
 // x with one axis from its end to its begin, in ONNX's.
 Value OnnxReversed(ExportGraph& graph, Value x, int64_t axis);
 

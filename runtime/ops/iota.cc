@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
@@ -42,19 +43,42 @@ std::unique_ptr<Kernel> IotaReference(const OpCall& call) {
   return y.dtype == DType::kS32 ? IotaOf<int32_t>(y, axis) : IotaOf<int64_t>(y, axis);
 }
 
-// Both formats have it as a constant.
-absl::StatusOr<std::vector<Value>> ExportIota(ExportCall& call) {
-  const Shape& y = call.results[0];
+// Both formats have it as a constant: where the batch is the first dimension, of one example.
+absl::StatusOr<Value> AddNumbers(ExportCall& call) {
+  Shape y = call.results[0];
+  const bool of_batch = call.ResultIsOfBatch() && call.attrs.Int("axis") > 0;
+  if (of_batch) y.dims[0] = 1;
   if (HasUnknown(y.dims)) {
     return absl::InvalidArgumentError("the batch decides how many numbers there are");
   }
   ExportTensor tensor{ElementTypeOf(y.dtype), y.dims, std::string(y.bytes(), '\0')};
   OpCall whole{.op = call.node.op, .attrs = call.attrs, .results = {y}, .needed = {true}};
   void* const results[] = {tensor.bytes.data()};
-  const absl::Status status =
-      IotaReference(whole)->Run({.results = results, .begin = 0, .end = y.dims[0]});
-  if (!status.ok()) return status;
-  return std::vector<Value>{call.graph.Constant(std::move(tensor), "iota")};
+  RETURN_IF_ERROR(IotaReference(whole)->Run({.results = results, .begin = 0, .end = y.dims[0]}));
+  return call.graph.Constant(std::move(tensor), "iota");
+}
+
+absl::Status NoBatch() {
+  return absl::InvalidArgumentError(
+      "the batch decides how many numbers there are, and no input tells it");
+}
+
+absl::StatusOr<std::vector<Value>> IotaToTensorFlow(ExportCall& call) {
+  ASSIGN_OR_RETURN(const Value numbers, AddNumbers(call));
+  if (!call.ResultIsOfBatch()) return std::vector<Value>{numbers};
+  const Value dims = TensorFlowDimsOfBatch(call);
+  if (!dims.valid()) return NoBatch();
+  return std::vector<Value>{
+      call.graph.Add("BroadcastTo", {numbers, dims},
+                     {{"T", ElementTypeOf(call.results[0].dtype)}, {"Tidx", ElementType::kInt64}})};
+}
+
+absl::StatusOr<std::vector<Value>> IotaToOnnx(ExportCall& call) {
+  ASSIGN_OR_RETURN(const Value numbers, AddNumbers(call));
+  if (!call.ResultIsOfBatch()) return std::vector<Value>{numbers};
+  const Value dims = OnnxDimsOfBatch(call);
+  if (!dims.valid()) return NoBatch();
+  return std::vector<Value>{call.graph.Add("Expand", {numbers, dims})};
 }
 
 const OpDef& IotaOp() {
@@ -68,8 +92,8 @@ const OpDef& IotaOp() {
       .infer_shape = IotaShape,
       .reference = IotaReference,
       .flops = [](const OpCall&) { return 0.0; },
-      .tensorflow = ExportIota,
-      .onnx = ExportIota};
+      .tensorflow = IotaToTensorFlow,
+      .onnx = IotaToOnnx};
   return op;
 }
 

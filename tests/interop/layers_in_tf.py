@@ -214,6 +214,8 @@ def op(self, args, *inputs):
     attrs = ops_in_tf.attributes(args.get('attrs', '').replace(' ', ''))
     if args.get('name') == 'batch_matmul':
         attrs.setdefault('precision', 3)
+    if args.get('name') in ('constant', 'iota'):  # which read nothing
+        attrs['dims'], inputs = [self.rows if dim == -1 else dim for dim in attrs['dims']], ()
     y, *further = tf.nest.flatten(ops_in_tf.OPS[args.get('name')](*inputs, **attrs))
     y._further_results = further
     return y
