@@ -32,6 +32,22 @@ bool IsSet(const Message& message, const FieldDescriptor* field) {
                               : reflection.HasField(message, field);
 }
 
+// Takes out of the layer's `arguments`, PATH in the model, those fields that a default gave, as
+// `paths` says, and that mean nothing there.
+void DropUselessDefaults(const std::vector<FieldNeed>& needs, const std::string& path,
+                         Message& arguments, std::map<std::string, std::string>& paths) {
+  const google::protobuf::Descriptor& fields = *arguments.GetDescriptor();
+  const Reflection& reflection = *arguments.GetReflection();
+  for (const FieldNeed& need : needs) {
+    const FieldDescriptor* other = fields.FindFieldByName(need.other);
+    const bool set =
+        IsSet(arguments, other) && (other->cpp_type() != FieldDescriptor::CPPTYPE_BOOL ||
+                                    reflection.GetBool(arguments, other));
+    if (set == need.set || paths.erase(absl::StrCat(path, ".", need.field)) == 0) continue;
+    reflection.ClearField(&arguments, fields.FindFieldByName(need.field));
+  }
+}
+
 }  // namespace
 
 bool HoldsLayers(const FieldDescriptor& kind) {
@@ -93,6 +109,10 @@ void MergeLayerDefaults(const proto::ModelSpec& spec, const proto::Layer& writte
       (*paths)[name] = absl::StrCat(path, ".", name);
     }
   }
+  const LayerDef* def = kind == nullptr ? nullptr : FindByName(LayerList(), kind->name());
+  if (def == nullptr) return;
+  DropUselessDefaults(def->needs, kind->name(),
+                      *merged->GetReflection()->MutableMessage(merged, kind), *paths);
 }
 
 }  // namespace tpurun

@@ -15,7 +15,8 @@ bool HoldsLayers(const google::protobuf::FieldDescriptor& kind);
 
 void CheckLayerDefaults(const proto::ModelSpec& spec, ConfigErrors& errors);
 
-// The layer with the defaults of its kind under it, the last of several first, field by field.
+// The layer with the defaults of its kind under it, the last of several first, field by field, but
+// those that it cannot use (LayerDef::needs).
 // `paths`: where each field that they gave stands, "dense.units" ->
 // "model.layer_defaults[0].dense.units".
 void MergeLayerDefaults(const proto::ModelSpec& spec, const proto::Layer& written,

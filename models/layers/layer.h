@@ -128,6 +128,12 @@ enum class Masking : uint8_t {
   kRead,     // `build` reads them, and says what the result's is
 };
 
+// `field` means something only where `other` is set, or is not; a switch is set where it is true.
+struct FieldNeed {
+  std::string field, other;
+  bool set = true;
+};
+
 struct LayerDef {
   std::string name;  // of its field in the oneof
   int min_inputs = 1;
@@ -144,6 +150,9 @@ struct LayerDef {
   // The layers that it is made of, of a layer that passed `check`. Null: it is not.
   std::vector<LayerBlock> (*expand)(const proto::Layer& layer) = nullptr;
   Masking masking = Masking::kRefused;
+  // Of its fields, for layer_defaults, which give a field to the layers alone that can use it.
+  // Where two exclude each other, the first is the one that goes.
+  std::vector<FieldNeed> needs = {};
 };
 
 const std::vector<LayerDef>& LayerList();

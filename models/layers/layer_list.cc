@@ -4,6 +4,8 @@
 namespace tpurun {
 
 const std::vector<LayerDef>& LayerList() {
+  const std::vector<FieldNeed> of_states = {{"reset_states_every", "stateful"},
+                                            {"reset_states_at", "stateful"}};
   static const std::vector<LayerDef>& list = *new std::vector<LayerDef>{
       {.name = "activation",
        .fields = {"function"},
@@ -54,7 +56,10 @@ const std::vector<LayerDef>& LayerList() {
                   "transpose_kernel", "bias_initializer"},
        .check = CheckDense,
        .build = BuildDense,
-       .masking = Masking::kPassed},
+       .masking = Masking::kPassed,
+       .needs = {{"kernel_initializer", "kernel_from", false},
+                 {"kernel_from", "kernel_initializer", false},
+                 {"transpose_kernel", "kernel_from"}}},
       {.name = "dropout",
        .fields = {"rate"},
        .check = CheckDropout,
@@ -82,7 +87,8 @@ const std::vector<LayerDef>& LayerList() {
                   "go_backwards"},
        .check = CheckGru,
        .build = BuildGru,
-       .masking = Masking::kRead},
+       .masking = Masking::kRead,
+       .needs = of_states},
       {.name = "layer_normalization",
        .fields = {"epsilon", "center", "scale", "beta_initializer", "gamma_initializer"},
        .check = CheckLayerNormalization,
@@ -96,7 +102,8 @@ const std::vector<LayerDef>& LayerList() {
                   "unit_forget_bias", "go_backwards"},
        .check = CheckLstm,
        .build = BuildLstm,
-       .masking = Masking::kRead},
+       .masking = Masking::kRead,
+       .needs = of_states},
       {.name = "max_pooling2d",
        .fields = {"pool_size", "strides", "padding"},
        .check = CheckMaxPooling2d,
@@ -151,7 +158,8 @@ const std::vector<LayerDef>& LayerList() {
                   "recurrent_initializer", "bias_initializer", "go_backwards"},
        .check = CheckSimpleRnn,
        .build = BuildSimpleRnn,
-       .masking = Masking::kRead},
+       .masking = Masking::kRead,
+       .needs = of_states},
       {.name = "sinusoidal_position_embedding",
        .fields = {"max_wavelength"},
        .check = CheckSinusoidalPositionEmbedding,

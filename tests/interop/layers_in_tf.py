@@ -155,10 +155,9 @@ class Layers:
 def dense(self, args, x):
     if args.get('kernel_from'):
         kernel = self.handles[args.get('kernel_from')]
+        kernel = tf.transpose(kernel) if args.get('transpose_kernel') else kernel
     else:
         kernel = self.variable('kernel', [x.shape[-1], args.get('units')], args.get('kernel_initializer'))
-    if args.get('transpose_kernel'):
-        kernel = tf.transpose(kernel)
     return self.finished(tf.tensordot(self.operand(x), self.operand(kernel), 1), args)
 
 

@@ -416,6 +416,18 @@ layer { name: "x" dense { units: 2 kernel_from: "hidden/kernel" transpose_kernel
        "model.textproto:7:41: layer 2 \"logits\": transpose_kernel is of kernel_from, which is "
        "missing\n"
        "model.textproto:9:3: layer 3 \"x\": kernel_from has a kernel already; remove one of them"},
+      {"defaults are for the layers that can use them", R"(feature { name: "x" shape: [2, 3] }
+layer_defaults { dense { kernel_initializer { ones {} } transpose_kernel: true } }
+layer_defaults { gru { units: 2 reset_states_every: 3 } }
+layer { name: "a" dense { units: 2 } }
+layer { name: "b" dense { units: 3 kernel_from: "a/kernel" } }
+layer { name: "c" dense { units: 2 kernel_from: "b/kernel" kernel_initializer { ones {} } } }
+layer { name: "d" input: "x" gru {} }
+layer { name: "e" input: "x" gru { reset_states_every: 1 } })",
+       "model.textproto:6:60: layer 2 \"c\": kernel_from has a kernel already; remove one of them\n"
+       "model.textproto:8:36: layer 4 \"e\": reset_states_every is of a layer that keeps its "
+       "state; "
+       "set stateful: true"},
       {"batch_normalization",
        ImageWith("shape: 2", "batch_normalization { momentum: 2 epsilon: 0 }"),
        "model.textproto:2:41: layer 0 \"y\": momentum must be in [0, 1], got 2\n"
