@@ -13,6 +13,9 @@ namespace {
 
 // More than any memory holds.
 constexpr int64_t kMaxValues = int64_t{1} << 48;
+// What a call is tried with besides the batch: that many examples more, which are more than an
+// array has dimensions, so that none of them, an axis, is taken for the batch.
+constexpr int64_t kMoreExamples = 64;
 constexpr char kPrecision[] = "precision";  // of products: the model's where it is left out
 
 bool Has(const OpDef& op, const std::string& attr) {
@@ -103,19 +106,19 @@ absl::StatusOr<OpCall> CallForBatch(const OpDef& op, const Attrs& attrs, const L
 std::string TextOfBoth(const Shape& one, const Shape& more) {
   std::vector<std::string> dims;
   for (size_t i = 0; i < one.dims.size(); ++i) {
-    const bool varies = i < more.dims.size() && more.dims[i] == one.dims[i] + 1;
+    const bool varies = i < more.dims.size() && more.dims[i] == one.dims[i] + kMoreExamples;
     dims.push_back(varies ? "N" : absl::StrCat(one.dims[i]));
   }
   return absl::StrCat(std::string(Name(one.dtype)), "[", absl::StrJoin(dims, ","), "]");
 }
 
-// What the shapes of a call for a batch and of one for an example more show that a layer cannot be;
+// What the shapes of a call for a batch and of one for more examples show that a layer cannot be;
 // empty: nothing.
 std::string MistakeOfBatch(const OpCall& call, const OpCall& larger, int64_t batch) {
   for (size_t i = 0; i < call.results.size(); ++i) {
     const Shape &one = call.results[i], &more = larger.results[i];
     Shape want = one;
-    if (want.rank() > 0) want.dims[0] = batch + 1;
+    if (want.rank() > 0) want.dims[0] = batch + kMoreExamples;
     if (one.rank() == 0 || one.dims[0] != batch || !(more == want)) {
       return absl::StrCat("result ", i, " of ", call.op->name,
                           " must have the examples first, [N,...], got ", TextOfBoth(one, more));
@@ -198,8 +201,13 @@ Value BuildOp(LayerContext& layer) {
   }
   const int64_t batch = layer.shape(0).dims[0];
   const absl::StatusOr<OpCall> call = CallForBatch(op, attrs, layer, batch);
-  if (!call.ok()) return layer.Fail("op", Message(op, call.status()));
-  const absl::StatusOr<OpCall> larger = CallForBatch(op, attrs, layer, batch + 1);
+  if (!call.ok()) {
+    const bool of_batch = !(ForBatch(attrs, batch) == attrs);
+    return layer.Fail(
+        "op", absl::StrCat(Message(op, call.status()),
+                           of_batch ? absl::StrCat("; -1 stands for the batch, ", batch) : ""));
+  }
+  const absl::StatusOr<OpCall> larger = CallForBatch(op, attrs, layer, batch + kMoreExamples);
   if (!larger.ok()) {
     return layer.Fail("op", absl::StrCat("it fits a batch of ", batch,
                                          " and no other; -1 stands for "

@@ -29,9 +29,9 @@ absl::StatusOr<std::vector<Shape>> ReduceShape(const char* op, const Shape& x,
   bool run = !axes.empty() && axes.front() >= 0 && axes.back() < x.rank();
   for (size_t i = 1; run && i < axes.size(); ++i) run = axes[i] == axes[i - 1] + 1;
   if (!run || x.dtype != DType::kF32) {
-    return absl::InvalidArgumentError(absl::StrCat(op,
-                                                   ": want f32 and a rising run of its axes, got ",
-                                                   x.ToString(), " and axes ", DimsToString(axes)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        op, ": want f32 and neighbouring axes in rising order, got ", x.ToString(), " and axes ",
+        DimsToString(axes), "; others take a reduction for each run of them, the last run first"));
   }
   Shape shape{result, {}};
   for (int axis = 0; axis < x.rank(); ++axis) {

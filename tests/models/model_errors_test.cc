@@ -133,8 +133,24 @@ layer { reshape { target_shape: -1 target_shape: -1 target_shape: 0 } })",
       {"an op of another batch",
        ImageWith("shape: [2, 3]", "op { name: \"reshape\" attrs: \"dims=[2,6]\" }"),
        "model.textproto:2:19: layer 0 \"y\": it fits a batch of 2 and no other; -1 stands for the "
-       "batch in attributes, and an input of one number an example is no row: reshape: f32[3,2,3] "
-       "has 18 elements, [2,6] wants 12"},
+       "batch in attributes, and an input of one number an example is no row: reshape: f32[66,2,3] "
+       "has 396 elements, [2,6] wants 12"},
+      {"an axis counted from the end",
+       ImageWith("shape: [3, 3]", "op { name: \"reduce_max\" attrs: \"axes=[-1]\" }"),
+       "model.textproto:2:19: layer 0 \"y\": it fits a batch of 2 and no other; -1 stands for the "
+       "batch in attributes, and an input of one number an example is no row: reduce_max: want f32 "
+       "and neighbouring axes in rising order, got f32[66,3,3] and axes [66]; others take a "
+       "reduction for each run of them, the last run first"},
+      {"an axis counted from the end, of fewer dimensions than examples",
+       ImageWith("shape: 3", "op { name: \"reduce_sum\" attrs: \"axes=[-1]\" }"),
+       "model.textproto:2:19: layer 0 \"y\": reduce_sum: want f32 and neighbouring axes in rising "
+       "order, got f32[2,3] and axes [2]; others take a reduction for each run of them, the last "
+       "run first (reduce_sum has axes: whole numbers as [1,2]); -1 stands for the batch, 2"},
+      {"axes that are no run",
+       ImageWith("shape: [3, 4, 5]", "op { name: \"reduce_sum\" attrs: \"axes=[1,3]\" }"),
+       "model.textproto:2:19: layer 0 \"y\": reduce_sum: want f32 and neighbouring axes in rising "
+       "order, got f32[2,3,4,5] and axes [1,3]; others take a reduction for each run of them, the "
+       "last run first (reduce_sum has axes: whole numbers as [1,2])"},
       {"an op that loses the examples",
        ImageWith("shape: 3", "op { name: \"transpose\" attrs: \"perm=[1,0]\" }"),
        "model.textproto:2:19: layer 0 \"y\": result 0 of transpose must have the examples first, "
