@@ -218,22 +218,17 @@ EACH_WINDOW_FROM_ZERO = ('--set', 'model.layer_defaults.lstm.reset_states_every=
 WITHOUT_STATE = ('--set', 'model.layer_defaults.lstm={ units: 16 return_sequences: true }')
 
 
-class StatefulTest(TextProgramTest):
-    """One core, one row: the windows of a text follow one another."""
+class GenerationTest(TextProgramTest):
+    """Texts that a model of windows of 8 generates, and what it predicts of them."""
 
-    flags = ('--use_tpu=false', '--predict_batch_size=1', '--eval_batch_size=1')
+    flags = ()
+    fields = ''
 
     def setUp(self):
         super().setUp()
         self.letters = 'abcdefghijkl'
         self.content = some_text(self.letters, 3000)
-        self.configure(self.content, fields='streams: 16 with_starts: true', transforms=ENDLESS)
-
-    def use_model(self, logits, more=0):
-        depth = len(self.letters) + more
-        write(self.path('model.textproto'),
-              RECURRENT.format(depth=depth,
-                               logits=logits.format(depth=depth, all_logits=8 * depth)))
+        self.configure(self.content, fields=self.fields, transforms=ENDLESS)
 
     def generated(self, start, count, *flags, **options):
         done = self.run_verb(
@@ -260,6 +255,19 @@ class StatefulTest(TextProgramTest):
                 return ''.join(likeliest(position) for position in row)
             return ids[row.index(max(row))]
         return [likeliest(row) for row in rows]
+
+
+class StatefulTest(GenerationTest):
+    """One core, one row: the windows of a text follow one another."""
+
+    flags = ('--use_tpu=false', '--predict_batch_size=1', '--eval_batch_size=1')
+    fields = 'streams: 16 with_starts: true'
+
+    def use_model(self, logits, more=0):
+        depth = len(self.letters) + more
+        write(self.path('model.textproto'),
+              RECURRENT.format(depth=depth,
+                               logits=logits.format(depth=depth, all_logits=8 * depth)))
 
     def test_a_generated_text_is_what_predictions_of_it_say(self):
         self.use_model(LOGITS)
@@ -331,6 +339,50 @@ class StatefulTest(TextProgramTest):
             said = self.predicted(text, f'vocabulary_file: "{vocabulary}" shift: 1 with_starts: true',
                                   *WITHOUT_STATE, *flags)
             self.assertEqual(''.join(said[:-1]), text[8:])
+
+
+# What it says of a character depends on all ahead of it and on where they stand.
+CAUSAL = """
+feature { name: "text" dtype: INT32 shape: 8 }
+label { name: "next" dtype: INT32 shape: 8 }
+layer { name: "table" input: "text" embedding {
+  input_dim: 12 output_dim: 16 embeddings_initializer { truncated_normal { stddev: 1 } } } }
+layer { position_embedding { max_length: 8 embeddings_initializer { truncated_normal { stddev: 1 } } } }
+layer { transformer_block {
+  num_heads: 2 key_dim: 8 ffn_units: 32 causal: true pre_norm: true dropout: 0.1 repeat: 2 } }
+layer { layer_normalization {} }
+layer { name: "logits" dense { units: 12 } }
+head { sequence { logits: "logits" label: "next" } }
+optimizer { adam {} learning_rate { constant: 0.01 } }
+"""
+
+
+class CausalTest(GenerationTest):
+    """Keys and values of what was read are kept; one prediction is of a whole window."""
+
+    def setUp(self):
+        super().setUp()
+        write(self.path('model.textproto'), CAUSAL)
+        self.run_verb('train', '--max_steps=20')
+
+    def test_a_text_shorter_than_a_window_is_what_predictions_of_it_say(self):
+        for start in ('c', 'cab'):
+            text = self.generated(start, 8 - len(start))
+            said, = self.predicted(text, '')
+            self.assertEqual(said[len(start) - 1:-1], text[len(start):])
+
+    def test_a_longer_one_begins_anew_with_the_later_half_of_each_window(self):
+        for flags in ((), ('--use_tpu=false',)):
+            text = self.generated('c', 83, *flags)
+            first, *others = self.predicted(text, 'shift: 4', *flags)
+            self.assertEqual((first + ''.join(said[4:] for said in others))[:-1], text[1:])
+            # Of the last 8 characters alone others are the likeliest.
+            whole = ''.join(said[-1] for said in self.predicted(text, 'shift: 1', *flags))
+            self.assertNotEqual(whole[:-1], text[8:])
+
+    def test_any_number_of_threads_generates_the_same(self):
+        done = [self.generated('c', 83, f'--worker_threads={workers}') for workers in (1, 2, 4, 8)]
+        self.assertEqual(set(done), {done[0]})
 
 
 class ConvertTest(TextProgramTest):

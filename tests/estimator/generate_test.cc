@@ -10,6 +10,7 @@
 namespace tpurun {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 
 // Probabilities 2/15, 4/15, 1/15, 8/15.
@@ -51,8 +52,49 @@ TEST(SampleIdTest, LogitsThatAreNotFinite) {
             absl::StatusCode::kAborted);
 }
 
-std::vector<int32_t> NextWindow(GeneratedWindows& windows) {
-  std::vector<int32_t> ids(3, -1);
+struct Reading {
+  std::vector<int64_t> last;
+  std::vector<bool> again;
+};
+
+Reading StepsOf(const ReadingOrder& order, int64_t steps) {
+  Reading reading;
+  for (int64_t step = 0; step < steps; ++step) {
+    reading.last.push_back(order.Last(step));
+    reading.again.push_back(order.IsAgain(step));
+  }
+  return reading;
+}
+
+TEST(ReadingOrderTest, AStateOfAnyNumberOfPositionsReadsEachOnce) {
+  const Reading reading = StepsOf({.first = 3}, 6);
+  EXPECT_THAT(reading.last, ElementsAre(3, 4, 5, 6, 7, 8));
+  EXPECT_THAT(reading.again, Each(false));
+}
+
+TEST(ReadingOrderTest, AFullStateBeginsAnewWithTheLaterHalf) {
+  const Reading reading = StepsOf({.positions = 4}, 12);
+  EXPECT_THAT(reading.last, ElementsAre(0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7));
+  EXPECT_THAT(reading.again, ElementsAre(false, false, false, false, true, true, false, false, true,
+                                         true, false, false));
+}
+
+TEST(ReadingOrderTest, OfAnOddNumberTheSmallerHalfIsReadAgain) {
+  const Reading reading = StepsOf({.positions = 5}, 15);
+  EXPECT_THAT(reading.last, ElementsAre(0, 1, 2, 3, 4, 3, 4, 5, 6, 7, 6, 7, 8, 9, 10));
+  EXPECT_THAT(reading.again, ElementsAre(false, false, false, false, false, true, true, false,
+                                         false, false, true, true, false, false, false));
+}
+
+TEST(ReadingOrderTest, AStateOfOnePositionReadsNothingAgain) {
+  const Reading reading = StepsOf({.first = 2, .positions = 1}, 4);
+  EXPECT_THAT(reading.last, ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(reading.again, Each(false));
+}
+
+// `window`: of a feature (window).
+std::vector<int32_t> NextWindow(GeneratedWindows& windows, int64_t window = 3) {
+  std::vector<int32_t> ids(window, -1);
   std::byte* const buffers[] = {reinterpret_cast<std::byte*>(ids.data())};
   if (windows.Next(buffers).value() == 0) ids.clear();
   return ids;
@@ -72,6 +114,15 @@ TEST(GeneratedWindowsTest, HoldTheTextUpToEachCharacter) {
   other.join();
   text.Close();
   EXPECT_THAT(NextWindow(windows), ElementsAre());
+}
+
+TEST(GeneratedWindowsTest, OfOneCharacterFollowTheReadingOrder) {
+  GrowingText text({7, 8, 9, 10, 11, 12});
+  GeneratedWindows windows(text, {.name = "text", .shape = Shape{DType::kS32, {1}}},
+                           {.positions = 4});
+  for (const int32_t want : {7, 8, 9, 10, 9, 10, 11, 12, 11}) {
+    EXPECT_THAT(NextWindow(windows, 1), ElementsAre(want));
+  }
 }
 
 }  // namespace
