@@ -244,17 +244,18 @@ class Text(SameBitsTest):
     epoch_steps = 9
     steps = 120
     breaks = (8, 24, 40)
+    run_config, model = TEXT_RUN, TEXT_MODEL
 
     def setUp(self):
         super().setUp()
         draw = random.Random(1)
-        per_stream = self.epoch_steps * TEXT_LENGTH + 1
+        per_stream = Text.epoch_steps * TEXT_LENGTH + 1
         ids = list(range(TEXT_CHARACTERS))
         ids += (draw.choice([i % 7, draw.randrange(TEXT_CHARACTERS)])
                 for i in range(TEXT_ROWS * per_stream - len(ids)))
         write(self.path('text.txt'), ''.join(chr(0x4e00 + i) for i in ids))
-        write(self.path('run.textproto'), TEXT_RUN)
-        write(self.path('model.textproto'), TEXT_MODEL)
+        write(self.path('run.textproto'), self.run_config)
+        write(self.path('model.textproto'), self.model)
 
     def arguments(self, model_dir, *flags):
         return ('train', '--config=run.textproto', f'--model_dir={model_dir}',
@@ -264,6 +265,17 @@ class Text(SameBitsTest):
         done = self.succeed('predict', '--config=run.textproto', '--model_dir=reference',
                             f'--use_tpu={self.use_tpu}', *flags)
         return self.result(done)['text']
+
+    def test_generated_text(self):
+        self.reference()
+        want = self.text('--tf_random_seed=7')
+        self.assertEqual(len(want), 61)
+        for workers in (1, 2, 4, 8):
+            self.assertEqual(self.text('--tf_random_seed=7', f'--worker_threads={workers}'), want)
+        self.assertNotEqual(self.text('--tf_random_seed=8'), want)
+
+
+class StatefulText(Text):
 
     def test_a_checkpoint_has_the_carried_state(self):
         """So that equal checkpoints say that it is equal too."""
@@ -275,16 +287,8 @@ class Text(SameBitsTest):
             for state in ('h', 'c'):
                 self.assertEqual(shapes[f'{self.states}{layer}/{state}'], self.state_shape)
 
-    def test_generated_text(self):
-        self.reference()
-        want = self.text('--tf_random_seed=7')
-        self.assertEqual(len(want), 61)
-        for workers in (1, 2, 4, 8):
-            self.assertEqual(self.text('--tf_random_seed=7', f'--worker_threads={workers}'), want)
-        self.assertNotEqual(self.text('--tf_random_seed=8'), want)
 
-
-class TextTpuTest(Text, ProgramTest):
+class TextTpuTest(StatefulText, ProgramTest):
     use_tpu = 'true'
     states, state_shape = 'tpurun/core/', [8, TEXT_ROWS // 8, 24]
 
@@ -292,6 +296,59 @@ class TextTpuTest(Text, ProgramTest):
         self.assertIn('  cross_replica_concat {', self.program())
 
 
-class TextCpuTest(Text, ProgramTest):
+class TextCpuTest(StatefulText, ProgramTest):
     use_tpu = 'false'
     states, state_shape = '', [TEXT_ROWS, 24]
+
+
+# Windows in another order each epoch; dropout of attention weights and of what each part adds.
+TRANSFORMER_RUN = f"""
+model_file: "model.textproto"
+train_batch_size: {TEXT_ROWS}
+train {{
+  input {{
+    source {{ text {{ file: "text.txt" sequence_length: {TEXT_LENGTH} }} }}
+    transform {{ shuffle {{ buffer_size: 64 }} }}
+    transform {{ repeat {{}} }}
+    transform {{ batch {{ drop_remainder: true }} }}
+  }}
+}}
+predict {{ generate {{ start_string: "{chr(0x4e00)}" num_generate: 60 }} }}
+"""
+TRANSFORMER_MODEL = f"""
+name: "transformer"
+feature {{ name: "text" dtype: INT32 shape: {TEXT_LENGTH} }}
+label {{ name: "next" dtype: INT32 shape: {TEXT_LENGTH} }}
+layer {{ name: "embedding" input: "text" embedding {{ input_dim: {TEXT_CHARACTERS} output_dim: 16 }} }}
+layer {{ name: "position" position_embedding {{ max_length: {TEXT_LENGTH} }} }}
+layer {{
+  name: "block"
+  transformer_block {{
+    num_heads: 2 key_dim: 8 ffn_units: 32 dropout: 0.2 causal: true pre_norm: true repeat: 2
+  }}
+}}
+layer {{ name: "norm" layer_normalization {{}} }}
+layer {{ name: "logits" dense {{ units: {TEXT_CHARACTERS} }} }}
+head {{ sequence {{ logits: "logits" label: "next" }} }}
+optimizer {{
+  adamw {{ weight_decay_rate: 0.1 exclude_from_weight_decay: "bias" }}
+  learning_rate {{ constant: 0.01 }}
+  clip_by_global_norm: 0.5
+}}
+"""
+
+
+class Transformer(Text):
+    epoch_steps = 145 / TEXT_ROWS
+    run_config, model = TRANSFORMER_RUN, TRANSFORMER_MODEL
+
+    def test_weights_of_attention_are_dropped(self):
+        self.assertRegex(self.program(), r'attention\b.*rate')
+
+
+class TransformerTpuTest(Transformer, ProgramTest):
+    use_tpu = 'true'
+
+
+class TransformerCpuTest(Transformer, ProgramTest):
+    use_tpu = 'false'
