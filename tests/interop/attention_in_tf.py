@@ -60,7 +60,7 @@ def attention_grad(dy, q, k, v, y, statistics, *more, precision, scale, causal=F
     dy, q, k, v, y = map(product, (dy, q, k, v, y))
     scores = tf.einsum('nthd,nshd->nhts', q, k) * scale
     scores += hidden(mask, causal, q.shape[1], k.shape[1])
-    most, inverse = tf.unstack(tf.constant(statistics), axis=2)
+    most, inverse = tf.unstack(tf.convert_to_tensor(statistics), axis=2)
     weights = tf.exp(scores - most[..., None]) * inverse[..., None]
     keep = kept(scores.shape, *place, rate, **stream) if rate else tf.ones_like(scores)
     dv = tf.einsum('nhts,nthe->nshe', product(weights * keep), dy)

@@ -90,7 +90,7 @@ class RoundingParityTest(ZooCase):
 
     def errors_of(self, model, case, arithmetic, images, name):
         """The largest error of each gradient, and of the loss."""
-        want_loss, want = model.first_step(*images, REPLICAS)
+        want_loss, want = model.first_step(*images, replicas=REPLICAS)
         initial = model.save(os.path.join(self.directory, name))
         loss, got = self.first_step(case, arithmetic, initial)
         self.assertEqual(sorted(got), sorted(want))
@@ -127,11 +127,11 @@ class RoundingParityTest(ZooCase):
         images = self.write_images(case.batch, case.size, case.channels)
         model = self.model(case, arithmetic())
         model.draw()
-        want_loss, want = model.first_step(*images, REPLICAS)
+        want_loss, want = model.first_step(*images, replicas=REPLICAS)
         initial = model.save(os.path.join(self.directory, 'tensorflow'))
         noisy = self.model(case, arithmetic(noise=2 ** -24))
         noisy.restore(initial)
-        draws = [noisy.first_step(*images, REPLICAS)[1] for _ in range(2)]
+        draws = [noisy.first_step(*images, replicas=REPLICAS)[1] for _ in range(2)]
         spread = {name: max(difference(draw[name], want[name]) for draw in draws) for name in want}
         loss, got = self.first_step(case, arithmetic(), initial)
         error = {name: difference(got[name], want[name]) for name in want}

@@ -12,29 +12,25 @@ from arithmetic import F32
 from classifier import tf, v1
 
 
-class Model:
-    """A graph with its session; `layers(net, features)` are the logits of features of that shape.
+class Trained:
+    """A graph with its session. A subclass has `build()`, which gives placeholders, `inputs`, and the
+    loss of what they are fed; `minimize(optimizer, step)` may be its own.
 
     `optimizer` is made of the global step.
     """
 
-    def __init__(self, layers, shape, net=None, optimizer=None, label_smoothing=0.0, l2=0.0):
+    def __init__(self, optimizer=None):
         graph = tf.Graph()
         with graph.as_default():
-            self.features = v1.placeholder(tf.float32, [None, *shape])
-            self.labels = v1.placeholder(tf.int32, [None])
-            logits = layers(net or Net(), self.features)
-            self.loss = v1.losses.softmax_cross_entropy(tf.one_hot(self.labels, logits.shape[-1]),
-                                                        logits, label_smoothing=label_smoothing)
+            self.inputs, self.loss = self.build()
             trained = {v.op.name: v for v in v1.trainable_variables()}
-            if l2:
-                self.loss += l2 * tf.add_n([tf.nn.l2_loss(v) for name, v in trained.items()
-                                            if 'batch_normalization' not in name])
-            self.gradients = dict(zip(trained, tf.gradients(self.loss, list(trained.values()))))
+            # As dense tensors, also of tables whose rows are gathered.
+            gradients = map(tf.convert_to_tensor, tf.gradients(self.loss, list(trained.values())))
+            self.gradients = dict(zip(trained, gradients))
             step = v1.train.get_or_create_global_step()
             if optimizer:
                 with tf.control_dependencies(v1.get_collection(v1.GraphKeys.UPDATE_OPS)):
-                    self.minimize = optimizer(step).minimize(self.loss, global_step=step)
+                    self.minimized = self.minimize(optimizer(step), step)
             self.variables = {v.op.name: v for v in v1.global_variables()}
             self.saver = v1.train.Saver(max_to_keep=None)
             initialize = v1.global_variables_initializer()
@@ -42,6 +38,15 @@ class Model:
         self.graph = graph
         self.session = v1.Session(graph=graph)
         self.session.run(initialize)
+
+    def build(self):
+        raise NotImplementedError
+
+    def minimize(self, optimizer, step):
+        return optimizer.minimize(self.loss, global_step=step)
+
+    def feed(self, inputs):
+        return dict(zip(self.inputs, inputs))
 
     def save(self, prefix):
         with self.graph.as_default():
@@ -51,9 +56,8 @@ class Model:
         with self.graph.as_default():
             self.saver.restore(self.session, prefix)
 
-    def train(self, features, labels):
-        feed = {self.features: features, self.labels: labels}
-        return self.session.run([self.loss, self.minimize], feed)[0]
+    def train(self, *inputs):
+        return self.session.run([self.loss, self.minimized], self.feed(inputs))[0]
 
     def values(self):
         return self.session.run(self.variables)
@@ -65,13 +69,19 @@ class Model:
             value = value_of(name, self.variables[name].shape.as_list())
             self.session.run(initializer, {initializer.inputs[1]: value})
 
+    @staticmethod
+    def fan_in(name, size):
+        """Of the kernel of that name."""
+        del name
+        return np.prod(size[:-1])
+
     def draw(self, seed=1):
         """Values for what is trained; biases, gammas and betas of their own for each channel."""
         draw = np.random.default_rng(seed)
 
         def value_of(name, size):
             if name.endswith('/kernel'):
-                return draw.normal(0, np.sqrt(2 / np.prod(size[:-1])), size)
+                return draw.normal(0, np.sqrt(2 / self.fan_in(name, size)), size)
             return (draw.uniform(0.5, 1.5, size) if name.endswith('/gamma') else
                     draw.normal(0, 0.2, size))
 
@@ -84,7 +94,7 @@ class Model:
 
         def value_of(name, size):
             if name.endswith('/kernel'):
-                unit = 2.0 ** np.round(np.log2(1 / np.sqrt(np.prod(size[:-1]))))
+                unit = 2.0 ** np.round(np.log2(1 / np.sqrt(self.fan_in(name, size))))
                 bits = draw.integers(-2, 3, size) * unit
                 return bits * (1 + draw.uniform(-1, 1, size) / 1024)
             return (draw.uniform(0.5, 1.5, size) if name.endswith('/gamma') else
@@ -92,14 +102,37 @@ class Model:
 
         self.assign(value_of)
 
-    def first_step(self, features, labels, replicas):
+    def first_step(self, *inputs, replicas):
         """The loss and the gradients, means over replicas of an equal share of the rows each."""
-        parts = [self.session.run([self.loss, self.gradients],
-                                  {self.features: rows, self.labels: of_rows})
-                 for rows, of_rows in zip(np.split(features, replicas), np.split(labels, replicas))]
+        parts = self.of_replicas(inputs, replicas, [self.loss, self.gradients])
         return np.mean([loss for loss, _ in parts]), {
             name: np.mean([gradients[name] for _, gradients in parts], axis=0)
             for name in self.gradients}
+
+    def of_replicas(self, inputs, replicas, fetched):
+        """What each finds in its equal share of the rows."""
+        shares = zip(*(np.split(rows, replicas) for rows in inputs))
+        return [self.session.run(fetched, self.feed(share)) for share in shares]
+
+
+class Model(Trained):
+    """`layers(net, features)` are the logits of images of that shape, of `labels`."""
+
+    def __init__(self, layers, shape, net=None, optimizer=None, label_smoothing=0.0, l2=0.0):
+        self.layers, self.shape, self.net = layers, shape, net or Net()
+        self.label_smoothing, self.l2 = label_smoothing, l2
+        super().__init__(optimizer)
+
+    def build(self):
+        features = v1.placeholder(tf.float32, [None, *self.shape])
+        labels = v1.placeholder(tf.int32, [None])
+        logits = self.layers(self.net, features)
+        loss = v1.losses.softmax_cross_entropy(tf.one_hot(labels, logits.shape[-1]), logits,
+                                               label_smoothing=self.label_smoothing)
+        if self.l2:
+            loss += self.l2 * tf.add_n([tf.nn.l2_loss(v) for v in v1.trainable_variables()
+                                        if 'batch_normalization' not in v.op.name])
+        return [features, labels], loss
 
 
 class Net:
@@ -111,22 +144,23 @@ class Net:
     def stored(self, value):
         return self.arithmetic.stored(value)
 
-    def layer(self, product, x, kernel_shape, name, bias, activation, initializer):
+    def layer(self, product, x, kernel_shape, name, bias_dims, activation, initializer):
+        """`bias_dims`: how many of the last dimensions of the kernel the bias has; 0: no bias."""
         with v1.variable_scope(name):
             kernel = v1.get_variable('kernel', kernel_shape, initializer=initializer)
             y = product(x, kernel)
-            if bias:
-                y = tf.nn.bias_add(y, v1.get_variable('bias', kernel_shape[-1:],
-                                                      initializer=v1.zeros_initializer()))
+            if bias_dims:
+                y += v1.get_variable('bias', kernel_shape[-bias_dims:],
+                                     initializer=v1.zeros_initializer())
         return self.stored(activation(y))
 
     def conv(self, x, filters, size, strides, name, bias=False, activation=tf.identity):
         return self.layer(lambda x, kernel: self.arithmetic.conv2d(x, kernel, strides), x,
-                          [size, size, x.shape[-1], filters], name, bias, activation,
+                          [size, size, x.shape[-1], filters], name, int(bias), activation,
                           v1.variance_scaling_initializer(2.0, seed=1))
 
     def dense(self, x, units, name, activation=tf.identity):
-        return self.layer(self.arithmetic.matmul, x, [x.shape[-1], units], name, True, activation,
+        return self.layer(self.arithmetic.matmul, x, [x.shape[-1], units], name, 1, activation,
                           v1.glorot_uniform_initializer(seed=2))
 
     def norm(self, x, name='batch_normalization'):
