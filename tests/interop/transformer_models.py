@@ -1,9 +1,12 @@
 """The transformers of models/zoo, without dropout, of Keras' layers or rounded as a TPU rounds."""
 import math
+import os
+from typing import NamedTuple
 
 import numpy as np
 
 import attention_in_tf
+import program
 from classifier import tf, v1
 from zoo_models import Net, Trained
 
@@ -47,7 +50,7 @@ class TransformerNet(Net):
 
     def blocks(self, x, count, name, **options):
         for number in range(count):
-            with v1.variable_scope(f'{name}_{number}'):
+            with v1.variable_scope(f'{name}_{number}' if count > 1 else name):
                 x = self.block(x, **options)
         return x
 
@@ -91,18 +94,18 @@ class RoundedNet(TransformerNet):
 
 
 class Transformer(Trained):
-    """`losses(net, *placeholders)` is the loss of what the placeholders of `shapes` are fed, each a
-    type and the dimensions of a row. Of several `replicas` each clips its share of the gradient, and
-    the sum of those is applied."""
+    """`kind` says its `loss(net, *columns)` and the `shapes` of the columns, each a type and the
+    dimensions of a row. Of several `replicas` each clips its share of the gradient, and the sum of
+    those is applied."""
 
-    def __init__(self, loss_of, shapes, net=None, optimizer=None, clip=None, replicas=1):
-        self.loss_of, self.shapes, self.net = loss_of, shapes, net or TransformerNet()
+    def __init__(self, kind, net=None, optimizer=None, clip=None, replicas=1):
+        self.kind, self.net = kind, net or TransformerNet()
         self.clip, self.replicas = clip, replicas
         super().__init__(optimizer)
 
     def build(self):
-        inputs = [v1.placeholder(dtype, [None, *dims]) for dtype, dims in self.shapes]
-        return inputs, self.loss_of(self.net, *inputs)
+        inputs = [v1.placeholder(dtype, [None, *dims]) for dtype, dims in self.kind.shapes]
+        return inputs, self.kind.loss(self.net, *inputs)
 
     @staticmethod
     def fan_in(name, size):
@@ -128,43 +131,94 @@ def cross_entropy(labels, logits, weights=1.0):
     return v1.losses.sparse_softmax_cross_entropy(labels, logits, weights)
 
 
-def char_transformer(net, text, following, letters, width, heads, ffn_units, blocks):
-    x = net.embedding(text, letters, width, 'embedding')
-    x = net.position_embedding(x, 'position')
-    x = net.blocks(x, blocks, 'block', heads=heads, ffn_units=ffn_units, epsilon=1e-5, causal=True,
-                   pre_norm=True)
-    return cross_entropy(following, net.dense(net.layer_norm(x, 1e-5, 'norm'), letters, 'logits'))
+class CharTransformer(NamedTuple):
+    """models/zoo/char_transformer of a size of its own."""
+    letters: str
+    time: int
+    width: int
+    heads: int
+    ffn_units: int
+    blocks: int
+
+    folder = 'models/zoo/char_transformer'
+
+    @property
+    def shapes(self):
+        return [(tf.int32, [self.time])] * 2
+
+    @property
+    def settings(self):
+        block, source = 'model.layer.block.transformer_block', 'train.input.source.text'
+        return (
+            f'model.feature.text.shape={self.time}', f'model.label.next.shape={self.time}',
+            f'model.layer.embedding.embedding.input_dim={len(self.letters)}',
+            f'model.layer.embedding.embedding.output_dim={self.width}',
+            f'model.layer.position.position_embedding.max_length={self.time}',
+            'model.layer.dropout.dropout.rate=0', f'{block}.dropout=0',
+            f'{block}.num_heads={self.heads}', f'{block}.key_dim={self.width // self.heads}',
+            f'{block}.ffn_units={self.ffn_units}', f'{block}.repeat={self.blocks}',
+            f'model.layer.logits.dense.units={len(self.letters)}', f'{source}.end=1',
+            f'{source}.sequence_length={self.time}', f'{source}.shift={self.time}')
+
+    def loss(self, net, text, following):
+        letters = len(self.letters)
+        x = net.embedding(text, letters, self.width, 'embedding')
+        x = net.position_embedding(x, 'position')
+        x = net.blocks(x, self.blocks, 'block', heads=self.heads, ffn_units=self.ffn_units,
+                       epsilon=1e-5, causal=True, pre_norm=True)
+        logits = net.dense(net.layer_norm(x, 1e-5, 'norm'), letters, 'logits')
+        return cross_entropy(following, logits)
+
+    def write(self, directory, rows):
+        """A text in which each letter depends on the one before, or on that three before; the
+        windows, and what follows each letter of them."""
+        draw = np.random.default_rng(1)
+        count = len(self.letters)
+        ids = list(range(count))  # each is in the vocabulary
+        while len(ids) <= rows * self.time:
+            ids.append(draw.choice([(3 * ids[-1] + 1) % count, ids[-3], draw.integers(4)]))
+        vocabulary = sorted(self.letters)
+        with open(os.path.join(directory, 'input.txt'), 'w', encoding='utf-8') as file:
+            file.write(''.join(vocabulary[i] for i in ids))
+        return [np.reshape(ids[at:at + rows * self.time], [rows, self.time]) for at in (0, 1)]
 
 
-# What a record of BERT's pre-training holds, of tokens and of predictions.
-PAIRS = {'input_ids': tf.int32, 'input_mask': tf.int32, 'segment_ids': tf.int32,
-         'masked_lm_positions': tf.int32, 'masked_lm_ids': tf.int32,
-         'masked_lm_weights': tf.float32, 'next_sentence_labels': tf.int32}
+class BertTiny:
+    """models/zoo/bert_tiny."""
+    folder = 'models/zoo/bert_tiny'
+    words, width, heads, ffn_units, blocks, tokens, predictions = 64, 128, 2, 512, 2, 128, 20
+    columns = {'input_ids': (tf.int32, [tokens]), 'input_mask': (tf.int32, [tokens]),
+               'segment_ids': (tf.int32, [tokens]), 'masked_lm_positions': (tf.int32, [predictions]),
+               'masked_lm_ids': (tf.int32, [predictions]),
+               'masked_lm_weights': (tf.float32, [predictions]),
+               'next_sentence_labels': (tf.int32, [])}
+    shapes = list(columns.values())
+    settings = ('model.layer_defaults.dropout.rate=0',
+                'model.layer.layer.sequence.layer.attention.residual.layer.self.multi_head_attention'
+                '.dropout=0')
 
+    def loss(self, net, ids, mask, segments, positions, masked_ids, masked_weights, is_next):
+        table = net.table(self.words, self.width, 'word_embeddings')
+        x = tf.gather(table, ids) + net.embedding(segments, 2, self.width, 'token_type_embeddings')
+        x = net.layer_norm(net.position_embedding(x, 'position'), 1e-12, 'embeddings_norm')
+        x = net.blocks(x, self.blocks, 'layer', heads=self.heads, ffn_units=self.ffn_units,
+                       epsilon=1e-12, mask=tf.cast(mask, tf.float32))
+        masked = tf.gather(x, positions, batch_dims=1)
+        masked = net.dense(masked, self.width, 'transform', tf.nn.gelu)
+        masked = net.layer_norm(masked, 1e-12, 'transform_norm')
+        masked_loss = cross_entropy(masked_ids, net.dense_by_table(masked, table, 'mlm_logits'),
+                                    masked_weights)
+        pooled = net.dense(x[:, 0], self.width, 'pooler', tf.tanh)
+        return masked_loss + cross_entropy(is_next, net.dense(pooled, 2, 'nsp_logits'))
 
-def dims_of_pairs(tokens, predictions):
-    of_kind = {'input': [tokens], 'segment': [tokens], 'masked': [predictions], 'next': []}
-    return {name: of_kind[name.split('_')[0]] for name in PAIRS}
-
-
-def bert_tiny(net, ids, mask, segments, positions, masked_ids, masked_weights, is_next, words=64,
-              width=128, heads=2, ffn_units=512, blocks=2):
-    table = net.table(words, width, 'word_embeddings')
-    x = tf.gather(table, ids) + net.embedding(segments, 2, width, 'token_type_embeddings')
-    x = net.layer_norm(net.position_embedding(x, 'position'), 1e-12, 'embeddings_norm')
-    x = net.blocks(x, blocks, 'layer', heads=heads, ffn_units=ffn_units, epsilon=1e-12,
-                   mask=tf.cast(mask, tf.float32))
-    masked = net.dense(tf.gather(x, positions, batch_dims=1), width, 'transform', tf.nn.gelu)
-    masked = net.layer_norm(masked, 1e-12, 'transform_norm')
-    pooled = net.dense(x[:, 0], width, 'pooler', tf.tanh)
-    return (cross_entropy(masked_ids, net.dense_by_table(masked, table, 'mlm_logits'), masked_weights) +
-            cross_entropy(is_next, net.dense(pooled, 2, 'nsp_logits')))
-
-
-def read_pairs(path, tokens, predictions):
-    """The columns of PAIRS."""
-    features = {name: tf.io.FixedLenFeature(dims, PAIRS[name] if PAIRS[name].is_floating else tf.int64)
-                for name, dims in dims_of_pairs(tokens, predictions).items()}
-    records = [record.numpy() for record in tf.data.TFRecordDataset(path)]
-    columns = tf.io.parse_example(records, features)
-    return [columns[name].numpy().astype(dtype.as_numpy_dtype) for name, dtype in PAIRS.items()]
+    def write(self, directory, rows):
+        """The columns of records that tpurun draws."""
+        path = os.path.join(directory, 'train.tfrecord')
+        program.run('convert', 'synthetic', 'sentence_pairs', f'--examples={rows}', '--seed=1',
+                    f'--output={path}')
+        features = {name: tf.io.FixedLenFeature(dims, dtype if dtype.is_floating else tf.int64)
+                    for name, (dtype, dims) in self.columns.items()}
+        records = [record.numpy() for record in tf.data.TFRecordDataset(path)]
+        columns = tf.io.parse_example(records, features)
+        return [columns[name].numpy().astype(dtype.as_numpy_dtype)
+                for name, (dtype, _) in self.columns.items()]
