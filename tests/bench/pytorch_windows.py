@@ -1,4 +1,4 @@
-"""Trains a classifier in PyTorch and prints the examples a second of each window of steps, as JSON.
+"""Trains a model in PyTorch and prints the examples a second of each window of steps, as JSON.
 
 --windows=N --window_steps=N --batch_size=N --threads=N; the first window warms up and is left out.
 """
@@ -19,17 +19,30 @@ def parse_args(parser):
     return args
 
 
-def train(args, model, inputs, labels, optimizer, schedule, bf16):
-    """`inputs` and their labels, of N or of N and positions, in memory; bf16: by autocast."""
-    num_batches = len(labels) // args.batch_size
+def cross_entropy(logits, labels):
+    """Logits of N or of N and positions, and their labels."""
+    return functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
+
+
+def train(args, model, inputs, labels, optimizer, schedule, bf16, loss_function=cross_entropy,
+          clip_norm=None):
+    """`inputs` and `labels` in memory: tensors of N rows, or tuples of such; bf16: by autocast;
+    clip_norm: of all gradients together."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group['params']]
+    all_labels = labels if isinstance(labels, tuple) else (labels,)
+    num_batches = len(all_labels[0]) // args.batch_size
 
     def train_step(step):
         first = step % num_batches * args.batch_size
         rows = slice(first, first + args.batch_size)
+        batch_of = lambda of: (tuple(tensor[rows] for tensor in of) if isinstance(of, tuple)
+                               else of[rows])
         with torch.autocast('cpu', torch.bfloat16, enabled=bf16):
-            loss = functional.cross_entropy(model(inputs[rows]).flatten(0, -2), labels[rows].flatten())
+            loss = loss_function(model(batch_of(inputs)), batch_of(labels))
         optimizer.zero_grad()
         loss.backward()
+        if clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_(parameters, clip_norm, foreach=True)
         optimizer.step()
         schedule.step()
         return loss
