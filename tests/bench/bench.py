@@ -24,6 +24,10 @@ RESNET_CIFAR_CONFIG = os.path.join(ROOT, 'models/zoo/resnet_cifar/run.textproto'
 RESNET_CIFAR_PEER = os.path.join(ROOT, 'tests/bench/resnet_cifar_pytorch.py')
 LSTM_CONFIG = os.path.join(ROOT, 'tests/bench/lstm_bench/run.textproto')
 LSTM_PEER = os.path.join(ROOT, 'tests/bench/lstm_pytorch.py')
+CHAR_TRANSFORMER_CONFIG = os.path.join(ROOT, 'models/zoo/char_transformer/run.textproto')
+CHAR_TRANSFORMER_PEER = os.path.join(ROOT, 'tests/bench/char_transformer_pytorch.py')
+BERT_TINY_CONFIG = os.path.join(ROOT, 'models/zoo/bert_tiny/run.textproto')
+BERT_TINY_PEER = os.path.join(ROOT, 'tests/bench/bert_tiny_pytorch.py')
 IRIS_CONFIG = os.path.join(ROOT, 'testdata/iris/run.textproto')
 IRIS_CSV = os.path.join(ROOT, 'testdata/iris/iris_training.csv')
 IRIS_PEER = os.path.join(ROOT, 'tests/bench/iris_tpu_estimator.py')
@@ -202,10 +206,8 @@ class ResnetCifar(Training):
         return [f'--max_steps={steps}']
 
 
-class Lstm(Training):
-    """tests/bench/lstm_bench, products in bf16, on noise."""
-    figures = {'lstm_bench': Figure('examples/s', wanted_ratio=0.8)}
-    config = LSTM_CONFIG
+class Text(Training):
+    """A model of text, products in bf16, on noise of so many different CHARACTERS."""
     batch_size = 64
     window_steps = 20
     flags = ['--use_tpu=true']
@@ -213,12 +215,45 @@ class Lstm(Training):
     def __init__(self, args, folder):
         self.args = args
         self.steps_of_window = args.window_steps or self.window_steps
-        characters = ''.join(map(chr, range(32, 130)))
+        characters = ''.join(map(chr, range(32, 32 + self.characters)))
         text = os.path.join(folder, 'text')
         with open(text, 'w', encoding='utf-8') as file:
-            file.write(characters + ''.join(random.Random(1).choices(characters, k=20 * 64 * 100)))
+            file.write(characters + ''.join(random.Random(1).choices(characters, k=20 * 64 * 128)))
         self.files = ('text', [text])
-        self.peer_command = [LSTM_PEER]
+        self.peer_command = [self.peer_script]
+
+    def length(self, steps):
+        return [f'--max_steps={steps}']
+
+
+class Lstm(Text):
+    """tests/bench/lstm_bench."""
+    figures = {'lstm_bench': Figure('examples/s', wanted_ratio=0.8)}
+    config = LSTM_CONFIG
+    peer_script = LSTM_PEER
+    characters = 98
+
+
+class CharTransformer(Text):
+    """models/zoo/char_transformer."""
+    figures = {'char_transformer': Figure('examples/s', wanted_ratio=0.8)}
+    config = CHAR_TRANSFORMER_CONFIG
+    peer_script = CHAR_TRANSFORMER_PEER
+    characters = 65
+
+
+class BertTiny(Training):
+    """models/zoo/bert_tiny, products in bf16, on drawn sentences; its peer, on noise."""
+    figures = {'bert_tiny': Figure('examples/s', wanted_ratio=0.8)}
+    config = BERT_TINY_CONFIG
+    batch_size = 64
+    window_steps = 40
+    flags = ['--use_tpu=true']
+
+    def __init__(self, args, folder):
+        super().__init__(args, ['synthetic', 'sentence_pairs', '--examples=2560', '--seed=1',
+                                f'--output={os.path.join(folder, "pairs.tfrecord")}'])
+        self.peer_command = [BERT_TINY_PEER]
 
     def length(self, steps):
         return [f'--max_steps={steps}']
@@ -264,7 +299,7 @@ class Reading:
 
 
 MODELS = {'mnist': Mnist, 'mnist_f32': MnistF32, 'resnet_cifar': ResnetCifar, 'lstm_bench': Lstm,
-          'iris': Iris, 'reading': Reading}
+          'char_transformer': CharTransformer, 'bert_tiny': BertTiny, 'iris': Iris, 'reading': Reading}
 
 
 # --- Rounds and their table ------------------------------------------------------------------------
@@ -337,8 +372,8 @@ def table(lines):
 def parse_args(arguments):
     parser = argparse.ArgumentParser(
         prog='tools/bench', formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-        description='Measures tpurun beside PyTorch (mnist, resnet_cifar, lstm_bench) and TensorFlow (iris), '
-        'and reading alone.')
+        description='Measures tpurun beside PyTorch (mnist, resnet_cifar, lstm_bench, char_transformer, '
+        'bert_tiny) and TensorFlow (iris), and reading alone.')
 
     def count(text):
         if not text.isdigit() or int(text) < 1:
@@ -361,7 +396,8 @@ def parse_args(arguments):
     add('--threads', type=count, default=2, help='threads that compute, in every program')
     add('--windows', type=count, default=4, help='windows of each training with PyTorch as the '
         'peer, after one to warm up')
-    add('--window-steps', type=count, help='steps of a window; without, 100, or 20 of resnet_cifar')
+    add('--window-steps', type=count, help='steps of a window; without, 100, 40 of '
+        'bert_tiny, or 20 of resnet_cifar and of models of text')
     add('--iris-steps', type=count, default=1000, help='steps of iris')
     add('--reading-seconds', type=float, default=1, help='seconds of each case of reading')
     add('--quiet-wait', type=float, default=60, metavar='SECONDS', help='how long to wait for a '
@@ -375,11 +411,10 @@ def parse_args(arguments):
 
 def needs(args):
     """Which of the last options' programs a run needs."""
-    peers = {'mnist': 'pytorch', 'mnist_f32': 'pytorch', 'resnet_cifar': 'pytorch',
-             'iris': 'tensorflow'}
-    wanted = [name for model, name in {**peers, 'reading': 'read-records'}.items()
-              if model in args.models and not (model in peers and args.peer_binary)]
-    return list(dict.fromkeys(wanted))
+    programs = {'PyTorch': 'pytorch', 'TPUEstimator': 'tensorflow', None: 'read-records'}
+    peers = [MODELS[name].peer_name for name in args.models]
+    return list(dict.fromkeys(programs[peer] for peer in peers
+                              if peer is None or not args.peer_binary))
 
 
 def main():

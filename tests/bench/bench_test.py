@@ -63,18 +63,21 @@ class BenchTest(unittest.TestCase):
             pytorch = executable(folder, 'pytorch', f'echo "$LD_PRELOAD $*" >>{calls}\n'
                                  'echo \'{"examples_per_second": [1, 2, 60]}\'\n')
             tensorflow = executable(folder, 'tensorflow', f'echo "$*" >>{calls}\n')
-            rows = self.rows('--models=iris,mnist,mnist_f32,resnet_cifar,lstm_bench', '--rounds=1',
-                             f'--pytorch={pytorch}', f'--tensorflow={tensorflow}')
+            rows = self.rows('--models=iris,mnist,mnist_f32,resnet_cifar,lstm_bench,'
+                             'char_transformer,bert_tiny', '--rounds=1', f'--pytorch={pytorch}',
+                             f'--tensorflow={tensorflow}')
             with open(calls) as file:
-                iris, mnist, mnist_f32, resnet_cifar, lstm_bench = file.read().splitlines()
+                iris, mnist, mnist_f32, *others = file.read().splitlines()
         self.assertEqual(rows['mnist']['peer']['runs'], [2])
         self.assertEqual((rows['mnist']['wanted_ratio'], rows['iris']['wanted_ratio']), (1, 8))
         self.assertRegex(mnist_f32, r' --products=f32 --windows=2')
-        for name, call, options in (
-                ('resnet_cifar', resnet_cifar, '--windows=2 --window_steps=2 --batch_size=128 --threads=2'),
-                ('lstm', lstm_bench, '--windows=2 --window_steps=2 --batch_size=64 --threads=2')):
-            self.assertRegex(call, rf'^libtcmalloc_minimal\.so\.4 .*{name}_pytorch\.py {options}$')
-        for name in ('resnet_cifar', 'lstm_bench'):
+        names = ('resnet_cifar', 'lstm_bench', 'char_transformer', 'bert_tiny')
+        for name, call in zip(names, others, strict=True):
+            script = {'lstm_bench': 'lstm'}.get(name, name)
+            batch_size = 128 if name == 'resnet_cifar' else 64
+            self.assertRegex(call, rf'^libtcmalloc_minimal\.so\.4 .*{script}_pytorch\.py --windows=2 '
+                             rf'--window_steps=2 --batch_size={batch_size} --threads=2$')
+            self.assertEqual(rows[name]['wanted_ratio'], 0.8)
             self.assertGreater(rows[name]['tpurun']['min'], 0)
         self.assertRegex(iris, r'iris_tpu_estimator\.py .*/iris_training\.csv .* --max_steps=20$')
         self.assertRegex(mnist, r'^libtcmalloc_minimal\.so\.4 .*mnist_pytorch\.py .*/images .*/labels '
@@ -110,6 +113,8 @@ class BenchTest(unittest.TestCase):
         needs = lambda *arguments: run_bench('--print-needs', *arguments).stdout.split()
         self.assertEqual(needs(), ['pytorch', 'tensorflow', 'read-records'])
         self.assertEqual(needs('--models=iris'), ['tensorflow'])
+        for name in ('mnist_f32', 'resnet_cifar', 'lstm_bench', 'char_transformer', 'bert_tiny'):
+            self.assertEqual(needs(f'--models={name}'), ['pytorch'])
         self.assertEqual(needs('--peer-binary=x'), ['read-records'])
 
     def test_a_run_is_seen_with_what_others_took(self):
