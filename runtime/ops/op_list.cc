@@ -19,7 +19,7 @@ const std::vector<const OpDef*>& AllOps() {
           GeluOps(),       GruOps(),         HistogramOps(),     IotaOps(),      LstmOps(),
           MatMulOps(),     MaxPoolOps(),     NormalizeRowsOps(), OneHotOps(),    PackingOps(),
           RandomOps(),     ReduceOps(),      ReluOps(),          ReverseOps(),   SimpleRnnOps(),
-          SoftmaxOps(),    TransposeOps()}) {
+          SliceOps(),      SoftmaxOps(),     TransposeOps()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     std::sort(all.begin(), all.end(),

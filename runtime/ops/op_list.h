@@ -33,6 +33,7 @@ std::vector<const OpDef*> ReduceOps();
 std::vector<const OpDef*> ReluOps();
 std::vector<const OpDef*> ReverseOps();
 std::vector<const OpDef*> SimpleRnnOps();
+std::vector<const OpDef*> SliceOps();
 std::vector<const OpDef*> SoftmaxOps();
 std::vector<const OpDef*> TransposeOps();
 

@@ -131,13 +131,15 @@ Value Dropout(GraphBuilder& b, Value x, Value step, double rate, int64_t seed, u
 // array.cc
 Value Concat(GraphBuilder& b, const std::vector<Value>& inputs, int64_t axis,
              const std::string& label = "concat");
-Value Slice(GraphBuilder& b, Value x, std::vector<int64_t> begin, std::vector<int64_t> size);
 Value Reshape(GraphBuilder& b, Value x, std::vector<int64_t> dims,
               const std::string& label = "Reshape");
 // x (N, ...) or scalar -> dims; dimension i of x goes to dimension axes[i] of the result.
 Value Broadcast(GraphBuilder& b, Value x, std::vector<int64_t> dims, std::vector<int64_t> axes);
-bool IsSlice(const Node& node);
 bool IsReshape(const Node& node);
+
+// slice.cc: the box of `size` at `begin` of x.
+Value Slice(GraphBuilder& b, Value x, std::vector<int64_t> begin, std::vector<int64_t> size);
+bool IsSlice(const Node& node);
 
 // gather.cc
 // table (V, D...), ids (...) s32 or s64 -> (..., D...): the rows of those ids; NaN for an id
