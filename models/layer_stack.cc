@@ -282,7 +282,9 @@ bool LayerStack::CheckInputCount(const Building& layer, const LayerDef& def) {
   if (read >= def.min_inputs && (def.max_inputs < 0 || read <= def.max_inputs)) return true;
   m_.errors.Add(layer.place, given > 1 ? "input[1]" : "",
                 absl::StrCat(def.name, " wants ",
-                             def.max_inputs < 0    ? absl::StrCat(def.min_inputs, " inputs or more")
+                             def.max_inputs < 0 ? absl::StrCat(def.min_inputs, " inputs or more")
+                             : def.max_inputs > def.min_inputs
+                                 ? absl::StrCat(def.min_inputs, " to ", def.max_inputs, " inputs")
                              : def.min_inputs == 1 ? "one input"
                                                    : absl::StrCat(def.min_inputs, " inputs"),
                              ", got ", read));
@@ -473,6 +475,10 @@ Tensor LayerStack::BuildBlocks(const LayerDef& def, const Building& layer, const
 Tensor LayerStack::Apply(const LayerDef& def, const Building& layer, std::vector<LayerInput> inputs,
                          Tensor result) {
   if (!CheckMasks(layer, def, inputs)) return result;
+  if (carries_state_.value_or(false) && !def.by_position) {
+    m_.errors.Add(layer.place, "", def.name + " may read other positions than its own");
+    return result;
+  }
   ScopedName node_scope(m_.b, layer.name);
   const size_t nodes_before = m_.b.graph().nodes().size();
   LayerContext context(m_.b, *layer.arguments,

@@ -150,6 +150,9 @@ struct LayerDef {
   // The layers that it is made of, of a layer that passed `check`. Null: it is not.
   std::vector<LayerBlock> (*expand)(const proto::Layer& layer) = nullptr;
   Masking masking = Masking::kRefused;
+  // A position of the result is made of that position of the inputs and of states alone: it can be
+  // built for one position of a sequence (LayerArgs::carries_state).
+  bool by_position = false;
   // Of its fields, for layer_defaults, which give a field to the layers alone that can use it.
   // Where two exclude each other, the first is the one that goes.
   std::vector<FieldNeed> needs = {};

@@ -57,6 +57,9 @@ Value BuildConcat(LayerContext& layer) {
                       absl::StrCat("axis must be in [", -example_rank, ", ", example_rank,
                                    ") for examples of rank ", example_rank, ", got ", given));
   }
+  if (layer.carries_state.value_or(false) && axis != example_rank - 1) {
+    return layer.Fail("concat.axis", "positions side by side are no position");
+  }
   for (size_t i = 1; i < columns.size(); ++i) {
     Shape other = layer.b.shape(columns[i]);
     if (other.rank() == first.rank()) other.dims[axis + 1] = first.dims[axis + 1];

@@ -1,5 +1,6 @@
 // Any op of the graph as a layer.
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -52,6 +53,14 @@ std::string AsGraphText(const std::string& attrs) {
   return braces ? text : absl::StrCat("{", text, "}");
 }
 
+bool HoldsNan(const AttrValue& value) {
+  const auto* const number = std::get_if<double>(&value);
+  if (number != nullptr) return std::isnan(*number);
+  const auto* const numbers = std::get_if<std::vector<double>>(&value);
+  return numbers != nullptr && std::any_of(numbers->begin(), numbers->end(),
+                                           [](double each) { return std::isnan(each); });
+}
+
 // Checked against what the op has; whole numbers of lists are dimensions, -1 the batch.
 absl::StatusOr<Attrs> ParsedAttrs(const OpDef& op, const std::string& text) {
   ASSIGN_OR_RETURN(Attrs attrs, ParseAttrs(AsGraphText(text)));
@@ -61,6 +70,10 @@ absl::StatusOr<Attrs> ParsedAttrs(const OpDef& op, const std::string& text) {
         absl::StrCat("what a result is stored in is the layer's `dtype`, not ", kStoredIn));
   }
   for (const auto& [name, value] : attrs.values()) {
+    if (HoldsNan(value)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(op.name, ": attribute ", name, " must not be NaN, got ", ToString(value)));
+    }
     const auto* numbers = std::get_if<std::vector<int64_t>>(&value);
     int64_t values = 1;
     for (const int64_t number : numbers == nullptr ? std::vector<int64_t>{} : *numbers) {
@@ -198,6 +211,11 @@ Value BuildOp(LayerContext& layer) {
                                        " has no operands; give one input, whose examples "
                                        "are counted, got ",
                                        layer.inputs.size()));
+  }
+  if (op.max_operands == 0 && Has(op, "axis") && attrs.Int("axis") == 0) {
+    return layer.Fail("op.attrs", op.name +
+                                      " along axis 0 counts the examples of a core; a layer's "
+                                      "example depends on itself alone, give another axis");
   }
   const int64_t batch = layer.shape(0).dims[0];
   const absl::StatusOr<OpCall> call = CallForBatch(op, attrs, layer, batch);

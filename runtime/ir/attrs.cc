@@ -101,7 +101,11 @@ absl::StatusOr<Attrs> ParseAttrs(std::string_view text) {
     end = std::min(end, text.size());
     const std::string value_text(text.substr(equals + 1, end - equals - 1));
     ASSIGN_OR_RETURN(AttrValue value, ParseAttrValue(value_text));
-    attrs.Set(std::string(text.substr(at, equals - at)), std::move(value));
+    const std::string name(text.substr(at, equals - at));
+    if (attrs.Has(name)) {
+      return absl::InvalidArgumentError(absl::StrCat("attribute ", name, " is given twice"));
+    }
+    attrs.Set(name, std::move(value));
     at = end + 1;
     while (at < text.size() && text[at] == ' ') ++at;
   }

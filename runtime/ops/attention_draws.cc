@@ -12,7 +12,10 @@ constexpr double kDraws = 65536;
 
 }  // namespace
 
-uint32_t DrawThreshold(double rate) { return static_cast<uint32_t>(std::lround(rate * kDraws)); }
+uint32_t DrawThreshold(double rate) {
+  // Some weight is kept, as rate < 1 says.
+  return static_cast<uint32_t>(std::min(std::round(rate * kDraws), kDraws - 1));
+}
 
 float KeepScale(uint32_t threshold) { return static_cast<float>(1 / (1 - threshold / kDraws)); }
 

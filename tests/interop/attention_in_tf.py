@@ -17,7 +17,7 @@ def kept(shape, step, replica, rate, seed, stream):
     words = philox.lanes(seed, stream, int(step), int(replica), blocks * 4)
     draws = np.stack([words & 0xffff, words >> 16], -1)
     draws = draws.reshape(*shape[:-1], groups, BLOCKS_OF_GROUP, DRAWS_OF_BLOCK).swapaxes(-1, -2)
-    threshold = round(rate * 65536)
+    threshold = min(round(rate * 65536), 65535)
     kept = draws.reshape(*shape[:-1], -1)[..., :shape[-1]] >= threshold
     return np.float32(kept / (1 - threshold / 65536))
 
