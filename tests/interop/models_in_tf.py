@@ -93,6 +93,13 @@ def weights_like(weights, elements):
     return tf.reshape(weights, [-1] + [1] * (elements.shape.rank - 1))
 
 
+def without_noise(gradients):
+    """0 in the place of what is nothing but roundings, as of a bias of keys, which no softmax notices."""
+    largest = max((np.abs(value).max() for value in gradients.values() if value.size), default=0)
+    return {key: np.zeros_like(value) if np.abs(value).max(initial=0) <= 1e-7 * largest else value
+            for key, value in gradients.items()}
+
+
 class ModelInTf:
     """Tells the numbers of one case."""
 
@@ -245,6 +252,7 @@ class ModelInTf:
         if loss is not None:
             fetches['metric loss' if self.mode == 'EVAL' else 'loss'] = loss
         told, _ = self.session.run([fetches, updates], feeds)
+        told |= without_noise({key: told[key] for key in told if key.startswith('gradient ')})
         for name, variable in self.layers.handles.items():
             told[f'update {name}'] = self.session.run(variable)
         rows = len(next(iter(self.fed.values())))
