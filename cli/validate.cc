@@ -200,6 +200,7 @@ class Validator {
                      run_.eval_batch_size());
       CheckEvaluationInputs();
     }
+    if (run_.predict().has_generate()) CheckSampling();
     if (required_.predict && run_.predict().has_generate()) {
       CheckGenerate();
     } else if (required_.predict) {
@@ -231,11 +232,21 @@ class Validator {
           "predict_batch_size", run_.predict_batch_size());
   }
 
-  void CheckGenerate() {
+  // Whatever the verb: who trains for an hour is to know before it.
+  void CheckSampling() {
     const proto::Generate& generate = run_.predict().generate();
     const auto want = [this](bool right, const std::string& field, const std::string& message) {
       if (!right) AddAt("predict.generate." + field, absl::StrCat(field, " must be ", message));
     };
+    want(generate.num_generate() > 0, "num_generate",
+         absl::StrCat("> 0, got ", generate.num_generate()));
+    want(generate.temperature() >= 0 && std::isfinite(generate.temperature()), "temperature",
+         absl::StrCat(">= 0 and finite, got ", ShortestText(generate.temperature())));
+    want(generate.top_k() >= 0, "top_k", absl::StrCat(">= 0, got ", generate.top_k()));
+  }
+
+  void CheckGenerate() {
+    const proto::Generate& generate = run_.predict().generate();
     if (run_.predict().has_input()) {
       AddAt("predict.generate",
             "predict has an input and generate, want one; take the other out (--unset "
@@ -255,11 +266,6 @@ class Validator {
       AddAt("predict.generate.start_string",
             "start_string is missing, want what the text begins with");
     }
-    want(generate.num_generate() > 0, "num_generate",
-         absl::StrCat("> 0, got ", generate.num_generate()));
-    want(generate.temperature() >= 0 && std::isfinite(generate.temperature()), "temperature",
-         absl::StrCat(">= 0 and finite, got ", ShortestText(generate.temperature())));
-    want(generate.top_k() >= 0, "top_k", absl::StrCat(">= 0, got ", generate.top_k()));
   }
 
   void CheckExport() {
