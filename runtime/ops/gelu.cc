@@ -1,5 +1,6 @@
 // Gaussian error linear units (Hendrycks, Gimpel 2016).
 #include <numbers>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/ir/elementwise.h"
@@ -31,65 +32,55 @@ constexpr auto kGeluTanhGrad = [](float dy, float x) {
   return dy * (0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * slope);
 };
 
+// An element-wise op of x, or of dy and x.
 template <typename F>
-OpDef GradOp(const char* name, const char* doc, F f) {
-  return {.name = name,
-          .doc = doc,
-          .min_operands = 2,
-          .max_operands = 2,
-          .flags = {.unit = WorkUnit::kElements,
-                    .elementwise = true,
-                    .row_operands = kAllOperands,
-                    .arithmetic = true},
-          .infer_shape = [name](std::span<const Shape> operands,
-                                const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
-            if (operands[0].dtype != DType::kF32 || !(operands[0] == operands[1])) {
-              return absl::InvalidArgumentError(
-                  absl::StrCat(name, ": want dy and x in f32 of one shape, got ",
-                               operands[0].ToString(), " and ", operands[1].ToString()));
-            }
-            return std::vector<Shape>{operands[0]};
-          },
-          .reference = [f](const OpCall& call) { return BinaryKernel(call, f); },
-          .tile = BinaryTile(f)};
+OpDef OfElements(const char* name, const char* doc, F f) {
+  constexpr bool kUnary = std::is_invocable_v<F, float>;
+  OpDef op = {.name = name,
+              .doc = doc,
+              .min_operands = kUnary ? 1 : 2,
+              .max_operands = kUnary ? 1 : 2,
+              .flags = {.unit = WorkUnit::kElements,
+                        .elementwise = true,
+                        .row_operands = kAllOperands,
+                        .arithmetic = true},
+              .infer_shape = [name](std::span<const Shape> operands,
+                                    const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
+                const Shape &first = operands.front(), &last = operands.back();
+                if (first.dtype == DType::kF32 && first == last) return std::vector<Shape>{first};
+                return absl::InvalidArgumentError(
+                    kUnary ? absl::StrCat(name, ": want f32, got ", first.ToString())
+                           : absl::StrCat(name, ": want dy and x in f32 of one shape, got ",
+                                          first.ToString(), " and ", last.ToString()));
+              }};
+  if constexpr (kUnary) {
+    op.reference = [f](const OpCall& call) { return UnaryKernel(call, f); };
+    op.tile = UnaryTile(f);
+  } else {
+    op.reference = [f](const OpCall& call) { return BinaryKernel(call, f); };
+    op.tile = BinaryTile(f);
+  }
+  return op;
 }
 
 // y = f(x), whose gradient is an op of (dy, x).
 template <typename F>
 OpDef ForwardOp(const char* name, const char* doc, F f, const OpDef& grad,
                 Value (*in_ops)(GraphBuilder& b, Value x)) {
-  return {.name = name,
-          .doc = doc,
-          .min_operands = 1,
-          .max_operands = 1,
-          .flags = {.unit = WorkUnit::kElements,
-                    .elementwise = true,
-                    .row_operands = kAllOperands,
-                    .arithmetic = true},
-          .infer_shape = [name](std::span<const Shape> operands,
-                                const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
-            if (operands[0].dtype != DType::kF32) {
-              return absl::InvalidArgumentError(
-                  absl::StrCat(name, ": want f32, got ", operands[0].ToString()));
-            }
-            return std::vector<Shape>{operands[0]};
-          },
-          .gradient =
-              [&grad](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
-                return std::vector<Value>{b.Add(grad, {dy[0], node.inputs[0]})};
-              },
-          .reference = [f](const OpCall& call) { return UnaryKernel(call, f); },
-          .tile = UnaryTile(f),
-          .expand =
-              [in_ops](GraphBuilder& b, const Node&, std::span<const Value> inputs) {
-                return std::vector<Value>{in_ops(b, inputs[0])};
-              }};
+  OpDef op = OfElements(name, doc, f);
+  op.gradient = [&grad](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
+    return std::vector<Value>{b.Add(grad, {dy[0], node.inputs[0]})};
+  };
+  op.expand = [in_ops](GraphBuilder& b, const Node&, std::span<const Value> inputs) {
+    return std::vector<Value>{in_ops(b, inputs[0])};
+  };
+  return op;
 }
 
 const OpDef& GeluGradOp() {
-  static const OpDef& op = *new OpDef(
-      GradOp("gelu_grad", "dx = dy (P(x) + x exp(-x^2 / 2) / sqrt(2 pi)) of (dy, x), P as gelu's",
-             kGeluGrad));
+  static const OpDef& op = *new OpDef(OfElements(
+      "gelu_grad", "dx = dy (P(x) + x exp(-x^2 / 2) / sqrt(2 pi)) of (dy, x), P as gelu's",
+      kGeluGrad));
   return op;
 }
 
@@ -105,8 +96,8 @@ const OpDef& GeluOp() {
 
 const OpDef& GeluTanhGradOp() {
   static const OpDef& op = *new OpDef(
-      GradOp("gelu_tanh_grad", "dx = dy times the derivative of gelu_tanh at x, of (dy, x)",
-             kGeluTanhGrad));
+      OfElements("gelu_tanh_grad", "dx = dy times the derivative of gelu_tanh at x, of (dy, x)",
+                 kGeluTanhGrad));
   return op;
 }
 
