@@ -371,6 +371,15 @@ class CausalTest(GenerationTest):
             said, = self.predicted(text, '')
             self.assertEqual(said[len(start) - 1:-1], text[len(start):])
 
+    def test_what_reads_other_positions_is_not_taken_for_one(self):
+        reverse = 'model.layer[3]={ op { name: "reverse" attrs: "axis=1" } }'
+        done = self.run_verb('predict', '--unset', 'predict.input', '--set', reverse, '--set',
+                             'predict.generate={ start_string: "cab" num_generate: 2 }', '--unset',
+                             'predict.keys', '--unset', 'predict.forward_features', *self.flags,
+                             call=self.call)
+        self.assertEqual(done.code, 2, str(done))
+        self.assertIn('start_string has 3 characters, and the model wants the 8 before each', done.err)
+
     def test_a_longer_one_begins_anew_with_the_later_half_of_each_window(self):
         for flags in ((), ('--use_tpu=false',)):
             text = self.generated('c', 83, *flags)
