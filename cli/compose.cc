@@ -18,13 +18,8 @@
 namespace tpurun {
 namespace {
 
-// An Input of the configuration and its path.
-struct ChosenInput {
-  const proto::Input* input = nullptr;
-  std::string path;
-};
-
-// The index of the evaluation to run: the named one, else the one without a name, else the first.
+// The index of the one evaluation to run: the named one, else the one without a name, else the
+// first.
 int ChooseEvaluation(const proto::RunConfig& run, const RequiredParts& required) {
   const std::string name = required.evaluation.value_or("");
   for (int i = 0; i < run.evaluate_size(); ++i) {
@@ -35,33 +30,41 @@ int ChooseEvaluation(const proto::RunConfig& run, const RequiredParts& required)
 
 // Several evaluations, all of them with names, and no --name.
 void CheckNamed(const proto::RunConfig& run, const RequiredParts& required, ConfigErrors& errors) {
-  if (!required.evaluate || required.evaluation.has_value() || run.evaluate_size() < 2) return;
+  if (!required.evaluate || required.all_evaluations || required.evaluation.has_value() ||
+      run.evaluate_size() < 2) {
+    return;
+  }
   std::vector<std::string> names;
   for (const proto::Evaluate& evaluation : run.evaluate()) {
     if (evaluation.name().empty()) return;
     names.push_back(evaluation.name());
   }
   errors.AddAt({.flag = "--name"},
-               absl::StrCat("must be given, one of: ", absl::StrJoin(names, ", ")));
+               absl::StrCat("must be given, one of: ", absl::StrJoin(names, ", "), ", or ",
+                            kAllEvaluations, " for all of them"));
 }
 
-ChosenInput ChooseInput(const proto::RunConfig& run, const RequiredParts& required) {
-  if (required.train && run.train().has_input()) return {&run.train().input(), "train.input"};
-  if (required.predict && run.predict().has_input()) {
-    return {&run.predict().input(), "predict.input"};
+// Null where there is no input: none is needed, or ValidateConfig refuses.
+template <typename Part>
+InputFn MakeInput(const LoadedConfig& config, const Part& part, const std::string& path,
+                  ConfigErrors& errors) {
+  if (!part.has_input()) return nullptr;
+  return MakeInputFn(part.input(), config.run.transformation_func(), config.locations,
+                     path + ".input", "", errors);
+}
+
+std::vector<EvaluationInput> MakeEvaluations(const LoadedConfig& config,
+                                             const RequiredParts& required, ConfigErrors& errors) {
+  std::vector<EvaluationInput> evaluations;
+  if (!required.evaluate) return evaluations;
+  const int chosen = ChooseEvaluation(config.run, required);
+  for (int i = 0; i < config.run.evaluate_size(); ++i) {
+    if (i != chosen && !required.all_evaluations) continue;
+    const proto::Evaluate& evaluate = config.run.evaluate(i);
+    evaluations.push_back(
+        {evaluate, MakeInput(config, evaluate, ElementPath("evaluate", i), errors)});
   }
-  if (!required.evaluate || run.evaluate().empty()) return {};
-  const int index = ChooseEvaluation(run, required);
-  if (!run.evaluate(index).has_input()) return {};
-  return {&run.evaluate(index).input(), ElementPath("evaluate", index) + ".input"};
-}
-
-InputFn MakeChosenInput(const LoadedConfig& config, const RequiredParts& required,
-                        ConfigErrors& errors) {
-  const ChosenInput chosen = ChooseInput(config.run, required);
-  if (chosen.input == nullptr) return nullptr;  // none is needed, or ValidateConfig refuses
-  return MakeInputFn(*chosen.input, config.run.transformation_func(), config.locations, chosen.path,
-                     "", errors);
+  return evaluations;
 }
 
 // What checkpoints carry of the configuration. The model is one that MakeModelFn takes.
@@ -113,7 +116,10 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   CheckNamed(config.run, required, errors);
   ModelFn model_fn = MakeModelFn(config.model, config.locations, errors, TopologyOf(config.run));
   Composition composition;
-  composition.input_fn = MakeChosenInput(config, required, errors);
+  const proto::RunConfig& run = config.run;
+  if (required.train) composition.input_fn = MakeInput(config, run.train(), "train", errors);
+  if (required.predict) composition.input_fn = MakeInput(config, run.predict(), "predict", errors);
+  composition.evaluations = MakeEvaluations(config, required, errors);
   RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations)));
   ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, std::move(model_fn)));
   composition.options.computed = Computed(config);
@@ -122,14 +128,14 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
     composition.options.hparams = HParamsOf(config);
     ASSIGN_OR_RETURN(composition.options.config_text, PrintConfig(config));
   }
-  if (required.export_model && config.run.predict().has_input()) {
+  const bool exports =
+      required.export_model ||
+      (required.alternating && !config.run.train_and_evaluate().exporter().empty());
+  if (exports && config.run.predict().has_input()) {
     ASSIGN_OR_RETURN(
         composition.export_input_fn,
         MakeExportInputFn(config.run.predict().input(), config.run.transformation_func(),
                           config.locations, "predict.input"));
-  }
-  if (required.evaluate) {
-    composition.evaluation = config.run.evaluate(ChooseEvaluation(config.run, required));
   }
   return composition;
 }

@@ -3,6 +3,7 @@
 #define TPURUN_CLI_COMPOSE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "cli/command_line.h"
@@ -16,9 +17,9 @@ namespace tpurun {
 
 struct Composition {
   EstimatorOptions options;
-  InputFn input_fn;               // of the part that `required` names
+  InputFn input_fn;                          // of train or predict, whichever is required
+  std::vector<EvaluationInput> evaluations;  // those that are required, one or more
   ExportInputFn export_input_fn;  // of predict, where export_model is required and it has an input
-  proto::Evaluate evaluation;     // the one that required.evaluation names
 };
 
 // What an Estimator is made of besides what only training needs. NotFound when the working
@@ -26,7 +27,7 @@ struct Composition {
 absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,
                                              ModelFn model_fn);
 
-// Loads and checks the configuration, builds the ModelFn and the InputFn of the one part that
+// Loads and checks the configuration, builds the ModelFn and the InputFns of the parts that
 // `required` names. Every mistake that needs no data is in the error, each with its place.
 absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required);
 

@@ -4,10 +4,12 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "cli/compose.h"
-#include "cli/json.h"
 #include "cli/progress.h"
+#include "cli/results.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/checkpoint.h"
@@ -20,35 +22,35 @@ namespace {
 // How often --watch looks for a new checkpoint.
 constexpr std::chrono::milliseconds kWatchPeriod(500);
 
-Json ResultJson(const Evaluation& evaluation) {
-  Json json;
-  json["global_step"] = evaluation.global_step;
-  json["checkpoint"] = evaluation.checkpoint.has_value() ? Json(*evaluation.checkpoint) : Json();
-  json["examples"] = evaluation.examples;
-  for (const auto& [name, value] : evaluation.metrics) {
-    json[name] = JsonNested(value.dims, [&values = value.values](int64_t i) {
-      return JsonNumber(values[static_cast<size_t>(i)]);
-    });
-  }
-  return json;
-}
-
-// Evaluates every new latest checkpoint, until one has train.max_steps (or for ever).
-absl::Status Watch(const std::string& model_dir, const proto::Train& train,
-                   const proto::Evaluate& evaluation, const InputFn& input_fn,
+// Evaluates every new latest checkpoint, until one has train.max_steps or none has come for
+// `timeout` seconds (0: for ever). NotFound when none has come at all.
+absl::Status Watch(const std::string& model_dir, const proto::Train& train, int64_t timeout,
+                   const std::vector<EvaluationInput>& evaluations, const TakeEvaluation& take,
                    Estimator& estimator) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point since = Clock::now();
   for (std::optional<std::string> done;; std::this_thread::sleep_for(kWatchPeriod)) {
     ASSIGN_OR_RETURN(const std::optional<std::string> latest, LatestCheckpoint(model_dir));
-    if (!latest.has_value() || latest == done) continue;
-    const absl::StatusOr<Evaluation> result = estimator.Evaluate(input_fn, evaluation, *latest);
-    // Training has just dropped it.
-    if (!result.ok() && IsAbsent(BundleIndexPath(*latest))) continue;
-    RETURN_IF_ERROR(result.status());
-    RETURN_IF_ERROR(WriteResult(ResultJson(*result)));
-    if (train.has_max_steps() && result->global_step >= train.max_steps()) {
+    if (!latest.has_value() || latest == done) {
+      if (timeout == 0 || Clock::now() - since < std::chrono::seconds(timeout)) continue;
+      const std::string text =
+          absl::StrCat("no new checkpoint in ", model_dir, " for ", timeout, " seconds");
+      if (!done.has_value()) return absl::NotFoundError(text + " (--timeout)");
+      LOG(INFO) << "Ending: " << text << ".";
       return absl::OkStatus();
     }
+    int64_t global_step = 0;
+    const absl::Status evaluated =
+        estimator.EvaluateAll(evaluations, *latest, [&](const Evaluation& evaluation) {
+          global_step = evaluation.global_step;
+          return take(evaluation);
+        });
+    // Training has just dropped it.
+    if (!evaluated.ok() && IsAbsent(BundleIndexPath(*latest))) continue;
+    RETURN_IF_ERROR(evaluated);
+    if (train.has_max_steps() && global_step >= train.max_steps()) return absl::OkStatus();
     done = latest;
+    since = Clock::now();
   }
 }
 
@@ -57,26 +59,39 @@ absl::Status Watch(const std::string& model_dir, const proto::Train& train,
 absl::Status EvaluateCommand(const CommandLine& command) {
   RequiredParts required{.evaluate = true};
   if (command.Has("name")) required.evaluation = command.GetString("name");
+  if (required.evaluation == kAllEvaluations) {
+    required.evaluation.reset();
+    required.all_evaluations = true;
+  }
   ASSIGN_OR_RETURN(Composition composition, Compose(command, required));
-  proto::Evaluate evaluation = composition.evaluation;
-  if (command.Has("steps")) evaluation.set_steps(command.GetInt("steps"));
+  std::vector<EvaluationInput>& evaluations = composition.evaluations;
+  if (command.Has("steps")) {
+    for (EvaluationInput& input : evaluations) input.evaluate.set_steps(command.GetInt("steps"));
+  }
   const std::string checkpoint = command.GetString("checkpoint");
+  const bool watch = command.GetBool("watch");
+  const int64_t timeout = command.GetInt("timeout");
+  if (watch && !checkpoint.empty()) {
+    return absl::InvalidArgumentError("--watch follows model_dir; leave out --checkpoint");
+  }
+  if (timeout < 0 || (timeout > 0 && !watch)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--timeout: got ", timeout, ", want seconds > 0, together with --watch"));
+  }
   const proto::RunConfig config = composition.options.config;
-  ProgressLine line(command, false);
+  ProgressLine line(command, watch || evaluations.size() > 1);
   composition.options.counted = line.Counter("examples");
   Estimator estimator(std::move(composition.options));
-  if (command.GetBool("watch")) {
-    if (!checkpoint.empty()) {
-      return absl::InvalidArgumentError("--watch follows model_dir; leave out --checkpoint");
-    }
-    return Watch(config.model_dir(), config.train(), evaluation, composition.input_fn, estimator);
+  const auto take = [several = evaluations.size() > 1](const Evaluation& evaluation) {
+    return WriteResult(EvaluationJson(evaluation, several));
+  };
+  if (watch) {
+    return Watch(config.model_dir(), config.train(), timeout, evaluations, take, estimator);
   }
   if (!checkpoint.empty() && DirName(checkpoint) != config.model_dir()) {
     LOG(INFO) << "The evaluation's events go to model_dir, " << config.model_dir() << ".";
   }
-  ASSIGN_OR_RETURN(const Evaluation result,
-                   estimator.Evaluate(composition.input_fn, evaluation, checkpoint));
-  return WriteResult(ResultJson(result));
+  return estimator.EvaluateAll(evaluations, checkpoint, take);
 }
 
 }  // namespace tpurun

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -17,6 +18,7 @@
 #include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/spec/export_names.h"
 #include "runtime/spec/topology.h"
 
 namespace tpurun {
@@ -46,6 +48,13 @@ constexpr Bound kBounds[] = {
     {"tpu_config.num_cores_per_replica", false},
     {"tpu_config.initial_infeed_sleep_secs", true},
     {"tpu_config.experimental_host_call_every_n_steps", false},
+    {"train_and_evaluate.steps_per_eval", false},
+    {"train_and_evaluate.throttle_secs", true},
+    {"train_and_evaluate.start_delay_secs", true},
+    {"train_and_evaluate.monitor.min_delta", true},
+    {"train_and_evaluate.early_stopping.patience", false},
+    {"train_and_evaluate.exporter.latest.exports_to_keep", true},
+    {"train_and_evaluate.exporter.best.exports_to_keep", true},
     {"train.max_steps", false},
     {"train.steps", false},
     {"train.epochs", false},
@@ -58,6 +67,19 @@ bool CoversField(const std::string& supported, const std::string& path) {
 
 // Indices into a batch are 32-bit numbers in kernels of libraries.
 constexpr int64_t kMaxBatchSize = (int64_t{1} << 31) - 1;
+
+bool ReadsStandardInput(const proto::Source& source) {
+  for (const auto* files : {&source.tfrecord().file(), &source.text_line().file(),
+                            &source.fixed_length_record().file(), &source.text().file()}) {
+    if (std::count(files->begin(), files->end(), "-") > 0) return true;
+  }
+  return false;
+}
+
+bool SavesCheckpoints(const proto::RunConfig& run) {
+  return run.has_save_checkpoints_steps() ? run.save_checkpoints_steps() > 0
+                                          : run.save_checkpoints_secs() > 0;
+}
 
 class Validator {
  public:
@@ -76,6 +98,7 @@ class Validator {
     CheckTransformationFuncs();
     CheckEvaluations();
     CheckExport();
+    CheckTrainAndEvaluate();
   }
 
  private:
@@ -122,7 +145,6 @@ class Validator {
         continue;
       }
       if (IsDefault(message, field)) continue;
-      if (field_pattern == "eval_on_tpu" && !run_.use_tpu()) continue;  // no TPU: nothing to act on
       const std::string value = ValueText(message, field);
       if (row) {
         if (std::count(row->values.begin(), row->values.end(), value) > 0) continue;
@@ -274,7 +296,7 @@ class Validator {
     for (int i = 0; i < config.export_format_size(); ++i) {
       const std::string& format = config.export_format(i);
       const std::string path = ElementPath("export.export_format", i);
-      if (format != "saved_model" && format != "onnx") {
+      if (format != kSavedModelFormat && format != kOnnxFormat) {
         Add(path, absl::StrCat("got ", Quote(format), ", want saved_model or onnx"));
       } else if (std::count(seen.begin(), seen.end(), format) > 0) {
         Add(path, absl::StrCat(Quote(format), " is there already"));
@@ -283,6 +305,72 @@ class Validator {
     }
     if (!config.export_to_cpu() && !config.export_to_tpu()) {
       Add("export.export_to_cpu", "got false, and so is export_to_tpu; want one of them");
+    }
+  }
+
+  void CheckTrainAndEvaluate() {
+    const proto::TrainAndEvaluate& config = run_.train_and_evaluate();
+    const std::string path = "train_and_evaluate";
+    if (config.has_steps_per_eval() &&
+        (config.has_throttle_secs() || config.has_start_delay_secs())) {
+      Add(path + ".steps_per_eval",
+          "evaluations go by steps or by seconds (throttle_secs, start_delay_secs), want one of "
+          "the "
+          "two; take the other out (--unset)");
+    }
+    if (config.has_early_stopping() && !config.early_stopping().has_patience()) {
+      Add(path + ".early_stopping",
+          "patience is missing, want the evaluations without a better one to wait for: patience: "
+          "5");
+    }
+    CheckMonitored();
+    CheckExporters();
+    if (!required_.alternating) return;
+    for (int i = 0; i < run_.evaluate_size(); ++i) {
+      if (!ReadsStandardInput(run_.evaluate(i).input().source())) continue;
+      Add(ElementPath("evaluate", i) + ".input.source",
+          "got \"-\", standard input, which can be read only once, and train_and_evaluate "
+          "evaluates "
+          "again and again; want files");
+    }
+  }
+
+  void CheckMonitored() {
+    const proto::Monitor& monitor = run_.train_and_evaluate().monitor();
+    if (!monitor.has_evaluation() || run_.evaluate().empty()) return;
+    std::vector<std::string> names;
+    for (const proto::Evaluate& evaluation : run_.evaluate()) names.push_back(evaluation.name());
+    if (std::count(names.begin(), names.end(), monitor.evaluation()) > 0) return;
+    Add("train_and_evaluate.monitor.evaluation",
+        absl::StrCat("no evaluation has the name ", Quote(monitor.evaluation()),
+                     KnownNames(monitor.evaluation(), names)));
+  }
+
+  void CheckExporters() {
+    std::map<std::string, std::string> path_of_name;
+    for (int i = 0; i < run_.train_and_evaluate().exporter_size(); ++i) {
+      const proto::Exporter& exporter = run_.train_and_evaluate().exporter(i);
+      const std::string path = ElementPath("train_and_evaluate.exporter", i);
+      if (exporter.exporter_case() == proto::Exporter::EXPORTER_NOT_SET) {
+        Add(path, "is empty, want latest {}, final {} or best {}");
+        continue;
+      }
+      const std::string name = ExporterName(exporter);
+      CheckNameAt(path + ".name", NameKind::kFile, name);
+      const bool number = std::all_of(name.begin(), name.end(), absl::ascii_isdigit);
+      if (number || name == kOnnxFormat) {
+        Add(path + ".name", absl::StrCat("got ", Quote(name),
+                                         ", the name of a folder that export itself may make, want "
+                                         "another one"));
+      }
+      if (const auto [first, inserted] = path_of_name.emplace(name, path + ".name"); !inserted) {
+        AddTwice(path + ".name", name, first->second);
+      }
+    }
+    if (run_.train_and_evaluate().exporter_size() > 0 && !SavesCheckpoints(run_)) {
+      Add("train_and_evaluate.exporter[0]",
+          "exports checkpoints, but save_checkpoints_secs and save_checkpoints_steps save none, "
+          "want one of them > 0");
     }
   }
 
@@ -338,6 +426,7 @@ class Validator {
   }
 
   void CheckBatchSize(const std::string& verb, const std::string& field, bool given, int64_t size) {
+    const int replicas = verb == "evaluate" && !run_.eval_on_tpu() ? 1 : topology_.num_replicas();
     if (!given) {
       AddAt(field, absl::StrCat(field, " is missing, ", verb, " needs it: --", field, "=",
                                 verb == "train" ? 128 : kDevice.num_replicas()));
@@ -347,7 +436,6 @@ class Validator {
       Add(field, absl::StrCat("got ", size, ", want a number <= ", kMaxBatchSize));
       return;
     }
-    const int replicas = topology_.num_replicas();
     if (size <= 0 || size % replicas == 0) return;
     const int64_t below = size / replicas * replicas;
     const std::string nearest =
@@ -411,6 +499,11 @@ class Validator {
       if (!name.empty()) {
         CheckNameAt(ElementPath("evaluate", i) + ".name", NameKind::kFile, name);
       }
+      if (name == kAllEvaluations) {
+        Add(ElementPath("evaluate", i) + ".name",
+            absl::StrCat("got ", Quote(name), ", which --name=", name,
+                         " takes for all evaluations, want another one"));
+      }
       const auto [other, first] = evaluation_of_name.emplace(name, i);
       if (first) continue;
       if (!name.empty()) {
@@ -459,6 +552,8 @@ const std::vector<SupportedField>& SupportedFields() {
       {"tpu_config.per_host_input_for_training", {"PER_SHARD_V1", "PER_HOST_V1", "PER_HOST_V2"}},
       {"train"},
       {"evaluate"},
+      {"train_and_evaluate"},
+      {"eval_on_tpu"},
       {"predict.input"},
       {"predict.keys"},
       {"predict.forward_features"},

@@ -27,9 +27,15 @@ struct RequiredParts {
   bool evaluate = false;
   bool predict = false;
   bool export_model = false;
-  // The evaluation to run, by name; nullopt for every one there is.
+  // The evaluation to run, by name; nullopt: no name is given.
   std::optional<std::string> evaluation = std::nullopt;
+  bool all_evaluations = false;
+  // Of train_and_evaluate: with train, evaluate and all_evaluations.
+  bool alternating = false;
 };
+
+// What --name takes for all evaluations, which therefore is no name of one.
+inline constexpr char kAllEvaluations[] = "all";
 
 // Adds every mistake: field, got, want.
 void ValidateConfig(const LoadedConfig& config, const RequiredParts& required,

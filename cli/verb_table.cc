@@ -14,9 +14,48 @@
 #include "cli/report.h"
 #include "cli/summary.h"
 #include "cli/train.h"
+#include "cli/train_and_evaluate.h"
 #include "cli/version_command.h"
 
 namespace tpurun {
+
+namespace {
+
+std::vector<Flag> TrainFlags() {
+  return {{.name = "max_steps",
+           .type = Flag::Type::kInt,
+           .value_name = "N",
+           .help = "train until global_step is N",
+           .sets = "train.max_steps",
+           .group = "length"},
+          {.name = "steps",
+           .type = Flag::Type::kInt,
+           .value_name = "N",
+           .help = "train N steps more than the checkpoint has",
+           .sets = "train.steps",
+           .group = "length"},
+          {.name = "epochs",
+           .type = Flag::Type::kDouble,
+           .value_name = "E",
+           .help = "train until global_step is E passes over the examples",
+           .sets = "train.epochs",
+           .group = "length"},
+          {.name = "allow_changed_input",
+           .type = Flag::Type::kBool,
+           .help = "go on with other data: where the input was, or else from its beginning"}};
+}
+
+std::vector<Flag> TrainAndEvaluateFlags() {
+  std::vector<Flag> flags = TrainFlags();
+  flags.push_back({.name = "steps_per_eval",
+                   .type = Flag::Type::kInt,
+                   .value_name = "N",
+                   .help = "evaluate at each multiple of N steps",
+                   .sets = "train_and_evaluate.steps_per_eval"});
+  return flags;
+}
+
+}  // namespace
 
 std::span<const Verb> Verbs() {
   static const auto* const kVerbs = new std::vector<Verb>{
@@ -25,37 +64,24 @@ std::span<const Verb> Verbs() {
               "loss is the "
               "last step's, a mean over its batch",
        .example = "tpurun train --config=run.textproto --max_steps=2000 | jq .loss",
-       .flags = {{.name = "max_steps",
-                  .type = Flag::Type::kInt,
-                  .value_name = "N",
-                  .help = "train until global_step is N",
-                  .sets = "train.max_steps",
-                  .group = "length"},
-                 {.name = "steps",
-                  .type = Flag::Type::kInt,
-                  .value_name = "N",
-                  .help = "train N steps more than the checkpoint has",
-                  .sets = "train.steps",
-                  .group = "length"},
-                 {.name = "epochs",
-                  .type = Flag::Type::kDouble,
-                  .value_name = "E",
-                  .help = "train until global_step is E passes over the examples",
-                  .sets = "train.epochs",
-                  .group = "length"},
-                 {.name = "allow_changed_input",
-                  .type = Flag::Type::kBool,
-                  .help =
-                      "go on with other data: where the input was, or else from its beginning"}},
+       .flags = TrainFlags(),
        .takes_config = true,
        .runs = true,
        .run = TrainCommand},
+      {.name = "train_and_evaluate",
+       .doc = "Train, and evaluate and export on the way: a line for each evaluation, then train's",
+       .example =
+           "tpurun train_and_evaluate --config=run.textproto --steps_per_eval=500 | jq .accuracy",
+       .flags = TrainAndEvaluateFlags(),
+       .takes_config = true,
+       .runs = true,
+       .run = TrainAndEvaluateCommand},
       {.name = "evaluate",
        .doc = "Print loss and metrics of a checkpoint",
        .example = "tpurun evaluate --config=run.textproto | jq .accuracy",
        .flags = {{.name = "name",
                   .value_name = "NAME",
-                  .help = "which of several evaluations; its events go to eval_NAME"},
+                  .help = "which of several evaluations, or all; the events go to eval_NAME"},
                  {.name = "steps",
                   .type = Flag::Type::kInt,
                   .value_name = "N",
@@ -68,7 +94,11 @@ std::span<const Verb> Verbs() {
                   .help = "without a checkpoint take fresh variables, as TPUEstimator does"},
                  {.name = "watch",
                   .type = Flag::Type::kBool,
-                  .help = "evaluate each new checkpoint in model_dir, up to train.max_steps"}},
+                  .help = "evaluate each new checkpoint in model_dir, up to train.max_steps"},
+                 {.name = "timeout",
+                  .type = Flag::Type::kInt,
+                  .value_name = "SECONDS",
+                  .help = "of --watch: end when no new checkpoint has come for so long"}},
        .takes_config = true,
        .runs = true,
        .run = EvaluateCommand},

@@ -19,6 +19,7 @@ constexpr char kOurs[] = "tpurun/";  // what is no variable
 constexpr char kInputPosition[] = "tpurun/input_position";
 constexpr char kInputFiles[] = "tpurun/input_files";
 constexpr char kModel[] = "tpurun/model";
+constexpr char kEvaluation[] = "tpurun/evaluation";
 constexpr char kMachine[] = "tpurun/machine";
 constexpr char kPerCore[] = "tpurun/core/";
 constexpr char kGlobalStepName[] = "global_step";
@@ -103,6 +104,11 @@ absl::Status WriteCheckpoint(const VariableStore& store, const RunState& state,
       return writer.AddStrings(kInputFiles, {std::ssize(files)}, files);
     };
   }
+  if (!state.evaluation.empty()) {
+    entries[kEvaluation] = [&state](BundleWriter& writer) {
+      return writer.AddStrings(kEvaluation, {}, {state.evaluation});
+    };
+  }
   entries[kModel] = [&state](BundleWriter& writer) {
     return writer.AddStrings(kModel, {}, {state.model});
   };
@@ -160,6 +166,7 @@ absl::StatusOr<RunState> Checkpoint::ReadRunState() const {
   ASSIGN_OR_RETURN(state.input_position, ReadString(kInputPosition));
   ASSIGN_OR_RETURN(state.machine, ReadString(kMachine));
   ASSIGN_OR_RETURN(state.model, ReadString(kModel));
+  ASSIGN_OR_RETURN(state.evaluation, ReadString(kEvaluation));
   if (const BundleEntry* const files = reader_->Find(kInputFiles)) {
     ASSIGN_OR_RETURN(state.input_files, reader_->ReadStrings(*files));
   }

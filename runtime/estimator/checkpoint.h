@@ -7,6 +7,7 @@
 //   tpurun/input_files      DT_STRING [N]: the identity of each file of the input, if any
 //   tpurun/machine          DT_STRING: instruction set and library that the bits depend on
 //   tpurun/model            DT_STRING: what was trained (drift.h); empty when that is not known
+//   tpurun/evaluation       DT_STRING: what train_and_evaluate carries on; absent without
 // Nothing in it depends on time, worker threads or loop lengths: equal runs give equal bytes.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_CHECKPOINT_H_
 #define TPURUN_RUNTIME_ESTIMATOR_CHECKPOINT_H_
@@ -33,6 +34,7 @@ struct RunState {
   std::string input_position;
   std::string machine;
   std::string model = {};
+  std::string evaluation = {};                // an EvaluationState in text format
   std::vector<std::string> input_files = {};  // of each its InputFile::identity, in their order
 };
 

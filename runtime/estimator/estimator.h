@@ -70,7 +70,8 @@ struct TextStart {
 using StartFn = std::function<absl::StatusOr<TextStart>(const std::string& trained_dir)>;
 
 struct TrainResult {
-  bool skipped = false;  // already trained: nothing was done
+  bool skipped = false;        // already trained: nothing was done
+  bool stopped_early = false;  // by early_stopping
   int64_t global_step = 0;
   std::string checkpoint;  // the latest; empty without
   double loss = 0;         // mean over the cores of the last step
@@ -82,12 +83,22 @@ struct TrainResult {
   double examples_per_second = 0;
 };
 
+// One of the configuration's evaluations.
+struct EvaluationInput {
+  proto::Evaluate evaluate;
+  InputFn input_fn;
+};
+
 struct Evaluation {
+  std::string name;  // of the evaluation, empty for the one without
   int64_t global_step = 0;
   std::optional<std::string> checkpoint;  // nullopt: fresh variables (allow_untrained)
   int64_t examples = 0;
   std::vector<std::pair<std::string, MetricValue>> metrics;  // `loss` first
+  // The mean over the batches of the loss of core 0's rows; nullopt for a model without a loss.
+  std::optional<double> loss_shard_0;
 };
+using TakeEvaluation = std::function<absl::Status(const Evaluation& evaluation)>;
 
 // The predictions of one batch; valid during the call.
 struct PredictedBatch {
@@ -109,6 +120,22 @@ struct ExportedFiles {
   int64_t global_step = 0;
 };
 
+// The formats that models are exported in, and the folder below which they go.
+std::vector<std::string> ExportFormats(const proto::Export& config);
+std::string ExportDirectory(const proto::RunConfig& config);
+// The folder of the numbered folders of a format; `config` has a directory.
+std::string ExportBase(const proto::Export& config, const std::string& format);
+
+// What train_and_evaluate reads, and where its results go.
+struct TrainAndEvaluateInputs {
+  InputFn train;
+  std::vector<EvaluationInput> evaluations;  // one or more
+  // Of Estimator::Export.
+  ExportInputFn export_input;
+  std::vector<std::string> assets;
+  TakeEvaluation take;  // its error ends the training
+};
+
 class Estimator {
  public:
   explicit Estimator(EstimatorOptions options);
@@ -118,8 +145,18 @@ class Estimator {
   // (saved too), Aborted for NaN.
   absl::StatusOr<TrainResult> Train(const InputFn& input_fn);
 
-  // Evaluates `checkpoint`, or the latest one of model_dir when empty; `name` and `steps` are those
-  // of the configuration's evaluation. NotFound without a checkpoint, unless allow_untrained.
+  // The same, as config.train_and_evaluate says: evaluates and exports between loops and after the
+  // last, with the variables of the training, and stops early. Goes on where a run that ended at
+  // any moment has left it: with the evaluation that was pending then; steps_per_eval makes the
+  // rest the same bytes. A training whose steps were done before is evaluated once more.
+  absl::StatusOr<TrainResult> TrainAndEvaluate(const TrainAndEvaluateInputs& inputs);
+
+  // Evaluates `checkpoint`, or the latest one of model_dir when empty, over one input after the
+  // other, and calls `take` with each result, whose error ends it. NotFound without a checkpoint,
+  // unless allow_untrained.
+  absl::Status EvaluateAll(const std::vector<EvaluationInput>& evaluations,
+                           const std::string& checkpoint, const TakeEvaluation& take);
+  // The same of one input.
   absl::StatusOr<Evaluation> Evaluate(const InputFn& input_fn, const proto::Evaluate& evaluate,
                                       const std::string& checkpoint);
 
@@ -148,8 +185,14 @@ class Estimator {
   absl::StatusOr<ExportedFiles> Export(const proto::Export& config, const std::string& checkpoint,
                                        const ExportInputFn& input_fn,
                                        const std::vector<std::string>& assets);
+  // Whether the model has words in each format of `config`. InvalidArgument where not.
+  absl::Status CheckExport(const proto::Export& config);
 
  private:
+  // `evaluated` may be null: nothing is.
+  absl::StatusOr<TrainResult> RunTraining(const InputFn& input_fn,
+                                          const TrainAndEvaluateInputs* evaluated);
+
   EstimatorOptions options_;
 };
 

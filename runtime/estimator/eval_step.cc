@@ -1,5 +1,7 @@
 #include "runtime/estimator/eval_step.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
@@ -54,7 +56,23 @@ EvalSums::EvalSums(const EvalStep& step)
   }
 }
 
+double EvalSums::LossOfShard0(const std::byte* slots) const {
+  const EvalMetric& loss = step_.metrics.front();
+  std::vector<double> sums;
+  for (size_t i = 0; i < loss.statistics.size(); ++i) {
+    const auto* share = reinterpret_cast<const float*>(slots + layout_.offsets[i]);
+    const size_t first = sums.size();
+    sums.resize(first + sums_[i].size(), 0.0);
+    for (int64_t row = 0; row < step_.batch_per_replica; ++row) {
+      for (size_t j = first; j < sums.size(); ++j) sums[j] += *share++;
+    }
+  }
+  return loss.result(sums).values[0];
+}
+
 void EvalSums::Add(const std::byte* slots) {
+  losses_of_shard_0_ += LossOfShard0(slots);
+  ++steps_;
   for (size_t i = 0; i < sums_.size(); ++i) {
     for (int replica = 0; replica < step_.graph.num_replicas(); ++replica) {
       const auto* share = reinterpret_cast<const float*>(slots + layout_.offsets[i] +
@@ -78,6 +96,10 @@ std::vector<std::pair<std::string, MetricValue>> EvalSums::Results() const {
   }
   TPURUN_DCHECK(next == sums_.end());
   return results;
+}
+
+double EvalSums::loss_shard_0() const {
+  return losses_of_shard_0_ / static_cast<double>(std::max<int64_t>(steps_, 1));
 }
 
 absl::StatusOr<Graph> BuildPredictStep(EstimatorSpec spec, const std::vector<std::string>& keys,

@@ -38,10 +38,18 @@ class EvalSums {
   // Name and value of each metric, in order.
   std::vector<std::pair<std::string, MetricValue>> Results() const;
 
+  // The mean over the steps of the loss of core 0's rows, which TPUEstimator gives as the loss.
+  double loss_shard_0() const;
+
  private:
+  // Of one step.
+  double LossOfShard0(const std::byte* slots) const;
+
   const EvalStep& step_;
   SlotLayout layout_;
   std::vector<std::vector<double>> sums_;  // of each statistic
+  double losses_of_shard_0_ = 0;           // summed over the steps
+  int64_t steps_ = 0;
 };
 
 // Keeps the predictions of these names, all when there are none, as outputs in that order.

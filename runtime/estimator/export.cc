@@ -14,12 +14,10 @@
 #include "runtime/export/signatures.h"
 #include "runtime/io/file.h"
 #include "runtime/io/numbered_directory.h"
+#include "runtime/spec/export_names.h"
 
 namespace tpurun {
 namespace {
-
-constexpr char kSavedModel[] = "saved_model";
-constexpr char kOnnx[] = "onnx";
 
 // What the files are made from.
 struct Source {
@@ -45,7 +43,7 @@ absl::Status Write(const std::string& format, const ExportedModel& model,
                    const std::vector<Signature>& signatures, const Source& source,
                    const proto::Export& config, const std::string& name, const std::string& dir) {
   const auto value_of = [&source](const std::string& key) { return source.ValueOf(key); };
-  if (format == kOnnx) {
+  if (format == kOnnxFormat) {
     std::map<std::string, std::string> metadata = {
         {"global_step", absl::StrCat(source.global_step)}, {"model", name}};
     for (const auto& [file, text] : source.assets) metadata[file.substr(0, file.rfind('.'))] = text;
@@ -61,7 +59,38 @@ absl::Status Write(const std::string& format, const ExportedModel& model,
                          dir);
 }
 
+absl::StatusOr<std::map<std::string, ExportedModel>> ExportModels(const EstimatorOptions& options,
+                                                                  const proto::Export& config) {
+  std::map<std::string, ExportedModel> models;
+  for (const std::string& format : ExportFormats(config)) {
+    absl::StatusOr<ExportedModel> model =
+        ExportModel(options.model_fn, options.config.tf_random_seed(),
+                    format == kOnnxFormat ? &OpDef::onnx : &OpDef::tensorflow);
+    if (!model.ok()) return Annotate(model.status(), format);
+    models.emplace(format, *std::move(model));
+  }
+  return models;
+}
+
 }  // namespace
+
+std::vector<std::string> ExportFormats(const proto::Export& config) {
+  if (config.export_format().empty()) return {kSavedModelFormat};
+  return {config.export_format().begin(), config.export_format().end()};
+}
+
+std::string ExportDirectory(const proto::RunConfig& config) {
+  const std::string& directory = config.export_().directory();
+  return directory.empty() ? JoinPath(config.model_dir(), "export") : directory;
+}
+
+std::string ExportBase(const proto::Export& config, const std::string& format) {
+  return format == kOnnxFormat ? JoinPath(config.directory(), kOnnxFormat) : config.directory();
+}
+
+absl::Status Estimator::CheckExport(const proto::Export& config) {
+  return ExportModels(options_, config).status();
+}
 
 absl::StatusOr<ExportedFiles> Estimator::Export(const proto::Export& config,
                                                 const std::string& checkpoint,
@@ -74,19 +103,12 @@ absl::StatusOr<ExportedFiles> Estimator::Export(const proto::Export& config,
                                             options_.config.model_dir(),
                                             ": train it first, or name a --checkpoint"));
   }
-  std::vector<std::string> formats(config.export_format().begin(), config.export_format().end());
-  if (formats.empty()) formats.push_back(kSavedModel);
   // Everything that can be refused is before the first file is written.
-  std::map<std::string, ExportedModel> models;
-  for (const std::string& format : formats) {
-    absl::StatusOr<ExportedModel> model =
-        ExportModel(options_.model_fn, options_.config.tf_random_seed(),
-                    format == kOnnx ? &OpDef::onnx : &OpDef::tensorflow);
-    if (!model.ok()) return Annotate(model.status(), format);
-    models.emplace(format, *std::move(model));
-  }
+  ASSIGN_OR_RETURN(auto models, ExportModels(options_, config));
   Signatures signatures;
-  if (models.count(kSavedModel) > 0) signatures = MakeSignatures(input_fn, models.at(kSavedModel));
+  if (models.count(kSavedModelFormat) > 0) {
+    signatures = MakeSignatures(input_fn, models.at(kSavedModelFormat));
+  }
   for (const std::string& excluded : signatures.excluded) {
     LOG(WARNING) << "Signature left out: " << excluded;
   }
@@ -102,13 +124,12 @@ absl::StatusOr<ExportedFiles> Estimator::Export(const proto::Export& config,
     ASSIGN_OR_RETURN(source.assets[name], ReadFile(path));
   }
 
-  const std::string base = config.directory().empty()
-                               ? JoinPath(options_.config.model_dir(), "export")
-                               : config.directory();
+  proto::Export to = config;
+  if (to.directory().empty()) to.set_directory(ExportDirectory(options_.config));
   ExportedFiles result{.global_step = source.global_step};
-  for (const std::string& format : formats) {
+  for (const std::string& format : ExportFormats(config)) {
     ASSIGN_OR_RETURN(const std::unique_ptr<NumberedDirectory> dir,
-                     NumberedDirectory::Create(format == kOnnx ? JoinPath(base, kOnnx) : base));
+                     NumberedDirectory::Create(ExportBase(to, format)));
     RETURN_IF_ERROR(Write(format, models.at(format), signatures.included, source, config,
                           options_.config.model().name(), dir->path()));
     ASSIGN_OR_RETURN(const std::string path, dir->Publish());

@@ -165,15 +165,22 @@ void Saver::List(const std::string& prefix) {
 std::vector<std::string> Saver::Retire() {
   std::vector<std::string> dropped;
   const size_t keep = options_.keep_checkpoint_max;
-  while (keep > 0 && state_.all.size() > keep) {
-    if (state_.timestamps.front() > keep_next_after_) {
-      state_.last_preserved = state_.timestamps.front();
+  size_t oldest = 0;
+  while (keep > 0 && state_.all.size() > keep + oldest) {
+    const auto prefix = state_.all.begin() + static_cast<ptrdiff_t>(oldest);
+    const auto timestamp = state_.timestamps.begin() + static_cast<ptrdiff_t>(oldest);
+    if (*prefix == kept_) {
+      ++oldest;
+      continue;
+    }
+    if (*timestamp > keep_next_after_) {
+      state_.last_preserved = *timestamp;
       keep_next_after_ += options_.keep_checkpoint_every_n_hours * 3600;
     } else {
-      dropped.push_back(state_.all.front());
+      dropped.push_back(*prefix);
     }
-    state_.all.erase(state_.all.begin());
-    state_.timestamps.erase(state_.timestamps.begin());
+    state_.all.erase(prefix);
+    state_.timestamps.erase(timestamp);
   }
   return dropped;
 }

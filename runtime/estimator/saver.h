@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -30,6 +31,7 @@ class Saver {
   // out, with a warning.
   static absl::StatusOr<Saver> Open(SaverOptions options);
 
+  const std::string& model_dir() const { return options_.model_dir; }
   // The prefix of the latest checkpoint; empty when there is none.
   const std::string& latest() const { return state_.latest; }
   // Removes what a killed run left in model_dir, open as `dir`: its temporary files, the checkpoint
@@ -39,6 +41,8 @@ class Saver {
   // PermissionDenied when model_dir, open as `dir` or absent, holds a checkpoint of one of these
   // steps that is neither listed nor left by a killed run: Save would write over it.
   absl::Status CheckUnlisted(const Directory& dir, int64_t first_step, int64_t last_step) const;
+  // The checkpoint of this prefix stays, however many are newer.
+  void Keep(std::string prefix) { kept_ = std::move(prefix); }
   // Writes model.ckpt-STEP into model_dir, open as `dir`, then the `checkpoint` file, then deletes
   // what that no longer lists. A kill at any moment leaves a `checkpoint` whose latest one is
   // complete, and of the rest what Sweep finds. After an error the files of model.ckpt-STEP are
@@ -55,6 +59,7 @@ class Saver {
 
   SaverOptions options_;
   CheckpointState state_;
+  std::string kept_;            // whatever its age
   double keep_next_after_ = 0;  // a checkpoint written after this is kept for ever
 };
 

@@ -1,8 +1,13 @@
-// Estimator::Train: what a training does, in order.
+// Estimator::Train and TrainAndEvaluate: what a training does, in order.
+#include <memory>
+#include <optional>
+#include <string>
+
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/setup.h"
+#include "runtime/estimator/train_evaluations.h"
 #include "runtime/estimator/train_input.h"
 #include "runtime/estimator/train_loop.h"
 #include "runtime/estimator/train_output.h"
@@ -27,20 +32,49 @@ Estimator::Estimator(EstimatorOptions options) : options_(std::move(options)) {
 }
 
 absl::StatusOr<TrainResult> Estimator::Train(const InputFn& input_fn) {
+  return RunTraining(input_fn, nullptr);
+}
+
+absl::StatusOr<TrainResult> Estimator::TrainAndEvaluate(const TrainAndEvaluateInputs& inputs) {
+  if (!options_.config.train_and_evaluate().exporter().empty()) {
+    RETURN_IF_ERROR(CheckExport(options_.config.export_()));
+  }
+  return RunTraining(inputs.train, &inputs);
+}
+
+absl::StatusOr<TrainResult> Estimator::RunTraining(const InputFn& input_fn,
+                                                   const TrainAndEvaluateInputs* evaluated) {
   const proto::RunConfig& config = options_.config;
   ASSIGN_OR_RETURN(TrainStart start, FindTrainStart(options_));
-  if (config.train().has_max_steps() && config.train().max_steps() <= start.step) {
-    return SkipTraining(start);
-  }
+  const bool trained = config.train().has_max_steps() && config.train().max_steps() <= start.step;
+  if (trained && evaluated == nullptr) return SkipTraining(start);
   RETURN_IF_ERROR(CheckWritable(config.model_dir()));
   TrainProgram program(options_);
   MemoryReserve reserve(kReserveBytes + kReserveBytesOfWorker * program.session.num_workers());
   RETURN_IF_ERROR(program.Build(options_, start.resumed));
   TrainInput input(options_, start.step);
-  RETURN_IF_ERROR(input.Open(input_fn, start.resumed));
-  if (input.already_trained()) return SkipTraining(start);
+  if (!trained) RETURN_IF_ERROR(input.Open(input_fn, start.resumed));
+  const bool skipped = trained || input.already_trained();
+  std::unique_ptr<TrainEvaluations> evaluations;
+  if (evaluated != nullptr) {
+    const auto export_model = [&](const proto::Export& to, const std::string& checkpoint) {
+      return Export(to, checkpoint, evaluated->export_input, evaluated->assets);
+    };
+    evaluations =
+        std::make_unique<TrainEvaluations>(options_, *evaluated, export_model, start.evaluations);
+    std::optional<std::string> resumed_dir;
+    if (start.resumed.has_value()) resumed_dir = start.resumed->dir();
+    RETURN_IF_ERROR(evaluations->Build(program.session.variables(), resumed_dir));
+    // What the run that has saved the checkpoint may not have come to.
+    if (start.resumed.has_value() && (skipped || start.evaluations.pending())) {
+      RETURN_IF_ERROR(evaluations->Run(
+          {.step = start.step, .checkpoint = start.resumed->prefix(), .last = skipped}));
+      if (evaluations->stops_early()) return SkipTraining(start, SkipReason::kStoppedEarly);
+    }
+  }
+  if (skipped) return SkipTraining(start);
   TrainOutput output(options_, start, program, input);
-  TrainLoop loop(options_, program, input, output);
+  TrainLoop loop(options_, program, input, output, evaluations.get());
   RETURN_IF_ERROR(output.checkpoints().CheckUnlisted());
   RETURN_IF_ERROR(input.Start(program));
   output.PrepareGraph();

@@ -2,11 +2,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "google/protobuf/text_format.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/drift.h"
 #include "runtime/estimator/input_files.h"
 
 namespace tpurun {
+namespace {
+
+std::string EvaluationText(const proto::EvaluationState& state) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetSingleLineMode(true);
+  std::string text;
+  printer.PrintToString(state, &text);
+  return text;
+}
+
+}  // namespace
 
 TrainCheckpoints::TrainCheckpoints(const EstimatorOptions& options, TrainStart& start,
                                    const TrainProgram& program, const TrainInput& input)
@@ -27,7 +39,11 @@ absl::Status TrainCheckpoints::Save(int64_t step) {
   const RunState state = {.input_position = position,
                           .machine = program_.session.machine(),
                           .model = computed_text_,
+                          .evaluation = EvaluationText(start_.evaluations),
                           .input_files = IdentitiesOf(input_.files())};
+  if (start_.evaluations.has_best_step()) {
+    start_.saver.Keep(CheckpointPrefix(start_.saver.model_dir(), start_.evaluations.best_step()));
+  }
   const absl::Status saved =
       start_.saver.Save(start_.dir, program_.session.variables(), state, step);
   if (!moved.ok()) {

@@ -29,7 +29,8 @@ class TrainCheckpoints {
   bool Due(int64_t step, bool last) const { return enabled() && (last || cadence_.Due(step)); }
   bool IsSaved(int64_t step) const { return cadence_.IsSaved(step); }
   // Aborted for values that are not finite, and then nothing is written; PermissionDenied when
-  // model_dir has been moved, where the checkpoint is saved all the same.
+  // model_dir has been moved, where the checkpoint is saved all the same. It carries the
+  // `evaluations` of the start, the best of which is kept whatever its age.
   absl::Status Save(int64_t step);
   // The prefix of the latest one; empty when there is none.
   const std::string& latest() const { return start_.saver.latest(); }

@@ -2,6 +2,7 @@
 #ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_EVENTS_H_
 #define TPURUN_RUNTIME_ESTIMATOR_TRAIN_EVENTS_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,6 +33,8 @@ class TrainEvents {
   absl::Status LoopDone(int64_t step, double loss, bool last) {
     return report_->LoopDone(step, loss, last);
   }
+  // So much time was no training's.
+  void Paused(std::chrono::steady_clock::duration time) { report_->Paused(time); }
   // What the step that began at `global_step` fed out.
   absl::Status WriteSummaries(int64_t global_step, const std::byte* slots) {
     return summaries_->Write(global_step, slots);

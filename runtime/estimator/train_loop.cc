@@ -29,11 +29,12 @@ double TrainLoop::Totals::loss() const {
 }
 
 TrainLoop::TrainLoop(const EstimatorOptions& options, TrainProgram& program, TrainInput& input,
-                     TrainOutput& output)
+                     TrainOutput& output, TrainEvaluations* evaluations)
     : options_(options),
       program_(program),
       input_(input),
       output_(output),
+      evaluations_(evaluations),
       done_{.step = input.start_step()} {
   const CoreProgram& compiled = program.session.program();
   if (compiled.outfeed.empty()) return;
@@ -49,9 +50,12 @@ absl::Status TrainLoop::Run() {
                    ParseIterationsPerLoop(config.tpu_config().iterations_per_loop()));
   WarnOfLongLoops(config, configured);
   LoopLength length(configured);
-  while (done_.step < input_.final_step()) {
+  while (done_.step < input_.final_step() && !stopped_early_) {
     const Clock::time_point start = Clock::now();
-    const int64_t iterations = std::min(input_.final_step() - done_.step, length.Next());
+    const int64_t final_step = input_.final_step();
+    const int64_t stop =
+        evaluations_ == nullptr ? final_step : evaluations_->NextStop(done_.step, final_step);
+    const int64_t iterations = std::min(stop - done_.step, length.Next());
     RunResult result = RunOnce(iterations);
     // From here on the event file is this thread's again.
     const absl::Status written = outfeed_ == nullptr ? absl::OkStatus() : outfeed_->Drain();
@@ -62,10 +66,13 @@ absl::Status TrainLoop::Run() {
     if (result.steps > 0) done_.losses = result.loss;
     if (!written.ok()) return output_.Failed(done_.step, written);
     if (result.steps < iterations) return Stopped(result);
+    const bool evaluate =
+        evaluations_ != nullptr && evaluations_->Due(done_.step, done_.step == final_step);
     const absl::Status done = LoopDone(result.steps, seconds);
     if (absl::IsAborted(done)) return output_.Failed(done_.step, done);
     RETURN_IF_ERROR(done);
     output_.Keep();
+    if (evaluate) RETURN_IF_ERROR(Evaluate());
   }
   return absl::OkStatus();
 }
@@ -94,6 +101,19 @@ absl::Status TrainLoop::LoopDone(int64_t steps, double seconds) {
                        .examples_per_second = rate * options_.config.train_batch_size()});
   }
   return output_.Flush();
+}
+
+absl::Status TrainLoop::Evaluate() {
+  const Clock::time_point start = Clock::now();
+  RETURN_IF_ERROR(output_.SaveIfNew(done_.step));
+  const absl::Status evaluated = evaluations_->Run({.step = done_.step,
+                                                    .checkpoint = output_.checkpoints().latest(),
+                                                    .last = done_.step == input_.final_step()});
+  if (absl::IsCancelled(evaluated)) return Interrupted();
+  if (!evaluated.ok()) return output_.Failed(done_.step, evaluated);
+  stopped_early_ = evaluations_->stops_early();
+  output_.events().Paused(Clock::now() - start);
+  return absl::OkStatus();
 }
 
 absl::Status TrainLoop::Stopped(const RunResult& result) {
@@ -162,6 +182,7 @@ absl::StatusOr<TrainResult> TrainLoop::Result() const {
   const int64_t steps = done_.step - input_.start_step();
   ASSIGN_OR_RETURN(const auto rates, program_.learning_rates.At(done_.step - 1));
   return TrainResult{
+      .stopped_early = stopped_early_,
       .global_step = done_.step,
       .checkpoint = output_.checkpoints().latest(),
       .loss = done_.loss(),

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/outfeed.h"
+#include "runtime/estimator/train_evaluations.h"
 #include "runtime/estimator/train_input.h"
 #include "runtime/estimator/train_output.h"
 #include "runtime/estimator/train_program.h"
@@ -19,9 +20,9 @@ namespace tpurun {
 
 class TrainLoop {
  public:
-  // All outlive it.
+  // All outlive it. `evaluations` may be null: none.
   TrainLoop(const EstimatorOptions& options, TrainProgram& program, TrainInput& input,
-            TrainOutput& output);
+            TrainOutput& output, TrainEvaluations* evaluations);
 
   absl::Status Run();
   // Ends what Run has used.
@@ -41,6 +42,7 @@ class TrainLoop {
 
   RunResult RunOnce(int64_t iterations);
   absl::Status LoopDone(int64_t steps, double seconds);
+  absl::Status Evaluate();
   // What a loop that stopped early means; saves what may be saved.
   absl::Status Stopped(const RunResult& result);
   absl::Status Interrupted();
@@ -50,8 +52,10 @@ class TrainLoop {
   TrainProgram& program_;
   TrainInput& input_;
   TrainOutput& output_;
+  TrainEvaluations* const evaluations_;
   std::unique_ptr<Outfeed> outfeed_;  // of summaries; null without
   Totals done_;
+  bool stopped_early_ = false;
 };
 
 }  // namespace tpurun

@@ -124,7 +124,7 @@ absl::Status TrainOutput::Save(int64_t step) {
 }
 
 absl::Status TrainOutput::SaveIfNew(int64_t step) {
-  if (checkpoints_.IsSaved(step)) return absl::OkStatus();
+  if (!checkpoints_.enabled() || checkpoints_.IsSaved(step)) return absl::OkStatus();
   const absl::Status saved = Save(step);
   return absl::IsAborted(saved) ? Failed(step, saved) : saved;
 }

@@ -38,7 +38,7 @@ class TrainOutput {
   absl::Status Flush() { return events_.writer().Flush(); }
   // A loop is done: from here on a run that fails leaves what it has written.
   void Keep();
-  // After a loop that stopped early at `step`.
+  // Where checkpoints are saved at all, that of `step` is there afterwards.
   absl::Status SaveIfNew(int64_t step);
   // Closes the files of a run that failed at `step`, or leaves model_dir as it was; its argument.
   absl::Status Failed(int64_t step, absl::Status status);

@@ -33,6 +33,8 @@ class TrainReport {
   absl::Status Begin(int64_t step, const std::vector<HParam>& hparams,
                      const std::string& config_text, const Graph& graph);
   absl::Status LoopDone(int64_t step, double loss, bool last);
+  // The rates leave so much time out.
+  void Paused(std::chrono::steady_clock::duration time) { logged_.time += time; }
   absl::Status End(int64_t step, bool success);
 
  private:

@@ -2,13 +2,28 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "google/protobuf/text_format.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/model_dir.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/io/event_writer.h"
 
 namespace tpurun {
+namespace {
+
+absl::StatusOr<proto::EvaluationState> ReadEvaluationState(const Checkpoint& checkpoint) {
+  ASSIGN_OR_RETURN(const RunState state, checkpoint.ReadRunState());
+  proto::EvaluationState evaluations;
+  if (google::protobuf::TextFormat::ParseFromString(state.evaluation, &evaluations)) {
+    return evaluations;
+  }
+  return absl::DataLossError(absl::StrCat("checkpoint ", checkpoint.prefix(),
+                                          ": tpurun/evaluation is no EvaluationState"));
+}
+
+}  // namespace
 
 absl::StatusOr<TrainStart> FindTrainStart(const EstimatorOptions& options) {
   const proto::RunConfig& config = options.config;
@@ -17,8 +32,10 @@ absl::StatusOr<TrainStart> FindTrainStart(const EstimatorOptions& options) {
   ASSIGN_OR_RETURN(std::optional<Checkpoint> resumed,
                    ChooseCheckpoint(ModeKey::kTrain, config.model_dir(), ""));
   int64_t step = 0;
+  proto::EvaluationState evaluations;
   if (resumed.has_value()) {
     ASSIGN_OR_RETURN(step, resumed->GlobalStep());
+    ASSIGN_OR_RETURN(evaluations, ReadEvaluationState(*resumed));
   }
   ASSIGN_OR_RETURN(Saver saver, Saver::Open({.model_dir = config.model_dir(),
                                              .keep_checkpoint_max = config.keep_checkpoint_max(),
@@ -28,17 +45,21 @@ absl::StatusOr<TrainStart> FindTrainStart(const EstimatorOptions& options) {
   return TrainStart{.dir = std::move(dir),
                     .saver = std::move(saver),
                     .resumed = std::move(resumed),
-                    .step = step};
+                    .step = step,
+                    .evaluations = std::move(evaluations)};
 }
 
-TrainResult SkipTraining(const TrainStart& start) {
+TrainResult SkipTraining(const TrainStart& start, SkipReason reason) {
   // The directory may be read-only by now.
   const absl::Status swept = start.dir.is_open() ? start.saver.Sweep(start.dir) : absl::OkStatus();
   if (!swept.ok()) {
     LOG(WARNING) << "What a killed run has left is not removed: " << swept.message();
   }
-  LOG(INFO) << "Skipping training since max_steps has already saved.";
+  const bool early = reason == SkipReason::kStoppedEarly;
+  LOG(INFO) << (early ? "Skipping training since it has stopped early."
+                      : "Skipping training since max_steps has already saved.");
   return {.skipped = true,
+          .stopped_early = early,
           .global_step = start.step,
           .checkpoint = start.resumed.has_value() ? start.resumed->prefix() : ""};
 }

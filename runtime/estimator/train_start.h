@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "proto/evaluation_state.pb.h"
 #include "runtime/estimator/checkpoint.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/saver.h"
@@ -18,13 +19,18 @@ struct TrainStart {
   Saver saver;
   std::optional<Checkpoint> resumed;  // the one to go on from
   int64_t step = 0;                   // its global_step
+  // What train_and_evaluate carries on; also through a train between, which leaves it as it is.
+  proto::EvaluationState evaluations = {};
 };
 
 // Locks model_dir and reads which checkpoints it has; writes nothing.
 absl::StatusOr<TrainStart> FindTrainStart(const EstimatorOptions& options);
 
+// Why a training ends before its first step.
+enum class SkipReason : uint8_t { kTrained, kStoppedEarly };
+
 // The result of a training whose steps were done before. Removes what a killed run has left.
-TrainResult SkipTraining(const TrainStart& start);
+TrainResult SkipTraining(const TrainStart& start, SkipReason reason = SkipReason::kTrained);
 
 }  // namespace tpurun
 

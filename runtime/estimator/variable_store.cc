@@ -19,16 +19,12 @@ absl::Status OtherShape(const StoredVariable& stored, const Variable& variable) 
 
 }  // namespace
 
-void StoredVariable::Free::operator()(std::byte* data) const {
-  ::operator delete(data, std::align_val_t(kAlignment));
-}
-
 StoredVariable::StoredVariable(Variable variable, int copies)
     : variable_(std::move(variable)),
       copies_(copies),
       stride_(Aligned(std::max<int64_t>(variable_.shape.bytes(), 1))),
-      data_(
-          static_cast<std::byte*>(::operator new(stride_* copies, std::align_val_t(kAlignment)))) {
+      data_(static_cast<std::byte*>(::operator new(stride_* copies, std::align_val_t(kAlignment))),
+            [](std::byte* data) { ::operator delete(data, std::align_val_t(kAlignment)); }) {
   std::memset(data_.get(), 0, stride_ * copies);
 }
 
@@ -43,6 +39,11 @@ absl::Status VariableStore::Add(const std::vector<Variable>& variables) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status VariableStore::Share(const std::string& name, const StoredVariable& theirs) {
+  if (variables_.emplace(name, theirs).second) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("variable \"", name, "\" is stored already"));
 }
 
 absl::Status VariableStore::Initialize(uint64_t seed) {

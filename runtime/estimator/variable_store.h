@@ -19,7 +19,7 @@
 namespace tpurun {
 
 // One variable. A per-core one has a copy a replica, else there is one for all; each copy starts at
-// a multiple of 64 bytes.
+// a multiple of 64 bytes. Copies of a StoredVariable share its values.
 class StoredVariable {
  public:
   StoredVariable(Variable variable, int copies);
@@ -34,13 +34,10 @@ class StoredVariable {
   }
 
  private:
-  struct Free {
-    void operator()(std::byte* data) const;
-  };
   Variable variable_;
   int copies_;
   int64_t stride_;
-  std::unique_ptr<std::byte, Free> data_;
+  std::shared_ptr<std::byte> data_;
 };
 
 class VariableStore {
@@ -50,10 +47,13 @@ class VariableStore {
   // Adds the variables that are not there yet, zero. One that is there with another shape is an
   // error.
   absl::Status Add(const std::vector<Variable>& variables);
+  // Adds a variable that has the values of one of another store, as they are now and will be.
+  // Internal when one of that name is there already.
+  absl::Status Share(const std::string& name, const StoredVariable& theirs);
   // Fills every variable by its initializer. Element i is a function of (seed, name, i) alone; a
   // state variable becomes zero.
   absl::Status Initialize(uint64_t seed);
-  // Makes all state variables zero.
+  // Makes all state variables zero. Counts as a new version.
   void ClearState();
 
   // The memory of a program's variables, in order. A program that shares a variable of which the
@@ -66,7 +66,7 @@ class VariableStore {
   const StoredVariable* Find(const std::string& name) const;
   // For writing from outside a program: counts as a new version.
   StoredVariable* FindMutable(const std::string& name);
-  // Changes with every write from outside.
+  // Changes with every write from outside; who shares variables calls ClearState behind such.
   int64_t version() const { return version_; }
 
   // The copies of every variable, as the reference interpreter takes them.

@@ -2,11 +2,13 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -24,12 +26,13 @@ namespace {
 constexpr char kTemporary[] = "temp-";
 constexpr int kMostWaits = 10;
 
+bool IsNumber(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), absl::ascii_isdigit);
+}
+
 bool IsTemporary(const std::string& name) {
-  if (!absl::StartsWith(name, kTemporary) || name == kTemporary) return false;
-  for (const char c : name.substr(sizeof(kTemporary) - 1)) {
-    if (!absl::ascii_isdigit(c)) return false;
-  }
-  return true;
+  return absl::StartsWith(name, kTemporary) &&
+         IsNumber(std::string_view(name).substr(sizeof(kTemporary) - 1));
 }
 
 // What cannot be removed stays: it keeps nobody from writing.
@@ -101,6 +104,32 @@ absl::StatusOr<std::string> NumberedDirectory::Publish() {
   published_ = durable.ok() || std::rename(final_.c_str(), temporary_.c_str()) != 0;
   RETURN_IF_ERROR(durable);
   return final_;
+}
+
+std::vector<std::string> NumberedDirectories(const std::string& base) {
+  const absl::StatusOr<std::vector<std::string>> names = ListDirectory(base);
+  std::vector<std::string> numbers;
+  if (names.ok()) std::copy_if(names->begin(), names->end(), std::back_inserter(numbers), IsNumber);
+  std::sort(numbers.begin(), numbers.end(), [](const std::string& x, const std::string& y) {
+    return x.size() != y.size() ? x.size() < y.size() : x < y;
+  });
+  std::vector<std::string> paths;
+  for (const std::string& number : numbers) paths.push_back(JoinPath(base, number));
+  return paths;
+}
+
+absl::Status KeepNewest(const std::string& base, int64_t keep) {
+  std::vector<std::string> paths = NumberedDirectories(base);
+  if (keep == 0 || std::ssize(paths) <= keep) return absl::OkStatus();
+  paths.resize(paths.size() - static_cast<size_t>(keep));
+  for (const std::string& path : paths) {
+    const std::string nameless = JoinPath(base, kTemporary + BaseName(path));
+    if (std::rename(path.c_str(), nameless.c_str()) != 0) {
+      return WriteError("cannot remove", path, errno);
+    }
+    RemoveAll(nameless);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace tpurun

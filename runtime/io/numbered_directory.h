@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -51,6 +52,13 @@ class NumberedDirectory {
   const Directory locked_;
   bool published_ = false;
 };
+
+// The numbered directories in BASE, as paths, the smallest number first; none where BASE is absent.
+std::vector<std::string> NumberedDirectories(const std::string& base);
+
+// Removes all but the `keep` largest of them; 0 keeps all. Nobody sees a part of one: it loses its
+// name first. PermissionDenied where that is not possible.
+absl::Status KeepNewest(const std::string& base, int64_t keep);
 
 }  // namespace tpurun
 

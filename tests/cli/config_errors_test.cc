@@ -55,7 +55,8 @@ absl::Status LoadCase(const std::string& path) {
     if (absl::ConsumePrefix(&line, "# use: ")) {
       required = {.train = absl::StrContains(line, "train"),
                   .evaluate = absl::StrContains(line, "evaluate"),
-                  .predict = absl::StrContains(line, "predict")};
+                  .predict = absl::StrContains(line, "predict"),
+                  .alternating = absl::StrContains(line, "train_and_evaluate")};
     }
   }
   const std::vector<Verb> verbs = {{.name = "run", .takes_config = true, .run = Unused}};

@@ -183,6 +183,8 @@ TEST(ActedOnTest, IsWhatIsNotRefused) {
                            "model.layer.reuse",
                            "model.summary.image.tensor",
                            "predict.keys",
+                           "eval_on_tpu",
+                           "train_and_evaluate.exporter.best.exports_to_keep",
                            "model.optimizer.learning_rate.linear_warmup.warmup_steps",
                            "warm_start_from",
                            "model.loss.weight",
@@ -193,8 +195,8 @@ TEST(ActedOnTest, IsWhatIsNotRefused) {
     EXPECT_TRUE(IsActedOn(field(path))) << path;
   }
   for (const char* path :
-       {"eval_on_tpu", "protocol", "tpu_config.tpu_job_name", "model.moving_average.decay",
-        "model.optimizer.ftrl", "model.head.multi_label", "train.input.transform.resize.method"}) {
+       {"protocol", "tpu_config.tpu_job_name", "model.moving_average.decay", "model.optimizer.ftrl",
+        "model.head.multi_label", "train.input.transform.resize.method"}) {
     EXPECT_FALSE(IsActedOn(field(path))) << path;
   }
   EXPECT_TRUE(IsActedOnIn(field("model.optimizer.adam"), field("model.optimizer.adam.beta1")));

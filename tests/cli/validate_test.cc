@@ -85,7 +85,8 @@ TEST(ValidateTest, EveryScalarFieldIsActedOnOrRefused) {
       "model_dir", "model_file", "use_tpu", "train_batch_size", "eval_batch_size",
       "predict_batch_size", "tf_random_seed", "save_summary_steps", "save_checkpoints_secs",
       "save_checkpoints_steps", "keep_checkpoint_max", "keep_checkpoint_every_n_hours",
-      "log_step_count_steps", "checkpoint_save_graph_def", "experimental_host_call_every_n_steps",
+      "log_step_count_steps", "checkpoint_save_graph_def", "eval_on_tpu",
+      "experimental_host_call_every_n_steps",
       // Their other values are refused too, with the legal ones (testdata/config_errors).
       "iterations_per_loop", "num_shards", "per_host_input_for_training"};
   int refused = 0;

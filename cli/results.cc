@@ -1,0 +1,49 @@
+#include "cli/results.h"
+
+#include <string>
+
+namespace tpurun {
+namespace {
+
+Json CheckpointJson(const std::string& prefix) { return prefix.empty() ? Json() : Json(prefix); }
+
+}  // namespace
+
+Json TrainResultJson(const TrainResult& result) {
+  Json json;
+  if (result.skipped) {
+    json["skipped"] = true;
+    json["global_step"] = result.global_step;
+    json["checkpoint"] = CheckpointJson(result.checkpoint);
+  } else {
+    json["global_step"] = result.global_step;
+    json["loss"] = JsonNumber(static_cast<float>(result.loss));
+    json["loss_shard_0"] = JsonNumber(result.loss_shard_0);
+    for (const auto& [tag, rate] : result.learning_rates) json[tag] = JsonNumber(rate);
+    json["checkpoint"] = CheckpointJson(result.checkpoint);
+    json["steps"] = result.steps;
+    json["seconds"] = JsonNumber(static_cast<float>(result.seconds));
+    json["examples_per_second"] = JsonNumber(static_cast<float>(result.examples_per_second));
+  }
+  if (result.stopped_early) json["stopped"] = "early";
+  return json;
+}
+
+Json EvaluationJson(const Evaluation& evaluation, bool one_of_several) {
+  Json json;
+  if (one_of_several) json["name"] = evaluation.name;
+  json["global_step"] = evaluation.global_step;
+  json["checkpoint"] = evaluation.checkpoint.has_value() ? Json(*evaluation.checkpoint) : Json();
+  json["examples"] = evaluation.examples;
+  for (const auto& [name, value] : evaluation.metrics) {
+    json[name] = JsonNested(value.dims, [&values = value.values](int64_t i) {
+      return JsonNumber(values[static_cast<size_t>(i)]);
+    });
+    if (name == "loss" && evaluation.loss_shard_0.has_value()) {
+      json["loss_shard_0"] = JsonNumber(*evaluation.loss_shard_0);
+    }
+  }
+  return json;
+}
+
+}  // namespace tpurun

@@ -1,0 +1,190 @@
+#include "runtime/estimator/evaluator.h"
+
+#include <limits>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "glog/logging.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+#include "runtime/estimator/eval_events.h"
+#include "runtime/estimator/infeed.h"
+#include "runtime/estimator/outfeed.h"
+#include "runtime/estimator/setup.h"
+#include "runtime/io/event_writer.h"
+#include "runtime/io/file.h"
+
+namespace tpurun {
+namespace {
+
+std::string EventsDir(const std::string& model_dir, const std::string& name) {
+  return JoinPath(model_dir, name.empty() ? "eval" : absl::StrCat("eval_", name));
+}
+
+// Without eval_on_tpu on one core, in f32.
+EstimatorOptions OptionsOfEvaluation(EstimatorOptions options) {
+  if (options.config.eval_on_tpu()) return options;
+  options.config.set_use_tpu(false);
+  options.topology = TopologyOf(options.config);
+  return options;
+}
+
+// Runs the batches through the device; `sums` and *examples hold the totals then.
+absl::Status RunAll(const EstimatorOptions& options, Session& session, Infeed& infeed,
+                    int64_t max_steps, EvalSums& sums, int64_t* examples) {
+  Outfeed outfeed(session.program(), [&](int64_t step, const std::byte* slots) {
+    sums.Add(slots);
+    *examples += infeed.RowsOf(step);
+    if (options.counted) options.counted(*examples);
+    return absl::OkStatus();
+  });
+  infeed.Start();
+  const RunResult result =
+      session.RunLoop({.iterations = max_steps, .interrupt = options.interrupt}, infeed, &outfeed);
+  RETURN_IF_ERROR(outfeed.Finish());
+  if (result.interrupted) {
+    return absl::CancelledError(absl::StrCat("interrupted after batch ", result.steps));
+  }
+  const bool ended = absl::IsOutOfRange(result.status) && infeed.ended();
+  return ended ? absl::OkStatus() : result.status;
+}
+
+tensorflow::Summary SummaryOf(const Evaluation& evaluation) {
+  tensorflow::Summary summary;
+  for (const auto& [name, value] : evaluation.metrics) {
+    if (value.is_number()) {
+      AddScalar(name, static_cast<float>(value.values[0]), &summary);
+    } else {
+      AddArray(name, value.dims, value.values, &summary);
+    }
+  }
+  if (evaluation.checkpoint.has_value()) {
+    AddString(kCheckpointPath, *evaluation.checkpoint, &summary);
+  }
+  return summary;
+}
+
+// A number in a float's digits; an array as nested lists of such, of a large one the dimensions.
+std::string LogText(const MetricValue& value) {
+  // As many as NumPy prints.
+  constexpr size_t kMostNumbers = 1000;
+  if (value.values.size() > kMostNumbers) {
+    return absl::StrCat(absl::StrJoin(value.dims, "x"), " numbers");
+  }
+  std::string text;
+  for (size_t i = 0; i < value.values.size(); ++i) {
+    std::string begin, end;
+    size_t block = 1;
+    for (auto dim = value.dims.rbegin(); dim != value.dims.rend(); ++dim) {
+      block *= static_cast<size_t>(*dim);
+      if (i % block == 0) begin += "[";
+      if ((i + 1) % block == 0) end += "]";
+    }
+    absl::StrAppend(&text, i == 0 ? "" : ", ", begin,
+                    ShortestText(static_cast<float>(value.values[i])), end);
+  }
+  return text;
+}
+
+void LogResult(const Evaluation& evaluation) {
+  std::string text;
+  for (const auto& [name, value] : evaluation.metrics) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", name, " = ", LogText(value));
+  }
+  LOG(INFO) << "Saving dict for global step " << evaluation.global_step << ": " << text;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(EstimatorOptions options)
+    : options_(OptionsOfEvaluation(std::move(options))),
+      session_(options_.num_workers, options_.topology) {}
+
+absl::Status Evaluator::Build() {
+  const int64_t batch = options_.config.eval_batch_size();
+  ASSIGN_OR_RETURN(EstimatorSpec spec, CallModelFn(options_, ModeKey::kEval, batch, true));
+  ASSIGN_OR_RETURN(step_, BuildEvalStep(std::move(spec), batch / options_.topology.num_replicas()));
+  return absl::OkStatus();
+}
+
+absl::Status Evaluator::Load(const std::optional<Checkpoint>& checkpoint) {
+  RETURN_IF_ERROR(session_.Load(step_->graph, MakeCompileOptions(options_)));
+  return SetVariables(options_, checkpoint, false, step_->graph.variables(), session_);
+}
+
+absl::Status Evaluator::Share(const VariableStore& trained) {
+  for (const Variable& variable : step_->graph.variables()) {
+    if (variable.scope == Variable::Scope::kState) continue;
+    const StoredVariable* const theirs = trained.Find(variable.name);
+    if (theirs == nullptr) {
+      return absl::InternalError(
+          absl::StrCat("variable ", Quote(variable.name), " is not trained"));
+    }
+    RETURN_IF_ERROR(session_.variables().Share(variable.name, *theirs));
+  }
+  return session_.Load(step_->graph, MakeCompileOptions(options_));
+}
+
+std::vector<std::string> Evaluator::Numbers() const {
+  std::vector<std::string> names;
+  for (const EvalMetric& metric : step_->metrics) {
+    size_t sums = 0;
+    for (const Value statistic : metric.statistics)
+      sums += step_->graph.shape(statistic).row_elements();
+    if (metric.result(std::vector<double>(sums)).is_number()) names.push_back(metric.name);
+  }
+  return names;
+}
+
+absl::StatusOr<InputSource> Evaluator::Open(const EvaluationInput& input,
+                                            const Subject& subject) const {
+  RETURN_IF_ERROR(CheckWritable(EventsDir(options_.config.model_dir(), input.evaluate.name())));
+  ASSIGN_OR_RETURN(InputSource opened,
+                   input.input_fn({.mode = ModeKey::kEval,
+                                   .batch_size = options_.config.eval_batch_size(),
+                                   .features = options_.features,
+                                   .seed = options_.config.tf_random_seed(),
+                                   .trained_dir = subject.trained_dir}));
+  RETURN_IF_ERROR(CheckEnds(opened, input.evaluate));
+  return opened;
+}
+
+absl::Status Evaluator::Check(const EvaluationInput& input, const Subject& subject) {
+  return Open(input, subject).status();
+}
+
+absl::StatusOr<Evaluation> Evaluator::Run(const EvaluationInput& input, const Subject& subject) {
+  const proto::Evaluate& evaluate = input.evaluate;
+  ASSIGN_OR_RETURN(InputSource opened, Open(input, subject));
+  ASSIGN_OR_RETURN(const InfeedPtr infeed,
+                   Infeed::Create(opened.features, std::move(opened.batches), session_.program(),
+                                  {.batch_size = options_.config.eval_batch_size(),
+                                   .num_batches = evaluate.has_steps() ? evaluate.steps() : -1,
+                                   .pad = true,
+                                   .ended_message = [](int64_t) { return "the input ended"; },
+                                   .prefetch = opened.prefetch,
+                                   .classes = ClassesOf(step_->graph)}));
+  Evaluation result = {.name = evaluate.name(),
+                       .global_step = subject.global_step,
+                       .checkpoint = subject.checkpoint};
+  EvalSums sums(*step_);
+  const int64_t max_steps =
+      evaluate.has_steps() ? evaluate.steps() : std::numeric_limits<int64_t>::max();
+  LOG(INFO) << "Starting evaluation"
+            << (evaluate.name().empty() ? "." : absl::StrCat(" ", Quote(evaluate.name()), "."));
+  session_.variables().ClearState();
+  RETURN_IF_ERROR(RunAll(options_, session_, *infeed, max_steps, sums, &result.examples));
+  if (infeed->ended() && evaluate.has_steps()) {
+    LOG(WARNING) << "The input ended before " << evaluate.steps() << " steps: " << result.examples
+                 << " examples were evaluated.";
+  }
+  result.metrics = sums.Results();
+  if (step_->metrics.front().name == "loss") result.loss_shard_0 = sums.loss_shard_0();
+  LogResult(result);
+  RETURN_IF_ERROR(WriteEvaluation(EventsDir(options_.config.model_dir(), evaluate.name()),
+                                  result.global_step, SummaryOf(result)));
+  return result;
+}
+
+}  // namespace tpurun

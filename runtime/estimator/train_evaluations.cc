@@ -1,0 +1,150 @@
+#include "runtime/estimator/train_evaluations.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+bool IsHigherBetter(const proto::Monitor& monitor) { return monitor.mode() == proto::Monitor::MAX; }
+
+// Tells one monitor from another, min_delta left out: it says no more than how to go on.
+std::string MonitorText(const proto::Monitor& monitor, const std::string& evaluation) {
+  return absl::StrCat(proto::Monitor::Mode_Name(monitor.mode()), " ", monitor.metric(),
+                      evaluation.empty() ? "" : absl::StrCat(" of ", evaluation));
+}
+
+}  // namespace
+
+TrainEvaluations::TrainEvaluations(const EstimatorOptions& options,
+                                   const TrainAndEvaluateInputs& inputs, ExportFn export_model,
+                                   proto::EvaluationState& state)
+    : options_(options),
+      inputs_(inputs),
+      evaluator_(options),
+      exporters_(options.config, std::move(export_model)),
+      state_(state) {}
+
+absl::Status TrainEvaluations::Build(const VariableStore& trained,
+                                     const std::optional<std::string>& resumed_dir) {
+  RETURN_IF_ERROR(evaluator_.Build());
+  RETURN_IF_ERROR(CheckMonitor());
+  RETURN_IF_ERROR(evaluator_.Share(trained));
+  for (const EvaluationInput& input : inputs_.evaluations) {
+    RETURN_IF_ERROR(evaluator_.Check(input, {.trained_dir = resumed_dir}));
+  }
+  const std::string monitor = MonitorText(config().monitor(), Monitored()->evaluate.name());
+  if (state_.has_best() && state_.monitor() != monitor) {
+    LOG(WARNING) << "The best checkpoint so far, of step " << state_.best_step()
+                 << ", was chosen by " << state_.monitor() << ", now it is " << monitor
+                 << ": the choice begins anew.";
+    const bool pending = state_.pending();
+    state_.Clear();
+    state_.set_pending(pending);
+  }
+  state_.set_monitor(monitor);
+  return absl::OkStatus();
+}
+
+const EvaluationInput* TrainEvaluations::Monitored() const {
+  const std::vector<EvaluationInput>& all = inputs_.evaluations;
+  const std::string& name = config().monitor().evaluation();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const EvaluationInput& input) {
+    return input.evaluate.name() == name;
+  });
+  if (found != all.end()) return &*found;
+  return name.empty() ? &all.front() : nullptr;
+}
+
+absl::Status TrainEvaluations::CheckMonitor() const {
+  const std::string& metric = config().monitor().metric();
+  const std::vector<std::string> numbers = evaluator_.Numbers();
+  if (std::count(numbers.begin(), numbers.end(), metric) > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      options_.where("train_and_evaluate.monitor.metric"), ": monitor.metric: got ", Quote(metric),
+      ", want a number that the evaluation gives", DidYouMean(metric, numbers)));
+}
+
+int64_t TrainEvaluations::NextStop(int64_t step, int64_t final_step) const {
+  const int64_t period = config().steps_per_eval();
+  if (period == 0 || final_step - step < period - step % period) return final_step;
+  return step + period - step % period;
+}
+
+bool TrainEvaluations::Due(int64_t step, bool last) {
+  const auto seconds_since = [now = Clock::now()](Clock::time_point time) {
+    return std::chrono::duration<double>(now - time).count();
+  };
+  bool due = last;
+  if (config().has_steps_per_eval()) {
+    due |= step % config().steps_per_eval() == 0;
+  } else {
+    due |= seconds_since(began_) >= static_cast<double>(config().start_delay_secs()) &&
+           (!evaluated_at_.has_value() ||
+            seconds_since(*evaluated_at_) >= static_cast<double>(config().throttle_secs()));
+  }
+  if (due) {
+    state_.set_pending(true);
+  } else {
+    state_.clear_pending();
+  }
+  return due;
+}
+
+absl::Status TrainEvaluations::Run(const Evaluated& evaluated) {
+  evaluated_at_ = Clock::now();
+  const Evaluator::Subject subject = {.global_step = evaluated.step,
+                                      .checkpoint = evaluated.checkpoint.empty()
+                                                        ? std::nullopt
+                                                        : std::optional(evaluated.checkpoint),
+                                      .trained_dir = options_.config.model_dir()};
+  const EvaluationInput* const monitored = Monitored();
+  bool best = false;
+  for (const EvaluationInput& input : inputs_.evaluations) {
+    ASSIGN_OR_RETURN(const Evaluation result, evaluator_.Run(input, subject));
+    if (&input == monitored) best = IsBest(result);
+    RETURN_IF_ERROR(inputs_.take(result));
+  }
+  state_.clear_pending();
+  if (stops_early()) {
+    LOG(INFO) << "Stopping early at step " << evaluated.step << ": " << config().monitor().metric()
+              << " is not better than at step " << state_.best_step() << " in "
+              << state_.no_better() << " evaluations.";
+  }
+  return exporters_.Export({.step = evaluated.step,
+                            .checkpoint = evaluated.checkpoint,
+                            .best = best,
+                            .last = evaluated.last || stops_early()});
+}
+
+bool TrainEvaluations::IsBest(const Evaluation& evaluation) {
+  const proto::Monitor& monitor = config().monitor();
+  const auto metric =
+      std::find_if(evaluation.metrics.begin(), evaluation.metrics.end(),
+                   [&](const auto& entry) { return entry.first == monitor.metric(); });
+  const double value = metric->second.values[0];
+  const double gain = IsHigherBetter(monitor) ? value - state_.best() : state_.best() - value;
+  // A value that is NaN is no better than any.
+  const bool best = state_.has_best() ? gain > monitor.min_delta() : value == value;
+  if (!best) {
+    state_.set_no_better(state_.no_better() + 1);
+    return false;
+  }
+  state_.set_best(value);
+  state_.set_best_step(evaluation.global_step);
+  state_.set_no_better(0);
+  return true;
+}
+
+bool TrainEvaluations::stops_early() const {
+  return config().has_early_stopping() &&
+         state_.no_better() >= config().early_stopping().patience();
+}
+
+}  // namespace tpurun

@@ -1,0 +1,70 @@
+// TrainEvaluations: what train_and_evaluate does between the loops of a training: when it
+// evaluates, which checkpoint is the best, what is exported, and when the training stops early.
+#ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_EVALUATIONS_H_
+#define TPURUN_RUNTIME_ESTIMATOR_TRAIN_EVALUATIONS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "proto/evaluation_state.pb.h"
+#include "runtime/estimator/estimator.h"
+#include "runtime/estimator/evaluator.h"
+#include "runtime/estimator/exporters.h"
+#include "runtime/estimator/variable_store.h"
+
+namespace tpurun {
+
+// What the training knows at the moment of an evaluation.
+struct Evaluated {
+  int64_t step = 0;
+  std::string checkpoint;  // its prefix; empty where none is saved
+  bool last = false;       // the training ends here
+};
+
+class TrainEvaluations {
+ public:
+  // All outlive it. `state` is what the checkpoint to go on from says, empty at the beginning, and
+  // what the next one is to say; `export_model` is Estimator::Export of a directory and checkpoint.
+  TrainEvaluations(const EstimatorOptions& options, const TrainAndEvaluateInputs& inputs,
+                   ExportFn export_model, proto::EvaluationState& state);
+
+  // Compiles the evaluation, which shares the variables of the training, and opens its inputs once:
+  // what is wrong with them shows before the first step. `resumed_dir` has the assets of the
+  // training that is gone on with.
+  absl::Status Build(const VariableStore& trained, const std::optional<std::string>& resumed_dir);
+
+  // The step that a loop from `step` on may not go beyond.
+  int64_t NextStop(int64_t step, int64_t final_step) const;
+  // Whether the model is to be evaluated at `step`, where a loop has ended. Says so in the state,
+  // for the checkpoint that is saved for it.
+  bool Due(int64_t step, bool last);
+  // Evaluates, exports and updates the state. The inputs' errors are those of Evaluator::Run.
+  absl::Status Run(const Evaluated& evaluated);
+  // After a Run: the metric has not been better for `patience` evaluations.
+  bool stops_early() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const proto::TrainAndEvaluate& config() const { return options_.config.train_and_evaluate(); }
+  // The evaluation whose metric is monitored; null when none has that name.
+  const EvaluationInput* Monitored() const;
+  absl::Status CheckMonitor() const;
+  // Whether the evaluation is the best so far; the state then says so.
+  bool IsBest(const Evaluation& evaluation);
+
+  const EstimatorOptions& options_;
+  const TrainAndEvaluateInputs& inputs_;
+  Evaluator evaluator_;
+  Exporters exporters_;
+  proto::EvaluationState& state_;
+  std::optional<Clock::time_point> evaluated_at_;  // when the latest evaluation began
+  const Clock::time_point began_ = Clock::now();
+};
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_ESTIMATOR_TRAIN_EVALUATIONS_H_

@@ -1,0 +1,278 @@
+"""train_and_evaluate: when it evaluates and exports, early stopping, and that a run which is killed goes
+on to the same end."""
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from program import ProgramTest, checkpoint_files, read
+
+STEPS_PER_EVAL = 50
+FLAGS = ('--train_batch_size=16', '--max_steps=600', f'--steps_per_eval={STEPS_PER_EVAL}',
+         '--save_checkpoints_steps=30', '--keep_checkpoint_max=2', '--set',
+         'tpu_config.iterations_per_loop=20')
+ACCURACY = ('--set', 'train_and_evaluate.monitor={ metric: "accuracy" mode: MAX }')
+PATIENCE = ('--set', 'train_and_evaluate.early_stopping.patience=4')
+BEST_AND_FINAL = ('--set', 'train_and_evaluate.exporter={ best { exports_to_keep: 1 } }',
+                  '--set', 'train_and_evaluate.exporter+={ final {} }')
+
+
+def steps_listed(model_dir):
+    return [int(step) for step in
+            re.findall(rb'all_model_checkpoint_paths: "model\.ckpt-(\d+)"',
+                       read(os.path.join(model_dir, 'checkpoint')))]
+
+
+class TrainAndEvaluateTest(ProgramTest):
+
+    def run_iris(self, model_dir, *flags):
+        return self.succeed(*self.iris('train_and_evaluate', model_dir, *FLAGS, *flags))
+
+    def lines(self, call):
+        return [json.loads(line) for line in call.out.splitlines()]
+
+    def files(self, *names):
+        folder = self.path(*names)
+        return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+    def evaluated(self, *names):
+        """{step: {tag: value}} of the event files in a folder; no step is there twice."""
+        steps = {}
+        for name in self.files(*names):
+            shown = self.succeed('inspect', self.path(*names, name), '--format=json')
+            values = {}
+            for line in map(json.loads, shown.out.splitlines()):
+                if line.get('tag'):
+                    values[line['tag']] = line.get('value')
+                    step = line['step']
+            self.assertNotIn(step, steps)
+            steps[step] = values
+        return steps
+
+    def exported(self, *names):
+        """Of each exported model in a folder, oldest first: {file: bytes}."""
+        models = []
+        for number in self.files(*names):
+            folder = self.path(*names, number)
+            models.append({os.path.relpath(os.path.join(root, file), folder):
+                           read(os.path.join(root, file))
+                           for root, _, files in os.walk(folder) for file in files})
+        return models
+
+    def test_evaluates_at_multiples_and_at_the_end(self):
+        done = self.lines(self.run_iris('model', '--max_steps=120'))
+        self.assertEqual([line['global_step'] for line in done], [50, 100, 120, 120])
+        self.assertIn('accuracy', done[0])
+        self.assertIn('examples_per_second', done[-1])
+        self.assertEqual(done[1]['checkpoint'], self.path('model', 'model.ckpt-100'))
+        self.assertEqual(sorted(self.evaluated('model', 'eval')), [50, 100, 120])
+
+    def test_gives_what_train_and_evaluate_one_after_the_other_give(self):
+        done = self.lines(self.run_iris('model', '--max_steps=120'))
+        self.succeed(*self.iris('train', 'plain', *FLAGS[:1], '--max_steps=100'))
+        [plain] = self.lines(self.succeed(*self.iris('evaluate', 'plain')))
+        # Summed on the same rows by the same program.
+        for key in ('examples', 'loss', 'loss_shard_0', 'accuracy'):
+            self.assertEqual(done[1][key], plain[key])
+        [trained] = self.lines(self.succeed(
+            *self.iris('train', 'plain', *FLAGS[:1], '--max_steps=120')))
+        self.assertEqual(done[-1]['loss'], trained['loss'])
+
+    def test_seconds(self):
+        never = self.lines(self.run_iris('never', '--unset', 'train_and_evaluate.steps_per_eval'))
+        self.assertEqual([line['global_step'] for line in never], [600, 600])
+        always = self.lines(self.run_iris(
+            'always', '--unset', 'train_and_evaluate.steps_per_eval', '--set',
+            'train_and_evaluate.throttle_secs=0', '--set',
+            'train_and_evaluate.start_delay_secs=0', '--max_steps=60'))
+        self.assertEqual([line['global_step'] for line in always], [20, 40, 60, 60])
+
+    def test_stops_early_and_keeps_the_best_checkpoint(self):
+        done = self.lines(self.run_iris('model', *ACCURACY, *PATIENCE))
+        accuracies = [line['accuracy'] for line in done[:-1]]
+        best = max(range(len(accuracies)), key=lambda i: (accuracies[i], -i))
+        # The first of those that are as good, and then `patience` evaluations that are no better.
+        self.assertEqual(len(accuracies), best + 1 + 4)
+        step = done[-1]['global_step']
+        self.assertEqual(step, len(accuracies) * STEPS_PER_EVAL)
+        self.assertEqual(done[-1]['stopped'], 'early')
+        # Two by retention; of the best one there would be nothing else.
+        listed = steps_listed(self.path('model'))
+        self.assertEqual(listed[0], (best + 1) * STEPS_PER_EVAL)
+        self.assertEqual(len(listed), 3)
+        for kept in listed:
+            self.assertEqual(len(checkpoint_files(self.path('model', f'model.ckpt-{kept}'))), 2)
+
+        again = self.lines(self.run_iris('model', *ACCURACY, *PATIENCE))
+        self.assertEqual(again[0], done[-2])
+        self.assertEqual(again[1], {'skipped': True, 'global_step': step, 'stopped': 'early',
+                                    'checkpoint': self.path('model', f'model.ckpt-{step}')})
+        # `train` goes on, and keeps the best one all the same.
+        self.succeed(*self.iris('train', 'model', *FLAGS[:1], *FLAGS[3:], '--max_steps=600'))
+        self.assertEqual(steps_listed(self.path('model'))[0], listed[0])
+
+    def test_lower_is_better(self):
+        done = self.lines(self.run_iris('model', *PATIENCE, '--max_steps=200'))
+        losses = [line['loss'] for line in done[:-1]]
+        self.assertIn((losses.index(min(losses)) + 1) * STEPS_PER_EVAL,
+                      steps_listed(self.path('model')))
+
+    def test_exporters(self):
+        done = self.run_iris('model', *ACCURACY, *BEST_AND_FINAL, '--max_steps=150', '--set',
+                             'train_and_evaluate.exporter+={ name: "newest" latest { exports_to_keep: 2 } }',
+                             '--set', 'export.export_format=[saved_model,onnx]')
+        self.assertEqual(len(self.lines(done)), 4)
+        self.assertEqual(self.files('model', 'export'), ['best', 'final', 'newest'])
+        for name, kept in (('best', 1), ('final', 1), ('newest', 2)):
+            models = [number for number in self.files('model', 'export', name) if number != 'onnx']
+            self.assertEqual(len(models), kept, name)
+            self.assertEqual(len(self.files('model', 'export', name, 'onnx')), kept, name)
+        final = [number for number in self.files('model', 'export', 'final') if number != 'onnx'][0]
+        shown = self.succeed('inspect', self.path('model', 'export', 'final', final))
+        self.assertIn('serving_default', shown.out)
+        # Once more there is nothing left to do.
+        before = [self.files('model', 'export', name) for name in ('best', 'final', 'newest')]
+        self.run_iris('model', *ACCURACY, *BEST_AND_FINAL, '--max_steps=150')
+        self.assertEqual([self.files('model', 'export', name)
+                          for name in ('best', 'final', 'newest')], before)
+
+    def test_several_evaluations(self):
+        config = self.path('iris', 'run.textproto')
+        with open(config, encoding='utf-8') as file:
+            text = file.read()
+        named = text.replace('evaluate {', 'evaluate { name: "test"', 1)
+        start = text.index('evaluate {')
+        end = text.index('predict {')
+        train = text[start:end].replace('evaluate {', 'evaluate { name: "train"', 1).replace(
+            'iris_test.csv', 'iris_training.csv')
+        with open(config, 'w', encoding='utf-8') as file:
+            file.write(named + train)
+        done = self.lines(self.run_iris('model', '--max_steps=50', '--set',
+                                        'train_and_evaluate.monitor.evaluation="train"'))
+        self.assertEqual([line.get('name') for line in done], ['test', 'train', None])
+        self.assertEqual(sorted(name for name in self.files('model') if name.startswith('eval')),
+                         ['eval_test', 'eval_train'])
+        both = self.lines(self.succeed(*self.iris('evaluate', 'model', '--name=all')))
+        self.assertEqual(both, done[:2])
+        one = self.lines(self.succeed(*self.iris('evaluate', 'model', '--name=train')))
+        self.assertEqual({'name': 'train', **one[0]}, both[1])
+
+    def test_without_checkpoints(self):
+        done = self.lines(self.run_iris('model', '--save_checkpoints_steps=0', '--max_steps=100'))
+        self.assertEqual([line['checkpoint'] for line in done], [None, None, None])
+        self.assertFalse([name for name in self.files('model') if name.startswith('model.ckpt')])
+
+    def test_evaluates_on_the_cpu(self):
+        on_tpu = self.lines(self.run_iris('model', '--max_steps=50'))
+        on_cpu = self.lines(self.run_iris('other', '--max_steps=50', '--eval_on_tpu=false',
+                                          '--eval_batch_size=7'))
+        self.assertEqual(on_cpu[0]['examples'], 30)
+        self.assertAlmostEqual(on_cpu[0]['loss'], on_tpu[0]['loss'], delta=0.01)
+        [alone] = self.lines(self.succeed(
+            *self.iris('evaluate', 'model', '--eval_on_tpu=false', '--eval_batch_size=7')))
+        self.assertEqual(alone['loss'], on_cpu[0]['loss'])
+
+    def test_an_unknown_metric_is_told_before_anything_is_written(self):
+        done = self.call(*self.iris('train_and_evaluate', 'model', *FLAGS, '--set',
+                                    'train_and_evaluate.monitor.metric="acuracy"'))
+        self.assertEqual(done.code, 2, str(done))
+        self.assertIn('did you mean "accuracy"', done.messages[0])
+        self.assertFalse(os.path.exists(self.path('model')))
+
+    def test_kills_at_random_moments(self):
+        seed = int(os.environ.get('KILL_SEED', '1'))
+        wanted = int(os.environ.get('KILLS', '50'))
+        choose = random.Random(seed)
+        flags = (*ACCURACY, *PATIENCE, *BEST_AND_FINAL)
+        start = time.monotonic()
+        whole = self.lines(self.run_iris('whole', *flags))
+        full = time.monotonic() - start
+        self.assertEqual(whole[-1]['stopped'], 'early')
+        kills = runs = 0
+        while kills < wanted:
+            shutil.rmtree(self.path('killed'), ignore_errors=True)
+            while True:
+                process = self.start(*self.iris('train_and_evaluate', 'killed', *FLAGS, *flags))
+                try:
+                    process.wait(choose.uniform(0, 0.7 * full))
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                done = self.finish(process)
+                if done.code == 0:
+                    break
+                self.assertEqual(done.code, -signal.SIGKILL, str(done))
+                kills += 1
+            runs += 1
+            last = self.lines(done)[-1]
+            for key in ('global_step', 'stopped'):
+                self.assertEqual(last[key], whole[-1][key])
+            self.expect_the_same()
+        print(f'{kills} kills, {runs} runs, KILL_SEED={seed}', file=sys.stderr)
+
+    def expect_the_same(self):
+        self.assertEqual(steps_listed(self.path('killed')), steps_listed(self.path('whole')))
+        for step in steps_listed(self.path('whole')):
+            self.assertEqual(checkpoint_files(self.path('killed', f'model.ckpt-{step}')),
+                             checkpoint_files(self.path('whole', f'model.ckpt-{step}')))
+        plain = [[name for name in self.files(folder) if not name.startswith('events.')]
+                 for folder in ('killed', 'whole')]
+        self.assertEqual(plain[0], plain[1])
+        evaluated = [self.evaluated(folder, 'eval') for folder in ('killed', 'whole')]
+        for values in (values for steps in evaluated for values in steps.values()):
+            values.pop('checkpoint_path', None)
+        self.assertEqual(evaluated[0], evaluated[1])
+        for name in ('best', 'final'):
+            self.assertEqual(self.exported('killed', 'export', name),
+                             self.exported('whole', 'export', name))
+
+    def test_sigterm_while_it_evaluates(self):
+        # Evaluations that take long, of few steps each.
+        flags = ('--set', 'evaluate.0.steps=100000000', '--set',
+                 'evaluate.0.input.transform+={ repeat {} }')
+        process = self.start(*self.iris('train_and_evaluate', 'model', *FLAGS, *flags))
+        self.wait_until(lambda: os.path.exists(self.path('model', 'model.ckpt-50.index')), process)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        done = self.finish(process)
+        self.assertEqual(done.code, 75, str(done))
+        self.assertIn('model.ckpt-50', done.messages[0])
+        # The pending evaluation comes first.
+        again = self.lines(self.run_iris('model', '--max_steps=60'))
+        self.assertEqual([line['global_step'] for line in again], [50, 60, 60])
+
+
+class WatchTest(ProgramTest):
+
+    def test_ends_when_no_checkpoint_comes(self):
+        done = self.call(*self.iris('evaluate', 'model', '--watch', '--timeout=1'))
+        self.assertEqual(done.code, 66, str(done))
+        self.succeed(*self.iris('train', 'model', '--max_steps=10'))
+        done = self.succeed(*self.iris('evaluate', 'model', '--watch', '--timeout=1'))
+        self.assertEqual([json.loads(line)['global_step'] for line in done.out.splitlines()], [10])
+
+    def test_follows_a_training(self):
+        self.succeed(*self.iris('train', 'model', '--max_steps=10'))
+        watch = self.start(*self.iris('evaluate', 'model', '--watch', '--timeout=60', '--set',
+                                      'train.max_steps=20'))
+        evaluations = self.path('model', 'eval')
+        self.wait_until(lambda: os.path.isdir(evaluations) and os.listdir(evaluations), watch)
+        self.succeed(*self.iris('train', 'model', '--max_steps=20'))
+        done = self.finish(watch)
+        self.assertEqual(done.code, 0, str(done))
+        self.assertEqual([json.loads(line)['global_step'] for line in done.out.splitlines()],
+                         [10, 20])
+
+    def test_timeout_is_of_watch(self):
+        for flags in (('--timeout=5',), ('--watch', '--timeout=-1')):
+            done = self.call(*self.iris('evaluate', 'model', *flags))
+            self.assertEqual(done.code, 2, str(done))
+
+
+if __name__ == '__main__':
+    unittest.main()
