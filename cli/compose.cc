@@ -10,9 +10,12 @@
 #include "cli/print_config.h"
 #include "cli/signals.h"
 #include "data/input_fn.h"
+#include "glog/logging.h"
 #include "models/model_builder.h"
 #include "proto/source_locations.h"
 #include "runtime/base/status.h"
+#include "runtime/io/checkpoint_state.h"
+#include "runtime/io/file.h"
 #include "runtime/spec/topology.h"
 
 namespace tpurun {
@@ -91,6 +94,17 @@ proto::RunConfig Computed(const LoadedConfig& config) {
   return computed;
 }
 
+// A configuration that a training has written into its model_dir may be somebody else's: its
+// commands run only where that is wanted.
+bool RunsHooks(const CommandLine& command, const LoadedConfig& config) {
+  const int hooks = config.run.training_hook_size() + config.run.evaluation_hook_size();
+  if (hooks == 0 || command.GetBool("run_hooks")) return true;
+  if (BaseName(config.run_path) != BaseName(RunConfigPath(""))) return true;
+  LOG(WARNING) << "The " << hooks << " hooks of " << config.run_path
+               << " are not run; --run_hooks runs them.";
+  return false;
+}
+
 }  // namespace
 
 absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,
@@ -123,6 +137,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations)));
   ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, std::move(model_fn)));
   composition.options.computed = Computed(config);
+  composition.options.run_hooks = RunsHooks(command, config);
   if (required.train) {
     composition.options.allow_changed_input = command.GetBool("allow_changed_input");
     composition.options.hparams = HParamsOf(config);

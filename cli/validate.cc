@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +56,8 @@ constexpr Bound kBounds[] = {
     {"train_and_evaluate.early_stopping.patience", false},
     {"train_and_evaluate.exporter.latest.exports_to_keep", true},
     {"train_and_evaluate.exporter.best.exports_to_keep", true},
+    {"training_hook.every_n_loops", false},
+    {"evaluation_hook.every_n_loops", false},
     {"train.max_steps", false},
     {"train.steps", false},
     {"train.epochs", false},
@@ -99,6 +102,10 @@ class Validator {
     CheckEvaluations();
     CheckExport();
     CheckTrainAndEvaluate();
+    CheckHooks(run_.training_hook(), "training_hook",
+               {proto::Hook::LOOP, proto::Hook::CHECKPOINT, proto::Hook::END});
+    CheckHooks(run_.evaluation_hook(), "evaluation_hook",
+               {proto::Hook::EVALUATION, proto::Hook::END});
   }
 
  private:
@@ -335,6 +342,29 @@ class Validator {
     }
   }
 
+  void CheckHooks(const google::protobuf::RepeatedPtrField<proto::Hook>& hooks,
+                  const std::string& name, const std::set<proto::Hook::At>& moments) {
+    std::vector<std::string> names;
+    for (const proto::Hook::At at : moments) names.push_back(proto::Hook::At_Name(at));
+    const std::string want = absl::StrCat("want at: ", absl::StrJoin(names, " or "));
+    for (int i = 0; i < hooks.size(); ++i) {
+      const proto::Hook& hook = hooks[i];
+      const std::string path = ElementPath(name, i);
+      if (hook.command().empty()) {
+        AddThat(path + ".command", "is missing, want what /bin/sh is to run");
+      }
+      if (!hook.has_at()) {
+        AddThat(path + ".at", absl::StrCat("is missing, ", want));
+      } else if (moments.count(hook.at()) == 0) {
+        Add(path + ".at", absl::StrCat("got ", proto::Hook::At_Name(hook.at()), ", ", want));
+      } else if (hook.has_every_n_loops() && hook.at() != proto::Hook::LOOP) {
+        Add(path + ".every_n_loops",
+            absl::StrCat("is for LOOP, and this hook is run at ", proto::Hook::At_Name(hook.at()),
+                         ", leave it out"));
+      }
+    }
+  }
+
   void CheckMonitored() {
     const proto::Monitor& monitor = run_.train_and_evaluate().monitor();
     if (!monitor.has_evaluation() || run_.evaluate().empty()) return;
@@ -553,6 +583,8 @@ const std::vector<SupportedField>& SupportedFields() {
       {"train"},
       {"evaluate"},
       {"train_and_evaluate"},
+      {"training_hook"},
+      {"evaluation_hook"},
       {"eval_on_tpu"},
       {"predict.input"},
       {"predict.keys"},

@@ -42,7 +42,10 @@ std::vector<Flag> TrainFlags() {
            .group = "length"},
           {.name = "allow_changed_input",
            .type = Flag::Type::kBool,
-           .help = "go on with other data: where the input was, or else from its beginning"}};
+           .help = "go on with other data: where the input was, or else from its beginning"},
+          {.name = "run_hooks",
+           .type = Flag::Type::kBool,
+           .help = "run the hooks of a run_config.pbtxt, too"}};
 }
 
 std::vector<Flag> TrainAndEvaluateFlags() {
@@ -98,7 +101,10 @@ std::span<const Verb> Verbs() {
                  {.name = "timeout",
                   .type = Flag::Type::kInt,
                   .value_name = "SECONDS",
-                  .help = "of --watch: end when no new checkpoint has come for so long"}},
+                  .help = "of --watch: end when no new checkpoint has come for so long"},
+                 {.name = "run_hooks",
+                  .type = Flag::Type::kBool,
+                  .help = "run the hooks of a run_config.pbtxt, too"}},
        .takes_config = true,
        .runs = true,
        .run = EvaluateCommand},

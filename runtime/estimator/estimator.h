@@ -44,6 +44,8 @@ struct EstimatorOptions {
   std::string dump_dir;               // artefacts of the compiler go there; empty: nowhere
   // Evaluate and Predict take fresh variables where there is no checkpoint, as TPUEstimator does.
   bool allow_untrained = false;
+  // The hooks of the configuration are run.
+  bool run_hooks = true;
   // Where a resumed training would fail because its input is no longer that of the checkpoint, it
   // takes the input to the same place, or to its beginning if there is no such place.
   bool allow_changed_input = false;

@@ -6,6 +6,7 @@
 #include "runtime/base/status.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/evaluator.h"
+#include "runtime/estimator/hooks.h"
 #include "runtime/estimator/setup.h"
 
 namespace tpurun {
@@ -22,14 +23,19 @@ absl::Status Estimator::EvaluateAll(const std::vector<EvaluationInput>& evaluati
     subject.checkpoint = chosen->prefix();
     ASSIGN_OR_RETURN(subject.global_step, chosen->GlobalStep());
   }
+  Hooks hooks(options_.config.evaluation_hook(), "evaluation_hook", options_);
+  HookMoment last;
   for (const EvaluationInput& evaluation : evaluations) {
     if (chosen.has_value()) {
       RETURN_IF_ERROR(WarnOfDrift(options_, *chosen, ModeKey::kEval, evaluation.evaluate.name()));
     }
     ASSIGN_OR_RETURN(const Evaluation result, evaluator.Run(evaluation, subject));
     RETURN_IF_ERROR(take(result));
+    last = MomentOf(result);
+    RETURN_IF_ERROR(hooks.Run(proto::Hook::EVALUATION, last));
   }
-  return absl::OkStatus();
+  RETURN_IF_ERROR(hooks.Run(proto::Hook::END, last));
+  return hooks.Finish();
 }
 
 absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFn& input_fn,

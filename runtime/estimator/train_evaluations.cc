@@ -29,6 +29,7 @@ TrainEvaluations::TrainEvaluations(const EstimatorOptions& options,
       inputs_(inputs),
       evaluator_(options),
       exporters_(options.config, std::move(export_model)),
+      hooks_(options.config.evaluation_hook(), "evaluation_hook", options),
       state_(state) {}
 
 absl::Status TrainEvaluations::Build(const VariableStore& trained,
@@ -110,6 +111,7 @@ absl::Status TrainEvaluations::Run(const Evaluated& evaluated) {
     ASSIGN_OR_RETURN(const Evaluation result, evaluator_.Run(input, subject));
     if (&input == monitored) best = IsBest(result);
     RETURN_IF_ERROR(inputs_.take(result));
+    RETURN_IF_ERROR(hooks_.Run(proto::Hook::EVALUATION, MomentOf(result)));
   }
   state_.clear_pending();
   if (stops_early()) {
@@ -121,6 +123,11 @@ absl::Status TrainEvaluations::Run(const Evaluated& evaluated) {
                             .checkpoint = evaluated.checkpoint,
                             .best = best,
                             .last = evaluated.last || stops_early()});
+}
+
+absl::Status TrainEvaluations::Finish(const HookMoment& end) {
+  RETURN_IF_ERROR(hooks_.Run(proto::Hook::END, end));
+  return hooks_.Finish();
 }
 
 bool TrainEvaluations::IsBest(const Evaluation& evaluation) {

@@ -13,6 +13,7 @@
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/evaluator.h"
 #include "runtime/estimator/exporters.h"
+#include "runtime/estimator/hooks.h"
 #include "runtime/estimator/variable_store.h"
 
 namespace tpurun {
@@ -41,8 +42,11 @@ class TrainEvaluations {
   // Whether the model is to be evaluated at `step`, where a loop has ended. Says so in the state,
   // for the checkpoint that is saved for it.
   bool Due(int64_t step, bool last);
-  // Evaluates, exports and updates the state. The inputs' errors are those of Evaluator::Run.
+  // Evaluates, exports and updates the state. Errors are those of Evaluator::Run, of Hooks::Run and
+  // of Estimator::Export.
   absl::Status Run(const Evaluated& evaluated);
+  // Runs the hooks of the end.
+  absl::Status Finish(const HookMoment& end);
   // After a Run: the metric has not been better for `patience` evaluations.
   bool stops_early() const;
 
@@ -60,6 +64,7 @@ class TrainEvaluations {
   const TrainAndEvaluateInputs& inputs_;
   Evaluator evaluator_;
   Exporters exporters_;
+  Hooks hooks_;
   proto::EvaluationState& state_;
   std::optional<Clock::time_point> evaluated_at_;  // when the latest evaluation began
   const Clock::time_point began_ = Clock::now();

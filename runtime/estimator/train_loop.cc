@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -35,6 +36,8 @@ TrainLoop::TrainLoop(const EstimatorOptions& options, TrainProgram& program, Tra
       input_(input),
       output_(output),
       evaluations_(evaluations),
+      hooks_(options.config.training_hook(), "training_hook", options),
+      hooked_checkpoint_(output.checkpoints().latest()),
       done_{.step = input.start_step()} {
   const CoreProgram& compiled = program.session.program();
   if (compiled.outfeed.empty()) return;
@@ -50,6 +53,7 @@ absl::Status TrainLoop::Run() {
                    ParseIterationsPerLoop(config.tpu_config().iterations_per_loop()));
   WarnOfLongLoops(config, configured);
   LoopLength length(configured);
+  RETURN_IF_ERROR(RunHooksOfCheckpoint());
   while (done_.step < input_.final_step() && !stopped_early_) {
     const Clock::time_point start = Clock::now();
     const int64_t final_step = input_.final_step();
@@ -72,6 +76,8 @@ absl::Status TrainLoop::Run() {
     if (absl::IsAborted(done)) return output_.Failed(done_.step, done);
     RETURN_IF_ERROR(done);
     output_.Keep();
+    RETURN_IF_ERROR(RunHooksOfCheckpoint());
+    RETURN_IF_ERROR(RunHooks(proto::Hook::LOOP));
     if (evaluate) RETURN_IF_ERROR(Evaluate());
   }
   return absl::OkStatus();
@@ -106,6 +112,7 @@ absl::Status TrainLoop::LoopDone(int64_t steps, double seconds) {
 absl::Status TrainLoop::Evaluate() {
   const Clock::time_point start = Clock::now();
   RETURN_IF_ERROR(output_.SaveIfNew(done_.step));
+  RETURN_IF_ERROR(RunHooksOfCheckpoint());
   const absl::Status evaluated = evaluations_->Run({.step = done_.step,
                                                     .checkpoint = output_.checkpoints().latest(),
                                                     .last = done_.step == input_.final_step()});
@@ -114,6 +121,32 @@ absl::Status TrainLoop::Evaluate() {
   stopped_early_ = evaluations_->stops_early();
   output_.events().Paused(Clock::now() - start);
   return absl::OkStatus();
+}
+
+absl::Status TrainLoop::RunHooks(proto::Hook::At at) {
+  const absl::Status run =
+      hooks_.Run(at, {.step = done_.step,
+                      .checkpoint = output_.checkpoints().latest(),
+                      .loss = done_.losses.empty() ? std::nullopt : std::optional(done_.loss())});
+  return run.ok() ? run : HookFailed(run);
+}
+
+absl::Status TrainLoop::RunHooksOfCheckpoint() {
+  const std::string& latest = output_.checkpoints().latest();
+  if (latest == hooked_checkpoint_) return absl::OkStatus();
+  hooked_checkpoint_ = latest;
+  return RunHooks(proto::Hook::CHECKPOINT);
+}
+
+absl::Status TrainLoop::HookFailed(const absl::Status& failed) {
+  if (done_.losses.empty()) return output_.Failed(done_.step, failed);
+  const absl::Status saved = output_.SaveIfNew(done_.step);
+  const std::string& latest = output_.checkpoints().latest();
+  const std::string kept = !saved.ok()      ? absl::StrCat("; ", saved.message())
+                           : latest.empty() ? ""
+                                            : absl::StrCat("; checkpoint saved: ", latest);
+  return output_.Failed(done_.step, absl::AbortedError(absl::StrCat("step ", done_.step, ": ",
+                                                                    failed.message(), kept)));
 }
 
 absl::Status TrainLoop::Stopped(const RunResult& result) {
@@ -173,6 +206,11 @@ absl::Status TrainLoop::Finish() {
               << absl::StrFormat("%.3f of %.3f s.", done_.summary_seconds, done_.seconds);
   }
   RETURN_IF_ERROR(output_.Finish(done_.step));
+  const HookMoment end = {
+      .step = done_.step, .checkpoint = output_.checkpoints().latest(), .loss = done_.loss()};
+  RETURN_IF_ERROR(hooks_.Run(proto::Hook::END, end));
+  if (evaluations_ != nullptr) RETURN_IF_ERROR(evaluations_->Finish(end));
+  RETURN_IF_ERROR(hooks_.Finish());
   VLOG(1) << "Instruction parts: " << program_.session.InstructionsRun() << ".";
   LOG(INFO) << "Loss for final step: " << done_.loss() << ".";
   return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/estimator/estimator.h"
+#include "runtime/estimator/hooks.h"
 #include "runtime/estimator/outfeed.h"
 #include "runtime/estimator/train_evaluations.h"
 #include "runtime/estimator/train_input.h"
@@ -43,6 +44,11 @@ class TrainLoop {
   RunResult RunOnce(int64_t iterations);
   absl::Status LoopDone(int64_t steps, double seconds);
   absl::Status Evaluate();
+  // Runs the training's hooks of a moment; where a required one fails, saves the step.
+  absl::Status RunHooks(proto::Hook::At at);
+  // The same, where a checkpoint has been saved since it was last called.
+  absl::Status RunHooksOfCheckpoint();
+  absl::Status HookFailed(const absl::Status& failed);
   // What a loop that stopped early means; saves what may be saved.
   absl::Status Stopped(const RunResult& result);
   absl::Status Interrupted();
@@ -53,6 +59,8 @@ class TrainLoop {
   TrainInput& input_;
   TrainOutput& output_;
   TrainEvaluations* const evaluations_;
+  Hooks hooks_;
+  std::string hooked_checkpoint_;     // the latest that hooks have run for
   std::unique_ptr<Outfeed> outfeed_;  // of summaries; null without
   Totals done_;
   bool stopped_early_ = false;
