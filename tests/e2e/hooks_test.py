@@ -76,9 +76,9 @@ class HooksTest(ProgramTest):
         self.assertFalse(os.path.exists(self.path('model')))
 
     def test_beside_the_training(self):
-        # The first call ends only once the training has come to its last step.
-        wait = 'while [ ! -e model/model.ckpt-60.index ]; do sleep 0.01; done; ' + TELL
-        done = self.train(*hook('LOOP', wait, 'wait: false'))
+        # The first call ends only once the training has come to its end.
+        wait = 'while [ ! -e ended ]; do sleep 0.01; done; ' + TELL
+        done = self.train(*hook('LOOP', wait, 'wait: false'), *hook('END', 'touch ended'))
         self.assertEqual(done.code, 0, str(done))
         self.assertEqual(self.steps_told(), [20])
         self.assertIn('still runs: left out at step 40', done.err)

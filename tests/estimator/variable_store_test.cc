@@ -163,6 +163,27 @@ TEST(VariableStoreTest, StateStartsAtZeroAndIntegersTakeTheirConstant) {
   EXPECT_EQ(step, 41);
 }
 
+TEST(VariableStoreTest, ASharedVariableHasTheValuesOfTheOther) {
+  Variable moving = MakeVariable("moving", {2}, {});
+  moving.per_core = true;
+  VariableStore trained = Initialized({MakeVariable("kernel", {3}, {}), moving}, 1);
+  VariableStore evaluated(1);
+  ASSERT_TRUE(evaluated.Share("kernel", *trained.Find("kernel")).ok());
+  ASSERT_TRUE(evaluated.Share("moving", *trained.Find("moving")).ok());
+  const int64_t version = evaluated.version();
+  std::memset(trained.FindMutable("kernel")->copy(0), 1, 4);
+  EXPECT_EQ(Values(evaluated, "kernel"), Values(trained, "kernel"));
+  evaluated.ClearState();
+  EXPECT_GT(evaluated.version(), version);
+  // A program with one copy reads that of replica 0.
+  const auto bound =
+      evaluated.Bind({MakeVariable("kernel", {3}, {}), MakeVariable("moving", {2}, {})});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ((*bound)[0], trained.FindMutable("kernel")->copy(0));
+  EXPECT_EQ((*bound)[1], trained.FindMutable("moving")->copy(0));
+  EXPECT_FALSE(evaluated.Share("kernel", *trained.Find("kernel")).ok());
+}
+
 TEST(VariableStoreTest, BindRefusesAnotherShapeAndAMissingName) {
   auto store = Initialized({MakeVariable("v", {2}, {})}, 1);
   EXPECT_TRUE(store.Bind({MakeVariable("v", {2}, {})}).ok());

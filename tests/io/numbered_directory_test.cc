@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -74,6 +75,23 @@ TEST_F(NumberedDirectoryTest, RemovesWhatKilledProcessesLeftAndNothingElse) {
   }
   ASSERT_TRUE((*Create())->Publish().ok());
   EXPECT_EQ(There(), (Names{"1699999998", "1700000000", "notes", "temp-", "temp-mine"}));
+}
+
+TEST_F(NumberedDirectoryTest, KeepsTheLargestNumbers) {
+  EXPECT_TRUE(NumberedDirectories(base_).empty());
+  EXPECT_TRUE(KeepNewest(base_, 2).ok());
+  for (const char* name : {"99", "1000", "101", "temp-7", "onnx", "12x"}) {
+    ASSERT_TRUE(MakeDirectories(JoinPath(base_, name)).ok());
+    ASSERT_TRUE(WriteFileAtomically(JoinPath(base_, name) + "/model", "bytes").ok());
+  }
+  EXPECT_EQ(NumberedDirectories(base_),
+            (Names{JoinPath(base_, "99"), JoinPath(base_, "101"), JoinPath(base_, "1000")}));
+  EXPECT_TRUE(KeepNewest(base_, 0).ok());
+  EXPECT_EQ(NumberedDirectories(base_).size(), 3u);
+  EXPECT_TRUE(KeepNewest(base_, 2).ok());
+  Names there = There();
+  std::sort(there.begin(), there.end());
+  EXPECT_EQ(there, (Names{"1000", "101", "12x", "onnx", "temp-7"}));
 }
 
 TEST_F(NumberedDirectoryTest, SaysWhatCannotBeWritten) {
