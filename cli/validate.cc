@@ -488,10 +488,6 @@ class Validator {
         ParseIterationsPerLoop(tpu.iterations_per_loop());
     if (!iterations.ok()) {
       Add("tpu_config.iterations_per_loop", std::string(iterations.status().message()));
-    } else if (iterations->seconds > 0) {
-      Add("tpu_config.iterations_per_loop",
-          absl::StrCat("got the time ", Quote(tpu.iterations_per_loop()),
-                       ", which is not supported yet, want a number of steps such as \"500\""));
     }
   }
 

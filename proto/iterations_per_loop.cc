@@ -12,9 +12,10 @@ namespace tpurun {
 
 absl::StatusOr<IterationsPerLoop> ParseIterationsPerLoop(std::string_view text) {
   const auto malformed = [&] {
-    return absl::InvalidArgumentError(absl::StrCat("got \"",
-                                                   absl::string_view(text.data(), text.size()),
-                                                   "\", want a number of steps such as \"500\""));
+    return absl::InvalidArgumentError(
+        absl::StrCat("got \"", absl::string_view(text.data(), text.size()),
+                     "\", want a positive number of steps such as \"500\" or a time such as "
+                     "\"30s\", \"5m\" or \"1h\""));
   };
   if (text.empty() || text.front() < '1' || text.front() > '9') return malformed();
   int64_t count = 0;

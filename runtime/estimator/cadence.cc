@@ -3,18 +3,26 @@
 #include <algorithm>
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "glog/logging.h"
 
 namespace tpurun {
 
-int64_t LoopLength::Next() const {
-  if (configured_.steps > 0) return configured_.steps;
-  const double steps = steps_per_second_ * static_cast<double>(configured_.seconds);
-  return std::max<int64_t>(1, static_cast<int64_t>(std::min(steps, 1e15)));
+int64_t LoopLength::Next(int64_t steps_left) {
+  if (configured_.steps > 0) return std::min(configured_.steps, steps_left);
+  return std::min(estimator_.Next(static_cast<double>(configured_.seconds)), steps_left);
 }
 
 void LoopLength::LoopDone(int64_t steps, double seconds) {
-  steps_per_second_ = static_cast<double>(steps) / std::max(seconds, 1e-9);
+  if (configured_.seconds == 0) return;
+  VLOG(1) << absl::StrFormat("A loop of %d steps took %.3f s.", steps, seconds);
+  estimator_.Update(steps, seconds);
+}
+
+std::string LoopLength::ToString() const {
+  return configured_.steps > 0 ? absl::StrCat(configured_.steps, " steps")
+                               : absl::StrCat("about ", configured_.seconds, " s");
 }
 
 void WarnOfLongLoops(const proto::RunConfig& config, const IterationsPerLoop& configured) {

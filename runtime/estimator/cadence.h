@@ -4,23 +4,28 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 #include "proto/iterations_per_loop.h"
 #include "proto/run_config.pb.h"
+#include "runtime/estimator/iteration_count_estimator.h"
 
 namespace tpurun {
 
-// The steps of the next loop: fixed, or as many as the last loop's speed allows in a time.
+// The steps of the next loop: fixed, or as many as the loops before it say fit into a time.
 class LoopLength {
  public:
   explicit LoopLength(const IterationsPerLoop& configured) : configured_(configured) {}
 
-  int64_t Next() const;
+  // Of no more than the steps that are left, 0 when there are none.
+  int64_t Next(int64_t steps_left);
   void LoopDone(int64_t steps, double seconds);
+  // "500 steps" or "about 30 s", for the log.
+  std::string ToString() const;
 
  private:
   const IterationsPerLoop configured_;
-  double steps_per_second_ = 0;
+  IterationCountEstimator estimator_;
 };
 
 // Warns of a save_summary_steps or log_step_count_steps that the configuration gives and that loops

@@ -53,13 +53,15 @@ absl::Status TrainLoop::Run() {
                    ParseIterationsPerLoop(config.tpu_config().iterations_per_loop()));
   WarnOfLongLoops(config, configured);
   LoopLength length(configured);
+  LOG(INFO) << "Training from step " << done_.step << " to " << input_.final_step()
+            << " in loops of " << length.ToString() << ".";
   RETURN_IF_ERROR(RunHooksOfCheckpoint());
   while (done_.step < input_.final_step() && !stopped_early_) {
     const Clock::time_point start = Clock::now();
     const int64_t final_step = input_.final_step();
     const int64_t stop =
         evaluations_ == nullptr ? final_step : evaluations_->NextStop(done_.step, final_step);
-    const int64_t iterations = std::min(stop - done_.step, length.Next());
+    const int64_t iterations = length.Next(stop - done_.step);
     RunResult result = RunOnce(iterations);
     // From here on the event file is this thread's again.
     const absl::Status written = outfeed_ == nullptr ? absl::OkStatus() : outfeed_->Drain();

@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "glog/logging.h"
+#include "proto/iterations_per_loop.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -47,6 +48,9 @@ TrainReport::TrainReport(const proto::RunConfig& config, LearningRates rates,
                          std::set<std::string> summary_tags, EventWriter* events)
     : summary_steps_(config.save_summary_steps()),
       log_steps_(config.log_step_count_steps()),
+      loop_seconds_(ParseIterationsPerLoop(config.tpu_config().iterations_per_loop())
+                        .value_or(IterationsPerLoop())
+                        .seconds),
       batch_size_(config.train_batch_size()),
       learning_rates_(std::move(rates)),
       summary_tags_(std::move(summary_tags)),
@@ -76,8 +80,13 @@ absl::Status TrainReport::LoopDone(int64_t step, double loss, bool last) {
     RETURN_IF_ERROR(WriteLoss(step, loss));
     summary_ = {step, now};
   }
-  if (log_steps_ > 0 && Due(logged_, step, log_steps_)) return Log(step, loss, now);
-  return absl::OkStatus();
+  return DueForLog(step, now) ? Log(step, loss, now) : absl::OkStatus();
+}
+
+bool TrainReport::DueForLog(int64_t step, Clock::time_point now) const {
+  if (log_steps_ == 0) return false;
+  if (loop_seconds_ == 0 || logged_.step < 0) return Due(logged_, step, log_steps_);
+  return SecondsBetween(logged_.time, now) >= static_cast<double>(loop_seconds_);
 }
 
 absl::Status TrainReport::WriteLoss(int64_t step, double loss) {

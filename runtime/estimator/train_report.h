@@ -21,11 +21,12 @@ namespace tpurun {
 // save_summary_steps or more behind the last one written, and always after the first and the last
 // loop. TPUEstimator's own cadence leaves out two of three when loops are long; this is a
 // deliberate difference. A line of the log, global_step/sec and examples/sec follow
-// log_step_count_steps; the first loop only starts the clock of the rates.
+// log_step_count_steps, or with iterations_per_loop as a time that time; the first loop only starts
+// the clock of the rates.
 class TrainReport {
  public:
   // Learning rates whose tag is among `summary_tags` are left to the model's summaries. `events`
-  // outlives the report; may be null.
+  // outlives the report; may be null. iterations_per_loop has been checked.
   TrainReport(const proto::RunConfig& config, LearningRates rates,
               std::set<std::string> summary_tags, EventWriter* events);
 
@@ -44,6 +45,8 @@ class TrainReport {
     Clock::time_point time;
   };
 
+  // Loops of a time are logged once they have taken as long together, however many steps that is.
+  bool DueForLog(int64_t step, Clock::time_point now) const;
   // Whether `period` steps have passed since the mark.
   static bool Due(const Mark& mark, int64_t step, int64_t period) {
     return mark.step < 0 || step - mark.step >= period;
@@ -53,6 +56,7 @@ class TrainReport {
 
   const int64_t summary_steps_;
   const int64_t log_steps_;
+  const int64_t loop_seconds_;  // 0: loops are of a number of steps
   const int64_t batch_size_;
   const LearningRates learning_rates_;
   const std::set<std::string> summary_tags_;

@@ -46,6 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
         "master: 'local' evaluation_master: ''", "use_tpu: false eval_on_tpu: false",
         "use_tpu: false tpu_config { num_shards: 4 }",
         "tpu_config { num_shards: 8 iterations_per_loop: '500' num_cores_per_replica: 1 }",
+        "tpu_config { iterations_per_loop: '5m' }",
         "tpu_config { per_host_input_for_training: PER_SHARD_V1 }",
         "tpu_config { per_host_input_for_training: PER_HOST_V2 }",
         // Set to their defaults.

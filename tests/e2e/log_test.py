@@ -68,6 +68,16 @@ class LogTest(ProgramTest):
             'it 200; want loops that divide it, such as 50, or log_step_count_steps: 200'])
         self.assertEqual(self.succeed(*self.short_loops('--max_steps=410')).warnings, [])
 
+    def test_with_loops_of_a_time_lines_go_by_it(self):
+        # After the first loop, of one step, all others are in one.
+        done = self.succeed(*self.short_loops('--max_steps=400', '--set',
+                                              'tpu_config.iterations_per_loop=1h'))
+        self.assertIn('Training from step 0 to 400 in loops of about 3600 s.', done.log)
+        reports = [line for line in done.log if line.startswith('loss = ')]
+        self.assertEqual(len(reports), 1, str(done))
+        self.assertRegex(reports[0], r', step = 1, ')
+        self.assertEqual(done.warnings, [])
+
     def test_each_verb_shows_how_far_it_is(self):
         rows = self.path('rows.csv')
         write(rows, '5.1,3.5,1.4,0.2,0\n' * 3000)

@@ -61,6 +61,13 @@ class SameBitsTest:
             self.train(model_dir, '--set', f'tpu_config.iterations_per_loop={steps}')
             self.expect_same(model_dir, want)
 
+    def test_loops_of_a_time(self):
+        want = self.reference()
+        done = self.train('seconds', '--set', 'tpu_config.iterations_per_loop=1s', '--v=1')
+        self.assertIn('in loops of about 1 s.', done.err)
+        self.assertRegex(done.err, r'A loop of 1 steps took [0-9.]+ s\.')
+        self.expect_same('seconds', want)
+
     def break_off(self, model_dir, *flags, after, number):
         """Ends a run by a signal once it has saved step `after`; the call, and the latest step."""
         process = self.start(*self.arguments(model_dir, f'--max_steps={self.steps}', *flags))
