@@ -1,6 +1,7 @@
 #include "cli/command_line.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -249,11 +250,15 @@ std::vector<std::string> CommandLine::GetList(std::string_view flag) const {
 
 absl::StatusOr<LoadOptions> CommandLine::load_options() const {
   const std::string config = GetString("config");
-  if (!config.empty()) return LoadOptions{.config_path = config, .edits = edits_};
+  const char* const variable = std::getenv("TF_CONFIG");
+  const std::string tf_config = variable == nullptr ? "" : variable;
+  if (!config.empty()) {
+    return LoadOptions{.config_path = config, .edits = edits_, .tf_config = tf_config};
+  }
   const std::string model_dir = GetString("model_dir");
   const std::string of_run = RunConfigPath(model_dir);
   if (!model_dir.empty() && FileExists(of_run)) {
-    return LoadOptions{.config_path = of_run, .edits = edits_};
+    return LoadOptions{.config_path = of_run, .edits = edits_, .tf_config = tf_config};
   }
   return absl::InvalidArgumentError(absl::StrCat(
       verb_->name, " needs --config=FILE",

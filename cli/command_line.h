@@ -67,7 +67,7 @@ class CommandLine {
   std::vector<std::string> GetList(std::string_view flag) const;
 
   // --config, or else run_config.pbtxt in --model_dir, and every change of the configuration, in
-  // the order given. InvalidArgument where there is neither.
+  // the order given; the environment's TF_CONFIG. InvalidArgument where there is neither file.
   absl::StatusOr<LoadOptions> load_options() const;
 
  private:

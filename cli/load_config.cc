@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/text_format.h"
+#include "cli/tf_config.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
@@ -179,6 +180,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors
   ResolvePaths(options.config_path, &loaded.run);
 
   ApplyEdits(options.edits, /*to_model=*/false, &loaded.run, &loaded.locations, &unread, errors);
+  ApplyTfConfig(options.tf_config, &loaded.run, &loaded.locations, errors);
   if (loaded.run.has_model()) {
     loaded.model_path = loaded.run_path;
     loaded.model.Swap(loaded.run.mutable_model());

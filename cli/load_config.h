@@ -23,6 +23,8 @@ struct LoadOptions {
   std::string config_path;
   // Applied in order.
   std::vector<Edit> edits;
+  // The environment variable TF_CONFIG; empty where it is not set.
+  std::string tf_config = {};
 };
 
 // Paths from the files are joined to the folder of the file that names them, so that all paths are
