@@ -61,11 +61,23 @@ class Device::Workers {
     }
     for (Claims& claims : claims_) claims.phase.store(0, std::memory_order_relaxed);
     claim_ = 0;
+    steps_done_.store(0, std::memory_order_relaxed);
+    auto next_beat = std::chrono::steady_clock::now() + args.heartbeat_period;
+    const auto beat = [&] {
+      if (args.heartbeat) args.heartbeat(steps_done_.load(std::memory_order_relaxed));
+      next_beat += args.heartbeat_period;
+    };
+    // NextStep takes it then without waiting.
+    while (args.infeed != nullptr && !args.infeed->WaitUntil(next_beat, args.interrupt)) beat();
     NextStep();
     if (!run_.stop) {
       StartRun();
       std::unique_lock lock(mutex_);
-      idle_.wait(lock, [&] { return running_ == 0; });
+      while (!idle_.wait_until(lock, next_beat, [&] { return running_ == 0; })) {
+        lock.unlock();
+        beat();
+        lock.lock();
+      }
       program.prologue_version = first_error_.ok() ? args.variables_version : -1;
     }
     if (run_.result.status.ok()) run_.result.status = first_error_;
@@ -301,6 +313,7 @@ class Device::Workers {
     if (run_.feeds_out) run_.args.outfeed->Commit();
     ++run_.result.steps;
     ++run_.index;
+    steps_done_.store(run_.index, std::memory_order_relaxed);
     NextStep();
   }
 
@@ -355,6 +368,7 @@ class Device::Workers {
   int running_ = 0;           // workers in a run; guarded by mutex_
   absl::Status first_error_;  // guarded by mutex_ while workers run
   std::atomic<bool> failed_{false};
+  std::atomic<int64_t> steps_done_{0};  // in this run
 
   RunState run_;
   uint32_t claim_ = 0;  // phases ended in this run; a part is claimed by claim_ + 1

@@ -4,6 +4,8 @@
 #define TPURUN_RUNTIME_DEVICE_DEVICE_H_
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +29,10 @@ struct RunArgs {
   EntryRing* outfeed = nullptr;  // entries of OutfeedEntryBytes; null when there is no slot
   // Non-zero: stop after the step that is running. May be null.
   const std::atomic<int>* interrupt = nullptr;
+  // Called on the thread of Run, each time that the run has lasted another such period, with the
+  // steps completed so far. May be null.
+  std::function<void(int64_t steps)> heartbeat;
+  std::chrono::milliseconds heartbeat_period = std::chrono::minutes(1);
 };
 
 // An outfeed entry: s64 loop index in its first 64 bytes, then LayoutOf(program.outfeed).

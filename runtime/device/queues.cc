@@ -54,21 +54,29 @@ void EntryRing::Commit() {
 
 absl::StatusOr<const std::byte*> EntryRing::Front(const std::atomic<int>* interrupt) {
   const int64_t index = consumed_.load(std::memory_order_relaxed);
-  const auto ready = [&] { return committed_.load() > index; };
-  if (!ready() && !closed_.load()) {
-    std::unique_lock lock(mutex_);
-    consumer_waits_.store(true);
-    const auto woken = [&] {
-      return ready() || closed_.load() || (interrupt != nullptr && interrupt->load() != 0);
-    };
-    while (!changed_.wait_for(lock, kInterruptPeriod, woken)) {
-    }
-    consumer_waits_.store(false);
-  }
-  if (ready()) return Entry(index);
+  WaitUntil(std::chrono::steady_clock::time_point::max(), interrupt);
+  if (committed_.load() > index) return Entry(index);
   if (!closed_.load()) return absl::CancelledError("interrupted while waiting for input");
   std::lock_guard lock(mutex_);
   return status_.ok() ? absl::OutOfRangeError("the queue has ended") : status_;
+}
+
+bool EntryRing::WaitUntil(std::chrono::steady_clock::time_point deadline,
+                          const std::atomic<int>* interrupt) {
+  const int64_t index = consumed_.load(std::memory_order_relaxed);
+  const auto woken = [&] {
+    return committed_.load() > index || closed_.load() ||
+           (interrupt != nullptr && interrupt->load() != 0);
+  };
+  if (woken()) return true;
+  std::unique_lock lock(mutex_);
+  consumer_waits_.store(true);
+  bool awake = false;
+  do {
+    awake = changed_.wait_for(lock, kInterruptPeriod, woken);
+  } while (!awake && std::chrono::steady_clock::now() < deadline);
+  consumer_waits_.store(false);
+  return awake;
 }
 
 void EntryRing::Pop() {

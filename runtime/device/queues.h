@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +35,10 @@ class EntryRing {
   // committed are still handed out, then its status (OutOfRange when closed with OK: the end).
   // While it waits, a non-zero `interrupt` gives Cancelled. `interrupt` may be null.
   absl::StatusOr<const std::byte*> Front(const std::atomic<int>* interrupt = nullptr);
+  // Consumer: waits for what Front returns at, but no longer than until `deadline`; whether Front
+  // would return at once.
+  bool WaitUntil(std::chrono::steady_clock::time_point deadline,
+                 const std::atomic<int>* interrupt = nullptr);
   // Frees the entry that Front gave.
   void Pop();
   // Either side, any thread. The first call's status holds.
@@ -42,6 +47,8 @@ class EntryRing {
   int64_t committed() const { return committed_.load(std::memory_order_acquire); }
   int64_t consumed() const { return consumed_.load(std::memory_order_acquire); }
   int64_t capacity() const { return capacity_; }
+  // Entries that wait to be taken.
+  int64_t depth() const { return committed() - consumed(); }
 
  private:
   std::byte* Entry(int64_t index) { return data_.get() + (index % capacity_) * entry_bytes_; }

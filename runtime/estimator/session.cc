@@ -1,8 +1,12 @@
 #include "runtime/estimator/session.h"
 
+#include <chrono>
+#include <limits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "glog/logging.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/device/loaded_program.h"
@@ -41,6 +45,18 @@ absl::Status CheckFits(const CoreProgram& program, double variables, int num_wor
                                  BytesText(infeed), ", outfeed ", BytesText(outfeed), ")"));
 }
 
+std::string QueueText(const char* name, const EntryRing* ring) {
+  if (ring == nullptr) return "";
+  return absl::StrFormat("; %s: %d of %d entries wait", name, ring->depth(), ring->capacity());
+}
+
+std::string HeartbeatText(const RunArgs& args, int64_t steps, double seconds) {
+  const bool endless = args.iterations == std::numeric_limits<int64_t>::max();
+  return absl::StrFormat("After %.0f s %d%s steps of this loop are done", seconds, steps,
+                         endless ? "" : absl::StrCat(" of ", args.iterations)) +
+         QueueText("infeed", args.infeed) + QueueText("outfeed", args.outfeed) + ".";
+}
+
 }  // namespace
 
 Session::Session(int num_workers, const Topology& topology)
@@ -65,6 +81,11 @@ RunResult Session::RunLoop(RunArgs args, Infeed& infeed, Outfeed* outfeed) {
   args.variables_version = variables_.version();
   args.infeed = program_.infeed.empty() ? nullptr : &infeed.ring();
   args.outfeed = outfeed == nullptr ? nullptr : &outfeed->ring();
+  const auto start = std::chrono::steady_clock::now();
+  args.heartbeat = [&](int64_t steps) {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    LOG(INFO) << HeartbeatText(args, steps, elapsed.count());
+  };
   return device_.Run(*loaded_, args);
 }
 

@@ -26,8 +26,8 @@ class Session {
   // Compiles the graph, adds its variables (zero) to the store, binds and loads the program.
   absl::Status Load(const Graph& graph, const CompileOptions& options);
 
-  // Runs one loop; its queues and the version of the variables are put in here. `outfeed` may be
-  // null. Blocks.
+  // Runs one loop; its queues, the version of the variables and the heartbeat, a line of the log,
+  // are put in here. `outfeed` may be null. Blocks.
   RunResult RunLoop(RunArgs args, Infeed& infeed, Outfeed* outfeed);
 
   VariableStore& variables() { return variables_; }

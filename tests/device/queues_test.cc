@@ -1,5 +1,7 @@
 #include "runtime/device/queues.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -45,6 +47,26 @@ TEST(EntryRing, ClosedQueueWakesAWaitingConsumer) {
   std::thread closer([&] { ring.Close(absl::DataLossError("damaged")); });
   EXPECT_EQ(ring.Front().status(), absl::DataLossError("damaged"));
   closer.join();
+}
+
+TEST(EntryRing, AWaitEndsAtItsDeadlineOrOnceFrontWouldReturn) {
+  const auto past = std::chrono::steady_clock::now();
+  const auto never = std::chrono::steady_clock::time_point::max();
+  EntryRing ring(8, 2, 1);
+  EXPECT_FALSE(ring.WaitUntil(past));
+  EXPECT_EQ(ring.depth(), 0);
+  std::atomic<int> interrupt{1};
+  EXPECT_TRUE(ring.WaitUntil(never, &interrupt));
+  std::thread producer([&] { Produce(ring, 5); });
+  EXPECT_TRUE(ring.WaitUntil(never));
+  producer.join();
+  EXPECT_EQ(ring.depth(), 1);
+  EXPECT_TRUE(ring.WaitUntil(past));
+  EXPECT_EQ(FrontValue(ring), 5);
+  ring.Pop();
+  EXPECT_EQ(ring.depth(), 0);
+  ring.Close(absl::OkStatus());
+  EXPECT_TRUE(ring.WaitUntil(never));
 }
 
 TEST(EntryRing, ClosedQueueWakesAWaitingProducer) {
