@@ -105,6 +105,18 @@ bool RunsHooks(const CommandLine& command, const LoadedConfig& config) {
   return false;
 }
 
+void LogStart(const CommandLine& command, const LoadedConfig& config) {
+  LOG(INFO) << "Configuration: " << config.run_path << ", model_dir: " << config.run.model_dir()
+            << ".";
+  const Topology topology = TopologyOf(config.run);
+  if (config.run.use_tpu()) {
+    LOG(INFO) << "Found TPU system: " << topology.num_replicas() << " cores, " << topology.num_hosts
+              << (topology.num_hosts == 1 ? " host." : " hosts.");
+  } else {
+    LOG(INFO) << "Running " << command.verb().name << " on the CPU.";
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,
@@ -152,6 +164,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
         MakeExportInputFn(config.run.predict().input(), config.run.transformation_func(),
                           config.locations, "predict.input"));
   }
+  LogStart(command, config);
   return composition;
 }
 

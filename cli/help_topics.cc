@@ -147,6 +147,7 @@ std::string FieldsPage() {
 std::string SetPage() {
   return R"(--set PATH=VALUE and --unset PATH change the configuration. Both may be given any number of times;
 they are applied in order, after the files. A value of the command line wins over the file, the file
+over the environment's TF_CONFIG (model_dir, master, evaluation_master, tpu_config.tpu_job_name), that
 over the default. tpurun config prints what comes out, each value with its origin.
 
 PATH names fields from the RunConfig on, joined by dots; model. reaches the ModelSpec, whichever file

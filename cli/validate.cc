@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -62,6 +63,17 @@ constexpr Bound kBounds[] = {
     {"train.steps", false},
     {"train.epochs", false},
     {"evaluate.steps", false},
+};
+
+// A field that is refused for good, and why. Its comment in the .proto file says so too.
+struct Refusal {
+  const char* path;
+  const char* reason;
+};
+constexpr Refusal kRefusals[] = {
+    {"tpu_config.tpu_job_name", "the TPU is this process, not a job of a cluster"},
+    {"protocol", "no servers talk to each other"},
+    {"experimental_max_worker_delay_secs", "there are no workers of a cluster to start"},
 };
 
 bool CoversField(const std::string& supported, const std::string& path) {
@@ -158,8 +170,13 @@ class Validator {
         Add(field_path, absl::StrCat("got ", value, ", which is not supported yet, want ",
                                      absl::StrJoin(row->values, " or ")));
       } else {
-        Add(field_path, absl::StrCat("got ", value, ", which is not supported yet, want ",
-                                     DefaultText(*field), " or leave it out"));
+        const auto refusal =
+            std::find_if(std::begin(kRefusals), std::end(kRefusals),
+                         [&](const Refusal& refused) { return field_pattern == refused.path; });
+        const bool for_good = refusal != std::end(kRefusals);
+        Add(field_path, absl::StrCat("got ", value, for_good ? "" : ", which is not supported yet",
+                                     ", want ", DefaultText(*field), " or leave it out",
+                                     for_good ? absl::StrCat(": ", refusal->reason) : ""));
       }
     }
   }
@@ -569,6 +586,9 @@ const std::vector<SupportedField>& SupportedFields() {
       {"keep_checkpoint_max"},
       {"keep_checkpoint_every_n_hours"},
       {"log_step_count_steps"},
+      {"allow_soft_placement"},
+      {"log_device_placement"},
+      {"session_creation_timeout_secs"},
       {"master", {"\"\"", "\"local\""}},
       {"evaluation_master", {"\"\"", "\"local\""}},
       {"tpu_config.iterations_per_loop"},

@@ -189,6 +189,7 @@ absl::StatusOr<CoreProgram> Compile(Graph graph, const CompileOptions& options) 
   CoreProgram program = Emit(graph, schedule, memory, options);
   RETURN_IF_ERROR(Dump(options, "90.core.program", PrintProgram(program)));
   RETURN_IF_ERROR(VerifyProgram(program));
+  if (options.compiled) options.compiled(program);
   return program;
 }
 

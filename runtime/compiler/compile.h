@@ -24,6 +24,8 @@ struct CompileOptions {
   // Gets each stage's text: ("00.model.graph", text), ("10.dead_code.graph", ...), ...,
   // ("80.memory.plan", ...), ("90.core.program", ...). May be null.
   std::function<absl::Status(const std::string& file, const std::string& text)> dump;
+  // Gets the program when it is verified. May be null.
+  std::function<void(const CoreProgram& program)> compiled;
 };
 
 struct Pass {

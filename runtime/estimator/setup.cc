@@ -12,6 +12,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/estimator/drift.h"
+#include "runtime/estimator/placement.h"
 #include "runtime/estimator/warm_start.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
@@ -83,6 +84,8 @@ absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeK
                                                    "_batch_size must be a multiple of the ",
                                                    num_replicas, " cores, got ", batch_size));
   }
+  VLOG(1) << "Calling the model function for " << ModeName(mode) << " with "
+          << batch_size / num_replicas << " rows a core.";
   ASSIGN_OR_RETURN(EstimatorSpec spec,
                    options.model_fn({.mode = mode,
                                      .topology = options.topology,
@@ -98,6 +101,11 @@ absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeK
 CompileOptions MakeCompileOptions(const EstimatorOptions& options) {
   CompileOptions compile{.ops = OpsOfPasses()};
   compile.library = KernelLibraries();
+  compile.compiled = [logs = options.config.log_device_placement()](const CoreProgram& program) {
+    VLOG(1) << "Compiled " << Quote(program.name) << " for " << program.machine << ".";
+    if (!logs) return;
+    for (const std::string& line : PlacementOf(program)) LOG(INFO) << line;
+  };
   const std::string dir = options.dump_dir;
   if (dir.empty()) return compile;
   compile.dump = [dir](const std::string& file, const std::string& text) -> absl::Status {
@@ -162,10 +170,14 @@ absl::Status SetVariables(const EstimatorOptions& options,
   VariableStore& variables = session.variables();
   if (!checkpoint.has_value()) {
     RETURN_IF_ERROR(variables.Initialize(options.config.tf_random_seed()));
+    VLOG(1) << "Initialized " << session.program().variables.size() << " variables by seed "
+            << options.config.tf_random_seed() << ".";
     if (!options.config.has_warm_start_from()) return absl::OkStatus();
     return WarmStart(options.config.warm_start_from(), model_variables, variables);
   }
-  LOG(INFO) << "Restoring parameters from " << checkpoint->prefix();
+  const absl::StatusOr<int64_t> step = checkpoint->GlobalStep();
+  LOG(INFO) << "Restoring parameters from " << checkpoint->prefix()
+            << (step.ok() ? absl::StrCat(", step ", *step) : "");
   variables.ClearState();
   RETURN_IF_ERROR(checkpoint->Restore(with_state, variables));
   const std::vector<std::string> dropped =

@@ -67,11 +67,15 @@ absl::Status TrainInput::Start(const TrainProgram& program) {
                       .prefetch = source_.prefetch,
                       .classes = ClassesOf(program.graph)}));
   infeed_->Start();
+  LOG(INFO) << "Infeed started: batches of " << options_.config.train_batch_size()
+            << " rows, up to " << infeed_->ring().capacity() << " ahead.";
   return absl::OkStatus();
 }
 
 absl::Status TrainInput::WaitForFirst() {
+  VLOG(1) << "Waiting for the first batch.";
   const absl::Status first = infeed_->WaitForFirst(options_.interrupt);
+  if (first.ok()) VLOG(1) << "The first batch is there.";
   if (!absl::IsCancelled(first)) return first;
   return absl::CancelledError("interrupted while waiting for the first batch; nothing was written");
 }

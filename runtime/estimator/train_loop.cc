@@ -45,6 +45,8 @@ TrainLoop::TrainLoop(const EstimatorOptions& options, TrainProgram& program, Tra
       std::make_unique<Outfeed>(compiled, [this](int64_t loop_index, const std::byte* slots) {
         return output_.events().WriteSummaries(done_.step + loop_index, slots);
       });
+  LOG(INFO) << "Outfeed started: " << compiled.outfeed.size() << " values, up to "
+            << outfeed_->ring().capacity() << " steps behind.";
 }
 
 absl::Status TrainLoop::Run() {

@@ -2,11 +2,27 @@
 
 #include <utility>
 
+#include "glog/logging.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/estimator/train_step.h"
 
 namespace tpurun {
+namespace {
+
+void LogModel(const Graph& graph) {
+  int64_t values = 0, trainable = 0;
+  for (const Variable& variable : graph.variables()) {
+    if (!variable.trainable) continue;
+    ++trainable;
+    values += variable.shape.num_elements();
+  }
+  LOG(INFO) << "Model " << Quote(graph.name()) << ": " << values << " trainable values in "
+            << trainable << " variables.";
+}
+
+}  // namespace
 
 TrainProgram::TrainProgram(const EstimatorOptions& options)
     : session(options.num_workers, options.topology) {}
@@ -23,6 +39,7 @@ absl::Status TrainProgram::Build(const EstimatorOptions& options,
   summaries = spec.summaries;
   ASSIGN_OR_RETURN(projector, Projector::Read(spec.embeddings, spec.graph));
   const std::vector<Variable> model_variables = spec.graph.variables();
+  LogModel(spec.graph);
   ASSIGN_OR_RETURN(graph, BuildTrainStep(std::move(spec)));
   CompileOptions compile = MakeCompileOptions(options);
   compile.loss_output = kLossOutput;

@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import subprocess
 import unittest
 
@@ -47,6 +48,85 @@ class LogTest(ProgramTest):
         detailed = self.succeed(*self.iris('train', 'detailed', '--max_steps=5', '--v=1'))
         self.assertIn('Instruction parts', detailed.err)
         self.assertEqual([line for line in detailed.log if not GLOG.match(line)], [])
+
+    # What begins a line, in the order of the lines; `*` stands before those of --v=1.
+    TRAIN = '''Configuration: iris/run.textproto, model_dir: model.
+Found TPU system: 8 cores, 1 host.
+*Calling the model function for train with 16 rows a core.
+Model "iris": 193 trainable values in 6 variables.
+*Compiled "iris" for
+*Initialized 13 variables by seed 1.
+Infeed started: batches of 128 rows, up to 256 ahead.
+*Waiting for the first batch.
+*The first batch is there.
+Saving checkpoints for 0 into model/model.ckpt-0.
+Training from step 0 to 20 in loops of 20 steps.
+Saving checkpoints for 20 into model/model.ckpt-20.
+loss =
+*Instruction parts:
+Loss for final step:'''
+
+    def expect_lines(self, done, want, detailed):
+        log = [GLOG.sub('', line) for line in done.log]
+        begins = [line.lstrip('*').replace('model/', self.path('model') + '/').replace(
+            'model_dir: model', f'model_dir: {self.path("model")}')
+                  for line in want.splitlines() if detailed or not line.startswith('*')]
+        self.assertEqual(len(log), len(begins), str(done))
+        for line, begin in zip(log, begins):
+            self.assertEqual(line[:len(begin)], begin, str(done))
+
+    def test_what_a_training_does_in_order(self):
+        model_dir = self.path('model')
+        loops = ('--set', 'tpu_config.iterations_per_loop=20')
+        for detailed in (False, True):
+            done = self.succeed(*self.iris('train', model_dir, '--max_steps=20', *loops,
+                                           *(['--v=1'] if detailed else [])))
+            self.expect_lines(done, self.TRAIN, detailed)
+            if not detailed:
+                shutil.rmtree(model_dir)
+        resumed = self.succeed(*self.iris('train', model_dir, '--steps=10', *loops))
+        self.expect_lines(resumed, self.TRAIN.replace('*Initialized 13 variables by seed 1.', (
+            'Restoring parameters from model/model.ckpt-20, step 20')).replace(
+                'Saving checkpoints for 0 into model/model.ckpt-0.\n', '').replace(
+                    'from step 0 to 20', 'from step 20 to 30').replace(
+                        'checkpoints for 20 into model/model.ckpt-20',
+                        'checkpoints for 30 into model/model.ckpt-30'), False)
+
+    def test_summaries_start_an_outfeed(self):
+        done = self.succeed(*self.iris('train', self.path('model'), '--max_steps=2', '--set',
+                                       'model.summary+={ histogram { name: "logits" } }'))
+        self.assertTrue(any(re.match(r'Outfeed started: \d+ values, up to \d+ steps behind\.$', line)
+                            for line in done.log), str(done))
+
+    def test_evaluation_says_where_it_runs(self):
+        self.succeed(*self.iris('train', self.path('model'), '--max_steps=20', '--use_tpu=false'))
+        done = self.succeed(*self.iris('evaluate', self.path('model'), '--use_tpu=false'))
+        self.expect_lines(done, """Configuration: iris/run.textproto, model_dir: model.
+Running evaluate on the CPU.
+Restoring parameters from model/model.ckpt-20, step 20
+Starting evaluation.
+Saving dict for global step 20:""", False)
+
+    def test_placement_is_a_line_an_op(self):
+        place = re.compile(r'(\S+): \((\w+)\): (\w+)')
+        for verb in ('train', 'evaluate', 'predict'):
+            flags = ['--max_steps=2'] if verb == 'train' else []
+            plain = self.succeed(*self.iris(verb, 'model', *flags))
+            self.assertFalse(any(place.fullmatch(line) for line in plain.log), str(plain))
+        for use_tpu, places in (('true', {'core', 'shared', 'host'}), ('false', {'host'})):
+            done = self.succeed(*self.iris('train', 'placed' + use_tpu, '--log_device_placement',
+                                           f'--use_tpu={use_tpu}', '--max_steps=2'))
+            lines = [match.groups() for match in map(place.fullmatch, done.log) if match]
+            self.assertEqual({where for _, _, where in lines}, places)
+            of_all = 'shared' if use_tpu == 'true' else 'host'
+            of_core = 'core' if use_tpu == 'true' else 'host'
+            for line in (('logits/kernel', 'variable', of_all), ('Species', 'infeed', 'host'),
+                         ('logits/BiasAdd', 'matmul', of_core)):
+                self.assertIn(line, lines)
+        for verb in ('evaluate', 'predict'):
+            done = self.succeed(*self.iris(verb, 'placedtrue', '--log_device_placement'))
+            self.assertIn('SepalWidth: (infeed): host', done.log)
+            self.assertTrue(any(line.endswith(': (outfeed): host') for line in done.log), str(done))
 
     def test_quiet_leaves_warnings_and_the_result(self):
         done = self.succeed(*self.iris('train', 'model', '--max_steps=5', '--quiet'))
