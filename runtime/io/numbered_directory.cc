@@ -119,6 +119,7 @@ std::vector<std::string> NumberedDirectories(const std::string& base) {
 }
 
 absl::Status KeepNewest(const std::string& base, int64_t keep) {
+  RemoveLeftovers(base);
   std::vector<std::string> paths = NumberedDirectories(base);
   if (keep == 0 || std::ssize(paths) <= keep) return absl::OkStatus();
   paths.resize(paths.size() - static_cast<size_t>(keep));

@@ -56,8 +56,8 @@ class NumberedDirectory {
 // The numbered directories in BASE, as paths, the smallest number first; none where BASE is absent.
 std::vector<std::string> NumberedDirectories(const std::string& base);
 
-// Removes all but the `keep` largest of them; 0 keeps all. Nobody sees a part of one: it loses its
-// name first. PermissionDenied where that is not possible.
+// Removes all but the `keep` largest of them, and what killed processes left; 0 keeps all. Nobody
+// sees a part of one: it loses its name first. PermissionDenied where that is not possible.
 absl::Status KeepNewest(const std::string& base, int64_t keep);
 
 }  // namespace tpurun

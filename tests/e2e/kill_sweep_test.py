@@ -17,6 +17,11 @@ class KillSweepTest(SweepTest):
             again=self.train_iris(20, 1000, 1)))
         self.finish_sweep()
 
+    def test_a_training_that_evaluates_and_exports(self):
+        self.kill_everywhere(scenario('iris', start=self.train_and_evaluate_iris(5),
+                                      command=self.train_and_evaluate_iris(10)))
+        self.finish_sweep()
+
     def test_a_conversion(self):
         self.kill_everywhere(scenario('csv', self.CONVERT_CSV))
         self.finish_sweep()

@@ -26,6 +26,7 @@ INTERRUPTED_KINDS = ['open', 'create', 'read', 'write', 'fsync', 'truncate']
 HARMLESS = ('fail EINTR', 'short 1', 'half')
 # Of a configuration 2.
 READ_CODES = [2, 65, 66, 74]
+SECONDS = re.compile(r'/(\d{10})(?=/|$)')
 LEFTOVER = re.compile(r'\.tempstate\d+$')
 SHOWN = 20
 MNIST = os.path.abspath('testdata/mnist')
@@ -39,6 +40,15 @@ def scenario(name, command, start=None, again=None):
     return Scenario(name, start, command, again or command)
 
 
+def without_seconds(path):
+    """The path of what is in an exported model, by how many are older than that one."""
+    match = SECONDS.search(path)
+    if not match:
+        return path
+    models = sorted(name for name in os.listdir(path[:match.start()]) if name.isdigit())
+    return f'{path[:match.start()]}/{models.index(match.group(1))}{path[match.end(1):]}'
+
+
 def contents(folder):
     """{path: bytes, None for a folder} of what has to be equal: event files and times are not."""
     found = {}
@@ -47,7 +57,7 @@ def contents(folder):
             path = os.path.join(root, name)
             if name.startswith('events.'):
                 continue
-            found[os.path.relpath(path, folder)] = None if os.path.isdir(path) else re.sub(
+            found[os.path.relpath(without_seconds(path), folder)] = None if os.path.isdir(path) else re.sub(
                 rb'(timestamps?): \S+', rb'\1', read(path)) if name == 'checkpoint' else read(path)
     return found
 
@@ -95,6 +105,11 @@ class SweepTest(ProgramTest):
                 f'train.epochs={steps * batch / images}', f'--train_batch_size={batch}',
                 f'--keep_checkpoint_max={keep}', f'--save_checkpoints_steps={save}', '--set',
                 f'tpu_config.iterations_per_loop={save}')
+
+    def train_and_evaluate_iris(self, steps, *flags):
+        verb, *rest = self.train_iris(steps, 1000, 2)
+        return ('train_and_evaluate', *rest, '--steps_per_eval=5', '--set',
+                'train_and_evaluate.exporter={ best { exports_to_keep: 1 } }', *flags)
 
     CONVERT_CSV = ('convert', 'csv', 'iris/iris_training.csv', '--skip_lines=1',
                    '--features=measures:float:0-3,label:int64:4', '--output=out/iris.tfrecord',
