@@ -165,7 +165,7 @@ Parameters ParametersOf(const Graph& graph, int first, int end) {
   return parameters;
 }
 
-// Those that training adds: slots and scalars of the optimizers.
+// Those that training adds: slots and scalars of the optimizers, moving averages.
 Parameters OptimizerParameters(const Graph& training, const Graph& model) {
   Parameters parameters;
   for (const Variable& variable : training.variables()) {

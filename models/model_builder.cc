@@ -18,6 +18,7 @@
 #include "proto/one_of.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/optimizers/moving_average.h"
 #include "runtime/optimizers/optimizers.h"
 #include "runtime/spec/dtypes.h"
 
@@ -88,10 +89,10 @@ void BuildFeatures(ModelContext& m,
 }
 
 std::vector<std::string> SpecFields() {
-  return {"name",           "feature",   "label",         "layer",
-          "head",           "optimizer", "loss",          "prediction",
-          "eval_metric",    "summary",   "compute_dtype", "matmul_precision",
-          "layer_defaults", "frozen",    "regularization"};
+  return {"name",           "feature",   "label",          "layer",
+          "head",           "optimizer", "loss",           "prediction",
+          "eval_metric",    "summary",   "compute_dtype",  "matmul_precision",
+          "layer_defaults", "frozen",    "regularization", "moving_average"};
 }
 
 // What the spec says that nothing here acts on.
@@ -100,6 +101,13 @@ void RefuseUnreadParts(ModelContext& m) {
   RefuseUnreadFields(m.spec, SpecFields(), "", errors);
   CheckComputeDType("compute_dtype", m.spec.compute_dtype(), errors);
   m.errors.Add({"model", "model"}, errors);
+}
+
+void BuildMovingAverage(ModelContext& m, EstimatorSpec& result) {
+  if (!m.spec.has_moving_average()) return;
+  m.errors.Add({"moving_average", "model.moving_average"},
+               CheckMovingAverage(m.spec.moving_average()));
+  result.moving_average = &m.spec.moving_average();
 }
 
 void BuildPredictions(ModelContext& m) {
@@ -159,6 +167,7 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
   BuildLosses(m);
   BuildHeads(m);
   CheckOptimizers(m);
+  BuildMovingAverage(m, result);
   std::vector<Value> regularization;
   if (has_all_variables && args.mode != ModeKey::kPredict) regularization = RegularizationLosses(m);
   if (args.mode == ModeKey::kTrain) {
@@ -257,6 +266,7 @@ std::vector<ReadFields> ReadModelFields() {
   AppendReadFields(*proto::Loss::descriptor(), LossList(), {"name", "weight"}, rows);
   AppendReadFields(*proto::Metric::descriptor(), MetricList(), {"name"}, rows);
   AppendOptimizerFields(rows);
+  AppendMovingAverageFields(rows);
   return rows;
 }
 
@@ -283,6 +293,7 @@ proto::ModelSpec WrittenOutModel(const proto::ModelSpec& spec) {
     *groups.mutable_cross_shard()->mutable_group_assignment() =
         optimizer.cross_shard().group_assignment();
   }
+  if (spec.has_moving_average()) written.mutable_moving_average();  // whatever its decay
   written.set_compute_dtype(spec.compute_dtype());
   written.set_matmul_precision(spec.matmul_precision());
   return written;

@@ -22,10 +22,11 @@ ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locatio
 std::vector<ReadFields> ReadModelFields();
 
 // What decides the values that the model computes: features and labels, layers, heads, losses,
-// precisions and the groups of replicas of optimizers that have any, written out so that two specs
-// of one model are equal but for fields that are set to protobuf's default. Layers are in a row,
-// each with its full name, those of its inputs and with layer_defaults merged; initializers and who
-// is trained are left out. Of a spec that MakeModelFn takes.
+// precisions, whether there are moving averages, and the groups of replicas of optimizers that have
+// any, written out so that two specs of one model are equal but for fields that are set to
+// protobuf's default. Layers are in a row, each with its full name, those of its inputs and with
+// layer_defaults merged; initializers and who is trained are left out. Of a spec that MakeModelFn
+// takes.
 proto::ModelSpec WrittenOutModel(const proto::ModelSpec& spec);
 
 // What the input must feed, in the order of the infeed slots: features, then labels. Elements that

@@ -11,6 +11,7 @@
 #include "runtime/export/graph_def.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
+#include "runtime/optimizers/moving_average.h"
 
 namespace tpurun {
 namespace {
@@ -193,9 +194,11 @@ absl::Status Checkpoint::Differs(const std::vector<std::string>& mistakes, size_
                    " of ", num_variables, " variables do not fit: ", absl::StrJoin(shown, "; ")));
 }
 
-absl::Status Checkpoint::Restore(bool with_state, VariableStore& store) const {
+absl::Status Checkpoint::Restore(bool with_state, VariableStore& store,
+                                 const NameOf& name_of) const {
   std::vector<std::string> mistakes;
   std::vector<Read> reads;
+  std::vector<std::string> no_average;  // variables
   size_t num_variables = 0;
   bool only_slots = true, only_states = true;
   for (const auto& [name, stored] : store.variables()) {
@@ -204,18 +207,32 @@ absl::Status Checkpoint::Restore(bool with_state, VariableStore& store) const {
     const Shape& shape = stored.variable().shape;
     Shape all = shape;
     all.dims = WithLeading(stored.copies(), shape.dims);
-    const std::string per_core = kPerCore + name;
+    const std::string theirs = name_of(stored.variable());
+    const std::string per_core = kPerCore + theirs;
     const bool has_copies = stored.copies() > 1 && Mismatch(per_core, all).empty();
-    const std::string mistake = Mismatch(name, shape);
+    const std::string mistake = Mismatch(theirs, shape);
     if (!mistake.empty()) {
       mistakes.push_back(mistake);
-      only_slots &= reader_->Find(name) == nullptr && IsSlot(store, stored.variable());
+      const bool absent = reader_->Find(theirs) == nullptr;
+      const std::string averaged = DirName(theirs);
+      if (absent && theirs == AverageName(averaged) && reader_->Find(averaged) != nullptr)
+        no_average.push_back(averaged);
+      only_slots &= absent && IsSlot(store, stored.variable());
       only_states &= stored.variable().scope == Variable::Scope::kState;
       continue;
     }
-    const BundleEntry* const entry = reader_->Find(has_copies ? per_core : name);
+    const BundleEntry* const entry = reader_->Find(has_copies ? per_core : theirs);
     ASSIGN_OR_RETURN(std::string bytes, reader_->ReadBytes(*entry));
     reads.push_back({name, has_copies ? stored.copies() : 1, std::move(bytes)});
+  }
+  if (!mistakes.empty() && mistakes.size() == no_average.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "checkpoint ", prefix(), " has no moving average of ", no_average.size(), " of ",
+        num_variables, " variables, the first is ", Quote(no_average[0]),
+        ": it was trained without moving_average, or without training them; leave the field out "
+        "(--unset model.moving_average)",
+        with_state ? ", or train into another model_dir with warm_start_from this checkpoint"
+                   : " to take the variables as they are"));
   }
   if (!mistakes.empty() && only_states) {
     return Annotate(Differs(mistakes, num_variables, "state"),

@@ -13,6 +13,7 @@
 #define TPURUN_RUNTIME_ESTIMATOR_CHECKPOINT_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -66,9 +67,12 @@ class Checkpoint {
   absl::StatusOr<RunState> ReadRunState() const;
 
   // Reads every variable of the store that has the scope `model`, those of scope `state` too when
-  // `with_state`. Nothing is changed unless all are there with the right type and shape:
-  // InvalidArgument lists the first that are not.
-  absl::Status Restore(bool with_state, VariableStore& store) const;
+  // `with_state`, each by the name that `name_of` gives it here. Nothing is changed unless all are
+  // there with the right type and shape: InvalidArgument lists the first that are not.
+  using NameOf = std::function<std::string(const Variable& variable)>;
+  absl::Status Restore(
+      bool with_state, VariableStore& store,
+      const NameOf& name_of = [](const Variable& variable) { return variable.name; }) const;
   // The same for some variables: name in the store -> name in the checkpoint. Reads one copy each.
   absl::Status RestoreAs(const std::map<std::string, std::string>& names,
                          VariableStore& store) const;

@@ -127,6 +127,11 @@ class Comparison {
         Add(field_path, ListText(trained, field), ListText(now, field));
       } else if (!is_message) {
         Add(field_path, ValueText(trained, field), ValueText(now, field));
+      } else if (field->message_type() == proto::MovingAverage::descriptor()) {
+        const auto text = [field](const Message& model) {
+          return model.GetReflection()->HasField(model, field) ? "averages" : kNone;
+        };
+        Add(field_path, text(trained), text(now));
       } else if (trained.GetReflection()->HasField(trained, field) ||
                  now.GetReflection()->HasField(now, field)) {
         Compare(trained.GetReflection()->GetMessage(trained, field),

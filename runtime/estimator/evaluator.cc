@@ -14,6 +14,7 @@
 #include "runtime/estimator/setup.h"
 #include "runtime/io/event_writer.h"
 #include "runtime/io/file.h"
+#include "runtime/optimizers/moving_average.h"
 
 namespace tpurun {
 namespace {
@@ -116,7 +117,8 @@ absl::Status Evaluator::Load(const std::optional<Checkpoint>& checkpoint) {
 absl::Status Evaluator::Share(const VariableStore& trained) {
   for (const Variable& variable : step_->graph.variables()) {
     if (variable.scope == Variable::Scope::kState) continue;
-    const StoredVariable* const theirs = trained.Find(variable.name);
+    const StoredVariable* const theirs =
+        trained.Find(EvaluatedName(options_.config.model(), variable));
     if (theirs == nullptr) {
       return absl::InternalError(
           absl::StrCat("variable ", Quote(variable.name), " is not trained"));

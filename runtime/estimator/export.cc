@@ -14,6 +14,7 @@
 #include "runtime/export/signatures.h"
 #include "runtime/io/file.h"
 #include "runtime/io/numbered_directory.h"
+#include "runtime/optimizers/moving_average.h"
 #include "runtime/spec/export_names.h"
 
 namespace tpurun {
@@ -115,7 +116,9 @@ absl::StatusOr<ExportedFiles> Estimator::Export(const proto::Export& config,
   Source source;
   RETURN_IF_ERROR(source.variables.Add(models.begin()->second.variables));
   LOG(INFO) << "Restoring parameters from " << chosen->prefix();
-  RETURN_IF_ERROR(chosen->Restore(false, source.variables));
+  RETURN_IF_ERROR(chosen->Restore(false, source.variables, [&](const Variable& variable) {
+    return EvaluatedName(options_.config.model(), variable);
+  }));
   RETURN_IF_ERROR(WarnOfDrift(options_, *chosen, ModeKey::kPredict));
   ASSIGN_OR_RETURN(source.global_step, chosen->GlobalStep());
   for (const std::string& name : assets) {

@@ -18,6 +18,7 @@
 #include "runtime/io/file.h"
 #include "runtime/io/tensor_bundle.h"
 #include "runtime/ops/op_list.h"
+#include "runtime/optimizers/moving_average.h"
 
 namespace tpurun {
 namespace {
@@ -50,6 +51,21 @@ absl::Status Damaged(const absl::Status& status, ModeKey mode, const std::string
     break;
   }
   return absl::DataLossError(message);
+}
+
+// Each copy of an average from that of its variable.
+void BeginAverages(const proto::ModelSpec& model, const std::vector<Variable>& model_variables,
+                   VariableStore& store) {
+  for (const Variable& variable : model_variables) {
+    const std::string name = EvaluatedName(model, variable);
+    StoredVariable* const average = name == variable.name ? nullptr : store.FindMutable(name);
+    if (average == nullptr) continue;  // only a training has it
+    const StoredVariable& averaged = *store.Find(variable.name);
+    for (int copy = 0; copy < average->copies(); ++copy) {
+      std::memcpy(average->copy(copy), averaged.copy(std::min(copy, averaged.copies() - 1)),
+                  average->copy_bytes());
+    }
+  }
 }
 
 }  // namespace
@@ -172,14 +188,19 @@ absl::Status SetVariables(const EstimatorOptions& options,
     RETURN_IF_ERROR(variables.Initialize(options.config.tf_random_seed()));
     VLOG(1) << "Initialized " << session.program().variables.size() << " variables by seed "
             << options.config.tf_random_seed() << ".";
-    if (!options.config.has_warm_start_from()) return absl::OkStatus();
-    return WarmStart(options.config.warm_start_from(), model_variables, variables);
+    if (options.config.has_warm_start_from()) {
+      RETURN_IF_ERROR(WarmStart(options.config.warm_start_from(), model_variables, variables));
+    }
+    BeginAverages(options.config.model(), model_variables, variables);
+    return absl::OkStatus();
   }
   const absl::StatusOr<int64_t> step = checkpoint->GlobalStep();
   LOG(INFO) << "Restoring parameters from " << checkpoint->prefix()
             << (step.ok() ? absl::StrCat(", step ", *step) : "");
   variables.ClearState();
-  RETURN_IF_ERROR(checkpoint->Restore(with_state, variables));
+  RETURN_IF_ERROR(checkpoint->Restore(with_state, variables, [&](const Variable& variable) {
+    return with_state ? variable.name : EvaluatedName(options.config.model(), variable);
+  }));
   const std::vector<std::string> dropped =
       with_state ? checkpoint->NotIn(variables) : std::vector<std::string>();
   if (!dropped.empty()) {

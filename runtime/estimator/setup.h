@@ -41,8 +41,10 @@ absl::StatusOr<std::optional<Checkpoint>> TrainedCheckpoint(const EstimatorOptio
 std::string TrainedDir(const EstimatorOptions& options,
                        const std::optional<Checkpoint>& checkpoint);
 
-// Fills the session's variables from the checkpoint; without one, by their initializers, then those
-// of the model (all but slots and counters of the training) by warm_start_from.
+// Fills the session's variables from the checkpoint: `with_state` as a training goes on, else those
+// that have a moving average from that. Without a checkpoint by their initializers, then those of
+// the model (all but slots and counters of the training) by warm_start_from; moving averages begin
+// with what their variables have then.
 absl::Status SetVariables(const EstimatorOptions& options,
                           const std::optional<Checkpoint>& checkpoint, bool with_state,
                           const std::vector<Variable>& model_variables, Session& session);

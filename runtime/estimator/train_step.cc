@@ -13,6 +13,7 @@
 #include "runtime/ir/graph_builder.h"
 #include "runtime/ops/ops.h"
 #include "runtime/optimizers/clip.h"
+#include "runtime/optimizers/moving_average.h"
 #include "runtime/optimizers/optimizers.h"
 #include "runtime/optimizers/replica_groups.h"
 #include "runtime/optimizers/row_gradients.h"
@@ -158,8 +159,10 @@ absl::StatusOr<Graph> BuildTrainStep(EstimatorSpec spec) {
   for (const OptimizerSpec& optimizer : spec.optimizers) {
     RETURN_IF_ERROR(AddOptimizer(b, optimizer, step, values));
   }
+  const Value next_step = Add(b, step, ConstantInt(b, DType::kS64, {}, {1}), "global_step/add");
+  if (spec.moving_average != nullptr) UpdateAverages(b, *spec.moving_average, next_step);
   AddSummaries(b, spec.summaries, values);
-  b.Update(global_step, Add(b, step, ConstantInt(b, DType::kS64, {}, {1}), "global_step/add"));
+  b.Update(global_step, next_step);
   b.AddOutput(kLossOutput, spec.loss, 0);
   RETURN_IF_ERROR(b.status());
   return b.Take();

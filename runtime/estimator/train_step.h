@@ -11,9 +11,9 @@ namespace tpurun {
 // The output of the loss of each core, unscaled.
 inline constexpr char kLossOutput[] = "loss";
 
-// Appends gradients, their sums over the cores, the optimizers' updates, global_step + 1 and
-// outputs for the summaries to the model's graph. InvalidArgument for a loss that no trainable
-// variable reaches.
+// Appends gradients, their sums over the cores, the optimizers' updates, those of moving averages,
+// global_step + 1 and outputs for the summaries to the model's graph. InvalidArgument for a loss
+// that no trainable variable reaches.
 absl::StatusOr<Graph> BuildTrainStep(EstimatorSpec spec);
 
 }  // namespace tpurun

@@ -162,6 +162,8 @@ struct EstimatorSpec {
   std::vector<TrainSummary> summaries;       // TRAIN; no tag twice
   std::vector<Embedding> embeddings;         // TRAIN
   std::vector<std::string> warnings;         // of the model, for the user
+  // Of the trainable variables; null: none. Lives as long as the ModelSpec.
+  const proto::MovingAverage* moving_average = nullptr;
   // SequenceStep::kPosition: the state holds so many positions, and the step behind them is of the
   // first one of another sequence; 0: it holds any number.
   int64_t positions = 0;

@@ -189,14 +189,14 @@ TEST(ActedOnTest, IsWhatIsNotRefused) {
                            "warm_start_from",
                            "model.loss.weight",
                            "model.regularization.l2.scale",
+                           "model.moving_average.decay",
                            "model.eval_metric.mean.values",
                            "model.eval_metric.confusion_matrix.num_classes",
                            "transformation_func.name"}) {
     EXPECT_TRUE(IsActedOn(field(path))) << path;
   }
-  for (const char* path :
-       {"protocol", "tpu_config.tpu_job_name", "model.moving_average.decay", "model.optimizer.ftrl",
-        "model.head.multi_label", "train.input.transform.resize.method"}) {
+  for (const char* path : {"protocol", "tpu_config.tpu_job_name", "model.optimizer.ftrl",
+                           "model.head.multi_label", "train.input.transform.resize.method"}) {
     EXPECT_FALSE(IsActedOn(field(path))) << path;
   }
   EXPECT_TRUE(IsActedOnIn(field("model.optimizer.adam"), field("model.optimizer.adam.beta1")));

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
+#include "runtime/optimizers/moving_average.h"
 #include "tests/io/temp_dir.h"
 
 namespace tpurun {
@@ -142,6 +143,54 @@ TEST(CheckpointTest, SlotsThatAreMissingAreAnotherOptimizer) {
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_NE(status.message().find("is of another optimizer: 1 of 4"), absl::string_view::npos)
       << status;
+}
+
+std::string AverageOf(const Variable& variable) {
+  return variable.trainable ? AverageName(variable.name) : variable.name;
+}
+
+TEST(CheckpointTest, AVariableIsReadUnderTheNameThatIsAskedFor) {
+  TempDir dir;
+  std::vector<Variable> trained = Variables();
+  trained.push_back({.name = AverageName("a/kernel"), .shape = {DType::kF32, {2, 3}}});
+  auto saved = MakeStore(trained, 1);
+  SetCopy(saved, "a/kernel", 0, 1);
+  SetCopy(saved, AverageName("a/kernel"), 0, 2);
+  SetCopy(saved, "stats", 0, 3);
+  ASSERT_TRUE(WriteCheckpoint(saved, kState, dir.Path("c")).ok());
+  auto used = MakeStore(Variables(), 2);
+  const auto checkpoint = Checkpoint::Open(dir.Path("c"));
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
+  ASSERT_TRUE(checkpoint->Restore(false, used, AverageOf).ok());
+  EXPECT_EQ(*reinterpret_cast<const float*>(used.Find("a/kernel")->copy(0)), 2);
+  EXPECT_EQ(*reinterpret_cast<const float*>(used.Find("stats")->copy(0)), 3);
+}
+
+TEST(CheckpointTest, AveragesThatAreMissingAreSaidToBe) {
+  TempDir dir;
+  ASSERT_TRUE(WriteCheckpoint(MakeStore(Variables(), 1), kState, dir.Path("c")).ok());
+  const auto checkpoint = Checkpoint::Open(dir.Path("c"));
+  auto used = MakeStore(Variables(), 2);
+  const auto before = used.ToLiterals();
+  const std::string begin = "checkpoint " + dir.Path("c") + " has no moving average of 1 of ";
+  const std::string middle =
+      " variables, the first is \"a/kernel\": it was trained without moving_average, or without "
+      "training them; leave the field out (--unset model.moving_average)";
+  EXPECT_EQ(checkpoint->Restore(false, used, AverageOf).message(),
+            begin + "3" + middle + " to take the variables as they are");
+  EXPECT_EQ(used.ToLiterals(), before);
+  std::vector<Variable> more = Variables();
+  more.push_back({.name = AverageName("a/kernel"), .shape = {DType::kF32, {2, 3}}});
+  auto resumed = MakeStore(more, 2);
+  EXPECT_EQ(checkpoint->Restore(true, resumed).message(),
+            begin + "4" + middle +
+                ", or train into another model_dir with warm_start_from this checkpoint");
+  // Of another model nothing is said of averages.
+  std::vector<Variable> other = Variables();
+  other[0].name = "b/kernel";
+  auto of_other = MakeStore(other, 2);
+  EXPECT_NE(checkpoint->Restore(false, of_other, AverageOf).message().find("of another model"),
+            absl::string_view::npos);
 }
 
 TEST(CheckpointTest, SaysWhatTheModelDoesNotHave) {

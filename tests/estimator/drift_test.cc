@@ -78,6 +78,14 @@ TEST(DriftTest, WhatIsMoreOrLessIsNamed) {
             "loss \"l\": trained with mean_squared_error, now none\n");
 }
 
+TEST(DriftTest, AveragesAreThereOrNot) {
+  EXPECT_EQ(DriftOf("model { moving_average {} }", "model {}", ModeKey::kEval),
+            "moving_average: trained with averages, now none\n");
+  EXPECT_EQ(DriftOf("model {}", "model { moving_average {} }", ModeKey::kPredict),
+            "moving_average: trained with none, now averages\n");
+  EXPECT_EQ(DriftOf("model { moving_average {} }", "model { moving_average {} }"), "");
+}
+
 TEST(DriftTest, ADefaultThatIsWrittenIsNone) {
   constexpr char kShort[] = "model { layer { name: 'a' dense { units: 4 } } }";
   constexpr char kLong[] =

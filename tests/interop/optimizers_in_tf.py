@@ -93,6 +93,7 @@ class OptimizerInTf:
     def __init__(self, case):
         optimizer = textproto.parse(case.get('optimizer'))
         kind = next(field for field in optimizer if field in OPTIMIZERS)
+        averaged = case.get('moving_average')
         (name, value), = case.tensors('variable').items()
         self.session = v1.Session(graph=tf.Graph())
         with self.session.graph.as_default():
@@ -101,9 +102,23 @@ class OptimizerInTf:
             self.gradient = v1.placeholder(tf.float32, value.shape)
             self.step = OPTIMIZERS[kind](rate, optimizer.get(kind)).apply_gradients(
                 [(self.gradient, variable)])
-            self.session.run(v1.global_variables_initializer())
             self.variables = {v.op.name: v for v in v1.global_variables()}
-            self.slots = ''.join(map(self.slot, (slot for slot in self.variables if slot != name)))
+            slots = [slot for slot in self.variables if slot != name]
+            if averaged:
+                self.average(textproto.parse(averaged), variable)
+            self.session.run(v1.global_variables_initializer())
+            self.slots = ''.join(map(self.slot, slots))
+
+    def average(self, args, variable):
+        """Makes a step count itself, and then update the average."""
+        with tf.control_dependencies([self.step]):
+            global_step = v1.train.create_global_step()
+            count = v1.assign_add(global_step, 1)
+        with tf.control_dependencies([count]):
+            num_updates = global_step if args.get('num_updates_is_global_step') else None
+            average = train.ExponentialMovingAverage(float(args.get('decay')), num_updates)
+            self.step = average.apply([variable])
+        self.variables[average.average_name(variable)] = average.average(variable)
 
     def slot(self, name):
         start = np.unique(self.value(name))

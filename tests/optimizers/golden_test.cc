@@ -2,9 +2,10 @@
 // tables of runtime/optimizers to have a golden file for each row.
 //
 //   optimizer: an Optimizer             schedule: a Schedule
-//   variable NAME: tensor               expect STEP: learning rate of that global step
+//   moving_average: a MovingAverage     expect STEP: learning rate of that global step
+//   variable NAME: tensor
 //   gradient NAME: tensor               one training step
-//   expect NAME: tensor                 a variable or slot after the step above
+//   expect NAME: tensor                 a variable, slot or average after the step above
 //   expect slots: one line of graph text for each variable that the optimizer added
 #include <gtest/gtest.h>
 
@@ -17,6 +18,7 @@
 #include "runtime/ir/graph_text.h"
 #include "runtime/ir/structural.h"
 #include "runtime/optimizers/clip.h"
+#include "runtime/optimizers/moving_average.h"
 #include "runtime/optimizers/optimizers.h"
 #include "runtime/optimizers/schedules.h"
 #include "tests/models/golden_case.h"
@@ -26,8 +28,10 @@ namespace {
 
 using Variables = std::map<std::string, std::vector<Literal>>;
 
-// A graph of one variable whose gradient is fed.
-Graph UpdateGraph(const proto::Optimizer& optimizer, const std::string& name, const Shape& shape) {
+// A graph of one variable whose gradient is fed; of the step from `global_step` on, at the rate of
+// 0.
+Graph UpdateGraph(const proto::Optimizer& optimizer, const proto::MovingAverage* average,
+                  int64_t global_step, const std::string& name, const Shape& shape) {
   GraphBuilder b{Graph("update")};
   const Value gradient = b.AddInfeed("gradient", shape);
   const int variable = b.AddVariable({.name = name, .shape = shape, .trainable = true});
@@ -36,10 +40,14 @@ Graph UpdateGraph(const proto::Optimizer& optimizer, const std::string& name, co
   const absl::Status status =
       ApplyGradients(b, optimizer, {&entry, 1}, LearningRate(b, optimizer.learning_rate(), step));
   EXPECT_TRUE(status.ok()) << status;
+  if (average != nullptr) {
+    UpdateAverages(b, *average, ConstantInt(b, DType::kS64, {}, {global_step + 1}));
+    EXPECT_TRUE(b.status().ok()) << b.status();
+  }
   return b.Take();
 }
 
-// Each variable at its initial value; only constants occur.
+// Each variable at its initial value, a constant; averages are there already.
 Variables InitialSlots(const Graph& graph, Variables variables) {
   for (const Variable& variable : graph.variables()) {
     if (variables.count(variable.name)) continue;
@@ -54,18 +62,27 @@ void CheckOptimizerCase(const GoldenCase& golden) {
   ParseProto(golden.Get("optimizer"), "", &optimizer, nullptr);
   const ConfigErrors errors = CheckOptimizer(optimizer);
   ASSERT_TRUE(errors.empty()) << golden.Where() << errors.all().front().message;
+  proto::MovingAverage average;
+  ParseProto(golden.Get("moving_average"), "", &average, nullptr);
+  const bool averages = !golden.Get("moving_average").empty();
+  ASSERT_TRUE(!averages || CheckMovingAverage(average).empty()) << golden.Where();
   Variables variables;
   std::string slots;
+  int64_t global_step = 0;
   for (const auto& [key, value] : golden.entries) {
-    if (key.rfind("variable ", 0) == 0) variables[key.substr(9)] = {ParseLiteral(value)};
+    if (key.rfind("variable ", 0) == 0) {
+      variables[key.substr(9)] = variables[AverageName(key.substr(9))] = {ParseLiteral(value)};
+    }
     if (key.rfind("gradient ", 0) == 0) {
       const std::string name = key.substr(9);
-      const Graph graph = UpdateGraph(optimizer, name, variables[name][0].shape());
+      const Graph graph = UpdateGraph(optimizer, averages ? &average : nullptr, global_step++, name,
+                                      variables[name][0].shape());
       const absl::Status verified = VerifyGraph(graph, "the optimizer");
       ASSERT_TRUE(verified.ok()) << verified;
       slots.clear();
       for (const Variable& variable : graph.variables()) {
-        if (variable.name != name) absl::StrAppend(&slots, "\n", PrintVariable(variable));
+        if (variable.name == name || variable.name == AverageName(name)) continue;
+        absl::StrAppend(&slots, "\n", PrintVariable(variable));
       }
       const absl::StatusOr<EvaluateResult> result =
           Evaluate(graph, {.infeed = {{ParseLiteral(value)}},
