@@ -140,15 +140,19 @@ class DigitsCpuTest(Digits, ProgramTest):
     use_tpu = 'false'
 
 
+AVERAGES = ('--set', 'model.moving_average={ decay: 0.9 }')
+
+
 class WideDigitsTest(Digits, ProgramTest):
-    """A layer whose gradient is merged over cores and whose packed weights are carried."""
+    """A layer whose gradient is merged over cores and whose packed weights are carried; averages."""
     use_tpu = 'true'
     batch = 32
     epoch_steps = 1797 / batch
     breaks = (8, 64, 120)
 
     def arguments(self, model_dir, *flags):
-        return super().arguments(model_dir, '--set', 'model.layer.dense.dense.units=512', *flags)
+        return super().arguments(model_dir, '--set', 'model.layer.dense.dense.units=512', *AVERAGES,
+                                 *flags)
 
     def test_the_program_merges_and_carries(self):
         program = self.program()
@@ -198,9 +202,12 @@ class WholeNormDigitsTest(NormalizedDigitsTest):
 
 
 class GroupedTrainingDigitsTest(NormalizedDigitsTest):
-    """Four models apart, each with norms of its own."""
+    """Four models apart, each with norms and averages of its own."""
     optimizer = 'lamb {}'
     optimizer_groups = ' '.join(f'group_assignment {{ replica: [{i}, {i + 4}] }}' for i in range(4))
+
+    def arguments(self, model_dir, *flags):
+        return super().arguments(model_dir, *AVERAGES, *flags)
 
 
 class NormalizedDigitsCpuTest(NormalizedDigitsTest):
@@ -215,7 +222,7 @@ class StoredInBFloat16DigitsTest(NormalizedDigitsTest):
 
 
 # Two layers that carry their state from batch to batch, behind a table of more rows than a batch has
-# characters: its gradient is of rows.
+# characters: its gradient is of rows. The text is generated from averages.
 TEXT_LENGTH, TEXT_ROWS, TEXT_CHARACTERS = 10, 16, 180
 TEXT_RUN = f"""
 model_file: "model.textproto"
@@ -244,6 +251,7 @@ layer {{ name: "lstm_2" lstm {{}} }}
 layer {{ name: "logits" dense {{ units: {TEXT_CHARACTERS} }} }}
 head {{ sequence {{ logits: "logits" label: "next" }} }}
 optimizer {{ adam {{}} learning_rate {{ constant: 0.01 }} clip_by_global_norm: 0.5 }}
+moving_average {{ decay: 0.9 num_updates_is_global_step: true }}
 """
 
 
