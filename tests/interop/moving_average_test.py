@@ -145,8 +145,7 @@ evaluate { input { source { text_line { file: "rows.csv" } }
 predict { keys: "logits" input { source { text_line { file: "rows.csv" } }
                                  transform { apply { transformation_func: "parse" } } } }
 '''
-# A table of which rows are updated, statistics, packed kernels, a layer that is not trained, one whose
-# kernel has three dimensions.
+# A table of which rows are updated, statistics, packed kernels, a layer that is not trained.
 MODEL = f'''
 feature {{ name: "id" dtype: INT32 }}
 feature {{ name: "x" dtype: FLOAT32 shape: 4 }}
