@@ -96,6 +96,34 @@ class LayersTest(DriftTest):
         self.edit('head {', 'layer_defaults { dense { activation: RELU } }\nhead {')
         self.expect([], *self.iris('evaluate', 'model'))
 
+    def test_averages_that_are_not_used(self):
+        averages = ('--set', 'model.moving_average={ decay: 0.9 }')
+        self.succeed(*self.iris('train', 'averaged', '--max_steps=20', *averages))
+        line = 'moving_average: trained with averages, now none'
+        for verb in ('evaluate', 'predict', 'export'):
+            self.expect([line], *self.iris(verb, 'averaged'))
+            self.expect([], *self.iris(verb, 'averaged', *averages))
+            self.expect([], *self.iris(verb, 'averaged', '--set', 'model.moving_average.decay=0.5'))
+        self.expect([line], *self.iris('train', 'averaged', '--steps=1'))
+
+    def test_averages_that_are_not_there(self):
+        before = checkpoint_files(self.path('model/model.ckpt-200'))
+        for verb, flags, cure in (
+                ('evaluate', (), ' to take the variables as they are'),
+                ('predict', (), ' to take the variables as they are'),
+                ('export', (), ' to take the variables as they are'),
+                ('train', ('--steps=1',), ', or train into another model_dir with warm_start_from '
+                                          'this checkpoint')):
+            done = self.call(*self.iris(verb, 'model', *flags, '--set',
+                                        'model.moving_average={ decay: 0.9 }'))
+            self.assertEqual(done.code, 2, str(done))
+            [message] = done.messages
+            self.assertIn(f'{self.path("model")}/model.ckpt-200 has no moving average of 6 of ',
+                          message)
+            self.assertTrue(message.endswith(f'(--unset model.moving_average){cure}'), message)
+        self.assertFalse({'eval', 'export'} & set(os.listdir(self.path('model'))))
+        self.assertEqual(checkpoint_files(self.path('model/model.ckpt-200')), before)
+
     def test_shapes_that_do_not_fit_are_refused(self):
         done = self.call(*self.iris('evaluate', 'model', '--set',
                                     'model.layer.hidden_1.dense.units=20'))

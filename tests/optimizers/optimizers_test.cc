@@ -6,6 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "runtime/base/name_pattern.h"
 #include "runtime/ops/ops.h"
+#include "runtime/optimizers/moving_average.h"
 #include "runtime/optimizers/schedules.h"
 #include "tests/models/golden_case.h"
 
@@ -135,6 +136,16 @@ TEST(ReductionTest, UnsetIsMean) {
   EXPECT_EQ(CrossShardReduction(optimizer), Reduction::kSum);
   optimizer.mutable_cross_shard()->set_reduction(proto::CrossShard::NONE);
   EXPECT_EQ(CrossShardReduction(optimizer), Reduction::kNone);
+}
+
+TEST(MovingAverageTest, WhatIsTrainableIsEvaluatedOnItsAverage) {
+  const Variable kernel = {.name = "h/kernel", .trainable = true};
+  const Variable statistic = {.name = "norm/moving_mean"};
+  proto::ModelSpec model;
+  EXPECT_EQ(EvaluatedName(model, kernel), "h/kernel");
+  model.mutable_moving_average();
+  EXPECT_EQ(EvaluatedName(model, kernel), "h/kernel/ExponentialMovingAverage");
+  EXPECT_EQ(EvaluatedName(model, statistic), "norm/moving_mean");
 }
 
 TEST(NamePatternTest, MatchesANameItIsFoundIn) {
