@@ -84,6 +84,15 @@ class TrainAndEvaluateTest(ProgramTest):
             *self.iris('train', 'plain', *FLAGS[:1], '--max_steps=120')))
         self.assertEqual(done[-1]['loss'], trained['loss'])
 
+    def test_evaluates_moving_averages(self):
+        average = ('--set', 'model.moving_average.decay=0.9')
+        done = self.lines(self.run_iris('model', '--max_steps=50', *average))
+        [averaged] = self.lines(self.succeed(*self.iris('evaluate', 'model', *average)))
+        self.assertEqual(done[0], averaged)
+        [raw] = self.lines(self.succeed(
+            *self.iris('evaluate', 'model', '--unset', 'model.moving_average')))
+        self.assertNotEqual(raw['loss'], averaged['loss'])
+
     def test_seconds(self):
         never = self.lines(self.run_iris('never', '--unset', 'train_and_evaluate.steps_per_eval'))
         self.assertEqual([line['global_step'] for line in never], [600, 600])
