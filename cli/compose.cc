@@ -6,7 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/check_input.h"
 #include "cli/hparams.h"
+#include "cli/logging.h"
 #include "cli/print_config.h"
 #include "cli/signals.h"
 #include "data/input_fn.h"
@@ -48,12 +50,12 @@ void CheckNamed(const proto::RunConfig& run, const RequiredParts& required, Conf
 }
 
 // Null where there is no input: none is needed, or ValidateConfig refuses.
-template <typename Part>
-InputFn MakeInput(const LoadedConfig& config, const Part& part, const std::string& path,
-                  ConfigErrors& errors) {
-  if (!part.has_input()) return nullptr;
-  return MakeInputFn(part.input(), config.run.transformation_func(), config.locations,
-                     path + ".input", "", errors);
+InputFn MakeInput(const LoadedConfig& config, const ModeInput& of, ConfigErrors& errors) {
+  if (of.input == nullptr) return nullptr;
+  InputFn input_fn = MakeInputFn(*of.input, config.run.transformation_func(), config.locations,
+                                 of.path, "", errors);
+  if (input_fn != nullptr) CheckModeInput(config, of, errors);
+  return input_fn;
 }
 
 std::vector<EvaluationInput> MakeEvaluations(const LoadedConfig& config,
@@ -64,8 +66,9 @@ std::vector<EvaluationInput> MakeEvaluations(const LoadedConfig& config,
   for (int i = 0; i < config.run.evaluate_size(); ++i) {
     if (i != chosen && !required.all_evaluations) continue;
     const proto::Evaluate& evaluate = config.run.evaluate(i);
-    evaluations.push_back(
-        {evaluate, MakeInput(config, evaluate, ElementPath("evaluate", i), errors)});
+    const ModeInput of = {ModeKey::kEval, ElementPath("evaluate", i) + ".input",
+                          evaluate.has_input() ? &evaluate.input() : nullptr, &evaluate};
+    evaluations.push_back({evaluate, MakeInput(config, of, errors)});
   }
   return evaluations;
 }
@@ -126,7 +129,7 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
                           .where = [locations = config.locations](
                                        const std::string& path) { return locations.Where(path); },
                           .model_fn = std::move(model_fn),
-                          .features = ModelFeatures(config.model),
+                          .features = ModelFeatures(config.model, TargetOf(config.run)),
                           .topology = TopologyOf(config.run),
                           .num_workers = static_cast<int>(command.GetInt("worker_threads")),
                           .dump_dir = command.GetString("dump_dir"),
@@ -140,13 +143,20 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(load, errors));
   ValidateConfig(config, required, errors);
   CheckNamed(config.run, required, errors);
-  ModelFn model_fn = MakeModelFn(config.model, config.locations, errors, TopologyOf(config.run));
+  ModelFn model_fn = MakeModelFn(config.model, config.locations, errors, TargetOf(config.run));
   Composition composition;
   const proto::RunConfig& run = config.run;
-  if (required.train) composition.input_fn = MakeInput(config, run.train(), "train", errors);
-  if (required.predict) composition.input_fn = MakeInput(config, run.predict(), "predict", errors);
+  if (required.train && run.train().has_input()) {
+    composition.input_fn =
+        MakeInput(config, {ModeKey::kTrain, "train.input", &run.train().input()}, errors);
+  }
+  if (required.predict && run.predict().has_input()) {
+    composition.input_fn =
+        MakeInput(config, {ModeKey::kPredict, "predict.input", &run.predict().input()}, errors);
+  }
   composition.evaluations = MakeEvaluations(config, required, errors);
-  RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations)));
+  RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations), errors.code()));
+  LogWarnings(errors.Warnings(config.locations));
   ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, std::move(model_fn)));
   composition.options.computed = Computed(config);
   composition.options.run_hooks = RunsHooks(command, config);

@@ -29,6 +29,7 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
 
 // Loads and checks the configuration, builds the ModelFn and the InputFns of the parts that
 // `required` names. Every mistake that needs no data is in the error, each with its place.
+// Warnings are logged, and end it under --strict.
 absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required);
 
 }  // namespace tpurun

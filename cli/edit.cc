@@ -222,6 +222,12 @@ bool IsQuoted(absl::string_view text) {
          text.back() == text.front();
 }
 
+absl::Status FirstOf(const ConfigErrors& errors) {
+  const ConfigError& first = errors.all().front();
+  return first.refused ? absl::UnimplementedError(first.message)
+                       : absl::InvalidArgumentError(first.message);
+}
+
 // A single value in text format: strings get their quotes, enumerators lose them.
 std::string TextFormatValue(const FieldDescriptor& field, const std::string& value) {
   const absl::string_view stripped = absl::StripAsciiWhitespace(value);
@@ -264,7 +270,7 @@ absl::StatusOr<std::unique_ptr<Message>> ParseValue(const Target& target, const 
   const std::string text = FieldText(target, edit);
   ConfigErrors errors;
   ParseText(text, target.parent_path, /*file=*/"", parsed.get(), errors);
-  if (!errors.empty()) return absl::InvalidArgumentError(errors.all().front().message);
+  if (!errors.empty()) return FirstOf(errors);
   std::vector<const FieldDescriptor*> fields;
   parsed->GetReflection()->ListFields(*parsed, &fields);
   const bool other_field = fields.size() > 1 || (fields.size() == 1 && fields[0] != target.field);
@@ -353,7 +359,7 @@ absl::Status ApplyToCopy(const Edit& edit, Message* root, SourceLocations* locat
     value = value.substr(1, value.size() - 2);
     ConfigErrors errors;
     ParseText({value.data(), value.size()}, "model", /*file=*/"", root, errors);
-    if (!errors.empty()) return absl::InvalidArgumentError(errors.all().front().message);
+    if (!errors.empty()) return FirstOf(errors);
     locations->Record("model", {.flag = edit.flag});
     return absl::OkStatus();
   }

@@ -5,12 +5,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/acted_on.h"
 #include "cli/config_docs.h"
 #include "cli/exit_codes.h"
 #include "cli/text_format.h"
+#include "cli/tpu_errors.h"
 #include "models/layers/layer.h"
 #include "proto/run_config.pb.h"
 #include "runtime/ops/op_list.h"
@@ -188,6 +190,20 @@ std::string ExitCodesPage() {
   return text;
 }
 
+std::string TpuErrorsPage() {
+  std::string text =
+      "What runs on a CPU and not on a TPU: each error with its exit code, - where it cannot be. "
+      "All that\nthe configuration shows are told at once, before data is read and before anything "
+      "is written.\nWith use_tpu: false there are no E4, E5, E14 and E25, and UINT8 is fed.\n\n";
+  for (const TpuErrorDoc& error : TpuErrors()) {
+    const std::string lines = Wrapped(error.when, 9);
+    const std::string begin =
+        absl::StrFormat("%-5s%-4s", error.name, *error.code == 0 ? "-" : error.code);
+    absl::StrAppend(&text, begin, lines.substr(begin.size()));
+  }
+  return text;
+}
+
 std::string OpsPage() {
   std::string text =
       "The ops that a layer op { name: \"NAME\" attrs: \"...\" } may be of (tpurun help op), each "
@@ -257,6 +273,7 @@ std::span<const HelpTopic> HelpTopics() {
       MessageTopic<proto::Transform>("transforms", "what is done to them"),
       {.name = "fields", .doc = "every path that --set takes", .page = FieldsPage},
       {.name = "set", .doc = "how --set and --unset are written", .page = SetPage},
+      {.name = "tpu_errors", .doc = "what a TPU refuses", .page = TpuErrorsPage},
       {.name = "exit_codes", .doc = "what the program ends with", .page = ExitCodesPage},
   };
   return topics;

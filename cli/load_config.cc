@@ -141,6 +141,7 @@ void CheckPaths(const std::string& prefix, Message* message, ConfigErrors& error
                          const std::string& value) {
     const auto refuse = [&](const std::string& why) {
       errors.Add(path, absl::StrCat(path, ": ", value, ": ", why));
+      errors.Ignore(path, /*below=*/false);  // whoever reads it says no more
     };
     if (absl::StartsWith(value, "gs://")) {
       refuse("gs:// is not supported yet, copy to a local path");
@@ -161,7 +162,9 @@ void ApplyEdits(const std::vector<Edit>& edits, bool to_model, Message* root,
     if (IsModelEdit(edit) != to_model) continue;
     const absl::Status status = ApplyEdit(edit, root, locations);
     if (status.ok()) continue;
-    errors.AddAt({.flag = edit.flag}, std::string(status.message()));
+    errors.Add({.message = std::string(status.message()),
+                .location = SourceLocation{.flag = edit.flag},
+                .refused = absl::IsUnimplemented(status)});
     unread->push_back(edit.path);
   }
 }
@@ -175,7 +178,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors
   absl::StatusOr<bool> sound =
       ParseFile(options.config_path, "", &loaded.run, &loaded.locations, &unread, errors);
   RETURN_IF_ERROR(Annotate(sound.status(), "--config"));
-  if (!*sound) return ErrorList(errors.Lines(loaded.locations));
+  if (!*sound) return ErrorList(errors.Lines(loaded.locations), errors.code());
   CheckExclusive(loaded.run, loaded.locations, errors);
   ResolvePaths(options.config_path, &loaded.run);
 
@@ -203,14 +206,14 @@ absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors
   }
   CheckPaths("", &loaded.run, errors);
   CheckPaths("model", &loaded.model, errors);
-  if (!sound.value_or(false)) return ErrorList(errors.Lines(loaded.locations));
+  if (!sound.value_or(false)) return ErrorList(errors.Lines(loaded.locations), errors.code());
   return loaded;
 }
 
 absl::StatusOr<LoadedConfig> LoadSoundConfig(const LoadOptions& options) {
   ConfigErrors errors;
   ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(options, errors));
-  RETURN_IF_ERROR(ErrorList(errors.Lines(loaded.locations)));
+  RETURN_IF_ERROR(ErrorList(errors.Lines(loaded.locations), errors.code()));
   return loaded;
 }
 

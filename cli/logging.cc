@@ -3,15 +3,19 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <string>
 
 #include "cli/json.h"
 #include "gflags/gflags.h"
 #include "glog/logging.h"
+#include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
+
+std::atomic<int64_t> warning_count{0};
 
 // One write a line, so that lines of several threads stay whole. A log that cannot be written is
 // lost: there is nowhere else to say so.
@@ -20,6 +24,10 @@ void WriteLine(const std::string& text) {
   static const char* const kClear = isatty(STDERR_FILENO) == 1 ? "\x1b[K" : "";
   const std::string line = kClear + text + "\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+void Count(google::LogSeverity severity) {
+  if (severity == google::WARNING) ++warning_count;
 }
 
 // With --colorlogtostderr, glog's colors on a terminal: yellow warnings, red errors.
@@ -36,6 +44,7 @@ class TextLines : public google::LogSink {
   void send(google::LogSeverity severity, const char*, const char* base_filename, int line,
             const google::LogMessageTime& time, const char* message,
             size_t message_length) override {
+    Count(severity);
     const std::string text = Escape({message, message_length});
     std::string shown;
     if (FLAGS_log_prefix) {
@@ -53,6 +62,7 @@ class JsonLines : public google::LogSink {
   void send(google::LogSeverity severity, const char*, const char* base_filename, int line,
             const google::LogMessageTime& time, const char* message,
             size_t message_length) override {
+    Count(severity);
     Json object;
     object["severity"] = google::GetLogSeverityName(severity);
     object["time"] = JsonNumber(static_cast<double>(time.timestamp()) + time.usec() * 1e-6);
@@ -78,6 +88,16 @@ void StartLogging(const char* program, LogFormat format) {
       format == LogFormat::kText ? static_cast<google::LogSink*>(new TextLines) : new JsonLines;
   google::AddLogSink(sink);
   google::InitGoogleLogging(program);
+}
+
+void LogWarnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) LOG(WARNING) << warning;
+}
+
+int64_t WarningCount() { return warning_count; }
+
+absl::Status CheckWarnings(const CommandLine& command) {
+  return command.GetBool("strict") ? WarningsError(WarningCount()) : absl::OkStatus();
 }
 
 }  // namespace tpurun

@@ -2,7 +2,12 @@
 #ifndef TPURUN_CLI_LOGGING_H_
 #define TPURUN_CLI_LOGGING_H_
 
-#include <string_view>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "cli/command_line.h"
 
 namespace tpurun {
 
@@ -13,6 +18,14 @@ enum class LogFormat { kText, kJson };
 // with severity, time, thread, file and line. kJson writes one object a line: severity, time
 // (seconds since 1970), file, line, message.
 void StartLogging(const char* program, LogFormat format);
+
+// Each of them a warning of the log.
+void LogWarnings(const std::vector<std::string>& warnings);
+
+// Those that the log has had so far; those that --minloglevel leaves out do not count.
+int64_t WarningCount();
+// With --strict an error once there are any: exit code 5.
+absl::Status CheckWarnings(const CommandLine& command);
 
 }  // namespace tpurun
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/check_input.h"
 #include "cli/compose.h"
 #include "cli/inspect_rows.h"
 #include "cli/json.h"
@@ -37,14 +38,6 @@ namespace tpurun {
 namespace {
 
 // ------------------------------------------------------------------------------ the configuration
-
-// An input of the configuration and what reads it.
-struct ModeInput {
-  ModeKey mode = ModeKey::kTrain;
-  std::string path;                             // "evaluate[0].input"
-  const proto::Input* input = nullptr;          // of the configuration
-  const proto::Evaluate* evaluation = nullptr;  // of EVAL
-};
 
 std::string VerbOf(ModeKey mode) {
   switch (mode) {
@@ -79,34 +72,22 @@ bool HasMode(const std::vector<ModeInput>& inputs, ModeKey mode) {
                      [&](const ModeInput& input) { return input.mode == mode; });
 }
 
-// What is wrong with an input for the model, as far as no file is needed.
-absl::Status CheckInput(const LoadedConfig& config, const ModeInput& input, ConfigErrors& errors) {
-  const InputFn input_fn = MakeInputFn(*input.input, config.run.transformation_func(),
-                                       config.locations, input.path, "", errors);
-  const int64_t batch_size = BatchSizeOf(config.run, input.mode);
-  if (input_fn == nullptr || batch_size <= 0) return absl::OkStatus();  // it is in `errors`
-  ASSIGN_OR_RETURN(const InputSource source, input_fn({.mode = input.mode,
-                                                       .batch_size = batch_size,
-                                                       .features = ModelFeatures(config.model),
-                                                       .open = false}));
-  if (input.evaluation == nullptr) return absl::OkStatus();
-  return Annotate(CheckEnds(source, *input.evaluation), config.locations.Where(input.path));
-}
-
-// Of the configuration as it stands in its files, and of what it makes: InvalidArgument with the
-// lines of all; without any, the first error of another kind.
+// Of the configuration as it stands in its files, and of what it makes: an ErrorList with the lines
+// of all; without any, the first error of another kind.
 absl::Status AllErrors(const ConfigErrors& errors, const SourceLocations& locations,
                        const std::vector<absl::Status>& found) {
   std::vector<std::string> lines = errors.Lines(locations);
+  absl::StatusCode code = errors.code();
   absl::Status other;
   for (const absl::Status& status : found) {
     if (absl::IsInvalidArgument(status)) {
+      code = status.code();
       for (std::string& line : ErrorLines(status)) lines.push_back(std::move(line));
     } else {
       other.Update(status);
     }
   }
-  return lines.empty() ? other : ErrorList(lines);
+  return lines.empty() ? other : ErrorList(lines, code);
 }
 
 // The steps of all modes that have an input, each mode once.
@@ -217,9 +198,9 @@ Json LayerJson(const EstimatorSpec& spec, const std::vector<double>& flops_befor
   return row;
 }
 
-std::vector<Json> LayerRows(const proto::ModelSpec& model, const EstimatorSpec& spec) {
+std::vector<Json> LayerRows(const std::vector<FeatureSpec>& features, const EstimatorSpec& spec) {
   std::vector<Json> rows;
-  for (const FeatureSpec& feature : ModelFeatures(model)) {
+  for (const FeatureSpec& feature : features) {
     if (feature.is_label) continue;
     Json shape = Json::array({nullptr});
     for (const int64_t dim : feature.shape.dims) shape.push_back(dim);
@@ -442,11 +423,11 @@ absl::Status Summarize(const CommandLine& command, bool json, std::ostream& out)
                  errors);
   const bool valid = errors.empty();
   const ModelFn model_fn =
-      MakeModelFn(config.model, config.locations, errors, TopologyOf(config.run));
+      MakeModelFn(config.model, config.locations, errors, TargetOf(config.run));
   std::vector<absl::Status> found;
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = errors.Warnings(config.locations);
   for (const ModeInput& input : inputs) {
-    found.push_back(CheckInput(config, input, errors));
+    CheckModeInput(config, input, errors);
     WarnOfFiles(config, input, warnings);
   }
   const bool no_model = config.model_path.empty() && config.model.ByteSizeLong() == 0;
@@ -458,7 +439,8 @@ absl::Status Summarize(const CommandLine& command, bool json, std::ostream& out)
     if (valid) found.push_back(BuildStep(options, input.mode, steps));
   }
   WarnOfUnused(steps, warnings);
-  const std::vector<Json> layers = LayerRows(config.model, forward);
+  const std::vector<Json> layers =
+      LayerRows(ModelFeatures(config.model, TargetOf(config.run)), forward);
   RowWriter rows(json, out);
   (json ? WriteJson : WriteText)(layers, StepRows(inputs, config.run, steps), warnings,
                                  ModelJson(config.model, forward, layers, steps), rows);

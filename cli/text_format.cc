@@ -13,6 +13,7 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "proto/text_errors.h"
 #include "runtime/base/text.h"
+#include "runtime/spec/dtypes.h"
 
 namespace tpurun {
 namespace {
@@ -26,23 +27,61 @@ using google::protobuf::io::ArrayInputStream;
 using google::protobuf::io::ErrorCollector;
 using google::protobuf::io::Tokenizer;
 
-// Fields of TensorFlow's classes whose value is a Python object, and what to do instead.
-struct PythonField {
+// Arguments of TensorFlow's classes that no field stands for, and what to do instead: those of
+// RunConfig and TPUConfig, of TPUEstimator and its methods, and of TPUEstimatorSpec.
+struct PythonArgument {
   const char* name;
+  const char* what;
   const char* instead;
 };
-constexpr PythonField kPythonFields[] = {
-    {"session_config", "use allow_soft_placement and log_device_placement"},
-    {"cluster", "leave it out, the TPU is emulated in this process"},
-    {"device_fn", "leave it out, placement is the compiler's"},
-    {"train_distribute", "leave it out, use_tpu: true trains on all 8 cores"},
-    {"eval_distribute", "leave it out, use_tpu: true evaluates on all 8 cores"},
-    {"experimental_distribute", "leave it out, use_tpu: true runs on all 8 cores"},
-    {"experimental_feed_hook", "leave it out, describe the input with source and transform"},
-    {"embedding_config_spec", "leave it out, write embedding layers in the model"},
-    {"params", "leave it out, write the values in the model"},
-    {"model_fn", "write the model as a ModelSpec and name its file in model_file"},
-    {"input_fn", "describe the input with source and transform"},
+constexpr char kObject[] = "is a Python object in TensorFlow and does not exist here";
+constexpr char kArgument[] = "is an argument of TensorFlow's and does not exist here";
+constexpr PythonArgument kPythonArguments[] = {
+    {"session_config", kObject, "use allow_soft_placement and log_device_placement"},
+    {"cluster", kObject, "leave it out, the TPU is emulated in this process"},
+    {"device_fn", kObject, "leave it out, placement is the compiler's"},
+    {"train_distribute", kObject, "leave it out, use_tpu: true trains on all 8 cores"},
+    {"eval_distribute", kObject, "leave it out, use_tpu: true evaluates on all 8 cores"},
+    {"experimental_distribute", kObject, "leave it out, use_tpu: true runs on all 8 cores"},
+    {"experimental_feed_hook", kObject,
+     "leave it out, describe the input with source and transform"},
+    {"config", kObject, "write its fields here, those of TPUConfig in tpu_config { }"},
+    {"model_fn", kObject, "write the model as a ModelSpec and name its file in model_file"},
+    {"params", kObject,
+     "leave it out, write the values in the model; params[\"batch_size\"] is what "
+     "train_batch_size, eval_batch_size and predict_batch_size say"},
+    {"batch_axis", kArgument, "leave it out, a batch is split along axis 0"},
+    {"embedding_config_spec", kObject, "leave it out, write embedding layers in the model"},
+    {"export_saved_model_api_version", kArgument,
+     "leave it out, the graph of an exported model is the same for serve and for tpu"},
+    {"input_fn", kObject, "describe the input with source and transform"},
+    {"train_input_fn", kObject, "describe the input in train { input { } }"},
+    {"eval_input_fn", kObject, "describe the input in evaluate { input { } }"},
+    {"predict_input_fn", kObject, "describe the input in predict { input { } }"},
+    {"serving_input_receiver_fn", kObject,
+     "leave it out, export takes the features of the model and the transforms of predict's input"},
+    {"hooks", kObject, "write shell commands as training_hook { } or evaluation_hook { }"},
+    {"training_chief_hooks", kObject, "write shell commands as training_hook { }"},
+    {"training_hooks", kObject, "write shell commands as training_hook { }"},
+    {"evaluation_hooks", kObject, "write shell commands as evaluation_hook { }"},
+    {"prediction_hooks", kObject, "leave it out, predict prints a line for each example"},
+    {"saving_listeners", kObject, "write a shell command as training_hook { at: CHECKPOINT }"},
+    {"checkpoint_path", kArgument, "name a checkpoint by --checkpoint=PREFIX"},
+    {"predict_keys", kArgument, "write predict { keys: \"NAME\" }"},
+    {"yield_single_examples", kArgument, "leave it out, predict prints a line for each example"},
+    {"export_dir_base", kArgument, "write export { directory: \"DIR\" }"},
+    {"assets_extra", kArgument, "leave it out, what the input needs of files goes along"},
+    {"as_text", kArgument, "leave it out, `tpurun inspect` shows an exported model as text"},
+    {"strip_default_attrs", kArgument, "leave it out, there is one way to write a graph"},
+    {"experimental_mode", kArgument, "leave it out, what predicts is exported"},
+    {"host_call", kObject, "write summary entries in the model"},
+    {"eval_metrics", kObject, "write eval_metric entries in the model"},
+    {"eval_metric_ops", kObject, "write eval_metric entries in the model"},
+    {"scaffold_fn", kObject,
+     "leave it out; moving_average of the model evaluates averaged values, warm_start_from takes "
+     "initial ones"},
+    {"export_outputs", kObject, "leave it out, heads say what signatures there are"},
+    {"train_op", kObject, "write optimizer entries in the model"},
 };
 
 // As protobuf's tokenizer counts: from 0, columns with tabs.
@@ -119,6 +158,18 @@ std::vector<std::string> FieldNames(const Descriptor& descriptor) {
   return names;
 }
 
+// The fields of the message that are messages with a field of that name, as TPUConfig's written one
+// level too high: "tpu_config { }", "train { } or evaluate { }"; empty for none.
+std::string OwnersOf(const Descriptor& descriptor, std::string_view name) {
+  std::vector<std::string> owners;
+  for (int i = 0; i < descriptor.field_count(); ++i) {
+    const Descriptor* const nested = descriptor.field(i)->message_type();
+    if (nested == nullptr || nested->FindFieldByName(std::string(name)) == nullptr) continue;
+    owners.push_back(absl::StrCat(descriptor.field(i)->name(), " { }"));
+  }
+  return absl::StrJoin(owners, " or ");
+}
+
 // What surrounds a token: the message it stands in and, for a value, its field.
 struct Place {
   const Descriptor* descriptor;  // nullptr inside an unknown field
@@ -161,6 +212,43 @@ Place FindPlace(const std::vector<Tokenizer::Token>& tokens, size_t end, const D
 // Of a text, and the bytes that are read for them: each mistake takes a parse and a walk.
 constexpr int kMaxErrors = 20;
 constexpr size_t kMaxReadBytes = 8 << 20;
+
+// TensorFlow's element types that a TPU does not have, nor anything here, and what to take instead.
+struct AbsentType {
+  const char* name;
+  const char* instead;
+};
+constexpr AbsentType kAbsentTypes[] = {
+    {"FLOAT64", "FLOAT32"}, {"DOUBLE", "FLOAT32"}, {"FLOAT16", "BFLOAT16"}, {"HALF", "BFLOAT16"},
+    {"INT8", "INT32"},      {"INT16", "INT32"},    {"UINT16", "INT32"},     {"UINT64", "INT64"},
+    {"QINT8", "INT32"},     {"QUINT8", "INT32"},   {"QINT32", "INT32"},
+};
+
+// What a model wants of a TPU; null where `got` is none of these types, or not the model's.
+const AbsentType* FindAbsentType(const FieldDescriptor& field, const std::string& path,
+                                 const std::string& got) {
+  const bool is_type =
+      field.enum_type() != nullptr && field.enum_type()->full_name() == "tpurun.proto.DataType";
+  if (!is_type || !absl::StartsWith(path, "model")) return nullptr;
+  const std::string name = absl::AsciiStrToUpper(got);
+  const auto* const found = std::find_if(std::begin(kAbsentTypes), std::end(kAbsentTypes),
+                                         [&](const AbsentType& type) { return name == type.name; });
+  return found == std::end(kAbsentTypes) ? nullptr : found;
+}
+
+// Of a feature or label, and of what is computed in.
+std::string AbsentTypeMessage(const AbsentType& type, const FieldDescriptor& field,
+                              const std::string& path) {
+  const bool fed = absl::StartsWith(path, "model.feature") || absl::StartsWith(path, "model.label");
+  const std::string title = FieldPath(path, field.name());
+  if (!fed) {
+    return absl::StrCat(title, ": unsupported data type for the TPU: ", type.name, ", want ",
+                        type.instead);
+  }
+  return absl::StrCat(title, ": ", type.name, " is not a supported TPU infeed type, want ",
+                      kFedDTypes, "; declare ", type.instead,
+                      " and have the input read it so, or cast it");
+}
 
 std::string WrongValueMessage(const FieldDescriptor& field, const std::string& path,
                               const std::string& got) {
@@ -247,6 +335,7 @@ std::string TranslateTokenizer(const std::string& report) {
 // A report in our words.
 struct Mistake {
   std::string message;
+  bool refused = false;  // as of ConfigError
   // The token that names the field to leave out; nullopt when what stands where is not known.
   std::optional<size_t> field = std::nullopt;
   // The field that the text meant to give, as far as that is known.
@@ -271,7 +360,10 @@ bool IsValue(const std::vector<Tokenizer::Token>& tokens, size_t name, size_t to
 }
 
 Mistake WrongValue(const Place& place, const std::string& got) {
-  return {.message = WrongValueMessage(*place.field, place.path, got),
+  const AbsentType* const absent = FindAbsentType(*place.field, place.path, got);
+  return {.message = absent != nullptr ? AbsentTypeMessage(*absent, *place.field, place.path)
+                                       : WrongValueMessage(*place.field, place.path, got),
+          .refused = absent != nullptr,
           .field = place.name,
           .unread_path = FieldPath(place.path, place.field->name()),
           .incomplete = place.field->containing_oneof() != nullptr};
@@ -422,11 +514,11 @@ class TextReader {
       const Position at =
           !in_token && token < tokens.size() ? PositionOf(tokens[token]) : report.position;
       if (told_ == kMaxErrors || (told_ > 0 && read_bytes_ > kMaxReadBytes)) {
-        Add(at, "there are more mistakes from here on");
+        Add(at, {.message = "there are more mistakes from here on"});
         return false;
       }
       ++told_;
-      Add(at, mistake.message);
+      Add(at, mistake);
       if (!mistake.field.has_value()) return false;
       const std::optional<size_t> end = EndOfField(tokens, *mistake.field);
       if (!end.has_value()) return false;
@@ -443,10 +535,10 @@ class TextReader {
   const std::vector<std::string>& incomplete() const { return incomplete_; }
 
  private:
-  void Add(const Position& at, const std::string& message) {
-    errors_.AddAt(
-        {.file = file_, .line = at.line + 1, .column = positions_.ByteColumn(at.line, at.column)},
-        message);
+  void Add(const Position& at, const Mistake& mistake) {
+    const SourceLocation location = {
+        .file = file_, .line = at.line + 1, .column = positions_.ByteColumn(at.line, at.column)};
+    errors_.Add({.message = mistake.message, .location = location, .refused = mistake.refused});
   }
 
   // Writes blanks over the tokens before `end`, so that all others keep their places.
@@ -512,17 +604,16 @@ std::string TooDeepMessage() {
 
 std::string UnknownFieldMessage(const Descriptor& descriptor, std::string_view path,
                                 std::string_view name) {
-  for (const PythonField& field : kPythonFields) {
-    if (name == field.name && !absl::StartsWith(ToAbsl(path), "model")) {
-      return absl::StrCat("\"", field.name,
-                          "\" is a Python object in TensorFlow and does not exist "
-                          "here; ",
-                          field.instead);
-    }
+  const bool of_model = absl::StartsWith(ToAbsl(path), "model");
+  for (const PythonArgument& argument : kPythonArguments) {
+    if (name != argument.name || of_model) continue;
+    return absl::StrCat(Quote(argument.name), " ", argument.what, "; ", argument.instead);
   }
   const std::vector<std::string> known = FieldNames(descriptor);
   const std::string message = absl::StrCat("unknown field ", Quote(name), " in ",
                                            path.empty() ? ToAbsl(descriptor.name()) : ToAbsl(path));
+  const std::string owners = path.empty() ? OwnersOf(descriptor, name) : "";
+  if (!owners.empty()) return absl::StrCat(message, ", it belongs into ", owners);
   if (known.empty()) return absl::StrCat(message, ", want no fields: write {}");
   return absl::StrCat(message, DidYouMean(name, known));
 }

@@ -609,6 +609,7 @@ const std::vector<SupportedField>& SupportedFields() {
       {"export"},
       {"warm_start_from"},
       {"transformation_func"},
+      {"strict_dtypes"},
   };
   return *kFields;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "data/input_checks.h"
 #include "data/input_plan.h"
 #include "data/open_input.h"
 #include "data/sources/source_list.h"
@@ -108,6 +109,15 @@ InputFn MakeInputFn(const proto::Input& input, const NamedTransformsField& funct
   };
 }
 
+bool CheckInput(const proto::Input& input, const NamedTransformsField& functions,
+                const SourceLocations& locations, const std::string& path, const InputFnArgs& args,
+                ConfigErrors& errors) {
+  const std::optional<Plan> made = MakePlan(input, functions, locations, path, "", errors);
+  if (!made.has_value()) return false;
+  CheckArguments(*made, args, errors);
+  return IsEndless(*made);
+}
+
 proto::Input InputValues(const proto::Input& input, const NamedTransformsField& functions) {
   ConfigErrors errors;
   proto::Input values;
@@ -126,7 +136,7 @@ absl::StatusOr<ExportInputFn> MakeExportInputFn(const proto::Input& input,
                                                 const std::string& path) {
   ConfigErrors errors;
   std::optional<Plan> made = MakePlan(input, transformation_funcs, locations, path, "", errors);
-  if (!made.has_value()) return ErrorList(errors.Lines(locations));
+  if (!made.has_value()) return ErrorList(errors.Lines(locations), errors.code());
   return ExportInputFn(
       [plan = std::make_shared<const Plan>(*std::move(made))](
           ExportGraph& graph, Value serialized, const std::set<std::string>& features) {

@@ -25,6 +25,14 @@ InputFn MakeInputFn(
     const SourceLocations& locations, const std::string& path, const std::string& directory,
     ConfigErrors& errors);
 
+// Adds what is wrong with the input as MakeInputFn does, and what its InputFn would refuse for
+// those arguments before it touches a file. Returns whether the input repeats without end.
+bool CheckInput(
+    const proto::Input& input,
+    const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs,
+    const SourceLocations& locations, const std::string& path, const InputFnArgs& args,
+    ConfigErrors& errors);
+
 // What of Source and Transform is acted on.
 std::vector<ReadFields> ReadInputFields();
 

@@ -266,8 +266,7 @@ absl::StatusOr<RowTransform> OpenRow(const Plan& plan, const Step& step, ModeKey
 absl::StatusOr<InputSource> OpenPlan(const Plan& plan, const InputFnArgs& args) {
   ConfigErrors errors;
   const std::vector<FeatureSpec> features = CheckArguments(plan, args, errors);
-  RETURN_IF_ERROR(ErrorList(errors.Lines(plan.locations)));
-  if (!args.open) return InputSource{.features = features, .endless = IsEndless(plan)};
+  RETURN_IF_ERROR(ErrorList(errors.Lines(plan.locations), errors.code()));
   Opening opening(plan, args, features);
   RETURN_IF_ERROR(opening.Open());
   return std::move(opening).Finish();

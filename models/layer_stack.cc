@@ -211,7 +211,11 @@ void LayerStack::Report(const Building& layer, const ConfigErrors& errors) {
       at.path = path + rest;
       field.clear();
     }
-    m_.errors.Add(at, field, error.message);
+    if (error.refused) {
+      m_.errors.Refuse(at, field, error.message);
+    } else {
+      m_.errors.Add(at, field, error.message);
+    }
   }
 }
 
@@ -488,6 +492,7 @@ Tensor LayerStack::Apply(const LayerDef& def, const Building& layer, std::vector
                         .inputs = std::move(inputs),
                         .precision = m_.precision,
                         .training = m_.args.mode == ModeKey::kTrain,
+                        .use_tpu = m_.args.use_tpu,
                         .carries_state = carries_state_,
                         .positions = positions_,
                         .seed = m_.args.seed,
@@ -506,7 +511,7 @@ Tensor LayerStack::Apply(const LayerDef& def, const Building& layer, std::vector
   }
   if (context.error().has_value()) {
     ConfigErrors errors;
-    errors.Add(context.error()->path, context.error()->message);
+    errors.Add(*context.error());
     Report(layer, errors);
     return result;
   }
@@ -558,8 +563,9 @@ void AppendLayerFields(std::vector<ReadFields>& rows) {
 
 void CheckComputeDType(const std::string& field, proto::DataType dtype, ConfigErrors& errors) {
   if (dtype == proto::FLOAT32 || dtype == proto::BFLOAT16) return;
-  errors.Add(field, absl::StrCat(field, " must be FLOAT32 or BFLOAT16, got ",
-                                 proto::DataType_Name(dtype)));
+  errors.Refuse(ConfigPlace(), field,
+                absl::StrCat(field, ": unsupported data type for the TPU: ",
+                             proto::DataType_Name(dtype), ", want FLOAT32 or BFLOAT16"));
 }
 
 void BuildLayers(ModelContext& m) { LayerStack(m).Build(); }

@@ -1,10 +1,12 @@
 #include "models/model_builder.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "models/heads.h"
 #include "models/layer_count.h"
 #include "models/layer_stack.h"
@@ -25,10 +27,42 @@
 namespace tpurun {
 namespace {
 
-// nullopt for what no infeed slot takes.
+// nullopt for what no input has or no op takes, whatever the device.
 std::optional<DType> FedDType(proto::DataType type) {
-  const bool fed = type != proto::BFLOAT16 && type != proto::COMPLEX64;
-  return fed ? ToDType(type) : std::nullopt;
+  return type == proto::COMPLEX64 ? std::nullopt : ToDType(type);
+}
+
+constexpr char kNumbersOfStrings[] =
+    "; have the input make numbers of it: transform { lookup {} } makes ids, decode_raw reads "
+    "bytes";
+
+// The transform that makes a feature of that type.
+std::string CastTo(const std::string& feature, proto::DataType dtype) {
+  return absl::StrCat("transform { cast { feature: ", Quote(feature),
+                      " dtype: ", proto::DataType_Name(dtype), " } }");
+}
+
+// Why the TPU is not fed that type; empty when it is.
+std::string RefusalOfDType(const ModelFnArgs& args, const proto::Tensor& tensor, bool label) {
+  const auto declare = [&](proto::DataType other) {
+    return absl::StrCat("; declare ", proto::DataType_Name(other), " and add to the input ",
+                        CastTo(tensor.name(), other));
+  };
+  const std::string unsupported =
+      absl::StrCat("dtype ", proto::DataType_Name(tensor.dtype()),
+                   " is not a supported TPU infeed type, want ", kFedDTypes);
+  switch (tensor.dtype()) {
+    case proto::UINT8:
+      return unsupported + declare(label ? proto::INT32 : proto::FLOAT32);
+    case proto::STRING:
+      return unsupported + kNumbersOfStrings;
+    case proto::INT64:
+      return args.strict_dtypes
+                 ? "dtype INT64 is not fed under strict_dtypes" + declare(proto::INT32)
+                 : "";
+    default:
+      return "";
+  }
 }
 
 ConfigPlace FeaturePlace(const proto::Tensor& tensor, const char* kind, int index) {
@@ -36,25 +70,43 @@ ConfigPlace FeaturePlace(const proto::Tensor& tensor, const char* kind, int inde
           absl::StrCat("model.", kind, "[", index, "]")};
 }
 
+// An example's; a dimension that is not known is a ?.
+std::string ShapeText(const proto::Tensor& tensor) {
+  std::vector<std::string> dims;
+  for (const int64_t dim : tensor.shape()) {
+    dims.push_back(dim < 1 ? "?" : absl::StrCat(dim));
+  }
+  return absl::StrCat("[", absl::StrJoin(dims, ","), "]");
+}
+
+bool IsDim(int64_t dim) { return dim >= 1 && dim <= kMaxDim; }
+
 // Whether the tensor can be fed.
-bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, const ConfigPlace& place) {
+bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, bool label,
+                  const ConfigPlace& place) {
   bool good = true;
   const auto mistake = [&](const std::string& field, const std::string& message) {
     m.errors.Add(place, field, message);
     good = false;
   };
-  if (!FedDType(tensor.dtype()).has_value()) {
-    mistake(
-        "dtype",
-        absl::StrCat("dtype ", proto::DataType_Name(tensor.dtype()),
-                     " cannot be fed to the device, want FLOAT32, INT32, INT64, UINT8, UINT32 or "
-                     "BOOL; the input can convert it"));
+  const std::string refusal = m.args.use_tpu ? RefusalOfDType(m.args, tensor, label) : "";
+  if (!refusal.empty()) {
+    m.errors.Refuse(place, "dtype", refusal);
+    good = false;
+  } else if (!FedDType(tensor.dtype()).has_value()) {
+    mistake("dtype",
+            absl::StrCat("dtype ", proto::DataType_Name(tensor.dtype()), " cannot be fed, want ",
+                         kFedDTypes, tensor.dtype() == proto::STRING ? kNumbersOfStrings : ""));
   }
   for (int i = 0; i < tensor.shape_size(); ++i) {
-    if (tensor.shape(i) >= 1 && tensor.shape(i) <= kMaxDim) continue;
+    if (IsDim(tensor.shape(i))) continue;
+    const bool unknown = tensor.shape(i) < 1;
     mistake(absl::StrCat("shape[", i, "]"),
-            absl::StrCat("a dimension must be in [1, ", kMaxDim,
-                         "] (the batch is not one of them), got ", tensor.shape(i)));
+            absl::StrCat(unknown ? "must have static shape: " : "", "a dimension must be in [1, ",
+                         kMaxDim, "] (the batch is not one of them), got ", tensor.shape(i),
+                         unknown ? absl::StrCat(" of ", ShapeText(tensor),
+                                                "; write how many the input makes")
+                                 : ""));
   }
   return good;
 }
@@ -71,7 +123,7 @@ void BuildFeatures(ModelContext& m,
     Tensor declared{.from_label = labels};
     if (labels && !m.args.has_labels) {
       declared.state = Tensor::State::kLeftOut;
-    } else if (CheckFeature(m, tensor, place) && !m.tensors.Has(tensor.name())) {
+    } else if (CheckFeature(m, tensor, labels, place) && !m.tensors.Has(tensor.name())) {
       Shape shape{*FedDType(tensor.dtype()), {m.args.batch_per_replica}};
       shape.dims.insert(shape.dims.end(), tensor.shape().begin(), tensor.shape().end());
       if (m.args.sequence_step == SequenceStep::kPosition && shape.rank() > 1) shape.dims[1] = 1;
@@ -81,6 +133,8 @@ void BuildFeatures(ModelContext& m,
                                   kMaxTensorBytes >> 40, " TiB"));
       } else {
         declared.value = m.b.AddInfeed(tensor.name(), shape);
+        // Layers compute with numbers of f32, in whatever they are stored.
+        if (shape.dtype == DType::kBF16) declared.value = Convert(m.b, declared.value, DType::kF32);
         declared.state = Tensor::State::kKnown;
       }
     }
@@ -229,7 +283,7 @@ proto::Layer WrittenOut(const BuiltLayer& built, proto::DataType compute_dtype) 
 }  // namespace
 
 ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locations,
-                    ConfigErrors& errors, const Topology& topology) {
+                    ConfigErrors& errors, const ModelFnArgs& target) {
   ConfigErrors found;
   CheckLayerCount(spec, found);
   // Every mode is built once for a batch of 2: no mistake depends on the batch.
@@ -237,9 +291,11 @@ ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locatio
   for (const ModeKey mode : {ModeKey::kTrain, ModeKey::kEval, ModeKey::kPredict}) {
     if (too_many) break;
     const ModelFnArgs args = {.mode = mode,
-                              .topology = topology,
+                              .topology = target.topology,
                               .batch_per_replica = 2,
-                              .has_labels = mode != ModeKey::kPredict};
+                              .has_labels = mode != ModeKey::kPredict,
+                              .use_tpu = target.use_tpu,
+                              .strict_dtypes = target.strict_dtypes};
     Build(spec, args, /*dry=*/true, found);
   }
   errors.Add(ConfigPlace(), found);
@@ -252,8 +308,7 @@ ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locatio
   return [held](const ModelFnArgs& args) -> absl::StatusOr<EstimatorSpec> {
     ConfigErrors errors;
     EstimatorSpec result = Build(held->spec, args, /*dry=*/false, errors);
-    RETURN_IF_ERROR(ErrorList(errors.Lines(held->locations)));
-    result.warnings = errors.Warnings(held->locations);
+    RETURN_IF_ERROR(ErrorList(errors.Lines(held->locations), errors.code()));
     return result;
   };
 }
@@ -274,7 +329,8 @@ proto::ModelSpec WrittenOutModel(const proto::ModelSpec& spec) {
   ConfigErrors errors;
   // Of all modes EVAL has the most: what reads labels, and what there is without optimizers.
   const EstimatorSpec built =
-      Build(spec, {.mode = ModeKey::kEval, .batch_per_replica = 2}, /*dry=*/true, errors);
+      Build(spec, {.mode = ModeKey::kEval, .batch_per_replica = 2, .use_tpu = false},
+            /*dry=*/true, errors);
   proto::ModelSpec written;
   *written.mutable_feature() = spec.feature();
   *written.mutable_label() = spec.label();
@@ -299,11 +355,13 @@ proto::ModelSpec WrittenOutModel(const proto::ModelSpec& spec) {
   return written;
 }
 
-std::vector<FeatureSpec> ModelFeatures(const proto::ModelSpec& spec) {
+std::vector<FeatureSpec> ModelFeatures(const proto::ModelSpec& spec, const ModelFnArgs& target) {
   std::vector<FeatureSpec> features;
-  const auto add = [&features](const proto::Tensor& tensor, bool is_label) {
+  const auto add = [&](const proto::Tensor& tensor, bool is_label) {
     const std::optional<DType> dtype = FedDType(tensor.dtype());
-    if (!dtype.has_value()) return;
+    const auto& dims = tensor.shape();
+    if (!dtype.has_value() || !std::all_of(dims.begin(), dims.end(), IsDim)) return;
+    if (target.use_tpu && !RefusalOfDType(target, tensor, is_label).empty()) return;
     features.push_back(
         {tensor.name(), Shape{*dtype, {tensor.shape().begin(), tensor.shape().end()}}, is_label});
   };

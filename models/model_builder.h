@@ -12,11 +12,12 @@
 
 namespace tpurun {
 
-// Checks the whole spec, shapes included, in every mode for that many replicas; after a mistake,
-// which is in `errors`, the result is null. The ModelFn holds copies of both arguments; the
-// OptimizerSpecs that it returns point into its copy and live as long as any copy of the ModelFn.
+// Checks the whole spec, shapes included, in every mode, for the topology, use_tpu and
+// strict_dtypes of `target`; after a mistake, which is in `errors` beside the warnings, the result
+// is null. The ModelFn holds copies of both arguments; the OptimizerSpecs that it returns point
+// into its copy and live as long as any copy of the ModelFn.
 ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locations,
-                    ConfigErrors& errors, const Topology& topology = {});
+                    ConfigErrors& errors, const ModelFnArgs& target = {});
 
 // What of the ModelSpec is acted on.
 std::vector<ReadFields> ReadModelFields();
@@ -29,9 +30,10 @@ std::vector<ReadFields> ReadModelFields();
 // takes.
 proto::ModelSpec WrittenOutModel(const proto::ModelSpec& spec);
 
-// What the input must feed, in the order of the infeed slots: features, then labels. Elements that
-// MakeModelFn refuses (an unknown type) are left out.
-std::vector<FeatureSpec> ModelFeatures(const proto::ModelSpec& spec);
+// What the input must feed, in the order of the infeed slots: features, then labels. Those that
+// MakeModelFn refuses for that target (a type, a shape) are left out.
+std::vector<FeatureSpec> ModelFeatures(const proto::ModelSpec& spec,
+                                       const ModelFnArgs& target = {});
 
 }  // namespace tpurun
 

@@ -32,27 +32,47 @@ std::string WithSubject(const ConfigPlace& place, const std::string& message) {
 }  // namespace
 
 void ConfigErrors::Add(const std::string& path, const std::string& message) {
-  AddOne({path, message});
+  Add(ConfigError{path, message});
 }
 
 void ConfigErrors::Add(const ConfigPlace& place, const std::string& field,
                        const std::string& message) {
-  AddOne({FieldPath(place.path, field), WithSubject(place, message)});
+  Add(ConfigError{FieldPath(place.path, field), WithSubject(place, message)});
 }
 
 void ConfigErrors::Add(const ConfigPlace& place, const ConfigErrors& part) {
-  for (const ConfigError& error : part.errors_) {
-    AddOne({FieldPath(place.path, error.path), WithSubject(place, error.message), error.location});
-  }
+  const auto placed = [&](const ConfigError& error) {
+    return ConfigError{FieldPath(place.path, error.path), WithSubject(place, error.message),
+                       error.location, error.refused};
+  };
+  for (const ConfigError& error : part.errors_) Add(placed(error));
+  for (const ConfigError& warning : part.warnings_) WarnOne(placed(warning));
 }
 
 void ConfigErrors::AddAt(const SourceLocation& location, const std::string& message) {
-  AddOne({"", message, location});
+  Add(ConfigError{"", message, location});
+}
+
+void ConfigErrors::Refuse(const ConfigPlace& place, const std::string& field,
+                          const std::string& message) {
+  Add(ConfigError{FieldPath(place.path, field), WithSubject(place, message), std::nullopt, true});
 }
 
 void ConfigErrors::Warn(const ConfigPlace& place, const std::string& field,
                         const std::string& message) {
-  warnings_.push_back({FieldPath(place.path, field), WithSubject(place, message)});
+  WarnOne({FieldPath(place.path, field), WithSubject(place, message)});
+}
+
+void ConfigErrors::WarnOne(ConfigError warning) {
+  if (std::find(warnings_.begin(), warnings_.end(), warning) != warnings_.end()) return;
+  warnings_.push_back(std::move(warning));
+}
+
+absl::StatusCode ConfigErrors::code() const {
+  const bool refused = std::all_of(errors_.begin(), errors_.end(),
+                                   [](const ConfigError& error) { return error.refused; });
+  return refused && !empty() ? absl::StatusCode::kUnimplemented
+                             : absl::StatusCode::kInvalidArgument;
 }
 
 void ConfigErrors::Ignore(const std::string& path, bool below) {
@@ -65,7 +85,7 @@ bool ConfigErrors::IsIgnored(const std::string& path) const {
                      [&](const std::string& root) { return IsUnder(path, root); });
 }
 
-void ConfigErrors::AddOne(ConfigError error) {
+void ConfigErrors::Add(ConfigError error) {
   if (!error.location.has_value() && IsIgnored(error.path)) return;
   ++reported_;
   if (full() || std::find(errors_.begin(), errors_.end(), error) != errors_.end()) return;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "google/protobuf/message.h"
 #include "proto/source_locations.h"
 
@@ -23,6 +24,7 @@ struct ConfigError {
   std::string path;     // of the field: "train.input.transform[1].shuffle.buffer_size"
   std::string message;  // what, got, want
   std::optional<SourceLocation> location = std::nullopt;  // when it is not that of the path
+  bool refused = false;  // what the TPU does not have: an op or a type
 
   bool operator==(const ConfigError&) const = default;
 };
@@ -33,19 +35,25 @@ class ConfigErrors {
   void Add(const std::string& path, const std::string& message);
   // "SUBJECT: MESSAGE"; `field` is below the place's path, empty for the place itself.
   void Add(const ConfigPlace& place, const std::string& field, const std::string& message);
-  // The mistakes of a message that stands at the place.
+  // The mistakes and warnings of a message that stands at the place.
   void Add(const ConfigPlace& place, const ConfigErrors& part);
   // Of what has no path: a text that is not read, a flag.
   void AddAt(const SourceLocation& location, const std::string& message);
+  void Add(ConfigError error);
+  // The same as Add, of an op or a type that the TPU does not have.
+  void Refuse(const ConfigPlace& place, const std::string& field, const std::string& message);
 
-  // What is no mistake, but may be meant otherwise.
+  // What is no mistake, but may be meant otherwise; told once.
   void Warn(const ConfigPlace& place, const std::string& field, const std::string& message);
 
   // What follows from a mistake that is reported is none: Add drops from now on what is said of
   // exactly `path`, with `below` also of all that is under it.
   void Ignore(const std::string& path, bool below);
+  bool IsIgnored(const std::string& path) const;
 
   bool empty() const { return errors_.empty(); }
+  // What a status of them has: Unimplemented where all are refused, else InvalidArgument.
+  absl::StatusCode code() const;
   // More would help nobody: who can stop looking, may.
   bool full() const { return errors_.size() == kMost; }
   // How often one was added, the same again included.
@@ -54,15 +62,14 @@ class ConfigErrors {
   const std::vector<ConfigError>& all() const { return errors_; }
 
   // Ready to be shown, each with its place before it: "run.textproto:5:3: MESSAGE". In the order of
-  // the files, those of the command line last. ErrorList makes a status of them.
+  // the files, those of the command line last. ErrorList makes a status of them, with code().
   std::vector<std::string> Lines(const SourceLocations& locations) const;
   std::vector<std::string> Warnings(const SourceLocations& locations) const;
 
  private:
   static constexpr size_t kMost = 100;
 
-  void AddOne(ConfigError error);
-  bool IsIgnored(const std::string& path) const;
+  void WarnOne(ConfigError warning);
 
   std::vector<ConfigError> errors_;
   std::vector<ConfigError> warnings_;

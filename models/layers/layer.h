@@ -34,6 +34,7 @@ struct LayerArgs {
   std::vector<LayerInput> inputs;
   Precision precision = Precision::kDefault;
   bool training = false;
+  bool use_tpu = true;
   // Whether a state is carried from step to step, each a position of a sequence; nullopt: as the
   // layer's fields say.
   std::optional<bool> carries_state;
@@ -90,6 +91,8 @@ class LayerContext : public LayerArgs {
   Value mask() const { return mask_; }
   // A mistake that only the shapes show; `field` is below the Layer message, empty for all of it.
   Value Fail(const std::string& field, const std::string& message);
+  // The same, of an op or a type that the TPU does not have.
+  Value Refuse(const std::string& field, const std::string& message);
   const std::optional<ConfigError>& error() const { return error_; }
 
  private:

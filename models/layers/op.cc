@@ -1,12 +1,14 @@
 // Any op of the graph as a layer.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "models/layers/families.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/ir/elementwise.h"
 #include "runtime/ops/op_list.h"
 
 namespace tpurun {
@@ -102,15 +104,21 @@ Attrs ForBatch(const Attrs& attrs, int64_t batch) {
   return replaced;
 }
 
-// The call on a batch of so many examples. An op without operands reads nothing of the layer's
-// input, which says how many examples there are.
-absl::StatusOr<OpCall> CallForBatch(const OpDef& op, const Attrs& attrs, const LayerContext& layer,
-                                    int64_t batch) {
+// The call on a batch of so many examples, results left out. An op without operands reads nothing
+// of the layer's input, which says how many examples there are.
+OpCall OperandsForBatch(const OpDef& op, const Attrs& attrs, const LayerContext& layer,
+                        int64_t batch) {
   OpCall call{.op = &op, .attrs = ForBatch(attrs, batch)};
   for (int i = 0; op.max_operands != 0 && i < static_cast<int>(layer.inputs.size()); ++i) {
     call.operands.push_back(layer.shape(i));
     call.operands.back().dims[0] = batch;
   }
+  return call;
+}
+
+absl::StatusOr<OpCall> CallForBatch(const OpDef& op, const Attrs& attrs, const LayerContext& layer,
+                                    int64_t batch) {
+  OpCall call = OperandsForBatch(op, attrs, layer, batch);
   ASSIGN_OR_RETURN(call.results, InferShapes(op, call.operands, call.attrs));
   return call;
 }
@@ -123,6 +131,40 @@ std::string TextOfBoth(const Shape& one, const Shape& more) {
     dims.push_back(varies ? "N" : absl::StrCat(one.dims[i]));
   }
   return absl::StrCat(std::string(Name(one.dtype)), "[", absl::StrJoin(dims, ","), "]");
+}
+
+// What TensorFlow has ops for whose results are as large as the data says.
+constexpr std::string_view kSizedByData[] = {"boolean_mask", "dynamic_partition", "nonzero",
+                                             "unique", "where"};
+
+void RefuseOp(const std::string& name, ConfigErrors& errors) {
+  std::vector<std::string> names;
+  for (const OpDef* op : AllOps()) {
+    if (IsLayerOp(*op)) names.push_back(op->name);
+  }
+  const bool sized_by_data =
+      std::find(std::begin(kSizedByData), std::end(kSizedByData), name) != std::end(kSizedByData);
+  errors.Refuse(ConfigPlace(), "op.name",
+                absl::StrCat("the TPU has no op ", Quote(name),
+                             sized_by_data ? ", whose result is as large as the data says: a shape "
+                                             "must not depend on it, weigh with 0 (mul, select) "
+                                             "what is left out"
+                                           : DidYouMean(name, names),
+                             "; `tpurun help ops` lists those it has"));
+}
+
+// The operands of the call that would do in f32, "operand 0"; empty: their types are not what is
+// wrong with it.
+std::string WantFloats(OpCall call) {
+  std::vector<std::string> wanting;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    if (IsFloat(call.operands[i].dtype)) continue;
+    wanting.push_back(
+        absl::StrCat("operand ", i, " of ", std::string(Name(call.operands[i].dtype))));
+    call.operands[i].dtype = DType::kF32;
+  }
+  return InferShapes(*call.op, call.operands, call.attrs).ok() ? absl::StrJoin(wanting, " and ")
+                                                               : "";
 }
 
 // What the shapes of a call for a batch and of one for more examples show that a layer cannot be;
@@ -179,18 +221,11 @@ void CheckOp(const proto::Layer& layer, ConfigErrors& errors) {
     return;
   }
   const OpDef* const op = FindOpByName(written.name());
-  if (op == nullptr || !IsLayerOp(*op)) {
-    std::vector<std::string> names;
-    for (const OpDef* other : AllOps()) {
-      if (IsLayerOp(*other)) names.push_back(other->name);
-    }
-    errors.Add("op.name", op == nullptr
-                              ? absl::StrCat("there is no op ", Quote(written.name()),
-                                             DidYouMean(written.name(), names),
-                                             "; `tpurun help ops` lists them")
-                              : absl::StrCat(op->name,
-                                             " is an op of the program's own, and no layer's; "
-                                             "`tpurun help ops` lists those"));
+  if (op == nullptr) return RefuseOp(written.name(), errors);
+  if (!IsLayerOp(*op)) {
+    errors.Add("op.name", absl::StrCat(op->name,
+                                       " is an op of the program's own, and no layer's; "
+                                       "`tpurun help ops` lists those"));
     return;
   }
   const absl::StatusOr<Attrs> attrs = ParsedAttrs(*op, written.attrs());
@@ -217,9 +252,23 @@ Value BuildOp(LayerContext& layer) {
                                       " along axis 0 counts the examples of a core; a layer's "
                                       "example depends on itself alone, give another axis");
   }
+  for (const auto& [name, value] : attrs.values()) {
+    const DType* const dtype = std::get_if<DType>(&value);
+    if (!layer.use_tpu || dtype == nullptr || *dtype != DType::kU8) continue;
+    return layer.Refuse("op.attrs", absl::StrCat(op.name, ": unsupported data type for the TPU: ",
+                                                 name, "=u8, want f32, s32, s64, u32 or pred"));
+  }
   const int64_t batch = layer.shape(0).dims[0];
   const absl::StatusOr<OpCall> call = CallForBatch(op, attrs, layer, batch);
   if (!call.ok()) {
+    const std::string floats = WantFloats(OperandsForBatch(op, attrs, layer, batch));
+    if (!floats.empty()) {
+      return layer.Refuse(
+          "op",
+          absl::StrCat(Message(op, call.status()), "; unsupported data type for the TPU: ", floats,
+                       "; make it FLOAT32 where the input casts it, or by an op "
+                       "convert before it"));
+    }
     const bool of_batch = !(ForBatch(attrs, batch) == attrs);
     return layer.Fail(
         "op", absl::StrCat(Message(op, call.status()),

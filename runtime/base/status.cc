@@ -10,12 +10,15 @@ namespace {
 
 // Marks the status of an ErrorList: the line breaks in its message are ours.
 constexpr char kErrorList[] = "tpurun/error_list";
+// Marks that of WarningsError.
+constexpr char kWarnings[] = "tpurun/warnings";
 
 std::string OnOneLine(absl::string_view text) { return Escape({text.data(), text.size()}); }
 
 }  // namespace
 
 int ExitCode(const absl::Status& status) {
+  if (status.GetPayload(kWarnings).has_value()) return 5;
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return 0;
@@ -41,18 +44,28 @@ int ExitCode(const absl::Status& status) {
   }
 }
 
-absl::Status ErrorList(const std::vector<std::string>& mistakes) {
+absl::Status ErrorList(const std::vector<std::string>& mistakes, absl::StatusCode code) {
   if (mistakes.empty()) return absl::OkStatus();
   const auto append = [](std::string* out, const std::string& mistake) {
     out->append(Escape(mistake));
   };
-  absl::Status status = absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n", append));
+  absl::Status status(code, absl::StrJoin(mistakes, "\n", append));
   status.SetPayload(kErrorList, absl::Cord());
   return status;
 }
 
+bool IsErrorList(const absl::Status& status) { return status.GetPayload(kErrorList).has_value(); }
+
+absl::Status WarningsError(int64_t count) {
+  if (count == 0) return absl::OkStatus();
+  absl::Status status = absl::AbortedError(
+      absl::StrCat(count, count == 1 ? " warning" : " warnings", ", and --strict wants none"));
+  status.SetPayload(kWarnings, absl::Cord());
+  return status;
+}
+
 std::vector<std::string> ErrorLines(const absl::Status& status) {
-  if (!status.GetPayload(kErrorList).has_value()) return {OnOneLine(status.message())};
+  if (!IsErrorList(status)) return {OnOneLine(status.message())};
   return absl::StrSplit(status.message(), '\n');
 }
 

@@ -4,6 +4,7 @@
 #ifndef TPURUN_RUNTIME_BASE_STATUS_H_
 #define TPURUN_RUNTIME_BASE_STATUS_H_
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,10 +28,17 @@ namespace tpurun {
 //   Cancelled           interrupted by a signal (75 when training saved, else 129, 130 or 143)
 //   Unavailable         in use by another process: start it again later (75)
 //   anything else       the run failed (1)
+// The status of WarningsError, whatever its code: warnings under --strict (5).
 int ExitCode(const absl::Status& status);
 
-// Several mistakes as one InvalidArgument, whose message has a line for each; OK without any.
-absl::Status ErrorList(const std::vector<std::string>& mistakes);
+// Several mistakes as one status of that code, whose message has a line for each; OK without any.
+absl::Status ErrorList(const std::vector<std::string>& mistakes,
+                       absl::StatusCode code = absl::StatusCode::kInvalidArgument);
+// Whether it is one of ErrorList.
+bool IsErrorList(const absl::Status& status);
+
+// `count` warnings of a run that wants none; OK without any.
+absl::Status WarningsError(int64_t count);
 
 // What a person is shown of the error: the mistakes of an ErrorList, else the one message. Each is
 // one line without control characters, whatever names of files and of the data are in it.

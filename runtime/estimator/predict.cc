@@ -13,6 +13,7 @@
 #include "runtime/estimator/eval_step.h"
 #include "runtime/estimator/infeed.h"
 #include "runtime/estimator/outfeed.h"
+#include "runtime/estimator/prediction_bytes.h"
 #include "runtime/estimator/session.h"
 #include "runtime/estimator/setup.h"
 
@@ -48,6 +49,7 @@ absl::StatusOr<Graph> BuildGraph(const EstimatorOptions& options, bool has_label
   const std::vector<std::string> keys(predict.keys().begin(), predict.keys().end());
   ASSIGN_OR_RETURN(Graph graph,
                    BuildPredictStep(std::move(spec), keys, options.where("predict.keys")));
+  RETURN_IF_ERROR(CheckPredictionBytes(graph, options.where("predict.keys")));
   std::set<std::string> columns;
   for (const Output& output : graph.outputs()) columns.insert(output.name);
   for (const std::string& feature : predict.forward_features()) {

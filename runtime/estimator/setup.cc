@@ -102,16 +102,13 @@ absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeK
   }
   VLOG(1) << "Calling the model function for " << ModeName(mode) << " with "
           << batch_size / num_replicas << " rows a core.";
-  ASSIGN_OR_RETURN(EstimatorSpec spec,
-                   options.model_fn({.mode = mode,
-                                     .topology = options.topology,
-                                     .batch_per_replica = batch_size / num_replicas,
-                                     .has_labels = has_labels,
-                                     .use_tpu = options.config.use_tpu(),
-                                     .seed = options.config.tf_random_seed(),
-                                     .sequence_step = sequence_step}));
-  for (const std::string& warning : spec.warnings) LOG(WARNING) << warning;
-  return spec;
+  return options.model_fn({.mode = mode,
+                           .topology = options.topology,
+                           .batch_per_replica = batch_size / num_replicas,
+                           .has_labels = has_labels,
+                           .use_tpu = options.config.use_tpu(),
+                           .seed = options.config.tf_random_seed(),
+                           .sequence_step = sequence_step});
 }
 
 CompileOptions MakeCompileOptions(const EstimatorOptions& options) {

@@ -18,7 +18,7 @@ namespace tpurun {
 // PermissionDenied when no file can be made in `dir`, which need not exist yet. Makes nothing.
 absl::Status CheckWritable(const std::string& dir);
 
-// Calls the ModelFn and logs its warnings; InvalidArgument when the cores do not divide the batch.
+// Calls the ModelFn; InvalidArgument when the cores do not divide the batch.
 absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeKey mode,
                                           int64_t batch_size, bool has_labels,
                                           SequenceStep sequence_step = SequenceStep::kBatch);

@@ -4,6 +4,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/estimator/eval_step.h"
+#include "runtime/estimator/prediction_bytes.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/estimator/train_step.h"
 
@@ -21,8 +22,11 @@ absl::StatusOr<Graph> GraphOfStep(const EstimatorOptions& options, EstimatorSpec
     return std::move(step.graph);
   }
   const auto& keys = options.config.predict().keys();
-  return BuildPredictStep(std::move(spec), {keys.begin(), keys.end()},
-                          options.where("predict.keys"));
+  const std::string where = options.where("predict.keys");
+  ASSIGN_OR_RETURN(Graph graph,
+                   BuildPredictStep(std::move(spec), {keys.begin(), keys.end()}, where));
+  RETURN_IF_ERROR(CheckPredictionBytes(graph, where));
+  return graph;
 }
 
 }  // namespace

@@ -33,6 +33,9 @@ inline std::optional<DType> ToDType(proto::DataType dtype) {
   }
 }
 
+// What an infeed slot of the device takes, for messages. A host without it is fed UINT8 too.
+inline constexpr char kFedDTypes[] = "FLOAT32, BFLOAT16, INT32, INT64, UINT32 or BOOL";
+
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_SPEC_DTYPES_H_

@@ -48,7 +48,8 @@ struct ModelFnArgs {
   Topology topology = {};
   int64_t batch_per_replica = 0;  // rows of each infeed slot
   bool has_labels = true;         // false: predict, or an input that has none
-  bool use_tpu = true;            // false: matmuls at f32, f32 stored
+  bool use_tpu = true;            // false: matmuls at f32, f32 stored, and any dtype is fed
+  bool strict_dtypes = false;     // with use_tpu: no s64 is fed
   int64_t seed = 1;               // tf_random_seed
   SequenceStep sequence_step = SequenceStep::kBatch;
 };
@@ -161,7 +162,6 @@ struct EstimatorSpec {
   std::vector<OptimizerSpec> optimizers;     // TRAIN
   std::vector<TrainSummary> summaries;       // TRAIN; no tag twice
   std::vector<Embedding> embeddings;         // TRAIN
-  std::vector<std::string> warnings;         // of the model, for the user
   // Of the trainable variables; null: none. Lives as long as the ModelSpec.
   const proto::MovingAverage* moving_average = nullptr;
   // SequenceStep::kPosition: the state holds so many positions, and the step behind them is of the
@@ -215,9 +215,6 @@ struct InputFnArgs {
   // Where the training that this is of, or goes on with, has put the assets of its input. nullopt:
   // a training from its beginning.
   std::optional<std::string> trained_dir = {};
-  // false: only what the configuration shows is checked, and no file is looked for; of the
-  // InputSource there is then no `batches`.
-  bool open = true;
   // Labels may be absent (PREDICT): a missing label is then no error and is left out of `features`
   // of the InputSource.
   // In TRAIN an input without a repeat of its own that can be read again repeats without end.

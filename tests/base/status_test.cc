@@ -23,6 +23,22 @@ TEST(ErrorLines, ALineBreakOfANameIsNone) {
   EXPECT_THAT(ErrorLines(ErrorList({"a\nb", "c"})), ElementsAre("a\\nb", "c"));
 }
 
+TEST(ErrorLines, AListHasTheCodeThatItIsGiven) {
+  const absl::Status list = ErrorList({"a", "b"}, absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(ExitCode(list), 3);
+  EXPECT_THAT(ErrorLines(list), ElementsAre("a", "b"));
+  EXPECT_TRUE(IsErrorList(list));
+  EXPECT_FALSE(IsErrorList(absl::UnimplementedError("a")));
+}
+
+TEST(WarningsError, HasAnExitCodeOfItsOwn) {
+  EXPECT_EQ(WarningsError(0), absl::OkStatus());
+  EXPECT_EQ(ExitCode(WarningsError(1)), 5);
+  EXPECT_EQ(WarningsError(1).message(), "1 warning, and --strict wants none");
+  EXPECT_EQ(WarningsError(2).message(), "2 warnings, and --strict wants none");
+  EXPECT_EQ(ExitCode(Annotate(WarningsError(1), "f")), 5);
+}
+
 TEST(Annotate, KeepsTheLinesOfAList) {
   const absl::Status list = Annotate(ErrorList({"a", "b\nc"}), "f\n");
   EXPECT_EQ(list.code(), absl::StatusCode::kInvalidArgument);

@@ -18,8 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "cli/command_line.h"
-#include "cli/load_config.h"
-#include "cli/validate.h"
+#include "cli/compose.h"
 #include "runtime/base/status.h"
 
 namespace tpurun {
@@ -61,11 +60,7 @@ absl::Status LoadCase(const std::string& path) {
   }
   const std::vector<Verb> verbs = {{.name = "run", .takes_config = true, .run = Unused}};
   ASSIGN_OR_RETURN(const CommandLine command, ParseCommandLine(arguments, verbs));
-  ASSIGN_OR_RETURN(const LoadOptions options, command.load_options());
-  ConfigErrors errors;
-  ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(options, errors));
-  ValidateConfig(config, required, errors);
-  return ErrorList(errors.Lines(config.locations));
+  return Compose(command, required).status();
 }
 
 class ConfigErrorsTest : public testing::TestWithParam<std::string> {};

@@ -9,10 +9,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "cli/acted_on.h"
 #include "cli/config_docs.h"
 #include "cli/exit_codes.h"
+#include "cli/tpu_errors.h"
 #include "cli/validate.h"
 #include "proto/run_config.pb.h"
 #include "runtime/base/status.h"
@@ -220,6 +222,20 @@ TEST(ExitCodesTest, HasEveryCodeOfAStatusOnce) {
     EXPECT_EQ(codes.count(exit_code), 1u) << exit_code;
   }
   for (const int of_signal : {129, 130, 143}) EXPECT_EQ(codes.count(of_signal), 1u) << of_signal;
+}
+
+TEST(TpuErrorsTest, HasEveryErrorWithItsExitCode) {
+  std::set<std::string> codes;
+  for (const ExitCodeDoc& doc : ExitCodes()) codes.insert(absl::StrCat(doc.code));
+  int number = 0;
+  for (const TpuErrorDoc& error : TpuErrors()) {
+    EXPECT_EQ(error.name, absl::StrCat("E", ++number));
+    const std::string code = error.code;
+    EXPECT_TRUE(code.empty() || codes.count(code) == 1) << error.name;
+    EXPECT_THAT(Page("tpu_errors"),
+                HasSubstr(absl::StrFormat("\n%-5s%-4s", error.name, code.empty() ? "-" : code)));
+  }
+  EXPECT_EQ(number, 28);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ LoadedConfig Config(const std::string& more) {
 absl::Status Validate(const LoadedConfig& config, const RequiredParts& required) {
   ConfigErrors errors;
   ValidateConfig(config, required, errors);
-  return ErrorList(errors.Lines(config.locations));
+  return ErrorList(errors.Lines(config.locations), errors.code());
 }
 
 class Accepted : public testing::TestWithParam<const char*> {};
@@ -90,7 +90,7 @@ TEST(ValidateTest, EveryScalarFieldIsActedOnOrRefused) {
       "experimental_host_call_every_n_steps", "allow_soft_placement", "log_device_placement",
       "session_creation_timeout_secs",
       // Their other values are refused too, with the legal ones (testdata/config_errors).
-      "iterations_per_loop", "num_shards", "per_host_input_for_training"};
+      "iterations_per_loop", "num_shards", "per_host_input_for_training", "strict_dtypes"};
   int refused = 0;
   for (const bool tpu : {false, true}) {
     const auto* const descriptor =

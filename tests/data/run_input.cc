@@ -59,7 +59,7 @@ absl::StatusOr<InputFn> InputFnOf(const std::string& config, const std::string& 
   ConfigErrors errors;
   InputFn input_fn = MakeInputFn(run_config.train().input(), run_config.transformation_func(),
                                  locations, "train.input", directory, errors);
-  if (input_fn == nullptr) return ErrorList(errors.Lines(locations));
+  if (input_fn == nullptr) return ErrorList(errors.Lines(locations), errors.code());
   return input_fn;
 }
 

@@ -54,14 +54,15 @@ absl::Status FuzzConfig(std::string_view bytes) {
   ASSIGN_OR_RETURN(const LoadedConfig config, Load(bytes, errors));
   if (errors.empty()) RETURN_IF_ERROR(PrintConfig(config).status());
   ValidateConfig(config, {.train = true, .evaluate = true, .predict = true}, errors);
-  const ModelFn model_fn = MakeModelFn(config.model, config.locations, errors, kDevice);
+  const ModelFn model_fn =
+      MakeModelFn(config.model, config.locations, errors, {.topology = kDevice});
   CheckInput(config, config.run.train().input(), "train.input", errors);
   CheckInput(config, config.run.predict().input(), "predict.input", errors);
   for (int i = 0; i < config.run.evaluate_size(); ++i) {
     CheckInput(config, config.run.evaluate(i).input(), ElementPath("evaluate", i) + ".input",
                errors);
   }
-  RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations)));
+  RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations), errors.code()));
   return BuildModel(model_fn);
 }
 

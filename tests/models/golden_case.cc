@@ -181,7 +181,7 @@ absl::StatusOr<ModelFn> CheckedModelFn(const proto::ModelSpec& spec,
                                        const SourceLocations& locations) {
   ConfigErrors errors;
   ModelFn model_fn = MakeModelFn(spec, locations, errors);
-  RETURN_IF_ERROR(ErrorList(errors.Lines(locations)));
+  RETURN_IF_ERROR(ErrorList(errors.Lines(locations), errors.code()));
   return model_fn;
 }
 

@@ -71,9 +71,24 @@ layer { reshape { target_shape: -1 target_shape: -1 target_shape: 0 } })",
       {"an op without a name", ImageWith("shape: 2", "op {}"),
        "model.textproto:2:19: layer 0 \"y\": name is missing"},
       {"no op", ImageWith("shape: 2", "op { name: \"exq\" }"),
-       "model.textproto:2:24: layer 0 \"y\": there is no op \"exq\", did you mean \"exp\"?; "
-       "`tpurun "
-       "help ops` lists them"},
+       "model.textproto:2:24: layer 0 \"y\": the TPU has no op \"exq\", did you mean \"exp\"?; "
+       "`tpurun help ops` lists those it has"},
+      {"an op whose result is as large as the data says",
+       ImageWith("shape: 2", "op { name: \"boolean_mask\" }"),
+       "model.textproto:2:24: layer 0 \"y\": the TPU has no op \"boolean_mask\", whose result is "
+       "as "
+       "large as the data says: a shape must not depend on it, weigh with 0 (mul, select) what is "
+       "left out; `tpurun help ops` lists those it has"},
+      {"an op of whole numbers that wants floats",
+       ImageWith("dtype: INT64 shape: 2", "op { name: \"tanh\" }"),
+       "model.textproto:2:19: layer 0 \"y\": tanh: want f32, got s64[2,2] (tanh has no "
+       "attributes); "
+       "unsupported data type for the TPU: operand 0 of s64; make it FLOAT32 where the input casts "
+       "it, or by an op convert before it"},
+      {"an op that makes bytes",
+       ImageWith("shape: 2", "op { name: \"convert\" attrs: \"dtype=u8\" }"),
+       "model.textproto:2:40: layer 0 \"y\": convert: unsupported data type for the TPU: dtype=u8, "
+       "want f32, s32, s64, u32 or pred"},
       {"an op of passes", ImageWith("shape: 2", "op { name: \"fused\" }"),
        "model.textproto:2:24: layer 0 \"y\": fused is an op of the program's own, and no layer's; "
        "`tpurun help ops` lists those"},
@@ -224,10 +239,10 @@ layer { activation { function: RELU } })",
       {"max_pooling2d of a vector", ImageWith("shape: 784", "max_pooling2d {}"),
        "model.textproto:2:1: layer 0 \"y\": max_pooling2d wants an input of shape [N,H,W,C], got "
        "\"x\" of f32[N,784]; put a reshape to height, width and channels before it"},
-      {"conv2d of bytes",
-       ImageWith("dtype: UINT8 shape: [8, 8, 3]", "conv2d { filters: 2 kernel_size: 3 }"),
+      {"conv2d of whole numbers",
+       ImageWith("dtype: UINT32 shape: [8, 8, 3]", "conv2d { filters: 2 kernel_size: 3 }"),
        "model.textproto:2:1: layer 0 \"y\": conv2d wants floating-point values (f32), got \"x\" of "
-       "u8[N,8,8,3]; declare it FLOAT32 or cast it in the input"},
+       "u32[N,8,8,3]; declare it FLOAT32 or cast it in the input"},
       {"a kernel larger than the image",
        ImageWith("shape: [8, 4, 3]", "conv2d { filters: 2 kernel_size: 5 }"),
        "model.textproto:2:39: layer 0 \"y\": a window of 5x5 does not fit into \"x\" of "
@@ -379,7 +394,8 @@ layer { name: "d" input: "x" lstm { reset_states_at: "" } })",
        "mask_zero out of the embedding before it"},
       {"a dtype that no layer computes in",
        IrisWith(7, R"(layer { name: "logits" dtype: INT32 dense { units: 3 } })"),
-       "model.textproto:7:24: layer 2 \"logits\": dtype must be FLOAT32 or BFLOAT16, got INT32"},
+       "model.textproto:7:24: layer 2 \"logits\": dtype: unsupported data type for the TPU: "
+       "INT32, want FLOAT32 or BFLOAT16"},
       {"reuse of nothing", IrisWith(7, R"(layer { name: "logits" reuse: "hiden" })"),
        "model.textproto:7:24: layer 2 \"logits\": \"hiden\" is no layer before it, did you mean "
        "\"hidden\"?"},

@@ -77,7 +77,7 @@ TEST(MakeModelFnTest, FeaturesThenLabelsInOrder) {
       "label { name: 'y' dtype: INT64 } feature { name: 'x' shape: 2 shape: 3 } "
       "feature { name: 'z' dtype: UINT8 }",
       "model", &spec, nullptr);
-  const std::vector<FeatureSpec> features = ModelFeatures(spec);
+  const std::vector<FeatureSpec> features = ModelFeatures(spec, {.use_tpu = false});
   ASSERT_EQ(features.size(), 3u);
   EXPECT_EQ(features[0].name, "x");
   EXPECT_EQ(features[0].shape.ToString(), "f32[2,3]");
@@ -85,6 +85,19 @@ TEST(MakeModelFnTest, FeaturesThenLabelsInOrder) {
   EXPECT_EQ(features[1].shape.ToString(), "u8[]");
   EXPECT_EQ(features[2].shape.ToString(), "s64[]");
   EXPECT_TRUE(features[2].is_label);
+}
+
+TEST(MakeModelFnTest, AFeatureOfBFloat16IsFedSoAndReadInF32) {
+  const absl::StatusOr<ModelFn> model_fn = Make(R"(name: "m"
+feature { name: "x" dtype: BFLOAT16 shape: 2 }
+layer { name: "y" flatten {} }
+prediction { name: "y" })");
+  ASSERT_TRUE(model_fn.ok()) << model_fn.status();
+  const absl::StatusOr<EstimatorSpec> spec =
+      (*model_fn)({.mode = ModeKey::kPredict, .batch_per_replica = 3});
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->graph.infeed()[0].shape.ToString(), "bf16[3,2]");
+  EXPECT_EQ(spec->graph.shape(spec->predictions[0].value).ToString(), "f32[3,2]");
 }
 
 // What only the call shows.

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "models/layers/layer.h"
 #include "models/losses.h"
+#include "runtime/base/status.h"
 #include "tests/models/iris_spec.h"
 #include "tests/models/mistake.h"
 
@@ -62,10 +63,22 @@ layer { name: "logits" dense { units: 2 } })"),
        "model.textproto:1:21: feature 0 \"x\": a dimension must be in [1, 2147483648] (the batch "
        "is not one of them), got 4294967296"},
       {"strings", "feature { name: \"x\" dtype: STRING shape: 0 }",
-       "model.textproto:1:21: feature 0 \"x\": dtype STRING cannot be fed to the device, want "
-       "FLOAT32, INT32, INT64, UINT8, UINT32 or BOOL; the input can convert it\n"
-       "model.textproto:1:35: feature 0 \"x\": a dimension must be in [1, 2147483648] (the batch "
-       "is not one of them), got 0"},
+       "model.textproto:1:21: feature 0 \"x\": dtype STRING is not a supported TPU infeed "
+       "type, want FLOAT32, BFLOAT16, INT32, INT64, UINT32 or BOOL; have the input make numbers of "
+       "it: transform { lookup {} } makes ids, decode_raw reads bytes\n"
+       "model.textproto:1:35: feature 0 \"x\": must have static shape: a dimension must be in [1, "
+       "2147483648] (the batch is not one of them), got 0 of [?]; write how many the input makes"},
+      {"bytes", "feature { name: \"x\" dtype: UINT8 shape: 3 }\nlabel { name: \"y\" dtype: UINT8 }",
+       "model.textproto:1:21: feature 0 \"x\": dtype UINT8 is not a supported TPU infeed type, "
+       "want "
+       "FLOAT32, BFLOAT16, INT32, INT64, UINT32 or BOOL; declare FLOAT32 and add to the input "
+       "transform { cast { feature: \"x\" dtype: FLOAT32 } }\n"
+       "model.textproto:2:19: label 0 \"y\": dtype UINT8 is not a supported TPU infeed type, want "
+       "FLOAT32, BFLOAT16, INT32, INT64, UINT32 or BOOL; declare INT32 and add to the input "
+       "transform { cast { feature: \"y\" dtype: INT32 } }"},
+      {"what no input makes", "feature { name: \"x\" dtype: COMPLEX64 }",
+       "model.textproto:1:21: feature 0 \"x\": dtype COMPLEX64 cannot be fed, want FLOAT32, "
+       "BFLOAT16, INT32, INT64, UINT32 or BOOL"},
       // ---- heads, losses, metrics, predictions
       {"head without arguments", IrisWith(8, "head { classification {} }"),
        "model.textproto:8:8: head 0: logits is missing\n"
@@ -336,7 +349,8 @@ summary { embedding { tensor: "hidden/kernl" } })"),
       {"a moving average that is none", absl::StrCat(kIris, "moving_average { decay: nan }"),
        "model.textproto:10:18: moving_average: decay must be in (0, 1), got nan"},
       {"a compute_dtype that no layer computes in", absl::StrCat(kIris, "compute_dtype: INT32"),
-       "model.textproto:10:1: model: compute_dtype must be FLOAT32 or BFLOAT16, got INT32"},
+       "model.textproto:10:1: model: compute_dtype: unsupported data type for the TPU: INT32, "
+       "want FLOAT32 or BFLOAT16"},
       {"regularization",
        absl::StrCat(kIris, R"(regularization { l2 { exclude: ["bias", "kernl", "("] } })"),
        "model.textproto:10:18: regularization: scale is missing\n"
@@ -369,6 +383,58 @@ TEST_P(MistakeTest, IsReportedWithItsLine) {
 
 INSTANTIATE_TEST_SUITE_P(Spec, MistakeTest, testing::ValuesIn(Mistakes()),
                          [](const auto& info) { return NameOf(info.param); });
+
+// The errors of a model of these features for that target; the code of a status of them.
+absl::StatusCode CodeFor(const std::string& text, const ModelFnArgs& target,
+                         std::string* message = nullptr) {
+  proto::ModelSpec spec;
+  SourceLocations locations;
+  ParseProto(text, "model", &spec, &locations);
+  ConfigErrors errors;
+  MakeModelFn(spec, locations, errors, target);
+  const absl::Status status = ErrorList(errors.Lines(locations), errors.code());
+  if (message != nullptr) *message = std::string(status.message());
+  return status.code();
+}
+
+TEST(ModelErrorsTest, WhatTheTpuDoesNotHaveHasACodeOfItsOwn) {
+  const std::string bytes = R"(feature { name: "x" dtype: UINT8 shape: 4 } )";
+  const std::string op = R"(layer { name: "y" op { name: "where" } input: "x" } )";
+  EXPECT_EQ(CodeFor(bytes, {}), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(CodeFor(bytes + op, {}), absl::StatusCode::kUnimplemented);
+  // A mistake among them is to be corrected first.
+  EXPECT_EQ(CodeFor(bytes + R"(label { name: "l" shape: 0 })", {}),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ModelErrorsTest, AHostTakesBytes) {
+  const std::string bytes = R"(feature { name: "x" dtype: UINT8 shape: 4 }
+layer { name: "f" op { name: "convert" attrs: "dtype=f32" } }
+layer { name: "u" op { name: "convert" attrs: "dtype=u8" } })";
+  EXPECT_EQ(CodeFor(bytes, {.use_tpu = false}), absl::StatusCode::kOk);
+  // But no strings, for which there is no op.
+  std::string message;
+  EXPECT_EQ(CodeFor("feature { name: 'x' dtype: STRING }", {.use_tpu = false}, &message),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(message,
+            "model.textproto:1:21: feature 0 \"x\": dtype STRING cannot be fed, want FLOAT32, "
+            "BFLOAT16, INT32, INT64, UINT32 or BOOL; have the input make numbers of it: "
+            "transform { lookup {} } makes ids, decode_raw reads bytes");
+}
+
+TEST(ModelErrorsTest, StrictDTypesRefuseInt64ToTheDeviceAlone) {
+  const std::string text = "feature { name: 'x' dtype: INT64 } label { name: 'y' dtype: INT64 }";
+  EXPECT_EQ(CodeFor(text, {}), absl::StatusCode::kOk);
+  EXPECT_EQ(CodeFor(text, {.use_tpu = false, .strict_dtypes = true}), absl::StatusCode::kOk);
+  std::string message;
+  EXPECT_EQ(CodeFor(text, {.strict_dtypes = true}, &message), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(
+      message,
+      "model.textproto:1:21: feature 0 \"x\": dtype INT64 is not fed under strict_dtypes; "
+      "declare INT32 and add to the input transform { cast { feature: \"x\" dtype: INT32 } }\n"
+      "model.textproto:1:54: label 0 \"y\": dtype INT64 is not fed under strict_dtypes; "
+      "declare INT32 and add to the input transform { cast { feature: \"y\" dtype: INT32 } }");
+}
 
 TEST(ModelErrorsTest, WhatIsSetToItsDefaultIsNoMistake) {
   EXPECT_EQ(ErrorsOf(std::string(kIris) + "compute_dtype: FLOAT32 matmul_precision: DEFAULT"), "");

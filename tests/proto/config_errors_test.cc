@@ -95,11 +95,27 @@ TEST(ConfigErrorsTest, TheFirstHundredAreKept) {
   EXPECT_EQ(lines[100], "the first 100 mistakes are shown; there are more");
 }
 
+TEST(ConfigErrorsTest, AreUnimplementedWhereAllAreRefused) {
+  ConfigErrors errors;
+  EXPECT_EQ(errors.code(), absl::StatusCode::kInvalidArgument);
+  errors.Refuse({"layer 0", "train"}, "steps", "no such op");
+  EXPECT_EQ(errors.code(), absl::StatusCode::kUnimplemented);
+  ConfigErrors whole;
+  whole.Add(ConfigPlace(), errors);
+  EXPECT_THAT(whole.Lines(Locations()), ElementsAre("run.textproto:10:5: layer 0: no such op"));
+  EXPECT_EQ(whole.code(), absl::StatusCode::kUnimplemented);
+  whole.Add("train", "odd");
+  EXPECT_EQ(whole.code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(ConfigErrorsTest, WarningsAreNoMistakes) {
   ConfigErrors errors;
   errors.Warn({"head 0", "train"}, "steps", "is odd");
   EXPECT_TRUE(errors.empty());
-  EXPECT_THAT(errors.Warnings(Locations()), ElementsAre("run.textproto:10:5: head 0: is odd"));
+  errors.Warn({"head 0", "train"}, "steps", "is odd");
+  ConfigErrors whole;
+  whole.Add(ConfigPlace(), errors);
+  EXPECT_THAT(whole.Warnings(Locations()), ElementsAre("run.textproto:10:5: head 0: is odd"));
 }
 
 }  // namespace
