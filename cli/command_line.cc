@@ -32,6 +32,10 @@ const std::vector<Flag>& ConfigFlags() {
        .value_name = "FILE",
        .help = "the ModelSpec, instead of the one that FILE names",
        .sets = "model_file"},
+      {.name = "strict",
+       .type = Flag::Type::kBool,
+       .help = "warnings end the run with exit code 5, before anything is written where they are "
+               "known by then"},
   };
   return *kFlags;
 }

@@ -134,7 +134,8 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
                           .num_workers = static_cast<int>(command.GetInt("worker_threads")),
                           .dump_dir = command.GetString("dump_dir"),
                           .allow_untrained = command.GetBool("allow_untrained"),
-                          .interrupt = &InterruptCount()};
+                          .interrupt = &InterruptCount(),
+                          .checked = [command] { return CheckWarnings(command); }};
 }
 
 absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required) {
@@ -157,6 +158,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   composition.evaluations = MakeEvaluations(config, required, errors);
   RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations), errors.code()));
   LogWarnings(errors.Warnings(config.locations));
+  RETURN_IF_ERROR(CheckWarnings(command));
   ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, std::move(model_fn)));
   composition.options.computed = Computed(config);
   composition.options.run_hooks = RunsHooks(command, config);

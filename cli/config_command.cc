@@ -1,7 +1,9 @@
 #include "cli/config_command.h"
 
+#include "cli/config_warnings.h"
 #include "cli/json.h"
 #include "cli/load_config.h"
+#include "cli/logging.h"
 #include "cli/print_config.h"
 #include "runtime/base/status.h"
 
@@ -10,6 +12,9 @@ namespace tpurun {
 absl::Status ConfigCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(const LoadOptions options, command.load_options());
   ASSIGN_OR_RETURN(const LoadedConfig config, LoadSoundConfig(options));
+  ConfigErrors warnings;
+  WarnOfConfig(config.run, config.run.has_train(), warnings);
+  LogWarnings(warnings.Warnings(config.locations));
   ASSIGN_OR_RETURN(const std::string text, PrintConfig(config));
   return WriteOutput(text);
 }

@@ -11,6 +11,7 @@ constexpr ExitCodeDoc kExitCodes[] = {
      "model_dir of another model"},
     {3, "the compiler refuses: an op or a type that the TPU does not have"},
     {4, "does not fit in memory"},
+    {5, "there were warnings, and --strict wants none"},
     {65,
      "only the data shows it: damaged, truncated, empty or mistyped; a training input that ends "
      "before its steps (those before it are saved)"},

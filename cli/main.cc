@@ -78,10 +78,13 @@ int Main(const char* program, std::vector<std::string> arguments) {
   const absl::StatusOr<CommandLine> command = ParseCommandLine(arguments, Verbs());
   if (!command.ok()) return Finish(command.status());
   if (command->wants_help()) return Finish(WriteOutput(HelpText(command->verb())));
+  // What --strict counts is shown.
+  if (command->GetBool("strict")) FLAGS_minloglevel = std::min(FLAGS_minloglevel, google::WARNING);
   if (command->GetBool("quiet")) FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::WARNING);
   const bool json = command->GetString("log_format") == "json";
   StartLogging(program, json ? LogFormat::kJson : LogFormat::kText);
-  return Finish(command->verb().run(*command));
+  const absl::Status status = command->verb().run(*command);
+  return Finish(status.ok() ? CheckWarnings(*command) : status);
 }
 
 }  // namespace

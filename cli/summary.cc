@@ -18,6 +18,7 @@
 #include "cli/inspect_rows.h"
 #include "cli/json.h"
 #include "cli/load_config.h"
+#include "cli/logging.h"
 #include "cli/validate.h"
 #include "data/input_fn.h"
 #include "data/sources/source_list.h"
@@ -444,7 +445,9 @@ absl::Status Summarize(const CommandLine& command, bool json, std::ostream& out)
   RowWriter rows(json, out);
   (json ? WriteJson : WriteText)(layers, StepRows(inputs, config.run, steps), warnings,
                                  ModelJson(config.model, forward, layers, steps), rows);
-  return AllErrors(errors, config.locations, found);
+  RETURN_IF_ERROR(AllErrors(errors, config.locations, found));
+  const auto count = static_cast<int64_t>(warnings.size()) + WarningCount();
+  return command.GetBool("strict") ? WarningsError(count) : absl::OkStatus();
 }
 
 }  // namespace tpurun

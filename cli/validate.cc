@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/config_warnings.h"
 #include "cli/stateful_inputs.h"
 #include "cli/text_format.h"
 #include "proto/field_values.h"
@@ -118,6 +119,7 @@ class Validator {
                {proto::Hook::LOOP, proto::Hook::CHECKPOINT, proto::Hook::END});
     CheckHooks(run_.evaluation_hook(), "evaluation_hook",
                {proto::Hook::EVALUATION, proto::Hook::END});
+    WarnOfConfig(run_, required_.train, errors_);
   }
 
  private:

@@ -37,7 +37,7 @@ struct RequiredParts {
 // What --name takes for all evaluations, which therefore is no name of one.
 inline constexpr char kAllEvaluations[] = "all";
 
-// Adds every mistake: field, got, want.
+// Adds every mistake, field, got, want, and the warnings of config_warnings.h.
 void ValidateConfig(const LoadedConfig& config, const RequiredParts& required,
                     ConfigErrors& errors);
 

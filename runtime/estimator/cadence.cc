@@ -1,7 +1,6 @@
 #include "runtime/estimator/cadence.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -23,23 +22,6 @@ void LoopLength::LoopDone(int64_t steps, double seconds) {
 std::string LoopLength::ToString() const {
   return configured_.steps > 0 ? absl::StrCat(configured_.steps, " steps")
                                : absl::StrCat("about ", configured_.seconds, " s");
-}
-
-void WarnOfLongLoops(const proto::RunConfig& config, const IterationsPerLoop& configured) {
-  if (configured.steps == 0) return;
-  const auto check = [&](const char* name, bool given, int64_t period) {
-    if (!given || period <= 0 || period % configured.steps == 0) return;
-    int64_t kept = 0;
-    const bool beyond =
-        __builtin_mul_overflow(period / configured.steps + 1, configured.steps, &kept);
-    if (beyond) return;  // no training has so many steps
-    LOG(WARNING) << name << " is " << period << ", but loops of " << configured.steps
-                 << " steps (tpu_config.iterations_per_loop) make it " << kept
-                 << "; want loops that divide it, such as " << std::gcd(period, configured.steps)
-                 << ", or " << name << ": " << kept;
-  };
-  check("save_summary_steps", config.has_save_summary_steps(), config.save_summary_steps());
-  check("log_step_count_steps", config.has_log_step_count_steps(), config.log_step_count_steps());
 }
 
 SaveCadence::SaveCadence(const proto::RunConfig& config) {

@@ -28,10 +28,6 @@ class LoopLength {
   IterationCountEstimator estimator_;
 };
 
-// Warns of a save_summary_steps or log_step_count_steps that the configuration gives and that loops
-// of that many steps cannot keep.
-void WarnOfLongLoops(const proto::RunConfig& config, const IterationsPerLoop& configured);
-
 // When a checkpoint is due. Both periods 0: never.
 class SaveCadence {
  public:

@@ -53,6 +53,9 @@ struct EstimatorOptions {
   proto::RunConfig computed;
   // Counts SIGINT and SIGTERM. May be null.
   const std::atomic<int>* interrupt = nullptr;
+  // Called when all that the checkpoint and the configuration show is checked and warned of, before
+  // anything is written or printed; its error ends the run.
+  std::function<absl::Status()> checked = [] { return absl::OkStatus(); };
   // Called once, just before training first writes to model_dir: until then a process that ends at
   // once leaves nothing behind. May be null.
   std::function<void()> before_first_write;
@@ -191,6 +194,12 @@ class Estimator {
   absl::Status CheckExport(const proto::Export& config);
 
  private:
+  // Calls `checked` ahead of the first write.
+  absl::StatusOr<ExportedFiles> ExportChecked(const proto::Export& config,
+                                              const std::string& checkpoint,
+                                              const ExportInputFn& input_fn,
+                                              const std::vector<std::string>& assets,
+                                              const std::function<absl::Status()>& checked);
   // `evaluated` may be null: nothing is.
   absl::StatusOr<TrainResult> RunTraining(const InputFn& input_fn,
                                           const TrainAndEvaluateInputs* evaluated);

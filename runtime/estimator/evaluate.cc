@@ -29,6 +29,7 @@ absl::Status Estimator::EvaluateAll(const std::vector<EvaluationInput>& evaluati
     if (chosen.has_value()) {
       RETURN_IF_ERROR(WarnOfDrift(options_, *chosen, ModeKey::kEval, evaluation.evaluate.name()));
     }
+    RETURN_IF_ERROR(options_.checked());
     ASSIGN_OR_RETURN(const Evaluation result, evaluator.Run(evaluation, subject));
     RETURN_IF_ERROR(take(result));
     last = MomentOf(result);

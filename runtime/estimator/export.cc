@@ -97,6 +97,12 @@ absl::StatusOr<ExportedFiles> Estimator::Export(const proto::Export& config,
                                                 const std::string& checkpoint,
                                                 const ExportInputFn& input_fn,
                                                 const std::vector<std::string>& assets) {
+  return ExportChecked(config, checkpoint, input_fn, assets, options_.checked);
+}
+
+absl::StatusOr<ExportedFiles> Estimator::ExportChecked(
+    const proto::Export& config, const std::string& checkpoint, const ExportInputFn& input_fn,
+    const std::vector<std::string>& assets, const std::function<absl::Status()>& checked) {
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
                    ChooseCheckpoint(ModeKey::kPredict, options_.config.model_dir(), checkpoint));
   if (!chosen.has_value()) {
@@ -127,6 +133,7 @@ absl::StatusOr<ExportedFiles> Estimator::Export(const proto::Export& config,
     ASSIGN_OR_RETURN(source.assets[name], ReadFile(path));
   }
 
+  RETURN_IF_ERROR(checked());
   proto::Export to = config;
   if (to.directory().empty()) to.set_directory(ExportDirectory(options_.config));
   ExportedFiles result{.global_step = source.global_step};

@@ -302,6 +302,7 @@ absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate&
   RETURN_IF_ERROR(session.Load(built.graph, MakeCompileOptions(options)));
   RETURN_IF_ERROR(SetVariables(options, chosen, false, built.graph.variables(), session));
   if (chosen.has_value()) RETURN_IF_ERROR(WarnOfDrift(options, *chosen, ModeKey::kPredict));
+  RETURN_IF_ERROR(options.checked());
   const CoreProgram& program = session.program();
   const int64_t positions = built.feature.shape.dims[0];
   const Shape& logits = program.outfeed[0].shape;  // (1, positions, classes) or (1, classes)

@@ -100,6 +100,7 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& p
                                    .ended_message = [](int64_t) { return "the input ended"; },
                                    .prefetch = input.prefetch,
                                    .classes = ClassesOf(graph)}));
+  RETURN_IF_ERROR(options_.checked());
   const SlotLayout layout = LayoutOf(program.outfeed, program.num_replicas);
   int64_t examples = 0;
   Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) -> absl::Status {

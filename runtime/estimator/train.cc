@@ -58,7 +58,9 @@ absl::StatusOr<TrainResult> Estimator::RunTraining(const InputFn& input_fn,
   std::unique_ptr<TrainEvaluations> evaluations;
   if (evaluated != nullptr) {
     const auto export_model = [&](const proto::Export& to, const std::string& checkpoint) {
-      return Export(to, checkpoint, evaluated->export_input, evaluated->assets);
+      // What is warned of on the way is told when the training ends.
+      return ExportChecked(to, checkpoint, evaluated->export_input, evaluated->assets,
+                           [] { return absl::OkStatus(); });
     };
     evaluations =
         std::make_unique<TrainEvaluations>(options_, *evaluated, export_model, start.evaluations);
@@ -67,6 +69,7 @@ absl::StatusOr<TrainResult> Estimator::RunTraining(const InputFn& input_fn,
     RETURN_IF_ERROR(evaluations->Build(program.session.variables(), resumed_dir));
     // What the run that has saved the checkpoint may not have come to.
     if (start.resumed.has_value() && (skipped || start.evaluations.pending())) {
+      RETURN_IF_ERROR(options_.checked());
       RETURN_IF_ERROR(evaluations->Run(
           {.step = start.step, .checkpoint = start.resumed->prefix(), .last = skipped}));
       if (evaluations->stops_early()) return SkipTraining(start, SkipReason::kStoppedEarly);

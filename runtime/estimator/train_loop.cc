@@ -53,7 +53,6 @@ absl::Status TrainLoop::Run() {
   const proto::RunConfig& config = options_.config;
   ASSIGN_OR_RETURN(const IterationsPerLoop configured,
                    ParseIterationsPerLoop(config.tpu_config().iterations_per_loop()));
-  WarnOfLongLoops(config, configured);
   LoopLength length(configured);
   LOG(INFO) << "Training from step " << done_.step << " to " << input_.final_step()
             << " in loops of " << length.ToString() << ".";

@@ -40,6 +40,7 @@ absl::Status TrainOutput::Open() {
 }
 
 absl::Status TrainOutput::WriteFirst() {
+  RETURN_IF_ERROR(options_.checked());
   // Without checkpoints there is nothing to finish a step for: an interrupt then ends the process.
   if (checkpoints_.enabled() && options_.before_first_write) options_.before_first_write();
   RETURN_IF_ERROR(OpenNewDir());

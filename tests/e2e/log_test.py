@@ -142,10 +142,12 @@ Saving dict for global step 20:""", False)
                                        '--log_step_count_steps=150', '--max_steps=400', '--set',
                                        'tpu_config.iterations_per_loop=100'))
         self.assertEqual(done.warnings, [
-            'save_summary_steps is 10, but loops of 100 steps (tpu_config.iterations_per_loop) make it '
-            '100; want loops that divide it, such as 10, or save_summary_steps: 100',
-            'log_step_count_steps is 150, but loops of 100 steps (tpu_config.iterations_per_loop) make '
-            'it 200; want loops that divide it, such as 50, or log_step_count_steps: 200'])
+            '--save_summary_steps=10: save_summary_steps is 10, but loops of 100 steps '
+            '(tpu_config.iterations_per_loop) make it 100; want loops that divide it, such as 10, or '
+            'save_summary_steps: 100',
+            '--log_step_count_steps=150: log_step_count_steps is 150, but loops of 100 steps '
+            '(tpu_config.iterations_per_loop) make it 200; want loops that divide it, such as 50, or '
+            'log_step_count_steps: 200'])
         self.assertEqual(self.succeed(*self.short_loops('--max_steps=410')).warnings, [])
 
     def test_with_loops_of_a_time_lines_go_by_it(self):

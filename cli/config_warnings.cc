@@ -1,0 +1,42 @@
+#include "cli/config_warnings.h"
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "proto/iterations_per_loop.h"
+
+namespace tpurun {
+namespace {
+
+void WarnOfLongLoops(const proto::RunConfig& run, ConfigErrors& errors) {
+  const absl::StatusOr<IterationsPerLoop> loops =
+      ParseIterationsPerLoop(run.tpu_config().iterations_per_loop());
+  if (!loops.ok() || loops->steps == 0) return;
+  const auto check = [&](const std::string& name, bool given, int64_t period) {
+    if (!given || period <= 0 || period % loops->steps == 0) return;
+    int64_t kept = 0;
+    const bool beyond = __builtin_mul_overflow(period / loops->steps + 1, loops->steps, &kept);
+    if (beyond) return;  // no training has so many steps
+    errors.Warn({.path = name}, "",
+                absl::StrCat(name, " is ", period, ", but loops of ", loops->steps,
+                             " steps (tpu_config.iterations_per_loop) make it ", kept,
+                             "; want loops that divide it, such as ",
+                             std::gcd(period, loops->steps), ", or ", name, ": ", kept));
+  };
+  check("save_summary_steps", run.has_save_summary_steps(), run.save_summary_steps());
+  check("log_step_count_steps", run.has_log_step_count_steps(), run.log_step_count_steps());
+}
+
+}  // namespace
+
+void WarnOfConfig(const proto::RunConfig& run, bool trains, ConfigErrors& errors) {
+  if (!run.use_tpu() && run.has_eval_on_tpu() && run.eval_on_tpu()) {
+    errors.Warn({.path = "eval_on_tpu"}, "",
+                "eval_on_tpu: true is ignored, for use_tpu is false; leave it out");
+  }
+  if (trains) WarnOfLongLoops(run, errors);
+}
+
+}  // namespace tpurun
