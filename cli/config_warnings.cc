@@ -32,9 +32,10 @@ void WarnOfLongLoops(const proto::RunConfig& run, ConfigErrors& errors) {
 }  // namespace
 
 void WarnOfConfig(const proto::RunConfig& run, bool trains, ConfigErrors& errors) {
-  if (!run.use_tpu() && run.has_eval_on_tpu() && run.eval_on_tpu()) {
+  if (!run.use_tpu() && run.has_eval_on_tpu()) {
     errors.Warn({.path = "eval_on_tpu"}, "",
-                "eval_on_tpu: true is ignored, for use_tpu is false; leave it out");
+                absl::StrCat("eval_on_tpu: ", run.eval_on_tpu() ? "true" : "false",
+                             " is ignored, for use_tpu is false; leave it out"));
   }
   if (trains) WarnOfLongLoops(run, errors);
 }

@@ -55,6 +55,7 @@ absl::Status LoadCase(const std::string& path) {
       required = {.train = absl::StrContains(line, "train"),
                   .evaluate = absl::StrContains(line, "evaluate"),
                   .predict = absl::StrContains(line, "predict"),
+                  .all_evaluations = absl::StrContains(line, "train_and_evaluate"),
                   .alternating = absl::StrContains(line, "train_and_evaluate")};
     }
   }
