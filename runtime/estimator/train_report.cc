@@ -117,7 +117,8 @@ absl::Status TrainReport::Log(int64_t step, double loss, Clock::time_point now) 
   LOG(INFO) << line
             << absl::StrFormat(" (%.3f sec, %.6g steps/sec, %.6g examples/sec)", seconds, steps,
                                examples);
-  if (events_ == nullptr) return absl::OkStatus();
+  // Without summaries TPUEstimator logs rates, and writes none.
+  if (events_ == nullptr || summary_steps_ == 0) return absl::OkStatus();
   tensorflow::Summary summary;
   AddScalar("global_step/sec", static_cast<float>(steps), &summary);
   AddScalar("examples/sec", static_cast<float>(examples), &summary);

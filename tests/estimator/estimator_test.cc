@@ -325,6 +325,15 @@ TEST_F(EstimatorTest, EventsFollowTheCadencesOfTheConfiguration) {
             (std::vector<std::string>{"18 loss", "18 checkpoint_path"}));
 }
 
+TEST_F(EstimatorTest, WithoutSummariesTheEventsHaveNeitherLossNorRates) {
+  const std::string config = "save_summary_steps: 0 log_step_count_steps: 5 ";
+  ASSERT_TRUE(Train({.config = config + "train { max_steps: 17 }"}, Line(10, true)).ok());
+  EXPECT_EQ(EventsIn(dir_.Path("m")),
+            (std::vector<std::string>{"0 checkpoint", "1 start", "0 _hparams_/session_start_info",
+                                      "0 run_config", "0 variables", "17 checkpoint",
+                                      "17 _hparams_/session_end_info"}));
+}
+
 TEST_F(EstimatorTest, ACheckpointsMetricsAreInTheEventsOnce) {
   const auto evaluate = [&](int rows) {
     ASSERT_TRUE(Make({}).Evaluate(ToyInput(Line(rows, false)), {}, "").ok());
