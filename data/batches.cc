@@ -46,7 +46,9 @@ bool Makes(const RowTransform& transform, std::string_view column) {
 class Batches : public BatchSource {
  public:
   Batches(Elements elements, BatchesArgs args)
-      : elements_(std::move(elements)), args_(std::move(args)), items_(args_.batch_size) {
+      : elements_(std::move(elements)),
+        args_(std::move(args)),
+        items_(args_.batch_size * args_.batches_per_step) {
     const Table* const table = elements_.records->table();
     gathers_ = table != nullptr && elements_.transforms.empty();
     for (const FeatureSpec& feature : args_.features) {
@@ -67,12 +69,13 @@ class Batches : public BatchSource {
   absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
     ReleaseBatch();
     ASSIGN_OR_RETURN(const int64_t got, elements_.items->Next(std::span(items_)));
-    const std::span<const Item> items = std::span(items_).first(got);
-    if (got == 0 || (got < args_.batch_size && args_.drop_remainder)) {
-      elements_.records->Release(items);
+    const int64_t kept = args_.drop_remainder ? got / args_.batch_size * args_.batch_size : got;
+    elements_.records->Release(std::span(items_).subspan(kept, got - kept));
+    if (kept == 0) {
       if (!at_start_ || args_.allow_empty) return 0;
       return NoBatch(got);
     }
+    const std::span<const Item> items = std::span(items_).first(kept);
     at_start_ = false;
     batch_ = items;
     for (Column& column : forwarded_.columns) column.Clear();
@@ -82,7 +85,7 @@ class Batches : public BatchSource {
     } else {
       RETURN_IF_ERROR(LoadRows(buffers));
     }
-    return got;
+    return kept;
   }
 
   std::string Position() const override {
@@ -166,10 +169,10 @@ class Batches : public BatchSource {
 
   absl::Status NoBatch(int64_t elements) const {
     if (elements == 0) return absl::DataLossError(args_.empty);
-    return absl::DataLossError(absl::StrCat(
-        args_.where, ": the input has ", elements, elements == 1 ? " element" : " elements",
-        ", fewer than one ", args_.batch_size_name, " of ", args_.batch_size,
-        "; lower it, or add transform { repeat {} } before batch"));
+    return absl::DataLossError(
+        absl::StrCat(args_.where, ": the input has ", elements,
+                     elements == 1 ? " element" : " elements", ", fewer than one ",
+                     args_.batch_title, "; lower it, or add transform { repeat {} } before batch"));
   }
 
   Elements elements_;

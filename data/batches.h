@@ -55,7 +55,9 @@ struct BatchesArgs {
   std::vector<FeatureSpec> features;  // columns of the last transform, each once, with their types
   std::vector<std::string> forward_features;  // columns of the last transform
   int64_t batch_size = 0;
+  int64_t batches_per_step = 1;
   std::string batch_size_name;  // "train_batch_size"
+  std::string batch_title;      // "train_batch_size of 16", "batch of 2 (train_batch_size / 8)"
   std::string where;            // of the input, "run.textproto:29:3"
   std::string empty;            // the message when it has no elements
   bool drop_remainder = false;

@@ -6,18 +6,24 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "data/sources/files.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
+
+// Of the examples of a step.
+int64_t PartsOf(const InputFnArgs& args) { return args.batches_per_step * args.shard.num_shards; }
+bool IsPart(const InputFnArgs& args) { return PartsOf(args) > 1; }
 
 void CheckBatch(const Plan& plan, const InputFnArgs& args, ConfigErrors& errors) {
   const Step* const batch = FindBatch(plan);
   if (batch != nullptr && batch->transform.batch().has_batch_size() &&
       batch->transform.batch().batch_size() != args.batch_size) {
     errors.Add(FieldPath(batch->path, "batch_size"),
-               absl::StrCat("batch: batch_size must be left out, or be that of the verb: want ",
-                            args.batch_size, ", got ", batch->transform.batch().batch_size()));
+               absl::StrCat("batch: batch_size must be left out, or be that of the ",
+                            IsPart(args) ? BatchTitle(args) : "verb", ": want ", args.batch_size,
+                            ", got ", batch->transform.batch().batch_size()));
   }
   const bool drops = batch != nullptr && batch->transform.batch().drop_remainder();
   const bool repeats = IsEndless(plan) || (ImpliesRepeat(plan, args.mode) &&
@@ -30,8 +36,14 @@ void CheckBatch(const Plan& plan, const InputFnArgs& args, ConfigErrors& errors)
   }
 }
 
-// A source that can be read once, and something that reads it again.
+// A source that can be read once, and several or something that reads it again.
 void CheckReadOnce(const Plan& plan, const InputFnArgs& args, ConfigErrors& errors) {
+  const SourceDef& def = *plan.source_def;
+  if (args.shard.num_shards > 1 && def.file_names != nullptr &&
+      NamesStandardInput(def.file_names(plan.source))) {
+    errors.Add(plan.source_path, absl::StrCat("standard input ", ReadByAll(args.shard)));
+    return;
+  }
   if (!ReadsOnce(plan.source)) return;
   for (const Step& step : plan.steps) {
     if (step.transform.has_cache()) return;
@@ -130,6 +142,31 @@ void CheckForwarded(const Plan& plan, const InputFnArgs& args, ConfigErrors& err
 }
 
 }  // namespace
+
+std::string BatchSizeName(ModeKey mode) {
+  switch (mode) {
+    case ModeKey::kTrain:
+      return "train_batch_size";
+    case ModeKey::kEval:
+      return "eval_batch_size";
+    case ModeKey::kPredict:
+      return "predict_batch_size";
+  }
+  return "";
+}
+
+std::string BatchTitle(const InputFnArgs& args) {
+  const std::string name = BatchSizeName(args.mode);
+  if (!IsPart(args)) return absl::StrCat(name, " of ", args.batch_size);
+  return absl::StrCat("batch of ", args.batch_size, " (", name, " / ", PartsOf(args), ")");
+}
+
+std::string ReadByAll(const PipelineShard& shard) {
+  return absl::StrCat(
+      "can be read only once, and per_host_input_for_training: PER_SHARD_V1 reads "
+      "the input by ",
+      shard.num_shards, " pipelines, one a core; want PER_HOST_V1, or a file");
+}
 
 std::vector<FeatureSpec> CheckArguments(const Plan& plan, const InputFnArgs& args,
                                         ConfigErrors& errors) {

@@ -17,23 +17,25 @@
 #include "data/sources/files.h"
 #include "data/table.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/random.h"
 #include "runtime/base/status.h"
 
 namespace tpurun {
 namespace {
 
-// In batches, the elements before the batch step in whole ones; -1 without a prefetch that says.
-int64_t PrefetchedBatches(const Plan& plan, int64_t batch_size) {
-  int64_t batches = -1;
-  bool after_batch = false;
+// In whole steps, of what is prefetched before or after the batch step; -1 without a prefetch that
+// says.
+int64_t PrefetchedSteps(const Plan& plan, const InputFnArgs& args) {
+  int64_t steps = -1;
+  int64_t in_a_step = args.batch_size * args.batches_per_step;
   for (const Step& step : plan.steps) {
-    if (step.transform.has_batch()) after_batch = true;
+    if (step.transform.has_batch()) in_a_step = args.batches_per_step;
     if (!step.transform.has_prefetch()) continue;
     const int64_t size = step.transform.prefetch().buffer_size();
-    const int64_t whole = size / batch_size + (size % batch_size > 0 ? 1 : 0);
-    batches = std::max(batches, after_batch || size < 0 ? size : whole);
+    const int64_t whole = size / in_a_step + (size % in_a_step > 0 ? 1 : 0);
+    steps = std::max(steps, size < 0 ? size : whole);
   }
-  return batches;
+  return steps;
 }
 
 // The columns of `before` that a later row transform reads, that are fed or forwarded.
@@ -69,26 +71,23 @@ std::function<std::string(const std::string& field)> WhereBelow(const Plan& plan
   };
 }
 
-std::string BatchSizeName(ModeKey mode) {
-  switch (mode) {
-    case ModeKey::kTrain:
-      return "train_batch_size";
-    case ModeKey::kEval:
-      return "eval_batch_size";
-    case ModeKey::kPredict:
-      return "predict_batch_size";
-  }
-  return "";
+// What the pipeline draws from, in place of tf_random_seed: each shard has a stream of its own.
+uint64_t SeedOf(const InputFnArgs& args) {
+  const auto seed = static_cast<uint64_t>(args.seed);
+  if (args.shard.num_shards == 1) return seed;
+  const auto lanes = PhiloxBlock(seed, StreamOf("shard"), args.shard.index, 0, 0);
+  return static_cast<uint64_t>(lanes[1]) << 32 | lanes[0];
 }
 
 // Builds the pipeline step by step and counts along.
 class Opening {
  public:
   Opening(const Plan& plan, const InputFnArgs& args, const std::vector<FeatureSpec>& features)
-      : plan_(plan), args_(args), features_(features) {}
+      : plan_(plan), args_(args), features_(features), seed_(SeedOf(args)) {}
 
   absl::Status Open() {
     RETURN_IF_ERROR(OpenSource());
+    if (args_.shard.num_shards > 1) TakeShard();
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const Step& step = plan_.steps[i];
       if (step.row.has_value()) {
@@ -124,14 +123,16 @@ class Opening {
     source.endless = endless_;
     source.files = std::move(files_);
     source.assets = std::move(assets_);
-    source.prefetch = PrefetchedBatches(plan_, args_.batch_size);
+    source.prefetch = PrefetchedSteps(plan_, args_);
     source.batches = MakeBatches(
         std::move(elements_),
         {.signature = std::move(signature_),
          .features = features_,
          .forward_features = args_.forward_features,
          .batch_size = args_.batch_size,
+         .batches_per_step = args_.batches_per_step,
          .batch_size_name = BatchSizeName(args_.mode),
+         .batch_title = BatchTitle(args_),
          .where = plan_.where,
          .empty = EmptyMessage(),
          .drop_remainder = batch != nullptr && batch->transform.batch().drop_remainder(),
@@ -141,6 +142,7 @@ class Opening {
 
  private:
   absl::Status OpenSource() {
+    if (args_.shard.num_shards > 1) RETURN_IF_ERROR(CheckShardable());
     absl::StatusOr<OpenedSource> opened =
         plan_.source_def->open(plan_.source, {.directory = plan_.directory,
                                               .allow_empty = args_.mode == ModeKey::kPredict,
@@ -162,6 +164,28 @@ class Opening {
     return absl::OkStatus();
   }
 
+  // A pipe would be used up by the first that opens it.
+  absl::Status CheckShardable() const {
+    const SourceDef& def = *plan_.source_def;
+    if (def.file_names == nullptr) return absl::OkStatus();
+    const auto where = WhereBelow(plan_, plan_.source_path);
+    ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                     ExpandFileNames(def.file_names(plan_.source), plan_.directory, where));
+    for (const std::string& file : files) {
+      if (IsRegularFile(file)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(where("file"), ": ", FileTitle(file), " ", ReadByAll(args_.shard)));
+    }
+    return absl::OkStatus();
+  }
+
+  void TakeShard() {
+    proto::Transform shard;
+    shard.mutable_shard()->set_num_shards(args_.shard.num_shards);
+    shard.mutable_shard()->add_index(args_.shard.index);
+    AddItems(shard, *FindTransform(shard.kind_case()), -1);
+  }
+
   absl::Status Identify(const std::vector<std::string>& files) {
     for (const std::string& file : files) {
       ASSIGN_OR_RETURN(std::string identity, FileIdentity(file));
@@ -178,17 +202,20 @@ class Opening {
   ItemTransformArgs ItemArgs(int position) {
     return {.before = std::move(elements_.items),
             .records = elements_.records.get(),
-            .seed = static_cast<uint64_t>(args_.seed),
+            .seed = seed_,
             .ordinal = OrdinalOf(position),
             .empty = EmptyMessage(),
-            .where = position < std::ssize(plan_.steps) ? plan_.steps[position].where : plan_.where,
+            .where = IsStep(position) ? plan_.steps[position].where : plan_.where,
             .least = endless_ ? std::numeric_limits<int64_t>::max() : count_.value_or(0),
             .memory_bytes = MemoryBytes()};
   }
 
+  // Not so of what the mode and the shard add before and behind them.
+  bool IsStep(int position) const { return position >= 0 && position < std::ssize(plan_.steps); }
+
   // How many steps of its kind come before the step.
   int OrdinalOf(int position) const {
-    if (position >= std::ssize(plan_.steps)) return 0;
+    if (!IsStep(position)) return 0;
     const auto kind = plan_.steps[position].transform.kind_case();
     return static_cast<int>(
         std::count_if(plan_.steps.begin(), plan_.steps.begin() + position,
@@ -202,7 +229,11 @@ class Opening {
         plan_.where, ": the input has no elements: its transforms leave none of ",
         def.file_names == nullptr
             ? def.describe(plan_.source)
-            : absl::StrCat(def.name, " ", JoinFileNames(def.file_names(plan_.source))));
+            : absl::StrCat(def.name, " ", JoinFileNames(def.file_names(plan_.source))),
+        args_.shard.num_shards == 1
+            ? ""
+            : absl::StrCat(" in shard ", args_.shard.index, " of ", args_.shard.num_shards,
+                           ", that of core ", args_.shard.index));
   }
 
   void AddItems(const proto::Transform& transform, const TransformDef& def, int position) {
@@ -242,6 +273,7 @@ class Opening {
   const Plan& plan_;
   const InputFnArgs& args_;
   const std::vector<FeatureSpec>& features_;
+  const uint64_t seed_;
   Elements elements_;
   Schema schema_;  // the columns at this place
   std::string signature_;

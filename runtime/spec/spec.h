@@ -189,9 +189,9 @@ using BatchBuffers = std::span<std::byte* const>;
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // Fills the buffers with the next batch and returns its rows: the batch size, fewer only in the
-  // last batch of a finite input when drop_remainder is false (the rest of the buffers is left as
-  // it was), 0 at the end. Blocks on files, never on the device.
+  // Fills the buffers with the next batch, or the batches of a step one after the other, and
+  // returns its rows: all that were asked for, fewer only at the end of a finite input (the rest of
+  // the buffers is left as it was), 0 behind it. Blocks on files, never on the device.
   virtual absl::StatusOr<int64_t> Next(BatchBuffers buffers) = 0;
   // The position after the last batch that Next returned: opaque, printable, at most some KiB
   // (a shuffle that crosses epochs: its buffered record ids). Of no use after an error or the end.
@@ -205,11 +205,19 @@ class BatchSource {
   virtual std::string Where(int64_t row) const = 0;
 };
 
+// Of several pipelines that read the same source: record i is that of pipeline i modulo num_shards.
+struct PipelineShard {
+  int num_shards = 1;
+  int index = 0;
+};
+
 struct InputFnArgs {
   ModeKey mode = ModeKey::kTrain;
-  int64_t batch_size = 0;                     // of all replicas together
+  int64_t batch_size = 0;                     // of the batches that the input makes
+  int64_t batches_per_step = 1;               // as many are one BatchSource::Next
+  PipelineShard shard = {};                   // which records, before any transform
   std::vector<FeatureSpec> features;          // what the model declares: the slots, in order
-  int64_t seed = 1;                           // tf_random_seed
+  int64_t seed = 1;                           // tf_random_seed; a shard draws apart from the others
   std::vector<std::string> forward_features;  // PREDICT: the model need not declare them
   bool count_examples = false;  // examples_per_epoch is needed, whatever it takes (epochs)
   // Where the training that this is of, or goes on with, has put the assets of its input. nullopt:

@@ -5,11 +5,14 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "proto/config_errors.h"
@@ -325,6 +328,131 @@ TEST(InputFnTest, PrefetchIsInBatches) {
   EXPECT_EQ(prefetch("transform { prefetch { buffer_size: 8 } } transform { batch {} } "
                      "transform { prefetch { buffer_size: 5 } } transform { prefetch {} }"),
             5);
+}
+
+// Rows of a step between "--".
+std::string Steps(const std::string& transforms, int64_t batch_size, int64_t batches_per_step,
+                  int64_t most) {
+  InputFnArgs args = Args("x s64[]", ModeKey::kEval, batch_size);
+  args.batches_per_step = batches_per_step;
+  auto input =
+      Open(Train(absl::StrCat("source { from_tensor_slices { feature { name: \"x\" int64 { value: "
+                              "[1, 2, 3, 4, 5, 6, 7] } } } }",
+                              transforms)),
+           args);
+  EXPECT_TRUE(input.ok()) << input.status();
+  return absl::StrReplaceAll(input->Batches(most).value(),
+                             {{"\n--\n", " | "}, {"x=", ""}, {"\n", " "}});
+}
+
+// The rows are those of one batch as large, but for what is dropped at the end of a pass.
+TEST(InputFnTest, AStepMayBeOfSeveralBatches) {
+  const std::string drop = "transform { batch { drop_remainder: true } }";
+  EXPECT_EQ(Steps("", 4, 1, 9), "1 2 3 4 | 5 6 7 ");
+  EXPECT_EQ(Steps("", 2, 2, 9), "1 2 3 4 | 5 6 7 ");
+  EXPECT_EQ(Steps(drop, 4, 1, 9), "1 2 3 4 ");
+  EXPECT_EQ(Steps(drop, 2, 2, 9), "1 2 3 4 | 5 6 ");
+  const std::string repeated = drop + "transform { repeat {} }";
+  EXPECT_EQ(Steps(repeated, 4, 1, 3), "1 2 3 4 | 1 2 3 4 | 1 2 3 4 ");
+  EXPECT_EQ(Steps(repeated, 2, 2, 3), "1 2 3 4 | 5 6 1 2 | 3 4 5 6 ");
+  EXPECT_EQ(Steps("transform { repeat {} }" + drop, 2, 2, 3), "1 2 3 4 | 5 6 7 1 | 2 3 4 5 ");
+}
+
+TEST(InputFnTest, ABatchSizeThatIsGivenIsThatOfThePipeline) {
+  InputFnArgs args = Args("x s64[]", ModeKey::kEval, 2);
+  args.batches_per_step = 8;
+  EXPECT_EQ(ErrorOf(absl::StrCat(kNumbers, "transform { batch { batch_size: 16 } }"), args),
+            "INVALID_ARGUMENT: run.textproto:3:21: batch: batch_size must be left out, or be that "
+            "of the batch of 2 (eval_batch_size / 8): want 2, got 16");
+  args.batches_per_step = 1;
+  args.shard = {.num_shards = 8, .index = 7};
+  EXPECT_EQ(ErrorOf(kNumbers, args), "OK");
+}
+
+TEST(InputFnTest, PrefetchIsInStepsOfSeveralBatches) {
+  InputFnArgs args = Args("x s64[]", ModeKey::kEval, 4);
+  args.batches_per_step = 8;
+  const auto prefetch = [&](const std::string& transforms) {
+    return Open(Train(absl::StrCat(kNumbers, transforms)), args)->source().prefetch;
+  };
+  EXPECT_EQ(prefetch("transform { prefetch { buffer_size: 33 } }"), 2);
+  EXPECT_EQ(prefetch("transform { batch {} } transform { prefetch { buffer_size: 17 } }"), 3);
+}
+
+// The records of all shards, in the order in which 3 pipelines take them in turn.
+std::vector<std::string> ShardTexts(const std::string& input, int64_t most) {
+  std::vector<std::string> texts;
+  for (int index = 0; index < 3; ++index) {
+    InputFnArgs args = Args("x s64[]", ModeKey::kTrain, 2);
+    args.shard = {.num_shards = 3, .index = index};
+    auto opened = Open(Train(input), args);
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    texts.push_back(absl::StrReplaceAll(opened->Batches(most).value(),
+                                        {{"--\n", ""}, {"x=", ""}, {"\n", " "}}));
+  }
+  return texts;
+}
+
+TEST(InputFnTest, ShardsAreWhatTheTransformShardTakesFirst) {
+  const std::string source =
+      "source { from_tensor_slices { feature { name: \"x\" int64 { value: [0, 1, 2, 3, 4, 5, 6, 7] "
+      "} } } }";
+  EXPECT_EQ(ShardTexts(source, 2), (std::vector<std::string>{"0 3 6 0 ", "1 4 7 1 ", "2 5 2 5 "}));
+  // Of the shard's elements, not of the source's.
+  EXPECT_EQ(ShardTexts(source + "transform { skip { count: 1 } }", 2),
+            (std::vector<std::string>{"3 6 3 6 ", "4 7 4 7 ", "5 5 5 5 "}));
+}
+
+TEST(InputFnTest, EachShardDrawsApartFromTheOthers) {
+  const std::string same =
+      "source { from_tensor_slices { feature { name: \"x\" int64 { value: [0, 0, 0, 1, 1, 1, 2, 2, "
+      "2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6, 7, 7, 7] } } } }";
+  const std::vector<std::string> unshuffled = ShardTexts(same, 4);
+  EXPECT_EQ(unshuffled, std::vector<std::string>(3, "0 1 2 3 4 5 6 7 "));
+  const std::vector<std::string> shuffled =
+      ShardTexts(same + "transform { shuffle { buffer_size: 8 } }", 4);
+  EXPECT_EQ(std::set<std::string>(shuffled.begin(), shuffled.end()).size(), 3u);
+}
+
+TEST(InputFnTest, ShardsOfWhatIsReadOnceAreRefused) {
+  InputFnArgs args = Args("x s64[]", ModeKey::kTrain, 2);
+  args.shard = {.num_shards = 8, .index = 0};
+  const std::string decode =
+      "transform { decode_csv { column { name: \"x\" dtype: INT64 } } } transform { cache {} }";
+  const std::string why =
+      " can be read only once, and per_host_input_for_training: PER_SHARD_V1 reads the input by 8 "
+      "pipelines, one a core; want PER_HOST_V1, or a file";
+  EXPECT_EQ(ErrorOf("source { text_line { file: \"-\" } }" + decode, args),
+            "INVALID_ARGUMENT: run.textproto:2:10: standard input" + why);
+  EXPECT_EQ(ErrorOf("source { text { file: \"-\" sequence_length: 2 } }",
+                    {.mode = ModeKey::kTrain,
+                     .batch_size = 2,
+                     .shard = args.shard,
+                     .features = ParseFeatures("text s32[2]")}),
+            "INVALID_ARGUMENT: run.textproto:2:10: standard input" + why);
+  const TempDir dir;
+  const std::string path = dir.Path("pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(ErrorOf(absl::StrCat("source { text_line { file: \"", path, "\" } }", decode), args),
+            absl::StrCat("INVALID_ARGUMENT: run.textproto:2:22: ", path, why));
+}
+
+TEST(InputFnTest, AShardWithoutElementsSaysSo) {
+  InputFnArgs args = Args("x s64[]", ModeKey::kTrain, 2);
+  args.shard = {.num_shards = 8, .index = 6};
+  auto input = Open(Train(absl::StrCat(kNumbers, "transform { repeat {} }")), args);
+  ASSERT_TRUE(input.ok()) << input.status();
+  EXPECT_EQ(input->NextBatch().status().message(),
+            "run.textproto:1:9: the input has no elements: its transforms leave none of "
+            "from_tensor_slices 5 in shard 6 of 8, that of core 6");
+  args = Args("x s64[]", ModeKey::kEval, 2);
+  args.shard = {.num_shards = 8, .index = 4};
+  auto few =
+      Open(Train(absl::StrCat(kNumbers, "transform { batch { drop_remainder: true } }")), args);
+  ASSERT_TRUE(few.ok()) << few.status();
+  EXPECT_EQ(few->NextBatch().status().message(),
+            "run.textproto:1:9: the input has 1 element, fewer than one batch of 2 "
+            "(eval_batch_size / 8); lower it, or add transform { repeat {} } before batch");
 }
 
 TEST(InputValuesTest, AreTheTransformsOfRowsWithoutNamesOfFiles) {

@@ -30,6 +30,8 @@ struct Pipeline {
   std::string transforms;
   std::string source = kLines;  // and what makes features of it
   std::string features = "x s32[]";
+  PipelineShard shard = {};
+  int64_t batches_per_step = 1;
 };
 
 class InputFiles : public ::testing::Test {
@@ -46,6 +48,8 @@ class InputFiles : public ::testing::Test {
                                      pipeline.transforms, " } }"),
                         {.mode = ModeKey::kEval,
                          .batch_size = 4,
+                         .batches_per_step = pipeline.batches_per_step,
+                         .shard = pipeline.shard,
                          .features = ParseFeatures(pipeline.features),
                          .seed = seed},
                         dir_.path());
@@ -103,6 +107,18 @@ constexpr char kRepeat[] = "transform { repeat {} } ";
 constexpr char kShuffle[] = "transform { shuffle { buffer_size: 7 } } ";
 constexpr char kShuffleAll[] = "transform { shuffle { buffer_size: 1000 } } ";
 
+// One of three pipelines that share the records.
+Pipeline Shard(Pipeline whole) {
+  whole.shard = {.num_shards = 3, .index = 1};
+  return whole;
+}
+
+// Two batches a step.
+Pipeline InPairs(Pipeline single) {
+  single.batches_per_step = 2;
+  return single;
+}
+
 // Windows of the characters of the files.
 Pipeline OfText(const std::string& name, const std::string& fields, const std::string& transforms) {
   return {name, transforms,
@@ -148,6 +164,14 @@ INSTANTIATE_TEST_SUITE_P(
         Pipeline{"RepeatAfterBatch",
                  absl::StrCat(kShuffle, "transform { batch { drop_remainder: true } }", kRepeat)},
         Pipeline{"DropRemainder", "transform { batch { drop_remainder: true } }"},
+        Shard({"Shard", ""}), Shard({"ShardCached", absl::StrCat(kCache, kShuffle, kRepeat)}),
+        Shard({"ShardShuffleRepeat", absl::StrCat(kShuffle, kRepeat)}),
+        Shard({"ShardRepeatShuffle", absl::StrCat(kRepeat, kShuffle)}),
+        Shard({"ShardRepeatAfterBatch",
+               absl::StrCat("transform { batch { drop_remainder: true } }", kRepeat)}),
+        InPairs({"Pairs", ""}), InPairs({"PairsRepeatShuffle", absl::StrCat(kRepeat, kShuffle)}),
+        InPairs({"PairsRepeatAfterBatch",
+                 absl::StrCat(kShuffle, "transform { batch { drop_remainder: true } }", kRepeat)}),
         Pipeline{"ShuffleThenCache", absl::StrCat(kShuffle, kCache, kShuffle, kRepeat)},
         OfText("Text", "", ""), OfText("TextStreams", "streams: 4", kRepeat),
         OfText("TextShuffleRepeat", "shift: 1 end: 0.9", absl::StrCat(kShuffle, kRepeat)),

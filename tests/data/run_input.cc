@@ -75,9 +75,9 @@ std::vector<FeatureSpec> ParseFeatures(const std::string& text) {
   return features;
 }
 
-OpenInput::OpenInput(InputSource source, int64_t batch_size) : source_(std::move(source)) {
+OpenInput::OpenInput(InputSource source, int64_t rows) : source_(std::move(source)) {
   for (const FeatureSpec& feature : source_.features) {
-    buffers_.emplace_back(batch_size * feature.shape.bytes());
+    buffers_.emplace_back(rows * feature.shape.bytes());
     pointers_.push_back(buffers_.back().data());
   }
 }
@@ -114,7 +114,7 @@ absl::StatusOr<OpenInput> Open(const std::string& config, const InputFnArgs& arg
                                const std::string& directory) {
   ASSIGN_OR_RETURN(const InputFn input_fn, InputFnOf(config, directory));
   ASSIGN_OR_RETURN(InputSource source, input_fn(args));
-  return OpenInput(std::move(source), args.batch_size);
+  return OpenInput(std::move(source), args.batch_size * args.batches_per_step);
 }
 
 }  // namespace tpurun

@@ -22,7 +22,8 @@ std::vector<FeatureSpec> ParseFeatures(const std::string& text);
 // An opened input with buffers for its batches.
 class OpenInput {
  public:
-  OpenInput(InputSource source, int64_t batch_size);
+  // `rows` are at least those of a Next.
+  OpenInput(InputSource source, int64_t rows);
 
   // The next batch, a line a row ("x=1 y=2,3"); empty at the end.
   absl::StatusOr<std::string> NextBatch();
