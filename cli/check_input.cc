@@ -3,8 +3,10 @@
 #include "data/input_fn.h"
 #include "models/model_builder.h"
 #include "proto/source_locations.h"
+#include "runtime/estimator/call_input_fn.h"
 #include "runtime/estimator/eval_step.h"
 #include "runtime/estimator/step_graph.h"
+#include "runtime/spec/input_deployment.h"
 #include "runtime/spec/topology.h"
 
 namespace tpurun {
@@ -33,11 +35,12 @@ ModelFnArgs TargetOf(const proto::RunConfig& run) {
 void CheckModeInput(const LoadedConfig& config, const ModeInput& input, ConfigErrors& errors) {
   const int64_t batch_size = BatchSizeOf(config.run, input.mode);
   if (batch_size <= 0 || !KnowsFeatures(config.model, errors)) return;  // it is reported
-  InputFnArgs args = {
-      .mode = input.mode,
-      .batch_size = batch_size,
-      .features = ModelFeatures(config.model, TargetOf(config.run)),
-      .count_examples = input.mode == ModeKey::kTrain && config.run.train().has_epochs()};
+  InputFnArgs args = ArgsOfPipeline(
+      DeployInput(config.run.tpu_config(), TopologyOf(config.run, input.mode), input.mode,
+                  batch_size),
+      {.mode = input.mode,
+       .features = ModelFeatures(config.model, TargetOf(config.run)),
+       .count_examples = input.mode == ModeKey::kTrain && config.run.train().has_epochs()});
   if (input.mode == ModeKey::kPredict) {
     const auto& forward = config.run.predict().forward_features();
     args.forward_features = {forward.begin(), forward.end()};

@@ -133,6 +133,7 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
                           .topology = TopologyOf(config.run),
                           .num_workers = static_cast<int>(command.GetInt("worker_threads")),
                           .dump_dir = command.GetString("dump_dir"),
+                          .dump_infeed = command.GetString("dump_infeed"),
                           .allow_untrained = command.GetBool("allow_untrained"),
                           .interrupt = &InterruptCount(),
                           .checked = [command] { return CheckWarnings(command); }};

@@ -25,6 +25,10 @@ absl::Status WriteGenerated(const std::string& text, PredictionWriter& writer) {
 
 absl::Status GenerateText(const CommandLine& command, Composition composition) {
   const proto::Generate generate = composition.options.config.predict().generate();
+  if (command.Has("dump_infeed")) {
+    return absl::InvalidArgumentError(
+        "--dump_infeed: predict.generate feeds the model what it has said, leave it out");
+  }
   const auto where = composition.options.where;
   const std::string output = command.GetString("output");
   ProgressLine line(command, output.empty());

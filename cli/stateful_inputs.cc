@@ -72,8 +72,9 @@ Mixing MixingOf(const proto::RunConfig& run, const Transforms& transforms, const
 bool IsStateful(const proto::ModelSpec& model) { return HasStateful(model); }
 
 void CheckStatefulInput(const LoadedConfig& config, const proto::Input& input,
-                        const std::string& path, const std::string& batch_field, int64_t batch_size,
-                        ConfigErrors& errors) {
+                        const std::string& path, const std::string& batch_field,
+                        const InputDeployment& deployment, ConfigErrors& errors) {
+  const int64_t batch_size = deployment.batch_size;
   // A batch size that is none is a mistake of its own.
   if (batch_size <= 0 || !IsStateful(config.model)) return;
   constexpr char kWhy[] =
@@ -81,14 +82,21 @@ void CheckStatefulInput(const LoadedConfig& config, const proto::Input& input,
       "before "
       "ended";
   bool batched = false;
+  const bool sharded = deployment.num_pipelines() > 1;
+  const int64_t pipeline_batch = sharded ? deployment.pipeline_batch_size() : batch_size;
+  if (pipeline_batch == 0) return;
   const Mixing mixing = MixingOf(config.run, input.transform(), path + ".transform",
-                                 config.run.transformation_func_size(), batch_size, &batched);
+                                 config.run.transformation_func_size(), pipeline_batch, &batched);
   if (!mixing.name.empty()) {
     const bool counts = mixing.name == "take" || mixing.name == "skip";
-    errors.Add(mixing.path, absl::StrCat(mixing.name, ": ", kWhy, "; ",
-                                         counts ? absl::StrCat("want a count that ", batch_field,
-                                                               ", ", batch_size, ", divides")
-                                                : "take it out, or stateful"));
+    errors.Add(
+        mixing.path,
+        absl::StrCat(
+            mixing.name, ": ", kWhy, "; ",
+            counts ? absl::StrCat("want a count that ", batch_field,
+                                  sharded ? absl::StrCat(" / ", deployment.num_pipelines()) : "",
+                                  ", ", pipeline_batch, ", divides")
+                   : "take it out, or stateful"));
   }
   if (!input.source().has_text()) return;
   const proto::Text& text = input.source().text();

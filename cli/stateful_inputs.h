@@ -7,6 +7,7 @@
 
 #include "cli/load_config.h"
 #include "proto/config_errors.h"
+#include "runtime/spec/input_deployment.h"
 
 namespace tpurun {
 
@@ -17,8 +18,8 @@ bool IsStateful(const proto::ModelSpec& model);
 // batch or whose windows overlap, in the input at `path` of a model that is stateful.
 // `batch_field`: of the batch size, "train_batch_size".
 void CheckStatefulInput(const LoadedConfig& config, const proto::Input& input,
-                        const std::string& path, const std::string& batch_field, int64_t batch_size,
-                        ConfigErrors& errors);
+                        const std::string& path, const std::string& batch_field,
+                        const InputDeployment& deployment, ConfigErrors& errors);
 
 }  // namespace tpurun
 

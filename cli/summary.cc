@@ -28,11 +28,13 @@
 #include "runtime/base/text.h"
 #include "runtime/compiler/cost.h"
 #include "runtime/compiler/dead_code.h"
+#include "runtime/estimator/call_input_fn.h"
 #include "runtime/estimator/eval_step.h"
 #include "runtime/estimator/step_graph.h"
 #include "runtime/ir/structural.h"
 #include "runtime/spec/dtypes.h"
 #include "runtime/spec/global_step.h"
+#include "runtime/spec/input_deployment.h"
 #include "runtime/spec/topology.h"
 
 namespace tpurun {

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/config_warnings.h"
+#include "cli/input_forms.h"
 #include "cli/stateful_inputs.h"
 #include "cli/text_format.h"
 #include "proto/field_values.h"
@@ -22,6 +23,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/spec/export_names.h"
+#include "runtime/spec/input_deployment.h"
 #include "runtime/spec/topology.h"
 
 namespace tpurun {
@@ -111,6 +113,7 @@ class Validator {
     CheckBounds(run_, "", "");
     CheckVerbNeeds();
     CheckTpu();
+    CheckInputForms(config_, required_, errors_);
     CheckTransformationFuncs();
     CheckEvaluations();
     CheckExport();
@@ -150,7 +153,7 @@ class Validator {
         if (CoversField(supported.path, field_pattern)) row = &supported;
         if (CoversField(field_pattern, supported.path)) row_below = true;
       }
-      if (row && row->values.empty()) continue;
+      if ((row && row->values.empty()) || IsOfInputForms(field_pattern)) continue;
       const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
       if (is_message && !field->is_repeated()) {
         const Message& nested = reflection.GetMessage(message, field);
@@ -232,7 +235,7 @@ class Validator {
       }
     }
     if (required_.train) {
-      CheckBatchSize("train", "train_batch_size", run_.has_train_batch_size(),
+      CheckBatchSize("train", ModeKey::kTrain, "train_batch_size", run_.has_train_batch_size(),
                      run_.train_batch_size());
       if (!run_.train().has_input()) {
         AddAt("train.input", "train.input is missing, want train { input { source { ... } } }");
@@ -244,7 +247,7 @@ class Validator {
       }
     }
     if (required_.evaluate) {
-      CheckBatchSize("evaluate", "eval_batch_size", run_.has_eval_batch_size(),
+      CheckBatchSize("evaluate", ModeKey::kEval, "eval_batch_size", run_.has_eval_batch_size(),
                      run_.eval_batch_size());
       CheckEvaluationInputs();
     }
@@ -252,8 +255,8 @@ class Validator {
     if (required_.predict && run_.predict().has_generate()) {
       CheckGenerate();
     } else if (required_.predict) {
-      CheckBatchSize("predict", "predict_batch_size", run_.has_predict_batch_size(),
-                     run_.predict_batch_size());
+      CheckBatchSize("predict", ModeKey::kPredict, "predict_batch_size",
+                     run_.has_predict_batch_size(), run_.predict_batch_size());
       if (!run_.predict().has_input()) {
         AddAt("predict.input",
               "predict.input is missing, want predict { input { source { ... } } }");
@@ -264,20 +267,22 @@ class Validator {
   }
 
   void CheckStatefulInputs() {
-    const auto check = [this](bool needed, const auto& part, const std::string& path,
-                              const std::string& batch_field, int64_t batch_size) {
+    const auto check = [this](bool needed, const auto& part, const std::string& path, ModeKey mode,
+                              const std::string& batch_field) {
       if (!needed || !part.has_input()) return;
-      CheckStatefulInput(config_, part.input(), path + ".input", batch_field, batch_size, errors_);
+      const InputDeployment deployment =
+          DeployInput(run_.tpu_config(), TopologyOf(run_, mode), mode, BatchSizeOf(run_, mode));
+      CheckStatefulInput(config_, part.input(), path + ".input", batch_field, deployment, errors_);
     };
-    check(required_.train, run_.train(), "train", "train_batch_size", run_.train_batch_size());
+    check(required_.train, run_.train(), "train", ModeKey::kTrain, "train_batch_size");
     for (int i = 0; i < run_.evaluate_size(); ++i) {
       const bool needed = required_.evaluate && (!required_.evaluation ||
                                                  run_.evaluate(i).name() == *required_.evaluation);
-      check(needed, run_.evaluate(i), ElementPath("evaluate", i), "eval_batch_size",
-            run_.eval_batch_size());
+      check(needed, run_.evaluate(i), ElementPath("evaluate", i), ModeKey::kEval,
+            "eval_batch_size");
     }
     check(required_.predict && !run_.predict().has_generate(), run_.predict(), "predict",
-          "predict_batch_size", run_.predict_batch_size());
+          ModeKey::kPredict, "predict_batch_size");
   }
 
   // Whatever the verb: who trains for an hour is to know before it.
@@ -474,8 +479,8 @@ class Validator {
     return DidYouMean(name, known);
   }
 
-  void CheckBatchSize(const std::string& verb, const std::string& field, bool given, int64_t size) {
-    const int replicas = verb == "evaluate" && !run_.eval_on_tpu() ? 1 : topology_.num_replicas();
+  void CheckBatchSize(const std::string& verb, ModeKey mode, const std::string& field, bool given,
+                      int64_t size) {
     if (!given) {
       AddAt(field, absl::StrCat(field, " is missing, ", verb, " needs it: --", field, "=",
                                 verb == "train" ? 128 : kDevice.num_replicas()));
@@ -485,12 +490,8 @@ class Validator {
       Add(field, absl::StrCat("got ", size, ", want a number <= ", kMaxBatchSize));
       return;
     }
-    if (size <= 0 || size % replicas == 0) return;
-    const int64_t below = size / replicas * replicas;
-    const std::string nearest =
-        below == 0 ? absl::StrCat(replicas) : absl::StrCat(below, " or ", below + replicas);
-    Add(field, absl::StrCat("got ", size, ", which ", replicas,
-                            " cores do not divide, want a multiple of ", replicas, ": ", nearest));
+    if (size <= 0) return;
+    CheckShared(run_, mode, field, size, errors_);
   }
 
   void CheckTpu() {
@@ -597,7 +598,10 @@ const std::vector<SupportedField>& SupportedFields() {
       {"tpu_config.num_shards"},
       {"tpu_config.num_cores_per_replica", {"1"}},
       {"tpu_config.experimental_host_call_every_n_steps"},
-      {"tpu_config.per_host_input_for_training", {"PER_SHARD_V1", "PER_HOST_V1", "PER_HOST_V2"}},
+      {"tpu_config.per_host_input_for_training",
+       {"PER_SHARD_V1", "PER_HOST_V1", "PER_HOST_V2", "BROADCAST"}},
+      {"tpu_config.eval_training_input_configuration", {"PER_HOST_V1", "SLICED"}},
+      {"tpu_config.initial_infeed_sleep_secs"},
       {"train"},
       {"evaluate"},
       {"train_and_evaluate"},

@@ -235,9 +235,10 @@ absl::Status Checkpoint::Restore(bool with_state, VariableStore& store,
                    : " to take the variables as they are"));
   }
   if (!mistakes.empty() && only_states) {
-    return Annotate(Differs(mistakes, num_variables, "state"),
-                    "layers that are stateful carry a state of each row of a core: go on with the "
-                    "batch size, the use_tpu and the stateful layers of the training");
+    return Annotate(
+        Differs(mistakes, num_variables, "state"),
+        "layers that are stateful carry a state of each row of a core: go on with the "
+        "batch size, per_host_input_for_training, use_tpu and the stateful layers of the training");
   }
   if (!mistakes.empty()) {
     const absl::Status differs =

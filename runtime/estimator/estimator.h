@@ -42,6 +42,7 @@ struct EstimatorOptions {
   std::vector<HParam> hparams;        // what TensorBoard compares trainings by
   std::string config_text;            // the effective configuration of a training, for TensorBoard
   std::string dump_dir;               // artefacts of the compiler go there; empty: nowhere
+  std::string dump_infeed;            // what the cores are fed goes there; empty: nowhere
   // Evaluate and Predict take fresh variables where there is no checkpoint, as TPUEstimator does.
   bool allow_untrained = false;
   // The hooks of the configuration are run.

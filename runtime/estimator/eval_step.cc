@@ -27,10 +27,12 @@ absl::Status CheckEnds(const InputSource& input, const proto::Evaluate& evaluate
       "give steps, or take repeat out");
 }
 
-absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, int64_t batch_per_replica) {
+absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, const InputDeployment& deployment) {
+  const int64_t batch_per_replica = deployment.batch_per_replica();
   EvalStep step{.graph = std::move(spec.graph),
                 .metrics = std::move(spec.eval_metrics),
-                .batch_per_replica = batch_per_replica};
+                .batch_per_replica = batch_per_replica,
+                .counted_replicas = deployment.counted_replicas()};
   if (step.metrics.empty()) {
     return absl::InvalidArgumentError(
         "the model has nothing to evaluate; give it a head, a loss or eval_metric entries");
@@ -74,7 +76,7 @@ void EvalSums::Add(const std::byte* slots) {
   losses_of_shard_0_ += LossOfShard0(slots);
   ++steps_;
   for (size_t i = 0; i < sums_.size(); ++i) {
-    for (int replica = 0; replica < step_.graph.num_replicas(); ++replica) {
+    for (int replica = 0; replica < step_.counted_replicas; ++replica) {
       const auto* share = reinterpret_cast<const float*>(slots + layout_.offsets[i] +
                                                          replica * layout_.replica_bytes[i]);
       for (int64_t row = 0; row < step_.batch_per_replica; ++row) {

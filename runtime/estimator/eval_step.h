@@ -12,6 +12,7 @@
 #include "proto/run_config.pb.h"
 #include "runtime/ir/graph.h"
 #include "runtime/program/core_program.h"
+#include "runtime/spec/input_deployment.h"
 #include "runtime/spec/spec.h"
 
 namespace tpurun {
@@ -23,13 +24,15 @@ struct EvalStep {
   Graph graph;  // an output for each statistic of each metric, in order
   std::vector<EvalMetric> metrics;
   int64_t batch_per_replica = 0;
+  int counted_replicas = 1;
 };
 
 // InvalidArgument for a model without metrics, Internal for a statistic that is not
 // f32[batch_per_replica, ...].
-absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, int64_t batch_per_replica);
+absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, const InputDeployment& deployment);
 
-// Adds up the statistics of an evaluation in double: step by step, in core order, row by row.
+// Adds up the statistics of an evaluation in double: step by step, in core order, row by row. Of a
+// batch that all cores have, the first core's alone.
 class EvalSums {
  public:
   explicit EvalSums(const EvalStep& step);

@@ -8,6 +8,7 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/estimator/call_input_fn.h"
 #include "runtime/estimator/eval_events.h"
 #include "runtime/estimator/infeed.h"
 #include "runtime/estimator/outfeed.h"
@@ -23,11 +24,15 @@ std::string EventsDir(const std::string& model_dir, const std::string& name) {
   return JoinPath(model_dir, name.empty() ? "eval" : absl::StrCat("eval_", name));
 }
 
+std::string DumpName(const std::string& name) {
+  return name.empty() ? "evaluate" : absl::StrCat("evaluate_", name);
+}
+
 // Without eval_on_tpu on one core, in f32.
 EstimatorOptions OptionsOfEvaluation(EstimatorOptions options) {
   if (options.config.eval_on_tpu()) return options;
   options.config.set_use_tpu(false);
-  options.topology = TopologyOf(options.config);
+  options.topology = TopologyOfEvaluation(options.config);
   return options;
 }
 
@@ -105,7 +110,7 @@ Evaluator::Evaluator(EstimatorOptions options)
 absl::Status Evaluator::Build() {
   const int64_t batch = options_.config.eval_batch_size();
   ASSIGN_OR_RETURN(EstimatorSpec spec, CallModelFn(options_, ModeKey::kEval, batch, true));
-  ASSIGN_OR_RETURN(step_, BuildEvalStep(std::move(spec), batch / options_.topology.num_replicas()));
+  ASSIGN_OR_RETURN(step_, BuildEvalStep(std::move(spec), DeploymentOf(options_, ModeKey::kEval)));
   return absl::OkStatus();
 }
 
@@ -143,11 +148,11 @@ absl::StatusOr<InputSource> Evaluator::Open(const EvaluationInput& input,
                                             const Subject& subject) const {
   RETURN_IF_ERROR(CheckWritable(EventsDir(options_.config.model_dir(), input.evaluate.name())));
   ASSIGN_OR_RETURN(InputSource opened,
-                   input.input_fn({.mode = ModeKey::kEval,
-                                   .batch_size = options_.config.eval_batch_size(),
-                                   .features = options_.features,
-                                   .seed = options_.config.tf_random_seed(),
-                                   .trained_dir = subject.trained_dir}));
+                   CallInputFn(input.input_fn, DeploymentOf(options_, ModeKey::kEval),
+                               {.mode = ModeKey::kEval,
+                                .features = options_.features,
+                                .seed = options_.config.tf_random_seed(),
+                                .trained_dir = subject.trained_dir}));
   RETURN_IF_ERROR(CheckEnds(opened, input.evaluate));
   return opened;
 }
@@ -160,13 +165,12 @@ absl::StatusOr<Evaluation> Evaluator::Run(const EvaluationInput& input, const Su
   const proto::Evaluate& evaluate = input.evaluate;
   ASSIGN_OR_RETURN(InputSource opened, Open(input, subject));
   ASSIGN_OR_RETURN(const InfeedPtr infeed,
-                   Infeed::Create(opened.features, std::move(opened.batches), session_.program(),
-                                  {.batch_size = options_.config.eval_batch_size(),
-                                   .num_batches = evaluate.has_steps() ? evaluate.steps() : -1,
-                                   .pad = true,
-                                   .ended_message = [](int64_t) { return "the input ended"; },
-                                   .prefetch = opened.prefetch,
-                                   .classes = ClassesOf(step_->graph)}));
+                   CreateInfeed(options_, ModeKey::kEval, DumpName(evaluate.name()), 1, opened,
+                                session_.program(),
+                                {.num_batches = evaluate.has_steps() ? evaluate.steps() : -1,
+                                 .pad = true,
+                                 .ended_message = [](int64_t) { return "the input ended"; },
+                                 .classes = ClassesOf(step_->graph)}));
   Evaluation result = {.name = evaluate.name(),
                        .global_step = subject.global_step,
                        .checkpoint = subject.checkpoint};

@@ -19,8 +19,8 @@ namespace {
 constexpr int64_t kBlockBytes = 256 << 10;
 constexpr int64_t kMaxBlockSteps = 64;
 constexpr int64_t kBlocks = 4;
-// A position up to this size is noted after each batch; a longer one, with the buffer of a shuffle
-// in it, once a block, and the batches up to it are read again when it is asked for.
+// A pipeline's position up to this size is noted after each batch; a longer one, with the buffer of
+// a shuffle in it, once a block, and the batches up to it are read again when it is asked for.
 constexpr size_t kLongPosition = 1024;
 constexpr char kLowerPrefetch[] = "lower the buffer_size of prefetch";
 // How long the thread may need to notice that it shall end.
@@ -92,7 +92,7 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
   const bool prefetches = Capacity(entry_bytes, options) > Capacity(entry_bytes, {});
   const MemoryUse use(what, prefetches ? kLowerPrefetch : "lower the batch size");
   RETURN_IF_ERROR(CheckRingFits(entry_bytes, options));
-  InfeedPtr infeed(new Infeed(std::move(source), layout, std::move(options)));
+  InfeedPtr infeed(new Infeed(std::move(source), layout, program.num_replicas, std::move(options)));
   std::vector<bool> fed(slots.size(), false);
   for (const FeatureSpec& feature : features) {
     int slot = 0;
@@ -128,9 +128,11 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
   return infeed;
 }
 
-Infeed::Infeed(std::unique_ptr<BatchSource> source, const SlotLayout& layout, InfeedOptions options)
+Infeed::Infeed(std::unique_ptr<BatchSource> source, const SlotLayout& layout, int num_replicas,
+               InfeedOptions options)
     : options_(std::move(options)),
       layout_(layout),
+      num_replicas_(num_replicas),
       ring_(layout_.bytes, Capacity(layout_.bytes, options_), BlockSteps(layout_.bytes)),
       block_(BlockSteps(layout_.bytes)),
       source_(std::move(source)) {}
@@ -149,12 +151,16 @@ void Infeed::Start() {
 }
 
 bool Infeed::Stop() {
-  stopping_ = true;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
   ring_.Close(absl::CancelledError("the infeed was stopped"));
   if (!thread_.joinable()) return !stuck_;
   {
     std::unique_lock<std::mutex> lock(mutex_);
-    stuck_ = !finished_changed_.wait_for(lock, kStuckAfter, [this] { return finished_; });
+    stuck_ = !changed_.wait_for(lock, kStuckAfter, [this] { return finished_; });
   }
   if (stuck_) {
     thread_.detach();
@@ -170,12 +176,18 @@ absl::Status Infeed::WaitForFirst(const std::atomic<int>* interrupt) {
 
 void Infeed::Run() {
   ScopedFlushDenormals flush;
+  if (options_.initial_sleep > options_.initial_sleep.zero()) Sleep();
   const absl::Status end = FillAll();
   const std::lock_guard<std::mutex> lock(mutex_);
   input_status_ = end;
   ring_.Close(end);
   finished_ = true;
-  finished_changed_.notify_all();
+  changed_.notify_all();
+}
+
+void Infeed::Sleep() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait_for(lock, options_.initial_sleep, [this] { return stopping_.load(); });
 }
 
 absl::Status Infeed::FillAll() {
@@ -185,6 +197,8 @@ absl::Status Infeed::FillAll() {
     ASSIGN_OR_RETURN(const bool filled, Fill(*entry, batch));
     if (stopping_) return absl::OkStatus();
     if (!filled) return absl::OutOfRangeError(options_.ended_message(batch));
+    if (options_.broadcast) Broadcast(*entry);
+    if (options_.dump != nullptr) RETURN_IF_ERROR(options_.dump->Write(batch, *entry));
     ring_.Commit();
   }
   return absl::OkStatus();
@@ -215,7 +229,7 @@ void Infeed::RememberPosition(int64_t batches) {
   if (options_.pad) return;  // only training is resumed
   if (long_positions_ && batches % block_ != 0) return;
   Mark mark = {batches, source_->Position()};
-  long_positions_ = mark.position.size() > kLongPosition;
+  long_positions_ = mark.position.size() > kLongPosition * options_.pipelines;
   const std::lock_guard<std::mutex> lock(mutex_);
   TPURUN_DCHECK(marks_.empty() || marks_.back().batches < batches);
   while (marks_.size() > 1 && marks_[1].batches <= ring_.consumed()) marks_.pop_front();
@@ -246,6 +260,16 @@ void Infeed::PadRows(std::byte* entry, int64_t rows) const {
   auto* const weights = reinterpret_cast<float*>(entry + layout_.offsets[weight_slot_]);
   std::fill(weights, weights + rows, 1.0f);
   std::fill(weights + rows, weights + options_.batch_size, 0.0f);
+}
+
+void Infeed::Broadcast(std::byte* entry) const {
+  for (size_t slot = 0; slot < layout_.offsets.size(); ++slot) {
+    const std::byte* const first = entry + layout_.offsets[slot];
+    const int64_t bytes = layout_.replica_bytes[slot];
+    for (int replica = 1; replica < num_replicas_; ++replica) {
+      std::memcpy(entry + layout_.offsets[slot] + replica * bytes, first, bytes);
+    }
+  }
 }
 
 absl::StatusOr<Infeed::Mark> Infeed::MarkBefore(int64_t batches) const {

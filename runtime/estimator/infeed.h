@@ -4,6 +4,7 @@
 #define TPURUN_RUNTIME_ESTIMATOR_INFEED_H_
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -19,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/device/queues.h"
+#include "runtime/estimator/infeed_dump.h"
 #include "runtime/ir/graph.h"
 #include "runtime/program/core_program.h"
 #include "runtime/spec/spec.h"
@@ -26,7 +28,9 @@
 namespace tpurun {
 
 struct InfeedOptions {
-  int64_t batch_size = 0;    // rows of a batch, all replicas together
+  int64_t batch_size = 0;    // rows that the source gives of a batch
+  int pipelines = 1;         // whose positions the source's is
+  bool broadcast = false;    // to every replica all of them; else they share them in equal parts
   int64_t num_batches = -1;  // stop after so many; -1: at the end of the input
   // EVAL and PREDICT: a short last batch is filled up with zero rows. Otherwise it counts as the
   // end.
@@ -40,6 +44,9 @@ struct InfeedOptions {
   std::map<std::string, int64_t> classes;
   // Slots that need no feature: the program does not read them.
   std::set<std::string> unread = {};
+  std::chrono::seconds initial_sleep{0};  // before the first batch is taken
+  // Is given each entry before the device is; its error ends the input.
+  std::unique_ptr<InfeedDump> dump = nullptr;
 };
 
 // Of each infeed slot whose values some node reads as ids of classes or of a table's rows, how many
@@ -114,8 +121,11 @@ class Infeed {
     std::string position;
   };
 
-  Infeed(std::unique_ptr<BatchSource> source, const SlotLayout& layout, InfeedOptions options);
+  Infeed(std::unique_ptr<BatchSource> source, const SlotLayout& layout, int num_replicas,
+         InfeedOptions options);
   void Run();
+  // Ends early when the infeed is stopped.
+  void Sleep();
   // Takes batches until their number, the end or an error of the input (returned), or a closed
   // ring.
   absl::Status FillAll();
@@ -124,6 +134,8 @@ class Infeed {
   // DataLoss for the first row that has a class outside its range. source_mutex_ is held.
   absl::Status CheckClasses(const std::byte* entry, int64_t rows) const;
   void PadRows(std::byte* entry, int64_t rows) const;
+  // Gives all replicas what the first has.
+  void Broadcast(std::byte* entry) const;
   // Notes where the source stands, after so many batches. source_mutex_ is held.
   void RememberPosition(int64_t batches);
   // The nearest mark that is not beyond `batches`.
@@ -133,12 +145,13 @@ class Infeed {
 
   const InfeedOptions options_;
   const SlotLayout layout_;
+  const int num_replicas_;
   std::vector<Feed> feeds_;  // in the order of the source's features
   std::vector<ClassIds> class_ids_;
   int weight_slot_ = -1;
   EntryRing ring_;
   const int64_t block_;
-  std::atomic<bool> stopping_{false};
+  std::atomic<bool> stopping_{false};  // set with mutex_ held
   std::thread thread_;
   bool stuck_ = false;  // the thread was left behind
 
@@ -149,8 +162,8 @@ class Infeed {
   absl::Status source_lost_;     // why it could not be brought back to where it was
   bool long_positions_ = false;  // they are then noted once a block, not after each batch
 
-  mutable std::mutex mutex_;  // guards what follows; never held for long
-  std::condition_variable finished_changed_;
+  mutable std::mutex mutex_;         // guards what follows; never held for long
+  std::condition_variable changed_;  // finished_ or stopping_
   absl::Status input_status_;
   bool finished_ = false;                           // the thread takes no more
   std::deque<Mark> marks_;                          // rising; from the block that the device is in

@@ -9,6 +9,7 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/estimator/call_input_fn.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/eval_step.h"
 #include "runtime/estimator/infeed.h"
@@ -21,7 +22,7 @@ namespace tpurun {
 namespace {
 
 // The forwarded features, then the columns of an outfeed entry. A slot holds the rows of all
-// replicas, one after the other.
+// replicas, one after the other; where each has the whole batch, those of the first are it.
 PredictedBatch BatchOf(const std::vector<HostFeature>& forwarded, const CoreProgram& program,
                        const SlotLayout& layout, const std::byte* slots, int64_t rows) {
   PredictedBatch batch{.rows = rows};
@@ -71,19 +72,18 @@ bool FeedsLabels(const InputSource& input, const std::vector<FeatureSpec>& featu
 absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& predict,
                                 const std::string& checkpoint,
                                 const std::function<absl::Status(const PredictedBatch&)>& take) {
-  const int64_t batch_size = options_.config.predict_batch_size();
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
                    TrainedCheckpoint(options_, ModeKey::kPredict, checkpoint));
   // Mistakes in the model show before the input is opened.
   RETURN_IF_ERROR(BuildGraph(options_, false, predict).status());
   const auto& forward = predict.forward_features();
   ASSIGN_OR_RETURN(InputSource input,
-                   input_fn({.mode = ModeKey::kPredict,
-                             .batch_size = batch_size,
-                             .features = options_.features,
-                             .seed = options_.config.tf_random_seed(),
-                             .forward_features = {forward.begin(), forward.end()},
-                             .trained_dir = TrainedDir(options_, chosen)}));
+                   CallInputFn(input_fn, DeploymentOf(options_, ModeKey::kPredict),
+                               {.mode = ModeKey::kPredict,
+                                .features = options_.features,
+                                .seed = options_.config.tf_random_seed(),
+                                .forward_features = {forward.begin(), forward.end()},
+                                .trained_dir = TrainedDir(options_, chosen)}));
   ASSIGN_OR_RETURN(const Graph graph,
                    BuildGraph(options_, FeedsLabels(input, options_.features), predict));
   Session session(options_.num_workers, options_.topology);
@@ -94,12 +94,10 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& p
   }
   const CoreProgram& program = session.program();
   ASSIGN_OR_RETURN(const InfeedPtr infeed,
-                   Infeed::Create(input.features, std::move(input.batches), program,
-                                  {.batch_size = batch_size,
-                                   .pad = true,
-                                   .ended_message = [](int64_t) { return "the input ended"; },
-                                   .prefetch = input.prefetch,
-                                   .classes = ClassesOf(graph)}));
+                   CreateInfeed(options_, ModeKey::kPredict, "predict", 1, input, program,
+                                {.pad = true,
+                                 .ended_message = [](int64_t) { return "the input ended"; },
+                                 .classes = ClassesOf(graph)}));
   RETURN_IF_ERROR(options_.checked());
   const SlotLayout layout = LayoutOf(program.outfeed, program.num_replicas);
   int64_t examples = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -91,20 +92,26 @@ absl::Status CheckWritable(const std::string& dir) {
   return absl::OkStatus();
 }
 
+InputDeployment DeploymentOf(const EstimatorOptions& options, ModeKey mode) {
+  return DeployInput(options.config.tpu_config(), options.topology, mode,
+                     BatchSizeOf(options.config, mode));
+}
+
 absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeKey mode,
                                           int64_t batch_size, bool has_labels,
                                           SequenceStep sequence_step) {
-  const int num_replicas = options.topology.num_replicas();
-  if (batch_size <= 0 || batch_size % num_replicas != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(ModeName(mode),
-                                                   "_batch_size must be a multiple of the ",
-                                                   num_replicas, " cores, got ", batch_size));
+  const InputDeployment deployment =
+      DeployInput(options.config.tpu_config(), options.topology, mode, batch_size);
+  if (batch_size <= 0 || !deployment.divides()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(ModeName(mode), "_batch_size must be a multiple of the ",
+                     deployment.num_replicas, " cores, got ", batch_size));
   }
   VLOG(1) << "Calling the model function for " << ModeName(mode) << " with "
-          << batch_size / num_replicas << " rows a core.";
+          << deployment.batch_per_replica() << " rows a core.";
   return options.model_fn({.mode = mode,
                            .topology = options.topology,
-                           .batch_per_replica = batch_size / num_replicas,
+                           .batch_per_replica = deployment.batch_per_replica(),
                            .has_labels = has_labels,
                            .use_tpu = options.config.use_tpu(),
                            .seed = options.config.tf_random_seed(),
@@ -126,6 +133,26 @@ CompileOptions MakeCompileOptions(const EstimatorOptions& options) {
     return WriteFileAtomically(JoinPath(dir, file), text);
   };
   return compile;
+}
+
+absl::StatusOr<InfeedPtr> CreateInfeed(const EstimatorOptions& options, ModeKey mode,
+                                       const std::string& name, int64_t first_step,
+                                       InputSource& input, const CoreProgram& program,
+                                       InfeedOptions infeed) {
+  const InputDeployment deployment = DeploymentOf(options, mode);
+  infeed.batch_size = deployment.batch_size;
+  infeed.pipelines = deployment.num_pipelines();
+  infeed.broadcast = deployment.is_broadcast();
+  infeed.prefetch = input.prefetch;
+  if (deployment.num_replicas > 1) {
+    infeed.initial_sleep =
+        std::chrono::seconds(options.config.tpu_config().initial_infeed_sleep_secs());
+  }
+  if (!options.dump_infeed.empty()) {
+    ASSIGN_OR_RETURN(infeed.dump,
+                     InfeedDump::Create(options.dump_infeed, name, program, first_step));
+  }
+  return Infeed::Create(input.features, std::move(input.batches), program, std::move(infeed));
 }
 
 absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,

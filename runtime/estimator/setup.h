@@ -11,12 +11,17 @@
 #include "runtime/compiler/compile.h"
 #include "runtime/estimator/checkpoint.h"
 #include "runtime/estimator/estimator.h"
+#include "runtime/estimator/infeed.h"
 #include "runtime/estimator/session.h"
+#include "runtime/spec/input_deployment.h"
 
 namespace tpurun {
 
 // PermissionDenied when no file can be made in `dir`, which need not exist yet. Makes nothing.
 absl::Status CheckWritable(const std::string& dir);
+
+// How the input of a mode comes to the cores.
+InputDeployment DeploymentOf(const EstimatorOptions& options, ModeKey mode);
 
 // Calls the ModelFn; InvalidArgument when the cores do not divide the batch.
 absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeKey mode,
@@ -25,6 +30,13 @@ absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeK
 
 // Outputs leave the device at every step; artefacts go to options.dump_dir.
 CompileOptions MakeCompileOptions(const EstimatorOptions& options);
+
+// The Infeed of an input that is of DeploymentOf the mode. Of `infeed` it sets what the
+// configuration says; `name` is that of its dump, whose first step is `first_step`.
+absl::StatusOr<InfeedPtr> CreateInfeed(const EstimatorOptions& options, ModeKey mode,
+                                       const std::string& name, int64_t first_step,
+                                       InputSource& input, const CoreProgram& program,
+                                       InfeedOptions infeed);
 
 // Opens `named`, or the latest checkpoint of model_dir when it is empty; nullopt when there is
 // none.

@@ -11,14 +11,14 @@
 namespace tpurun {
 namespace {
 
-absl::StatusOr<Graph> GraphOfStep(const EstimatorOptions& options, EstimatorSpec spec,
-                                  int64_t batch_per_replica) {
+absl::StatusOr<Graph> GraphOfStep(const EstimatorOptions& options, EstimatorSpec spec) {
   if (spec.mode == ModeKey::kTrain) {
     spec.summaries.clear();
     return BuildTrainStep(std::move(spec));
   }
   if (spec.mode == ModeKey::kEval) {
-    ASSIGN_OR_RETURN(EvalStep step, BuildEvalStep(std::move(spec), batch_per_replica));
+    ASSIGN_OR_RETURN(EvalStep step,
+                     BuildEvalStep(std::move(spec), DeploymentOf(options, ModeKey::kEval)));
     return std::move(step.graph);
   }
   const auto& keys = options.config.predict().keys();
@@ -31,29 +31,15 @@ absl::StatusOr<Graph> GraphOfStep(const EstimatorOptions& options, EstimatorSpec
 
 }  // namespace
 
-int64_t BatchSizeOf(const proto::RunConfig& config, ModeKey mode) {
-  switch (mode) {
-    case ModeKey::kTrain:
-      return config.train_batch_size();
-    case ModeKey::kEval:
-      return config.eval_batch_size();
-    case ModeKey::kPredict:
-      return config.predict_batch_size();
-  }
-  return 0;
-}
-
 absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& options, ModeKey mode) {
-  const int64_t batch = BatchSizeOf(options.config, mode);
-  ASSIGN_OR_RETURN(EstimatorSpec spec,
-                   CallModelFn(options, mode, batch, mode != ModeKey::kPredict));
+  ASSIGN_OR_RETURN(EstimatorSpec spec, CallModelFn(options, mode, BatchSizeOf(options.config, mode),
+                                                   mode != ModeKey::kPredict));
   StepGraph step;
   step.layers = spec.layers;
   for (const OptimizerSpec& optimizer : spec.optimizers) {
     step.trained.insert(step.trained.end(), optimizer.variables.begin(), optimizer.variables.end());
   }
-  ASSIGN_OR_RETURN(step.graph,
-                   GraphOfStep(options, std::move(spec), batch / options.topology.num_replicas()));
+  ASSIGN_OR_RETURN(step.graph, GraphOfStep(options, std::move(spec)));
   return step;
 }
 

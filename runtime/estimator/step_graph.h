@@ -2,7 +2,6 @@
 #ifndef TPURUN_RUNTIME_ESTIMATOR_STEP_GRAPH_H_
 #define TPURUN_RUNTIME_ESTIMATOR_STEP_GRAPH_H_
 
-#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -11,9 +10,6 @@
 #include "runtime/spec/spec.h"
 
 namespace tpurun {
-
-// The batch size that the configuration gives a mode; 0 without.
-int64_t BatchSizeOf(const proto::RunConfig& config, ModeKey mode);
 
 struct StepGraph {
   Graph graph;  // before the compiler; in training without summaries

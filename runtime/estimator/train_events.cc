@@ -4,6 +4,7 @@
 #include <string>
 
 #include "runtime/base/status.h"
+#include "runtime/estimator/setup.h"
 
 namespace tpurun {
 
@@ -11,7 +12,8 @@ TrainEvents::TrainEvents(const EstimatorOptions& options, const TrainProgram& pr
     : options_(options), program_(program) {
   if (program.session.program().outfeed.empty()) return;
   summaries_ =
-      std::make_unique<TrainSummaries>(program.summaries, program.graph, program.session.program());
+      std::make_unique<TrainSummaries>(program.summaries, program.graph, program.session.program(),
+                                       DeploymentOf(options, ModeKey::kTrain).counted_replicas());
 }
 
 absl::Status TrainEvents::Open(const Directory& dir) {

@@ -8,19 +8,21 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/estimator/call_input_fn.h"
 #include "runtime/estimator/final_step.h"
 #include "runtime/estimator/input_files.h"
+#include "runtime/estimator/setup.h"
 
 namespace tpurun {
 
 absl::StatusOr<InputSource> TrainInput::Call(const InputFn& input_fn) const {
   const proto::RunConfig& config = options_.config;
-  return input_fn({.mode = ModeKey::kTrain,
-                   .batch_size = config.train_batch_size(),
-                   .features = options_.features,
-                   .seed = config.tf_random_seed(),
-                   .count_examples = config.train().has_epochs(),
-                   .trained_dir = trained_dir_});
+  return CallInputFn(input_fn, DeploymentOf(options_, ModeKey::kTrain),
+                     {.mode = ModeKey::kTrain,
+                      .features = options_.features,
+                      .seed = config.tf_random_seed(),
+                      .count_examples = config.train().has_epochs(),
+                      .trained_dir = trained_dir_});
 }
 
 absl::Status TrainInput::Open(const InputFn& input_fn, const std::optional<Checkpoint>& resumed) {
@@ -41,7 +43,9 @@ absl::Status TrainInput::Resume(const InputFn& input_fn, const Checkpoint& resum
   const bool may_change = options_.allow_changed_input;
   const absl::Status same_files = CheckFiles(source_.files, state.input_files);
   if (!same_files.ok() && !may_change) return ChangedInput(same_files);
-  const absl::Status restored = source_.batches->Restore(state.input_position);
+  absl::Status restored =
+      CheckPipelines(state.input_position, DeploymentOf(options_, ModeKey::kTrain));
+  if (restored.ok()) restored = source_.batches->Restore(state.input_position);
   if (restored.ok()) {
     if (!same_files.ok()) LOG(WARNING) << same_files.message() << ": going on where it was.";
     return absl::OkStatus();
@@ -60,12 +64,11 @@ absl::Status TrainInput::Start(const TrainProgram& program) {
   }
   ASSIGN_OR_RETURN(
       infeed_,
-      Infeed::Create(source_.features, std::move(source_.batches), program.session.program(),
-                     {.batch_size = options_.config.train_batch_size(),
-                      .num_batches = final_step_ - start_step_,
-                      .ended_message = [this](int64_t batches) { return EndedMessage(batches); },
-                      .prefetch = source_.prefetch,
-                      .classes = ClassesOf(program.graph)}));
+      CreateInfeed(options_, ModeKey::kTrain, "train", start_step_ + 1, source_,
+                   program.session.program(),
+                   {.num_batches = final_step_ - start_step_,
+                    .ended_message = [this](int64_t batches) { return EndedMessage(batches); },
+                    .classes = ClassesOf(program.graph)}));
   infeed_->Start();
   LOG(INFO) << "Infeed started: batches of " << options_.config.train_batch_size()
             << " rows, up to " << infeed_->ring().capacity() << " ahead.";

@@ -162,7 +162,7 @@ void AddSummaries(GraphBuilder& b, const std::vector<TrainSummary>& summaries,
 }
 
 TrainSummaries::TrainSummaries(std::vector<TrainSummary> summaries, const Graph& graph,
-                               const CoreProgram& program)
+                               const CoreProgram& program, int counted_replicas)
     : summaries_(std::move(summaries)) {
   const std::vector<bool> per_core = PerCoreNodes(graph);
   const SlotLayout layout = LayoutOf(program.outfeed, program.num_replicas);
@@ -172,7 +172,7 @@ TrainSummaries::TrainSummaries(std::vector<TrainSummary> summaries, const Graph&
     slots_[slot.name] = {.offset = layout.offsets[i],
                          .replica_bytes = layout.replica_bytes[i],
                          .shape = slot.shape,
-                         .copies = per_core[node] ? program.num_replicas : 1};
+                         .copies = per_core[node] ? counted_replicas : 1};
   }
 }
 

@@ -30,17 +30,18 @@ void AddSummaries(GraphBuilder& b, const std::vector<TrainSummary>& summaries,
 // Makes events of what the outputs of AddSummaries feed out. One thread at a time.
 class TrainSummaries {
  public:
-  // `graph` has those outputs and marks its per-core variables, `program` was made of it.
+  // `graph` has those outputs and marks its per-core variables, `program` was made of it; what the
+  // first `counted_replicas` feed out is looked at.
   TrainSummaries(std::vector<TrainSummary> summaries, const Graph& graph,
-                 const CoreProgram& program);
+                 const CoreProgram& program, int counted_replicas);
 
   // Before the first Write; `events`, in `dir`, outlives this. What a killed run wrote of
   // `first_step`, the step of its checkpoint, is not written again.
   absl::Status Open(const FilePath& dir, int64_t first_step, EventWriter* events);
 
   // `slots` are of the step that began at `global_step`: writes an event of that step with the
-  // summaries that are due then. A scalar is the mean over the cores, a histogram counts the values
-  // of all of them, images are of the first core's first rows.
+  // summaries that are due then. A scalar is the mean over those cores, a histogram counts the
+  // values of all of them, images are of the first core's first rows.
   absl::Status Write(int64_t global_step, const std::byte* slots);
 
  private:

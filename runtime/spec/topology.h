@@ -22,6 +22,11 @@ inline Topology TopologyOf(const proto::RunConfig& run) {
   return run.use_tpu() ? kDevice : Topology();
 }
 
+// The same of an evaluation.
+inline Topology TopologyOfEvaluation(const proto::RunConfig& run) {
+  return run.eval_on_tpu() ? TopologyOf(run) : Topology();
+}
+
 // How many replicas the groups of a configuration are of, in a program of `num_replicas`: one that
 // runs on one core is checked for the device, so that a configuration is right or wrong on both.
 inline int GroupedReplicas(int num_replicas) {

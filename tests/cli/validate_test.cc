@@ -49,6 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
         "tpu_config { iterations_per_loop: '5m' }",
         "tpu_config { per_host_input_for_training: PER_SHARD_V1 }",
         "tpu_config { per_host_input_for_training: PER_HOST_V2 }",
+        "tpu_config { eval_training_input_configuration: SLICED initial_infeed_sleep_secs: 5 }",
         // Set to their defaults.
         "allow_soft_placement: false log_device_placement: true session_creation_timeout_secs: 60",
         "protocol: 'grpc' checkpoint_save_graph_def: true export {}",
@@ -59,6 +60,15 @@ TEST(ValidateTest, WithoutTpuAnyBatchSizeIsLegal) {
   LoadedConfig config = Config("use_tpu: false");
   config.run.set_train_batch_size(7);
   EXPECT_TRUE(Validate(config, {.train = true}).ok());
+}
+
+TEST(ValidateTest, WhereEveryCoreHasTheWholeBatchAnySizeIsLegal) {
+  LoadedConfig config = Config("tpu_config { per_host_input_for_training: BROADCAST }");
+  config.run.set_train_batch_size(127);
+  config.run.set_eval_batch_size(7);
+  config.run.set_predict_batch_size(1);
+  const absl::Status status = Validate(config, {.train = true, .evaluate = true, .predict = true});
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 TEST(ValidateTest, OnlyTheVerbsOwnPartsMustBeComplete) {
@@ -90,7 +100,8 @@ TEST(ValidateTest, EveryScalarFieldIsActedOnOrRefused) {
       "experimental_host_call_every_n_steps", "allow_soft_placement", "log_device_placement",
       "session_creation_timeout_secs",
       // Their other values are refused too, with the legal ones (testdata/config_errors).
-      "iterations_per_loop", "num_shards", "per_host_input_for_training", "strict_dtypes"};
+      "strict_dtypes", "iterations_per_loop", "num_shards", "per_host_input_for_training",
+      "eval_training_input_configuration", "initial_infeed_sleep_secs"};
   int refused = 0;
   for (const bool tpu : {false, true}) {
     const auto* const descriptor =

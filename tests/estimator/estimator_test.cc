@@ -149,6 +149,41 @@ TEST_F(EstimatorTest, ResumedRunsEqualAnUninterruptedOneBitForBit) {
   EXPECT_EQ(Bytes("parts", 400), Bytes("whole", 400));
 }
 
+TEST_F(EstimatorTest, APipelineOfEachCoreGoesOnWhereItWas) {
+  const std::string form = "tpu_config { per_host_input_for_training: PER_SHARD_V1 }";
+  const auto train = [&](const std::string& dir, int steps, const ToyRows& rows,
+                         const std::string& config) {
+    return *Train({.dir = dir, .config = absl::StrCat("train { max_steps: ", steps, " } ", config)},
+                  rows);
+  };
+  const TrainResult sharded = train("sharded", 23, Line(10, true), form);
+  for (const int steps : {1, 2, 8, 23}) train("broken", steps, Line(10, true), form);
+  EXPECT_EQ(Bytes("broken", 23), Bytes("sharded", 23));
+  // What one pipeline of these rows in this order gives: 2 rows a core, of every second one.
+  const ToyRows line = Line(10, true);
+  ToyRows dealt{.endless = true};
+  for (const int row : {0, 2, 1, 3, 4, 6, 5, 7, 8, 0, 9, 1, 2, 4, 3, 5, 6, 8, 7, 9}) {
+    dealt.rows.push_back(line.rows[row]);
+  }
+  const TrainResult whole = train("dealt", 23, dealt, "");
+  EXPECT_EQ(sharded.loss, whole.loss);
+  EXPECT_EQ(sharded.loss_shard_0, whole.loss_shard_0);
+  EXPECT_NE(sharded.loss, train("whole", 23, line, "").loss);
+}
+
+TEST_F(EstimatorTest, EveryCoreMayHaveTheWholeBatch) {
+  const std::string form = "tpu_config { per_host_input_for_training: BROADCAST }";
+  const std::string config = "train_batch_size: 5 train { max_steps: 7 } ";
+  const auto broadcast =
+      Train({.dir = "broadcast", .config = config + form, .num_replicas = 2}, Line(10, true));
+  ASSERT_TRUE(broadcast.ok()) << broadcast.status();
+  EXPECT_EQ(broadcast->loss_shard_0, static_cast<float>(broadcast->loss));
+  const auto alone = Train({.dir = "alone", .config = config, .num_replicas = 1}, Line(10, true));
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_EQ(broadcast->loss, alone->loss);
+  EXPECT_NEAR(broadcast->examples_per_second * broadcast->seconds, 5 * 7, 1e-6);
+}
+
 TEST_F(EstimatorTest, WorkersAndLoopLengthsDoNotChangeTheBits) {
   for (const int replicas : {1, 2}) {
     const std::string whole = absl::StrCat("r", replicas);
@@ -379,6 +414,34 @@ TEST_F(EstimatorTest, EvaluationIsExactForAnyBatchAndAnyNumberOfCores) {
   for (const double loss : losses) EXPECT_EQ(loss, losses[0]);
 }
 
+std::string Form(const std::string& form, const std::string& evaluation = "PER_HOST_V1") {
+  return absl::StrCat("tpu_config { per_host_input_for_training: ", form,
+                      " eval_training_input_configuration: ", evaluation, " }");
+}
+
+// Of what every core has, one counts.
+TEST_F(EstimatorTest, EvaluationIsExactInEveryForm) {
+  ASSERT_TRUE(Train({.config = "train { max_steps: 3 }"}, Line(10, true)).ok());
+  const auto loss = [&](const std::string& config, int batch) {
+    const auto result = Make({.config = absl::StrCat("eval_batch_size: ", batch, " ", config)})
+                            .Evaluate(ToyInput(Line(31, false)), {}, "");
+    EXPECT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->examples, 31);
+    return result->metrics[0].second.values[0];
+  };
+  const double want = loss("", 4);
+  for (const std::string form : {"PER_SHARD_V1", "PER_HOST_V2", "BROADCAST"}) {
+    EXPECT_EQ(loss(Form(form), 4), want) << form;
+    EXPECT_EQ(loss(Form(form, "SLICED"), 6), want) << form;
+  }
+  for (const int batch : {1, 7, 100}) EXPECT_EQ(loss(Form("BROADCAST"), batch), want) << batch;
+  EXPECT_EQ(Make({.config = "eval_batch_size: 7 " + Form("BROADCAST", "SLICED")})
+                .Evaluate(ToyInput(Line(31, false)), {}, "")
+                .status()
+                .message(),
+            "eval_batch_size must be a multiple of the 2 cores, got 7");
+}
+
 TEST_F(EstimatorTest, EvaluationWritesOnlyIntoItsOwnDirectory) {
   ASSERT_TRUE(Train({.config = "train { max_steps: 3 }"}, Line(10, true)).ok());
   std::vector<std::string> files = Files("m");
@@ -428,6 +491,23 @@ TEST_F(EstimatorTest, PredictGivesRowsInOrderWithoutPadding) {
   for (int i = 0; i < 9; ++i) {
     EXPECT_EQ(xs[i], 0.1f * (i + 1));
     EXPECT_EQ(lines[i] > 0 && lines[i] < xs[i], true);  // 0 < w < 1
+  }
+}
+
+TEST_F(EstimatorTest, PredictionsOfWhatEveryCoreHasComeOnce) {
+  for (const int batch : {1, 3, 5, 20}) {
+    std::vector<float> xs;
+    const absl::Status status =
+        Make({.config = absl::StrCat("predict_batch_size: ", batch, " ", Form("BROADCAST"))})
+            .Predict(ToyInput(Line(9, false)), {}, "", [&](const PredictedBatch& rows) {
+              for (int64_t row = 0; row < rows.rows; ++row) {
+                xs.push_back(reinterpret_cast<const float*>(rows.columns[1].data)[row]);
+              }
+              return absl::OkStatus();
+            });
+    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_EQ(xs.size(), 9u) << batch;
+    for (int i = 0; i < 9; ++i) EXPECT_EQ(xs[i], 0.1f * (i + 1));
   }
 }
 

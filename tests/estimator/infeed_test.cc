@@ -1,10 +1,13 @@
 #include "runtime/estimator/infeed.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -14,7 +17,9 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "runtime/base/text.h"
+#include "runtime/io/file.h"
 #include "runtime/ops/ops.h"
+#include "tests/io/temp_dir.h"
 
 namespace tpurun {
 namespace {
@@ -86,6 +91,118 @@ absl::StatusOr<float> Take(Infeed& infeed) {
   const float value = *reinterpret_cast<const float*>(*entry);
   infeed.ring().Pop();
   return value;
+}
+
+// A program of two cores that read "x" f32[rows, 2], "flag" pred[rows] and the weights.
+CoreProgram TwoCores(int64_t rows) {
+  CoreProgram program;
+  program.num_replicas = 2;
+  program.infeed = {{"x", {DType::kF32, {rows, 2}}},
+                    {"flag", {DType::kPred, {rows}}},
+                    {kRowWeightSlot, {DType::kF32, {rows}}}};
+  return program;
+}
+
+// x = [n, n / 2] and flag = n is odd, for n = 0, 1, ... 4.
+class FiveRows : public BatchSource {
+ public:
+  explicit FiveRows(int64_t batch) : batch_(batch) {}
+  absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
+    int64_t row = 0;
+    for (; row < batch_ && next_ < 5; ++row, ++next_) {
+      auto* const x = reinterpret_cast<float*>(buffers[0]) + 2 * row;
+      x[0] = static_cast<float>(next_);
+      x[1] = next_ == 4 ? std::numeric_limits<float>::quiet_NaN() : x[0] / 2;
+      buffers[1][row] = std::byte(next_ % 2);
+    }
+    return row;
+  }
+  std::string Position() const override { return ""; }
+  absl::Status Restore(const std::string&) override { return absl::OkStatus(); }
+  std::string Where(int64_t) const override { return ""; }
+
+ private:
+  const int64_t batch_;
+  int64_t next_ = 0;
+};
+
+// The dump of an infeed of 3 rows a core, all taken.
+std::string DumpOf(bool broadcast) {
+  const TempDir dir;
+  const CoreProgram program = TwoCores(3);
+  auto dump = InfeedDump::Create(dir.Path("dumps"), "name", program, 7);
+  EXPECT_TRUE(dump.ok()) << dump.status();
+  const int64_t batch = broadcast ? 3 : 6;
+  auto infeed = Infeed::Create(
+      {{.name = "x", .shape = {DType::kF32, {2}}}, {.name = "flag", .shape = {DType::kPred, {}}}},
+      std::make_unique<FiveRows>(batch), program,
+      {.batch_size = batch,
+       .broadcast = broadcast,
+       .pad = true,
+       .ended_message = [](int64_t) { return "ended"; },
+       .dump = *std::move(dump)});
+  EXPECT_TRUE(infeed.ok()) << infeed.status();
+  (*infeed)->Start();
+  while ((*infeed)->ring().Front().ok()) (*infeed)->ring().Pop();
+  EXPECT_TRUE((*infeed)->ended()) << (*infeed)->input_status();
+  const auto text = ReadFile(dir.Path("dumps/name.jsonl"));
+  EXPECT_TRUE(text.ok()) << text.status();
+  return text.value_or("");
+}
+
+std::string DumpLine(int step, int core, const std::string& x, const std::string& flag,
+                     const std::string& weights) {
+  return absl::StrCat("{\"step\":", step, ",\"core\":", core, ",\"rows\":3,\"features\":{\"x\":", x,
+                      ",\"flag\":", flag, ",\"row_weight\":", weights, "}}\n");
+}
+
+TEST(InfeedTest, CoresShareABatchAndPadding) {
+  EXPECT_EQ(DumpOf(false),
+            DumpLine(7, 0, "[[0,0],[1,0.5],[2,1]]", "[false,true,false]", "[1,1,1]") +
+                DumpLine(7, 1, "[[3,1.5],[4,\"NaN\"],[0,0]]", "[true,false,false]", "[1,1,0]"));
+}
+
+TEST(InfeedTest, EveryCoreGetsABroadcastBatchAndItsPadding) {
+  std::string want;
+  for (const int core : {0, 1}) {
+    want += DumpLine(7, core, "[[0,0],[1,0.5],[2,1]]", "[false,true,false]", "[1,1,1]");
+  }
+  for (const int core : {0, 1}) {
+    want += DumpLine(8, core, "[[3,1.5],[4,\"NaN\"],[0,0]]", "[true,false,false]", "[1,1,0]");
+  }
+  EXPECT_EQ(DumpOf(true), want);
+}
+
+TEST(InfeedTest, ADumpThatCannotBeWrittenEndsTheInput) {
+  const TempDir dir;
+  ASSERT_EQ(symlink("/dev/full", dir.Path("name.jsonl").c_str()), 0);
+  const CoreProgram program = {.infeed = {{"x", {DType::kF32, {2}}}}};
+  auto dump = InfeedDump::Create(dir.path(), "name", program, 1);
+  ASSERT_TRUE(dump.ok()) << dump.status();
+  const InfeedPtr infeed = MakeInfeed({}, {.dump = *std::move(dump)});
+  EXPECT_TRUE(absl::IsPermissionDenied(Take(*infeed).status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(infeed->input_status())) << infeed->input_status();
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      InfeedDump::Create(dir.Path("name.jsonl"), "name", program, 1).status()));
+}
+
+TEST(InfeedTest, SleepsBeforeTheFirstBatchUnlessStopped) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  {
+    std::atomic<int> batches{0};
+    const InfeedPtr infeed =
+        MakeInfeed({.batches = &batches}, {.initial_sleep = std::chrono::seconds(1000)});
+    std::atomic<int> interrupt{1};
+    EXPECT_TRUE(absl::IsCancelled(infeed->WaitForFirst(&interrupt)));
+    EXPECT_EQ(batches, 0);
+  }
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(60));
+  const Clock::time_point second = Clock::now();
+  const InfeedPtr infeed = MakeInfeed({}, {.initial_sleep = std::chrono::seconds(1)});
+  EXPECT_EQ(*Take(*infeed), 0);
+  EXPECT_GE(Clock::now() - second, std::chrono::seconds(1));
+  EXPECT_EQ(*Take(*infeed), 2);
 }
 
 TEST(InfeedTest, FeedsBatchesInOrder) {

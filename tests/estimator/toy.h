@@ -70,6 +70,7 @@ struct ToyRows {
 
 class ToySource : public BatchSource {
  public:
+  // `batch` rows at a time.
   ToySource(ToyRows data, int64_t batch, int columns)
       : data_(std::move(data)), batch_(batch), columns_(columns) {}
 
@@ -107,10 +108,14 @@ inline InputFn ToyInput(ToyRows data) {
     input.features = args.features;
     if (args.mode == ModeKey::kPredict) input.features.resize(1);
     ToyRows rows = data;
+    rows.rows.clear();
+    for (size_t i = args.shard.index; i < data.rows.size(); i += args.shard.num_shards) {
+      rows.rows.push_back(data.rows[i]);
+    }
     rows.endless = rows.endless || args.count_examples;
-    input.batches =
-        std::make_unique<ToySource>(rows, args.batch_size, static_cast<int>(input.features.size()));
-    input.examples_per_epoch = static_cast<int64_t>(data.rows.size());
+    input.examples_per_epoch = static_cast<int64_t>(rows.rows.size());
+    input.batches = std::make_unique<ToySource>(rows, args.batch_size * args.batches_per_step,
+                                                static_cast<int>(input.features.size()));
     input.endless = rows.endless;
     return input;
   };

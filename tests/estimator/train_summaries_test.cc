@@ -149,6 +149,14 @@ TEST_F(TrainSummariesTest, AHistogramCountsTheValuesOfAllCores) {
   EXPECT_FLOAT_EQ(static_cast<float>(first.sum()), 1.0f);
 }
 
+TEST_F(TrainSummariesTest, OfWhatEveryCoreHasOneIsCounted) {
+  Train("m", "train { max_steps: 2 } tpu_config { per_host_input_for_training: BROADCAST }", 2,
+        AllSummaries(1), "x_values");
+  const tensorflow::HistogramProto first = Values("m", "x_values").at(0).histo();
+  EXPECT_EQ(first.num(), 4);
+  EXPECT_FLOAT_EQ(static_cast<float>(first.sum()), 1.0f);
+}
+
 TEST_F(TrainSummariesTest, NoBitOfATrainingChanges) {
   for (const int replicas : {1, 2}) {
     const std::string settings = "train { max_steps: 12 } tpu_config { iterations_per_loop: '5' }";

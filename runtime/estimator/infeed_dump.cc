@@ -1,0 +1,114 @@
+#include "runtime/estimator/infeed_dump.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/bfloat16.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+template <typename T>
+T ElementAt(const std::byte* values, int64_t i) {
+  T value;
+  std::memcpy(&value, values + i * static_cast<int64_t>(sizeof value), sizeof value);
+  return value;
+}
+
+std::string JsonText(float value) {
+  if (std::isnan(value)) return "\"NaN\"";
+  if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+  return ShortestText(value);
+}
+
+std::string ElementText(DType dtype, const std::byte* values, int64_t i) {
+  switch (dtype) {
+    case DType::kF32:
+      return JsonText(ElementAt<float>(values, i));
+    case DType::kBF16:
+      return JsonText(FromBFloat16Bits(ElementAt<uint16_t>(values, i)));
+    case DType::kS32:
+      return absl::StrCat(ElementAt<int32_t>(values, i));
+    case DType::kU32:
+      return absl::StrCat(ElementAt<uint32_t>(values, i));
+    case DType::kS64:
+      return absl::StrCat(ElementAt<int64_t>(values, i));
+    case DType::kU8:
+      return absl::StrCat(ElementAt<uint8_t>(values, i));
+    case DType::kPred:
+      return ElementAt<uint8_t>(values, i) != 0 ? "true" : "false";
+    case DType::kC64:
+      return absl::StrCat("[", JsonText(ElementAt<float>(values, 2 * i)), ",",
+                          JsonText(ElementAt<float>(values, 2 * i + 1)), "]");
+  }
+  return "";
+}
+
+// The first `rows` rows, nested by the shape.
+void AppendRows(const Shape& shape, int64_t rows, const std::byte* values, std::string* text) {
+  const int64_t elements = rows * shape.row_elements();
+  if (elements == 0) text->append("[]");
+  for (int64_t i = 0; i < elements; ++i) {
+    text->append(i == 0 ? "" : ",");
+    // How many lists begin and end with this element.
+    size_t begin = i == 0 ? 1 : 0, end = i + 1 == elements ? 1 : 0;
+    int64_t block = 1;
+    for (size_t dim = shape.dims.size(); dim-- > 1;) {
+      block *= shape.dims[dim];
+      begin += i % block == 0;
+      end += (i + 1) % block == 0;
+    }
+    text->append(begin, '[');
+    text->append(ElementText(shape.dtype, values, i));
+    text->append(end, ']');
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<InfeedDump>> InfeedDump::Create(const std::string& dir,
+                                                               const std::string& name,
+                                                               const CoreProgram& program,
+                                                               int64_t first_step) {
+  RETURN_IF_ERROR(MakeDirectories(dir));
+  ASSIGN_OR_RETURN(std::unique_ptr<FileSink> file,
+                   FileSink::Create(JoinPath(dir, name + ".jsonl")));
+  return std::unique_ptr<InfeedDump>(new InfeedDump(std::move(file), program, first_step));
+}
+
+InfeedDump::InfeedDump(std::unique_ptr<FileSink> file, const CoreProgram& program,
+                       int64_t first_step)
+    : file_(std::move(file)),
+      slots_(program.infeed),
+      layout_(LayoutOf(program.infeed, program.num_replicas)),
+      num_cores_(program.num_replicas),
+      first_step_(first_step) {}
+
+absl::Status InfeedDump::Write(int64_t batch, const std::byte* entry) {
+  std::string lines;
+  for (int core = 0; core < num_cores_; ++core) {
+    absl::StrAppend(&lines, "{\"step\":", first_step_ + batch, ",\"core\":", core);
+    AppendCore(core, entry, &lines);
+    absl::StrAppend(&lines, "}\n");
+  }
+  RETURN_IF_ERROR(file_->Append(lines));
+  return file_->Flush();
+}
+
+void InfeedDump::AppendCore(int core, const std::byte* entry, std::string* text) const {
+  const int64_t rows = slots_.empty() ? 0 : slots_[0].shape.dims[0];
+  absl::StrAppend(text, ",\"rows\":", rows, ",\"features\":{");
+  for (size_t slot = 0; slot < slots_.size(); ++slot) {
+    absl::StrAppend(text, slot == 0 ? "" : ",", Quote(slots_[slot].name), ":");
+    AppendRows(slots_[slot].shape, std::min(rows, kRows),
+               entry + layout_.offsets[slot] + core * layout_.replica_bytes[slot], text);
+  }
+  text->append("}");
+}
+
+}  // namespace tpurun
