@@ -143,6 +143,49 @@ class DigitsCpuTest(Digits, ProgramTest):
 AVERAGES = ('--set', 'model.moving_average={ decay: 0.9 }')
 
 
+class InputForm:
+    """Another form of per_host_input_for_training."""
+
+    def arguments(self, model_dir, *flags):
+        return super().arguments(model_dir, '--set',
+                                 f'tpu_config.per_host_input_for_training={self.form}', *flags)
+
+
+class PipelinePerCoreTest(InputForm, Digits, ProgramTest):
+    """Each core's shuffle has a buffer of its own in the position."""
+    use_tpu = 'true'
+    form = 'PER_SHARD_V1'
+
+    def test_one_pipeline_gives_other_bits(self):
+        want = self.reference()
+        self.train('whole', '--set', 'tpu_config.per_host_input_for_training=PER_HOST_V1')
+        self.assertNotEqual(self.final('whole')['.data-00000-of-00001'],
+                            want['.data-00000-of-00001'])
+
+
+class CachedPipelinePerCoreTest(InputForm, Iris, ProgramTest):
+    use_tpu = 'true'
+    form = 'PER_SHARD_V1'
+
+
+class BatchesInTurnTest(InputForm, Digits, ProgramTest):
+    use_tpu = 'true'
+    form = 'PER_HOST_V2'
+
+    def test_a_contiguous_input_gives_the_same_bits_as_whole_batches(self):
+        want = self.reference()
+        self.train('whole', '--set', 'tpu_config.per_host_input_for_training=PER_HOST_V1')
+        self.expect_same('whole', want)
+
+
+class BroadcastTest(InputForm, Iris, ProgramTest):
+    use_tpu = 'true'
+    form = 'BROADCAST'
+    batch = 15  # no multiple of 8
+    epoch_steps = 8
+    breaks = (9, 41, 91)  # no whole epochs
+
+
 class WideDigitsTest(Digits, ProgramTest):
     """A layer whose gradient is merged over cores and whose packed weights are carried; averages."""
     use_tpu = 'true'
@@ -309,6 +352,17 @@ class TextTpuTest(StatefulText, ProgramTest):
 
     def test_the_gradient_of_the_table_is_rows(self):
         self.assertIn('  cross_replica_concat {', self.program())
+
+
+class PipelinePerCoreTextTest(InputForm, TextTpuTest):
+    """A core has every eighth stream, batch after batch."""
+    form = 'PER_SHARD_V1'
+
+
+class BroadcastTextTest(InputForm, StatefulText, ProgramTest):
+    use_tpu = 'true'
+    form = 'BROADCAST'
+    states, state_shape = 'tpurun/core/', [8, TEXT_ROWS, 24]
 
 
 class TextCpuTest(StatefulText, ProgramTest):
