@@ -15,6 +15,7 @@
 #include "runtime/base/status.h"
 #include "runtime/device/barrier.h"
 #include "runtime/device/loaded_program.h"
+#include "runtime/ir/literal.h"
 
 namespace tpurun {
 
@@ -61,6 +62,7 @@ class Device::Workers {
     }
     for (Claims& claims : claims_) claims.phase.store(0, std::memory_order_relaxed);
     claim_ = 0;
+    not_finite_.store(false, std::memory_order_relaxed);
     steps_done_.store(0, std::memory_order_relaxed);
     auto next_beat = std::chrono::steady_clock::now() + args.heartbeat_period;
     const auto beat = [&] {
@@ -269,7 +271,40 @@ class Device::Workers {
     }
     args.begin = instruction.per_core ? 0 : instruction.cuts[part];
     args.end = instruction.per_core ? instruction.end : instruction.cuts[part + 1];
+    if (!instruction.checked.empty() || instruction.kernel_checks)
+      return RunUpdate(instruction, args);
     return instruction.kernel->Run(args);
+  }
+
+  // What becomes a variable is looked at while it is in the cache.
+  absl::Status RunUpdate(const LoadedInstruction& instruction, KernelArgs args) {
+    bool not_finite = false;
+    if (instruction.kernel_checks) args.not_finite = &not_finite;
+    const int64_t end = args.end, units = std::max<int64_t>(1, instruction.checked_units);
+    for (; args.begin < end; args.begin = args.end) {
+      args.end = std::min(args.begin + units, end);
+      const absl::Status status = instruction.kernel->Run(args);
+      if (!status.ok()) return status;
+      for (const CheckedResult& checked : instruction.checked)
+        not_finite |= !IsFinite(checked, args, instruction);
+    }
+    if (not_finite) not_finite_.store(true, std::memory_order_relaxed);
+    return absl::OkStatus();
+  }
+
+  static bool IsFinite(const CheckedResult& checked, const KernelArgs& args,
+                       const LoadedInstruction& instruction) {
+    // What is joined is all of each core's.
+    const int joins = instruction.joins;
+    const int64_t begin = joins > 1 ? 0 : args.begin;
+    const int64_t end = joins > 1 ? instruction.end / joins : args.end;
+    bool finite = true;
+    for (int joined = 0; joined < joins; ++joined) {
+      const auto* from = static_cast<const float*>(args.results[checked.result * joins + joined]);
+      for (int64_t line = 0; line < checked.lines; ++line, from += checked.line_elements)
+        finite &= AllFinite(from + begin * checked.per_unit, (end - begin) * checked.per_unit);
+    }
+    return finite;
   }
 
   void Fail(absl::Status status) {
@@ -314,7 +349,20 @@ class Device::Workers {
     ++run_.result.steps;
     ++run_.index;
     steps_done_.store(run_.index, std::memory_order_relaxed);
+    if (not_finite_.load(std::memory_order_relaxed) && StopsAtVariable()) return;
     NextStep();
+  }
+
+  // Whether a variable is not finite: of what was written over again nobody sees anything.
+  bool StopsAtVariable() {
+    not_finite_.store(false, std::memory_order_relaxed);
+    run_.result.not_finite = run_.program->FindNotFinite();
+    if (!run_.result.not_finite.has_value()) return false;
+    const int variable = run_.result.not_finite->variable;
+    run_.result.status = absl::AbortedError(absl::StrCat(
+        "variable \"", run_.program->program().variables[variable].name, "\" is not finite"));
+    run_.stop = true;
+    return true;
   }
 
   // Looks whether there is a next step and fetches its queue entries.
@@ -368,7 +416,8 @@ class Device::Workers {
   int running_ = 0;           // workers in a run; guarded by mutex_
   absl::Status first_error_;  // guarded by mutex_ while workers run
   std::atomic<bool> failed_{false};
-  std::atomic<int64_t> steps_done_{0};  // in this run
+  std::atomic<int64_t> steps_done_{0};   // in this run
+  std::atomic<bool> not_finite_{false};  // an update of this step has written such a value
 
   RunState run_;
   uint32_t claim_ = 0;  // phases ended in this run; a part is claimed by claim_ + 1

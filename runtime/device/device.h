@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,9 @@ struct RunResult {
   // A loss was NaN or infinite at the step after `steps`. Its variables are not updated and its
   // batch is still the infeed's front entry. `status` says so (Aborted).
   bool loss_not_finite = false;
+  // Step `steps`, the last that was done, has written a NaN or an infinity into this variable.
+  // `status` says so (Aborted).
+  std::optional<NotFinite> not_finite;
 };
 
 class Device {

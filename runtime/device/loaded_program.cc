@@ -9,11 +9,21 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
+#include "runtime/ir/literal.h"
 
 namespace tpurun {
 namespace {
 
 constexpr int64_t kHugePage = 2 << 20;
+// Elements of an update that are looked at while they are in the second-level cache, beside the
+// slots and the gradient: 64 KiB each. A kernel that starts more often spreads its scalars anew.
+constexpr int64_t kCheckedElements = 16384;
+
+// What neither a step nor a checkpoint may have a NaN or an infinity in. State may: it can be gone
+// with the row that it came from.
+bool IsChecked(const Variable& variable) {
+  return variable.shape.dtype == DType::kF32 && variable.scope == Variable::Scope::kModel;
+}
 
 }  // namespace
 
@@ -113,6 +123,45 @@ Address LoadedProgram::Resolve(const Operand& operand) const {
   return {Base::kAbsolute, 0};
 }
 
+void LoadedProgram::AddChecks(const OpCall& call, LoadedInstruction& loaded) const {
+  const Instruction& instruction = *loaded.instruction;
+  const OpFlags flags = FlagsOf(call);
+  for (size_t i = 0; i < instruction.results.size(); ++i) {
+    const auto& [buffer, shape] = instruction.results[i];
+    if (buffer.space != Space::kVariable || !IsChecked(program_.variables[buffer.offset])) continue;
+    const int64_t elements = shape.num_elements(), units = Units(call);
+    if (elements == 0) continue;
+    if (flags.overwrites && instruction.operands[0].buffer == buffer) {
+      loaded.kernel_checks = true;
+      continue;
+    }
+    const bool by_columns = flags.unit == WorkUnit::kColumns;
+    loaded.checked.push_back({.result = static_cast<int>(i),
+                              .per_unit = by_columns ? 1 : elements / units,
+                              .lines = by_columns ? elements / units : 1,
+                              .line_elements = by_columns ? units : elements});
+  }
+  // Kernels of their own may know parts of one size only.
+  const bool any_share = flags.elementwise && instruction.plan.implementation == "reference";
+  loaded.checked_units = any_share ? kCheckedElements : loaded.end;
+}
+
+std::optional<NotFinite> LoadedProgram::FindNotFinite() const {
+  for (size_t i = 0; i < program_.variables.size(); ++i) {
+    const Variable& variable = program_.variables[i];
+    if (!IsChecked(variable)) continue;
+    const int copies = variable.per_core ? program_.num_replicas : 1;
+    const int64_t stride = Aligned(variable.shape.bytes());
+    for (int copy = 0; copy < copies; ++copy) {
+      const std::byte* const data = static_cast<const std::byte*>(variables_[i]) + copy * stride;
+      const int64_t element = FirstNonFinite(variable.shape, data);
+      if (element < 0) continue;
+      return NotFinite{static_cast<int>(i), variable.per_core ? copy : -1, element};
+    }
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
     const std::vector<Phase>& phases) {
   std::vector<LoadedPhase> loaded_phases;
@@ -138,6 +187,7 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
       if (instruction.plan.scratch_bytes > 0)
         loaded.scratch = Resolve({instruction.scratch, Shape{}});
       loaded.end = Units(call) * instruction.joins;
+      AddChecks(call, loaded);
       if (!instruction.per_core) {
         for (int part = 0; part <= instruction.parts; ++part)
           loaded.cuts.push_back(BeginOfPart(call, part));

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -33,6 +34,15 @@ struct Address {
   }
 };
 
+// A result that becomes a variable of floats, or a share of one: unit u of the call's work is
+// elements [u * per_unit, (u + 1) * per_unit) of each of its lines.
+struct CheckedResult {
+  int result = 0;
+  int64_t per_unit = 1;
+  int64_t lines = 1;
+  int64_t line_elements = 0;
+};
+
 struct LoadedInstruction {
   const Kernel* kernel = nullptr;
   const Instruction* instruction = nullptr;
@@ -43,6 +53,17 @@ struct LoadedInstruction {
   int parts = 1;
   std::vector<int64_t> cuts;  // of a shared one: part p is [cuts[p], cuts[p + 1])
   int64_t end = 1;            // of a per-core one: [0, end)
+  // What is looked at for NaNs and infinities when so many units are written.
+  std::vector<CheckedResult> checked;
+  int64_t checked_units = 0;
+  bool kernel_checks = false;  // it writes over a variable (KernelArgs::not_finite)
+};
+
+// Where a variable has a NaN or an infinity.
+struct NotFinite {
+  int variable = 0;  // index in CoreProgram::variables
+  int core = -1;     // whose copy it is; -1: there is one for all
+  int64_t element = 0;
 };
 
 struct LoadedPhase {
@@ -100,6 +121,9 @@ class LoadedProgram {
     return *static_cast<const float*>(loss_.On(bases, replica));
   }
 
+  // The first variable, in the program's order, that the step checks and that is not finite now.
+  std::optional<NotFinite> FindNotFinite() const;
+
   std::vector<LoadedPhase> prologue, step;
   std::vector<LoadedGuardedRange> guarded;
   int64_t prologue_version = -1;  // of the variables that the prologue has seen
@@ -109,6 +133,7 @@ class LoadedProgram {
                 bool spin);
   absl::StatusOr<std::vector<LoadedPhase>> LoadPhases(const std::vector<Phase>& phases);
   Address Resolve(const Operand& operand) const;
+  void AddChecks(const OpCall& call, LoadedInstruction& loaded) const;
 
   CoreProgram program_;
   std::vector<void*> variables_;

@@ -1,7 +1,9 @@
 #include "runtime/estimator/diagnose.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -56,45 +58,70 @@ NonFinite Describe(const Graph& graph, const Node& node, const Literal& literal,
     const float value = literal.shape().dtype == DType::kF32
                             ? literal.values<float>()[element]
                             : FromBFloat16Bits(literal.values<uint16_t>()[element]);
-    const char* const text = std::isnan(value) ? "NaN" : value > 0 ? "inf" : "-inf";
-    return {absl::StrCat(Title(graph, node, features), " is ", text, " in row ",
+    return {absl::StrCat(Title(graph, node, features), " is ", NonFiniteText(value), " in row ",
                          RowOf(literal.shape(), replica, element), " of the batch"),
             true};
   }
   const std::string name = node.name.empty() ? absl::StrCat("%", node.id) : node.name;
-  return {absl::StrCat("first in node ", Quote(name)), false};
+  return {absl::StrCat("first in node ", Quote(name), " (", node.op->name, ")"), false};
+}
+
+// What to say of the results of a node, [replica][result]; nullopt when they are finite.
+std::optional<NonFinite> DescribeResults(const Graph& graph, const Node& node,
+                                         const std::vector<std::vector<Literal>>& results,
+                                         const std::vector<FeatureSpec>& features) {
+  for (size_t replica = 0; replica < results.size(); ++replica) {
+    for (const Literal& literal : results[replica]) {
+      const int64_t element = FirstNonFinite(literal.shape(), literal.data());
+      if (element < 0) continue;
+      return Describe(graph, node, literal, static_cast<int64_t>(replica), element, features);
+    }
+  }
+  return std::nullopt;
+}
+
+// The first node that node `last` depends on through nodes that are not finite.
+int FirstBehind(const Graph& graph, const std::vector<std::optional<NonFinite>>& not_finite,
+                int last) {
+  std::vector<bool> behind(last + 1, false);
+  behind[last] = true;
+  int first = last;
+  for (int id = last; id >= 0; --id) {
+    if (!behind[id]) continue;
+    first = id;
+    for (const Value input : graph.nodes()[id].inputs)
+      behind[input.node] = behind[input.node] || not_finite[input.node].has_value();
+  }
+  return first;
 }
 
 }  // namespace
 
+std::string NonFiniteText(float value) {
+  return std::isnan(value) ? "NaN" : value > 0 ? "inf" : "-inf";
+}
+
 absl::StatusOr<NonFinite> FindNonFinite(const Graph& graph, const VariableStore& store,
                                         const std::byte* entry, int64_t loop_index,
-                                        const std::vector<FeatureSpec>& features) {
+                                        const std::vector<FeatureSpec>& features, Value value) {
   ScopedFlushDenormals flush;
   Graph interpreted = graph;
   for (size_t i = 0; i < interpreted.variables().size(); ++i) {
     const StoredVariable* const stored = store.Find(interpreted.variables()[i].name);
     if (stored != nullptr && stored->copies() > 1) interpreted.SetPerCore(static_cast<int>(i));
   }
-  NonFinite first;
+  std::vector<std::optional<NonFinite>> not_finite(graph.nodes().size());
   const auto observe = [&](const Node& node, const std::vector<std::vector<Literal>>& results) {
-    for (size_t replica = 0; replica < results.size(); ++replica) {
-      for (const Literal& literal : results[replica]) {
-        const int64_t element = FirstNonFinite(literal.shape(), literal.data());
-        if (element < 0) continue;
-        first =
-            Describe(interpreted, node, literal, static_cast<int64_t>(replica), element, features);
-        return false;
-      }
-    }
-    return true;
+    not_finite[node.id] = DescribeResults(interpreted, node, results, features);
+    return node.id < value.node;
   };
   RETURN_IF_ERROR(Evaluate(interpreted, {.infeed = InfeedLiterals(graph, entry),
                                          .variables = store.ToLiterals(),
                                          .loop_index = static_cast<int32_t>(loop_index),
                                          .observe = observe})
                       .status());
-  return first;
+  if (!not_finite[value.node].has_value()) return NonFinite{};
+  return *not_finite[FirstBehind(graph, not_finite, value.node)];
 }
 
 }  // namespace tpurun

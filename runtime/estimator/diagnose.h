@@ -1,4 +1,4 @@
-// Why a loss is not finite: the reference interpreter runs the step again, node by node.
+// Why a value of a step is not finite: the reference interpreter runs the step again, node by node.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_DIAGNOSE_H_
 #define TPURUN_RUNTIME_ESTIMATOR_DIAGNOSE_H_
 
@@ -15,18 +15,22 @@
 namespace tpurun {
 
 struct NonFinite {
-  // `first in node "hidden_2/MatMul"`, `feature "x" is inf in row 12 of the batch`; empty when all
-  // values are finite.
+  // `first in node "hidden_2/MatMul" (matmul)`, `feature "x" is inf in row 12 of the batch`; empty
+  // when the value is finite.
   std::string what;
   bool in_input = false;  // the batch is to blame, not the weights
 };
 
-// The first node of the step that has a NaN or an infinity: `entry` is the step's infeed entry, the
+// The first node of the step with a NaN or an infinity from which `value`, of the graph, has its
+// own; an infinity that the model masks is none of these. `entry` is the step's infeed entry, the
 // store holds the variables of the step's start, `features` are those of the infeed. Rows of the
 // batch count from 1.
 absl::StatusOr<NonFinite> FindNonFinite(const Graph& graph, const VariableStore& store,
                                         const std::byte* entry, int64_t loop_index,
-                                        const std::vector<FeatureSpec>& features);
+                                        const std::vector<FeatureSpec>& features, Value value);
+
+// "NaN", "inf" or "-inf".
+std::string NonFiniteText(float value);
 
 }  // namespace tpurun
 

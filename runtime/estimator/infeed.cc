@@ -301,8 +301,15 @@ absl::StatusOr<std::string> Infeed::PositionAfter(int64_t batches) {
 std::string Infeed::WhereIs(int64_t batch) {
   if (!Stop()) return "";
   const std::lock_guard<std::mutex> lock(source_mutex_);
+  if (source_ == nullptr) return "";
   if (source_after_ != batch + 1 && !MoveTo(batch + 1).ok()) return "";
   return source_->Where(options_.batch_size - 1);
+}
+
+std::unique_ptr<BatchSource> Infeed::TakeSource() {
+  if (!Stop()) return nullptr;
+  const std::lock_guard<std::mutex> lock(source_mutex_);
+  return std::move(source_);
 }
 
 absl::Status Infeed::MoveTo(int64_t batches) {

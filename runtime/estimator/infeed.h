@@ -98,6 +98,9 @@ class Infeed {
   absl::StatusOr<std::string> PositionAfter(int64_t batches);
   // Stops; where the last row of that batch came from, empty when unknown.
   std::string WhereIs(int64_t batch);
+  // Stops; the source, wherever it stands, or null where the thread is stuck in it. Of the rest
+  // only WhereIs, which then knows nothing, may be called.
+  std::unique_ptr<BatchSource> TakeSource();
   // Rows of a batch that was filled, without padding.
   int64_t RowsOf(int64_t batch) const;
   // EVAL and PREDICT: what the source forwards of the next batch, in their order, each once.

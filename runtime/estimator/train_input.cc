@@ -62,17 +62,41 @@ absl::Status TrainInput::Start(const TrainProgram& program) {
     if (feature.num_ids == 0 || feature.is_label) continue;
     LOG(INFO) << "The input has " << feature.num_ids << " different ids of " << Quote(feature.name);
   }
-  ASSIGN_OR_RETURN(
-      infeed_,
-      CreateInfeed(options_, ModeKey::kTrain, "train", start_step_ + 1, source_,
-                   program.session.program(),
-                   {.num_batches = final_step_ - start_step_,
-                    .ended_message = [this](int64_t batches) { return EndedMessage(batches); },
-                    .classes = ClassesOf(program.graph)}));
-  infeed_->Start();
+  if (!trained_dir_.has_value()) first_position_ = source_.batches->Position();
+  RETURN_IF_ERROR(Feed(options_, program, final_step_ - start_step_));
   LOG(INFO) << "Infeed started: batches of " << options_.config.train_batch_size()
             << " rows, up to " << infeed_->ring().capacity() << " ahead.";
   return absl::OkStatus();
+}
+
+absl::Status TrainInput::Feed(const EstimatorOptions& options, const TrainProgram& program,
+                              int64_t batches) {
+  ASSIGN_OR_RETURN(
+      infeed_,
+      CreateInfeed(options, ModeKey::kTrain, "train", start_step_ + 1, source_,
+                   program.session.program(),
+                   {.num_batches = batches,
+                    .ended_message = [this](int64_t batches) { return EndedMessage(batches); },
+                    .classes = ClassesOf(program.graph)}));
+  infeed_->Start();
+  return absl::OkStatus();
+}
+
+absl::Status TrainInput::Rewind(const TrainProgram& program,
+                                const std::optional<std::string>& position, int64_t first_step,
+                                int64_t last_step) {
+  const std::optional<std::string>& from = position.has_value() ? position : first_position_;
+  if (!from.has_value() || from->empty())
+    return absl::FailedPreconditionError("the position of the input is not known");
+  source_.batches = infeed_->TakeSource();
+  if (source_.batches == nullptr)
+    return absl::FailedPreconditionError("the input does not come to an end of its read");
+  RETURN_IF_ERROR(source_.batches->Restore(*from));
+  fed_from_ = first_step;
+  EstimatorOptions again = options_;
+  again.dump_infeed.clear();  // it has these steps
+  again.config.mutable_tpu_config()->clear_initial_infeed_sleep_secs();
+  return Feed(again, program, last_step - first_step);
 }
 
 absl::Status TrainInput::WaitForFirst() {

@@ -22,7 +22,7 @@ namespace tpurun {
 class TrainInput {
  public:
   TrainInput(const EstimatorOptions& options, int64_t start_step)
-      : options_(options), start_step_(start_step) {}
+      : options_(options), start_step_(start_step), fed_from_(start_step) {}
   TrainInput(const TrainInput&) = delete;
   TrainInput& operator=(const TrainInput&) = delete;
 
@@ -32,6 +32,12 @@ class TrainInput {
   absl::Status Start(const TrainProgram& program);
   // Waits for its first batch: bad input shows before anything is written.
   absl::Status WaitForFirst();
+  // Once a run has failed: feeds the batches of steps first_step + 1 to last_step again, in a new
+  // infeed. `position` is where the input stood before them; nullopt: at its start, where the
+  // training began there. FailedPrecondition when it has no positions, and the source's own errors,
+  // where it cannot be read again.
+  absl::Status Rewind(const TrainProgram& program, const std::optional<std::string>& position,
+                      int64_t first_step, int64_t last_step);
 
   int64_t start_step() const { return start_step_; }
   int64_t final_step() const { return final_step_; }
@@ -39,16 +45,18 @@ class TrainInput {
   Infeed& infeed() { return *infeed_; }
   // Where the input stands before the batch of `step`, which the device has come to.
   absl::StatusOr<std::string> PositionAt(int64_t step) const {
-    return infeed_->PositionAfter(step - start_step_);
+    return infeed_->PositionAfter(step - fed_from_);
   }
   const std::vector<InputFile>& files() const { return source_.files; }
   const std::map<std::string, std::string>& assets() const { return source_.assets; }
   // Stops the infeed; where the batch of `step` ends, empty when unknown.
-  std::string WhereIs(int64_t step) { return infeed_->WhereIs(step - start_step_); }
+  std::string WhereIs(int64_t step) { return infeed_->WhereIs(step - fed_from_); }
 
  private:
   absl::StatusOr<InputSource> Call(const InputFn& input_fn) const;
   absl::Status Resume(const InputFn& input_fn, const Checkpoint& resumed);
+  // Starts an infeed of that many batches of the source, from where it stands.
+  absl::Status Feed(const EstimatorOptions& options, const TrainProgram& program, int64_t batches);
   std::string EndedMessage(int64_t batches) const;
 
   const EstimatorOptions& options_;
@@ -56,6 +64,8 @@ class TrainInput {
   std::optional<std::string> trained_dir_;  // of the checkpoint
   int64_t final_step_ = 0;
   InputSource source_;
+  std::optional<std::string> first_position_;  // of a training from its beginning
+  int64_t fed_from_;                           // the infeed's first batch is that of the step after
   InfeedPtr infeed_;
 };
 

@@ -11,6 +11,8 @@
 #include "runtime/base/status.h"
 #include "runtime/estimator/cadence.h"
 #include "runtime/estimator/diagnose.h"
+#include "runtime/estimator/replay.h"
+#include "runtime/estimator/train_step.h"
 
 namespace tpurun {
 namespace {
@@ -72,7 +74,7 @@ absl::Status TrainLoop::Run() {
     length.LoopDone(result.steps, seconds);
     if (result.steps > 0) done_.losses = result.loss;
     if (!written.ok()) return output_.Failed(done_.step, written);
-    if (result.steps < iterations) return Stopped(result);
+    if (result.steps < iterations || !result.status.ok()) return Stopped(result);
     const bool evaluate =
         evaluations_ != nullptr && evaluations_->Due(done_.step, done_.step == final_step);
     const absl::Status done = LoopDone(result.steps, seconds);
@@ -153,7 +155,8 @@ absl::Status TrainLoop::HookFailed(const absl::Status& failed) {
 }
 
 absl::Status TrainLoop::Stopped(const RunResult& result) {
-  if (result.loss_not_finite) return NotFinite(result);
+  if (result.loss_not_finite) return LossNotFinite(result);
+  if (result.not_finite.has_value()) return VariableNotFinite(result);
   if (result.interrupted) return Interrupted();
   const int64_t step = done_.step;
   const absl::Status why = absl::IsOutOfRange(result.status)
@@ -183,19 +186,45 @@ absl::Status TrainLoop::Interrupted() {
       "; checkpoint saved: ", output_.checkpoints().latest(), "; start it again to go on"));
 }
 
-absl::Status TrainLoop::NotFinite(const RunResult& result) {
+absl::Status TrainLoop::LossNotFinite(const RunResult& result) {
   std::string message = absl::StrCat("NaN or infinity in the loss at step ", done_.step + 1);
   bool diverged = false;
   const absl::StatusOr<const std::byte*> entry = input_.infeed().ring().Front();
   if (entry.ok()) {
-    const absl::StatusOr<NonFinite> cause = FindNonFinite(
-        program_.graph, program_.session.variables(), *entry, result.steps, options_.features);
+    const Graph& graph = program_.graph;
+    const absl::StatusOr<NonFinite> cause =
+        FindNonFinite(graph, program_.session.variables(), *entry, result.steps, options_.features,
+                      graph.outputs()[graph.FindOutput(kLossOutput)].value);
     if (cause.ok() && !cause->what.empty()) absl::StrAppend(&message, ": ", cause->what);
     diverged = cause.ok() && !cause->what.empty() && !cause->in_input;
   }
-  const std::string where = input_.WhereIs(done_.step);
+  return NotFinite(done_.step, std::move(message), diverged ? "lower the learning rate" : "");
+}
+
+absl::Status TrainLoop::VariableNotFinite(const RunResult& result) {
+  const Session& session = program_.session;
+  std::string message = absl::StrCat("NaN or infinity in the weights at step ", done_.step, ": ",
+                                     DescribeVariable(session, *result.not_finite));
+  const absl::StatusOr<NonFinite> cause =
+      Replay(options_,
+             {.checkpoint = output_.checkpoints().latest(),
+              .step = done_.step,
+              .variable = session.program().variables[result.not_finite->variable].name},
+             program_, input_);
+  if (!cause.ok()) {
+    absl::StrAppend(&message, "; what made it so is not known: ", cause.status().message());
+  } else if (!cause->what.empty()) {
+    absl::StrAppend(&message, ", ", cause->what);
+  }
+  const bool in_input = cause.ok() && cause->in_input;
+  return NotFinite(done_.step - 1, std::move(message),
+                   in_input ? "" : "lower the learning rate, or mend the model there");
+}
+
+absl::Status TrainLoop::NotFinite(int64_t step, std::string message, const std::string& advice) {
+  const std::string where = input_.WhereIs(step);
   if (!where.empty()) absl::StrAppend(&message, " (the batch ends with ", where, ")");
-  if (diverged) absl::StrAppend(&message, "; lower the learning rate");
+  if (!advice.empty()) absl::StrAppend(&message, "; ", advice);
   const std::string good = output_.LastGoodCheckpoint();
   if (!good.empty()) absl::StrAppend(&message, "; the last good checkpoint is ", good);
   return output_.Failed(done_.step, absl::AbortedError(message));

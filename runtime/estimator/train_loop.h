@@ -52,7 +52,11 @@ class TrainLoop {
   // What a loop that stopped early means; saves what may be saved.
   absl::Status Stopped(const RunResult& result);
   absl::Status Interrupted();
-  absl::Status NotFinite(const RunResult& result);
+  absl::Status LossNotFinite(const RunResult& result);
+  absl::Status VariableNotFinite(const RunResult& result);
+  // The end of both: where the batch behind global_step `step` ends, what to do (or nothing), what
+  // is left.
+  absl::Status NotFinite(int64_t step, std::string message, const std::string& advice);
 
   const EstimatorOptions& options_;
   TrainProgram& program_;

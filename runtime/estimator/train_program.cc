@@ -38,7 +38,7 @@ absl::Status TrainProgram::Build(const EstimatorOptions& options,
   }
   summaries = spec.summaries;
   ASSIGN_OR_RETURN(projector, Projector::Read(spec.embeddings, spec.graph));
-  const std::vector<Variable> model_variables = spec.graph.variables();
+  model_variables = spec.graph.variables();
   LogModel(spec.graph);
   ASSIGN_OR_RETURN(graph, BuildTrainStep(std::move(spec)));
   CompileOptions compile = MakeCompileOptions(options);

@@ -25,6 +25,7 @@ struct TrainProgram {
 
   Session session;
   Graph graph;  // of a step; variables that differ between the cores are marked
+  std::vector<Variable> model_variables;  // without slots and counters of the training
   LearningRates learning_rates;
   std::vector<TrainSummary> summaries;
   Projector projector;

@@ -70,7 +70,10 @@ struct KernelArgs {
   void* const* results = nullptr;  // nullptr where OpCall::needed is false
   void* scratch = nullptr;  // KernelPlan::scratch_bytes, 64-byte aligned, private to the call
   int worker = 0;           // which of Kernel::SetWorkers' workers runs it
-  int64_t begin = 0;        // the share of the work, in the op's WorkUnit
+  // Made true by a kernel of an op that overwrites (OpFlags) where it writes a NaN or an infinity;
+  // may be null.
+  bool* not_finite = nullptr;
+  int64_t begin = 0;  // the share of the work, in the op's WorkUnit
   int64_t end = 0;
 };
 

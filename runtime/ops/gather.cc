@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/ir/export_graph.h"
+#include "runtime/ir/literal.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 
@@ -360,6 +361,8 @@ const OpDef& SetRowsOp() {
                 const int64_t id = ids.At(args.operands[1], i);
                 if (id < args.begin || id >= args.end) continue;
                 std::copy_n(rows + i * size, size, result + id * size);
+                if (args.not_finite != nullptr && !AllFinite(rows + i * size, size))
+                  *args.not_finite = true;
               }
             });
           },
