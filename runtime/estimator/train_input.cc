@@ -90,7 +90,7 @@ absl::Status TrainInput::Rewind(const TrainProgram& program,
     return absl::FailedPreconditionError("the position of the input is not known");
   source_.batches = infeed_->TakeSource();
   if (source_.batches == nullptr)
-    return absl::FailedPreconditionError("the input does not come to an end of its read");
+    return absl::FailedPreconditionError("the input waits for data that does not come");
   RETURN_IF_ERROR(source_.batches->Restore(*from));
   fed_from_ = first_step;
   EstimatorOptions again = options_;

@@ -211,14 +211,16 @@ absl::Status TrainLoop::VariableNotFinite(const RunResult& result) {
               .step = done_.step,
               .variable = session.program().variables[result.not_finite->variable].name},
              program_, input_);
+  std::string advice = "lower the learning rate";
   if (!cause.ok()) {
     absl::StrAppend(&message, "; what made it so is not known: ", cause.status().message());
-  } else if (!cause->what.empty()) {
+  } else if (cause->what.empty()) {
+    absl::StrAppend(&message, ", which the reference kernels keep finite");
+  } else {
     absl::StrAppend(&message, ", ", cause->what);
+    advice = cause->in_input ? "" : absl::StrCat(advice, ", or mend the model there");
   }
-  const bool in_input = cause.ok() && cause->in_input;
-  return NotFinite(done_.step - 1, std::move(message),
-                   in_input ? "" : "lower the learning rate, or mend the model there");
+  return NotFinite(done_.step - 1, std::move(message), advice);
 }
 
 absl::Status TrainLoop::NotFinite(int64_t step, std::string message, const std::string& advice) {

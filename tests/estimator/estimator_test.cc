@@ -255,6 +255,95 @@ TEST_F(EstimatorTest, DivergenceNamesTheNodeThatOverflows) {
       << result.status();
 }
 
+// Row 22, in step 6, gives a finite loss of about 1e37 and a gradient that 100 times overflows.
+ToyRows SteepRows() {
+  ToyRows rows;
+  for (int i = 0; i < 60; ++i) rows.rows.push_back({0.05f, 0.15f});
+  rows.rows[22] = {2e18f, 0.f};
+  return rows;
+}
+
+constexpr char kSteep[] =
+    "NaN or infinity in the weights at step 6: variable \"w\" f32[] is -inf, first in node "
+    "\"gradient_descent/update_w/mul\" (mul) (the batch ends with toy row 23); lower the learning "
+    "rate, or mend the model there";
+
+TEST_F(EstimatorTest, AWeightThatOverflowsIsFoundAtItsStepWhateverTheWorkersAndLoops) {
+  for (const int workers : {1, 2, 8}) {
+    for (const int loop : {1, 4, 500}) {
+      const std::string dir = absl::StrCat("m", workers, "_", loop);
+      const absl::Status status =
+          Train({.dir = dir,
+                 .config = absl::StrCat("train { max_steps: 15 } save_checkpoints_steps: 1 "
+                                        "tpu_config { iterations_per_loop: '",
+                                        loop, "' }"),
+                 .num_workers = workers,
+                 .learning_rate = 100},
+                SteepRows())
+              .status();
+      EXPECT_TRUE(absl::IsAborted(status));
+      if (loop == 500) {
+        EXPECT_EQ(status.message(), kSteep);
+        EXPECT_FALSE(IsDirectory(dir_.Path(dir)));
+        continue;
+      }
+      const std::string good = dir_.Path(absl::StrCat(dir, "/model.ckpt-", loop == 1 ? 5 : 4));
+      EXPECT_EQ(status.message(), absl::StrCat(kSteep, "; the last good checkpoint is ", good));
+      EXPECT_EQ(*ResolveCheckpoint(dir_.Path(dir)), good);
+    }
+  }
+}
+
+TEST_F(EstimatorTest, WithoutACheckpointTheReplayBeginsAtTheStart) {
+  const absl::Status status =
+      Train({.config = "train { max_steps: 15 } save_checkpoints_steps: 0", .learning_rate = 100},
+            SteepRows())
+          .status();
+  EXPECT_EQ(status.message(), kSteep);
+}
+
+TEST_F(EstimatorTest, AResumedRunIsReplayedFromWhereItWentOn) {
+  for (const int saves : {0, 1}) {
+    const std::string dir = absl::StrCat("m", saves);
+    ASSERT_TRUE(
+        Train({.dir = dir, .config = "train { max_steps: 3 }", .learning_rate = 100}, SteepRows())
+            .ok());
+    const absl::Status status =
+        Train({.dir = dir,
+               .config = absl::StrCat("train { max_steps: 15 } save_checkpoints_steps: ", saves),
+               .learning_rate = 100},
+              SteepRows())
+            .status();
+    const std::string good = dir_.Path(dir + "/model.ckpt-3");
+    EXPECT_EQ(status.message(), absl::StrCat(kSteep, "; the last good checkpoint is ", good));
+    EXPECT_EQ(*ResolveCheckpoint(dir_.Path(dir)), good);
+  }
+}
+
+// Reads its rows once, as a pipe does.
+class OnceSource : public ToySource {
+ public:
+  using ToySource::ToySource;
+  absl::Status Restore(const std::string&) override {
+    return absl::FailedPreconditionError("the pipe cannot be read again");
+  }
+};
+
+TEST_F(EstimatorTest, WithoutAReplayTheVariableAndTheStepAreNamed) {
+  const InputFn once = [](const InputFnArgs& args) -> absl::StatusOr<InputSource> {
+    ASSIGN_OR_RETURN(InputSource input, ToyInput(SteepRows())(args));
+    input.batches = std::make_unique<OnceSource>(SteepRows(), args.batch_size, 2);
+    return input;
+  };
+  const absl::Status status =
+      Make({.config = "train { max_steps: 15 }", .learning_rate = 100}).Train(once).status();
+  EXPECT_EQ(status.message(),
+            absl::StrCat("NaN or infinity in the weights at step 6: variable \"w\" f32[] is -inf; "
+                         "what made it so is not known: the pipe cannot be read again; lower the "
+                         "learning rate; the last good checkpoint is ",
+                         dir_.Path("m/model.ckpt-0")));
+}
+
 TEST_F(EstimatorTest, AnInterruptSavesAndTheNextCallGoesOn) {
   ASSERT_TRUE(Train({.dir = "whole", .config = "train { max_steps: 9 }"}, Line(10, true)).ok());
   std::atomic<int> interrupt = 0;
