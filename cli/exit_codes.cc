@@ -5,7 +5,7 @@ namespace {
 
 constexpr ExitCodeDoc kExitCodes[] = {
     {0, "done; also where there was nothing left to train"},
-    {1, "the run failed: NaN in the loss, an internal error"},
+    {1, "the run failed: NaN in the loss or the weights, an internal error"},
     {2,
      "usage or configuration: a misspelt field or flag, a bad value, a shape that does not fit, a "
      "model_dir of another model"},

@@ -188,7 +188,7 @@ class BadRecordsTest(ProgramTest):
         self.assertEqual(self.train('file: "digits/bad"')[0], 0)
         self.assertEqual(checkpoint_files(self.path('model', 'model.ckpt-20')), resumed)
 
-    def test_a_bad_record_after_steps_that_cannot_be_saved(self):
+    def test_a_bad_record_behind_a_step_that_cannot_be_saved(self):
         # The first loss is finite, the weights after it are not; record 70 is in the second batch.
         bad = frame(example(image_raw=bytes(64)))
         config = read(self.path('digits', 'run.textproto'))
@@ -198,7 +198,8 @@ class BadRecordsTest(ProgramTest):
         write(self.path('digits', 'bad'), b''.join(GOOD[:70]) + bad + b''.join(GOOD[70:]))
         code, messages, _ = self.train('file: "digits/bad"', *weights)
         self.assertEqual(code, 1, messages)
-        self.assertRegex(messages[0], '^tpurun: step 2: record 70 of digits/bad .*; NaN or infinity')
+        self.assertRegex(messages[0], r'^tpurun: NaN or infinity in the weights at step 1: variable ')
+        self.assertIn('(the batch ends with record 63 of digits/bad', messages[0])
         self.assertFalse(os.path.exists(self.path('model')))
 
     def test_idx_files_that_do_not_match(self):

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <functional>
 #include <limits>
 #include <string>
 #include <thread>
@@ -36,6 +38,7 @@ class EstimatorTest : public ::testing::Test {
     int num_workers = 1;
     double learning_rate = 0.01;
     std::atomic<int>* interrupt_after_loop = nullptr;
+    std::function<void()> after_loop = [] {};
   };
 
   Estimator Make(const Setup& setup) {
@@ -62,6 +65,7 @@ class EstimatorTest : public ::testing::Test {
          .interrupt = setup.interrupt_after_loop,
          .progress =
              [=](const TrainProgress&) {
+               setup.after_loop();
                if (setup.interrupt_after_loop != nullptr) ++*setup.interrupt_after_loop;
              }});
   }
@@ -342,6 +346,19 @@ TEST_F(EstimatorTest, WithoutAReplayTheVariableAndTheStepAreNamed) {
                          "what made it so is not known: the pipe cannot be read again; lower the "
                          "learning rate; the last good checkpoint is ",
                          dir_.Path("m/model.ckpt-0")));
+}
+
+TEST_F(EstimatorTest, WithoutItsCheckpointThereIsNoReplay) {
+  const auto remove = [this] { std::remove(BundleIndexPath(dir_.Path("m/model.ckpt-0")).c_str()); };
+  const absl::Status status =
+      Train({.config = "train { max_steps: 15 }", .learning_rate = 100, .after_loop = remove},
+            SteepRows())
+          .status();
+  const std::string want =
+      "NaN or infinity in the weights at step 6: variable \"w\" f32[] is -inf; what made it so is "
+      "not known: ";
+  EXPECT_EQ(std::string(status.message()).substr(0, want.size()), want);
+  EXPECT_NE(status.message().find("model.ckpt-0.index"), absl::string_view::npos) << status;
 }
 
 TEST_F(EstimatorTest, AnInterruptSavesAndTheNextCallGoesOn) {
