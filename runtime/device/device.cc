@@ -271,13 +271,14 @@ class Device::Workers {
     }
     args.begin = instruction.per_core ? 0 : instruction.cuts[part];
     args.end = instruction.per_core ? instruction.end : instruction.cuts[part + 1];
-    if (!instruction.checked.empty() || instruction.kernel_checks)
+    if (instruction.is_update) [[unlikely]]
       return RunUpdate(instruction, args);
     return instruction.kernel->Run(args);
   }
 
-  // What becomes a variable is looked at while it is in the cache.
-  absl::Status RunUpdate(const LoadedInstruction& instruction, KernelArgs args) {
+  // What becomes a variable is looked at while it is in the cache. No part of what every
+  // instruction runs through.
+  [[gnu::noinline]] absl::Status RunUpdate(const LoadedInstruction& instruction, KernelArgs args) {
     bool not_finite = false;
     if (instruction.kernel_checks) args.not_finite = &not_finite;
     const int64_t end = args.end, units = std::max<int64_t>(1, instruction.checked_units);

@@ -141,6 +141,7 @@ void LoadedProgram::AddChecks(const OpCall& call, LoadedInstruction& loaded) con
                               .lines = by_columns ? elements / units : 1,
                               .line_elements = by_columns ? units : elements});
   }
+  loaded.is_update = loaded.kernel_checks || !loaded.checked.empty();
   // Kernels of their own may know parts of one size only.
   const bool any_share = flags.elementwise && instruction.plan.implementation == "reference";
   loaded.checked_units = any_share ? kCheckedElements : loaded.end;

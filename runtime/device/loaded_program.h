@@ -57,6 +57,7 @@ struct LoadedInstruction {
   std::vector<CheckedResult> checked;
   int64_t checked_units = 0;
   bool kernel_checks = false;  // it writes over a variable (KernelArgs::not_finite)
+  bool is_update = false;      // one or the other
 };
 
 // Where a variable has a NaN or an infinity.

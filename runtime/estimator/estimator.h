@@ -148,7 +148,7 @@ class Estimator {
 
   // Trains for config.train()'s length, going on from the latest checkpoint of model_dir. Cancelled
   // after an interrupt (saved, unless checkpoints are off), OutOfRange when the input ended early
-  // (saved too), Aborted for NaN.
+  // (saved too), Aborted for a NaN or an infinity in the loss or in a variable.
   absl::StatusOr<TrainResult> Train(const InputFn& input_fn);
 
   // The same, as config.train_and_evaluate says: evaluates and exports between loops and after the
