@@ -1,6 +1,5 @@
 #include "runtime/estimator/diagnose.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <optional>

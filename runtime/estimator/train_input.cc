@@ -108,12 +108,12 @@ absl::Status TrainInput::WaitForFirst() {
 }
 
 std::string TrainInput::EndedMessage(int64_t batches) const {
-  const int64_t wanted = final_step_ - start_step_;
+  const int64_t wanted = final_step_ - fed_from_;
   const absl::int128 missing = wanted - batches;
   return absl::StrFormat(
       "the training input ended after step %d of %d: %d steps, %d examples, are missing; repeat it "
       "without a count (a pipe after a cache), or train for fewer steps",
-      start_step_ + batches, final_step_, missing, missing * options_.config.train_batch_size());
+      fed_from_ + batches, final_step_, missing, missing * options_.config.train_batch_size());
 }
 
 }  // namespace tpurun
