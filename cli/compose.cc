@@ -65,7 +65,8 @@ std::vector<EvaluationInput> MakeEvaluations(const LoadedConfig& config,
   const int chosen = ChooseEvaluation(config.run, required);
   for (int i = 0; i < config.run.evaluate_size(); ++i) {
     if (i != chosen && !required.all_evaluations) continue;
-    const proto::Evaluate& evaluate = config.run.evaluate(i);
+    proto::Evaluate evaluate = config.run.evaluate(i);
+    if (required.evaluation_steps.has_value()) evaluate.set_steps(*required.evaluation_steps);
     const ModeInput of = {ModeKey::kEval, ElementPath("evaluate", i) + ".input",
                           evaluate.has_input() ? &evaluate.input() : nullptr, &evaluate};
     evaluations.push_back({evaluate, MakeInput(config, of, errors)});
@@ -99,12 +100,13 @@ proto::RunConfig Computed(const LoadedConfig& config) {
 
 // A configuration that a training has written into its model_dir may be somebody else's: its
 // commands run only where that is wanted.
-bool RunsHooks(const CommandLine& command, const LoadedConfig& config) {
-  const int hooks = config.run.training_hook_size() + config.run.evaluation_hook_size();
-  if (hooks == 0 || command.GetBool("run_hooks")) return true;
+bool RunsHooks(const CommandLine& command, const LoadedConfig& config,
+               const RequiredParts& required) {
+  const bool has_hooks = (required.train && config.run.training_hook_size() > 0) ||
+                         (required.evaluate && config.run.evaluation_hook_size() > 0);
+  if (!has_hooks || command.GetBool("run_hooks")) return true;
   if (BaseName(config.run_path) != BaseName(RunConfigPath(""))) return true;
-  LOG(WARNING) << "The " << hooks << " hooks of " << config.run_path
-               << " are not run; --run_hooks runs them.";
+  LOG(WARNING) << "The hooks of " << config.run_path << " are not run; --run_hooks runs them.";
   return false;
 }
 
@@ -162,7 +164,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   RETURN_IF_ERROR(CheckWarnings(command));
   ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, std::move(model_fn)));
   composition.options.computed = Computed(config);
-  composition.options.run_hooks = RunsHooks(command, config);
+  composition.options.run_hooks = RunsHooks(command, config, required);
   if (required.train) {
     composition.options.allow_changed_input = command.GetBool("allow_changed_input");
     composition.options.hparams = HParamsOf(config);

@@ -32,7 +32,8 @@ absl::Status Watch(const std::string& model_dir, const proto::Train& train, int6
   for (std::optional<std::string> done;; std::this_thread::sleep_for(kWatchPeriod)) {
     ASSIGN_OR_RETURN(const std::optional<std::string> latest, LatestCheckpoint(model_dir));
     if (!latest.has_value() || latest == done) {
-      if (timeout == 0 || Clock::now() - since < std::chrono::seconds(timeout)) continue;
+      const std::chrono::duration<double> waited = Clock::now() - since;
+      if (timeout == 0 || waited.count() < static_cast<double>(timeout)) continue;
       const std::string text =
           absl::StrCat("no new checkpoint in ", model_dir, " for ", timeout, " seconds");
       if (!done.has_value()) return absl::NotFoundError(text + " (--timeout)");
@@ -63,20 +64,21 @@ absl::Status EvaluateCommand(const CommandLine& command) {
     required.evaluation.reset();
     required.all_evaluations = true;
   }
+  if (command.Has("steps")) required.evaluation_steps = command.GetInt("steps");
   ASSIGN_OR_RETURN(Composition composition, Compose(command, required));
   std::vector<EvaluationInput>& evaluations = composition.evaluations;
-  if (command.Has("steps")) {
-    for (EvaluationInput& input : evaluations) input.evaluate.set_steps(command.GetInt("steps"));
-  }
   const std::string checkpoint = command.GetString("checkpoint");
   const bool watch = command.GetBool("watch");
   const int64_t timeout = command.GetInt("timeout");
   if (watch && !checkpoint.empty()) {
     return absl::InvalidArgumentError("--watch follows model_dir; leave out --checkpoint");
   }
-  if (timeout < 0 || (timeout > 0 && !watch)) {
+  if (command.Has("timeout") && !watch) {
+    return absl::InvalidArgumentError("--timeout is for --watch, which is not given");
+  }
+  if (command.Has("timeout") && timeout <= 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--timeout: got ", timeout, ", want seconds > 0, together with --watch"));
+        absl::StrCat("--timeout: got ", timeout, ", want seconds > 0, or leave it out"));
   }
   const proto::RunConfig config = composition.options.config;
   ProgressLine line(command, watch || evaluations.size() > 1);

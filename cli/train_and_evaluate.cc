@@ -7,6 +7,7 @@
 #include "cli/results.h"
 #include "cli/training.h"
 #include "data/character_vocabulary.h"
+#include "glog/logging.h"
 #include "runtime/base/status.h"
 
 namespace tpurun {
@@ -20,15 +21,22 @@ absl::Status TrainAndEvaluateCommand(const CommandLine& command) {
   WatchTraining(line, composition.options);
   Estimator estimator(std::move(composition.options));
   const bool several = composition.evaluations.size() > 1;
-  ASSIGN_OR_RETURN(
-      const TrainResult result,
-      estimator.TrainAndEvaluate({.train = composition.input_fn,
-                                  .evaluations = std::move(composition.evaluations),
-                                  .export_input = composition.export_input_fn,
-                                  .assets = {kVocabularyFile},
-                                  .take = [several](const Evaluation& evaluation) {
-                                    return WriteResult(EvaluationJson(evaluation, several));
-                                  }}));
+  bool closed = false;  // standard output, by who read it
+  const auto take = [&](const Evaluation& evaluation) -> absl::Status {
+    if (closed) return absl::OkStatus();
+    const absl::Status written = WriteResult(EvaluationJson(evaluation, several));
+    closed = IsClosedPipe(written);
+    if (!closed) return written;
+    LOG(WARNING) << "Nobody reads standard output any more; the training goes on, and its "
+                    "evaluations are in the event files.";
+    return absl::OkStatus();
+  };
+  ASSIGN_OR_RETURN(const TrainResult result,
+                   estimator.TrainAndEvaluate({.train = composition.input_fn,
+                                               .evaluations = std::move(composition.evaluations),
+                                               .export_input = composition.export_input_fn,
+                                               .assets = {kVocabularyFile},
+                                               .take = take}));
   return WriteResult(TrainResultJson(result));
 }
 

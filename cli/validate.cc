@@ -376,6 +376,8 @@ class Validator {
       const std::string path = ElementPath(name, i);
       if (hook.command().empty()) {
         AddThat(path + ".command", "is missing, want what /bin/sh is to run");
+      } else if (!IsUtf8(hook.command()) || absl::StrContains(hook.command(), '\0')) {
+        Add(path + ".command", "want a shell command in UTF-8, without \\000");
       }
       if (!hook.has_at()) {
         AddThat(path + ".at", absl::StrCat("is missing, ", want));
@@ -412,7 +414,7 @@ class Validator {
       const std::string name = ExporterName(exporter);
       CheckNameAt(path + ".name", NameKind::kFile, name);
       const bool number = std::all_of(name.begin(), name.end(), absl::ascii_isdigit);
-      if (number || name == kOnnxFormat) {
+      if (number || name == kOnnxFormat || absl::StartsWith(name, "temp-")) {
         Add(path + ".name", absl::StrCat("got ", Quote(name),
                                          ", the name of a folder that export itself may make, want "
                                          "another one"));

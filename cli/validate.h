@@ -3,6 +3,7 @@
 #ifndef TPURUN_CLI_VALIDATE_H_
 #define TPURUN_CLI_VALIDATE_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ struct RequiredParts {
   // The evaluation to run, by name; nullopt: no name is given.
   std::optional<std::string> evaluation = std::nullopt;
   bool all_evaluations = false;
+  // Of the evaluations, instead of theirs.
+  std::optional<int64_t> evaluation_steps = std::nullopt;
   // Of train_and_evaluate: with train, evaluate and all_evaluations.
   bool alternating = false;
 };

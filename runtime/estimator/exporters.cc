@@ -8,6 +8,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/estimator/checkpoint.h"
+#include "runtime/estimator/setup.h"
 #include "runtime/io/file.h"
 #include "runtime/io/numbered_directory.h"
 #include "runtime/spec/export_names.h"
@@ -16,7 +17,7 @@ namespace tpurun {
 namespace {
 
 bool IsDue(const proto::Exporter& exporter, const Exporters::Occasion& occasion) {
-  if (exporter.has_latest()) return true;
+  if (exporter.has_latest()) return occasion.latest;
   return exporter.has_best() ? occasion.best : occasion.last;
 }
 
@@ -48,6 +49,13 @@ std::optional<int64_t> StepOf(const std::string& format, const std::string& dir)
 
 Exporters::Exporters(const proto::RunConfig& config, ExportFn export_model)
     : config_(config), export_model_(std::move(export_model)) {}
+
+absl::Status Exporters::Check() const {
+  for (const proto::Exporter& exporter : config_.train_and_evaluate().exporter()) {
+    RETURN_IF_ERROR(CheckWritable(JoinPath(ExportDirectory(config_), ExporterName(exporter))));
+  }
+  return absl::OkStatus();
+}
 
 absl::Status Exporters::Export(const Occasion& occasion) {
   for (const proto::Exporter& exporter : config_.train_and_evaluate().exporter()) {

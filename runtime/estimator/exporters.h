@@ -26,9 +26,12 @@ class Exporters {
   struct Occasion {
     int64_t step = 0;
     std::string checkpoint;
-    bool best = false;  // so far
+    bool latest = false;  // of an evaluation just now
+    bool best = false;    // so far
     bool last = false;
   };
+  // PermissionDenied where no model could be written.
+  absl::Status Check() const;
   // Exports the checkpoint by each exporter whose time it is, into EXPORT/NAME, and deletes what is
   // more than it keeps there. A model of this step that is there already, of a run that was killed
   // behind it, is not exported again.

@@ -23,13 +23,15 @@ namespace {
 
 constexpr char kVariablePrefix[] = "TPURUN_";
 constexpr std::chrono::milliseconds kLookPeriod(5);
+constexpr std::chrono::seconds kPatience(5);
 
 // This process' environment with the moment's variables.
 std::vector<std::string> EnvironmentOf(const HookMoment& moment, const std::string& model_dir) {
-  const std::string names[] = {"STEP", "CHECKPOINT", "LOSS", "MODEL_DIR"};
+  const std::string names[] = {"STEP", "CHECKPOINT", "LOSS", "MODEL_DIR", "EVALUATION"};
   const std::string values[] = {
       absl::StrCat(moment.step), moment.checkpoint,
-      moment.loss.has_value() ? ShortestText(static_cast<float>(*moment.loss)) : "", model_dir};
+      moment.loss.has_value() ? ShortestText(static_cast<float>(*moment.loss)) : "", model_dir,
+      moment.evaluation};
   std::vector<std::string> variables;
   for (size_t i = 0; i < std::size(names); ++i) {
     variables.push_back(absl::StrCat(kVariablePrefix, names[i], "=", values[i]));
@@ -79,7 +81,8 @@ int Spawn(std::vector<std::string> arguments, std::vector<std::string> environme
 
 HookMoment MomentOf(const Evaluation& evaluation) {
   HookMoment moment = {.step = evaluation.global_step,
-                       .checkpoint = evaluation.checkpoint.value_or("")};
+                       .checkpoint = evaluation.checkpoint.value_or(""),
+                       .evaluation = evaluation.name};
   if (evaluation.loss_shard_0.has_value()) moment.loss = evaluation.metrics[0].second.values[0];
   return moment;
 }
@@ -142,11 +145,19 @@ absl::Status Hooks::Ended(const Command& command, int status) const {
 }
 
 absl::Status Hooks::Wait(Command& command) const {
-  for (bool told = false; command.running >= 0; std::this_thread::sleep_for(kLookPeriod)) {
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> told;
+  for (; command.running >= 0; std::this_thread::sleep_for(kLookPeriod)) {
     RETURN_IF_ERROR(Look(command));
-    if (command.running < 0 || told || interrupt_ == nullptr || *interrupt_ == 0) continue;
-    kill(-command.running, SIGTERM);
-    told = true;
+    if (command.running < 0 || interrupt_ == nullptr || *interrupt_ == 0) continue;
+    if (!told.has_value()) {
+      LOG(INFO) << "Interrupted: ending " << command.title << ".";
+      kill(-command.running, SIGTERM);
+      kill(-command.running, SIGCONT);
+      told = Clock::now();
+    } else if (Clock::now() - *told > kPatience) {
+      kill(-command.running, SIGKILL);
+    }
   }
   return absl::OkStatus();
 }

@@ -20,16 +20,18 @@ namespace tpurun {
 // What a command finds in its environment, as TPURUN_STEP and so on.
 struct HookMoment {
   int64_t step = 0;
-  std::string checkpoint;      // the latest one's prefix; may be empty
-  std::optional<double> loss;  // nullopt: there is none yet
+  std::string checkpoint;       // the latest one's prefix; may be empty
+  std::optional<double> loss;   // nullopt: there is none yet
+  std::string evaluation = {};  // its name, after one
 };
 
 // After an evaluation; the loss is its.
 HookMoment MomentOf(const Evaluation& evaluation);
 
 // A command is run by /bin/sh, in a process group of its own, with an empty standard input and its
-// standard output on standard error. An interrupt ends those that are waited for. Of those that run
-// beside, what still runs when this is destroyed goes on by itself.
+// standard output on standard error. An interrupt ends those that are waited for, with SIGTERM and
+// 5 seconds later SIGKILL. Of those that run beside, what still runs when this is destroyed goes on
+// by itself.
 class Hooks {
  public:
   using List = google::protobuf::RepeatedPtrField<proto::Hook>;

@@ -169,7 +169,7 @@ std::vector<std::string> Saver::Retire() {
   while (keep > 0 && state_.all.size() > keep + oldest) {
     const auto prefix = state_.all.begin() + static_cast<ptrdiff_t>(oldest);
     const auto timestamp = state_.timestamps.begin() + static_cast<ptrdiff_t>(oldest);
-    if (*prefix == kept_) {
+    if (kept_.count(*prefix) > 0) {
       ++oldest;
       continue;
     }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,8 +42,8 @@ class Saver {
   // PermissionDenied when model_dir, open as `dir` or absent, holds a checkpoint of one of these
   // steps that is neither listed nor left by a killed run: Save would write over it.
   absl::Status CheckUnlisted(const Directory& dir, int64_t first_step, int64_t last_step) const;
-  // The checkpoint of this prefix stays, however many are newer.
-  void Keep(std::string prefix) { kept_ = std::move(prefix); }
+  // The checkpoints of these prefixes stay, however many are newer.
+  void Keep(std::set<std::string> prefixes) { kept_ = std::move(prefixes); }
   // Writes model.ckpt-STEP into model_dir, open as `dir`, then the `checkpoint` file, then deletes
   // what that no longer lists. A kill at any moment leaves a `checkpoint` whose latest one is
   // complete, and of the rest what Sweep finds. After an error the files of model.ckpt-STEP are
@@ -59,7 +60,7 @@ class Saver {
 
   SaverOptions options_;
   CheckpointState state_;
-  std::string kept_;            // whatever its age
+  std::set<std::string> kept_;    // whatever their age
   double keep_next_after_ = 0;  // a checkpoint written after this is kept for ever
 };
 

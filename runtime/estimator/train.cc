@@ -57,7 +57,9 @@ absl::StatusOr<TrainResult> Estimator::RunTraining(const InputFn& input_fn,
   const bool skipped = trained || input.already_trained();
   std::unique_ptr<TrainEvaluations> evaluations;
   if (evaluated != nullptr) {
-    const auto export_model = [&](const proto::Export& to, const std::string& checkpoint) {
+    const auto export_model = [&](const proto::Export& to,
+                                  const std::string& checkpoint) -> absl::StatusOr<ExportedFiles> {
+      RETURN_IF_ERROR(start.dir.CheckPath());
       // What is warned of on the way is told when the training ends.
       return ExportChecked(to, checkpoint, evaluated->export_input, evaluated->assets,
                            [] { return absl::OkStatus(); });
@@ -67,12 +69,13 @@ absl::StatusOr<TrainResult> Estimator::RunTraining(const InputFn& input_fn,
     std::optional<std::string> resumed_dir;
     if (start.resumed.has_value()) resumed_dir = start.resumed->dir();
     RETURN_IF_ERROR(evaluations->Build(program.session.variables(), resumed_dir));
-    // What the run that has saved the checkpoint may not have come to.
-    if (start.resumed.has_value() && (skipped || start.evaluations.pending())) {
+    if (start.resumed.has_value()) {
       RETURN_IF_ERROR(options_.checked());
-      RETURN_IF_ERROR(evaluations->Run(
-          {.step = start.step, .checkpoint = start.resumed->prefix(), .last = skipped}));
-      if (evaluations->stops_early()) return SkipTraining(start, SkipReason::kStoppedEarly);
+      ASSIGN_OR_RETURN(
+          const bool stopped,
+          evaluations->Resume(
+              {.step = start.step, .checkpoint = start.resumed->prefix(), .last = skipped}));
+      if (stopped) return SkipTraining(start, SkipReason::kStoppedEarly);
     }
   }
   if (skipped) return SkipTraining(start);

@@ -1,5 +1,8 @@
 #include "runtime/estimator/train_checkpoints.h"
 
+#include <set>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "google/protobuf/text_format.h"
@@ -41,9 +44,14 @@ absl::Status TrainCheckpoints::Save(int64_t step) {
                           .model = computed_text_,
                           .evaluation = EvaluationText(start_.evaluations),
                           .input_files = IdentitiesOf(input_.files())};
-  if (start_.evaluations.has_best_step()) {
-    start_.saver.Keep(CheckpointPrefix(start_.saver.model_dir(), start_.evaluations.best_step()));
-  }
+  const proto::EvaluationState& evaluations = start_.evaluations;
+  std::set<std::string> kept;
+  const auto keep = [&](int64_t of) {
+    kept.insert(CheckpointPrefix(start_.saver.model_dir(), of));
+  };
+  if (evaluations.has_best_step()) keep(evaluations.best_step());
+  if (evaluations.has_pending_step()) keep(evaluations.pending_step());
+  start_.saver.Keep(std::move(kept));
   const absl::Status saved =
       start_.saver.Save(start_.dir, program_.session.variables(), state, step);
   if (!moved.ok()) {

@@ -30,7 +30,8 @@ class TrainCheckpoints {
   bool IsSaved(int64_t step) const { return cadence_.IsSaved(step); }
   // Aborted for values that are not finite, and then nothing is written; PermissionDenied when
   // model_dir has been moved, where the checkpoint is saved all the same. It carries the
-  // `evaluations` of the start, the best of which is kept whatever its age.
+  // `evaluations` of the start; the best one and one that is not evaluated yet are kept whatever
+  // their age.
   absl::Status Save(int64_t step);
   // The prefix of the latest one; empty when there is none.
   const std::string& latest() const { return start_.saver.latest(); }

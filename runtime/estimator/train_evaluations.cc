@@ -1,6 +1,7 @@
 #include "runtime/estimator/train_evaluations.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -8,9 +9,13 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/io/file.h"
+#include "runtime/io/tensor_bundle.h"
 
 namespace tpurun {
 namespace {
+
+constexpr char kLossShard0[] = "loss_shard_0";
 
 bool IsHigherBetter(const proto::Monitor& monitor) { return monitor.mode() == proto::Monitor::MAX; }
 
@@ -18,6 +23,13 @@ bool IsHigherBetter(const proto::Monitor& monitor) { return monitor.mode() == pr
 std::string MonitorText(const proto::Monitor& monitor, const std::string& evaluation) {
   return absl::StrCat(proto::Monitor::Mode_Name(monitor.mode()), " ", monitor.metric(),
                       evaluation.empty() ? "" : absl::StrCat(" of ", evaluation));
+}
+
+double ValueOf(const Evaluation& evaluation, const std::string& metric) {
+  if (metric == kLossShard0) return *evaluation.loss_shard_0;
+  const auto found = std::find_if(evaluation.metrics.begin(), evaluation.metrics.end(),
+                                  [&](const auto& entry) { return entry.first == metric; });
+  return found->second.values[0];
 }
 
 }  // namespace
@@ -36,6 +48,7 @@ absl::Status TrainEvaluations::Build(const VariableStore& trained,
                                      const std::optional<std::string>& resumed_dir) {
   RETURN_IF_ERROR(evaluator_.Build());
   RETURN_IF_ERROR(CheckMonitor());
+  RETURN_IF_ERROR(exporters_.Check());
   RETURN_IF_ERROR(evaluator_.Share(trained));
   for (const EvaluationInput& input : inputs_.evaluations) {
     RETURN_IF_ERROR(evaluator_.Check(input, {.trained_dir = resumed_dir}));
@@ -45,12 +58,53 @@ absl::Status TrainEvaluations::Build(const VariableStore& trained,
     LOG(WARNING) << "The best checkpoint so far, of step " << state_.best_step()
                  << ", was chosen by " << state_.monitor() << ", now it is " << monitor
                  << ": the choice begins anew.";
-    const bool pending = state_.pending();
-    state_.Clear();
-    state_.set_pending(pending);
+    ForgetBest();
+  }
+  const std::string best = PrefixOf(state_.best_step());
+  if (state_.has_best() && IsAbsent(BundleIndexPath(best))) {
+    LOG(WARNING) << "The best checkpoint so far, " << best << ", is gone: the choice begins anew.";
+    ForgetBest();
   }
   state_.set_monitor(monitor);
   return absl::OkStatus();
+}
+
+void TrainEvaluations::ForgetBest() {
+  state_.clear_best();
+  state_.clear_best_step();
+  state_.clear_no_better();
+}
+
+std::string TrainEvaluations::PrefixOf(int64_t step) const {
+  return CheckpointPrefix(options_.config.model_dir(), step);
+}
+
+absl::StatusOr<bool> TrainEvaluations::Resume(const Evaluated& resumed) {
+  const bool is_pending = state_.has_pending_step() && state_.pending_step() == resumed.step;
+  if (state_.has_pending_step() && !is_pending) {
+    RETURN_IF_ERROR(EvaluatePending(state_.pending_step()));
+  }
+  if (state_.has_best()) {
+    RETURN_IF_ERROR(exporters_.Export(
+        {.step = state_.best_step(), .checkpoint = PrefixOf(state_.best_step()), .best = true}));
+  }
+  if (!is_pending && !resumed.last) return false;
+  RETURN_IF_ERROR(Run(resumed));
+  return stops_early();
+}
+
+absl::Status TrainEvaluations::EvaluatePending(int64_t step) {
+  const std::string prefix = PrefixOf(step);
+  state_.clear_pending_step();
+  if (IsAbsent(BundleIndexPath(prefix))) {
+    LOG(WARNING) << prefix << ", which was to be evaluated, is gone.";
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(Checkpoint checkpoint, Checkpoint::Open(prefix));
+  Evaluator evaluator(options_);
+  RETURN_IF_ERROR(evaluator.Build());
+  RETURN_IF_ERROR(evaluator.Load(std::optional<Checkpoint>(std::move(checkpoint))));
+  return RunWith(evaluator, {.step = step, .checkpoint = prefix});
 }
 
 const EvaluationInput* TrainEvaluations::Monitored() const {
@@ -65,7 +119,8 @@ const EvaluationInput* TrainEvaluations::Monitored() const {
 
 absl::Status TrainEvaluations::CheckMonitor() const {
   const std::string& metric = config().monitor().metric();
-  const std::vector<std::string> numbers = evaluator_.Numbers();
+  std::vector<std::string> numbers = evaluator_.Numbers();
+  if (std::count(numbers.begin(), numbers.end(), "loss") > 0) numbers.emplace_back(kLossShard0);
   if (std::count(numbers.begin(), numbers.end(), metric) > 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       options_.where("train_and_evaluate.monitor.metric"), ": monitor.metric: got ", Quote(metric),
@@ -91,14 +146,18 @@ bool TrainEvaluations::Due(int64_t step, bool last) {
             seconds_since(*evaluated_at_) >= static_cast<double>(config().throttle_secs()));
   }
   if (due) {
-    state_.set_pending(true);
+    state_.set_pending_step(step);
   } else {
-    state_.clear_pending();
+    state_.clear_pending_step();
   }
   return due;
 }
 
 absl::Status TrainEvaluations::Run(const Evaluated& evaluated) {
+  return RunWith(evaluator_, evaluated);
+}
+
+absl::Status TrainEvaluations::RunWith(Evaluator& evaluator, const Evaluated& evaluated) {
   evaluated_at_ = Clock::now();
   const Evaluator::Subject subject = {.global_step = evaluated.step,
                                       .checkpoint = evaluated.checkpoint.empty()
@@ -108,12 +167,13 @@ absl::Status TrainEvaluations::Run(const Evaluated& evaluated) {
   const EvaluationInput* const monitored = Monitored();
   bool best = false;
   for (const EvaluationInput& input : inputs_.evaluations) {
-    ASSIGN_OR_RETURN(const Evaluation result, evaluator_.Run(input, subject));
+    ASSIGN_OR_RETURN(const Evaluation result, evaluator.Run(input, subject));
     if (&input == monitored) best = IsBest(result);
     RETURN_IF_ERROR(inputs_.take(result));
-    RETURN_IF_ERROR(hooks_.Run(proto::Hook::EVALUATION, MomentOf(result)));
+    last_ = MomentOf(result);
+    RETURN_IF_ERROR(hooks_.Run(proto::Hook::EVALUATION, last_));
   }
-  state_.clear_pending();
+  state_.clear_pending_step();
   if (stops_early()) {
     LOG(INFO) << "Stopping early at step " << evaluated.step << ": " << config().monitor().metric()
               << " is not better than at step " << state_.best_step() << " in "
@@ -121,24 +181,25 @@ absl::Status TrainEvaluations::Run(const Evaluated& evaluated) {
   }
   return exporters_.Export({.step = evaluated.step,
                             .checkpoint = evaluated.checkpoint,
+                            .latest = true,
                             .best = best,
                             .last = evaluated.last || stops_early()});
 }
 
-absl::Status TrainEvaluations::Finish(const HookMoment& end) {
-  RETURN_IF_ERROR(hooks_.Run(proto::Hook::END, end));
+absl::Status TrainEvaluations::Finish() {
+  RETURN_IF_ERROR(hooks_.Run(proto::Hook::END, last_));
   return hooks_.Finish();
 }
 
 bool TrainEvaluations::IsBest(const Evaluation& evaluation) {
   const proto::Monitor& monitor = config().monitor();
-  const auto metric =
-      std::find_if(evaluation.metrics.begin(), evaluation.metrics.end(),
-                   [&](const auto& entry) { return entry.first == monitor.metric(); });
-  const double value = metric->second.values[0];
+  const double value = ValueOf(evaluation, monitor.metric());
+  if (std::isnan(value)) {
+    LOG(WARNING) << monitor.metric() << " is NaN at step " << evaluation.global_step
+                 << ", which is no better than any.";
+  }
   const double gain = IsHigherBetter(monitor) ? value - state_.best() : state_.best() - value;
-  // A value that is NaN is no better than any.
-  const bool best = state_.has_best() ? gain > monitor.min_delta() : value == value;
+  const bool best = state_.has_best() ? gain > monitor.min_delta() : !std::isnan(value);
   if (!best) {
     state_.set_no_better(state_.no_better() + 1);
     return false;

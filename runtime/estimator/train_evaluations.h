@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "proto/evaluation_state.pb.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/evaluator.h"
@@ -37,6 +38,11 @@ class TrainEvaluations {
   // training that is gone on with.
   absl::Status Build(const VariableStore& trained, const std::optional<std::string>& resumed_dir);
 
+  // Ahead of the first step of a training that goes on: evaluates what the run before may not have
+  // come to, and exports the best checkpoint where no exporter has it. Whether that ends the
+  // training early.
+  absl::StatusOr<bool> Resume(const Evaluated& resumed);
+
   // The step that a loop from `step` on may not go beyond.
   int64_t NextStop(int64_t step, int64_t final_step) const;
   // Whether the model is to be evaluated at `step`, where a loop has ended. Says so in the state,
@@ -46,17 +52,23 @@ class TrainEvaluations {
   // of Estimator::Export.
   absl::Status Run(const Evaluated& evaluated);
   // Runs the hooks of the end.
-  absl::Status Finish(const HookMoment& end);
+  absl::Status Finish();
   // After a Run: the metric has not been better for `patience` evaluations.
   bool stops_early() const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  absl::Status RunWith(Evaluator& evaluator, const Evaluated& evaluated);
+  // Evaluates a checkpoint that is not the one to go on from.
+  absl::Status EvaluatePending(int64_t step);
   const proto::TrainAndEvaluate& config() const { return options_.config.train_and_evaluate(); }
   // The evaluation whose metric is monitored; null when none has that name.
   const EvaluationInput* Monitored() const;
   absl::Status CheckMonitor() const;
+  void ForgetBest();
+  // Of the checkpoint of a step.
+  std::string PrefixOf(int64_t step) const;
   // Whether the evaluation is the best so far; the state then says so.
   bool IsBest(const Evaluation& evaluation);
 
@@ -65,6 +77,7 @@ class TrainEvaluations {
   Evaluator evaluator_;
   Exporters exporters_;
   Hooks hooks_;
+  HookMoment last_;  // of the latest evaluation
   proto::EvaluationState& state_;
   std::optional<Clock::time_point> evaluated_at_;  // when the latest evaluation began
   const Clock::time_point began_ = Clock::now();

@@ -118,6 +118,9 @@ absl::Status TrainLoop::Evaluate() {
   const Clock::time_point start = Clock::now();
   RETURN_IF_ERROR(output_.SaveIfNew(done_.step));
   RETURN_IF_ERROR(RunHooksOfCheckpoint());
+  if (const absl::Status moved = output_.CheckPath(); !moved.ok()) {
+    return output_.Failed(done_.step, moved);
+  }
   const absl::Status evaluated = evaluations_->Run({.step = done_.step,
                                                     .checkpoint = output_.checkpoints().latest(),
                                                     .last = done_.step == input_.final_step()});
@@ -243,7 +246,7 @@ absl::Status TrainLoop::Finish() {
   const HookMoment end = {
       .step = done_.step, .checkpoint = output_.checkpoints().latest(), .loss = done_.loss()};
   RETURN_IF_ERROR(hooks_.Run(proto::Hook::END, end));
-  if (evaluations_ != nullptr) RETURN_IF_ERROR(evaluations_->Finish(end));
+  if (evaluations_ != nullptr) RETURN_IF_ERROR(evaluations_->Finish());
   RETURN_IF_ERROR(hooks_.Finish());
   VLOG(1) << "Instruction parts: " << program_.session.InstructionsRun() << ".";
   LOG(INFO) << "Loss for final step: " << done_.loss() << ".";

@@ -35,6 +35,8 @@ class TrainOutput {
   absl::Status Open();
   // Writes what is due after a loop that ended at `step`.
   absl::Status LoopDone(int64_t step, double loss, bool last);
+  // PermissionDenied when model_dir has been moved.
+  absl::Status CheckPath() const { return start_.dir.CheckPath(); }
   absl::Status Flush() { return events_.writer().Flush(); }
   // A loop is done: from here on a run that fails leaves what it has written.
   void Keep();

@@ -1,5 +1,6 @@
 """Shell commands of a configuration: when they run, what they are told, and what a failure means."""
 import os
+import shutil
 import signal
 import time
 import unittest
@@ -106,6 +107,17 @@ class HooksTest(ProgramTest):
         self.assertEqual(done.code, 75, str(done))
         self.assertLess(time.monotonic() - start, 60)
         self.assertEqual(latest_step(self.path('model')), 20)
+
+    def test_one_that_ignores_the_interrupt_is_killed(self):
+        for command in ('trap "" TERM; touch begun; while :; do sleep 1; done',
+                        'touch begun; kill -STOP $$'):
+            process = self.start(*self.iris('train', 'model', *FLAGS, *hook('LOOP', command)))
+            self.wait_until(lambda: os.path.exists(self.path('begun')), process)
+            process.send_signal(signal.SIGTERM)
+            done = self.finish(process)
+            self.assertEqual(done.code, 75, str(done))
+            os.remove(self.path('begun'))
+            shutil.rmtree(self.path('model'))
 
     def test_after_evaluations(self):
         flags = (*hook('EVALUATION', kind='evaluation_hook'),

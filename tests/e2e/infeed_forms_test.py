@@ -248,7 +248,7 @@ class InfeedFormsTest(ProgramTest):
             self.expect_padded(self.dump('evaluate'),
                                {step + 1: [padded[step * size:(step + 1) * size]] * CORES
                                 for step in range(steps)})
-        got = {json.dumps({**self.result(done), 'loss': 0, 'average_loss': 0}) for done in results}
+        got = {json.dumps({**self.result(done), 'loss': 0, 'average_loss': 0, 'loss_shard_0': 0}) for done in results}
         self.assertEqual(len(got), 1, got)
         self.assertEqual({self.result(done)['examples'] for done in results}, {21})
         # Row by row the sums are the same; a kernel may round other shapes otherwise.

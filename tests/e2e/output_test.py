@@ -32,7 +32,7 @@ class OutputTest(ProgramTest):
     def test_evaluate_prints_one_object(self):
         done = self.succeed(*self.iris('evaluate', 'model'))
         result = self.result(done)
-        self.assertEqual(list(result), ['global_step', 'checkpoint', 'examples', 'loss',
+        self.assertEqual(list(result), ['global_step', 'checkpoint', 'examples', 'loss', 'loss_shard_0',
                                         'accuracy'])
         self.assertEqual(result['examples'], 30)
         self.assertEqual(os.listdir(self.path('model', 'eval'))[0].split('.')[0], 'events')

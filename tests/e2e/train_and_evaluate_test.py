@@ -126,6 +126,40 @@ class TrainAndEvaluateTest(ProgramTest):
         self.succeed(*self.iris('train', 'model', *FLAGS[:1], *FLAGS[3:], '--max_steps=600'))
         self.assertEqual(steps_listed(self.path('model'))[0], listed[0])
 
+    def test_a_train_between_keeps_what_may_be_the_best(self):
+        accuracies = [line['accuracy'] for line in
+                      self.lines(self.run_iris('model', *ACCURACY, '--max_steps=150'))[:-1]]
+        keep_one = (*FLAGS[:1], *FLAGS[3:4], '--keep_checkpoint_max=1')
+        self.succeed(*self.iris('train', 'model', *keep_one, '--max_steps=400'))
+        best = (max(range(3), key=lambda i: (accuracies[i], -i)) + 1) * STEPS_PER_EVAL
+        self.assertIn(best, steps_listed(self.path('model')))
+        self.assertIn(150, steps_listed(self.path('model')))
+        # The evaluation that no checkpoint knows of comes first.
+        again = self.lines(self.run_iris('model', *ACCURACY, '--max_steps=450'))
+        self.assertEqual([line['global_step'] for line in again], [150, 450, 450])
+
+    def test_a_best_checkpoint_that_is_gone(self):
+        self.run_iris('model', *ACCURACY, '--max_steps=500')
+        [best] = [step for step in steps_listed(self.path('model')) if step < 450][:1]
+        os.remove(self.path('model', f'model.ckpt-{best}.index'))
+        done = self.run_iris('model', *ACCURACY, *BEST_AND_FINAL, '--max_steps=600')
+        self.assertIn('the choice begins anew', '\n'.join(done.warnings))
+        self.assertEqual(len(self.exported('model', 'export', 'best')), 1)
+
+    def test_a_best_exporter_that_comes_later(self):
+        self.run_iris('model', *ACCURACY, '--max_steps=500')
+        self.run_iris('model', *ACCURACY, *BEST_AND_FINAL, '--max_steps=500')
+        self.assertEqual(len(self.exported('model', 'export', 'best')), 1)
+
+    def test_a_reader_that_goes_away(self):
+        process = self.start(*self.iris('train_and_evaluate', 'model', *FLAGS))
+        process.stdout.readline()
+        process.stdout.close()
+        code = process.wait(60)
+        self.assertEqual(code, 0)
+        self.assertIn(b'goes on', process.stderr.read())
+        self.assertIn(600, steps_listed(self.path('model')))
+
     def test_lower_is_better(self):
         done = self.lines(self.run_iris('model', *PATIENCE, '--max_steps=200'))
         losses = [line['loss'] for line in done[:-1]]
@@ -278,7 +312,7 @@ class WatchTest(ProgramTest):
                          [10, 20])
 
     def test_timeout_is_of_watch(self):
-        for flags in (('--timeout=5',), ('--watch', '--timeout=-1')):
+        for flags in (('--timeout=5',), ('--watch', '--timeout=-1'), ('--watch', '--timeout=0')):
             done = self.call(*self.iris('evaluate', 'model', *flags))
             self.assertEqual(done.code, 2, str(done))
 

@@ -106,12 +106,12 @@ TEST_F(SaverTest, KeepsOneForEverEachNHours) {
 TEST_F(SaverTest, TheBestStaysHoweverManyAreNewer) {
   Saver saver = Open(2);
   for (int64_t step = 0; step < 3; ++step) Save(saver, step);
-  saver.Keep(CheckpointPrefix(dir_.path(), 2));
+  saver.Keep({CheckpointPrefix(dir_.path(), 2)});
   for (int64_t step = 3; step < 7; ++step) Save(saver, step);
   EXPECT_EQ(Complete(), (Steps{2, 5, 6}));
   EXPECT_EQ(Listed(), (Steps{2, 5, 6}));
   // Another one is: the old one goes with the next save.
-  saver.Keep(CheckpointPrefix(dir_.path(), 6));
+  saver.Keep({CheckpointPrefix(dir_.path(), 6)});
   Save(saver, 7);
   EXPECT_EQ(Complete(), (Steps{6, 7}));
   Save(saver, 8);
