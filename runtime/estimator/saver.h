@@ -60,7 +60,7 @@ class Saver {
 
   SaverOptions options_;
   CheckpointState state_;
-  std::set<std::string> kept_;    // whatever their age
+  std::set<std::string> kept_;  // whatever their age
   double keep_next_after_ = 0;  // a checkpoint written after this is kept for ever
 };
 
