@@ -476,4 +476,16 @@ std::string HelpText(const Verb& verb) {
   return text;
 }
 
+std::string FlagPage(const std::string& name, std::span<const Verb> verbs) {
+  std::string text;
+  for (const Verb& verb : verbs) {
+    for (const Flag& flag : FlagsOf(verb)) {
+      if (flag.name != name) continue;
+      absl::StrAppend(&text, "tpurun ", verb.name, "\n",
+                      FlagHelp(flag.name, flag.value_name, flag.help));
+    }
+  }
+  return text;
+}
+
 }  // namespace tpurun

@@ -95,6 +95,8 @@ std::vector<Flag> CommonFlags(const Verb& verb);
 // What `help` and `help VERB` print.
 std::string HelpText(std::span<const Verb> verbs);
 std::string HelpText(const Verb& verb);
+// What the verbs that have a flag say of it; empty when none has. The name without dashes.
+std::string FlagPage(const std::string& name, std::span<const Verb> verbs);
 
 }  // namespace tpurun
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/help_topics.h"
 #include "cli/json.h"
@@ -47,6 +48,13 @@ absl::Status HelpCommand(const CommandLine& command) {
     return WriteOutput(absl::StrCat(HelpText(*verb), MessageHint(name)));
   }
   if (const std::optional<std::string> page = HelpPage(name)) return WriteOutput(*page);
+  std::string flag = name;
+  std::replace(flag.begin(), flag.end(), '-', '_');
+  if (const std::string page = FlagPage(flag, Verbs()); !page.empty()) return WriteOutput(page);
+  for (const std::string& choice : HelpChoices()) {
+    if (!absl::EqualsIgnoreCase(choice, name)) continue;
+    if (const std::optional<std::string> page = HelpPage(choice)) return WriteOutput(*page);
+  }
   const std::string nearest = NearestName(name, HelpChoices());
   return absl::InvalidArgumentError(
       absl::StrCat("no verb, topic or name of the configuration is called ", Quote(name),

@@ -190,11 +190,25 @@ std::string ExitCodesPage() {
   return text;
 }
 
+std::string TfConfigPage() {
+  return R"(TF_CONFIG is an environment variable with a JSON object, as TensorFlow's RunConfig reads it:
+
+  {"model_dir": "/tmp/m", "session_master": "", "eval_session_master": "",
+   "task": {"type": "worker", "index": 0}, "service": {"tpu_worker_job_name": ""}}
+
+It gives model_dir, master, evaluation_master and tpu_config.tpu_job_name where neither the file of
+--config nor the command line does; tpurun config shows what came from it. Another model_dir than
+that of the configuration, a cluster of several hosts, and masters that are not '' or local are
+refused. evaluation_master is master where nothing gives it, but for a task of the type evaluator.
+)";
+}
+
 std::string TpuErrorsPage() {
   std::string text =
       "What runs on a CPU and not on a TPU: each error with its exit code, - where it cannot be. "
       "All that\nthe configuration shows are told at once, before data is read and before anything "
-      "is written.\nWith use_tpu: false there are no E4, E5, E14 and E25, and UINT8 is fed.\n\n";
+      "is written; with one of another code among them the exit code is 2.\nWith use_tpu: false "
+      "there are no E4, E5, E14 and E25, and UINT8 is fed.\n\n";
   for (const TpuErrorDoc& error : TpuErrors()) {
     const std::string lines = Wrapped(error.when, 9);
     const std::string begin =
@@ -273,6 +287,7 @@ std::span<const HelpTopic> HelpTopics() {
       MessageTopic<proto::Transform>("transforms", "what is done to them"),
       {.name = "fields", .doc = "every path that --set takes", .page = FieldsPage},
       {.name = "set", .doc = "how --set and --unset are written", .page = SetPage},
+      {.name = "TF_CONFIG", .doc = "the environment variable", .page = TfConfigPage},
       {.name = "tpu_errors", .doc = "what a TPU refuses", .page = TpuErrorsPage},
       {.name = "exit_codes", .doc = "what the program ends with", .page = ExitCodesPage},
   };

@@ -51,7 +51,8 @@ class TfConfig {
 
   void Check() {
     static const std::vector<std::string>& kKeys = *new std::vector<std::string>{
-        "cluster", "task", "session_master", "eval_session_master", "model_dir", "service"};
+        "cluster",   "task",    "session_master", "eval_session_master",
+        "model_dir", "service", "environment"};  // of hosted jobs: "cloud"
     for (const auto& [key, value] : root_.items()) {
       if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) continue;
       LOG(WARNING) << kTfConfig << ": nothing reads " << Quote(key) << DidYouMean(key, kKeys);

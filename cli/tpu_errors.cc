@@ -12,11 +12,11 @@ constexpr TpuErrorDoc kTpuErrors[] = {
     {"E4", "2", "a batch that the cores do not divide: the nearest multiples are named"},
     {"E5", "2", "tpu_config.num_shards that is not the number of cores: leave it out"},
     {"E6", "3",
-     "a feature or label of a type that the infeed does not take (UINT8, FLOAT64, STRING), or of "
+     "a feature or label of a type that the infeed does not take (UINT8, STRING, FLOAT64), or of "
      "INT64 under strict_dtypes: cast it in the input"},
     {"E7", "3", "a type that the TPU does not compute in (FLOAT64, bytes)"},
     {"E8", "3",
-     "INT64 for an op that computes with floats: cast it; all others take INT64 as INT32"},
+     "INT64 for an op that computes with floats: cast it; the others take INT64 as well as INT32"},
     {"E9", "3", "an op that the TPU does not have: every one is named, and the nearest it has"},
     {"E10", "", "a summary within the loop: `summary` entries are written by the host"},
     {"E11", "", "a Print op: there is none (E9), a summary shows values"},
@@ -27,7 +27,7 @@ constexpr TpuErrorDoc kTpuErrors[] = {
     {"E16", "2", "train without a length: max_steps, steps or epochs"},
     {"E17", "65",
      "a training input that ends before its steps: those before it are saved, and what is missing "
-     "is counted"},
+     "is counted; an evaluation says what it had"},
     {"E18", "4", "a program larger than the device's memory (not checked yet)"},
     {"E19", "", "a local path: all paths are"},
     {"E20", "1", "NaN or infinity while training: the first step is named"},

@@ -382,7 +382,10 @@ class Validator {
       if (!hook.has_at()) {
         AddThat(path + ".at", absl::StrCat("is missing, ", want));
       } else if (moments.count(hook.at()) == 0) {
-        Add(path + ".at", absl::StrCat("got ", proto::Hook::At_Name(hook.at()), ", ", want));
+        Add(path + ".at",
+            absl::StrCat("got ", proto::Hook::At_Name(hook.at()), ", ", want,
+                         "; the others are for ",
+                         name == "training_hook" ? "evaluation_hook" : "training_hook"));
       } else if (hook.has_every_n_loops() && hook.at() != proto::Hook::LOOP) {
         Add(path + ".every_n_loops",
             absl::StrCat("is for LOOP, and this hook is run at ", proto::Hook::At_Name(hook.at()),

@@ -104,7 +104,8 @@ std::span<const Verb> Verbs() {
                           "lines"},
                  {.name = "watch",
                   .type = Flag::Type::kBool,
-                  .help = "evaluate each new checkpoint in model_dir, up to train.max_steps"},
+                  .help = "evaluate the newest checkpoint of model_dir whenever it is new, up to "
+                          "train.max_steps"},
                  {.name = "timeout",
                   .type = Flag::Type::kInt,
                   .value_name = "SECONDS",

@@ -25,6 +25,7 @@ constexpr char kMachine[] = "tpurun/machine";
 constexpr char kPerCore[] = "tpurun/core/";
 constexpr char kGlobalStepName[] = "global_step";
 constexpr size_t kMistakesShown = 5;
+constexpr char kOtherOptimizer[] = "optimizer, or had other variables frozen";
 
 tensorflow::DataType DataTypeOf(DType dtype) { return ToDataType(ElementTypeOf(dtype)); }
 
@@ -242,7 +243,7 @@ absl::Status Checkpoint::Restore(bool with_state, VariableStore& store,
   }
   if (!mistakes.empty()) {
     const absl::Status differs =
-        Differs(mistakes, num_variables, only_slots ? "optimizer" : "model");
+        Differs(mistakes, num_variables, only_slots ? kOtherOptimizer : "model");
     return absl::Status(differs.code(),
                         absl::StrCat(differs.message(), "; use another model_dir, or the model in ",
                                      RunConfigPath(DirName(prefix()))));

@@ -1,6 +1,7 @@
 #include "runtime/estimator/evaluator.h"
 
 #include <limits>
+#include <map>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -94,10 +95,10 @@ std::string LogText(const MetricValue& value) {
 }
 
 void LogResult(const Evaluation& evaluation) {
-  std::string text;
-  for (const auto& [name, value] : evaluation.metrics) {
-    absl::StrAppend(&text, text.empty() ? "" : ", ", name, " = ", LogText(value));
-  }
+  std::map<std::string, std::string> texts = {
+      {"global_step", absl::StrCat(evaluation.global_step)}};
+  for (const auto& [name, value] : evaluation.metrics) texts[name] = LogText(value);
+  const std::string text = absl::StrJoin(texts, ", ", absl::PairFormatter(" = "));
   LOG(INFO) << "Saving dict for global step " << evaluation.global_step << ": " << text;
 }
 

@@ -45,6 +45,10 @@ class HelpTest(ProgramTest):
         self.assertIn('max_steps: int64', self.page('train.max_steps'))
         self.assertIn('\n  adam ', self.page('optimizers'))
         self.assertIn('\n75    interrupted and saved', self.page('exit_codes'))
+        for name, found in (('timeout', 'tpurun evaluate\n  --timeout=SECONDS'),
+                            ('dump-infeed', 'tpurun train\n  --dump_infeed=DIR'),
+                            ('tf_config', 'eval_session_master'), ('sliced', 'SLICED')):
+            self.assertIn(found, self.page(name), name)
         for name, near in (('denze', 'dense'), ('layer', 'layers'), ('trian', 'train')):
             done = self.call('help', name)
             if name == 'layer':  # a field of the ModelSpec
