@@ -207,8 +207,9 @@ std::string TpuErrorsPage() {
   std::string text =
       "What runs on a CPU and not on a TPU: each error with its exit code, - where it cannot be. "
       "All that\nthe configuration shows are told at once, before data is read and before anything "
-      "is written; with one of another code among them the exit code is 2.\nWith use_tpu: false "
-      "there are no E4, E5, E14 and E25, and UINT8 is fed.\n\n";
+      "is written;\nwith one of another code among them the exit code is 2. With use_tpu: false "
+      "there "
+      "are no\nE4, E5, E14 and E25, and UINT8 is fed.\n\n";
   for (const TpuErrorDoc& error : TpuErrors()) {
     const std::string lines = Wrapped(error.when, 9);
     const std::string begin =

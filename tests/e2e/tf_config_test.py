@@ -53,12 +53,13 @@ class TfConfigTest(ProgramTest):
         self.assertEqual(len(done.messages), 1, str(done))
 
     def test_a_key_that_nothing_reads_is_warned_of(self):
-        done = self.with_config('config', '--model_dir=m', modeldir='/m', environment='cloud')
+        done = self.with_config('config', '--model_dir=m', modeldir='/m', environment='cloud',
+                                zone='a')
         self.assertEqual(done.code, 0, str(done))
         self.assertEqual(done.warnings, [
             'TF_CONFIG: nothing reads "modeldir", did you mean "model_dir"?',
-            'TF_CONFIG: nothing reads "environment" (known: cluster, task, session_master, '
-            'eval_session_master, model_dir, service)'])
+            'TF_CONFIG: nothing reads "zone" (known: cluster, task, session_master, '
+            'eval_session_master, model_dir, service, environment)'])
 
 
 if __name__ == '__main__':
