@@ -13,7 +13,7 @@ absl::Status ConfigCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(const LoadOptions options, command.load_options());
   ASSIGN_OR_RETURN(const LoadedConfig config, LoadSoundConfig(options));
   ConfigErrors warnings;
-  WarnOfConfig(config.run, config.run.has_train(), warnings);
+  WarnOfConfig(config.run, config.run.has_train(), /*alternates=*/false, warnings);
   LogWarnings(warnings.Warnings(config.locations));
   ASSIGN_OR_RETURN(const std::string text, PrintConfig(config));
   return WriteOutput(text);

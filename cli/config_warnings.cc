@@ -10,12 +10,14 @@
 namespace tpurun {
 namespace {
 
-void WarnOfLongLoops(const proto::RunConfig& run, ConfigErrors& errors) {
+// `stops_every` steps a loop ends too, 0: not.
+void WarnOfLongLoops(const proto::RunConfig& run, int64_t stops_every, ConfigErrors& errors) {
   const absl::StatusOr<IterationsPerLoop> loops =
       ParseIterationsPerLoop(run.tpu_config().iterations_per_loop());
   if (!loops.ok() || loops->steps == 0) return;
   const auto check = [&](const std::string& name, bool given, int64_t period) {
     if (!given || period <= 0 || period % loops->steps == 0) return;
+    if (stops_every > 0 && period % stops_every == 0) return;
     int64_t kept = 0;
     const bool beyond = __builtin_mul_overflow(period / loops->steps + 1, loops->steps, &kept);
     if (beyond) return;  // no training has so many steps
@@ -31,13 +33,14 @@ void WarnOfLongLoops(const proto::RunConfig& run, ConfigErrors& errors) {
 
 }  // namespace
 
-void WarnOfConfig(const proto::RunConfig& run, bool trains, ConfigErrors& errors) {
+void WarnOfConfig(const proto::RunConfig& run, bool trains, bool alternates, ConfigErrors& errors) {
   if (!run.use_tpu() && run.has_eval_on_tpu()) {
     errors.Warn({.path = "eval_on_tpu"}, "",
                 absl::StrCat("eval_on_tpu: ", run.eval_on_tpu() ? "true" : "false",
                              " is ignored, for use_tpu is false; leave it out"));
   }
-  if (trains) WarnOfLongLoops(run, errors);
+  const int64_t stops_every = alternates ? run.train_and_evaluate().steps_per_eval() : 0;
+  if (trains) WarnOfLongLoops(run, stops_every, errors);
 }
 
 }  // namespace tpurun

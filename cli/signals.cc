@@ -8,6 +8,8 @@
 #include <deque>
 #include <utility>
 
+#include "runtime/base/process_group.h"
+
 namespace tpurun {
 namespace {
 
@@ -32,6 +34,7 @@ void HandleInterrupt(int signal) {
     if ((last & 0xff) == signal && milliseconds - (last >> 8) < kSentTwiceMilliseconds) return;
   } while (!last_interrupt.compare_exchange_weak(last, milliseconds << 8 | signal));
   if (interrupt_count.fetch_add(1) + 1 < interrupts_before_exit.load()) return;
+  if (const int group = waited_for_group.load(); group > 0) kill(-group, SIGTERM);
   RemoveUnfinished();
   _exit(128 + signal);
 }
@@ -50,6 +53,9 @@ void InstallSignalHandlers(OnInterrupt on_interrupt) {
   struct sigaction hangup;
   const bool ignored = sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
   if (!ignored) sigaction(SIGHUP, &action, nullptr);
+  // What is started here is waited for, also where who started this program waits for nobody.
+  action.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &action, nullptr);
   action.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &action, nullptr);
   sigaction(SIGXFSZ, &action, nullptr);

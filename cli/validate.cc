@@ -95,8 +95,8 @@ bool ReadsStandardInput(const proto::Source& source) {
 }
 
 bool SavesCheckpoints(const proto::RunConfig& run) {
-  return run.has_save_checkpoints_steps() ? run.save_checkpoints_steps() > 0
-                                          : run.save_checkpoints_secs() > 0;
+  const bool by_seconds = run.has_save_checkpoints_secs() || !run.has_save_checkpoints_steps();
+  return run.save_checkpoints_steps() > 0 || (by_seconds && run.save_checkpoints_secs() > 0);
 }
 
 class Validator {
@@ -122,7 +122,7 @@ class Validator {
                {proto::Hook::LOOP, proto::Hook::CHECKPOINT, proto::Hook::END});
     CheckHooks(run_.evaluation_hook(), "evaluation_hook",
                {proto::Hook::EVALUATION, proto::Hook::END});
-    WarnOfConfig(run_, required_.train, errors_);
+    WarnOfConfig(run_, required_.train, required_.alternating, errors_);
   }
 
  private:

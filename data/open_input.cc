@@ -121,6 +121,7 @@ class Opening {
     }
     source.examples_per_epoch = count_.value_or(-1);
     source.endless = endless_;
+    source.reads_once = source_reads_once_;
     source.files = std::move(files_);
     source.assets = std::move(assets_);
     source.prefetch = PrefetchedSteps(plan_, args_);
@@ -156,6 +157,7 @@ class Opening {
     count_ = opened->count;
     reads_once_ = !plan_.source_def->in_memory &&
                   !std::all_of(opened->files.begin(), opened->files.end(), IsRegularFile);
+    source_reads_once_ = reads_once_;
     assets_ = std::move(opened->assets);
     num_ids_ = std::move(opened->num_ids);
     if (args_.mode == ModeKey::kTrain) RETURN_IF_ERROR(Identify(opened->files));
@@ -282,7 +284,8 @@ class Opening {
   std::map<std::string, int64_t> num_ids_;  // of the columns, as the source has them
   ElementCount count_;  // elements of one pass at this place; when endless, of what is repeated
   bool endless_ = false;
-  bool reads_once_ = false;  // a second pass cannot be
+  bool source_reads_once_ = false;
+  bool reads_once_ = false;  // a second pass cannot be: there is no cache behind such a source
 };
 
 }  // namespace

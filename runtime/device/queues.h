@@ -48,7 +48,10 @@ class EntryRing {
   int64_t consumed() const { return consumed_.load(std::memory_order_acquire); }
   int64_t capacity() const { return capacity_; }
   // Entries that wait to be taken.
-  int64_t depth() const { return committed() - consumed(); }
+  int64_t depth() const {
+    const int64_t taken = consumed();
+    return committed() - taken;
+  }
 
  private:
   std::byte* Entry(int64_t index) { return data_.get() + (index % capacity_) * entry_bytes_; }

@@ -90,8 +90,13 @@ class PipelinePerReplica : public BatchSource {
       return absl::InvalidArgumentError(
           absl::StrCat("a position of ", positions.size(), " pipelines, want ", pipelines_.size()));
     }
+    std::vector<std::string> before;
     for (size_t i = 0; i < positions.size(); ++i) {
-      RETURN_IF_ERROR(pipelines_[i]->Restore(positions[i]));
+      before.push_back(pipelines_[i]->Position());
+      const absl::Status restored = pipelines_[i]->Restore(positions[i]);
+      if (restored.ok()) continue;
+      for (size_t j = 0; j < i; ++j) RETURN_IF_ERROR(pipelines_[j]->Restore(before[j]));
+      return restored;
     }
     return absl::OkStatus();
   }

@@ -195,6 +195,8 @@ class Estimator {
   absl::Status CheckExport(const proto::Export& config);
 
  private:
+  // Calls options_.checked, and not again: what is warned of later is told at the end.
+  absl::Status CheckOnce();
   // Calls `checked` ahead of the first write.
   absl::StatusOr<ExportedFiles> ExportChecked(const proto::Export& config,
                                               const std::string& checkpoint,

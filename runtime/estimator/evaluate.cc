@@ -26,10 +26,11 @@ absl::Status Estimator::EvaluateAll(const std::vector<EvaluationInput>& evaluati
   Hooks hooks(options_.config.evaluation_hook(), "evaluation_hook", options_);
   HookMoment last;
   for (const EvaluationInput& evaluation : evaluations) {
-    if (chosen.has_value()) {
-      RETURN_IF_ERROR(WarnOfDrift(options_, *chosen, ModeKey::kEval, evaluation.evaluate.name()));
-    }
-    RETURN_IF_ERROR(options_.checked());
+    if (!chosen.has_value()) break;
+    RETURN_IF_ERROR(WarnOfDrift(options_, *chosen, ModeKey::kEval, evaluation.evaluate.name()));
+  }
+  RETURN_IF_ERROR(CheckOnce());
+  for (const EvaluationInput& evaluation : evaluations) {
     ASSIGN_OR_RETURN(const Evaluation result, evaluator.Run(evaluation, subject));
     RETURN_IF_ERROR(take(result));
     last = MomentOf(result);

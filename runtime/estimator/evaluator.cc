@@ -29,14 +29,6 @@ std::string DumpName(const std::string& name) {
   return name.empty() ? "evaluate" : absl::StrCat("evaluate_", name);
 }
 
-// Without eval_on_tpu on one core, in f32.
-EstimatorOptions OptionsOfEvaluation(EstimatorOptions options) {
-  if (options.config.eval_on_tpu()) return options;
-  options.config.set_use_tpu(false);
-  options.topology = TopologyOfEvaluation(options.config);
-  return options;
-}
-
 // Runs the batches through the device; `sums` and *examples hold the totals then.
 absl::Status RunAll(const EstimatorOptions& options, Session& session, Infeed& infeed,
                     int64_t max_steps, EvalSums& sums, int64_t* examples) {
@@ -159,7 +151,11 @@ absl::StatusOr<InputSource> Evaluator::Open(const EvaluationInput& input,
 }
 
 absl::Status Evaluator::Check(const EvaluationInput& input, const Subject& subject) {
-  return Open(input, subject).status();
+  ASSIGN_OR_RETURN(const InputSource opened, Open(input, subject));
+  if (!opened.reads_once) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "the evaluation's input is a pipe, which can be read only once, and train_and_evaluate "
+      "evaluates again and again; want files");
 }
 
 absl::StatusOr<Evaluation> Evaluator::Run(const EvaluationInput& input, const Subject& subject) {

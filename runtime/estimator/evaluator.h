@@ -21,7 +21,8 @@ class Evaluator {
   // On the TPU only with eval_on_tpu.
   explicit Evaluator(EstimatorOptions options);
 
-  // Builds and compiles the model. InvalidArgument for one that has nothing to evaluate.
+  // Builds the model; Load or Share compile it. InvalidArgument for one that has nothing to
+  // evaluate.
   absl::Status Build();
   // The variables are those of the checkpoint; fresh ones without one.
   absl::Status Load(const std::optional<Checkpoint>& checkpoint);

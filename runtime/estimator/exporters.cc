@@ -7,10 +7,10 @@
 #include "proto/onnx.pb.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
-#include "runtime/estimator/checkpoint.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/io/file.h"
 #include "runtime/io/numbered_directory.h"
+#include "runtime/io/tensor_bundle.h"
 #include "runtime/spec/export_names.h"
 
 namespace tpurun {
@@ -38,11 +38,21 @@ std::optional<int64_t> StepOf(const std::string& format, const std::string& dir)
     }
     return std::nullopt;
   }
-  const absl::StatusOr<Checkpoint> variables =
-      Checkpoint::Open(JoinPath(dir, "variables/variables"));
+  const auto variables = BundleReader::Open(JoinPath(dir, "variables/variables"));
   if (!variables.ok()) return std::nullopt;
-  const absl::StatusOr<int64_t> step = variables->GlobalStep();
-  return step.ok() ? std::optional(*step) : std::nullopt;
+  const BundleEntry* const entry = (*variables)->Find("global_step");
+  int64_t step = 0;
+  if (entry == nullptr || entry->size != sizeof(step)) return std::nullopt;
+  const absl::Status read = (*variables)->ReadInto(*entry, reinterpret_cast<char*>(&step));
+  return read.ok() ? std::optional(step) : std::nullopt;
+}
+
+std::set<int64_t> StepsIn(const std::string& format, const std::string& base) {
+  std::set<int64_t> steps;
+  for (const std::string& dir : NumberedDirectories(base)) {
+    if (const std::optional<int64_t> step = StepOf(format, dir)) steps.insert(*step);
+  }
+  return steps;
 }
 
 }  // namespace
@@ -66,8 +76,9 @@ absl::Status Exporters::Export(const Occasion& occasion) {
     to.clear_export_format();
     for (const std::string& format : formats) {
       const std::string base = ExportBase(to, format);
-      const std::vector<std::string> there = NumberedDirectories(base);
-      if (!there.empty() && StepOf(format, there.back()) == occasion.step) continue;
+      const auto [known, first] = exported_.try_emplace(base);
+      if (first) known->second = StepsIn(format, base);
+      if (!known->second.insert(occasion.step).second) continue;
       to.add_export_format(format);
     }
     if (to.export_format_size() > 0) {

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -40,6 +42,8 @@ class Exporters {
  private:
   const proto::RunConfig& config_;
   const ExportFn export_model_;
+  // Of each folder of exported models that was looked at: the steps that they are of.
+  std::map<std::string, std::set<int64_t>> exported_;
 };
 
 }  // namespace tpurun

@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "runtime/base/process_group.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -124,7 +125,7 @@ absl::Status Hooks::Finish() {
   return absl::OkStatus();
 }
 
-absl::Status Hooks::Start(Command& command, const HookMoment& moment) const {
+absl::Status Hooks::Start(Command& command, const HookMoment& moment) {
   const int error = Spawn({"/bin/sh", "-c", command.hook->command()},
                           EnvironmentOf(moment, model_dir_), &command.running);
   if (error == 0) return absl::OkStatus();
@@ -144,31 +145,39 @@ absl::Status Hooks::Ended(const Command& command, int status) const {
   return absl::OkStatus();
 }
 
-absl::Status Hooks::Wait(Command& command) const {
+absl::Status Hooks::Wait(Command& command) {
   using Clock = std::chrono::steady_clock;
+  const pid_t group = command.running;
+  waited_for_group = group;
   std::optional<Clock::time_point> told;
+  absl::Status ended;
   for (; command.running >= 0; std::this_thread::sleep_for(kLookPeriod)) {
-    RETURN_IF_ERROR(Look(command));
+    ended = Look(command);
     if (command.running < 0 || interrupt_ == nullptr || *interrupt_ == 0) continue;
     if (!told.has_value()) {
       LOG(INFO) << "Interrupted: ending " << command.title << ".";
-      kill(-command.running, SIGTERM);
-      kill(-command.running, SIGCONT);
+      kill(-group, SIGTERM);
+      kill(-group, SIGCONT);
       told = Clock::now();
     } else if (Clock::now() - *told > kPatience) {
-      kill(-command.running, SIGKILL);
+      kill(-group, SIGKILL);
     }
   }
-  return absl::OkStatus();
+  waited_for_group = 0;
+  // What the shell has left behind.
+  if (told.has_value()) kill(-group, SIGKILL);
+  return ended;
 }
 
-absl::Status Hooks::Look(Command& command) const {
+absl::Status Hooks::Look(Command& command) {
   if (command.running < 0) return absl::OkStatus();
   int status = 0;
   const pid_t ended = waitpid(command.running, &status, WNOHANG);
-  if (ended == 0) return absl::OkStatus();
+  if (ended == 0 || (ended < 0 && errno == EINTR)) return absl::OkStatus();
   command.running = -1;
-  return ended < 0 ? absl::OkStatus() : Ended(command, status);
+  if (ended > 0) return Ended(command, status);
+  return absl::AbortedError(
+      absl::StrCat(command.title, ": how it ended is not known: ", std::strerror(errno)));
 }
 
 }  // namespace tpurun

@@ -54,13 +54,13 @@ class Hooks {
     pid_t running = -1;  // beside
   };
 
-  absl::Status Start(Command& command, const HookMoment& moment) const;
+  absl::Status Start(Command& command, const HookMoment& moment);
   // What the end of a command means; `status` is waitpid's.
   absl::Status Ended(const Command& command, int status) const;
   // Blocks until it ends. Passes an interrupt on.
-  absl::Status Wait(Command& command) const;
+  absl::Status Wait(Command& command);
   // Looks whether one that runs beside has ended.
-  absl::Status Look(Command& command) const;
+  absl::Status Look(Command& command);
 
   const std::string model_dir_;
   const std::atomic<int>* const interrupt_;

@@ -71,6 +71,13 @@ void BeginAverages(const proto::ModelSpec& model, const std::vector<Variable>& m
 
 }  // namespace
 
+EstimatorOptions OptionsOfEvaluation(EstimatorOptions options) {
+  if (options.config.eval_on_tpu()) return options;
+  options.config.set_use_tpu(false);
+  options.topology = TopologyOfEvaluation(options.config);
+  return options;
+}
+
 absl::Status CheckWritable(const std::string& dir) {
   std::string nearest = dir;
   const auto is_there = [](const std::string& path) {

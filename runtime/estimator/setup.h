@@ -17,6 +17,9 @@
 
 namespace tpurun {
 
+// Those of an evaluation: without eval_on_tpu on one core, in f32.
+EstimatorOptions OptionsOfEvaluation(EstimatorOptions options);
+
 // PermissionDenied when no file can be made in `dir`, which need not exist yet. Makes nothing.
 absl::Status CheckWritable(const std::string& dir);
 

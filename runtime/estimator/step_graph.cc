@@ -31,7 +31,8 @@ absl::StatusOr<Graph> GraphOfStep(const EstimatorOptions& options, EstimatorSpec
 
 }  // namespace
 
-absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& options, ModeKey mode) {
+absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& of_run, ModeKey mode) {
+  const EstimatorOptions options = mode == ModeKey::kEval ? OptionsOfEvaluation(of_run) : of_run;
   ASSIGN_OR_RETURN(EstimatorSpec spec, CallModelFn(options, mode, BatchSizeOf(options.config, mode),
                                                    mode != ModeKey::kPredict));
   StepGraph step;

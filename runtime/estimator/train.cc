@@ -31,6 +31,12 @@ Estimator::Estimator(EstimatorOptions options) : options_(std::move(options)) {
   while (dir.size() > 1 && dir.back() == '/') dir.pop_back();
 }
 
+absl::Status Estimator::CheckOnce() {
+  RETURN_IF_ERROR(options_.checked());
+  options_.checked = [] { return absl::OkStatus(); };
+  return absl::OkStatus();
+}
+
 absl::StatusOr<TrainResult> Estimator::Train(const InputFn& input_fn) {
   return RunTraining(input_fn, nullptr);
 }
@@ -70,11 +76,12 @@ absl::StatusOr<TrainResult> Estimator::RunTraining(const InputFn& input_fn,
     if (start.resumed.has_value()) resumed_dir = start.resumed->dir();
     RETURN_IF_ERROR(evaluations->Build(program.session.variables(), resumed_dir));
     if (start.resumed.has_value()) {
-      RETURN_IF_ERROR(options_.checked());
+      RETURN_IF_ERROR(CheckOnce());
       ASSIGN_OR_RETURN(
           const bool stopped,
           evaluations->Resume(
               {.step = start.step, .checkpoint = start.resumed->prefix(), .last = skipped}));
+      if (stopped || skipped) RETURN_IF_ERROR(evaluations->WaitForHooks());
       if (stopped) return SkipTraining(start, SkipReason::kStoppedEarly);
     }
   }

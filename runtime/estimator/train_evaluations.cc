@@ -25,6 +25,12 @@ std::string MonitorText(const proto::Monitor& monitor, const std::string& evalua
                       evaluation.empty() ? "" : absl::StrCat(" of ", evaluation));
 }
 
+// What it dumps goes beside what the training's compiler does.
+EstimatorOptions BesideTraining(EstimatorOptions options) {
+  if (!options.dump_dir.empty()) options.dump_dir = JoinPath(options.dump_dir, "evaluate");
+  return options;
+}
+
 double ValueOf(const Evaluation& evaluation, const std::string& metric) {
   if (metric == kLossShard0) return *evaluation.loss_shard_0;
   const auto found = std::find_if(evaluation.metrics.begin(), evaluation.metrics.end(),
@@ -39,7 +45,7 @@ TrainEvaluations::TrainEvaluations(const EstimatorOptions& options,
                                    proto::EvaluationState& state)
     : options_(options),
       inputs_(inputs),
-      evaluator_(options),
+      evaluator_(BesideTraining(options)),
       exporters_(options.config, std::move(export_model)),
       hooks_(options.config.evaluation_hook(), "evaluation_hook", options),
       state_(state) {}
@@ -83,14 +89,15 @@ absl::StatusOr<bool> TrainEvaluations::Resume(const Evaluated& resumed) {
   const bool is_pending = state_.has_pending_step() && state_.pending_step() == resumed.step;
   if (state_.has_pending_step() && !is_pending) {
     RETURN_IF_ERROR(EvaluatePending(state_.pending_step()));
+    if (stops_early()) return true;
   }
+  const bool evaluates = is_pending || resumed.last;
+  if (evaluates) RETURN_IF_ERROR(Run(resumed));
   if (state_.has_best()) {
     RETURN_IF_ERROR(exporters_.Export(
         {.step = state_.best_step(), .checkpoint = PrefixOf(state_.best_step()), .best = true}));
   }
-  if (!is_pending && !resumed.last) return false;
-  RETURN_IF_ERROR(Run(resumed));
-  return stops_early();
+  return evaluates && stops_early();
 }
 
 absl::Status TrainEvaluations::EvaluatePending(int64_t step) {
@@ -101,7 +108,7 @@ absl::Status TrainEvaluations::EvaluatePending(int64_t step) {
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(Checkpoint checkpoint, Checkpoint::Open(prefix));
-  Evaluator evaluator(options_);
+  Evaluator evaluator(BesideTraining(options_));
   RETURN_IF_ERROR(evaluator.Build());
   RETURN_IF_ERROR(evaluator.Load(std::optional<Checkpoint>(std::move(checkpoint))));
   return RunWith(evaluator, {.step = step, .checkpoint = prefix});
@@ -176,8 +183,10 @@ absl::Status TrainEvaluations::RunWith(Evaluator& evaluator, const Evaluated& ev
   state_.clear_pending_step();
   if (stops_early()) {
     LOG(INFO) << "Stopping early at step " << evaluated.step << ": " << config().monitor().metric()
-              << " is not better than at step " << state_.best_step() << " in "
-              << state_.no_better() << " evaluations.";
+              << (state_.has_best()
+                      ? absl::StrCat(" is not better than at step ", state_.best_step())
+                      : " was no number")
+              << " in " << state_.no_better() << " evaluations.";
   }
   return exporters_.Export({.step = evaluated.step,
                             .checkpoint = evaluated.checkpoint,
@@ -188,8 +197,10 @@ absl::Status TrainEvaluations::RunWith(Evaluator& evaluator, const Evaluated& ev
 
 absl::Status TrainEvaluations::Finish() {
   RETURN_IF_ERROR(hooks_.Run(proto::Hook::END, last_));
-  return hooks_.Finish();
+  return WaitForHooks();
 }
+
+absl::Status TrainEvaluations::WaitForHooks() { return hooks_.Finish(); }
 
 bool TrainEvaluations::IsBest(const Evaluation& evaluation) {
   const proto::Monitor& monitor = config().monitor();

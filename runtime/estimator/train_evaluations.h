@@ -51,8 +51,9 @@ class TrainEvaluations {
   // Evaluates, exports and updates the state. Errors are those of Evaluator::Run, of Hooks::Run and
   // of Estimator::Export.
   absl::Status Run(const Evaluated& evaluated);
-  // Runs the hooks of the end.
+  // Runs the hooks of the end, and waits for all that run beside.
   absl::Status Finish();
+  absl::Status WaitForHooks();
   // After a Run: the metric has not been better for `patience` evaluations.
   bool stops_early() const;
 

@@ -243,8 +243,9 @@ struct InputSource {
   // Elements of one pass, of what is repeated when endless; -1 when that is only known by reading
   // it all (a pipe; a streamed input of EVAL and PREDICT).
   int64_t examples_per_epoch = -1;
-  bool endless = false;   // an unbounded repeat
-  int64_t prefetch = -1;  // batches to prepare ahead at least; -1: as many as the estimator likes
+  bool endless = false;     // an unbounded repeat
+  bool reads_once = false;  // a pipe: it cannot be opened again
+  int64_t prefetch = -1;    // batches to prepare ahead at least; -1: as many as the estimator likes
   // TRAIN: those that it reads, in their order. A position is of these and no others.
   std::vector<InputFile> files;
   // Files, by name, that training puts beside its checkpoints: what inputs of the trained model

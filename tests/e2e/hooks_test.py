@@ -108,6 +108,21 @@ class HooksTest(ProgramTest):
         self.assertLess(time.monotonic() - start, 60)
         self.assertEqual(latest_step(self.path('model')), 20)
 
+    def test_an_interrupt_of_an_evaluation_ends_its_hook(self):
+        self.train()
+        process = self.start(*self.iris('evaluate', 'model', *hook(
+            'EVALUATION', 'touch begun; sleep 2; touch survived', kind='evaluation_hook')))
+        self.wait_until(lambda: os.path.exists(self.path('begun')), process)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(process).code, 143)
+        time.sleep(2.5)
+        self.assertFalse(os.path.exists(self.path('survived')))
+
+    def test_where_nobody_waits_for_children(self):
+        done = self.call(*self.iris('train', 'model', *FLAGS, *hook('END', 'exit 3', 'required: true')),
+                         preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(done.code, 1, str(done))
+
     def test_one_that_ignores_the_interrupt_is_killed(self):
         for command in ('trap "" TERM; touch begun; while :; do sleep 1; done',
                         'touch begun; kill -STOP $$'):

@@ -1,5 +1,6 @@
 """train_and_evaluate: when it evaluates and exports, early stopping, and that a run which is killed goes
 on to the same end."""
+import hashlib
 import json
 import os
 import random
@@ -56,12 +57,12 @@ class TrainAndEvaluateTest(ProgramTest):
         return steps
 
     def exported(self, *names):
-        """Of each exported model in a folder, oldest first: {file: bytes}."""
+        """Of each exported model in a folder, oldest first: {file: digest of its bytes}."""
         models = []
         for number in self.files(*names):
             folder = self.path(*names, number)
             models.append({os.path.relpath(os.path.join(root, file), folder):
-                           read(os.path.join(root, file))
+                           hashlib.sha256(read(os.path.join(root, file))).hexdigest()
                            for root, _, files in os.walk(folder) for file in files})
         return models
 
@@ -150,6 +151,39 @@ class TrainAndEvaluateTest(ProgramTest):
         self.run_iris('model', *ACCURACY, '--max_steps=500')
         self.run_iris('model', *ACCURACY, *BEST_AND_FINAL, '--max_steps=500')
         self.assertEqual(len(self.exported('model', 'export', 'best')), 1)
+
+    def test_a_rerun_exports_nothing_again(self):
+        # The loss falls steadily: each evaluation is the best, the last one too.
+        falls = ('--max_steps=40', '--steps_per_eval=10', '--set',
+                 'train_and_evaluate.exporter={ best {} }')
+        self.run_iris('model', *falls)
+        before = self.exported('model', 'export', 'best')
+        self.assertEqual(len(before), 4)
+        self.run_iris('model', *falls)
+        self.assertEqual(self.exported('model', 'export', 'best'), before)
+
+    def test_a_pipe_to_evaluate(self):
+        os.mkfifo(self.path('pipe'))
+        feeder = subprocess.Popen(['sh', '-c', 'cat iris/iris_test.csv > pipe'], cwd=self.dir)
+        self.addCleanup(self.end, feeder)
+        done = self.call(*self.iris('train_and_evaluate', 'model', *FLAGS, '--set',
+                                    'evaluate.0.input.source.text_line.file="pipe"'))
+        self.assertEqual(done.code, 2, str(done))
+        self.assertIn('read only once', done.messages[0])
+        self.assertFalse(os.path.exists(self.path('model')))
+
+    def test_strict_leaves_a_pending_evaluation_alone(self):
+        # What an evaluation's data shows is told of at the end, resumed or not.
+        more = ('--set', 'evaluate.0.steps=100', '--strict', '--max_steps=100', '--quiet', '--set',
+                'tpu_config.iterations_per_loop=50', '--set', 'save_summary_steps=50', '--set',
+                'log_step_count_steps=50')
+        whole = self.call(*self.iris('train_and_evaluate', 'whole', *FLAGS, *more))
+        self.assertEqual(whole.code, 5, str(whole))
+        self.assertEqual(len(self.lines(whole)), 3)
+        self.succeed(*self.iris('train_and_evaluate', 'model', *FLAGS, '--max_steps=50'))
+        done = self.call(*self.iris('train_and_evaluate', 'model', *FLAGS, *more))
+        self.assertEqual(done.code, 5, str(done))
+        self.assertEqual([line['global_step'] for line in self.lines(done)], [50, 100, 100])
 
     def test_a_reader_that_goes_away(self):
         process = self.start(*self.iris('train_and_evaluate', 'model', *FLAGS))
