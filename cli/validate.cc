@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/config_warnings.h"
+#include "cli/hook_checks.h"
 #include "cli/input_forms.h"
 #include "cli/stateful_inputs.h"
 #include "cli/text_format.h"
@@ -24,6 +24,7 @@
 #include "runtime/base/text.h"
 #include "runtime/spec/export_names.h"
 #include "runtime/spec/input_deployment.h"
+#include "runtime/spec/save_periods.h"
 #include "runtime/spec/topology.h"
 
 namespace tpurun {
@@ -94,11 +95,6 @@ bool ReadsStandardInput(const proto::Source& source) {
   return false;
 }
 
-bool SavesCheckpoints(const proto::RunConfig& run) {
-  const bool by_seconds = run.has_save_checkpoints_secs() || !run.has_save_checkpoints_steps();
-  return run.save_checkpoints_steps() > 0 || (by_seconds && run.save_checkpoints_secs() > 0);
-}
-
 class Validator {
  public:
   Validator(const LoadedConfig& config, const RequiredParts& required, ConfigErrors& errors)
@@ -118,10 +114,7 @@ class Validator {
     CheckEvaluations();
     CheckExport();
     CheckTrainAndEvaluate();
-    CheckHooks(run_.training_hook(), "training_hook",
-               {proto::Hook::LOOP, proto::Hook::CHECKPOINT, proto::Hook::END});
-    CheckHooks(run_.evaluation_hook(), "evaluation_hook",
-               {proto::Hook::EVALUATION, proto::Hook::END});
+    CheckHooks(run_, errors_);
     WarnOfConfig(run_, required_.train, required_.alternating, errors_);
   }
 
@@ -346,13 +339,12 @@ class Validator {
         (config.has_throttle_secs() || config.has_start_delay_secs())) {
       Add(path + ".steps_per_eval",
           "evaluations go by steps or by seconds (throttle_secs, start_delay_secs), want one of "
-          "the "
-          "two; take the other out (--unset)");
+          "the two; take the other out (--unset)");
     }
     if (config.has_early_stopping() && !config.early_stopping().has_patience()) {
       Add(path + ".early_stopping",
-          "patience is missing, want the evaluations without a better one to wait for: patience: "
-          "5");
+          "patience is missing, want the evaluations without a better one to wait for: "
+          "patience: 5");
     }
     CheckMonitored();
     CheckExporters();
@@ -361,36 +353,7 @@ class Validator {
       if (!ReadsStandardInput(run_.evaluate(i).input().source())) continue;
       Add(ElementPath("evaluate", i) + ".input.source",
           "got \"-\", standard input, which can be read only once, and train_and_evaluate "
-          "evaluates "
-          "again and again; want files");
-    }
-  }
-
-  void CheckHooks(const google::protobuf::RepeatedPtrField<proto::Hook>& hooks,
-                  const std::string& name, const std::set<proto::Hook::At>& moments) {
-    std::vector<std::string> names;
-    for (const proto::Hook::At at : moments) names.push_back(proto::Hook::At_Name(at));
-    const std::string want = absl::StrCat("want at: ", absl::StrJoin(names, " or "));
-    for (int i = 0; i < hooks.size(); ++i) {
-      const proto::Hook& hook = hooks[i];
-      const std::string path = ElementPath(name, i);
-      if (hook.command().empty()) {
-        AddThat(path + ".command", "is missing, want what /bin/sh is to run");
-      } else if (!IsUtf8(hook.command()) || absl::StrContains(hook.command(), '\0')) {
-        Add(path + ".command", "want a shell command in UTF-8, without \\000");
-      }
-      if (!hook.has_at()) {
-        AddThat(path + ".at", absl::StrCat("is missing, ", want));
-      } else if (moments.count(hook.at()) == 0) {
-        Add(path + ".at",
-            absl::StrCat("got ", proto::Hook::At_Name(hook.at()), ", ", want,
-                         "; the others are for ",
-                         name == "training_hook" ? "evaluation_hook" : "training_hook"));
-      } else if (hook.has_every_n_loops() && hook.at() != proto::Hook::LOOP) {
-        Add(path + ".every_n_loops",
-            absl::StrCat("is for LOOP, and this hook is run at ", proto::Hook::At_Name(hook.at()),
-                         ", leave it out"));
-      }
+          "evaluates again and again; want files");
     }
   }
 
@@ -426,7 +389,7 @@ class Validator {
         AddTwice(path + ".name", name, first->second);
       }
     }
-    if (run_.train_and_evaluate().exporter_size() > 0 && !SavesCheckpoints(run_)) {
+    if (run_.train_and_evaluate().exporter_size() > 0 && !SavePeriodsOf(run_).any()) {
       Add("train_and_evaluate.exporter[0]",
           "exports checkpoints, but save_checkpoints_secs and save_checkpoints_steps save none, "
           "want one of them > 0");

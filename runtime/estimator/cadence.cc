@@ -24,17 +24,12 @@ std::string LoopLength::ToString() const {
                                : absl::StrCat("about ", configured_.seconds, " s");
 }
 
-SaveCadence::SaveCadence(const proto::RunConfig& config) {
-  const bool by_steps = config.has_save_checkpoints_steps();
-  steps_ = by_steps ? config.save_checkpoints_steps() : 0;
-  const bool by_seconds = config.has_save_checkpoints_secs() || !by_steps;
-  seconds_ = by_seconds ? config.save_checkpoints_secs() : 0;
-}
+SaveCadence::SaveCadence(const proto::RunConfig& config) : periods_(SavePeriodsOf(config)) {}
 
 bool SaveCadence::Due(int64_t step) const {
-  if (steps_ > 0 && step - saved_step_ >= steps_) return true;
+  if (periods_.steps > 0 && step - saved_step_ >= periods_.steps) return true;
   const std::chrono::duration<double> since = Clock::now() - saved_at_;
-  return seconds_ > 0 && since.count() >= static_cast<double>(seconds_);
+  return periods_.seconds > 0 && since.count() >= static_cast<double>(periods_.seconds);
 }
 
 void SaveCadence::Saved(int64_t step) {

@@ -9,6 +9,7 @@
 #include "proto/iterations_per_loop.h"
 #include "proto/run_config.pb.h"
 #include "runtime/estimator/iteration_count_estimator.h"
+#include "runtime/spec/save_periods.h"
 
 namespace tpurun {
 
@@ -33,7 +34,7 @@ class SaveCadence {
  public:
   explicit SaveCadence(const proto::RunConfig& config);
 
-  bool enabled() const { return steps_ > 0 || seconds_ > 0; }
+  bool enabled() const { return periods_.any(); }
   bool Due(int64_t step) const;
   bool IsSaved(int64_t step) const { return saved_step_ == step; }
   void Saved(int64_t step);
@@ -41,8 +42,7 @@ class SaveCadence {
  private:
   using Clock = std::chrono::steady_clock;
 
-  int64_t steps_ = 0;
-  int64_t seconds_ = 0;
+  const SavePeriods periods_;
   int64_t saved_step_ = -1;
   Clock::time_point saved_at_ = Clock::now();
 };
