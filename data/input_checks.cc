@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "data/sources/files.h"
 #include "runtime/base/text.h"
+#include "runtime/spec/input_deployment.h"
 
 namespace tpurun {
 namespace {
@@ -142,18 +143,6 @@ void CheckForwarded(const Plan& plan, const InputFnArgs& args, ConfigErrors& err
 }
 
 }  // namespace
-
-std::string BatchSizeName(ModeKey mode) {
-  switch (mode) {
-    case ModeKey::kTrain:
-      return "train_batch_size";
-    case ModeKey::kEval:
-      return "eval_batch_size";
-    case ModeKey::kPredict:
-      return "predict_batch_size";
-  }
-  return "";
-}
 
 std::string BatchTitle(const InputFnArgs& args) {
   const std::string name = BatchSizeName(args.mode);

@@ -11,9 +11,6 @@
 
 namespace tpurun {
 
-// "train_batch_size"
-std::string BatchSizeName(ModeKey mode);
-
 // "train_batch_size of 16", or of what takes a part of that "batch of 2 (train_batch_size / 8)".
 std::string BatchTitle(const InputFnArgs& args);
 

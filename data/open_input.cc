@@ -19,6 +19,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/random.h"
 #include "runtime/base/status.h"
+#include "runtime/spec/input_deployment.h"
 
 namespace tpurun {
 namespace {

@@ -111,8 +111,8 @@ absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeK
       DeployInput(options.config.tpu_config(), options.topology, mode, batch_size);
   if (batch_size <= 0 || !deployment.divides()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(ModeName(mode), "_batch_size must be a multiple of the ",
-                     deployment.num_replicas, " cores, got ", batch_size));
+        absl::StrCat(BatchSizeName(mode), " must be a multiple of the ", deployment.num_replicas,
+                     " cores, got ", batch_size));
   }
   VLOG(1) << "Calling the model function for " << ModeName(mode) << " with "
           << deployment.batch_per_replica() << " rows a core.";

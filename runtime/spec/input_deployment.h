@@ -39,6 +39,19 @@ struct InputDeployment {
   bool in_turn() const { return form == proto::TPUConfig::PER_HOST_V2; }
 };
 
+// "train_batch_size", the field that gives a mode's batch size.
+inline const char* BatchSizeName(ModeKey mode) {
+  switch (mode) {
+    case ModeKey::kTrain:
+      return "train_batch_size";
+    case ModeKey::kEval:
+      return "eval_batch_size";
+    case ModeKey::kPredict:
+      return "predict_batch_size";
+  }
+  return "";
+}
+
 // What the configuration gives a mode; 0 without.
 inline int64_t BatchSizeOf(const proto::RunConfig& config, ModeKey mode) {
   switch (mode) {
