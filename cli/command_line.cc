@@ -342,7 +342,9 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
       }
     }
     if (!flag->sets.empty()) command.edits_.push_back(FlagEdit(*flag, *dashed.value));
-    command.flags_[flag->name] = *dashed.value;
+    std::string& value = command.flags_[flag->name];
+    const bool adds = flag->type == Flag::Type::kList && flag->sets.empty() && !value.empty();
+    value = adds ? absl::StrCat(value, ",", *dashed.value) : *dashed.value;
   }
 
   if (command.wants_help_) return command;

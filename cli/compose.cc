@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/check_input.h"
 #include "cli/hparams.h"
+#include "cli/input_flag.h"
 #include "cli/logging.h"
 #include "cli/print_config.h"
 #include "cli/signals.h"
@@ -22,16 +23,6 @@
 
 namespace tpurun {
 namespace {
-
-// The index of the one evaluation to run: the named one, else the one without a name, else the
-// first.
-int ChooseEvaluation(const proto::RunConfig& run, const RequiredParts& required) {
-  const std::string name = required.evaluation.value_or("");
-  for (int i = 0; i < run.evaluate_size(); ++i) {
-    if (run.evaluate(i).name() == name) return i;
-  }
-  return 0;
-}
 
 // Several evaluations, all of them with names, and no --name.
 void CheckNamed(const proto::RunConfig& run, const RequiredParts& required, ConfigErrors& errors) {
@@ -144,7 +135,10 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
 absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required) {
   ASSIGN_OR_RETURN(const LoadOptions load, command.load_options());
   ConfigErrors errors;
-  ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(load, errors));
+  ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(load, errors));
+  const bool own_input = !command.Has("input");
+  if (!own_input) UseInputFlag(command.GetList("input"), required, &loaded, errors);
+  const LoadedConfig config = std::move(loaded);
   ValidateConfig(config, required, errors);
   CheckNamed(config.run, required, errors);
   ModelFn model_fn = MakeModelFn(config.model, config.locations, errors, TargetOf(config.run));
@@ -159,6 +153,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
         MakeInput(config, {ModeKey::kPredict, "predict.input", &run.predict().input()}, errors);
   }
   composition.evaluations = MakeEvaluations(config, required, errors);
+  for (EvaluationInput& evaluation : composition.evaluations) evaluation.write_events = own_input;
   RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations), errors.code()));
   LogWarnings(errors.Warnings(config.locations));
   RETURN_IF_ERROR(CheckWarnings(command));

@@ -10,6 +10,7 @@
 #include "cli/compose.h"
 #include "cli/progress.h"
 #include "cli/results.h"
+#include "data/sources/source_list.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/checkpoint.h"
@@ -79,6 +80,15 @@ absl::Status EvaluateCommand(const CommandLine& command) {
   if (command.Has("timeout") && timeout <= 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("--timeout: got ", timeout, ", want seconds > 0, or leave it out"));
+  }
+  for (const EvaluationInput& evaluation : evaluations) {
+    if (!(watch || evaluations.size() > 1) || !ReadsOnce(evaluation.evaluate.input().source())) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "got \"-\", standard input, which can be read only once, and ",
+        watch ? "--watch evaluates again and again" : "several evaluations would read it",
+        "; want files"));
   }
   const proto::RunConfig config = composition.options.config;
   ProgressLine line(command, watch || evaluations.size() > 1);

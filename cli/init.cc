@@ -13,6 +13,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "cli/init_plan.h"
 #include "cli/init_text.h"
@@ -32,9 +33,11 @@ namespace {
 
 // What a pair of idx files becomes.
 constexpr char kRecordFile[] = "examples.tfrecord";
+constexpr char kEvalRecordFile[] = "evaluate.tfrecord";
 
 struct InitArgs {
   std::vector<std::string> files;
+  std::vector<std::string> eval_files;  // of --eval; empty: some examples of `files` are held out
   std::string output;
   std::string label;
 };
@@ -48,26 +51,45 @@ absl::StatusOr<InitPlan> AnnotatePlan(absl::StatusOr<InitPlan> plan, const InitA
 }
 
 absl::StatusOr<InitPlan> PlanCsv(const InitArgs& args, int64_t shards) {
-  ASSIGN_OR_RETURN(const InspectedTable table, InspectCsv(args.files, shards));
+  ASSIGN_OR_RETURN(const InspectedTable table, InspectCsv(args.files, args.eval_files, shards));
   return AnnotatePlan(PlanTable(table, args.label), args);
 }
 
-absl::StatusOr<InitPlan> PlanIdx(const InitArgs& args, int64_t shards) {
-  const ConvertArgs convert = {.inputs = args.files};
-  ASSIGN_OR_RETURN(const std::vector<int64_t> shape, IdxImageShape(convert));
-  ExampleInspector inspector(shards);
-  RETURN_IF_ERROR(ConvertIdx(convert, [&inspector](const tensorflow::Example& example) {
+absl::Status InspectIdx(const std::vector<std::string>& files, ExampleInspector& inspector) {
+  return ConvertIdx({.inputs = files}, [&inspector](const tensorflow::Example& example) {
     inspector.Add(example);
     return absl::OkStatus();
-  }));
+  });
+}
+
+absl::StatusOr<InitPlan> PlanIdx(const InitArgs& args, int64_t shards) {
+  ASSIGN_OR_RETURN(const std::vector<int64_t> shape, IdxImageShape({.inputs = args.files}));
+  ExampleInspector inspector(shards);
+  RETURN_IF_ERROR(InspectIdx(args.files, inspector));
+  if (!args.eval_files.empty()) {
+    ASSIGN_OR_RETURN(const std::vector<int64_t> other, IdxImageShape({.inputs = args.eval_files}));
+    if (other != shape) {
+      return absl::DataLossError(
+          absl::StrCat(args.eval_files.front(), ": images of ", absl::StrJoin(other, "x"),
+                       ", want ", absl::StrJoin(shape, "x"), " as in ", args.files.front()));
+    }
+    inspector.HoldOut();
+    RETURN_IF_ERROR(InspectIdx(args.eval_files, inspector));
+  }
   return AnnotatePlan(PlanExamples(inspector, {{"image_raw", shape}}, "label"), args);
 }
 
 absl::StatusOr<InitPlan> PlanRecords(const InitArgs& args, int64_t shards) {
   ExampleInspector inspector(shards);
   ASSIGN_OR_RETURN(const Compression compression, InspectRecordFiles(args.files, inspector));
+  Compression eval_compression = compression;
+  if (!args.eval_files.empty()) {
+    inspector.HoldOut();
+    ASSIGN_OR_RETURN(eval_compression, InspectRecordFiles(args.eval_files, inspector));
+  }
   ASSIGN_OR_RETURN(InitPlan plan, AnnotatePlan(PlanExamples(inspector, {}, args.label), args));
   plan.compression = compression;
+  plan.eval_compression = eval_compression;
   return plan;
 }
 
@@ -78,7 +100,9 @@ absl::Status CheckIdxArgs(const InitArgs& args) {
     return absl::InvalidArgumentError(
         "--label is for init csv and init tfrecord: the labels of idx are a file");
   }
-  return CheckIdx({.inputs = args.files});
+  RETURN_IF_ERROR(CheckIdx({.inputs = args.files}));
+  if (args.eval_files.empty()) return absl::OkStatus();
+  return Annotate(CheckIdx({.inputs = args.eval_files}), "--eval");
 }
 
 struct InitKind {
@@ -108,6 +132,7 @@ absl::StatusOr<const InitKind*> FindInitKind(const std::string& name) {
 
 absl::StatusOr<InitArgs> ReadArgs(const CommandLine& command, const InitKind& kind) {
   InitArgs args = {.files = {command.arguments().begin() + 1, command.arguments().end()},
+                   .eval_files = command.GetList("eval"),
                    .output = command.GetString("output"),
                    .label = command.GetString("label")};
   if (args.output.empty()) {
@@ -116,7 +141,12 @@ absl::StatusOr<InitArgs> ReadArgs(const CommandLine& command, const InitKind& ki
   if (command.Has("label") && args.label.empty()) {
     return absl::InvalidArgumentError("--label: got \"\", want the name of a column or feature");
   }
-  if (std::count(args.files.begin(), args.files.end(), "-") > 0) {
+  if (command.Has("eval") && args.eval_files.empty()) {
+    return absl::InvalidArgumentError("--eval: got no name, want FILE,...: what to evaluate with");
+  }
+  if (std::count(args.files.begin(), args.files.end(), "-") +
+          std::count(args.eval_files.begin(), args.eval_files.end(), "-") >
+      0) {
     return absl::InvalidArgumentError(
         "init: got \"-\" (standard input), want files: a training reads them again");
   }
@@ -124,9 +154,10 @@ absl::StatusOr<InitArgs> ReadArgs(const CommandLine& command, const InitKind& ki
   return args;
 }
 
-// Holds out every tenth example, or every eleventh where that leaves less to warn of: classes that
-// recur every second row are all in one part of ten.
+// Holds out the files of --eval; without them every tenth example, or every eleventh where that
+// leaves less to warn of: classes that recur every second row are all in one part of ten.
 absl::StatusOr<InitPlan> PlanSplit(const InitKind& kind, const InitArgs& args) {
+  if (!args.eval_files.empty()) return kind.plan(args, kNoShards);
   ASSIGN_OR_RETURN(InitPlan plan, kind.plan(args, kInitShards));
   if (plan.warnings.empty()) return plan;
   absl::StatusOr<InitPlan> other = kind.plan(args, kOtherInitShards);
@@ -151,6 +182,16 @@ std::string PathFrom(const std::string& folder, const std::string& file) {
   return (below ? relative : path).string();
 }
 
+std::vector<std::string> PathsFrom(const std::string& folder,
+                                   const std::vector<std::string>& files) {
+  std::vector<std::string> paths;
+  for (const std::string& file : files) paths.push_back(PathFrom(folder, file));
+  return paths;
+}
+
+// By the name that it gets in the folder, a pair of idx files.
+using Conversions = std::map<std::string, std::vector<std::string>>;
+
 // The files of the folder, which appear under their names when all are complete: the configuration
 // last.
 class InitFolder {
@@ -158,10 +199,10 @@ class InitFolder {
   InitFolder(std::string path, std::map<std::string, std::string> texts)
       : path_(std::move(path)), texts_(std::move(texts)) {}
 
-  // `convert`: the pair of idx files to convert too; nothing where there is none.
-  absl::Status Write(const ConvertArgs& convert) {
+  // `conversions`: by the name that they get, pairs of idx files to convert too.
+  absl::Status Write(const Conversions& conversions) {
     const bool made = !FileExists(path_);
-    const absl::Status written = WriteAll(convert);
+    const absl::Status written = WriteAll(conversions);
     if (written.ok()) return written;
     for (const std::string& file : named_) RemoveFile(file).IgnoreError();
     files_.clear();  // and with them what has no name yet
@@ -171,10 +212,10 @@ class InitFolder {
   }
 
  private:
-  absl::Status WriteAll(const ConvertArgs& convert) {
+  absl::Status WriteAll(const Conversions& conversions) {
     RETURN_IF_ERROR(MakeDirectories(path_));
     RETURN_IF_ERROR(WriteTexts());
-    if (!convert.inputs.empty()) RETURN_IF_ERROR(WriteRecords(convert));
+    for (const auto& [name, pair] : conversions) RETURN_IF_ERROR(WriteRecords(name, pair));
     for (const auto& file : files_) {
       RETURN_IF_ERROR(file->Rename());
       named_.push_back(file->path().text());
@@ -183,7 +224,10 @@ class InitFolder {
   }
 
   absl::Status WriteTexts() {
-    std::vector<std::string> temporary = {TemporaryName(JoinPath(path_, kRecordFile))};
+    std::vector<std::string> temporary;
+    for (const char* name : {kRecordFile, kEvalRecordFile}) {
+      temporary.push_back(TemporaryName(JoinPath(path_, name)));
+    }
     for (const auto& [name, text] : texts_) {
       RETURN_IF_ERROR(CheckNotThere(JoinPath(path_, name)));
       temporary.push_back(TemporaryName(JoinPath(path_, name)));
@@ -201,12 +245,12 @@ class InitFolder {
     return absl::OkStatus();
   }
 
-  absl::Status WriteRecords(const ConvertArgs& convert) {
-    const std::string path = JoinPath(path_, kRecordFile);
+  absl::Status WriteRecords(const std::string& name, const std::vector<std::string>& pair) {
+    const std::string path = JoinPath(path_, name);
     RETURN_IF_ERROR(CheckNotThere(path));
     ASSIGN_OR_RETURN(const std::unique_ptr<ExampleFiles> records,
-                     ExampleFiles::Create(path, 1, Compression::kNone, convert.inputs));
-    RETURN_IF_ERROR(ConvertIdx(convert, [&records](const tensorflow::Example& example) {
+                     ExampleFiles::Create(path, 1, Compression::kNone, pair));
+    RETURN_IF_ERROR(ConvertIdx({.inputs = pair}, [&records](const tensorflow::Example& example) {
       return records->Write(example);
     }));
     RETURN_IF_ERROR(records->Commit());
@@ -244,11 +288,19 @@ Json ResultJson(const InitPlan& plan, const std::string& config, const std::stri
           {"features", features},
           {"left_out", left_out},
           {"train_examples", plan.train_examples},
-          {"eval_examples", plan.examples - plan.train_examples},
+          {"eval_examples", plan.eval_examples()},
           {"next", command}};
 }
 
-void Advise(const InitPlan& plan, const std::string& config, const std::string& command) {
+void Advise(const InitPlan& plan, size_t files, const std::string& config,
+            const std::string& command) {
+  if (files > 1 && plan.shards != kNoShards) {
+    LOG(INFO)
+        << "The " << files << " files are one set of examples: 1 of " << plan.shards << ", "
+        << plan.eval_examples() << " of " << plan.examples
+        << ", is held out to evaluate with, the others are trained on. A file that is not to be "
+           "trained on is named by --eval=FILE.";
+  }
   for (const PlannedFeature& feature : plan.features) {
     if (feature.kind != PlannedFeature::Kind::kLeftOut) continue;
     LOG(INFO) << "Left out " << Quote(feature.title.empty() ? feature.name : feature.title) << ": "
@@ -270,15 +322,23 @@ absl::Status InitCommand(const CommandLine& command) {
   RETURN_IF_ERROR(CheckNotThere(config));
   RETURN_IF_ERROR(CheckNotThere(JoinPath(args.output, kInitModelFile)));
   ASSIGN_OR_RETURN(const InitPlan plan, PlanSplit(*kind, args));
-  std::vector<std::string> files = {kRecordFile};
-  if (!kind->converts) {
-    files.clear();
-    for (const std::string& file : args.files) files.push_back(PathFrom(args.output, file));
+  InitSources sources;
+  Conversions conversions;
+  if (kind->converts) {
+    sources.train = sources.eval = {kRecordFile};
+    conversions[kRecordFile] = args.files;
+    if (!args.eval_files.empty()) {
+      sources.eval = {kEvalRecordFile};
+      conversions[kEvalRecordFile] = args.eval_files;
+    }
+  } else {
+    sources.train = PathsFrom(args.output, args.files);
+    sources.eval =
+        args.eval_files.empty() ? sources.train : PathsFrom(args.output, args.eval_files);
   }
-  const ConvertArgs convert = {.inputs = kind->converts ? args.files : std::vector<std::string>()};
-  RETURN_IF_ERROR(InitFolder(args.output, InitFiles(plan, files)).Write(convert));
+  RETURN_IF_ERROR(InitFolder(args.output, InitFiles(plan, sources)).Write(conversions));
   const std::string next = absl::StrCat("tpurun train --config=", ShellWord(config));
-  Advise(plan, config, next);
+  Advise(plan, kind->converts ? 1 : args.files.size(), config, next);
   return WriteResult(ResultJson(plan, config, next));
 }
 

@@ -159,7 +159,8 @@ absl::StatusOr<InitPlan> PlanExamples(const ExampleInspector& inspected,
                                       const std::map<std::string, std::vector<int64_t>>& shapes,
                                       const std::string& label) {
   InitPlan plan;
-  RETURN_IF_ERROR(SetExamples(inspected.examples(), inspected.shards(), plan));
+  RETURN_IF_ERROR(
+      SetExamples(inspected.examples(), inspected.held_out(), inspected.shards(), plan));
   const Features& features = inspected.features();
   ASSIGN_OR_RETURN(const std::string label_key, FindLabelKey(features, label));
   for (const auto& [name, seen] : features) {

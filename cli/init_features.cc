@@ -135,7 +135,12 @@ bool NumbersAreClasses(const InspectedColumn& column, const std::vector<LabelCla
 void WarnOfRareClasses(const std::vector<LabelClass>& classes, InitPlan& plan) {
   for (const LabelClass& one : classes) {
     // That three of them should have been held out, and none is, is no chance.
-    const bool none_held_out = one.count.train == one.count.all && one.count.all >= 3 * plan.shards;
+    const double expected =
+        plan.shards == kNoShards
+            ? static_cast<double>(one.count.all * plan.eval_examples()) /
+                  static_cast<double>(plan.examples)
+            : static_cast<double>(one.count.all) / static_cast<double>(plan.shards);
+    const bool none_held_out = one.count.train == one.count.all && expected >= 3;
     if (one.count.train > 0 && !none_held_out) continue;
     plan.warnings.push_back(
         absl::StrCat("label ", Quote(plan.label_feature().name), ": all ", one.count.all,

@@ -45,9 +45,8 @@ PlannedTraining ChooseTraining(const InitPlan& plan) {
          n / (2 * training.train_batch_size) >= 1000) {
     training.train_batch_size *= 2;
   }
-  const int64_t held_out = plan.examples - n;
-  training.eval_batch_size =
-      std::clamp<int64_t>((held_out + cores - 1) / cores * cores, cores, images ? 256 : 1024);
+  training.eval_batch_size = std::clamp<int64_t>((plan.eval_examples() + cores - 1) / cores * cores,
+                                                 cores, images ? 256 : 1024);
   training.predict_batch_size = cores;
   // Some 200,000 examples, or 160,000 images of 28x28, in all.
   const double work =
@@ -95,11 +94,11 @@ int64_t PlannedFeature::elements() const {
   return product;
 }
 
-absl::Status SetExamples(int64_t examples, int64_t shards, InitPlan& plan) {
+absl::Status SetExamples(int64_t examples, int64_t held_out, int64_t shards, InitPlan& plan) {
   plan.examples = examples;
   plan.shards = shards;
-  plan.train_examples = examples - examples / shards;
-  if (examples >= shards) return absl::OkStatus();
+  plan.train_examples = examples - held_out;
+  if (held_out > 0) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("got ", Plural(examples, "example"), ", want ", shards,
                                           " or more: every tenth is held out to evaluate"));
 }

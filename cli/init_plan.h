@@ -28,8 +28,9 @@ struct PlannedFeature {
     kLabel,
   };
   Kind kind = Kind::kLeftOut;
-  std::string name;   // legal, and of nothing else in the model
-  std::string title;  // what the data calls it; empty without a header
+  std::string name;         // legal, and of nothing else in the model
+  std::string title;        // what the data calls it; empty without a header
+  std::string field_title;  // of a table with a header, that of its first column
   std::string comment;
   int64_t columns = 1;  // of a table, those that it takes
   // As it is decoded. UINT8: out of the one string of bytes.
@@ -60,10 +61,11 @@ struct InitPlan {
   bool is_table = false;
   char delim = ',';
   int64_t skip_lines = 0;
+  bool header = false;  // columns are found by their field_title
   std::string na_value;
-  Compression compression = Compression::kNone;
+  Compression compression = Compression::kNone, eval_compression = Compression::kNone;
 
-  int64_t shards = 0;  // of the examples; the last is held out
+  int64_t shards = 0;  // of the examples; the last is held out; kNoShards: other files are
   int64_t examples = 0;
   int64_t train_examples = 0;
   // A table's in the order of its columns, others by name.
@@ -77,6 +79,7 @@ struct InitPlan {
 
   bool is_regression() const { return classes.empty(); }
   const PlannedFeature& label_feature() const { return features[label]; }
+  int64_t eval_examples() const { return examples - train_examples; }
 };
 
 // Whether the model and its input keep the name for themselves.
@@ -97,7 +100,7 @@ class UniqueNames {
 std::string LegalName(std::string_view title);
 
 // DataLoss when there are fewer examples than shards: none would be held out.
-absl::Status SetExamples(int64_t examples, int64_t shards, InitPlan& plan);
+absl::Status SetExamples(int64_t examples, int64_t held_out, int64_t shards, InitPlan& plan);
 
 // Decides how a plan whose features and label are planned is trained. DataLoss when there is
 // nothing to learn from.

@@ -19,15 +19,9 @@ using Kind = PlannedFeature::Kind;
 // A run of numbers this long is one thing, such as the pixels of an image.
 constexpr size_t kLongRun = 16;
 
-// "pixel12" as "pixel", 12.
-struct Numbered {
-  std::string_view prefix;
-  int64_t number = -1;  // none
-};
-
-Numbered SplitNumbered(std::string_view title) {
-  const size_t end = title.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
-  return {title.substr(0, end), ParseInt64(title.substr(end)).value_or(-1)};
+// "pixel" of "pixel12".
+std::string_view WithoutNumber(std::string_view title) {
+  return title.substr(0, title.find_last_not_of("0123456789") + 1);  // npos + 1 is 0
 }
 
 // The text for a missing value with which the most columns are numbers.
@@ -56,13 +50,13 @@ class TablePlanner {
   }
 
   absl::StatusOr<InitPlan> Plan(const std::string& label) {
-    RETURN_IF_ERROR(SetExamples(table_.rows, table_.shards, plan_));
+    RETURN_IF_ERROR(SetExamples(table_.rows, table_.held_out, table_.shards, plan_));
     ASSIGN_OR_RETURN(const size_t label_column, FindLabel(label));
     plan_.label = label_column;
     plan_.features.resize(table_.columns.size());
     for (size_t i = 0; i < plan_.features.size(); ++i) {
       PlannedFeature& feature = plan_.features[i];
-      if (!table_.titles.empty()) feature.title = table_.titles[i];
+      if (!table_.titles.empty()) feature.title = feature.field_title = table_.titles[i];
       feature.name = names_.Take(i == label_column && table_.titles.empty() ? "label" : NameOf(i));
       if (i == label_column) continue;
       PlanScalar(table_.columns[i], plan_.na_value, plan_.examples, feature);
@@ -71,6 +65,10 @@ class TablePlanner {
     RETURN_IF_ERROR(PlanLabel(table_.columns[label_column], plan_));
     if (table_.class_names.size() == plan_.classes.size()) plan_.class_names = table_.class_names;
     JoinRuns();
+    if (FoundByTitle()) {
+      plan_.header = true;
+      plan_.skip_lines = 0;
+    }
     RETURN_IF_ERROR(FinishPlan(plan_));
     return std::move(plan_);
   }
@@ -108,9 +106,7 @@ class TablePlanner {
   // Whether the column is named as the next of the one before: without names, or by its number.
   bool Continues(size_t column) const {
     if (table_.titles.empty()) return true;
-    const Numbered before = SplitNumbered(table_.titles[column - 1]);
-    const Numbered own = SplitNumbered(table_.titles[column]);
-    return before.number >= 0 && own.prefix == before.prefix && own.number == before.number + 1;
+    return CountedName(table_.titles[column - 1], 1) == table_.titles[column];
   }
 
   // The end of the run of numbers that begins with the column.
@@ -154,7 +150,8 @@ class TablePlanner {
     joined.shape = {joined.columns};
     std::string name;
     if (!table_.titles.empty()) {
-      name = LegalName(SplitNumbered(table_.titles[begin]).prefix);
+      joined.field_title = table_.titles[begin];
+      name = LegalName(WithoutNumber(table_.titles[begin]));
       joined.title = absl::StrCat(table_.titles[begin], " to ", table_.titles[end - 1]);
     }
     joined.name = names_.Take(name.empty() ? absl::StrCat("columns_", begin + 1, "_", end) : name);
@@ -178,6 +175,22 @@ class TablePlanner {
       joined.stddev.push_back(PositiveOr1(own.stddev()));
     }
     return joined;
+  }
+
+  // Whether the header tells each column that is used from all others.
+  bool FoundByTitle() const {
+    if (table_.titles.empty()) return false;
+    const auto is_one = [this](const std::string& title) {
+      return !title.empty() && std::count(table_.titles.begin(), table_.titles.end(), title) == 1;
+    };
+    for (const PlannedFeature& feature : plan_.features) {
+      if (feature.kind == Kind::kLeftOut) continue;
+      const auto begin = std::find(table_.titles.begin(), table_.titles.end(), feature.field_title);
+      for (int64_t i = 0; i < feature.columns; ++i) {
+        if (!is_one(begin[i])) return false;
+      }
+    }
+    return true;
   }
 
   // Whether the columns are on one scale, as pixels are: a long run that begins at one least value

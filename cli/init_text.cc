@@ -115,11 +115,18 @@ std::string VocabularyFile(const PlannedFeature& feature) {
   return absl::StrCat(feature.name, ".vocabulary.txt");
 }
 
+// Whether its column says by which title it is found in the header.
+bool HasTitle(const PlannedFeature& feature, const InitPlan& plan) {
+  return plan.header && (feature.columns > 1 || feature.field_title != feature.name);
+}
+
 // What the file's own name for it adds to a comment.
-std::string TitledComment(const PlannedFeature& feature) {
+std::string TitledComment(const PlannedFeature& feature, const InitPlan& plan) {
   std::string comment = feature.comment;
   if (feature.kind == Kind::kLeftOut) comment = absl::StrCat("left out: ", comment);
-  if (feature.title.empty() || feature.title == feature.name) return comment;
+  if (feature.title.empty() || feature.title == feature.name || HasTitle(feature, plan)) {
+    return comment;
+  }
   return absl::StrCat(feature.title, ": ", comment);
 }
 
@@ -130,6 +137,9 @@ void AddDecodeCsv(const InitPlan& plan, Lines& lines) {
   lines.Add(4, "decode_csv {");
   for (const PlannedFeature& feature : plan.features) {
     std::string column = absl::StrCat("column { name: ", Quote(feature.name));
+    if (HasTitle(feature, plan)) {
+      absl::StrAppend(&column, " title: ", Quote(feature.field_title));
+    }
     if (feature.dtype != proto::FLOAT32) {
       absl::StrAppend(&column, " dtype: ", proto::DataType_Name(feature.dtype));
     }
@@ -138,7 +148,11 @@ void AddDecodeCsv(const InitPlan& plan, Lines& lines) {
       absl::StrAppend(&column, " default_value: ", Quote(feature.default_value));
     }
     if (feature.kind == Kind::kLabel) absl::StrAppend(&column, " label: true");
-    lines.Add(6, column + " }", TitledComment(feature));
+    if (plan.header && feature.kind == Kind::kLeftOut) {
+      lines.Comment(6, absl::StrCat(column, " } is ", TitledComment(feature, plan)));
+      continue;
+    }
+    lines.Add(6, column + " }", TitledComment(feature, plan));
   }
   if (plan.delim != ',') {
     lines.Add(6, absl::StrCat("field_delim: ", Quote(std::string(1, plan.delim))));
@@ -264,12 +278,14 @@ void AddParse(const InitPlan& plan, Lines& lines) {
   lines.Add(0, "}");
 }
 
-void AddSource(const InitPlan& plan, const std::vector<std::string>& files, Lines& lines) {
+void AddSource(const InitPlan& plan, const std::vector<std::string>& files, Compression compression,
+               Lines& lines) {
   const std::string kind = plan.is_table ? "text_line" : "tfrecord";
   std::string tail;
   if (plan.skip_lines > 0) tail = absl::StrCat(" skip_lines: ", plan.skip_lines);
-  if (plan.compression == Compression::kGzip) tail = " compression: GZIP";
-  if (plan.compression == Compression::kZlib) tail = " compression: ZLIB";
+  if (plan.header) tail = " header: true";
+  if (compression == Compression::kGzip) tail = " compression: GZIP";
+  if (compression == Compression::kZlib) tail = " compression: ZLIB";
   if (files.size() == 1) {
     return lines.Add(4,
                      absl::StrCat("source { ", kind, " { file: ", Quote(files[0]), tail, " } }"));
@@ -292,12 +308,11 @@ int64_t ExampleBytes(const InitPlan& plan) {
   return bytes;
 }
 
-void AddTrainInput(const InitPlan& plan, const std::vector<std::string>& files, Lines& lines) {
-  constexpr int64_t kMostCacheBytes = int64_t{1} << 30;
+// Leaves out the examples that are held out.
+void AddTrainShard(const InitPlan& plan, Lines& lines) {
+  if (plan.shards == kNoShards) return;
   std::vector<int64_t> indices;
   for (int64_t i = 0; i + 1 < plan.shards; ++i) indices.push_back(i);
-  lines.Add(2, "input {");
-  AddSource(plan, files, lines);
   const bool tenth = plan.shards == kInitShards;
   lines.Comment(
       4, absl::StrCat(tenth ? "Nine of ten" : "Ten of eleven", " examples, ", plan.train_examples,
@@ -305,6 +320,13 @@ void AddTrainInput(const InitPlan& plan, const std::vector<std::string>& files, 
                       " is held out for evaluate",
                       tenth ? "." : ", for classes recur with a period that ten shares."));
   AddShard(plan, indices, lines);
+}
+
+void AddTrainInput(const InitPlan& plan, const std::vector<std::string>& files, Lines& lines) {
+  constexpr int64_t kMostCacheBytes = int64_t{1} << 30;
+  lines.Add(2, "input {");
+  AddSource(plan, files, plan.compression, lines);
+  AddTrainShard(plan, lines);
   lines.Add(4, "transform { apply { transformation_func: \"parse\" } }");
   const int64_t fits = kMostCacheBytes / ExampleBytes(plan);
   if (plan.train_examples <= fits) {
@@ -321,21 +343,21 @@ void AddTrainInput(const InitPlan& plan, const std::vector<std::string>& files, 
   }
   lines.Add(4, "transform { repeat {} }");
   lines.Add(4, "transform { batch { drop_remainder: true } }", "the size is train_batch_size");
-  lines.Add(4, "transform { prefetch { buffer_size: 2 } }");
+  lines.Add(4, "transform { prefetch {} }");
   lines.Add(2, "}");
 }
 
 void AddTestInput(const InitPlan& plan, const std::vector<std::string>& files, bool few,
                   Lines& lines) {
   lines.Add(2, "input {");
-  AddSource(plan, files, lines);
-  AddShard(plan, {plan.shards - 1}, lines);
+  AddSource(plan, files, plan.eval_compression, lines);
+  if (plan.shards != kNoShards) AddShard(plan, {plan.shards - 1}, lines);
   if (few) lines.Add(4, "transform { take { count: 10 } }");
   lines.Add(4, "transform { apply { transformation_func: \"parse\" } }");
   lines.Add(2, "}");
 }
 
-std::string RunText(const InitPlan& plan, const std::vector<std::string>& files) {
+std::string RunText(const InitPlan& plan, const InitSources& sources) {
   const PlannedTraining& training = plan.training;
   Lines lines;
   lines.Comment(0, absl::StrCat("Written by tpurun init for ", plan.examples, " examples; ",
@@ -355,22 +377,26 @@ std::string RunText(const InitPlan& plan, const std::vector<std::string>& files)
   const int64_t epochs = training.max_steps * training.train_batch_size / plan.train_examples;
   lines.Add(2, absl::StrCat("max_steps: ", training.max_steps),
             absl::StrCat("some ", epochs, " times all examples to train"));
-  AddTrainInput(plan, files, lines);
+  AddTrainInput(plan, sources.train, lines);
   lines.Add(0, "}");
   lines.Blank();
-  lines.Comment(0, "Without steps: one pass over the examples that are not trained on.");
+  lines.Comment(
+      0,
+      "Without steps: one pass over the examples that are not trained on; --input=FILE names "
+      "others.");
   lines.Add(0, "evaluate {");
-  AddTestInput(plan, files, /*few=*/false, lines);
+  AddTestInput(plan, sources.eval, /*few=*/false, lines);
   lines.Add(0, "}");
   lines.Blank();
-  lines.Comment(0, plan.is_table ? "For new examples another file, whose rows may lack the label: "
-                                   "--set predict.input={...}."
-                                 : "For new examples another file: --set predict.input={...}.");
+  lines.Comment(0, plan.is_table
+                       ? "Some examples to look at; --input=FILE names others, which may lack the "
+                         "label."
+                       : "Some examples to look at; --input=FILE names others.");
   lines.Add(0, "predict {");
   for (const char* key : {"class_ids", "probabilities"}) {
     if (!plan.is_regression()) lines.Add(2, absl::StrCat("keys: \"", key, "\""));
   }
-  AddTestInput(plan, files, /*few=*/true, lines);
+  AddTestInput(plan, sources.eval, /*few=*/true, lines);
   lines.Add(0, "}");
   return lines.text();
 }
@@ -565,9 +591,8 @@ class ModelWriter {
 
 }  // namespace
 
-std::map<std::string, std::string> InitFiles(const InitPlan& plan,
-                                             const std::vector<std::string>& files) {
-  std::map<std::string, std::string> texts = {{kInitRunFile, RunText(plan, files)},
+std::map<std::string, std::string> InitFiles(const InitPlan& plan, const InitSources& sources) {
+  std::map<std::string, std::string> texts = {{kInitRunFile, RunText(plan, sources)},
                                               {kInitModelFile, ModelWriter(plan).Write()}};
   for (const PlannedFeature& feature : plan.features) {
     if (!HasVocabularyFile(feature)) continue;

@@ -13,10 +13,14 @@ namespace tpurun {
 inline constexpr char kInitRunFile[] = "run.textproto";
 inline constexpr char kInitModelFile[] = "model.textproto";
 
-// By name, those two among them. `files` are the data's, as they stand in a source of the
-// configuration.
-std::map<std::string, std::string> InitFiles(const InitPlan& plan,
-                                             const std::vector<std::string>& files);
+// The data's, as they stand in sources of the configuration.
+struct InitSources {
+  std::vector<std::string> train;
+  std::vector<std::string> eval;  // the same, but where other files are held out
+};
+
+// By name, those two among them.
+std::map<std::string, std::string> InitFiles(const InitPlan& plan, const InitSources& sources);
 
 }  // namespace tpurun
 

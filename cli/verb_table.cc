@@ -88,6 +88,11 @@ std::span<const Verb> Verbs() {
        .flags = {{.name = "name",
                   .value_name = "NAME",
                   .help = "which of several evaluations, or all; the events go to eval_NAME"},
+                 {.name = "input",
+                  .type = Flag::Type::kList,
+                  .value_name = "FILE,...|-",
+                  .help = "all rows of these files, or of standard input, parsed as the "
+                          "evaluation's own input; no event file is written"},
                  {.name = "steps",
                   .type = Flag::Type::kInt,
                   .value_name = "N",
@@ -124,6 +129,11 @@ std::span<const Verb> Verbs() {
                   .value_name = "A,B",
                   .help = "only these predictions",
                   .sets = "predict.keys"},
+                 {.name = "input",
+                  .type = Flag::Type::kList,
+                  .value_name = "FILE,...|-",
+                  .help = "all rows of these files, or of standard input, parsed as predict's own "
+                          "input"},
                  {.name = "checkpoint",
                   .value_name = "PREFIX",
                   .help = "instead of the latest in model_dir"},
@@ -257,6 +267,7 @@ std::span<const Verb> Verbs() {
        .doc = "Write run.textproto and model.textproto for data: csv, idx or tfrecord files",
        .arguments = "KIND FILE... --output=DIR",
        .example = "tpurun init csv iris.csv --label=species --output=iris\n"
+                  "  tpurun init csv train.csv --eval=test.csv --output=iris2\n"
                   "  tpurun train --config=iris/run.textproto\n"
                   "  tpurun evaluate --config=iris/run.textproto",
        .flags = {{.name = "output",
@@ -264,7 +275,13 @@ std::span<const Verb> Verbs() {
                   .help = "the folder to write them into; what is there is not overwritten"},
                  {.name = "label",
                   .value_name = "NAME",
-                  .help = "what to predict: a column (default the last) or feature (label)"}},
+                  .help = "what to predict: a column (default the last) or feature (label)"},
+                 {.name = "eval",
+                  .type = Flag::Type::kList,
+                  .value_name = "FILE,...",
+                  .help =
+                      "other files to evaluate with, a pair for idx; default every tenth example "
+                      "of the first"}},
        .min_arguments = 2,
        .max_arguments = 1000,
        .run = InitCommand},

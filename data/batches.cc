@@ -72,8 +72,10 @@ class Batches : public BatchSource {
     const int64_t kept = args_.drop_remainder ? got / args_.batch_size * args_.batch_size : got;
     elements_.records->Release(std::span(items_).subspan(kept, got - kept));
     if (kept == 0) {
-      if (!at_start_ || args_.allow_empty) return 0;
-      return NoBatch(got);
+      if (!at_start_) return 0;
+      at_start_ = false;
+      RETURN_IF_ERROR(args_.on_empty(NoBatch(got)));
+      return 0;
     }
     const std::span<const Item> items = std::span(items_).first(kept);
     at_start_ = false;
@@ -167,12 +169,12 @@ class Batches : public BatchSource {
     }
   }
 
-  absl::Status NoBatch(int64_t elements) const {
-    if (elements == 0) return absl::DataLossError(args_.empty);
-    return absl::DataLossError(
-        absl::StrCat(args_.where, ": the input has ", elements,
-                     elements == 1 ? " element" : " elements", ", fewer than one ",
-                     args_.batch_title, "; lower it, or add transform { repeat {} } before batch"));
+  std::string NoBatch(int64_t elements) const {
+    if (elements == 0) return args_.empty;
+    return absl::StrCat(args_.where, ": the input has ", elements,
+                        elements == 1 ? " element" : " elements", ", fewer than one ",
+                        args_.batch_title,
+                        "; lower it, or add transform { repeat {} } before batch");
   }
 
   Elements elements_;

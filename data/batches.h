@@ -60,8 +60,8 @@ struct BatchesArgs {
   std::string batch_title;      // "train_batch_size of 16", "batch of 2 (train_batch_size / 8)"
   std::string where;            // of the input, "run.textproto:29:3"
   std::string empty;            // the message when it has no elements
+  OnEmpty on_empty;             // of an input without one batch
   bool drop_remainder = false;
-  bool allow_empty = false;  // an input without one batch is no error
 };
 
 std::unique_ptr<BatchSource> MakeBatches(Elements elements, BatchesArgs args);

@@ -2,12 +2,24 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdint>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
+
+std::optional<std::string> CountedName(std::string_view first, int64_t count) {
+  const size_t begin = first.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
+  const std::string_view digits = first.substr(begin);
+  const std::optional<int64_t> number = ParseInt64(digits);
+  if (!number.has_value() || *number > std::numeric_limits<int64_t>::max() - count) {
+    return std::nullopt;
+  }
+  const std::string counted = absl::StrCat(*number + count);
+  const size_t zeros = digits.size() - std::min(digits.size(), counted.size());
+  return absl::StrCat(ToAbsl(first.substr(0, begin)), std::string(zeros, '0'), counted);
+}
 
 std::string SplitFields(std::string_view line, const CsvFormat& format,
                         std::vector<std::string_view>* fields, std::string* scratch) {
@@ -23,7 +35,8 @@ std::string SplitFields(std::string_view line, const CsvFormat& format,
         next = line.find('"', next);
         if (next == std::string_view::npos) {
           fields->push_back({});
-          return "has a quote that is not closed";
+          return "has a quote that is not closed: a row is one line, a line break within quotes is "
+                 "not read";
         }
         if (next + 1 == line.size() || line[next + 1] != '"') break;
         escaped = true;

@@ -33,7 +33,7 @@ absl::StatusOr<bool> CsvRows::Read() {
 absl::Status CsvRows::Split(std::string_view line) {
   const std::string wrong = SplitFields(line, format_, &fields_, &scratch_);
   if (!wrong.empty()) {
-    return absl::DataLossError(absl::StrCat("column ", fields_.size() - 1, " ", wrong));
+    return absl::DataLossError(absl::StrCat("column ", fields_.size() - 1, " (from 0) ", wrong));
   }
   if (columns_ == 0) columns_ = fields_.size();
   if (fields_.size() == columns_) return absl::OkStatus();

@@ -14,6 +14,7 @@
 #include "data/table.h"
 #include "data/transforms/transform_list.h"
 #include "google/protobuf/descriptor.h"
+#include "proto/source_locations.h"
 #include "runtime/base/status.h"
 
 namespace tpurun {
@@ -116,6 +117,26 @@ bool CheckInput(const proto::Input& input, const NamedTransformsField& functions
   if (!made.has_value()) return false;
   CheckArguments(*made, args, errors);
   return IsEndless(*made);
+}
+
+bool SelectsRows(const proto::Transform& transform) {
+  const TransformDef* const def = FindTransform(transform.kind_case());
+  return def != nullptr && def->make_items != nullptr;
+}
+
+std::string SetFiles(const std::vector<std::string>& files, proto::Source* source) {
+  const SourceDef* const def = FindSource(source->kind_case());
+  if (def == nullptr || def->file_names == nullptr) return "";
+  if (def->read_all != nullptr) def->read_all(source);
+  const auto* const kind = proto::Source::descriptor()->FindFieldByNumber(source->kind_case());
+  google::protobuf::Message* const arguments =
+      source->GetReflection()->MutableMessage(source, kind);
+  const auto* const names = arguments->GetDescriptor()->FindFieldByName("file");
+  arguments->GetReflection()->ClearField(arguments, names);
+  for (const std::string& file : files) {
+    arguments->GetReflection()->AddString(arguments, names, file);
+  }
+  return FieldPath(kind->name(), names->name());
 }
 
 proto::Input InputValues(const proto::Input& input, const NamedTransformsField& functions) {

@@ -43,6 +43,13 @@ absl::StatusOr<ExportInputFn> MakeExportInputFn(
     const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs,
     const SourceLocations& locations, const std::string& path);
 
+// Whether the transform chooses, orders or repeats rows, without looking into them.
+bool SelectsRows(const proto::Transform& transform);
+
+// The source reads all of these files in place of its own. Returns the path of their names below
+// the source ("text_line.file"); empty for a source that reads no files.
+std::string SetFiles(const std::vector<std::string>& files, proto::Source* source);
+
 // What of the input decides the values of features, for a comparison: the kind of its source, and
 // the transforms of rows in order, those that draw at random left out, `apply` replaced by what it
 // applies; no names of files. What MakeInputFn refuses is left out.

@@ -92,7 +92,7 @@ class Opening {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const Step& step = plan_.steps[i];
       if (step.row.has_value()) {
-        ASSIGN_OR_RETURN(RowTransform row, OpenRow(plan_, step, args_.mode));
+        ASSIGN_OR_RETURN(RowTransform row, OpenRow(plan_, step, args_.mode, headers_));
         elements_.transforms.push_back(std::move(row));
         num_ids_.clear();
         schema_ = step.row->output;
@@ -137,8 +137,8 @@ class Opening {
          .batch_title = BatchTitle(args_),
          .where = plan_.where,
          .empty = EmptyMessage(),
-         .drop_remainder = batch != nullptr && batch->transform.batch().drop_remainder(),
-         .allow_empty = args_.mode == ModeKey::kPredict});
+         .on_empty = OnEmptyInput(),
+         .drop_remainder = batch != nullptr && batch->transform.batch().drop_remainder()});
     return source;
   }
 
@@ -147,7 +147,7 @@ class Opening {
     if (args_.shard.num_shards > 1) RETURN_IF_ERROR(CheckShardable());
     absl::StatusOr<OpenedSource> opened =
         plan_.source_def->open(plan_.source, {.directory = plan_.directory,
-                                              .allow_empty = args_.mode == ModeKey::kPredict,
+                                              .on_empty = OnEmptySource(),
                                               .count = WantedCount(),
                                               .seed = static_cast<uint64_t>(args_.seed),
                                               .trained_dir = args_.trained_dir,
@@ -159,12 +159,34 @@ class Opening {
     reads_once_ = !plan_.source_def->in_memory &&
                   !std::all_of(opened->files.begin(), opened->files.end(), IsRegularFile);
     source_reads_once_ = reads_once_;
+    headers_ = std::move(opened->headers);
     assets_ = std::move(opened->assets);
     num_ids_ = std::move(opened->num_ids);
     if (args_.mode == ModeKey::kTrain) RETURN_IF_ERROR(Identify(opened->files));
     schema_ = elements_.records->schema();
     signature_ = plan_.source_def->describe(plan_.source);
     return absl::OkStatus();
+  }
+
+  OnEmpty OnEmptySource() const {
+    if (args_.mode != ModeKey::kPredict) return RefuseEmpty;
+    return [warn = args_.warn, warned = warned_](const std::string& message) {
+      *warned = true;
+      warn(absl::StrCat(message, "; nothing is predicted of it"));
+      return absl::OkStatus();
+    };
+  }
+
+  // Nothing more where the source has told why.
+  OnEmpty OnEmptyInput() const {
+    if (args_.mode != ModeKey::kPredict) return RefuseEmpty;
+    return [warn = OnEmptySource(), warned = warned_](const std::string& message) {
+      return *warned ? absl::OkStatus() : warn(message);
+    };
+  }
+
+  static absl::Status RefuseEmpty(const std::string& message) {
+    return absl::DataLossError(message);
   }
 
   // A pipe would be used up by the first that opens it.
@@ -277,9 +299,11 @@ class Opening {
   const InputFnArgs& args_;
   const std::vector<FeatureSpec>& features_;
   const uint64_t seed_;
+  const std::shared_ptr<bool> warned_ = std::make_shared<bool>(false);  // of a source without rows
   Elements elements_;
   Schema schema_;  // the columns at this place
   std::string signature_;
+  std::vector<FileHeader> headers_;
   std::vector<InputFile> files_;
   std::map<std::string, std::string> assets_;
   std::map<std::string, int64_t> num_ids_;  // of the columns, as the source has them
@@ -291,11 +315,15 @@ class Opening {
 
 }  // namespace
 
-absl::StatusOr<RowTransform> OpenRow(const Plan& plan, const Step& step, ModeKey mode) {
+absl::StatusOr<RowTransform> OpenRow(const Plan& plan, const Step& step, ModeKey mode,
+                                     const std::vector<FileHeader>& headers) {
   RowTransform row = *step.row;
   if (row.open == nullptr) return row;
-  RETURN_IF_ERROR(row.open(
-      {.mode = mode, .directory = plan.directory, .where = WhereBelow(plan, step.path)}, &row));
+  RETURN_IF_ERROR(row.open({.mode = mode,
+                            .directory = plan.directory,
+                            .headers = headers,
+                            .where = WhereBelow(plan, step.path)},
+                           &row));
   return row;
 }
 

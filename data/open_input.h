@@ -13,7 +13,8 @@ namespace tpurun {
 absl::StatusOr<InputSource> OpenPlan(const Plan& plan, const InputFnArgs& args);
 
 // The row transform of a step, opened.
-absl::StatusOr<RowTransform> OpenRow(const Plan& plan, const Step& step, ModeKey mode);
+absl::StatusOr<RowTransform> OpenRow(const Plan& plan, const Step& step, ModeKey mode,
+                                     const std::vector<FileHeader>& headers = {});
 
 }  // namespace tpurun
 

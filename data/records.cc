@@ -26,12 +26,19 @@ Schema SchemaOf(const Table& table) {
   return schema;
 }
 
+Schema SchemaOf(std::string key, std::string header_key) {
+  Schema schema = {{std::move(key), proto::STRING, {}}};
+  if (!header_key.empty()) schema.push_back({std::move(header_key), proto::STRING, {}});
+  return schema;
+}
+
 }  // namespace
 
 // ---------------------------------------------------------------------------------- streamed
 
-StreamedRecords::StreamedRecords(std::unique_ptr<SourceReader> reader, std::string key)
-    : reader_(std::move(reader)), schema_{{std::move(key), proto::STRING, {}}} {}
+StreamedRecords::StreamedRecords(std::unique_ptr<SourceReader> reader, std::string key,
+                                 std::string header_key)
+    : reader_(std::move(reader)), schema_(SchemaOf(std::move(key), std::move(header_key))) {}
 
 int64_t StreamedRecords::NewSlot() {
   if (free_slots_.empty()) {
@@ -121,6 +128,12 @@ void StreamedRecords::Load(std::span<const Item> items, Table* rows) const {
   column.Clear();
   for (const Item& item : items) column.AppendView(slots_[item.slot].bytes);
   rows->rows = items.size();
+  if (schema_.size() == 1) return;
+  Column& headers = rows->columns[1];
+  headers.Clear();
+  for (const Item& item : items) {
+    headers.AppendView(reader_->HeaderOf(slots_[item.slot].origin));
+  }
 }
 
 // ---------------------------------------------------------------------------------- in memory

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -30,6 +31,10 @@ struct Origin {
   int64_t record = 0;  // of the file, from 0
   int64_t offset = 0;  // bytes before it in the file, where the source knows
 };
+
+// Is told of a file, a source or an input without rows. DataLoss, or OK in PREDICT, where it is a
+// warning.
+using OnEmpty = std::function<absl::Status(const std::string& message)>;
 
 class Records {
  public:
@@ -58,6 +63,12 @@ class Records {
   virtual const Table* table() const { return nullptr; }
 };
 
+// The line ahead of the records of a file, and its place, "train.csv:1".
+struct FileHeader {
+  std::string where;
+  std::string line;
+};
+
 // A record of a file.
 struct SourceRecord {
   std::string bytes;
@@ -75,12 +86,15 @@ class SourceReader {
   // Whether passes differ in the order of records.
   virtual bool order_varies() const { return false; }
   virtual std::string Where(const Origin& origin) const = 0;
+  // The line ahead of the records of the file that a record is of, good as long as the reader.
+  virtual std::string_view HeaderOf(const Origin& origin) const { return {}; }
 };
 
 class StreamedRecords : public Records {
  public:
-  // The records are the STRING feature `key`.
-  StreamedRecords(std::unique_ptr<SourceReader> reader, std::string key);
+  // The records are the STRING feature `key`; their headers another, unless `header_key` is empty.
+  StreamedRecords(std::unique_ptr<SourceReader> reader, std::string key,
+                  std::string header_key = "");
 
   const Schema& schema() const override { return schema_; }
   absl::StatusOr<int64_t> Next(std::span<Item> items) override;

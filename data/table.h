@@ -49,6 +49,11 @@ using Schema = std::vector<ColumnType>;
 
 // The column that a source of records makes.
 inline constexpr char kRecord[] = "record";
+// Those of a source of lines: a line, and the line ahead of the rows of its file, which names their
+// columns or is only skipped.
+inline constexpr char kLine[] = "line";
+inline constexpr char kHeader[] = "header";
+inline constexpr char kSkippedLine[] = "skipped_line";
 
 // The index of the column of that name, -1 when there is none.
 int FindColumn(const Schema& schema, std::string_view name);

@@ -91,6 +91,7 @@ absl::StatusOr<std::vector<CsvFeature>> ParseFeatures(const ConvertArgs& args) {
 std::string AddValue(std::string_view field, const std::string& kind, tensorflow::Feature* to) {
   if (kind == "float") {
     const std::optional<float> value = ParseFloat(StripBlanks(field));
+    if (OverflowsFloat(StripBlanks(field))) return absl::StrCat("a number", kFloatBound);
     if (!value.has_value()) return "a number";
     to->mutable_float_list()->add_value(*value);
     return "";

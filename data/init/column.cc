@@ -38,6 +38,12 @@ bool InspectedColumn::IsNumber(std::string_view na_value) const {
   return numbers() > 0 && texts_ == (missing < kMissingTexts.size() ? missing_texts_[missing] : 0);
 }
 
+bool InspectedColumn::IsNumberThatOverflows() const {
+  const int64_t others = texts_ - overflows_;
+  return overflows_ > 0 && (others == 0 || std::find(missing_texts_.begin(), missing_texts_.end(),
+                                                     others) != missing_texts_.end());
+}
+
 int64_t InspectedColumn::Missing(std::string_view na_value) const {
   const size_t missing = FindMissingText(na_value);
   return empty_ + (missing < kMissingTexts.size() ? missing_texts_[missing] : 0);

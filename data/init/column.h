@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/init/statistics.h"
@@ -32,6 +33,12 @@ class InspectedColumn {
     AddText(text, held_out);
     if (texts_ == 1) first_text_ = where();
   }
+  // A number that is too large for a float; as a text until it is known what else there is.
+  template <typename Where>
+  void AddOverflow(std::string_view text, bool held_out, const Where& where) {
+    AddText(text, held_out, where);
+    if (++overflows_ == 1) first_overflow_ = {where(), std::string(text)};
+  }
   // `text` is the number as it is written.
   void AddNumber(double value, bool is_integer, std::string_view text, bool held_out);
 
@@ -42,6 +49,8 @@ class InspectedColumn {
   int64_t missing_texts(size_t which) const { return missing_texts_[which]; }
   // Whether every value is a number, where that text stands for a missing one (none: "").
   bool IsNumber(std::string_view na_value) const;
+  // Whether every value is a number or missing, but some are too large for a float.
+  bool IsNumberThatOverflows() const;
   // Examples without a value, where that text stands for a missing one.
   int64_t Missing(std::string_view na_value) const;
   // Every number is an integer, and written as one.
@@ -52,6 +61,8 @@ class InspectedColumn {
   bool counts_up() const { return counts_up_ && texts_ == 0 && empty_ == 0; }
   const std::string& first_missing() const { return first_missing_; }
   const std::string& first_text() const { return first_text_; }
+  // Its place and its text.
+  const std::pair<std::string, std::string>& first_overflow() const { return first_overflow_; }
   // Of the numbers: all, and those of examples that are not held out.
   const NumberStatistics& all() const { return all_; }
   const NumberStatistics& train() const { return train_; }
@@ -65,12 +76,14 @@ class InspectedColumn {
 
   int64_t empty_ = 0;
   int64_t texts_ = 0;
+  int64_t overflows_ = 0;  // of texts_
   std::array<int64_t, kMissingTexts.size()> missing_texts_ = {};
   bool integers_ = true;
   bool whole_ = true;
   bool counts_up_ = true;
   double last_ = 0;
   std::string first_missing_, first_text_;
+  std::pair<std::string, std::string> first_overflow_;
   NumberStatistics all_, train_;
   ValueCounts values_;
 };

@@ -38,7 +38,11 @@ bool IsMissingText(std::string_view field) {
          std::find(kMissingTexts.begin(), kMissingTexts.end(), field) != kMissingTexts.end();
 }
 
-bool IsText(std::string_view field) { return !IsMissingText(field) && !NumberOf(field); }
+bool IsOverflow(std::string_view field) { return OverflowsFloat(StripBlanks(field)); }
+
+bool IsText(std::string_view field) {
+  return !IsMissingText(field) && !NumberOf(field) && !IsOverflow(field);
+}
 
 absl::StatusOr<std::unique_ptr<FileSource>> OpenTable(const std::string& file) {
   ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::OpenRegular(file));
@@ -104,7 +108,7 @@ bool IsHeader(const Rows& rows) {
     for (size_t row = 1; row < rows.size(); ++row) {
       if (rows[row].size() != first.size()) continue;
       const std::string& field = rows[row][column];
-      numbers += NumberOf(field).has_value();
+      numbers += NumberOf(field).has_value() || IsOverflow(field);
       texts += IsText(field);
       values.insert(field);
     }
@@ -121,45 +125,53 @@ class TableInspector {
  public:
   explicit TableInspector(int64_t shards) { table_.shards = shards; }
 
-  absl::StatusOr<InspectedTable> Inspect(const std::vector<std::string>& files) {
+  absl::StatusOr<InspectedTable> Inspect(const std::vector<std::string>& files,
+                                         const std::vector<std::string>& eval_files) {
     RETURN_IF_ERROR(ReadFirstLines(files.front()));
-    CsvRows rows({.delim = table_.delim});
-    for (const std::string& file : files) {
-      RETURN_IF_ERROR(CheckFirstLine(file));
-      ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, OpenTable(file));
-      rows.Open(std::move(source), file, table_.skip_lines);
-      while (true) {
-        ASSIGN_OR_RETURN(const bool found, rows.Read());
-        if (!found) break;
-        if (rows.fields().empty()) {
-          return absl::DataLossError(absl::StrCat(rows.Where(), ": the line is empty"));
-        }
-        AddRow(rows);
-      }
-    }
-    if (!table_.titles.empty() && table_.titles.size() != table_.columns.size()) {
-      return absl::DataLossError(absl::StrCat(files.front(), ":1: the header has ",
-                                              table_.titles.size(), " columns, want ",
-                                              table_.columns.size(), " as in the first row"));
-    }
+    for (const std::string& file : files) RETURN_IF_ERROR(ReadRows(file));
+    holds_out_ = true;
+    for (const std::string& file : eval_files) RETURN_IF_ERROR(ReadRows(file));
+    RETURN_IF_ERROR(CheckNumbers());
     return std::move(table_);
   }
 
  private:
+  absl::Status CheckNumbers() const {
+    for (size_t i = 0; i < table_.columns.size(); ++i) {
+      const InspectedColumn& column = table_.columns[i];
+      if (!column.IsNumberThatOverflows()) continue;
+      const auto& [where, text] = column.first_overflow();
+      return absl::DataLossError(
+          absl::StrCat(where, ": column ", i + 1,
+                       table_.titles.empty() ? "" : absl::StrCat(" ", Quote(table_.titles[i])),
+                       ": want a number", kFloatBound, ", got ", ShownField(text),
+                       "; leave the row or the column out of the file"));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status ReadFirstLines(const std::string& file) {
     ASSIGN_OR_RETURN(std::vector<std::string> lines, FirstLines(file, kSampleLines));
     if (lines.empty()) return absl::DataLossError(absl::StrCat(file, ":1: no data rows"));
+    if (lines.front().find('\r') != std::string::npos) {
+      return absl::DataLossError(absl::StrCat(
+          file,
+          ":1: lines that end with CR (\\r) alone, want LF or CR LF: tr '\\r' '\\n' makes them"));
+    }
     first_line_ = lines.front();
     if (lines.front().starts_with(kByteOrderMark)) lines.front().erase(0, kByteOrderMark.size());
     table_.delim = GuessDelimiter(lines.front());
     const Rows rows = SplitLines(lines, {.delim = table_.delim});
     if (rows.empty()) return absl::OkStatus();
+    if (lines.size() == 1 && std::all_of(rows[0].begin(), rows[0].end(), IsText)) {
+      return absl::DataLossError(absl::StrCat(file, ": a header alone, no data rows"));
+    }
     if (IsCountsLine(rows)) {
       table_.skip_lines = 1;
       table_.class_names = {rows[0].begin() + 2, rows[0].end()};
     } else if (IsHeader(rows)) {
       table_.skip_lines = 1;
-      table_.titles = rows[0];
+      for (const std::string& title : rows[0]) table_.titles.emplace_back(StripBlanks(title));
     } else if (lines.front() != first_line_) {
       return absl::DataLossError(
           absl::StrCat(file, ":1: begins with a byte order mark, save it without one"));
@@ -167,27 +179,80 @@ class TableInspector {
     return absl::OkStatus();
   }
 
-  absl::Status CheckFirstLine(const std::string& file) const {
-    if (table_.titles.empty()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::vector<std::string> lines, FirstLines(file, 1));
-    if (lines.empty() || lines.front() == first_line_) return absl::OkStatus();
-    return absl::DataLossError(absl::StrCat(file, ":1: got ", ShownField(lines.front()),
-                                            ", want the header of the first file, ",
-                                            ShownField(first_line_)));
+  absl::Status ReadRows(const std::string& file) {
+    ASSIGN_OR_RETURN(const FileColumns columns, FindColumns(file));
+    ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, OpenTable(file));
+    CsvRows rows({.delim = table_.delim});
+    rows.Open(std::move(source), file, table_.skip_lines);
+    while (true) {
+      ASSIGN_OR_RETURN(const bool found, rows.Read());
+      if (!found) return absl::OkStatus();
+      if (rows.fields().empty()) {
+        return absl::DataLossError(absl::StrCat(rows.Where(), ": the line is empty"));
+      }
+      RETURN_IF_ERROR(CheckWidth(rows, file, columns));
+      AddRow(rows, columns.places);
+    }
   }
 
-  void AddRow(const CsvRows& rows) {
+  // Where a file has the columns of the first one.
+  struct FileColumns {
+    size_t header_fields = 0;    // 0: it has no header
+    std::vector<size_t> places;  // empty: in the same order
+  };
+
+  absl::StatusOr<FileColumns> FindColumns(const std::string& file) const {
+    FileColumns columns = {.header_fields = table_.titles.size()};
+    if (table_.titles.empty()) return columns;
+    ASSIGN_OR_RETURN(const std::vector<std::string> lines, FirstLines(file, 1));
+    if (lines.empty() || lines.front() == first_line_) return columns;
+    const Rows rows = SplitLines(lines, {.delim = table_.delim});
+    const std::vector<std::string> header = rows.empty() ? std::vector<std::string>() : rows[0];
+    columns.header_fields = header.size();
+    for (const std::string& title : table_.titles) {
+      const auto is_it = [&](const std::string& name) { return StripBlanks(name) == title; };
+      const auto found = std::find_if(header.begin(), header.end(), is_it);
+      if (title.empty() || std::count_if(header.begin(), header.end(), is_it) != 1 ||
+          std::count(table_.titles.begin(), table_.titles.end(), title) != 1) {
+        return absl::DataLossError(absl::StrCat(file, ":1: got ", ShownField(lines.front()),
+                                                ", want the columns of the first file's header, ",
+                                                ShownField(first_line_)));
+      }
+      columns.places.push_back(found - header.begin());
+    }
+    return columns;
+  }
+
+  // CsvRows sees to it that all rows of a file are of one width.
+  absl::Status CheckWidth(const CsvRows& rows, const std::string& file,
+                          const FileColumns& columns) const {
+    const size_t fields = rows.fields().size();
+    if (columns.header_fields > 0) {
+      if (fields == columns.header_fields) return absl::OkStatus();
+      return absl::DataLossError(absl::StrCat(file, ":1: the header has ", columns.header_fields,
+                                              " columns, want ", fields, " as in the first row"));
+    }
+    if (table_.columns.empty() || fields == table_.columns.size()) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat(rows.Where(), ": got ", fields, " columns, want ",
+                                            table_.columns.size(), " as in the first file"));
+  }
+
+  void AddRow(const CsvRows& rows, const std::vector<size_t>& places) {
     const std::vector<std::string_view>& fields = rows.fields();
-    table_.columns.resize(fields.size());  // all rows have as many
-    const bool held_out = IsHeldOut(table_.rows++, table_.shards);
+    table_.columns.resize(places.empty() ? fields.size() : places.size());
+    const bool held_out = holds_out_ || IsHeldOut(table_.rows, table_.shards);
+    ++table_.rows;
+    table_.held_out += held_out;
     const auto where = [&rows] { return rows.Where(); };
-    for (size_t i = 0; i < fields.size(); ++i) {
-      const std::string_view field = fields[i];
+    for (size_t i = 0; i < table_.columns.size(); ++i) {
+      const std::string_view field = fields[places.empty() ? i : places[i]];
       InspectedColumn& column = table_.columns[i];
       if (field.empty()) {
         column.AddMissing(where);
       } else if (const std::optional<float> number = NumberOf(field)) {
         column.AddNumber(*number, ParseInt64(StripBlanks(field)).has_value(), field, held_out);
+      } else if (IsOverflow(field)) {
+        column.AddOverflow(field, held_out, where);
       } else {
         column.AddText(field, held_out, where);
       }
@@ -200,12 +265,15 @@ class TableInspector {
 
   InspectedTable table_;
   std::string first_line_;
+  bool holds_out_ = false;  // the rows that follow
 };
 
 }  // namespace
 
-absl::StatusOr<InspectedTable> InspectCsv(const std::vector<std::string>& files, int64_t shards) {
-  return TableInspector(shards).Inspect(files);
+absl::StatusOr<InspectedTable> InspectCsv(const std::vector<std::string>& files,
+                                          const std::vector<std::string>& eval_files,
+                                          int64_t shards) {
+  return TableInspector(shards).Inspect(files, eval_files);
 }
 
 }  // namespace tpurun

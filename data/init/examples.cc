@@ -106,7 +106,7 @@ void ExampleInspector::AddFeature(const Feature& feature, InspectedFeature& seen
                                                                      : Feature::KIND_NOT_SET;
   ++seen.examples;
   seen.values.Add(count);
-  const bool held_out = IsHeldOut(examples_, shards_);
+  const bool held_out = IsNextHeldOut();
   switch (feature.kind_case()) {
     case Feature::kBytesList:
       if (count == 1) AddBytes(feature.bytes_list().value(0), held_out, seen);
@@ -126,6 +126,7 @@ void ExampleInspector::Add(const tensorflow::Example& example) {
   for (const auto& [name, feature] : example.features().feature()) {
     AddFeature(feature, features_[name]);
   }
+  held_out_ += IsNextHeldOut();
   ++examples_;
   if (examples_ % kExamplesBetweenBounds != 0) return;
   std::vector<InspectedColumn*> columns;
@@ -137,6 +138,7 @@ absl::StatusOr<Compression> InspectRecordFiles(const std::vector<std::string>& f
                                                ExampleInspector& inspector) {
   ASSIGN_OR_RETURN(const Compression compression, GuessCompression(files.front()));
   tensorflow::Example example;
+  const int64_t before = inspector.examples();
   for (const std::string& file : files) {
     ASSIGN_OR_RETURN(const Compression own, GuessCompression(file));
     if (own != compression) {
@@ -157,7 +159,7 @@ absl::StatusOr<Compression> InspectRecordFiles(const std::vector<std::string>& f
       inspector.Add(example);
     }
   }
-  if (inspector.examples() == 0) {
+  if (inspector.examples() == before) {
     return absl::DataLossError(absl::StrCat(files.front(), ": no records"));
   }
   if (inspector.features().empty()) {

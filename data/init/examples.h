@@ -48,20 +48,26 @@ struct InspectedFeature {
 // Takes examples in their order.
 class ExampleInspector {
  public:
-  // The last of so many shards is held out.
+  // The last of so many shards is held out, of kNoShards none.
   explicit ExampleInspector(int64_t shards = kInitShards) : shards_(shards) {}
 
   void Add(const tensorflow::Example& example);
+  // All that follow are held out.
+  void HoldOut() { holds_out_ = true; }
   int64_t shards() const { return shards_; }
   int64_t examples() const { return examples_; }
+  int64_t held_out() const { return held_out_; }
   // By key.
   const std::map<std::string, InspectedFeature>& features() const { return features_; }
 
  private:
+  bool IsNextHeldOut() const { return holds_out_ || IsHeldOut(examples_, shards_); }
   void AddFeature(const tensorflow::Feature& feature, InspectedFeature& seen) const;
 
   const int64_t shards_;
   int64_t examples_ = 0;
+  int64_t held_out_ = 0;
+  bool holds_out_ = false;
   std::map<std::string, InspectedFeature> features_;
 };
 

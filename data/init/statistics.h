@@ -17,7 +17,11 @@ namespace tpurun {
 inline constexpr int64_t kInitShards = 10;
 // Instead, where something recurs with a period that 10 shares: 11 is a prime.
 inline constexpr int64_t kOtherInitShards = 11;
-inline bool IsHeldOut(int64_t example, int64_t shards) { return example % shards == shards - 1; }
+// Instead, where other files are held out.
+inline constexpr int64_t kNoShards = 0;
+inline bool IsHeldOut(int64_t example, int64_t shards) {
+  return shards != kNoShards && example % shards == shards - 1;
+}
 
 // Of the numbers added so far.
 struct NumberStatistics {

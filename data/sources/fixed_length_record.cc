@@ -15,8 +15,8 @@ namespace {
 class FixedLengthReader : public FileByFile {
  public:
   FixedLengthReader(std::vector<std::string> files, const proto::FixedLengthRecord& config,
-                    bool allow_empty)
-      : FileByFile(std::move(files)), config_(config), allow_empty_(allow_empty) {}
+                    OnEmpty on_empty)
+      : FileByFile(std::move(files)), config_(config), on_empty_(std::move(on_empty)) {}
 
   std::string Where(const Origin& origin) const override {
     return absl::StrCat("record ", origin.record, " of ", FileTitle(file(origin.file)), " (offset ",
@@ -68,8 +68,8 @@ class FixedLengthReader : public FileByFile {
   }
 
   absl::Status CheckEnded() const override {
-    if (records_ > 0 || allow_empty_) return absl::OkStatus();
-    return absl::DataLossError(absl::StrCat(Title(), " has no records"));
+    if (records_ > 0) return absl::OkStatus();
+    return on_empty_(absl::StrCat(Title(), " has no records"));
   }
 
   std::string Title() const { return FileTitle(file(current())); }
@@ -82,7 +82,7 @@ class FixedLengthReader : public FileByFile {
   }
 
   const proto::FixedLengthRecord config_;
-  const bool allow_empty_;
+  const OnEmpty on_empty_;
   std::unique_ptr<FileSource> source_;
   int64_t records_ = 0;  // read of the file
   int64_t left_ = -1;    // of the file; -1: to its end
@@ -117,7 +117,7 @@ absl::StatusOr<OpenedSource> OpenFixedLengthRecord(const proto::Source& source,
   OpenedSource opened;
   ASSIGN_OR_RETURN(opened.files, ExpandFileNames(config.file(), args.directory, args.where));
   const auto make_reader = [&] {
-    return std::make_unique<FixedLengthReader>(opened.files, config, args.allow_empty);
+    return std::make_unique<FixedLengthReader>(opened.files, config, args.on_empty);
   };
   if (args.count != CountRecords::kNo &&
       std::all_of(opened.files.begin(), opened.files.end(), IsRegularFile)) {

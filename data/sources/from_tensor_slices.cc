@@ -120,9 +120,9 @@ absl::StatusOr<OpenedSource> OpenTensorSlices(const proto::Source& source, const
     table.columns.push_back(ToColumn(feature));
     table.rows = NumValues(feature) / table.columns.back().type.elements();
   }
-  if (table.rows == 0 && !args.allow_empty) {
-    return Annotate(absl::DataLossError("from_tensor_slices has no elements"),
-                    args.where("feature"));
+  if (table.rows == 0) {
+    RETURN_IF_ERROR(
+        args.on_empty(absl::StrCat(args.where("feature"), ": from_tensor_slices has no elements")));
   }
   OpenedSource opened;
   opened.count = table.rows;

@@ -32,6 +32,7 @@ constexpr SourceDef kSources[] = {
      .open = OpenText,
      .describe = DescribeText,
      .file_names = TextFileNames,
+     .read_all = ReadAllOfText,
      .in_memory = true},
     {.kind = proto::Source::kFromTensorSlices,
      .name = "from_tensor_slices",

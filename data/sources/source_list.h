@@ -26,8 +26,8 @@ using FileNames = google::protobuf::RepeatedPtrField<std::string>;
 enum class CountRecords { kNo, kIfQuick, kYes };
 
 struct SourceArgs {
-  std::string directory;     // relative file names are in it; empty: the working directory
-  bool allow_empty = false;  // a file without rows is no error
+  std::string directory;  // relative file names are in it; empty: the working directory
+  OnEmpty on_empty;
   CountRecords count = CountRecords::kNo;  // never by reading a pipe
   uint64_t seed = 0;                       // tf_random_seed
   std::optional<std::string> trained_dir;  // that of InputFnArgs
@@ -39,6 +39,7 @@ struct OpenedSource {
   std::unique_ptr<Records> records;
   std::optional<int64_t> count;                    // records of one pass, where known
   std::vector<std::string> files;                  // those that it reads, in their order
+  std::vector<FileHeader> headers = {};            // of those files that can be read again
   std::map<std::string, std::string> assets = {};  // those of InputSource
   std::map<std::string, int64_t> num_ids = {};     // of a column whose values are ids in [0, n)
 };
@@ -54,8 +55,10 @@ struct SourceDef {
   // Which records it gives, in a few words, of files those without their names: what a saved
   // position must agree with.
   std::string (*describe)(const proto::Source& source);
-  // The names and globs that it reads. Null: it reads no files.
+  // The names and globs that it reads, its field "file". Null: it reads no files.
   const FileNames& (*file_names)(const proto::Source& source) = nullptr;
+  // Clears what makes it leave out a part of its files. Null: nothing does.
+  void (*read_all)(proto::Source* source) = nullptr;
   // All of it stays in memory: a pipe can be repeated.
   bool in_memory = false;
 };
@@ -98,6 +101,7 @@ std::optional<Schema> TextSchema(const proto::Source& source, ConfigErrors& erro
 absl::StatusOr<OpenedSource> OpenText(const proto::Source& source, const SourceArgs& args);
 std::string DescribeText(const proto::Source& source);
 const FileNames& TextFileNames(const proto::Source& source);
+void ReadAllOfText(proto::Source* source);
 // from_tensor_slices.cc
 std::optional<Schema> TensorSlicesSchema(const proto::Source& source, ConfigErrors& errors);
 absl::StatusOr<OpenedSource> OpenTensorSlices(const proto::Source& source, const SourceArgs& args);

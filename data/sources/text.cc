@@ -160,10 +160,9 @@ absl::StatusOr<OpenedSource> OpenText(const proto::Source& source, const SourceA
         absl::StrCat(windows.status().message(),
                      "; train with a vocabulary_file that has it, or give an unknown_id"));
   }
-  if (!args.allow_empty) {
-    RETURN_IF_ERROR(
-        Annotate(windows->CheckNotEmpty(), absl::StrCat("text ", JoinFileNames(config.file()))));
-  }
+  const absl::Status not_empty =
+      Annotate(windows->CheckNotEmpty(), absl::StrCat("text ", JoinFileNames(config.file())));
+  if (!not_empty.ok()) RETURN_IF_ERROR(args.on_empty(std::string(not_empty.message())));
   opened.count = windows->size();
   opened.records = std::make_unique<TextRecords>(*std::move(windows), config);
   return opened;
@@ -181,5 +180,10 @@ std::string DescribeText(const proto::Source& source) {
 }
 
 const FileNames& TextFileNames(const proto::Source& source) { return source.text().file(); }
+
+void ReadAllOfText(proto::Source* source) {
+  source->mutable_text()->clear_begin();
+  source->mutable_text()->clear_end();
+}
 
 }  // namespace tpurun

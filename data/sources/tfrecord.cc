@@ -34,13 +34,13 @@ Compression CompressionOf(const proto::Tfrecord& tfrecord) {
 
 class TfrecordReader : public SourceReader {
  public:
-  TfrecordReader(std::vector<std::string> files, const proto::Tfrecord& tfrecord, bool allow_empty,
+  TfrecordReader(std::vector<std::string> files, const proto::Tfrecord& tfrecord, OnEmpty on_empty,
                  uint64_t seed)
       : files_(std::move(files)),
         compression_(CompressionOf(tfrecord)),
         buffer_bytes_(tfrecord.buffer_size()),
         shuffle_(tfrecord.shuffle_files()),
-        allow_empty_(allow_empty),
+        on_empty_(std::move(on_empty)),
         seed_(seed),
         open_(std::min<size_t>(tfrecord.num_parallel_reads(), files_.size())) {
     OrderFiles(0);
@@ -65,8 +65,8 @@ class TfrecordReader : public SourceReader {
         NextTurn();
         return true;
       }
-      if (origin.record == 0 && !allow_empty_) {
-        return absl::DataLossError(absl::StrCat(FileTitle(files_[file.index]), " has no records"));
+      if (origin.record == 0) {
+        RETURN_IF_ERROR(on_empty_(absl::StrCat(FileTitle(files_[file.index]), " has no records")));
       }
       file.reader = nullptr;
       --num_open_;
@@ -126,7 +126,7 @@ class TfrecordReader : public SourceReader {
   const Compression compression_;
   const size_t buffer_bytes_;
   const bool shuffle_;
-  const bool allow_empty_;
+  const OnEmpty on_empty_;
   const uint64_t seed_;
   std::vector<int32_t> order_;  // of files_ in this pass
   size_t next_file_ = 0;        // of order_
@@ -157,7 +157,7 @@ absl::StatusOr<OpenedSource> OpenTfrecord(const proto::Source& source, const Sou
   ASSIGN_OR_RETURN(const std::vector<std::string> files,
                    ExpandFileNames(tfrecord.file(), args.directory, args.where));
   const auto make_reader = [&] {
-    return std::make_unique<TfrecordReader>(files, tfrecord, args.allow_empty, args.seed);
+    return std::make_unique<TfrecordReader>(files, tfrecord, args.on_empty, args.seed);
   };
   OpenedSource opened;
   // Only what is not compressed can be counted without reading all of it.

@@ -1,5 +1,7 @@
-// decode_csv { column { name dtype default_value shape label } ... }: splits "line" into columns by
-// the rules of tf.io.decode_csv (RFC 4180: a quoted field may hold the delimiter, "" is a quote).
+// decode_csv { column { name dtype default_value shape label title } ... }: splits "line" into
+// columns by the rules of tf.io.decode_csv (RFC 4180: a quoted field may hold the delimiter, "" is
+// a quote). Where the source gives a "header", the columns are those of these names.
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <span>
@@ -17,8 +19,6 @@
 
 namespace tpurun {
 namespace {
-
-constexpr char kLine[] = "line";
 
 // Appends the value of a field; false when it is not one of the column's type.
 bool AppendField(std::string_view field, Column* column) {
@@ -46,114 +46,235 @@ bool AppendField(std::string_view field, Column* column) {
   }
 }
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+// The first of them.
+std::string ShownNames(std::span<const std::string_view> names) {
+  constexpr size_t kMost = 30;
+  const std::span<const std::string_view> shown = names.first(std::min(names.size(), kMost));
+  const auto append = [](std::string* out, std::string_view name) {
+    absl::StrAppend(out, ShownField(name));
+  };
+  return absl::StrCat(absl::StrJoin(shown, ", ", append), names.size() > kMost ? ", ..." : "");
+}
+
+// What a row's fields are to the columns.
+struct CsvLayout {
+  int64_t row_fields = 0;       // of a row
+  std::vector<int64_t> fields;  // of each element of each column its field; -1: absent
+};
+
+// The columns by their places and by their names.
+class CsvColumns {
+ public:
+  // `elements`: of each column.
+  CsvColumns(proto::DecodeCsv decode_csv, CsvFormat format, std::vector<int64_t> elements)
+      : decode_csv_(std::move(decode_csv)),
+        format_(std::move(format)),
+        elements_(std::move(elements)) {}
+
+  const proto::DecodeCsv& config() const { return decode_csv_; }
+  const CsvFormat& format() const { return format_; }
+  int size() const { return decode_csv_.column_size(); }
+  int64_t elements(int column) const { return elements_[column]; }
+
+  // One after the other, as in the configuration.
+  CsvLayout InOrder(bool lacks_labels) const {
+    CsvLayout layout;
+    for (int i = 0; i < size(); ++i) {
+      const bool absent = lacks_labels && decode_csv_.column(i).label();
+      for (int64_t element = 0; element < elements_[i]; ++element) {
+        layout.fields.push_back(absent ? -1 : layout.row_fields++);
+      }
+    }
+    return layout;
+  }
+
+  // Where the header has them. Returns what is wrong, empty when nothing is.
+  std::string FindIn(std::string_view header, bool may_lack_labels, CsvLayout* layout) const {
+    std::vector<std::string_view> names;
+    std::string scratch;
+    const std::string wrong = SplitHeader(header, &names, &scratch);
+    if (!wrong.empty()) return absl::StrCat("the header: column ", names.size(), " ", wrong);
+    *layout = {.row_fields = std::ssize(names)};
+    for (int i = 0; i < size(); ++i) {
+      for (int64_t element = 0; element < elements_[i]; ++element) {
+        const std::string name = NameOf(i, element);
+        const auto found = std::find(names.begin(), names.end(), name);
+        const bool missing = found == names.end();
+        if (missing && !(may_lack_labels && decode_csv_.column(i).label())) {
+          return absl::StrCat("the header has no column ", Quote(name), "; it names ",
+                              ShownNames(names));
+        }
+        if (!missing && std::find(found + 1, names.end(), name) != names.end()) {
+          return absl::StrCat("the header has two columns ", Quote(name), ", want one");
+        }
+        layout->fields.push_back(missing ? -1 : found - names.begin());
+      }
+    }
+    return "";
+  }
+
+  // A skipped line that names all columns, but in another order, is a header of other files than
+  // the columns are of. Returns what is wrong, empty when nothing is.
+  std::string CheckOrder(std::string_view skipped, bool may_lack_labels) const {
+    CsvLayout layout;
+    if (!FindIn(skipped, may_lack_labels, &layout).empty()) return "";
+    std::erase(layout.fields, -1);
+    if (std::is_sorted(layout.fields.begin(), layout.fields.end())) return "";
+    return "the line that is skipped names the columns in another order than decode_csv has them; "
+           "with text_line { header: true } in place of skip_lines they are found by their names";
+  }
+
+  // Of an element of a column, in the header.
+  std::string NameOf(int column, int64_t element) const {
+    const proto::DecodeCsv::Column& config = decode_csv_.column(column);
+    const std::string& title = config.has_title() ? config.title() : config.name();
+    return config.shape().empty() ? title : CountedName(title, element).value_or(title);
+  }
+
+ private:
+  // The names without the blanks around them.
+  std::string SplitHeader(std::string_view header, std::vector<std::string_view>* names,
+                          std::string* scratch) const {
+    if (header.starts_with(kByteOrderMark)) header.remove_prefix(kByteOrderMark.size());
+    const std::string wrong = SplitFields(header, format_, names, scratch);
+    for (std::string_view& name : *names) name = StripBlanks(name);
+    return wrong;
+  }
+
+  proto::DecodeCsv decode_csv_;
+  CsvFormat format_;
+  std::vector<int64_t> elements_;
+};
+
 class CsvDecoder {
  public:
-  // `elements`: of each column. The first row decides whether labels are absent, where they may be.
-  CsvDecoder(const proto::DecodeCsv& decode_csv, CsvFormat format,
-             std::span<const int64_t> elements, bool may_lack_labels)
-      : decode_csv_(decode_csv), format_(std::move(format)) {
-    for (int i = 0; i < decode_csv_.column_size(); ++i) {
-      elements_.push_back(elements[i]);
-      fields_of_all_ += elements[i];
-      if (!decode_csv_.column(i).label()) fields_without_labels_ += elements[i];
-    }
-    decided_ = !may_lack_labels || fields_without_labels_ == fields_of_all_;
+  // With `has_header` the rows of a file have the order of its header, else the first row decides
+  // whether labels are absent, where they may be.
+  CsvDecoder(CsvColumns columns, bool has_header, bool may_lack_labels)
+      : columns_(std::move(columns)),
+        has_header_(has_header),
+        may_lack_labels_(may_lack_labels),
+        layout_(columns_.InOrder(false)) {
+    fields_without_labels_ = columns_.InOrder(true).row_fields;
+    decided_ = !may_lack_labels || fields_without_labels_ == layout_.row_fields;
   }
 
   absl::Status operator()(const Table& in, Table* out,
                           const std::function<std::string(int64_t row)>& where) {
     // BindDecodeCsv puts them last.
-    const std::span<Column> made = std::span(out->columns).last(elements_.size());
+    const std::span<Column> made = std::span(out->columns).last(columns_.size());
     for (Column& column : made) column.Clear();
     const Column& lines = in.column(kLine);
     for (int64_t row = 0; row < in.rows; ++row) {
-      const std::string wrong = DecodeLine(lines.string(row), made);
+      std::string wrong;
+      if (has_header_) wrong = UseHeader(in.column(kHeader).string(row));
+      if (wrong.empty()) wrong = DecodeLine(lines.string(row), made);
       if (!wrong.empty()) return absl::DataLossError(absl::StrCat(where(row), ": ", wrong));
     }
     return absl::OkStatus();
   }
 
  private:
+  // Returns what is wrong, empty when nothing is.
+  std::string UseHeader(std::string_view header) {
+    if (header == header_) return "";
+    header_ = header;
+    return columns_.FindIn(header, may_lack_labels_, &layout_);
+  }
+
   // Appends one row to the columns; returns what is wrong, empty when nothing is.
   std::string DecodeLine(std::string_view line, std::span<Column> made) {
-    const std::string wrong = SplitFields(line, format_, &fields_, &scratch_);
+    const std::string wrong = SplitFields(line, columns_.format(), &fields_, &scratch_);
     if (!wrong.empty()) {
-      return absl::StrCat(FieldTitle(fields_.empty() ? 0 : fields_.size() - 1), " ", wrong);
+      return absl::StrCat(FieldTitle(fields_.empty() ? 0 : std::ssize(fields_) - 1), " ", wrong);
     }
     const int64_t got = std::ssize(fields_);
-    if (!decided_) lacks_labels_ = got == fields_without_labels_;
-    if (got != (lacks_labels_ ? fields_without_labels_ : fields_of_all_)) {
-      return WrongNumber(line);
+    if (!has_header_ && !decided_ && got == fields_without_labels_) {
+      layout_ = columns_.InOrder(true);
     }
+    if (got != layout_.row_fields) return WrongNumber(line);
     decided_ = true;
-    size_t next = 0;
-    for (int i = 0; i < decode_csv_.column_size(); ++i) {
-      const proto::DecodeCsv::Column& column = decode_csv_.column(i);
-      if (lacks_labels_ && column.label()) {
-        AppendAbsent(column, elements_[i], &made[i]);
-        continue;
-      }
-      for (int64_t element = 0; element < elements_[i]; ++element, ++next) {
-        std::string_view field = fields_[next];
-        if (field.empty() || field == format_.na_value) {
-          if (!column.has_default_value()) {
-            return absl::StrCat(FieldTitle(next), ": the field is empty and has no default_value");
-          }
-          field = column.default_value();
+    auto place = layout_.fields.begin();
+    for (int i = 0; i < columns_.size(); ++i) {
+      const proto::DecodeCsv::Column& column = columns_.config().column(i);
+      for (int64_t element = 0; element < columns_.elements(i); ++element, ++place) {
+        if (*place < 0) {
+          AppendAbsent(column, &made[i]);
+          continue;
         }
-        if (!AppendField(field, &made[i])) {
-          return absl::StrCat(FieldTitle(next), ": want ", proto::DataType_Name(column.dtype()),
-                              ", got ", ShownField(field));
-        }
+        const std::string mistake = AppendFieldOf(column, *place, &made[i]);
+        if (!mistake.empty()) return mistake;
       }
     }
     return "";
   }
 
-  // What transforms see of a label that is absent; no model is fed it.
-  static void AppendAbsent(const proto::DecodeCsv::Column& label, int64_t elements, Column* to) {
-    const std::string_view zero = label.dtype() == proto::STRING ? "" : "0";
-    for (int64_t element = 0; element < elements; ++element) {
-      AppendField(label.has_default_value() ? std::string_view(label.default_value()) : zero, to);
+  std::string AppendFieldOf(const proto::DecodeCsv::Column& column, int64_t place, Column* to) {
+    std::string_view field = fields_[place];
+    if (field.empty() || field == columns_.format().na_value) {
+      if (!column.has_default_value()) {
+        return absl::StrCat(FieldTitle(place), ": the field is empty and has no default_value");
+      }
+      field = column.default_value();
     }
+    if (AppendField(field, to)) return "";
+    const bool overflows = column.dtype() == proto::FLOAT32 && OverflowsFloat(StripBlanks(field));
+    return absl::StrCat(FieldTitle(place), ": want ", proto::DataType_Name(column.dtype()),
+                        overflows ? kFloatBound : "", ", got ", ShownField(field));
+  }
+
+  // What transforms see of a label that is absent; no model is fed it.
+  static void AppendAbsent(const proto::DecodeCsv::Column& label, Column* to) {
+    const std::string_view zero = label.dtype() == proto::STRING ? "" : "0";
+    AppendField(label.has_default_value() ? std::string_view(label.default_value()) : zero, to);
   }
 
   std::string WrongNumber(std::string_view line) const {
-    const int64_t want = lacks_labels_ ? fields_without_labels_ : fields_of_all_;
+    const int64_t want = layout_.row_fields;
     std::string text = absl::StrCat("want ", want, want == 1 ? " column" : " columns");
-    if (!decided_) absl::StrAppend(&text, ", or ", fields_without_labels_, " without labels");
-    if (decided_ && lacks_labels_) absl::StrAppend(&text, ", without labels as the first row");
+    if (has_header_) {
+      absl::StrAppend(&text, " as in the header");
+    } else if (!decided_) {
+      absl::StrAppend(&text, ", or ", fields_without_labels_, " without labels");
+    } else if (want != columns_.InOrder(false).row_fields) {
+      absl::StrAppend(&text, ", without labels as the first row");
+    }
     absl::StrAppend(&text, ", got ", fields_.size());
-    return absl::StrCat(text, line.empty() ? " (the line is empty)" : ": " + ShownField(line));
+    absl::StrAppend(&text, line.empty() ? " (the line is empty)" : ": " + ShownField(line));
+    if (line.find('\r') != std::string_view::npos) {
+      absl::StrAppend(&text, "; it holds CR (\\r), want lines that end with LF or CR LF");
+    }
+    return text;
   }
 
-  // "column 3 "label"", a field of a row counted from 1.
-  std::string FieldTitle(size_t field) const {
-    int64_t before = 0;
-    for (int i = 0; i < decode_csv_.column_size(); ++i) {
-      if (lacks_labels_ && decode_csv_.column(i).label()) continue;
-      before += elements_[i];
-      if (static_cast<int64_t>(field) < before) {
-        return absl::StrCat("column ", field + 1, " ", Quote(decode_csv_.column(i).name()));
+  // "column 3 "label"", a field of a row from 0, in the title from 1.
+  std::string FieldTitle(int64_t field) const {
+    auto place = layout_.fields.begin();
+    for (int i = 0; i < columns_.size(); ++i) {
+      for (int64_t element = 0; element < columns_.elements(i); ++element, ++place) {
+        if (*place != field) continue;
+        return absl::StrCat("column ", field + 1, " ", Quote(columns_.config().column(i).name()));
       }
     }
     return absl::StrCat("column ", field + 1);
   }
 
-  const proto::DecodeCsv decode_csv_;
-  const CsvFormat format_;
-  std::vector<int64_t> elements_;  // of each column
-  int64_t fields_of_all_ = 0;      // of a row
+  const CsvColumns columns_;
+  const bool has_header_;
+  const bool may_lack_labels_;
+  CsvLayout layout_;
   int64_t fields_without_labels_ = 0;
-  bool decided_ = false;       // whether rows lack the labels
-  bool lacks_labels_ = false;  // once it is decided
+  bool decided_ = false;  // without a header, whether rows lack the labels
+  std::string header_;    // that layout_ is of
   std::vector<std::string_view> fields_;
   std::string scratch_;
 };
 
 // `number` counts from 1.
-void CheckColumn(const proto::DecodeCsv::Column& column, int number, const std::string& path,
-                 ConfigErrors& errors) {
+void CheckColumn(const proto::DecodeCsv::Column& column, int number, bool has_header,
+                 const std::string& path, ConfigErrors& errors) {
   const std::string title = absl::StrCat("column ", number);
   if (column.name().empty()) {
     errors.Add(path, absl::StrCat(title, " has no name"));
@@ -170,6 +291,15 @@ void CheckColumn(const proto::DecodeCsv::Column& column, int number, const std::
         absl::StrCat("dtype must be FLOAT32, INT32, INT64 or STRING, got ",
                      proto::DataType_Name(dtype), "; a cast after decode_csv makes other types"));
     return;
+  }
+  if (has_header && !column.shape().empty() && !CountedName(column.title(), 0).has_value()) {
+    errors.Add(place, "title",
+               absl::StrCat("title must be the name of the first field in the header, which ends "
+                            "with a number, such as pixel0, got ",
+                            Quote(column.title())));
+  }
+  if (!has_header && column.has_title()) {
+    errors.Add(place, "title", "title is a name in a header: add header: true to text_line");
   }
   Column probe{.type = {column.name(), dtype, {}}};
   if (column.has_default_value() && !AppendField(column.default_value(), &probe)) {
@@ -197,11 +327,16 @@ std::optional<RowTransform> BindDecodeCsv(const proto::Transform& transform, con
                                            Quote(decode_csv.field_delim())));
   }
   RowTransform bound{.output = input, .reads = {kLine}};
-  bound.output.erase(bound.output.begin() + line);
+  const bool has_header = FindColumn(input, kHeader) >= 0;
+  const bool skips = FindColumn(input, kSkippedLine) >= 0;
+  if (has_header) bound.reads.push_back(kHeader);
+  std::erase_if(bound.output, [](const ColumnType& type) {
+    return type.name == kLine || type.name == kHeader || type.name == kSkippedLine;
+  });
   for (int i = 0; i < decode_csv.column_size(); ++i) {
     const proto::DecodeCsv::Column& column = decode_csv.column(i);
     const std::string path = ElementPath("column", i);
-    CheckColumn(column, i + 1, path, errors);
+    CheckColumn(column, i + 1, has_header, path, errors);
     if (!column.name().empty() && FindColumn(bound.output, column.name()) >= 0) {
       errors.Add(path, absl::StrCat("column ", i + 1, ": the key ", Quote(column.name()),
                                     " is there already"));
@@ -219,8 +354,17 @@ std::optional<RowTransform> BindDecodeCsv(const proto::Transform& transform, con
   const CsvFormat format = {.delim = decode_csv.field_delim()[0],
                             .quotes = decode_csv.use_quote_delim(),
                             .na_value = decode_csv.na_value()};
-  bound.open = [decode_csv, format, elements](const RowOpenArgs& args, RowTransform* row) {
-    row->apply = CsvDecoder(decode_csv, format, elements, args.mode == ModeKey::kPredict);
+  const CsvColumns columns(decode_csv, format, elements);
+  bound.open = [columns, has_header, skips](const RowOpenArgs& args, RowTransform* row) {
+    const bool may_lack_labels = args.mode == ModeKey::kPredict;
+    for (const FileHeader& header : args.headers) {
+      CsvLayout layout;
+      const std::string wrong = has_header ? columns.FindIn(header.line, may_lack_labels, &layout)
+                                : skips    ? columns.CheckOrder(header.line, may_lack_labels)
+                                           : "";
+      if (!wrong.empty()) return absl::DataLossError(absl::StrCat(header.where, ": ", wrong));
+    }
+    row->apply = CsvDecoder(columns, has_header, may_lack_labels);
     return absl::OkStatus();
   };
   return bound;

@@ -32,6 +32,7 @@ namespace tpurun {
 struct RowOpenArgs {
   ModeKey mode = ModeKey::kTrain;
   std::string directory;  // relative file names are in it; empty: the working directory
+  std::vector<FileHeader> headers = {};  // those that can be known before a row is read
   // The place of a field of the transform's message, for messages.
   std::function<std::string(const std::string& field)> where;
 };

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <type_traits>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -44,14 +46,28 @@ std::string Shortest(T value) {
 }
 
 template <typename T>
-std::optional<T> ParseNumber(std::string_view text) {
+struct ParsedNumber {
+  std::optional<T> value;
+  bool overflows = false;  // a floating point number that is too large for T
+};
+
+template <typename T>
+ParsedNumber<T> ParseNumber(std::string_view text) {
   if (!text.empty() && text[0] == '+') text.remove_prefix(1);
   T value{};
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || result.ec != std::errc() || result.ptr != text.data() + text.size()) {
-    return std::nullopt;
+  const char* const end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value);
+  if (text.empty() || result.ptr != end) return {};
+  if (result.ec == std::errc()) return {value};
+  if constexpr (std::is_floating_point_v<T>) {
+    // Too small or too large, which from_chars does not say.
+    const std::string terminated(text);
+    value = std::is_same_v<T, float> ? std::strtof(terminated.c_str(), nullptr)
+                                     : std::strtod(terminated.c_str(), nullptr);
+    if (std::isinf(value)) return {.overflows = true};
+    return {value};
   }
-  return value;
+  return {};
 }
 
 bool IsPrintable(const Character& character) {
@@ -133,9 +149,12 @@ std::string DidYouMean(std::string_view name, const std::vector<std::string>& ca
 std::string ShortestText(float value) { return Shortest(value); }
 std::string ShortestText(double value) { return Shortest(value); }
 
-std::optional<int64_t> ParseInt64(std::string_view text) { return ParseNumber<int64_t>(text); }
-std::optional<double> ParseDouble(std::string_view text) { return ParseNumber<double>(text); }
-std::optional<float> ParseFloat(std::string_view text) { return ParseNumber<float>(text); }
+std::optional<int64_t> ParseInt64(std::string_view text) {
+  return ParseNumber<int64_t>(text).value;
+}
+std::optional<double> ParseDouble(std::string_view text) { return ParseNumber<double>(text).value; }
+std::optional<float> ParseFloat(std::string_view text) { return ParseNumber<float>(text).value; }
+bool OverflowsFloat(std::string_view text) { return ParseNumber<float>(text).overflows; }
 
 Character FirstCharacter(std::string_view text) {
   const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };

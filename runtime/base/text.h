@@ -28,10 +28,13 @@ std::string ShortestText(float value);
 std::string ShortestText(double value);
 
 // The whole of `text` as a number in the usual C notation (surrounding blanks are not accepted);
-// nullopt for anything else and for a value outside the type.
+// nullopt for anything else and for a value outside the type. A number too small for the type is 0,
+// with its sign.
 std::optional<int64_t> ParseInt64(std::string_view text);
 std::optional<double> ParseDouble(std::string_view text);
 std::optional<float> ParseFloat(std::string_view text);
+// Whether it is a number that is too large for a float.
+bool OverflowsFloat(std::string_view text);
 
 // A character of UTF-8, or one byte that begins none.
 struct Character {

@@ -93,6 +93,7 @@ struct TrainResult {
 struct EvaluationInput {
   proto::Evaluate evaluate;
   InputFn input_fn;
+  bool write_events = true;  // its metrics are a point of the evaluation's curves
 };
 
 struct Evaluation {

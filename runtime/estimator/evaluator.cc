@@ -139,7 +139,9 @@ std::vector<std::string> Evaluator::Numbers() const {
 
 absl::StatusOr<InputSource> Evaluator::Open(const EvaluationInput& input,
                                             const Subject& subject) const {
-  RETURN_IF_ERROR(CheckWritable(EventsDir(options_.config.model_dir(), input.evaluate.name())));
+  if (input.write_events) {
+    RETURN_IF_ERROR(CheckWritable(EventsDir(options_.config.model_dir(), input.evaluate.name())));
+  }
   ASSIGN_OR_RETURN(InputSource opened,
                    CallInputFn(input.input_fn, DeploymentOf(options_, ModeKey::kEval),
                                {.mode = ModeKey::kEval,
@@ -185,6 +187,7 @@ absl::StatusOr<Evaluation> Evaluator::Run(const EvaluationInput& input, const Su
   result.metrics = sums.Results();
   if (step_->metrics.front().name == "loss") result.loss_shard_0 = sums.loss_shard_0();
   LogResult(result);
+  if (!input.write_events) return result;
   RETURN_IF_ERROR(WriteEvaluation(EventsDir(options_.config.model_dir(), evaluate.name()),
                                   result.global_step, SummaryOf(result)));
   return result;

@@ -77,13 +77,15 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& p
   // Mistakes in the model show before the input is opened.
   RETURN_IF_ERROR(BuildGraph(options_, false, predict).status());
   const auto& forward = predict.forward_features();
-  ASSIGN_OR_RETURN(InputSource input,
-                   CallInputFn(input_fn, DeploymentOf(options_, ModeKey::kPredict),
-                               {.mode = ModeKey::kPredict,
-                                .features = options_.features,
-                                .seed = options_.config.tf_random_seed(),
-                                .forward_features = {forward.begin(), forward.end()},
-                                .trained_dir = TrainedDir(options_, chosen)}));
+  ASSIGN_OR_RETURN(
+      InputSource input,
+      CallInputFn(input_fn, DeploymentOf(options_, ModeKey::kPredict),
+                  {.mode = ModeKey::kPredict,
+                   .features = options_.features,
+                   .seed = options_.config.tf_random_seed(),
+                   .forward_features = {forward.begin(), forward.end()},
+                   .trained_dir = TrainedDir(options_, chosen),
+                   .warn = [](const std::string& message) { LOG(WARNING) << message; }}));
   ASSIGN_OR_RETURN(const Graph graph,
                    BuildGraph(options_, FeedsLabels(input, options_.features), predict));
   Session session(options_.num_workers, options_.topology);

@@ -223,6 +223,9 @@ struct InputFnArgs {
   // Where the training that this is of, or goes on with, has put the assets of its input. nullopt:
   // a training from its beginning.
   std::optional<std::string> trained_dir = {};
+  // Is told what a user should know and what is no error: in PREDICT a file without rows. By the
+  // thread that opens the input, or that reads its batches.
+  std::function<void(const std::string& message)> warn = [](const std::string&) {};
   // Labels may be absent (PREDICT): a missing label is then no error and is left out of `features`
   // of the InputSource.
   // In TRAIN an input without a repeat of its own that can be read again repeats without end.

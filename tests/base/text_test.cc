@@ -1,6 +1,7 @@
 #include "runtime/base/text.h"
 
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -43,7 +44,26 @@ TEST(ParseNumbers, TakeAllOfTheTextOrNothing) {
   for (const char* text : {"", "1x", " 1", "9223372036854775808", "--1"}) {
     EXPECT_FALSE(ParseInt64(text).has_value()) << text;
   }
-  EXPECT_FALSE(ParseFloat("1e99").has_value());
+}
+
+TEST(ParseNumbers, AreZeroBelowTheSmallestAndNoneAboveTheLargest) {
+  EXPECT_EQ(ParseFloat("1e-40"), 1e-40f);  // a denormal
+  for (const char* text : {"1e-46", "1e-400", "+1e-99999999999999999999"}) {
+    EXPECT_EQ(ParseFloat(text), 0.0f) << text;
+    EXPECT_FALSE(OverflowsFloat(text)) << text;
+  }
+  ASSERT_TRUE(ParseFloat("-1e-46").has_value());
+  EXPECT_TRUE(std::signbit(*ParseFloat("-1e-46")));
+  EXPECT_EQ(ParseDouble("1e-400"), 0.0);
+  for (const char* text : {"1e39", "-1e39", "1e99999999999999999999"}) {
+    EXPECT_FALSE(ParseFloat(text).has_value()) << text;
+    EXPECT_TRUE(OverflowsFloat(text)) << text;
+  }
+  EXPECT_EQ(ParseFloat("inf"), std::numeric_limits<float>::infinity());
+  for (const char* text : {"inf", "3.4e38", "1e39x", "x", ""}) {
+    EXPECT_FALSE(OverflowsFloat(text)) << text;
+  }
+  EXPECT_FALSE(ParseDouble("1e999").has_value());
 }
 
 TEST(Escape, LeavesPrintableTextAsItIs) {

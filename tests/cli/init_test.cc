@@ -72,7 +72,7 @@ class InitTest : public ::testing::Test {
       return absl::StrCat(plan.status().ToString(), "\n");
     }
     std::string text;
-    for (const auto& [name, content] : InitFiles(*plan, {"data"})) {
+    for (const auto& [name, content] : InitFiles(*plan, {.train = {"data"}, .eval = {"data"}})) {
       EXPECT_TRUE(WriteFileAtomically(dir_.Path(name), content).ok());
       absl::StrAppend(&text, "== ", name, "\n", content);
     }
@@ -168,7 +168,7 @@ std::string ManyWords(int rows, int words) {
 TEST_F(InitTest, ALongVocabularyIsAFile) {
   const absl::StatusOr<InitPlan> plan = PlanCsv(ManyWords(300, 51));
   ASSERT_TRUE(plan.ok()) << plan.status();
-  const auto files = InitFiles(*plan, {"data"});
+  const auto files = InitFiles(*plan, {.train = {"data"}, .eval = {"data"}});
   ASSERT_EQ(files.count("word.vocabulary.txt"), 1);
   const std::vector<std::string> words =
       absl::StrSplit(files.at("word.vocabulary.txt"), '\n', absl::SkipEmpty());
@@ -208,9 +208,9 @@ TEST_F(InitTest, SeveralFilesHaveOneHeader) {
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->rows, 12);
   EXPECT_EQ(table->skip_lines, 1);
-  EXPECT_EQ(
-      InspectCsv({dir_.Path("a"), dir_.Path("c")}).status().message(),
-      absl::StrCat(dir_.Path("c"), ":1: got \"1,a\", want the header of the first file, \"x,y\""));
+  EXPECT_EQ(InspectCsv({dir_.Path("a"), dir_.Path("c")}).status().message(),
+            absl::StrCat(dir_.Path("c"),
+                         ":1: got \"1,a\", want the columns of the first file's header, \"x,y\""));
   const absl::StatusOr<InspectedTable> without = InspectCsv({dir_.Path("c"), dir_.Path("c")});
   ASSERT_TRUE(without.ok()) << without.status();
   EXPECT_EQ(without->rows, 12);

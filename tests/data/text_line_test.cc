@@ -2,14 +2,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "tests/data/run_input.h"
 #include "tests/io/temp_dir.h"
@@ -130,9 +134,82 @@ TEST_F(TextLineTest, AnEmptyFileIsAnError) {
             "DATA_LOSS: empty: no data rows: the file has 0 lines");
 }
 
-TEST_F(TextLineTest, AnEmptyInputOfPredictGivesNoRow) {
+TEST_F(TextLineTest, InPredictAFileWithoutRowsIsAWarningThatSaysWhy) {
   Write("empty", "");
-  EXPECT_EQ(Read("file: \"empty\"", "", ModeKey::kPredict), "");
+  Write("header", "x\n");
+  Write("a", "1\n");
+  const auto warnings_of = [this](const std::string& text_line,
+                                  const std::string& transforms = "") {
+    std::vector<std::string> warnings;
+    InputFnArgs args = Args(ModeKey::kPredict);
+    args.warn = [&](const std::string& message) { warnings.push_back(message); };
+    auto input = Open(Config(text_line, transforms), args, dir_.path());
+    EXPECT_TRUE(input.ok()) << input.status();
+    EXPECT_TRUE(input->Batches().ok());
+    return absl::StrReplaceAll(absl::StrJoin(warnings, "\n"), {{dir_.path() + "/", ""}});
+  };
+  EXPECT_EQ(warnings_of("file: \"empty\""),
+            "empty: no data rows: the file has 0 lines; nothing is predicted of it");
+  EXPECT_EQ(warnings_of("file: \"header\" skip_lines: 1"),
+            "header: no data rows: the file has 1 line and skip_lines is 1; nothing is predicted "
+            "of it");
+  EXPECT_EQ(warnings_of("file: \"header\" header: true"),
+            "header: no data rows: the file has 1 line and the header takes one; nothing is "
+            "predicted of it");
+  EXPECT_EQ(warnings_of("file: \"a\" file: \"empty\""),
+            "empty: no data rows: the file has 0 lines; nothing is predicted of it");
+  EXPECT_EQ(warnings_of("file: \"a\"", "transform { take { count: 0 } }"),
+            "run.textproto:1:9: the input has no elements: its transforms leave none of text_line "
+            "\"a\"; nothing is predicted of it");
+  EXPECT_EQ(warnings_of("file: \"a\"", "transform { batch { drop_remainder: true } }"),
+            "run.textproto:1:9: the input has 1 element, fewer than one predict_batch_size of 3; "
+            "lower it, or add transform { repeat {} } before batch; nothing is predicted of it");
+  EXPECT_EQ(warnings_of("file: \"a\""), "");
+}
+
+TEST_F(TextLineTest, LinesThatEndWithCrAloneAreToldOf) {
+  Write("a", "1\r2\r");
+  EXPECT_EQ(Read("file: \"a\""), "DATA_LOSS: a:1: column 1 \"x\": want INT32, got \"1\\r2\"");
+  Write("b", "1,3\r2,4\r");
+  EXPECT_EQ(Read("file: \"b\""),
+            "DATA_LOSS: b:1: want 1 column, got 3: \"1,3\\r2,4\"; it holds CR (\\r), want lines "
+            "that end with LF or CR LF");
+}
+
+TEST_F(TextLineTest, AHeaderNamesTheColumnsOfItsFile) {
+  Write("a", "x,y\n1,2\n3,4\n");
+  Write("b", "\xef\xbb\xbfy , x\n6,5\n8,7\n");
+  Write("skipped", "a comment\nx\n9\n");
+  EXPECT_EQ(Read("file: \"a\" header: true"), "1 3 ");
+  EXPECT_EQ(Read("file: \"a\" file: \"b\" header: true"), "1 3 5 7 ");
+  EXPECT_EQ(Read("file: \"skipped\" header: true skip_lines: 1"), "9 ");
+  // Rows keep theirs, whatever the order they come in.
+  EXPECT_EQ(Read("file: [\"b\", \"a\"] header: true",
+                 "transform { cache {} } transform { repeat { count: 2 } }"),
+            "5 7 1 3 5 7 1 3 ");
+  const std::string shuffled =
+      Read("file: [\"b\", \"a\"] header: true", "transform { shuffle { buffer_size: 9 } }");
+  std::vector<std::string> values = absl::StrSplit(shuffled, ' ', absl::SkipEmpty());
+  std::sort(values.begin(), values.end());
+  EXPECT_EQ(absl::StrJoin(values, " "), "1 3 5 7");
+}
+
+TEST_F(TextLineTest, AHeaderWithoutAColumnIsFoundBeforeAnyRowIsUsed) {
+  Write("a", "x\n1\n");
+  Write("b", "y,X\n1,2\n");
+  Write("c", "x,x\n1,2\n");
+  const std::string files = "file: [\"a\", \"b\"] header: true";
+  const std::string want = "DATA_LOSS: b:1: the header has no column \"x\"; it names \"y\", \"X\"";
+  EXPECT_EQ(Read(files), want);
+  EXPECT_EQ(Shortened(Open(Config(files), Args(), dir_.path()).status()), want);
+  EXPECT_EQ(Read("file: \"c\" header: true"),
+            "DATA_LOSS: c:1: the header has two columns \"x\", want one");
+  // That of a pipe is known with its first row.
+  ASSERT_EQ(mkfifo(dir_.Path("pipe").c_str(), 0600), 0);
+  std::thread writer([&] { Write("pipe", "y,X\n1,2\n"); });
+  EXPECT_EQ(Read("file: \"pipe\" header: true"),
+            "DATA_LOSS: pipe:2: the header has no column \"x\"; it names \"y\", \"X\"");
+  writer.join();
 }
 
 TEST_F(TextLineTest, AMissingFileIsNotFound) {

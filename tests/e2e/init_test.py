@@ -139,13 +139,110 @@ class InitTest(ProgramTest):
                'p,18,Never worked,city 4,1,US,\n'
                'p,?,Robot,Atlantis,40,US,\n')
         write(self.path('new.csv'), new)
-        predicted = self.succeed(
-            'predict', '--config=out/run.textproto', '--keys=class_ids', '--set',
-            'predict.input={ source { text_line { file: "new.csv" skip_lines: 1 } } '
-            'transform { apply { transformation_func: "parse" } } }')
+        predicted = self.succeed('predict', '--config=out/run.textproto', '--keys=class_ids',
+                                 '--input=new.csv')
         ids = [json.loads(line)['class_ids'][0] for line in predicted.out.splitlines()]
         self.assertEqual(ids[:2], [1, 0])  # of "<=50K", ">50K"
         self.assertEqual(len(ids), 3)
+
+    def test_other_files_are_read_whole(self):
+        text, table = census(3000)
+        write(self.path('census.csv'), text)
+        self.run_all('csv', 'census.csv')
+        lines = text.splitlines()
+        write(self.path('some.csv'), '\n'.join(lines[:115]) + '\n')
+        write(self.path('more.csv'), '\n'.join(lines[:1] + lines[200:230]) + '\n')
+        before = tree(self.path('out'))
+
+        def evaluated(*flags, **options):
+            done = self.succeed('evaluate', '--config=out/run.textproto', *flags, **options)
+            self.assertEqual(done.warnings, [])
+            return self.result(done)
+        self.assertEqual(evaluated('--input=some.csv')['examples'], 114)
+        both = evaluated('--input=some.csv,more.csv')
+        self.assertEqual(both['examples'], 144)
+        self.assertEqual(evaluated('--input=some.csv', '--input', 'more.csv'), both)
+        # Steps of the configuration are those of its own input.
+        self.assertEqual(evaluated('--input=some.csv', '--set', 'evaluate.0.steps=1')['examples'], 114)
+        with open(self.path('some.csv'), 'rb') as file:
+            self.assertEqual(evaluated('--input=-', stdin=file)['examples'], 114)
+        # The curves of the model's own evaluation are not touched.
+        self.assertEqual(tree(self.path('out')), before)
+        predicted = self.succeed('predict', '--config=out/run.textproto', '--input=some.csv,more.csv')
+        self.assertEqual(len(predicted.out.splitlines()), 144)
+        for flags in ('--name=all',), ('--watch',):
+            done = self.call('evaluate', '--config=out/run.textproto', '--input=-', '--set',
+                             'evaluate+={ name: "b" input { source { text_line { file: "x" header: '
+                             'true } } transform { apply { transformation_func: "parse" } } } }',
+                             *flags)
+            self.assertEqual(done.code, 2, str(done))
+            self.assertIn('standard input, which can be read only once', done.messages[0])
+
+    def test_columns_go_by_the_names_of_the_header(self):
+        text, table = census(3000)
+        write(self.path('census.csv'), text)
+        _, _, of_own = self.run_all('csv', 'census.csv')
+        order = [4, 7, 2, 1, 3]  # without those that the model does not read
+        moved = io.StringIO()
+        csv.writer(moved).writerows([row[i] for i in order] for row in table)
+        write(self.path('moved.csv'), moved.getvalue())
+        evaluate = ('evaluate', '--config=out/run.textproto')
+        self.assertEqual(self.result(self.succeed(*evaluate, '--input=moved.csv')),
+                         self.result(self.succeed(*evaluate, '--input=census.csv')))
+        lacking = 'work class,age,city,income'
+        write(self.path('lacking.csv'), lacking + '\nNever worked,30,city 1,>50K\n')
+        for verb in 'train', 'evaluate', 'predict':
+            flags = ['--input=lacking.csv']
+            if verb == 'train':
+                flags = ['--model_dir=new', '--set', 'train.input.source.text_line.file=lacking.csv']
+            done = self.call(verb, '--config=out/run.textproto', *flags)
+            self.assertEqual((done.code, done.messages), (65, [
+                'tpurun: lacking.csv:1: the header has no column "hours-per-week"; it names '
+                '"work class", "age", "city", "income"']))
+        self.assertFalse(os.path.exists(self.path('new')))
+
+    def test_files_of_their_own_to_evaluate_with(self):
+        text, table = census(3000)
+        lines = text.splitlines()
+        write(self.path('train.csv'), '\n'.join(lines[:2501]) + '\n')
+        write(self.path('test.csv'), '\n'.join(lines[:1] + lines[2501:]) + '\n')
+        self.assertEqual(self.split('csv', ['train.csv'], ['test.csv']), (2500, 500))
+        ages = [float(row[1]) for row in table[1:2501] if row[1] != '?']
+        found = re.search(r'"age" mean: (\S+) stddev', read(self.path('csv/run.textproto')).decode())
+        self.assertAlmostEqual(float(found.group(1)), statistics.fmean(ages), places=4)
+        self.assertEqual(self.split('tfrecord', [f'{DIGITS}/train.tfrecord.gz'],
+                                    [f'{DIGITS}/test.tfrecord.gz']), (1498, 299))
+        images = digits()
+        for name, some in ('train', images[:1500]), ('test', images[1500:]):
+            write(self.path(f'{name}.images'), idx([len(some), 8, 8], b''.join(p for p, _ in some)))
+            write(self.path(f'{name}.labels'), idx([len(some)], bytes(label for _, label in some)))
+        self.assertEqual(self.split('idx', ['train.images', 'train.labels'],
+                                    ['test.images', 'test.labels']), (1500, 297))
+        self.assertEqual(sorted(os.listdir(self.path('idx'))), [
+            'evaluate.tfrecord', 'examples.tfrecord', 'model', 'model.textproto', 'run.textproto'])
+
+    def split(self, kind, files, eval_files):
+        """How many examples are trained on and evaluated, by init and by what it wrote."""
+        done = self.succeed('init', kind, *files, '--eval=' + ','.join(eval_files), f'--output={kind}')
+        self.assertEqual(done.warnings, [])
+        init = self.result(done)
+        config = f'--config={kind}/run.textproto'
+        self.assertNotIn('shard {', read(self.path(kind, 'run.textproto')).decode())
+        self.succeed('train', config, '--quiet', '--epochs=1')
+        evaluated = self.result(self.succeed('evaluate', config))
+        self.assertEqual(evaluated['examples'], init['eval_examples'])
+        return init['train_examples'], init['eval_examples']
+
+    def test_several_files_are_told_as_pooled(self):
+        text, _ = census(300)
+        write(self.path('a.csv'), text)
+        write(self.path('b.csv'), text)
+        done = self.succeed('init', 'csv', 'a.csv', 'b.csv', '--output=out')
+        self.assertIn(
+            'The 2 files are one set of examples: 1 of 10, 60 of 600, is held out to evaluate with, '
+            'the others are trained on. A file that is not to be trained on is named by --eval=FILE.',
+            done.log)
+        self.assertEqual(self.succeed('init', 'csv', 'a.csv', '--output=one').log[0][:3], 'Lef')
 
     def test_a_real_number(self):
         draw = random.Random(6)

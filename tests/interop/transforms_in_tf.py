@@ -129,7 +129,9 @@ class Input:
         files = list(map(self.path, sources[0].all('file')))
         with open(files[0], encoding='utf-8') as file:
             self.first_line = next(file)
-        lines = tf.data.TextLineDataset(files).skip(sources[0].get('skip_lines', 0))
+        self.has_header = sources[0].get('header', False)
+        lines = tf.data.TextLineDataset(files).skip(
+            sources[0].get('skip_lines', 0) + self.has_header)
         return lines.map(lambda line: {'line': line})
 
     def tfrecord(self, sources):
@@ -251,19 +253,27 @@ class Input:
 
     def decode_csv(self, dataset, args):
         columns = args.all('column')
-        fields = len(next(csv.reader([self.first_line], delimiter=args.get('field_delim', ','))))
-        if self.mode == 'predict' and fields < sum(map(_elements, columns)):
+        first_line = next(csv.reader([self.first_line], delimiter=args.get('field_delim', ','),
+                                     skipinitialspace=True))
+        header = [name.strip() for name in first_line] if self.has_header else None
+        if self.mode == 'predict' and len(first_line) < sum(map(_elements, columns)):
             columns = [column for column in columns if not column.get('label')]
-        defaults = []
+        defaults, titles = [], []
         for column in columns:
             value, dtype = column.get('default_value'), column.get('dtype', 'FLOAT32').lower()
             parse = {'float32': float, 'string': str}.get(dtype, int)
             defaults += [tf.constant([] if value is None else [parse(value)], dtype)] * _elements(column)
+            titles += _titles(column)
+        # Of each value, where it is in the line.
+        places = [header.index(title) for title in titles] if header else range(len(titles))
+        order = sorted(range(len(places)), key=places.__getitem__)
 
         def decoded(element):
-            values = iter(tf.io.decode_csv(
-                element['line'], defaults, args.get('field_delim', ','),
-                args.get('use_quote_delim', True), args.get('na_value', '')))
+            read = tf.io.decode_csv(
+                element['line'], [defaults[i] for i in order], args.get('field_delim', ','),
+                args.get('use_quote_delim', True), args.get('na_value', ''),
+                select_cols=[places[i] for i in order] if header else None)
+            values = iter([value for _, value in sorted(zip(order, read), key=lambda pair: pair[0])])
             return {column.get('name'): tf.reshape(
                 [next(values) for _ in range(_elements(column))], column.all('shape'))
                     for column in columns}
@@ -279,6 +289,16 @@ class Input:
         features = {name: fixed(kind, given)
                     for name, kind, given in map(kind_of, args.all('feature'))}
         return dataset.map(lambda element: tf.io.parse_single_example(element['record'], features))
+
+
+def _titles(column):
+    """In the header, those of a column's elements."""
+    title = column.get('title', column.get('name'))
+    if not column.all('shape'):
+        return [title]
+    digits = re.search('[0-9]*$', title).group()
+    return [f'{title.removesuffix(digits)}{int(digits or 0) + i:0{len(digits)}}'
+            for i in range(_elements(column))]
 
 
 def _elements(column):

@@ -317,7 +317,10 @@ TEST_F(ConvertTest, CsvFilesThatDoNotFit) {
            {"1,2,3\n1,2\n", "a:2: got 2 columns, want 3 as in the first row"},
            {"1,2\n", "a:1: got 2 columns, want column 2 (from 0) for feature \"label\""},
            {"1,2,3\n\n", "a:2: got 0 columns, want 3 as in the first row"},
-           {"1,2,\"3\n", "a:1: column 2 has a quote that is not closed"},
+           {"1,2,\"3\n",
+            "a:1: column 2 (from 0) has a quote that is not closed: a row is one line, a line "
+            "break "
+            "within quotes is not read"},
            {"", "a:1: no data rows"},
        }) {
     Write("a", bad.csv);
