@@ -16,6 +16,7 @@
 #include "runtime/base/text.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
+#include "runtime/io/local_path.h"
 
 namespace tpurun {
 namespace {
@@ -26,9 +27,12 @@ using google::protobuf::FieldDescriptor;
 const std::vector<Flag>& ConfigFlags() {
   static const auto* const kFlags = new std::vector<Flag>{
       {.name = "config",
+       .type = Flag::Type::kPath,
        .value_name = "FILE",
-       .help = "the RunConfig, as a textproto; default run_config.pbtxt in --model_dir"},
+       .help = "the RunConfig, as a textproto, - is standard input; default run_config.pbtxt in "
+               "--model_dir"},
       {.name = "model",
+       .type = Flag::Type::kPath,
        .value_name = "FILE",
        .help = "the ModelSpec, instead of the one that FILE names",
        .sets = "model_file"},
@@ -48,6 +52,7 @@ const std::vector<Flag>& RunFlags() {
        .help =
            "threads that compute; 0 is one a hardware thread (default); no result depends on it"},
       {.name = "dump_dir",
+       .type = Flag::Type::kPath,
        .value_name = "DIR",
        .help = "write every graph, plan and program there, as text"},
       {.name = "log_format",
@@ -97,7 +102,7 @@ Flag::Type TypeOf(const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_DOUBLE:
       return Flag::Type::kDouble;
     case FieldDescriptor::CPPTYPE_STRING:
-      return Flag::Type::kString;
+      return IsPath(field) ? Flag::Type::kPath : Flag::Type::kString;
     default:
       return Flag::Type::kInt;
   }
@@ -142,11 +147,24 @@ absl::Status CheckValue(const Flag& flag, const std::string& value) {
       return ParseDouble(value) ? absl::OkStatus() : wrong("a number");
     case Flag::Type::kBool:
       return ParseBool(value) ? absl::OkStatus() : wrong("true or false");
-    case Flag::Type::kString:
-    case Flag::Type::kList:
+    default:
       return absl::OkStatus();
   }
-  return absl::OkStatus();
+}
+
+bool IsList(const Flag& flag) {
+  return flag.type == Flag::Type::kList || flag.type == Flag::Type::kPaths;
+}
+
+// The value without the schemes of its paths.
+absl::StatusOr<std::string> LocalValue(const Flag& flag, const std::string& value) {
+  if (flag.type == Flag::Type::kPath) return LocalPath(value);
+  if (flag.type != Flag::Type::kPaths) return value;
+  std::vector<std::string> paths;
+  for (const absl::string_view path : absl::StrSplit(value, ',', absl::SkipEmpty())) {
+    ASSIGN_OR_RETURN(paths.emplace_back(), LocalPath(std::string(path)));
+  }
+  return absl::StrJoin(paths, ",");
 }
 
 absl::Status UnknownFlag(const std::string& name, const Verb& verb,
@@ -201,11 +219,11 @@ absl::Status NoVerb(const std::string& word, std::span<const Verb> verbs) {
       absl::StrCat("unknown verb ", Quote(word), DidYouMean(word, known)));
 }
 
-Edit FlagEdit(const Flag& flag, const std::string& value) {
+Edit FlagEdit(const Flag& flag, const std::string& given, const std::string& value) {
   Edit edit{.path = flag.sets,
             .value = value,
             .raw = true,
-            .flag = absl::StrCat("--", flag.name, "=", value)};
+            .flag = absl::StrCat("--", flag.name, "=", given)};
   if (flag.type == Flag::Type::kBool) edit.value = *ParseBool(value) ? "true" : "false";
   if (flag.type == Flag::Type::kList) {
     std::vector<std::string> items;
@@ -260,6 +278,7 @@ absl::StatusOr<LoadOptions> CommandLine::load_options() const {
     return LoadOptions{.config_path = config, .edits = edits_, .tf_config = tf_config};
   }
   const std::string model_dir = GetString("model_dir");
+  RETURN_IF_ERROR(Annotate(LocalPath(model_dir).status(), absl::StrCat("--model_dir=", model_dir)));
   const std::string of_run = RunConfigPath(model_dir);
   if (!model_dir.empty() && FileExists(of_run)) {
     return LoadOptions{.config_path = of_run, .edits = edits_, .tf_config = tf_config};
@@ -341,10 +360,18 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
             "--", flag->name, " is given together with --", other->second, ", want one of them"));
       }
     }
-    if (!flag->sets.empty()) command.edits_.push_back(FlagEdit(*flag, *dashed.value));
-    std::string& value = command.flags_[flag->name];
-    const bool adds = flag->type == Flag::Type::kList && flag->sets.empty() && !value.empty();
-    value = adds ? absl::StrCat(value, ",", *dashed.value) : *dashed.value;
+    absl::StatusOr<std::string> value = LocalValue(*flag, *dashed.value);
+    if (!flag->sets.empty()) {
+      // What is wrong with it is told with all that is wrong with the configuration.
+      if (!value.ok()) value = *dashed.value;
+      command.edits_.push_back(FlagEdit(*flag, *dashed.value, *value));
+    }
+    if (!value.ok()) {
+      return Annotate(value.status(), absl::StrCat("--", flag->name, "=", *dashed.value));
+    }
+    std::string& kept = command.flags_[flag->name];
+    const bool adds = IsList(*flag) && flag->sets.empty() && !kept.empty();
+    kept = adds ? absl::StrCat(kept, ",", *value) : *std::move(value);
   }
 
   if (command.wants_help_) return command;
@@ -359,6 +386,12 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
   if (count < verb.min_arguments) {
     return absl::InvalidArgumentError(
         absl::StrCat(verb.name, " needs ", verb.arguments, "; see tpurun help ", verb.name));
+  }
+  for (int i = verb.first_path; i >= 0 && i < count; ++i) {
+    std::string& argument = command.arguments_[i];
+    absl::StatusOr<std::string> path = LocalPath(argument);
+    if (!path.ok()) return Annotate(path.status(), argument);
+    argument = *std::move(path);
   }
   const int64_t worker_threads = command.GetInt("worker_threads");
   if (worker_threads < 0 || worker_threads > kMaxWorkerThreads) {

@@ -18,7 +18,8 @@
 namespace tpurun {
 
 struct Flag {
-  enum class Type { kString, kInt, kDouble, kBool, kList };
+  // A path has no scheme once the command line is parsed, nor has any of several.
+  enum class Type { kString, kInt, kDouble, kBool, kList, kPath, kPaths };
   std::string name;
   Type type = Type::kString;
   std::string value_name;  // for help: FILE
@@ -44,6 +45,7 @@ struct Verb {
   bool runs = false;
   int min_arguments = 0;
   int max_arguments = 0;
+  int first_path = -1;  // of its arguments: this one and those after it are paths
   // What its first argument may be; null for a file. For completion.
   std::vector<std::string> (*choices)() = nullptr;
   absl::Status (*run)(const CommandLine&) = nullptr;

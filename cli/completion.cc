@@ -294,13 +294,12 @@ std::vector<std::string> CompleteValue(std::span<const std::string> words, const
   }
   if (flag.type == Flag::Type::kBool) return {"false", "true"};
   if (flag.name == "config" || flag.sets == "model_file") return Files(begin, IsConfigFile);
+  if (flag.type == Flag::Type::kPaths) return Files(begin, nullptr);
   if (absl::StrContains(flag.value_name, '|')) return absl::StrSplit(flag.value_name, '|');
   if (const FieldDescriptor* const field = FindByPath(flag.sets); field && !flag.sets.empty()) {
     return ValuesOf(*field, begin);
   }
-  const bool names_file = flag.type == Flag::Type::kString && !flag.value_name.empty() &&
-                          flag.value_name != "NAME" && flag.value_name != "N";
-  return names_file ? Files(begin, nullptr) : std::vector<std::string>();
+  return flag.type == Flag::Type::kPath ? Files(begin, nullptr) : std::vector<std::string>();
 }
 
 const Flag* FlagOf(const std::vector<Flag>& flags, absl::string_view word) {

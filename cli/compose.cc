@@ -102,8 +102,8 @@ bool RunsHooks(const CommandLine& command, const LoadedConfig& config,
 }
 
 void LogStart(const CommandLine& command, const LoadedConfig& config) {
-  LOG(INFO) << "Configuration: " << config.run_path << ", model_dir: " << config.run.model_dir()
-            << ".";
+  LOG(INFO) << "Configuration: " << FileTitle(config.run_path)
+            << ", model_dir: " << config.run.model_dir() << ".";
   const Topology topology = TopologyOf(config.run);
   if (config.run.use_tpu()) {
     LOG(INFO) << "Found TPU system: " << topology.num_replicas() << " cores, " << topology.num_hosts

@@ -27,6 +27,7 @@ void WarnOfLongLoops(const proto::RunConfig& run, int64_t stops_every, ConfigErr
                              "; want loops that divide it, such as ",
                              std::gcd(period, loops->steps), ", or ", name, ": ", kept));
   };
+  check("save_checkpoints_steps", run.has_save_checkpoints_steps(), run.save_checkpoints_steps());
   check("save_summary_steps", run.has_save_summary_steps(), run.save_summary_steps());
   check("log_step_count_steps", run.has_log_step_count_steps(), run.log_step_count_steps());
 }

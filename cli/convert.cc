@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,8 +14,12 @@
 #include "cli/signals.h"
 #include "data/convert/convert.h"
 #include "data/convert/example_files.h"
+#include "glog/logging.h"
+#include "proto/serialize.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/io/file.h"
+#include "runtime/io/record_writer.h"
 
 namespace tpurun {
 namespace {
@@ -58,6 +63,46 @@ std::vector<std::string> FilesReadFor(const ConvertArgs& args, const ConvertKind
   return files;
 }
 
+// The records of a pipeline's next program.
+class StandardOutput : public ByteSink {
+ public:
+  absl::Status Append(std::string_view bytes) override {
+    buffer_.append(bytes);
+    return buffer_.size() < kBufferBytes ? absl::OkStatus() : Flush();
+  }
+  absl::Status Flush() override {
+    RETURN_IF_ERROR(WriteOutput(buffer_));
+    buffer_.clear();
+    return absl::OkStatus();
+  }
+  absl::Status Sync() override { return Flush(); }
+  absl::Status Close() override { return Flush(); }
+
+ private:
+  static constexpr size_t kBufferBytes = 1 << 16;
+  std::string buffer_;
+};
+
+absl::Status ConvertToStandardOutput(const ConvertKind& kind, const ConvertArgs& args,
+                                     Compression compression) {
+  if (kind.writes_vocabulary) {
+    return absl::InvalidArgumentError(absl::StrCat("--output: got \"-\", want a PREFIX: convert ",
+                                                   kind.name, " writes vocabulary.txt beside it"));
+  }
+  RecordWriter records(std::make_unique<StandardOutput>(), compression, "standard output");
+  int64_t count = 0;
+  RETURN_IF_ERROR(kind.convert(args, [&](const tensorflow::Example& example) {
+    ++count;
+    return records.Write(SerializeDeterministically(example));
+  }));
+  RETURN_IF_ERROR(records.Close());
+  if (count == 0) {
+    return absl::DataLossError(absl::StrCat(absl::StrJoin(args.inputs, " and "), ": no records"));
+  }
+  LOG(INFO) << "Wrote " << count << " records to standard output.";
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ConvertCommand(const CommandLine& command) {
@@ -85,9 +130,6 @@ absl::Status ConvertCommand(const CommandLine& command) {
   if (output.empty()) {
     return absl::InvalidArgumentError("convert needs --output=PREFIX; see tpurun help convert");
   }
-  if (output == "-") {
-    return absl::InvalidArgumentError("--output: got \"-\", want the name of a file");
-  }
   const int64_t shards = command.GetInt("shards", 1);
   if (shards < 1 || shards > kMaxShards) {
     return absl::InvalidArgumentError(
@@ -99,6 +141,11 @@ absl::Status ConvertCommand(const CommandLine& command) {
   }
   ASSIGN_OR_RETURN(const Compression compression,
                    ParseCompression(command.GetString("compression", "NONE")));
+  if (output == "-") {
+    if (shards == 1) return ConvertToStandardOutput(*kind, args, compression);
+    return absl::InvalidArgumentError(
+        absl::StrCat("--shards: got ", shards, ", want 1 for --output=-"));
+  }
   RemoveOnInterrupt(ExampleFiles::TemporaryPaths(output, static_cast<int>(shards)));
   ASSIGN_OR_RETURN(const std::unique_ptr<ExampleFiles> files,
                    ExampleFiles::Create(output, static_cast<int>(shards), compression,

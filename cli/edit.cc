@@ -292,15 +292,23 @@ void ForgetSiblings(const Target& target, SourceLocations* locations) {
   }
 }
 
-void ClearExclusive(const Target& target, SourceLocations* locations) {
+// What a file says is replaced; another flag is not.
+absl::Status ClearExclusive(const Target& target, SourceLocations* locations) {
   for (const auto& pair : kExclusive) {
     for (int i = 0; i < 2; ++i) {
       if (target.field->full_name() != absl::StrCat("tpurun.proto.RunConfig.", pair[i])) continue;
       const FieldDescriptor* other = target.parent->GetDescriptor()->FindFieldByName(pair[1 - i]);
+      const std::string other_path = FieldPath(target.parent_path, other->name());
+      const SourceLocation* const place = locations->Find(other_path);
+      if (place != nullptr && !place->flag.empty()) {
+        return absl::InvalidArgumentError(absl::StrCat(target.path(), " is given together with ",
+                                                       place->flag, ", want one of them"));
+      }
       target.parent->GetReflection()->ClearField(target.parent, other);
-      locations->Erase(FieldPath(target.parent_path, other->name()));
+      locations->Erase(other_path);
     }
   }
+  return absl::OkStatus();
 }
 
 void RemoveElement(const Target& target, SourceLocations* locations) {
@@ -375,7 +383,7 @@ absl::Status ApplyToCopy(const Edit& edit, Message* root, SourceLocations* locat
         absl::StrCat(target.path(), " is not a list: got +=, want ="));
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Message> value, ParseValue(target, edit));
-  ClearExclusive(target, locations);
+  RETURN_IF_ERROR(ClearExclusive(target, locations));
   if (target.element >= 0) {
     ReplaceElement(target, value.get());
     locations->Erase(target.path());

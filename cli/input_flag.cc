@@ -1,5 +1,7 @@
 #include "cli/input_flag.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/input_fn.h"
@@ -7,6 +9,7 @@
 #include "proto/input.pb.h"
 #include "proto/run_config.pb.h"
 #include "proto/source_locations.h"
+#include "runtime/io/file.h"
 
 namespace tpurun {
 namespace {
@@ -60,6 +63,11 @@ void UseInputFlag(const std::vector<std::string>& files, const RequiredParts& re
                   LoadedConfig* config, ConfigErrors& errors) {
   if (files.empty()) {
     errors.AddAt({.flag = kFlag}, "got no name, want FILE,...");
+    return;
+  }
+  if (config->run_path == kStandardInput &&
+      std::count(files.begin(), files.end(), kStandardInput) > 0) {
+    errors.AddAt({.flag = kFlag}, "standard input is the configuration, want a file");
     return;
   }
   proto::RunConfig& run = config->run;

@@ -15,6 +15,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
+#include "runtime/io/local_path.h"
 
 namespace tpurun {
 
@@ -73,11 +74,20 @@ void ForEachString(Message* message, const std::string& prefix, const VisitStrin
 }
 
 bool IsLocalRelative(const std::string& path) {
-  return !path.empty() && path != "-" && path.front() != '/' && !absl::StrContains(path, "://");
+  return !path.empty() && path != "-" && path.front() != '/' && !HasScheme(path);
 }
 
-// Joins the relative paths in `message` to the folder of `file`.
+// What a shell hands over: standard input, <(COMMAND), a pipe. It has no folder.
+bool IsStream(const std::string& file) {
+  std::error_code error;
+  return file == kStandardInput || absl::StartsWith(file, "/dev/") ||
+         absl::StartsWith(file, "/proc/") || !std::filesystem::is_regular_file(file, error);
+}
+
+// Joins the relative paths in `message` to the folder of `file`; of a stream to none, so that they
+// are relative to the working directory.
 void ResolvePaths(const std::string& file, Message* message) {
+  if (IsStream(file)) return;
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
   ForEachString(message, "",
                 [&](const FieldDescriptor& field, const std::string&, const std::string& value) {
@@ -91,9 +101,7 @@ constexpr size_t kMaxConfigBytes = 64 << 20;
 
 // A pipe too, as a shell's <(COMMAND) is one.
 absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
-  // "-" is a file's name here.
-  ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source,
-                   FileSource::Open(path == "-" ? "./-" : path));
+  ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
   absl::StatusOr<std::string> text = ReadAll(*source, path, kMaxConfigBytes);
   if (!absl::IsDataLoss(text.status())) return text;
   return absl::InvalidArgumentError(
@@ -106,19 +114,20 @@ absl::StatusOr<bool> ParseFile(const std::string& path, const std::string& prefi
                                SourceLocations* locations, std::vector<std::string>* unread,
                                ConfigErrors& errors) {
   ASSIGN_OR_RETURN(const std::string text, ReadConfigFile(path));
-  locations->Record(prefix, {.file = path});
+  const std::string title = FileTitle(path);
+  locations->Record(prefix, {.file = title});
   if (absl::StartsWith(text, "\xEF\xBB\xBF")) {
-    errors.AddAt({.file = path, .line = 1, .column = 1},
+    errors.AddAt({.file = title, .line = 1, .column = 1},
                  "begins with a byte order mark, save it without one");
     return false;
   }
-  const ParsedText parsed = ParseText(text, prefix, path, message, errors);
+  const ParsedText parsed = ParseText(text, prefix, title, message, errors);
   if (parsed.broken) return false;
   unread->insert(unread->end(), parsed.unread.begin(), parsed.unread.end());
   for (const std::string& incomplete : parsed.incomplete) {
     errors.Ignore(incomplete, /*below=*/false);
   }
-  locations->RecordParsed(prefix, *message, *parsed.tree, path, text);
+  locations->RecordParsed(prefix, *message, *parsed.tree, title, text);
   return true;
 }
 
@@ -136,21 +145,28 @@ void CheckExclusive(const proto::RunConfig& run, const SourceLocations& location
   check(run.has_model() && run.has_model_file(), "model_file", "model");
 }
 
-void CheckPaths(const std::string& prefix, Message* message, ConfigErrors& errors) {
+// Makes paths of this machine of those with a scheme. `reads_standard_input`: the configuration
+// came from there.
+void CheckPaths(const std::string& prefix, bool reads_standard_input, Message* message,
+                ConfigErrors& errors) {
   const auto visit = [&](const FieldDescriptor& field, const std::string& path,
                          const std::string& value) {
     const auto refuse = [&](const std::string& why) {
       errors.Add(path, absl::StrCat(path, ": ", value, ": ", why));
       errors.Ignore(path, /*below=*/false);  // whoever reads it says no more
     };
-    if (absl::StartsWith(value, "gs://")) {
-      refuse("gs:// is not supported yet, copy to a local path");
-    } else if (IsPath(field) && absl::StrContains(value, '\0')) {
+    if (!IsPath(field)) return value;
+    const absl::StatusOr<std::string> local = LocalPath(value);
+    if (!local.ok()) {
+      refuse(std::string(local.status().message()));
+    } else if (reads_standard_input && value == kStandardInput) {
+      refuse("standard input is the configuration, want a file");
+    } else if (absl::StrContains(value, '\0')) {
       refuse("no path has a zero byte");
     } else if (field.name() == "model_dir" && !IsUtf8(value)) {
       refuse("want UTF-8, which event files and `checkpoint` are written in");
     }
-    return value;
+    return local.value_or(value);
   };
   ForEachString(message, prefix, visit);
 }
@@ -184,11 +200,16 @@ absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors
 
   ApplyEdits(options.edits, /*to_model=*/false, &loaded.run, &loaded.locations, &unread, errors);
   ApplyTfConfig(options.tf_config, &loaded.run, &loaded.locations, errors);
-  if (loaded.run.has_model()) {
+  const bool is_inline = loaded.run.has_model();
+  if (is_inline) {
     loaded.model_path = loaded.run_path;
     loaded.model.Swap(loaded.run.mutable_model());
     loaded.run.clear_model();
-  } else if (loaded.run.has_model_file()) {
+  }
+  CheckPaths("", loaded.run_path == kStandardInput, &loaded.run, errors);
+  if (errors.IsIgnored("model_file")) {
+    sound = false;
+  } else if (!is_inline && loaded.run.has_model_file()) {
     loaded.model_path = loaded.run.model_file();
     sound =
         ParseFile(loaded.model_path, "model", &loaded.model, &loaded.locations, &unread, errors);
@@ -204,8 +225,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors
                        loaded.locations.Find(ElementPath(path, 0)) != nullptr;
     if (!given) errors.Ignore(path, /*below=*/true);
   }
-  CheckPaths("", &loaded.run, errors);
-  CheckPaths("model", &loaded.model, errors);
+  CheckPaths("model", false, &loaded.model, errors);
   if (!sound.value_or(false)) return ErrorList(errors.Lines(loaded.locations), errors.code());
   return loaded;
 }

@@ -11,6 +11,7 @@
 #include "glog/logging.h"
 #include "nlohmann/json.hpp"
 #include "runtime/base/text.h"
+#include "runtime/io/local_path.h"
 
 namespace tpurun {
 namespace {
@@ -27,8 +28,9 @@ std::string Shown(const TfJson& value) {
 }
 
 // The same for every way to write a folder.
-std::string Normal(const std::string& folder) {
+std::string Normal(const std::string& name) {
   std::error_code error;
+  const std::string folder = LocalPath(name).value_or(name);
   const std::filesystem::path absolute = std::filesystem::absolute(folder, error);
   std::string normal = (error ? std::filesystem::path(folder) : absolute).lexically_normal();
   while (normal.size() > 1 && normal.back() == '/') normal.pop_back();

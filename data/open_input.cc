@@ -19,22 +19,22 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/random.h"
 #include "runtime/base/status.h"
+#include "runtime/io/file.h"
 #include "runtime/spec/input_deployment.h"
 
 namespace tpurun {
 namespace {
 
-// In whole steps, of what is prefetched before or after the batch step; -1 without a prefetch that
-// says.
+// In whole steps, the most that is prefetched before or after the batch step.
 int64_t PrefetchedSteps(const Plan& plan, const InputFnArgs& args) {
-  int64_t steps = -1;
+  int64_t steps = 0;
   int64_t in_a_step = args.batch_size * args.batches_per_step;
   for (const Step& step : plan.steps) {
     if (step.transform.has_batch()) in_a_step = args.batches_per_step;
     if (!step.transform.has_prefetch()) continue;
     const int64_t size = step.transform.prefetch().buffer_size();
     const int64_t whole = size / in_a_step + (size % in_a_step > 0 ? 1 : 0);
-    steps = std::max(steps, size < 0 ? size : whole);
+    steps = std::max(steps, whole);
   }
   return steps;
 }

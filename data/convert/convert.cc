@@ -19,6 +19,7 @@ std::span<const ConvertKind> ConvertKinds() {
        .convert = ConvertCsv},
       {.name = "text",
        .flags = {"sequence_length", "shift", "streams", "vocabulary"},
+       .writes_vocabulary = true,
        .check = CheckText,
        .convert = ConvertText},
       {.name = "synthetic",

@@ -55,6 +55,8 @@ struct ConvertKind {
   std::vector<const char*> flags = {};
   // Whether the inputs are files.
   bool reads_files = true;
+  // Whether it writes vocabulary.txt beside the output.
+  bool writes_vocabulary = false;
   // What is wrong with the arguments alone. InvalidArgument.
   absl::Status (*check)(const ConvertArgs& args);
   // Makes an example of every record of the inputs. DataLoss names the file, the record and its

@@ -17,6 +17,7 @@
 #include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/io/file.h"
 
 namespace tpurun {
 namespace {

@@ -30,10 +30,6 @@ void CheckFileNames(const google::protobuf::RepeatedPtrField<std::string>& names
     const std::string path = ElementPath("file", i);
     const std::string& name = names[i];
     if (name.empty()) errors.Add(path, "file must not be empty");
-    if (absl::StartsWith(name, "gs://")) {
-      errors.Add(path,
-                 absl::StrCat("file ", Quote(name), ": not supported yet, copy to a local path"));
-    }
     if (name != kStandardInput) continue;
     if (standard_input) errors.Add(path, "file \"-\" (standard input) can be read only once");
     standard_input = true;
@@ -147,10 +143,6 @@ absl::StatusOr<std::string> FileIdentity(const std::string& file) {
   const uint32_t first = crc32c::Value(end);
   RETURN_IF_ERROR(opened->ReadAt(opened->size() - end.size(), end.data(), end.size()));
   return absl::StrFormat("%d %08x %08x", opened->size(), first, crc32c::Value(end));
-}
-
-std::string FileTitle(const std::string& file) {
-  return file == kStandardInput ? "standard input" : file;
 }
 
 std::string JoinFileNames(const google::protobuf::RepeatedPtrField<std::string>& names) {

@@ -13,8 +13,6 @@
 
 namespace tpurun {
 
-inline constexpr char kStandardInput[] = "-";
-
 // Adds what the configuration alone shows to be wrong with the names, which are the field "file".
 void CheckFileNames(const google::protobuf::RepeatedPtrField<std::string>& names,
                     ConfigErrors& errors);
@@ -34,8 +32,6 @@ bool NamesStandardInput(const google::protobuf::RepeatedPtrField<std::string>& n
 // first and its last 64 KiB, as "LENGTH CRC CRC", the latter in 8 hexadecimal digits. "stream" for
 // what can be read only once. Saved with positions: it stays as it is.
 absl::StatusOr<std::string> FileIdentity(const std::string& file);
-// The file as messages name it.
-std::string FileTitle(const std::string& file);
 // "\"a.csv\" \"b.csv\"", in ASCII.
 std::string JoinFileNames(const google::protobuf::RepeatedPtrField<std::string>& names);
 

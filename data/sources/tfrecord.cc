@@ -12,6 +12,7 @@
 #include "runtime/base/random.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/io/file.h"
 #include "runtime/io/record_reader.h"
 
 namespace tpurun {
@@ -149,6 +150,12 @@ std::optional<Schema> TfrecordSchema(const proto::Source& source, ConfigErrors& 
                                            "] bytes, got ", tfrecord.buffer_size()));
   }
   if (!errors.empty()) return std::nullopt;
+  if (tfrecord.num_parallel_reads() > 1) {
+    errors.Warn({.path = "num_parallel_reads"}, "",
+                absl::StrCat("num_parallel_reads: ", tfrecord.num_parallel_reads(),
+                             " takes a record of each file in turn, and reads no faster yet: one "
+                             "thread reads them all"));
+  }
   return Schema{{kRecord, proto::STRING, {}}};
 }
 

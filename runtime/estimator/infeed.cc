@@ -32,9 +32,9 @@ int64_t BlockSteps(int64_t entry_bytes) {
 
 // Of the ring. Of batches that never come none is prepared.
 int64_t Capacity(int64_t entry_bytes, const InfeedOptions& options) {
-  int64_t wanted = options.prefetch;
-  if (options.num_batches >= 0) wanted = std::min(wanted, options.num_batches);
-  return std::max(wanted, kBlocks * BlockSteps(entry_bytes));
+  const int64_t queue = kBlocks * BlockSteps(entry_bytes);
+  const int64_t wanted = queue + std::clamp<int64_t>(options.prefetch, 0, INT64_MAX - queue);
+  return options.num_batches < 0 ? wanted : std::min(wanted, std::max(queue, options.num_batches));
 }
 
 absl::Status CheckRingFits(int64_t entry_bytes, const InfeedOptions& options) {

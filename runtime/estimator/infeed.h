@@ -38,7 +38,7 @@ struct InfeedOptions {
   // Why the last batches are missing, for the status of an input that ended: batches so far ->
   // text.
   std::function<std::string(int64_t batches)> ended_message;
-  int64_t prefetch = -1;  // batches prepared ahead at least
+  int64_t prefetch = 0;  // batches prepared ahead besides those that any infeed's queue holds
   // ClassesOf the graph. A row with another class ends the input with DataLoss, and its batch does
   // not reach the device.
   std::map<std::string, int64_t> classes;

@@ -80,6 +80,11 @@ absl::Status RemoveTemporaryFiles(const FilePath& dir,
 
 // ---- Streams ----
 
+// What FileSource::Open opens under this name is standard input.
+inline constexpr char kStandardInput[] = "-";
+// The file as messages name it.
+std::string FileTitle(const std::string& file);
+
 // Bytes read from front to back. Not thread-safe.
 class ByteSource {
  public:
@@ -119,7 +124,7 @@ class ByteSink {
 // A buffered file from its start.
 class FileSource : public ByteSource {
  public:
-  // A file, device or pipe, for whose writer it waits; "-" is standard input.
+  // A file, device or pipe, for whose writer it waits, or kStandardInput.
   static absl::StatusOr<std::unique_ptr<FileSource>> Open(const FilePath& path);
   // A regular file, or refused at once.
   static absl::StatusOr<std::unique_ptr<FileSource>> OpenRegular(const FilePath& path);

@@ -32,7 +32,7 @@ absl::Status FindSize(int fd, const std::string& path, std::optional<uint64_t>* 
 
 absl::StatusOr<int> OpenAny(const FilePath& path, std::optional<uint64_t>* size) {
   const int fd =
-      path.text() == "-"
+      path.text() == kStandardInput
           ? dup(STDIN_FILENO)
           : TEMP_FAILURE_RETRY(openat(path.dir_fd(), path.name().c_str(), O_RDONLY | O_CLOEXEC));
   if (fd < 0) return ReadError("cannot read", path.text(), errno);
@@ -105,11 +105,15 @@ absl::StatusOr<std::string> ReadAll(ByteSource& source, const std::string& name,
   return bytes;
 }
 
+std::string FileTitle(const std::string& file) {
+  return file == kStandardInput ? "standard input" : file;
+}
+
 absl::StatusOr<std::unique_ptr<FileSource>> FileSource::Open(const FilePath& path) {
   std::optional<uint64_t> size;
   ASSIGN_OR_RETURN(const int fd, OpenAny(path, &size));
   // Standard input may be in the middle of a file: its size tells nothing.
-  if (path.text() == "-") size.reset();
+  if (path.text() == kStandardInput) size.reset();
   return std::unique_ptr<FileSource>(new FileSource(path.text(), fd, size));
 }
 

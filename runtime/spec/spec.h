@@ -248,7 +248,7 @@ struct InputSource {
   int64_t examples_per_epoch = -1;
   bool endless = false;     // an unbounded repeat
   bool reads_once = false;  // a pipe: it cannot be opened again
-  int64_t prefetch = -1;    // batches to prepare ahead at least; -1: as many as the estimator likes
+  int64_t prefetch = 0;     // batches to prepare ahead, besides those in the infeed's queue
   // TRAIN: those that it reads, in their order. A position is of these and no others.
   std::vector<InputFile> files;
   // Files, by name, that training puts beside its checkpoints: what inputs of the trained model

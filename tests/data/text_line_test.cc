@@ -245,13 +245,6 @@ TEST_F(TextLineTest, ADirectoryIsNotAFile) {
       "NOT_FOUND: run.textproto:1:38: d is a directory, want a file (\"d/*\" names those in it)");
 }
 
-TEST_F(TextLineTest, RemoteNamesAreRefused) {
-  EXPECT_EQ(
-      Read("file: \"gs://bucket/a\""),
-      "INVALID_ARGUMENT: run.textproto:1:38: text_line: file \"gs://bucket/a\": not supported "
-      "yet, copy to a local path");
-}
-
 TEST_F(TextLineTest, ANameIsNeeded) {
   EXPECT_EQ(Read(""),
             "INVALID_ARGUMENT: run.textproto:1:26: text_line: file must be given, at least one");

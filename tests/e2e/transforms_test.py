@@ -126,7 +126,7 @@ class TransformsTest(program.ProgramTest):
         self.assertEqual(self.succeed(*ahead(1000)).out, plain)
         refused = self.call(*ahead(10**15))
         self.assertEqual(refused.code, 4, str(refused))
-        self.assertRegex(refused.messages[0], r'for 1000000000000000 batches prepared ahead, there is '
+        self.assertRegex(refused.messages[0], r'for 1000000000000256 batches prepared ahead, there is '
                                               r'.*; lower the buffer_size of prefetch$')
 
     def test_columns_of_several_ranges_are_converted_and_shown(self):

@@ -46,7 +46,8 @@ absl::Status FuzzInit(std::string_view bytes) {
   ASSIGN_OR_RETURN(const InspectedTable table, InspectCsv({path}));
   const std::string label = !first ? "" : table.titles.empty() ? "column_1" : table.titles[0];
   ASSIGN_OR_RETURN(const InitPlan plan, PlanTable(table, label));
-  for (const auto& [name, text] : InitFiles(plan, {path})) WriteScratch(name, text);
+  for (const auto& [name, text] : InitFiles(plan, {.train = {path}, .eval = {path}}))
+    WriteScratch(name, text);
   ConfigErrors errors;
   const absl::StatusOr<LoadedConfig> config =
       LoadConfig({.config_path = ScratchPath(kInitRunFile)}, errors);
