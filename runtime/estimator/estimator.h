@@ -52,13 +52,13 @@ struct EstimatorOptions {
   bool allow_changed_input = false;
   // What of the configuration decides the values that are computed (drift.h); checkpoints carry it.
   proto::RunConfig computed;
-  // Counts SIGINT and SIGTERM. May be null.
+  // Counts signals that end a run. May be null.
   const std::atomic<int>* interrupt = nullptr;
   // Called when all that the checkpoint and the configuration show is checked and warned of, before
   // anything is written or printed; its error ends the run.
   std::function<absl::Status()> checked = [] { return absl::OkStatus(); };
-  // Called once, just before training first writes to model_dir: until then a process that ends at
-  // once leaves nothing behind. May be null.
+  // Called just before training first writes to model_dir: until then a process that ends at once
+  // leaves nothing behind. May be null.
   std::function<void()> before_first_write;
   // Called between the loops of a training. May be null.
   std::function<void(const TrainProgress&)> progress;
@@ -143,6 +143,8 @@ struct TrainAndEvaluateInputs {
   TakeEvaluation take;  // its error ends the training
 };
 
+struct TrainStart;
+
 class Estimator {
  public:
   explicit Estimator(EstimatorOptions options);
@@ -207,6 +209,10 @@ class Estimator {
   // `evaluated` may be null: nothing is.
   absl::StatusOr<TrainResult> RunTraining(const InputFn& input_fn,
                                           const TrainAndEvaluateInputs* evaluated);
+  // The same from what was found in model_dir; nullopt, and nothing is written, where that was
+  // absent and another training has had it meanwhile: `start` then has it locked.
+  absl::StatusOr<std::optional<TrainResult>> TrainFrom(TrainStart& start, const InputFn& input_fn,
+                                                       const TrainAndEvaluateInputs* evaluated);
 
   EstimatorOptions options_;
 };

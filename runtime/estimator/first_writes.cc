@@ -22,14 +22,23 @@ int Link(const FilePath& from, const FilePath& to) {
   return linkat(from.dir_fd(), from.name().c_str(), to.dir_fd(), to.name().c_str(), 0);
 }
 
+// One that is no longer empty stays, and one that another process has locked, to write there.
+void RemoveDirectory(const std::string& path, const Directory& locked) {
+  const bool is_locked = locked.is_open() && locked.path() == path;
+  const absl::StatusOr<Directory> dir = is_locked ? Directory() : Directory::Open(path);
+  if (is_locked || (dir.ok() && dir->TryLock())) rmdir(path.c_str());
+}
+
 }  // namespace
 
 absl::Status FirstWrites::MakeDirectory(const std::string& dir) {
-  std::vector<std::string> missing;
-  for (std::string path = dir; !path.empty() && !FileExists(path); path = DirName(path)) {
-    missing.push_back(path);
+  if (directories_.empty()) {
+    std::vector<std::string> missing;
+    for (std::string path = dir; !path.empty() && !FileExists(path); path = DirName(path)) {
+      missing.push_back(path);
+    }
+    directories_.assign(missing.rbegin(), missing.rend());
   }
-  directories_.assign(missing.rbegin(), missing.rend());
   return MakeDirectories(dir);
 }
 
@@ -76,9 +85,8 @@ void FirstWrites::Undo(const Directory& dir) {
     }
   }
   const bool moved = dir.is_open() && !dir.CheckPath().ok();
-  // One that is no longer empty stays.
   for (auto made = directories_.rbegin(); !moved && made != directories_.rend(); ++made) {
-    rmdir(made->c_str());
+    RemoveDirectory(*made, dir);
   }
   Forget();
 }

@@ -20,7 +20,7 @@ class FirstWrites {
   FirstWrites& operator=(const FirstWrites&) = delete;
   ~FirstWrites() { Keep(); }
 
-  // Makes the directory, and those above it that are missing.
+  // Makes the directory, and those above it that are missing; may be called again.
   absl::Status MakeDirectory(const std::string& dir);
   // Writes the file; what was there stays beside it under a temporary name until Keep or Undo.
   absl::Status WriteFile(const FilePath& path, const std::string& bytes);
@@ -30,8 +30,8 @@ class FirstWrites {
   // What was written stays: there is nothing left to undo.
   void Keep();
   // Everything as it was, as far as the file system lets us: the latest first. What could not be
-  // put back stays under its temporary name. Directories that were made are removed if `dir`, the
-  // last of them, is still where it was.
+  // put back stays under its temporary name. Directories that were absent are removed if `dir`, the
+  // last of them, is still where it was, or is not open; those that others have locked stay.
   void Undo(const Directory& dir);
 
  private:
@@ -41,7 +41,7 @@ class FirstWrites {
     FilePath path;
     std::optional<FilePath> before;  // nullopt: there was no file
   };
-  std::vector<std::string> directories_;  // made here, outermost first
+  std::vector<std::string> directories_;  // that were absent, outermost first
   std::vector<Replaced> replaced_;
   std::vector<FilePath> created_;
 };

@@ -21,9 +21,11 @@ absl::StatusOr<Directory> LockModelDir(const std::string& path, const LockPatien
   const Clock::time_point start = Clock::now();
   for (bool told = false;; std::this_thread::sleep_for(kRetryPeriod)) {
     if (!FileExists(path)) return Directory();
-    ASSIGN_OR_RETURN(Directory dir, Directory::Open(path));
+    absl::StatusOr<Directory> dir = Directory::Open(path);
     // A holder whose first loop failed has taken a directory of its own away again.
-    if (dir.TryLock() && dir.CheckPath().ok()) return dir;
+    if (!dir.ok() && !FileExists(path)) return Directory();
+    RETURN_IF_ERROR(dir.status());
+    if (dir->TryLock() && dir->CheckPath().ok()) return dir;
     if (patience.interrupt != nullptr && patience.interrupt->load() > 0) {
       return absl::CancelledError(
           absl::StrCat("interrupted while another tpurun trains in ", path));

@@ -77,29 +77,31 @@ std::optional<int64_t> StepOfIndex(absl::string_view name) {
 
 }  // namespace
 
+Saver::Saver(SaverOptions options) : options_(std::move(options)) { KeepNextAfter(options_.now()); }
+
+void Saver::KeepNextAfter(double time) {
+  keep_next_after_ = time + options_.keep_checkpoint_every_n_hours * 3600;
+}
+
 absl::StatusOr<Saver> Saver::Open(SaverOptions options) {
   Saver saver(std::move(options));
   absl::StatusOr<CheckpointState> state = ReadCheckpointState(saver.options_.model_dir);
-  if (!state.ok() && !IsAbsent(CheckpointStatePath(saver.options_.model_dir))) {
-    return state.status();
-  }
+  if (!state.ok() && IsAbsent(CheckpointStatePath(saver.options_.model_dir))) return saver;
+  RETURN_IF_ERROR(state.status());
   const double now = saver.options_.now();
-  if (state.ok()) {
-    for (size_t i = 0; i < state->all.size(); ++i) {
-      if (DirName(state->all[i]) != saver.options_.model_dir) continue;  // not ours to delete
-      if (!FileExists(BundleIndexPath(state->all[i]))) {
-        LOG(WARNING) << "Leaving out checkpoint " << state->all[i]
-                     << ", which `checkpoint` lists: its files are gone.";
-        continue;
-      }
-      saver.state_.all.push_back(state->all[i]);
-      saver.state_.timestamps.push_back(i < state->timestamps.size() ? state->timestamps[i] : now);
+  for (size_t i = 0; i < state->all.size(); ++i) {
+    if (DirName(state->all[i]) != saver.options_.model_dir) continue;  // not ours to delete
+    if (!FileExists(BundleIndexPath(state->all[i]))) {
+      LOG(WARNING) << "Leaving out checkpoint " << state->all[i]
+                   << ", which `checkpoint` lists: its files are gone.";
+      continue;
     }
-    saver.state_.latest = state->latest;
-    saver.state_.last_preserved = state->last_preserved;
+    saver.state_.all.push_back(state->all[i]);
+    saver.state_.timestamps.push_back(i < state->timestamps.size() ? state->timestamps[i] : now);
   }
-  const double last = saver.state_.last_preserved > 0 ? saver.state_.last_preserved : now;
-  saver.keep_next_after_ = last + saver.options_.keep_checkpoint_every_n_hours * 3600;
+  saver.state_.latest = state->latest;
+  saver.state_.last_preserved = state->last_preserved;
+  if (state->last_preserved > 0) saver.KeepNextAfter(state->last_preserved);
   return saver;
 }
 

@@ -28,6 +28,8 @@ struct SaverOptions {
 
 class Saver {
  public:
+  // Of a model_dir that has no checkpoints.
+  explicit Saver(SaverOptions options);
   // Reads the list of checkpoints and writes nothing. A listed one whose files are gone is left
   // out, with a warning.
   static absl::StatusOr<Saver> Open(SaverOptions options);
@@ -52,7 +54,8 @@ class Saver {
                     int64_t step);
 
  private:
-  explicit Saver(SaverOptions options) : options_(std::move(options)) {}
+  // A checkpoint written so long after this time is kept for ever.
+  void KeepNextAfter(double time);
   // Puts it at the end of the list.
   void List(const std::string& prefix);
   // Takes the oldest checkpoints off the list, those to delete being returned.

@@ -1,5 +1,6 @@
 #include "runtime/estimator/setup.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -79,24 +80,23 @@ EstimatorOptions OptionsOfEvaluation(EstimatorOptions options) {
 }
 
 absl::Status CheckWritable(const std::string& dir) {
-  std::string nearest = dir;
-  const auto is_there = [](const std::string& path) {
-    return access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
-  };
-  while (!nearest.empty() && !is_there(nearest)) {
-    const std::string above = DirName(nearest);
-    if (above == nearest) break;
-    nearest = above;
-  }
-  if (nearest.empty()) nearest.assign(1, '.');
+  std::string nearest = dir;  // that is there
   const auto refuse = [&](const std::string& why) {
     return absl::PermissionDeniedError(absl::StrCat(
         "cannot write to ", dir, nearest == dir ? "" : absl::StrCat(": ", nearest), ": ", why));
   };
-  if (access(nearest.c_str(), F_OK) != 0) return refuse(std::strerror(errno));
-  if (!IsDirectory(nearest)) return refuse("it is not a directory");
-  if (access(nearest.c_str(), W_OK | X_OK) != 0) return refuse(std::strerror(errno));
-  return absl::OkStatus();
+  // Another process may remove a directory between any two calls.
+  const auto is_absent = [] { return errno == ENOENT || errno == ENOTDIR; };
+  while (true) {
+    if (nearest.empty()) nearest.assign(1, '.');
+    struct stat info;
+    const bool there = stat(nearest.c_str(), &info) == 0;
+    if (there && !S_ISDIR(info.st_mode)) return refuse("it is not a directory");
+    if (there && access(nearest.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
+    const std::string above = DirName(nearest);
+    if (!is_absent() || nearest == "." || above == nearest) return refuse(std::strerror(errno));
+    nearest = above;
+  }
 }
 
 InputDeployment DeploymentOf(const EstimatorOptions& options, ModeKey mode) {

@@ -2,7 +2,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "glog/logging.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/estimator.h"
@@ -50,8 +52,19 @@ absl::StatusOr<TrainResult> Estimator::TrainAndEvaluate(const TrainAndEvaluateIn
 
 absl::StatusOr<TrainResult> Estimator::RunTraining(const InputFn& input_fn,
                                                    const TrainAndEvaluateInputs* evaluated) {
-  const proto::RunConfig& config = options_.config;
   ASSIGN_OR_RETURN(TrainStart start, FindTrainStart(options_));
+  while (true) {
+    ASSIGN_OR_RETURN(std::optional<TrainResult> result, TrainFrom(start, input_fn, evaluated));
+    if (result.has_value()) return *std::move(result);
+    LOG(INFO) << "Another tpurun has trained in " << options_.config.model_dir()
+              << " meanwhile: going on from where it is.";
+    ASSIGN_OR_RETURN(start, ReadTrainStart(options_, std::move(start.dir)));
+  }
+}
+
+absl::StatusOr<std::optional<TrainResult>> Estimator::TrainFrom(
+    TrainStart& start, const InputFn& input_fn, const TrainAndEvaluateInputs* evaluated) {
+  const proto::RunConfig& config = options_.config;
   const bool trained = config.train().has_max_steps() && config.train().max_steps() <= start.step;
   if (trained && evaluated == nullptr) return SkipTraining(start);
   RETURN_IF_ERROR(CheckWritable(config.model_dir()));
@@ -93,6 +106,11 @@ absl::StatusOr<TrainResult> Estimator::RunTraining(const InputFn& input_fn,
   output.PrepareGraph();
   RETURN_IF_ERROR(input.WaitForFirst());
   reserve.Release();
+  ASSIGN_OR_RETURN(const bool as_found, output.OpenDir());
+  if (!as_found) {
+    RETURN_IF_ERROR(input.CheckOpensAgain());
+    return std::nullopt;
+  }
   RETURN_IF_ERROR(output.Open());
   RETURN_IF_ERROR(loop.Run());
   RETURN_IF_ERROR(loop.Finish());

@@ -57,6 +57,14 @@ absl::Status TrainInput::Resume(const InputFn& input_fn, const Checkpoint& resum
   return absl::OkStatus();
 }
 
+absl::Status TrainInput::CheckOpensAgain() const {
+  if (!source_.reads_once) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("another tpurun has trained in ", options_.config.model_dir(),
+                   " meanwhile, and the input is a pipe, whose first batches are read: start it "
+                   "again to go on from there"));
+}
+
 absl::Status TrainInput::Start(const TrainProgram& program) {
   for (const FeatureSpec& feature : source_.features) {
     if (feature.num_ids == 0 || feature.is_label) continue;

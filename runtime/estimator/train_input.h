@@ -28,6 +28,8 @@ class TrainInput {
 
   // Opens it where the checkpoint, if there is one, left it, and sets the final step.
   absl::Status Open(const InputFn& input_fn, const std::optional<Checkpoint>& resumed);
+  // Unavailable when it is a pipe, of which something is read: it cannot be opened anew.
+  absl::Status CheckOpensAgain() const;
   // Starts the infeed.
   absl::Status Start(const TrainProgram& program);
   // Waits for its first batch: bad input shows before anything is written.

@@ -1,5 +1,7 @@
 #include "runtime/estimator/train_output.h"
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "google/protobuf/text_format.h"
@@ -34,16 +36,33 @@ void TrainOutput::PrepareGraph() {
   });
 }
 
+absl::StatusOr<bool> TrainOutput::OpenDir() {
+  RETURN_IF_ERROR(options_.checked());
+  // Without checkpoints there is nothing to finish a step for: an interrupt then ends the process.
+  if (checkpoints_.enabled() && options_.before_first_write) options_.before_first_write();
+  absl::StatusOr<bool> opened = OpenNewDir();
+  if (!opened.ok()) return Failed(start_.step, opened.status());
+  return opened;
+}
+
+absl::StatusOr<bool> TrainOutput::OpenNewDir() {
+  if (start_.dir.is_open()) return true;
+  const std::string& model_dir = options_.config.model_dir();
+  // One that fails in its first loop takes its directory away again.
+  while (!start_.dir.is_open()) {
+    RETURN_IF_ERROR(first_writes_.MakeDirectory(model_dir));
+    ASSIGN_OR_RETURN(start_.dir, LockModelDir(model_dir, {.interrupt = options_.interrupt}));
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(start_.dir));
+  return names.empty();
+}
+
 absl::Status TrainOutput::Open() {
   const absl::Status opened = WriteFirst();
   return opened.ok() ? opened : Failed(start_.step, opened);
 }
 
 absl::Status TrainOutput::WriteFirst() {
-  RETURN_IF_ERROR(options_.checked());
-  // Without checkpoints there is nothing to finish a step for: an interrupt then ends the process.
-  if (checkpoints_.enabled() && options_.before_first_write) options_.before_first_write();
-  RETURN_IF_ERROR(OpenNewDir());
   RETURN_IF_ERROR(start_.dir.CheckPath());
   RETURN_IF_ERROR(start_.saver.Sweep(start_.dir));
   RETURN_IF_ERROR(WriteConfiguration());
@@ -53,16 +72,6 @@ absl::Status TrainOutput::WriteFirst() {
   checkpoints_.Begin();
   RETURN_IF_ERROR(WriteFirstCheckpoint());
   return events_.Begin(start_.dir, start_.step);
-}
-
-absl::Status TrainOutput::OpenNewDir() {
-  if (start_.dir.is_open()) return absl::OkStatus();
-  const std::string& model_dir = options_.config.model_dir();
-  RETURN_IF_ERROR(first_writes_.MakeDirectory(model_dir));
-  ASSIGN_OR_RETURN(start_.dir, LockModelDir(model_dir, {.interrupt = options_.interrupt}));
-  if (start_.dir.is_open() && IsAbsent(CheckpointStatePath(model_dir))) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("another tpurun has just trained in ", model_dir, "; start it again to go on"));
 }
 
 absl::Status TrainOutput::WriteProto(const std::string& name,

@@ -30,8 +30,12 @@ class TrainOutput {
 
   // Begins to make the text of the graph, on another thread while files are read and written.
   void PrepareGraph();
-  // The first writes: effective configuration, assets of the input, event file, graph, first
-  // checkpoint. Takes them back where one fails.
+  // Makes and locks a model_dir that was absent when the training began. False where it is not
+  // empty: another training that began then has had it meanwhile. Unavailable and Cancelled as of
+  // LockModelDir.
+  absl::StatusOr<bool> OpenDir();
+  // After it the first writes: effective configuration, assets of the input, event file, graph,
+  // first checkpoint. Takes them back where one fails.
   absl::Status Open();
   // Writes what is due after a loop that ended at `step`.
   absl::Status LoopDone(int64_t step, double loss, bool last);
@@ -56,7 +60,7 @@ class TrainOutput {
   };
 
   absl::Status WriteFirst();
-  absl::Status OpenNewDir();
+  absl::StatusOr<bool> OpenNewDir();
   absl::Status WriteProto(const std::string& name, const google::protobuf::Message& message);
   absl::Status WriteConfiguration();
   absl::Status CheckNotAnother(const std::string& name, const std::string& bytes) const;

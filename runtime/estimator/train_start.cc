@@ -26,9 +26,19 @@ absl::StatusOr<proto::EvaluationState> ReadEvaluationState(const Checkpoint& che
 }  // namespace
 
 absl::StatusOr<TrainStart> FindTrainStart(const EstimatorOptions& options) {
-  const proto::RunConfig& config = options.config;
   ASSIGN_OR_RETURN(Directory dir,
-                   LockModelDir(config.model_dir(), {.interrupt = options.interrupt}));
+                   LockModelDir(options.config.model_dir(), {.interrupt = options.interrupt}));
+  return ReadTrainStart(options, std::move(dir));
+}
+
+absl::StatusOr<TrainStart> ReadTrainStart(const EstimatorOptions& options, Directory dir) {
+  const proto::RunConfig& config = options.config;
+  SaverOptions saving = {.model_dir = config.model_dir(),
+                         .keep_checkpoint_max = config.keep_checkpoint_max(),
+                         .keep_checkpoint_every_n_hours = config.keep_checkpoint_every_n_hours(),
+                         .now = WallTime};
+  // What is there by now is another training's, which has the lock.
+  if (!dir.is_open()) return TrainStart{.saver = Saver(std::move(saving))};
   ASSIGN_OR_RETURN(std::optional<Checkpoint> resumed,
                    ChooseCheckpoint(ModeKey::kTrain, config.model_dir(), ""));
   int64_t step = 0;
@@ -37,11 +47,7 @@ absl::StatusOr<TrainStart> FindTrainStart(const EstimatorOptions& options) {
     ASSIGN_OR_RETURN(step, resumed->GlobalStep());
     ASSIGN_OR_RETURN(evaluations, ReadEvaluationState(*resumed));
   }
-  ASSIGN_OR_RETURN(Saver saver, Saver::Open({.model_dir = config.model_dir(),
-                                             .keep_checkpoint_max = config.keep_checkpoint_max(),
-                                             .keep_checkpoint_every_n_hours =
-                                                 config.keep_checkpoint_every_n_hours(),
-                                             .now = WallTime}));
+  ASSIGN_OR_RETURN(Saver saver, Saver::Open(std::move(saving)));
   return TrainStart{.dir = std::move(dir),
                     .saver = std::move(saver),
                     .resumed = std::move(resumed),

@@ -25,6 +25,8 @@ struct TrainStart {
 
 // Locks model_dir and reads which checkpoints it has; writes nothing.
 absl::StatusOr<TrainStart> FindTrainStart(const EstimatorOptions& options);
+// The same of model_dir that is open and locked, or not open, for it was absent.
+absl::StatusOr<TrainStart> ReadTrainStart(const EstimatorOptions& options, Directory dir);
 
 // Why a training ends before its first step.
 enum class SkipReason : uint8_t { kTrained, kStoppedEarly };

@@ -27,6 +27,15 @@ bool IsSameFile(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+// Of processes that start together and fail, each removes the directories that it has found absent.
+constexpr int kMaxRemoved = 1000;
+
+// Not even a link that leads nowhere.
+bool NothingThere(const std::string& path) {
+  struct stat info;
+  return lstat(path.c_str(), &info) != 0 && errno == ENOENT;
+}
+
 // A descriptor, or -1 with errno.
 int OpenDirectory(const FilePath& dir) {
   const char* const name = dir.name().empty() ? "." : dir.name().c_str();
@@ -152,16 +161,24 @@ absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern) {
 
 absl::Status MakeDirectories(const std::string& path) {
   if (path.empty()) return absl::OkStatus();
+  int removed = 0;  // times that another process has removed what was there
   for (size_t end = 0; end != std::string::npos;) {
+    const size_t parent = end;
     end = path.find('/', end + 1);
     const std::string prefix = path.substr(0, end);
     if (mkdir(prefix.c_str(), 0777) == 0) {
-      RETURN_IF_ERROR(SyncDirectory(DirName(prefix)));
+      const absl::Status synced = SyncDirectory(DirName(prefix));
+      if (!synced.ok() && !NothingThere(prefix)) return synced;
       continue;
     }
     // mkdir may refuse (EROFS, EACCES) before it notices that the directory is there.
     const int error = errno;
     if (IsDirectory(prefix)) continue;
+    const bool is_removed = error == EEXIST ? NothingThere(prefix) : error == ENOENT && parent > 0;
+    if (is_removed && ++removed <= kMaxRemoved) {
+      end = 0;
+      continue;
+    }
     if (error != EEXIST) return WriteError("cannot create directory", path, error);
     return absl::PermissionDeniedError(absl::StrCat("cannot create directory ", path, ": ",
                                                     prefix == path ? "it" : prefix,

@@ -50,7 +50,8 @@ absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern);
 
 // ---- Changes ----
 
-// The directory, and those above it that are missing, durably where those may be read.
+// The directory, and those above it that are missing, durably where those may be read. Other
+// processes may make and remove the same ones meanwhile.
 absl::Status MakeDirectories(const std::string& path);
 // An absent file is not an error.
 absl::Status RemoveFile(const FilePath& path);

@@ -3,6 +3,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import time
 
 from program import ProgramTest, latest_step
@@ -75,6 +76,54 @@ class LockTest(ProgramTest):
         self.assertEqual(done.code, 0, str(done))
         self.assertTrue(any('Waiting for another tpurun that trains in' in line for line in done.log),
                         str(done))
+
+
+class ManyAtOnceTest(ProgramTest):
+    """Trainings that begin at the same moment, in a folder that is not there yet."""
+
+    def at_once(self, count, *flags):
+        command = self.iris('train', 'new/model', '--train_batch_size=16', *flags)
+        return [self.finish(process) for process in [self.start(*command) for _ in range(count)]]
+
+    def test_one_trains_and_the_others_find_it_trained(self):
+        for _ in range(5):
+            all_done = self.at_once(24, '--max_steps=10')
+            self.assertEqual([done.code for done in all_done], [0] * 24,
+                             '\n'.join(map(str, all_done)))
+            results = [self.result(done) for done in all_done]
+            self.assertEqual([result['steps'] for result in results if 'skipped' not in result], [10])
+            self.assertEqual({result['global_step'] for result in results}, {10})
+            shutil.rmtree(self.path('new'))
+
+    def test_each_goes_on_where_the_one_before_has_ended(self):
+        all_done = self.at_once(6, '--steps=5')
+        self.assertEqual([done.code for done in all_done], [0] * 6, '\n'.join(map(str, all_done)))
+        self.assertEqual(sorted(self.result(done)['global_step'] for done in all_done),
+                         [5, 10, 15, 20, 25, 30])
+
+    def test_those_that_fail_take_nothing_from_each_other(self):
+        for _ in range(5):
+            all_done = self.at_once(8, '--max_steps=10', '--set', 'tpu_config.iterations_per_loop=10',
+                                    '--set', 'model.optimizer.0.learning_rate.constant=1e38')
+            self.assertEqual([done.code for done in all_done], [1] * 8, '\n'.join(map(str, all_done)))
+            # One that made its folder while another removed the one above leaves that.
+            self.assertFalse(os.path.exists(self.path('new', 'model')))
+
+    def test_a_pipe_cannot_be_read_by_the_one_that_comes_too_late(self):
+        config = ('--set', 'train.input={source {text_line {file: "-"}} transform {apply '
+                           '{transformation_func: "parse"}} transform {batch {drop_remainder: true}}}')
+        # Neither has its first batch when it looks for the folder.
+        both = [self.start(*self.iris('train', 'model', '--train_batch_size=16', '--max_steps=10',
+                                      *config), stdin=subprocess.PIPE) for _ in range(2)]
+        time.sleep(1)
+        rows = b'5.1,3.5,1.4,0.2,0\n' * 160
+        both[0].stdin.write(rows)
+        both[0].stdin.close()
+        both[0].stdin = None
+        self.assertEqual(self.finish(both[0]).code, 0)
+        done = self.finish(both[1], rows)
+        self.assertEqual(done.code, 75, str(done))
+        self.assertIn('the input is a pipe, whose first batches are read', done.messages[0])
 
 
 class FirstWritesTest(ProgramTest):

@@ -91,5 +91,22 @@ TEST_F(FirstWritesTest, MadeDirectoriesGoUnlessTheLastHasMoved) {
   EXPECT_TRUE(IsDirectory(made));
 }
 
+TEST_F(FirstWritesTest, ADirectoryThatAnotherProcessHasLockedStays) {
+  FirstWrites writes;
+  ASSERT_TRUE(writes.MakeDirectory(dir_.Path("a/b")).ok());
+  {
+    const Directory locked = *Directory::Open(dir_.Path("a/b"));
+    ASSERT_TRUE(locked.TryLock());
+    writes.Undo(Directory());
+    EXPECT_TRUE(IsDirectory(dir_.Path("a/b")));
+  }
+  std::filesystem::remove_all(dir_.Path("a"));
+  ASSERT_TRUE(writes.MakeDirectory(dir_.Path("a/b")).ok());
+  std::filesystem::remove_all(dir_.Path("a"));
+  ASSERT_TRUE(writes.MakeDirectory(dir_.Path("a/b")).ok());
+  writes.Undo(Directory());
+  EXPECT_THAT(Names(), ElementsAre());
+}
+
 }  // namespace
 }  // namespace tpurun

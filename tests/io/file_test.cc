@@ -8,6 +8,7 @@
 #include <csignal>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -225,6 +226,20 @@ TEST_F(FileTest, MakesDirectoriesOnceAndAgain) {
   EXPECT_TRUE(MakeDirectories(Path("a/b/c/")).ok());
   EXPECT_TRUE(IsDirectory(Path("a/b/c")));
   EXPECT_FALSE(IsDirectory(Path("a/b/d")));
+}
+
+TEST_F(FileTest, DirectoriesThatOthersRemoveMeanwhileAreMadeAgain) {
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) {
+        const absl::Status status = MakeDirectories(Path("a/b/c"));
+        ASSERT_TRUE(status.ok()) << status;
+        for (const char* path : {"a/b/c", "a/b", "a"}) rmdir(Path(path).c_str());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_F(FileTest, RemoveIsContentWithAnAbsentFile) {
