@@ -18,11 +18,15 @@ constexpr ExitCodeDoc kExitCodes[] = {
     {66, "a named file or checkpoint does not exist or cannot be read, a failing device included"},
     {74, "cannot write: permission, a full disk"},
     {75,
-     "interrupted and saved, or another train has had the model_dir for 10 seconds: start it "
-     "again"},
-    {129, "hangup, with nothing to save"},
-    {130, "interrupted by Ctrl-C, with nothing to save, or a second time"},
-    {143, "terminated, with nothing to save, or a second time"},
+     "a signal (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU) stopped the training "
+     "and it is saved, or another train has had the model_dir for 10 seconds: start it again"},
+    {129, "SIGHUP, a hangup, with nothing to save, or as the second signal"},
+    {130, "SIGINT, Ctrl-C, likewise"},
+    {131, "SIGQUIT, Ctrl-\\, likewise"},
+    {138, "SIGUSR1 likewise"},
+    {140, "SIGUSR2 likewise"},
+    {143, "SIGTERM likewise"},
+    {152, "SIGXCPU, a limit on processor time, with nothing to save"},
 };
 
 }  // namespace

@@ -22,10 +22,15 @@ static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_
                   std::atomic<const std::vector<std::string>*>::is_always_lock_free,
               "the handler may only touch lock-free atomics");
 
+// SIGUSR1 and SIGUSR2 are what batch systems send ahead of a job's end (Slurm's --signal).
+constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
+
 // timeout(1) sends its signal to the process and to the process group.
 constexpr int64_t kSentTwiceMilliseconds = 500;
 
 void HandleInterrupt(int signal) {
+  // The system repeats it each second of processor time.
+  if (signal == SIGXCPU && interrupt_count.load() > 0) return;
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   const int64_t milliseconds = now.tv_sec * 1000 + now.tv_nsec / 1000000;
@@ -48,11 +53,11 @@ void InstallSignalHandlers(OnInterrupt on_interrupt) {
   sigemptyset(&action.sa_mask);
   action.sa_handler = HandleInterrupt;
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  struct sigaction hangup;
-  const bool ignored = sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
-  if (!ignored) sigaction(SIGHUP, &action, nullptr);
+  for (const int signal : kInterrupts) {
+    struct sigaction now;
+    const bool ignored = sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+    if (!ignored) sigaction(signal, &action, nullptr);
+  }
   // What is started here is waited for, also where who started this program waits for nobody.
   action.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &action, nullptr);

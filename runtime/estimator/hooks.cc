@@ -62,11 +62,14 @@ int Spawn(std::vector<std::string> arguments, std::vector<std::string> environme
   posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-  // This process ignores some signals, which a program it starts would inherit.
-  sigset_t all, none;
-  sigfillset(&all);
+  // This process itself ignores some signals, which a program it starts would inherit, as it does
+  // those that were ignored at the start.
+  sigset_t ignored, none;
+  sigemptyset(&ignored);
+  sigaddset(&ignored, SIGPIPE);
+  sigaddset(&ignored, SIGXFSZ);
   sigemptyset(&none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setsigdefault(&attributes, &ignored);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes,

@@ -221,7 +221,8 @@ TEST(ExitCodesTest, HasEveryCodeOfAStatusOnce) {
     const int exit_code = ExitCode(absl::Status(static_cast<absl::StatusCode>(code), "x"));
     EXPECT_EQ(codes.count(exit_code), 1u) << exit_code;
   }
-  for (const int of_signal : {129, 130, 143}) EXPECT_EQ(codes.count(of_signal), 1u) << of_signal;
+  for (const int of_signal : {129, 130, 131, 138, 140, 143, 152})
+    EXPECT_EQ(codes.count(of_signal), 1u) << of_signal;
 }
 
 TEST(TpuErrorsTest, HasEveryErrorWithItsExitCode) {

@@ -61,8 +61,22 @@ TEST(SignalsTest, WhatAnInterruptDoesCanChangeLater) {
             1);
 }
 
+constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
+
+TEST(SignalsTest, EachIsAnInterrupt) {
+  for (const int number : kInterrupts) {
+    EXPECT_EQ(ExitCodeOf([&] {
+                InstallSignalHandlers(OnInterrupt::kFinishStep);
+                raise(number);
+                return InterruptCount().load();
+              }),
+              1)
+        << number;
+  }
+}
+
 TEST(SignalsTest, OtherVerbsEndAtTheFirst) {
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int number : kInterrupts) {
     EXPECT_EQ(ExitCodeOf([&] {
                 InstallSignalHandlers(OnInterrupt::kExit);
                 raise(number);
@@ -72,29 +86,50 @@ TEST(SignalsTest, OtherVerbsEndAtTheFirst) {
   }
 }
 
-TEST(SignalsTest, AHangupIsAnInterruptUnlessItWasIgnoredAtTheStart) {
+TEST(SignalsTest, EachEndsTheProcessAsTheSecond) {
+  for (const int number : {SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
+    EXPECT_EQ(ExitCodeOf([&] {
+                InstallSignalHandlers(OnInterrupt::kFinishStep);
+                raise(SIGTERM);
+                raise(number);
+                return 0;
+              }),
+              128 + number);
+  }
+}
+
+// As the system sends it, each second of processor time, while the training saves.
+TEST(SignalsTest, ALimitOnProcessorTimeIsNoSecondInterrupt) {
   EXPECT_EQ(ExitCodeOf([] {
               InstallSignalHandlers(OnInterrupt::kFinishStep);
-              raise(SIGHUP);
+              raise(SIGXCPU);
+              usleep(600 * 1000);
+              raise(SIGXCPU);
               return InterruptCount().load();
             }),
             1);
   EXPECT_EQ(ExitCodeOf([] {
               InstallSignalHandlers(OnInterrupt::kFinishStep);
+              raise(SIGXCPU);
               raise(SIGTERM);
-              raise(SIGHUP);
               return 0;
             }),
-            129);
-  EXPECT_EQ(ExitCodeOf([] {
-              signal(SIGHUP, SIG_IGN);
-              for (const OnInterrupt on : {OnInterrupt::kExit, OnInterrupt::kFinishStep}) {
-                InstallSignalHandlers(on);
-                raise(SIGHUP);
-              }
-              return InterruptCount().load();
-            }),
-            0);
+            143);
+}
+
+TEST(SignalsTest, WhatIsIgnoredAtTheStartStaysSo) {
+  for (const int number : kInterrupts) {
+    EXPECT_EQ(ExitCodeOf([&] {
+                signal(number, SIG_IGN);
+                for (const OnInterrupt on : {OnInterrupt::kExit, OnInterrupt::kFinishStep}) {
+                  InstallSignalHandlers(on);
+                  raise(number);
+                }
+                return InterruptCount().load();
+              }),
+              0)
+        << number;
+  }
 }
 
 TEST(SignalsTest, OnlyTheInterruptThatEndsTheProcessRemovesUnfinishedFiles) {

@@ -2,6 +2,7 @@
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import sys
@@ -12,6 +13,8 @@ from program import STREAMED_DIGITS, ProgramTest, checkpoint_files, latest_step,
 SAVE_EVERY = 5
 FLAGS = (f'--save_checkpoints_steps={SAVE_EVERY}', '--keep_checkpoint_max=3', '--set',
          'tpu_config.iterations_per_loop=5')
+INTERRUPTS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
+              signal.SIGUSR2, signal.SIGXCPU)
 FOREVER = ('--train_batch_size=16', '--max_steps=1000000000', '--set',
            'tpu_config.iterations_per_loop=1000000')
 
@@ -121,7 +124,7 @@ class SignalTest(ProgramTest):
         return sum(name.startswith('events.') for name in os.listdir(self.path('model')))
 
     def test_a_signal_stops_at_the_next_step_and_saves(self):
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in INTERRUPTS:
             process = self.running()
             start = time.monotonic()
             process.send_signal(number)
@@ -158,20 +161,33 @@ class SignalTest(ProgramTest):
         self.assertEqual(latest_step(self.path('model')), 0)
         self.succeed(*self.iris('train', 'model', '--train_batch_size=16', '--max_steps=10'))
 
-    def test_a_hangup_that_is_ignored_at_the_start_stays_so(self):
-        # As nohup does. A hangup that counted would make the SIGTERM the second signal.
-        process = self.running(
-            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-        process.send_signal(signal.SIGHUP)
+    def test_a_signal_that_is_ignored_at_the_start_stays_so(self):
+        # As nohup does, and a shell with its background jobs. One that counted would make the
+        # SIGTERM the second signal.
+        ignored = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+        process = self.running(preexec_fn=lambda: [signal.signal(number, signal.SIG_IGN)
+                                                   for number in ignored])
+        for number in ignored:
+            process.send_signal(number)
         process.send_signal(signal.SIGTERM)
         done = self.finish(process)
         self.assertEqual(done.code, 75, str(done))
+
+    def test_a_limit_on_processor_time_leaves_time_to_save(self):
+        # Which the system tells of each second from then on.
+        def limit():
+            resource.setrlimit(resource.RLIMIT_CPU, (2, 600))
+        process = self.running(preexec_fn=limit)
+        done = self.finish(process)
+        self.assertEqual(done.code, 75, str(done))
+        self.assertGreater(latest_step(self.path('model')), 0)
 
     def test_evaluate_and_predict_end_with_the_signals_code(self):
         endless = ('--set', 'evaluate.0.input.transform+={repeat {}}', '--set',
                    'predict.input.transform+={repeat {}}')
         for verb, number in (('evaluate', signal.SIGINT), ('predict', signal.SIGTERM),
-                             ('evaluate', signal.SIGHUP)):
+                             ('evaluate', signal.SIGHUP), ('predict', signal.SIGUSR1),
+                             ('evaluate', signal.SIGXCPU)):
             process = self.start(*self.iris(verb, 'model', '--allow_untrained', *endless),
                                  *(['--steps=1000000000'] if verb == 'evaluate' else []),
                                  stdout=open(os.devnull, 'wb'))
