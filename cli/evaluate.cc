@@ -14,8 +14,8 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/checkpoint.h"
+#include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
-#include "runtime/io/tensor_bundle.h"
 
 namespace tpurun {
 namespace {
@@ -48,7 +48,7 @@ absl::Status Watch(const std::string& model_dir, const proto::Train& train, int6
           return take(evaluation);
         });
     // Training has just dropped it.
-    if (!evaluated.ok() && IsAbsent(BundleIndexPath(*latest))) continue;
+    if (IsDeletedCheckpoint(evaluated)) continue;
     RETURN_IF_ERROR(evaluated);
     if (train.has_max_steps() && global_step >= train.max_steps()) return absl::OkStatus();
     done = latest;

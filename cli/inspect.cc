@@ -25,8 +25,7 @@ using InspectKind = absl::Status(const std::string& path, bool json, std::ostrea
 // A checkpoint or a model where there is one, else all event files in name order.
 absl::Status InspectDirectory(const std::string& dir, bool json, std::ostream& out) {
   if (!IsAbsent(CheckpointStatePath(dir))) {
-    ASSIGN_OR_RETURN(const std::string prefix, ResolveCheckpoint(dir));
-    return InspectCheckpoint(prefix, json, out);
+    return InspectCheckpoint(dir, json, out);
   }
   const std::string saved_model = JoinPath(dir, kSavedModelPb);
   if (!IsAbsent(saved_model)) return InspectSavedModel(saved_model, json, out);
@@ -53,8 +52,7 @@ std::string WithoutDataSuffix(const std::string& path) {
 }
 
 absl::Status InspectNamedCheckpoint(const std::string& path, bool json, std::ostream& out) {
-  ASSIGN_OR_RETURN(const std::string prefix, ResolveCheckpoint(WithoutDataSuffix(path)));
-  return InspectCheckpoint(prefix, json, out);
+  return InspectCheckpoint(WithoutDataSuffix(path), json, out);
 }
 
 // A file whose name says nothing. Of a record file the walk over a message's fields ends in its

@@ -25,8 +25,9 @@ namespace tpurun {
 // their features; InvalidArgument for other kinds.
 absl::Status Inspect(const std::string& path, bool json, std::ostream& out, int64_t limit = 0);
 
-// The kinds, as Inspect calls them. `prefix` is a checkpoint's, the others are paths of files.
-absl::Status InspectCheckpoint(const std::string& prefix, bool json, std::ostream& out);
+// The kinds, as Inspect calls them. A checkpoint's `path` is its prefix or .index, or a directory;
+// the others are files.
+absl::Status InspectCheckpoint(const std::string& path, bool json, std::ostream& out);
 absl::Status InspectEvents(const std::string& path, bool json, std::ostream& out);
 absl::Status InspectRecords(const std::string& path, bool json, std::ostream& out,
                             int64_t limit = 0);

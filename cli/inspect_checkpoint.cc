@@ -10,6 +10,7 @@
 #include "cli/json.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/io/checkpoint_state.h"
 #include "runtime/io/tensor_bundle.h"
 
 namespace tpurun {
@@ -86,12 +87,12 @@ absl::Status WriteTensors(const BundleReader& reader,
   return absl::OkStatus();
 }
 
-absl::Status InspectCheckpoint(const std::string& prefix, bool json, std::ostream& out) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(prefix));
+absl::Status InspectCheckpoint(const std::string& path, bool json, std::ostream& out) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, OpenCheckpoint(path));
   uint64_t total_bytes = 0;
   for (const BundleEntry& entry : reader->entries()) total_bytes += entry.size;
   RowWriter rows(json, out);
-  rows.Title(absl::StrFormat("checkpoint %s: %d tensors, %d bytes", Escape(prefix),
+  rows.Title(absl::StrFormat("checkpoint %s: %d tensors, %d bytes", Escape(reader->prefix()),
                              reader->entries().size(), total_bytes));
   return WriteTensors(*reader, TensorRow,
                       {{"name"}, {"dtype"}, {"shape"}, {"bytes", true}, {"value"}}, rows);

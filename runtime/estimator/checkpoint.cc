@@ -130,8 +130,8 @@ absl::StatusOr<std::optional<std::string>> LatestCheckpoint(const std::string& m
   return std::optional<std::string>(std::move(prefix));
 }
 
-absl::StatusOr<Checkpoint> Checkpoint::Open(const std::string& prefix) {
-  ASSIGN_OR_RETURN(std::unique_ptr<BundleReader> reader, BundleReader::Open(prefix));
+absl::StatusOr<Checkpoint> Checkpoint::Open(const std::string& path) {
+  ASSIGN_OR_RETURN(std::unique_ptr<BundleReader> reader, OpenCheckpoint(path));
   RETURN_IF_ERROR(reader->Verify());
   return Checkpoint(std::move(reader));
 }

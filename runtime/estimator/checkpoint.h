@@ -55,8 +55,9 @@ absl::StatusOr<std::optional<std::string>> LatestCheckpoint(const std::string& m
 // A checkpoint open for reading, every byte of it verified.
 class Checkpoint {
  public:
-  // NotFound when it does not exist, DataLoss when it is damaged.
-  static absl::StatusOr<Checkpoint> Open(const std::string& prefix);
+  // The latest one of a directory, or that of a prefix, as OpenCheckpoint. NotFound when it does
+  // not exist, DataLoss when it is damaged.
+  static absl::StatusOr<Checkpoint> Open(const std::string& path);
 
   const std::string& prefix() const { return reader_->prefix(); }
   // The folder that it is in.

@@ -37,11 +37,13 @@ std::string ModeName(ModeKey mode) {
   return "";
 }
 
-// What to do about a checkpoint that is damaged.
+// What to do about a checkpoint that is damaged, or listed and gone.
 absl::Status Damaged(const absl::Status& status, ModeKey mode, const std::string& model_dir,
                      const std::string& prefix) {
-  std::string message =
-      absl::StrCat(status.message(), "; the checkpoint is damaged: restore it from a copy");
+  const bool is_gone = IsAbsent(BundleIndexPath(prefix));
+  std::string message = absl::StrCat(
+      status.message(), is_gone ? "; the checkpoint is gone" : "; the checkpoint is damaged",
+      ": restore it from a copy");
   const absl::StatusOr<CheckpointState> state = ReadCheckpointState(model_dir);
   const std::vector<std::string> all = state.ok() ? state->all : std::vector<std::string>();
   const auto damaged = std::find(all.begin(), all.end(), prefix);
@@ -165,27 +167,28 @@ absl::StatusOr<InfeedPtr> CreateInfeed(const EstimatorOptions& options, ModeKey 
 absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
                                                            const std::string& model_dir,
                                                            const std::string& named) {
-  std::optional<std::string> prefix;
   if (named.empty()) {
-    absl::StatusOr<std::optional<std::string>> latest = LatestCheckpoint(model_dir);
     const absl::StatusOr<CheckpointState> state = ReadCheckpointState(model_dir);
-    if (absl::IsDataLoss(latest.status()) && state.ok()) {
-      return Damaged(latest.status(), mode, model_dir, state->latest);
-    }
-    if (absl::IsNotFound(latest.status()) && mode != ModeKey::kPredict) {
+    if (!state.ok() && IsAbsent(CheckpointStatePath(model_dir))) return std::optional<Checkpoint>();
+    if (absl::IsNotFound(state.status()) && mode != ModeKey::kPredict) {
       // Rather what keeps the run from writing than what of it is met first.
       RETURN_IF_ERROR(CheckWritable(model_dir));
     }
-    RETURN_IF_ERROR(latest.status());
-    prefix = *std::move(latest);
-    if (!prefix.has_value()) return std::optional<Checkpoint>();
-  } else {
-    ASSIGN_OR_RETURN(prefix, ResolveCheckpoint(named));
+    RETURN_IF_ERROR(state.status());
   }
-  absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(*prefix);
+  const std::string& path = named.empty() ? model_dir : named;
+  absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(path);
   if (checkpoint.ok()) return std::optional<Checkpoint>(*std::move(checkpoint));
   if (!absl::IsDataLoss(checkpoint.status())) return checkpoint.status();
-  return Damaged(checkpoint.status(), mode, model_dir, *prefix);
+  std::string prefix;
+  if (IsDirectory(path)) {
+    const absl::StatusOr<CheckpointState> state = ReadCheckpointState(path);
+    if (!state.ok()) return checkpoint.status();  // `checkpoint` itself is damaged
+    prefix = state->latest;
+  } else {
+    prefix = ResolveCheckpoint(path).value_or(path);
+  }
+  return Damaged(checkpoint.status(), mode, model_dir, prefix);
 }
 
 absl::StatusOr<std::optional<Checkpoint>> TrainedCheckpoint(const EstimatorOptions& options,

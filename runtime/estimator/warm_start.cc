@@ -11,7 +11,6 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/estimator/checkpoint.h"
-#include "runtime/io/checkpoint_state.h"
 #include "runtime/spec/global_step.h"
 
 namespace tpurun {
@@ -80,10 +79,10 @@ void LogChosen(const std::string& prefix, const std::map<std::string, std::strin
 absl::Status ReadVariables(const proto::WarmStart& settings, const std::vector<std::string>& names,
                            VariableStore& store) {
   ASSIGN_OR_RETURN(const auto chosen, Chosen(settings, names));
-  ASSIGN_OR_RETURN(const std::string prefix, ResolveCheckpoint(settings.ckpt_to_initialize_from()));
-  ASSIGN_OR_RETURN(const Checkpoint checkpoint, Checkpoint::Open(prefix));
+  ASSIGN_OR_RETURN(const Checkpoint checkpoint,
+                   Checkpoint::Open(settings.ckpt_to_initialize_from()));
   RETURN_IF_ERROR(checkpoint.RestoreAs(chosen, store));
-  LogChosen(prefix, chosen, names);
+  LogChosen(checkpoint.prefix(), chosen, names);
   return absl::OkStatus();
 }
 

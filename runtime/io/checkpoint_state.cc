@@ -2,13 +2,15 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <utility>
+
+#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "proto/checkpoint_state.pb.h"
 #include "proto/text_errors.h"
 #include "runtime/base/status.h"
 #include "runtime/io/file.h"
-#include "runtime/io/tensor_bundle.h"
 
 namespace tpurun {
 namespace {
@@ -32,6 +34,7 @@ std::string RelativeTo(const std::string& dir, const std::string& path) {
 
 constexpr char kCheckpoint[] = "checkpoint";
 constexpr char kPending[] = "checkpoint.pending";
+constexpr char kDeletedCheckpoint[] = "tpurun/deleted_checkpoint";  // a status' payload
 
 // Without the `left_out` oldest of the list.
 absl::StatusOr<std::string> StateText(const FilePath& dir, const CheckpointState& state,
@@ -92,6 +95,23 @@ absl::Status WriteState(const FilePath& dir, const char* name, const CheckpointS
   return WriteFileAtomically(Inside(dir, name), text);
 }
 
+// That `checkpoint` of the directory names one that is there.
+absl::Status CheckListed(const std::string& dir, const std::string& prefix) {
+  // A file of that name is left to BundleReader, which knows V1 checkpoints.
+  if (!IsAbsent(BundleIndexPath(prefix)) || FileExists(prefix)) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(CheckpointStatePath(dir), ": names ", prefix,
+                                          ", but there is no ", BundleIndexPath(prefix)));
+}
+
+absl::Status DeletedCheckpoint(const std::string& prefix) {
+  absl::Status status = absl::NotFoundError(
+      absl::StrCat("checkpoint ", prefix,
+                   " was deleted while it was being read; name one that is kept, or the "
+                   "folder, whose newest one is then taken"));
+  status.SetPayload(kDeletedCheckpoint, absl::Cord());
+  return status;
+}
+
 }  // namespace
 
 std::string CheckpointStatePath(const std::string& dir) { return JoinPath(dir, kCheckpoint); }
@@ -117,21 +137,30 @@ absl::Status WritePendingSave(const FilePath& dir, const PendingSave& pending) {
   return WriteState(dir, kPending, {.latest = pending.writing, .all = pending.deleting});
 }
 
-absl::StatusOr<std::string> ResolveCheckpoint(const std::string& path) {
-  if (IsDirectory(path)) {
-    absl::StatusOr<CheckpointState> state = ReadCheckpointState(path);
-    if (!state.ok() && IsAbsent(CheckpointStatePath(path))) {
+absl::Status WithLatestCheckpoint(
+    const std::string& dir, const std::function<absl::Status(const std::string& prefix)>& use) {
+  while (true) {
+    const absl::StatusOr<CheckpointState> state = ReadCheckpointState(dir);
+    if (!state.ok() && IsAbsent(CheckpointStatePath(dir))) {
       return absl::NotFoundError(
-          absl::StrCat("no checkpoint in ", path, ": it has no file named \"checkpoint\""));
+          absl::StrCat("no checkpoint in ", dir, ": it has no file named \"checkpoint\""));
     }
     RETURN_IF_ERROR(state.status());
-    // A file of that name is left to BundleReader, which knows V1 checkpoints.
-    if (IsAbsent(BundleIndexPath(state->latest)) && !FileExists(state->latest)) {
-      return absl::DataLossError(absl::StrCat(CheckpointStatePath(path), ": names ", state->latest,
-                                              ", but there is no ",
-                                              BundleIndexPath(state->latest)));
-    }
-    return state->latest;
+    absl::Status used = use(state->latest);
+    if (used.ok()) return used;
+    const absl::StatusOr<CheckpointState> now = ReadCheckpointState(dir);
+    if (now.ok() && now->latest == state->latest) return used;
+  }
+}
+
+absl::StatusOr<std::string> ResolveCheckpoint(const std::string& path) {
+  if (IsDirectory(path)) {
+    std::string latest;
+    RETURN_IF_ERROR(WithLatestCheckpoint(path, [&](const std::string& prefix) {
+      latest = prefix;
+      return CheckListed(path, prefix);
+    }));
+    return latest;
   }
   std::string prefix = path;
   if (absl::EndsWith(prefix, ".index")) prefix.resize(prefix.size() - std::string(".index").size());
@@ -139,6 +168,31 @@ absl::StatusOr<std::string> ResolveCheckpoint(const std::string& path) {
   if (FileExists(prefix)) return prefix;
   return absl::NotFoundError(
       absl::StrCat("no checkpoint ", path, ": there is no ", BundleIndexPath(prefix)));
+}
+
+absl::StatusOr<std::unique_ptr<BundleReader>> OpenCheckpoint(const std::string& path) {
+  std::unique_ptr<BundleReader> opened;
+  const auto open = [&](const std::string& prefix) -> absl::Status {
+    ASSIGN_OR_RETURN(opened, BundleReader::Open(prefix));
+    return absl::OkStatus();
+  };
+  if (IsDirectory(path)) {
+    RETURN_IF_ERROR(WithLatestCheckpoint(path, [&](const std::string& prefix) -> absl::Status {
+      RETURN_IF_ERROR(CheckListed(path, prefix));
+      return open(prefix);
+    }));
+    return opened;
+  }
+  ASSIGN_OR_RETURN(const std::string prefix, ResolveCheckpoint(path));
+  const absl::Status status = open(prefix);
+  if (status.ok()) return opened;
+  // The index goes first.
+  const bool is_gone = IsAbsent(BundleIndexPath(prefix)) && !FileExists(prefix);
+  return is_gone ? DeletedCheckpoint(prefix) : status;
+}
+
+bool IsDeletedCheckpoint(const absl::Status& status) {
+  return status.GetPayload(kDeletedCheckpoint).has_value();
 }
 
 }  // namespace tpurun

@@ -3,12 +3,15 @@
 #ifndef TPURUN_RUNTIME_IO_CHECKPOINT_STATE_H_
 #define TPURUN_RUNTIME_IO_CHECKPOINT_STATE_H_
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/io/directory.h"
+#include "runtime/io/tensor_bundle.h"
 
 namespace tpurun {
 
@@ -50,10 +53,25 @@ FilePath PendingSavePath(const FilePath& dir);
 absl::StatusOr<PendingSave> ReadPendingSave(const FilePath& dir);
 absl::Status WritePendingSave(const FilePath& dir, const PendingSave& pending);
 
+// What follows is for a directory in which a training may be deleting old checkpoints: it does so
+// only once `checkpoint` names a newer one.
+
+// Calls `use` with the prefix of the latest checkpoint of the directory; where that fails and
+// `checkpoint` names another one by then, with that one. The last error of `use`; NotFound when
+// there is no checkpoint.
+absl::Status WithLatestCheckpoint(
+    const std::string& dir, const std::function<absl::Status(const std::string& prefix)>& use);
+
 // The prefix of the checkpoint that a user names by its directory (the latest one in it), its
 // prefix or its .index file. NotFound when there is none; DataLoss when `checkpoint` names one that
 // is gone.
 absl::StatusOr<std::string> ResolveCheckpoint(const std::string& path);
+
+// Opens that checkpoint; what is deleted then can still be read. Errors are those of
+// ResolveCheckpoint and of BundleReader::Open. One that is named by its prefix and vanishes between
+// is NotFound, and IsDeletedCheckpoint.
+absl::StatusOr<std::unique_ptr<BundleReader>> OpenCheckpoint(const std::string& path);
+bool IsDeletedCheckpoint(const absl::Status& status);
 
 }  // namespace tpurun
 

@@ -6,9 +6,12 @@ tensor_bundle_test take every bit, without a process for each.
 import itertools
 import os
 import shutil
+import signal
+import tempfile
+import unittest
 from concurrent import futures
 
-from program import ProgramTest, read, tree, write
+from program import ProgramTest, latest_step, read, tree, write
 
 MODEL = '''
 feature { name: "x" dtype: FLOAT32 shape: 1 }
@@ -155,3 +158,51 @@ class DamagedCheckpointTest(ProgramTest):
                 self.assertEqual((done.code, len(done.messages)), (65, 1), str(done))
             self.assertEqual(tree(self.path('good')), before)
             os.rename(away, self.path('good', name))
+
+
+class BesideTrainingTest(ProgramTest):
+    """A training saves each step and keeps one checkpoint: what others begin to read is deleted."""
+
+    CALLS = 100
+
+    def setUp(self):
+        super().setUp()
+        # In memory a save takes no longer than a step.
+        memory = '/dev/shm'
+        self.model_dir = tempfile.mkdtemp(dir=memory if os.access(memory, os.W_OK) else self.dir)
+        self.addCleanup(shutil.rmtree, self.model_dir, ignore_errors=True)
+        self.training = self.start(*self.iris(
+            'train', self.model_dir, '--max_steps=1000000000', '--save_checkpoints_steps=1',
+            '--keep_checkpoint_max=1', '--train_batch_size=16', '--set',
+            'tpu_config.iterations_per_loop=1', '--quiet'))
+        self.wait_until(lambda: latest_step(self.model_dir) > 0, self.training)
+
+    def tearDown(self):
+        self.training.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(self.training).code, 75)
+
+    def test_the_newest_is_read(self):
+        commands = (('inspect', self.model_dir), self.iris('evaluate', self.model_dir),
+                    self.iris('predict', self.model_dir),
+                    self.iris('export', self.model_dir, f'--output={self.path("exported")}'))
+        for command in commands:
+            for _ in range(self.CALLS // len(commands) if command[0] == 'export' else self.CALLS):
+                self.succeed(*command)
+
+    def test_a_named_one_is_not_said_to_be_damaged(self):
+        for _ in range(self.CALLS):
+            prefix = os.path.join(self.model_dir, f'model.ckpt-{latest_step(self.model_dir)}')
+            done = self.call(*self.iris('evaluate', self.model_dir, f'--checkpoint={prefix}'))
+            self.assertIn(done.code, (0, 66), str(done))
+            self.assertNotIn('damaged', done.err)
+
+    def test_a_watch_ends_with_who_reads_it(self):
+        watch = self.start(*self.iris('evaluate', self.model_dir, '--watch'))
+        watch.stdout.readline()
+        watch.stdout.close()
+        watch.stdout = None
+        self.assertEqual(self.finish(watch).code, 0)
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -5,8 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -17,6 +23,9 @@
 namespace tpurun {
 namespace {
 
+namespace fs = std::filesystem;
+
+using Clock = std::chrono::steady_clock;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -131,6 +140,94 @@ TEST_F(CheckpointStateTest, ResolvesDirectoryPrefixAndIndex) {
   EXPECT_EQ(*ResolveCheckpoint(dir_.path()), prefix);
   EXPECT_EQ(*ResolveCheckpoint(prefix), prefix);
   EXPECT_EQ(*ResolveCheckpoint(prefix + ".index"), prefix);
+}
+
+// What a training does that keeps one checkpoint.
+class DeletedCheckpointTest : public CheckpointStateTest {
+ protected:
+  std::string Prefix(int step) const { return dir_.Path("model.ckpt-" + std::to_string(step)); }
+  void Save(int step) {
+    const absl::StatusOr<std::unique_ptr<BundleWriter>> writer = BundleWriter::Create(Prefix(step));
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_TRUE((*writer)->AddStrings("step", {}, {std::to_string(step)}).ok());
+    ASSERT_TRUE((*writer)->Finish().ok());
+    ASSERT_TRUE(
+        WriteCheckpointState(dir_.path(), {.latest = Prefix(step), .all = {Prefix(step)}}).ok());
+  }
+  void Delete(int step) {
+    ASSERT_TRUE(RemoveFile(BundleIndexPath(Prefix(step))).ok());
+    ASSERT_TRUE(RemoveFile(BundleDataPath(Prefix(step), 0, 1)).ok());
+  }
+};
+
+TEST_F(DeletedCheckpointTest, TheNewerOneIsTaken) {
+  Save(1);
+  std::vector<std::string> used;
+  const absl::Status status = WithLatestCheckpoint(dir_.path(), [&](const std::string& prefix) {
+    used.push_back(prefix);
+    if (used.size() > 2) return absl::OkStatus();
+    Save(1 + static_cast<int>(used.size()));
+    Delete(static_cast<int>(used.size()));
+    return absl::DataLossError("half of it is gone");
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_THAT(used, ElementsAre(Prefix(1), Prefix(2), Prefix(3)));
+  EXPECT_EQ((*OpenCheckpoint(dir_.path()))->prefix(), Prefix(3));
+}
+
+TEST_F(DeletedCheckpointTest, WhatIsWrongWithTheLatestIsTold) {
+  Save(1);
+  int calls = 0;
+  const absl::Status status = WithLatestCheckpoint(dir_.path(), [&](const std::string&) {
+    ++calls;
+    return absl::DataLossError("damaged");
+  });
+  EXPECT_EQ(status, absl::DataLossError("damaged"));
+  EXPECT_EQ(calls, 1);
+  Delete(1);
+  EXPECT_EQ(ExitCode(OpenCheckpoint(dir_.path()).status()), 65);
+}
+
+TEST_F(DeletedCheckpointTest, AnOpenOneCanBeReadToItsEnd) {
+  Save(1);
+  const std::unique_ptr<BundleReader> reader = *OpenCheckpoint(Prefix(1));
+  Delete(1);
+  EXPECT_TRUE(reader->Verify().ok());
+}
+
+TEST_F(DeletedCheckpointTest, ANamedOneThatVanishesWhileItIsOpenedIsSaidToBeDeleted) {
+  constexpr int kMostTries = 200000;
+  Save(0);
+  std::atomic<int> to_delete{0}, gone{0};
+  std::thread training([&] {
+    for (int step = 1; to_delete >= 0; ++step) {
+      while (to_delete >= 0 && to_delete < step) std::this_thread::yield();
+      if (to_delete < 0) break;
+      Delete(step);
+      gone = step;
+    }
+  });
+  // It begins to be opened a little later each time.
+  bool deleted = false;
+  for (int step = 1; !deleted && step < kMostTries; ++step) {
+    fs::create_hard_link(BundleIndexPath(Prefix(0)), BundleIndexPath(Prefix(step)));
+    fs::create_hard_link(BundleDataPath(Prefix(0), 0, 1), BundleDataPath(Prefix(step), 0, 1));
+    to_delete = step;
+    const Clock::time_point begin = Clock::now();
+    while (Clock::now() - begin < std::chrono::nanoseconds(100) * (step % 500)) {
+    }
+    const auto reader = OpenCheckpoint(Prefix(step));
+    deleted = IsDeletedCheckpoint(reader.status());
+    if (reader.ok()) {
+      EXPECT_TRUE((*reader)->Verify().ok());
+    } else {
+      EXPECT_EQ(ExitCode(reader.status()), 66) << reader.status();
+    }
+    while (gone < step) std::this_thread::yield();
+  }
+  to_delete = -1;
+  training.join();
+  EXPECT_TRUE(deleted);
 }
 
 }  // namespace
