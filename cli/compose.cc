@@ -1,5 +1,6 @@
 #include "cli/compose.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "cli/logging.h"
 #include "cli/print_config.h"
 #include "cli/signals.h"
+#include "data/character_vocabulary.h"
 #include "data/input_fn.h"
 #include "glog/logging.h"
 #include "models/model_builder.h"
@@ -87,6 +89,49 @@ proto::RunConfig Computed(const LoadedConfig& config) {
     *computed.mutable_predict()->mutable_input() = values(run.predict().input());
   }
   return computed;
+}
+
+// Where a configuration reads text by the vocabulary of the model, and the vocabulary_file that it
+// gives there.
+struct VocabularyUse {
+  std::string path;  // empty: nowhere
+  std::string file;
+};
+
+VocabularyUse VocabularyUseOf(const proto::RunConfig& run) {
+  if (run.predict().has_generate())
+    return {"predict.generate", run.predict().generate().vocabulary_file()};
+  for (const auto& [path, input] :
+       {std::pair("predict.input", run.predict().input()), {"train.input", run.train().input()}}) {
+    const proto::Source& source = input.source();
+    if (source.has_text())
+      return {absl::StrCat(path, ".source.text"), source.text().vocabulary_file()};
+  }
+  return {};
+}
+
+// The vocabulary of a model of text goes along with it.
+AssetsFn MakeAssetsFn(const LoadedConfig& config) {
+  const VocabularyUse use = VocabularyUseOf(config.run);
+  const std::string where = use.path.empty() ? config.run_path : config.locations.Where(use.path);
+  return [use, where](
+             const TrainedFolder& trained) -> absl::StatusOr<std::map<std::string, std::string>> {
+    std::map<std::string, std::string> assets;
+    const std::string there = JoinPath(trained.dir, kVocabularyFile);
+    const bool of_text = !use.path.empty() || trained.assets.count(kVocabularyFile) > 0;
+    if (!of_text && IsAbsent(there)) return assets;
+    const absl::StatusOr<CharacterVocabulary> vocabulary =
+        CharacterVocabulary::ReadTrained(trained, use.file, where);
+    if (vocabulary.ok()) {
+      assets[kVocabularyFile] = vocabulary->FileText();
+    } else if (of_text || !absl::IsDataLoss(vocabulary.status())) {
+      return vocabulary.status();
+    } else {
+      LOG(WARNING) << there << " does not go along with the model, it is no vocabulary of "
+                   << "characters: " << vocabulary.status().message();
+    }
+    return assets;
+  };
 }
 
 // A configuration that a training has written into its model_dir may be somebody else's: its
@@ -168,6 +213,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   const bool exports =
       required.export_model ||
       (required.alternating && !config.run.train_and_evaluate().exporter().empty());
+  composition.export_assets_fn = MakeAssetsFn(config);
   if (exports && config.run.predict().has_input()) {
     ASSIGN_OR_RETURN(
         composition.export_input_fn,

@@ -2,7 +2,6 @@
 
 #include "cli/compose.h"
 #include "cli/json.h"
-#include "data/character_vocabulary.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/estimator.h"
 
@@ -14,7 +13,7 @@ absl::Status ExportCommand(const CommandLine& command) {
   Estimator estimator(std::move(composition.options));
   ASSIGN_OR_RETURN(const ExportedFiles files,
                    estimator.Export(config, command.GetString("checkpoint"),
-                                    composition.export_input_fn, {kVocabularyFile}));
+                                    composition.export_input_fn, composition.export_assets_fn));
   Json json;
   json["path"] = files.paths.front().second;
   for (const auto& [format, path] : files.paths) {

@@ -37,27 +37,22 @@ absl::Status GenerateText(const CommandLine& command, Composition composition) {
   CharacterVocabulary vocabulary;
   std::unique_ptr<PredictionWriter> writer;
   std::vector<int32_t> ids;
-  const auto start = [&](const std::string& trained_dir) -> absl::StatusOr<TextStart> {
+  const auto start = [&](const TrainedFolder& trained) -> absl::StatusOr<TextStart> {
     const bool given = generate.has_vocabulary_file();
-    const std::string file =
-        given ? generate.vocabulary_file() : JoinPath(trained_dir, kVocabularyFile);
-    ASSIGN_OR_RETURN(
-        vocabulary, given
-                        ? CharacterVocabulary::Read(file, where("predict.generate.vocabulary_file"))
-                        : CharacterVocabulary::ReadTrained(trained_dir, where("predict.generate")));
-    const std::string trained_path = JoinPath(trained_dir, kVocabularyFile);
-    if (given && !IsAbsent(trained_path)) {
-      ASSIGN_OR_RETURN(const CharacterVocabulary trained,
-                       CharacterVocabulary::ReadTrained(trained_dir, where("predict.generate")));
-      RETURN_IF_ERROR(CheckTrainedVocabulary(vocabulary, file, trained, trained_path));
-    }
+    ASSIGN_OR_RETURN(vocabulary,
+                     CharacterVocabulary::ReadTrained(
+                         trained, generate.vocabulary_file(),
+                         where(given ? "predict.generate.vocabulary_file" : "predict.generate")));
     absl::StatusOr<std::vector<int32_t>> found = vocabulary.IdsOf(generate.start_string());
     if (!found.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(where("predict.generate.start_string"),
                                                      ": start_string: ", found.status().message()));
     }
     ids = *std::move(found);
-    ASSIGN_OR_RETURN(writer, MakePredictionWriter(output, {file}, /*of_text=*/true));
+    ASSIGN_OR_RETURN(
+        writer, MakePredictionWriter(
+                    output, {generate.vocabulary_file(), JoinPath(trained.dir, kVocabularyFile)},
+                    /*of_text=*/true));
     return TextStart{{ids.begin(), ids.end()}, vocabulary.size()};
   };
   RETURN_IF_ERROR(

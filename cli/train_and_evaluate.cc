@@ -6,7 +6,6 @@
 #include "cli/progress.h"
 #include "cli/results.h"
 #include "cli/training.h"
-#include "data/character_vocabulary.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 
@@ -35,7 +34,7 @@ absl::Status TrainAndEvaluateCommand(const CommandLine& command) {
                    estimator.TrainAndEvaluate({.train = composition.input_fn,
                                                .evaluations = std::move(composition.evaluations),
                                                .export_input = composition.export_input_fn,
-                                               .assets = {kVocabularyFile},
+                                               .export_assets = composition.export_assets_fn,
                                                .take = take}));
   return WriteResult(TrainResultJson(result));
 }

@@ -9,6 +9,7 @@
 #include "data/line_reader.h"
 #include "runtime/base/status.h"
 #include "runtime/io/file.h"
+#include "runtime/io/identity.h"
 
 namespace tpurun {
 namespace {
@@ -21,6 +22,38 @@ std::string LineOf(const std::string& character) {
 std::string CharacterOf(const std::string& line) {
   std::string character;
   return absl::CUnescape(line, &character) ? character : line;
+}
+
+// That two vocabularies are one: ids of another would mean other characters to the model. DataLoss
+// names the first id in which they differ.
+absl::Status CheckSame(const CharacterVocabulary& given, const std::string& given_path,
+                       const CharacterVocabulary& trained, const std::string& trained_path) {
+  if (given == trained) return absl::OkStatus();
+  int64_t id = 0;
+  while (id < std::min(given.size(), trained.size()) &&
+         given.characters()[id] == trained.characters()[id]) {
+    ++id;
+  }
+  const auto entry = [id](const CharacterVocabulary& vocabulary) {
+    return id < vocabulary.size() ? NameOf(FirstCharacter(vocabulary.characters()[id]))
+                                  : std::string("none");
+  };
+  return absl::DataLossError(
+      absl::StrCat(given_path, " is not the vocabulary that the model was trained with, ",
+                   trained_path, ": of id ", id, " got ", entry(given), ", want ", entry(trained),
+                   "; leave vocabulary_file out, or train in another model_dir"));
+}
+
+// That it is the one that the checkpoint was trained with, where that says.
+absl::Status CheckIdentity(const CharacterVocabulary& vocabulary, const std::string& path,
+                           const TrainedFolder& trained) {
+  const auto want = trained.assets.find(kVocabularyFile);
+  const std::string got = IdentityOf(vocabulary.FileText());
+  if (want == trained.assets.end() || got == want->second) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      path, " is not the vocabulary that the model was trained with: got length and checksum ", got,
+      ", want ", want->second, " as the checkpoint says; restore it from a copy, such as assets/",
+      kVocabularyFile, " of an exported model"));
 }
 
 }  // namespace
@@ -67,14 +100,27 @@ absl::StatusOr<CharacterVocabulary> CharacterVocabulary::Read(const std::string&
   return Create(std::move(lines), [&path](int64_t id) { return absl::StrCat(path, ":", id + 1); });
 }
 
-absl::StatusOr<CharacterVocabulary> CharacterVocabulary::ReadTrained(const std::string& trained_dir,
+absl::StatusOr<CharacterVocabulary> CharacterVocabulary::ReadTrained(const TrainedFolder& trained,
+                                                                     const std::string& given,
                                                                      const std::string& where) {
-  const std::string path = JoinPath(trained_dir, kVocabularyFile);
-  if (!IsAbsent(path)) return Read(path, where);
-  return absl::NotFoundError(absl::StrCat(
-      where, ": there is no ", path,
-      ", which train writes with a source of text; give the vocabulary_file that the model was "
-      "trained with"));
+  const std::string path = JoinPath(trained.dir, kVocabularyFile);
+  const bool is_there = !IsAbsent(path);
+  if (!is_there && given.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        where, ": there is no ", path,
+        ", which train writes with a source of text; give the vocabulary_file that the model was "
+        "trained with"));
+  }
+  CharacterVocabulary named;
+  if (!given.empty()) {
+    ASSIGN_OR_RETURN(named, Read(given, where));
+    if (!is_there) RETURN_IF_ERROR(CheckIdentity(named, given, trained));
+    if (!is_there) return named;
+  }
+  ASSIGN_OR_RETURN(CharacterVocabulary vocabulary, Read(path, where));
+  RETURN_IF_ERROR(CheckIdentity(vocabulary, path, trained));
+  if (!given.empty()) RETURN_IF_ERROR(CheckSame(named, given, vocabulary, path));
+  return vocabulary;
 }
 
 std::string CharacterVocabulary::FileText() const {
@@ -103,25 +149,6 @@ std::string CharacterVocabulary::TextOf(std::span<const int32_t> ids) const {
   std::string text;
   for (const int32_t id : ids) text += characters_[id];
   return text;
-}
-
-absl::Status CheckTrainedVocabulary(const CharacterVocabulary& given, const std::string& given_path,
-                                    const CharacterVocabulary& trained,
-                                    const std::string& trained_path) {
-  if (given == trained) return absl::OkStatus();
-  int64_t id = 0;
-  while (id < std::min(given.size(), trained.size()) &&
-         given.characters()[id] == trained.characters()[id]) {
-    ++id;
-  }
-  const auto entry = [id](const CharacterVocabulary& vocabulary) {
-    return id < vocabulary.size() ? NameOf(FirstCharacter(vocabulary.characters()[id]))
-                                  : std::string("none");
-  };
-  return absl::DataLossError(
-      absl::StrCat(given_path, " is not the vocabulary that the model was trained with, ",
-                   trained_path, ": of id ", id, " got ", entry(given), ", want ", entry(trained),
-                   "; leave vocabulary_file out, or train in another model_dir"));
 }
 
 }  // namespace tpurun

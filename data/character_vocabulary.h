@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/base/text.h"
+#include "runtime/spec/trained_folder.h"
 
 namespace tpurun {
 
@@ -33,8 +34,12 @@ class CharacterVocabulary {
   // A regular file. NotFound, behind `where`, the place of its name; DataLoss with file and line.
   static absl::StatusOr<CharacterVocabulary> Read(const std::string& path,
                                                   const std::string& where);
-  // That which train has put into `trained_dir`. NotFound says how it comes there.
-  static absl::StatusOr<CharacterVocabulary> ReadTrained(const std::string& trained_dir,
+  // That of a trained model: what train has put into its folder. `given`, a path or empty, may name
+  // the same, and stands in for it where there is none. NotFound where there is neither; DataLoss
+  // for another one than the model was trained with. `where` is the place of `given`, or of what
+  // wants it.
+  static absl::StatusOr<CharacterVocabulary> ReadTrained(const TrainedFolder& trained,
+                                                         const std::string& given,
                                                          const std::string& where);
   // What Read reads.
   std::string FileText() const;
@@ -59,12 +64,6 @@ class CharacterVocabulary {
   std::vector<std::string> characters_;
   std::vector<int32_t> ids_;  // by code point, up to the largest
 };
-
-// That two vocabularies are one: ids of another would mean other characters to the model. DataLoss
-// names the first id in which they differ.
-absl::Status CheckTrainedVocabulary(const CharacterVocabulary& given, const std::string& given_path,
-                                    const CharacterVocabulary& trained,
-                                    const std::string& trained_path);
 
 // As messages name it: "a", "\n" or "\303\251" (U+00E9).
 std::string NameOf(const Character& character);

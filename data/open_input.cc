@@ -150,7 +150,7 @@ class Opening {
                                               .on_empty = OnEmptySource(),
                                               .count = WantedCount(),
                                               .seed = static_cast<uint64_t>(args_.seed),
-                                              .trained_dir = args_.trained_dir,
+                                              .trained = args_.trained,
                                               .where = WhereBelow(plan_, plan_.source_path)});
     RETURN_IF_ERROR(opened.status());
     elements_.records = std::move(opened->records);

@@ -18,6 +18,7 @@
 #include "data/table.h"
 #include "proto/config_errors.h"
 #include "proto/input.pb.h"
+#include "runtime/spec/trained_folder.h"
 
 namespace tpurun {
 
@@ -30,7 +31,7 @@ struct SourceArgs {
   OnEmpty on_empty;
   CountRecords count = CountRecords::kNo;  // never by reading a pipe
   uint64_t seed = 0;                       // tf_random_seed
-  std::optional<std::string> trained_dir;  // that of InputFnArgs
+  std::optional<TrainedFolder> trained;    // that of InputFnArgs
   // The place of a field of the source's message, for messages.
   std::function<std::string(const std::string& field)> where;
 };

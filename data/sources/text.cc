@@ -81,36 +81,14 @@ absl::StatusOr<Text> ReadText(const std::vector<std::string>& files) {
   return text;
 }
 
-struct ChosenVocabulary {
-  CharacterVocabulary vocabulary;
-  bool save = false;  // model_dir does not have it
-};
-
-absl::StatusOr<ChosenVocabulary> ChooseVocabulary(const proto::Text& config, const SourceArgs& args,
-                                                  const Text& text) {
+absl::StatusOr<CharacterVocabulary> ChooseVocabulary(const proto::Text& config,
+                                                     const SourceArgs& args, const Text& text) {
   const bool given = config.has_vocabulary_file();
   const std::string where = given ? args.where("vocabulary_file") : args.where("");
-  const std::string given_path = JoinPath(args.directory, config.vocabulary_file());
-  ChosenVocabulary chosen;
-  if (given) {
-    ASSIGN_OR_RETURN(chosen.vocabulary, CharacterVocabulary::Read(given_path, where));
-  }
-  if (!args.trained_dir.has_value()) {
-    chosen.save = true;
-    if (given) return chosen;
-    chosen.vocabulary = CharacterVocabulary::Of(text.characters());
-    return chosen;
-  }
-  const std::string trained_path = JoinPath(*args.trained_dir, kVocabularyFile);
-  chosen.save = IsAbsent(trained_path);
-  if (chosen.save && given) return chosen;
-  ASSIGN_OR_RETURN(CharacterVocabulary trained,
-                   CharacterVocabulary::ReadTrained(*args.trained_dir, where));
-  if (given) {
-    RETURN_IF_ERROR(CheckTrainedVocabulary(chosen.vocabulary, given_path, trained, trained_path));
-  }
-  chosen.vocabulary = std::move(trained);
-  return chosen;
+  const std::string path = given ? JoinPath(args.directory, config.vocabulary_file()) : "";
+  if (args.trained.has_value()) return CharacterVocabulary::ReadTrained(*args.trained, path, where);
+  if (given) return CharacterVocabulary::Read(path, where);
+  return CharacterVocabulary::Of(text.characters());
 }
 
 }  // namespace
@@ -149,12 +127,12 @@ absl::StatusOr<OpenedSource> OpenText(const proto::Source& source, const SourceA
   OpenedSource opened;
   ASSIGN_OR_RETURN(opened.files, ExpandFileNames(config.file(), args.directory, args.where));
   ASSIGN_OR_RETURN(Text text, ReadText(opened.files));
-  ASSIGN_OR_RETURN(ChosenVocabulary chosen, ChooseVocabulary(config, args, text));
-  if (chosen.save) opened.assets[kVocabularyFile] = chosen.vocabulary.FileText();
-  const int64_t num_ids = std::max(chosen.vocabulary.size(), SpecOf(config).unknown_id + 1);
+  ASSIGN_OR_RETURN(CharacterVocabulary vocabulary, ChooseVocabulary(config, args, text));
+  opened.assets[kVocabularyFile] = vocabulary.FileText();
+  const int64_t num_ids = std::max(vocabulary.size(), SpecOf(config).unknown_id + 1);
   for (const char* column : {"text", "next"}) opened.num_ids[column] = num_ids;
   absl::StatusOr<TextWindows> windows =
-      TextWindows::Create(std::move(text), std::move(chosen.vocabulary), SpecOf(config));
+      TextWindows::Create(std::move(text), std::move(vocabulary), SpecOf(config));
   if (!windows.ok()) {
     return absl::DataLossError(
         absl::StrCat(windows.status().message(),

@@ -17,6 +17,7 @@ namespace tpurun {
 namespace {
 
 constexpr char kOurs[] = "tpurun/";  // what is no variable
+constexpr char kAssets[] = "tpurun/assets";
 constexpr char kInputPosition[] = "tpurun/input_position";
 constexpr char kInputFiles[] = "tpurun/input_files";
 constexpr char kModel[] = "tpurun/model";
@@ -106,6 +107,16 @@ absl::Status WriteCheckpoint(const VariableStore& store, const RunState& state,
       return writer.AddStrings(kInputFiles, {std::ssize(files)}, files);
     };
   }
+  if (!state.assets.empty()) {
+    entries[kAssets] = [&state](BundleWriter& writer) {
+      std::vector<std::string> strings;
+      for (const auto& [name, identity] : state.assets) {
+        strings.push_back(name);
+        strings.push_back(identity);
+      }
+      return writer.AddStrings(kAssets, {std::ssize(state.assets), 2}, strings);
+    };
+  }
   if (!state.evaluation.empty()) {
     entries[kEvaluation] = [&state](BundleWriter& writer) {
       return writer.AddStrings(kEvaluation, {}, {state.evaluation});
@@ -171,6 +182,10 @@ absl::StatusOr<RunState> Checkpoint::ReadRunState() const {
   ASSIGN_OR_RETURN(state.evaluation, ReadString(kEvaluation));
   if (const BundleEntry* const files = reader_->Find(kInputFiles)) {
     ASSIGN_OR_RETURN(state.input_files, reader_->ReadStrings(*files));
+  }
+  if (const BundleEntry* const assets = reader_->Find(kAssets)) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> strings, reader_->ReadStrings(*assets));
+    for (size_t i = 0; i + 1 < strings.size(); i += 2) state.assets[strings[i]] = strings[i + 1];
   }
   return state;
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "runtime/io/hparams.h"
 #include "runtime/spec/spec.h"
 #include "runtime/spec/topology.h"
+#include "runtime/spec/trained_folder.h"
 
 namespace tpurun {
 
@@ -72,8 +74,11 @@ struct TextStart {
   std::vector<int64_t> ids;  // of its characters, one or more
   int64_t num_ids = 0;       // that there are: 0 to num_ids - 1
 };
-// `trained_dir` is where training has put the assets of its input.
-using StartFn = std::function<absl::StatusOr<TextStart>(const std::string& trained_dir)>;
+using StartFn = std::function<absl::StatusOr<TextStart>(const TrainedFolder& trained)>;
+
+// The bytes of the assets that go along with an exported model, by name.
+using AssetsFn =
+    std::function<absl::StatusOr<std::map<std::string, std::string>>(const TrainedFolder& trained)>;
 
 struct TrainResult {
   bool skipped = false;        // already trained: nothing was done
@@ -139,7 +144,7 @@ struct TrainAndEvaluateInputs {
   std::vector<EvaluationInput> evaluations;  // one or more
   // Of Estimator::Export.
   ExportInputFn export_input;
-  std::vector<std::string> assets;
+  AssetsFn export_assets;
   TakeEvaluation take;  // its error ends the training
 };
 
@@ -188,12 +193,10 @@ class Estimator {
   // or of the latest one of model_dir when empty. NotFound without one. Either every format is
   // whole under its final name or, after an error, the one that failed and those behind it are not
   // there.
-  // `input_fn`, which may be null, is for the signatures that take tf.Examples. Those of `assets`,
-  // names of InputSource::assets, that lie beside the checkpoint go along: in assets/ of a
-  // SavedModel, in an ONNX file's metadata under the name without its extension.
+  // `input_fn`, which may be null, is for the signatures that take tf.Examples. The assets go along
+  // in assets/ of a SavedModel, in an ONNX file's metadata under the name without its extension.
   absl::StatusOr<ExportedFiles> Export(const proto::Export& config, const std::string& checkpoint,
-                                       const ExportInputFn& input_fn,
-                                       const std::vector<std::string>& assets);
+                                       const ExportInputFn& input_fn, const AssetsFn& assets_fn);
   // Whether the model has words in each format of `config`. InvalidArgument where not.
   absl::Status CheckExport(const proto::Export& config);
 
@@ -204,7 +207,7 @@ class Estimator {
   absl::StatusOr<ExportedFiles> ExportChecked(const proto::Export& config,
                                               const std::string& checkpoint,
                                               const ExportInputFn& input_fn,
-                                              const std::vector<std::string>& assets,
+                                              const AssetsFn& assets_fn,
                                               const std::function<absl::Status()>& checked);
   // `evaluated` may be null: nothing is.
   absl::StatusOr<TrainResult> RunTraining(const InputFn& input_fn,

@@ -18,7 +18,8 @@ absl::Status Estimator::EvaluateAll(const std::vector<EvaluationInput>& evaluati
   Evaluator evaluator(options_);
   RETURN_IF_ERROR(evaluator.Build());
   RETURN_IF_ERROR(evaluator.Load(chosen));
-  Evaluator::Subject subject = {.trained_dir = TrainedDir(options_, chosen)};
+  Evaluator::Subject subject;
+  ASSIGN_OR_RETURN(subject.trained, TrainedFolderOf(options_, chosen));
   if (chosen.has_value()) {
     subject.checkpoint = chosen->prefix();
     ASSIGN_OR_RETURN(subject.global_step, chosen->GlobalStep());

@@ -147,7 +147,7 @@ absl::StatusOr<InputSource> Evaluator::Open(const EvaluationInput& input,
                                {.mode = ModeKey::kEval,
                                 .features = options_.features,
                                 .seed = options_.config.tf_random_seed(),
-                                .trained_dir = subject.trained_dir}));
+                                .trained = subject.trained}));
   RETURN_IF_ERROR(CheckEnds(opened, input.evaluate));
   return opened;
 }

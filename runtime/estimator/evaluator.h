@@ -32,8 +32,8 @@ class Evaluator {
   // What is evaluated.
   struct Subject {
     int64_t global_step = 0;
-    std::optional<std::string> checkpoint;   // nullopt: none
-    std::optional<std::string> trained_dir;  // InputFnArgs::trained_dir
+    std::optional<std::string> checkpoint;  // nullopt: none
+    std::optional<TrainedFolder> trained;   // that of InputFnArgs
   };
   // Opens the input, runs it and writes the event file of the evaluation. PermissionDenied where
   // that cannot be written, Cancelled after an interrupt.

@@ -96,13 +96,13 @@ absl::Status Estimator::CheckExport(const proto::Export& config) {
 absl::StatusOr<ExportedFiles> Estimator::Export(const proto::Export& config,
                                                 const std::string& checkpoint,
                                                 const ExportInputFn& input_fn,
-                                                const std::vector<std::string>& assets) {
-  return ExportChecked(config, checkpoint, input_fn, assets, options_.checked);
+                                                const AssetsFn& assets_fn) {
+  return ExportChecked(config, checkpoint, input_fn, assets_fn, options_.checked);
 }
 
 absl::StatusOr<ExportedFiles> Estimator::ExportChecked(
     const proto::Export& config, const std::string& checkpoint, const ExportInputFn& input_fn,
-    const std::vector<std::string>& assets, const std::function<absl::Status()>& checked) {
+    const AssetsFn& assets_fn, const std::function<absl::Status()>& checked) {
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
                    ChooseCheckpoint(ModeKey::kPredict, options_.config.model_dir(), checkpoint));
   if (!chosen.has_value()) {
@@ -127,11 +127,8 @@ absl::StatusOr<ExportedFiles> Estimator::ExportChecked(
   }));
   RETURN_IF_ERROR(WarnOfDrift(options_, *chosen, ModeKey::kPredict));
   ASSIGN_OR_RETURN(source.global_step, chosen->GlobalStep());
-  for (const std::string& name : assets) {
-    const std::string path = JoinPath(TrainedDir(options_, chosen), name);
-    if (IsAbsent(path)) continue;
-    ASSIGN_OR_RETURN(source.assets[name], ReadFile(path));
-  }
+  ASSIGN_OR_RETURN(const TrainedFolder trained, TrainedFolderOf(options_, chosen));
+  ASSIGN_OR_RETURN(source.assets, assets_fn(trained));
 
   RETURN_IF_ERROR(checked());
   proto::Export to = config;

@@ -296,7 +296,8 @@ absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate&
   EstimatorOptions options = options_;
   options.topology = Topology();
   ASSIGN_OR_RETURN(const GenerationGraph built, BuildGenerationGraph(options));
-  ASSIGN_OR_RETURN(const TextStart given, start_fn(TrainedDir(options, chosen)));
+  ASSIGN_OR_RETURN(const TrainedFolder trained, TrainedFolderOf(options, chosen));
+  ASSIGN_OR_RETURN(const TextStart given, start_fn(trained));
   const std::vector<int64_t>& start = given.ids;
   Session session(1, options.topology);
   RETURN_IF_ERROR(session.Load(built.graph, MakeCompileOptions(options)));

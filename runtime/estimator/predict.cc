@@ -3,6 +3,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -76,6 +77,7 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& p
                    TrainedCheckpoint(options_, ModeKey::kPredict, checkpoint));
   // Mistakes in the model show before the input is opened.
   RETURN_IF_ERROR(BuildGraph(options_, false, predict).status());
+  ASSIGN_OR_RETURN(TrainedFolder trained, TrainedFolderOf(options_, chosen));
   const auto& forward = predict.forward_features();
   ASSIGN_OR_RETURN(
       InputSource input,
@@ -84,7 +86,7 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& p
                    .features = options_.features,
                    .seed = options_.config.tf_random_seed(),
                    .forward_features = {forward.begin(), forward.end()},
-                   .trained_dir = TrainedDir(options_, chosen),
+                   .trained = std::move(trained),
                    .warn = [](const std::string& message) { LOG(WARNING) << message; }}));
   ASSIGN_OR_RETURN(const Graph graph,
                    BuildGraph(options_, FeedsLabels(input, options_.features), predict));

@@ -209,9 +209,11 @@ absl::StatusOr<std::optional<Checkpoint>> TrainedCheckpoint(const EstimatorOptio
   return chosen;
 }
 
-std::string TrainedDir(const EstimatorOptions& options,
-                       const std::optional<Checkpoint>& checkpoint) {
-  return checkpoint.has_value() ? checkpoint->dir() : options.config.model_dir();
+absl::StatusOr<TrainedFolder> TrainedFolderOf(const EstimatorOptions& options,
+                                              const std::optional<Checkpoint>& checkpoint) {
+  if (!checkpoint.has_value()) return TrainedFolder{.dir = options.config.model_dir()};
+  ASSIGN_OR_RETURN(RunState state, checkpoint->ReadRunState());
+  return TrainedFolder{.dir = checkpoint->dir(), .assets = std::move(state.assets)};
 }
 
 absl::Status SetVariables(const EstimatorOptions& options,

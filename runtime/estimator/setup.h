@@ -52,9 +52,9 @@ absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
 absl::StatusOr<std::optional<Checkpoint>> TrainedCheckpoint(const EstimatorOptions& options,
                                                             ModeKey mode, const std::string& named);
 
-// Where what was trained has its assets: the folder of the checkpoint, else model_dir.
-std::string TrainedDir(const EstimatorOptions& options,
-                       const std::optional<Checkpoint>& checkpoint);
+// Where what was trained has its assets, and which: the folder of the checkpoint, else model_dir.
+absl::StatusOr<TrainedFolder> TrainedFolderOf(const EstimatorOptions& options,
+                                              const std::optional<Checkpoint>& checkpoint);
 
 // Fills the session's variables from the checkpoint: `with_state` as a training goes on, else those
 // that have a moving average from that. Without a checkpoint by their initializers, then those of

@@ -15,6 +15,8 @@
 #include "runtime/estimator/train_output.h"
 #include "runtime/estimator/train_program.h"
 #include "runtime/estimator/train_start.h"
+#include "runtime/estimator/warm_start.h"
+#include "runtime/io/identity.h"
 
 namespace tpurun {
 namespace {
@@ -73,6 +75,9 @@ absl::StatusOr<std::optional<TrainResult>> Estimator::TrainFrom(
   RETURN_IF_ERROR(program.Build(options_, start.resumed));
   TrainInput input(options_, start.step);
   if (!trained) RETURN_IF_ERROR(input.Open(input_fn, start.resumed));
+  for (const auto& [name, bytes] : input.assets()) start.assets[name] = IdentityOf(bytes);
+  if (!start.resumed.has_value() && config.has_warm_start_from())
+    RETURN_IF_ERROR(WarnOfOtherAssets(config.warm_start_from(), start.assets));
   const bool skipped = trained || input.already_trained();
   std::unique_ptr<TrainEvaluations> evaluations;
   if (evaluated != nullptr) {
@@ -80,14 +85,11 @@ absl::StatusOr<std::optional<TrainResult>> Estimator::TrainFrom(
                                   const std::string& checkpoint) -> absl::StatusOr<ExportedFiles> {
       RETURN_IF_ERROR(start.dir.CheckPath());
       // What is warned of on the way is told when the training ends.
-      return ExportChecked(to, checkpoint, evaluated->export_input, evaluated->assets,
+      return ExportChecked(to, checkpoint, evaluated->export_input, evaluated->export_assets,
                            [] { return absl::OkStatus(); });
     };
-    evaluations =
-        std::make_unique<TrainEvaluations>(options_, *evaluated, export_model, start.evaluations);
-    std::optional<std::string> resumed_dir;
-    if (start.resumed.has_value()) resumed_dir = start.resumed->dir();
-    RETURN_IF_ERROR(evaluations->Build(program.session.variables(), resumed_dir));
+    evaluations = std::make_unique<TrainEvaluations>(options_, *evaluated, export_model, start);
+    RETURN_IF_ERROR(evaluations->Build(program.session.variables()));
     if (start.resumed.has_value()) {
       RETURN_IF_ERROR(CheckOnce());
       ASSIGN_OR_RETURN(

@@ -43,7 +43,8 @@ absl::Status TrainCheckpoints::Save(int64_t step) {
                           .machine = program_.session.machine(),
                           .model = computed_text_,
                           .evaluation = EvaluationText(start_.evaluations),
-                          .input_files = IdentitiesOf(input_.files())};
+                          .input_files = IdentitiesOf(input_.files()),
+                          .assets = start_.assets};
   const proto::EvaluationState& evaluations = start_.evaluations;
   std::set<std::string> kept;
   const auto keep = [&](int64_t of) {

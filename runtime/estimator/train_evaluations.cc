@@ -42,22 +42,26 @@ double ValueOf(const Evaluation& evaluation, const std::string& metric) {
 
 TrainEvaluations::TrainEvaluations(const EstimatorOptions& options,
                                    const TrainAndEvaluateInputs& inputs, ExportFn export_model,
-                                   proto::EvaluationState& state)
+                                   TrainStart& start)
     : options_(options),
       inputs_(inputs),
       evaluator_(BesideTraining(options)),
       exporters_(options.config, std::move(export_model)),
       hooks_(options.config.evaluation_hook(), "evaluation_hook", options),
-      state_(state) {}
+      start_(start),
+      state_(start.evaluations) {}
 
-absl::Status TrainEvaluations::Build(const VariableStore& trained,
-                                     const std::optional<std::string>& resumed_dir) {
+absl::Status TrainEvaluations::Build(const VariableStore& trained) {
   RETURN_IF_ERROR(evaluator_.Build());
   RETURN_IF_ERROR(CheckMonitor());
   RETURN_IF_ERROR(exporters_.Check());
   RETURN_IF_ERROR(evaluator_.Share(trained));
+  Evaluator::Subject resumed;
+  if (start_.resumed.has_value()) {
+    resumed.trained = TrainedFolder{start_.resumed->dir(), start_.assets};
+  }
   for (const EvaluationInput& input : inputs_.evaluations) {
-    RETURN_IF_ERROR(evaluator_.Check(input, {.trained_dir = resumed_dir}));
+    RETURN_IF_ERROR(evaluator_.Check(input, resumed));
   }
   const std::string monitor = MonitorText(config().monitor(), Monitored()->evaluate.name());
   if (state_.has_best() && state_.monitor() != monitor) {
@@ -166,11 +170,13 @@ absl::Status TrainEvaluations::Run(const Evaluated& evaluated) {
 
 absl::Status TrainEvaluations::RunWith(Evaluator& evaluator, const Evaluated& evaluated) {
   evaluated_at_ = Clock::now();
+  const std::string dir =
+      evaluated.checkpoint.empty() ? options_.config.model_dir() : DirName(evaluated.checkpoint);
   const Evaluator::Subject subject = {.global_step = evaluated.step,
                                       .checkpoint = evaluated.checkpoint.empty()
                                                         ? std::nullopt
                                                         : std::optional(evaluated.checkpoint),
-                                      .trained_dir = options_.config.model_dir()};
+                                      .trained = TrainedFolder{dir, start_.assets}};
   const EvaluationInput* const monitored = Monitored();
   bool best = false;
   for (const EvaluationInput& input : inputs_.evaluations) {

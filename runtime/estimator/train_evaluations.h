@@ -15,6 +15,7 @@
 #include "runtime/estimator/evaluator.h"
 #include "runtime/estimator/exporters.h"
 #include "runtime/estimator/hooks.h"
+#include "runtime/estimator/train_start.h"
 #include "runtime/estimator/variable_store.h"
 
 namespace tpurun {
@@ -28,15 +29,15 @@ struct Evaluated {
 
 class TrainEvaluations {
  public:
-  // All outlive it. `state` is what the checkpoint to go on from says, empty at the beginning, and
-  // what the next one is to say; `export_model` is Estimator::Export of a directory and checkpoint.
+  // All outlive it. Of `start` its `evaluations` are what the checkpoint to go on from says, empty
+  // at the beginning, and what the next one is to say; `export_model` is Estimator::Export of a
+  // directory and checkpoint.
   TrainEvaluations(const EstimatorOptions& options, const TrainAndEvaluateInputs& inputs,
-                   ExportFn export_model, proto::EvaluationState& state);
+                   ExportFn export_model, TrainStart& start);
 
   // Compiles the evaluation, which shares the variables of the training, and opens its inputs once:
-  // what is wrong with them shows before the first step. `resumed_dir` has the assets of the
-  // training that is gone on with.
-  absl::Status Build(const VariableStore& trained, const std::optional<std::string>& resumed_dir);
+  // what is wrong with them shows before the first step.
+  absl::Status Build(const VariableStore& trained);
 
   // Ahead of the first step of a training that goes on: evaluates what the run before may not have
   // come to, and exports the best checkpoint where no exporter has it. Whether that ends the
@@ -79,7 +80,8 @@ class TrainEvaluations {
   Exporters exporters_;
   Hooks hooks_;
   HookMoment last_;  // of the latest evaluation
-  proto::EvaluationState& state_;
+  const TrainStart& start_;
+  proto::EvaluationState& state_;                  // of it
   std::optional<Clock::time_point> evaluated_at_;  // when the latest evaluation began
   const Clock::time_point began_ = Clock::now();
 };

@@ -22,11 +22,13 @@ absl::StatusOr<InputSource> TrainInput::Call(const InputFn& input_fn) const {
                       .features = options_.features,
                       .seed = config.tf_random_seed(),
                       .count_examples = config.train().has_epochs(),
-                      .trained_dir = trained_dir_});
+                      .trained = trained_});
 }
 
 absl::Status TrainInput::Open(const InputFn& input_fn, const std::optional<Checkpoint>& resumed) {
-  if (resumed.has_value()) trained_dir_ = resumed->dir();
+  if (resumed.has_value()) {
+    ASSIGN_OR_RETURN(trained_, TrainedFolderOf(options_, resumed));
+  }
   ASSIGN_OR_RETURN(source_, Call(input_fn));
   ASSIGN_OR_RETURN(final_step_,
                    FinalStep(options_.config, start_step_, source_.examples_per_epoch));
@@ -70,7 +72,7 @@ absl::Status TrainInput::Start(const TrainProgram& program) {
     if (feature.num_ids == 0 || feature.is_label) continue;
     LOG(INFO) << "The input has " << feature.num_ids << " different ids of " << Quote(feature.name);
   }
-  if (!trained_dir_.has_value()) first_position_ = source_.batches->Position();
+  if (!trained_.has_value()) first_position_ = source_.batches->Position();
   RETURN_IF_ERROR(Feed(options_, program, final_step_ - start_step_));
   LOG(INFO) << "Infeed started: batches of " << options_.config.train_batch_size()
             << " rows, up to " << infeed_->ring().capacity() << " ahead.";

@@ -63,7 +63,7 @@ class TrainInput {
 
   const EstimatorOptions& options_;
   const int64_t start_step_;
-  std::optional<std::string> trained_dir_;  // of the checkpoint
+  std::optional<TrainedFolder> trained_;  // of the checkpoint
   int64_t final_step_ = 0;
   InputSource source_;
   std::optional<std::string> first_position_;  // of a training from its beginning

@@ -91,21 +91,21 @@ absl::Status TrainOutput::WriteConfiguration() {
   for (const auto& [name, lines] : projector.metadata) {
     RETURN_IF_ERROR(first_writes_.WriteFile({start_.dir, name}, lines));
   }
-  for (const auto& [name, bytes] : input_.assets()) {
-    RETURN_IF_ERROR(CheckNotAnother(name, bytes));
-    RETURN_IF_ERROR(first_writes_.WriteFile({start_.dir, name}, bytes));
-  }
+  for (const auto& [name, bytes] : input_.assets()) RETURN_IF_ERROR(WriteAsset(name, bytes));
   return absl::OkStatus();
 }
 
-// No training has written it: it is the user's.
-absl::Status TrainOutput::CheckNotAnother(const std::string& name, const std::string& bytes) const {
-  const std::string path = JoinPath(options_.config.model_dir(), name);
-  if (start_.resumed.has_value() || IsAbsent(path)) return absl::OkStatus();
+absl::Status TrainOutput::WriteAsset(const std::string& name, const std::string& bytes) {
+  const FilePath path = {start_.dir, name};
+  if (IsAbsent(path)) return first_writes_.WriteFile(path, bytes);
+  // The input has read that of the checkpoint.
+  const std::string& model_dir = options_.config.model_dir();
+  if (start_.resumed.has_value() && start_.resumed->dir() == model_dir) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string there, ReadFile(path));
   if (there == bytes) return absl::OkStatus();
+  // No training has written it: it is the user's.
   return absl::InvalidArgumentError(absl::StrCat(
-      path, " is there and is not what this training would write: name it in the input (",
+      path.text(), " is there and is not what this training would write: name it in the input (",
       name.substr(0, name.rfind('.')), "_file), or move it away"));
 }
 

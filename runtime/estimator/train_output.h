@@ -63,7 +63,7 @@ class TrainOutput {
   absl::StatusOr<bool> OpenNewDir();
   absl::Status WriteProto(const std::string& name, const google::protobuf::Message& message);
   absl::Status WriteConfiguration();
-  absl::Status CheckNotAnother(const std::string& name, const std::string& bytes) const;
+  absl::Status WriteAsset(const std::string& name, const std::string& bytes);
   absl::Status WriteGraph();
   absl::Status WriteFirstCheckpoint();
   absl::Status Save(int64_t step);

@@ -13,8 +13,8 @@
 namespace tpurun {
 namespace {
 
-absl::StatusOr<proto::EvaluationState> ReadEvaluationState(const Checkpoint& checkpoint) {
-  ASSIGN_OR_RETURN(const RunState state, checkpoint.ReadRunState());
+absl::StatusOr<proto::EvaluationState> EvaluationStateOf(const RunState& state,
+                                                         const Checkpoint& checkpoint) {
   proto::EvaluationState evaluations;
   if (google::protobuf::TextFormat::ParseFromString(state.evaluation, &evaluations)) {
     return evaluations;
@@ -43,16 +43,19 @@ absl::StatusOr<TrainStart> ReadTrainStart(const EstimatorOptions& options, Direc
                    ChooseCheckpoint(ModeKey::kTrain, config.model_dir(), ""));
   int64_t step = 0;
   proto::EvaluationState evaluations;
+  RunState state;
   if (resumed.has_value()) {
     ASSIGN_OR_RETURN(step, resumed->GlobalStep());
-    ASSIGN_OR_RETURN(evaluations, ReadEvaluationState(*resumed));
+    ASSIGN_OR_RETURN(state, resumed->ReadRunState());
+    ASSIGN_OR_RETURN(evaluations, EvaluationStateOf(state, *resumed));
   }
   ASSIGN_OR_RETURN(Saver saver, Saver::Open(std::move(saving)));
   return TrainStart{.dir = std::move(dir),
                     .saver = std::move(saver),
                     .resumed = std::move(resumed),
                     .step = step,
-                    .evaluations = std::move(evaluations)};
+                    .evaluations = std::move(evaluations),
+                    .assets = std::move(state.assets)};
 }
 
 TrainResult SkipTraining(const TrainStart& start, SkipReason reason) {

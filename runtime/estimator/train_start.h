@@ -3,7 +3,9 @@
 #define TPURUN_RUNTIME_ESTIMATOR_TRAIN_START_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "proto/evaluation_state.pb.h"
@@ -21,6 +23,8 @@ struct TrainStart {
   int64_t step = 0;                   // its global_step
   // What train_and_evaluate carries on; also through a train between, which leaves it as it is.
   proto::EvaluationState evaluations = {};
+  // RunState::assets; once the input is open those of it too.
+  std::map<std::string, std::string> assets = {};
 };
 
 // Locks model_dir and reads which checkpoints it has; writes nothing.

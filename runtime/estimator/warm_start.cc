@@ -88,6 +88,24 @@ absl::Status ReadVariables(const proto::WarmStart& settings, const std::vector<s
 
 }  // namespace
 
+absl::Status WarnOfOtherAssets(const proto::WarmStart& settings,
+                               const std::map<std::string, std::string>& assets) {
+  if (assets.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Checkpoint checkpoint,
+                   Checkpoint::Open(settings.ckpt_to_initialize_from()));
+  ASSIGN_OR_RETURN(const RunState state, checkpoint.ReadRunState());
+  for (const auto& [name, identity] : assets) {
+    const auto theirs = state.assets.find(name);
+    if (theirs == state.assets.end() || theirs->second == identity) continue;
+    LOG(WARNING)
+        << "warm_start_from: " << checkpoint.prefix() << " was trained with another " << name
+        << ", of length and checksum " << theirs->second << ", here " << identity
+        << ": what its variables learned of ids is of others; name that file in the input, "
+           "or leave these variables out by vars_to_warm_start.";
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WarmStart(const proto::WarmStart& settings,
                        const std::vector<Variable>& model_variables, VariableStore& store) {
   return Annotate(ReadVariables(settings, NamesOf(model_variables), store), "warm_start_from");

@@ -3,6 +3,8 @@
 #ifndef TPURUN_RUNTIME_ESTIMATOR_WARM_START_H_
 #define TPURUN_RUNTIME_ESTIMATOR_WARM_START_H_
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,6 +19,10 @@ namespace tpurun {
 // not have, or has in another shape, is InvalidArgument; nothing is changed then.
 absl::Status WarmStart(const proto::WarmStart& settings,
                        const std::vector<Variable>& model_variables, VariableStore& store);
+
+// Warns of each of these assets (TrainedFolder::assets) that is not that of the checkpoint.
+absl::Status WarnOfOtherAssets(const proto::WarmStart& settings,
+                               const std::map<std::string, std::string>& assets);
 
 }  // namespace tpurun
 

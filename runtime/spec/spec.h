@@ -19,6 +19,7 @@
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/graph.h"
 #include "runtime/spec/topology.h"
+#include "runtime/spec/trained_folder.h"
 
 namespace tpurun {
 
@@ -220,9 +221,8 @@ struct InputFnArgs {
   int64_t seed = 1;                           // tf_random_seed; a shard draws apart from the others
   std::vector<std::string> forward_features;  // PREDICT: the model need not declare them
   bool count_examples = false;  // examples_per_epoch is needed, whatever it takes (epochs)
-  // Where the training that this is of, or goes on with, has put the assets of its input. nullopt:
-  // a training from its beginning.
-  std::optional<std::string> trained_dir = {};
+  // The training that this is of, or goes on with. nullopt: a training from its beginning.
+  std::optional<TrainedFolder> trained = {};
   // Is told what a user should know and what is no error: in PREDICT a file without rows. By the
   // thread that opens the input, or that reads its batches.
   std::function<void(const std::string& message)> warn = [](const std::string&) {};
@@ -252,7 +252,7 @@ struct InputSource {
   // TRAIN: those that it reads, in their order. A position is of these and no others.
   std::vector<InputFile> files;
   // Files, by name, that training puts beside its checkpoints: what inputs of the trained model
-  // need to make of their data what this one does. None that are in trained_dir already.
+  // need to make of their data what this one does.
   std::map<std::string, std::string> assets;
 };
 

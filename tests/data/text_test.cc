@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
+#include "runtime/io/identity.h"
 #include "tests/data/run_input.h"
 #include "tests/io/temp_dir.h"
 
@@ -48,7 +49,7 @@ class TextTest : public ::testing::Test {
   }
 
   InputFnArgs TrainedHere(ModeKey mode = ModeKey::kEval) const {
-    return {.mode = mode, .trained_dir = dir_.path()};
+    return {.mode = mode, .trained = TrainedFolder{.dir = dir_.path()}};
   }
 
   const TempDir dir_;
@@ -178,10 +179,10 @@ TEST_F(TextTest, TheVocabularyOfTrainingIsReadFromItsFolder) {
   Write("vocabulary.txt", assets_["vocabulary.txt"]);
   Write("b", "acc");
   EXPECT_EQ(Read("file: \"b\"", 2, "", TrainedHere()), "0,2>2,2 ");
-  EXPECT_TRUE(assets_.empty());
+  EXPECT_EQ(assets_["vocabulary.txt"], "a\nb\nc\n");
   EXPECT_EQ(Read("file: \"b\" vocabulary_file: \"vocabulary.txt\"", 2, "", TrainedHere()),
             "0,2>2,2 ");
-  EXPECT_TRUE(assets_.empty());
+  EXPECT_EQ(assets_["vocabulary.txt"], "a\nb\nc\n");
 }
 
 TEST_F(TextTest, WithoutOneATrainedModelNeedsAVocabularyFile) {
@@ -209,6 +210,37 @@ TEST_F(TextTest, AnotherVocabularyThanThatOfTrainingIsRefused) {
   Write("v", "a\nb\nc\n\\n\n");
   EXPECT_EQ(Read("file: \"a\" vocabulary_file: \"v\"", 2, "", TrainedHere()),
             of + "3 got \"\\n\", want none" + remedy);
+}
+
+TEST_F(TextTest, AnotherVocabularyThanTheCheckpointSaysIsRefused) {
+  Write("a", "abc");
+  InputFnArgs trained = TrainedHere();
+  trained.trained->assets["vocabulary.txt"] = IdentityOf("a\nb\nc\n");
+  const std::string is_another =
+      " is not the vocabulary that the model was trained with: got length and checksum ";
+  const std::string want = absl::StrCat(
+      ", want ", IdentityOf("a\nb\nc\n"),
+      " as the checkpoint says; restore it from a copy, such as assets/vocabulary.txt of an "
+      "exported model");
+  // Where there is none, a given one has to be it.
+  Write("v", "c\nb\na\n");
+  const std::string given = "file: \"a\" vocabulary_file: \"v\"";
+  EXPECT_EQ(Read(given, 2, "", trained),
+            absl::StrCat("DATA_LOSS: v", is_another, IdentityOf("c\nb\na\n"), want));
+  Write("v", "a\nb\nc\n");
+  EXPECT_EQ(Read(given, 2, "", trained), "0,1>1,2 ");
+  for (const char* const other : {"c\nb\na\n", "a\nb\n", "a\nb\nd\n"}) {
+    Write("vocabulary.txt", other);
+    const std::string refused =
+        absl::StrCat("DATA_LOSS: vocabulary.txt", is_another, IdentityOf(other), want);
+    EXPECT_EQ(Read("file: \"a\"", 2, "", trained), refused);
+    EXPECT_EQ(Read(given, 2, "", trained), refused);
+  }
+  // What its characters are counts, not how they are written.
+  for (const char* const same : {"a\nb\nc\n", "a\r\nb\r\nc\r\n", "a\n\\142\nc"}) {
+    Write("vocabulary.txt", same);
+    EXPECT_EQ(Read("file: \"a\"", 2, "", trained), "0,1>1,2 ");
+  }
 }
 
 TEST_F(TextTest, ATextWithoutAWindowIsAnError) {

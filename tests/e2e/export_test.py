@@ -94,7 +94,7 @@ class ExportTest(ProgramTest):
         os.mkdir(self.path('model/vocabulary.txt'))
         done = self.export(BOTH)
         self.assertEqual((done.code, done.messages), (66, [
-            f'tpurun: cannot read {self.dir}/model/vocabulary.txt: Is a directory']))
+            f'tpurun: iris/run.textproto: cannot read {self.dir}/model/vocabulary.txt: Is a directory']))
         self.assertFalse(os.path.exists(self.path('out')))
 
     def test_a_checkpoint_of_another_model(self):

@@ -4,7 +4,7 @@ import json
 import os
 import random
 
-from program import ProgramTest, checkpoint_files, read, write
+from program import ProgramTest, checkpoint_files, read, tree, write
 
 RUN = """
 model_file: "model.textproto"
@@ -392,6 +392,100 @@ class CausalTest(GenerationTest):
     def test_any_number_of_threads_generates_the_same(self):
         done = [self.generated('c', 83, f'--worker_threads={workers}') for workers in (1, 2, 4, 8)]
         self.assertEqual(set(done), {done[0]})
+
+
+class VocabularyTest(TextProgramTest):
+    """What stands for vocabulary.txt in a model_dir is that of the training, or refused."""
+
+    def setUp(self):
+        super().setUp()
+        self.configure(some_text('abcdef\n', 3000))
+        self.run_verb('train', '--max_steps=5')
+        self.good = read(self.path('model', 'vocabulary.txt'))
+
+    def refused(self, verb, code, *flags, model_dir='model'):
+        before = tree(self.path(model_dir))
+        done = self.run_verb(verb, *flags, model_dir=model_dir, call=self.call)
+        self.assertEqual((done.code, done.out), (code, ''), str(done))
+        self.assertEqual(len(done.messages), 1, str(done))
+        self.assertNotIn('libprotobuf', done.err)
+        self.assertEqual(tree(self.path(model_dir)), before, str(done))
+        return done.messages[0]
+
+    def refused_by_all(self, code, wanted, *more):
+        generate = ('--unset', 'predict.input', '--unset', 'predict.keys', '--unset',
+                    'predict.forward_features', '--set', 'predict.generate.start_string="a"')
+        for verb, *flags in (('evaluate',), ('predict',), ('predict', *generate),
+                             ('train', '--max_steps=10'),
+                             ('train_and_evaluate', '--max_steps=10', '--steps_per_eval=5'),
+                             ('export', '--strict'), ('export', '--export_format=onnx')):
+            self.assertIn(wanted, self.refused(verb, code, *flags, *more), verb)
+
+    def test_other_characters_of_the_ids_are_refused(self):
+        lines = self.good.splitlines(keepends=True)
+        for other in (lines[::-1], lines[:-1], [*lines[:-1], b'z\n'], [*lines, b'z\n']):
+            write(self.path('model', 'vocabulary.txt'), b''.join(other))
+            self.refused_by_all(65, 'model/vocabulary.txt is not the vocabulary that the model was '
+                                    'trained with')
+
+    def test_what_is_no_vocabulary_is_refused(self):
+        for content, wanted in ((b'', 'the vocabulary has no entries'),
+                                (b'hello\n', 'vocabulary.txt:1: got "hello", want one character'),
+                                (self.good + b'\xe9\n', 'vocabulary.txt:8: got "\\351"')):
+            write(self.path('model', 'vocabulary.txt'), content)
+            self.refused_by_all(65, wanted)
+        os.remove(self.path('model', 'vocabulary.txt'))
+        self.refused_by_all(66, 'model/vocabulary.txt, which train writes')
+
+    def test_one_that_is_named_stands_in_for_the_one_that_is_gone(self):
+        os.remove(self.path('model', 'vocabulary.txt'))
+        named = ('--set', 'predict.input.source.text.vocabulary_file="named"', '--set',
+                 'evaluate.0.input.source.text.vocabulary_file="named"')
+        write(self.path('named'), b''.join(reversed(self.good.splitlines(keepends=True))))
+        for verb in ('evaluate', 'predict', 'export'):
+            self.assertIn('named is not the vocabulary', self.refused(verb, 65, *named))
+        write(self.path('named'), self.good.replace(b'\n', b'\r\n'))
+        for verb in ('evaluate', 'predict'):
+            self.run_verb(verb, *named)
+        path = self.result(self.run_verb('export', *named))['path']
+        self.assertEqual(read(os.path.join(path, 'assets', 'vocabulary.txt')), self.good)
+
+    def test_that_of_a_named_checkpoint_is_the_one_beside_it(self):
+        self.configure(some_text('uvwxyz\n', 3000))
+        self.run_verb('train', '--max_steps=5', model_dir='other')
+        self.configure(some_text('abcdef\n', 3000))
+        self.run_verb('evaluate', '--checkpoint=model/model.ckpt-5', model_dir='other')
+        os.rename(self.path('other', 'vocabulary.txt'), self.path('model', 'vocabulary.txt'))
+        done = self.run_verb('evaluate', '--checkpoint=model/model.ckpt-5', model_dir='other',
+                             call=self.call)
+        self.assertEqual(done.code, 65, str(done))
+        self.assertIn('model/vocabulary.txt is not the vocabulary', done.messages[0])
+
+    def test_one_that_changes_while_it_trains_ends_the_next_evaluation(self):
+        other = self.path('model', 'vocabulary.txt')
+        hook = f"tac {other} > {self.path('reversed')}; cp {self.path('reversed')} {other}"
+        done = self.run_verb('train_and_evaluate', '--max_steps=30', '--steps_per_eval=10', '--set',
+                             f'evaluation_hook={{ at: EVALUATION command: "{hook}" }}', call=self.call)
+        self.assertEqual(done.code, 65, str(done))
+        self.assertEqual([json.loads(line)['global_step'] for line in done.out.splitlines()], [10])
+        self.assertIn('is not the vocabulary that the model was trained with', done.messages[0])
+
+    def test_a_warm_start_from_a_model_of_other_ids_is_warned_of(self):
+        warm = ('--max_steps=5', '--set', 'warm_start_from.ckpt_to_initialize_from="model"')
+        done = self.run_verb('train', *warm, model_dir='same')
+        self.assertEqual(done.warnings, [])
+        self.configure(some_text('uvwxyz\n', 3000))
+        done = self.run_verb('train', *warm, model_dir='other')
+        self.assertEqual(len(done.warnings), 1, str(done))
+        self.assertIn('was trained with another vocabulary.txt', done.warnings[0])
+
+    def test_another_file_of_that_name_beside_a_model_that_reads_no_text(self):
+        self.succeed(*self.iris('train', 'plain', '--max_steps=5'))
+        self.assertEqual(self.succeed(*self.iris('export', 'plain')).warnings, [])
+        write(self.path('plain', 'vocabulary.txt'), 'word\nanother\n')
+        done = self.succeed(*self.iris('export', 'plain'))
+        self.assertEqual(len(done.warnings), 1, str(done))
+        self.assertIn('vocabulary.txt does not go along with the model', done.warnings[0])
 
 
 class ConvertTest(TextProgramTest):

@@ -18,7 +18,8 @@ namespace {
 const RunState kState = {.input_position = "row 7",
                          .machine = "x86_64, tpurun",
                          .model = "use_tpu: false\n",
-                         .input_files = {"10 00000000 00000001", "stream"}};
+                         .input_files = {"10 00000000 00000001", "stream"},
+                         .assets = {{"vocabulary.txt", "6 89abcdef"}, {"words", "0 00000000"}}};
 
 std::vector<Variable> Variables() {
   const Initializer uniform = {Initializer::Kind::kUniform, -1, 1};
@@ -76,6 +77,7 @@ TEST(CheckpointTest, GivesBackEveryVariableAndTheRunState) {
   EXPECT_EQ(*checkpoint->GlobalStep(), 12);
   EXPECT_EQ(checkpoint->ReadRunState()->input_position, "row 7");
   EXPECT_EQ(checkpoint->ReadRunState()->input_files, kState.input_files);
+  EXPECT_EQ(checkpoint->ReadRunState()->assets, kState.assets);
   EXPECT_EQ(checkpoint->ReadRunState()->model, kState.model);
   EXPECT_EQ(checkpoint->ReadRunState()->machine, kState.machine);
 }

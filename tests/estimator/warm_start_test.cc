@@ -129,5 +129,27 @@ TEST_F(WarmStartTest, ARenamedVariableIsListedWithWhatItWas) {
             "Warm-started from " + dir_.Path("model.ckpt-7") + ": hidden/bias (of beta1_power).");
 }
 
+TEST_F(WarmStartTest, AnotherAssetThanTheCheckpointsIsWarnedOf) {
+  const std::string prefix = dir_.Path("model.ckpt-8");
+  ASSERT_TRUE(WriteCheckpoint(MakeStore(1), {.assets = {{"vocabulary.txt", "6 1"}}}, prefix).ok());
+  proto::WarmStart settings;
+  settings.set_ckpt_to_initialize_from(prefix);
+  const auto warned = [&](const std::map<std::string, std::string>& assets) {
+    const LogText log;
+    EXPECT_TRUE(WarnOfOtherAssets(settings, assets).ok());
+    return log.text;
+  };
+  EXPECT_EQ(warned({}), "");
+  EXPECT_EQ(warned({{"vocabulary.txt", "6 1"}, {"other", "6 2"}}), "");
+  EXPECT_EQ(warned({{"vocabulary.txt", "6 2"}}),
+            "warm_start_from: " + prefix +
+                " was trained with another vocabulary.txt, of length and checksum 6 1, here 6 2: "
+                "what its variables learned of ids is of others; name that file in the input, or "
+                "leave these variables out by vars_to_warm_start.\n");
+  // One that was written before there were any.
+  settings.set_ckpt_to_initialize_from(dir_.Path("model.ckpt-7"));
+  EXPECT_EQ(warned({{"vocabulary.txt", "6 2"}}), "");
+}
+
 }  // namespace
 }  // namespace tpurun
