@@ -281,7 +281,8 @@ absl::StatusOr<LoadOptions> CommandLine::load_options() const {
   RETURN_IF_ERROR(Annotate(LocalPath(model_dir).status(), absl::StrCat("--model_dir=", model_dir)));
   const std::string of_run = RunConfigPath(model_dir);
   if (!model_dir.empty() && FileExists(of_run)) {
-    return LoadOptions{.config_path = of_run, .edits = edits_, .tf_config = tf_config};
+    return LoadOptions{
+        .config_path = of_run, .found = true, .edits = edits_, .tf_config = tf_config};
   }
   return absl::InvalidArgumentError(absl::StrCat(
       verb_->name, " needs --config=FILE",

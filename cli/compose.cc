@@ -141,8 +141,9 @@ bool RunsHooks(const CommandLine& command, const LoadedConfig& config,
   const bool has_hooks = (required.train && config.run.training_hook_size() > 0) ||
                          (required.evaluate && config.run.evaluation_hook_size() > 0);
   if (!has_hooks || command.GetBool("run_hooks")) return true;
-  if (BaseName(config.run_path) != BaseName(RunConfigPath(""))) return true;
-  LOG(WARNING) << "The hooks of " << config.run_path << " are not run; --run_hooks runs them.";
+  if (!config.of_training) return true;
+  LOG(WARNING) << "The hooks of " << config.run_path
+               << ", which a training has written, are not run; --run_hooks runs them.";
   return false;
 }
 

@@ -14,6 +14,7 @@
 #include "cli/tf_config.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
 #include "runtime/io/local_path.h"
 
@@ -99,21 +100,30 @@ void ResolvePaths(const std::string& file, Message* message) {
 // Far more than anyone writes, far less than what /dev/zero has.
 constexpr size_t kMaxConfigBytes = 64 << 20;
 
-// A pipe too, as a shell's <(COMMAND) is one.
-absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
+// A pipe too, as a shell's <(COMMAND) is one, unless it was found.
+absl::StatusOr<std::string> ReadConfigFile(const std::string& path, bool found) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source,
+                   found ? FileSource::OpenRegular(path) : FileSource::Open(path));
   absl::StatusOr<std::string> text = ReadAll(*source, path, kMaxConfigBytes);
   if (!absl::IsDataLoss(text.status())) return text;
   return absl::InvalidArgumentError(
       absl::StrCat(path, " has more than ", kMaxConfigBytes >> 20, " MiB, want a textproto file"));
 }
 
-// Parses the file into `message` and records the locations under `prefix`. Returns whether anything
-// further can be said of it.
-absl::StatusOr<bool> ParseFile(const std::string& path, const std::string& prefix, Message* message,
-                               SourceLocations* locations, std::vector<std::string>* unread,
-                               ConfigErrors& errors) {
-  ASSIGN_OR_RETURN(const std::string text, ReadConfigFile(path));
+// The mark stays in a copy and behind a hard link, whatever their names; a file of an older
+// training has none.
+bool IsOfTraining(const std::string& path, const std::string& text) {
+  if (absl::StrContains(text, kRunConfigMark)) return true;
+  std::error_code error;
+  const std::string followed = std::filesystem::canonical(path, error).string();
+  return BaseName(error ? path : followed) == BaseName(RunConfigPath(""));
+}
+
+// Parses the text of a file into `message` and records the locations under `prefix`. Returns
+// whether anything further can be said of it.
+bool ParseFile(const std::string& path, const std::string& text, const std::string& prefix,
+               Message* message, SourceLocations* locations, std::vector<std::string>* unread,
+               ConfigErrors& errors) {
   const std::string title = FileTitle(path);
   locations->Record(prefix, {.file = title});
   if (absl::StartsWith(text, "\xEF\xBB\xBF")) {
@@ -191,10 +201,12 @@ absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors
   LoadedConfig loaded;
   loaded.run_path = options.config_path;
   std::vector<std::string> unread;
-  absl::StatusOr<bool> sound =
-      ParseFile(options.config_path, "", &loaded.run, &loaded.locations, &unread, errors);
-  RETURN_IF_ERROR(Annotate(sound.status(), "--config"));
-  if (!*sound) return ErrorList(errors.Lines(loaded.locations), errors.code());
+  const absl::StatusOr<std::string> run_text = ReadConfigFile(options.config_path, options.found);
+  RETURN_IF_ERROR(Annotate(run_text.status(), options.found ? "--model_dir" : "--config"));
+  loaded.of_training = IsOfTraining(options.config_path, *run_text);
+  bool sound = ParseFile(options.config_path, *run_text, "", &loaded.run, &loaded.locations,
+                         &unread, errors);
+  if (!sound) return ErrorList(errors.Lines(loaded.locations), errors.code());
   CheckExclusive(loaded.run, loaded.locations, errors);
   ResolvePaths(options.config_path, &loaded.run);
 
@@ -211,12 +223,13 @@ absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors
     sound = false;
   } else if (!is_inline && loaded.run.has_model_file()) {
     loaded.model_path = loaded.run.model_file();
-    sound =
-        ParseFile(loaded.model_path, "model", &loaded.model, &loaded.locations, &unread, errors);
-    if (!sound.ok() && errors.empty()) {
-      return Annotate(sound.status(), loaded.locations.Where("model_file"));
+    const absl::StatusOr<std::string> text = ReadConfigFile(loaded.model_path, /*found=*/false);
+    if (!text.ok() && errors.empty()) {
+      return Annotate(text.status(), loaded.locations.Where("model_file"));
     }
-    if (!sound.ok()) errors.Add("model_file", std::string(sound.status().message()));
+    if (!text.ok()) errors.Add("model_file", std::string(text.status().message()));
+    sound = text.ok() && ParseFile(loaded.model_path, *text, "model", &loaded.model,
+                                   &loaded.locations, &unread, errors);
     ResolvePaths(loaded.model_path, &loaded.model);
   }
   ApplyEdits(options.edits, /*to_model=*/true, &loaded.model, &loaded.locations, &unread, errors);
@@ -226,7 +239,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors
     if (!given) errors.Ignore(path, /*below=*/true);
   }
   CheckPaths("model", false, &loaded.model, errors);
-  if (!sound.value_or(false)) return ErrorList(errors.Lines(loaded.locations), errors.code());
+  if (!sound) return ErrorList(errors.Lines(loaded.locations), errors.code());
   return loaded;
 }
 

@@ -21,6 +21,8 @@ bool IsPath(const google::protobuf::FieldDescriptor& field);
 struct LoadOptions {
   // The RunConfig's file.
   std::string config_path;
+  // It was looked for in --model_dir: a regular file. One that is named may be a pipe.
+  bool found = false;
   // Applied in order.
   std::vector<Edit> edits;
   // The environment variable TF_CONFIG; empty where it is not set.
@@ -35,6 +37,8 @@ struct LoadedConfig {
   proto::ModelSpec model;
   SourceLocations locations;
   std::string run_path;
+  // A training has written it: it says so, or links lead to a file of that name.
+  bool of_training = false;
   // Where the ModelSpec came from: its own file, or run_path when it is inline. Empty if there is
   // none.
   std::string model_path;

@@ -75,15 +75,17 @@ absl::Status TrainOutput::WriteFirst() {
 }
 
 absl::Status TrainOutput::WriteProto(const std::string& name,
-                                     const google::protobuf::Message& message) {
+                                     const google::protobuf::Message& message,
+                                     const std::string& heading) {
   std::string text;
   google::protobuf::TextFormat::PrintToString(message, &text);
-  return first_writes_.WriteFile({start_.dir, name}, text);
+  return first_writes_.WriteFile({start_.dir, name}, heading + text);
 }
 
 absl::Status TrainOutput::WriteConfiguration() {
   const proto::RunConfig& config = options_.config;
-  RETURN_IF_ERROR(WriteProto(BaseName(RunConfigPath(config.model_dir())), config));
+  RETURN_IF_ERROR(WriteProto(BaseName(RunConfigPath(config.model_dir())), config,
+                             absl::StrCat(kRunConfigMark, "\n")));
   const Projector& projector = program_.projector;
   if (!projector.config.embeddings().empty()) {
     RETURN_IF_ERROR(WriteProto("projector_config.pbtxt", projector.config));

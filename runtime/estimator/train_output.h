@@ -61,7 +61,8 @@ class TrainOutput {
 
   absl::Status WriteFirst();
   absl::StatusOr<bool> OpenNewDir();
-  absl::Status WriteProto(const std::string& name, const google::protobuf::Message& message);
+  absl::Status WriteProto(const std::string& name, const google::protobuf::Message& message,
+                          const std::string& heading = "");
   absl::Status WriteConfiguration();
   absl::Status WriteAsset(const std::string& name, const std::string& bytes);
   absl::Status WriteGraph();

@@ -33,6 +33,12 @@ std::string CheckpointStatePath(const std::string& dir);
 // "DIR/run_config.pbtxt", the effective configuration of the training in DIR.
 std::string RunConfigPath(const std::string& dir);
 
+// Its first line, a comment: by it a copy is known, whatever its name.
+inline constexpr char kRunConfigMark[] =
+    "# Written by a training of tpurun. Its hooks run only with --run_hooks, wherever it is copied "
+    "to; "
+    "delete this line to make them your own.";
+
 // NotFound when the directory has no such file or it cannot be read, DataLoss when it has more than
 // 1 MiB, names no checkpoint, or, with line and column, is damaged.
 absl::StatusOr<CheckpointState> ReadCheckpointState(const FilePath& dir);

@@ -14,6 +14,7 @@
 #include "cli/print_config.h"
 #include "cli/validate.h"
 #include "google/protobuf/text_format.h"
+#include "runtime/io/checkpoint_state.h"
 #include "tests/scaling.h"
 
 namespace tpurun {
@@ -50,6 +51,31 @@ LoadedConfig Load(const LoadOptions& options) {
   absl::StatusOr<LoadedConfig> config = LoadSoundConfig(options);
   EXPECT_TRUE(config.ok()) << config.status();
   return config.ok() ? *std::move(config) : LoadedConfig{};
+}
+
+TEST_F(LoadConfigTest, WhatATrainingHasWrittenIsKnownByItsMarkOrItsName) {
+  const std::string mark = std::string(kRunConfigMark) + "\n";
+  const auto of_training = [](const std::string& path) {
+    return Load({.config_path = path}).of_training;
+  };
+  EXPECT_FALSE(of_training(Write("mine.textproto", "use_tpu: true\n# Written by me.\n")));
+  EXPECT_TRUE(of_training(Write("copy.textproto", mark + "use_tpu: true\n")));
+  EXPECT_TRUE(of_training(Write("edited.textproto", "use_tpu: true\n" + mark)));
+  const std::string old = Write("m/run_config.pbtxt", "use_tpu: true\n");
+  EXPECT_TRUE(of_training(old));
+  const fs::path link = folder_ / "link.textproto";
+  fs::create_symlink(old, link);
+  EXPECT_TRUE(of_training(link.string()));
+}
+
+TEST_F(LoadConfigTest, APipeIsReadWhereItIsNamedAndRefusedWhereItIsFound) {
+  const std::string pipe = (folder_ / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const absl::Status found = LoadSoundConfig({.config_path = pipe, .found = true}).status();
+  EXPECT_TRUE(absl::IsNotFound(found)) << found;
+  std::thread writer([&] { std::ofstream(pipe) << "train_batch_size: 24\n"; });
+  EXPECT_EQ(Load({.config_path = pipe}).run.train_batch_size(), 24);
+  writer.join();
 }
 
 std::vector<std::string> Mistakes(const LoadedConfig& config, const RequiredParts& required) {

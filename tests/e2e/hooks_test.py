@@ -5,7 +5,7 @@ import signal
 import time
 import unittest
 
-from program import ProgramTest, latest_step, read
+from program import ProgramTest, latest_step, read, write
 
 FLAGS = ('--train_batch_size=16', '--max_steps=60', '--save_checkpoints_steps=40', '--set',
          'tpu_config.iterations_per_loop=20')
@@ -154,6 +154,33 @@ class HooksTest(ProgramTest):
         self.assertEqual(self.steps_told(), [60])
         self.succeed('train', '--model_dir=model', '--max_steps=100', '--run_hooks')
         self.assertEqual(self.steps_told(), [60, 100])
+
+    def test_so_do_those_of_its_configuration_by_any_other_name(self):
+        self.train(*hook('END'))
+        source = self.path('model', 'run_config.pbtxt')
+        text = read(source).decode()
+        os.symlink(source, self.path('symbolic.textproto'))
+        os.symlink(self.path('symbolic.textproto'), self.path('twice.textproto'))
+        os.link(source, self.path('hard.textproto'))
+        for name, copy in (('copied', text), ('below', '# Mine.\n' + text),
+                           ('crlf', text.replace('\n', '\r\n'))):
+            write(self.path(f'{name}.textproto'), copy)
+        # One of an older training, which has no such line.
+        mark, rest = text.split('\n', 1)
+        self.assertIn('--run_hooks', mark)
+        os.mkdir(self.path('old'))
+        write(self.path('old', 'run_config.pbtxt'), rest)
+        os.symlink(self.path('old', 'run_config.pbtxt'), self.path('old.textproto'))
+        steps = 80
+        for name in ('symbolic', 'twice', 'hard', 'copied', 'below', 'crlf', 'old'):
+            done = self.succeed('train', f'--config={name}.textproto', f'--max_steps={steps}')
+            self.assertIn(f'The hooks of {name}.textproto, which a training has written, are not run',
+                          '\n'.join(done.warnings))
+            self.assertEqual(self.steps_told(), [60], name)
+            steps += 20
+        write(self.path('mine.textproto'), rest)
+        self.succeed('train', '--config=mine.textproto', f'--max_steps={steps}')
+        self.assertEqual(self.steps_told(), [60, steps])
 
     def test_open_files_are_not_handed_on(self):
         # The lock of the model_dir would outlive the training.
