@@ -7,9 +7,9 @@ constexpr ExitCodeDoc kExitCodes[] = {
     {0, "done; also where there was nothing left to train"},
     {1, "the run failed: NaN in the loss or the weights, an internal error"},
     {2,
-     "usage or configuration: a misspelt field or flag, a bad value, a shape that does not fit, a "
-     "model_dir of another model"},
-    {3, "the compiler refuses: an op or a type that the TPU does not have"},
+     "usage or configuration: a misspelt field or flag, a bad value, a shape that does not fit, an "
+     "op that only tpurun does not have, a model_dir of another model"},
+    {3, "the compiler refuses: an op or a type that a TPU does not have"},
     {4, "does not fit in memory"},
     {5, "there were warnings, and --strict wants none"},
     {65,

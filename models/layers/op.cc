@@ -1,11 +1,11 @@
 // Any op of the graph as a layer.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "models/layers/families.h"
+#include "models/layers/tpu_ops.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/ir/elementwise.h"
@@ -133,24 +133,46 @@ std::string TextOfBoth(const Shape& one, const Shape& more) {
   return absl::StrCat(std::string(Name(one.dtype)), "[", absl::StrJoin(dims, ","), "]");
 }
 
-// What TensorFlow has ops for whose results are as large as the data says.
-constexpr std::string_view kSizedByData[] = {"boolean_mask", "dynamic_partition", "nonzero",
-                                             "unique", "where"};
+constexpr char kSeeOps[] = "; `tpurun help ops` lists those there are";
 
-void RefuseOp(const std::string& name, ConfigErrors& errors) {
-  std::vector<std::string> names;
+// The op or layer whose name is another spelling of `name`: MatMul, tf.nn.relu; empty: none.
+std::string OtherSpelling(const std::string& name) {
   for (const OpDef* op : AllOps()) {
-    if (IsLayerOp(*op)) names.push_back(op->name);
+    if (IsLayerOp(*op) && OpSpelling(op->name) == OpSpelling(name)) return Quote(op->name);
   }
-  const bool sized_by_data =
-      std::find(std::begin(kSizedByData), std::end(kSizedByData), name) != std::end(kSizedByData);
-  errors.Refuse(ConfigPlace(), "op.name",
-                absl::StrCat("the TPU has no op ", Quote(name),
-                             sized_by_data ? ", whose result is as large as the data says: a shape "
-                                             "must not depend on it, weigh with 0 (mul, select) "
-                                             "what is left out"
-                                           : DidYouMean(name, names),
-                             "; `tpurun help ops` lists those it has"));
+  for (const LayerDef& layer : LayerList()) {
+    if (OpSpelling(layer.name) != OpSpelling(name)) continue;
+    return absl::StrCat("the layer ", layer.name, " { ... }");
+  }
+  return "";
+}
+
+// What only tpurun lacks is a mistake of a name; what a TPU lacks is refused.
+void AddNoOp(const std::string& name, ConfigErrors& errors) {
+  if (const std::string other = OtherSpelling(name); !other.empty()) {
+    errors.Add("op.name",
+               absl::StrCat("unknown op ", Quote(name), ", did you mean ", other, "?", kSeeOps));
+    return;
+  }
+  const TensorFlowOps* const row = FindTensorFlowOp(name);
+  if (row == nullptr) {
+    std::vector<std::string> names;
+    for (const OpDef* op : AllOps()) {
+      if (IsLayerOp(*op)) names.push_back(op->name);
+    }
+    errors.Add("op.name",
+               absl::StrCat("unknown op ", Quote(name), DidYouMean(name, names), kSeeOps));
+    return;
+  }
+  const std::string want =
+      row->instead.empty() ? "" : absl::StrCat(", want ", ToAbsl(row->instead));
+  if (row->tpu_has) {
+    errors.Add("op.name",
+               absl::StrCat("tpurun has no op ", Quote(name), " (a TPU has)", want, kSeeOps));
+  } else {
+    errors.Refuse(ConfigPlace(), "op.name",
+                  absl::StrCat("the TPU has no op ", Quote(name), want, kSeeOps));
+  }
 }
 
 // The operands of the call that would do in f32, "operand 0"; empty: their types are not what is
@@ -221,11 +243,10 @@ void CheckOp(const proto::Layer& layer, ConfigErrors& errors) {
     return;
   }
   const OpDef* const op = FindOpByName(written.name());
-  if (op == nullptr) return RefuseOp(written.name(), errors);
+  if (op == nullptr) return AddNoOp(written.name(), errors);
   if (!IsLayerOp(*op)) {
-    errors.Add("op.name", absl::StrCat(op->name,
-                                       " is an op of the program's own, and no layer's; "
-                                       "`tpurun help ops` lists those"));
+    errors.Add("op.name",
+               absl::StrCat(op->name, " is an op of the program's own, and no layer's", kSeeOps));
     return;
   }
   const absl::StatusOr<Attrs> attrs = ParsedAttrs(*op, written.attrs());

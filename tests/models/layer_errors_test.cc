@@ -71,14 +71,16 @@ layer { reshape { target_shape: -1 target_shape: -1 target_shape: 0 } })",
       {"an op without a name", ImageWith("shape: 2", "op {}"),
        "model.textproto:2:19: layer 0 \"y\": name is missing"},
       {"no op", ImageWith("shape: 2", "op { name: \"exq\" }"),
-       "model.textproto:2:24: layer 0 \"y\": the TPU has no op \"exq\", did you mean \"exp\"?; "
-       "`tpurun help ops` lists those it has"},
+       "model.textproto:2:24: layer 0 \"y\": unknown op \"exq\", did you mean \"exp\"?; `tpurun "
+       "help ops` lists those there are"},
+      {"an op that a TPU has", ImageWith("shape: 2", "op { name: \"less\" }"),
+       "model.textproto:2:24: layer 0 \"y\": tpurun has no op \"less\" (a TPU has), want op "
+       "greater with its operands exchanged; `tpurun help ops` lists those there are"},
       {"an op whose result is as large as the data says",
        ImageWith("shape: 2", "op { name: \"boolean_mask\" }"),
-       "model.textproto:2:24: layer 0 \"y\": the TPU has no op \"boolean_mask\", whose result is "
-       "as "
-       "large as the data says: a shape must not depend on it, weigh with 0 (mul, select) what is "
-       "left out; `tpurun help ops` lists those it has"},
+       "model.textproto:2:24: layer 0 \"y\": the TPU has no op \"boolean_mask\", want op mul or op "
+       "select, which weigh with 0 what is left out: its result is as large as the data says, and "
+       "a shape must not depend on that; `tpurun help ops` lists those there are"},
       {"an op of whole numbers that wants floats",
        ImageWith("dtype: INT64 shape: 2", "op { name: \"tanh\" }"),
        "model.textproto:2:19: layer 0 \"y\": tanh: want f32, got s64[2,2] (tanh has no "
@@ -91,11 +93,10 @@ layer { reshape { target_shape: -1 target_shape: -1 target_shape: 0 } })",
        "want f32, s32, s64, u32 or pred"},
       {"an op of passes", ImageWith("shape: 2", "op { name: \"fused\" }"),
        "model.textproto:2:24: layer 0 \"y\": fused is an op of the program's own, and no layer's; "
-       "`tpurun help ops` lists those"},
+       "`tpurun help ops` lists those there are"},
       {"an op of all cores", ImageWith("shape: 2", "op { name: \"cross_replica_sum\" }"),
        "model.textproto:2:24: layer 0 \"y\": cross_replica_sum is an op of the program's own, and "
-       "no "
-       "layer's; `tpurun help ops` lists those"},
+       "no layer's; `tpurun help ops` lists those there are"},
       {"an attribute that an op has not",
        ImageWith("shape: 2", "op { name: \"reduce_max\" attrs: \"axis=1\" }"),
        "model.textproto:2:19: layer 0 \"y\": reduce_max has no attribute \"axis\", did you mean "
