@@ -1,5 +1,6 @@
 #include "models/heads.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numbers>
@@ -119,9 +120,34 @@ void AddMetric(const HeadCall& call, const LossTerm& loss, const std::string& na
   });
 }
 
-// Whether the logits fit, f32 of `rank` dimensions with two classes or more; warns of what are
-// probabilities already.
-bool CheckLogits(const HeadCall& call, const std::string& name, int rank, const std::string& want) {
+// In an evaluation: a metric of MetricList() of (labels, predictions), with the weights of the
+// loss.
+void AddMetric(const HeadCall& call, const LossTerm& loss, const std::string& name, Value labels,
+               Value predictions) {
+  ModelContext& m = call.m;
+  const proto::MetricArgs args;
+  MetricCall metric_call{.m = m,
+                         .place = call.place,
+                         .name = call.kind,
+                         .args = args,
+                         .tensors = {labels, predictions},
+                         .weights = loss.weights};
+  ScopedName scope(m.b, absl::StrCat("metrics/", KeyOf(call.head, name)));
+  EvalMetric metric = FindByName(MetricList(), name)->build(metric_call);
+  metric.name = KeyOf(call.head, name);
+  m.AddMetric(call.place, std::move(metric));
+}
+
+// Whether there is one logit for two classes.
+bool IsBinary(const HeadCall& call) {
+  const Value logits = call.tensors.logits;
+  return logits.valid() && call.m.b.shape(logits).dims.back() == 1;
+}
+
+// Whether the logits fit, f32 of `rank` dimensions with two classes or more, or `binary` with one
+// logit; warns of what are probabilities already.
+bool CheckLogits(const HeadCall& call, const std::string& name, int rank, bool binary,
+                 const std::string& want) {
   const Value logits = call.tensors.logits;
   if (!logits.valid()) return true;
   ModelContext& m = call.m;
@@ -132,18 +158,18 @@ bool CheckLogits(const HeadCall& call, const std::string& name, int rank, const 
     m.errors.Add(call.place, field, absl::StrCat("logits must be ", want, ", got ", got()));
     return false;
   }
-  if (shape.dims.back() < 2) {
+  if (IsBinary(call) && !binary) {
     m.errors.Add(call.place, field,
                  absl::StrCat("a ", call.kind, " of one logit is not supported yet, got ", got(),
                               "; use one logit for each of the two classes"));
     return false;
   }
-  const OpDef& op = *m.b.graph().node(logits).op;
-  if (m.args.mode != ModeKey::kPredict && op.name == std::string_view("softmax")) {
+  const std::string function = IsBinary(call) ? "sigmoid" : "softmax";
+  if (m.args.mode != ModeKey::kPredict && m.b.graph().node(logits).op->name == function) {
     m.errors.Warn(call.place, field,
-                  absl::StrCat(Quote(name),
-                               " is the result of a softmax, and the head takes one itself; want "
-                               "the values before it, activation: LINEAR"));
+                  absl::StrCat(Quote(name), " is the result of a ", function,
+                               ", and the head takes one itself; want the values before it, "
+                               "activation: LINEAR"));
   }
   return true;
 }
@@ -154,28 +180,92 @@ const LossDef& SparseSoftmaxCrossEntropyLoss() {
 
 // ---- classification: logits (N, C), C > 1, label (N) or (N,1) whole. Sparse softmax cross
 // entropy; predictions class_ids s64 (N,1), probabilities (N,C), logits (N,C); metric accuracy.
+// Of one logit (N,1) as TensorFlow's binary head: the probability of class 1 is its sigmoid.
+// Sigmoid cross entropy; probabilities are (N,2), those of the logits (0, z), of which class_ids
+// are the largest, 0 where both are the same; one prediction more, logistic (N,1), and that head's
+// metrics.
+
+// (0, z)
+Value TwoLogits(GraphBuilder& b, Value logit) {
+  ScopedName scope(b, "two_class_logits");
+  return Pad(b, logit, {0, 1}, {0, 0});
+}
+
+// f32, 0 or 1. By a table, so that a label that is neither is found where the input is checked, and
+// is NaN elsewhere.
+Value BinaryTargets(GraphBuilder& b, Value label) {
+  const Value table = Convert(b, ConstantInt(b, DType::kS32, {2}, {0, 1}), DType::kF32);
+  return Gather(b, table, label, 0, "targets");
+}
+
+// With `targets` the label as f32.
+void AddBinaryMetrics(const HeadCall& call, const LossTerm& loss, Value targets) {
+  GraphBuilder& b = call.m.b;
+  const Value logits = call.tensors.logits;
+  const auto ids = [&](DType dtype) { return Convert(b, Greater(b, logits, Scalar(b, 0)), dtype); };
+  const auto labels = [&](std::string* mistake) {
+    return LabelsLike(b, targets, logits, "logits", mistake);
+  };
+  AddMetric(call, loss, "accuracy", [&](std::string* mistake) {
+    return AccuracyValues(b, call.tensors.label, ids(DType::kS64), mistake);
+  });
+  AddMetric(
+      call, loss, "accuracy_baseline", labels,
+      {[](double mean) { return std::max(mean, 1 - mean); },
+       [](GraphBuilder& b, Value mean) { return Maximum(b, mean, Sub(b, Scalar(b, 1), mean)); }});
+  AddMetric(call, loss, "average_loss", [&](std::string*) { return loss.elements; });
+  AddMetric(call, loss, "label/mean", labels);
+  AddMetric(call, loss, "prediction/mean", [&](std::string*) { return Sigmoid(b, logits); });
+  if (call.m.args.mode != ModeKey::kEval) return;
+  AddMetric(call, loss, "auc", targets, Sigmoid(b, logits));
+  AddMetric(call, loss, "precision", targets, ids(DType::kF32));
+  AddMetric(call, loss, "recall", targets, ids(DType::kF32));
+}
+
+// The loss and the metrics of one logit.
+void AddBinary(const HeadCall& call, const proto::LossArgs& args) {
+  GraphBuilder& b = call.m.b;
+  if (!call.tensors.label.valid()) return;
+  const std::string mistake = MistakeOfClassIds(b.shape(call.tensors.label));
+  if (!mistake.empty()) return call.m.errors.Add(call.place, call.kind, mistake);
+  HeadCall of_targets = call;
+  of_targets.tensors.label = BinaryTargets(b, call.tensors.label);
+  const LossDef& loss = *FindByName(LossList(), "sigmoid_cross_entropy");
+  if (const auto term = AddLoss(of_targets, loss, args))
+    AddBinaryMetrics(call, *term, of_targets.tensors.label);
+}
 
 void BuildClassification(ModelContext& m, const proto::Head& head, const ConfigPlace& place) {
   const proto::ClassificationHead& args = head.classification();
   HeadCall call{m, place, head, "classification"};
   HeadTensors& tensors = call.tensors;
   if (!Resolve(m, place, call.kind, args.logits(), args.label(), tensors)) return;
-  if (!CheckLogits(call, args.logits(), 2, "f32[N,C], one value for each class")) return;
+  if (!CheckLogits(call, args.logits(), 2, /*binary=*/true,
+                   "f32[N,C], one value for each class, or f32[N,1] for two"))
+    return;
   proto::LossArgs loss_args;
   loss_args.set_weights(args.weights());
   loss_args.set_label_smoothing(args.label_smoothing());
-  if (const auto loss = AddLoss(call, SparseSoftmaxCrossEntropyLoss(), loss_args))
-    AddMetric(call, *loss, "accuracy", AccuracyValues);
-  if (m.args.mode == ModeKey::kTrain || !tensors.logits.valid()) return;
   GraphBuilder& b = m.b;
-  const int64_t rows = b.shape(tensors.logits).dims[0];
+  if (IsBinary(call)) {
+    AddBinary(call, loss_args);
+  } else if (const auto loss = AddLoss(call, SparseSoftmaxCrossEntropyLoss(), loss_args)) {
+    AddMetric(call, *loss, "accuracy", AccuracyValues);
+  }
+  if (m.args.mode == ModeKey::kTrain || !tensors.logits.valid()) return;
+  const Value scores = IsBinary(call) ? TwoLogits(b, tensors.logits) : tensors.logits;
+  const int64_t rows = b.shape(scores).dims[0];
   ScopedName scope(b, "predictions");
   m.AddPrediction(place, KeyOf(head, "class_ids"),
-                  Reshape(b, ArgMax(b, tensors.logits, 1, DType::kS64), {rows, 1}, "class_ids"));
-  const Value probabilities = Softmax(b, tensors.logits, "probabilities");
+                  Reshape(b, ArgMax(b, scores, 1, DType::kS64), {rows, 1}, "class_ids"));
+  const Value probabilities = Softmax(b, scores, "probabilities");
   m.AddPrediction(place, KeyOf(head, "probabilities"), probabilities);
   m.AddPrediction(place, KeyOf(head, "logits"), tensors.logits);
   m.export_outputs.push_back({ExportOutput::Kind::kClassification, probabilities});
+  if (!IsBinary(call)) return;
+  const Value logistic = Sigmoid(b, tensors.logits);
+  m.AddPrediction(place, KeyOf(head, "logistic"), logistic);
+  m.export_outputs.push_back({ExportOutput::Kind::kRegression, logistic});
 }
 
 // ---- sequence: logits (N, T, C), C > 1, label (N, T) whole. Sparse softmax cross entropy of every
@@ -208,7 +298,8 @@ void BuildSequence(ModelContext& m, const proto::Head& head, const ConfigPlace& 
   HeadCall call{m, place, head, "sequence"};
   const Value& logits = call.tensors.logits;
   if (!Resolve(m, place, call.kind, args.logits(), args.label(), call.tensors)) return;
-  if (!CheckLogits(call, args.logits(), 3, "f32[N,T,C], one value for each class at each position"))
+  if (!CheckLogits(call, args.logits(), 3, /*binary=*/false,
+                   "f32[N,T,C], one value for each class at each position"))
     return;
   proto::LossArgs loss_args;
   loss_args.set_weights(args.weights());

@@ -97,10 +97,7 @@ Value BuildSparseSoftmaxCrossEntropy(LossCall& call) {
   if (!CheckLogits(call) || !CheckSmoothing(call)) return {};
   const Shape z = b.shape(call.predictions);
   const Shape y = b.shape(call.labels);
-  if (!IsWhole(y.dtype)) {
-    return call.Fail(
-        absl::StrCat("labels must be class ids, INT32 or INT64, got ", BatchShapeText(y)));
-  }
+  if (!IsWhole(y.dtype)) return call.Fail(MistakeOfClassIds(y));
   const Shape rows = {y.dtype, {z.dims.begin(), z.dims.end() - 1}};
   const Value ids = AlignTo(b, call.labels, rows);
   if (!ids.valid()) {
@@ -220,6 +217,11 @@ Value LossCall::Fail(const std::string& what, const std::string& of_field) {
 }
 
 bool IsWhole(DType dtype) { return dtype == DType::kS32 || dtype == DType::kS64; }
+
+std::string MistakeOfClassIds(const Shape& labels) {
+  if (IsWhole(labels.dtype)) return "";
+  return absl::StrCat("labels must be class ids, INT32 or INT64, got ", BatchShapeText(labels));
+}
 
 Value AlignTo(GraphBuilder& b, Value y, const Shape& like) {
   const std::vector<int64_t> dims = b.shape(y).dims;

@@ -33,6 +33,8 @@ const std::vector<LossDef>& LossList();
 
 // s32 or s64: the types of class ids.
 bool IsWhole(DType dtype);
+// What is wrong with labels of another type; empty: nothing.
+std::string MistakeOfClassIds(const Shape& labels);
 
 // y with the shape of `like` when they differ by a last dimension of 1 only ((N,1) and (N));
 // invalid when they do not fit.

@@ -47,10 +47,8 @@ std::pair<Value, Value> ClassIds(GraphBuilder& b, Value labels, Value prediction
                                  std::string* mistake) {
   const Shape p = b.shape(predictions);
   const Shape y = b.shape(labels);
-  if (!IsWhole(y.dtype)) {
-    *mistake = absl::StrCat("labels must be class ids, INT32 or INT64, got ", BatchShapeText(y));
-    return {};
-  }
+  *mistake = MistakeOfClassIds(y);
+  if (!mistake->empty()) return {};
   Value ids = predictions;
   if (AreLogits(p)) {
     ids = ArgMax(b, predictions, p.rank() - 1, DType::kS64);
@@ -285,6 +283,7 @@ void BuildMetric(ModelContext& m, const proto::Metric& metric, const ConfigPlace
 }  // namespace
 
 Value MetricCall::Weights(Value like) const {
+  if (weights.has_value()) return *weights;
   return WeightsLike(m, place, name + ".weights", args.weights(), like);
 }
 

@@ -2,6 +2,7 @@
 #ifndef TPURUN_MODELS_METRICS_H_
 #define TPURUN_MODELS_METRICS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct MetricCall {
   // (batch, ...), of the tensors that the row's fields labels, predictions and values name, in that
   // order.
   std::vector<Value> tensors;
+  // Instead of those that `args` names, of the shape of predictions; invalid: 1 each.
+  std::optional<Value> weights = std::nullopt;
 
   GraphBuilder& b() const { return m.b; }
   // The weights as f32 of the shape of `like`; invalid without any: 1 each.

@@ -140,6 +140,8 @@ bool IsReshape(const Node& node);
 // slice.cc: the box of `size` at `begin` of x.
 Value Slice(GraphBuilder& b, Value x, std::vector<int64_t> begin, std::vector<int64_t> size);
 bool IsSlice(const Node& node);
+// slice.cc: x with zeros, before[i] ahead of it and after[i] behind it along each dimension i.
+Value Pad(GraphBuilder& b, Value x, std::vector<int64_t> before, std::vector<int64_t> after);
 
 // gather.cc
 // table (V, D...), ids (...) s32 or s64 -> (..., D...): the rows of those ids; NaN for an id

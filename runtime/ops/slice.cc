@@ -301,4 +301,9 @@ Value Slice(GraphBuilder& b, Value x, std::vector<int64_t> begin, std::vector<in
   return b.Add(SliceOp(), {x}, {{"begin", std::move(begin)}, {"size", std::move(size)}});
 }
 
+Value Pad(GraphBuilder& b, Value x, std::vector<int64_t> before, std::vector<int64_t> after) {
+  return b.Add(PadOp(), {x},
+               {{"before", std::move(before)}, {"after", std::move(after)}, {"value", 0.0}});
+}
+
 }  // namespace tpurun

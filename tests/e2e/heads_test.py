@@ -2,7 +2,7 @@
 import json
 import unittest
 
-from program import ProgramTest
+from program import ProgramTest, read, write
 
 TWO = ('--set', 'model.head.0.name=species', '--set',
        'model.head+={ name: "again" classification { logits: "logits" label: "Species" } }')
@@ -30,6 +30,51 @@ class HeadsTest(ProgramTest):
         self.assertRegex(done.warnings[0], r'^iris/model.textproto:\d+:\d+: head 0: "logits" is the '
                          'result of a softmax, and the head takes one itself; want the values before '
                          'it, activation: LINEAR$')
+
+    def test_one_logit_is_binary_with_every_verb(self):
+        lines = read(self.path('iris/iris_training.csv')).decode().splitlines()[1:]
+        labels = [int(line[-1]) for line in lines if not line.endswith(',2')]  # setosa, versicolor
+        write(self.path('iris/two.csv'), '\n'.join(
+            ['header', *(line for line in lines if not line.endswith(',2'))]) + '\n')
+        source = f'{{ text_line {{ file: "{self.path("iris/two.csv")}" skip_lines: 1 }} }}'
+        parse = 'transform { apply { transformation_func: "parse" } }'
+        two = ('--set', 'model.layer.logits.dense.units=1', '--set', f'train.input.source={source}',
+               '--set', f'evaluate.0.input.source={source}', '--set',
+               f'predict.input={{ source {source} {parse} }}')
+        for device in ('--use_tpu=true', '--use_tpu=false'):
+            on = (self.path(f'model{device}'), device, *two)
+            done = self.succeed(*self.iris(
+                'train_and_evaluate', *on, '--max_steps=200', '--steps_per_eval=100', '--set',
+                'train_and_evaluate.monitor={ metric: "auc" mode: MAX }'))
+            self.assertEqual(json.loads(done.out.splitlines()[0])['global_step'], 100)
+            result = self.result(self.succeed(*self.iris('evaluate', *on)))
+            self.assertEqual(list(result)[5:], ['accuracy', 'accuracy_baseline', 'average_loss', 'label/mean',
+                                                'prediction/mean', 'auc', 'precision', 'recall'])
+            self.assertEqual((result['accuracy'], result['examples']), (1, len(labels)))
+            share = sum(labels) / len(labels)
+            self.assertAlmostEqual(result['label/mean'], share)
+            self.assertAlmostEqual(result['accuracy_baseline'], max(share, 1 - share))
+            out = self.succeed(*self.iris('predict', *on, '--unset', 'predict.keys')).out
+            predicted = [json.loads(line) for line in out.splitlines()]
+            self.assertEqual(list(predicted[0]), ['class_ids', 'probabilities', 'logits', 'logistic'])
+            self.assertEqual([row['class_ids'][0] for row in predicted], labels)
+            for row in predicted:
+                self.assertAlmostEqual(row['probabilities'][1], row['logistic'][0], places=6)
+            exported = self.result(self.succeed(*self.iris(
+                'export', *on, '--export_format=saved_model,onnx')))
+            self.assertEqual(exported['formats'], ['saved_model', 'onnx'])
+
+    def test_one_logit_of_three_classes(self):
+        done = self.call(*self.iris('train', 'model', '--max_steps=5', '--set',
+                                      'model.layer.logits.dense.units=1'))
+        self.assertEqual(done.code, 65, str(done))
+        self.assertRegex(done.err, 'label "Species" is 2, want a class in \\[0, 2\\)')
+
+    def test_a_binary_head_over_a_sigmoid_warns(self):
+        done = self.succeed(*self.iris('summary', 'model', '--set', 'model.layer.logits.dense.units=1',
+                                       '--set', 'model.layer.logits.dense.activation=SIGMOID'))
+        self.assertIn('"logits" is the result of a sigmoid, and the head takes one itself',
+                      done.out)
 
     def test_a_transform_is_taken_out_by_its_kind(self):
         done = self.succeed(*self.iris('config', 'model', '--unset', 'train.input.transform.shuffle'))

@@ -131,33 +131,47 @@ class ModelsTest(unittest.TestCase):
             result = exported.export(f'--config={digits.config}', f'--model_dir={model_dir}', *model)
             self.compare(result, features, want)
 
-    def test_digits_of_examples(self):
-        """The signatures that take serialized tf.Examples do what predict's input does."""
+    def compare_of_examples(self, wanted, dtypes, signatures, *model):
+        """The signatures that take serialized tf.Examples do what predict's input does. `wanted`: what of
+        the predictions is in the signatures of the head, {signature: {output: prediction}}."""
         with tempfile.TemporaryDirectory() as model_dir:
             digits = program.Example('testdata/digits')
-            digits.train(model_dir, '--max_steps=20')
+            digits.train(model_dir, '--max_steps=20', *model)
             rows = digits.run('predict', model_dir, '--use_tpu=false', *ALL_KEYS, '--unset',
-                              'predict.input.transform.1')  # take
-            want = self.columns(rows, self.classification)
-            result = program.run('export', f'--config={digits.config}', f'--model_dir={model_dir}')[0]
-            self.assertEqual(result['signatures'], ['serving_default', 'predict',
-                                                    'examples:predict', 'classification'])
+                              'predict.input.transform.1', *model)  # take
+            want = self.columns(rows, dtypes)
+            result = digits.run('export', model_dir, *model)[0]
+            self.assertEqual(result['signatures'],
+                             ['serving_default', 'predict', 'examples:predict', *signatures])
             records = list(tf.data.TFRecordDataset(
                 os.path.abspath('testdata/digits/test.tfrecord.gz'),
                 'GZIP').as_numpy_iterator())
             self.assertEqual(len(records), len(rows))
-            for model in (exported.SavedModel(result['path']),
-                          exported.SessionModel(result['path'])):
+            for run in (exported.SavedModel(result['path']), exported.SessionModel(result['path'])):
                 for batch in BATCHES:
-                    got = model({'examples': np.array(records[:batch], object)}, 'examples:predict')
-                    for name, value in want.items():
-                        error = exported.largest_error(got[name], value[:batch])
-                        self.assertLessEqual(error, TOLERANCE, f'{batch} rows, {name}')
-                    got = model({'inputs': np.array(records[:batch], object)}, 'classification')
-                    self.assertLessEqual(exported.largest_error(
-                        got['scores'], want['probabilities'][:batch]), TOLERANCE)
-                    self.assertEqual(got['classes'].tolist(),
-                                     [[str(i).encode() for i in range(10)]] * batch)
+                    examples = np.array(records[:batch], object)
+                    got = {'examples:predict': run({'examples': examples}, 'examples:predict')}
+                    got |= {key: run({'inputs': examples}, key) for key in signatures}
+                    for key, outputs in (('examples:predict', {name: name for name in want}),
+                                         *wanted.items()):
+                        for output, name in outputs.items():
+                            error = exported.largest_error(got[key][output], want[name][:batch])
+                            self.assertLessEqual(error, TOLERANCE, f'{key}, {batch} rows, {name}')
+                    classes = want['probabilities'].shape[1]
+                    self.assertEqual(got['classification']['classes'].tolist(),
+                                     [[str(i).encode() for i in range(classes)]] * batch)
+
+    def test_digits_of_examples(self):
+        self.compare_of_examples({'classification': {'scores': 'probabilities'}}, self.classification,
+                                 ['classification'])
+
+    def test_one_logit_of_examples(self):
+        """Whether a digit is 5 or more, with the signatures of TensorFlow's binary head."""
+        self.compare_of_examples(
+            {'classification': {'scores': 'probabilities'}, 'regression': {'outputs': 'logistic'}},
+            {**self.classification, 'logistic': np.float32}, ['classification', 'regression'],
+            '--set', 'model.layer.logits.dense.units=1', '--set',
+            'transformation_func.parse.transform+={ cast { feature: "label" dtype: INT32 scale: 0.2 } }')
 
     def test_transforms_of_examples(self):
         """decode_raw, lookup and normalize in TensorFlow's ops give what they give here."""

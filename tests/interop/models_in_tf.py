@@ -4,10 +4,17 @@ import re
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.ops.metrics_impl import _streaming_confusion_matrix
+from tensorflow_estimator.python.estimator.canned import head as canned_head
 
 import textproto
 from golden_text import number, tensor
 from layers_in_tf import Layers
+
+MODES = {'TRAIN': tf.estimator.ModeKeys.TRAIN, 'EVAL': tf.estimator.ModeKeys.EVAL,
+         'PREDICT': tf.estimator.ModeKeys.PREDICT}
+# All but auc_precision_recall.
+BINARY_METRICS = ('accuracy', 'accuracy_baseline', 'average_loss', 'label/mean', 'prediction/mean', 'auc',
+                  'precision', 'recall')
 
 v1 = tf.compat.v1
 losses, metrics = v1.losses, v1.metrics
@@ -165,6 +172,8 @@ class ModelInTf:
         return logits, labels, weights
 
     def classification(self, args, prefix):
+        if self.tensors[args.get('logits')].shape[-1] == 1:
+            return self.binary_classification(args, prefix)
         logits, labels, weights = self.head('sparse_softmax_cross_entropy', args)
         if self.mode == 'EVAL':
             self.metrics[prefix + 'accuracy'] = accuracy(labels, logits, weights)
@@ -172,6 +181,26 @@ class ModelInTf:
             self.predictions |= {prefix + 'class_ids': tf.argmax(logits, 1)[:, None],
                                  prefix + 'probabilities': tf.nn.softmax(logits),
                                  prefix + 'logits': logits}
+
+    def binary_classification(self, args, prefix):
+        """By the Estimator's own head."""
+        def loss_of(labels, logits):
+            return LOSSES['sigmoid_cross_entropy'](labels, logits, args)
+
+        head = canned_head._binary_logistic_head_with_sigmoid_cross_entropy_loss(
+            weight_column=args.get('weights'), loss_fn=loss_of,
+            loss_reduction=losses.Reduction.SUM_BY_NONZERO_WEIGHTS)
+        spec = head.create_estimator_spec(
+            features=dict(self.tensors), mode=MODES[self.mode], logits=self.tensors[args.get('logits')],
+            labels=None if self.mode == 'PREDICT' else self.tensors[args.get('label')],
+            train_op_fn=lambda loss: tf.no_op())
+        if spec.loss is not None:
+            self.losses.append(spec.loss)
+        if self.mode == 'EVAL':
+            self.metrics |= {prefix + key: spec.eval_metric_ops[key] for key in BINARY_METRICS}
+        if self.mode != 'TRAIN':
+            self.predictions |= {prefix + key: spec.predictions[key] for key in
+                                 ('class_ids', 'probabilities', 'logits', 'logistic')}
 
     def sequence(self, args, prefix):
         logits, labels, weights = self.head('sparse_softmax_cross_entropy', args)

@@ -85,11 +85,30 @@ layer { name: "logits" dense { units: 2 } })"),
        "model.textproto:8:8: head 0: label is missing"},
       {"logits that are no matrix",
        IrisWith(8, R"(head { classification { logits: "SepalWidth" label: "Species" } })"),
-       "model.textproto:8:25: head 0: logits must be f32[N,C], one value for each class, got "
-       "\"SepalWidth\" of f32[N]"},
-      {"one logit", IrisWith(7, R"(layer { name: "logits" dense { units: 1 } })"),
-       "model.textproto:8:25: head 0: a classification of one logit is not supported yet, got "
-       "\"logits\" of f32[N,1]; use one logit for each of the two classes"},
+       "model.textproto:8:25: head 0: logits must be f32[N,C], one value for each class, or "
+       "f32[N,1] "
+       "for two, got \"SepalWidth\" of f32[N]"},
+      {"one logit of a label of floats", R"(feature { name: "x" shape: 2 }
+label { name: "y" }
+label { name: "w" shape: 3 }
+layer { name: "logits" dense { units: 1 } input: "x" }
+head { classification { logits: "logits" label: "y" } }
+head { name: "b" classification { logits: "logits" label: "w" } })",
+       "model.textproto:5:8: head 0: labels must be class ids, INT32 or INT64, got f32[N]\n"
+       "model.textproto:6:18: head 1 \"b\": labels must be class ids, INT32 or INT64, got "
+       "f32[N,3]"},
+      {"one logit of labels and weights that do not fit", R"(feature { name: "x" shape: 2 }
+label { name: "y" dtype: INT32 shape: 3 }
+label { name: "z" dtype: INT32 }
+label { name: "w" shape: 3 }
+layer { name: "logits" dense { units: 1 } input: "x" }
+head { classification { logits: "logits" label: "y" } }
+head { name: "b" classification { logits: "logits" label: "z" weights: "w" } })",
+       "model.textproto:6:8: head 0: labels and logits must have one shape, got labels f32[N,3] "
+       "and "
+       "logits f32[N,1]\n"
+       "model.textproto:7:63: head 1 \"b\": weights must be of shape [N] or f32[N,1], got \"w\" of "
+       "f32[N,3]"},
       {"a label of floats", IrisWith(4, R"(label { name: "Species" })"),
        "model.textproto:8:8: head 0: labels must be class ids, INT32 or INT64, got f32[N]"},
       {"a label of vectors", IrisWith(4, R"(label { name: "Species" dtype: INT32 shape: 2 })"),
