@@ -6,7 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/validate.h"
+#include "absl/strings/str_join.h"
+#include "cli/supported_fields.h"
 #include "data/input_fn.h"
 #include "models/model_builder.h"
 #include "proto/run_config.pb.h"
@@ -38,6 +39,23 @@ class Walk {
     return found == rows_.end() ? nullptr : &found->second;
   }
 
+  // Null where the field may be acted on some day.
+  const std::string* Never(const FieldDescriptor& field) const {
+    const auto found = never_.find(field.full_name());
+    return found == never_.end() ? nullptr : &found->second;
+  }
+
+  // The kinds of a choice whose message the field is in, and that read it.
+  std::vector<std::string> KindsThatRead(const FieldDescriptor& field) const {
+    std::vector<std::string> kinds;
+    for (const auto& [of, fields] : rows_) {
+      const auto* const kind = field.file()->pool()->FindFieldByName(of);
+      if (kind == nullptr || kind->message_type() != field.containing_type()) continue;
+      if (fields.count(field.name()) > 0) kinds.push_back(kind->name());
+    }
+    return kinds;
+  }
+
   std::vector<std::string> Values(const FieldDescriptor& field) const {
     const auto found = values_.find(field.full_name());
     return found == values_.end() ? std::vector<std::string>() : found->second;
@@ -49,10 +67,13 @@ class Walk {
       const FieldDescriptor& field = *message.field(i);
       const std::string field_path = FieldPath(path, field.name());
       // The model is not refused: it is taken out, as if it had a file of its own.
+      for (const RefusedField& refused : RefusedFields()) {
+        if (refused.path == field_path) Refuse(field, refused.reason);
+      }
       bool covered = field.message_type() == proto::ModelSpec::descriptor();
       bool row_below = false;
       for (const SupportedField& supported : SupportedFields()) {
-        if (supported.path == field_path || absl::StartsWith(field_path, supported.path + ".")) {
+        if (CoversField(supported.path, field_path)) {
           covered = true;
           if (!supported.values.empty()) values_[field.full_name()] = supported.values;
         }
@@ -62,6 +83,15 @@ class Walk {
       if (field.message_type() == nullptr) continue;
       if (covered) Visit(*field.message_type(), field.message_type()->full_name());
       if (row_below) VisitRun(*field.message_type(), field_path);
+    }
+  }
+
+  // With what is under it.
+  void Refuse(const FieldDescriptor& field, const std::string& reason) {
+    never_[field.full_name()] = reason;
+    const Descriptor* const message = field.message_type();
+    for (int i = 0; message != nullptr && i < message->field_count(); ++i) {
+      Refuse(*message->field(i), reason);
     }
   }
 
@@ -81,6 +111,7 @@ class Walk {
 
   std::map<std::string, std::set<std::string>> rows_;
   std::map<std::string, std::vector<std::string>> values_;
+  std::map<std::string, std::string> never_;
   std::set<std::string> acts_;
   std::set<std::string> visited_;
 };
@@ -98,6 +129,19 @@ bool IsActedOnIn(const FieldDescriptor& kind, const FieldDescriptor& field) {
   const std::set<std::string>* const row = TheWalk().Row(kind.full_name());
   if (!IsActedOn(kind)) return false;
   return row == nullptr ? IsActedOn(field) : row->count(field.name()) > 0;
+}
+
+std::string WhyRefused(const FieldDescriptor& field, const FieldDescriptor* kind,
+                       bool with_reason) {
+  if (const std::string* const reason = TheWalk().Never(field)) {
+    return with_reason ? absl::StrCat("never: ", *reason) : "never";
+  }
+  if (kind == nullptr ? IsActedOn(field) : IsActedOnIn(*kind, field)) return "";
+  const std::vector<std::string> kinds = TheWalk().KindsThatRead(field);
+  if (kind == nullptr || !IsActedOn(*kind) || kinds.empty()) return "not supported yet";
+  constexpr size_t kNamed = 2;  // more are no word behind a field
+  return kinds.size() > kNamed ? absl::StrCat("not of ", kind->name())
+                               : absl::StrCat("only of ", absl::StrJoin(kinds, ", "));
 }
 
 std::vector<std::string> ValuesActedOn(const FieldDescriptor& field) {

@@ -18,7 +18,13 @@ bool IsActedOn(const google::protobuf::FieldDescriptor& field);
 bool IsActedOnIn(const google::protobuf::FieldDescriptor& kind,
                  const google::protobuf::FieldDescriptor& field);
 
-// The values, in text format, that a field may have so far; empty for any.
+// Why a field is refused, as help says it: "never"; of other kinds than `kind`, which may be null,
+// "only of in_top_k" or "not of mean"; "not supported yet". Empty where it is acted on.
+// `with_reason`: why never.
+std::string WhyRefused(const google::protobuf::FieldDescriptor& field,
+                       const google::protobuf::FieldDescriptor* kind, bool with_reason);
+
+// The values, in text format, that a field may have; empty for any.
 std::vector<std::string> ValuesActedOn(const google::protobuf::FieldDescriptor& field);
 
 }  // namespace tpurun

@@ -77,15 +77,15 @@ const Types& TheTypes() {
 
 class Paths {
  public:
-  Paths() { Visit(*proto::RunConfig::descriptor(), ""); }
+  Paths() { Visit(*proto::RunConfig::descriptor(), "", nullptr); }
 
   std::vector<ConfigPath> all;
 
  private:
-  void Visit(const Descriptor& message, const std::string& path) {
+  void Visit(const Descriptor& message, const std::string& path, const FieldDescriptor* kind) {
     for (int i = 0; i < message.field_count(); ++i) {
       const FieldDescriptor& field = *message.field(i);
-      ConfigPath row = {FieldPath(path, field.name()), &field};
+      ConfigPath row = {FieldPath(path, field.name()), &field, kind};
       const Descriptor* const type = field.message_type();
       if (type == nullptr || type->field_count() == 0) {
         all.push_back(row);
@@ -95,7 +95,7 @@ class Paths {
       const auto [first, is_first] = first_of_.emplace(type, within);
       if (!is_first) row.same_as = first->second;
       all.push_back(row);
-      if (is_first) Visit(*type, within);
+      if (is_first) Visit(*type, within, field.containing_oneof() ? &field : nullptr);
     }
   }
 

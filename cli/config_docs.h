@@ -33,6 +33,8 @@ std::string ShortName(const AnyDescriptor& descriptor) {
 struct ConfigPath {
   std::string path;
   const google::protobuf::FieldDescriptor* field = nullptr;
+  // The choice of a oneof in whose message it stands; null in others.
+  const google::protobuf::FieldDescriptor* kind = nullptr;
   // Where the fields of its message stand already; empty when they follow.
   std::string same_as;
 };

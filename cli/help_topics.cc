@@ -44,22 +44,24 @@ std::string Wrapped(const std::string& text, size_t indent) {
 
 // ------------------------------------------------------------------------------------- messages
 
-// `kind` is the choice whose message the field is shown in; may be null.
-std::string NotSupported(const FieldDescriptor& field, const FieldDescriptor* kind) {
-  const bool acted_on = kind == nullptr ? IsActedOn(field) : IsActedOnIn(*kind, field);
-  return acted_on ? "" : "  (not supported yet)";
+// Behind a field that is refused, why; `kind` is the choice whose message it is shown in, may be
+// null.
+std::string Refused(const FieldDescriptor& field, const FieldDescriptor* kind,
+                    bool with_reason = false) {
+  const std::string why = WhyRefused(field, kind, with_reason);
+  return why.empty() ? "" : absl::StrCat("  (", why, ")");
 }
 
 std::string FieldEntry(const FieldDescriptor& field, const FieldDescriptor* kind) {
-  std::string entry = absl::StrCat("  ", field.name(), ": ", TypeText(field),
-                                   NotSupported(field, kind), "\n", Wrapped(CommentOf(field), 6));
+  std::string entry = absl::StrCat("  ", field.name(), ": ", TypeText(field), Refused(field, kind),
+                                   "\n", Wrapped(CommentOf(field), 6));
   if (field.enum_type() != nullptr) {
     absl::StrAppend(
         &entry, Wrapped("One of " + absl::StrJoin(EnumNames(*field.enum_type()), ", ") + ".", 6));
   }
   const std::vector<std::string> values = ValuesActedOn(field);
   if (!values.empty()) {
-    absl::StrAppend(&entry, Wrapped("Supported so far: " + absl::StrJoin(values, ", ") + ".", 6));
+    absl::StrAppend(&entry, Wrapped("Takes " + absl::StrJoin(values, ", ") + ".", 6));
   }
   return entry;
 }
@@ -73,7 +75,7 @@ std::string Choices(const OneofDescriptor& oneof) {
   std::string text = absl::StrCat("exactly one ", oneof.name(), ":\n");
   for (int i = 0; i < oneof.field_count(); ++i) {
     const FieldDescriptor& choice = *oneof.field(i);
-    const std::string said = Wrapped(CommentOf(choice) + NotSupported(choice, nullptr), width + 4);
+    const std::string said = Wrapped(CommentOf(choice) + Refused(choice, nullptr), width + 4);
     absl::StrAppend(&text, "  ", choice.name(), said.substr(choice.name().size() + 2));
   }
   return text;
@@ -141,7 +143,7 @@ std::string FieldsPage() {
   for (const ConfigPath& path : ConfigPaths()) {
     absl::StrAppend(&text, path.path, ": ", TypeText(*path.field));
     if (!path.same_as.empty()) absl::StrAppend(&text, ", as ", path.same_as);
-    absl::StrAppend(&text, NotSupported(*path.field, nullptr), "\n");
+    absl::StrAppend(&text, Refused(*path.field, path.kind, /*with_reason=*/true), "\n");
   }
   return text;
 }

@@ -21,12 +21,9 @@ constexpr char kTraining[] = "tpu_config.per_host_input_for_training";
 constexpr char kEvaluation[] = "tpu_config.eval_training_input_configuration";
 constexpr char kCores[] = "tpu_config.num_cores_per_replica";
 constexpr char kDims[] = "tpu_config.input_partition_dims";
-constexpr char kParallel[] = "tpu_config.experimental_allow_per_host_v2_parallel_get_next";
-constexpr const char* kFields[] = {kTraining, kEvaluation, kCores, kDims, kParallel};
+constexpr const char* kFields[] = {kTraining, kEvaluation, kCores, kDims};
 
 constexpr int kLegalCores[] = {1, 2, 4, 8, 16, 32, 64, 128};
-constexpr char kNoModelParallelism[] =
-    "model parallelism is not emulated: each core is a replica of its own";
 
 std::string FormName(Form::InputPipelineConfig form) {
   return Form::InputPipelineConfig_Name(form);
@@ -58,12 +55,6 @@ void CheckForms(const proto::RunConfig& run, const RequiredParts& required, Conf
                           evaluates_on_cpu ? "evaluate" : "predict", " runs on the CPU (",
                           run.use_tpu() ? "eval_on_tpu" : "use_tpu",
                           ": false), want PER_HOST_V1 or leave it out"),
-             errors);
-  }
-  if (tpu.experimental_allow_per_host_v2_parallel_get_next()) {
-    AddField(kParallel,
-             "got true, which lets the machine's speed decide which core gets which rows; here a "
-             "run repeats to the last bit, so the order stays: want false or leave it out",
              errors);
   }
 }

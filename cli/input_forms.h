@@ -12,6 +12,10 @@
 
 namespace tpurun {
 
+// Why what splits a replica is refused.
+inline constexpr char kNoModelParallelism[] =
+    "model parallelism is not emulated: each core is a replica of its own";
+
 // Whether CheckInputForms tells of values of the field that do not act.
 bool IsOfInputForms(const std::string& path);
 

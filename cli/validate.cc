@@ -16,6 +16,7 @@
 #include "cli/hook_checks.h"
 #include "cli/input_forms.h"
 #include "cli/stateful_inputs.h"
+#include "cli/supported_fields.h"
 #include "cli/text_format.h"
 #include "proto/field_values.h"
 #include "proto/iterations_per_loop.h"
@@ -68,21 +69,6 @@ constexpr Bound kBounds[] = {
     {"train.epochs", false},
     {"evaluate.steps", false},
 };
-
-// A field that is refused for good, and why. Its comment in the .proto file says so too.
-struct Refusal {
-  const char* path;
-  const char* reason;
-};
-constexpr Refusal kRefusals[] = {
-    {"tpu_config.tpu_job_name", "the TPU is this process, not a job of a cluster"},
-    {"protocol", "no servers talk to each other"},
-    {"experimental_max_worker_delay_secs", "there are no workers of a cluster to start"},
-};
-
-bool CoversField(const std::string& supported, const std::string& path) {
-  return path == supported || absl::StartsWith(path, supported + ".");
-}
 
 // Indices into a batch are 32-bit numbers in kernels of libraries.
 constexpr int64_t kMaxBatchSize = (int64_t{1} << 31) - 1;
@@ -165,16 +151,16 @@ class Validator {
       const std::string value = ValueText(message, field);
       if (row) {
         if (std::count(row->values.begin(), row->values.end(), value) > 0) continue;
-        Add(field_path, absl::StrCat("got ", value, ", which is not supported yet, want ",
-                                     absl::StrJoin(row->values, " or ")));
+        Add(field_path, absl::StrCat("got ", value, ", want ", absl::StrJoin(row->values, " or "),
+                                     ": ", row->reason));
       } else {
-        const auto refusal =
-            std::find_if(std::begin(kRefusals), std::end(kRefusals),
-                         [&](const Refusal& refused) { return field_pattern == refused.path; });
-        const bool for_good = refusal != std::end(kRefusals);
+        const auto refused = std::find_if(
+            RefusedFields().begin(), RefusedFields().end(),
+            [&](const RefusedField& each) { return CoversField(each.path, field_pattern); });
+        const bool for_good = refused != RefusedFields().end();
         Add(field_path, absl::StrCat("got ", value, for_good ? "" : ", which is not supported yet",
                                      ", want ", DefaultText(*field), " or leave it out",
-                                     for_good ? absl::StrCat(": ", refusal->reason) : ""));
+                                     for_good ? absl::StrCat(": ", refused->reason) : ""));
       }
     }
   }
@@ -540,53 +526,6 @@ class Validator {
 };
 
 }  // namespace
-
-const std::vector<SupportedField>& SupportedFields() {
-  static const auto* const kFields = new std::vector<SupportedField>{
-      {"model_dir"},
-      {"model_file"},
-      {"use_tpu"},
-      {"train_batch_size"},
-      {"eval_batch_size"},
-      {"predict_batch_size"},
-      {"tf_random_seed"},
-      {"save_summary_steps"},
-      {"checkpoint_save_graph_def"},
-      {"save_checkpoints_secs"},
-      {"save_checkpoints_steps"},
-      {"keep_checkpoint_max"},
-      {"keep_checkpoint_every_n_hours"},
-      {"log_step_count_steps"},
-      {"allow_soft_placement"},
-      {"log_device_placement"},
-      {"session_creation_timeout_secs"},
-      {"master", {"\"\"", "\"local\""}},
-      {"evaluation_master", {"\"\"", "\"local\""}},
-      {"tpu_config.iterations_per_loop"},
-      {"tpu_config.num_shards"},
-      {"tpu_config.num_cores_per_replica", {"1"}},
-      {"tpu_config.experimental_host_call_every_n_steps"},
-      {"tpu_config.per_host_input_for_training",
-       {"PER_SHARD_V1", "PER_HOST_V1", "PER_HOST_V2", "BROADCAST"}},
-      {"tpu_config.eval_training_input_configuration", {"PER_HOST_V1", "SLICED"}},
-      {"tpu_config.initial_infeed_sleep_secs"},
-      {"train"},
-      {"evaluate"},
-      {"train_and_evaluate"},
-      {"training_hook"},
-      {"evaluation_hook"},
-      {"eval_on_tpu"},
-      {"predict.input"},
-      {"predict.keys"},
-      {"predict.forward_features"},
-      {"predict.generate"},
-      {"export"},
-      {"warm_start_from"},
-      {"transformation_func"},
-      {"strict_dtypes"},
-  };
-  return *kFields;
-}
 
 void ValidateConfig(const LoadedConfig& config, const RequiredParts& required,
                     ConfigErrors& errors) {

@@ -13,15 +13,6 @@
 
 namespace tpurun {
 
-// What of the RunConfig is acted on: a field (indices left out) and the values it may have, in text
-// format; no values means any. A row covers everything under its field. Every other field must be
-// left at its default.
-struct SupportedField {
-  std::string path;
-  std::vector<std::string> values = {};
-};
-const std::vector<SupportedField>& SupportedFields();
-
 // What of the configuration must be complete.
 struct RequiredParts {
   bool train = false;

@@ -369,8 +369,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
   }
   const LayerDef* const def = kind == nullptr ? nullptr : FindByName(LayerList(), kind->name());
   if (def != nullptr) {
-    RefuseUnreadFields(layer.arguments->GetReflection()->GetMessage(*layer.arguments, kind),
-                       def->fields, kind->name(), errors);
+    RefuseUnreadOfKind(LayerList(), *def, *layer.arguments, *kind, kind->name(), errors);
     def->check(*layer.arguments, errors);
   } else if (kind != nullptr) {
     errors.Add(kind->name(),

@@ -123,15 +123,21 @@ std::vector<std::string> ConfigErrors::Warnings(const SourceLocations& locations
 }
 
 void RefuseUnreadFields(const Message& message, const std::vector<std::string>& read,
-                        const std::string& path, ConfigErrors& errors) {
+                        const std::string& path, ConfigErrors& errors,
+                        const std::function<std::string(const std::string& field)>& other_kinds) {
   std::vector<const FieldDescriptor*> set;
   message.GetReflection()->ListFields(message, &set);
   for (const FieldDescriptor* field : set) {
     if (std::find(read.begin(), read.end(), field->name()) != read.end()) continue;
     if (IsDefault(message, field)) continue;
     const std::string element = field->is_repeated() ? field->name() + "[0]" : field->name();
+    const std::string kinds = other_kinds == nullptr ? "" : other_kinds(field->name());
+    const std::string kind = path.substr(path.rfind('.') + 1);
     errors.Add(FieldPath(path, element),
-               absl::StrCat(field->name(), " is not supported yet; remove it"));
+               absl::StrCat(field->name(),
+                            kinds.empty() ? " is not supported yet"
+                                          : absl::StrCat(" is of ", kinds, ", not of ", kind),
+                            "; leave it out"));
   }
 }
 

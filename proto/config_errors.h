@@ -3,6 +3,7 @@
 #ifndef TPURUN_PROTO_CONFIG_ERRORS_H_
 #define TPURUN_PROTO_CONFIG_ERRORS_H_
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -80,10 +81,11 @@ class ConfigErrors {
 
 // Adds an error for each field of `message` that is set away from its default and is not among
 // `read`: nothing that a user writes is ignored in silence. `path` is the message's own, "" or
-// "adagrad".
-void RefuseUnreadFields(const google::protobuf::Message& message,
-                        const std::vector<std::string>& read, const std::string& path,
-                        ConfigErrors& errors);
+// "adagrad". `other_kinds` says of a field which other kinds than that of `path` read it.
+void RefuseUnreadFields(
+    const google::protobuf::Message& message, const std::vector<std::string>& read,
+    const std::string& path, ConfigErrors& errors,
+    const std::function<std::string(const std::string& field)>& other_kinds = nullptr);
 
 // The fields of a message that something acts on; the others are refused. `of` is the message
 // ("tpurun.proto.Optimizer"), or a choice of a oneof whose message it is there

@@ -32,6 +32,28 @@ const Def* FindByName(const std::vector<Def>& list, const std::string& name) {
   return nullptr;
 }
 
+// Refuses what is set of the fields of `kind`, which `message` chooses, but not among those of its
+// row.
+template <typename Def>
+void RefuseUnreadOfKind(const std::vector<Def>& list, const Def& row,
+                        const google::protobuf::Message& message,
+                        const google::protobuf::FieldDescriptor& kind, const std::string& path,
+                        ConfigErrors& errors) {
+  const auto other_kinds = [&](const std::string& field) {
+    std::vector<Def> others;
+    for (const Def& other : list) {
+      const auto* const of = message.GetDescriptor()->FindFieldByName(other.name);
+      if (of == nullptr || of->message_type() != kind.message_type()) continue;
+      for (const std::string& read : other.fields) {
+        if (read == field) others.push_back(other);
+      }
+    }
+    return NamesOf(others);
+  };
+  RefuseUnreadFields(message.GetReflection()->GetMessage(message, &kind), row.fields, path, errors,
+                     other_kinds);
+}
+
 // The row of the kind that `message` chooses, after refusing what is set of that kind's fields but
 // not among the row's `fields`. Null, with an error, when nothing is chosen or the list has no such
 // row. `noun` is what the list holds: "loss".
@@ -51,8 +73,7 @@ const Def* ChooseRow(const std::vector<Def>& list, const google::protobuf::Messa
     return nullptr;
   }
   if (kind->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) {
-    RefuseUnreadFields(message.GetReflection()->GetMessage(message, kind), def->fields, kind_path,
-                       errors);
+    RefuseUnreadOfKind(list, *def, message, *kind, kind_path, errors);
   }
   return def;
 }

@@ -208,6 +208,39 @@ TEST(ActedOnTest, IsWhatIsNotRefused) {
             std::vector<std::string>{"1"});
 }
 
+// Three words: what may come, what never will, what is of other kinds.
+TEST(HelpTopicsTest, SaysWhyAFieldIsRefused) {
+  const std::string fields = Page("fields");
+  for (const char* line :
+       {"\nmodel.optimizer.N.ftrl: Ftrl  (not supported yet)\n",
+        "\nprotocol: string = \"grpc\"  (never: no servers talk to each other)\n",
+        "\nexperimental_max_worker_delay_secs: int64 = 0  (never: there are no workers of a "
+        "cluster to "
+        "start)\n",
+        "\ntpu_config.tpu_job_name: string  (never: the TPU is this process, not a job of a "
+        "cluster)\n",
+        "\ntpu_config.input_partition_dims.N.dim: repeated int64  (never: model parallelism is not "
+        "emulated: each core is a replica of its own)\n",
+        "\ntpu_config.experimental_allow_per_host_v2_parallel_get_next: bool = false  (never: with "
+        "it "
+        "the machine's speed decides which core gets which rows, and a run here repeats to the "
+        "last "
+        "bit)\n",
+        "\nmodel.eval_metric.N.accuracy.k: int32 = 1  (only of in_top_k)\n",
+        "\nmodel.eval_metric.N.accuracy.labels: string\n"}) {
+    EXPECT_THAT(fields, HasSubstr(line));
+  }
+  EXPECT_THAT(Entry(Page("auc"), "k"), HasSubstr("  k: int32 = 1  (only of in_top_k)\n"));
+  EXPECT_THAT(Page("in_top_k"), HasSubstr("  k: int32 = 1\n"));
+  EXPECT_THAT(Page("mean_squared_error"),
+              HasSubstr("  logits: string  (not of mean_squared_error)\n"));
+  EXPECT_THAT(Page("adam"), HasSubstr("  weight_decay_rate: float = 0  (only of adamw)\n"));
+  EXPECT_THAT(Page("classification"),
+              HasSubstr("  label_vocabulary: repeated string  (not supported yet)\n"));
+  EXPECT_THAT(Page("TPUConfig"), HasSubstr("  tpu_job_name: string  (never)\n"));
+  EXPECT_THAT(Entry(Page("TPUConfig"), "num_cores_per_replica"), HasSubstr("Takes 1."));
+}
+
 TEST(ExitCodesTest, HasEveryCodeOfAStatusOnce) {
   std::set<int> codes;
   int last = -1;

@@ -178,7 +178,9 @@ loss { name: "g" mean_squared_error { labels: "x" predictions: "nowhere" } })",
                     "model.textproto:5:68: loss 2 \"c\": weights: nothing is called \"nowhere\" "
                     "(known: a, b, "
                     "x, y)\n"
-                    "model.textproto:5:87: loss 2 \"c\": logits is not supported yet; remove it\n"
+                    "model.textproto:5:87: loss 2 \"c\": logits is of sigmoid_cross_entropy, "
+                    "softmax_cross_entropy, sparse_softmax_cross_entropy, not of "
+                    "mean_squared_error; leave it out\n"
                     "model.textproto:6:1: loss 3: name is missing\n"
                     "model.textproto:7:1: loss 4 \"e\": no kind of loss is given, want one of: ",
                     Kinds(LossList()),
@@ -206,7 +208,8 @@ loss { name: "f" huber_loss { labels: "x" predictions: "x" delta: 0 } })",
        "model.textproto:7:18: loss 3 \"d\": logits must be f32, got s32[N]\n"
        "model.textproto:8:18: loss 4 \"e\": labels and predictions must have one shape, got labels "
        "f32[N,3] and predictions f32[N,2]\n"
-       "model.textproto:8:58: loss 4 \"e\": label_smoothing is not supported yet; remove it\n"
+       "model.textproto:8:58: loss 4 \"e\": label_smoothing is of sigmoid_cross_entropy, "
+       "softmax_cross_entropy, sparse_softmax_cross_entropy, not of log_cosh; leave it out\n"
        "model.textproto:9:60: loss 5 \"f\": got 0, want a number > 0"},
       {"weights", R"(feature { name: "x" shape: 2 }
 feature { name: "w" shape: 3 }
@@ -226,7 +229,8 @@ eval_metric { mean { values: "logit" } })"),
        "model.textproto:12:27: eval_metric 2 \"auc\": predictions is missing\n"
        "model.textproto:13:25: eval_metric 3 \"k\": labels must be class ids, INT32 or INT64, got "
        "f32[N,3]\n"
-       "model.textproto:13:75: eval_metric 3 \"k\": k is not supported yet; remove it\n"
+       "model.textproto:13:75: eval_metric 3 \"k\": k is of in_top_k, not of accuracy; leave it "
+       "out\n"
        "model.textproto:14:1: eval_metric 4: name is missing\n"
        "model.textproto:14:22: eval_metric 4: values: nothing is called \"logit\", did you mean "
        "\"logits\"?"},
@@ -250,7 +254,8 @@ eval_metric { name: "e" recall { labels: "Species" predictions: "logits" k: 1 va
        "model.textproto:14:25: eval_metric 4 \"e\": labels and predictions must have one shape, "
        "got "
        "labels s32[N] and predictions f32[N,3]\n"
-       "model.textproto:14:79: eval_metric 4 \"e\": values is not supported yet; remove it"},
+       "model.textproto:14:79: eval_metric 4 \"e\": values is of mean, not of recall; leave it "
+       "out"},
       {"confusion matrices", absl::StrCat(kIris, R"(feature { name: "id" dtype: INT64 }
 feature { name: "ids" dtype: INT64 shape: 2 }
 layer { name: "many" dense { units: 257 } input: "logits" }
@@ -279,8 +284,11 @@ eval_metric { name: "k" accuracy { labels: "Species" predictions: "logits" num_c
        "f32[N,3]\n"
        "model.textproto:21:25: eval_metric 8 \"i\": predictions must be class ids or logits "
        "f32[N,C], got f32[N]\n"
-       "model.textproto:22:84: eval_metric 9 \"j\": k is not supported yet; remove it\n"
-       "model.textproto:23:76: eval_metric 10 \"k\": num_classes is not supported yet; remove it"},
+       "model.textproto:22:84: eval_metric 9 \"j\": k is of in_top_k, not of confusion_matrix; "
+       "leave it out\n"
+       "model.textproto:23:76: eval_metric 10 \"k\": num_classes is of confusion_matrix, not of "
+       "accuracy; "
+       "leave it out"},
       {"predictions", absl::StrCat(kIris, R"(prediction { name: "p" }
 prediction { name: "q" tensor: "loss" }
 prediction { name: "logits" })"),

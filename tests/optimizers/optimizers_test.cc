@@ -47,7 +47,7 @@ TEST(CheckOptimizerTest, NamesEveryMistakeWithItsPath) {
   EXPECT_EQ(
       ErrorsOf("adam { beta1: 1 beta2: -0.5 epsilon: 0 weight_decay_rate: 0.1 } "
                "learning_rate { linear_warmup { warmup_steps: -1 schedule { constant: -1 } } }"),
-      "adam.weight_decay_rate: weight_decay_rate is not supported yet; remove it\n"
+      "adam.weight_decay_rate: weight_decay_rate is of adamw, not of adam; leave it out\n"
       "adam.beta1: beta1 must be in [0, 1), got 1\n"
       "adam.beta2: beta2 must be in [0, 1), got -0.5\n"
       "adam.epsilon: epsilon must be > 0 and finite, got 0\n"
