@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/foreign_flags.h"
 #include "gflags/gflags.h"
 #include "proto/run_config.pb.h"
 #include "runtime/base/status.h"
@@ -178,6 +179,8 @@ absl::Status UnknownFlag(const std::string& name, const Verb& verb,
     return absl::InvalidArgumentError(
         absl::StrCat(message, ", want --set tpu_config.", name, "=VALUE"));
   }
+  const std::string hint = verb.takes_config ? ForeignFlagHint(name, verb.name) : "";
+  if (!hint.empty()) return absl::InvalidArgumentError(absl::StrCat(message, ", ", hint));
   std::string nearest = NearestName(name, known);
   if (name.size() == 1) {
     // A short flag of another program: the long one that begins so, when there is one.
@@ -403,7 +406,8 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
   if (command.Has("steps") && FindFlag(flags, "steps")->sets.empty() &&
       command.GetInt("steps") <= 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--steps: got ", command.GetInt("steps"), ", want a number > 0"));
+        absl::StrCat("--steps: got ", command.GetInt("steps"),
+                     ", want a number > 0; leave it out for one exact pass over the examples"));
   }
   const std::string log_format = command.GetString("log_format", "text");
   if (verb.runs && log_format != "text" && log_format != "json") {

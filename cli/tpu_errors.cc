@@ -17,7 +17,10 @@ constexpr TpuErrorDoc kTpuErrors[] = {
     {"E7", "3", "a type that the TPU does not compute in (FLOAT64, bytes)"},
     {"E8", "3",
      "INT64 for an op that computes with floats: cast it; the others take INT64 as well as INT32"},
-    {"E9", "3", "an op that the TPU does not have: every one is named, and the nearest it has"},
+    {"E9", "3",
+     "an op that a TPU does not have: every one is named, with what comes near; one that only "
+     "tpurun "
+     "does not have is a mistake of the configuration (2)"},
     {"E10", "", "a summary within the loop: `summary` entries are written by the host"},
     {"E11", "", "a Print op: there is none (E9), a summary shows values"},
     {"E12", "", "a placeholder: features come through the infeed alone"},
@@ -28,7 +31,10 @@ constexpr TpuErrorDoc kTpuErrors[] = {
     {"E17", "65",
      "a training input that ends before its steps: those before it are saved, and what is missing "
      "is counted; an evaluation says what it had"},
-    {"E18", "4", "a program larger than the device's memory (not checked yet)"},
+    {"E18", "4",
+     "a program larger than memory, which is this machine's: what would not fit is named; the 8 "
+     "GiB "
+     "of a TPU v2 core are not a limit yet"},
     {"E19", "", "a local path: all paths are"},
     {"E20", "1", "NaN or infinity while training: the first step is named"},
     {"E21", "3", "an op whose result is as large as the data says: no layer has one (E9)"},

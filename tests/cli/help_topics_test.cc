@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "cli/acted_on.h"
 #include "cli/config_docs.h"
@@ -270,6 +271,14 @@ TEST(TpuErrorsTest, HasEveryErrorWithItsExitCode) {
                 HasSubstr(absl::StrFormat("\n%-5s%-4s", error.name, code.empty() ? "-" : code)));
   }
   EXPECT_EQ(number, 28);
+  const std::string page = absl::StrReplaceAll(Page("tpu_errors"), {{"\n         ", " "}});
+  EXPECT_THAT(page,
+              HasSubstr("\nE9   3   an op that a TPU does not have: every one is named, with what "
+                        "comes near; one that only tpurun does not have is a mistake of the "
+                        "configuration (2)\n"));
+  EXPECT_THAT(
+      page, HasSubstr("\nE18  4   a program larger than memory, which is this machine's: what "
+                      "would not fit is named; the 8 GiB of a TPU v2 core are not a limit yet\n"));
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ TEST(ValidateTest, TheNamedEvaluationMustExist) {
 }
 
 // Every field of RunConfig and TPUConfig, set away from its default alone, is either acted on or
-// refused by name. The list of those that are acted on is the promise of the table in validate.cc.
+// refused by name. The list of those that are acted on is the promise of the table in
+// supported_fields.cc.
 TEST(ValidateTest, EveryScalarFieldIsActedOnOrRefused) {
   using google::protobuf::FieldDescriptor;
   const std::set<std::string> acted_on = {
