@@ -87,7 +87,7 @@ bool IsIndex(std::string_view text) {
 std::string ListElements(const Message& parent, const FieldDescriptor* field) {
   const Reflection& reflection = *parent.GetReflection();
   const int size = reflection.FieldSize(parent, field);
-  if (size == 0) return "it has no elements";
+  if (size == 0) return "it has none (+= appends one)";
   std::vector<std::string> elements;
   for (int i = 0; i < size; ++i) {
     const Message& element = reflection.GetRepeatedMessage(parent, field, i);
@@ -102,9 +102,17 @@ std::string ListElements(const Message& parent, const FieldDescriptor* field) {
 struct Chosen {
   int element = 0;
   bool by_kind = false;
+  bool left_out = false;  // what chooses: the component is a field of the only element
 };
 
-// The element that `component` chooses: by number, by name, or by a kind that only one has.
+// A field that every element has, whatever its kind: of another kind it would not be its own.
+bool IsFieldOfEveryKind(const Descriptor& descriptor, const std::string& name) {
+  const FieldDescriptor* const field = descriptor.FindFieldByName(name);
+  return field != nullptr && field->containing_oneof() == nullptr;
+}
+
+// The element that `component` chooses: by number, by name, or by a kind that only one has. Of one
+// element the number may be left out.
 absl::StatusOr<Chosen> ChooseElement(const Message& parent, const FieldDescriptor* field,
                                      const std::string& path, const std::string& component) {
   const Reflection& reflection = *parent.GetReflection();
@@ -139,6 +147,9 @@ absl::StatusOr<Chosen> ChooseElement(const Message& parent, const FieldDescripto
                                                    component, ", want its number; ",
                                                    ListElements(parent, field)));
   }
+  if (size == 1 && IsFieldOfEveryKind(*field->message_type(), component)) {
+    return Chosen{.left_out = true};
+  }
   return absl::InvalidArgumentError(absl::StrCat(path, " has no element ", Quote(component),
                                                  ", want its number or name; ",
                                                  ListElements(parent, field)));
@@ -172,7 +183,8 @@ absl::StatusOr<Target> FindTarget(std::string_view text, bool whole_element, Mes
     const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     if (field->is_repeated() && next < components.size()) {
       ASSIGN_OR_RETURN(const Chosen chosen,
-                       ChooseElement(*message, field, target.path(), components[next++]));
+                       ChooseElement(*message, field, target.path(), components[next]));
+      if (!chosen.left_out) ++next;
       target.element = chosen.element;
       if (chosen.by_kind && !(whole_element && next == components.size())) {
         Message* element =

@@ -159,6 +159,8 @@ it is in. tpurun help fields lists all of them. Behind a repeated field stands w
   its number, from 0            --set evaluate.0.steps=5
   its name                      --set model.layer.hidden_1.dense.units=20
   its kind, if only one has it  --set train.input.transform.shuffle.buffer_size=10
+  nothing, if it is the only one, before a field that all kinds have
+                                --set evaluate.steps=5
 Brackets mean the same as dots, and take names with dots in them:
   --set model.layer[hidden_1].dense.units=20
 

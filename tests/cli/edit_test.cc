@@ -113,6 +113,41 @@ TEST(SetTest, ElementsAreChosenByNumberNameOrKind) {
             ModelWith("adagrad {}", "adagrad { initial_accumulator_value: 0.5 }"));
 }
 
+TEST(SetTest, TheNumberOfTheOnlyElementMayBeLeftOut) {
+  EXPECT_EQ(AfterSet("model.optimizer.learning_rate.constant=0.2"),
+            ModelWith("constant: 0.1", "constant: 0.2"));
+  EXPECT_EQ(AfterSet("model.optimizer.name=main"),
+            ModelWith("adagrad {}", "adagrad {} name: 'main'"));
+  EXPECT_EQ(AfterSet("model.feature.shape=[784]"), ModelWith("[28, 28, 1]", "[784]"));
+  EXPECT_EQ(AfterUnset("model.optimizer.learning_rate"),
+            ModelWith("learning_rate { constant: 0.1 }", ""));
+  EXPECT_EQ(After<proto::RunConfig>(ParseSet("evaluate.input.source.text_line.skip_lines=2"),
+                                    "evaluate { steps: 3 }"),
+            With<proto::RunConfig>("evaluate { steps: 3 }", "steps: 3",
+                                   "steps: 3 input { source { text_line { skip_lines: 2 } } }"));
+  EXPECT_EQ(
+      After<proto::RunConfig>(ParseSet("evaluate.steps=4"), "evaluate { name: 'steps' }"),
+      "--set evaluate.steps=4: evaluate: got 4, want a message in braces: { ... }");
+}
+
+TEST(SetTest, TheNumberIsWantedOfSeveralElementsAndBeforeAnotherKind) {
+  EXPECT_EQ(AfterSet("evaluate.steps=9"),
+            "--set evaluate.steps=9: evaluate has no element \"steps\", want its number or name; "
+            "elements: 0 (valid), 1 (test)");
+  EXPECT_EQ(
+      AfterSet("model.optimizer.adam.beta1=0.5"),
+      "--set model.optimizer.adam.beta1=0.5: model.optimizer has no element \"adam\", want its "
+      "number or name; elements: 0 (adagrad)");
+  EXPECT_EQ(
+      AfterSet("model.head.name=a"),
+      "--set model.head.name=a: model.head has no element \"name\", want its number or name; it "
+      "has none (+= appends one)");
+  EXPECT_EQ(
+      AfterSet("model.optimizer.rate=1"),
+      "--set model.optimizer.rate=1: model.optimizer has no element \"rate\", want its number "
+      "or name; elements: 0 (adagrad)");
+}
+
 TEST(SetTest, AKindThatTwoElementsHaveIsRefused) {
   EXPECT_EQ(AfterSet("train.input.transform.take.count=1"),
             "--set train.input.transform.take.count=1: train.input.transform has 2 elements take, "
