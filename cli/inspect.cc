@@ -12,6 +12,7 @@
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/event_writer.h"
 #include "runtime/io/file.h"
+#include "runtime/io/keras_file.h"
 #include "runtime/io/tensor_bundle.h"
 
 namespace tpurun {
@@ -74,6 +75,7 @@ absl::StatusOr<InspectKind*> KindOf(const std::string& path) {
     return absl::NotFoundError(
         absl::StrCat("cannot read ", path, ": neither it nor ", BundleIndexPath(path), " exists"));
   }
+  RETURN_IF_ERROR(RefuseKerasFile(path));
   const std::string name = BaseName(path);
   if (IsEventFileName(name)) return InspectEvents;
   if (name == kSavedModelPb) return InspectSavedModel;

@@ -14,10 +14,10 @@
 #include "cli/read_message.h"
 #include "google/protobuf/stubs/logging.h"
 #include "proto/saved_model.pb.h"
-#include "proto/trackable_object_graph.pb.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
+#include "runtime/io/object_graph.h"
 #include "runtime/spec/global_step.h"
 
 namespace tpurun {
@@ -26,7 +26,6 @@ namespace {
 using tensorflow::MetaGraphDef;
 
 // The entry of an object-based checkpoint (TensorFlow 2) that says how its tensors are called.
-constexpr char kObjectGraph[] = "_CHECKPOINTABLE_OBJECT_GRAPH";
 
 // A list, -1 where a dimension is open; null of an unknown rank.
 Json ShapeOf(const tensorflow::TensorShapeProto& shape) {
@@ -122,25 +121,6 @@ void WriteMetaGraph(const MetaGraphDef& meta, RowWriter& rows) {
 }
 
 // ---- Variables ----
-
-// The variables' own names by checkpoint key; empty where keys are those.
-absl::StatusOr<std::map<std::string, std::string>> FullNames(const BundleReader& reader) {
-  std::map<std::string, std::string> names;
-  const BundleEntry* const entry = reader.Find(kObjectGraph);
-  if (entry == nullptr) return names;
-  ASSIGN_OR_RETURN(const std::vector<std::string> strings, reader.ReadStrings(*entry));
-  tensorflow::TrackableObjectGraph objects;
-  if (strings.size() != 1 || !objects.ParseFromString(strings[0])) {
-    return absl::DataLossError(absl::StrCat("tensor \"", kObjectGraph, "\" of ", reader.prefix(),
-                                            ": it is no object graph; export the model again"));
-  }
-  for (const auto& object : objects.nodes()) {
-    for (const auto& tensor : object.attributes()) {
-      names[tensor.checkpoint_key()] = tensor.full_name();
-    }
-  }
-  return names;
-}
 
 // The names under which TensorFlow 1 saves the parts of partitioned variables, by those of the
 // parts.

@@ -61,6 +61,7 @@ class Checkpoint {
   // not exist, DataLoss when it is damaged.
   static absl::StatusOr<Checkpoint> Open(const std::string& path);
 
+  const BundleReader& reader() const { return *reader_; }
   const std::string& prefix() const { return reader_->prefix(); }
   // The folder that it is in.
   std::string dir() const { return DirName(prefix()); }

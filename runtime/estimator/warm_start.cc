@@ -1,16 +1,24 @@
 #include "runtime/estimator/warm_start.h"
 
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "glog/logging.h"
 #include "runtime/base/name_pattern.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/estimator/checkpoint.h"
+#include "runtime/estimator/object_variables.h"
+#include "runtime/io/checkpoint_state.h"
+#include "runtime/io/file.h"
+#include "runtime/io/object_graph.h"
+#include "runtime/io/tensor_bundle.h"
 #include "runtime/spec/global_step.h"
 
 namespace tpurun {
@@ -59,6 +67,82 @@ absl::StatusOr<std::map<std::string, std::string>> Chosen(const proto::WarmStart
   return chosen;
 }
 
+// Of a SavedModel its variables.
+absl::StatusOr<Checkpoint> OpenModel(const std::string& path) {
+  const std::string variables = JoinPath(path, "variables/variables");
+  const bool is_saved_model =
+      IsAbsent(CheckpointStatePath(path)) && !IsAbsent(BundleIndexPath(variables));
+  return Checkpoint::Open(is_saved_model ? variables : path);
+}
+
+// A key of an object-based checkpoint as a person writes it.
+std::string WithoutEnd(const std::string& key) {
+  return std::string(absl::StripSuffix(key, kVariableValue));
+}
+
+// Puts the keys of an object-based checkpoint in the place of names that it does not have.
+absl::Status FindObjects(const proto::WarmStart& settings,
+                         const std::vector<Variable>& model_variables, const BundleReader& reader,
+                         std::map<std::string, std::string>& chosen) {
+  std::vector<std::string> taken;
+  std::set<std::string> renamed;
+  for (const auto& entry : settings.var_name_to_prev_var_name()) {
+    std::string& theirs = chosen.at(entry.key());
+    ASSIGN_OR_RETURN(theirs, ObjectKey(reader, theirs));
+    taken.push_back(theirs);
+    renamed.insert(entry.key());
+  }
+  std::vector<ModelVariable> model;
+  bool any = false;
+  for (const Variable& variable : model_variables) {
+    const auto found = chosen.find(variable.name);
+    const bool wanted = found != chosen.end() && reader.Find(found->second) == nullptr;
+    any = any || wanted;
+    const bool is_one = variable.shape.dtype == DType::kF32 && renamed.count(variable.name) == 0 &&
+                        variable.scope != Variable::Scope::kState;
+    if (is_one) model.push_back({variable.name, variable.shape.dims, wanted});
+  }
+  if (!any) return absl::OkStatus();
+  ASSIGN_OR_RETURN(ObjectMatch match, MatchObjects(model, reader, taken));
+  for (const auto& [name, key] : match.keys) chosen[name] = key;
+  for (std::string& key : match.left) key = WithoutEnd(key);
+  if (!match.left.empty()) {
+    LOG(INFO) << "The checkpoint's objects are told by names, shapes and order; left in it: "
+              << absl::StrJoin(match.left, ", ") << ".";
+  }
+  return absl::OkStatus();
+}
+
+// What to write where some variables do not fit: of the layers that do a pattern, as of a model
+// with a new head; of others how to name theirs.
+std::string Advice(const std::map<std::string, std::string>& chosen, const BundleReader& reader,
+                   const VariableStore& store) {
+  std::map<std::string, bool> fits;  // layers
+  for (const auto& [name, theirs] : chosen) {
+    const BundleEntry* const entry = reader.Find(theirs);
+    const bool same = entry != nullptr && entry->shape == store.Find(name)->variable().shape.dims;
+    const auto [layer, first] = fits.emplace(DirName(name), same);
+    if (!first) layer->second = layer->second && same;
+  }
+  std::vector<std::string> layers;
+  for (const auto& [layer, fit] : fits) {
+    if (fit && !layer.empty()) layers.push_back(layer);
+  }
+  if (layers.empty()) {
+    return absl::StrCat("; where they have other names there, var_name_to_prev_var_name { key: ",
+                        Quote(chosen.begin()->first), " value: \"NAME\" }; tpurun inspect ",
+                        reader.prefix(), " lists them");
+  }
+  constexpr size_t kMost = 8;  // in a pattern that a person writes
+  const std::string some =
+      layers.size() == 1 ? layers[0] : absl::StrCat("(", absl::StrJoin(layers, "|"), ")");
+  return absl::StrCat(
+      "; to take over what fits and start the others, a new head, afresh: "
+      "vars_to_warm_start: ",
+      layers.size() > kMost ? "with a pattern that matches that alone"
+                            : Quote(absl::StrCat("^", some, "/")));
+}
+
 void LogChosen(const std::string& prefix, const std::map<std::string, std::string>& chosen,
                const std::vector<std::string>& names) {
   std::vector<std::string> taken, left;
@@ -67,8 +151,9 @@ void LogChosen(const std::string& prefix, const std::map<std::string, std::strin
     if (found == chosen.end()) {
       left.push_back(name);
     } else {
-      taken.push_back(found->second == name ? name
-                                            : absl::StrCat(name, " (of ", found->second, ")"));
+      taken.push_back(found->second == name
+                          ? name
+                          : absl::StrCat(name, " (of ", WithoutEnd(found->second), ")"));
     }
   }
   LOG(INFO) << "Warm-started from " << prefix << ": " << absl::StrJoin(taken, ", ") << ".";
@@ -76,12 +161,21 @@ void LogChosen(const std::string& prefix, const std::map<std::string, std::strin
   LOG(INFO) << "Not warm-started but initialized: " << absl::StrJoin(left, ", ") << ".";
 }
 
-absl::Status ReadVariables(const proto::WarmStart& settings, const std::vector<std::string>& names,
-                           VariableStore& store) {
-  ASSIGN_OR_RETURN(const auto chosen, Chosen(settings, names));
-  ASSIGN_OR_RETURN(const Checkpoint checkpoint,
-                   Checkpoint::Open(settings.ckpt_to_initialize_from()));
-  RETURN_IF_ERROR(checkpoint.RestoreAs(chosen, store));
+absl::Status ReadVariables(const proto::WarmStart& settings,
+                           const std::vector<Variable>& model_variables, VariableStore& store) {
+  const std::vector<std::string> names = NamesOf(model_variables);
+  ASSIGN_OR_RETURN(auto chosen, Chosen(settings, names));
+  ASSIGN_OR_RETURN(const Checkpoint checkpoint, OpenModel(settings.ckpt_to_initialize_from()));
+  const BundleReader& reader = checkpoint.reader();
+  if (reader.Find(kObjectGraph) != nullptr) {
+    RETURN_IF_ERROR(FindObjects(settings, model_variables, reader, chosen));
+  }
+  const absl::Status restored = checkpoint.RestoreAs(chosen, store);
+  if (absl::IsInvalidArgument(restored)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(restored.message(), Advice(chosen, reader, store)));
+  }
+  RETURN_IF_ERROR(restored);
   LogChosen(checkpoint.prefix(), chosen, names);
   return absl::OkStatus();
 }
@@ -91,8 +185,7 @@ absl::Status ReadVariables(const proto::WarmStart& settings, const std::vector<s
 absl::Status WarnOfOtherAssets(const proto::WarmStart& settings,
                                const std::map<std::string, std::string>& assets) {
   if (assets.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Checkpoint checkpoint,
-                   Checkpoint::Open(settings.ckpt_to_initialize_from()));
+  ASSIGN_OR_RETURN(const Checkpoint checkpoint, OpenModel(settings.ckpt_to_initialize_from()));
   ASSIGN_OR_RETURN(const RunState state, checkpoint.ReadRunState());
   for (const auto& [name, identity] : assets) {
     const auto theirs = state.assets.find(name);
@@ -108,7 +201,7 @@ absl::Status WarnOfOtherAssets(const proto::WarmStart& settings,
 
 absl::Status WarmStart(const proto::WarmStart& settings,
                        const std::vector<Variable>& model_variables, VariableStore& store) {
-  return Annotate(ReadVariables(settings, NamesOf(model_variables), store), "warm_start_from");
+  return Annotate(ReadVariables(settings, model_variables, store), "warm_start_from");
 }
 
 }  // namespace tpurun

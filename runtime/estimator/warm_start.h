@@ -15,8 +15,9 @@
 namespace tpurun {
 
 // Reads those of the model's variables that vars_to_warm_start matches, trainable or not; not
-// global_step, and no state. The log lists them and the others. A variable that the checkpoint does
-// not have, or has in another shape, is InvalidArgument; nothing is changed then.
+// global_step, and no state. Variables of an object-based checkpoint or SavedModel are found by
+// MatchObjects. The log lists them and the others. A variable that the checkpoint does not have, or
+// has in another shape, is InvalidArgument; nothing is changed then.
 absl::Status WarmStart(const proto::WarmStart& settings,
                        const std::vector<Variable>& model_variables, VariableStore& store);
 

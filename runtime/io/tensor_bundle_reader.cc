@@ -7,6 +7,7 @@
 #include "proto/tensor_bundle.pb.h"
 #include "runtime/base/status.h"
 #include "runtime/io/crc32c.h"
+#include "runtime/io/keras_file.h"
 #include "runtime/io/little_endian.h"
 #include "runtime/io/table.h"
 #include "runtime/io/tensor_bundle.h"
@@ -61,6 +62,7 @@ absl::Status BundleReader::ReadIndex() {
   const std::string path = BundleIndexPath(prefix_);
   const absl::StatusOr<std::string> bytes = ReadFile(path, kMaxIndexBytes);
   if (!bytes.ok() && IsAbsent(path) && FileExists(prefix_) && !IsDirectory(prefix_)) {
+    RETURN_IF_ERROR(RefuseKerasFile(prefix_));
     return absl::FailedPreconditionError(absl::StrCat(
         prefix_, ": no ", path,
         " beside it; a V1 checkpoint (TensorFlow before 1.0) cannot be "

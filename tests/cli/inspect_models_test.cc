@@ -210,7 +210,7 @@ TEST_F(InspectModelsTest, VariablesOfAnObjectGraphHaveTheirOwnNames) {
                        "global_step  int64  []         8  step/VALUE      5\n"
                        "total: 1 variables, 0 parameters, 8 bytes, global_step 5\n"));
   write("\xff");
-  EXPECT_THAT(ErrorOf(pb_), HasSubstr("it is no object graph; export the model again"));
+  EXPECT_THAT(ErrorOf(pb_), HasSubstr("it is no object graph; save the model again"));
 }
 
 TEST_F(InspectModelsTest, ADamagedSavedModelIsDataLoss) {

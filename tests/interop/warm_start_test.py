@@ -26,7 +26,7 @@ def initializer_of(value):
     return initialize
 
 
-class WarmStartTest(unittest.TestCase):
+class WarmStarts(unittest.TestCase):
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
@@ -65,6 +65,9 @@ class WarmStartTest(unittest.TestCase):
         for name in names:
             np.testing.assert_array_equal(got[name], self.values[name], name)
         self.assertEqual(got['global_step'], 0)
+
+
+class WarmStartTest(WarmStarts):
 
     def test_prefix(self):
         self.save()
@@ -105,6 +108,117 @@ class WarmStartTest(unittest.TestCase):
             names[name] = f'{attribute}/.ATTRIBUTES/VARIABLE_VALUE'
         root.write(self.prefix)
         self.assert_taken_over(self.warm_start(names))
+
+
+def keras_layers(names=(None, None, None)):
+    """Those of iris."""
+    return [tf.keras.layers.Dense(units, name=name) for name, (_, units) in zip(
+        names, iris_model.LAYERS.values())]
+
+
+class Attributes(tf.keras.Model):
+    """Layers that have names, made in another order than they are called in."""
+
+    def __init__(self, names=(None, None, None)):
+        super().__init__()
+        self.one, self.two, self.three = reversed(keras_layers(names))
+
+    def call(self, x):
+        return self.one(self.two(self.three(x)))
+
+
+class KerasTest(WarmStarts):
+    """What Keras writes, whose variables have the paths of objects for names."""
+
+    def model(self, *layers):
+        """A Sequential of them with self.values, which has been trained."""
+        model = tf.keras.Sequential([tf.keras.layers.Input((4,)), *layers])
+        model.compile('adam', 'mse')
+        model.fit(np.zeros((8, 4)), np.zeros((8, 3)), verbose=0)
+        return self.with_values(model)
+
+    def with_values(self, model):
+        dense = [layer for layer in model.submodules if isinstance(layer, tf.keras.layers.Dense)]
+        for layer in dense:
+            name = {shape: key[:-len('/kernel')] for key, shape in SHAPES.items()}[layer.kernel.shape]
+            layer.set_weights([self.values[f'{name}/{variable}'] for variable in ('kernel', 'bias')])
+        return model
+
+    def refuse(self, *wanted, **options):
+        with self.assertRaises(AssertionError) as raised:
+            self.warm_start(**options)
+        for text in wanted:
+            self.assertIn(text, str(raised.exception))
+
+    def test_weights(self):
+        self.model(*keras_layers()).save_weights(self.prefix)
+        self.assert_taken_over(self.warm_start())
+
+    def test_a_checkpoint_of_a_model(self):
+        model = self.model(*keras_layers())
+        tf.train.Checkpoint(net=model, opt=model.optimizer, step=tf.Variable(3)).save(self.prefix)
+        self.assert_taken_over(self.warm_start(path=os.path.dirname(self.prefix)))
+
+    def test_saved_models(self):
+        model = self.model(*keras_layers())
+        model.save(self.prefix)
+        self.assert_taken_over(self.warm_start())
+
+    def test_an_exported_model(self):
+        self.model(*keras_layers()).export(self.prefix)
+        self.assert_taken_over(self.warm_start())
+
+    def test_layers_in_layers(self):
+        one, two, three = keras_layers()
+        self.model(tf.keras.Sequential([one, tf.keras.layers.BatchNormalization()]), two,
+                   three).save_weights(self.prefix)
+        self.assert_taken_over(self.warm_start())
+
+    def test_attributes_by_shapes(self):
+        model = Attributes()
+        model(np.zeros((1, 4)))
+        self.with_values(model).save_weights(self.prefix)
+        self.assert_taken_over(self.warm_start())
+
+    def test_one_of_two_layers_of_a_shape_by_its_name(self):
+        one, two, three = keras_layers(iris_model.LAYERS)
+        model = self.model(one, tf.keras.layers.Dense(10, name='same'), two, three)
+        model.get_layer('same').kernel.assign(np.zeros((10, 10)))
+        model.save_weights(self.prefix)
+        self.assert_taken_over(self.warm_start())
+
+    def test_one_of_two_layers_of_a_shape_is_to_be_named(self):
+        one, two, three = keras_layers()
+        self.model(one, two, tf.keras.layers.Dense(10), three).save_weights(self.prefix)
+        keys = [f'layer_with_weights-{i}/kernel' for i in (1, 2)]
+        self.refuse(f'"hidden_2/kernel" [10,10]: "{keys[0]}" or "{keys[1]}"; say it with '
+                    'var_name_to_prev_var_name { key: "hidden_2/bias" value: "layer_with_weights-1/bias" }')
+        self.assert_taken_over(self.warm_start({
+            f'hidden_2/{variable}': f'layer_with_weights-1/{variable}'
+            for variable in ('kernel', 'bias')}))
+
+    def test_a_new_head(self):
+        one, two, _ = keras_layers()
+        model = tf.keras.Sequential([tf.keras.layers.Input((4,)), one, two, tf.keras.layers.Dense(7)])
+        for layer, name in zip((one, two), iris_model.LAYERS):
+            layer.set_weights([self.values[f'{name}/{variable}'] for variable in ('kernel', 'bias')])
+        model.save_weights(self.prefix)
+        self.refuse('"logits/kernel" [10,3]: no layer of these shapes')
+        self.assert_taken_over(self.warm_start(variables=['^hidden_']),
+                               [name for name in SHAPES if name.startswith('hidden_')])
+
+    def test_files_of_other_formats_are_named(self):
+        model = self.model(*keras_layers())
+        for suffix, text in (('.h5', 'an HDF5 file, as Keras writes with .h5'),
+                             ('.weights.h5', 'an HDF5 file, as Keras writes with .h5'),
+                             ('.keras', 'an archive of Keras, .keras')):
+            path = self.prefix + suffix
+            (model.save_weights if 'weights' in suffix else model.save)(path)
+            with self.subTest(suffix):
+                self.refuse(f'{path}: {text}', 'tf.train.Checkpoint(model=model).write("PREFIX")',
+                            path=path)
+                with self.assertRaisesRegex(AssertionError, f'exit 65\n.*{text}'):
+                    program.run('inspect', path)
 
 
 if __name__ == '__main__':
