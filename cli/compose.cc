@@ -147,6 +147,30 @@ bool RunsHooks(const CommandLine& command, const LoadedConfig& config,
   return false;
 }
 
+// The words of labels are those of the first input that has them: one to predict may have no
+// labels.
+absl::StatusOr<ExportInputs> MakeExportInputs(const LoadedConfig& config) {
+  const proto::RunConfig& run = config.run;
+  ExportInputs inputs{.assets_fn = MakeAssetsFn(config)};
+  const auto add_vocabularies = [&](const proto::Input& input, const std::string& path) {
+    absl::StatusOr<Vocabularies> found =
+        InputVocabularies(input, run.transformation_func(), config.locations, path);
+    if (found.ok()) inputs.vocabularies.merge(*found);  // else numbers are the names
+  };
+  if (run.predict().has_input()) {
+    ASSIGN_OR_RETURN(inputs.input_fn,
+                     MakeExportInputFn(run.predict().input(), run.transformation_func(),
+                                       config.locations, "predict.input"));
+    add_vocabularies(run.predict().input(), "predict.input");
+  }
+  for (int i = 0; i < run.evaluate_size(); ++i) {
+    if (!run.evaluate(i).has_input()) continue;
+    add_vocabularies(run.evaluate(i).input(), ElementPath("evaluate", i) + ".input");
+  }
+  if (run.train().has_input()) add_vocabularies(run.train().input(), "train.input");
+  return inputs;
+}
+
 void LogStart(const CommandLine& command, const LoadedConfig& config) {
   LOG(INFO) << "Configuration: " << FileTitle(config.run_path)
             << ", model_dir: " << config.run.model_dir() << ".";
@@ -214,12 +238,8 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   const bool exports =
       required.export_model ||
       (required.alternating && !config.run.train_and_evaluate().exporter().empty());
-  composition.export_assets_fn = MakeAssetsFn(config);
-  if (exports && config.run.predict().has_input()) {
-    ASSIGN_OR_RETURN(
-        composition.export_input_fn,
-        MakeExportInputFn(config.run.predict().input(), config.run.transformation_func(),
-                          config.locations, "predict.input"));
+  if (exports) {
+    ASSIGN_OR_RETURN(composition.export_inputs, MakeExportInputs(config));
   }
   LogStart(command, config);
   return composition;

@@ -19,8 +19,7 @@ struct Composition {
   EstimatorOptions options;
   InputFn input_fn;                          // of train or predict, whichever is required
   std::vector<EvaluationInput> evaluations;  // those that are required, one or more
-  ExportInputFn export_input_fn;  // of predict, where export_model is required and it has an input
-  AssetsFn export_assets_fn;
+  ExportInputs export_inputs;  // where a model is exported; its input is that of predict
 };
 
 // What an Estimator is made of besides what only training needs. NotFound when the working

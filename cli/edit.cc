@@ -304,15 +304,24 @@ void ForgetSiblings(const Target& target, SourceLocations* locations) {
   }
 }
 
-// What a file says is replaced; another flag is not.
-absl::Status ClearExclusive(const Target& target, SourceLocations* locations) {
+// Of a number 0, which turns what it says off.
+bool IsOff(const Message& message, const FieldDescriptor& field) {
+  return field.cpp_type() == FieldDescriptor::CPPTYPE_INT64 &&
+         message.GetReflection()->GetInt64(message, &field) == 0;
+}
+
+// What a file says is replaced; another flag is not, unless one of the two only says that it is
+// off, as RunConfig's None does. Returns whether the new value counts.
+absl::StatusOr<bool> ClearExclusive(const Target& target, const Message& value,
+                                    SourceLocations* locations) {
   for (const auto& pair : kExclusive) {
     for (int i = 0; i < 2; ++i) {
       if (target.field->full_name() != absl::StrCat("tpurun.proto.RunConfig.", pair[i])) continue;
       const FieldDescriptor* other = target.parent->GetDescriptor()->FindFieldByName(pair[1 - i]);
       const std::string other_path = FieldPath(target.parent_path, other->name());
       const SourceLocation* const place = locations->Find(other_path);
-      if (place != nullptr && !place->flag.empty()) {
+      if (place != nullptr && !place->flag.empty() && !IsOff(*target.parent, *other)) {
+        if (IsOff(value, *target.field)) return false;
         return absl::InvalidArgumentError(absl::StrCat(target.path(), " is given together with ",
                                                        place->flag, ", want one of them"));
       }
@@ -320,7 +329,7 @@ absl::Status ClearExclusive(const Target& target, SourceLocations* locations) {
       locations->Erase(other_path);
     }
   }
-  return absl::OkStatus();
+  return true;
 }
 
 void RemoveElement(const Target& target, SourceLocations* locations) {
@@ -395,7 +404,8 @@ absl::Status ApplyToCopy(const Edit& edit, Message* root, SourceLocations* locat
         absl::StrCat(target.path(), " is not a list: got +=, want ="));
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Message> value, ParseValue(target, edit));
-  RETURN_IF_ERROR(ClearExclusive(target, locations));
+  ASSIGN_OR_RETURN(const bool counts, ClearExclusive(target, *value, locations));
+  if (!counts) return absl::OkStatus();
   if (target.element >= 0) {
     ReplaceElement(target, value.get());
     locations->Erase(target.path());

@@ -11,9 +11,9 @@ absl::Status ExportCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(Composition composition, Compose(command, {.export_model = true}));
   const proto::Export config = composition.options.config.export_();
   Estimator estimator(std::move(composition.options));
-  ASSIGN_OR_RETURN(const ExportedFiles files,
-                   estimator.Export(config, command.GetString("checkpoint"),
-                                    composition.export_input_fn, composition.export_assets_fn));
+  ASSIGN_OR_RETURN(
+      const ExportedFiles files,
+      estimator.Export(config, command.GetString("checkpoint"), composition.export_inputs));
   Json json;
   json["path"] = files.paths.front().second;
   for (const auto& [format, path] : files.paths) {

@@ -1,5 +1,6 @@
 // `inspect` of an ONNX file: its metadata, inputs, outputs, initializers and ops. Source: the ONNX
 // project's docs/IR.md.
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -103,7 +104,9 @@ Json ValueRow(const std::string& kind, const onnx::ValueInfoProto& info) {
   Json shape;
   if (type.has_tensor_type()) shape = ShapeOf(type.tensor_type());
   if (type.has_sparse_tensor_type()) shape = ShapeOf(type.sparse_tensor_type());
-  return {{"kind", kind}, {"name", info.name()}, {"dtype", TypeName(type)}, {"shape", shape}};
+  Json row = {{"kind", kind}, {"name", info.name()}, {"dtype", TypeName(type)}, {"shape", shape}};
+  if (!info.doc_string().empty()) row["note"] = JsonBytes(info.doc_string());
+  return row;
 }
 
 // ---- Initializers ----
@@ -230,7 +233,11 @@ void WriteHead(const onnx::ModelProto& model, const std::string& path, RowWriter
   rows.Table({{"kind"}, {"key"}, {"value"}}, metadata);
   for (const auto& input : model.graph().input()) values.push_back(ValueRow("input", input));
   for (const auto& output : model.graph().output()) values.push_back(ValueRow("output", output));
-  rows.Table({{"kind"}, {"name"}, {"dtype"}, {"shape"}}, values);
+  std::vector<RowColumn> columns = {{"kind"}, {"name"}, {"dtype"}, {"shape"}};
+  const bool any_note = std::any_of(values.begin(), values.end(),
+                                    [](const Json& row) { return row.contains("note"); });
+  if (any_note) columns.push_back({"note"});
+  rows.Table(columns, values);
 }
 
 }  // namespace

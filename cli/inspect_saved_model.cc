@@ -18,6 +18,7 @@
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
 #include "runtime/io/object_graph.h"
+#include "runtime/spec/export_names.h"
 #include "runtime/spec/global_step.h"
 
 namespace tpurun {
@@ -63,6 +64,19 @@ std::map<std::string, typename Map::mapped_type> Sorted(const Map& map) {
 
 using TensorInfos = google::protobuf::Map<std::string, tensorflow::TensorInfo>;
 
+// What a SavedModel of tpurun says of its signatures and of their inputs: text by "KEY" and
+// "KEY\tINPUT".
+std::map<std::string, std::string> DocsOf(const MetaGraphDef& meta) {
+  std::map<std::string, std::string> docs;
+  const auto found = meta.collection_def().find(kSignatureDocs);
+  if (found == meta.collection_def().end()) return docs;
+  for (const std::string& line : found->second.bytes_list().value()) {
+    const size_t tab = line.rfind('\t');
+    if (tab != std::string::npos) docs[line.substr(0, tab)] = line.substr(tab + 1);
+  }
+  return docs;
+}
+
 void AddTensors(const Json& signature, const std::string& kind, const TensorInfos& tensors,
                 std::vector<Json>& rows) {
   for (const auto& [name, info] : Sorted(tensors)) {
@@ -77,18 +91,34 @@ void AddTensors(const Json& signature, const std::string& kind, const TensorInfo
 }
 
 void WriteSignatures(const MetaGraphDef& meta, RowWriter& rows) {
+  const std::map<std::string, std::string> docs = DocsOf(meta);
+  const auto add_doc = [&docs](const std::string& of, const char* field, Json& row) {
+    const auto doc = docs.find(of);
+    if (doc != docs.end()) row[field] = JsonBytes(doc->second);
+    return doc != docs.end();
+  };
   for (const auto& [key, def] : Sorted(meta.signature_def())) {
-    rows.Title(absl::StrCat("signature ", Escape(key), ": ",
-                            def.method_name().empty() ? "-" : Escape(def.method_name())));
+    const auto doc = docs.find(key);
+    rows.Title(
+        absl::StrCat("signature ", Escape(key), ": ",
+                     def.method_name().empty() ? "-" : Escape(def.method_name()),
+                     doc == docs.end() ? "" : absl::StrCat(", takes ", Escape(doc->second))));
     const Json signature = {{"tags", TagsOf(meta)}, {"signature", key}};
     Json object = {{"kind", "signature"}};
     object.update(signature);
     object["method"] = def.method_name();
+    add_doc(key, "takes", object);
     rows.Object(object);
     std::vector<Json> tensors;
     AddTensors(signature, "input", def.inputs(), tensors);
+    bool any_note = false;
+    for (Json& row : tensors) {
+      any_note |= add_doc(absl::StrCat(key, "\t", row["name"].get<std::string>()), "note", row);
+    }
     AddTensors(signature, "output", def.outputs(), tensors);
-    rows.Table({{"kind"}, {"name"}, {"dtype"}, {"shape"}, {"tensor"}}, tensors);
+    std::vector<RowColumn> columns = {{"kind"}, {"name"}, {"dtype"}, {"shape"}, {"tensor"}};
+    if (any_note) columns.push_back({"note"});
+    rows.Table(columns, tensors);
   }
 }
 

@@ -81,7 +81,7 @@ bool IsLocalRelative(const std::string& path) {
 // What a shell hands over: standard input, <(COMMAND), a pipe. It has no folder.
 bool IsStream(const std::string& file) {
   std::error_code error;
-  return file == kStandardInput || absl::StartsWith(file, "/dev/") ||
+  return file == kStandardInput || file == "/dev/stdin" || absl::StartsWith(file, "/dev/fd/") ||
          absl::StartsWith(file, "/proc/") || !std::filesystem::is_regular_file(file, error);
 }
 

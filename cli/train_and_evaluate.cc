@@ -33,8 +33,7 @@ absl::Status TrainAndEvaluateCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(const TrainResult result,
                    estimator.TrainAndEvaluate({.train = composition.input_fn,
                                                .evaluations = std::move(composition.evaluations),
-                                               .export_input = composition.export_input_fn,
-                                               .export_assets = composition.export_assets_fn,
+                                               .export_inputs = composition.export_inputs,
                                                .take = take}));
   return WriteResult(TrainResultJson(result));
 }

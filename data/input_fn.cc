@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "data/export_input.h"
 #include "data/input_checks.h"
 #include "data/input_plan.h"
 #include "data/open_input.h"
@@ -19,56 +20,6 @@
 
 namespace tpurun {
 namespace {
-
-// ------------------------------------------------------------------------------------ export
-
-// Of the columns that each step makes those that the features are made of. `wanted` are the
-// features, afterwards what they are made of before the first step.
-std::vector<std::set<std::string>> ColumnsOfSteps(const Plan& plan, std::set<std::string>& wanted) {
-  std::vector<std::set<std::string>> columns(plan.steps.size());
-  for (size_t i = plan.steps.size(); i-- > 0;) {
-    if (!plan.steps[i].row.has_value()) continue;
-    const RowTransform& row = *plan.steps[i].row;
-    std::set<std::string> read;
-    for (size_t made = 0; made < row.makes.size(); ++made) {
-      if (wanted.erase(row.makes[made]) == 0) continue;
-      columns[i].insert(row.makes[made]);
-      if (row.paired) read.insert(row.reads[made]);
-    }
-    if (!row.paired && !columns[i].empty()) read.insert(row.reads.begin(), row.reads.end());
-    wanted.merge(read);
-  }
-  return columns;
-}
-
-absl::StatusOr<std::map<std::string, ExportedColumn>> ExportPlan(
-    const Plan& plan, Value serialized, const std::set<std::string>& features, ExportGraph& graph) {
-  std::set<std::string> begin = features;
-  const std::vector<std::set<std::string>> of_steps = ColumnsOfSteps(plan, begin);
-  if (begin != std::set<std::string>{kRecord}) {
-    return absl::FailedPreconditionError("the input does not parse tf.Examples");
-  }
-  std::map<std::string, Value> columns = {{kRecord, serialized}};
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const Step& step = plan.steps[i];
-    if (of_steps[i].empty()) continue;
-    ASSIGN_OR_RETURN(const RowTransform row, OpenRow(plan, step, ModeKey::kPredict));
-    if (row.tensorflow == nullptr) {
-      return absl::UnimplementedError(absl::StrCat("TensorFlow has no op for the transform ",
-                                                   step.def->name, " (", step.where, ")"));
-    }
-    graph.set_scope(step.def->name);
-    row.tensorflow(graph, of_steps[i], columns);
-  }
-  std::map<std::string, ExportedColumn> made;
-  for (const ColumnType& type : plan.output) {
-    const std::optional<ElementType> exported = ExportedType(type.dtype);
-    if (exported.has_value() && features.count(type.name) > 0) {
-      made[type.name] = {columns.at(type.name), *exported, type.dims};
-    }
-  }
-  return made;
-}
 
 template <typename Def>
 ReadFields KindsOf(const google::protobuf::Descriptor& message, std::span<const Def> defs) {
@@ -160,9 +111,20 @@ absl::StatusOr<ExportInputFn> MakeExportInputFn(const proto::Input& input,
   if (!made.has_value()) return ErrorList(errors.Lines(locations), errors.code());
   return ExportInputFn(
       [plan = std::make_shared<const Plan>(*std::move(made))](
-          ExportGraph& graph, Value serialized, const std::set<std::string>& features) {
-        return ExportPlan(*plan, serialized, features, graph);
+          ExportGraph& graph, ExportFormat format, const std::set<std::string>& features) {
+        return ExportPlan(*plan, format, features, graph);
       });
+}
+
+absl::StatusOr<Vocabularies> InputVocabularies(const proto::Input& input,
+                                               const NamedTransformsField& transformation_funcs,
+                                               const SourceLocations& locations,
+                                               const std::string& path) {
+  ConfigErrors errors;
+  const std::optional<Plan> made =
+      MakePlan(input, transformation_funcs, locations, path, "", errors);
+  if (!made.has_value()) return ErrorList(errors.Lines(locations), errors.code());
+  return VocabulariesOf(*made);
 }
 
 }  // namespace tpurun

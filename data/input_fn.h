@@ -36,9 +36,16 @@ bool CheckInput(
 // What of Source and Transform is acted on.
 std::vector<ReadFields> ReadInputFields();
 
-// How an exported model makes its features of tf.Examples as this input does, shuffles and batches
-// left out. For an Input that MakeInputFn takes; of another the ErrorList.
+// How an exported model makes its features of what this input reads, shuffles and batches left out.
+// For an Input that MakeInputFn takes; of another the ErrorList.
 absl::StatusOr<ExportInputFn> MakeExportInputFn(
+    const proto::Input& input,
+    const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs,
+    const SourceLocations& locations, const std::string& path);
+
+// Of the features that the input makes ids of by a vocabulary. For such an Input, too; NotFound,
+// DataLoss of a vocabulary file.
+absl::StatusOr<Vocabularies> InputVocabularies(
     const proto::Input& input,
     const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs,
     const SourceLocations& locations, const std::string& path);

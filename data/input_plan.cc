@@ -187,6 +187,7 @@ std::optional<Plan> MakePlan(const proto::Input& input, const NamedTransformsFie
   plan.steps = ExpandTransforms(input.transform(), functions, locations,
                                 FieldPath(path, "transform"), mistakes);
   CheckOrder(plan.steps, mistakes);
+  if (schema.has_value()) plan.input = *schema;
   // Not bound after other errors: a transform that is missing would be missed by those after it.
   if (mistakes.empty()) BindRows(*std::move(schema), &plan, mistakes);
   errors.Add({}, mistakes);

@@ -37,6 +37,7 @@ struct Plan {
   std::string source_path;  // "train.input.source.tfrecord"
   std::string where;        // of the input
   std::string directory;
+  Schema input;  // the columns of the source
   std::vector<Step> steps;
   Schema output;  // the columns after the last step
 };

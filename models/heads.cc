@@ -261,7 +261,8 @@ void BuildClassification(ModelContext& m, const proto::Head& head, const ConfigP
   const Value probabilities = Softmax(b, scores, "probabilities");
   m.AddPrediction(place, KeyOf(head, "probabilities"), probabilities);
   m.AddPrediction(place, KeyOf(head, "logits"), tensors.logits);
-  m.export_outputs.push_back({ExportOutput::Kind::kClassification, probabilities});
+  m.export_outputs.push_back(
+      {.kind = ExportOutput::Kind::kClassification, .value = probabilities, .label = args.label()});
   if (!IsBinary(call)) return;
   const Value logistic = Sigmoid(b, tensors.logits);
   m.AddPrediction(place, KeyOf(head, "logistic"), logistic);

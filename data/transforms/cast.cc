@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "data/transforms/bind_features.h"
+#include "data/transforms/export_ops.h"
 #include "data/transforms/number_types.h"
 #include "data/transforms/transform_list.h"
 #include "runtime/base/clones.h"
@@ -190,21 +191,16 @@ struct ExportedCast {
 };
 
 // By way of f32 where it is scaled, as Compute does.
-Value AddCast(ExportGraph& graph, Value x, const ExportedCast& cast, const Scaling& scaling) {
-  ElementType type = cast.from;
-  const auto to = [&](ElementType wanted) {
-    if (type != wanted) x = graph.Add("Cast", {x}, {{"SrcT", type}, {"DstT", wanted}});
-    type = wanted;
+Value AddCast(ExportGraph& graph, ExportFormat format, Value x, const ExportedCast& cast,
+              const Scaling& scaling) {
+  if (!scaling.used) return CastTo(graph, format, x, cast.from, cast.to);
+  const auto constant = [&graph](float value, const char* label) {
+    return graph.Constant(ExportTensor::Float(value), label);
   };
-  if (scaling.used) {
-    to(ElementType::kFloat);
-    const ExportAttrs attrs = {{"T", type}};
-    x = graph.Add("Mul", {x, graph.Constant(ExportTensor::Float(scaling.scale), "scale")}, attrs);
-    x = graph.Add("AddV2", {x, graph.Constant(ExportTensor::Float(scaling.offset), "offset")},
-                  attrs);
-  }
-  to(cast.to);
-  return x;
+  x = CastTo(graph, format, x, cast.from, ElementType::kFloat);
+  x = Binary(graph, format, "Mul", x, constant(scaling.scale, "scale"));
+  x = Binary(graph, format, "Add", x, constant(scaling.offset, "offset"));
+  return CastTo(graph, format, x, ElementType::kFloat, cast.to);
 }
 
 }  // namespace
@@ -242,13 +238,17 @@ std::optional<RowTransform> BindCast(const proto::Transform& transform, const Sc
     if (!from.has_value() || !to.has_value()) return bound;
     exported.push_back({casts[i].feature, bound->makes[i], *from, *to});
   }
-  bound->tensorflow = [exported, scaling](ExportGraph& graph, const std::set<std::string>& wanted,
-                                          std::map<std::string, Value>& columns) {
-    for (const ExportedCast& cast : exported) {
-      if (wanted.count(cast.output) == 0) continue;
-      columns[cast.output] = AddCast(graph, columns.at(cast.feature), cast, scaling);
-    }
+  const auto export_to = [&](ExportFormat format) {
+    return [exported, scaling, format](ExportGraph& graph, const std::set<std::string>& wanted,
+                                       std::map<std::string, Value>& columns) {
+      for (const ExportedCast& cast : exported) {
+        if (wanted.count(cast.output) == 0) continue;
+        columns[cast.output] = AddCast(graph, format, columns.at(cast.feature), cast, scaling);
+      }
+    };
   };
+  bound->tensorflow = export_to(ExportFormat::kTensorFlow);
+  bound->onnx = export_to(ExportFormat::kOnnx);
   return bound;
 }
 

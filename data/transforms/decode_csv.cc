@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_join.h"
 #include "data/csv.h"
+#include "data/transforms/export_ops.h"
 #include "data/transforms/transform_list.h"
 #include "proto/source_locations.h"
 #include "runtime/base/text.h"
@@ -272,6 +273,56 @@ class CsvDecoder {
   std::string scratch_;
 };
 
+// The texts that count as missing.
+std::vector<std::string> MissingTexts(const CsvFormat& format) {
+  if (format.na_value.empty()) return {""};
+  return {"", format.na_value};
+}
+
+// What an exported model does with the fields: fills what is missing, which of numbers is NaN.
+RowTransform::Export ExportFills(const CsvColumns& columns, ExportFormat format) {
+  return [columns, format](ExportGraph& graph, const std::set<std::string>& wanted,
+                           std::map<std::string, Value>& values) {
+    for (const proto::DecodeCsv::Column& column : columns.config().column()) {
+      if (!column.has_default_value() || wanted.count(column.name()) == 0) continue;
+      Value& x = values.at(column.name());
+      const std::string& fill = column.default_value();
+      if (column.dtype() == proto::FLOAT32) {
+        x = FillNaN(graph, format, x, *ParseFloat(StripBlanks(fill)));
+      } else if (column.dtype() == proto::STRING) {
+        x = FillTexts(graph, format, x, MissingTexts(columns.format()), fill);
+      }
+    }
+  };
+}
+
+RowTransform::Fields::Notes NotesOf(const CsvColumns& columns, const std::string& name) {
+  RowTransform::Fields::Notes notes;
+  for (const proto::DecodeCsv::Column& column : columns.config().column()) {
+    if (column.name() != name) continue;
+    const bool several = !column.shape().empty();
+    if (column.has_title() && column.title() != name) {
+      notes.note =
+          absl::StrCat("column ", Quote(column.title()), several ? " and those after it" : "");
+    }
+    if (!column.has_default_value()) continue;
+    const std::string& fill = column.default_value();
+    const char* const and_also = notes.note.empty() ? "" : "; ";
+    if (column.dtype() == proto::FLOAT32) {
+      absl::StrAppend(&notes.note, and_also, "NaN is missing: ", fill);
+    } else if (column.dtype() == proto::STRING) {
+      std::vector<std::string> texts = MissingTexts(columns.format());
+      for (std::string& text : texts) text = Quote(text);
+      absl::StrAppend(&notes.note, and_also, absl::StrJoin(texts, " or "),
+                      " is missing: ", Quote(fill));
+    } else {
+      notes.unsaid =
+          absl::StrCat("it may be missing in a row: feed its default_value, ", fill, ", then");
+    }
+  }
+  return notes;
+}
+
 // `number` counts from 1.
 void CheckColumn(const proto::DecodeCsv::Column& column, int number, bool has_header,
                  const std::string& path, ConfigErrors& errors) {
@@ -367,6 +418,10 @@ std::optional<RowTransform> BindDecodeCsv(const proto::Transform& transform, con
     row->apply = CsvDecoder(columns, has_header, may_lack_labels);
     return absl::OkStatus();
   };
+  bound.fields = RowTransform::Fields{
+      .notes = [columns](const std::string& name, ExportFormat) { return NotesOf(columns, name); }};
+  bound.tensorflow = ExportFills(columns, ExportFormat::kTensorFlow);
+  bound.onnx = ExportFills(columns, ExportFormat::kOnnx);
   return bound;
 }
 

@@ -67,6 +67,7 @@ std::optional<RowTransform> BindDecodeRaw(const proto::Transform& transform, con
   if (decode_raw.has_output()) CheckColumnName(output.name, {}, "output", errors);
   if (!errors.empty()) return std::nullopt;
   RowTransform bound{.output = input, .reads = {feature}, .makes = {output.name}, .paired = true};
+  bound.is_bitcast = true;
   const int place = FindColumn(input, output.name);
   if (place >= 0) {
     bound.output[place] = output;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <numeric>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -180,6 +181,30 @@ Value AddLookup(ExportGraph& graph, Value x, const BoundLookup& lookup, const Lo
   return reshape(graph.Add("SelectV2", {found, id, absent}, {{"T", kInt64}}), kInt64, dims);
 }
 
+// ------------------------------------------------------------------------------------ ONNX's op
+
+// Not of hashes, which ONNX has no op for, nor of entries that its strings cannot hold.
+bool HasLabelEncoder(const LookupTable& table) {
+  const std::vector<std::string>& entries = table.vocabulary->entries();
+  return table.num_oov_buckets == 0 && std::all_of(entries.begin(), entries.end(), IsUtf8);
+}
+
+Value AddLabelEncoder(ExportGraph& graph, Value x, const BoundLookup& lookup,
+                      const LookupTable& table) {
+  const std::vector<std::string>& entries = table.vocabulary->entries();
+  std::vector<int64_t> ids(entries.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  ExportAttrs attrs = {{"values_int64s", ids}, {"default_int64", table.default_value}};
+  if (lookup.from.dtype == proto::STRING) {
+    attrs["keys_strings"] = entries;
+  } else {
+    std::vector<int64_t> keys;
+    for (const std::string& entry : entries) keys.push_back(*ParseInt64(entry));
+    attrs["keys_int64s"] = keys;
+  }
+  return graph.Add("ai.onnx.ml.LabelEncoder", {x}, attrs);
+}
+
 // --------------------------------------------------------------------------------------------
 
 void CheckFields(const proto::Lookup& lookup, ConfigErrors& errors) {
@@ -233,6 +258,20 @@ class LookupBinding {
       }
       return absl::OkStatus();
     };
+    for (size_t i = 0; i < features_.size() && lookup_.num_oov_buckets() == 0; ++i) {
+      row->vocabularies[features_[i].output] = tables[i].vocabulary->entries();
+    }
+    if (std::all_of(tables.begin(), tables.end(), HasLabelEncoder)) {
+      row->onnx = [features = features_, tables](ExportGraph& graph,
+                                                 const std::set<std::string>& wanted,
+                                                 std::map<std::string, Value>& columns) {
+        for (size_t i = 0; i < features.size(); ++i) {
+          if (wanted.count(features[i].output) == 0) continue;
+          columns[features[i].output] =
+              AddLabelEncoder(graph, columns.at(features[i].from.name), features[i], tables[i]);
+        }
+      };
+    }
     if (ids_by_key.size() < features_.size()) return;
     row->tensorflow = [features = features_, tables, ids_by_key](
                           ExportGraph& graph, const std::set<std::string>& wanted,

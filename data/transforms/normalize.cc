@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "data/transforms/bind_features.h"
+#include "data/transforms/export_ops.h"
 #include "data/transforms/number_types.h"
 #include "data/transforms/transform_list.h"
 #include "proto/source_locations.h"
@@ -145,20 +146,21 @@ std::optional<RowTransform> BindNormalize(const proto::Transform& transform, con
     }
     return absl::OkStatus();
   };
-  bound->tensorflow = [normalize, types](ExportGraph& graph, const std::set<std::string>& wanted,
-                                         std::map<std::string, Value>& columns) {
-    const ExportAttrs attrs = {{"T", ElementType::kFloat}};
-    for (int i = 0; i < normalize.feature_size(); ++i) {
-      if (wanted.count(normalize.feature(i)) == 0) continue;
-      Value& x = columns.at(normalize.feature(i));
-      if (types[i] != ElementType::kFloat) {
-        x = graph.Add("Cast", {x}, {{"SrcT", types[i]}, {"DstT", ElementType::kFloat}});
+  const auto exported = [&](ExportFormat format) {
+    return [normalize, types, format](ExportGraph& graph, const std::set<std::string>& wanted,
+                                      std::map<std::string, Value>& columns) {
+      for (int i = 0; i < normalize.feature_size(); ++i) {
+        if (wanted.count(normalize.feature(i)) == 0) continue;
+        Value& x = columns.at(normalize.feature(i));
+        x = CastTo(graph, format, x, types[i], ElementType::kFloat);
+        x = Binary(graph, format, "Sub", x, graph.Constant(AsTensor(normalize.mean(), 0), "mean"));
+        x = Binary(graph, format, "Div", x,
+                   graph.Constant(AsTensor(normalize.stddev(), 1), "stddev"));
       }
-      x = graph.Add("Sub", {x, graph.Constant(AsTensor(normalize.mean(), 0), "mean")}, attrs);
-      x = graph.Add("RealDiv", {x, graph.Constant(AsTensor(normalize.stddev(), 1), "stddev")},
-                    attrs);
-    }
+    };
   };
+  bound->tensorflow = exported(ExportFormat::kTensorFlow);
+  bound->onnx = exported(ExportFormat::kOnnx);
   return bound;
 }
 

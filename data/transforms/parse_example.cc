@@ -406,10 +406,27 @@ std::optional<RowTransform> BindParseExample(const proto::Transform& transform, 
     features.push_back(std::move(wanted));
   }
   if (!errors.empty()) return std::nullopt;
-  bound.tensorflow = [features](ExportGraph& graph, const std::set<std::string>& wanted,
+  const auto parse = [features](ExportGraph& graph, const std::set<std::string>& wanted,
                                 std::map<std::string, Value>& columns) {
     AddParseExample(features, wanted, graph, columns);
   };
+  const auto notes = [features](const std::string& column, ExportFormat format) {
+    RowTransform::Fields::Notes notes;
+    for (const WantedFeature& feature : features) {
+      if (feature.type.name != column || !feature.default_value.has_value()) continue;
+      // In TensorFlow the signatures that take tf.Examples say it.
+      if (format == ExportFormat::kTensorFlow) {
+        notes.note = "needed; a tf.Example may lack it";
+      } else {
+        notes.unsaid = "a tf.Example may lack it: feed its default_value then";
+      }
+    }
+    return notes;
+  };
+  bound.fields = RowTransform::Fields{parse, notes};
+  const auto nothing = [](ExportGraph&, const std::set<std::string>&,
+                          std::map<std::string, Value>&) {};
+  bound.tensorflow = bound.onnx = nothing;
   bound.apply = ExampleParser(std::move(features));
   return bound;
 }

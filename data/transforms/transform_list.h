@@ -52,12 +52,33 @@ struct RowTransform {
   std::function<absl::Status(const Table& in, Table* out,
                              const std::function<std::string(int64_t row)>& where)>
       apply;
-  // Adds to a graph in TensorFlow's ops what makes the `wanted` columns of `makes`, for any number
-  // of rows, and puts them into `columns`, which has what they are made of. Null: TensorFlow has no
-  // op for it.
-  std::function<void(ExportGraph& graph, const std::set<std::string>& wanted,
-                     std::map<std::string, Value>& columns)>
-      tensorflow;
+
+  // ---- of an exported model
+
+  // Adds to a graph what makes the `wanted` columns of `makes`, for any number of rows, and puts
+  // them into `columns`, which has what they are made of.
+  using Export = std::function<void(ExportGraph& graph, const std::set<std::string>& wanted,
+                                    std::map<std::string, Value>& columns)>;
+  // In each format's ops. Null: the format has no op for it.
+  Export tensorflow, onnx;
+  // What it makes are the fields of an example, each of which is fed by its name where there are no
+  // files; the functions above are of what it does with them besides.
+  struct Fields {
+    // Makes them of serialized tf.Examples, in TensorFlow's ops; null: they are not of such.
+    Export parse_examples;
+    // What who feeds one should know, such as how a missing value is said, and what of it the
+    // format cannot say. Either may be empty.
+    struct Notes {
+      std::string note;
+      std::string unsaid;
+    };
+    std::function<Notes(const std::string& column, ExportFormat format)> notes;
+  };
+  std::optional<Fields> fields;
+  // makes[0] is the bytes of reads[0] as they are: who has those can feed it.
+  bool is_bitcast = false;
+  // The words that the ids of columns of `makes` stand for.
+  Vocabularies vocabularies;
 };
 
 // What an item transform is made of. `records` outlives it.

@@ -138,13 +138,21 @@ std::string ExportDirectory(const proto::RunConfig& config);
 // The folder of the numbered folders of a format; `config` has a directory.
 std::string ExportBase(const proto::Export& config, const std::string& format);
 
+// What an exported model needs besides the model.
+struct ExportInputs {
+  // What the model is fed with in place of its features; null: these.
+  ExportInputFn input_fn;
+  Vocabularies vocabularies;  // of labels: the names of classes
+  // What goes into assets/ of a SavedModel, into an ONNX file's metadata under the name without its
+  // extension.
+  AssetsFn assets_fn;
+};
+
 // What train_and_evaluate reads, and where its results go.
 struct TrainAndEvaluateInputs {
   InputFn train;
   std::vector<EvaluationInput> evaluations;  // one or more
-  // Of Estimator::Export.
-  ExportInputFn export_input;
-  AssetsFn export_assets;
+  ExportInputs export_inputs;
   TakeEvaluation take;  // its error ends the training
 };
 
@@ -193,10 +201,8 @@ class Estimator {
   // or of the latest one of model_dir when empty. NotFound without one. Either every format is
   // whole under its final name or, after an error, the one that failed and those behind it are not
   // there.
-  // `input_fn`, which may be null, is for the signatures that take tf.Examples. The assets go along
-  // in assets/ of a SavedModel, in an ONNX file's metadata under the name without its extension.
   absl::StatusOr<ExportedFiles> Export(const proto::Export& config, const std::string& checkpoint,
-                                       const ExportInputFn& input_fn, const AssetsFn& assets_fn);
+                                       const ExportInputs& inputs);
   // Whether the model has words in each format of `config`. InvalidArgument where not.
   absl::Status CheckExport(const proto::Export& config);
 
@@ -206,8 +212,7 @@ class Estimator {
   // Calls `checked` ahead of the first write.
   absl::StatusOr<ExportedFiles> ExportChecked(const proto::Export& config,
                                               const std::string& checkpoint,
-                                              const ExportInputFn& input_fn,
-                                              const AssetsFn& assets_fn,
+                                              const ExportInputs& inputs,
                                               const std::function<absl::Status()>& checked);
   // `evaluated` may be null: nothing is.
   absl::StatusOr<TrainResult> RunTraining(const InputFn& input_fn,

@@ -60,13 +60,36 @@ absl::Status Write(const std::string& format, const ExportedModel& model,
                          dir);
 }
 
+ExportFormat FormatOf(const std::string& name) {
+  return name == kOnnxFormat ? ExportFormat::kOnnx : ExportFormat::kTensorFlow;
+}
+
+// The models with what they are fed with.
+absl::Status AddInputs(const ExportInputs& inputs, const proto::Export& config,
+                       std::map<std::string, ExportedModel>& models) {
+  for (auto& [format, model] : models) {
+    NameClasses(inputs.vocabularies, model);
+    const bool processed = format == kOnnxFormat && config.onnx_processed_inputs();
+    if (inputs.input_fn == nullptr || processed) continue;
+    const auto unsaid = AddInput(inputs.input_fn, FormatOf(format), model);
+    if (absl::IsUnimplemented(unsaid.status())) {
+      LOG(WARNING) << format << ": " << unsaid.status().message()
+                   << "; the exported model is fed with its features.";
+      continue;
+    }
+    RETURN_IF_ERROR(Annotate(unsaid.status(), format));
+    for (const std::string& what : *unsaid) LOG(WARNING) << format << ": " << what << ".";
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::map<std::string, ExportedModel>> ExportModels(const EstimatorOptions& options,
                                                                   const proto::Export& config) {
   std::map<std::string, ExportedModel> models;
   for (const std::string& format : ExportFormats(config)) {
     absl::StatusOr<ExportedModel> model =
         ExportModel(options.model_fn, options.config.tf_random_seed(),
-                    format == kOnnxFormat ? &OpDef::onnx : &OpDef::tensorflow);
+                    FormatOf(format) == ExportFormat::kOnnx ? &OpDef::onnx : &OpDef::tensorflow);
     if (!model.ok()) return Annotate(model.status(), format);
     models.emplace(format, *std::move(model));
   }
@@ -95,14 +118,13 @@ absl::Status Estimator::CheckExport(const proto::Export& config) {
 
 absl::StatusOr<ExportedFiles> Estimator::Export(const proto::Export& config,
                                                 const std::string& checkpoint,
-                                                const ExportInputFn& input_fn,
-                                                const AssetsFn& assets_fn) {
-  return ExportChecked(config, checkpoint, input_fn, assets_fn, options_.checked);
+                                                const ExportInputs& inputs) {
+  return ExportChecked(config, checkpoint, inputs, options_.checked);
 }
 
 absl::StatusOr<ExportedFiles> Estimator::ExportChecked(
-    const proto::Export& config, const std::string& checkpoint, const ExportInputFn& input_fn,
-    const AssetsFn& assets_fn, const std::function<absl::Status()>& checked) {
+    const proto::Export& config, const std::string& checkpoint, const ExportInputs& inputs,
+    const std::function<absl::Status()>& checked) {
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
                    ChooseCheckpoint(ModeKey::kPredict, options_.config.model_dir(), checkpoint));
   if (!chosen.has_value()) {
@@ -112,9 +134,10 @@ absl::StatusOr<ExportedFiles> Estimator::ExportChecked(
   }
   // Everything that can be refused is before the first file is written.
   ASSIGN_OR_RETURN(auto models, ExportModels(options_, config));
+  RETURN_IF_ERROR(AddInputs(inputs, config, models));
   Signatures signatures;
   if (models.count(kSavedModelFormat) > 0) {
-    signatures = MakeSignatures(input_fn, models.at(kSavedModelFormat));
+    signatures = MakeSignatures(models.at(kSavedModelFormat));
   }
   for (const std::string& excluded : signatures.excluded) {
     LOG(WARNING) << "Signature left out: " << excluded;
@@ -128,7 +151,7 @@ absl::StatusOr<ExportedFiles> Estimator::ExportChecked(
   RETURN_IF_ERROR(WarnOfDrift(options_, *chosen, ModeKey::kPredict));
   ASSIGN_OR_RETURN(source.global_step, chosen->GlobalStep());
   ASSIGN_OR_RETURN(const TrainedFolder trained, TrainedFolderOf(options_, chosen));
-  ASSIGN_OR_RETURN(source.assets, assets_fn(trained));
+  ASSIGN_OR_RETURN(source.assets, inputs.assets_fn(trained));
 
   RETURN_IF_ERROR(checked());
   proto::Export to = config;

@@ -85,7 +85,7 @@ absl::StatusOr<std::optional<TrainResult>> Estimator::TrainFrom(
                                   const std::string& checkpoint) -> absl::StatusOr<ExportedFiles> {
       RETURN_IF_ERROR(start.dir.CheckPath());
       // What is warned of on the way is told when the training ends.
-      return ExportChecked(to, checkpoint, evaluated->export_input, evaluated->export_assets,
+      return ExportChecked(to, checkpoint, evaluated->export_inputs,
                            [] { return absl::OkStatus(); });
     };
     evaluations = std::make_unique<TrainEvaluations>(options_, *evaluated, export_model, start);

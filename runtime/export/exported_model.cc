@@ -222,7 +222,9 @@ absl::StatusOr<ExportedModel> ExportSpec(const EstimatorSpec& x, const Estimator
   }
   for (const ExportOutput& output : x.export_outputs) {
     const std::vector<int64_t>& dims = x.graph.shape(output.value).dims;
-    model.outputs.push_back({output.kind, *value++, {dims.begin() + 1, dims.end()}});
+    ExportOutput& exported = model.outputs.emplace_back(output);
+    exported.value = *value++;
+    exported.row_dims.assign(dims.begin() + 1, dims.end());
   }
   for (size_t i = 0; i < model.graph.nodes().size(); ++i) {
     const ExportNode& node = model.graph.nodes()[i];
@@ -251,6 +253,42 @@ absl::StatusOr<ExportedModel> ExportModel(const ModelFn& model_fn, int64_t seed,
         "the model predicts nothing; give it a head, or prediction entries");
   }
   return ExportSpec(x, y, rule);
+}
+
+absl::StatusOr<std::vector<std::string>> AddInput(const ExportInputFn& input_fn,
+                                                  ExportFormat format, ExportedModel& model) {
+  std::set<std::string> features;
+  for (const ExportedTensor& input : model.inputs) features.insert(input.name);
+  ExportedModel with_input = model;
+  ASSIGN_OR_RETURN(ExportedInput added, input_fn(with_input.graph, format, features));
+  for (const ExportedTensor& input : model.inputs) {
+    const auto column = added.features.find(input.name);
+    const std::vector<int64_t> row(input.dims.begin() + 1, input.dims.end());
+    if (column == added.features.end() || column->second.type != input.type ||
+        column->second.row_dims != row) {
+      return absl::UnimplementedError(
+          absl::StrCat("the input does not make the feature ", Quote(input.name)));
+    }
+    with_input.graph.SetDefault(input.value, column->second.value);
+  }
+  for (const ExportedInput::Field& field : added.fields) {
+    ExportDims dims = field.column.row_dims;
+    dims.insert(dims.begin(), -1);
+    with_input.fields.push_back(
+        {field.name, field.column.value, field.column.type, dims, field.note});
+  }
+  with_input.serialized = added.serialized;
+  model = std::move(with_input);
+  return std::move(added.unsaid);
+}
+
+void NameClasses(const Vocabularies& vocabularies, ExportedModel& model) {
+  for (ExportOutput& output : model.outputs) {
+    const auto words = vocabularies.find(output.label);
+    if (output.kind != ExportOutput::Kind::kClassification || words == vocabularies.end()) continue;
+    const bool one_each = std::ssize(words->second) == output.row_dims[0];
+    if (one_each) output.class_names = words->second;
+  }
 }
 
 }  // namespace tpurun

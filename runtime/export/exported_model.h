@@ -17,11 +17,15 @@ struct ExportedTensor {
   Value value;  // in the ExportedModel's graph
   ElementType type = ElementType::kFloat;
   ExportDims dims;
+  std::string note = {};  // for who feeds it
 };
 
 struct ExportedModel {
   ExportGraph graph;
-  std::vector<ExportedTensor> inputs;       // the features that a prediction depends on
+  std::vector<ExportedTensor> inputs;  // the features that a prediction depends on
+  // What the input reads, of which these are made where they are not fed; none: they are fed.
+  std::vector<ExportedTensor> fields;
+  Value serialized;                         // of ExportedInput
   std::vector<ExportedTensor> predictions;  // in the model's order
   std::vector<ExportOutput> outputs;        // of the heads; values in `graph`
   std::vector<Variable> variables;          // of the model, whether or not the graph reads them
@@ -33,6 +37,15 @@ struct ExportedModel {
 // first node that cannot be said. What the graph holds, a prediction depends on.
 absl::StatusOr<ExportedModel> ExportModel(const ModelFn& model_fn, int64_t seed,
                                           ExportRule OpDef::*rule);
+
+// Adds how `input_fn`, for the format of the model, makes its features: its inputs have these
+// values unless they are fed, and `fields` and `serialized` are set. Returns what the format cannot
+// say of that. Unimplemented, and nothing is added, where the input makes other features.
+absl::StatusOr<std::vector<std::string>> AddInput(const ExportInputFn& input_fn,
+                                                  ExportFormat format, ExportedModel& model);
+
+// Gives the classes of each head the names that the ids of its label stand for.
+void NameClasses(const Vocabularies& vocabularies, ExportedModel& model);
 
 }  // namespace tpurun
 

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "nlohmann/json.hpp"
 #include "proto/onnx.pb.h"
 #include "proto/serialize.h"
-#include "runtime/base/text.h"
 #include "runtime/export/signatures.h"
 
 namespace tpurun {
@@ -20,6 +19,7 @@ using onnx::AttributeProto;
 
 constexpr int kIrVersion = 8;
 constexpr int kOpset = 17;
+constexpr int kMlOpset = 3;  // of ai.onnx.ml, with that
 
 onnx::TensorProto::DataType ToOnnxType(ElementType type) {
   switch (type) {
@@ -53,6 +53,13 @@ void SetTensor(const std::string& name, ElementType type, const ExportDims& dims
   tensor.set_raw_data(bytes.data(), bytes.size());
 }
 
+void SetTensor(const std::string& name, const ExportTensor& from, onnx::TensorProto& tensor) {
+  SetTensor(name, from.type, from.dims, from.bytes, tensor);
+  if (from.type != ElementType::kString) return;
+  tensor.clear_raw_data();
+  for (const std::string& text : from.strings) tensor.add_string_data(text);
+}
+
 void SetAttr(const std::string& name, const ExportAttr& from, AttributeProto& to) {
   to.set_name(name);
   std::visit(
@@ -72,7 +79,7 @@ void SetAttr(const std::string& name, const ExportAttr& from, AttributeProto& to
           to.set_i(ToOnnxType(value));
         } else if constexpr (std::is_same_v<T, ExportTensor>) {
           to.set_type(AttributeProto::TENSOR);
-          SetTensor("", value.type, value.dims, value.bytes, *to.mutable_t());
+          SetTensor("", value, *to.mutable_t());
         } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
           to.set_type(AttributeProto::INTS);
           to.mutable_ints()->Add(value.begin(), value.end());
@@ -91,6 +98,7 @@ void SetAttr(const std::string& name, const ExportAttr& from, AttributeProto& to
 onnx::ValueInfoProto InfoOf(const std::string& name, const ExportedTensor& tensor) {
   onnx::ValueInfoProto info;
   info.set_name(name);
+  if (!tensor.note.empty()) info.set_doc_string(tensor.note);
   onnx::TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
   type.set_elem_type(ToOnnxType(tensor.type));
   type.mutable_shape();
@@ -105,12 +113,55 @@ onnx::ValueInfoProto InfoOf(const std::string& name, const ExportedTensor& tenso
   return info;
 }
 
-// The names of values: an input's is the feature's, an output's the prediction's, and no other
-// value has one of these.
+// What the graph is fed with.
+const std::vector<ExportedTensor>& Fed(const ExportedModel& model) {
+  return model.fields.empty() ? model.inputs : model.fields;
+}
+
+// The value itself where it is an input that is not fed, but made.
+Value Made(const ExportGraph& graph, Value value) {
+  while (value.valid()) {
+    const ExportNode& node = graph.nodes()[value.node];
+    if (node.kind != ExportNode::Kind::kInput || node.inputs.empty()) break;
+    value = node.inputs[0];
+  }
+  return value;
+}
+
+// The nodes, each behind those that it reads: an input that is made has them behind it.
+std::vector<int> InOrder(const ExportGraph& graph) {
+  const int count = static_cast<int>(graph.nodes().size());
+  std::vector<int> order, waiting;
+  std::vector<bool> placed(count, false);
+  for (int first = 0; first < count; ++first) {
+    waiting.push_back(first);
+    while (!waiting.empty()) {
+      const int node = waiting.back();
+      int unplaced = -1;
+      for (const Value input : graph.nodes()[node].inputs) {
+        if (input.valid() && !placed[input.node]) unplaced = input.node;
+      }
+      if (unplaced >= 0) {
+        waiting.push_back(unplaced);
+        continue;
+      }
+      waiting.pop_back();
+      if (!placed[node]) order.push_back(node);
+      placed[node] = true;
+    }
+  }
+  return order;
+}
+
+// The names of values: an input's is the field's or feature's, an output's the prediction's, and no
+// other value has one of these.
 class Names {
  public:
   explicit Names(const ExportedModel& model) : graph_(model.graph) {
-    for (const ExportedTensor& input : model.inputs) taken_.insert(input.name);
+    for (const ExportedTensor& input : Fed(model)) {
+      taken_.insert(input.name);
+      inputs_[input.value.node] = input.name;
+    }
     for (const ExportedTensor& prediction : model.predictions) {
       std::string name = prediction.name;
       while (!taken_.insert(name).second) name += "_output";
@@ -121,8 +172,9 @@ class Names {
   // Empty of an invalid value: it is left out.
   std::string Of(Value value) const {
     if (!value.valid()) return "";
+    value = Made(graph_, value);
     const ExportNode& node = graph_.nodes()[value.node];
-    if (node.kind == ExportNode::Kind::kInput) return node.key;
+    if (node.kind == ExportNode::Kind::kInput) return inputs_.at(value.node);
     if (value.result > 0) return absl::StrCat(node.name, ":", value.result);
     return taken_.count(node.name) > 0 ? absl::StrCat(node.name, ":0") : node.name;
   }
@@ -131,6 +183,7 @@ class Names {
  private:
   const ExportGraph& graph_;
   std::set<std::string> taken_;
+  std::map<int, std::string> inputs_;  // by node
   std::vector<std::string> outputs_;
 };
 
@@ -138,6 +191,7 @@ class Names {
 std::vector<std::vector<bool>> ReadResults(const ExportedModel& model) {
   std::vector<std::vector<bool>> read(model.graph.nodes().size());
   const auto add = [&](Value value) {
+    value = Made(model.graph, value);
     if (!value.valid()) return;
     std::vector<bool>& results = read[value.node];
     if (std::ssize(results) <= value.result) results.resize(value.result + 1);
@@ -159,7 +213,7 @@ void AddNode(const ExportNode& node, Value value, const std::vector<bool>& read,
       break;
     case ExportNode::Kind::kConstant: {
       const ExportTensor& tensor = std::get<ExportTensor>(node.attrs.at("value"));
-      SetTensor(names.Of(value), tensor.type, tensor.dims, tensor.bytes, *graph.add_initializer());
+      SetTensor(names.Of(value), tensor, *graph.add_initializer());
       break;
     }
     case ExportNode::Kind::kVariable:
@@ -169,7 +223,9 @@ void AddNode(const ExportNode& node, Value value, const std::vector<bool>& read,
     case ExportNode::Kind::kOp: {
       onnx::NodeProto& added = *graph.add_node();
       added.set_name(node.name);
-      added.set_op_type(node.op);
+      const size_t domain = node.op.rfind('.');
+      if (domain != std::string::npos) added.set_domain(node.op.substr(0, domain));
+      added.set_op_type(node.op.substr(domain + 1));  // npos + 1 is 0
       for (const Value input : node.inputs) added.add_input(names.Of(input));
       for (; value.result < std::ssize(read); ++value.result)
         added.add_output(read[value.result] ? names.Of(value) : "");
@@ -185,10 +241,9 @@ std::map<std::string, std::string> ClassesOf(const std::vector<ExportOutput>& ou
   std::map<std::string, std::string> classes;
   for (size_t i = 0; i < keys.size(); ++i) {
     if (outputs[i].kind != ExportOutput::Kind::kClassification) continue;
-    // C's escapes are not JSON's, but no name of a class needs one.
-    std::vector<std::string> names = ClassNames(outputs[i]);
-    for (std::string& name : names) name = Quote(name);
-    classes[absl::StrCat(keys[i], "/classes")] = absl::StrCat("[", absl::StrJoin(names, ","), "]");
+    classes[absl::StrCat(keys[i], "/classes")] =
+        nlohmann::json(ClassNames(outputs[i]))
+            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
   if (classes.size() == 1) return {{"classes", classes.begin()->second}};
   return classes;
@@ -214,13 +269,19 @@ absl::StatusOr<std::string> ToOnnx(
   onnx::GraphProto& graph = *proto.mutable_graph();
   graph.set_name(name.empty() ? "model" : name);
   const Names names(model);
-  for (const ExportedTensor& input : model.inputs) {
+  for (const ExportedTensor& input : Fed(model)) {
     *graph.add_input() = InfoOf(input.name, input);
   }
   const std::vector<ExportNode>& nodes = model.graph.nodes();
   const std::vector<std::vector<bool>> read = ReadResults(model);
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    AddNode(nodes[i], {static_cast<int>(i), 0}, read[i], names, value_of, graph);
+  for (const int i : InOrder(model.graph)) {
+    AddNode(nodes[i], {i, 0}, read[i], names, value_of, graph);
+  }
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (node.domain().empty() || proto.opset_import_size() > 1) continue;
+    onnx::OperatorSetIdProto& domain = *proto.add_opset_import();
+    domain.set_domain(node.domain());
+    domain.set_version(kMlOpset);
   }
   for (size_t i = 0; i < model.predictions.size(); ++i) {
     const ExportedTensor& prediction = model.predictions[i];

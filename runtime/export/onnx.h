@@ -14,10 +14,10 @@
 namespace tpurun {
 
 // The bytes of a ModelProto: `model` in ONNX's ops, its variables' values in it, inputs named as
-// the features and outputs as the predictions. `value_of` as in SavedModelContents. To `metadata`
-// it adds "classes" where a head classifies: the names as a JSON array, ["0","1"]; of several such
-// heads one each, by the key of the head's signature: "classification_1/classes". InvalidArgument
-// when the message is larger than protobuf's 2 GiB.
+// the fields, without such as the features, and outputs as the predictions. `value_of` as in
+// SavedModelContents. To `metadata` it adds "classes" where a head classifies: the names as a JSON
+// array, ["0","1"]; of several such heads one each, by the key of the head's signature:
+// "classification_1/classes". InvalidArgument when the message is larger than protobuf's 2 GiB.
 absl::StatusOr<std::string> ToOnnx(
     const ExportedModel& model, const std::string& name,
     std::map<std::string, std::string> metadata,

@@ -9,6 +9,7 @@
 #include "runtime/export/graph_def.h"
 #include "runtime/io/file.h"
 #include "runtime/io/tensor_bundle.h"
+#include "runtime/spec/export_names.h"
 
 namespace tpurun {
 namespace {
@@ -146,6 +147,21 @@ absl::Status WriteAssets(const SavedModelContents& contents,
   return absl::OkStatus();
 }
 
+void AddDocs(const std::vector<Signature>& signatures, tensorflow::MetaGraphDef& meta) {
+  std::vector<std::string> docs;
+  for (const Signature& signature : signatures) {
+    if (signature.doc.empty()) continue;
+    docs.push_back(absl::StrCat(signature.key, "\t", signature.doc));
+    for (const ExportedTensor& input : signature.inputs) {
+      if (input.note.empty()) continue;
+      docs.push_back(absl::StrCat(signature.key, "\t", input.name, "\t", input.note));
+    }
+  }
+  if (docs.empty()) return;  // TensorFlow complains of an empty collection
+  auto& values = *(*meta.mutable_collection_def())[kSignatureDocs].mutable_bytes_list();
+  for (const std::string& doc : docs) values.add_value(doc);
+}
+
 }  // namespace
 
 absl::Status WriteSavedModel(SavedModelContents contents, const std::string& dir) {
@@ -177,6 +193,7 @@ absl::Status WriteSavedModel(SavedModelContents contents, const std::string& dir
       (*def.mutable_outputs())[output.name] = InfoOf(graph, output);
     }
   }
+  AddDocs(contents.signatures, meta);
   tensorflow::SavedModel model;
   model.set_saved_model_schema_version(1);
   for (const std::vector<std::string>& tags : contents.tag_sets) {

@@ -26,6 +26,7 @@ struct Signature {
   std::string method;
   std::vector<ExportedTensor> inputs;
   std::vector<ExportedTensor> outputs;
+  std::string doc = {};  // what it takes, for people
 };
 
 struct SavedModelContents {

@@ -1,11 +1,8 @@
 #include "runtime/export/signatures.h"
 
 #include <map>
-#include <set>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -13,27 +10,7 @@ namespace {
 
 constexpr char kClassifyMethod[] = "tensorflow/serving/classify";
 constexpr char kRegressMethod[] = "tensorflow/serving/regress";
-constexpr char kExamples[] = "input_example_tensor";  // the Estimator's name
-
-// Gives each input of the model its parsed column. Checked before any is given.
-absl::Status Parse(const ExportInputFn& input_fn, Value serialized, ExportedModel& model) {
-  std::set<std::string> features;
-  for (const ExportedTensor& input : model.inputs) features.insert(input.name);
-  ASSIGN_OR_RETURN(const auto columns, input_fn(model.graph, serialized, features));
-  for (const ExportedTensor& input : model.inputs) {
-    const auto column = columns.find(input.name);
-    const std::vector<int64_t> row(input.dims.begin() + 1, input.dims.end());
-    if (column == columns.end() || column->second.type != input.type ||
-        column->second.row_dims != row) {
-      return absl::UnimplementedError(
-          absl::StrCat("the input does not make the feature ", Quote(input.name)));
-    }
-  }
-  for (const ExportedTensor& input : model.inputs) {
-    model.graph.SetDefault(input.value, columns.at(input.name).value);
-  }
-  return absl::OkStatus();
-}
+constexpr char kReads[] = "what the input of predict reads, before its transforms";
 
 // The names of the classes for each row of scores: strings (batch, classes).
 Value AddClasses(const ExportOutput& output, ExportGraph& graph) {
@@ -57,7 +34,8 @@ Signature Classification(const std::string& key, const ExportOutput& output,
           kClassifyMethod,
           {inputs},
           {{"classes", classes, ElementType::kString, dims},
-           {"scores", output.value, ElementType::kFloat, dims}}};
+           {"scores", output.value, ElementType::kFloat, dims}},
+          "serialized tf.Examples, for TF Serving's Classify"};
 }
 
 }  // namespace
@@ -76,44 +54,39 @@ std::vector<std::string> HeadKeys(const std::vector<ExportOutput>& outputs) {
 }
 
 std::vector<std::string> ClassNames(const ExportOutput& output) {
+  if (!output.class_names.empty()) return output.class_names;
   std::vector<std::string> names;
   for (int64_t i = 0; i < output.row_dims[0]; ++i) names.push_back(absl::StrCat(i));
   return names;
 }
 
-Signatures MakeSignatures(const ExportInputFn& input_fn, ExportedModel& model) {
+Signatures MakeSignatures(ExportedModel& model) {
   Signatures signatures;
+  const bool has_input = !model.fields.empty();
+  const std::vector<ExportedTensor>& fed = has_input ? model.fields : model.inputs;
   for (const char* key : {kServingDefault, "predict"}) {
-    signatures.included.push_back({key, kPredictMethod, model.inputs, model.predictions});
-  }
-  absl::Status parsed = absl::FailedPreconditionError("predict has no input");
-  ExportedTensor examples{.type = ElementType::kString, .dims = {-1}};
-  if (input_fn != nullptr) {
-    // In a copy: a transform that cannot be exported leaves nothing behind.
-    ExportedModel with_parsing = model;
-    examples.value = with_parsing.graph.Input(kExamples, ElementType::kString, {-1});
-    parsed = Parse(input_fn, examples.value, with_parsing);
-    if (parsed.ok()) model = std::move(with_parsing);
-  }
-  if (parsed.ok()) {
-    examples.name = "examples";
     signatures.included.push_back(
-        {"examples:predict", kPredictMethod, {examples}, model.predictions});
-    examples.name = "inputs";
-  } else if (absl::IsUnimplemented(parsed)) {
-    signatures.excluded.push_back(absl::StrCat("examples:predict: ", parsed.message()));
+        {key, kPredictMethod, fed, model.predictions, has_input ? kReads : ""});
   }
+  if (!has_input) return signatures;
+  signatures.included.push_back({"processed", kPredictMethod, model.inputs, model.predictions,
+                                 "the features, behind the transforms of the input of predict"});
+  if (!model.serialized.valid()) return signatures;
+  ExportedTensor examples{
+      .name = "examples", .value = model.serialized, .type = ElementType::kString, .dims = {-1}};
+  signatures.included.push_back({"examples:predict",
+                                 kPredictMethod,
+                                 {examples},
+                                 model.predictions,
+                                 "serialized tf.Examples, as the input of predict parses them"});
+  examples.name = "inputs";
   const std::vector<std::string> keys = HeadKeys(model.outputs);
   for (size_t i = 0; i < keys.size(); ++i) {
     const ExportOutput& output = model.outputs[i];
     const std::string& key = keys[i];
     const bool classifies = output.kind == ExportOutput::Kind::kClassification;
     const bool scalar = output.row_dims.empty() || output.row_dims == std::vector<int64_t>{1};
-    if (absl::IsUnimplemented(parsed)) {
-      signatures.excluded.push_back(absl::StrCat(key, ": ", parsed.message()));
-    } else if (!parsed.ok()) {
-      continue;  // nobody expects it of an input without tf.Examples
-    } else if (classifies) {
+    if (classifies) {
       signatures.included.push_back(Classification(key, output, examples, model.graph));
     } else if (scalar) {
       ExportDims dims = output.row_dims;
@@ -121,7 +94,8 @@ Signatures MakeSignatures(const ExportInputFn& input_fn, ExportedModel& model) {
       signatures.included.push_back({key,
                                      kRegressMethod,
                                      {examples},
-                                     {{"outputs", output.value, ElementType::kFloat, dims}}});
+                                     {{"outputs", output.value, ElementType::kFloat, dims}},
+                                     "serialized tf.Examples, for TF Serving's Regress"});
     } else {
       signatures.excluded.push_back(
           absl::StrCat(key, ": it wants one value for each example, the head has ",

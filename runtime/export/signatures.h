@@ -20,15 +20,15 @@ struct Signatures {
 // from the second of a kind on with a number behind, "classification_1".
 std::vector<std::string> HeadKeys(const std::vector<ExportOutput>& outputs);
 
-// Of a classification, by id: "0", "1", ...
+// Of a classification, by id; "0", "1", ... where they have no names.
 std::vector<std::string> ClassNames(const ExportOutput& output);
 
-// serving_default and predict take the features by their names. Where `input_fn` makes them of
-// tf.Examples: examples:predict takes `examples`, strings (batch); classification and regression,
-// of the heads, take them as `inputs`, as TF Serving's Classify and Regress have it. Adds to
-// model.graph; `input_fn` may be null. Names:
+// serving_default and predict take the model's fields by their names, processed its features;
+// without fields the first two take the features. Where the fields are parsed of tf.Examples:
+// examples:predict takes `examples`, strings (batch); classification and regression, of the heads,
+// take them as `inputs`, as TF Serving's Classify and Regress have it. Adds to model.graph. Names:
 // tensorflow/python/saved_model/model_utils/export_utils.py.
-Signatures MakeSignatures(const ExportInputFn& input_fn, ExportedModel& model);
+Signatures MakeSignatures(ExportedModel& model);
 
 }  // namespace tpurun
 

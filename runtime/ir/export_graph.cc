@@ -167,6 +167,15 @@ Value ExportGraph::Variable(const std::string& key, ElementType type, ExportDims
                                .dims = std::move(dims)});
 }
 
+Value ExportGraph::NewInput(const std::string& key, ElementType type, ExportDims dims,
+                            const std::string& label) {
+  return AddNode({.kind = ExportNode::Kind::kInput,
+                  .name = label,
+                  .key = key,
+                  .type = type,
+                  .dims = std::move(dims)});
+}
+
 void ExportGraph::NameResult(Value value, const std::string& name) {
   ExportNode& node = nodes_[value.node];
   if (node.kind != ExportNode::Kind::kOp || name.empty()) return;

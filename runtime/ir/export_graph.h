@@ -19,6 +19,9 @@
 
 namespace tpurun {
 
+// The framework whose ops a graph is in.
+enum class ExportFormat : uint8_t { kTensorFlow, kOnnx };
+
 // The element types of tensors in both formats.
 enum class ElementType : uint8_t {
   kFloat,
@@ -70,7 +73,8 @@ struct ExportNode {
     kVariable,  // the value of the variable of that name
   };
   Kind kind = Kind::kOp;
-  std::string op;             // of kOp, in the words of the format
+  std::string op;             // of kOp, in the words of the format; ONNX's of another domain than
+                              // its own behind that, "ai.onnx.ml.LabelEncoder"
   std::string name;           // unique in the graph
   std::string key;            // of kInput and kVariable: the feature's, the variable's own name
   std::vector<Value> inputs;  // an invalid one is left out, which only ONNX's ops allow
@@ -95,6 +99,9 @@ class ExportGraph {
   // One node for each key.
   Value Input(const std::string& key, ElementType type, ExportDims dims);
   Value Variable(const std::string& key, ElementType type, ExportDims dims);
+  // A new input, even where there is one of that key, named `label`.
+  Value NewInput(const std::string& key, ElementType type, ExportDims dims,
+                 const std::string& label);
 
   // Who runs the graph need not feed the input: it is `value` then.
   void SetDefault(Value input, Value value) { nodes_[input.node].inputs = {value}; }

@@ -19,6 +19,10 @@ inline std::string ExporterName(const proto::Exporter& exporter) {
   return exporter.has_latest() ? "latest" : exporter.has_best() ? "best" : "final";
 }
 
+// The collection of a meta graph whose strings say what its signatures take, which those of others
+// do not have: "KEY\tWHAT" of a signature and "KEY\tINPUT\tNOTE" of one of its inputs.
+inline constexpr char kSignatureDocs[] = "tpurun/signatures";
+
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_SPEC_EXPORT_NAMES_H_

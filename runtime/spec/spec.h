@@ -111,6 +111,8 @@ struct ExportOutput {
   Kind kind = Kind::kClassification;
   Value value;  // the scores, f32 (batch, classes); the values, f32 (batch, ...)
   std::vector<int64_t> row_dims = {};  // of a row of it
+  std::string label = {};              // the feature of which the scores are, where it has one
+  std::vector<std::string> class_names = {};  // by id, where they have names
 };
 
 // An optimizer with the trainable variables it updates (indices in the graph).
@@ -261,12 +263,30 @@ struct ExportedColumn {
   ElementType type = ElementType::kFloat;
   std::vector<int64_t> row_dims;
 };
-// Adds to a graph in TensorFlow's ops how the input makes the features of `serialized`, strings
-// (batch), each a tf.Example; of that only what the features are made of is read.
-// FailedPrecondition where they are made of something else; Unimplemented names what TensorFlow has
-// no op for.
-using ExportInputFn = std::function<absl::StatusOr<std::map<std::string, ExportedColumn>>(
-    ExportGraph& graph, Value serialized, const std::set<std::string>& features)>;
+
+// What an exported model is fed with in place of its features: what its input reads.
+struct ExportedInput {
+  // A column of a CSV file, a feature of a tf.Example.
+  struct Field {
+    std::string name;
+    ExportedColumn column;  // an input of the graph
+    std::string note;       // what who feeds it should know: how a missing value is said
+  };
+  std::vector<Field> fields;                       // in the order of the input
+  std::map<std::string, ExportedColumn> features;  // made of the fields, by name
+  // An input of the graph, strings (batch), each a serialized tf.Example, of which the fields are
+  // parsed that are not fed. Invalid: they are not, or not all of them.
+  Value serialized;
+  // What the format cannot say of the input, a sentence each.
+  std::vector<std::string> unsaid;
+};
+// Adds to a graph how the input makes the features of what it reads; of that only what they are
+// made of is there. Unimplemented where it does not make them.
+using ExportInputFn = std::function<absl::StatusOr<ExportedInput>(
+    ExportGraph& graph, ExportFormat format, const std::set<std::string>& features)>;
+
+// By feature, the words that its ids stand for.
+using Vocabularies = std::map<std::string, std::vector<std::string>>;
 
 // Errors name file, record and feature: NotFound, DataLoss, InvalidArgument.
 using InputFn = std::function<absl::StatusOr<InputSource>(const InputFnArgs& args)>;

@@ -125,9 +125,8 @@ TEST(SetTest, TheNumberOfTheOnlyElementMayBeLeftOut) {
                                     "evaluate { steps: 3 }"),
             With<proto::RunConfig>("evaluate { steps: 3 }", "steps: 3",
                                    "steps: 3 input { source { text_line { skip_lines: 2 } } }"));
-  EXPECT_EQ(
-      After<proto::RunConfig>(ParseSet("evaluate.steps=4"), "evaluate { name: 'steps' }"),
-      "--set evaluate.steps=4: evaluate: got 4, want a message in braces: { ... }");
+  EXPECT_EQ(After<proto::RunConfig>(ParseSet("evaluate.steps=4"), "evaluate { name: 'steps' }"),
+            "--set evaluate.steps=4: evaluate: got 4, want a message in braces: { ... }");
 }
 
 TEST(SetTest, TheNumberIsWantedOfSeveralElementsAndBeforeAnotherKind) {

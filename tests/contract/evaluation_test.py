@@ -99,7 +99,9 @@ class EvaluationTest(LineTest):
         for value in ('-321', '0'):
             done = self.call(*self.arguments('evaluate', f'--steps={value}'))
             self.assertEqual((done.code, done.out), (2, ''), str(done))
-            self.assertEqual(done.messages, [f'tpurun: --steps: got {value}, want a number > 0'])
+            self.assertEqual(done.messages, [
+                f'tpurun: --steps: got {value}, want a number > 0; leave it out for one exact pass '
+                'over the examples'])
 
     def test_143_moving_averages_are_what_is_evaluated(self):
         """Not the weights themselves, which the checkpoint has under their own names."""

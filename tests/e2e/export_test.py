@@ -41,7 +41,7 @@ class ExportTest(ProgramTest):
     def test_the_result(self):
         result = self.result(self.export(BOTH))
         self.assertEqual(result['formats'], ['saved_model', 'onnx'])
-        self.assertEqual(result['signatures'], ['serving_default', 'predict'])
+        self.assertEqual(result['signatures'], ['serving_default', 'predict', 'processed'])
         self.assertEqual(result['global_step'], 5)
         self.assertRegex(result['path'], f'^{self.dir}/out/[0-9]{{10}}$')
         self.assertRegex(result['onnx_path'], f'^{self.dir}/out/onnx/[0-9]{{10}}$')

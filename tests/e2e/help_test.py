@@ -44,7 +44,7 @@ class HelpTest(ProgramTest):
         self.assertIn('a field of Layer\n  dense: Dense\n', self.page('dense'))
         self.assertIn('max_steps: int64', self.page('train.max_steps'))
         self.assertIn('\n  adam ', self.page('optimizers'))
-        self.assertIn('\n75    interrupted and saved', self.page('exit_codes'))
+        self.assertIn('\n75    a signal (SIGINT, SIGTERM, ', self.page('exit_codes'))
         for name, found in (('timeout', 'tpurun evaluate\n  --timeout=SECONDS'),
                             ('dump-infeed', 'tpurun train\n  --dump_infeed=DIR'),
                             ('tf_config', 'eval_session_master'), ('sliced', 'SLICED')):

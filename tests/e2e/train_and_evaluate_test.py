@@ -175,7 +175,8 @@ class TrainAndEvaluateTest(ProgramTest):
     def test_strict_leaves_a_pending_evaluation_alone(self):
         # What an evaluation's data shows is told of at the end, resumed or not.
         more = ('--set', 'evaluate.0.steps=100', '--strict', '--max_steps=100', '--quiet', '--set',
-                'tpu_config.iterations_per_loop=50', '--set', 'save_summary_steps=50', '--set',
+                'tpu_config.iterations_per_loop=50', '--set', 'save_summary_steps=50',
+                '--save_checkpoints_steps=50', '--set',
                 'log_step_count_steps=50')
         whole = self.call(*self.iris('train_and_evaluate', 'whole', *FLAGS, *more))
         self.assertEqual(whole.code, 5, str(whole))

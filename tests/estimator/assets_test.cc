@@ -151,7 +151,7 @@ TEST_F(AssetsTest, EvaluationsWhileItTrainsAndExportsAreToldOfThem) {
     exported = of;
     return absl::DataLossError("not these words");
   };
-  const absl::Status refused = Make(10).Export({}, "", nullptr, refuse).status();
+  const absl::Status refused = Make(10).Export({}, "", {.assets_fn = refuse}).status();
   EXPECT_EQ(refused, absl::DataLossError("not these words"));
   EXPECT_EQ(exported->assets, want);
   EXPECT_FALSE(FileExists(dir_.Path("m/export")));

@@ -22,6 +22,7 @@ import program
 BATCHES = (1, 7, 64)
 TOLERANCE = 1e-5
 ALL_KEYS = ['--unset', 'predict.keys']
+PROCESSED = ['--set', 'export.onnx_processed_inputs=true']
 feature_of = tf.train.Feature
 
 
@@ -68,8 +69,10 @@ class ModelsTest(unittest.TestCase):
     def compare(self, result, features, want):
         """`want`: tpurun's own predictions, a dict of arrays."""
         for kind, model in exported.models_of(result).items():
+            # The features themselves (what predict reads is export_input_test's).
+            signature = [] if kind == 'ONNX' else ['processed']
             for batch in BATCHES:
-                got = model({name: value[:batch] for name, value in features.items()})
+                got = model({name: value[:batch] for name, value in features.items()}, *signature)
                 self.assertEqual(sorted(got), sorted(want))
                 for name, value in want.items():
                     error = exported.largest_error(got[name], value[:batch])
@@ -89,8 +92,9 @@ class ModelsTest(unittest.TestCase):
             data = np.loadtxt(program.TRAINING_CSV, np.float32, delimiter=',', skiprows=1)
             names = ('SepalLength', 'SepalWidth', 'PetalLength', 'PetalWidth')
             features = {name: data[:, i] for i, name in enumerate(names)}
-            result = exported.export(f'--config={program.IRIS.config}', f'--model_dir={directory}')
-            self.assertEqual(result['signatures'], ['serving_default', 'predict'])
+            result = exported.export(f'--config={program.IRIS.config}', f'--model_dir={directory}',
+                                     *PROCESSED)
+            self.assertEqual(result['signatures'], ['serving_default', 'predict', 'processed'])
             self.assertEqual(result['global_step'], 200)
             self.compare(result, features, self.columns(rows, self.classification))
 
@@ -103,7 +107,8 @@ class ModelsTest(unittest.TestCase):
                                    '--use_tpu=false', '--predict_batch_size=64', *ALL_KEYS,
                                    transforms='transform { take { count: 64 } }')
             images, _ = mnist_model.read_rows(*program.MNIST_IDX)
-            result = exported.export(f'--config={example.config}', f'--model_dir={model_dir}')
+            result = exported.export(f'--config={example.config}', f'--model_dir={model_dir}',
+                                     *PROCESSED)
             features = {'image': images[:64].astype(np.float32)}
             self.compare(result, features, self.columns(rows, self.classification))
 
@@ -128,7 +133,8 @@ class ModelsTest(unittest.TestCase):
                               'predict.forward_features=image', *model)  # of take
             features = self.columns(rows, {'image': np.float32})
             want = self.columns(rows, self.classification)
-            result = exported.export(f'--config={digits.config}', f'--model_dir={model_dir}', *model)
+            result = exported.export(f'--config={digits.config}', f'--model_dir={model_dir}',
+                                     *PROCESSED, *model)
             self.compare(result, features, want)
 
     def compare_of_examples(self, wanted, dtypes, signatures, *model):
@@ -142,7 +148,8 @@ class ModelsTest(unittest.TestCase):
             want = self.columns(rows, dtypes)
             result = digits.run('export', model_dir, *model)[0]
             self.assertEqual(result['signatures'],
-                             ['serving_default', 'predict', 'examples:predict', *signatures])
+                             ['serving_default', 'predict', 'processed', 'examples:predict',
+                              *signatures])
             records = list(tf.data.TFRecordDataset(
                 os.path.abspath('testdata/digits/test.tfrecord.gz'),
                 'GZIP').as_numpy_iterator())

@@ -1,0 +1,62 @@
+#include "data/transforms/export_ops.h"
+
+namespace tpurun {
+namespace {
+
+// In ONNX an op of texts alone: where they are known.
+Value OnnxIsOneOf(ExportGraph& graph, Value x, const std::vector<std::string>& texts) {
+  const Value found = graph.Add("ai.onnx.ml.LabelEncoder", {x},
+                                {{"keys_strings", texts},
+                                 {"values_int64s", std::vector<int64_t>(texts.size(), 1)},
+                                 {"default_int64", int64_t{0}}});
+  return graph.Add("Cast", {found}, {{"to", ElementType::kBool}});
+}
+
+Value TensorFlowIsOneOf(ExportGraph& graph, Value x, const std::vector<std::string>& texts) {
+  Value any;
+  for (const std::string& text : texts) {
+    const Value is =
+        graph.Add("Equal", {x, graph.Constant(ExportTensor::Strings({}, {text}), "missing")},
+                  {{"T", ElementType::kString}, {"incompatible_shape_error", true}});
+    any = any.valid() ? graph.Add("LogicalOr", {any, is}) : is;
+  }
+  return any;
+}
+
+Value Select(ExportGraph& graph, ExportFormat format, Value condition, Value then, Value otherwise,
+             ElementType type) {
+  if (format == ExportFormat::kOnnx) return graph.Add("Where", {condition, then, otherwise});
+  return graph.Add("SelectV2", {condition, then, otherwise}, {{"T", type}});
+}
+
+}  // namespace
+
+Value CastTo(ExportGraph& graph, ExportFormat format, Value x, ElementType from, ElementType to) {
+  if (from == to) return x;
+  if (format == ExportFormat::kOnnx) return graph.Add("Cast", {x}, {{"to", to}});
+  return graph.Add("Cast", {x}, {{"SrcT", from}, {"DstT", to}});
+}
+
+Value Binary(ExportGraph& graph, ExportFormat format, const std::string& op, Value x, Value y) {
+  if (format == ExportFormat::kOnnx) return graph.Add(op, {x, y});
+  const std::string name = op == "Add" ? "AddV2" : op == "Div" ? "RealDiv" : op;
+  return graph.Add(name, {x, y}, {{"T", ElementType::kFloat}});
+}
+
+Value FillNaN(ExportGraph& graph, ExportFormat format, Value x, float fill) {
+  const bool onnx = format == ExportFormat::kOnnx;
+  const Value is_nan =
+      onnx ? graph.Add("IsNaN", {x}) : graph.Add("IsNan", {x}, {{"T", ElementType::kFloat}});
+  const Value filled = graph.Constant(ExportTensor::Float(fill), "default_value");
+  return Select(graph, format, is_nan, filled, x, ElementType::kFloat);
+}
+
+Value FillTexts(ExportGraph& graph, ExportFormat format, Value x,
+                const std::vector<std::string>& texts, const std::string& fill) {
+  const Value missing = format == ExportFormat::kOnnx ? OnnxIsOneOf(graph, x, texts)
+                                                      : TensorFlowIsOneOf(graph, x, texts);
+  const Value filled = graph.Constant(ExportTensor::Strings({}, {fill}), "default_value");
+  return Select(graph, format, missing, filled, x, ElementType::kString);
+}
+
+}  // namespace tpurun
