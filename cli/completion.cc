@@ -354,7 +354,8 @@ std::vector<std::string> Candidates(std::span<const std::string> words,
   });
   if (verb->choices == nullptr) return Files(last, nullptr);
   if (first) return verb->choices();
-  return verb->max_arguments > 1 ? Files(last, nullptr) : std::vector<std::string>();
+  const bool files = absl::StrContains(verb->arguments, "...");  // "KIND FILE..."
+  return files ? Files(last, nullptr) : std::vector<std::string>();
 }
 
 }  // namespace

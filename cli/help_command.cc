@@ -5,12 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/help_search.h"
+#include "cli/help_synonyms.h"
 #include "cli/help_topics.h"
 #include "cli/json.h"
 #include "cli/man_page.h"
 #include "cli/verb_table.h"
+#include "models/layers/tpu_ops.h"
 #include "proto/run_config.pb.h"
 #include "runtime/base/text.h"
 
@@ -35,31 +40,84 @@ std::string TopicList() {
   }
   return absl::StrCat(text,
                       "\ntpurun help TOPIC or NAME shows it; a NAME is of a layer, source, "
-                      "message, field and so on,\nor a path: dense, RunConfig, train.input.\n");
+                      "message, field and so on,\nor a path: dense, RunConfig, train.input. tpurun "
+                      "help --search=WORD lists where a word stands.\n");
+}
+
+// Of a verb, a name, a flag; empty for none.
+std::string PageOf(const std::string& name) {
+  if (const Verb* verb = FindVerb(name, Verbs())) {
+    return absl::StrCat(HelpText(*verb), MessageHint(name));
+  }
+  if (const std::optional<std::string> page = HelpPage(name)) return *page;
+  std::string flag = name;
+  std::replace(flag.begin(), flag.end(), '-', '_');
+  return FlagPage(flag, Verbs());
+}
+
+// The name of a page that `name` is another spelling of: sliced, BatchNormalization, the plural;
+// empty for none.
+std::string OtherSpelling(const std::string& name) {
+  const bool of_python = absl::StartsWith(name, "tf.") || absl::StartsWith(name, "keras.");
+  const std::string last = of_python ? name.substr(name.rfind('.') + 1) : name;
+  std::string lower = absl::AsciiStrToLower(last);
+  if (!PageOf(lower).empty()) return lower;
+  const std::vector<std::string> choices = HelpChoices();
+  for (const std::string& choice : choices) {
+    if (absl::EqualsIgnoreCase(choice, last)) return choice;
+  }
+  for (const std::string& choice : choices) {
+    const bool plain = choice.find('.') == std::string::npos;
+    if (plain && OpSpelling(choice) == OpSpelling(last)) return choice;
+  }
+  const std::string singular = Singular(last);
+  return singular != last && !PageOf(singular).empty() ? singular : "";
+}
+
+std::string ListOf(const std::vector<std::string>& names) {
+  return absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) {
+    absl::StrAppend(out, "tpurun help ", name);
+  });
+}
+
+// What there is on a word, by its own page or those of others; empty for nothing.
+std::string Answer(const std::string& name) {
+  const HelpRelated related = RelatedHelp(absl::AsciiStrToLower(name));
+  std::string page = PageOf(name);
+  if (page.empty() && related.names.empty()) page = PageOf(OtherSpelling(name));
+  if (related.names.empty() || FindVerb(name, Verbs()) != nullptr) return page;
+  if (!page.empty()) return absl::StrCat(page, "\nsee also: ", ListOf(related.names), "\n");
+  return absl::StrCat(related.note, related.note.empty() ? "" : "\n", "see ", ListOf(related.names),
+                      "\n\n", PageOf(related.names[0]));
+}
+
+absl::Status NoAnswer(const std::string& name) {
+  const std::string nearest = NearestName(name, HelpChoices());
+  const bool found = !HelpSearch(name, Verbs()).empty();
+  return absl::InvalidArgumentError(
+      absl::StrCat("no verb, topic or name of the configuration is called ", Quote(name),
+                   nearest.empty() ? "" : absl::StrCat(", did you mean ", Quote(nearest), "?"),
+                   found ? absl::StrCat("; tpurun help --search=", name, " lists where it stands")
+                   : nearest.empty() ? "; see tpurun help"
+                                     : ""));
 }
 
 }  // namespace
 
 absl::Status HelpCommand(const CommandLine& command) {
   if (command.GetBool("man")) return WriteOutput(ManPage(Verbs()));
+  if (command.Has("search")) {
+    const std::string word = command.GetString("search");
+    const std::string found = HelpSearch(word, Verbs());
+    if (!found.empty()) return WriteOutput(found);
+    return absl::InvalidArgumentError(absl::StrCat("--search: nothing has ", Quote(word),
+                                                   " in its name or text; see tpurun help"));
+  }
   if (command.arguments().empty()) return WriteOutput(HelpText(Verbs()) + TopicList());
-  const std::string& name = command.arguments().front();
-  if (const Verb* verb = FindVerb(name, Verbs())) {
-    return WriteOutput(absl::StrCat(HelpText(*verb), MessageHint(name)));
-  }
-  if (const std::optional<std::string> page = HelpPage(name)) return WriteOutput(*page);
-  std::string flag = name;
-  std::replace(flag.begin(), flag.end(), '-', '_');
-  if (const std::string page = FlagPage(flag, Verbs()); !page.empty()) return WriteOutput(page);
-  for (const std::string& choice : HelpChoices()) {
-    if (!absl::EqualsIgnoreCase(choice, name)) continue;
-    if (const std::optional<std::string> page = HelpPage(choice)) return WriteOutput(*page);
-  }
-  const std::string nearest = NearestName(name, HelpChoices());
-  return absl::InvalidArgumentError(
-      absl::StrCat("no verb, topic or name of the configuration is called ", Quote(name),
-                   nearest.empty() ? "; see tpurun help"
-                                   : absl::StrCat(", did you mean ", Quote(nearest), "?")));
+  std::string name = absl::StrJoin(command.arguments(), "_");
+  std::replace(name.begin(), name.end(), ' ', '_');
+  const std::string answer = Answer(name);
+  return answer.empty() ? NoAnswer(name) : WriteOutput(answer);
 }
 
 std::vector<std::string> HelpChoices() {

@@ -9,7 +9,7 @@
 
 namespace tpurun {
 
-// `help [VERB|TOPIC|NAME] [--man]`.
+// `help [VERB|TOPIC|NAME] [--search=WORD] [--man]`.
 absl::Status HelpCommand(const CommandLine& command);
 
 // What may follow `help`, paths left out.

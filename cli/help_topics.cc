@@ -223,20 +223,22 @@ std::string TpuErrorsPage() {
   return text;
 }
 
+std::string OpEntry(const OpDef& op) {
+  const bool many = op.max_operands < 0;
+  const std::string operands = op.max_operands == op.min_operands ? absl::StrCat(op.min_operands)
+                               : many ? absl::StrCat(op.min_operands, " or more")
+                                      : absl::StrCat(op.min_operands, " to ", op.max_operands);
+  return absl::StrCat(op.name, "  (operands: ", operands, ")\n", Wrapped(op.doc, 6),
+                      op.attrs.empty() ? "" : Wrapped(OpAttrsText(op), 6));
+}
+
 std::string OpsPage() {
   std::string text =
       "The ops that a layer op { name: \"NAME\" attrs: \"...\" } may be of (tpurun help op), each "
       "with "
       "its\nattributes.\n\n";
   for (const OpDef* const op : AllOps()) {
-    if (!IsLayerOp(*op)) continue;
-    const bool many = op->max_operands < 0;
-    const std::string operands = op->max_operands == op->min_operands
-                                     ? absl::StrCat(op->min_operands)
-                                 : many ? absl::StrCat(op->min_operands, " or more")
-                                        : absl::StrCat(op->min_operands, " to ", op->max_operands);
-    absl::StrAppend(&text, op->name, "  (operands: ", operands, ")\n", Wrapped(op->doc, 6),
-                    op->attrs.empty() ? "" : Wrapped(OpAttrsText(*op), 6));
+    if (IsLayerOp(*op)) absl::StrAppend(&text, OpEntry(*op));
   }
   return text;
 }
@@ -291,10 +293,19 @@ std::span<const HelpTopic> HelpTopics() {
       MessageTopic<proto::Source>("sources", "where an input's elements come from"),
       MessageTopic<proto::Transform>("transforms", "what is done to them"),
       {.name = "fields", .doc = "every path that --set takes", .page = FieldsPage},
-      {.name = "set", .doc = "how --set and --unset are written", .page = SetPage},
-      {.name = "TF_CONFIG", .doc = "the environment variable", .page = TfConfigPage},
-      {.name = "tpu_errors", .doc = "what a TPU refuses", .page = TpuErrorsPage},
-      {.name = "exit_codes", .doc = "what the program ends with", .page = ExitCodesPage},
+      {.name = "set",
+       .doc = "how --set and --unset are written",
+       .page = SetPage,
+       .is_list = false},
+      {.name = "TF_CONFIG",
+       .doc = "the environment variable",
+       .page = TfConfigPage,
+       .is_list = false},
+      {.name = "tpu_errors", .doc = "what a TPU refuses", .page = TpuErrorsPage, .is_list = false},
+      {.name = "exit_codes",
+       .doc = "what the program ends with",
+       .page = ExitCodesPage,
+       .is_list = false},
   };
   return topics;
 }
@@ -307,6 +318,9 @@ std::optional<std::string> HelpPage(const std::string& name) {
   AddFields(name, /*choices=*/true, pages);
   AddTypes(name, pages);
   AddFields(name, /*choices=*/false, pages);
+  if (const OpDef* const op = FindOpByName(name); op != nullptr && IsLayerOp(*op)) {
+    pages.push_back(absl::StrCat("an op (tpurun help op)\n", OpEntry(*op)));
+  }
   if (pages.empty()) {
     if (const FieldDescriptor* const field = FindByPath(name)) pages.push_back(FieldPage(*field));
   }
@@ -324,6 +338,9 @@ std::vector<std::string> HelpNames() {
   for (const EnumDescriptor* const type : ConfigEnums()) {
     names.insert(ShortName(*type));
     for (const std::string& value : EnumNames(*type)) names.insert(value);
+  }
+  for (const OpDef* const op : AllOps()) {
+    if (IsLayerOp(*op)) names.insert(op->name);
   }
   return {names.begin(), names.end()};
 }

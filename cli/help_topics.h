@@ -17,12 +17,15 @@ struct HelpTopic {
   // The message whose choices the page lists; null for a page of its own.
   const google::protobuf::Descriptor* message = nullptr;
   std::string (*page)() = nullptr;
+  // Whether the page lists what has pages of its own.
+  bool is_list = true;
 };
 
 std::span<const HelpTopic> HelpTopics();
 
 // The page of a topic, a kind of layer, source and so on, a message, an enum or one of its values,
-// a field or a path; nullopt for no name of these. A name of several things shows all of them.
+// a field, an op or a path; nullopt for no name of these. A name of several things shows all of
+// them.
 std::optional<std::string> HelpPage(const std::string& name);
 
 // Every name that has a page, paths left out.

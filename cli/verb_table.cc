@@ -337,10 +337,14 @@ std::span<const Verb> Verbs() {
        .doc = "Show the verbs, a verb's flags, or what a layer, a field or an exit code means",
        .arguments = "[VERB|TOPIC|NAME]",
        .example = "tpurun help dense",
-       .flags = {{.name = "man",
+       .flags = {{.name = "search",
+                  .value_name = "WORD",
+                  .help = "every verb, flag, topic, layer, field and op with the word in its name "
+                          "or text"},
+                 {.name = "man",
                   .type = Flag::Type::kBool,
                   .help = "the manual page, in roff: tpurun help --man | man -l -"}},
-       .max_arguments = 1,
+       .max_arguments = 4,  // "learning rate"
        .choices = HelpChoices,
        .run = HelpCommand},
       {.name = "completion",

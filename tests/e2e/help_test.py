@@ -60,6 +60,40 @@ class HelpTest(ProgramTest):
                          ['tpurun: no verb, topic or name of the configuration is called "zzzzzz"; '
                           'see tpurun help'])
 
+    def test_other_words_lead_to_pages(self):
+        for words, found in ((['loss'], 'a field of ModelSpec\n  loss: repeated Loss'),
+                             (['loss'], '\nsee also: tpurun help losses\n'),
+                             (['metric'], '\nsee also: tpurun help metrics\n'),
+                             (['lr'], 'see tpurun help schedules, tpurun help learning_rate\n\nSchedule\n'),
+                             (['csv'], 'see tpurun help decode_csv, tpurun help text_line'),
+                             (['gpu'], 'There is no GPU'), (['cuda'], 'tpurun help use_tpu'),
+                             (['learning', 'rate'], 'a field of Optimizer\n  learning_rate: Schedule'),
+                             (['batch norm'], 'tpurun help batch_normalization'),
+                             (['Datasets'], 'see tpurun help sources, tpurun help transforms'),
+                             (['checkpoint'], 'tpurun help keep_checkpoint_max'),
+                             (['tf.keras.layers.LSTM'], 'a field of Layer\n  lstm: Lstm'),
+                             (['BatchNormalization'], 'tf.layers.batch_normalization over'),
+                             (['embeddings'], 'a field of Layer\n  embedding: Embedding'),
+                             (['reduce_max'], 'an op (tpurun help op)\nreduce_max  (operands: 1)'),
+                             (['ReduceMax'], 'an op (tpurun help op)\nreduce_max  (operands: 1)')):
+            with self.subTest(words):
+                self.assertIn(found, self.page(*words))
+
+    def test_search(self):
+        page = self.page('--search=batch norm')
+        self.assertRegex(page, r'(?m)^layer +batch_normalization +Mean 0 and variance 1 over the batch\.$')
+        self.assertRegex(page, r'(?m)^op +batch_norm +\(x, mean')
+        for word in ('zzzzzz', ''):
+            done = self.call('help', f'--search={word}')
+            self.assertEqual((done.code, done.messages), (2, [
+                f'tpurun: --search: nothing has "{word}" in its name or text; see tpurun help']))
+        self.assertEqual(self.call('help', 'qqq of').messages, [
+            'tpurun: no verb, topic or name of the configuration is called "qqq_of"; '
+            'see tpurun help'])
+        self.assertEqual(self.call('help', 'variance').messages, [
+            'tpurun: no verb, topic or name of the configuration is called "variance"; '
+            'tpurun help --search=variance lists where it stands'])
+
     def test_exit_codes_are_those_of_the_program(self):
         codes = {int(code) for code in re.findall(r'^(\d+) ', self.page('exit_codes'),
                                                   flags=re.MULTILINE)}

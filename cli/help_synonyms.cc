@@ -1,0 +1,113 @@
+#include "cli/help_synonyms.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "cli/help_topics.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+constexpr HelpSynonym kSynonyms[] = {
+    {"accelerator tpu cores v2", "use_tpu tpu_config tpu_errors"},
+    {"activation activation_function nonlinearity relu elu gelu sigmoid softmax softplus tanh",
+     "Activation activation"},
+    {"attention self_attention mha", "multi_head_attention transformer_block"},
+    {"augmentation", "transforms"},
+    {"avgpool average_pool avg_pool", "average_pooling2d"},
+    {"batch_norm batchnorm bn", "batch_normalization"},
+    {"batch_size minibatch", "train_batch_size eval_batch_size predict_batch_size batch"},
+    {"bert transformer", "transformer_block multi_head_attention"},
+    {"bfloat16 bf16 fp16 float16 half mixed_precision precision", "compute_dtype matmul_precision"},
+    {"callback hook", "training_hook evaluation_hook"},
+    {"checkpoint ckpt save saver saving restore",
+     "save_checkpoints_steps save_checkpoints_secs keep_checkpoint_max warm_start_from inspect"},
+    {"classifier", "classification accuracy"},
+    {"cnn conv convolution", "conv2d conv2d_transpose max_pooling2d"},
+    {"command_line cli override", "set fields"},
+    {"cross_entropy crossentropy",
+     "sparse_softmax_cross_entropy softmax_cross_entropy sigmoid_cross_entropy"},
+    {"csv table", "decode_csv text_line init convert"},
+    {"cuda cudnn gpu nvidia", "use_tpu worker_threads",
+     "There is no GPU: tpurun emulates a TPU on the cores of the CPU."},
+    {"cpu thread parallelism", "worker_threads use_tpu"},
+    {"data dataset tf.data input input_fn pipeline", "sources transforms train.input"},
+    {"decay annealing lr learning_rate rate step_size warmup", "schedules learning_rate"},
+    {"distributed cluster multi_worker strategy", "tpu_config TF_CONFIG",
+     "There is no cluster: tpurun is one process on one host."},
+    {"ema averaging polyak", "moving_average"},
+    {"embedding_lookup", "embedding"},
+    {"environment env", "TF_CONFIG"},
+    {"epoch", "epochs max_steps repeat"},
+    {"error exit exit_code status return_code", "exit_codes tpu_errors"},
+    {"estimator tpuestimator", "RunConfig TPUConfig"},
+    {"evaluation validation test", "evaluate train_and_evaluate metrics"},
+    {"fine_tuning finetune finetuning pretrained transfer_learning keras h5",
+     "warm_start_from frozen"},
+    {"freeze freezing", "frozen trainable"},
+    {"gradient_clipping clipping clip", "clip_by_global_norm clip_by_norm clip_by_value"},
+    {"hyperparameter hparams tuning sweep", "set report"},
+    {"image jpeg png picture mnist cifar", "convert decode_raw init"},
+    {"inference prediction", "predict keys export"},
+    {"l1 l2 weight_decay regularizer", "regularization adamw"},
+    {"layer_norm layernorm", "layer_normalization"},
+    {"log logging verbose verbosity", "log_format quiet log_step_count_steps"},
+    {"mae", "regression"},
+    {"maxpool max_pool pooling", "max_pooling2d average_pooling2d global_average_pooling2d"},
+    {"memory oom hbm", "exit_codes tpu_errors"},
+    {"metric accuracy f1", "metrics"},
+    {"mse", "mean_squared_error regression"},
+    {"nan infinity diverged", "tpu_errors exit_codes"},
+    {"normalization standardization", "normalize batch_normalization layer_normalization"},
+    {"recurrent rnn", "lstm gru simple_rnn bidirectional"},
+    {"resume restart continue", "train exit_codes"},
+    {"rmse", "root_mean_squared_error"},
+    {"rmsprop", "rms_prop"},
+    {"savedmodel saved_model onnx serving deploy", "export"},
+    {"seed random randomness reproducible", "tf_random_seed"},
+    {"sgd", "gradient_descent momentum"},
+    {"tensorboard event summary", "summaries report save_summary_steps"},
+    {"text nlp language_model tokenizer vocabulary", "text generate lookup"},
+    {"tfrecord example tf.example", "tfrecord parse_example convert inspect"},
+    {"weight variable parameter", "initializers inspect frozen"},
+    {"yaml json textproto protobuf config configuration", "fields set RunConfig"},
+};
+
+}  // namespace
+
+std::span<const HelpSynonym> HelpSynonyms() { return kSynonyms; }
+
+std::string Singular(const std::string& word) {
+  const auto without = [&](size_t letters) { return word.substr(0, word.size() - letters); };
+  if (absl::EndsWith(word, "ies")) return without(3) + "y";
+  if (absl::EndsWith(word, "sses") || absl::EndsWith(word, "ches")) return without(2);
+  return absl::EndsWith(word, "s") && !absl::EndsWith(word, "ss") ? without(1) : word;
+}
+
+HelpRelated RelatedHelp(const std::string& word) {
+  HelpRelated related;
+  const auto add = [&](const std::string& name) {
+    const bool there =
+        std::find(related.names.begin(), related.names.end(), name) != related.names.end();
+    if (name != word && !there) related.names.push_back(name);
+  };
+  for (const HelpTopic& topic : HelpTopics()) {
+    if (Singular(topic.name) == Singular(word)) add(topic.name);
+  }
+  for (const HelpSynonym& row : kSynonyms) {
+    const std::vector<std::string> words = absl::StrSplit(ToAbsl(row.words), ' ');
+    const bool of_row = std::any_of(words.begin(), words.end(), [&](const std::string& each) {
+      return Singular(each) == Singular(word);
+    });
+    if (!of_row) continue;
+    for (const absl::string_view name : absl::StrSplit(ToAbsl(row.names), ' ')) {
+      add(std::string(name));
+    }
+    related.note = std::string(row.note);
+  }
+  return related;
+}
+
+}  // namespace tpurun
