@@ -11,9 +11,9 @@ namespace tpurun {
 namespace {
 
 // What a TPU has and has not says Google's page "Available TensorFlow Ops" of the Cloud TPU
-// documentation (docs.cloud.google.com/tpu/docs/tensorflow-ops, of 2026-04-09); names of the page
-// are in CamelCase, those of the Python API beside them in snake_case where they differ. What a
-// TPU has as an op counts as had, even where the page says that its Python API is not available.
+// documentation (docs.cloud.google.com/tpu/docs/tensorflow-ops, of 2026-04-09, CC BY 4.0); its
+// names are in CamelCase, those of the Python API beside them in snake_case where they differ. What
+// a TPU has as an op counts as had, even where the page says that its Python API is not available.
 // Left out are those that tpurun has under the same name.
 constexpr TensorFlowOps kOps[] = {
     // ---- element-wise
