@@ -17,12 +17,6 @@
 namespace tpurun {
 namespace {
 
-// One row with the one column "text".
-absl::Status WriteGenerated(const std::string& text, PredictionWriter& writer) {
-  RETURN_IF_ERROR(writer.Write({.rows = 1, .columns = {{"text", Shape{}, nullptr, &text}}}));
-  return writer.Finish();
-}
-
 absl::Status GenerateText(const CommandLine& command, Composition composition) {
   const proto::Generate generate = composition.options.config.predict().generate();
   if (command.Has("dump_infeed")) {
@@ -35,32 +29,31 @@ absl::Status GenerateText(const CommandLine& command, Composition composition) {
   composition.options.counted = line.Counter("characters");
   Estimator estimator(std::move(composition.options));
   CharacterVocabulary vocabulary;
-  std::unique_ptr<PredictionWriter> writer;
-  std::vector<int32_t> ids;
+  std::unique_ptr<TextWriter> writer;
   const auto start = [&](const TrainedFolder& trained) -> absl::StatusOr<TextStart> {
     const bool given = generate.has_vocabulary_file();
     ASSIGN_OR_RETURN(vocabulary,
                      CharacterVocabulary::ReadTrained(
                          trained, generate.vocabulary_file(),
                          where(given ? "predict.generate.vocabulary_file" : "predict.generate")));
-    absl::StatusOr<std::vector<int32_t>> found = vocabulary.IdsOf(generate.start_string());
-    if (!found.ok()) {
+    const absl::StatusOr<std::vector<int32_t>> ids = vocabulary.IdsOf(generate.start_string());
+    if (!ids.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(where("predict.generate.start_string"),
-                                                     ": start_string: ", found.status().message()));
+                                                     ": start_string: ", ids.status().message()));
     }
-    ids = *std::move(found);
     ASSIGN_OR_RETURN(
-        writer, MakePredictionWriter(
-                    output, {generate.vocabulary_file(), JoinPath(trained.dir, kVocabularyFile)},
-                    /*of_text=*/true));
-    return TextStart{{ids.begin(), ids.end()}, vocabulary.size()};
+        writer,
+        MakeTextWriter(output, {generate.vocabulary_file(), JoinPath(trained.dir, kVocabularyFile)},
+                       generate.num_generate()));
+    return TextStart{{ids->begin(), ids->end()}, vocabulary.size()};
   };
-  RETURN_IF_ERROR(
-      estimator.Generate(start, generate, command.GetString("checkpoint"), [&](int64_t id) {
-        ids.push_back(static_cast<int32_t>(id));
-        return absl::OkStatus();
-      }));
-  return WriteGenerated(vocabulary.TextOf(ids), *writer);
+  bool begun = false;
+  const auto take = [&](int64_t id) -> absl::Status {
+    if (!std::exchange(begun, true)) RETURN_IF_ERROR(writer->Write(generate.start_string()));
+    return writer->Write(vocabulary.characters()[id]);
+  };
+  RETURN_IF_ERROR(estimator.Generate(start, generate, command.GetString("checkpoint"), take));
+  return writer->Finish();
 }
 
 }  // namespace

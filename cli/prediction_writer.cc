@@ -1,9 +1,12 @@
 #include "cli/prediction_writer.h"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/json.h"
 #include "cli/signals.h"
 #include "proto/example.pb.h"
@@ -17,6 +20,10 @@
 
 namespace tpurun {
 namespace {
+
+constexpr char kText[] = ".txt";
+constexpr char kJsonLines[] = ".jsonl";
+constexpr char kRecords[] = ".tfrecord";
 
 template <typename T>
 T ElementAt(const std::byte* data, int64_t i) {
@@ -124,22 +131,6 @@ class ToJsonLines : public PredictionWriter {
   const std::unique_ptr<OutputFile> file_;
 };
 
-class ToText : public PredictionWriter {
- public:
-  explicit ToText(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
-
-  absl::Status Write(const PredictedBatch& batch) override {
-    for (int64_t row = 0; row < batch.rows; ++row) {
-      RETURN_IF_ERROR(file_->Append(batch.columns[0].strings[row]));
-    }
-    return absl::OkStatus();
-  }
-  absl::Status Finish() override { return file_->Commit(); }
-
- private:
-  const std::unique_ptr<OutputFile> file_;
-};
-
 class ToRecords : public PredictionWriter {
  public:
   explicit ToRecords(std::unique_ptr<OutputFile> file) : file_(*file), records_(std::move(file)) {}
@@ -160,25 +151,133 @@ class ToRecords : public PredictionWriter {
   RecordWriter records_;
 };
 
-}  // namespace
+// A protobuf message holds 2 GiB, a character at most 4 bytes.
+constexpr int64_t kMaxCharactersOfRecord = int64_t{1} << 28;
 
-absl::StatusOr<std::unique_ptr<PredictionWriter>> MakePredictionWriter(
-    const std::string& output, const std::vector<std::string>& inputs, bool of_text) {
-  if (output.empty()) return std::make_unique<ToStandardOutput>();
-  const bool json = absl::EndsWith(output, ".jsonl");
-  const bool plain = of_text && absl::EndsWith(output, ".txt");
-  if (!json && !plain && !absl::EndsWith(output, ".tfrecord")) {
+// {"text":"..."} and a line break, piece by piece.
+class TextToJsonLine : public TextWriter {
+ public:
+  using Sink = std::function<absl::Status(std::string_view bytes)>;
+
+  explicit TextToJsonLine(Sink sink) : sink_(std::move(sink)) {}
+  ~TextToJsonLine() override {
+    if (open_) sink_(kEnd).IgnoreError();
+  }
+
+  absl::Status Write(std::string_view piece) override {
+    const std::string quoted = JsonText(std::string(piece));
+    const std::string escaped = quoted.substr(1, quoted.size() - 2);
+    return Put(absl::StrCat(open_ ? "" : kBegin, escaped), /*open=*/true);
+  }
+  absl::Status Finish() override {
+    return Put(absl::StrCat(open_ ? "" : kBegin, kEnd), /*open=*/false);
+  }
+
+ private:
+  static constexpr char kBegin[] = "{\"text\":\"";
+  static constexpr char kEnd[] = "\"}\n";
+
+  absl::Status Put(std::string_view bytes, bool open) {
+    open_ = false;  // nothing more goes to a sink that fails
+    RETURN_IF_ERROR(sink_(bytes));
+    open_ = open;
+    return absl::OkStatus();
+  }
+
+  const Sink sink_;
+  bool open_ = false;  // within the line
+};
+
+class TextToFile : public TextWriter {
+ public:
+  explicit TextToFile(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
+
+  absl::Status Write(std::string_view piece) override { return file_->Append(piece); }
+  absl::Status Finish() override { return file_->Commit(); }
+
+ private:
+  const std::unique_ptr<OutputFile> file_;
+};
+
+class TextToJsonFile : public TextWriter {
+ public:
+  explicit TextToJsonFile(std::unique_ptr<OutputFile> file)
+      : file_(std::move(file)),
+        line_([this](std::string_view bytes) { return file_->Append(bytes); }) {}
+
+  absl::Status Write(std::string_view piece) override { return line_.Write(piece); }
+  absl::Status Finish() override {
+    RETURN_IF_ERROR(line_.Finish());
+    return file_->Commit();
+  }
+
+ private:
+  const std::unique_ptr<OutputFile> file_;
+  TextToJsonLine line_;
+};
+
+class TextToRecord : public TextWriter {
+ public:
+  explicit TextToRecord(std::unique_ptr<OutputFile> file) : records_(std::move(file)) {}
+
+  absl::Status Write(std::string_view piece) override {
+    text_.append(piece);
+    return absl::OkStatus();
+  }
+  absl::Status Finish() override {
+    RETURN_IF_ERROR(records_.Write({.rows = 1, .columns = {{"text", Shape{}, nullptr, &text_}}}));
+    return records_.Finish();
+  }
+
+ private:
+  ToRecords records_;
+  std::string text_;
+};
+
+// `endings`: those of the names that are taken.
+absl::StatusOr<std::unique_ptr<OutputFile>> Open(const std::string& output,
+                                                 const std::vector<std::string>& inputs,
+                                                 const std::vector<std::string>& endings) {
+  const bool known = std::any_of(endings.begin(), endings.end(), [&](const std::string& ending) {
+    return absl::EndsWith(output, ending);
+  });
+  if (!known) {
     return absl::InvalidArgumentError(absl::StrCat("--output: got ", Quote(output),
                                                    ", want a name that ends in ",
-                                                   of_text ? ".txt, " : "", ".jsonl or .tfrecord"));
+                                                   absl::StrJoin(endings, " or ")));
   }
   ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(output, inputs));
   RemoveOnInterrupt({TemporaryName(file).text()});
   RemoveTemporaryFilesOf(file);
-  ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> unfinished, OutputFile::Create(file));
-  if (json) return std::make_unique<ToJsonLines>(std::move(unfinished));
-  if (plain) return std::make_unique<ToText>(std::move(unfinished));
-  return std::make_unique<ToRecords>(std::move(unfinished));
+  return OutputFile::Create(file);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PredictionWriter>> MakePredictionWriter(
+    const std::string& output, const std::vector<std::string>& inputs) {
+  if (output.empty()) return std::make_unique<ToStandardOutput>();
+  ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, Open(output, inputs, {kJsonLines, kRecords}));
+  if (absl::EndsWith(output, kJsonLines)) return std::make_unique<ToJsonLines>(std::move(file));
+  return std::make_unique<ToRecords>(std::move(file));
+}
+
+absl::StatusOr<std::unique_ptr<TextWriter>> MakeTextWriter(const std::string& output,
+                                                           const std::vector<std::string>& inputs,
+                                                           int64_t max_characters) {
+  if (output.empty()) return std::make_unique<TextToJsonLine>(WriteOutput);
+  const bool is_record = absl::EndsWith(output, kRecords);
+  if (is_record && max_characters > kMaxCharactersOfRecord) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--output: got ", Quote(output), " for ", max_characters,
+                     " characters, and a record holds at most ", kMaxCharactersOfRecord,
+                     "; want a name that ends in ", kText, " or ", kJsonLines));
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
+                   Open(output, inputs, {kText, kJsonLines, kRecords}));
+  if (is_record) return std::make_unique<TextToRecord>(std::move(file));
+  if (absl::EndsWith(output, kText)) return std::make_unique<TextToFile>(std::move(file));
+  return std::make_unique<TextToJsonFile>(std::move(file));
 }
 
 }  // namespace tpurun

@@ -252,19 +252,28 @@ void GrowingText::Close() {
 
 std::vector<int64_t> GrowingText::Get(int64_t begin, int64_t end) {
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] { return closed_ || static_cast<int64_t>(ids_.size()) >= end; });
+  const auto known = [&] { return forgotten_ + std::ssize(ids_); };
+  changed_.wait(lock, [&] { return closed_ || known() >= end; });
   if (closed_) return {};
-  return {ids_.begin() + begin, ids_.begin() + end};
+  return {ids_.begin() + (begin - forgotten_), ids_.begin() + (end - forgotten_)};
 }
 
-int64_t GrowingText::size() const {
+void GrowingText::Forget(int64_t begin) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return static_cast<int64_t>(ids_.size());
+  if (begin <= forgotten_) return;
+  ids_.erase(ids_.begin(), ids_.begin() + (begin - forgotten_));
+  forgotten_ = begin;
 }
 
 int64_t ReadingOrder::Last(int64_t step) const {
   if (positions == 0) return first + step;
   return first + step / positions * (positions - positions / 2) + step % positions;
+}
+
+int64_t ReadingOrder::First(int64_t step) const {
+  if (positions == 0) return Last(step);
+  const int64_t next_begin = step - step % positions + positions;
+  return std::min(Last(step), Last(next_begin));
 }
 
 bool ReadingOrder::IsAgain(int64_t step) const {
@@ -276,9 +285,11 @@ GeneratedWindows::GeneratedWindows(GrowingText& text, const FeatureSpec& feature
     : text_(text), dtype_(feature.shape.dtype), window_(feature.shape.dims[0]), order_(order) {}
 
 absl::StatusOr<int64_t> GeneratedWindows::Next(BatchBuffers buffers) {
-  const int64_t end = order_.Last(step_++) + 1;
-  std::vector<int64_t> ids = text_.Get(std::max<int64_t>(0, end - window_), end);
+  const auto begin_of = [this](int64_t last) { return std::max<int64_t>(0, last + 1 - window_); };
+  const int64_t last = order_.Last(step_++);
+  std::vector<int64_t> ids = text_.Get(begin_of(last), last + 1);
   if (ids.empty()) return 0;
+  text_.Forget(begin_of(order_.First(step_)));
   ids.resize(window_);
   WriteIds(ids, dtype_, buffers[0]);
   return 1;

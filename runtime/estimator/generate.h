@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <span>
 #include <string>
@@ -26,22 +27,25 @@ absl::StatusOr<int64_t> SampleId(std::span<const float> logits, const Sampling& 
                                  int64_t index);
 
 // The ids of a text that grows at its end: what generation feeds to the device and takes back. The
-// infeed's thread waits in Next for what the outfeed's thread appends.
+// infeed's thread waits in Get for what the outfeed's thread appends.
 class GrowingText {
  public:
-  explicit GrowingText(std::vector<int64_t> start) : ids_(std::move(start)) {}
+  explicit GrowingText(const std::vector<int64_t>& start) : ids_(start.begin(), start.end()) {}
 
   void Append(int64_t id);
   // From now on Get finds nothing.
   void Close();
-  // The ids [begin, end); waits until there are that many. Empty once closed.
+  // The ids [begin, end), none of them forgotten; waits until there are that many. Empty once
+  // closed.
   std::vector<int64_t> Get(int64_t begin, int64_t end);
-  int64_t size() const;
+  // The ids before `begin` are not asked for any more.
+  void Forget(int64_t begin);
 
  private:
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<int64_t> ids_;
+  std::deque<int64_t> ids_;  // of the characters from forgotten_ on
+  int64_t forgotten_ = 0;
   bool closed_ = false;
 };
 
@@ -53,13 +57,15 @@ struct ReadingOrder {
   int64_t positions = 0;
 
   int64_t Last(int64_t step) const;
+  // The first of those that this step and the later ones read last.
+  int64_t First(int64_t step) const;
   // Whether an earlier step has read it.
   bool IsAgain(int64_t step) const;
 };
 
 // Batches of one row each, of the one feature `feature`, whose shape is (window): batch k is made
 // of the text up to the character that step k reads last. Of `window` characters the last ones,
-// followed by 0 where there are fewer. `text` must outlive it.
+// followed by 0 where there are fewer. `text` must outlive it, and forgets what no batch will hold.
 class GeneratedWindows : public BatchSource {
  public:
   GeneratedWindows(GrowingText& text, const FeatureSpec& feature, const ReadingOrder& order);

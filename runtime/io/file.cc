@@ -30,16 +30,26 @@ bool IsSameFile(const struct stat& a, const struct stat& b) {
 // Of processes that start together and fail, each removes the directories that it has found absent.
 constexpr int kMaxRemoved = 1000;
 
-// Not even a link that leads nowhere.
-bool NothingThere(const std::string& path) {
+bool IsLink(const std::string& path) {
   struct stat info;
-  return lstat(path.c_str(), &info) != 0 && errno == ENOENT;
+  return lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
 }
 
 // A descriptor, or -1 with errno.
 int OpenDirectory(const FilePath& dir) {
   const char* const name = dir.name().empty() ? "." : dir.name().c_str();
   return TEMP_FAILURE_RETRY(openat(dir.dir_fd(), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+// Makes the names in a directory durable: 0, or errno.
+int SyncError(const FilePath& dir) {
+  const int fd = OpenDirectory(dir);
+  // One may write to some directories that one may not read, and so not open.
+  if (fd < 0) return errno == EACCES ? 0 : errno;
+  const int error = TEMP_FAILURE_RETRY(fsync(fd)) == 0 ? 0 : errno;
+  close(fd);
+  // EINVAL: a file system without directory fsync; the rename is as durable as it gets.
+  return error == EINVAL ? 0 : error;
 }
 
 }  // namespace
@@ -167,14 +177,22 @@ absl::Status MakeDirectories(const std::string& path) {
     end = path.find('/', end + 1);
     const std::string prefix = path.substr(0, end);
     if (mkdir(prefix.c_str(), 0777) == 0) {
-      const absl::Status synced = SyncDirectory(DirName(prefix));
-      if (!synced.ok() && !NothingThere(prefix)) return synced;
+      const std::string dir = DirName(prefix);
+      const int sync_error = SyncError(dir);
+      if (sync_error == 0) continue;
+      if (sync_error != ENOENT || ++removed > kMaxRemoved) {
+        return WriteError("cannot write", dir, sync_error);
+      }
+      end = 0;
       continue;
     }
     // mkdir may refuse (EROFS, EACCES) before it notices that the directory is there.
     const int error = errno;
-    if (IsDirectory(prefix)) continue;
-    const bool is_removed = error == EEXIST ? NothingThere(prefix) : error == ENOENT && parent > 0;
+    struct stat info;
+    const bool found = stat(prefix.c_str(), &info) == 0;
+    if (found && S_ISDIR(info.st_mode)) continue;
+    const bool is_removed =
+        !found && errno == ENOENT && (error == EEXIST ? !IsLink(prefix) : parent > 0);
     if (is_removed && ++removed <= kMaxRemoved) {
       end = 0;
       continue;
@@ -195,15 +213,8 @@ absl::Status RemoveFile(const FilePath& path) {
 }
 
 absl::Status SyncDirectory(const FilePath& dir) {
-  const int fd = OpenDirectory(dir);
-  // One may write to some directories that one may not read, and so not open.
-  if (fd < 0 && errno == EACCES) return absl::OkStatus();
-  if (fd < 0) return WriteError("cannot write", dir.text(), errno);
-  const int error = TEMP_FAILURE_RETRY(fsync(fd)) == 0 ? 0 : errno;
-  close(fd);
-  // EINVAL: a file system without directory fsync; the rename is as durable as it gets.
-  if (error != 0 && error != EINVAL) return WriteError("cannot write", dir.text(), error);
-  return absl::OkStatus();
+  const int error = SyncError(dir);
+  return error == 0 ? absl::OkStatus() : WriteError("cannot write", dir.text(), error);
 }
 
 absl::StatusOr<std::string> ReadFile(const FilePath& path, uint64_t max_bytes) {

@@ -3,6 +3,7 @@ import gzip
 import json
 import os
 import random
+import signal
 
 from program import ProgramTest, checkpoint_files, read, tree, write
 
@@ -285,6 +286,41 @@ class StatefulTest(GenerationTest):
         self.assertEqual(done.code, code, str(done))
         return done
 
+    def test_a_text_is_printed_as_it_goes_until_its_reader_ends(self):
+        self.use_model(LOGITS)
+        self.run_verb('train', '--max_steps=5')
+
+        def start():
+            """As many characters as an int64 has: it never ends by itself."""
+            process = self.start(
+                'predict', '--config=run.textproto', '--model_dir=model', '--unset', 'predict.input',
+                '--unset', 'predict.keys', '--unset', 'predict.forward_features', *self.flags, '--set',
+                f'predict.generate={{ start_string: "c" num_generate: {2**63 - 1} }}')
+            begin = process.stdout.read(2000)
+            self.assertTrue(len(begin) == 2000 and begin.startswith(b'{"text":"c'), begin)
+            return process
+
+        def most_kilobytes(process):
+            with open(f'/proc/{process.pid}/status') as status:
+                return next(int(line.split()[1]) for line in status if line.startswith('VmHWM'))
+
+        process = start()
+        early = most_kilobytes(process)
+        self.assertEqual(len(process.stdout.read(50_000)), 50_000)
+        self.assertLess(most_kilobytes(process) - early, 4096)
+        process.stdout.close()
+        self.assertEqual(process.wait(), 0)
+        process = start()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 130)
+        # One record has bounds.
+        done = self.refused(2, '--unset', 'predict.input', '--unset', 'predict.keys', '--unset',
+                            'predict.forward_features', *self.flags, '--set',
+                            'predict.generate={ start_string: "c" num_generate: 300000000 }',
+                            '--output=text.tfrecord')
+        self.assertIn('a record holds at most 268435456', done.err)
+        self.assertFalse(os.path.exists(self.path('text.tfrecord')))
+
     def test_a_class_without_a_character_is_never_drawn(self):
         self.use_model(LOGITS, more=5)
         self.run_verb('train', '--max_steps=1')
@@ -300,6 +336,8 @@ class StatefulTest(GenerationTest):
                                 'predict.generate={ start_string: "c" num_generate: 30 }', '--unset',
                                 'predict.keys', '--unset', 'predict.forward_features', *self.flags)
         self.assertIn("the model's logits are NaN", done.err)
+        # The error comes with the first of them: nothing is printed.
+        self.assertEqual(done.out, '')
 
     def test_a_model_that_looks_ahead_wants_a_whole_window(self):
         self.use_model(LOGITS_OF_ALL_FROM_ALL)

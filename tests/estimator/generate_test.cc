@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <thread>
@@ -90,6 +91,19 @@ TEST(ReadingOrderTest, AStateOfOnePositionReadsNothingAgain) {
   const Reading reading = StepsOf({.first = 2, .positions = 1}, 4);
   EXPECT_THAT(reading.last, ElementsAre(2, 3, 4, 5));
   EXPECT_THAT(reading.again, Each(false));
+}
+
+TEST(ReadingOrderTest, FirstIsWhatNoLaterStepGoesBehind) {
+  for (const int64_t positions : {0, 1, 4, 5}) {
+    const ReadingOrder order = {.first = 2, .positions = positions};
+    for (int64_t step = 0; step < 40; ++step) {
+      int64_t first = order.Last(step);
+      for (int64_t later = step; later < step + 40; ++later) {
+        first = std::min(first, order.Last(later));
+      }
+      EXPECT_EQ(order.First(step), first) << positions << " positions, step " << step;
+    }
+  }
 }
 
 // `window`: of a feature (window).
