@@ -9,12 +9,10 @@ import subprocess
 import zlib
 
 import records
-from program import BINARY, MESSAGE, ProgramTest, checkpoint_files, read, write
+from program import BINARY, MESSAGE, ProgramTest, checkpoint_files, read, sanitizer, write
 from records import digit, example, frame, header
 
-# The shadow memory of a sanitizer counts as the program's: its build gets room for that.
-CODE = open(BINARY, 'rb').read()
-MAX_KILOBYTES = (500 if b'__tsan_init' in CODE else 300 if b'__asan_init' in CODE else 100) * 1024
+MAX_KILOBYTES = {None: 100, 'address': 300, 'thread': 500}[sanitizer()] * 1024
 GOOD = [frame(digit(label % 10)) for label in range(200)]
 FRAME_BYTES = len(GOOD[0])
 

@@ -56,6 +56,13 @@ def read(path):
         return file.read()
 
 
+def sanitizer():
+    """'address', 'thread' or None: that of the program's build. Its shadow memory, and what its
+    allocator keeps from being used again, count as the program's memory."""
+    code = read(BINARY)
+    return 'address' if b'__asan_init' in code else 'thread' if b'__tsan_init' in code else None
+
+
 def write(path, content):
     with open(path, 'wb') as file:
         file.write(content.encode() if isinstance(content, str) else content)
