@@ -1,6 +1,5 @@
 """A run that is killed at any moment goes on from its last checkpoint, to the same end."""
 import os
-import random
 import re
 import resource
 import shutil
@@ -8,7 +7,7 @@ import signal
 import sys
 import time
 
-from program import STREAMED_DIGITS, ProgramTest, checkpoint_files, latest_step, read
+from program import STREAMED_DIGITS, ProgramTest, RandomKills, checkpoint_files, latest_step, read
 
 SAVE_EVERY = 5
 FLAGS = (f'--save_checkpoints_steps={SAVE_EVERY}', '--keep_checkpoint_max=3', '--set',
@@ -29,16 +28,11 @@ class KillTest:
     def next_goal(self, step):
         return (max(step, 0) // self.steps_a_run + 1) * self.steps_a_run
 
-    def kill_at(self, delay, goal):
-        """Whether the run was killed; it may have been faster."""
+    def run_to(self, goal, kills):
         process = self.start(*self.train('killed', goal))
-        time.sleep(delay)
-        process.kill()
+        killed = kills.kill(process)
         done = self.finish(process)
-        if done.code == -signal.SIGKILL:
-            return True
-        self.assertEqual(done.code, 0, str(done))
-        return False
+        self.assertEqual(done.code, -signal.SIGKILL if killed else 0, str(done))
 
     def expect_good_checkpoint(self, step):
         if step < 0:
@@ -47,22 +41,19 @@ class KillTest:
         self.assertRegex(shown.out, rf'model\.ckpt-{step}\b')
 
     def test_kills_at_random_moments(self):
-        seed = int(os.environ.get('KILL_SEED', '1'))
-        print(f'KILL_SEED={seed}', file=sys.stderr)
-        choose = random.Random(seed)
         start = time.monotonic()
         self.succeed(*self.train('warm_up', self.steps_a_run))
-        full = time.monotonic() - start
-        for done in range(0, self.kills, self.kills_a_folder):
-            self.kill_on_the_way(min(self.kills_a_folder, self.kills - done),
-                                 lambda: choose.uniform(0, 1.2 * full))
+        kills = RandomKills(time.monotonic() - start, reach=1.2)
+        print(f'KILL_SEED={kills.seed}', file=sys.stderr)
+        while kills.count < self.kills:
+            self.kill_on_the_way(kills, min(kills.count + self.kills_a_folder, self.kills))
 
-    def kill_on_the_way(self, wanted, next_delay):
+    def kill_on_the_way(self, kills, wanted):
         for model_dir in ('killed', 'whole'):
             shutil.rmtree(self.path(model_dir), ignore_errors=True)
-        kills, step = 0, -1
-        while kills < wanted:
-            kills += self.kill_at(next_delay(), self.next_goal(step))
+        step = -1
+        while kills.count < wanted:
+            self.run_to(self.next_goal(step), kills)
             before, step = step, latest_step(self.path('killed'))
             self.assertGreaterEqual(step, before)
             self.expect_good_checkpoint(step)
@@ -70,7 +61,7 @@ class KillTest:
         goal = self.next_goal(step)
         self.succeed(*self.train('killed', goal))
         self.succeed(*self.train('whole', goal))
-        print(f'{kills} kills on the way to step {goal}', file=sys.stderr)
+        print(f'{kills.count} kills, the last on the way to step {goal}', file=sys.stderr)
         self.expect_the_same(goal)
 
     def names(self, model_dir):

@@ -2,14 +2,13 @@
 run removes what the killed ones left, but nothing of one that still runs.
 """
 import os
-import random
 import signal
 import struct
 import subprocess
 import sys
 import time
 
-from program import ProgramTest, read, write
+from program import ProgramTest, RandomKills, read, write
 
 SHARDS = 4
 
@@ -55,21 +54,14 @@ class ConvertKillTest(OutputKillTest):
         return self.contents()
 
     def test_killed_at_random_moments_over_an_older_set(self):
-        seed = int(os.environ.get('KILL_SEED', '1'))
-        print(f'KILL_SEED={seed}', file=sys.stderr)
-        choose = random.Random(seed)
         new, old = self.set_of('new'), self.set_of('old')
         self.assertEqual(sorted(old), self.final)
         start = time.monotonic()
         self.set_of('old')
-        full = time.monotonic() - start
-        kills = 0
-        while kills < 20:
-            process = self.start(*self.convert('new'))
-            time.sleep(choose.uniform(0, 1.2 * full))
-            process.kill()
-            killed = self.finish(process).code == -signal.SIGKILL
-            kills += killed
+        kills = RandomKills(time.monotonic() - start, reach=1.2)
+        print(f'KILL_SEED={kills.seed}', file=sys.stderr)
+        while kills.count < 20:
+            kills.kill(self.start(*self.convert('new')))
             found = self.contents()
             self.assertTrue(found.items() <= old.items() or found.items() <= new.items(),
                             f'a mix: {[(name, found[name] == new[name]) for name in found]}')

@@ -1,8 +1,10 @@
 """Calls of the binary, for the tests in this folder: a fresh folder a test, iris in it; digits."""
 import json
 import os
+import random
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -102,6 +104,34 @@ def latest_step(model_dir):
     if not found:
         raise AssertionError(f'{path}: {read(path)}')
     return int(found.group(1))
+
+
+class RandomKills:
+    """Kills runs at random moments up to `reach` times `seconds`, the length of one run. When that
+    one was slower than the others, as the first may be, nearly all would end before their moment:
+    four in a row that do shorten it.
+    """
+
+    def __init__(self, seconds, reach):
+        self.longest = reach * seconds
+        self.seed = int(os.environ.get('KILL_SEED', '1'))
+        self.random = random.Random(self.seed)
+        self.count = 0
+        self.ended_in_a_row = 0
+
+    def kill(self, process):
+        """Waits for the moment; whether the process still ran and is killed."""
+        try:
+            process.wait(self.random.uniform(0, self.longest))
+        except subprocess.TimeoutExpired:
+            process.kill()
+        killed = process.wait() == -signal.SIGKILL
+        self.count += killed
+        self.ended_in_a_row = 0 if killed else self.ended_in_a_row + 1
+        if self.ended_in_a_row == 4:
+            self.longest *= 0.7
+            self.ended_in_a_row = 0
+        return killed
 
 
 class ProgramTest(unittest.TestCase):

@@ -3,7 +3,6 @@ on to the same end."""
 import hashlib
 import json
 import os
-import random
 import re
 import shutil
 import signal
@@ -12,7 +11,7 @@ import sys
 import time
 import unittest
 
-from program import ProgramTest, checkpoint_files, read
+from program import ProgramTest, RandomKills, checkpoint_files, read
 
 STEPS_PER_EVAL = 50
 FLAGS = ('--train_batch_size=16', '--max_steps=600', f'--steps_per_eval={STEPS_PER_EVAL}',
@@ -264,34 +263,27 @@ class TrainAndEvaluateTest(ProgramTest):
         self.assertFalse(os.path.exists(self.path('model')))
 
     def test_kills_at_random_moments(self):
-        seed = int(os.environ.get('KILL_SEED', '1'))
         wanted = int(os.environ.get('KILLS', '50'))
-        choose = random.Random(seed)
         flags = (*ACCURACY, *PATIENCE, *BEST_AND_FINAL)
         start = time.monotonic()
         whole = self.lines(self.run_iris('whole', *flags))
-        full = time.monotonic() - start
+        kills = RandomKills(time.monotonic() - start, reach=0.7)
         self.assertEqual(whole[-1]['stopped'], 'early')
-        kills = runs = 0
-        while kills < wanted:
+        runs = 0
+        while kills.count < wanted:
             shutil.rmtree(self.path('killed'), ignore_errors=True)
-            while True:
+            killed = True
+            while killed:
                 process = self.start(*self.iris('train_and_evaluate', 'killed', *FLAGS, *flags))
-                try:
-                    process.wait(choose.uniform(0, 0.7 * full))
-                except subprocess.TimeoutExpired:
-                    process.kill()
+                killed = kills.kill(process)
                 done = self.finish(process)
-                if done.code == 0:
-                    break
-                self.assertEqual(done.code, -signal.SIGKILL, str(done))
-                kills += 1
+                self.assertEqual(done.code, -signal.SIGKILL if killed else 0, str(done))
             runs += 1
             last = self.lines(done)[-1]
             for key in ('global_step', 'stopped'):
                 self.assertEqual(last[key], whole[-1][key])
             self.expect_the_same()
-        print(f'{kills} kills, {runs} runs, KILL_SEED={seed}', file=sys.stderr)
+        print(f'{kills.count} kills, {runs} runs, KILL_SEED={kills.seed}', file=sys.stderr)
 
     def expect_the_same(self):
         self.assertEqual(steps_listed(self.path('killed')), steps_listed(self.path('whole')))
