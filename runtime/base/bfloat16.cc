@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include "runtime/base/clones.h"
+#include "runtime/base/instruction_sets.h"
 
 namespace tpurun {
 namespace {
@@ -25,11 +26,7 @@ TPURUN_CLONES void RoundPlainly(const float* from, int64_t n, uint16_t* to) {
 }  // namespace
 
 bool HasBFloat16Instruction() {
-  static const bool has = [] {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bf16");
-  }();
+  static const bool has = InstructionSets::OfThisProcessor().avx512_bf16;
   return has;
 }
 

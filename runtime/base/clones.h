@@ -2,10 +2,14 @@
 #ifndef TPURUN_RUNTIME_BASE_CLONES_H_
 #define TPURUN_RUNTIME_BASE_CLONES_H_
 
+#include "runtime/base/instruction_sets.h"
+
 // The choice runs before the thread sanitizer is ready, which then crashes: its builds (.bazelrc)
 // define TPURUN_NO_CLONES. clang 14, of tools/fuzz, cannot clone templates.
 #if defined(TPURUN_NO_CLONES) || defined(__clang__)
 #define TPURUN_CLONES
+#elif defined(TPURUN_NO_AVX512)
+#define TPURUN_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 // The levels of the x86-64 ABI, chosen by what the processor has; the name of a processor would be
 // compared with the processor's own: "arch=haswell" is chosen on a Haswell only.
@@ -19,12 +23,10 @@ namespace tpurun {
 enum class InstructionSet { kPlain, kAvx2, kAvx512 };
 
 inline InstructionSet BestInstructionSet() {
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-    return InstructionSet::kAvx512;
-  }
-  return __builtin_cpu_supports("avx2") ? InstructionSet::kAvx2 : InstructionSet::kPlain;
+  const InstructionSets sets = InstructionSets::OfThisProcessor();
+  return sets.avx512 ? InstructionSet::kAvx512
+         : sets.avx2 ? InstructionSet::kAvx2
+                     : InstructionSet::kPlain;
 }
 inline const InstructionSet kBestInstructionSet = BestInstructionSet();
 

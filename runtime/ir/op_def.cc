@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/dcheck.h"
+#include "runtime/base/instruction_sets.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/ir/edges.h"
@@ -57,13 +58,8 @@ bool Converts(const OpCall& call) {
 }  // namespace
 
 Machine Machine::This() {
-  __builtin_cpu_init();
-  Machine machine;
-  machine.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  machine.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  machine.avx512_bf16 = machine.avx512 && __builtin_cpu_supports("avx512bf16");
-  return machine;
+  const InstructionSets sets = InstructionSets::OfThisProcessor();
+  return {.avx2 = sets.avx2, .avx512 = sets.avx512, .avx512_bf16 = sets.avx512_bf16};
 }
 
 std::optional<Machine> Machine::Parse(std::string_view name) {
