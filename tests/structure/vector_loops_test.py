@@ -3,6 +3,7 @@
 A change of flags or of what is compiled with what can undo that without a word: the results stay the
 same, and training takes a third longer.
 """
+import os
 import re
 import subprocess
 import unittest
@@ -21,6 +22,7 @@ def clones(binary):
             yield match.group(1), function
 
 
+@unittest.skipIf(os.environ.get('TPURUN_NO_AVX512'), 'a build without code for AVX-512')
 class VectorLoopsTest(unittest.TestCase):
 
     def test_a_clone_for_avx512_has_vector_instructions(self):
