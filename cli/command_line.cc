@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/foreign_flags.h"
 #include "gflags/gflags.h"
+#include "proto/field_rules.h"
 #include "proto/run_config.pb.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"

@@ -16,6 +16,7 @@
 #include "cli/load_config.h"
 #include "cli/text_format.h"
 #include "cli/verb_table.h"
+#include "proto/field_rules.h"
 #include "proto/field_values.h"
 #include "proto/run_config.pb.h"
 #include "runtime/base/status.h"

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/text_format.h"
+#include "proto/field_rules.h"
 #include "proto/field_values.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -21,10 +22,6 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
-
-// Fields that exclude each other without being a oneof, as RunConfig.replace treats them.
-constexpr const char* kExclusive[][2] = {{"save_checkpoints_steps", "save_checkpoints_secs"},
-                                         {"model", "model_file"}};
 
 // Splits "a.b[c.d].e" into a, b, c.d, e.
 absl::StatusOr<std::vector<std::string>> SplitPath(std::string_view path) {
@@ -314,20 +311,16 @@ bool IsOff(const Message& message, const FieldDescriptor& field) {
 // off, as RunConfig's None does. Returns whether the new value counts.
 absl::StatusOr<bool> ClearExclusive(const Target& target, const Message& value,
                                     SourceLocations* locations) {
-  for (const auto& pair : kExclusive) {
-    for (int i = 0; i < 2; ++i) {
-      if (target.field->full_name() != absl::StrCat("tpurun.proto.RunConfig.", pair[i])) continue;
-      const FieldDescriptor* other = target.parent->GetDescriptor()->FindFieldByName(pair[1 - i]);
-      const std::string other_path = FieldPath(target.parent_path, other->name());
-      const SourceLocation* const place = locations->Find(other_path);
-      if (place != nullptr && !place->flag.empty() && !IsOff(*target.parent, *other)) {
-        if (IsOff(value, *target.field)) return false;
-        return absl::InvalidArgumentError(absl::StrCat(target.path(), " is given together with ",
-                                                       place->flag, ", want one of them"));
-      }
-      target.parent->GetReflection()->ClearField(target.parent, other);
-      locations->Erase(other_path);
+  for (const FieldDescriptor* other : ExcludedBy(*target.field)) {
+    const std::string other_path = FieldPath(target.parent_path, other->name());
+    const SourceLocation* const place = locations->Find(other_path);
+    if (place != nullptr && !place->flag.empty() && !IsOff(*target.parent, *other)) {
+      if (IsOff(value, *target.field)) return false;
+      return absl::InvalidArgumentError(absl::StrCat(target.path(), " is given together with ",
+                                                     place->flag, ", want one of them"));
     }
+    target.parent->GetReflection()->ClearField(target.parent, other);
+    locations->Erase(other_path);
   }
   return true;
 }

@@ -8,12 +8,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "cli/acted_on.h"
 #include "cli/config_docs.h"
 #include "cli/exit_codes.h"
 #include "cli/text_format.h"
 #include "cli/tpu_errors.h"
 #include "models/layers/layer.h"
+#include "proto/field_rules.h"
 #include "proto/run_config.pb.h"
 #include "runtime/ops/op_list.h"
 
@@ -48,20 +48,22 @@ std::string Wrapped(const std::string& text, size_t indent) {
 // null.
 std::string Refused(const FieldDescriptor& field, const FieldDescriptor* kind,
                     bool with_reason = false) {
-  const std::string why = WhyRefused(field, kind, with_reason);
+  const std::string why = WhyRefused(field, kind, with_reason, *proto::RunConfig::descriptor());
   return why.empty() ? "" : absl::StrCat("  (", why, ")");
+}
+
+// Its comment, and what its rules say.
+std::string Meaning(const FieldDescriptor& field) {
+  const std::string comment = CommentOf(field), rules = RulesText(field);
+  return absl::StrCat(comment, comment.empty() || rules.empty() ? "" : " ", rules);
 }
 
 std::string FieldEntry(const FieldDescriptor& field, const FieldDescriptor* kind) {
   std::string entry = absl::StrCat("  ", field.name(), ": ", TypeText(field), Refused(field, kind),
-                                   "\n", Wrapped(CommentOf(field), 6));
+                                   "\n", Wrapped(Meaning(field), 6));
   if (field.enum_type() != nullptr) {
     absl::StrAppend(
         &entry, Wrapped("One of " + absl::StrJoin(EnumNames(*field.enum_type()), ", ") + ".", 6));
-  }
-  const std::vector<std::string> values = ValuesActedOn(field);
-  if (!values.empty()) {
-    absl::StrAppend(&entry, Wrapped("Takes " + absl::StrJoin(values, ", ") + ".", 6));
   }
   return entry;
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "proto/field_rules.h"
 #include "proto/field_values.h"
 #include "runtime/base/text.h"
 #include "runtime/optimizers/optimizers.h"

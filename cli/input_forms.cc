@@ -21,7 +21,6 @@ constexpr char kTraining[] = "tpu_config.per_host_input_for_training";
 constexpr char kEvaluation[] = "tpu_config.eval_training_input_configuration";
 constexpr char kCores[] = "tpu_config.num_cores_per_replica";
 constexpr char kDims[] = "tpu_config.input_partition_dims";
-constexpr const char* kFields[] = {kTraining, kEvaluation, kCores, kDims};
 
 constexpr int kLegalCores[] = {1, 2, 4, 8, 16, 32, 64, 128};
 
@@ -159,10 +158,6 @@ void CheckPartitionDims(const LoadedConfig& config, ConfigErrors& errors) {
 }
 
 }  // namespace
-
-bool IsOfInputForms(const std::string& path) {
-  return std::count(std::begin(kFields), std::end(kFields), path) > 0;
-}
 
 void CheckInputForms(const LoadedConfig& config, const RequiredParts& required,
                      ConfigErrors& errors) {

@@ -16,9 +16,6 @@ namespace tpurun {
 inline constexpr char kNoModelParallelism[] =
     "model parallelism is not emulated: each core is a replica of its own";
 
-// Whether CheckInputForms tells of values of the field that do not act.
-bool IsOfInputForms(const std::string& path);
-
 // Adds forms that are for other modes or that this device cannot have, and every mistake of
 // num_cores_per_replica and input_partition_dims, which are refused: model parallelism is not
 // emulated.

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/text_format.h"
 #include "cli/tf_config.h"
+#include "proto/field_rules.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/checkpoint_state.h"
@@ -19,24 +20,6 @@
 #include "runtime/io/local_path.h"
 
 namespace tpurun {
-
-bool IsPath(const google::protobuf::FieldDescriptor& field) {
-  static const std::set<std::string>* const kPaths = new std::set<std::string>{
-      "tpurun.proto.ProjectorEmbedding.vocabulary_file",
-      "tpurun.proto.RunConfig.model_dir",
-      "tpurun.proto.RunConfig.model_file",
-      "tpurun.proto.WarmStart.ckpt_to_initialize_from",
-      "tpurun.proto.Export.directory",
-      "tpurun.proto.Tfrecord.file",
-      "tpurun.proto.TextLine.file",
-      "tpurun.proto.FixedLengthRecord.file",
-      "tpurun.proto.Text.file",
-      "tpurun.proto.Text.vocabulary_file",
-      "tpurun.proto.Generate.vocabulary_file",
-      "tpurun.proto.Lookup.vocabulary_file",
-  };
-  return kPaths->count(field.full_name()) > 0;
-}
 
 namespace {
 
@@ -141,18 +124,21 @@ bool ParseFile(const std::string& path, const std::string& text, const std::stri
   return true;
 }
 
-// What one file may not give together.
+// What one file may not give together, before the command line replaces one of the two.
 void CheckExclusive(const proto::RunConfig& run, const SourceLocations& locations,
                     ConfigErrors& errors) {
-  const auto check = [&](bool both, const std::string& one, const std::string& other) {
-    if (!both) return;
-    errors.AddAt(*locations.FindEnclosing(one),
-                 absl::StrCat(one, " is given together with ", other, " (", locations.Where(other),
-                              "), want one of them"));
-  };
-  check(run.has_save_checkpoints_steps() && run.has_save_checkpoints_secs(),
-        "save_checkpoints_secs", "save_checkpoints_steps");
-  check(run.has_model() && run.has_model_file(), "model_file", "model");
+  const Reflection& values = *run.GetReflection();
+  std::vector<const FieldDescriptor*> set;
+  values.ListFields(run, &set);
+  for (const FieldDescriptor* field : set) {
+    for (const std::string& other : RulesOf(*field).excludes()) {
+      if (!values.HasField(run, run.GetDescriptor()->FindFieldByName(other))) continue;
+      errors.AddAt(*locations.FindEnclosing(field->name()),
+                   absl::StrCat(field->name(), " is given together with ", other, " (",
+                                locations.Where(other), "), want one of them"));
+      errors.Ignore(field->name(), /*below=*/false);  // it is told
+    }
+  }
 }
 
 // Makes paths of this machine of those with a scheme. `reads_standard_input`: the configuration

@@ -15,9 +15,6 @@
 
 namespace tpurun {
 
-// Whether a string field is a path, relative to the file that names it.
-bool IsPath(const google::protobuf::FieldDescriptor& field);
-
 struct LoadOptions {
   // The RunConfig's file.
   std::string config_path;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "proto/field_rules.h"
 #include "proto/field_values.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -37,20 +38,26 @@ class ConfigPrinter {
   std::string text() && { return std::move(text_); }
 
  private:
+  // A field that excludes this one is set: the default does not act.
+  static bool IsExcluded(const Message& message, const FieldDescriptor& field) {
+    const std::vector<const FieldDescriptor*> others = ExcludedBy(field);
+    return std::any_of(others.begin(), others.end(), [&](const FieldDescriptor* other) {
+      return message.GetReflection()->HasField(message, other);
+    });
+  }
+
   // The fields that are set; of RunConfig and TPUConfig also those that have a default.
   static std::vector<const FieldDescriptor*> FieldsInOrder(const Message& message) {
     const google::protobuf::Descriptor& descriptor = *message.GetDescriptor();
     const Reflection& reflection = *message.GetReflection();
     const bool with_defaults = descriptor.name() == "RunConfig" || descriptor.name() == "TPUConfig";
-    const FieldDescriptor* steps = descriptor.FindFieldByName("save_checkpoints_steps");
-    const bool saves_by_steps = steps && reflection.HasField(message, steps);
     std::vector<const FieldDescriptor*> fields;
     for (int i = 0; i < descriptor.field_count(); ++i) {
       const FieldDescriptor* field = descriptor.field(i);
       const bool set = field->is_repeated() ? reflection.FieldSize(message, field) > 0
                                             : reflection.HasField(message, field);
-      const bool excluded = field->name() == "save_checkpoints_secs" && saves_by_steps;
-      const bool defaulted = with_defaults && field->has_default_value() && !excluded;
+      const bool defaulted =
+          with_defaults && field->has_default_value() && !IsExcluded(message, *field);
       // The TPU's defaults matter even when the file has no tpu_config.
       if (set || defaulted || field->name() == "tpu_config") fields.push_back(field);
     }

@@ -1,8 +1,6 @@
 #include "cli/validate.h"
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -16,9 +14,8 @@
 #include "cli/hook_checks.h"
 #include "cli/input_forms.h"
 #include "cli/stateful_inputs.h"
-#include "cli/supported_fields.h"
 #include "cli/text_format.h"
-#include "proto/field_values.h"
+#include "proto/field_rules.h"
 #include "proto/iterations_per_loop.h"
 #include "runtime/base/names.h"
 #include "runtime/base/status.h"
@@ -31,56 +28,6 @@
 namespace tpurun {
 namespace {
 
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using google::protobuf::Reflection;
-
-// A field that must be >= or > a bound when it is set.
-struct Bound {
-  const char* path;
-  bool may_be_zero;
-};
-constexpr Bound kBounds[] = {
-    {"train_batch_size", false},
-    {"eval_batch_size", false},
-    {"predict_batch_size", false},
-    {"save_summary_steps", true},
-    {"save_checkpoints_secs", true},
-    {"save_checkpoints_steps", true},
-    {"keep_checkpoint_max", true},
-    {"keep_checkpoint_every_n_hours", false},
-    {"log_step_count_steps", true},
-    {"session_creation_timeout_secs", false},
-    {"tpu_config.num_shards", false},
-    {"tpu_config.num_cores_per_replica", false},
-    {"tpu_config.initial_infeed_sleep_secs", true},
-    {"tpu_config.experimental_host_call_every_n_steps", false},
-    {"train_and_evaluate.steps_per_eval", false},
-    {"train_and_evaluate.throttle_secs", true},
-    {"train_and_evaluate.start_delay_secs", true},
-    {"train_and_evaluate.monitor.min_delta", true},
-    {"train_and_evaluate.early_stopping.patience", false},
-    {"train_and_evaluate.exporter.latest.exports_to_keep", true},
-    {"train_and_evaluate.exporter.best.exports_to_keep", true},
-    {"training_hook.every_n_loops", false},
-    {"evaluation_hook.every_n_loops", false},
-    {"train.max_steps", false},
-    {"train.steps", false},
-    {"train.epochs", false},
-    {"evaluate.steps", false},
-};
-
-// Indices into a batch are 32-bit numbers in kernels of libraries.
-constexpr int64_t kMaxBatchSize = (int64_t{1} << 31) - 1;
-
-bool ReadsStandardInput(const proto::Source& source) {
-  for (const auto* files : {&source.tfrecord().file(), &source.text_line().file(),
-                            &source.fixed_length_record().file(), &source.text().file()}) {
-    if (std::count(files->begin(), files->end(), "-") > 0) return true;
-  }
-  return false;
-}
-
 class Validator {
  public:
   Validator(const LoadedConfig& config, const RequiredParts& required, ConfigErrors& errors)
@@ -91,8 +38,6 @@ class Validator {
         errors_(errors) {}
 
   void Run() {
-    CheckSupported(run_, "", "");
-    CheckBounds(run_, "", "");
     CheckVerbNeeds();
     CheckTpu();
     CheckInputForms(config_, required_, errors_);
@@ -101,6 +46,7 @@ class Validator {
     CheckExport();
     CheckTrainAndEvaluate();
     CheckHooks(run_, errors_);
+    CheckRules(run_, "", errors_);
     WarnOfConfig(run_, required_.train, required_.alternating, errors_);
   }
 
@@ -117,90 +63,6 @@ class Validator {
 
   // The message names what it is about.
   void AddAt(const std::string& path, const std::string& message) { errors_.Add(path, message); }
-
-  // `pattern` is the path without indices.
-  void CheckSupported(const Message& message, const std::string& path, const std::string& pattern) {
-    const Reflection& reflection = *message.GetReflection();
-    std::vector<const FieldDescriptor*> fields;
-    reflection.ListFields(message, &fields);
-    for (const FieldDescriptor* field : fields) {
-      const std::string field_path = FieldPath(path, field->name());
-      const std::string field_pattern = FieldPath(pattern, field->name());
-      const SupportedField* row = nullptr;
-      bool row_below = false;
-      for (const SupportedField& supported : SupportedFields()) {
-        if (CoversField(supported.path, field_pattern)) row = &supported;
-        if (CoversField(field_pattern, supported.path)) row_below = true;
-      }
-      if ((row && row->values.empty()) || IsOfInputForms(field_pattern)) continue;
-      const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
-      if (is_message && !field->is_repeated()) {
-        const Message& nested = reflection.GetMessage(message, field);
-        if (row_below) {
-          CheckSupported(nested, field_path, field_pattern);
-        } else if (nested.ByteSizeLong() > 0) {
-          AddThat(field_path, "is not supported yet, leave it out");
-        }
-        continue;
-      }
-      if (field->is_repeated()) {
-        AddThat(ElementPath(field_path, 0), "is not supported yet, leave it out");
-        continue;
-      }
-      if (IsDefault(message, field)) continue;
-      const std::string value = ValueText(message, field);
-      if (row) {
-        if (std::count(row->values.begin(), row->values.end(), value) > 0) continue;
-        Add(field_path, absl::StrCat("got ", value, ", want ", absl::StrJoin(row->values, " or "),
-                                     ": ", row->reason));
-      } else {
-        const auto refused = std::find_if(
-            RefusedFields().begin(), RefusedFields().end(),
-            [&](const RefusedField& each) { return CoversField(each.path, field_pattern); });
-        const bool for_good = refused != RefusedFields().end();
-        Add(field_path, absl::StrCat("got ", value, for_good ? "" : ", which is not supported yet",
-                                     ", want ", DefaultText(*field), " or leave it out",
-                                     for_good ? absl::StrCat(": ", refused->reason) : ""));
-      }
-    }
-  }
-
-  void CheckBounds(const Message& message, const std::string& path, const std::string& pattern) {
-    const Reflection& reflection = *message.GetReflection();
-    std::vector<const FieldDescriptor*> fields;
-    reflection.ListFields(message, &fields);
-    for (const FieldDescriptor* field : fields) {
-      const std::string field_path = FieldPath(path, field->name());
-      const std::string field_pattern = FieldPath(pattern, field->name());
-      if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-        const int size = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
-        for (int i = 0; i < size; ++i) {
-          const Message& nested = field->is_repeated()
-                                      ? reflection.GetRepeatedMessage(message, field, i)
-                                      : reflection.GetMessage(message, field);
-          CheckBounds(nested, field->is_repeated() ? ElementPath(field_path, i) : field_path,
-                      field_pattern);
-        }
-        continue;
-      }
-      for (const Bound& bound : kBounds) {
-        if (field_pattern != bound.path) continue;
-        double value = 0;
-        if (field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
-          value = reflection.GetDouble(message, field);
-        } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
-          value = reflection.GetInt32(message, field);
-        } else {
-          value = static_cast<double>(reflection.GetInt64(message, field));
-        }
-        const bool legal = std::isfinite(value) && (bound.may_be_zero ? value >= 0 : value > 0);
-        if (!legal) {
-          Add(field_path, absl::StrCat("got ", ValueText(message, field), ", want a number ",
-                                       bound.may_be_zero ? ">= 0" : "> 0"));
-        }
-      }
-    }
-  }
 
   void CheckVerbNeeds() {
     if (required_.train || required_.evaluate || required_.predict || required_.export_model) {
@@ -230,7 +92,6 @@ class Validator {
                      run_.eval_batch_size());
       CheckEvaluationInputs();
     }
-    if (run_.predict().has_generate()) CheckSampling();
     if (required_.predict && run_.predict().has_generate()) {
       CheckGenerate();
     } else if (required_.predict) {
@@ -264,19 +125,6 @@ class Validator {
           ModeKey::kPredict, "predict_batch_size");
   }
 
-  // Whatever the verb: who trains for an hour is to know before it.
-  void CheckSampling() {
-    const proto::Generate& generate = run_.predict().generate();
-    const auto want = [this](bool right, const std::string& field, const std::string& message) {
-      if (!right) AddAt("predict.generate." + field, absl::StrCat(field, " must be ", message));
-    };
-    want(generate.num_generate() > 0, "num_generate",
-         absl::StrCat("> 0, got ", generate.num_generate()));
-    want(generate.temperature() >= 0 && std::isfinite(generate.temperature()), "temperature",
-         absl::StrCat(">= 0 and finite, got ", ShortestText(generate.temperature())));
-    want(generate.top_k() >= 0, "top_k", absl::StrCat(">= 0, got ", generate.top_k()));
-  }
-
   void CheckGenerate() {
     const proto::Generate& generate = run_.predict().generate();
     if (run_.predict().has_input()) {
@@ -303,13 +151,10 @@ class Validator {
   void CheckExport() {
     const proto::Export& config = run_.export_();
     std::vector<std::string> seen;
-    for (int i = 0; i < config.export_format_size(); ++i) {
-      const std::string& format = config.export_format(i);
-      const std::string path = ElementPath("export.export_format", i);
-      if (format != kSavedModelFormat && format != kOnnxFormat) {
-        Add(path, absl::StrCat("got ", Quote(format), ", want saved_model or onnx"));
-      } else if (std::count(seen.begin(), seen.end(), format) > 0) {
-        Add(path, absl::StrCat(Quote(format), " is there already"));
+    for (const std::string& format : config.export_format()) {
+      if (std::count(seen.begin(), seen.end(), format) > 0) {
+        Add(ElementPath("export.export_format", static_cast<int>(seen.size())),
+            absl::StrCat(Quote(format), " is there already"));
       }
       seen.push_back(format);
     }
@@ -319,19 +164,6 @@ class Validator {
   }
 
   void CheckTrainAndEvaluate() {
-    const proto::TrainAndEvaluate& config = run_.train_and_evaluate();
-    const std::string path = "train_and_evaluate";
-    if (config.has_steps_per_eval() &&
-        (config.has_throttle_secs() || config.has_start_delay_secs())) {
-      Add(path + ".steps_per_eval",
-          "evaluations go by steps or by seconds (throttle_secs, start_delay_secs), want one of "
-          "the two; take the other out (--unset)");
-    }
-    if (config.has_early_stopping() && !config.early_stopping().has_patience()) {
-      Add(path + ".early_stopping",
-          "patience is missing, want the evaluations without a better one to wait for: "
-          "patience: 5");
-    }
     CheckMonitored();
     CheckExporters();
     if (!required_.alternating) return;
@@ -385,18 +217,12 @@ class Validator {
   void CheckWarmStart() {
     if (!run_.has_warm_start_from()) return;
     const proto::WarmStart& warm_start = run_.warm_start_from();
-    if (warm_start.ckpt_to_initialize_from().empty()) {
-      AddThat("warm_start_from.ckpt_to_initialize_from",
-              "is missing, want a folder or checkpoint prefix");
-    }
     std::map<std::string, std::string> path_of_key;
     for (int i = 0; i < warm_start.var_name_to_prev_var_name_size(); ++i) {
       const auto& entry = warm_start.var_name_to_prev_var_name(i);
       const std::string path = ElementPath("warm_start_from.var_name_to_prev_var_name", i);
-      if (entry.key().empty() || entry.value().empty()) {
-        Add(path, "want a key, our variable's name, and a value, its name in the checkpoint");
-      } else if (const auto [first, inserted] = path_of_key.emplace(entry.key(), path + ".key");
-                 !inserted) {
+      if (const auto [first, inserted] = path_of_key.emplace(entry.key(), path + ".key");
+          !inserted) {
         AddTwice(path + ".key", entry.key(), first->second);
       }
     }
@@ -440,10 +266,7 @@ class Validator {
                                 verb == "train" ? 128 : kDevice.num_replicas()));
       return;
     }
-    if (size > kMaxBatchSize) {
-      Add(field, absl::StrCat("got ", size, ", want a number <= ", kMaxBatchSize));
-      return;
-    }
+    if (RulesOf(*proto::RunConfig::descriptor()->FindFieldByName(field)).lte() < size) return;
     if (size <= 0) return;
     CheckShared(run_, mode, field, size, errors_);
   }
@@ -470,10 +293,7 @@ class Validator {
     for (int i = 0; i < run_.transformation_func_size(); ++i) {
       const std::string& name = run_.transformation_func(i).name();
       const std::string path = ElementPath("transformation_func", i);
-      if (name.empty()) {
-        AddThat(FieldPath(path, "name"), "is missing, want a name to apply it by");
-        continue;
-      }
+      if (name.empty()) continue;  // its rule tells of it
       CheckNameAt(FieldPath(path, "name"), NameKind::kKey, name);
       if (const auto [other, first] = func_of_name.emplace(name, i); !first) {
         AddTwice(FieldPath(path, "name"), name,

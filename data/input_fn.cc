@@ -21,13 +21,6 @@
 namespace tpurun {
 namespace {
 
-template <typename Def>
-ReadFields KindsOf(const google::protobuf::Descriptor& message, std::span<const Def> defs) {
-  ReadFields row = {message.full_name(), {}};
-  for (const Def& def : defs) row.fields.push_back(def.name);
-  return row;
-}
-
 // ------------------------------------------------------------------------------------ values
 
 // Sets it to an empty message of that kind.
@@ -45,11 +38,6 @@ void ClearFileNames(proto::Transform* transform) {
 }
 
 }  // namespace
-
-std::vector<ReadFields> ReadInputFields() {
-  return {KindsOf(*proto::Source::descriptor(), SourceList()),
-          KindsOf(*proto::Transform::descriptor(), TransformList())};
-}
 
 InputFn MakeInputFn(const proto::Input& input, const NamedTransformsField& functions,
                     const SourceLocations& locations, const std::string& path,

@@ -33,9 +33,6 @@ bool CheckInput(
     const SourceLocations& locations, const std::string& path, const InputFnArgs& args,
     ConfigErrors& errors);
 
-// What of Source and Transform is acted on.
-std::vector<ReadFields> ReadInputFields();
-
 // How an exported model makes its features of what this input reads, shuffles and batches left out.
 // For an Input that MakeInputFn takes; of another the ErrorList.
 absl::StatusOr<ExportInputFn> MakeExportInputFn(

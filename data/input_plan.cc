@@ -6,10 +6,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "proto/field_rules.h"
+#include "proto/field_values.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
+
+// Adds what the kind that `message` chooses breaks of its fields' rules, by paths below that kind.
+void CheckRulesOfKind(const google::protobuf::Message& message, ConfigErrors& errors) {
+  const google::protobuf::FieldDescriptor& kind = *ChosenKind(message);
+  CheckRules(message.GetReflection()->GetMessage(message, &kind), "", errors, &kind);
+}
 
 template <typename Def>
 std::string NamesOf(std::span<const Def> defs) {
@@ -59,6 +67,7 @@ class Expansion {
       return;
     }
     ConfigErrors mistakes;
+    CheckRulesOfKind(transform, mistakes);
     if (def->check != nullptr) def->check(transform, mistakes);
     errors_.Add({name, kind_path}, mistakes);
     steps_->push_back({.transform = transform,
@@ -155,6 +164,7 @@ std::optional<Schema> CheckSource(const Plan& plan, ConfigErrors& errors) {
     return std::nullopt;
   }
   ConfigErrors mistakes;
+  CheckRulesOfKind(plan.source, mistakes);
   std::optional<Schema> schema = plan.source_def->schema(plan.source, mistakes);
   errors.Add({name, plan.source_path}, mistakes);
   return schema;

@@ -335,13 +335,9 @@ void BuildRegression(ModelContext& m, const proto::Head& head, const ConfigPlace
 
 const std::vector<HeadDef>& HeadList() {
   static const std::vector<HeadDef>& list = *new std::vector<HeadDef>{
-      {.name = "classification",
-       .fields = {"logits", "label", "weights", "label_smoothing"},
-       .build = BuildClassification},
-      {.name = "regression", .fields = {"logits", "label", "weights"}, .build = BuildRegression},
-      {.name = "sequence",
-       .fields = {"logits", "label", "weights", "label_smoothing"},
-       .build = BuildSequence},
+      {.name = "classification", .build = BuildClassification},
+      {.name = "regression", .build = BuildRegression},
+      {.name = "sequence", .build = BuildSequence},
   };
   return list;
 }

@@ -11,8 +11,7 @@ namespace tpurun {
 
 // One row of the table in heads.cc.
 struct HeadDef {
-  std::string name;                 // of its field in proto Head's oneof
-  std::vector<std::string> fields;  // of its message that it acts on
+  std::string name;  // of its field in proto Head's oneof
   void (*build)(ModelContext& m, const proto::Head& head, const ConfigPlace& place);
 };
 

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "proto/one_of.h"
 #include "runtime/base/text.h"
-#include "runtime/optimizers/checks.h"
 
 namespace tpurun {
 namespace {
@@ -16,8 +15,6 @@ using Kind = Initializer::Kind;
 // The standard deviation of a normal distribution cut off at two standard deviations, which
 // variance_scaling divides by so that the draws have the variance asked for.
 constexpr double kTruncatedStddev = 0.87962566103423978;
-
-void NothingToCheck(const proto::Initializer&, ConfigErrors&) {}
 
 Initializer Constant(double value) { return {.kind = Kind::kConstant, .a = value}; }
 Initializer Uniform(double limit) { return {.kind = Kind::kUniform, .a = -limit, .b = limit}; }
@@ -31,18 +28,6 @@ Initializer MakeGlorotUniform(const proto::Initializer&, const Fans& fans) {
 }
 
 // N(mean, stddev), draws beyond two standard deviations drawn again.
-void CheckTruncatedNormal(const proto::Initializer& initializer, ConfigErrors& errors) {
-  const proto::TruncatedNormal& normal = initializer.truncated_normal();
-  if (!std::isfinite(normal.mean())) {
-    errors.Add("truncated_normal.mean",
-               absl::StrCat("mean must be finite, got ", ShortestText(normal.mean())));
-  }
-  if (!(normal.stddev() >= 0) || !std::isfinite(normal.stddev())) {
-    errors.Add("truncated_normal.stddev",
-               absl::StrCat("stddev must be >= 0 and finite, got ", ShortestText(normal.stddev())));
-  }
-}
-
 Initializer MakeTruncatedNormal(const proto::Initializer& initializer, const Fans&) {
   return {.kind = Kind::kTruncatedNormal,
           .a = initializer.truncated_normal().mean(),
@@ -50,10 +35,6 @@ Initializer MakeTruncatedNormal(const proto::Initializer& initializer, const Fan
 }
 
 // Variance scale / fan (He et al. 2015 for scale 2, FAN_IN).
-void CheckVarianceScaling(const proto::Initializer& initializer, ConfigErrors& errors) {
-  WantPositive("variance_scaling.scale", initializer.variance_scaling().scale(), errors);
-}
-
 Initializer MakeVarianceScaling(const proto::Initializer& initializer, const Fans& fans) {
   const proto::VarianceScaling& scaling = initializer.variance_scaling();
   double fan = fans.in;
@@ -72,10 +53,6 @@ Initializer MakeVarianceScaling(const proto::Initializer& initializer, const Fan
 }
 
 // Saxe et al. 2013, as tf.initializers.orthogonal.
-void CheckOrthogonal(const proto::Initializer& initializer, ConfigErrors& errors) {
-  WantPositive("orthogonal.gain", initializer.orthogonal().gain(), errors);
-}
-
 Initializer MakeOrthogonal(const proto::Initializer& initializer, const Fans&) {
   return {.kind = Kind::kOrthogonal, .a = initializer.orthogonal().gain()};
 }
@@ -84,22 +61,12 @@ Initializer MakeOrthogonal(const proto::Initializer& initializer, const Fans&) {
 
 const std::vector<InitializerDef>& InitializerList() {
   static const std::vector<InitializerDef>& list = *new std::vector<InitializerDef>{
-      {.name = "zeros", .check = NothingToCheck, .make = MakeZeros},
-      {.name = "ones", .check = NothingToCheck, .make = MakeOnes},
-      {.name = "glorot_uniform", .check = NothingToCheck, .make = MakeGlorotUniform},
-      {.name = "truncated_normal",
-       .fields = {"mean", "stddev"},
-       .check = CheckTruncatedNormal,
-       .make = MakeTruncatedNormal},
-      {.name = "variance_scaling",
-       .fields = {"scale", "mode", "distribution"},
-       .check = CheckVarianceScaling,
-       .make = MakeVarianceScaling},
-      {.name = "orthogonal",
-       .fields = {"gain"},
-       .min_rank = 2,
-       .check = CheckOrthogonal,
-       .make = MakeOrthogonal},
+      {.name = "zeros", .make = MakeZeros},
+      {.name = "ones", .make = MakeOnes},
+      {.name = "glorot_uniform", .make = MakeGlorotUniform},
+      {.name = "truncated_normal", .make = MakeTruncatedNormal},
+      {.name = "variance_scaling", .make = MakeVarianceScaling},
+      {.name = "orthogonal", .min_rank = 2, .make = MakeOrthogonal},
   };
   return list;
 }
@@ -118,14 +85,11 @@ void CheckInitializer(const proto::Initializer& initializer, int rank, const std
   const InitializerDef* def =
       ChooseRow(InitializerList(), initializer, "initializer", path, errors);
   if (def == nullptr) return;
-  ConfigErrors found;
-  def->check(initializer, found);
   if (rank < def->min_rank) {
-    found.Add(def->name,
-              absl::StrCat(def->name, " makes a matrix; the variable has ", rank,
-                           rank == 1 ? " dimension" : " dimensions", "; use another initializer"));
+    errors.Add(FieldPath(path, def->name),
+               absl::StrCat(def->name, " makes a matrix; the variable has ", rank,
+                            rank == 1 ? " dimension" : " dimensions", "; use another initializer"));
   }
-  errors.Add({"", path}, found);
 }
 
 Initializer MakeInitializer(const proto::Initializer& initializer,

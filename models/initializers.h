@@ -22,10 +22,8 @@ Fans FansOf(const std::vector<int64_t>& dims);
 
 // One row of the table in initializers.cc.
 struct InitializerDef {
-  std::string name;                 // of its field in the oneof
-  std::vector<std::string> fields;  // of its message that it acts on
-  int min_rank = 0;                 // of the variable
-  void (*check)(const proto::Initializer& initializer, ConfigErrors& errors);
+  std::string name;  // of its field in the oneof
+  int min_rank = 0;  // of a variable that it is for
   Initializer (*make)(const proto::Initializer& initializer, const Fans& fans);
 };
 

@@ -22,7 +22,8 @@ int64_t CountLayers(const proto::Layer& layer) {
   const LayerDef* const def = kind == nullptr ? nullptr : FindByName(LayerList(), kind->name());
   if (def == nullptr || def->expand == nullptr) return 1;
   ConfigErrors errors;
-  def->check(layer, errors);
+  CheckRules(layer, "", errors);
+  if (def->check != nullptr) def->check(layer, errors);
   if (!errors.empty()) return 1;
   int64_t count = 0;
   for (const LayerBlock& block : def->expand(layer)) {

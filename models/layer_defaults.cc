@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "models/layers/layer.h"
+#include "proto/field_rules.h"
 #include "proto/one_of.h"
 
 namespace tpurun {
@@ -32,19 +33,30 @@ bool IsSet(const Message& message, const FieldDescriptor* field) {
                               : reflection.HasField(message, field);
 }
 
+bool IsOn(const Message& message, const FieldDescriptor* field) {
+  return IsSet(message, field) && (field->cpp_type() != FieldDescriptor::CPPTYPE_BOOL ||
+                                   message.GetReflection()->GetBool(message, field));
+}
+
+// Whether the field means something beside the others: its rules (excludes, needs).
+bool IsUseful(const Message& message, const FieldDescriptor& field) {
+  for (const FieldDescriptor* other : ExcludedBy(field)) {
+    if (IsSet(message, other)) return false;
+  }
+  const std::string& needed = RulesOf(field).needs();
+  return needed.empty() || IsOn(message, message.GetDescriptor()->FindFieldByName(needed));
+}
+
 // Takes out of the layer's `arguments`, PATH in the model, those fields that a default gave, as
-// `paths` says, and that mean nothing there.
-void DropUselessDefaults(const std::vector<FieldNeed>& needs, const std::string& path,
-                         Message& arguments, std::map<std::string, std::string>& paths) {
+// `paths` says, and that mean nothing there. Where two exclude each other, the first goes.
+void DropUselessDefaults(const std::string& path, Message& arguments,
+                         std::map<std::string, std::string>& paths) {
   const google::protobuf::Descriptor& fields = *arguments.GetDescriptor();
-  const Reflection& reflection = *arguments.GetReflection();
-  for (const FieldNeed& need : needs) {
-    const FieldDescriptor* other = fields.FindFieldByName(need.other);
-    const bool set =
-        IsSet(arguments, other) && (other->cpp_type() != FieldDescriptor::CPPTYPE_BOOL ||
-                                    reflection.GetBool(arguments, other));
-    if (set == need.set || paths.erase(absl::StrCat(path, ".", need.field)) == 0) continue;
-    reflection.ClearField(&arguments, fields.FindFieldByName(need.field));
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const FieldDescriptor& field = *fields.field(i);
+    if (!IsSet(arguments, &field) || IsUseful(arguments, field)) continue;
+    if (paths.erase(absl::StrCat(path, ".", field.name())) == 0) continue;
+    arguments.GetReflection()->ClearField(&arguments, &field);
   }
 }
 
@@ -109,10 +121,8 @@ void MergeLayerDefaults(const proto::ModelSpec& spec, const proto::Layer& writte
       (*paths)[name] = absl::StrCat(path, ".", name);
     }
   }
-  const LayerDef* def = kind == nullptr ? nullptr : FindByName(LayerList(), kind->name());
-  if (def == nullptr) return;
-  DropUselessDefaults(def->needs, kind->name(),
-                      *merged->GetReflection()->MutableMessage(merged, kind), *paths);
+  if (kind == nullptr) return;
+  DropUselessDefaults(kind->name(), *merged->GetReflection()->MutableMessage(merged, kind), *paths);
 }
 
 }  // namespace tpurun

@@ -163,9 +163,6 @@ class LayerStack {
   int64_t count_ = 0;                                          // of layers that hold no others
 };
 
-// Of a layer of any kind.
-std::vector<std::string> LayerFields() { return {"name", "input", "trainable", "dtype", "reuse"}; }
-
 LayerStack::Before LayerStack::OnlyFeature() const {
   if (m_.spec.feature_size() != 1) return {};
   const std::string& name = m_.spec.feature(0).name();
@@ -359,9 +356,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
   if (layer.variables != layer.name) m_.layers[row].spec.set_reuse(layer.variables);
   m_.layers[row].spec.set_dtype(layer.dtype);
 
-  std::vector<std::string> read = LayerFields();
-  if (kind != nullptr) read.push_back(kind->name());
-  RefuseUnreadFields(*layer.layer, read, "", errors);
+  CheckRules(*layer.layer, "", errors);
   if (layer.layer->has_dtype()) CheckComputeDType("dtype", layer.dtype, errors);
   if (written.has_name() && !name->empty()) {
     const absl::Status checked = CheckName(NameKind::kVariable, written.name());
@@ -369,8 +364,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
   }
   const LayerDef* const def = kind == nullptr ? nullptr : FindByName(LayerList(), kind->name());
   if (def != nullptr) {
-    RefuseUnreadOfKind(LayerList(), *def, *layer.arguments, *kind, kind->name(), errors);
-    def->check(*layer.arguments, errors);
+    if (def->check != nullptr) def->check(*layer.arguments, errors);
   } else if (kind != nullptr) {
     errors.Add(kind->name(),
                absl::StrCat("layer kind ", kind->name(),
@@ -555,10 +549,6 @@ std::string LayerStack::TooLarge(size_t nodes_before) const {
 }
 
 }  // namespace
-
-void AppendLayerFields(std::vector<ReadFields>& rows) {
-  AppendReadFields(*proto::Layer::descriptor(), LayerList(), LayerFields(), rows);
-}
 
 void CheckComputeDType(const std::string& field, proto::DataType dtype, ConfigErrors& errors) {
   if (dtype == proto::FLOAT32 || dtype == proto::BFLOAT16) return;

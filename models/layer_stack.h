@@ -9,9 +9,6 @@
 
 namespace tpurun {
 
-// Appends what of Layer and of each kind is acted on.
-void AppendLayerFields(std::vector<ReadFields>& rows);
-
 // Reports a dtype that no layer computes in.
 void CheckComputeDType(const std::string& field, proto::DataType dtype, ConfigErrors& errors);
 

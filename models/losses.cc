@@ -25,10 +25,11 @@ Tensor BuildLoss(ModelContext& m, const proto::Loss& loss, const ConfigPlace& pl
   if (def == nullptr) return {};
   const auto& args =
       static_cast<const proto::LossArgs&>(loss.GetReflection()->GetMessage(loss, ChosenKind(loss)));
-  const std::string& field = def->fields.back();
+  const bool of_logits = IsOfKind(*args.GetDescriptor()->FindFieldByName("logits"), def->name);
   const Tensor* labels = m.Argument(place, def->name + ".labels", args.labels());
-  const Tensor* predictions = m.Argument(place, absl::StrCat(def->name, ".", field),
-                                         field == "logits" ? args.logits() : args.predictions());
+  const Tensor* predictions =
+      m.Argument(place, def->name + (of_logits ? ".logits" : ".predictions"),
+                 of_logits ? args.logits() : args.predictions());
   if (labels == nullptr || predictions == nullptr) return {};
   const bool from_label = labels->from_label || predictions->from_label;
   for (const Tensor* tensor : {labels, predictions}) {
@@ -65,13 +66,6 @@ bool CheckLogits(LossCall& call) {
   return false;
 }
 
-bool CheckSmoothing(LossCall& call) {
-  const float share = call.args.label_smoothing();
-  if (share >= 0 && share < 1) return true;
-  call.Fail(absl::StrCat("got ", share, ", want a share in [0, 1)"), "label_smoothing");
-  return false;
-}
-
 // A loss op over the rows of (N, ..., C).
 template <typename Op>
 Value OverRows(GraphBuilder& b, Value logits, Value labels, const Op& op) {
@@ -94,7 +88,7 @@ Value Blend(GraphBuilder& b, Value x, double share, Value y) {
 
 Value BuildSparseSoftmaxCrossEntropy(LossCall& call) {
   GraphBuilder& b = call.b;
-  if (!CheckLogits(call) || !CheckSmoothing(call)) return {};
+  if (!CheckLogits(call)) return {};
   const Shape z = b.shape(call.predictions);
   const Shape y = b.shape(call.labels);
   if (!IsWhole(y.dtype)) return call.Fail(MistakeOfClassIds(y));
@@ -121,7 +115,7 @@ Value BuildSparseSoftmaxCrossEntropy(LossCall& call) {
 
 Value BuildSoftmaxCrossEntropy(LossCall& call) {
   GraphBuilder& b = call.b;
-  if (!CheckLogits(call) || !CheckSmoothing(call)) return {};
+  if (!CheckLogits(call)) return {};
   Value labels = Targets(call, "logits");
   if (!labels.valid()) return {};
   const double share = call.args.label_smoothing();
@@ -137,7 +131,6 @@ Value BuildSoftmaxCrossEntropy(LossCall& call) {
 
 Value BuildSigmoidCrossEntropy(LossCall& call) {
   GraphBuilder& b = call.b;
-  if (!CheckSmoothing(call)) return {};
   Value labels = Targets(call, "logits");
   if (!labels.valid()) return {};
   const double share = call.args.label_smoothing();
@@ -163,12 +156,9 @@ Value BuildMeanSquaredError(LossCall& call) {
 
 Value BuildHuberLoss(LossCall& call) {
   GraphBuilder& b = call.b;
-  const float delta = call.args.delta();
-  if (!(delta > 0) || std::isinf(delta)) {
-    return call.Fail(absl::StrCat("got ", delta, ", want a number > 0"), "delta");
-  }
   const Value targets = Targets(call, "predictions");
   if (!targets.valid()) return {};
+  const float delta = call.args.delta();
   const Value e = Sub(b, call.predictions, targets);
   const Value distance = Maximum(b, e, Neg(b, e));
   const Value near = Minimum(b, distance, Scalar(b, delta));
@@ -190,22 +180,12 @@ Value BuildLogCosh(LossCall& call) {
 
 const std::vector<LossDef>& LossList() {
   static const std::vector<LossDef>& list = *new std::vector<LossDef>{
-      {.name = "huber_loss",
-       .fields = {"labels", "weights", "delta", "predictions"},
-       .build = BuildHuberLoss},
-      {.name = "log_cosh", .fields = {"labels", "weights", "predictions"}, .build = BuildLogCosh},
-      {.name = "mean_squared_error",
-       .fields = {"labels", "weights", "predictions"},
-       .build = BuildMeanSquaredError},
-      {.name = "sigmoid_cross_entropy",
-       .fields = {"labels", "weights", "label_smoothing", "logits"},
-       .build = BuildSigmoidCrossEntropy},
-      {.name = "softmax_cross_entropy",
-       .fields = {"labels", "weights", "label_smoothing", "logits"},
-       .build = BuildSoftmaxCrossEntropy},
-      {.name = "sparse_softmax_cross_entropy",
-       .fields = {"labels", "weights", "label_smoothing", "logits"},
-       .build = BuildSparseSoftmaxCrossEntropy},
+      {.name = "huber_loss", .build = BuildHuberLoss},
+      {.name = "log_cosh", .build = BuildLogCosh},
+      {.name = "mean_squared_error", .build = BuildMeanSquaredError},
+      {.name = "sigmoid_cross_entropy", .build = BuildSigmoidCrossEntropy},
+      {.name = "softmax_cross_entropy", .build = BuildSoftmaxCrossEntropy},
+      {.name = "sparse_softmax_cross_entropy", .build = BuildSparseSoftmaxCrossEntropy},
   };
   return list;
 }

@@ -24,9 +24,8 @@ struct LossCall {
 
 // One row of the table in losses.cc: a function of targets and predictions.
 struct LossDef {
-  std::string name;                 // of its field in proto Loss's oneof
-  std::vector<std::string> fields;  // of LossArgs: what it acts on, last what names the predictions
-  Value (*build)(LossCall& call);   // f32 (batch, ...)
+  std::string name;                // of its field in proto Loss's oneof
+  Value (*build)(LossCall& call);  // f32 (batch, ...)
 };
 
 const std::vector<LossDef>& LossList();

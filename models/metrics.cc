@@ -111,9 +111,6 @@ EvalMetric BuildInTopK(MetricCall& call) {
   GraphBuilder& b = call.b();
   const Value labels = call.tensors[0], predictions = call.tensors[1];
   const Shape p = b.shape(predictions), y = b.shape(labels);
-  if (call.args.k() < 1) {
-    return call.Fail(absl::StrCat("got ", call.args.k(), ", want 1 or more"), "k");
-  }
   if (p.dtype != DType::kF32 || p.rank() != 2) {
     return call.Fail(absl::StrCat("predictions must be f32[N,C], one value for each class, got ",
                                   BatchShapeText(p)));
@@ -140,6 +137,9 @@ EvalMetric BuildInTopK(MetricCall& call) {
 // The classes of confusion_matrix, `p` being of its predictions; 0, reported, where there are none.
 int64_t NumClasses(MetricCall& call, const Shape& p) {
   const bool given = call.args.has_num_classes();
+  if (given && (call.args.num_classes() < 1 || call.args.num_classes() > kMostClasses)) {
+    return 0;  // its rule tells of it
+  }
   const int64_t classes = AreLogits(p) ? p.dims.back() : call.args.num_classes();
   const std::string field = given ? "num_classes" : "predictions";
   std::string mistake;
@@ -150,7 +150,7 @@ int64_t NumClasses(MetricCall& call, const Shape& p) {
     mistake = absl::StrCat("num_classes: got ", call.args.num_classes(), ", want ", classes,
                            ", of predictions ", BatchShapeText(p), ", or leave it out");
   } else if (classes < 1 || classes > kMostClasses) {
-    mistake = absl::StrCat(field, ": got ", classes, " classes, want 1 to ", kMostClasses);
+    mistake = absl::StrCat("predictions: got ", classes, " classes, want 1 to ", kMostClasses);
   }
   if (mistake.empty()) return classes;
   call.Fail(mistake, field);
@@ -250,10 +250,14 @@ EvalMetric BuildAuc(MetricCall& call) {
           .result = RocArea};
 }
 
-std::string FieldOf(const proto::MetricArgs& args, const std::string& field) {
-  if (field == "labels") return args.labels();
-  if (field == "predictions") return args.predictions();
-  return args.values();
+// The fields of MetricArgs that name what a kind of metric compares, in their order.
+std::vector<const google::protobuf::FieldDescriptor*> TensorFields(const std::string& kind) {
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  for (const char* name : {"labels", "predictions", "values"}) {
+    const auto* const field = proto::MetricArgs::descriptor()->FindFieldByName(name);
+    if (IsOfKind(*field, kind)) fields.push_back(field);
+  }
+  return fields;
 }
 
 void BuildMetric(ModelContext& m, const proto::Metric& metric, const ConfigPlace& place) {
@@ -266,10 +270,9 @@ void BuildMetric(ModelContext& m, const proto::Metric& metric, const ConfigPlace
         metric.GetReflection()->GetMessage(metric, ChosenKind(metric)));
     MetricCall call{.m = m, .place = place, .name = def->name, .args = args};
     bool known = true;
-    for (const std::string& field : def->fields) {
-      if (field == "weights" || field == "k" || field == "num_classes") continue;
-      const Tensor* tensor =
-          m.Argument(place, absl::StrCat(def->name, ".", field), FieldOf(args, field));
+    for (const auto* const field : TensorFields(def->name)) {
+      const Tensor* tensor = m.Argument(place, absl::StrCat(def->name, ".", field->name()),
+                                        args.GetReflection()->GetString(args, field));
       known = known && tensor != nullptr && tensor->known();
       if (known) call.tensors.push_back(tensor->value);
     }
@@ -294,24 +297,14 @@ EvalMetric MetricCall::Fail(const std::string& mistake, const std::string& field
 
 const std::vector<MetricDef>& MetricList() {
   static const std::vector<MetricDef>& list = *new std::vector<MetricDef>{
-      {.name = "accuracy",
-       .fields = {"labels", "predictions", "weights"},
-       .build = BuildMeanOf<AccuracyValues>},
-      {.name = "auc", .fields = {"labels", "predictions", "weights"}, .build = BuildAuc},
-      {.name = "confusion_matrix",
-       .fields = {"labels", "predictions", "weights", "num_classes"},
-       .build = BuildConfusionMatrix},
-      {.name = "in_top_k",
-       .fields = {"labels", "predictions", "weights", "k"},
-       .build = BuildInTopK},
-      {.name = "mean", .fields = {"values", "weights"}, .build = BuildMean},
-      {.name = "precision",
-       .fields = {"labels", "predictions", "weights"},
-       .build = BuildPrecision},
-      {.name = "recall", .fields = {"labels", "predictions", "weights"}, .build = BuildRecall},
-      {.name = "root_mean_squared_error",
-       .fields = {"labels", "predictions", "weights"},
-       .build = BuildRootMeanSquaredError},
+      {.name = "accuracy", .build = BuildMeanOf<AccuracyValues>},
+      {.name = "auc", .build = BuildAuc},
+      {.name = "confusion_matrix", .build = BuildConfusionMatrix},
+      {.name = "in_top_k", .build = BuildInTopK},
+      {.name = "mean", .build = BuildMean},
+      {.name = "precision", .build = BuildPrecision},
+      {.name = "recall", .build = BuildRecall},
+      {.name = "root_mean_squared_error", .build = BuildRootMeanSquaredError},
   };
   return list;
 }

@@ -32,7 +32,6 @@ struct MetricCall {
 // One row of the table in metrics.cc.
 struct MetricDef {
   std::string name;                       // of its field in proto Metric's oneof
-  std::vector<std::string> fields;        // of MetricArgs that it acts on
   EvalMetric (*build)(MetricCall& call);  // without its name
 };
 

@@ -142,25 +142,14 @@ void BuildFeatures(ModelContext& m,
   }
 }
 
-std::vector<std::string> SpecFields() {
-  return {"name",           "feature",   "label",          "layer",
-          "head",           "optimizer", "loss",           "prediction",
-          "eval_metric",    "summary",   "compute_dtype",  "matmul_precision",
-          "layer_defaults", "frozen",    "regularization", "moving_average"};
-}
-
-// What the spec says that nothing here acts on.
-void RefuseUnreadParts(ModelContext& m) {
+void CheckComputeDType(ModelContext& m) {
   ConfigErrors errors;
-  RefuseUnreadFields(m.spec, SpecFields(), "", errors);
   CheckComputeDType("compute_dtype", m.spec.compute_dtype(), errors);
   m.errors.Add({"model", "model"}, errors);
 }
 
 void BuildMovingAverage(ModelContext& m, EstimatorSpec& result) {
   if (!m.spec.has_moving_average()) return;
-  m.errors.Add({"moving_average", "model.moving_average"},
-               CheckMovingAverage(m.spec.moving_average()));
   result.moving_average = &m.spec.moving_average();
 }
 
@@ -201,7 +190,7 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool 
   GraphBuilder b(Graph(spec.name(), args.topology.num_replicas()));
   ModelContext m{.spec = spec, .args = args, .b = b, .errors = errors};
   m.precision = args.use_tpu ? static_cast<Precision>(spec.matmul_precision()) : Precision::kF32;
-  RefuseUnreadParts(m);
+  CheckComputeDType(m);
   m.RequireName({"model", "model"}, NameKind::kKey, spec.name());
   BuildFeatures(m, spec.feature(), "feature");
   BuildFeatures(m, spec.label(), "label");
@@ -298,6 +287,7 @@ ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locatio
                               .strict_dtypes = target.strict_dtypes};
     Build(spec, args, /*dry=*/true, found);
   }
+  CheckRules(spec, "model", found);
   errors.Add(ConfigPlace(), found);
   if (!found.empty()) return nullptr;
   struct Held {
@@ -311,18 +301,6 @@ ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locatio
     RETURN_IF_ERROR(ErrorList(errors.Lines(held->locations), errors.code()));
     return result;
   };
-}
-
-std::vector<ReadFields> ReadModelFields() {
-  std::vector<ReadFields> rows = {{proto::ModelSpec::descriptor()->full_name(), SpecFields()}};
-  AppendLayerFields(rows);
-  AppendReadFields(*proto::Initializer::descriptor(), InitializerList(), {}, rows);
-  AppendReadFields(*proto::Head::descriptor(), HeadList(), {"name"}, rows);
-  AppendReadFields(*proto::Loss::descriptor(), LossList(), {"name", "weight"}, rows);
-  AppendReadFields(*proto::Metric::descriptor(), MetricList(), {"name"}, rows);
-  AppendOptimizerFields(rows);
-  AppendMovingAverageFields(rows);
-  return rows;
 }
 
 proto::ModelSpec WrittenOutModel(const proto::ModelSpec& spec) {

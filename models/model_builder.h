@@ -19,9 +19,6 @@ namespace tpurun {
 ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locations,
                     ConfigErrors& errors, const ModelFnArgs& target = {});
 
-// What of the ModelSpec is acted on.
-std::vector<ReadFields> ReadModelFields();
-
 // What decides the values that the model computes: features and labels, layers, heads, losses,
 // precisions, whether there are moving averages, and the groups of replicas of optimizers that have
 // any, written out so that two specs of one model are equal but for fields that are set to

@@ -3,19 +3,11 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/name_pattern.h"
 #include "runtime/ops/ops.h"
-#include "runtime/optimizers/checks.h"
 
 namespace tpurun {
 namespace {
 
 bool Check(ModelContext& m, const proto::Regularization::L2& l2, const ConfigPlace& place) {
-  ConfigErrors errors;
-  if (!l2.has_scale()) {
-    errors.Add("scale", "scale is missing");
-  } else {
-    WantPositive("scale", l2.scale(), errors);
-  }
-  m.errors.Add(place, errors);
   bool good = true;
   for (int i = 0; i < l2.exclude_size(); ++i) {
     const absl::Status status = NamePattern::Parse(l2.exclude(i)).status();

@@ -160,10 +160,9 @@ class SummaryBuilder {
                     "no kind of summary is given, want scalar, histogram, image or embedding");
       return std::nullopt;
     }
-    if (spec.has_every_n_steps() && spec.every_n_steps() <= 0) {
-      m_.errors.Add(place, "every_n_steps",
-                    absl::StrCat("every_n_steps must be > 0, got ", spec.every_n_steps()));
-    }
+    ConfigErrors errors;
+    CheckRules(spec, "", errors);
+    m_.errors.Add(place, errors);
     const std::string kind = ChosenKind(spec)->name();
     if (!CheckTag(place, kind, named)) return std::nullopt;
     std::optional<TrainSummary> summary = Find(place, kind, named);

@@ -5,14 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/descriptor.h"
-#include "proto/field_values.h"
 
 namespace tpurun {
 namespace {
-
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
 
 // The nearest place that is known; null when nothing is.
 const SourceLocation* LocationOf(const ConfigError& error, const SourceLocations& locations) {
@@ -85,6 +80,11 @@ bool ConfigErrors::IsIgnored(const std::string& path) const {
                      [&](const std::string& root) { return IsUnder(path, root); });
 }
 
+bool ConfigErrors::Has(const std::string& path) const {
+  return std::any_of(errors_.begin(), errors_.end(),
+                     [&](const ConfigError& error) { return error.path == path; });
+}
+
 void ConfigErrors::Add(ConfigError error) {
   if (!error.location.has_value() && IsIgnored(error.path)) return;
   ++reported_;
@@ -120,25 +120,6 @@ std::vector<std::string> ConfigErrors::Warnings(const SourceLocations& locations
   std::vector<std::string> lines;
   for (const ConfigError& warning : warnings_) lines.push_back(Line(warning, locations));
   return lines;
-}
-
-void RefuseUnreadFields(const Message& message, const std::vector<std::string>& read,
-                        const std::string& path, ConfigErrors& errors,
-                        const std::function<std::string(const std::string& field)>& other_kinds) {
-  std::vector<const FieldDescriptor*> set;
-  message.GetReflection()->ListFields(message, &set);
-  for (const FieldDescriptor* field : set) {
-    if (std::find(read.begin(), read.end(), field->name()) != read.end()) continue;
-    if (IsDefault(message, field)) continue;
-    const std::string element = field->is_repeated() ? field->name() + "[0]" : field->name();
-    const std::string kinds = other_kinds == nullptr ? "" : other_kinds(field->name());
-    const std::string kind = path.substr(path.rfind('.') + 1);
-    errors.Add(FieldPath(path, element),
-               absl::StrCat(field->name(),
-                            kinds.empty() ? " is not supported yet"
-                                          : absl::StrCat(" is of ", kinds, ", not of ", kind),
-                            "; leave it out"));
-  }
 }
 
 }  // namespace tpurun

@@ -3,14 +3,12 @@
 #ifndef TPURUN_PROTO_CONFIG_ERRORS_H_
 #define TPURUN_PROTO_CONFIG_ERRORS_H_
 
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "google/protobuf/message.h"
 #include "proto/source_locations.h"
 
 namespace tpurun {
@@ -53,6 +51,8 @@ class ConfigErrors {
   bool IsIgnored(const std::string& path) const;
 
   bool empty() const { return errors_.empty(); }
+  // Whether there is one of exactly that path.
+  bool Has(const std::string& path) const;
   // What a status of them has: Unimplemented where all are refused, else InvalidArgument.
   absl::StatusCode code() const;
   // More would help nobody: who can stop looking, may.
@@ -77,22 +77,6 @@ class ConfigErrors {
   std::set<std::string> ignored_;
   std::set<std::string> ignored_below_;
   int reported_ = 0;
-};
-
-// Adds an error for each field of `message` that is set away from its default and is not among
-// `read`: nothing that a user writes is ignored in silence. `path` is the message's own, "" or
-// "adagrad". `other_kinds` says of a field which other kinds than that of `path` read it.
-void RefuseUnreadFields(
-    const google::protobuf::Message& message, const std::vector<std::string>& read,
-    const std::string& path, ConfigErrors& errors,
-    const std::function<std::string(const std::string& field)>& other_kinds = nullptr);
-
-// The fields of a message that something acts on; the others are refused. `of` is the message
-// ("tpurun.proto.Optimizer"), or a choice of a oneof whose message it is there
-// ("tpurun.proto.Optimizer.adam"). Of a message without a row all fields are acted on.
-struct ReadFields {
-  std::string of;
-  std::vector<std::string> fields;
 };
 
 }  // namespace tpurun

@@ -13,12 +13,14 @@ std::string ValueText(const Message& message, const FieldDescriptor* field, int 
   return text;
 }
 
+const Message& Unset(const Message& message) {
+  return *message.GetReflection()->GetMessageFactory()->GetPrototype(message.GetDescriptor());
+}
+
 bool IsDefault(const Message& message, const FieldDescriptor* field) {
   if (field->is_repeated() || field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return false;
   if (field->containing_oneof() != nullptr) return false;
-  const Message& unset =
-      *message.GetReflection()->GetMessageFactory()->GetPrototype(message.GetDescriptor());
-  return ValueText(message, field) == ValueText(unset, field);
+  return ValueText(message, field) == ValueText(Unset(message), field);
 }
 
 const FieldDescriptor* ChosenKind(const Message& message) {

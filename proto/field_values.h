@@ -14,6 +14,9 @@ namespace tpurun {
 std::string ValueText(const google::protobuf::Message& message,
                       const google::protobuf::FieldDescriptor* field, int index = -1);
 
+// A message of the same type in which nothing is set.
+const google::protobuf::Message& Unset(const google::protobuf::Message& message);
+
 // Whether the field has the value that it has when it is not set. False of a repeated field, a
 // message and a member of a oneof, which are as they are set.
 bool IsDefault(const google::protobuf::Message& message,

@@ -24,7 +24,6 @@ namespace tpurun {
 
 void CheckFileNames(const google::protobuf::RepeatedPtrField<std::string>& names,
                     ConfigErrors& errors) {
-  if (names.empty()) errors.Add("file", "file must be given, at least one");
   bool standard_input = false;
   for (int i = 0; i < names.size(); ++i) {
     const std::string path = ElementPath("file", i);

@@ -93,20 +93,6 @@ class FixedLengthReader : public FileByFile {
 std::optional<Schema> FixedLengthRecordSchema(const proto::Source& source, ConfigErrors& errors) {
   const proto::FixedLengthRecord& config = source.fixed_length_record();
   CheckFileNames(config.file(), errors);
-  // A feature's; more than a header has.
-  constexpr int64_t kMostBytes = kMaxRowElements;
-  const auto check_in = [&](const char* field, int64_t value, int64_t least) {
-    if (value >= least && value <= kMostBytes) return;
-    errors.Add(field,
-               absl::StrCat(field, " must be in ", least, "..", kMostBytes, ", got ", value));
-  };
-  if (config.has_record_bytes()) {
-    check_in("record_bytes", config.record_bytes(), 1);
-  } else {
-    errors.Add("", "record_bytes must be given, the bytes of a record");
-  }
-  check_in("header_bytes", config.header_bytes(), 0);
-  check_in("footer_bytes", config.footer_bytes(), 0);
   if (!errors.empty()) return std::nullopt;
   return Schema{{kRecord, proto::STRING, {}}};
 }

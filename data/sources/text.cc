@@ -96,27 +96,13 @@ absl::StatusOr<CharacterVocabulary> ChooseVocabulary(const proto::Text& config,
 std::optional<Schema> TextSchema(const proto::Source& source, ConfigErrors& errors) {
   const proto::Text& text = source.text();
   CheckFileNames(text.file(), errors);
-  // Of characters; more than any text has.
-  constexpr int64_t kMost = int64_t{1} << 48;
-  const auto check_in = [&](const char* field, int64_t value, int64_t least, int64_t most) {
-    if (value >= least && value <= most) return;
-    errors.Add(field, absl::StrCat(field, " must be in ", least, "..", most, ", got ", value));
-  };
-  if (!text.has_sequence_length()) {
-    errors.Add("", "sequence_length must be given, the number of characters of a window");
-  } else {
-    check_in("sequence_length", text.sequence_length(), 1, kMaxRowElements);
-  }
-  if (text.has_shift()) check_in("shift", text.shift(), 1, kMost);
-  check_in("streams", text.streams(), 1, kMost);
-  check_in("unknown_id", text.unknown_id(), 0, std::numeric_limits<int32_t>::max());
   if (text.has_vocabulary_file() && text.vocabulary_file().empty()) {
     errors.Add("vocabulary_file", "vocabulary_file must not be empty");
   }
-  if (!(text.begin() >= 0 && text.begin() < text.end() && text.end() <= 1)) {
+  if (text.begin() >= text.end()) {
     errors.Add(text.has_begin() ? "begin" : "end",
-               absl::StrCat("want 0 <= begin < end <= 1, got begin ", ShortestText(text.begin()),
-                            " and end ", ShortestText(text.end())));
+               absl::StrCat("want begin < end, got begin ", ShortestText(text.begin()), " and end ",
+                            ShortestText(text.end())));
   }
   if (!errors.empty()) return std::nullopt;
   return SchemaOf(text);

@@ -143,9 +143,6 @@ absl::StatusOr<std::vector<FileHeader>> ReadHeaders(const std::vector<std::strin
 std::optional<Schema> TextLineSchema(const proto::Source& source, ConfigErrors& errors) {
   const proto::TextLine& text_line = source.text_line();
   CheckFileNames(text_line.file(), errors);
-  if (text_line.skip_lines() < 0) {
-    errors.Add("skip_lines", absl::StrCat("skip_lines must be >= 0, got ", text_line.skip_lines()));
-  }
   if (!errors.empty()) return std::nullopt;
   Schema schema = {{kLine, proto::STRING, {}}};
   const std::string header_key = HeaderKey(text_line);

@@ -19,7 +19,6 @@ namespace tpurun {
 namespace {
 
 // A buffer this large reads no faster; one that memory does not hold would end the run.
-constexpr int64_t kMaxBufferBytes = 1 << 30;
 
 Compression CompressionOf(const proto::Tfrecord& tfrecord) {
   switch (tfrecord.compression()) {
@@ -141,14 +140,6 @@ class TfrecordReader : public SourceReader {
 std::optional<Schema> TfrecordSchema(const proto::Source& source, ConfigErrors& errors) {
   const proto::Tfrecord& tfrecord = source.tfrecord();
   CheckFileNames(tfrecord.file(), errors);
-  if (tfrecord.num_parallel_reads() < 1) {
-    errors.Add("num_parallel_reads",
-               absl::StrCat("num_parallel_reads must be > 0, got ", tfrecord.num_parallel_reads()));
-  }
-  if (tfrecord.buffer_size() < 1 || tfrecord.buffer_size() > kMaxBufferBytes) {
-    errors.Add("buffer_size", absl::StrCat("buffer_size must be in [1, ", kMaxBufferBytes,
-                                           "] bytes, got ", tfrecord.buffer_size()));
-  }
   if (!errors.empty()) return std::nullopt;
   if (tfrecord.num_parallel_reads() > 1) {
     errors.Warn({.path = "num_parallel_reads"}, "",

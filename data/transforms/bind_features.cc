@@ -13,7 +13,6 @@ std::optional<RowTransform> BindFeatures(
     const Schema& input,
     const std::function<absl::StatusOr<proto::DataType>(const ColumnType& feature)>& dtype_of,
     ConfigErrors& errors) {
-  if (features.empty()) errors.Add("feature", "feature must be given, at least one");
   if (output != nullptr && features.size() > 1) {
     errors.Add("output", absl::StrCat("output needs a single feature, got ", features.size()));
   }

@@ -372,7 +372,6 @@ std::optional<RowTransform> BindDecodeCsv(const proto::Transform& transform, con
                             absl::StrJoin(ColumnNames(input), ", ")));
     return std::nullopt;
   }
-  if (decode_csv.column().empty()) errors.Add("column", "column must be given");
   if (decode_csv.field_delim().size() != 1) {
     errors.Add("field_delim", absl::StrCat("field_delim must be one character, got ",
                                            Quote(decode_csv.field_delim())));

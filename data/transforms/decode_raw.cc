@@ -49,21 +49,15 @@ std::optional<RowTransform> BindDecodeRaw(const proto::Transform& transform, con
                                        input[index].ToString()));
   }
   // A byte of BOOL other than 0 and 1 would be no value of that type.
-  if (!decode_raw.has_dtype() || decode_raw.dtype() == proto::BOOL ||
-      ElementBytes(decode_raw.dtype()) == 0) {
+  if (decode_raw.dtype() == proto::BOOL || ElementBytes(decode_raw.dtype()) == 0) {
     errors.Add("dtype",
-               decode_raw.has_dtype()
-                   ? absl::StrCat("dtype must be a type of numbers, such as UINT8 or FLOAT32, got ",
-                                  proto::DataType_Name(decode_raw.dtype()))
-                   : "dtype is missing, want a type of numbers, such as UINT8 or FLOAT32");
+               absl::StrCat("dtype must be a type of numbers, such as UINT8 or FLOAT32, got ",
+                            proto::DataType_Name(decode_raw.dtype())));
   }
   const ColumnType output = {decode_raw.has_output() ? decode_raw.output() : feature,
                              decode_raw.dtype(),
                              {decode_raw.shape().begin(), decode_raw.shape().end()}};
   CheckDims(output.dims, {}, "shape", errors);
-  if (decode_raw.offset() < 0) {
-    errors.Add("offset", absl::StrCat("offset must be >= 0, got ", decode_raw.offset()));
-  }
   if (decode_raw.has_output()) CheckColumnName(output.name, {}, "output", errors);
   if (!errors.empty()) return std::nullopt;
   RowTransform bound{.output = input, .reads = {feature}, .makes = {output.name}, .paired = true};

@@ -209,19 +209,10 @@ Value AddLabelEncoder(ExportGraph& graph, Value x, const BoundLookup& lookup,
 
 void CheckFields(const proto::Lookup& lookup, ConfigErrors& errors) {
   const bool has_list = !lookup.vocabulary_list().empty();
-  if (lookup.has_vocabulary_file() && has_list) {
-    errors.Add("vocabulary_list[0]",
-               "vocabulary_file and vocabulary_list are both given, want one of them");
-  }
   if (!has_list && lookup.vocabulary_file().empty()) {
     errors.Add("", "vocabulary_file or vocabulary_list must be given");
   }
-  // Ids stay in range whatever the size of the vocabulary.
-  constexpr int64_t kMostBuckets = int64_t{1} << 62;
-  if (lookup.num_oov_buckets() < 0 || lookup.num_oov_buckets() > kMostBuckets) {
-    errors.Add("num_oov_buckets", absl::StrCat("num_oov_buckets must be in 0..", kMostBuckets,
-                                               ", got ", lookup.num_oov_buckets()));
-  } else if (lookup.has_default_value() && lookup.num_oov_buckets() > 0) {
+  if (lookup.has_default_value() && lookup.num_oov_buckets() > 0) {
     errors.Add("default_value", "default_value is for num_oov_buckets 0: leave one of the two out");
   }
 }

@@ -388,9 +388,6 @@ std::optional<RowTransform> BindParseExample(const proto::Transform& transform, 
                             absl::StrJoin(ColumnNames(input), ", ")));
     return std::nullopt;
   }
-  if (transform.parse_example().feature().empty()) {
-    errors.Add("feature", "feature must be given, at least one");
-  }
   RowTransform bound{.output = input, .reads = {kRecord}};
   bound.output.erase(bound.output.begin() + record);
   std::vector<WantedFeature> features;

@@ -65,7 +65,7 @@ void CheckRepeat(const proto::Transform& transform, ConfigErrors& errors) {
   // So many passes of so many passes still have a number.
   constexpr int64_t kMaxCount = int64_t{1} << 31;
   const int64_t count = transform.repeat().count();
-  if (count == -1 || (count > 0 && count <= kMaxCount)) return;
+  if (count < 0 || (count > 0 && count <= kMaxCount)) return;  // its rule tells of those below -1
   errors.Add("count", absl::StrCat("count must be in [1, ", kMaxCount,
                                    "], or left out to repeat for ever, got ", count));
 }

@@ -14,11 +14,6 @@ namespace {
 
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
-void CheckCount(const proto::Count& count, ConfigErrors& errors) {
-  if (count.count() >= -1) return;
-  errors.Add("count", absl::StrCat("count must be >= 0, or -1 for all, got ", count.count()));
-}
-
 int64_t CountOrAll(const proto::Count& count) { return count.count() == -1 ? kAll : count.count(); }
 
 // Ascending.
@@ -129,10 +124,6 @@ class WholeBatches : public ItemStream {
 }  // namespace
 
 // take { count }: the first elements.
-void CheckTake(const proto::Transform& transform, ConfigErrors& errors) {
-  CheckCount(transform.take(), errors);
-}
-
 std::unique_ptr<ItemStream> MakeTake(const proto::Transform& transform, ItemTransformArgs args) {
   return std::make_unique<SelectedItems>(std::move(args),
                                          Selection{.end = CountOrAll(transform.take())});
@@ -143,10 +134,6 @@ int64_t CountTake(const proto::Transform& transform, int64_t before) {
 }
 
 // skip { count }: all but the first elements.
-void CheckSkip(const proto::Transform& transform, ConfigErrors& errors) {
-  CheckCount(transform.skip(), errors);
-}
-
 std::unique_ptr<ItemStream> MakeSkip(const proto::Transform& transform, ItemTransformArgs args) {
   return std::make_unique<SelectedItems>(std::move(args),
                                          Selection{.begin = CountOrAll(transform.skip())});
@@ -159,10 +146,7 @@ int64_t CountSkip(const proto::Transform& transform, int64_t before) {
 // shard { num_shards index }: of each num_shards elements those with the indices.
 void CheckShard(const proto::Transform& transform, ConfigErrors& errors) {
   const proto::Shard& shard = transform.shard();
-  if (shard.num_shards() < 1) {
-    errors.Add("num_shards", absl::StrCat("num_shards must be > 0, got ", shard.num_shards()));
-    return;
-  }
+  if (shard.num_shards() < 1) return;  // its rule tells of it
   for (int i = 0; i < shard.index_size(); ++i) {
     const std::string path = ElementPath("index", i);
     const int64_t index = shard.index(i);

@@ -169,14 +169,6 @@ class ShuffledItems : public ItemStream {
 
 }  // namespace
 
-void CheckShuffle(const proto::Transform& transform, ConfigErrors& errors) {
-  if (transform.shuffle().buffer_size() > 0) return;
-  errors.Add("buffer_size",
-             transform.shuffle().has_buffer_size()
-                 ? absl::StrCat("buffer_size must be > 0, got ", transform.shuffle().buffer_size())
-                 : "buffer_size must be given: the number of elements to draw from");
-}
-
 std::unique_ptr<ItemStream> MakeShuffle(const proto::Transform& transform, ItemTransformArgs args) {
   return std::make_unique<ShuffledItems>(transform.shuffle(), std::move(args));
 }

@@ -5,13 +5,6 @@
 namespace tpurun {
 namespace {
 
-void CheckPrefetch(const proto::Transform& transform, ConfigErrors& errors) {
-  if (transform.prefetch().buffer_size() >= -1) return;
-  errors.Add("buffer_size",
-             absl::StrCat("buffer_size must be >= 0, or -1 to let tpurun choose, got ",
-                          transform.prefetch().buffer_size()));
-}
-
 constexpr TransformDef kTransforms[] = {
     // Rows.
     {.kind = proto::Transform::kDecodeCsv, .name = "decode_csv", .bind = BindDecodeCsv},
@@ -23,7 +16,6 @@ constexpr TransformDef kTransforms[] = {
     // Items.
     {.kind = proto::Transform::kShuffle,
      .name = "shuffle",
-     .check = CheckShuffle,
      .make_items = MakeShuffle,
      .count = CountShuffle,
      .random = true},
@@ -32,16 +24,8 @@ constexpr TransformDef kTransforms[] = {
      .check = CheckRepeat,
      .make_items = MakeRepeat,
      .count = CountRepeat},
-    {.kind = proto::Transform::kTake,
-     .name = "take",
-     .check = CheckTake,
-     .make_items = MakeTake,
-     .count = CountTake},
-    {.kind = proto::Transform::kSkip,
-     .name = "skip",
-     .check = CheckSkip,
-     .make_items = MakeSkip,
-     .count = CountSkip},
+    {.kind = proto::Transform::kTake, .name = "take", .make_items = MakeTake, .count = CountTake},
+    {.kind = proto::Transform::kSkip, .name = "skip", .make_items = MakeSkip, .count = CountSkip},
     {.kind = proto::Transform::kShard,
      .name = "shard",
      .check = CheckShard,
@@ -51,7 +35,7 @@ constexpr TransformDef kTransforms[] = {
     {.kind = proto::Transform::kApply, .name = "apply"},
     {.kind = proto::Transform::kCache, .name = "cache"},
     {.kind = proto::Transform::kBatch, .name = "batch"},
-    {.kind = proto::Transform::kPrefetch, .name = "prefetch", .check = CheckPrefetch},
+    {.kind = proto::Transform::kPrefetch, .name = "prefetch"},
 };
 
 }  // namespace

@@ -104,7 +104,8 @@ struct TransformDef {
   // Row transforms. Nullopt after a mistake.
   std::optional<RowTransform> (*bind)(const proto::Transform& transform, const Schema& input,
                                       ConfigErrors& errors) = nullptr;
-  // Every kind: the arguments that can be wrong without knowing the columns.
+  // Every kind: what of the arguments can be wrong without knowing the columns, besides their
+  // rules.
   void (*check)(const proto::Transform& transform, ConfigErrors& errors) = nullptr;
   // Item transforms.
   std::unique_ptr<ItemStream> (*make_items)(const proto::Transform& transform,
@@ -143,7 +144,6 @@ std::optional<RowTransform> BindLookup(const proto::Transform& transform, const 
 std::optional<RowTransform> BindNormalize(const proto::Transform& transform, const Schema& input,
                                           ConfigErrors& errors);
 // shuffle.cc
-void CheckShuffle(const proto::Transform& transform, ConfigErrors& errors);
 std::unique_ptr<ItemStream> MakeShuffle(const proto::Transform& transform, ItemTransformArgs args);
 int64_t CountShuffle(const proto::Transform& transform, int64_t before);
 // repeat.cc
@@ -151,10 +151,8 @@ void CheckRepeat(const proto::Transform& transform, ConfigErrors& errors);
 std::unique_ptr<ItemStream> MakeRepeat(const proto::Transform& transform, ItemTransformArgs args);
 int64_t CountRepeat(const proto::Transform& transform, int64_t before);
 // select.cc
-void CheckTake(const proto::Transform& transform, ConfigErrors& errors);
 std::unique_ptr<ItemStream> MakeTake(const proto::Transform& transform, ItemTransformArgs args);
 int64_t CountTake(const proto::Transform& transform, int64_t before);
-void CheckSkip(const proto::Transform& transform, ConfigErrors& errors);
 std::unique_ptr<ItemStream> MakeSkip(const proto::Transform& transform, ItemTransformArgs args);
 int64_t CountSkip(const proto::Transform& transform, int64_t before);
 void CheckShard(const proto::Transform& transform, ConfigErrors& errors);

@@ -31,12 +31,6 @@ Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation) {
 
 // ---- activation: y = f(x), y has the shape of x. SOFTMAX is over the last axis.
 
-void CheckActivationLayer(const proto::Layer& layer, ConfigErrors& errors) {
-  if (!layer.activation().has_function()) {
-    errors.Add("activation.function", "function is missing");
-  }
-}
-
 Value BuildActivation(LayerContext& layer) {
   const Shape& x = layer.shape(0);
   if (x.dtype != DType::kF32) {

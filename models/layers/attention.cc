@@ -117,12 +117,6 @@ bool CanGoOn(LayerContext& layer) {
 void CheckMultiHeadAttention(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::MultiHeadAttention& attention = layer.multi_head_attention();
   const std::string kind = "multi_head_attention";
-  CheckDim(kind + ".num_heads", attention.has_num_heads(), attention.num_heads(), errors);
-  CheckDim(kind + ".key_dim", attention.has_key_dim(), attention.key_dim(), errors);
-  if (attention.has_value_dim()) CheckDim(kind + ".value_dim", true, attention.value_dim(), errors);
-  if (attention.has_output_dim())
-    CheckDim(kind + ".output_dim", true, attention.output_dim(), errors);
-  CheckShare(kind + ".dropout", attention.dropout(), errors);
   if (attention.has_kernel_initializer()) {
     CheckInitializer(attention.kernel_initializer(), 3, kind + ".kernel_initializer", errors);
   }
@@ -228,17 +222,6 @@ std::shared_ptr<const Layers> TransformerLayers(const proto::TransformerBlock& b
 }
 
 }  // namespace
-
-void CheckTransformerBlock(const proto::Layer& layer, ConfigErrors& errors) {
-  const proto::TransformerBlock& block = layer.transformer_block();
-  const std::string kind = "transformer_block";
-  CheckDim(kind + ".num_heads", block.has_num_heads(), block.num_heads(), errors);
-  CheckDim(kind + ".key_dim", block.has_key_dim(), block.key_dim(), errors);
-  CheckDim(kind + ".ffn_units", block.has_ffn_units(), block.ffn_units(), errors);
-  if (block.has_features()) CheckDim(kind + ".features", true, block.features(), errors);
-  CheckShare(kind + ".dropout", block.dropout(), errors);
-  CheckRepeat(kind + ".repeat", block.repeat(), errors);
-}
 
 std::vector<LayerBlock> ExpandTransformerBlock(const proto::Layer& layer) {
   const int64_t copies = layer.transformer_block().repeat();

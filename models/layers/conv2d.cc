@@ -12,14 +12,6 @@ namespace {
 // What both kinds of message have; `kind` is the layer's.
 template <typename Conv>
 void CheckConv(const Conv& conv, const std::string& kind, ConfigErrors& errors) {
-  if (!conv.has_filters()) {
-    errors.Add(kind + ".filters", "filters is missing");
-  } else if (conv.filters() <= 0) {
-    errors.Add(kind + ".filters", absl::StrCat("filters must be > 0, got ", conv.filters()));
-  }
-  if (conv.kernel_size().empty()) errors.Add(kind + ".kernel_size", "kernel_size is missing");
-  CheckWindowSizes(conv.kernel_size(), kind + ".kernel_size", errors);
-  CheckWindowSizes(conv.strides(), kind + ".strides", errors);
   if (conv.has_kernel_initializer()) {
     CheckInitializer(conv.kernel_initializer(), 4, kind + ".kernel_initializer", errors);
   }
@@ -64,10 +56,7 @@ void WriteOutConv(Conv& conv) {
 void CheckConv2d(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::Conv2d& conv2d = layer.conv2d();
   CheckConv(conv2d, "conv2d", errors);
-  CheckWindowSizes(conv2d.dilation_rate(), "conv2d.dilation_rate", errors);
-  if (conv2d.groups() <= 0) {
-    errors.Add("conv2d.groups", absl::StrCat("groups must be > 0, got ", conv2d.groups()));
-  } else if (conv2d.filters() > 0 && conv2d.filters() % conv2d.groups() != 0) {
+  if (conv2d.filters() > 0 && conv2d.groups() > 0 && conv2d.filters() % conv2d.groups() != 0) {
     errors.Add("conv2d.groups", absl::StrCat("groups must divide the ", conv2d.filters(),
                                              " filters, got ", conv2d.groups()));
   }

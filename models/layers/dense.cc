@@ -12,23 +12,11 @@ namespace tpurun {
 
 void CheckDense(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::Dense& dense = layer.dense();
-  if (!dense.has_units()) {
-    errors.Add("dense.units", "units is missing");
-  } else if (dense.units() <= 0) {
-    errors.Add("dense.units", absl::StrCat("units must be > 0, got ", dense.units()));
-  }
   if (dense.has_kernel_initializer()) {
     CheckInitializer(dense.kernel_initializer(), 2, "dense.kernel_initializer", errors);
-    if (dense.has_kernel_from()) {
-      errors.Add("dense.kernel_initializer",
-                 "kernel_from has a kernel already; remove one of them");
-    }
   }
   if (dense.has_bias_initializer()) {
     CheckInitializer(dense.bias_initializer(), 1, "dense.bias_initializer", errors);
-  }
-  if (dense.transpose_kernel() && !dense.has_kernel_from()) {
-    errors.Add("dense.transpose_kernel", "transpose_kernel is of kernel_from, which is missing");
   }
 }
 

@@ -10,10 +10,6 @@ namespace tpurun {
 // ---- dropout (tf.layers.dropout): y = x / (1 - rate) with probability 1 - rate, else 0; x itself
 // outside of training. Draws are those of the seed, the layer's name, the global step and the core.
 
-void CheckDropout(const proto::Layer& layer, ConfigErrors& errors) {
-  CheckShare("dropout.rate", layer.dropout().rate(), errors);
-}
-
 Value BuildDropout(LayerContext& layer) {
   const Shape& x = layer.shape(0);
   const float rate = layer.layer.dropout().rate();

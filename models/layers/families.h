@@ -7,12 +7,10 @@
 namespace tpurun {
 
 // activation.cc
-void CheckActivationLayer(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildActivation(LayerContext& layer);
 // attention.cc
 void CheckMultiHeadAttention(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildMultiHeadAttention(LayerContext& layer);
-void CheckTransformerBlock(const proto::Layer& layer, ConfigErrors& errors);
 std::vector<LayerBlock> ExpandTransformerBlock(const proto::Layer& layer);
 // conv2d.cc
 void CheckConv2d(const proto::Layer& layer, ConfigErrors& errors);
@@ -25,7 +23,6 @@ void WriteOutConv2dTranspose(proto::Layer& layer);
 void CheckDense(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildDense(LayerContext& layer);
 // dropout.cc
-void CheckDropout(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildDropout(LayerContext& layer);
 // ids.cc
 void CheckEmbedding(const proto::Layer& layer, ConfigErrors& errors);
@@ -33,9 +30,7 @@ Value BuildEmbedding(LayerContext& layer);
 Value BuildGather(LayerContext& layer);
 void CheckPositionEmbedding(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildPositionEmbedding(LayerContext& layer);
-void CheckSinusoidalPositionEmbedding(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildSinusoidalPositionEmbedding(LayerContext& layer);
-void CheckOneHot(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildOneHot(LayerContext& layer);
 // merge.cc
 Value BuildAdd(LayerContext& layer);
@@ -47,7 +42,6 @@ Value BuildBatchNormalization(LayerContext& layer);
 void CheckLayerNormalization(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildLayerNormalization(LayerContext& layer);
 // nested.cc
-void CheckResnetBlock(const proto::Layer& layer, ConfigErrors& errors);
 std::vector<LayerBlock> ExpandResnetBlock(const proto::Layer& layer);
 void CheckSequence(const proto::Layer& layer, ConfigErrors& errors);
 std::vector<LayerBlock> ExpandSequence(const proto::Layer& layer);
@@ -58,10 +52,8 @@ Value BuildResidual(LayerContext& layer);
 void CheckOp(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildOp(LayerContext& layer);
 // pooling.cc
-void CheckMaxPooling2d(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildMaxPooling2d(LayerContext& layer);
 void WriteOutMaxPooling2d(proto::Layer& layer);
-void CheckAveragePooling2d(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildAveragePooling2d(LayerContext& layer);
 void WriteOutAveragePooling2d(proto::Layer& layer);
 Value BuildGlobalAveragePooling2d(LayerContext& layer);

@@ -58,8 +58,6 @@ Value AddToExamples(LayerContext& layer, Value rows) {
 
 void CheckEmbedding(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::Embedding& embedding = layer.embedding();
-  CheckDim("embedding.input_dim", embedding.has_input_dim(), embedding.input_dim(), errors);
-  CheckDim("embedding.output_dim", embedding.has_output_dim(), embedding.output_dim(), errors);
   if (embedding.has_embeddings_initializer()) {
     CheckInitializer(embedding.embeddings_initializer(), 2, "embedding.embeddings_initializer",
                      errors);
@@ -106,8 +104,6 @@ Value BuildGather(LayerContext& layer) {
 
 void CheckPositionEmbedding(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::PositionEmbedding& position = layer.position_embedding();
-  CheckDim("position_embedding.max_length", position.has_max_length(), position.max_length(),
-           errors);
   if (position.has_embeddings_initializer()) {
     CheckInitializer(position.embeddings_initializer(), 2,
                      "position_embedding.embeddings_initializer", errors);
@@ -139,13 +135,6 @@ Value BuildPositionEmbedding(LayerContext& layer) {
 // y[n, t, 2i] = x[n, t, 2i] + sin(t / max_wavelength^(2i / C)), y[n, t, 2i + 1] with the cosine of
 // the same.
 
-void CheckSinusoidalPositionEmbedding(const proto::Layer& layer, ConfigErrors& errors) {
-  const float wavelength = layer.sinusoidal_position_embedding().max_wavelength();
-  if (wavelength > 0 && std::isfinite(wavelength)) return;
-  errors.Add("sinusoidal_position_embedding.max_wavelength",
-             absl::StrCat("max_wavelength must be > 0 and finite, got ", wavelength));
-}
-
 Value BuildSinusoidalPositionEmbedding(LayerContext& layer) {
   if (!CheckPositions(layer)) return {};
   GraphBuilder& b = layer.b;
@@ -166,11 +155,6 @@ Value BuildSinusoidalPositionEmbedding(LayerContext& layer) {
 
 // ---- one_hot (tf.one_hot): x (N, ...) whole -> (N, ..., depth) f32: 1 at the id, else 0; an id
 // outside [0, depth) gives zeros only.
-
-void CheckOneHot(const proto::Layer& layer, ConfigErrors& errors) {
-  const proto::OneHot& one_hot = layer.one_hot();
-  CheckDim("one_hot.depth", one_hot.has_depth(), one_hot.depth(), errors);
-}
 
 Value BuildOneHot(LayerContext& layer) {
   if (!CheckIds(layer)) return {};

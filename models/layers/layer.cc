@@ -111,32 +111,6 @@ Value LayerContext::Refuse(const std::string& field, const std::string& message)
   return Value{};
 }
 
-void NothingToCheck(const proto::Layer&, ConfigErrors&) {}
-
-namespace {
-
-std::string FieldOf(const std::string& path) { return path.substr(path.rfind('.') + 1); }
-
-}  // namespace
-
-void CheckDim(const std::string& path, bool given, int64_t dim, ConfigErrors& errors) {
-  if (!given) {
-    errors.Add(path, FieldOf(path) + " is missing");
-  } else if (dim <= 0 || dim > kMaxDim) {
-    errors.Add(path, absl::StrCat(FieldOf(path), " must be in [1, ", kMaxDim, "], got ", dim));
-  }
-}
-
-void CheckRepeat(const std::string& path, int64_t repeat, ConfigErrors& errors) {
-  if (repeat >= 1 && repeat <= kMaxLayers) return;
-  errors.Add(path, absl::StrCat("repeat must be in [1, ", kMaxLayers, "], got ", repeat));
-}
-
-void CheckShare(const std::string& path, float share, ConfigErrors& errors) {
-  if (share >= 0 && share < 1) return;
-  errors.Add(path, absl::StrCat(FieldOf(path), " must be in [0, 1), got ", ShortestText(share)));
-}
-
 std::shared_ptr<const Layers> WrittenLayers(const Layers& written) {
   return std::shared_ptr<const Layers>(std::shared_ptr<const Layers>(), &written);
 }

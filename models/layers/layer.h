@@ -131,19 +131,12 @@ enum class Masking : uint8_t {
   kRead,     // `build` reads them, and says what the result's is
 };
 
-// `field` means something only where `other` is set, or is not; a switch is set where it is true.
-struct FieldNeed {
-  std::string field, other;
-  bool set = true;
-};
-
 struct LayerDef {
   std::string name;  // of its field in the oneof
   int min_inputs = 1;
-  int max_inputs = 1;               // -1: any number
-  std::vector<std::string> fields;  // of its message that it acts on
-  // What the fields alone show, whatever the inputs.
-  void (*check)(const proto::Layer& layer, ConfigErrors& errors);
+  int max_inputs = 1;  // -1: any number
+  // What the fields alone show, whatever the inputs, besides their rules. Null: nothing.
+  void (*check)(const proto::Layer& layer, ConfigErrors& errors) = nullptr;
   // Adds its nodes; returns the result, (batch, ...). Of a layer made of layers `inputs` are the
   // results of those blocks that no other reads; null: it is that of the last.
   Value (*build)(LayerContext& layer);
@@ -156,9 +149,6 @@ struct LayerDef {
   // A position of the result is made of that position of the inputs and of states alone: it can be
   // built for one position of a sequence (LayerArgs::carries_state).
   bool by_position = false;
-  // Of its fields, for layer_defaults, which give a field to the layers alone that can use it.
-  // Where two exclude each other, the first is the one that goes.
-  std::vector<FieldNeed> needs = {};
 };
 
 const std::vector<LayerDef>& LayerList();
@@ -167,13 +157,6 @@ const std::vector<LayerDef>& LayerList();
 bool IsLayerOp(const OpDef& op);
 // Its attributes and how they are written: "axes: whole numbers as [1,2]", "no attributes".
 std::string OpAttrsText(const OpDef& op);
-
-// For LayerDef::check of a layer without mistakes to make.
-void NothingToCheck(const proto::Layer& layer, ConfigErrors& errors);
-// Of a field by its path: a dimension, which must be given; copies; a share in [0, 1).
-void CheckDim(const std::string& path, bool given, int64_t dim, ConfigErrors& errors);
-void CheckRepeat(const std::string& path, int64_t repeat, ConfigErrors& errors);
-void CheckShare(const std::string& path, float share, ConfigErrors& errors);
 
 // x (N, ...) as a message shows it: "f32[N,3]".
 std::string BatchShapeText(const Shape& shape);

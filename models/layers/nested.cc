@@ -10,7 +10,6 @@ namespace tpurun {
 // ---- sequence: its layers in a scope NAME/; of several copies NAME_0/, NAME_1/ ...
 
 void CheckSequence(const proto::Layer& layer, ConfigErrors& errors) {
-  CheckRepeat("sequence.repeat", layer.sequence().repeat(), errors);
   if (layer.sequence().layer().empty()) {
     errors.Add("sequence", "a sequence wants at least one layer");
   }
@@ -106,15 +105,6 @@ std::shared_ptr<const Layers> BlockLayers(const proto::ResnetBlock& block, bool 
 }
 
 }  // namespace
-
-void CheckResnetBlock(const proto::Layer& layer, ConfigErrors& errors) {
-  const proto::ResnetBlock& block = layer.resnet_block();
-  CheckDim("resnet_block.filters", block.has_filters(), block.filters(), errors);
-  if (block.strides() <= 0) {
-    errors.Add("resnet_block.strides", absl::StrCat("strides must be > 0, got ", block.strides()));
-  }
-  CheckRepeat("resnet_block.repeat", block.repeat(), errors);
-}
 
 std::vector<LayerBlock> ExpandResnetBlock(const proto::Layer& layer) {
   const proto::ResnetBlock& block = layer.resnet_block();

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
 #include "runtime/base/text.h"
-#include "runtime/optimizers/checks.h"
 #include "runtime/optimizers/replica_groups.h"
 #include "runtime/spec/topology.h"
 
@@ -47,12 +46,6 @@ std::pair<Value, Value> MomentsOfGroup(LayerContext& layer, Value mean, Value va
 
 void CheckBatchNormalization(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::BatchNormalization& norm = layer.batch_normalization();
-  const float momentum = norm.momentum();
-  if (!(momentum >= 0 && momentum <= 1)) {
-    errors.Add("batch_normalization.momentum",
-               absl::StrCat("momentum must be in [0, 1], got ", ShortestText(momentum)));
-  }
-  WantPositive("batch_normalization.epsilon", norm.epsilon(), errors);
   // Among themselves; the replicas there are come with the graph.
   CheckGroups(norm.group_assignment(), 1, "batch_normalization.group_assignment", errors);
   if (norm.has_gamma_initializer()) {
@@ -110,7 +103,6 @@ Value BuildBatchNormalization(LayerContext& layer) {
 
 void CheckLayerNormalization(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::LayerNormalization& norm = layer.layer_normalization();
-  WantPositive("layer_normalization.epsilon", norm.epsilon(), errors);
   if (norm.has_gamma_initializer())
     CheckInitializer(norm.gamma_initializer(), 1, "layer_normalization.gamma_initializer", errors);
   if (norm.has_beta_initializer())

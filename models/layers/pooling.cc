@@ -5,11 +5,6 @@
 namespace tpurun {
 namespace {
 
-void CheckPool(const proto::Pool& pool, const std::string& kind, ConfigErrors& errors) {
-  CheckWindowSizes(pool.pool_size(), kind + ".pool_size", errors);
-  CheckWindowSizes(pool.strides(), kind + ".strides", errors);
-}
-
 Window PoolWindow(LayerContext& layer, const proto::Pool& pool) {
   const std::vector<int64_t> size = TwoSizes(pool.pool_size(), {2, 2});
   return WindowOver(layer, layer.kind + ".pool_size", size, TwoSizes(pool.strides(), size),
@@ -26,10 +21,6 @@ void WriteOutPool(proto::Pool& pool) {
 // ---- max_pooling2d (tf.layers.max_pooling2d): x (N, H, W, C) -> (N, OH, OW, C), the largest of
 // each window. Padding never counts.
 
-void CheckMaxPooling2d(const proto::Layer& layer, ConfigErrors& errors) {
-  CheckPool(layer.max_pooling2d(), "max_pooling2d", errors);
-}
-
 Value BuildMaxPooling2d(LayerContext& layer) {
   if (!IsImage(layer)) return {};
   const Window window = PoolWindow(layer, layer.layer.max_pooling2d());
@@ -41,10 +32,6 @@ void WriteOutMaxPooling2d(proto::Layer& layer) { WriteOutPool(*layer.mutable_max
 
 // ---- average_pooling2d (tf.layers.average_pooling2d): x (N, H, W, C) -> (N, OH, OW, C), the mean
 // of each window. Padding never counts.
-
-void CheckAveragePooling2d(const proto::Layer& layer, ConfigErrors& errors) {
-  CheckPool(layer.average_pooling2d(), "average_pooling2d", errors);
-}
 
 Value BuildAveragePooling2d(LayerContext& layer) {
   if (!IsImage(layer)) return {};

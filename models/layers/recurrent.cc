@@ -14,34 +14,9 @@ std::string NameOfFunction(proto::Activation activation) {
   return absl::AsciiStrToLower(proto::Activation_Name(activation));
 }
 
-void CheckFunction(proto::Activation activation, const std::string& path, ConfigErrors& errors) {
-  if (IsRecurrentFunction(NameOfFunction(activation))) return;
-  errors.Add(path, absl::StrCat(path.substr(path.find('.') + 1), " must be one of ",
-                                absl::AsciiStrToUpper(RecurrentFunctionNames()), ", got ",
-                                proto::Activation_Name(activation)));
-}
-
 // What every kind of message has; `kind` is the layer's.
 template <typename Rnn>
 void CheckRecurrent(const Rnn& rnn, int bias_rank, const std::string& kind, ConfigErrors& errors) {
-  if (!rnn.has_units()) {
-    errors.Add(kind + ".units", "units is missing");
-  } else if (rnn.units() <= 0 || rnn.units() > kMaxDim) {
-    errors.Add(kind + ".units",
-               absl::StrCat("units must be in [1, ", kMaxDim, "], got ", rnn.units()));
-  }
-  CheckFunction(rnn.activation(), kind + ".activation", errors);
-  if (rnn.reset_states_every() < 0) {
-    errors.Add(kind + ".reset_states_every",
-               absl::StrCat("reset_states_every must be >= 0, got ", rnn.reset_states_every()));
-  } else if (rnn.reset_states_every() > 0 && !rnn.stateful()) {
-    errors.Add(kind + ".reset_states_every",
-               "reset_states_every is of a layer that keeps its state; set stateful: true");
-  }
-  if (!rnn.reset_states_at().empty() && !rnn.stateful()) {
-    errors.Add(kind + ".reset_states_at",
-               "reset_states_at is of a layer that keeps its state; set stateful: true");
-  }
   if (rnn.has_kernel_initializer())
     CheckInitializer(rnn.kernel_initializer(), 2, kind + ".kernel_initializer", errors);
   if (rnn.has_recurrent_initializer())
@@ -215,7 +190,6 @@ Value StatesOf(LayerContext& layer, const Rnn& rnn, Value h) {
 void CheckLstm(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::Lstm& lstm = layer.lstm();
   CheckRecurrent(lstm, 1, "lstm", errors);
-  CheckFunction(lstm.recurrent_activation(), "lstm.recurrent_activation", errors);
 }
 
 Value BuildLstm(LayerContext& layer) {
@@ -255,7 +229,6 @@ Value BuildLstm(LayerContext& layer) {
 void CheckGru(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::Gru& gru = layer.gru();
   CheckRecurrent(gru, gru.reset_after() ? 2 : 1, "gru", errors);
-  CheckFunction(gru.recurrent_activation(), "gru.recurrent_activation", errors);
 }
 
 // Row `row` of a matrix.

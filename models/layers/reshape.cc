@@ -102,12 +102,6 @@ Value BuildPermute(LayerContext& layer) {
 
 void CheckSlice(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::Slice& slice = layer.slice();
-  for (int i = 0; i < slice.begin_size(); ++i) {
-    if (slice.begin(i) < 0) {
-      errors.Add(absl::StrCat("slice.begin[", i, "]"),
-                 absl::StrCat("begin must be >= 0, got ", slice.begin(i)));
-    }
-  }
   for (int i = 0; i < slice.size_size(); ++i) {
     if (slice.size(i) < -1 || slice.size(i) == 0) {
       errors.Add(

@@ -8,21 +8,6 @@
 
 namespace tpurun {
 
-void CheckWindowSizes(const WindowSizes& sizes, const std::string& path, ConfigErrors& errors) {
-  constexpr int64_t kMaxSize = int64_t{1} << 20;
-  if (sizes.size() > 2) {
-    errors.Add(absl::StrCat(path, "[2]"),
-               absl::StrCat("want one number for both, or height and width, got ", sizes.size(),
-                            " numbers"));
-  }
-  for (int i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] >= 1 && sizes[i] <= kMaxSize) continue;
-    errors.Add(absl::StrCat(path, "[", i, "]"),
-               absl::StrCat(path.substr(path.rfind('.') + 1), " must be in [1, ", kMaxSize,
-                            "], got ", sizes[i]));
-  }
-}
-
 std::vector<int64_t> TwoSizes(const WindowSizes& sizes, std::vector<int64_t> unset) {
   if (sizes.empty()) return unset;
   return {sizes[0], sizes[sizes.size() - 1]};

@@ -18,10 +18,6 @@ struct Window {
 
 using WindowSizes = google::protobuf::RepeatedField<int64_t>;
 
-// Appends what is wrong with a size as the spec gives it, one number or two; `path` is below Layer
-// ("conv2d.kernel_size"). None given is good.
-void CheckWindowSizes(const WindowSizes& sizes, const std::string& path, ConfigErrors& errors);
-
 // Pads of SAME along one axis, {before, after}, as TensorFlow does:
 // max((ceil(in / stride) - 1) stride + span - in, 0), the smaller half before.
 std::vector<int64_t> SamePads(int64_t in, int64_t span, int64_t stride);

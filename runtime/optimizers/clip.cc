@@ -1,7 +1,6 @@
 #include "runtime/optimizers/clip.h"
 
 #include "runtime/ops/ops.h"
-#include "runtime/optimizers/checks.h"
 #include "runtime/optimizers/row_gradients.h"
 
 namespace tpurun {
@@ -55,14 +54,6 @@ const std::vector<ClipDef>& ClipList() {
                                 {"clip_by_norm", ClipByNorm},
                                 {"clip_by_global_norm", ClipByGlobalNorm}};
   return list;
-}
-
-void CheckClipping(const proto::Optimizer& optimizer, ConfigErrors& errors) {
-  const auto& reflection = *optimizer.GetReflection();
-  for (const ClipDef& def : ClipList()) {
-    if (!reflection.HasField(optimizer, FieldOf(def))) continue;
-    WantPositive(def.field, reflection.GetFloat(optimizer, FieldOf(def)), errors);
-  }
 }
 
 void ClipGradients(GraphBuilder& b, const proto::Optimizer& optimizer,

@@ -20,9 +20,6 @@ struct ClipDef {
 // In the order in which they act.
 const std::vector<ClipDef>& ClipList();
 
-// A limit that is not > 0 and finite.
-void CheckClipping(const proto::Optimizer& optimizer, ConfigErrors& errors);
-
 // Replaces the gradients by what the fields that are set make of them.
 void ClipGradients(GraphBuilder& b, const proto::Optimizer& optimizer,
                    std::vector<VariableGradient>& gradients);

@@ -24,22 +24,6 @@ Value ShareOfNew(GraphBuilder& b, const proto::MovingAverage& average, Value glo
 
 }  // namespace
 
-ConfigErrors CheckMovingAverage(const proto::MovingAverage& average) {
-  ConfigErrors errors;
-  if (!average.has_decay()) {
-    errors.Add("decay", "decay is missing, want a number in (0, 1)");
-  } else if (!(average.decay() > 0 && average.decay() < 1)) {
-    errors.Add("decay",
-               absl::StrCat("decay must be in (0, 1), got ", ShortestText(average.decay())));
-  }
-  return errors;
-}
-
-void AppendMovingAverageFields(std::vector<ReadFields>& rows) {
-  rows.push_back(
-      {proto::MovingAverage::descriptor()->full_name(), {"decay", "num_updates_is_global_step"}});
-}
-
 std::string AverageName(const std::string& variable) {
   return absl::StrCat(variable, "/", kAverage);
 }

@@ -11,12 +11,6 @@
 
 namespace tpurun {
 
-// A decay that is missing or not in (0, 1); the path is below the MovingAverage.
-ConfigErrors CheckMovingAverage(const proto::MovingAverage& average);
-
-// Appends what of a MovingAverage is acted on.
-void AppendMovingAverageFields(std::vector<ReadFields>& rows);
-
 // The variable that holds the average of another: "hidden_1/kernel/ExponentialMovingAverage".
 std::string AverageName(const std::string& variable);
 

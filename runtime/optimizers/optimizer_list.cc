@@ -6,7 +6,6 @@
 #include "runtime/base/name_pattern.h"
 #include "runtime/base/text.h"
 #include "runtime/ops/ops.h"
-#include "runtime/optimizers/checks.h"
 #include "runtime/optimizers/optimizers.h"
 
 namespace tpurun {
@@ -14,15 +13,8 @@ namespace {
 
 using proto::Optimizer;
 
-void NothingToCheck(const Optimizer&, ConfigErrors&) {}
-
 // ---- adagrad (Duchi, Hazan, Singer 2011): G' = G + g^2, w' = w - eta g / sqrt(G').
 // ApplyAdagrad multiplies (g * eta) by 1 / sqrt(G').
-
-void CheckAdagrad(const Optimizer& optimizer, ConfigErrors& errors) {
-  WantPositive("adagrad.initial_accumulator_value", optimizer.adagrad().initial_accumulator_value(),
-               errors);
-}
 
 std::vector<SlotDef> AdagradSlots(const Optimizer& optimizer) {
   return {{"Adagrad", optimizer.adagrad().initial_accumulator_value()}};
@@ -37,14 +29,6 @@ UpdateValues AdagradUpdate(GraphBuilder& b, const Optimizer&, const UpdateArgs& 
 // ---- what adam, adamw and lamb share: the moving means m' = m + (g - m) (1 - beta1) and
 // v' = v + (g^2 - v) (1 - beta2). t counts the steps from 1; beta1_power and beta2_power hold
 // beta1^t and beta2^t, multiplied on after the updates.
-
-template <typename Moments>
-void CheckMoments(const Moments& moments, const std::string& path, ConfigErrors& errors) {
-  WantShare(path + ".beta1", moments.beta1(), errors);
-  WantShare(path + ".beta2", moments.beta2(), errors);
-  WantPositive(path + ".epsilon", moments.epsilon(), errors);
-  WantAtLeastZero(path + ".weight_decay_rate", moments.weight_decay_rate(), errors);
-}
 
 template <typename Moments>
 std::vector<SlotDef> BetaPowers(const Moments& moments) {
@@ -80,10 +64,6 @@ bool Decays(const Moments& moments, const std::string& variable) {
 // Of a message whose weight decay only adamw may set.
 const proto::Adam& AdamOf(const Optimizer& optimizer) {
   return optimizer.has_adamw() ? optimizer.adamw() : optimizer.adam();
-}
-
-void CheckAdam(const Optimizer& optimizer, ConfigErrors& errors) {
-  CheckMoments(AdamOf(optimizer), KindOf(optimizer), errors);
 }
 
 std::vector<NamePatterns> AdamwPatterns(const Optimizer& optimizer) {
@@ -130,10 +110,6 @@ UpdateValues GradientDescentUpdate(GraphBuilder& b, const Optimizer&, const Upda
 // ---- lamb (You et al. 2020): r = (m' / (1 - beta1^t)) / (sqrt(v' / (1 - beta2^t)) + epsilon)
 // + lambda w, w' = w - eta (|w| / |r|) r, where a norm is 0 w' = w - eta r. The norms are of the
 // whole variable.
-
-void CheckLamb(const Optimizer& optimizer, ConfigErrors& errors) {
-  CheckMoments(optimizer.lamb(), "lamb", errors);
-}
 
 std::vector<NamePatterns> LambPatterns(const Optimizer& optimizer) {
   return {{"lamb.exclude_from_weight_decay", optimizer.lamb().exclude_from_weight_decay()},
@@ -187,14 +163,6 @@ void LambFinish(GraphBuilder& b, const Optimizer& optimizer, const std::vector<i
 // ---- momentum (Polyak 1964): a' = mu a + g, w' = w - eta a'.
 // use_nesterov (Sutskever et al. 2013): w' = w - (eta g + eta mu a').
 
-void CheckMomentum(const Optimizer& optimizer, ConfigErrors& errors) {
-  if (!optimizer.momentum().has_momentum()) {
-    errors.Add("momentum.momentum", "momentum is missing, want a number in [0, 1)");
-    return;
-  }
-  WantShare("momentum.momentum", optimizer.momentum().momentum(), errors);
-}
-
 std::vector<SlotDef> MomentumSlots(const Optimizer&) { return {{"Momentum", 0.0}}; }
 
 UpdateValues MomentumUpdate(GraphBuilder& b, const Optimizer& optimizer, const UpdateArgs& args) {
@@ -211,13 +179,6 @@ UpdateValues MomentumUpdate(GraphBuilder& b, const Optimizer& optimizer, const U
 // ---- rms_prop (Tieleman, Hinton 2012): s' = s + (g^2 - s) (1 - rho), s starting at 1,
 // a' = mu a + eta g / sqrt(s' + epsilon), w' = w - a'.
 // centered (Graves 2013): c' = c + (g - c) (1 - rho), and s' - c'^2 for s' below the root.
-
-void CheckRmsProp(const Optimizer& optimizer, ConfigErrors& errors) {
-  const proto::RmsProp& rms_prop = optimizer.rms_prop();
-  WantShare("rms_prop.decay", rms_prop.decay(), errors);
-  WantShare("rms_prop.momentum", rms_prop.momentum(), errors);
-  WantPositive("rms_prop.epsilon", rms_prop.epsilon(), errors);
-}
 
 std::vector<SlotDef> RmsPropSlots(const Optimizer& optimizer) {
   if (optimizer.rms_prop().centered())
@@ -249,22 +210,16 @@ UpdateValues RmsPropUpdate(GraphBuilder& b, const Optimizer& optimizer, const Up
 const std::vector<OptimizerDef>& OptimizerList() {
   static const std::vector<OptimizerDef>& list = *new std::vector<OptimizerDef>{
       {.name = "adagrad",
-       .fields = {"initial_accumulator_value"},
-       .check = CheckAdagrad,
        .slots = AdagradSlots,
        .update = AdagradUpdate,
        .keeps_without_gradient = true},
       {.name = "adam",
-       .fields = {"beta1", "beta2", "epsilon"},
-       .check = CheckAdam,
        .slots = AdamSlots,
        .update = AdamUpdate,
        .scalars = AdamScalars,
        .shared = AdamRate,
        .finish = AdamFinish},
       {.name = "adamw",
-       .fields = {"beta1", "beta2", "epsilon", "weight_decay_rate", "exclude_from_weight_decay"},
-       .check = CheckAdam,
        .slots = AdamSlots,
        .update = AdamUpdate,
        .name_patterns = AdamwPatterns,
@@ -272,15 +227,10 @@ const std::vector<OptimizerDef>& OptimizerList() {
        .shared = AdamRate,
        .finish = AdamFinish},
       {.name = "gradient_descent",
-       .fields = {},
-       .check = NothingToCheck,
        .slots = NoSlots,
        .update = GradientDescentUpdate,
        .keeps_without_gradient = true},
       {.name = "lamb",
-       .fields = {"beta1", "beta2", "epsilon", "weight_decay_rate", "exclude_from_weight_decay",
-                  "exclude_from_layer_adaptation"},
-       .check = CheckLamb,
        .slots = LambSlots,
        .update = LambUpdate,
        .name_patterns = LambPatterns,
@@ -288,16 +238,8 @@ const std::vector<OptimizerDef>& OptimizerList() {
        .scalars = LambScalars,
        .shared = LambCorrections,
        .finish = LambFinish},
-      {.name = "momentum",
-       .fields = {"momentum", "use_nesterov"},
-       .check = CheckMomentum,
-       .slots = MomentumSlots,
-       .update = MomentumUpdate},
-      {.name = "rms_prop",
-       .fields = {"decay", "momentum", "epsilon", "centered"},
-       .check = CheckRmsProp,
-       .slots = RmsPropSlots,
-       .update = RmsPropUpdate},
+      {.name = "momentum", .slots = MomentumSlots, .update = MomentumUpdate},
+      {.name = "rms_prop", .slots = RmsPropSlots, .update = RmsPropUpdate},
   };
   return list;
 }

@@ -12,23 +12,6 @@
 #include "runtime/optimizers/schedules.h"
 
 namespace tpurun {
-namespace {
-
-std::vector<std::string> FieldsOfEveryKind() {
-  std::vector<std::string> fields = {"learning_rate", "cross_shard", "name", "loss", "var_list"};
-  for (const ClipDef& def : ClipList()) fields.push_back(def.field);
-  return fields;
-}
-
-std::vector<std::string> CrossShardFields() { return {"reduction", "group_assignment"}; }
-
-}  // namespace
-
-void AppendOptimizerFields(std::vector<ReadFields>& rows) {
-  AppendReadFields(*proto::Optimizer::descriptor(), OptimizerList(), FieldsOfEveryKind(), rows);
-  AppendReadFields(*proto::Schedule::descriptor(), ScheduleList(), {}, rows);
-  rows.push_back({proto::CrossShard::descriptor()->full_name(), CrossShardFields()});
-}
 
 std::string KindOf(const proto::Optimizer& optimizer) {
   const google::protobuf::FieldDescriptor* kind = ChosenKind(optimizer);
@@ -37,20 +20,12 @@ std::string KindOf(const proto::Optimizer& optimizer) {
 
 ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer, int num_replicas) {
   ConfigErrors errors;
-  const OptimizerDef* def = ChooseRow(OptimizerList(), optimizer, "optimizer", "", errors);
-  if (def != nullptr) def->check(optimizer, errors);
-  std::vector<std::string> read = FieldsOfEveryKind();
-  read.push_back(KindOf(optimizer));  // judged by ChooseRow
-  RefuseUnreadFields(optimizer, read, "", errors);
-  RefuseUnreadFields(optimizer.cross_shard(), CrossShardFields(), "cross_shard", errors);
-  if (!optimizer.has_learning_rate()) {
-    errors.Add("learning_rate", "learning_rate is missing");
-  } else {
+  ChooseRow(OptimizerList(), optimizer, "optimizer", "", errors);
+  if (optimizer.has_learning_rate()) {
     CheckSchedule(optimizer.learning_rate(), "learning_rate", errors);
   }
   CheckGroups(optimizer.cross_shard().group_assignment(), num_replicas,
               "cross_shard.group_assignment", errors);
-  CheckClipping(optimizer, errors);
   for (const NamePatterns& patterns : NamePatternsOf(optimizer)) {
     for (int i = 0; i < patterns.expressions.size(); ++i) {
       const absl::Status status = NamePattern::Parse(patterns.expressions[i]).status();

@@ -53,9 +53,7 @@ struct NamePatterns {
 
 // One row of optimizer_list.cc.
 struct OptimizerDef {
-  std::string name;                 // of its field in the oneof
-  std::vector<std::string> fields;  // of its message that it acts on
-  void (*check)(const proto::Optimizer& optimizer, ConfigErrors& errors);
+  std::string name;  // of its field in the oneof
   std::vector<SlotDef> (*slots)(const proto::Optimizer& optimizer);
   // Element by element, unless it `needs_whole_variable`.
   UpdateValues (*update)(GraphBuilder& b, const proto::Optimizer& optimizer,
@@ -80,9 +78,6 @@ const std::vector<OptimizerDef>& OptimizerList();
 // Everything that is wrong with an optimizer's configuration, its schedule included, before any
 // graph exists. Paths are below the Optimizer message.
 ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer, int num_replicas = 1);
-
-// Appends what of Optimizer, Schedule and what is in them is acted on.
-void AppendOptimizerFields(std::vector<ReadFields>& rows);
 
 // Every field that chooses variables by name: var_list, and those of its kind.
 std::vector<NamePatterns> NamePatternsOf(const proto::Optimizer& optimizer);

@@ -3,7 +3,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/ops/ops.h"
-#include "runtime/optimizers/checks.h"
 #include "runtime/optimizers/schedules.h"
 
 namespace tpurun {
@@ -11,49 +10,14 @@ namespace {
 
 using proto::Schedule;
 
-void WantRate(const std::string& path, double value, ConfigErrors& errors) {
-  WantAtLeastZero(path, value, errors, "the learning rate");
-}
-
 // ---- constant: eta = c
-
-void CheckConstant(const Schedule& schedule, ConfigErrors& errors) {
-  WantRate("constant", schedule.constant(), errors);
-}
 
 Value ConstantRate(GraphBuilder& b, const Schedule& schedule, Value) {
   return Scalar(b, schedule.constant());
 }
 
-// What every decay has: the rate at step 0 and the steps.
-template <typename Decay>
-void CheckDecay(const Decay& decay, const std::string& path, ConfigErrors& errors) {
-  if (!decay.has_initial_learning_rate()) {
-    errors.Add(path + ".initial_learning_rate", "initial_learning_rate is missing");
-  } else {
-    WantRate(path + ".initial_learning_rate", decay.initial_learning_rate(), errors);
-  }
-  if (!decay.has_decay_steps()) {
-    errors.Add(path + ".decay_steps", "decay_steps is missing");
-  } else if (decay.decay_steps() <= 0) {
-    errors.Add(path + ".decay_steps",
-               absl::StrCat("decay_steps must be > 0, got ", decay.decay_steps()));
-  }
-}
-
 // ---- exponential_decay: eta = eta_0 * r ^ (t / T); staircase: r ^ floor(t / T).
 // tf.train.exponential_decay divides in f32.
-
-void CheckExponentialDecay(const Schedule& schedule, ConfigErrors& errors) {
-  const proto::ExponentialDecay& decay = schedule.exponential_decay();
-  const std::string path = "exponential_decay";
-  CheckDecay(decay, path, errors);
-  if (!decay.has_decay_rate()) {
-    errors.Add(path + ".decay_rate", "decay_rate is missing");
-  } else {
-    WantPositive(path + ".decay_rate", decay.decay_rate(), errors);
-  }
-}
 
 Value ExponentialDecay(GraphBuilder& b, const Schedule& schedule, Value step) {
   const proto::ExponentialDecay& decay = schedule.exponential_decay();
@@ -66,14 +30,6 @@ Value ExponentialDecay(GraphBuilder& b, const Schedule& schedule, Value step) {
 
 // ---- polynomial_decay: eta = (eta_0 - eta_T) (1 - min(t, T) / T) ^ p + eta_T; cycle: T times the
 // least whole number, 1 or more, with which t <= T. tf.train.polynomial_decay.
-
-void CheckPolynomialDecay(const Schedule& schedule, ConfigErrors& errors) {
-  const proto::PolynomialDecay& decay = schedule.polynomial_decay();
-  const std::string path = "polynomial_decay";
-  CheckDecay(decay, path, errors);
-  WantRate(path + ".end_learning_rate", decay.end_learning_rate(), errors);
-  WantPositive(path + ".power", decay.power(), errors);
-}
 
 Value PolynomialDecay(GraphBuilder& b, const Schedule& schedule, Value step) {
   const proto::PolynomialDecay& decay = schedule.polynomial_decay();
@@ -95,12 +51,6 @@ Value PolynomialDecay(GraphBuilder& b, const Schedule& schedule, Value step) {
 // ---- cosine_decay: eta = eta_0 ((1 - alpha) (1 + cos(pi min(t, T) / T)) / 2 + alpha).
 // tf.train.cosine_decay.
 
-void CheckCosineDecay(const Schedule& schedule, ConfigErrors& errors) {
-  const proto::CosineDecay& decay = schedule.cosine_decay();
-  CheckDecay(decay, "cosine_decay", errors);
-  WantAtLeastZero("cosine_decay.alpha", decay.alpha(), errors);
-}
-
 Value CosineDecay(GraphBuilder& b, const Schedule& schedule, Value step) {
   const proto::CosineDecay& decay = schedule.cosine_decay();
   const Value steps = Scalar(b, static_cast<double>(decay.decay_steps()));
@@ -116,17 +66,8 @@ Value CosineDecay(GraphBuilder& b, const Schedule& schedule, Value step) {
 
 void CheckLinearWarmup(const Schedule& schedule, ConfigErrors& errors) {
   const proto::LinearWarmup& warmup = schedule.linear_warmup();
-  const std::string path = "linear_warmup";
-  if (!warmup.has_warmup_steps()) {
-    errors.Add(path + ".warmup_steps", "warmup_steps is missing");
-  } else if (warmup.warmup_steps() <= 0) {
-    errors.Add(path + ".warmup_steps",
-               absl::StrCat("warmup_steps must be > 0, got ", warmup.warmup_steps()));
-  }
-  if (!warmup.has_schedule()) {
-    errors.Add(path + ".schedule", "schedule is missing");
-  } else {
-    CheckSchedule(warmup.schedule(), path + ".schedule", errors);
+  if (warmup.has_schedule()) {
+    CheckSchedule(warmup.schedule(), "linear_warmup.schedule", errors);
   }
 }
 
@@ -144,21 +85,16 @@ Value LinearWarmup(GraphBuilder& b, const Schedule& schedule, Value step) {
 void CheckPiecewiseConstant(const Schedule& schedule, ConfigErrors& errors) {
   const proto::PiecewiseConstant& pieces = schedule.piecewise_constant();
   const std::string path = "piecewise_constant";
-  if (pieces.boundaries().empty()) errors.Add(path + ".boundaries", "boundaries is missing");
   if (pieces.values_size() != pieces.boundaries_size() + 1) {
     errors.Add(
         path, absl::StrCat("want one more of values than of boundaries, got ", pieces.values_size(),
                            " values and ", pieces.boundaries_size(), " boundaries"));
   }
   for (int i = 0; i < pieces.boundaries_size(); ++i) {
-    const int64_t before = i == 0 ? -1 : pieces.boundaries(i - 1);
-    if (pieces.boundaries(i) > before) continue;
+    if (i == 0 || pieces.boundaries(i) > pieces.boundaries(i - 1)) continue;
     errors.Add(absl::StrCat(path, ".boundaries[", i, "]"),
-               absl::StrCat("boundaries must be >= 0 and ascend, got ", pieces.boundaries(i),
-                            i == 0 ? "" : absl::StrCat(" after ", before)));
-  }
-  for (int i = 0; i < pieces.values_size(); ++i) {
-    WantRate(absl::StrCat(path, ".values[", i, "]"), pieces.values(i), errors);
+               absl::StrCat("boundaries must ascend, got ", pieces.boundaries(i), " after ",
+                            pieces.boundaries(i - 1)));
   }
 }
 
@@ -176,27 +112,12 @@ Value PiecewiseConstant(GraphBuilder& b, const Schedule& schedule, Value step) {
 
 const std::vector<ScheduleDef>& ScheduleList() {
   static const std::vector<ScheduleDef>& list = *new std::vector<ScheduleDef>{
-      {.name = "constant", .fields = {}, .check = CheckConstant, .build = ConstantRate},
-      {.name = "cosine_decay",
-       .fields = {"initial_learning_rate", "decay_steps", "alpha"},
-       .check = CheckCosineDecay,
-       .build = CosineDecay},
-      {.name = "exponential_decay",
-       .fields = {"initial_learning_rate", "decay_steps", "decay_rate", "staircase"},
-       .check = CheckExponentialDecay,
-       .build = ExponentialDecay},
-      {.name = "linear_warmup",
-       .fields = {"warmup_steps", "schedule"},
-       .check = CheckLinearWarmup,
-       .build = LinearWarmup},
-      {.name = "piecewise_constant",
-       .fields = {"boundaries", "values"},
-       .check = CheckPiecewiseConstant,
-       .build = PiecewiseConstant},
-      {.name = "polynomial_decay",
-       .fields = {"initial_learning_rate", "decay_steps", "end_learning_rate", "power", "cycle"},
-       .check = CheckPolynomialDecay,
-       .build = PolynomialDecay},
+      {.name = "constant", .build = ConstantRate},
+      {.name = "cosine_decay", .build = CosineDecay},
+      {.name = "exponential_decay", .build = ExponentialDecay},
+      {.name = "linear_warmup", .check = CheckLinearWarmup, .build = LinearWarmup},
+      {.name = "piecewise_constant", .check = CheckPiecewiseConstant, .build = PiecewiseConstant},
+      {.name = "polynomial_decay", .build = PolynomialDecay},
   };
   return list;
 }

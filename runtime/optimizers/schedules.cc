@@ -9,7 +9,7 @@ void CheckSchedule(const proto::Schedule& schedule, const std::string& path, Con
   const ScheduleDef* def = ChooseRow(ScheduleList(), schedule, "schedule", path, errors);
   if (def == nullptr) return;
   ConfigErrors found;
-  def->check(schedule, found);
+  if (def->check != nullptr) def->check(schedule, found);
   errors.Add({"", path}, found);
 }
 

@@ -14,9 +14,9 @@ namespace tpurun {
 
 // One row of schedule_list.cc.
 struct ScheduleDef {
-  std::string name;                 // of its field in the oneof
-  std::vector<std::string> fields;  // of its message that it acts on
-  void (*check)(const proto::Schedule& schedule, ConfigErrors& errors);
+  std::string name;  // of its field in the oneof
+  // What its fields show besides their rules. Null: nothing.
+  void (*check)(const proto::Schedule& schedule, ConfigErrors& errors) = nullptr;
   // `step` is the global step before this step's update, s64[].
   Value (*build)(GraphBuilder& b, const proto::Schedule& schedule, Value step);
 };

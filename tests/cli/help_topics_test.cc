@@ -12,11 +12,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "cli/acted_on.h"
 #include "cli/config_docs.h"
 #include "cli/exit_codes.h"
 #include "cli/tpu_errors.h"
 #include "cli/validate.h"
+#include "proto/field_rules.h"
 #include "proto/run_config.pb.h"
 #include "runtime/base/status.h"
 
@@ -161,12 +161,15 @@ TEST(HelpTopicsTest, FieldsHasEveryPathOnce) {
   EXPECT_THAT(page, HasSubstr("\npredict.generate.num_generate: int64 = 100\n"));
 }
 
-// What validate.cc, the models and the inputs refuse is what help calls not supported.
-TEST(ActedOnTest, IsWhatIsNotRefused) {
+// What the models and the inputs read is not refused, and what they do not read is.
+TEST(WhyRefusedTest, FollowsFromTheRules) {
   const auto field = [](const std::string& path) -> const google::protobuf::FieldDescriptor& {
     const auto* const found = FindByPath(path);
     EXPECT_NE(found, nullptr) << path;
     return *found;
+  };
+  const auto why = [&](const std::string& path, const google::protobuf::FieldDescriptor* kind) {
+    return WhyRefused(field(path), kind, /*with_reason=*/false, *proto::RunConfig::descriptor());
   };
   for (const char* path : {"model_dir",
                            "model",
@@ -196,17 +199,15 @@ TEST(ActedOnTest, IsWhatIsNotRefused) {
                            "model.eval_metric.mean.values",
                            "model.eval_metric.confusion_matrix.num_classes",
                            "transformation_func.name"}) {
-    EXPECT_TRUE(IsActedOn(field(path))) << path;
+    EXPECT_EQ(why(path, nullptr), "") << path;
   }
   for (const char* path : {"protocol", "tpu_config.tpu_job_name", "model.optimizer.ftrl",
                            "model.head.multi_label", "train.input.transform.resize.method"}) {
-    EXPECT_FALSE(IsActedOn(field(path))) << path;
+    EXPECT_NE(why(path, nullptr), "") << path;
   }
-  EXPECT_TRUE(IsActedOnIn(field("model.optimizer.adam"), field("model.optimizer.adam.beta1")));
-  EXPECT_FALSE(
-      IsActedOnIn(field("model.optimizer.adam"), field("model.optimizer.adam.weight_decay_rate")));
-  EXPECT_EQ(ValuesActedOn(field("tpu_config.num_cores_per_replica")),
-            std::vector<std::string>{"1"});
+  const google::protobuf::FieldDescriptor& adam = field("model.optimizer.adam");
+  EXPECT_EQ(why("model.optimizer.adam.beta1", &adam), "");
+  EXPECT_EQ(why("model.optimizer.adam.weight_decay_rate", &adam), "only of adamw");
 }
 
 // Three words: what may come, what never will, what is of other kinds.
@@ -239,7 +240,7 @@ TEST(HelpTopicsTest, SaysWhyAFieldIsRefused) {
   EXPECT_THAT(Page("classification"),
               HasSubstr("  label_vocabulary: repeated string  (not supported yet)\n"));
   EXPECT_THAT(Page("TPUConfig"), HasSubstr("  tpu_job_name: string  (never)\n"));
-  EXPECT_THAT(Entry(Page("TPUConfig"), "num_cores_per_replica"), HasSubstr("Takes 1."));
+  EXPECT_THAT(Entry(Page("TPUConfig"), "num_cores_per_replica"), HasSubstr("Takes 1: model"));
 }
 
 TEST(ExitCodesTest, HasEveryCodeOfAStatusOnce) {

@@ -60,7 +60,7 @@ class TPUConfigTest(LineTest):
                          f'tpu_config.{field}={value}')
 
     def test_003_num_shards_is_positive(self):
-        self.refuse_field('num_shards', 0, 'got 0, want a number > 0')
+        self.refuse_field('num_shards', 0, 'must be > 0, got 0')
 
     def test_004_iterations_per_loop_is_positive(self):
         for value in ('0', '-1', '-1h', '-1m', '-1s'):

@@ -247,7 +247,7 @@ TEST_F(TextLineTest, ADirectoryIsNotAFile) {
 
 TEST_F(TextLineTest, ANameIsNeeded) {
   EXPECT_EQ(Read(""),
-            "INVALID_ARGUMENT: run.textproto:1:26: text_line: file must be given, at least one");
+            "INVALID_ARGUMENT: run.textproto:1:26: text_line: file is missing, want at least one");
 }
 
 // Puts `text` on standard input while it lives.

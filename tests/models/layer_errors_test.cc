@@ -15,7 +15,7 @@ const std::vector<Mistake>& Mistakes() {
       {"units", IrisWith(7, R"(layer { name: "logits" dense { units: -5 } })"),
        "model.textproto:7:32: layer 2 \"logits\": units must be > 0, got -5"},
       {"no units", IrisWith(7, R"(layer { name: "logits" dense { } })"),
-       "model.textproto:7:24: layer 2 \"logits\": units is missing"},
+       "model.textproto:7:24: layer 2 \"logits\": units is missing, want a number > 0"},
       {"scalar into dense",
        IrisWith(6, R"(layer { name: "hidden" input: "SepalWidth" dense { units: 10 } })"),
        "model.textproto:6:1: layer 1 \"hidden\": dense wants an input of shape [N,K], got "
@@ -167,7 +167,7 @@ layer { name: "y" op { name: "gather" } input: ["x", "ids"] })",
        "model.textproto:2:19: layer 0 \"y\": dims must name the 3 dimensions of an example of "
        "\"x\", f32[N,2,3,4], got 2"},
       {"slice", ImageWith("shape: [2, 3]", "slice { begin: [-1, 0] size: [1, 0] }"),
-       "model.textproto:2:27: layer 0 \"y\": begin must be >= 0, got -1\n"
+       "model.textproto:2:27: layer 0 \"y\": begin[0] must be >= 0, got -1\n"
        "model.textproto:2:42: layer 0 \"y\": size must be > 0, or -1 for all that are left, got "
        "0"},
       {"slice of other dimensions", ImageWith("shape: [2, 3]", "slice { begin: 1 }"),
@@ -184,22 +184,21 @@ layer { activation { function: RELU } })",
        "model.textproto:2:1: layer 0 \"activation\": input \"x\" is s32[N], want floating-point "
        "values (f32)"},
       {"conv2d without arguments", ImageWith("shape: [8, 8, 1]", "conv2d {}"),
-       "model.textproto:2:19: layer 0 \"y\": filters is missing\n"
-       "model.textproto:2:19: layer 0 \"y\": kernel_size is missing"},
+       "model.textproto:2:19: layer 0 \"y\": filters is missing, want a number > 0\n"
+       "model.textproto:2:19: layer 0 \"y\": kernel_size is missing, want numbers > 0"},
       {"conv2d sizes",
        ImageWith("shape: [8, 8, 1]",
                  "conv2d { filters: 0 kernel_size: [3, 3, 3] strides: [1, 0] }"),
        "model.textproto:2:28: layer 0 \"y\": filters must be > 0, got 0\n"
-       "model.textproto:2:39: layer 0 \"y\": want one number for both, or height and width, got 3 "
-       "numbers\n"
-       "model.textproto:2:62: layer 0 \"y\": strides must be in [1, 1048576], got 0"},
+       "model.textproto:2:39: layer 0 \"y\": kernel_size has 3 values, want at most 2\n"
+       "model.textproto:2:62: layer 0 \"y\": strides[1] must be > 0, got 0"},
       {"conv2d of a matrix", ImageWith("shape: [28, 28]", "conv2d { filters: 2 kernel_size: 3 }"),
        "model.textproto:2:1: layer 0 \"y\": conv2d wants an input of shape [N,H,W,C], got \"x\" of "
        "f32[N,28,28]; put a reshape with target_shape: [28, 28, 1] before it"},
       {"conv2d dilations and groups",
        ImageWith("shape: [8, 8, 6]",
                  "conv2d { filters: 6 kernel_size: 3 dilation_rate: [2, 0] groups: 4 }"),
-       "model.textproto:2:54: layer 0 \"y\": dilation_rate must be in [1, 1048576], got 0\n"
+       "model.textproto:2:54: layer 0 \"y\": dilation_rate[1] must be > 0, got 0\n"
        "model.textproto:2:76: layer 0 \"y\": groups must divide the 6 filters, got 4"},
       {"conv2d without groups",
        ImageWith("shape: [8, 8, 6]", "conv2d { filters: 6 kernel_size: 3 groups: 0 }"),
@@ -213,15 +212,14 @@ layer { activation { function: RELU } })",
        "model.textproto:2:39: layer 0 \"y\": a window of 3x3, dilated to 7x5, does not fit into "
        "\"x\" of f32[N,8,4,3]; give padding: SAME or a smaller kernel_size or dilation_rate"},
       {"conv2d_transpose without arguments", ImageWith("shape: [8, 8, 1]", "conv2d_transpose {}"),
-       "model.textproto:2:19: layer 0 \"y\": filters is missing\n"
-       "model.textproto:2:19: layer 0 \"y\": kernel_size is missing"},
+       "model.textproto:2:19: layer 0 \"y\": filters is missing, want a number > 0\n"
+       "model.textproto:2:19: layer 0 \"y\": kernel_size is missing, want numbers > 0"},
       {"conv2d_transpose sizes",
        ImageWith("shape: [8, 8, 1]",
                  "conv2d_transpose { filters: -1 kernel_size: 0 strides: [1, 2, 3] }"),
        "model.textproto:2:38: layer 0 \"y\": filters must be > 0, got -1\n"
-       "model.textproto:2:50: layer 0 \"y\": kernel_size must be in [1, 1048576], got 0\n"
-       "model.textproto:2:65: layer 0 \"y\": want one number for both, or height and width, got 3 "
-       "numbers"},
+       "model.textproto:2:50: layer 0 \"y\": kernel_size[0] must be > 0, got 0\n"
+       "model.textproto:2:65: layer 0 \"y\": strides has 3 values, want at most 2"},
       {"conv2d_transpose of a vector",
        ImageWith("shape: 64", "conv2d_transpose { filters: 2 kernel_size: 3 }"),
        "model.textproto:2:1: layer 0 \"y\": conv2d_transpose wants an input of shape [N,H,W,C], "
@@ -262,15 +260,14 @@ layer { activation { function: RELU } })",
        "model.textproto:2:1: layer 0 \"y\": dropout wants floating-point values (f32), got \"x\" "
        "of s32[N,2]; declare it FLOAT32 or cast it in the input"},
       {"embedding", ImageWith("dtype: INT32", "embedding {}"),
-       "model.textproto:2:19: layer 0 \"y\": input_dim is missing\n"
-       "model.textproto:2:19: layer 0 \"y\": output_dim is missing"},
+       "model.textproto:2:19: layer 0 \"y\": input_dim is missing, want a number > 0\n"
+       "model.textproto:2:19: layer 0 \"y\": output_dim is missing, want a number > 0"},
       {"input_dim and output_dim",
        ImageWith("dtype: INT32",
                  "embedding { input_dim: 0 output_dim: 4294967296 "
                  "embeddings_initializer { variance_scaling { scale: -1 } } }"),
-       "model.textproto:2:31: layer 0 \"y\": input_dim must be in [1, 2147483648], got 0\n"
-       "model.textproto:2:44: layer 0 \"y\": output_dim must be in [1, 2147483648], got "
-       "4294967296\n"
+       "model.textproto:2:31: layer 0 \"y\": input_dim must be > 0, got 0\n"
+       "model.textproto:2:44: layer 0 \"y\": output_dim must be <= 2147483648, got 4294967296\n"
        "model.textproto:2:111: layer 0 \"y\": scale must be > 0 and finite, got -1"},
       {"mask_zero of one id",
        ImageWith("dtype: INT32", "embedding { input_dim: 3 output_dim: 2 mask_zero: true }"),
@@ -305,9 +302,9 @@ layer { name: "y" gather {} input: ["x", "ids"] })",
        ImageWith("shape: [4, 3]", "position_embedding { max_length: 3 }"),
        "model.textproto:2:40: layer 0 \"y\": max_length is 3, and \"x\" has 4 positions"},
       {"one_hot", ImageWith("dtype: INT32", "one_hot {}"),
-       "model.textproto:2:19: layer 0 \"y\": depth is missing"},
+       "model.textproto:2:19: layer 0 \"y\": depth is missing, want a number > 0"},
       {"depth", ImageWith("dtype: INT32", "one_hot { depth: -1 }"),
-       "model.textproto:2:29: layer 0 \"y\": depth must be in [1, 2147483648], got -1"},
+       "model.textproto:2:29: layer 0 \"y\": depth must be > 0, got -1"},
       {"one_hot of floats", ImageWith("shape: 2", "one_hot { depth: 3 }"),
        "model.textproto:2:1: layer 0 \"y\": one_hot wants ids, INT32 or INT64, got \"x\" of "
        "f32[N,2]; declare it INT32 or cast it in the input"},
@@ -318,10 +315,10 @@ layer { name: "y" gather {} input: ["x", "ids"] })",
       {"multi_head_attention",
        ImageWith("shape: [3, 4]",
                  "multi_head_attention { num_heads: 0 value_dim: -1 output_dim: 0 dropout: 1 }"),
-       "model.textproto:2:19: layer 0 \"y\": key_dim is missing\n"
-       "model.textproto:2:42: layer 0 \"y\": num_heads must be in [1, 2147483648], got 0\n"
-       "model.textproto:2:55: layer 0 \"y\": value_dim must be in [1, 2147483648], got -1\n"
-       "model.textproto:2:69: layer 0 \"y\": output_dim must be in [1, 2147483648], got 0\n"
+       "model.textproto:2:19: layer 0 \"y\": key_dim is missing, want a number > 0\n"
+       "model.textproto:2:42: layer 0 \"y\": num_heads must be > 0, got 0\n"
+       "model.textproto:2:55: layer 0 \"y\": value_dim must be > 0, got -1\n"
+       "model.textproto:2:69: layer 0 \"y\": output_dim must be > 0, got 0\n"
        "model.textproto:2:83: layer 0 \"y\": dropout must be in [0, 1), got 1"},
       {"attention of vectors",
        ImageWith("shape: 3", "multi_head_attention { num_heads: 1 key_dim: 1 }"),
@@ -338,25 +335,23 @@ layer { name: "y" multi_head_attention { num_heads: 1 key_dim: 1 mask: "seen" } 
       {"transformer_block",
        ImageWith("shape: [3, 4]",
                  "transformer_block { key_dim: 0 features: 0 dropout: -1 repeat: 0 }"),
-       "model.textproto:2:19: layer 0 \"y\": num_heads is missing\n"
-       "model.textproto:2:19: layer 0 \"y\": ffn_units is missing\n"
-       "model.textproto:2:39: layer 0 \"y\": key_dim must be in [1, 2147483648], got 0\n"
-       "model.textproto:2:50: layer 0 \"y\": features must be in [1, 2147483648], got 0\n"
+       "model.textproto:2:19: layer 0 \"y\": num_heads is missing, want a number > 0\n"
+       "model.textproto:2:19: layer 0 \"y\": ffn_units is missing, want a number > 0\n"
+       "model.textproto:2:39: layer 0 \"y\": key_dim must be > 0, got 0\n"
+       "model.textproto:2:50: layer 0 \"y\": features must be > 0, got 0\n"
        "model.textproto:2:62: layer 0 \"y\": dropout must be in [0, 1), got -1\n"
-       "model.textproto:2:74: layer 0 \"y\": repeat must be in [1, 10000], got 0"},
+       "model.textproto:2:74: layer 0 \"y\": repeat must be > 0, got 0"},
       {"transformer_block of another width",
        ImageWith("shape: [3, 4]", "transformer_block { num_heads: 1 key_dim: 3 ffn_units: 2 }"),
        "model.textproto:2:19: layer 0.0 \"y/attention\": layers give f32[N,3,3], the shortcut "
        "gives f32[N,3,4]; both must have one shape"},
       {"lstm",
        ImageWith("shape: [2, 3]", "lstm { activation: GELU recurrent_activation: SOFTMAX }"),
-       "model.textproto:2:19: layer 0 \"y\": units is missing\n"
-       "model.textproto:2:26: layer 0 \"y\": activation must be one of LINEAR, RELU, TANH, "
-       "SIGMOID, "
-       "SOFTPLUS, ELU, got GELU\n"
-       "model.textproto:2:43: layer 0 \"y\": recurrent_activation must be one of LINEAR, RELU, "
-       "TANH, "
-       "SIGMOID, SOFTPLUS, ELU, got SOFTMAX"},
+       "model.textproto:2:19: layer 0 \"y\": units is missing, want a number > 0\n"
+       "model.textproto:2:26: layer 0 \"y\": activation: got GELU, want LINEAR, RELU, TANH, "
+       "SIGMOID, SOFTPLUS or ELU\n"
+       "model.textproto:2:43: layer 0 \"y\": recurrent_activation: got SOFTMAX, want LINEAR, RELU, "
+       "TANH, SIGMOID, SOFTPLUS or ELU"},
       {"lstm of no sequence", ImageWith("shape: 3", "lstm { units: 3 }"),
        "model.textproto:2:1: layer 0 \"y\": lstm wants floating-point values (f32) of shape "
        "[N,time,features], got \"x\" of f32[N,3]; put a reshape to time and features before it"},
@@ -367,12 +362,11 @@ layer { name: "y" multi_head_attention { num_heads: 1 key_dim: 1 mask: "seen" } 
        "model.textproto:2:35: layer 0 \"y\": a bidirectional wants an lstm, gru or simple_rnn, "
        "got dense"},
       {"a reset of no state", ImageWith("shape: [2, 3]", "lstm { units: 3 reset_states_every: 2 }"),
-       "model.textproto:2:35: layer 0 \"y\": reset_states_every is of a layer that keeps its "
-       "state; "
-       "set stateful: true"},
+       "model.textproto:2:35: layer 0 \"y\": reset_states_every needs stateful: true, which is not "
+       "given"},
       {"a start of no state", ImageWith("shape: [2, 3]", "gru { units: 3 reset_states_at: \"x\" }"),
-       "model.textproto:2:34: layer 0 \"y\": reset_states_at is of a layer that keeps its state; "
-       "set stateful: true"},
+       "model.textproto:2:34: layer 0 \"y\": reset_states_at needs stateful: true, which is not "
+       "given"},
       {"a start that is no feature", R"(feature { name: "x" shape: [2, 3] }
 feature { name: "start" dtype: INT32 }
 label { name: "next" }
@@ -426,9 +420,10 @@ layer { name: "d" input: "x" lstm { reset_states_at: "" } })",
        IrisWith(7, R"(layer { name: "logits" dense { units: 3 transpose_kernel: true } }
 layer { name: "x" dense { units: 2 kernel_from: "hidden/kernel" transpose_kernel: true
   kernel_initializer { ones {} } } })"),
-       "model.textproto:7:41: layer 2 \"logits\": transpose_kernel is of kernel_from, which is "
-       "missing\n"
-       "model.textproto:9:3: layer 3 \"x\": kernel_from has a kernel already; remove one of them"},
+       "model.textproto:7:41: layer 2 \"logits\": transpose_kernel needs kernel_from, which is not "
+       "given\n"
+       "model.textproto:9:3: layer 3 \"x\": kernel_initializer is given together with kernel_from, "
+       "want one of them"},
       {"defaults are for the layers that can use them", R"(feature { name: "x" shape: [2, 3] }
 layer_defaults { dense { kernel_initializer { ones {} } transpose_kernel: true } }
 layer_defaults { gru { units: 2 reset_states_every: 3 } }
@@ -437,10 +432,10 @@ layer { name: "b" dense { units: 3 kernel_from: "a/kernel" } }
 layer { name: "c" dense { units: 2 kernel_from: "b/kernel" kernel_initializer { ones {} } } }
 layer { name: "d" input: "x" gru {} }
 layer { name: "e" input: "x" gru { reset_states_every: 1 } })",
-       "model.textproto:6:60: layer 2 \"c\": kernel_from has a kernel already; remove one of them\n"
-       "model.textproto:8:36: layer 4 \"e\": reset_states_every is of a layer that keeps its "
-       "state; "
-       "set stateful: true"},
+       "model.textproto:6:60: layer 2 \"c\": kernel_initializer is given together with "
+       "kernel_from, want one of them\n"
+       "model.textproto:8:36: layer 4 \"e\": reset_states_every needs stateful: true, which is not "
+       "given"},
       {"batch_normalization",
        ImageWith("shape: 2", "batch_normalization { momentum: 2 epsilon: 0 }"),
        "model.textproto:2:41: layer 0 \"y\": momentum must be in [0, 1], got 2\n"
@@ -457,9 +452,9 @@ layer { name: "e" input: "x" gru { reset_states_every: 1 } })",
        "model.textproto:2:1: layer 0 \"y\": batch_normalization wants floating-point values (f32) "
        "of shape [N,...,C], got \"x\" of f32[N]"},
       {"resnet_block", ImageWith("shape: [8, 8, 3]", "resnet_block { strides: 0 repeat: 0 }"),
-       "model.textproto:2:19: layer 0 \"y\": filters is missing\n"
+       "model.textproto:2:19: layer 0 \"y\": filters is missing, want a number > 0\n"
        "model.textproto:2:34: layer 0 \"y\": strides must be > 0, got 0\n"
-       "model.textproto:2:45: layer 0 \"y\": repeat must be in [1, 10000], got 0"},
+       "model.textproto:2:45: layer 0 \"y\": repeat must be > 0, got 0"},
       {"resnet_block of a vector", ImageWith("shape: 8", "resnet_block { filters: 4 }"),
        "model.textproto:2:19: layer 0.0.0 \"y/residual/conv2d\": conv2d wants an input of shape "
        "[N,H,W,C], got \"x\" of f32[N,8]; put a reshape to height, width and channels before it\n"
@@ -513,7 +508,7 @@ layer { name: "s" sequence { repeat: 3
       {"repeat", R"(feature { name: "x" shape: 1 }
 layer { name: "s" sequence { repeat: 0 layer { flatten {} } } }
 layer { name: "t" sequence {} })",
-       "model.textproto:2:30: layer 0 \"s\": repeat must be in [1, 10000], got 0\n"
+       "model.textproto:2:30: layer 0 \"s\": repeat must be > 0, got 0\n"
        "model.textproto:3:19: layer 1 \"t\": a sequence wants at least one layer"},
       {"copies of copies", R"(feature { name: "x" shape: 1 }
 layer { flatten {} }

@@ -118,7 +118,7 @@ head { name: "b" classification { logits: "logits" label: "z" weights: "w" } })"
        IrisWith(
            8,
            R"(head { classification { logits: "logits" label: "Species" label_smoothing: 1 } })"),
-       "model.textproto:8:59: head 0: got 1, want a share in [0, 1)"},
+       "model.textproto:8:59: head 0: label_smoothing must be in [0, 1), got 1"},
       {"a head that is not supported", IrisWith(8, "head { multi_label {} }\nhead {}"),
        "model.textproto:8:8: head 0: head kind multi_label is not supported yet, want one of: "
        "classification, regression, sequence\n"
@@ -129,6 +129,7 @@ head { name: "b" classification { logits: "logits" label: "z" weights: "w" } })"
 head { name: "b" sequence {} })"),
        "model.textproto:8:19: head 0: logits must be f32[N,T,C], one value for each class at each "
        "position, got \"logits\" of f32[N,3]\n"
+       "model.textproto:8:53: head 0: label_smoothing must be in [0, 1), got 2\n"
        "model.textproto:9:18: head 1 \"b\": logits is missing\n"
        "model.textproto:9:18: head 1 \"b\": label is missing"},
       {"sequence heads that do not fit", R"(feature { name: "z" shape: [4, 3] }
@@ -150,7 +151,7 @@ head { name: "e" sequence { logits: "z" label: "y" label_smoothing: 1 } })",
        "want s32[N,4], got s32[N,3] for logits f32[N,4,3]\n"
        "model.textproto:10:52: head 3 \"d\": weights must be of shape [N] or f32[N,4], got \"w\" "
        "of f32[N,3]\n"
-       "model.textproto:11:52: head 4 \"e\": got 1, want a share in [0, 1)"},
+       "model.textproto:11:52: head 4 \"e\": label_smoothing must be in [0, 1), got 1"},
       {"two heads", IrisWith(8, R"(head { classification { logits: "logits" label: "Species" } }
 head { classification { logits: "logits" label: "Species" } })"),
        "model.textproto:9:1: head 1: there is a metric \"accuracy\" already, from head 0; give one "
@@ -204,13 +205,13 @@ loss { name: "f" huber_loss { labels: "x" predictions: "x" delta: 0 } })",
        "f32[N,3] and logits f32[N,2]\n"
        "model.textproto:5:18: loss 1 \"b\": logits must be f32[N,C], one value for each class, got "
        "s32[N]\n"
-       "model.textproto:6:66: loss 2 \"c\": got -0.5, want a share in [0, 1)\n"
+       "model.textproto:6:66: loss 2 \"c\": label_smoothing must be in [0, 1), got -0.5\n"
        "model.textproto:7:18: loss 3 \"d\": logits must be f32, got s32[N]\n"
        "model.textproto:8:18: loss 4 \"e\": labels and predictions must have one shape, got labels "
        "f32[N,3] and predictions f32[N,2]\n"
        "model.textproto:8:58: loss 4 \"e\": label_smoothing is of sigmoid_cross_entropy, "
        "softmax_cross_entropy, sparse_softmax_cross_entropy, not of log_cosh; leave it out\n"
-       "model.textproto:9:60: loss 5 \"f\": got 0, want a number > 0"},
+       "model.textproto:9:60: loss 5 \"f\": delta must be > 0 and finite, got 0"},
       {"weights", R"(feature { name: "x" shape: 2 }
 feature { name: "w" shape: 3 }
 loss { name: "c" mean_squared_error { labels: "x" predictions: "x" weights: "w" } })",
@@ -244,7 +245,7 @@ eval_metric { name: "e" recall { labels: "Species" predictions: "logits" k: 1 va
        "model.textproto:10:25: eval_metric 0 \"a\": labels and predictions must have one shape, "
        "got "
        "labels s32[N] and predictions f32[N,3]\n"
-       "model.textproto:11:76: eval_metric 1 \"b\": got 0, want 1 or more\n"
+       "model.textproto:11:76: eval_metric 1 \"b\": k must be > 0, got 0\n"
        "model.textproto:12:25: eval_metric 2 \"c\": labels must be class ids, INT32 or INT64 [N], "
        "got "
        "f32[N,3]\n"
@@ -272,12 +273,12 @@ eval_metric { name: "j" confusion_matrix { labels: "Species" predictions: "logit
 eval_metric { name: "k" accuracy { labels: "Species" predictions: "logits" num_classes: 3 } })"),
        "model.textproto:13:62: eval_metric 0 \"a\": num_classes is missing: predictions are class "
        "ids, s64[N]\n"
-       "model.textproto:14:80: eval_metric 1 \"b\": num_classes: got 0 classes, want 1 to 256\n"
-       "model.textproto:15:80: eval_metric 2 \"c\": num_classes: got 257 classes, want 1 to 256\n"
+       "model.textproto:14:80: eval_metric 1 \"b\": num_classes must be > 0, got 0\n"
+       "model.textproto:15:80: eval_metric 2 \"c\": num_classes must be <= 256, got 257\n"
        "model.textproto:16:84: eval_metric 3 \"d\": num_classes: got 4, want 3, of predictions "
        "f32[N,3], or leave it out\n"
        "model.textproto:17:62: eval_metric 4 \"e\": predictions: got 257 classes, want 1 to 256\n"
-       "model.textproto:18:82: eval_metric 5 \"f\": num_classes: got 257 classes, want 1 to 256\n"
+       "model.textproto:18:82: eval_metric 5 \"f\": num_classes must be <= 256, got 257\n"
        "model.textproto:19:25: eval_metric 6 \"g\": predictions must be logits f32[N,C] or class "
        "ids [N], got s64[N,2]\n"
        "model.textproto:20:25: eval_metric 7 \"h\": labels must be class ids, INT32 or INT64, got "
@@ -302,8 +303,7 @@ prediction { name: "logits" })"),
        IrisWith(9, "optimizer { ftrl {} learning_rate { constant: -1 } clip_by_norm: 0 }"),
        "model.textproto:9:13: optimizer 0 \"ftrl\": optimizer kind ftrl is not supported yet, want "
        "one of: adagrad, adam, adamw, gradient_descent, lamb, momentum, rms_prop\n"
-       "model.textproto:9:37: optimizer 0 \"ftrl\": the learning rate must be >= 0 and finite, got "
-       "-1\n"
+       "model.textproto:9:37: optimizer 0 \"ftrl\": constant must be >= 0 and finite, got -1\n"
        "model.textproto:9:52: optimizer 0 \"ftrl\": clip_by_norm must be > 0 and finite, got 0"},
       {"var_list",
        IrisWith(9, R"(optimizer { adagrad {} learning_rate { constant: 1 } var_list: "hidden/.*" }
@@ -370,22 +370,22 @@ summary { embedding { tensor: "hidden/kernl" } })"),
        "model.textproto:20:23: summary 10 \"hidden/kernl\": there is no variable \"hidden/kernl\", "
        "did you mean \"hidden/kernel\"?"},
       {"a moving average without a decay", absl::StrCat(kIris, "moving_average {}"),
-       "model.textproto:10:1: moving_average: decay is missing, want a number in (0, 1)"},
+       "model.textproto:10:1: moving_average.decay is missing, want a number in (0, 1)"},
       {"a moving average that never changes", absl::StrCat(kIris, "moving_average { decay: 1 }"),
-       "model.textproto:10:18: moving_average: decay must be in (0, 1), got 1"},
+       "model.textproto:10:18: moving_average.decay must be in (0, 1), got 1"},
       {"a moving average that is none", absl::StrCat(kIris, "moving_average { decay: nan }"),
-       "model.textproto:10:18: moving_average: decay must be in (0, 1), got nan"},
+       "model.textproto:10:18: moving_average.decay must be in (0, 1), got nan"},
       {"a compute_dtype that no layer computes in", absl::StrCat(kIris, "compute_dtype: INT32"),
        "model.textproto:10:1: model: compute_dtype: unsupported data type for the TPU: INT32, "
        "want FLOAT32 or BFLOAT16"},
       {"regularization",
        absl::StrCat(kIris, R"(regularization { l2 { exclude: ["bias", "kernl", "("] } })"),
-       "model.textproto:10:18: regularization: scale is missing\n"
+       "model.textproto:10:18: regularization.l2.scale is missing, want a number > 0\n"
        "model.textproto:10:23: regularization: \"(\" is not a regular expression: missing ): (\n"
        "model.textproto:10:23: regularization: \"kernl\" matches no variable (known: "
        "hidden/kernel, hidden/bias, logits/kernel, logits/bias)"},
       {"a scale of nothing", absl::StrCat(kIris, "regularization { l2 { scale: 0 } }"),
-       "model.textproto:10:23: regularization: scale must be > 0 and finite, got 0"},
+       "model.textproto:10:23: regularization.l2.scale must be > 0 and finite, got 0"},
       {"every mistake at once", R"(feature { name: "x" shape: 2 }
 layer { name: "a" dense { units: 0 } }
 layer { name: "b" dense { units: -1 } }
