@@ -403,12 +403,12 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
     return absl::InvalidArgumentError(
         absl::StrCat("--worker_threads: got ", worker_threads, ", want 0 to ", kMaxWorkerThreads));
   }
-  // The only other flags of this name are fields, whose bounds are checked with the file's.
-  if (command.Has("steps") && FindFlag(flags, "steps")->sets.empty() &&
-      command.GetInt("steps") <= 0) {
+  if (command.Has("steps") && command.GetInt("steps") <= 0) {
+    const bool trains = !FindFlag(flags, "steps")->sets.empty();
     return absl::InvalidArgumentError(
-        absl::StrCat("--steps: got ", command.GetInt("steps"),
-                     ", want a number > 0; leave it out for one exact pass over the examples"));
+        absl::StrCat("--steps: got ", command.GetInt("steps"), ", want a number > 0; leave it out ",
+                     trains ? "to train until --max_steps or for --epochs"
+                            : "for one exact pass over the examples"));
   }
   const std::string log_format = command.GetString("log_format", "text");
   if (verb.runs && log_format != "text" && log_format != "json") {

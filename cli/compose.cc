@@ -147,6 +147,22 @@ bool RunsHooks(const CommandLine& command, const LoadedConfig& config,
   return false;
 }
 
+// The input whose fields an exported model takes, and its path: that of predict, else of an
+// evaluation, else of the training, which transform the model's features alike. Null where none
+// reads fields: windows of text are characters already.
+std::pair<const proto::Input*, std::string> ServedInput(const proto::RunConfig& run) {
+  if (run.predict().has_input()) return {&run.predict().input(), "predict.input"};
+  const auto has_fields = [](const auto& part) {
+    return part.has_input() && !part.input().source().has_text();
+  };
+  for (int i = 0; i < run.evaluate_size(); ++i) {
+    if (!has_fields(run.evaluate(i))) continue;
+    return {&run.evaluate(i).input(), ElementPath("evaluate", i) + ".input"};
+  }
+  if (has_fields(run.train())) return {&run.train().input(), "train.input"};
+  return {nullptr, ""};
+}
+
 // The words of labels are those of the first input that has them: one to predict may have no
 // labels.
 absl::StatusOr<ExportInputs> MakeExportInputs(const LoadedConfig& config) {
@@ -157,12 +173,11 @@ absl::StatusOr<ExportInputs> MakeExportInputs(const LoadedConfig& config) {
         InputVocabularies(input, run.transformation_func(), config.locations, path);
     if (found.ok()) inputs.vocabularies.merge(*found);  // else numbers are the names
   };
-  if (run.predict().has_input()) {
+  if (const auto [input, path] = ServedInput(run); input != nullptr) {
     ASSIGN_OR_RETURN(inputs.input_fn,
-                     MakeExportInputFn(run.predict().input(), run.transformation_func(),
-                                       config.locations, "predict.input"));
-    add_vocabularies(run.predict().input(), "predict.input");
+                     MakeExportInputFn(*input, run.transformation_func(), config.locations, path));
   }
+  if (run.predict().has_input()) add_vocabularies(run.predict().input(), "predict.input");
   for (int i = 0; i < run.evaluate_size(); ++i) {
     if (!run.evaluate(i).has_input()) continue;
     add_vocabularies(run.evaluate(i).input(), ElementPath("evaluate", i) + ".input");

@@ -18,6 +18,7 @@ void WarnOfLongLoops(const proto::RunConfig& run, int64_t stops_every, ConfigErr
   const auto check = [&](const std::string& name, bool given, int64_t period) {
     if (!given || period <= 0 || period % loops->steps == 0) return;
     if (stops_every > 0 && period % stops_every == 0) return;
+    if (run.train().max_steps() == period && period < loops->steps) return;  // the last loop ends
     int64_t kept = 0;
     const bool beyond = __builtin_mul_overflow(period / loops->steps + 1, loops->steps, &kept);
     if (beyond) return;  // no training has so many steps

@@ -150,6 +150,15 @@ absl::StatusOr<InitArgs> ReadArgs(const CommandLine& command, const InitKind& ki
     return absl::InvalidArgumentError(
         "init: got \"-\" (standard input), want files: a training reads them again");
   }
+  for (const std::string& file : args.eval_files) {
+    for (const std::string& other : args.files) {
+      std::error_code error;
+      if (!std::filesystem::equivalent(file, other, error)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--eval: ", file, " is trained on too", file == other ? "" : absl::StrCat(", as ", other),
+          "; want files of other examples, or leave it out of the others"));
+    }
+  }
   RETURN_IF_ERROR(kind.check(args));
   return args;
 }

@@ -93,13 +93,14 @@ absl::StatusOr<std::string> ReadConfigFile(const std::string& path, bool found) 
       absl::StrCat(path, " has more than ", kMaxConfigBytes >> 20, " MiB, want a textproto file"));
 }
 
-// The mark stays in a copy and behind a hard link, whatever their names; a file of an older
-// training has none.
+// The mark stays in a copy and behind a hard link, whatever their names. A file of an older
+// training has none; then its name says it, and that of the file that links lead to.
 bool IsOfTraining(const std::string& path, const std::string& text) {
   if (absl::StrContains(text, kRunConfigMark)) return true;
   std::error_code error;
   const std::string followed = std::filesystem::canonical(path, error).string();
-  return BaseName(error ? path : followed) == BaseName(RunConfigPath(""));
+  const std::string written = BaseName(RunConfigPath(""));
+  return BaseName(path) == written || (!error && BaseName(followed) == written);
 }
 
 // Parses the text of a file into `message` and records the locations under `prefix`. Returns

@@ -24,7 +24,10 @@ absl::StatusOr<bool> CsvRows::Read() {
       if (number_ > skip_lines_ + 1) return false;
       return absl::DataLossError(absl::StrCat(Where(), ": no data rows"));
     }
-    if (number_ <= skip_lines_) continue;
+    if (number_ <= skip_lines_) {
+      RETURN_IF_ERROR(Annotate(CheckLineEnds(line), Where()));
+      continue;
+    }
     RETURN_IF_ERROR(Annotate(Split(line), Where()));
     return true;
   }

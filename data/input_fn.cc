@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "data/export_input.h"
 #include "data/input_checks.h"
 #include "data/input_plan.h"
@@ -17,6 +18,8 @@
 #include "google/protobuf/descriptor.h"
 #include "proto/source_locations.h"
 #include "runtime/base/status.h"
+#include "runtime/io/crc32c.h"
+#include "runtime/io/file.h"
 
 namespace tpurun {
 namespace {
@@ -29,12 +32,23 @@ void SetKind(proto::Source::KindCase kind, proto::Source* source) {
   if (field != nullptr) source->GetReflection()->MutableMessage(source, field);
 }
 
-void ClearFileNames(proto::Transform* transform) {
+// In place of the name of a vocabulary's file what is in it: files move, and change.
+void DescribeVocabulary(proto::Transform* transform) {
   const auto* const kind =
       proto::Transform::descriptor()->FindFieldByNumber(transform->kind_case());
   auto* const arguments = transform->GetReflection()->MutableMessage(transform, kind);
   const auto* const file = arguments->GetDescriptor()->FindFieldByName("vocabulary_file");
-  if (file != nullptr) arguments->GetReflection()->ClearField(arguments, file);
+  if (file == nullptr || !arguments->GetReflection()->HasField(*arguments, file)) return;
+  const std::string name = arguments->GetReflection()->GetString(*arguments, file);
+  const absl::StatusOr<std::string> text =
+      IsRegularFile(name) ? ReadFile(name) : absl::NotFoundError("");
+  if (text.ok()) {
+    arguments->GetReflection()->SetString(
+        arguments, file,
+        absl::StrFormat("%d bytes, crc32c 0x%08x", text->size(), crc32c::Value(*text)));
+  } else {
+    arguments->GetReflection()->ClearField(arguments, file);  // opening the input tells of it
+  }
 }
 
 }  // namespace
@@ -85,7 +99,7 @@ proto::Input InputValues(const proto::Input& input, const NamedTransformsField& 
   for (const Step& step : ExpandTransforms(input.transform(), functions, {}, "", errors)) {
     if (step.def->bind == nullptr || step.def->random) continue;
     *values.add_transform() = step.transform;
-    ClearFileNames(values.mutable_transform(values.transform_size() - 1));
+    DescribeVocabulary(values.mutable_transform(values.transform_size() - 1));
   }
   return values;
 }

@@ -56,7 +56,8 @@ std::string SetFiles(const std::vector<std::string>& files, proto::Source* sourc
 
 // What of the input decides the values of features, for a comparison: the kind of its source, and
 // the transforms of rows in order, those that draw at random left out, `apply` replaced by what it
-// applies; no names of files. What MakeInputFn refuses is left out.
+// applies. No names of files; in place of that of a vocabulary is what is in it. What MakeInputFn
+// refuses is left out.
 proto::Input InputValues(
     const proto::Input& input,
     const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs);

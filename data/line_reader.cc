@@ -76,4 +76,10 @@ absl::StatusOr<std::vector<std::string>> ReadVocabularyLines(const std::string& 
   return absl::DataLossError(absl::StrCat(path, ": the vocabulary has no entries"));
 }
 
+absl::Status CheckLineEnds(std::string_view line) {
+  if (line.find('\r') == std::string_view::npos) return absl::OkStatus();
+  return absl::DataLossError(
+      "lines that end with CR (\\r) alone, want LF or CR LF: tr '\\r' '\\n' makes them");
+}
+
 }  // namespace tpurun

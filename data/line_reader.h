@@ -33,6 +33,10 @@ class LineReader {
   bool at_end_ = false;
 };
 
+// DataLoss for a line that has a CR within, as many lines that end with CR alone are one: of lines
+// that are passed over unread nobody else would tell.
+absl::Status CheckLineEnds(std::string_view line);
+
 // The lines of a vocabulary, a regular file, of which there is at least one. NotFound, behind
 // `where`, the place of its name; DataLoss.
 absl::StatusOr<std::vector<std::string>> ReadVocabularyLines(const std::string& path,

@@ -40,8 +40,9 @@ bool InspectedColumn::IsNumber(std::string_view na_value) const {
 
 bool InspectedColumn::IsNumberThatOverflows() const {
   const int64_t others = texts_ - overflows_;
-  return overflows_ > 0 && (others == 0 || std::find(missing_texts_.begin(), missing_texts_.end(),
-                                                     others) != missing_texts_.end());
+  return overflows_ > 0 && numbers() > 0 &&
+         (others == 0 ||
+          std::find(missing_texts_.begin(), missing_texts_.end(), others) != missing_texts_.end());
 }
 
 int64_t InspectedColumn::Missing(std::string_view na_value) const {

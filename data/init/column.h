@@ -49,7 +49,8 @@ class InspectedColumn {
   int64_t missing_texts(size_t which) const { return missing_texts_[which]; }
   // Whether every value is a number, where that text stands for a missing one (none: "").
   bool IsNumber(std::string_view na_value) const;
-  // Whether every value is a number or missing, but some are too large for a float.
+  // Whether every value is a number or missing, but some, not all, are too large for a float: where
+  // all are, they are the digits of something else.
   bool IsNumberThatOverflows() const;
   // Examples without a value, where that text stands for a missing one.
   int64_t Missing(std::string_view na_value) const;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "data/csv.h"
 #include "data/csv_rows.h"
@@ -38,7 +39,14 @@ bool IsMissingText(std::string_view field) {
          std::find(kMissingTexts.begin(), kMissingTexts.end(), field) != kMissingTexts.end();
 }
 
-bool IsOverflow(std::string_view field) { return OverflowsFloat(StripBlanks(field)); }
+// Written as an infinity, or larger than a float.
+bool IsOverflow(std::string_view field) {
+  std::string_view number = StripBlanks(field);
+  if (OverflowsFloat(number)) return true;
+  if (number.starts_with('-') || number.starts_with('+')) number.remove_prefix(1);
+  return absl::EqualsIgnoreCase(ToAbsl(number), "inf") ||
+         absl::EqualsIgnoreCase(ToAbsl(number), "infinity");
+}
 
 bool IsText(std::string_view field) {
   return !IsMissingText(field) && !NumberOf(field) && !IsOverflow(field);
@@ -153,11 +161,7 @@ class TableInspector {
   absl::Status ReadFirstLines(const std::string& file) {
     ASSIGN_OR_RETURN(std::vector<std::string> lines, FirstLines(file, kSampleLines));
     if (lines.empty()) return absl::DataLossError(absl::StrCat(file, ":1: no data rows"));
-    if (lines.front().find('\r') != std::string::npos) {
-      return absl::DataLossError(absl::StrCat(
-          file,
-          ":1: lines that end with CR (\\r) alone, want LF or CR LF: tr '\\r' '\\n' makes them"));
-    }
+    RETURN_IF_ERROR(Annotate(CheckLineEnds(lines.front()), absl::StrCat(file, ":1")));
     first_line_ = lines.front();
     if (lines.front().starts_with(kByteOrderMark)) lines.front().erase(0, kByteOrderMark.size());
     table_.delim = GuessDelimiter(lines.front());

@@ -85,6 +85,7 @@ class TextLineReader : public FileByFile {
       const absl::StatusOr<bool> found = reader_->Read(&line);
       if (!found.ok()) return Annotate(found.status(), Place(index, lines_ + 1));
       if (!*found) return absl::OkStatus();
+      RETURN_IF_ERROR(Annotate(CheckLineEnds(line), Place(index, lines_ + 1)));
     }
     if (lines_ == 0) return absl::OkStatus();
     const auto [header, first] = headers_.try_emplace(static_cast<int32_t>(index), line);

@@ -34,7 +34,7 @@ absl::Status RunAll(const EstimatorOptions& options, Session& session, Infeed& i
                     int64_t max_steps, EvalSums& sums, int64_t* examples) {
   Outfeed outfeed(session.program(), [&](int64_t step, const std::byte* slots) {
     sums.Add(slots);
-    *examples += infeed.RowsOf(step);
+    *examples += infeed.TakeRows();
     if (options.counted) options.counted(*examples);
     return absl::OkStatus();
   });

@@ -337,10 +337,12 @@ absl::Status Infeed::input_status() const {
   return input_status_;
 }
 
-int64_t Infeed::RowsOf(int64_t batch) const {
+int64_t Infeed::TakeRows() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  TPURUN_DCHECK(batch >= 0 && batch < static_cast<int64_t>(rows_.size()));
-  return rows_[batch];
+  TPURUN_DCHECK(!rows_.empty());
+  const int64_t rows = rows_.front();
+  rows_.pop_front();
+  return rows;
 }
 
 std::vector<HostFeature> Infeed::TakeForwarded() {

@@ -101,8 +101,8 @@ class Infeed {
   // Stops; the source, wherever it stands, or null where the thread is stuck in it. Of the rest
   // only WhereIs, which then knows nothing, may be called.
   std::unique_ptr<BatchSource> TakeSource();
-  // Rows of a batch that was filled, without padding.
-  int64_t RowsOf(int64_t batch) const;
+  // EVAL and PREDICT: rows of the next batch that was filled, without padding. Once a batch.
+  int64_t TakeRows();
   // EVAL and PREDICT: what the source forwards of the next batch, in their order, each once.
   std::vector<HostFeature> TakeForwarded();
 
@@ -170,7 +170,7 @@ class Infeed {
   absl::Status input_status_;
   bool finished_ = false;                           // the thread takes no more
   std::deque<Mark> marks_;                          // rising; from the block that the device is in
-  std::vector<int32_t> rows_;                       // of each batch, when padding
+  std::deque<int32_t> rows_;                        // of batches not taken yet, when padding
   std::deque<std::vector<HostFeature>> forwarded_;  // of those not taken yet, when padding
 };
 

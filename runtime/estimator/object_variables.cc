@@ -134,14 +134,17 @@ std::vector<int64_t> PlaceOf(const std::string& path) {
   return place;
 }
 
-// In the order of their places.
-std::vector<Layer> LayersOf(const std::vector<Saved>& saved) {
+// In the order of their places. `ordered`: lists of variables have the order of the layers.
+std::vector<Layer> LayersOf(const std::vector<Saved>& saved, bool ordered) {
   std::map<std::string, Layer> of_object;
   for (const Saved& variable : saved) {
     std::string path = PathOf(variable.key);
-    const std::vector<int64_t> place = PlaceOf(path);
+    std::vector<int64_t> place = PlaceOf(path);
     // An element of a list says nothing of its layer, but its name does.
-    if (ParseInt64(BaseName(path)).has_value()) path = variable.full_name;
+    if (ParseInt64(BaseName(path)).has_value()) {
+      path = variable.full_name;
+      if (!ordered) place.clear();
+    }
     Layer& layer = of_object[DirName(path)];
     const std::string last_name = BaseName(path);
     if (layer.variables.empty() || place < layer.place) layer.place = place;
@@ -207,8 +210,8 @@ std::optional<std::vector<size_t>> ByOrder(const std::vector<Layer>& model,
 }
 
 std::optional<Keys> ByLayers(const std::vector<ModelVariable>& variables,
-                             const std::vector<Saved>& saved) {
-  const std::vector<Layer> model = LayersOf(variables), layers = LayersOf(saved);
+                             const std::vector<Saved>& saved, bool ordered) {
+  const std::vector<Layer> model = LayersOf(variables), layers = LayersOf(saved, ordered);
   std::optional<std::vector<size_t>> chosen = ByShapes(model, layers);
   if (!chosen.has_value()) chosen = ByOrder(model, layers);
   if (!chosen.has_value()) return std::nullopt;
@@ -224,7 +227,7 @@ std::optional<Keys> ByLayers(const std::vector<ModelVariable>& variables,
 // Lists the wanted layers that several of the checkpoint, or none, may be.
 absl::Status NotToBeTold(const std::vector<ModelVariable>& wanted, const std::vector<Saved>& saved,
                          const std::string& prefix) {
-  const std::vector<Layer> layers = LayersOf(saved);
+  const std::vector<Layer> layers = LayersOf(saved, /*ordered=*/false);
   std::map<std::string, std::vector<int64_t>> dims;
   for (const ModelVariable& variable : wanted) dims[variable.name] = variable.dims;
   std::vector<std::string> open;
@@ -266,12 +269,13 @@ absl::StatusOr<ObjectMatch> MatchObjects(const std::vector<ModelVariable>& model
                                          const std::vector<std::string>& taken) {
   ASSIGN_OR_RETURN(const std::vector<Saved> saved,
                    SavedVariables(reader, {taken.begin(), taken.end()}));
+  ASSIGN_OR_RETURN(const bool ordered, NumbersLayers(reader));
   std::vector<ModelVariable> wanted;
   for (const ModelVariable& variable : model) {
     if (variable.wanted) wanted.push_back(variable);
   }
   for (const auto& variables : {model, wanted}) {
-    for (const auto& matched : {ByName(variables, saved), ByLayers(variables, saved)}) {
+    for (const auto& matched : {ByName(variables, saved), ByLayers(variables, saved, ordered)}) {
       if (!matched.has_value()) continue;
       ObjectMatch match;
       std::set<std::string> found;

@@ -107,7 +107,7 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& p
   int64_t examples = 0;
   Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) -> absl::Status {
     const std::vector<HostFeature> forwarded = infeed->TakeForwarded();
-    const int64_t rows = infeed->RowsOf(step);
+    const int64_t rows = infeed->TakeRows();
     RETURN_IF_ERROR(take(BatchOf(forwarded, program, layout, slots, rows)));
     examples += rows;
     if (options_.counted) options_.counted(examples);

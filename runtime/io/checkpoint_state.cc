@@ -103,13 +103,17 @@ absl::Status CheckListed(const std::string& dir, const std::string& prefix) {
                                           ", but there is no ", BundleIndexPath(prefix)));
 }
 
+absl::Status AbsentCheckpoint(const std::string& message) {
+  absl::Status status = absl::NotFoundError(message);
+  status.SetPayload(kDeletedCheckpoint, absl::Cord());
+  return status;
+}
+
 absl::Status DeletedCheckpoint(const std::string& prefix) {
-  absl::Status status = absl::NotFoundError(
+  return AbsentCheckpoint(
       absl::StrCat("checkpoint ", prefix,
                    " was deleted while it was being read; name one that is kept, or the "
                    "folder, whose newest one is then taken"));
-  status.SetPayload(kDeletedCheckpoint, absl::Cord());
-  return status;
 }
 
 }  // namespace
@@ -166,7 +170,7 @@ absl::StatusOr<std::string> ResolveCheckpoint(const std::string& path) {
   if (absl::EndsWith(prefix, ".index")) prefix.resize(prefix.size() - std::string(".index").size());
   if (!IsAbsent(BundleIndexPath(prefix))) return prefix;
   if (FileExists(prefix)) return prefix;
-  return absl::NotFoundError(
+  return AbsentCheckpoint(
       absl::StrCat("no checkpoint ", path, ": there is no ", BundleIndexPath(prefix)));
 }
 

@@ -69,13 +69,13 @@ absl::Status WithLatestCheckpoint(
     const std::string& dir, const std::function<absl::Status(const std::string& prefix)>& use);
 
 // The prefix of the checkpoint that a user names by its directory (the latest one in it), its
-// prefix or its .index file. NotFound when there is none; DataLoss when `checkpoint` names one that
-// is gone.
+// prefix or its .index file. NotFound when there is none, and IsDeletedCheckpoint where it is named
+// by its prefix; DataLoss when `checkpoint` names one that is gone.
 absl::StatusOr<std::string> ResolveCheckpoint(const std::string& path);
 
 // Opens that checkpoint; what is deleted then can still be read. Errors are those of
-// ResolveCheckpoint and of BundleReader::Open. One that is named by its prefix and vanishes between
-// is NotFound, and IsDeletedCheckpoint.
+// ResolveCheckpoint and of BundleReader::Open. One that is named by its prefix and is not there, or
+// vanishes between, is NotFound, and IsDeletedCheckpoint.
 absl::StatusOr<std::unique_ptr<BundleReader>> OpenCheckpoint(const std::string& path);
 bool IsDeletedCheckpoint(const absl::Status& status);
 

@@ -19,6 +19,10 @@ inline constexpr char kVariableValue[] = "/.ATTRIBUTES/VARIABLE_VALUE";
 // The variables' own names ("dense/kernel", may be empty) by key; empty where the bundle is none.
 absl::StatusOr<std::map<std::string, std::string>> FullNames(const BundleReader& reader);
 
+// Whether a model in it numbers its layers, as Keras' functional and sequential models do, in the
+// order in which they are built. The lists of variables of others are in the order of attributes.
+absl::StatusOr<bool> NumbersLayers(const BundleReader& reader);
+
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_IO_OBJECT_GRAPH_H_

@@ -54,7 +54,7 @@ class LengthTest(LineTest):
         self.refuse_once('--steps: got "12.3", want an integer', 'train', '--steps=12.3')
 
     def test_081_steps_is_positive(self):
-        self.refuse_once('steps must be > 0, got -32', 'train', '--steps=-32')
+        self.refuse_once('--steps: got -32, want a number > 0', 'train', '--steps=-32')
 
     def test_082_max_steps_is_an_integer(self):
         self.refuse_once('--max_steps: got "12.3", want an integer', 'train', '--max_steps=12.3')

@@ -157,6 +157,38 @@ class TransformsTest(DriftTest):
         self.expect([], *self.digits('evaluate', 'model', *[
             word.replace('train', 'evaluate.0') for word in alone]))
 
+    def test_words_in_another_order(self):
+        write(self.path('words.csv'), ''.join(f'{word},{i % 3}\n' for i in range(20)
+                                              for word in ('red', 'green', 'blue')))
+        write(self.path('words.txt'), 'red\ngreen\nblue\n')
+        write(self.path('words.textproto'), """
+            train_batch_size: 8 eval_batch_size: 8 predict_batch_size: 8
+            train { max_steps: 5 input { source { text_line { file: "words.csv" } }
+                transform { apply { transformation_func: "parse" } } transform { repeat {} } } }
+            evaluate { input { source { text_line { file: "words.csv" } }
+                transform { apply { transformation_func: "parse" } } } }
+            predict { input { source { text_line { file: "words.csv" } }
+                transform { apply { transformation_func: "parse" } } } }
+            transformation_func { name: "parse"
+              transform { decode_csv { column { name: "word" dtype: STRING }
+                                       column { name: "y" dtype: INT64 } } }
+              transform { lookup { feature: "word" vocabulary_file: "words.txt" } } }
+            model {
+              feature { name: "word" dtype: INT64 } label { name: "y" dtype: INT64 }
+              layer { name: "vector" embedding { input_dim: 3 output_dim: 4 } }
+              layer { name: "logits" dense { units: 3 } }
+              head { classification { logits: "logits" label: "y" } }
+              optimizer { gradient_descent {} learning_rate { constant: 0.1 } } }""")
+        words = ('--config=words.textproto', '--model_dir=model')
+        self.succeed('train', *words)
+        self.expect([], 'evaluate', *words)
+        write(self.path('words.txt'), 'green\nred\nblue\n')
+        for verb in ('evaluate', 'predict', 'export'):
+            done = self.succeed(verb, *words)
+            self.assertEqual(len([line for line in done.warnings if line.startswith(
+                'transform lookup "word".vocabulary_file: trained with "15 bytes, crc32c 0x')]), 1,
+                str(done))
+
 
 class RightConfigurationTest(DriftTest):
     """With the configuration of its training no checkpoint warns."""

@@ -54,6 +54,13 @@ class ExportTest(ProgramTest):
         self.assertRegex(self.result(done)['path'], f'^{self.dir}/model/export/onnx/[0-9]{{10}}$')
         self.assertEqual(self.result(done)['signatures'], [])
 
+    def test_without_an_input_to_predict_the_fields_are_those_of_the_other_inputs(self):
+        wanted = self.result(self.export())['signatures']
+        self.assertIn('processed', wanted)
+        for unset in (('--unset', 'predict.input'),
+                      ('--unset', 'predict.input', '--unset', 'evaluate')):
+            self.assertEqual(self.result(self.export(*unset))['signatures'], wanted)
+
     def test_equal_exports_are_equal_and_none_replaces_another(self):
         before = tree(self.path('model'))
         for _ in range(3):
@@ -76,7 +83,7 @@ class ExportTest(ProgramTest):
     def test_a_model_that_the_format_has_no_words_for_writes_nothing(self):
         done = self.export('--export_format=tflite')
         self.assertEqual(done.code, 2, done)
-        self.assertIn('want saved_model or onnx', done.err)
+        self.assertIn('want "saved_model" or "onnx"', done.err)
         done = self.export('--set', 'export.export_to_cpu=false')
         self.assertEqual(done.code, 2, done)
         self.assertFalse(os.path.exists(self.path('out')))

@@ -178,6 +178,15 @@ class HooksTest(ProgramTest):
                           '\n'.join(done.warnings))
             self.assertEqual(self.steps_told(), [60], name)
             steps += 20
+        # The file in a folder that comes from elsewhere may be a link to one of any name.
+        write(self.path('other'), rest)
+        os.remove(source)
+        os.symlink(self.path('other'), source)
+        for arguments in (('--model_dir=model',), ('--config=model/run_config.pbtxt',)):
+            done = self.succeed('train', *arguments, f'--max_steps={steps}')
+            self.assertIn('which a training has written, are not run', '\n'.join(done.warnings))
+            self.assertEqual(self.steps_told(), [60])
+            steps += 20
         write(self.path('mine.textproto'), rest)
         self.succeed('train', '--config=mine.textproto', f'--max_steps={steps}')
         self.assertEqual(self.steps_told(), [60, steps])

@@ -265,8 +265,8 @@ TEST(InfeedTest, PaddingIsZeroWithWeightZero) {
   const auto* const weights = reinterpret_cast<const float*>(*entry + layout.offsets[1]);
   EXPECT_EQ(std::vector<float>(x, x + 4), (std::vector<float>{4, 5, 0, 0}));
   EXPECT_EQ(std::vector<float>(weights, weights + 4), (std::vector<float>{1, 1, 0, 0}));
-  EXPECT_EQ(infeed->RowsOf(0), 4);
-  EXPECT_EQ(infeed->RowsOf(1), 2);
+  EXPECT_EQ(infeed->TakeRows(), 4);
+  EXPECT_EQ(infeed->TakeRows(), 2);
 }
 
 TEST(InfeedTest, AnErrorComesAfterTheBatchesBeforeIt) {

@@ -1,5 +1,6 @@
 #include "runtime/estimator/object_variables.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -47,9 +48,13 @@ std::vector<T> All(const std::vector<std::vector<T>>& layers) {
 
 class ObjectVariablesTest : public ::testing::Test {
  protected:
-  void Save(const std::vector<SavedVariable>& variables) {
+  // `numbers_layers`: as a functional model of Keras does.
+  void Save(const std::vector<SavedVariable>& variables, bool numbers_layers = false) {
     std::map<std::string, SavedVariable> sorted;
     tensorflow::TrackableObjectGraph objects;
+    if (numbers_layers) {
+      objects.add_nodes()->add_children()->set_local_name("layer_with_weights-0");
+    }
     for (const SavedVariable& variable : variables) {
       const std::string key = variable.path + kVariableValue;
       sorted[key] = variable;
@@ -184,11 +189,16 @@ TEST_F(ObjectVariablesTest, SlotsAndMetricsAreNoLayers) {
   EXPECT_EQ(Matched({{"a/kernel", {4, 4}}}), "a/kernel=layer_with_weights-0/kernel");
 }
 
+// Of which the order is that of the layers only where the model numbers those.
 TEST_F(ObjectVariablesTest, OfAListTheFullNamesSayWhatIsOneLayer) {
-  Save({{"variables/0", "dense/kernel", {4, 4}},
-        {"variables/1", "dense/bias", {4}},
-        {"variables/10", "dense_1/kernel", {4, 4}},
-        {"variables/2", "dense_1/bias", {4}}});
+  const std::vector<SavedVariable> list = {{"variables/0", "dense/kernel", {4, 4}},
+                                           {"variables/1", "dense/bias", {4}},
+                                           {"variables/10", "dense_1/kernel", {4, 4}},
+                                           {"variables/2", "dense_1/bias", {4}}};
+  Save(list);
+  EXPECT_THAT(Matched(All<ModelVariable>({Dense("a", 4, 4), Dense("b", 4, 4)})),
+              testing::HasSubstr("\"a/kernel\" [4,4]: \"variables/0\" or \"variables/10\""));
+  Save(list, /*numbers_layers=*/true);
   EXPECT_EQ(Matched(All<ModelVariable>({Dense("a", 4, 4), Dense("b", 4, 4)})),
             "a/bias=variables/1 a/kernel=variables/0 b/bias=variables/2 b/kernel=variables/10");
 }

@@ -180,6 +180,22 @@ class KerasTest(WarmStarts):
         self.with_values(model).save_weights(self.prefix)
         self.assert_taken_over(self.warm_start())
 
+    def test_a_list_of_attributes_does_not_tell_the_order(self):
+        class Equal(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.one, self.two, self.three, self.four = (
+                    tf.keras.layers.Dense(units) for units in (10, 10, 10, 3))
+                self.first = tf.keras.layers.Dense(10)
+
+            def call(self, x):
+                return self.four(self.one(self.two(self.first(x))))
+
+        model = Equal()
+        model(np.zeros((1, 4)))
+        model.save(self.prefix)
+        self.refuse('"hidden_2/kernel" [10,10]:', 'say it with var_name_to_prev_var_name')
+
     def test_one_of_two_layers_of_a_shape_by_its_name(self):
         one, two, three = keras_layers(iris_model.LAYERS)
         model = self.model(one, tf.keras.layers.Dense(10, name='same'), two, three)
