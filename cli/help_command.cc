@@ -33,13 +33,16 @@ std::string MessageHint(const std::string& verb) {
 std::string TopicList() {
   size_t width = 0;
   for (const HelpTopic& topic : HelpTopics()) width = std::max(width, topic.name.size());
-  std::string text = "\ntopics:\n";
-  for (const HelpTopic& topic : HelpTopics()) {
-    absl::StrAppend(&text, "  ", topic.name, std::string(width + 2 - topic.name.size(), ' '),
-                    topic.doc, "\n");
-  }
+  for (const ManualPage& page : ManualPages()) width = std::max(width, page.name.size());
+  const auto line = [&](const std::string& name, const std::string& doc) {
+    return absl::StrCat("  ", name, std::string(width + 2 - name.size(), ' '), doc, "\n");
+  };
+  std::string text = "\npages of the manual:\n";
+  for (const ManualPage& page : ManualPages()) absl::StrAppend(&text, line(page.name, page.title));
+  absl::StrAppend(&text, "\ntopics of the configuration:\n");
+  for (const HelpTopic& topic : HelpTopics()) absl::StrAppend(&text, line(topic.name, topic.doc));
   return absl::StrCat(text,
-                      "\ntpurun help TOPIC or NAME shows it; a NAME is of a layer, source, "
+                      "\ntpurun help PAGE, TOPIC or NAME shows it; a NAME is of a layer, source, "
                       "message, field and so on,\nor a path: dense, RunConfig, train.input. tpurun "
                       "help --search=WORD lists where a word stands.\n");
 }
@@ -47,7 +50,9 @@ std::string TopicList() {
 // Of a verb, a name, a flag; empty for none.
 std::string PageOf(const std::string& name) {
   if (const Verb* verb = FindVerb(name, Verbs())) {
-    return absl::StrCat(HelpText(*verb), MessageHint(name));
+    const std::optional<std::string> manual = ManualText(name);
+    return absl::StrCat(HelpText(*verb), MessageHint(name), manual.has_value() ? "\n" : "",
+                        manual.value_or(""));
   }
   if (const std::optional<std::string> page = HelpPage(name)) return *page;
   std::string flag = name;

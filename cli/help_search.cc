@@ -99,6 +99,9 @@ std::string HelpSearch(const std::string& word, std::span<const Verb> verbs) {
   Search search(word);
   for (const Verb& verb : verbs) search.Add("verb", verb.name, verb.doc);
   AddFlags(verbs, search);
+  for (const ManualPage& page : ManualPages()) {
+    search.Add("page", page.name, page.title, page.text);
+  }
   for (const HelpTopic& topic : HelpTopics()) {
     // What a list has is found as what it is.
     search.Add("topic", topic.name, topic.doc, topic.is_list ? "" : topic.page());

@@ -10,6 +10,8 @@
 #include "absl/strings/str_split.h"
 #include "cli/config_docs.h"
 #include "cli/exit_codes.h"
+#include "cli/manual/manual.h"
+#include "cli/manual/render.h"
 #include "cli/text_format.h"
 #include "cli/tpu_errors.h"
 #include "models/layers/layer.h"
@@ -27,19 +29,8 @@ using google::protobuf::OneofDescriptor;
 
 constexpr size_t kColumns = 90;
 
-// The words of `text` in lines that begin with `indent` spaces.
 std::string Wrapped(const std::string& text, size_t indent) {
-  std::string wrapped;
-  std::string line;
-  for (const std::string& word : std::vector<std::string>(absl::StrSplit(text, ' '))) {
-    if (!line.empty() && indent + line.size() + 1 + word.size() > kColumns) {
-      absl::StrAppend(&wrapped, std::string(indent, ' '), line, "\n");
-      line.clear();
-    }
-    absl::StrAppend(&line, line.empty() ? "" : " ", word);
-  }
-  if (!line.empty()) absl::StrAppend(&wrapped, std::string(indent, ' '), line, "\n");
-  return wrapped;
+  return tpurun::Wrapped(text, kColumns, indent);
 }
 
 // ------------------------------------------------------------------------------------- messages
@@ -312,11 +303,21 @@ std::span<const HelpTopic> HelpTopics() {
   return topics;
 }
 
+std::string ManualText(const ManualPage& page) { return RenderMarkdown(page.text, kColumns); }
+
+std::optional<std::string> ManualText(const std::string& name) {
+  for (const ManualPage& page : ManualPages()) {
+    if (page.name == name) return ManualText(page);
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> HelpPage(const std::string& name) {
   for (const HelpTopic& topic : HelpTopics()) {
     if (topic.name == name) return topic.page ? topic.page() : MessagePage(*topic.message);
   }
   std::vector<std::string> pages;
+  if (std::optional<std::string> manual = ManualText(name)) pages.push_back(*std::move(manual));
   AddFields(name, /*choices=*/true, pages);
   AddTypes(name, pages);
   AddFields(name, /*choices=*/false, pages);
@@ -332,6 +333,7 @@ std::optional<std::string> HelpPage(const std::string& name) {
 
 std::vector<std::string> HelpNames() {
   std::set<std::string> names;
+  for (const ManualPage& page : ManualPages()) names.insert(page.name);
   for (const HelpTopic& topic : HelpTopics()) names.insert(topic.name);
   for (const Descriptor* const message : ConfigMessages()) {
     names.insert(ShortName(*message));

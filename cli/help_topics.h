@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/manual/manual.h"
 #include "google/protobuf/descriptor.h"
 
 namespace tpurun {
@@ -23,9 +24,13 @@ struct HelpTopic {
 
 std::span<const HelpTopic> HelpTopics();
 
-// The page of a topic, a kind of layer, source and so on, a message, an enum or one of its values,
-// a field, an op or a path; nullopt for no name of these. A name of several things shows all of
-// them.
+// A page of the manual (cli/manual) as a terminal shows it; nullopt for no name of one.
+std::string ManualText(const ManualPage& page);
+std::optional<std::string> ManualText(const std::string& name);
+
+// The page of the manual, of a topic, a kind of layer, source and so on, a message, an enum or one
+// of its values, a field, an op or a path; nullopt for no name of these. A name of several things
+// shows all of them.
 std::optional<std::string> HelpPage(const std::string& name);
 
 // Every name that has a page, paths left out.

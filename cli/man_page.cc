@@ -85,6 +85,10 @@ std::string ManPage(std::span<const Verb> verbs) {
   for (const ExitCodeDoc& doc : ExitCodes()) {
     absl::StrAppend(&text, ".TP\n.B ", doc.code, "\n", Roff(doc.when), "\n");
   }
+  absl::StrAppend(&text, ".SH MANUAL\n");
+  for (const ManualPage& page : ManualPages()) {
+    absl::StrAppend(&text, ".SS ", Roff(page.name), "\n", Verbatim(ManualText(page)));
+  }
   absl::StrAppend(&text, ".SH SEE ALSO\nPages of \\fBtpurun help\\fR \\fINAME\\fR:\n");
   for (const HelpTopic& topic : HelpTopics()) {
     absl::StrAppend(&text, ".TP\n.B ", Roff(topic.name), "\n", Roff(topic.doc), "\n");

@@ -1,5 +1,7 @@
-"""Runs every shell block of README.md, in order, as a user would, in a copy of what they touch."""
+"""Runs every shell block of README.md and of the other pages, in order, as a user would, in a copy of
+what they touch; each page in a fresh one."""
 
+import glob
 import os
 import re
 import shutil
@@ -22,11 +24,12 @@ def shell_blocks(text):
     return re.findall(r"^```sh\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
 
 
-class ReadmeTest(unittest.TestCase):
+class PageTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="tpurun_readme_")
         self.addCleanup(shutil.rmtree, self.folder)
         os.mkdir(os.path.join(self.folder, "tools"))
+        os.mkdir(os.path.join(self.folder, "models"))
         os.symlink(os.path.realpath("cli/tpurun"), os.path.join(self.folder, "tools/tpurun"))
         bench = BENCH_STUB.format(bench=os.path.realpath("tests/bench/bench.py"))
         for name, text in (("tools/test", TEST_STUB), ("tools/bench", bench)):
@@ -34,11 +37,6 @@ class ReadmeTest(unittest.TestCase):
             with open(stub, "w") as file:
                 file.write(text)
             os.chmod(stub, 0o755)
-        # The blocks write below /tmp/tpurun; theirs are moved into the scratch folder.
-        self.blocks = [
-            block.replace("/tmp/tpurun", self.folder + "/models")
-            for block in shell_blocks(open("README.md").read())
-        ]
         shutil.copytree("models/zoo", os.path.join(self.folder, "models/zoo"))
         for example in ("testdata/digits", "testdata/iris"):
             shutil.copytree(example, os.path.join(self.folder, example))
@@ -59,13 +57,19 @@ class ReadmeTest(unittest.TestCase):
             timeout=120,
         )
 
-    def test_every_block_runs(self):
-        self.assertGreaterEqual(len(self.blocks), 6)
+    def output_of(self, page):
+        """What the blocks of the page print."""
         output = ""
-        for block in self.blocks:
+        for block in shell_blocks(open(page).read()):
+            # The blocks write below /tmp/tpurun; theirs are moved into the scratch folder.
+            block = block.replace("/tmp/tpurun", self.folder + "/models")
             result = self.run_block(block)
             self.assertEqual(result.returncode, 0, block + result.stdout + result.stderr)
             output += result.stdout
+        return output
+
+    def test_readme(self):
+        output = self.output_of("README.md")
         # What the text promises.
         digits = re.search(r"^(0\.\d+|1)\n((?:\[\d\]\n)+)", output, flags=re.MULTILINE)
         self.assertTrue(digits, output)
@@ -82,9 +86,25 @@ class ReadmeTest(unittest.TestCase):
             output,
         )
         self.assertIn("[2]\n[0]\n[1]\n", output)
-        self.assertIn("int64", output)
+
+    def test_data(self):
+        output = self.output_of("cli/manual/data.md")
         self.assertIn("120\nTFRecord file ", output)
         self.assertIn("label=int64[1] measures=float[4]", output)
+        self.assertIn('{"examples":30,"accuracy":', output)
+
+    def test_model_dir(self):
+        self.assertIn("int64", self.output_of("cli/manual/model_dir.md"))
+
+    def test_training(self):
+        self.assertIn('stopped with 75\n{"steps":1000}', self.output_of("cli/manual/training.md"))
+
+    def test_the_manual_is_listed_in_the_readme(self):
+        text = open("README.md").read()
+        pages = glob.glob("cli/manual/*.md")
+        self.assertGreaterEqual(len(pages), 14)
+        for page in pages:
+            self.assertIn(f"({page})", text)
 
     def test_the_two_commands_are_there(self):
         text = open("README.md").read()
@@ -99,6 +119,17 @@ class ReadmeTest(unittest.TestCase):
         for folder in folders:
             self.assertTrue(os.path.isdir(os.path.join(root, folder)), folder)
 
+
+def add_pages():
+    """A test for each page that has none above."""
+    for page in ("models/zoo/README.md", "tests/bench/README.md", *sorted(glob.glob("cli/manual/*.md"))):
+        folder, file = os.path.split(page)
+        name = f"test_{os.path.basename(folder) if file == 'README.md' else file[:-len('.md')]}"
+        if not hasattr(PageTest, name):
+            setattr(PageTest, name, lambda self, page=page: self.output_of(page))
+
+
+add_pages()
 
 if __name__ == "__main__":
     unittest.main()
