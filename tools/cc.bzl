@@ -5,10 +5,10 @@ The sources of a library are compiled as one file, each behind a #line that name
 namespaces are therefore unique in a library, and no file leaves a macro behind. --define=by_file=yes
 compiles each alone: quicker after a change to one of them, and it shows whether every file stands alone.
 
-Headers that nearly every file reads are compiled once for all. GCC takes a compiled header only where it
-was compiled with the same flags, so it is made like any other compilation, one for each kind of target.
-The level of optimization it lets differ, and takes the header's behind the next #pragma GCC pop_options:
-what is vectorized is therefore compiled without.
+Headers that nearly every file reads are compiled once for all, as a precompiled header (PCH). GCC takes a
+PCH only with the flags that it was built with, so each kind of target has its own. GCC 12 accepts a PCH
+built at another -O level, but falls back to that level after `#pragma GCC pop_options` (Random123 has one).
+Vectorized targets therefore use no PCH.
 --define=precompiled_headers=no builds without: it shows whether every file includes what it uses.
 """
 

@@ -9,13 +9,13 @@
 #include "runtime/compiler/bfloat16_propagation.h"
 #include "runtime/compiler/cse.h"
 #include "runtime/compiler/dead_code.h"
-#include "runtime/compiler/early_sums.h"
 #include "runtime/compiler/epilogue.h"
 #include "runtime/compiler/fold.h"
+#include "runtime/compiler/fuse_allreduce_matmul.h"
 #include "runtime/compiler/fuse_elementwise.h"
+#include "runtime/compiler/hoist_column_sums.h"
 #include "runtime/compiler/input_output_alias.h"
 #include "runtime/compiler/memory_plan.h"
-#include "runtime/compiler/merge_cores.h"
 #include "runtime/compiler/pack.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/schedule.h"
@@ -147,9 +147,9 @@ std::vector<Pass> Passes(const PassOps& ops, const Machine& machine) {
       {"simplify", Simplify},
       {"cse", MergeEqualNodes},
       {"dead_code", RemoveDeadCode},  // what the three above left unread
-      {"early_sums", SumEarly},
+      {"hoist_column_sums", HoistColumnSums},
       {"per_core", MarkPerCoreVariables},  // before any kernel is asked for a plan (calls.h)
-      {"merge_cores", MergeCores},
+      {"fuse_allreduce_matmul", FuseAllReduceMatmul},
       {"epilogue", on_machine(MakeBiasEpilogues)},
       {"bfloat16_propagation", on_machine(PropagateBFloat16)},
       {"pack", [=](const Graph& graph) { return PackOperands(graph, *ops.pack, machine); }},

@@ -88,7 +88,7 @@ class Scheduler {
   // Whether the node has the bytes of its operand and may lie where they do. What becomes a
   // variable and what the device reads at the end of a step have places of their own.
   bool IsView(const Node& node) const {
-    if (!node.op->flags.in_order || node.id == schedule_.loss_node) return false;
+    if (!node.op->flags.is_bitcast || node.id == schedule_.loss_node) return false;
     const Value operand = node.inputs[0];
     const Shape &from = graph_.shape(operand), &to = node.shapes[0];
     const auto is_updated = [&](Value value) {

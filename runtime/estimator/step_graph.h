@@ -17,8 +17,7 @@ struct StepGraph {
   std::vector<int> trained;  // TRAIN: variables that the optimizers are to update
 };
 
-// Errors are those that train,
-// evaluate and predict have before they open a file.
+// Errors are those that train, evaluate and predict have before they open a file.
 absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& options, ModeKey mode);
 
 }  // namespace tpurun

@@ -148,7 +148,7 @@ struct OpFlags {
   // flush) and never a signalling NaN.
   bool arithmetic = false;
   bool repeats = false;      // every element of result 0 is one of operand 0's
-  bool in_order = false;     // result 0 has operand 0's elements in their order
+  bool is_bitcast = false;   // result 0 has operand 0's elements in their order
   bool per_replica = false;  // a value per core even without per-core operands: infeed, replica_id
   bool random = false;       // draws by element index: never merged, folded or run for other rows
   bool collective = false;   // reads the operands of every replica, the result is shared
@@ -238,8 +238,8 @@ struct OpDef {
   std::function<KernelPlan(const OpCall& call, const Machine& machine)> plan;
   // The kernel of a plan. Null: the reference.
   std::function<std::unique_ptr<Kernel>(const OpCall& call, const KernelPlan& plan)> make_kernel;
-  // The collective whose results are the sums of this call's over all replicas, from the same
-  // operands and attributes, where shapes alone say that it is less work; else nullptr. Null: none.
+  // An op with the same operands and attributes that equals CrossReplicaSum of this op and does
+  // less work for these shapes, or nullptr. Null: there is none.
   std::function<const OpDef*(const OpCall& call)> summed_over_replicas;
   // Floating point operations of one call. Null: one per result element.
   std::function<double(const OpCall& call)> flops;

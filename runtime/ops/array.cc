@@ -29,7 +29,7 @@ constexpr OpFlags kReshapes = {.unit = WorkUnit::kRows,
                                .row_operands = kAllOperands,
                                .commutes = kAllOperands,
                                .repeats = true,
-                               .in_order = true,
+                               .is_bitcast = true,
                                .any_dtype = true};
 
 double NoFlops(const OpCall&) { return 0; }

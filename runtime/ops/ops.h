@@ -190,9 +190,9 @@ Value ArgMax(GraphBuilder& b, Value x, int64_t axis, DType dtype);
 // histogram.cc: x f32 -> counts s64 (R, buckets + 1); result 1 has statistics f32 (R, 4).
 Value Histogram(GraphBuilder& b, Value x, const std::string& label = "histogram");
 
-// softmax.cc: over the last axis.
-// Over the last axis, without gamma and beta.
+// normalize_rows.cc: over the last axis, without gamma and beta.
 Value NormalizeRows(GraphBuilder& b, Value x, double epsilon);
+// softmax.cc: over the last axis.
 Value Softmax(GraphBuilder& b, Value logits, const std::string& label = "Softmax");
 // logits (N, C), labels (N, C), which get no gradient -> the loss of each row (N).
 Value SoftmaxCrossEntropy(GraphBuilder& b, Value logits, Value labels,

@@ -75,7 +75,7 @@ bool ReadsOwnRows(const OpCall& call, int operand, int64_t rows) {
   // A row that goes with every row of an element-wise op is read by all of them.
   if (flags.elementwise && x.rank() != y.rank()) return false;
   const bool row_by_row = HasOperand(flags.row_operands, operand) && x.dims[0] == y.dims[0];
-  if (!row_by_row && !(flags.in_order && operand == 0)) return false;
+  if (!row_by_row && !(flags.is_bitcast && operand == 0)) return false;
   return rows == 0 ? x.dims[0] == 0 : x.dims[0] % rows == 0 && y.dims[0] % rows == 0;
 }
 

@@ -108,8 +108,8 @@ struct Joined {
   int joins = 1;  // the most parts of a call
   int parts = 1;  // the most of the phases that join some
 };
-// How many parts a worker runs side by side where an instruction joins so many: all of these, or as
-// few as leave every worker some. Then those who run what is joined meet before it.
+// The parts that one worker interleaves when an instruction spans `joins` replicas: `joins`, or
+// fewer if workers would be idle otherwise. The workers of one call then rendezvous before it.
 int SideBySide(int joins, const Joined& joined, int num_workers);
 
 // What runs only at the steps whose number `every` divides: before the step's own phases, while its

@@ -1,4 +1,4 @@
-#include "runtime/compiler/early_sums.h"
+#include "runtime/compiler/hoist_column_sums.h"
 
 #include "runtime/base/status.h"
 #include "runtime/compiler/rewrite.h"
@@ -25,7 +25,7 @@ Value Earliest(const Graph& graph, Value value) {
 
 }  // namespace
 
-absl::StatusOr<Graph> SumEarly(const Graph& graph) {
+absl::StatusOr<Graph> HoistColumnSums(const Graph& graph) {
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) {
     if (!node.op->flags.sums_columns) {

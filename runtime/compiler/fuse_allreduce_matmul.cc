@@ -1,4 +1,4 @@
-#include "runtime/compiler/merge_cores.h"
+#include "runtime/compiler/fuse_allreduce_matmul.h"
 
 #include "runtime/base/status.h"
 #include "runtime/compiler/rewrite.h"
@@ -6,7 +6,7 @@
 
 namespace tpurun {
 
-absl::StatusOr<Graph> MergeCores(const Graph& graph) {
+absl::StatusOr<Graph> FuseAllReduceMatmul(const Graph& graph) {
   const std::vector<int> reads = CountReads(graph);
   Rewrite rewrite(graph);
   // The collective that replaces a sum, and the node that it sums; else nullptr.

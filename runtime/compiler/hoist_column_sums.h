@@ -1,6 +1,6 @@
-// early_sums: columns are summed before their elements spread over more.
-#ifndef TPURUN_RUNTIME_COMPILER_EARLY_SUMS_H_
-#define TPURUN_RUNTIME_COMPILER_EARLY_SUMS_H_
+// hoist_column_sums: columns are summed before their elements spread over more.
+#ifndef TPURUN_RUNTIME_COMPILER_HOIST_COLUMN_SUMS_H_
+#define TPURUN_RUNTIME_COMPILER_HOIST_COLUMN_SUMS_H_
 
 #include "absl/status/statusor.h"
 #include "runtime/ir/graph.h"
@@ -11,8 +11,8 @@ namespace tpurun {
 // sum that it has in x (OpFlags::sums_columns, keeps_column_sums): a bias gradient of the gradients
 // that a pool spreads; or a result of f whose columns have the same sums (summed_result). The order
 // of the sum changes, and so its last bits.
-absl::StatusOr<Graph> SumEarly(const Graph& graph);
+absl::StatusOr<Graph> HoistColumnSums(const Graph& graph);
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_COMPILER_EARLY_SUMS_H_
+#endif  // TPURUN_RUNTIME_COMPILER_HOIST_COLUMN_SUMS_H_
