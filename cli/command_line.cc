@@ -301,7 +301,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
   command.verb_ = FindVerb(arguments.front(), verbs);
   if (command.verb_ == nullptr) return NoVerb(arguments.front(), verbs);
   const Verb& verb = *command.verb_;
-  const std::vector<Flag> flags = FlagsOf(verb);
+  const std::vector<Flag> flags = FlagsOfVerb(verb);
   std::map<std::string, std::string> given_of_group;
 
   for (size_t i = 1; i < arguments.size(); ++i) {
@@ -425,7 +425,7 @@ const Verb* FindVerb(std::string_view name, std::span<const Verb> verbs) {
   return nullptr;
 }
 
-std::vector<Flag> FlagsOf(const Verb& verb) {
+std::vector<Flag> FlagsOfVerb(const Verb& verb) {
   std::vector<Flag> flags = verb.flags;
   const auto append = [&flags](const std::vector<Flag>& more) {
     for (const Flag& flag : more) {
@@ -520,7 +520,7 @@ std::string HelpText(const Verb& verb) {
 std::string FlagPage(const std::string& name, std::span<const Verb> verbs) {
   std::string text;
   for (const Verb& verb : verbs) {
-    for (const Flag& flag : FlagsOf(verb)) {
+    for (const Flag& flag : FlagsOfVerb(verb)) {
       if (flag.name != name) continue;
       absl::StrAppend(&text, "tpurun ", verb.name, "\n",
                       FlagHelp(flag.name, flag.value_name, flag.help));

@@ -90,7 +90,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
 const Verb* FindVerb(std::string_view name, std::span<const Verb> verbs);
 
 // Every flag of the verb, those that fields of the RunConfig are included.
-std::vector<Flag> FlagsOf(const Verb& verb);
+std::vector<Flag> FlagsOfVerb(const Verb& verb);
 // What it takes besides: --set and --unset, those of logging that are shown, --help.
 std::vector<Flag> CommonFlags(const Verb& verb);
 

@@ -330,7 +330,7 @@ std::vector<std::string> Candidates(std::span<const std::string> words,
   const std::string& last = words.back();
   const Verb* const verb = words.size() == 1 ? nullptr : FindVerb(words.front(), verbs);
   if (verb == nullptr) return words.size() == 1 ? names : std::vector<std::string>();
-  std::vector<Flag> flags = FlagsOf(*verb);
+  std::vector<Flag> flags = FlagsOfVerb(*verb);
   for (const Flag& flag : CommonFlags(*verb)) flags.push_back(flag);
 
   const std::string& before = words[words.size() - 2];

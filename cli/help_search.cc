@@ -64,7 +64,7 @@ class Search {
 void AddFlags(std::span<const Verb> verbs, Search& search) {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> verbs_of;
   for (const Verb& verb : verbs) {
-    for (const Flag& flag : FlagsOf(verb)) {
+    for (const Flag& flag : FlagsOfVerb(verb)) {
       if (flag.sets != flag.name) verbs_of[{flag.name, flag.help}].push_back(verb.name);
     }
   }

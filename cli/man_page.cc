@@ -52,7 +52,7 @@ std::string VerbSection(const Verb& verb) {
 // The flags that several verbs have, without those of one alone and those that are fields.
 std::string SharedFlags(const Verb& verb) {
   std::string text;
-  std::vector<Flag> flags = FlagsOf(verb);
+  std::vector<Flag> flags = FlagsOfVerb(verb);
   flags.erase(flags.begin(), flags.begin() + static_cast<ptrdiff_t>(verb.flags.size()));
   for (const Flag& flag : flags) {
     if (!flag.help.empty()) absl::StrAppend(&text, FlagEntry(flag));

@@ -137,7 +137,7 @@ absl::Status ConvertCifarFile(const std::string& path, const CifarVersion& versi
 }  // namespace
 
 absl::Status CheckCifar(const ConvertArgs& args) {
-  RETURN_IF_ERROR(CheckFiles("cifar", args));
+  RETURN_IF_ERROR(CheckNamedFiles("cifar", args));
   if (!args.classes.has_value() || args.classes == 10 || args.classes == 100) {
     return absl::OkStatus();
   }

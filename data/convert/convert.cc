@@ -42,7 +42,7 @@ absl::StatusOr<const ConvertKind*> FindConvertKind(const std::string& name) {
       absl::StrCat("unknown kind ", Quote(name), " to convert", DidYouMean(name, names)));
 }
 
-absl::Status CheckFiles(const char* kind, const ConvertArgs& args) {
+absl::Status CheckNamedFiles(const char* kind, const ConvertArgs& args) {
   if (args.inputs.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("convert ", kind, " needs a file"));
   }

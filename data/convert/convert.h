@@ -69,7 +69,7 @@ std::span<const ConvertKind> ConvertKinds();
 absl::StatusOr<const ConvertKind*> FindConvertKind(const std::string& name);
 
 // Of kinds that take any number of files, one of which may be "-". InvalidArgument.
-absl::Status CheckFiles(const char* kind, const ConvertArgs& args);
+absl::Status CheckNamedFiles(const char* kind, const ConvertArgs& args);
 // The bytes of a file, decompressed when it begins as GZIP does. What can be read only once, a pipe
 // or standard input ("-"), is taken as it is.
 absl::StatusOr<std::unique_ptr<ByteSource>> OpenMaybeGzip(const std::string& path);

@@ -166,7 +166,7 @@ class CsvConversion {
 }  // namespace
 
 absl::Status CheckCsv(const ConvertArgs& args) {
-  RETURN_IF_ERROR(CheckFiles("csv", args));
+  RETURN_IF_ERROR(CheckNamedFiles("csv", args));
   if (args.skip_lines < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("--skip_lines: got ", args.skip_lines, ", want a number >= 0"));

@@ -70,7 +70,7 @@ absl::Status WriteWindows(const TextWindows& windows, int64_t length, bool with_
 }  // namespace
 
 absl::Status CheckText(const ConvertArgs& args) {
-  RETURN_IF_ERROR(CheckFiles("text", args));
+  RETURN_IF_ERROR(CheckNamedFiles("text", args));
   if (!args.sequence_length.has_value()) {
     return absl::InvalidArgumentError(
         "convert text needs --sequence_length=N, the characters of a window");

@@ -204,7 +204,7 @@ std::string MistakeOfBatch(const OpCall& call, const OpCall& larger, int64_t bat
       return "what a result is stored in is the layer's `dtype`, not bf16 here";
     }
   }
-  const OpFlags flags = FlagsOf(call);
+  const OpFlags flags = OpFlagsOf(call);
   for (size_t i = 0; i < call.operands.size(); ++i) {
     if (HasOperand(flags.row_operands, static_cast<int>(i))) continue;
     return absl::StrCat(call.op->name, " reads operand ", i,

@@ -31,7 +31,7 @@ class Storage {
         continue;
       }
       const OpCall call = calls_.Of(node);
-      const OpFlags flags = FlagsOf(call);
+      const OpFlags flags = OpFlagsOf(call);
       if (WorksNarrow(call, flags.commutes) && (!OthersNeeded(node) || ReadsStored(node))) {
         commutes_[node.id] = flags.commutes;
       }

@@ -28,7 +28,7 @@ std::vector<int64_t> ExamplesOf(const Graph& graph) {
     if (result.rank() == 0) continue;
     if (node.op->flags.per_replica) examples[node.id] = result.dims[0];
     if (node.op->flags.source) continue;
-    const OpCall call = CallOf(graph, node);
+    const OpCall call = CallOfNode(graph, node);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int64_t count = examples[node.inputs[i].node];
       if (count > 0 && result.dims[0] % count == 0 &&
@@ -81,8 +81,8 @@ Cut CutOfPerCore(const Graph& graph, const Node& node) {
 // would be.
 Cut CutOfShared(const Graph& graph, const Node& node, int64_t examples) {
   const Shape& result = node.shapes[0];
-  const OpCall call = CallOf(graph, node);
-  const OpFlags flags = FlagsOf(call);
+  const OpCall call = CallOfNode(graph, node);
+  const OpFlags flags = OpFlagsOf(call);
   const WorkUnit unit = flags.unit;
   if (unit == WorkUnit::kColumns) {
     const int64_t columns = result.dims.back();
@@ -110,7 +110,7 @@ Calls::Calls(const Graph& graph)
 }
 
 OpCall Calls::Of(const Node& node) const {
-  OpCall call = CallOf(graph_, node);
+  OpCall call = CallOfNode(graph_, node);
   call.needed = needed_[node.id];
   SetCut(cuts_[node.id], call);
   return call;

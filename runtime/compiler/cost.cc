@@ -18,7 +18,7 @@ bool IsComputed(const Node& node) { return !node.op->flags.source && node.op != 
 
 Cost CostOfNode(const Graph& graph, const Node& node) {
   if (!IsComputed(node)) return {};
-  const OpCall call = CallOf(graph, node);
+  const OpCall call = CallOfNode(graph, node);
   Cost cost = {.flops = Flops(call)};
   for (const Shape& shape : call.operands) {
     cost.bytes_accessed += static_cast<double>(shape.bytes()) * CopiesPerOperand(call);

@@ -18,7 +18,7 @@ absl::StatusOr<Graph> FuseAllReduceMatmul(const Graph& graph) {
         local.shapes[0].dtype != DType::kF32) {
       return {};
     }
-    return {local.op->summed_over_replicas(CallOf(graph, local)), &local};
+    return {local.op->summed_over_replicas(CallOfNode(graph, local)), &local};
   };
   std::vector<bool> gone(graph.nodes().size(), false);
   for (const Node& node : graph.nodes()) {

@@ -14,7 +14,7 @@ Value Earliest(const Graph& graph, Value value) {
   };
   while (value.result == 0) {
     const Node& node = graph.node(value);
-    const OpFlags flags = FlagsOf(CallOf(graph, node));
+    const OpFlags flags = OpFlagsOf(CallOfNode(graph, node));
     if (flags.summed_result >= 0) take({node.id, flags.summed_result});
     if (!flags.keeps_column_sums) break;
     value = node.inputs[0];

@@ -42,7 +42,7 @@ absl::StatusOr<Graph> Rewrite::Finish() {
   return std::move(graph);
 }
 
-OpCall CallOf(const Graph& graph, const Node& node) {
+OpCall CallOfNode(const Graph& graph, const Node& node) {
   OpCall call{.op = node.op,
               .attrs = node.attrs,
               .results = node.shapes,

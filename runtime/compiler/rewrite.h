@@ -30,7 +30,7 @@ struct Rewrite {
 
 // What the node's op says of it, whichever part of it runs: uncut, all results needed. Plans are
 // asked with Calls::Of.
-OpCall CallOf(const Graph& graph, const Node& node);
+OpCall CallOfNode(const Graph& graph, const Node& node);
 // How often each node's results are read, by nodes, outputs and updates together.
 std::vector<int> CountReads(const Graph& graph);
 

@@ -45,7 +45,7 @@ absl::Status UseScalars(Graph& graph, Node& node) {
 absl::StatusOr<Value> Simplest(Graph& graph, Node node, bool* changed) {
   RETURN_IF_ERROR(UseScalars(graph, node));
   // What an op says is the same is so of f32 values; a converted one is another.
-  const bool converts = !node.op->flags.any_dtype && HasNarrow(CallOf(graph, node));
+  const bool converts = !node.op->flags.any_dtype && HasNarrow(CallOfNode(graph, node));
   while (node.op->simplify && !converts) {
     Simpler simpler = node.op->simplify(graph, node);
     if (!simpler.same.valid() && simpler.nodes.empty()) break;

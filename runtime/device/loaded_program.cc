@@ -125,7 +125,7 @@ Address LoadedProgram::Resolve(const Operand& operand) const {
 
 void LoadedProgram::AddChecks(const OpCall& call, LoadedInstruction& loaded) const {
   const Instruction& instruction = *loaded.instruction;
-  const OpFlags flags = FlagsOf(call);
+  const OpFlags flags = OpFlagsOf(call);
   for (size_t i = 0; i < instruction.results.size(); ++i) {
     const auto& [buffer, shape] = instruction.results[i];
     if (buffer.space != Space::kVariable || !IsChecked(program_.variables[buffer.offset])) continue;
@@ -169,7 +169,7 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
   for (const Phase& phase : phases) {
     LoadedPhase loaded_phase{.parts = std::max(1, phase.parts()), .joins = phase.joins()};
     for (const Instruction& instruction : phase.instructions) {
-      const OpCall call = CallOf(instruction, program_.num_replicas);
+      const OpCall call = CallOfInstruction(instruction, program_.num_replicas);
       kernels_.push_back(MakeKernel(call, instruction.plan));
       if (kernels_.back() == nullptr) {
         return absl::InternalError(absl::StrCat(instruction.op->name, " \"", instruction.name,

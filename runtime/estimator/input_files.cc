@@ -12,8 +12,8 @@ std::vector<std::string> IdentitiesOf(const std::vector<InputFile>& files) {
   return identities;
 }
 
-absl::Status CheckFiles(const std::vector<InputFile>& files,
-                        const std::vector<std::string>& saved) {
+absl::Status CheckInputFiles(const std::vector<InputFile>& files,
+                             const std::vector<std::string>& saved) {
   if (saved.empty()) return absl::OkStatus();
   for (size_t i = 0; i < files.size() && i < saved.size(); ++i) {
     if (files[i].identity == saved[i]) continue;

@@ -14,7 +14,8 @@ std::vector<std::string> IdentitiesOf(const std::vector<InputFile>& files);
 
 // Whether the files are those of the saved identities, of which there are none in a checkpoint
 // written before there were any; InvalidArgument names the first that is not.
-absl::Status CheckFiles(const std::vector<InputFile>& files, const std::vector<std::string>& saved);
+absl::Status CheckInputFiles(const std::vector<InputFile>& files,
+                             const std::vector<std::string>& saved);
 
 // The status, with what to do about it.
 absl::Status ChangedInput(const absl::Status& status);

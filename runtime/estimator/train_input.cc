@@ -43,7 +43,7 @@ absl::Status TrainInput::Resume(const InputFn& input_fn, const Checkpoint& resum
     return absl::OkStatus();
   }
   const bool may_change = options_.allow_changed_input;
-  const absl::Status same_files = CheckFiles(source_.files, state.input_files);
+  const absl::Status same_files = CheckInputFiles(source_.files, state.input_files);
   if (!same_files.ok() && !may_change) return ChangedInput(same_files);
   absl::Status restored =
       CheckPipelines(state.input_position, DeploymentOf(options_, ModeKey::kTrain));

@@ -43,7 +43,7 @@ int64_t MostUnits(const OpCall& call, const Edges& edges) {
 }
 
 Edges EdgesOf(const OpCall& call) {
-  const OpFlags flags = FlagsOf(call);
+  const OpFlags flags = OpFlagsOf(call);
   const Shape& result = call.results[0];
   Edges edges;
   for (size_t i = 0; i < call.operands.size(); ++i) {
@@ -73,7 +73,7 @@ class EdgesKernel final : public Kernel {
  public:
   EdgesKernel(const OpCall& call, std::unique_ptr<Kernel> wide)
       : edges_(EdgesOf(call)), wide_(std::move(wide)) {
-    if (FlagsOf(call).unit == WorkUnit::kColumns) columns_ = call.results[0].dims.back();
+    if (OpFlagsOf(call).unit == WorkUnit::kColumns) columns_ = call.results[0].dims.back();
     results_ = static_cast<int>(call.results.size());
     SetPointers(1);
   }

@@ -127,7 +127,7 @@ absl::StatusOr<std::vector<Shape>> InferShapes(const OpDef& op, std::span<const 
   return results;
 }
 
-OpFlags FlagsOf(const OpCall& call) {
+OpFlags OpFlagsOf(const OpCall& call) {
   // A call has as many operands as its op.
   TPURUN_DCHECK(static_cast<int>(call.operands.size()) >= call.op->min_operands);
   TPURUN_DCHECK(call.op->max_operands < 0 ||
@@ -138,7 +138,7 @@ OpFlags FlagsOf(const OpCall& call) {
 }
 
 int64_t Units(const OpCall& call) {
-  switch (FlagsOf(call).unit) {
+  switch (OpFlagsOf(call).unit) {
     case WorkUnit::kElements:
       return call.results[0].num_elements();
     case WorkUnit::kRows:

@@ -265,7 +265,7 @@ absl::StatusOr<Attrs> TypedAttrs(const OpDef& op, Attrs attrs);
 absl::StatusOr<std::vector<Shape>> InferShapes(const OpDef& op, std::span<const Shape> operands,
                                                const Attrs& attrs);
 
-OpFlags FlagsOf(const OpCall& call);
+OpFlags OpFlagsOf(const OpCall& call);
 // The whole range of a call's work unit.
 int64_t Units(const OpCall& call);
 // The unit with which part `part` of call.parts begins; of call.parts itself the end of the last.

@@ -351,7 +351,7 @@ const OpDef& Conv2dFilterGradOp() {
       .reference =
           [](const OpCall& call) {
             const ConvDims d = FilterGradDims(call);
-            const WorkUnit unit = FlagsOf(call).unit;
+            const WorkUnit unit = OpFlagsOf(call).unit;
             const Precision precision = PrecisionOf(call.attrs);
             return KernelOf([=, products = PartProducts(precision)](const KernelArgs& args) {
               const float* x = static_cast<const float*>(args.operands[0]);

@@ -48,7 +48,7 @@ void SetCut(const Cut& cut, OpCall& call) {
   call.joins = cut.joins;
 }
 
-OpCall CallOf(const Instruction& instruction, int num_replicas) {
+OpCall CallOfInstruction(const Instruction& instruction, int num_replicas) {
   OpCall call{.op = instruction.op, .attrs = instruction.attrs, .num_replicas = num_replicas};
   SetCut(CutOf(instruction), call);
   for (size_t i = 0; i < instruction.operands.size(); i += CopiesPerOperand(call))
@@ -69,7 +69,7 @@ bool SamePart(const Cut& writer, const Cut& reader, bool own_rows) {
 
 bool ReadsOwnRows(const OpCall& call, int operand, int64_t rows) {
   TPURUN_DCHECK(operand >= 0 && operand < static_cast<int>(call.operands.size()));
-  const OpFlags flags = FlagsOf(call);
+  const OpFlags flags = OpFlagsOf(call);
   const Shape &x = call.operands[operand], &y = call.results[0];
   if (x.rank() == 0 || y.rank() == 0) return false;
   // A row that goes with every row of an element-wise op is read by all of them.

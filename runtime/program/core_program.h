@@ -76,7 +76,7 @@ inline Cut CutOf(const Instruction& i) {
 void SetCut(const Cut& cut, OpCall& call);
 
 // The kernel's view of an instruction. All its results but those in kNone are needed.
-OpCall CallOf(const Instruction& instruction, int num_replicas);
+OpCall CallOfInstruction(const Instruction& instruction, int num_replicas);
 
 // True when part p of the reader touches, of an operand that `writer` writes (before or after),
 // only what part p of the writer writes: then no barrier is needed between the two. `own_rows`: the

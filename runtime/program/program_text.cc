@@ -184,7 +184,7 @@ class Parser {
 
   // Not where the shapes are none that the op has, or the kernel another than planned.
   void Ask(const Machine& machine, Instruction& instruction) const {
-    const OpCall call = CallOf(instruction, program_.num_replicas);
+    const OpCall call = CallOfInstruction(instruction, program_.num_replicas);
     const auto shapes = InferShapes(*call.op, call.operands, call.attrs);
     if (!shapes.ok() || *shapes != call.results) return;
     KernelPlan plan = PlanKernel(call, machine);

@@ -80,7 +80,7 @@ class Verifier {
   absl::Status OnePhase(const Phase& phase) {
     accesses_ = {};
     for (const Instruction& instruction : phase.instructions) {
-      const OpCall call = CallOf(instruction, program_.num_replicas);
+      const OpCall call = CallOfInstruction(instruction, program_.num_replicas);
       absl::Status status = Buffers(instruction);
       if (status.ok()) status = Promises(instruction.plan, call);
       if (status.ok()) status = Reads(instruction);
@@ -108,7 +108,7 @@ class Verifier {
       for (const Operand& operand : *list) RETURN_IF_ERROR(Inside(operand));
     }
     RETURN_IF_ERROR(Operands(instruction));
-    const WorkUnit unit = FlagsOf(CallOf(instruction, program_.num_replicas)).unit;
+    const WorkUnit unit = OpFlagsOf(CallOfInstruction(instruction, program_.num_replicas)).unit;
     if (!instruction.per_core && instruction.by_columns != (unit == WorkUnit::kColumns))
       return absl::InternalError("is cut along another dimension than its op allows");
     if (instruction.plan.scratch_bytes > 0) {
@@ -120,7 +120,7 @@ class Verifier {
 
   // The kernel's plan promises what the call asks of it beyond its op's definition on plain f32.
   static absl::Status Promises(const KernelPlan& plan, const OpCall& call) {
-    const OpFlags flags = FlagsOf(call);
+    const OpFlags flags = OpFlagsOf(call);
     const auto missing = [&](const std::string& what) {
       return absl::InternalError(
           absl::StrCat("its kernel \"", plan.implementation, "\" takes no ", what));
@@ -155,7 +155,7 @@ class Verifier {
   // An instruction has as many operands as its op, a collective each of them of every core.
   absl::Status Operands(const Instruction& instruction) {
     const OpDef& op = *instruction.op;
-    const size_t copies = CopiesPerOperand(CallOf(instruction, program_.num_replicas));
+    const size_t copies = CopiesPerOperand(CallOfInstruction(instruction, program_.num_replicas));
     const size_t count = instruction.operands.size() / copies;
     if (instruction.operands.size() % copies != 0 || count < static_cast<size_t>(op.min_operands) ||
         (op.max_operands >= 0 && count > static_cast<size_t>(op.max_operands))) {

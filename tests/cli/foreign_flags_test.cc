@@ -21,7 +21,7 @@ std::vector<std::string> WordsOf(std::string_view text) {
 }
 
 bool HasFlag(const Verb& verb, const std::string& name) {
-  const std::vector<Flag> flags = FlagsOf(verb);
+  const std::vector<Flag> flags = FlagsOfVerb(verb);
   return std::any_of(flags.begin(), flags.end(), [&](const Flag& f) { return f.name == name; });
 }
 

@@ -150,7 +150,7 @@ Literal StoredIn(DType dtype, const Literal& literal) {
 
 // The planned kernel in this many parts, from the last to the first.
 std::vector<Literal> RunPlanned(OpCall call, int parts, const std::vector<Literal>& operands) {
-  call.parts = FlagsOf(call).unit == WorkUnit::kWhole ? 1 : parts;
+  call.parts = OpFlagsOf(call).unit == WorkUnit::kWhole ? 1 : parts;
   const KernelPlan plan = PlanKernel(call, Machine{});
   const std::unique_ptr<Kernel> kernel = MakeKernel(call, plan);
   EXPECT_NE(kernel, nullptr) << call.op->name;
@@ -229,9 +229,9 @@ TEST(Ops, ARowsBitsDoNotDependOnTheRowsThatGoAlong) {
     // An attribute that holds the number of rows, or a draw by row number, is not the point here.
     const bool fixed = op_case.attrs.Has("dims") || op_case.attrs.Has("size") ||
                        op_case.attrs.Has("x_dims") || op_case.attrs.Has("layout");
-    if (!op_case.error.empty() || fixed || FlagsOf(op_case.Call()).random) continue;
+    if (!op_case.error.empty() || fixed || OpFlagsOf(op_case.Call()).random) continue;
     const OpCall call = op_case.Call();
-    const OpFlags flags = FlagsOf(call);
+    const OpFlags flags = OpFlagsOf(call);
     if (flags.unit == WorkUnit::kWhole || call.results[0].rank() == 0 || flags.row_operands == 0)
       continue;
     const int64_t rows = call.results[0].dims[0];
@@ -316,7 +316,7 @@ TEST(Ops, WhatAnOpExpandsToGivesTheGoldenValues) {
     if (!op_case.error.empty() || op_case.op->expand == nullptr) continue;
     const OpCall call = op_case.Call();
     // No prediction draws.
-    if (FlagsOf(call).random) continue;
+    if (OpFlagsOf(call).random) continue;
     GraphBuilder b(Graph("expanded", 1));
     EvaluateArgs args;
     std::vector<Value> operands;
