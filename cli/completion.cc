@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "cli/config_docs.h"
@@ -112,6 +113,13 @@ std::vector<std::string> ValuesOf(const FieldDescriptor& field, const std::strin
   std::vector<std::string> values;
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) values = {"false", "true"};
   if (field.enum_type() != nullptr) values = EnumNames(*field.enum_type());
+  // Where rules leave some values only those; without the quotes that --set does not need.
+  const auto& legal = RulesOf(field).in();
+  if (!legal.empty()) values.clear();
+  for (const std::string& value : legal) {
+    const std::string plain = absl::StrReplaceAll(value, {{"\"", ""}});
+    if (!plain.empty()) values.push_back(plain);
+  }
   return IsPath(field) ? Files(begin, nullptr) : values;
 }
 

@@ -96,6 +96,10 @@ TEST(CompletionTest, ElementsAreThoseOfTheConfiguration) {
 }
 
 TEST(CompletionTest, ValuesOfFields) {
+  // Those that the rules leave.
+  EXPECT_THAT(Words({"train", "--set", "tpu_config.eval_training_input_configuration="}),
+              ElementsAre("tpu_config.eval_training_input_configuration=PER_HOST_V1",
+                          "tpu_config.eval_training_input_configuration=SLICED"));
   EXPECT_THAT(Words({"train", "--set", "tpu_config.per_host_input_for_training=PER_H"}),
               ElementsAre("tpu_config.per_host_input_for_training=PER_HOST_V1",
                           "tpu_config.per_host_input_for_training=PER_HOST_V2"));
