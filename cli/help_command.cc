@@ -100,7 +100,7 @@ absl::Status NoAnswer(const std::string& name) {
   const std::string nearest = NearestName(name, HelpChoices());
   const bool found = !HelpSearch(name, Verbs()).empty();
   return absl::InvalidArgumentError(
-      absl::StrCat("no verb, topic or name of the configuration is called ", Quote(name),
+      absl::StrCat("no verb, page, topic or name of the configuration is called ", Quote(name),
                    nearest.empty() ? "" : absl::StrCat(", did you mean ", Quote(nearest), "?"),
                    found ? absl::StrCat("; tpurun help --search=", name, " lists where it stands")
                    : nearest.empty() ? "; see tpurun help"

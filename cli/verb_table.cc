@@ -334,8 +334,9 @@ std::span<const Verb> Verbs() {
        .first_path = 0,
        .run = ReportCommand},
       {.name = "help",
-       .doc = "Show the verbs, a verb's flags, or what a layer, a field or an exit code means",
-       .arguments = "[VERB|TOPIC|NAME]",
+       .doc = "Show a verb's flags, a page of the manual, or what a layer, a field or an exit code "
+              "means",
+       .arguments = "[VERB|PAGE|TOPIC|NAME]",
        .example = "tpurun help dense",
        .flags = {{.name = "search",
                   .value_name = "WORD",

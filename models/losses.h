@@ -32,11 +32,11 @@ const std::vector<LossDef>& LossList();
 
 // s32 or s64: the types of class ids.
 bool IsWhole(DType dtype);
-// What is wrong with labels of another type; empty: nothing.
+// Why `labels` cannot be class ids, for an error message; empty where they can.
 std::string MistakeOfClassIds(const Shape& labels);
 
-// y with the shape of `like` when they differ by a last dimension of 1 only ((N,1) and (N));
-// invalid when they do not fit.
+// y reshaped to `like`, where the two differ at most by a last dimension of 1: (N, 1) and (N).
+// Invalid where they differ otherwise.
 Value AlignTo(GraphBuilder& b, Value y, const Shape& like);
 
 // The labels as f32 of the predictions' shape; invalid, and *mistake, where they do not fit. `noun`

@@ -1,4 +1,4 @@
-// FileByFile: a reader of records that takes its files one after the other, each to its end.
+// FileByFile: a SourceReader that reads its files one after the other, each to its end.
 #ifndef TPURUN_DATA_SOURCES_FILE_BY_FILE_H_
 #define TPURUN_DATA_SOURCES_FILE_BY_FILE_H_
 

@@ -53,12 +53,12 @@ struct SourceDef {
   std::optional<Schema> (*schema)(const proto::Source& source, ConfigErrors& errors);
   // Finds the files. NotFound names the file.
   absl::StatusOr<OpenedSource> (*open)(const proto::Source& source, const SourceArgs& args);
-  // Which records it gives, in a few words, of files those without their names: what a saved
-  // position must agree with.
+  // The fields that decide which records it gives, without the names of files. A saved position is
+  // valid only for an equal description.
   std::string (*describe)(const proto::Source& source);
   // The names and globs that it reads, its field "file". Null: it reads no files.
   const FileNames& (*file_names)(const proto::Source& source) = nullptr;
-  // Clears what makes it leave out a part of its files. Null: nothing does.
+  // Clears the fields that select a part of its files. Null: it has no such fields.
   void (*read_all)(proto::Source* source) = nullptr;
   // All of it stays in memory: a pipe can be repeated.
   bool in_memory = false;

@@ -18,8 +18,6 @@
 namespace tpurun {
 namespace {
 
-// A buffer this large reads no faster; one that memory does not hold would end the run.
-
 Compression CompressionOf(const proto::Tfrecord& tfrecord) {
   switch (tfrecord.compression()) {
     case proto::Tfrecord::GZIP:

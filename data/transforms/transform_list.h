@@ -61,13 +61,14 @@ struct RowTransform {
                                     std::map<std::string, Value>& columns)>;
   // In each format's ops. Null: the format has no op for it.
   Export tensorflow, onnx;
-  // What it makes are the fields of an example, each of which is fed by its name where there are no
-  // files; the functions above are of what it does with them besides.
+  // For a transform that takes a record apart (decode_csv, parse_example): the columns of `makes`
+  // are then inputs of the exported model, fed by their names. `tensorflow` and `onnx` above export
+  // what the transform does to them after that.
   struct Fields {
     // Makes them of serialized tf.Examples, in TensorFlow's ops; null: they are not of such.
     Export parse_examples;
-    // What who feeds one should know, such as how a missing value is said, and what of it the
-    // format cannot say. Either may be empty.
+    // For the caller of the exported model. `note`: how a column is fed, such as its missing value.
+    // `unsaid`: what the format cannot express. Either may be empty.
     struct Notes {
       std::string note;
       std::string unsaid;
@@ -75,7 +76,7 @@ struct RowTransform {
     std::function<Notes(const std::string& column, ExportFormat format)> notes;
   };
   std::optional<Fields> fields;
-  // makes[0] is the bytes of reads[0] as they are: who has those can feed it.
+  // makes[0] has the bytes of reads[0], unchanged: an exported model can be fed reads[0] itself.
   bool is_bitcast = false;
   // The words that the ids of columns of `makes` stand for.
   Vocabularies vocabularies;

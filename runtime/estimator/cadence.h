@@ -13,12 +13,12 @@
 
 namespace tpurun {
 
-// The steps of the next loop: fixed, or as many as the loops before it say fit into a time.
+// The number of steps of each loop: fixed, or for a time estimated from the loops before.
 class LoopLength {
  public:
   explicit LoopLength(const IterationsPerLoop& configured) : configured_(configured) {}
 
-  // Of no more than the steps that are left, 0 when there are none.
+  // At most `steps_left`; 0 where that is 0.
   int64_t Next(int64_t steps_left);
   void LoopDone(int64_t steps, double seconds);
   // "500 steps" or "about 30 s", for the log.

@@ -5,8 +5,8 @@
 //   tpurun/core/NAME        all copies of a per-core one, [num_replicas, ...]
 //   tpurun/input_position   DT_STRING: where the input goes on; empty when it cannot
 //   tpurun/input_files      DT_STRING [N]: the identity of each file of the input, if any
-//   tpurun/assets           DT_STRING [N, 2]: name and IdentityOf of each asset of the input, if
-//   any tpurun/machine          DT_STRING: instruction set and library that the bits depend on
+//   tpurun/assets           DT_STRING [N, 2]: name and IdentityOf of each asset, if any
+//   tpurun/machine          DT_STRING: instruction set and library that the bits depend on
 //   tpurun/model            DT_STRING: what was trained (drift.h); empty when that is not known
 //   tpurun/evaluation       DT_STRING: what train_and_evaluate carries on; absent without
 // Nothing in it depends on time, worker threads or loop lengths: equal runs give equal bytes.

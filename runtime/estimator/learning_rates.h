@@ -18,8 +18,8 @@ class LearningRates {
   LearningRates() = default;
   static absl::StatusOr<LearningRates> Create(const std::vector<OptimizerSpec>& optimizers);
 
-  // By LearningRateTag, in the optimizers' order: of the step that begins at `global_step`, 0 for
-  // the first.
+  // Tag (LearningRateTag) and learning rate of each optimizer, in their order, for the step that
+  // begins at `global_step` (0 for the first step).
   absl::StatusOr<std::vector<std::pair<std::string, float>>> At(int64_t global_step) const;
 
  private:

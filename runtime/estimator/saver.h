@@ -46,10 +46,11 @@ class Saver {
   absl::Status CheckUnlisted(const Directory& dir, int64_t first_step, int64_t last_step) const;
   // The checkpoints of these prefixes stay, however many are newer.
   void Keep(std::set<std::string> prefixes) { kept_ = std::move(prefixes); }
-  // Writes model.ckpt-STEP into model_dir, open as `dir`, then the `checkpoint` file, then deletes
-  // what that no longer lists. A kill at any moment leaves a `checkpoint` whose latest one is
-  // complete, and of the rest what Sweep finds. After an error the files of model.ckpt-STEP are
-  // removed, unless `checkpoint` lists it already.
+  // Writes model.ckpt-STEP into model_dir, open as `dir`; then the `checkpoint` file, with it as
+  // the latest; then deletes the checkpoints that fell off the list. A kill at any moment leaves a
+  // `checkpoint` whose latest checkpoint is complete, and temporary or unlisted files that Sweep
+  // removes. After an error the files of model.ckpt-STEP are removed, unless `checkpoint` already
+  // lists it.
   absl::Status Save(const Directory& dir, const VariableStore& store, const RunState& run,
                     int64_t step);
 

@@ -42,11 +42,12 @@ class TrainOutput {
   // PermissionDenied when model_dir has been moved.
   absl::Status CheckPath() const { return start_.dir.CheckPath(); }
   absl::Status Flush() { return events_.writer().Flush(); }
-  // A loop is done: from here on a run that fails leaves what it has written.
+  // Called after the first loop: a run that fails later leaves its files in place.
   void Keep();
-  // Where checkpoints are saved at all, that of `step` is there afterwards.
+  // Saves the checkpoint of `step` unless it exists; nothing where the configuration saves none.
   absl::Status SaveIfNew(int64_t step);
-  // Closes the files of a run that failed at `step`, or leaves model_dir as it was; its argument.
+  // After a failure at `step`: closes the files, or before Keep restores model_dir. Returns
+  // `status`.
   absl::Status Failed(int64_t step, absl::Status status);
   absl::Status Finish(int64_t step);
   // The prefix of the latest checkpoint that this run did not fail from; empty when there is none.

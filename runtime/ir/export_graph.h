@@ -164,11 +164,11 @@ struct ExportCall {
 Value InputOfBatch(const ExportGraph& graph);
 // How many rows x has, int64 (1), in TensorFlow's ops.
 Value TensorFlowRows(ExportGraph& graph, Value x, ElementType type);
-// The dimensions of a result that is (batch, D...), int64, in TensorFlow's ops and in ONNX's;
-// invalid: it is not, or no input tells the batch.
+// The dimensions of the call's result (batch, D...) as an int64 vector, in TensorFlow's ops and in
+// ONNX's. Invalid where the result has no batch dimension or no input has one to take it from.
 Value TensorFlowDimsOfBatch(ExportCall& call);
 Value OnnxDimsOfBatch(ExportCall& call);
-// x with one axis from its end to its begin, in ONNX's.
+// x reversed along `axis`, in ONNX's ops.
 Value OnnxReversed(ExportGraph& graph, Value x, int64_t axis);
 
 // One op that takes the same operands, its attribute T their element type.

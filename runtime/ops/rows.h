@@ -21,7 +21,8 @@ float RowMax(const float* x, int64_t n);
 // e[c] = exp(x[c] - max), within 2 units in the last place, 0 below -87. e may be x.
 void ExpBelow(const float* x, float max, int64_t n, float* e);
 
-// x (N, ...), a number for each row, in every place of the rows: `dims`, (N, ..., C).
+// Broadcasts x, one number for each row (N, ...), along the rows: the result has `dims`, (N, ...,
+// C).
 Value AlongRows(GraphBuilder& b, Value x, const std::vector<int64_t>& dims);
 
 }  // namespace tpurun

@@ -78,13 +78,13 @@ void SetCut(const Cut& cut, OpCall& call);
 // The kernel's view of an instruction. All its results but those in kNone are needed.
 OpCall CallOfInstruction(const Instruction& instruction, int num_replicas);
 
-// True when part p of the reader touches, of an operand that `writer` writes (before or after),
-// only what part p of the writer writes: then no barrier is needed between the two. `own_rows`: the
-// reader reads only the rows of its part (ReadsOwnRows).
+// Whether part p of `reader` touches only those bytes of an operand that part p of `writer` writes,
+// in whichever order the two run. Then they need no barrier between them. `own_rows`: each part of
+// the reader reads only its own rows of the operand (ReadsOwnRows).
 bool SamePart(const Cut& writer, const Cut& reader, bool own_rows);
 
-// Operand `operand` is read as result 0 is written, row by row, or example by example where each of
-// `rows` examples is several rows.
+// Whether row i of result 0 depends on no row of operand `operand` but row i; where each of `rows`
+// examples is several rows, on none but the rows of the same example.
 bool ReadsOwnRows(const OpCall& call, int operand, int64_t rows);
 
 // Instructions in order; part p of each runs in that order on one worker, which runs as many parts

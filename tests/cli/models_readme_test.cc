@@ -33,6 +33,7 @@ constexpr char kHead[] = R"(# Layers, heads, losses, metrics, optimizers, schedu
 
 What a ModelSpec (`model.textproto`) may hold. Names, arguments and defaults are those of Keras, tf.layers,
 tf.losses, tf.metrics and tf.train; shapes and axes never count the batch. `tpurun help NAME` shows the same.
+`tpurun help ModelSpec` has the rest: features, regularization, clipping, averages, summaries.
 
 This page is made from `proto/model_spec.proto` by `bazel run //tests/cli:models_readme_test -- --update_goldens`.
 )";
@@ -84,8 +85,10 @@ std::string ExampleOf(const std::string& folder, const std::string& kind) {
   return example;
 }
 
-std::string Section(const std::string& title, const std::string& folder,
-                    const Descriptor& message) {
+// `field`: the one of a larger message that the examples of the folder are the value of; empty for
+// examples that name it themselves.
+std::string Section(const std::string& title, const std::string& folder, const Descriptor& message,
+                    const std::string& field = "") {
   std::string text =
       absl::StrCat("\n## ", title, "\n", CommentOf(message), "\n", Fields(message, nullptr));
   for (int i = 0; i < message.field_count(); ++i) {
@@ -96,7 +99,8 @@ std::string Section(const std::string& title, const std::string& folder,
       absl::StrAppend(&text, " ", CommentOf(*kind.message_type()));
     }
     absl::StrAppend(&text, "\n");
-    const std::string example = ExampleOf(folder, kind.name());
+    std::string example = ExampleOf(folder, kind.name());
+    if (!example.empty() && !field.empty()) example = absl::StrCat(field, " { ", example, " }");
     if (!example.empty()) absl::StrAppend(&text, "\n```text\n", example, "\n```\n");
     if (kind.message_type() != nullptr) absl::StrAppend(&text, Fields(*kind.message_type(), &kind));
   }
@@ -109,8 +113,8 @@ TEST(ModelsReadmeTest, SaysWhatTheProtoFilesSay) {
   page += Section("Heads", "heads", *proto::Head::descriptor());
   page += Section("Losses", "losses", *proto::Loss::descriptor());
   page += Section("Metrics", "metrics", *proto::Metric::descriptor());
-  page += Section("Optimizers", "optimizers", *proto::Optimizer::descriptor());
-  page += Section("Schedules", "schedules", *proto::Schedule::descriptor());
+  page += Section("Optimizers", "optimizers", *proto::Optimizer::descriptor(), "optimizer");
+  page += Section("Schedules", "schedules", *proto::Schedule::descriptor(), "learning_rate");
   page += Section("Initializers", "initializers", *proto::Initializer::descriptor());
   if (update_goldens) {
     std::ofstream(std::filesystem::canonical(kPage)) << page;

@@ -13,11 +13,12 @@ namespace tpurun {
 // library refuses.
 using MakeSteps = std::function<CallSteps(bool bf16)>;
 
-// Plans by trying: what the library refuses is left to the reference. `multiply_adds` are of
-// kJudgedRows rows where the call is of a batch's rows.
+// Makes the steps once to learn whether the library takes the call; one that it refuses is planned
+// for the reference kernel. `multiply_adds`: those of kJudgedRows rows for a call on a batch's
+// rows, else those of the whole call.
 KernelPlan PlanByTrying(const OpCall& call, const Machine& machine, double multiply_adds,
                         const MakeSteps& make);
-// nullptr where the library refuses what was planned.
+// The kernel of a plan. nullptr where the library now refuses it.
 std::unique_ptr<Kernel> MakeByPlan(const OpCall& call, const KernelPlan& plan,
                                    const MakeSteps& make);
 
