@@ -13,7 +13,7 @@
 #include "data/sources/source_list.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
-#include "runtime/estimator/checkpoint.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/estimator/variable_store.h"
+#include "runtime/checkpoint/variable_store.h"
 #include "runtime/ir/graph.h"
 #include "runtime/spec/spec.h"
 

@@ -8,11 +8,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/estimator/checkpoint.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/variable_store.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/eval_step.h"
 #include "runtime/estimator/session.h"
-#include "runtime/estimator/variable_store.h"
 
 namespace tpurun {
 

@@ -11,7 +11,7 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
-#include "runtime/estimator/checkpoint.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/estimator/outfeed.h"
 #include "runtime/estimator/setup.h"
 

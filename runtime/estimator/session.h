@@ -8,11 +8,11 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "runtime/checkpoint/variable_store.h"
 #include "runtime/compiler/compile.h"
 #include "runtime/device/device.h"
 #include "runtime/estimator/infeed.h"
 #include "runtime/estimator/outfeed.h"
-#include "runtime/estimator/variable_store.h"
 #include "runtime/spec/topology.h"
 
 namespace tpurun {

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/compiler/compile.h"
-#include "runtime/estimator/checkpoint.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/infeed.h"
 #include "runtime/estimator/session.h"

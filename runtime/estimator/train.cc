@@ -7,6 +7,7 @@
 #include "glog/logging.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
+#include "runtime/checkpoint/warm_start.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/estimator/train_evaluations.h"
@@ -15,7 +16,6 @@
 #include "runtime/estimator/train_output.h"
 #include "runtime/estimator/train_program.h"
 #include "runtime/estimator/train_start.h"
-#include "runtime/estimator/warm_start.h"
 #include "runtime/io/identity.h"
 
 namespace tpurun {

@@ -7,7 +7,7 @@
 #include "glog/logging.h"
 #include "google/protobuf/text_format.h"
 #include "runtime/base/status.h"
-#include "runtime/estimator/drift.h"
+#include "runtime/checkpoint/drift.h"
 #include "runtime/estimator/input_files.h"
 
 namespace tpurun {

@@ -11,12 +11,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/evaluation_state.pb.h"
+#include "runtime/checkpoint/variable_store.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/evaluator.h"
 #include "runtime/estimator/exporters.h"
 #include "runtime/estimator/hooks.h"
 #include "runtime/estimator/train_start.h"
-#include "runtime/estimator/variable_store.h"
 
 namespace tpurun {
 

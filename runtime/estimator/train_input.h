@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/estimator/checkpoint.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/infeed.h"
 #include "runtime/estimator/train_program.h"

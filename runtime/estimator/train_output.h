@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "google/protobuf/message.h"
+#include "runtime/checkpoint/first_writes.h"
 #include "runtime/estimator/estimator.h"
-#include "runtime/estimator/first_writes.h"
 #include "runtime/estimator/train_checkpoints.h"
 #include "runtime/estimator/train_events.h"
 #include "runtime/estimator/train_input.h"

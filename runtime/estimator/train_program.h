@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "runtime/estimator/checkpoint.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/learning_rates.h"
 #include "runtime/estimator/projector.h"

@@ -6,7 +6,7 @@
 #include "glog/logging.h"
 #include "google/protobuf/text_format.h"
 #include "runtime/base/status.h"
-#include "runtime/estimator/model_dir.h"
+#include "runtime/checkpoint/model_dir.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/io/event_writer.h"
 

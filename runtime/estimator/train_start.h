@@ -9,9 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "proto/evaluation_state.pb.h"
-#include "runtime/estimator/checkpoint.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/saver.h"
 #include "runtime/estimator/estimator.h"
-#include "runtime/estimator/saver.h"
 #include "runtime/io/directory.h"
 
 namespace tpurun {

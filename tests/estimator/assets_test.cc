@@ -8,7 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/estimator/checkpoint.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"

@@ -10,8 +10,8 @@
 //   tpurun/model            DT_STRING: what was trained (drift.h); empty when that is not known
 //   tpurun/evaluation       DT_STRING: what train_and_evaluate carries on; absent without
 // Nothing in it depends on time, worker threads or loop lengths: equal runs give equal bytes.
-#ifndef TPURUN_RUNTIME_ESTIMATOR_CHECKPOINT_H_
-#define TPURUN_RUNTIME_ESTIMATOR_CHECKPOINT_H_
+#ifndef TPURUN_RUNTIME_CHECKPOINT_CHECKPOINT_H_
+#define TPURUN_RUNTIME_CHECKPOINT_CHECKPOINT_H_
 
 #include <cstdint>
 #include <functional>
@@ -23,7 +23,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/estimator/variable_store.h"
+#include "runtime/checkpoint/variable_store.h"
 #include "runtime/io/directory.h"
 #include "runtime/io/file.h"
 #include "runtime/io/tensor_bundle.h"
@@ -104,4 +104,4 @@ class Checkpoint {
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_ESTIMATOR_CHECKPOINT_H_
+#endif  // TPURUN_RUNTIME_CHECKPOINT_CHECKPOINT_H_

@@ -1,4 +1,4 @@
-#include "runtime/estimator/object_variables.h"
+#include "runtime/checkpoint/object_variables.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "runtime/estimator/drift.h"
+#include "runtime/checkpoint/drift.h"
 
 #include <string>
 

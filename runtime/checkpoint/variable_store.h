@@ -1,6 +1,6 @@
 // VariableStore: the variables of a Session, keyed by name, in the memory that programs bind to.
-#ifndef TPURUN_RUNTIME_ESTIMATOR_VARIABLE_STORE_H_
-#define TPURUN_RUNTIME_ESTIMATOR_VARIABLE_STORE_H_
+#ifndef TPURUN_RUNTIME_CHECKPOINT_VARIABLE_STORE_H_
+#define TPURUN_RUNTIME_CHECKPOINT_VARIABLE_STORE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -80,4 +80,4 @@ class VariableStore {
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_ESTIMATOR_VARIABLE_STORE_H_
+#endif  // TPURUN_RUNTIME_CHECKPOINT_VARIABLE_STORE_H_

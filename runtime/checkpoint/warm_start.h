@@ -1,7 +1,7 @@
 // warm_start_from: initial values of variables from another model's checkpoint, after
 // tf.estimator.WarmStartSettings.
-#ifndef TPURUN_RUNTIME_ESTIMATOR_WARM_START_H_
-#define TPURUN_RUNTIME_ESTIMATOR_WARM_START_H_
+#ifndef TPURUN_RUNTIME_CHECKPOINT_WARM_START_H_
+#define TPURUN_RUNTIME_CHECKPOINT_WARM_START_H_
 
 #include <map>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "proto/run_config.pb.h"
-#include "runtime/estimator/variable_store.h"
+#include "runtime/checkpoint/variable_store.h"
 #include "runtime/ir/graph.h"
 
 namespace tpurun {
@@ -27,4 +27,4 @@ absl::Status WarnOfOtherAssets(const proto::WarmStart& settings,
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_ESTIMATOR_WARM_START_H_
+#endif  // TPURUN_RUNTIME_CHECKPOINT_WARM_START_H_

@@ -1,8 +1,8 @@
 // Saver: which checkpoints of a model_dir exist, writing the next one, dropping old ones. After
 // tf.train.Saver: the newest keep_checkpoint_max are kept, and for ever one each
 // keep_checkpoint_every_n_hours.
-#ifndef TPURUN_RUNTIME_ESTIMATOR_SAVER_H_
-#define TPURUN_RUNTIME_ESTIMATOR_SAVER_H_
+#ifndef TPURUN_RUNTIME_CHECKPOINT_SAVER_H_
+#define TPURUN_RUNTIME_CHECKPOINT_SAVER_H_
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/estimator/checkpoint.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/directory.h"
 
@@ -70,4 +70,4 @@ class Saver {
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_ESTIMATOR_SAVER_H_
+#endif  // TPURUN_RUNTIME_CHECKPOINT_SAVER_H_

@@ -1,4 +1,4 @@
-#include "runtime/estimator/model_dir.h"
+#include "runtime/checkpoint/model_dir.h"
 
 #include <thread>
 

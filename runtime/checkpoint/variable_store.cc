@@ -1,4 +1,4 @@
-#include "runtime/estimator/variable_store.h"
+#include "runtime/checkpoint/variable_store.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
-#include "runtime/estimator/initial_values.h"
+#include "runtime/checkpoint/initial_values.h"
 
 namespace tpurun {
 namespace {

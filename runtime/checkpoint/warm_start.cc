@@ -1,4 +1,4 @@
-#include "runtime/estimator/warm_start.h"
+#include "runtime/checkpoint/warm_start.h"
 
 #include <map>
 #include <memory>
@@ -13,8 +13,8 @@
 #include "runtime/base/name_pattern.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
-#include "runtime/estimator/checkpoint.h"
-#include "runtime/estimator/object_variables.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/object_variables.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
 #include "runtime/io/object_graph.h"

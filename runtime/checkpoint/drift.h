@@ -6,8 +6,8 @@
 //                       precisions, written out (WrittenOutModel)
 //   train, evaluate, predict
 //                       name, and of the input what decides values (InputValues)
-#ifndef TPURUN_RUNTIME_ESTIMATOR_DRIFT_H_
-#define TPURUN_RUNTIME_ESTIMATOR_DRIFT_H_
+#ifndef TPURUN_RUNTIME_CHECKPOINT_DRIFT_H_
+#define TPURUN_RUNTIME_CHECKPOINT_DRIFT_H_
 
 #include <string>
 #include <vector>
@@ -30,4 +30,4 @@ std::vector<std::string> Drift(const std::string& trained, const proto::RunConfi
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_ESTIMATOR_DRIFT_H_
+#endif  // TPURUN_RUNTIME_CHECKPOINT_DRIFT_H_

@@ -1,4 +1,4 @@
-#include "runtime/estimator/variable_store.h"
+#include "runtime/checkpoint/variable_store.h"
 
 #include <cmath>
 #include <cstring>

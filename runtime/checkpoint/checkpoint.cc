@@ -1,4 +1,4 @@
-#include "runtime/estimator/checkpoint.h"
+#include "runtime/checkpoint/checkpoint.h"
 
 #include <algorithm>
 #include <cstring>

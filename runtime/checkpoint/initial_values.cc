@@ -1,4 +1,4 @@
-#include "runtime/estimator/initial_values.h"
+#include "runtime/checkpoint/initial_values.h"
 
 #include <Eigen/QR>
 #include <algorithm>

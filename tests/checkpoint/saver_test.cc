@@ -1,4 +1,4 @@
-#include "runtime/estimator/saver.h"
+#include "runtime/checkpoint/saver.h"
 
 #include <filesystem>
 #include <string>

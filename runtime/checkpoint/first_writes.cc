@@ -1,4 +1,4 @@
-#include "runtime/estimator/first_writes.h"
+#include "runtime/checkpoint/first_writes.h"
 
 #include <fcntl.h>
 #include <stdio.h>

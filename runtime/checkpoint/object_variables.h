@@ -1,7 +1,7 @@
 // Which variables of an object-based checkpoint (Keras, tf.train.Checkpoint, a SavedModel of
 // TensorFlow 2) are those of a model: its keys are paths of objects, not names of variables.
-#ifndef TPURUN_RUNTIME_ESTIMATOR_OBJECT_VARIABLES_H_
-#define TPURUN_RUNTIME_ESTIMATOR_OBJECT_VARIABLES_H_
+#ifndef TPURUN_RUNTIME_CHECKPOINT_OBJECT_VARIABLES_H_
+#define TPURUN_RUNTIME_CHECKPOINT_OBJECT_VARIABLES_H_
 
 #include <cstdint>
 #include <map>
@@ -39,4 +39,4 @@ absl::StatusOr<std::string> ObjectKey(const BundleReader& reader, const std::str
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_ESTIMATOR_OBJECT_VARIABLES_H_
+#endif  // TPURUN_RUNTIME_CHECKPOINT_OBJECT_VARIABLES_H_

@@ -1,6 +1,6 @@
 // What a new variable holds.
-#ifndef TPURUN_RUNTIME_ESTIMATOR_INITIAL_VALUES_H_
-#define TPURUN_RUNTIME_ESTIMATOR_INITIAL_VALUES_H_
+#ifndef TPURUN_RUNTIME_CHECKPOINT_INITIAL_VALUES_H_
+#define TPURUN_RUNTIME_CHECKPOINT_INITIAL_VALUES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,4 +17,4 @@ absl::Status DrawInitialValues(const Variable& variable, uint64_t seed, std::byt
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_ESTIMATOR_INITIAL_VALUES_H_
+#endif  // TPURUN_RUNTIME_CHECKPOINT_INITIAL_VALUES_H_

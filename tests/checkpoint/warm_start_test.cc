@@ -1,4 +1,4 @@
-#include "runtime/estimator/warm_start.h"
+#include "runtime/checkpoint/warm_start.h"
 
 #include <cstring>
 #include <map>
@@ -8,7 +8,7 @@
 #include "glog/logging.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "runtime/estimator/checkpoint.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "tests/io/temp_dir.h"
 
 namespace tpurun {

@@ -1,7 +1,7 @@
 // FirstWrites: what training puts into model_dir before its first loop, and how to take it back
 // when that loop fails.
-#ifndef TPURUN_RUNTIME_ESTIMATOR_FIRST_WRITES_H_
-#define TPURUN_RUNTIME_ESTIMATOR_FIRST_WRITES_H_
+#ifndef TPURUN_RUNTIME_CHECKPOINT_FIRST_WRITES_H_
+#define TPURUN_RUNTIME_CHECKPOINT_FIRST_WRITES_H_
 
 #include <optional>
 #include <string>
@@ -48,4 +48,4 @@ class FirstWrites {
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_ESTIMATOR_FIRST_WRITES_H_
+#endif  // TPURUN_RUNTIME_CHECKPOINT_FIRST_WRITES_H_

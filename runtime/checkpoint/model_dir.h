@@ -1,6 +1,6 @@
 // The lock of a model_dir: one process at a time trains in it.
-#ifndef TPURUN_RUNTIME_ESTIMATOR_MODEL_DIR_H_
-#define TPURUN_RUNTIME_ESTIMATOR_MODEL_DIR_H_
+#ifndef TPURUN_RUNTIME_CHECKPOINT_MODEL_DIR_H_
+#define TPURUN_RUNTIME_CHECKPOINT_MODEL_DIR_H_
 
 #include <atomic>
 #include <chrono>
@@ -25,4 +25,4 @@ absl::StatusOr<Directory> LockModelDir(const std::string& path, const LockPatien
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_ESTIMATOR_MODEL_DIR_H_
+#endif  // TPURUN_RUNTIME_CHECKPOINT_MODEL_DIR_H_
