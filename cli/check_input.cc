@@ -3,9 +3,9 @@
 #include "data/input_fn.h"
 #include "models/model_builder.h"
 #include "proto/source_locations.h"
-#include "runtime/estimator/call_input_fn.h"
 #include "runtime/estimator/eval_step.h"
 #include "runtime/estimator/step_graph.h"
+#include "runtime/session/call_input_fn.h"
 #include "runtime/spec/input_deployment.h"
 #include "runtime/spec/topology.h"
 

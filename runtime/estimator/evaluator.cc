@@ -9,14 +9,14 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
-#include "runtime/estimator/call_input_fn.h"
 #include "runtime/estimator/eval_events.h"
-#include "runtime/estimator/infeed.h"
-#include "runtime/estimator/outfeed.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/io/event_writer.h"
 #include "runtime/io/file.h"
 #include "runtime/optimizers/moving_average.h"
+#include "runtime/session/call_input_fn.h"
+#include "runtime/session/infeed.h"
+#include "runtime/session/outfeed.h"
 
 namespace tpurun {
 namespace {

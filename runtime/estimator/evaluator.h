@@ -12,7 +12,7 @@
 #include "runtime/checkpoint/variable_store.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/eval_step.h"
-#include "runtime/estimator/session.h"
+#include "runtime/session/session.h"
 
 namespace tpurun {
 

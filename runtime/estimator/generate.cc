@@ -19,11 +19,11 @@
 #include "runtime/base/text.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/eval_step.h"
-#include "runtime/estimator/infeed.h"
-#include "runtime/estimator/outfeed.h"
-#include "runtime/estimator/session.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/ir/structural.h"
+#include "runtime/session/infeed.h"
+#include "runtime/session/outfeed.h"
+#include "runtime/session/session.h"
 
 namespace tpurun {
 namespace {

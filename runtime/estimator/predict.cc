@@ -10,14 +10,14 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
-#include "runtime/estimator/call_input_fn.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/eval_step.h"
-#include "runtime/estimator/infeed.h"
-#include "runtime/estimator/outfeed.h"
 #include "runtime/estimator/prediction_bytes.h"
-#include "runtime/estimator/session.h"
 #include "runtime/estimator/setup.h"
+#include "runtime/session/call_input_fn.h"
+#include "runtime/session/infeed.h"
+#include "runtime/session/outfeed.h"
+#include "runtime/session/session.h"
 
 namespace tpurun {
 namespace {

@@ -12,8 +12,8 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/estimator/outfeed.h"
 #include "runtime/estimator/setup.h"
+#include "runtime/session/outfeed.h"
 
 namespace tpurun {
 namespace {

@@ -11,8 +11,8 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/compiler/compile.h"
 #include "runtime/estimator/estimator.h"
-#include "runtime/estimator/infeed.h"
-#include "runtime/estimator/session.h"
+#include "runtime/session/infeed.h"
+#include "runtime/session/session.h"
 #include "runtime/spec/input_deployment.h"
 
 namespace tpurun {

@@ -8,10 +8,10 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
-#include "runtime/estimator/call_input_fn.h"
 #include "runtime/estimator/final_step.h"
 #include "runtime/estimator/input_files.h"
 #include "runtime/estimator/setup.h"
+#include "runtime/session/call_input_fn.h"
 
 namespace tpurun {
 

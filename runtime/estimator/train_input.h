@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/estimator/estimator.h"
-#include "runtime/estimator/infeed.h"
 #include "runtime/estimator/train_program.h"
+#include "runtime/session/infeed.h"
 #include "runtime/spec/spec.h"
 
 namespace tpurun {

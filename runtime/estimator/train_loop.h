@@ -11,11 +11,11 @@
 #include "absl/status/statusor.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/hooks.h"
-#include "runtime/estimator/outfeed.h"
 #include "runtime/estimator/train_evaluations.h"
 #include "runtime/estimator/train_input.h"
 #include "runtime/estimator/train_output.h"
 #include "runtime/estimator/train_program.h"
+#include "runtime/session/outfeed.h"
 
 namespace tpurun {
 

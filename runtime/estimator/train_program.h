@@ -10,8 +10,8 @@
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/learning_rates.h"
 #include "runtime/estimator/projector.h"
-#include "runtime/estimator/session.h"
 #include "runtime/ir/graph.h"
+#include "runtime/session/session.h"
 #include "runtime/spec/spec.h"
 
 namespace tpurun {

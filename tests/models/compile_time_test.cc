@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/estimator/session.h"
 #include "runtime/estimator/train_step.h"
 #include "runtime/ops/op_list.h"
+#include "runtime/session/session.h"
 #include "tests/models/iris_spec.h"
 #include "tests/scaling.h"
 

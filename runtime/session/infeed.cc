@@ -1,4 +1,4 @@
-#include "runtime/estimator/infeed.h"
+#include "runtime/session/infeed.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 // Calls of an InputFn: once, or once a replica where each has a pipeline of its own.
-#ifndef TPURUN_RUNTIME_ESTIMATOR_CALL_INPUT_FN_H_
-#define TPURUN_RUNTIME_ESTIMATOR_CALL_INPUT_FN_H_
+#ifndef TPURUN_RUNTIME_SESSION_CALL_INPUT_FN_H_
+#define TPURUN_RUNTIME_SESSION_CALL_INPUT_FN_H_
 
 #include <string>
 
@@ -26,4 +26,4 @@ absl::Status CheckPipelines(const std::string& position, const InputDeployment& 
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_ESTIMATOR_CALL_INPUT_FN_H_
+#endif  // TPURUN_RUNTIME_SESSION_CALL_INPUT_FN_H_

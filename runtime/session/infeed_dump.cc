@@ -1,4 +1,4 @@
-#include "runtime/estimator/infeed_dump.h"
+#include "runtime/session/infeed_dump.h"
 
 #include <algorithm>
 #include <cmath>

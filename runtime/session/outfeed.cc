@@ -1,4 +1,4 @@
-#include "runtime/estimator/outfeed.h"
+#include "runtime/session/outfeed.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 // InfeedDump: a file of what each core finds in its infeed, for people and tests to look at.
-#ifndef TPURUN_RUNTIME_ESTIMATOR_INFEED_DUMP_H_
-#define TPURUN_RUNTIME_ESTIMATOR_INFEED_DUMP_H_
+#ifndef TPURUN_RUNTIME_SESSION_INFEED_DUMP_H_
+#define TPURUN_RUNTIME_SESSION_INFEED_DUMP_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -44,4 +44,4 @@ class InfeedDump {
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_ESTIMATOR_INFEED_DUMP_H_
+#endif  // TPURUN_RUNTIME_SESSION_INFEED_DUMP_H_

@@ -1,6 +1,6 @@
 // Session: a Device, the variables, and the program that is bound to them.
-#ifndef TPURUN_RUNTIME_ESTIMATOR_SESSION_H_
-#define TPURUN_RUNTIME_ESTIMATOR_SESSION_H_
+#ifndef TPURUN_RUNTIME_SESSION_SESSION_H_
+#define TPURUN_RUNTIME_SESSION_SESSION_H_
 
 #include <atomic>
 #include <cstdint>
@@ -11,8 +11,8 @@
 #include "runtime/checkpoint/variable_store.h"
 #include "runtime/compiler/compile.h"
 #include "runtime/device/device.h"
-#include "runtime/estimator/infeed.h"
-#include "runtime/estimator/outfeed.h"
+#include "runtime/session/infeed.h"
+#include "runtime/session/outfeed.h"
 #include "runtime/spec/topology.h"
 
 namespace tpurun {
@@ -48,4 +48,4 @@ class Session {
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_ESTIMATOR_SESSION_H_
+#endif  // TPURUN_RUNTIME_SESSION_SESSION_H_

@@ -1,4 +1,4 @@
-#include "runtime/estimator/call_input_fn.h"
+#include "runtime/session/call_input_fn.h"
 
 #include <memory>
 #include <string>

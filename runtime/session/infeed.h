@@ -1,7 +1,7 @@
 // Infeed: the thread that fills the device's infeed ring with the batches of an input, and the
 // memory of where each batch was in that input.
-#ifndef TPURUN_RUNTIME_ESTIMATOR_INFEED_H_
-#define TPURUN_RUNTIME_ESTIMATOR_INFEED_H_
+#ifndef TPURUN_RUNTIME_SESSION_INFEED_H_
+#define TPURUN_RUNTIME_SESSION_INFEED_H_
 
 #include <atomic>
 #include <chrono>
@@ -20,9 +20,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/device/queues.h"
-#include "runtime/estimator/infeed_dump.h"
 #include "runtime/ir/graph.h"
 #include "runtime/program/core_program.h"
+#include "runtime/session/infeed_dump.h"
 #include "runtime/spec/spec.h"
 
 namespace tpurun {
@@ -176,4 +176,4 @@ class Infeed {
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_ESTIMATOR_INFEED_H_
+#endif  // TPURUN_RUNTIME_SESSION_INFEED_H_

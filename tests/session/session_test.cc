@@ -1,4 +1,4 @@
-#include "runtime/estimator/session.h"
+#include "runtime/session/session.h"
 
 #include <algorithm>
 #include <chrono>

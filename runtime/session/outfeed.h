@@ -1,6 +1,6 @@
 // Outfeed: the thread that takes what a program feeds out, in order.
-#ifndef TPURUN_RUNTIME_ESTIMATOR_OUTFEED_H_
-#define TPURUN_RUNTIME_ESTIMATOR_OUTFEED_H_
+#ifndef TPURUN_RUNTIME_SESSION_OUTFEED_H_
+#define TPURUN_RUNTIME_SESSION_OUTFEED_H_
 
 #include <condition_variable>
 #include <cstddef>
@@ -48,4 +48,4 @@ class Outfeed {
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_ESTIMATOR_OUTFEED_H_
+#endif  // TPURUN_RUNTIME_SESSION_OUTFEED_H_
