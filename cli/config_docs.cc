@@ -11,6 +11,7 @@
 #include "cli/text_format.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "proto/config_descriptors.h"
+#include "proto/field_rules.h"
 #include "proto/run_config.pb.h"
 #include "proto/source_locations.h"
 #include "runtime/base/text.h"
@@ -114,6 +115,12 @@ std::string CommentOf(const Descriptor& message) {
 
 std::string CommentOf(const FieldDescriptor& field) {
   return LeadingComment(CommentedPool().FindFieldByName(field.full_name()));
+}
+
+std::string MeaningOf(const FieldDescriptor& field, const FieldDescriptor* kind) {
+  const bool is_taken = kind == nullptr || IsOfKind(field, kind->name());
+  const std::string comment = CommentOf(field), rules = is_taken ? RulesText(field, kind) : "";
+  return absl::StrCat(comment, comment.empty() || rules.empty() ? "" : " ", rules);
 }
 
 std::string CommentOf(const EnumDescriptor& type) {

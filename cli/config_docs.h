@@ -16,6 +16,11 @@ std::string CommentOf(const google::protobuf::FieldDescriptor& field);
 std::string CommentOf(const google::protobuf::EnumDescriptor& type);
 std::string CommentOf(const google::protobuf::EnumValueDescriptor& value);
 
+// The comment of a field, and what its rules say; of those nothing where `kind`, which may be null,
+// does not take the field.
+std::string MeaningOf(const google::protobuf::FieldDescriptor& field,
+                      const google::protobuf::FieldDescriptor* kind = nullptr);
+
 // "int64 = 100", "Activation = LINEAR", "repeated Layer".
 std::string TypeText(const google::protobuf::FieldDescriptor& field);
 

@@ -301,23 +301,35 @@ void ForgetSiblings(const Target& target, SourceLocations* locations) {
   }
 }
 
-// Of a number 0, which turns what it says off.
+// Of a number 0 where that is legal: it turns off what the field says, as RunConfig's None does.
 bool IsOff(const Message& message, const FieldDescriptor& field) {
-  return field.cpp_type() == FieldDescriptor::CPPTYPE_INT64 &&
-         message.GetReflection()->GetInt64(message, &field) == 0;
+  return !field.is_repeated() && field.cpp_type() == FieldDescriptor::CPPTYPE_INT64 &&
+         IsLegal(field, 0) && message.GetReflection()->GetInt64(message, &field) == 0;
 }
 
-// What a file says is replaced; another flag is not, unless one of the two only says that it is
-// off, as RunConfig's None does. Returns whether the new value counts.
+// Whether another field that is set needs this one.
+bool IsNeeded(const Message& message, const FieldDescriptor& field) {
+  std::vector<const FieldDescriptor*> set;
+  message.GetReflection()->ListFields(message, &set);
+  return std::any_of(set.begin(), set.end(), [&](const FieldDescriptor* other) {
+    return RulesOf(*other).needs() == field.name();
+  });
+}
+
+// Clears what a file gives of the fields that exclude the target. What another flag gives is not
+// replaced, unless one of the two is only off. A field that another one needs stays: the checks
+// tell of the two. Returns whether the new value counts.
 absl::StatusOr<bool> ClearExclusive(const Target& target, const Message& value,
                                     SourceLocations* locations) {
+  if (!IsSet(value, *target.field)) return true;
   for (const FieldDescriptor* other : ExcludedBy(*target.field)) {
+    if (!IsSet(*target.parent, *other) || IsNeeded(*target.parent, *other)) continue;
     const std::string other_path = FieldPath(target.parent_path, other->name());
-    const SourceLocation* const place = locations->Find(other_path);
-    if (place != nullptr && !place->flag.empty() && !IsOff(*target.parent, *other)) {
+    const std::string flag = locations->FlagOf(other_path);
+    if (!flag.empty() && !IsOff(*target.parent, *other)) {
       if (IsOff(value, *target.field)) return false;
-      return absl::InvalidArgumentError(absl::StrCat(target.path(), " is given together with ",
-                                                     place->flag, ", want one of them"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(target.path(), " is given together with ", flag, ", want one of them"));
     }
     target.parent->GetReflection()->ClearField(target.parent, other);
     locations->Erase(other_path);

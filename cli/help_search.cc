@@ -80,7 +80,7 @@ void AddFields(Search& search) {
     const std::string noun = NounOf(*path.field);
     const bool is_field = noun == "field";
     const Descriptor* const message = is_field ? nullptr : path.field->message_type();
-    search.Add(noun, is_field ? path.path : path.field->name(), CommentOf(*path.field),
+    search.Add(noun, is_field ? path.path : path.field->name(), MeaningOf(*path.field),
                message == nullptr ? "" : CommentOf(*message));
   }
   for (const EnumDescriptor* const type : ConfigEnums()) {

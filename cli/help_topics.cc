@@ -43,15 +43,9 @@ std::string Refused(const FieldDescriptor& field, const FieldDescriptor* kind,
   return why.empty() ? "" : absl::StrCat("  (", why, ")");
 }
 
-// Its comment, and what its rules say.
-std::string Meaning(const FieldDescriptor& field) {
-  const std::string comment = CommentOf(field), rules = RulesText(field);
-  return absl::StrCat(comment, comment.empty() || rules.empty() ? "" : " ", rules);
-}
-
 std::string FieldEntry(const FieldDescriptor& field, const FieldDescriptor* kind) {
   std::string entry = absl::StrCat("  ", field.name(), ": ", TypeText(field), Refused(field, kind),
-                                   "\n", Wrapped(Meaning(field), 6));
+                                   "\n", Wrapped(MeaningOf(field, kind), 6));
   if (field.enum_type() != nullptr) {
     absl::StrAppend(
         &entry, Wrapped("One of " + absl::StrJoin(EnumNames(*field.enum_type()), ", ") + ".", 6));
@@ -68,7 +62,7 @@ std::string Choices(const OneofDescriptor& oneof) {
   std::string text = absl::StrCat("exactly one ", oneof.name(), ":\n");
   for (int i = 0; i < oneof.field_count(); ++i) {
     const FieldDescriptor& choice = *oneof.field(i);
-    const std::string said = Wrapped(CommentOf(choice) + Refused(choice, nullptr), width + 4);
+    const std::string said = Wrapped(MeaningOf(choice) + Refused(choice, nullptr), width + 4);
     absl::StrAppend(&text, "  ", choice.name(), said.substr(choice.name().size() + 2));
   }
   return text;
@@ -171,9 +165,10 @@ Braces hold a message, which replaces what was there; brackets hold a list:
 --unset takes a field back to its default, and an element out of its list:
   --unset model_dir
   --unset train.input.transform.shuffle
-Setting one choice of several clears the others, and so do save_checkpoints_steps and
-save_checkpoints_secs. Paths of files are relative to the working directory; those in a file to its
-folder. A scalar field of RunConfig is a flag too: --train_batch_size=256.
+Setting one choice of several clears the others, and setting one field clears those that cannot be
+given together with it (save_checkpoints_steps, save_checkpoints_secs). Paths of files are relative
+to the working directory; those in a file to its folder. A scalar field of RunConfig is a flag too:
+--train_batch_size=256.
 )";
 }
 

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -125,19 +124,20 @@ bool ParseFile(const std::string& path, const std::string& text, const std::stri
   return true;
 }
 
-// What one file may not give together, before the command line replaces one of the two.
-void CheckExclusive(const proto::RunConfig& run, const SourceLocations& locations,
-                    ConfigErrors& errors) {
-  const Reflection& values = *run.GetReflection();
+// What one file may not give together, before the command line replaces one of the two. Clears one
+// of them, so that all other mistakes are found as if the other stood alone.
+void CheckExclusive(proto::RunConfig* run, const SourceLocations& locations, ConfigErrors& errors) {
+  const Reflection& values = *run->GetReflection();
   std::vector<const FieldDescriptor*> set;
-  values.ListFields(run, &set);
+  values.ListFields(*run, &set);
   for (const FieldDescriptor* field : set) {
     for (const std::string& other : RulesOf(*field).excludes()) {
-      if (!values.HasField(run, run.GetDescriptor()->FindFieldByName(other))) continue;
+      if (!IsSet(*run, *run->GetDescriptor()->FindFieldByName(other))) continue;
       errors.AddAt(*locations.FindEnclosing(field->name()),
                    absl::StrCat(field->name(), " is given together with ", other, " (",
                                 locations.Where(other), "), want one of them"));
-      errors.Ignore(field->name(), /*below=*/false);  // it is told
+      values.ClearField(run, field);  // it is told
+      break;
     }
   }
 }
@@ -194,7 +194,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors
   bool sound = ParseFile(options.config_path, *run_text, "", &loaded.run, &loaded.locations,
                          &unread, errors);
   if (!sound) return ErrorList(errors.Lines(loaded.locations), errors.code());
-  CheckExclusive(loaded.run, loaded.locations, errors);
+  CheckExclusive(&loaded.run, loaded.locations, errors);
   ResolvePaths(options.config_path, &loaded.run);
 
   ApplyEdits(options.edits, /*to_model=*/false, &loaded.run, &loaded.locations, &unread, errors);

@@ -1,5 +1,6 @@
 #include "cli/print_config.h"
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -41,21 +42,18 @@ class ConfigPrinter {
   // A field that excludes this one is set: the default does not act.
   static bool IsExcluded(const Message& message, const FieldDescriptor& field) {
     const std::vector<const FieldDescriptor*> others = ExcludedBy(field);
-    return std::any_of(others.begin(), others.end(), [&](const FieldDescriptor* other) {
-      return message.GetReflection()->HasField(message, other);
-    });
+    return std::any_of(others.begin(), others.end(),
+                       [&](const FieldDescriptor* other) { return IsSet(message, *other); });
   }
 
   // The fields that are set; of RunConfig and TPUConfig also those that have a default.
   static std::vector<const FieldDescriptor*> FieldsInOrder(const Message& message) {
     const google::protobuf::Descriptor& descriptor = *message.GetDescriptor();
-    const Reflection& reflection = *message.GetReflection();
     const bool with_defaults = descriptor.name() == "RunConfig" || descriptor.name() == "TPUConfig";
     std::vector<const FieldDescriptor*> fields;
     for (int i = 0; i < descriptor.field_count(); ++i) {
       const FieldDescriptor* field = descriptor.field(i);
-      const bool set = field->is_repeated() ? reflection.FieldSize(message, field) > 0
-                                            : reflection.HasField(message, field);
+      const bool set = IsSet(message, *field);
       const bool defaulted =
           with_defaults && field->has_default_value() && !IsExcluded(message, *field);
       // The TPU's defaults matter even when the file has no tpu_config.

@@ -221,6 +221,7 @@ class Validator {
     for (int i = 0; i < warm_start.var_name_to_prev_var_name_size(); ++i) {
       const auto& entry = warm_start.var_name_to_prev_var_name(i);
       const std::string path = ElementPath("warm_start_from.var_name_to_prev_var_name", i);
+      if (entry.key().empty()) continue;  // its rule tells of that
       if (const auto [first, inserted] = path_of_key.emplace(entry.key(), path + ".key");
           !inserted) {
         AddTwice(path + ".key", entry.key(), first->second);

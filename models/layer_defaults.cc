@@ -27,24 +27,13 @@ void CopyField(const Message& from, const FieldDescriptor* field, Message& to) {
   to.MergeFrom(*one);
 }
 
-bool IsSet(const Message& message, const FieldDescriptor* field) {
-  const Reflection& reflection = *message.GetReflection();
-  return field->is_repeated() ? reflection.FieldSize(message, field) > 0
-                              : reflection.HasField(message, field);
-}
-
-bool IsOn(const Message& message, const FieldDescriptor* field) {
-  return IsSet(message, field) && (field->cpp_type() != FieldDescriptor::CPPTYPE_BOOL ||
-                                   message.GetReflection()->GetBool(message, field));
-}
-
 // Whether the field means something beside the others: its rules (excludes, needs).
 bool IsUseful(const Message& message, const FieldDescriptor& field) {
   for (const FieldDescriptor* other : ExcludedBy(field)) {
-    if (IsSet(message, other)) return false;
+    if (IsSet(message, *other)) return false;
   }
   const std::string& needed = RulesOf(field).needs();
-  return needed.empty() || IsOn(message, message.GetDescriptor()->FindFieldByName(needed));
+  return needed.empty() || IsOn(message, *message.GetDescriptor()->FindFieldByName(needed));
 }
 
 // Takes out of the layer's `arguments`, PATH in the model, those fields that a default gave, as
@@ -54,7 +43,7 @@ void DropUselessDefaults(const std::string& path, Message& arguments,
   const google::protobuf::Descriptor& fields = *arguments.GetDescriptor();
   for (int i = 0; i < fields.field_count(); ++i) {
     const FieldDescriptor& field = *fields.field(i);
-    if (!IsSet(arguments, &field) || IsUseful(arguments, field)) continue;
+    if (!IsSet(arguments, field) || IsUseful(arguments, field)) continue;
     if (paths.erase(absl::StrCat(path, ".", field.name())) == 0) continue;
     arguments.GetReflection()->ClearField(&arguments, &field);
   }
@@ -107,7 +96,7 @@ void MergeLayerDefaults(const proto::ModelSpec& spec, const proto::Layer& writte
     std::vector<const FieldDescriptor*> set;
     defaults.GetReflection()->ListFields(defaults, &set);
     for (const FieldDescriptor* field : set) {
-      if (field == kind || IsSet(*merged, field)) continue;
+      if (field == kind || IsSet(*merged, *field)) continue;
       CopyField(defaults, field, *merged);
       (*paths)[field->name()] = absl::StrCat(path, ".", field->name());
     }
@@ -115,7 +104,7 @@ void MergeLayerDefaults(const proto::ModelSpec& spec, const proto::Layer& writte
     Message& to = *merged->GetReflection()->MutableMessage(merged, kind);
     arguments.GetReflection()->ListFields(arguments, &set);
     for (const FieldDescriptor* field : set) {
-      if (IsSet(to, field)) continue;
+      if (IsSet(to, *field)) continue;
       CopyField(arguments, field, to);
       const std::string name = absl::StrCat(kind->name(), ".", field->name());
       (*paths)[name] = absl::StrCat(path, ".", name);

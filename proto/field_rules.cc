@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -53,13 +52,14 @@ bool HasBounds(const FieldRules& rules) {
   return rules.finite() || rules.has_gt() || rules.has_gte() || rules.has_lt() || rules.has_lte();
 }
 
-bool IsWithin(double value, const FieldRules& rules) {
+// `value`: long double has every int64.
+bool IsWithin(long double value, const FieldRules& rules) {
   return std::isfinite(value) && (!rules.has_gt() || value > rules.gt()) &&
          (!rules.has_gte() || value >= rules.gte()) && (!rules.has_lt() || value < rules.lt()) &&
          (!rules.has_lte() || value <= rules.lte());
 }
 
-// 9 digits are all that an int32 has; larger bounds are powers of two.
+// A whole number with all its digits, of which StrCat writes 6.
 std::string BoundText(double bound) {
   return bound == std::floor(bound) ? absl::StrCat(static_cast<int64_t>(bound))
                                     : absl::StrCat(bound);
@@ -81,8 +81,9 @@ std::string RangeOf(const FieldRules& rules, bool is_float) {
   return absl::StrCat(rules.has_gt() ? "> " : ">= ", least, finite);
 }
 
-// The bound that a whole number breaks, where it has two; of others all that holds.
-FieldRules BrokenBound(const FieldRules& rules, double value) {
+// For the message on a whole number: its upper bound where it is too large, else its lower one, as
+// "> 0" rather than ">= 1".
+FieldRules BrokenBound(const FieldRules& rules, long double value) {
   FieldRules broken = rules;
   if (rules.has_gte() && rules.gte() == 1) {
     broken.clear_gte();
@@ -98,7 +99,7 @@ FieldRules BrokenBound(const FieldRules& rules, double value) {
   return broken;
 }
 
-double NumberOf(const Message& message, const FieldDescriptor& field, int index) {
+long double NumberOf(const Message& message, const FieldDescriptor& field, int index) {
   const Reflection& values = *message.GetReflection();
   const bool one = index < 0;
   switch (field.cpp_type()) {
@@ -112,8 +113,8 @@ double NumberOf(const Message& message, const FieldDescriptor& field, int index)
       return one ? values.GetInt32(message, &field)
                  : values.GetRepeatedInt32(message, &field, index);
     default:
-      return static_cast<double>(one ? values.GetInt64(message, &field)
-                                     : values.GetRepeatedInt64(message, &field, index));
+      return one ? values.GetInt64(message, &field)
+                 : values.GetRepeatedInt64(message, &field, index);
   }
 }
 
@@ -127,13 +128,6 @@ int SizeOf(const Message& message, const FieldDescriptor& field) {
 bool IsEmptyText(const Message& message, const FieldDescriptor& field) {
   return !field.is_repeated() && field.cpp_type() == FieldDescriptor::CPPTYPE_STRING &&
          message.GetReflection()->GetString(message, &field).empty();
-}
-
-// What turns something on: a bool is true.
-bool IsOn(const Message& message, const FieldDescriptor& field) {
-  if (SizeOf(message, field) == 0) return false;
-  return field.is_repeated() || field.cpp_type() != FieldDescriptor::CPPTYPE_BOOL ||
-         message.GetReflection()->GetBool(message, &field);
 }
 
 // "a", "a or b", "a, b or c".
@@ -190,10 +184,15 @@ class RuleCheck {
       if (!IsDefault(message, &field)) Add(first, Refused(message, field, name, rules));
       return;
     }
+    std::vector<std::string> excluded;
     for (const std::string& other : rules.excludes()) {
-      const FieldDescriptor& excluded = *message.GetDescriptor()->FindFieldByName(other);
-      if (SizeOf(message, excluded) == 0) continue;
-      Add(first, absl::StrCat(name, " is given together with ", other, ", want one of them"));
+      if (IsSet(message, *message.GetDescriptor()->FindFieldByName(other))) {
+        excluded.push_back(other);
+      }
+    }
+    if (!excluded.empty()) {
+      Add(first, absl::StrCat(name, " is given together with ", absl::StrJoin(excluded, " and "),
+                              excluded.size() == 1 ? ", want one of them" : ", leave it out"));
     }
     if (rules.has_needs() && !IsDefault(message, &field)) CheckNeeds(message, rules, first, name);
     if (rules.has_max_items() && size > rules.max_items()) {
@@ -261,11 +260,11 @@ class RuleCheck {
                   const std::string& path, const std::string& name, const FieldRules& rules) {
     const std::string value = ValueText(message, &field, index);
     if (HasBounds(rules)) {
-      const double number = NumberOf(message, field, index);
+      const long double number = NumberOf(message, field, index);
       const std::string range =
           IsFloat(field) ? RangeOf(rules, true) : RangeOf(BrokenBound(rules, number), false);
       if (!IsWithin(number, rules)) {
-        Add(path, absl::StrCat(name, " must be ", range, ", got ", value));
+        return Add(path, absl::StrCat(name, " must be ", range, ", got ", value));
       }
     }
     if (!rules.in().empty() && !Has(rules.in(), value)) {
@@ -329,17 +328,29 @@ void CheckRules(const Message& message, const std::string& path, ConfigErrors& e
     if (!errors.Has(error.path)) untold.Add(error);
   }
   errors.Add(ConfigPlace(), untold);
+  for (const ConfigError& error : untold.all()) errors.Ignore(error.path, /*below=*/false);
+}
+
+bool IsSet(const Message& message, const FieldDescriptor& field) {
+  return SizeOf(message, field) > 0;
+}
+
+bool IsLegal(const FieldDescriptor& field, long double number) {
+  const FieldRules rules = WithBounds(RulesOf(field));
+  return !HasBounds(rules) || IsWithin(number, rules);
 }
 
 std::string RangeText(const FieldDescriptor& field) {
   return RangeOf(WithBounds(RulesOf(field)), /*is_float=*/false);
 }
 
-std::string RulesText(const FieldDescriptor& field) {
+std::string RulesText(const FieldDescriptor& field, const FieldDescriptor* kind) {
   const FieldRules& rules = RulesOf(field);
   std::vector<std::string> parts;
   if (rules.required()) {
-    parts.push_back(field.is_repeated() ? "at least one must be given" : "must be given");
+    parts.push_back(
+        absl::StrCat(field.is_repeated() ? "at least one must be given" : "must be given",
+                     kind != nullptr || rules.only_of().empty() ? "" : " where the kind takes it"));
   }
   const std::string range = rules.dimension() ? "> 0" : RangeText(field);
   if (!range.empty() && rules.in().empty()) parts.push_back(range);
@@ -393,14 +404,19 @@ bool ReadsStandardInput(const Message& message) {
                                                     : values.GetMessage(message, field))) {
           return true;
         }
-      } else if (IsPath(*field) &&
-                 (field->is_repeated() ? values.GetRepeatedString(message, field, i)
-                                       : values.GetString(message, field)) == "-") {
+      } else if (field->is_repeated() && IsPath(*field) &&
+                 values.GetRepeatedString(message, field, i) == "-") {
         return true;
       }
     }
   }
   return false;
+}
+
+bool IsOn(const Message& message, const FieldDescriptor& field) {
+  return IsSet(message, field) &&
+         (field.is_repeated() || field.cpp_type() != FieldDescriptor::CPPTYPE_BOOL ||
+          message.GetReflection()->GetBool(message, &field));
 }
 
 std::vector<const FieldDescriptor*> ExcludedBy(const FieldDescriptor& field) {

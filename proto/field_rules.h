@@ -17,15 +17,18 @@ const proto::FieldRules& RulesOf(const google::protobuf::FieldDescriptor& field)
 // Adds an error for each field of `message` that breaks its rules, and of the messages in it;
 // `path` is the message's own, "" or "adagrad". It stops at messages that have a oneof `kind` of
 // their own: whoever chooses by that checks those. A path that has an error already gets no other:
-// who knows more of the field has told of it. `kind` is the field of a oneof `kind` that the
+// who knows more of the field has told of it. A path that gets one here gets none later: what
+// else is wrong with it follows. `kind` is the field of a oneof `kind` that the
 // message is of; null: of none.
 void CheckRules(const google::protobuf::Message& message, const std::string& path,
                 ConfigErrors& errors, const google::protobuf::FieldDescriptor* kind = nullptr);
 
 // Which values a field may have: "> 0", "in [0, 1)"; empty for any.
 std::string RangeText(const google::protobuf::FieldDescriptor& field);
-// The rules of a field as sentences for `help`: "Must be given, > 0."; empty without any.
-std::string RulesText(const google::protobuf::FieldDescriptor& field);
+// The rules of a field as sentences for `help`: "Must be given, > 0."; empty without any. `kind`:
+// the one that the message is of, which takes the field; null: any.
+std::string RulesText(const google::protobuf::FieldDescriptor& field,
+                      const google::protobuf::FieldDescriptor* kind = nullptr);
 
 // Why something sets the field in vain: "not supported yet", "never", and where `with_reason` why
 // ("never: REASON"); of a message that `kind` shares with other kinds "only of in_top_k" or "not of
@@ -40,8 +43,16 @@ bool IsOfKind(const google::protobuf::FieldDescriptor& field, const std::string&
 // Whether the field names a file or folder.
 inline bool IsPath(const google::protobuf::FieldDescriptor& field) { return RulesOf(field).path(); }
 
-// Whether a path in the message, or in one within, is "-", standard input.
+// Whether a list of files in the message, or in one within, names "-", standard input.
 bool ReadsStandardInput(const google::protobuf::Message& message);
+
+// Whether the message gives the field: of a repeated one at least one value.
+bool IsSet(const google::protobuf::Message& message,
+           const google::protobuf::FieldDescriptor& field);
+// Whether it is set and, where it is a bool, true.
+bool IsOn(const google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field);
+// Whether the number is within the bounds of the field.
+bool IsLegal(const google::protobuf::FieldDescriptor& field, long double number);
 
 // Those of the same message that cannot be given together with the field, whichever of them says
 // so.

@@ -88,6 +88,15 @@ const SourceLocation* SourceLocations::Find(std::string_view path) const {
   return found == locations_.end() ? nullptr : &found->second;
 }
 
+std::string SourceLocations::FlagOf(std::string_view path) const {
+  for (auto entry = locations_.lower_bound(path);
+       entry != locations_.end() && entry->first.compare(0, path.size(), path) == 0; ++entry) {
+    if (IsUnder(entry->first, path) && !entry->second.flag.empty()) return entry->second.flag;
+  }
+  const SourceLocation* const around = FindEnclosing(path);
+  return around == nullptr ? "" : around->flag;
+}
+
 void SourceLocations::Record(std::string path, SourceLocation location) {
   locations_[std::move(path)] = std::move(location);
 }

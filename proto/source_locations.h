@@ -65,6 +65,10 @@ class SourceLocations {
   // recorded.
   const SourceLocation* FindEnclosing(std::string_view path) const;
 
+  // The flag that gives `path`, a part of it, or the message that holds it; empty where a file
+  // does.
+  std::string FlagOf(std::string_view path) const;
+
   void Record(std::string path, SourceLocation location);
 
   // Records every field of `message`, which was parsed from `text` into `tree`, under `prefix`.

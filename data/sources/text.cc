@@ -3,7 +3,6 @@
 #include "data/text.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "data/character_vocabulary.h"

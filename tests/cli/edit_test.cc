@@ -183,6 +183,49 @@ TEST(SetTest, AMemberOfAOneofClearsTheOthers) {
             RunWith("shuffle { buffer_size: 100 seed: 3 }", "prefetch { buffer_size: 2 }"));
 }
 
+// The error of the second edit after the first, or the RunConfig then as one line.
+std::string AfterBoth(const std::string& first, const std::string& second,
+                      const char* before = kRun) {
+  proto::RunConfig run;
+  EXPECT_TRUE(TextFormat::ParseFromString(before, &run));
+  SourceLocations locations;
+  for (const std::string& text : {first, second}) {
+    const absl::StatusOr<Edit> edit = ParseSet(text);
+    EXPECT_TRUE(edit.ok()) << text;
+    const absl::Status status = ApplyEdit(*edit, &run, &locations);
+    if (!status.ok()) return std::string(status.message());
+  }
+  return run.ShortDebugString();
+}
+
+TEST(SetTest, AFlagIsNotReplacedByAnother) {
+  const std::string steps = "train_and_evaluate.steps_per_eval";
+  const std::string seconds = "train_and_evaluate.throttle_secs";
+  // 0 is not legal here: it does not mean off.
+  EXPECT_EQ(AfterBoth(seconds + "=20", steps + "=0"),
+            steps + " is given together with --set " + seconds + "=20, want one of them");
+  // By the message around it.
+  EXPECT_EQ(AfterBoth("train_and_evaluate={ steps_per_eval: 3 }", seconds + "=9"),
+            seconds +
+                " is given together with --set train_and_evaluate={ steps_per_eval: 3 }, "
+                "want one of them");
+  // By a part of it.
+  const std::string lookup = "train.input.transform.0.lookup.";
+  constexpr char kLookup[] = "train { input { transform { lookup { feature: 's' } } } }";
+  EXPECT_EQ(AfterBoth(lookup + "vocabulary_list+=c", lookup + "vocabulary_file=v.txt", kLookup),
+            "train.input.transform[0].lookup.vocabulary_file is given together with --set " +
+                lookup + "vocabulary_list+=c, want one of them");
+}
+
+TEST(SetTest, AnEmptyListGivesNothing) {
+  const std::string lookup = "train.input.transform.0.lookup.";
+  constexpr char kList[] = "train { input { transform { lookup { vocabulary_list: 'a' } } } }";
+  constexpr char kFile[] = "train { input { transform { lookup { vocabulary_file: 'v' } } } }";
+  const std::string want = "train { input { transform { lookup { vocabulary_file: \"v\" } } } }";
+  EXPECT_EQ(AfterBoth(lookup + "vocabulary_list=[]", lookup + "vocabulary_file=v", kList), want);
+  EXPECT_EQ(AfterBoth(lookup + "vocabulary_list=[]", lookup + "feature=[]", kFile), want);
+}
+
 TEST(SetTest, AWholeModelCanBeGiven) {
   EXPECT_EQ(AfterSet("model={name: \"n\"}"), "name: \"n\"\n");
 }

@@ -38,18 +38,13 @@ tf.losses, tf.metrics and tf.train; shapes and axes never count the batch. `tpur
 This page is made from `proto/model_spec.proto` by `bazel run //tests/cli:models_readme_test -- --update_goldens`.
 )";
 
-std::string Join(const std::string& a, const std::string& b) {
-  return absl::StrCat(a, a.empty() || b.empty() ? "" : " ", b);
-}
-
 bool IsActedOn(const FieldDescriptor& field, const FieldDescriptor* kind) {
   return WhyRefused(field, kind, /*with_reason=*/false, *proto::RunConfig::descriptor()).empty();
 }
 
-std::string Row(const FieldDescriptor& field) {
-  const std::string meaning = Join(CommentOf(field), RulesText(field));
+std::string Row(const FieldDescriptor& field, const FieldDescriptor* kind) {
   return absl::StrCat("| `", field.name(), "` | ", TypeText(field), " | ",
-                      absl::StrReplaceAll(meaning, {{"|", "\\|"}}), " |\n");
+                      absl::StrReplaceAll(MeaningOf(field, kind), {{"|", "\\|"}}), " |\n");
 }
 
 // The fields of a message that something acts on, those of its choices left out.
@@ -57,7 +52,7 @@ std::string Fields(const Descriptor& message, const FieldDescriptor* kind) {
   std::string rows;
   for (int i = 0; i < message.field_count(); ++i) {
     const FieldDescriptor& field = *message.field(i);
-    if (field.containing_oneof() == nullptr && IsActedOn(field, kind)) rows += Row(field);
+    if (field.containing_oneof() == nullptr && IsActedOn(field, kind)) rows += Row(field, kind);
   }
   return rows.empty() ? ""
                       : absl::StrCat("\n| field | type | meaning |\n| --- | --- | --- |\n", rows);

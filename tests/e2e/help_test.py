@@ -57,7 +57,7 @@ class HelpTest(ProgramTest):
             self.assertEqual((done.code, done.out), (2, ''), str(done))
             self.assertIn(f'did you mean "{near}"?', done.messages[0])
         self.assertEqual(self.call('help', 'zzzzzz').messages,
-                         ['tpurun: no verb, topic or name of the configuration is called "zzzzzz"; '
+                         ['tpurun: no verb, page, topic or name of the configuration is called "zzzzzz"; '
                           'see tpurun help'])
 
     def test_other_words_lead_to_pages(self):
@@ -88,10 +88,10 @@ class HelpTest(ProgramTest):
             self.assertEqual((done.code, done.messages), (2, [
                 f'tpurun: --search: nothing has "{word}" in its name or text; see tpurun help']))
         self.assertEqual(self.call('help', 'qqq of').messages, [
-            'tpurun: no verb, topic or name of the configuration is called "qqq_of"; '
+            'tpurun: no verb, page, topic or name of the configuration is called "qqq_of"; '
             'see tpurun help'])
         self.assertEqual(self.call('help', 'variance').messages, [
-            'tpurun: no verb, topic or name of the configuration is called "variance"; '
+            'tpurun: no verb, page, topic or name of the configuration is called "variance"; '
             'tpurun help --search=variance lists where it stands'])
 
     def test_exit_codes_are_those_of_the_program(self):
