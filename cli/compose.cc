@@ -246,9 +246,9 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   composition.options.computed = Computed(config);
   composition.options.run_hooks = RunsHooks(command, config, required);
   if (required.train) {
-    composition.options.allow_changed_input = command.GetBool("allow_changed_input");
-    composition.options.hparams = HParamsOf(config);
-    ASSIGN_OR_RETURN(composition.options.config_text, PrintConfig(config));
+    composition.options.train.allow_changed_input = command.GetBool("allow_changed_input");
+    composition.options.train.hparams = HParamsOf(config);
+    ASSIGN_OR_RETURN(composition.options.train.config_text, PrintConfig(config));
   }
   const bool exports =
       required.export_model ||

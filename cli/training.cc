@@ -19,9 +19,11 @@ std::string ProgressText(const TrainProgress& progress) {
 }  // namespace
 
 void WatchTraining(ProgressLine& line, EstimatorOptions& options) {
-  options.before_first_write = [] { InstallSignalHandlers(OnInterrupt::kFinishStep); };
+  options.train.before_first_write = [] { InstallSignalHandlers(OnInterrupt::kFinishStep); };
   if (!line.shown()) return;
-  options.progress = [&line](const TrainProgress& progress) { line.Draw(ProgressText(progress)); };
+  options.train.progress = [&line](const TrainProgress& progress) {
+    line.Draw(ProgressText(progress));
+  };
 }
 
 }  // namespace tpurun

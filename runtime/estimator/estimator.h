@@ -31,6 +31,21 @@ struct TrainProgress {
   double examples_per_second = 0;
 };
 
+// What only a training has.
+struct TrainOptions {
+  std::vector<HParam> hparams;  // what TensorBoard compares trainings by
+  std::string config_text;      // the effective configuration, for TensorBoard
+  // Where a resumed training would fail because its input is no longer that of the checkpoint, it
+  // takes the input to the same place, or to its beginning if there is no such place.
+  bool allow_changed_input = false;
+  // Called just before training first writes to model_dir: until then a process that ends at once
+  // leaves nothing behind. May be null.
+  std::function<void()> before_first_write;
+  // Called between the loops. May be null.
+  std::function<void(const TrainProgress&)> progress;
+};
+
+// What every verb has that runs the model.
 struct EstimatorOptions {
   proto::RunConfig config;  // the effective one, written to model_dir/run_config.pbtxt
   // The place of a field of it, "run.textproto:5:3", for messages.
@@ -41,17 +56,12 @@ struct EstimatorOptions {
   std::vector<FeatureSpec> features;  // what the model declares
   Topology topology = {};             // whose replicas share a batch
   int num_workers = 0;                // threads; 0: one for each CPU
-  std::vector<HParam> hparams;        // what TensorBoard compares trainings by
-  std::string config_text;            // the effective configuration of a training, for TensorBoard
   std::string dump_dir;               // artefacts of the compiler go there; empty: nowhere
   std::string dump_infeed;            // what the cores are fed goes there; empty: nowhere
   // Evaluate and Predict take fresh variables where there is no checkpoint, as TPUEstimator does.
   bool allow_untrained = false;
   // The hooks of the configuration are run.
   bool run_hooks = true;
-  // Where a resumed training would fail because its input is no longer that of the checkpoint, it
-  // takes the input to the same place, or to its beginning if there is no such place.
-  bool allow_changed_input = false;
   // What of the configuration decides the values that are computed (drift.h); checkpoints carry it.
   proto::RunConfig computed;
   // Counts signals that end a run. May be null.
@@ -59,14 +69,10 @@ struct EstimatorOptions {
   // Called when all that the checkpoint and the configuration show is checked and warned of, before
   // anything is written or printed; its error ends the run.
   std::function<absl::Status()> checked = [] { return absl::OkStatus(); };
-  // Called just before training first writes to model_dir: until then a process that ends at once
-  // leaves nothing behind. May be null.
-  std::function<void()> before_first_write;
-  // Called between the loops of a training. May be null.
-  std::function<void(const TrainProgress&)> progress;
   // Called after each batch that is evaluated or predicted with the examples so far, on another
   // thread. May be null.
   std::function<void(int64_t examples)> counted;
+  TrainOptions train;
 };
 
 // What a generated text begins with.

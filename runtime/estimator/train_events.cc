@@ -30,8 +30,8 @@ absl::Status TrainEvents::Begin(const Directory& dir, int64_t start_step) {
   if (summaries_ != nullptr) {
     RETURN_IF_ERROR(summaries_->Open(dir, start_step, writer_.get()));
   }
-  RETURN_IF_ERROR(
-      report_->Begin(start_step, options_.hparams, options_.config_text, program_.graph));
+  RETURN_IF_ERROR(report_->Begin(start_step, options_.train.hparams, options_.train.config_text,
+                                 program_.graph));
   return writer_->Flush();
 }
 

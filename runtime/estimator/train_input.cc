@@ -42,7 +42,7 @@ absl::Status TrainInput::Resume(const InputFn& input_fn, const Checkpoint& resum
     LOG(WARNING) << "The checkpoint has no input position: the input starts from its beginning.";
     return absl::OkStatus();
   }
-  const bool may_change = options_.allow_changed_input;
+  const bool may_change = options_.train.allow_changed_input;
   const absl::Status same_files = CheckInputFiles(source_.files, state.input_files);
   if (!same_files.ok() && !may_change) return ChangedInput(same_files);
   absl::Status restored =

@@ -103,13 +103,13 @@ absl::Status TrainLoop::LoopDone(int64_t steps, double seconds) {
   const double loss = done_.loss();
   const bool last = done_.step == input_.final_step();
   RETURN_IF_ERROR(output_.LoopDone(done_.step, loss, last));
-  if (options_.progress) {
+  if (options_.train.progress) {
     const double rate = static_cast<double>(steps) / std::max(seconds, 1e-9);
-    options_.progress({.step = done_.step,
-                       .final_step = input_.final_step(),
-                       .loss = loss,
-                       .steps_per_second = rate,
-                       .examples_per_second = rate * options_.config.train_batch_size()});
+    options_.train.progress({.step = done_.step,
+                             .final_step = input_.final_step(),
+                             .loss = loss,
+                             .steps_per_second = rate,
+                             .examples_per_second = rate * options_.config.train_batch_size()});
   }
   return output_.Flush();
 }

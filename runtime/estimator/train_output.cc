@@ -39,7 +39,8 @@ void TrainOutput::PrepareGraph() {
 absl::StatusOr<bool> TrainOutput::OpenDir() {
   RETURN_IF_ERROR(options_.checked());
   // Without checkpoints there is nothing to finish a step for: an interrupt then ends the process.
-  if (checkpoints_.enabled() && options_.before_first_write) options_.before_first_write();
+  if (checkpoints_.enabled() && options_.train.before_first_write)
+    options_.train.before_first_write();
   absl::StatusOr<bool> opened = OpenNewDir();
   if (!opened.ok()) return Failed(start_.step, opened.status());
   return opened;

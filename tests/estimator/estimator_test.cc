@@ -63,11 +63,10 @@ class EstimatorTest : public ::testing::Test {
          .num_workers = setup.num_workers,
          .allow_untrained = true,
          .interrupt = setup.interrupt_after_loop,
-         .progress =
-             [=](const TrainProgress&) {
-               setup.after_loop();
-               if (setup.interrupt_after_loop != nullptr) ++*setup.interrupt_after_loop;
-             }});
+         .train = {.progress = [=](const TrainProgress&) {
+           setup.after_loop();
+           if (setup.interrupt_after_loop != nullptr) ++*setup.interrupt_after_loop;
+         }}});
   }
   absl::StatusOr<TrainResult> Train(const Setup& setup, const ToyRows& rows) {
     return Make(setup).Train(ToyInput(rows));
