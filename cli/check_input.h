@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/load_config.h"
+#include "cli/config/load_config.h"
 #include "proto/config_errors.h"
 #include "runtime/spec/spec.h"
 

@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cli/edit.h"
-#include "cli/load_config.h"
+#include "cli/config/edit.h"
+#include "cli/config/load_config.h"
 
 namespace tpurun {
 

@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "cli/command_line.h"
-#include "cli/load_config.h"
-#include "cli/validate.h"
+#include "cli/config/load_config.h"
+#include "cli/config/validate.h"
 #include "proto/run_config.pb.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/spec/spec.h"

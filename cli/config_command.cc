@@ -1,10 +1,10 @@
 #include "cli/config_command.h"
 
-#include "cli/config_warnings.h"
+#include "cli/config/config_warnings.h"
+#include "cli/config/load_config.h"
+#include "cli/config/print_config.h"
 #include "cli/json.h"
-#include "cli/load_config.h"
 #include "cli/logging.h"
-#include "cli/print_config.h"
 #include "runtime/base/status.h"
 
 namespace tpurun {

@@ -10,9 +10,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "cli/config/text_format.h"
 #include "cli/config_docs.h"
 #include "cli/help_topics.h"
-#include "cli/text_format.h"
 #include "models/layers/layer.h"
 #include "runtime/ops/op_list.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/load_config.h"
-#include "cli/validate.h"
+#include "cli/config/load_config.h"
+#include "cli/config/validate.h"
 #include "proto/config_errors.h"
 
 namespace tpurun {

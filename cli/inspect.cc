@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/read_message.h"
+#include "cli/config/read_message.h"
 #include "runtime/base/status.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/event_writer.h"

@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/config/read_message.h"
 #include "cli/inspect.h"
-#include "cli/read_message.h"
 #include "proto/onnx.pb.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"

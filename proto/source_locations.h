@@ -1,5 +1,5 @@
 // Where each value of the configuration came from: a place in a file, or a flag of the command
-// line. Filled by cli/load_config; models, data and cli put it before their messages.
+// line. Filled by cli/config/load_config; models, data and cli put it before their messages.
 #ifndef TPURUN_PROTO_SOURCE_LOCATIONS_H_
 #define TPURUN_PROTO_SOURCE_LOCATIONS_H_
 

@@ -2,9 +2,9 @@
 // if there is a line "---", the ModelSpec's.
 #include <string>
 
-#include "cli/load_config.h"
-#include "cli/print_config.h"
-#include "cli/validate.h"
+#include "cli/config/load_config.h"
+#include "cli/config/print_config.h"
+#include "cli/config/validate.h"
 #include "data/input_fn.h"
 #include "glog/logging.h"
 #include "models/model_builder.h"

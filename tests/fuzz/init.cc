@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/config/load_config.h"
+#include "cli/config/validate.h"
 #include "cli/init_plan.h"
 #include "cli/init_text.h"
-#include "cli/load_config.h"
-#include "cli/validate.h"
 #include "data/init/csv_table.h"
 #include "glog/logging.h"
 #include "models/model_builder.h"

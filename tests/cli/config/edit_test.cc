@@ -1,4 +1,4 @@
-#include "cli/edit.h"
+#include "cli/config/edit.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/edit.h"
+#include "cli/config/edit.h"
 
 #include <memory>
 #include <optional>
@@ -8,7 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/text_format.h"
+#include "cli/config/text_format.h"
 #include "proto/field_rules.h"
 #include "proto/field_values.h"
 #include "runtime/base/status.h"

@@ -1,11 +1,11 @@
 // The effective configuration as text: what `config` prints and what a run leaves in model_dir.
-#ifndef TPURUN_CLI_PRINT_CONFIG_H_
-#define TPURUN_CLI_PRINT_CONFIG_H_
+#ifndef TPURUN_CLI_CONFIG_PRINT_CONFIG_H_
+#define TPURUN_CLI_CONFIG_PRINT_CONFIG_H_
 
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "cli/load_config.h"
+#include "cli/config/load_config.h"
 
 namespace tpurun {
 
@@ -16,4 +16,4 @@ absl::StatusOr<std::string> PrintConfig(const LoadedConfig& config);
 
 }  // namespace tpurun
 
-#endif  // TPURUN_CLI_PRINT_CONFIG_H_
+#endif  // TPURUN_CLI_CONFIG_PRINT_CONFIG_H_

@@ -1,4 +1,4 @@
-#include "cli/config_warnings.h"
+#include "cli/config/config_warnings.h"
 
 #include <cstdint>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "cli/print_config.h"
+#include "cli/config/print_config.h"
 
 #include <algorithm>
 #include <string_view>

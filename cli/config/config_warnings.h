@@ -1,6 +1,6 @@
 // What of a RunConfig is no mistake, but does something else than it may be meant to.
-#ifndef TPURUN_CLI_CONFIG_WARNINGS_H_
-#define TPURUN_CLI_CONFIG_WARNINGS_H_
+#ifndef TPURUN_CLI_CONFIG_CONFIG_WARNINGS_H_
+#define TPURUN_CLI_CONFIG_CONFIG_WARNINGS_H_
 
 #include "proto/config_errors.h"
 #include "proto/run_config.pb.h"
@@ -14,4 +14,4 @@ void WarnOfConfig(const proto::RunConfig& run, bool trains, bool alternates, Con
 
 }  // namespace tpurun
 
-#endif  // TPURUN_CLI_CONFIG_WARNINGS_H_
+#endif  // TPURUN_CLI_CONFIG_CONFIG_WARNINGS_H_

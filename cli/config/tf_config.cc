@@ -1,4 +1,4 @@
-#include "cli/tf_config.h"
+#include "cli/config/tf_config.h"
 
 #include <algorithm>
 #include <filesystem>

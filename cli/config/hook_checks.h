@@ -1,6 +1,6 @@
 // What is wrong with the hooks of a RunConfig.
-#ifndef TPURUN_CLI_HOOK_CHECKS_H_
-#define TPURUN_CLI_HOOK_CHECKS_H_
+#ifndef TPURUN_CLI_CONFIG_HOOK_CHECKS_H_
+#define TPURUN_CLI_CONFIG_HOOK_CHECKS_H_
 
 #include "proto/config_errors.h"
 #include "proto/run_config.pb.h"
@@ -12,4 +12,4 @@ void CheckHooks(const proto::RunConfig& run, ConfigErrors& errors);
 
 }  // namespace tpurun
 
-#endif  // TPURUN_CLI_HOOK_CHECKS_H_
+#endif  // TPURUN_CLI_CONFIG_HOOK_CHECKS_H_

@@ -1,4 +1,4 @@
-#include "cli/load_config.h"
+#include "cli/config/load_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <string>
 #include <thread>
 
-#include "cli/print_config.h"
-#include "cli/validate.h"
+#include "cli/config/print_config.h"
+#include "cli/config/validate.h"
 #include "google/protobuf/text_format.h"
 #include "runtime/io/checkpoint_state.h"
 #include "tests/scaling.h"

@@ -1,12 +1,12 @@
 // What TPUConfig says of how batches reach the cores, and of cores that share a replica.
-#ifndef TPURUN_CLI_INPUT_FORMS_H_
-#define TPURUN_CLI_INPUT_FORMS_H_
+#ifndef TPURUN_CLI_CONFIG_INPUT_FORMS_H_
+#define TPURUN_CLI_CONFIG_INPUT_FORMS_H_
 
 #include <cstdint>
 #include <string>
 
-#include "cli/load_config.h"
-#include "cli/validate.h"
+#include "cli/config/load_config.h"
+#include "cli/config/validate.h"
 #include "proto/config_errors.h"
 #include "runtime/spec/spec.h"
 
@@ -28,4 +28,4 @@ void CheckShared(const proto::RunConfig& run, ModeKey mode, const std::string& f
 
 }  // namespace tpurun
 
-#endif  // TPURUN_CLI_INPUT_FORMS_H_
+#endif  // TPURUN_CLI_CONFIG_INPUT_FORMS_H_

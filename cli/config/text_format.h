@@ -1,6 +1,6 @@
 // Protobuf text format with messages for people: every error says where, got and want.
-#ifndef TPURUN_CLI_TEXT_FORMAT_H_
-#define TPURUN_CLI_TEXT_FORMAT_H_
+#ifndef TPURUN_CLI_CONFIG_TEXT_FORMAT_H_
+#define TPURUN_CLI_CONFIG_TEXT_FORMAT_H_
 
 #include <memory>
 #include <string>
@@ -50,4 +50,4 @@ std::string DefaultText(const google::protobuf::FieldDescriptor& field);
 
 }  // namespace tpurun
 
-#endif  // TPURUN_CLI_TEXT_FORMAT_H_
+#endif  // TPURUN_CLI_CONFIG_TEXT_FORMAT_H_

@@ -1,14 +1,14 @@
 // Every mistake of a RunConfig that can be found without data. What is wrong inside the ModelSpec
 // is found by MakeModelFn, inside an Input by MakeInputFn.
-#ifndef TPURUN_CLI_VALIDATE_H_
-#define TPURUN_CLI_VALIDATE_H_
+#ifndef TPURUN_CLI_CONFIG_VALIDATE_H_
+#define TPURUN_CLI_CONFIG_VALIDATE_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/load_config.h"
+#include "cli/config/load_config.h"
 #include "proto/run_config.pb.h"
 
 namespace tpurun {
@@ -37,4 +37,4 @@ void ValidateConfig(const LoadedConfig& config, const RequiredParts& required,
 
 }  // namespace tpurun
 
-#endif  // TPURUN_CLI_VALIDATE_H_
+#endif  // TPURUN_CLI_CONFIG_VALIDATE_H_

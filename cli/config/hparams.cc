@@ -1,4 +1,4 @@
-#include "cli/hparams.h"
+#include "cli/config/hparams.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "cli/load_config.h"
+#include "cli/config/load_config.h"
 
 #include <filesystem>
 #include <functional>
@@ -9,8 +9,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/text_format.h"
-#include "cli/tf_config.h"
+#include "cli/config/text_format.h"
+#include "cli/config/tf_config.h"
 #include "proto/field_rules.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"

@@ -1,11 +1,11 @@
 // What layers that keep their state want of an input: that each row of a batch goes on where that
 // of the batch before ended.
-#ifndef TPURUN_CLI_STATEFUL_INPUTS_H_
-#define TPURUN_CLI_STATEFUL_INPUTS_H_
+#ifndef TPURUN_CLI_CONFIG_STATEFUL_INPUTS_H_
+#define TPURUN_CLI_CONFIG_STATEFUL_INPUTS_H_
 
 #include <string>
 
-#include "cli/load_config.h"
+#include "cli/config/load_config.h"
 #include "proto/config_errors.h"
 #include "runtime/spec/input_deployment.h"
 
@@ -23,4 +23,4 @@ void CheckStatefulInput(const LoadedConfig& config, const proto::Input& input,
 
 }  // namespace tpurun
 
-#endif  // TPURUN_CLI_STATEFUL_INPUTS_H_
+#endif  // TPURUN_CLI_CONFIG_STATEFUL_INPUTS_H_

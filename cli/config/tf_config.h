@@ -4,8 +4,8 @@
 //     "session_master": ADDRESS, "eval_session_master": ADDRESS, "model_dir": FOLDER,
 //     "service": { "tpu_worker_job_name": JOB } }
 // of which every key may be left out.
-#ifndef TPURUN_CLI_TF_CONFIG_H_
-#define TPURUN_CLI_TF_CONFIG_H_
+#ifndef TPURUN_CLI_CONFIG_TF_CONFIG_H_
+#define TPURUN_CLI_CONFIG_TF_CONFIG_H_
 
 #include <string>
 
@@ -24,4 +24,4 @@ void ApplyTfConfig(const std::string& text, proto::RunConfig* run, SourceLocatio
 
 }  // namespace tpurun
 
-#endif  // TPURUN_CLI_TF_CONFIG_H_
+#endif  // TPURUN_CLI_CONFIG_TF_CONFIG_H_

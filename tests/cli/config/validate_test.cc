@@ -1,4 +1,4 @@
-#include "cli/validate.h"
+#include "cli/config/validate.h"
 
 #include <gtest/gtest.h>
 

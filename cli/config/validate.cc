@@ -1,4 +1,4 @@
-#include "cli/validate.h"
+#include "cli/config/validate.h"
 
 #include <algorithm>
 #include <map>
@@ -10,11 +10,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/config_warnings.h"
-#include "cli/hook_checks.h"
-#include "cli/input_forms.h"
-#include "cli/stateful_inputs.h"
-#include "cli/text_format.h"
+#include "cli/config/config_warnings.h"
+#include "cli/config/hook_checks.h"
+#include "cli/config/input_forms.h"
+#include "cli/config/stateful_inputs.h"
+#include "cli/config/text_format.h"
 #include "proto/field_rules.h"
 #include "proto/iterations_per_loop.h"
 #include "runtime/base/names.h"

@@ -1,4 +1,4 @@
-#include "cli/read_message.h"
+#include "cli/config/read_message.h"
 
 #include <limits>
 #include <memory>

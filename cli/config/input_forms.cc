@@ -1,4 +1,4 @@
-#include "cli/input_forms.h"
+#include "cli/config/input_forms.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,13 +1,13 @@
 // Reads the RunConfig and the ModelSpec from their textprotos, then the changes of the command
 // line.
-#ifndef TPURUN_CLI_LOAD_CONFIG_H_
-#define TPURUN_CLI_LOAD_CONFIG_H_
+#ifndef TPURUN_CLI_CONFIG_LOAD_CONFIG_H_
+#define TPURUN_CLI_CONFIG_LOAD_CONFIG_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/edit.h"
+#include "cli/config/edit.h"
 #include "proto/config_errors.h"
 #include "proto/model_spec.pb.h"
 #include "proto/run_config.pb.h"
@@ -55,4 +55,4 @@ absl::StatusOr<proto::RunConfig> EffectiveConfig(const LoadedConfig& config);
 
 }  // namespace tpurun
 
-#endif  // TPURUN_CLI_LOAD_CONFIG_H_
+#endif  // TPURUN_CLI_CONFIG_LOAD_CONFIG_H_

@@ -1,6 +1,6 @@
 // Files that are one message of protobuf.
-#ifndef TPURUN_CLI_READ_MESSAGE_H_
-#define TPURUN_CLI_READ_MESSAGE_H_
+#ifndef TPURUN_CLI_CONFIG_READ_MESSAGE_H_
+#define TPURUN_CLI_CONFIG_READ_MESSAGE_H_
 
 #include <cstdint>
 #include <set>
@@ -23,4 +23,4 @@ absl::StatusOr<std::set<uint32_t>> TagsOfMessage(const std::string& path);
 
 }  // namespace tpurun
 
-#endif  // TPURUN_CLI_READ_MESSAGE_H_
+#endif  // TPURUN_CLI_CONFIG_READ_MESSAGE_H_

@@ -1,10 +1,10 @@
 // The hyperparameters of a run: what a shell loop varies.
-#ifndef TPURUN_CLI_HPARAMS_H_
-#define TPURUN_CLI_HPARAMS_H_
+#ifndef TPURUN_CLI_CONFIG_HPARAMS_H_
+#define TPURUN_CLI_CONFIG_HPARAMS_H_
 
 #include <vector>
 
-#include "cli/load_config.h"
+#include "cli/config/load_config.h"
 #include "runtime/io/hparams.h"
 
 namespace tpurun {
@@ -16,4 +16,4 @@ std::vector<HParam> HParamsOf(const LoadedConfig& config);
 
 }  // namespace tpurun
 
-#endif  // TPURUN_CLI_HPARAMS_H_
+#endif  // TPURUN_CLI_CONFIG_HPARAMS_H_

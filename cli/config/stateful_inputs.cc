@@ -1,4 +1,4 @@
-#include "cli/stateful_inputs.h"
+#include "cli/config/stateful_inputs.h"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 // Changes of the configuration from the command line: --set, --unset and the flags that are fields.
-#ifndef TPURUN_CLI_EDIT_H_
-#define TPURUN_CLI_EDIT_H_
+#ifndef TPURUN_CLI_CONFIG_EDIT_H_
+#define TPURUN_CLI_CONFIG_EDIT_H_
 
 #include <string>
 #include <string_view>
@@ -41,4 +41,4 @@ absl::Status ApplyEdit(const Edit& edit, google::protobuf::Message* root,
 
 }  // namespace tpurun
 
-#endif  // TPURUN_CLI_EDIT_H_
+#endif  // TPURUN_CLI_CONFIG_EDIT_H_

@@ -1,4 +1,4 @@
-#include "cli/hook_checks.h"
+#include "cli/config/hook_checks.h"
 
 #include <set>
 #include <string>

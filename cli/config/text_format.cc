@@ -1,4 +1,4 @@
-#include "cli/text_format.h"
+#include "cli/config/text_format.h"
 
 #include <algorithm>
 #include <map>
