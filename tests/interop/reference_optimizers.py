@@ -23,8 +23,10 @@ class AdamW(v1.train.AdamOptimizer):
 
     def apply_gradients(self, gradients):
         gradients = list(gradients)
-        decays = [v1.assign_sub(variable, self.decay * variable) for _, variable in gradients
-                  if not found(self.excluded, variable.op.name)]
+        # Behind the gradients: nothing else keeps the loss from reading a variable that has decayed.
+        with tf.control_dependencies([gradient for gradient, _ in gradients]):
+            decays = [v1.assign_sub(variable, self.decay * variable) for _, variable in gradients
+                      if not found(self.excluded, variable.op.name)]
         with tf.control_dependencies(decays):
             return super().apply_gradients(gradients)
 
