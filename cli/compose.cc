@@ -15,6 +15,7 @@
 #include "cli/signals.h"
 #include "data/character_vocabulary.h"
 #include "data/input_fn.h"
+#include "data/sources/source_list.h"
 #include "glog/logging.h"
 #include "models/model_builder.h"
 #include "proto/source_locations.h"
@@ -62,6 +63,13 @@ std::vector<EvaluationInput> MakeEvaluations(const LoadedConfig& config,
     if (required.evaluation_steps.has_value()) evaluate.set_steps(*required.evaluation_steps);
     const ModeInput of = {ModeKey::kEval, ElementPath("evaluate", i) + ".input",
                           evaluate.has_input() ? &evaluate.input() : nullptr, &evaluate};
+    if (required.alternating && ReadsStandardInput(evaluate.input().source())) {
+      errors.Add(
+          of.path + ".source",
+          absl::StrCat(of.path,
+                       ".source: got \"-\", standard input, which can be read only "
+                       "once, and train_and_evaluate evaluates again and again; want files"));
+    }
     evaluations.push_back({evaluate, MakeInput(config, of, errors)});
   }
   return evaluations;

@@ -17,6 +17,7 @@
 #include "models/optimizer_choice.h"
 #include "models/regularization.h"
 #include "models/summaries.h"
+#include "proto/field_rules.h"
 #include "proto/one_of.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -79,7 +80,7 @@ std::string ShapeText(const proto::Tensor& tensor) {
   return absl::StrCat("[", absl::StrJoin(dims, ","), "]");
 }
 
-bool IsDim(int64_t dim) { return dim >= 1 && dim <= kMaxDim; }
+bool IsDim(int64_t dim) { return dim >= 1 && dim <= kMaxDimension; }
 
 // Whether the tensor can be fed.
 bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, bool label,
@@ -103,7 +104,7 @@ bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, bool label,
     const bool unknown = tensor.shape(i) < 1;
     mistake(absl::StrCat("shape[", i, "]"),
             absl::StrCat(unknown ? "must have static shape: " : "", "a dimension must be in [1, ",
-                         kMaxDim, "] (the batch is not one of them), got ", tensor.shape(i),
+                         kMaxDimension, "] (the batch is not one of them), got ", tensor.shape(i),
                          unknown ? absl::StrCat(" of ", ShapeText(tensor),
                                                 "; write how many the input makes")
                                  : ""));

@@ -117,13 +117,20 @@ ConfigPlace SummaryPlace(const std::string& name, int index) {
           absl::StrCat("model.summary[", index, "]")};
 }
 
+void CheckRulesOf(const proto::Summary& summary, const ConfigPlace& place, ConfigErrors& errors) {
+  ConfigErrors of_summary;
+  CheckRules(summary, "", of_summary);
+  errors.Add(place, of_summary);
+}
+
 void BuildEmbedding(ModelContext& m, const proto::Summary& summary, const ConfigPlace& place,
                     EstimatorSpec& spec) {
   const proto::ProjectorEmbedding& embedding = summary.embedding();
   if (summary.has_every_n_steps()) {
     m.errors.Add(place, "every_n_steps", "every_n_steps: an embedding is in every checkpoint");
   }
-  if (!embedding.has_tensor()) return m.errors.Add(place, "embedding.tensor", "tensor is missing");
+  CheckRulesOf(summary, place, m.errors);
+  if (!embedding.has_tensor()) return;
   const std::vector<Variable>& variables = m.b.graph().variables();
   const int index = m.b.graph().FindVariable(embedding.tensor());
   if (index < 0) {
@@ -160,9 +167,7 @@ class SummaryBuilder {
                     "no kind of summary is given, want scalar, histogram, image or embedding");
       return std::nullopt;
     }
-    ConfigErrors errors;
-    CheckRules(spec, "", errors);
-    m_.errors.Add(place, errors);
+    CheckRulesOf(spec, place, m_.errors);
     const std::string kind = ChosenKind(spec)->name();
     if (!CheckTag(place, kind, named)) return std::nullopt;
     std::optional<TrainSummary> summary = Find(place, kind, named);
@@ -182,10 +187,7 @@ class SummaryBuilder {
 
  private:
   bool CheckTag(const ConfigPlace& place, const std::string& kind, const proto::Named& named) {
-    if (!named.has_name()) {
-      m_.errors.Add(place, absl::StrCat(kind, ".name"), "name is missing");
-      return false;
-    }
+    if (!named.has_name()) return false;
     m_.RequireName(place, NameKind::kKey, named.name());
     if (IsWrittenAnyway(named.name())) {
       m_.errors.Add(place, absl::StrCat(kind, ".name"),

@@ -20,8 +20,6 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 using proto::FieldRules;
 
-constexpr double kMaxDimension = 2147483648;  // 2^31
-
 bool IsMessage(const FieldDescriptor& field) {
   return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
 }
@@ -391,26 +389,6 @@ std::string WhyRefused(const FieldDescriptor& field, const FieldDescriptor* kind
   return rules.only_of_size() > kNamed
              ? absl::StrCat("not of ", kind->name())
              : absl::StrCat("only of ", absl::StrJoin(rules.only_of(), ", "));
-}
-
-bool ReadsStandardInput(const Message& message) {
-  const Reflection& values = *message.GetReflection();
-  std::vector<const FieldDescriptor*> set;
-  values.ListFields(message, &set);
-  for (const FieldDescriptor* field : set) {
-    for (int i = 0; i < SizeOf(message, *field); ++i) {
-      if (IsMessage(*field)) {
-        if (ReadsStandardInput(field->is_repeated() ? values.GetRepeatedMessage(message, field, i)
-                                                    : values.GetMessage(message, field))) {
-          return true;
-        }
-      } else if (field->is_repeated() && IsPath(*field) &&
-                 values.GetRepeatedString(message, field, i) == "-") {
-        return true;
-      }
-    }
-  }
-  return false;
 }
 
 bool IsOn(const Message& message, const FieldDescriptor& field) {

@@ -2,6 +2,7 @@
 #ifndef TPURUN_PROTO_FIELD_RULES_H_
 #define TPURUN_PROTO_FIELD_RULES_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "proto/field_rules.pb.h"
 
 namespace tpurun {
+
+// The largest dimension that a model may ask for: more fits into no memory, times any batch.
+inline constexpr int64_t kMaxDimension = int64_t{1} << 31;
 
 const proto::FieldRules& RulesOf(const google::protobuf::FieldDescriptor& field);
 
@@ -42,9 +46,6 @@ bool IsOfKind(const google::protobuf::FieldDescriptor& field, const std::string&
 
 // Whether the field names a file or folder.
 inline bool IsPath(const google::protobuf::FieldDescriptor& field) { return RulesOf(field).path(); }
-
-// Whether a list of files in the message, or in one within, names "-", standard input.
-bool ReadsStandardInput(const google::protobuf::Message& message);
 
 // Whether the message gives the field: of a repeated one at least one value.
 bool IsSet(const google::protobuf::Message& message,

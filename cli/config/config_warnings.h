@@ -8,7 +8,8 @@
 namespace tpurun {
 
 // Adds every warning: an eval_on_tpu that is given without use_tpu, and, of a RunConfig that
-// trains, a save_summary_steps or log_step_count_steps that is given and that loops make longer.
+// trains, a save_checkpoints_steps, save_summary_steps or log_step_count_steps that is given and
+// that loops make longer.
 // One that `alternates` with evaluations ends loops at these too.
 void WarnOfConfig(const proto::RunConfig& run, bool trains, bool alternates, ConfigErrors& errors);
 

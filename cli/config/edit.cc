@@ -1,5 +1,6 @@
 #include "cli/config/edit.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>

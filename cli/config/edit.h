@@ -34,8 +34,7 @@ absl::StatusOr<Edit> ParseUnset(std::string_view text);
 bool IsModelEdit(const Edit& edit);
 
 // Applies the edit to `root`: the ModelSpec for model edits, else the RunConfig. Records the flag
-// as the location of what changed. On an error, which does not name the
-// flag, `root` is unchanged.
+// as the location of what changed. On an error, which does not name the flag, `root` is unchanged.
 absl::Status ApplyEdit(const Edit& edit, google::protobuf::Message* root,
                        SourceLocations* locations);
 

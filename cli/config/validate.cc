@@ -166,13 +166,6 @@ class Validator {
   void CheckTrainAndEvaluate() {
     CheckMonitored();
     CheckExporters();
-    if (!required_.alternating) return;
-    for (int i = 0; i < run_.evaluate_size(); ++i) {
-      if (!ReadsStandardInput(run_.evaluate(i).input().source())) continue;
-      Add(ElementPath("evaluate", i) + ".input.source",
-          "got \"-\", standard input, which can be read only once, and train_and_evaluate "
-          "evaluates again and again; want files");
-    }
   }
 
   void CheckMonitored() {
@@ -267,8 +260,7 @@ class Validator {
                                 verb == "train" ? 128 : kDevice.num_replicas()));
       return;
     }
-    if (RulesOf(*proto::RunConfig::descriptor()->FindFieldByName(field)).lte() < size) return;
-    if (size <= 0) return;
+    if (!IsLegal(*proto::RunConfig::descriptor()->FindFieldByName(field), size)) return;
     CheckShared(run_, mode, field, size, errors_);
   }
 

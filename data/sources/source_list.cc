@@ -52,10 +52,14 @@ const SourceDef* FindSource(proto::Source::KindCase kind) {
   return nullptr;
 }
 
-bool ReadsOnce(const proto::Source& source) {
+bool ReadsStandardInput(const proto::Source& source) {
   const SourceDef* const def = FindSource(source.kind_case());
-  return def != nullptr && def->file_names != nullptr && !def->in_memory &&
+  return def != nullptr && def->file_names != nullptr &&
          NamesStandardInput(def->file_names(source));
+}
+
+bool ReadsOnce(const proto::Source& source) {
+  return ReadsStandardInput(source) && !FindSource(source.kind_case())->in_memory;
 }
 
 namespace {

@@ -67,6 +67,8 @@ struct SourceDef {
 std::span<const SourceDef> SourceList();
 // Null for a kind that does not exist (yet), and for none.
 const SourceDef* FindSource(proto::Source::KindCase kind);
+// One of its files is "-".
+bool ReadsStandardInput(const proto::Source& source);
 // It can be read only once, and is not kept.
 bool ReadsOnce(const proto::Source& source);
 // NotFound names a file that it reads and that is not there. Standard input is.

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
 #include "models/layers/window.h"
+#include "proto/field_rules.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -110,10 +111,10 @@ Value BuildConv2dTranspose(LayerContext& layer) {
     const bool same = conv.padding() == proto::Conv2d::SAME;
     const int64_t more = same ? 0 : std::max<int64_t>(size[i] - strides[i], 0);
     image.push_back(x[i + 1] * strides[i] + more);
-    if (image[i] > kMaxDim) {
+    if (image[i] > kMaxDimension) {
       return layer.Fail("conv2d_transpose.strides",
                         absl::StrCat("the result would be ", image[i], i == 0 ? " high" : " wide",
-                                     ", want at most ", kMaxDim, "; make strides smaller"));
+                                     ", want at most ", kMaxDimension, "; make strides smaller"));
     }
     const std::vector<int64_t> around =
         same ? SamePads(image[i], size[i], strides[i]) : std::vector<int64_t>{0, 0};

@@ -16,9 +16,6 @@
 
 namespace tpurun {
 
-// The largest dimension that a model may ask for: more fits into no memory, times any batch.
-inline constexpr int64_t kMaxDim = int64_t{1} << 31;
-
 struct LayerInput {
   std::string name;
   Value value;      // (batch, ...)

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "models/layers/families.h"
 #include "models/layers/tpu_ops.h"
+#include "proto/field_rules.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/ir/elementwise.h"
@@ -80,9 +81,9 @@ absl::StatusOr<Attrs> ParsedAttrs(const OpDef& op, const std::string& text) {
     int64_t values = 1;
     for (const int64_t number : numbers == nullptr ? std::vector<int64_t>{} : *numbers) {
       const int64_t dim = std::max<int64_t>(1, number);
-      if (number < -1 || number > kMaxDim || dim > kMaxValues / values) {
+      if (number < -1 || number > kMaxDimension || dim > kMaxValues / values) {
         return absl::InvalidArgumentError(
-            absl::StrCat(op.name, ": attribute ", name, " must hold numbers in [0, ", kMaxDim,
+            absl::StrCat(op.name, ": attribute ", name, " must hold numbers in [0, ", kMaxDimension,
                          "], or -1 for the batch, and not too large ones, got ", ToString(value)));
       }
       values *= dim;

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
+#include "proto/field_rules.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -31,9 +32,9 @@ void CheckReshape(const proto::Layer& layer, ConfigErrors& errors) {
   for (int i = 0; i < reshape.target_shape_size(); ++i) {
     const int64_t dim = reshape.target_shape(i);
     if (dim == -1) ++computed;
-    if (dim == 0 || dim < -1 || dim > kMaxDim) {
+    if (dim == 0 || dim < -1 || dim > kMaxDimension) {
       errors.Add(absl::StrCat("reshape.target_shape[", i, "]"),
-                 absl::StrCat("a dimension must be in [1, ", kMaxDim,
+                 absl::StrCat("a dimension must be in [1, ", kMaxDimension,
                               "], or -1 for one of them, got ", dim));
     }
   }
