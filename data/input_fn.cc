@@ -12,6 +12,7 @@
 #include "data/input_checks.h"
 #include "data/input_plan.h"
 #include "data/open_input.h"
+#include "data/sources/files.h"
 #include "data/sources/source_list.h"
 #include "data/table.h"
 #include "data/transforms/transform_list.h"

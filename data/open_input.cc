@@ -81,9 +81,10 @@ uint64_t SeedOf(const InputFnArgs& args) {
 }
 
 // Builds the pipeline step by step and counts along.
-class Opening {
+class PipelineOpener {
  public:
-  Opening(const Plan& plan, const InputFnArgs& args, const std::vector<FeatureSpec>& features)
+  PipelineOpener(const Plan& plan, const InputFnArgs& args,
+                 const std::vector<FeatureSpec>& features)
       : plan_(plan), args_(args), features_(features), seed_(SeedOf(args)) {}
 
   absl::Status Open() {
@@ -331,7 +332,7 @@ absl::StatusOr<InputSource> OpenPlan(const Plan& plan, const InputFnArgs& args) 
   ConfigErrors errors;
   const std::vector<FeatureSpec> features = CheckArguments(plan, args, errors);
   RETURN_IF_ERROR(ErrorList(errors.Lines(plan.locations), errors.code()));
-  Opening opening(plan, args, features);
+  PipelineOpener opening(plan, args, features);
   RETURN_IF_ERROR(opening.Open());
   return std::move(opening).Finish();
 }

@@ -90,13 +90,13 @@ class LayerStack {
 
  private:
   // What the first layer reads when it names nothing.
-  struct Before {
+  struct PreviousLayer {
     const Tensor* tensor = nullptr;  // null: there is nothing to read unnamed
     std::string name;
   };
 
   // A layer on the way into the graph.
-  struct Building {
+  struct LayerDraft {
     ConfigPlace place;
     std::string number;             // "2.0"
     std::string name;               // with its scope
@@ -117,32 +117,32 @@ class LayerStack {
     std::string variables;
   };
 
-  Before OnlyFeature() const;
+  PreviousLayer OnlyFeature() const;
   // Chooses the arguments of a layer that has those of another.
-  void Reuse(const Scope& scope, Building& layer, ConfigErrors& errors) const;
-  void Report(const Building& layer, const ConfigErrors& errors);
+  void Reuse(const Scope& scope, LayerDraft& layer, ConfigErrors& errors) const;
+  void Report(const LayerDraft& layer, const ConfigErrors& errors);
   std::string NameOf(const proto::Layer& layer, const std::string& kind, const Scope& scope);
   std::vector<std::string> InputNames(const proto::Layer& layer, const Scope& scope,
-                                      const Before& before) const;
+                                      const PreviousLayer& before) const;
   // Whether all inputs are known; else the state of the result is in *result.
-  bool ResolveInputs(const Building& layer, const Scope& scope, const Before& before,
+  bool ResolveInputs(const LayerDraft& layer, const Scope& scope, const PreviousLayer& before,
                      std::vector<LayerInput>& inputs, Tensor& result);
-  bool CheckInputCount(const Building& layer, const LayerDef& def);
+  bool CheckInputCount(const LayerDraft& layer, const LayerDef& def);
   // That no input of a layer that refuses masks has one.
-  bool CheckMasks(const Building& layer, const LayerDef& def,
+  bool CheckMasks(const LayerDraft& layer, const LayerDef& def,
                   const std::vector<LayerInput>& inputs);
 
   // Each returns the result of its last layer.
-  Tensor BuildList(const Layers& layers, const Scope& scope, Before before);
+  Tensor BuildList(const Layers& layers, const Scope& scope, PreviousLayer before);
   Tensor BuildLayer(const proto::Layer& written, const std::string& path, const std::string& number,
-                    const Scope& scope, const Before& before, std::string* name);
+                    const Scope& scope, const PreviousLayer& before, std::string* name);
   // `sound`: its fields are without mistakes.
-  Tensor BuildPlain(const LayerDef& def, const Building& layer, bool sound, const Scope& scope,
-                    const Before& before);
-  Tensor BuildBlocks(const LayerDef& def, const Building& layer, const Scope& scope,
-                     const Before& before);
+  Tensor BuildPlain(const LayerDef& def, const LayerDraft& layer, bool sound, const Scope& scope,
+                    const PreviousLayer& before);
+  Tensor BuildBlocks(const LayerDef& def, const LayerDraft& layer, const Scope& scope,
+                     const PreviousLayer& before);
   // LayerDef::build on inputs that are known; `result` has what they depend on.
-  Tensor Apply(const LayerDef& def, const Building& layer, std::vector<LayerInput> inputs,
+  Tensor Apply(const LayerDef& def, const LayerDraft& layer, std::vector<LayerInput> inputs,
                Tensor result);
   // The result of a layer of that dtype as others read it: f32, in BFLOAT16 rounded where it is
   // stored. Whole numbers and one number an example stay as they are.
@@ -163,13 +163,13 @@ class LayerStack {
   int64_t count_ = 0;                                          // of layers that hold no others
 };
 
-LayerStack::Before LayerStack::OnlyFeature() const {
+LayerStack::PreviousLayer LayerStack::OnlyFeature() const {
   if (m_.spec.feature_size() != 1) return {};
   const std::string& name = m_.spec.feature(0).name();
   return {m_.tensors.Find("", name), name};
 }
 
-void LayerStack::Reuse(const Scope& scope, Building& layer, ConfigErrors& errors) const {
+void LayerStack::Reuse(const Scope& scope, LayerDraft& layer, ConfigErrors& errors) const {
   const proto::Layer& written = *layer.layer;
   if (const FieldDescriptor* const kind = ChosenKind(written)) {
     errors.Add("reuse", absl::StrCat("a layer that reuses ", Quote(written.reuse()),
@@ -197,7 +197,7 @@ void LayerStack::Reuse(const Scope& scope, Building& layer, ConfigErrors& errors
 }
 
 // A mistake in a field that layer_defaults gave is shown there.
-void LayerStack::Report(const Building& layer, const ConfigErrors& errors) {
+void LayerStack::Report(const LayerDraft& layer, const ConfigErrors& errors) {
   for (const ConfigError& error : errors.all()) {
     ConfigPlace at = layer.place;
     std::string field = error.path;
@@ -209,7 +209,7 @@ void LayerStack::Report(const Building& layer, const ConfigErrors& errors) {
       field.clear();
     }
     if (error.refused) {
-      m_.errors.Refuse(at, field, error.message);
+      m_.errors.RejectOnTpu(at, field, error.message);
     } else {
       m_.errors.Add(at, field, error.message);
     }
@@ -228,7 +228,7 @@ std::string LayerStack::NameOf(const proto::Layer& layer, const std::string& kin
 }
 
 std::vector<std::string> LayerStack::InputNames(const proto::Layer& layer, const Scope& scope,
-                                                const Before& before) const {
+                                                const PreviousLayer& before) const {
   std::vector<std::string> names;
   for (const std::string& name : layer.input()) {
     names.push_back(m_.tensors.FullName(scope.name, name));
@@ -237,8 +237,9 @@ std::vector<std::string> LayerStack::InputNames(const proto::Layer& layer, const
   return names;
 }
 
-bool LayerStack::ResolveInputs(const Building& layer, const Scope& scope, const Before& before,
-                               std::vector<LayerInput>& inputs, Tensor& result) {
+bool LayerStack::ResolveInputs(const LayerDraft& layer, const Scope& scope,
+                               const PreviousLayer& before, std::vector<LayerInput>& inputs,
+                               Tensor& result) {
   const proto::Layer& written = *layer.layer;
   std::vector<std::pair<std::string, const Tensor*>> read;
   if (written.input_size() == 0) {
@@ -277,7 +278,7 @@ bool LayerStack::ResolveInputs(const Building& layer, const Scope& scope, const 
   return true;
 }
 
-bool LayerStack::CheckInputCount(const Building& layer, const LayerDef& def) {
+bool LayerStack::CheckInputCount(const LayerDraft& layer, const LayerDef& def) {
   const int given = layer.layer->input_size();
   const int read = std::max(1, given);
   if (read >= def.min_inputs && (def.max_inputs < 0 || read <= def.max_inputs)) return true;
@@ -292,7 +293,7 @@ bool LayerStack::CheckInputCount(const Building& layer, const LayerDef& def) {
   return false;
 }
 
-bool LayerStack::CheckMasks(const Building& layer, const LayerDef& def,
+bool LayerStack::CheckMasks(const LayerDraft& layer, const LayerDef& def,
                             const std::vector<LayerInput>& inputs) {
   if (def.masking != Masking::kRefused) return true;
   for (const LayerInput& input : inputs) {
@@ -305,7 +306,7 @@ bool LayerStack::CheckMasks(const Building& layer, const LayerDef& def,
   return true;
 }
 
-Tensor LayerStack::BuildList(const Layers& layers, const Scope& scope, Before before) {
+Tensor LayerStack::BuildList(const Layers& layers, const Scope& scope, PreviousLayer before) {
   Tensor last = before.tensor == nullptr ? Tensor{} : *before.tensor;
   Tensor held;  // what `before` points to from the second layer on
   for (int i = 0; i < layers.size() && !m_.errors.full(); ++i) {
@@ -319,13 +320,13 @@ Tensor LayerStack::BuildList(const Layers& layers, const Scope& scope, Before be
 }
 
 Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& path,
-                              const std::string& number, const Scope& scope, const Before& before,
-                              std::string* name) {
-  Building layer = {.place = {absl::StrCat("layer ", number), path},
-                    .number = number,
-                    .layer = &written,
-                    .arguments = &written,
-                    .trainable = scope.trainable && written.trainable()};
+                              const std::string& number, const Scope& scope,
+                              const PreviousLayer& before, std::string* name) {
+  LayerDraft layer = {.place = {absl::StrCat("layer ", number), path},
+                      .number = number,
+                      .layer = &written,
+                      .arguments = &written,
+                      .trainable = scope.trainable && written.trainable()};
   ConfigErrors errors;
   if (written.has_reuse()) {
     Reuse(scope, layer, errors);
@@ -395,8 +396,8 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
   return result;
 }
 
-Tensor LayerStack::BuildPlain(const LayerDef& def, const Building& layer, bool sound,
-                              const Scope& scope, const Before& before) {
+Tensor LayerStack::BuildPlain(const LayerDef& def, const LayerDraft& layer, bool sound,
+                              const Scope& scope, const PreviousLayer& before) {
   Tensor result;
   std::vector<LayerInput> inputs;
   if (!CheckInputCount(layer, def)) return result;
@@ -405,8 +406,8 @@ Tensor LayerStack::BuildPlain(const LayerDef& def, const Building& layer, bool s
   return Apply(def, layer, std::move(inputs), result);
 }
 
-Tensor LayerStack::BuildBlocks(const LayerDef& def, const Building& layer, const Scope& scope,
-                               const Before& before) {
+Tensor LayerStack::BuildBlocks(const LayerDef& def, const LayerDraft& layer, const Scope& scope,
+                               const PreviousLayer& before) {
   Tensor input;
   std::vector<LayerInput> inputs;
   CheckInputCount(layer, def);
@@ -469,8 +470,8 @@ Tensor LayerStack::BuildBlocks(const LayerDef& def, const Building& layer, const
   return Apply(def, layer, std::move(inputs), result);
 }
 
-Tensor LayerStack::Apply(const LayerDef& def, const Building& layer, std::vector<LayerInput> inputs,
-                         Tensor result) {
+Tensor LayerStack::Apply(const LayerDef& def, const LayerDraft& layer,
+                         std::vector<LayerInput> inputs, Tensor result) {
   if (!CheckMasks(layer, def, inputs)) return result;
   if (carries_state_.value_or(false) && !def.by_position) {
     m_.errors.Add(layer.place, "", def.name + " may read other positions than its own");
@@ -552,9 +553,9 @@ std::string LayerStack::TooLarge(size_t nodes_before) const {
 
 void CheckComputeDType(const std::string& field, proto::DataType dtype, ConfigErrors& errors) {
   if (dtype == proto::FLOAT32 || dtype == proto::BFLOAT16) return;
-  errors.Refuse(ConfigPlace(), field,
-                absl::StrCat(field, ": unsupported data type for the TPU: ",
-                             proto::DataType_Name(dtype), ", want FLOAT32 or BFLOAT16"));
+  errors.RejectOnTpu(ConfigPlace(), field,
+                     absl::StrCat(field, ": unsupported data type for the TPU: ",
+                                  proto::DataType_Name(dtype), ", want FLOAT32 or BFLOAT16"));
 }
 
 void BuildLayers(ModelContext& m) { LayerStack(m).Build(); }

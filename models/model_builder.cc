@@ -92,7 +92,7 @@ bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, bool label,
   };
   const std::string refusal = m.args.use_tpu ? RefusalOfDType(m.args, tensor, label) : "";
   if (!refusal.empty()) {
-    m.errors.Refuse(place, "dtype", refusal);
+    m.errors.RejectOnTpu(place, "dtype", refusal);
     good = false;
   } else if (!FedDType(tensor.dtype()).has_value()) {
     mistake("dtype",

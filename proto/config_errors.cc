@@ -48,8 +48,8 @@ void ConfigErrors::AddAt(const SourceLocation& location, const std::string& mess
   Add(ConfigError{"", message, location});
 }
 
-void ConfigErrors::Refuse(const ConfigPlace& place, const std::string& field,
-                          const std::string& message) {
+void ConfigErrors::RejectOnTpu(const ConfigPlace& place, const std::string& field,
+                               const std::string& message) {
   Add(ConfigError{FieldPath(place.path, field), WithSubject(place, message), std::nullopt, true});
 }
 

@@ -40,7 +40,7 @@ class ConfigErrors {
   void AddAt(const SourceLocation& location, const std::string& message);
   void Add(ConfigError error);
   // The same as Add, of an op or a type that the TPU does not have.
-  void Refuse(const ConfigPlace& place, const std::string& field, const std::string& message);
+  void RejectOnTpu(const ConfigPlace& place, const std::string& field, const std::string& message);
 
   // What is no mistake, but may be meant otherwise; told once.
   void Warn(const ConfigPlace& place, const std::string& field, const std::string& message);

@@ -106,7 +106,7 @@ Value LayerContext::Fail(const std::string& field, const std::string& message) {
   return Value{};
 }
 
-Value LayerContext::Refuse(const std::string& field, const std::string& message) {
+Value LayerContext::RejectOnTpu(const std::string& field, const std::string& message) {
   if (!error_.has_value()) error_ = ConfigError{.path = field, .message = message, .refused = true};
   return Value{};
 }

@@ -89,7 +89,7 @@ class LayerContext : public LayerArgs {
   // A mistake that only the shapes show; `field` is below the Layer message, empty for all of it.
   Value Fail(const std::string& field, const std::string& message);
   // The same, of an op or a type that the TPU does not have.
-  Value Refuse(const std::string& field, const std::string& message);
+  Value RejectOnTpu(const std::string& field, const std::string& message);
   const std::optional<ConfigError>& error() const { return error_; }
 
  private:

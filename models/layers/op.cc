@@ -171,8 +171,8 @@ void AddNoOp(const std::string& name, ConfigErrors& errors) {
     errors.Add("op.name",
                absl::StrCat("tpurun has no op ", Quote(name), " (a TPU has)", want, kSeeOps));
   } else {
-    errors.Refuse(ConfigPlace(), "op.name",
-                  absl::StrCat("the TPU has no op ", Quote(name), want, kSeeOps));
+    errors.RejectOnTpu(ConfigPlace(), "op.name",
+                       absl::StrCat("the TPU has no op ", Quote(name), want, kSeeOps));
   }
 }
 
@@ -277,15 +277,16 @@ Value BuildOp(LayerContext& layer) {
   for (const auto& [name, value] : attrs.values()) {
     const DType* const dtype = std::get_if<DType>(&value);
     if (!layer.use_tpu || dtype == nullptr || *dtype != DType::kU8) continue;
-    return layer.Refuse("op.attrs", absl::StrCat(op.name, ": unsupported data type for the TPU: ",
-                                                 name, "=u8, want f32, s32, s64, u32 or pred"));
+    return layer.RejectOnTpu("op.attrs",
+                             absl::StrCat(op.name, ": unsupported data type for the TPU: ", name,
+                                          "=u8, want f32, s32, s64, u32 or pred"));
   }
   const int64_t batch = layer.shape(0).dims[0];
   const absl::StatusOr<OpCall> call = CallForBatch(op, attrs, layer, batch);
   if (!call.ok()) {
     const std::string floats = WantFloats(OperandsForBatch(op, attrs, layer, batch));
     if (!floats.empty()) {
-      return layer.Refuse(
+      return layer.RejectOnTpu(
           "op",
           absl::StrCat(Message(op, call.status()), "; unsupported data type for the TPU: ", floats,
                        "; make it FLOAT32 where the input casts it, or by an op "

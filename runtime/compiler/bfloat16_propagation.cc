@@ -32,15 +32,15 @@ class Storage {
       }
       const OpCall call = calls_.Of(node);
       const OpFlags flags = OpFlagsOf(call);
-      if (WorksNarrow(call, flags.commutes) && (!OthersNeeded(node) || ReadsStored(node))) {
+      if (WorksInBF16(call, flags.commutes) && (!OthersNeeded(node) || ReadsStored(node))) {
         commutes_[node.id] = flags.commutes;
       }
       sign_only_[node.id] = flags.sign_only;
-      if (flags.rounds != 0 && IsNarrow(Narrow(call, flags.rounds))) {
+      if (flags.rounds != 0 && IsBF16(BF16Bits(call, flags.rounds))) {
         rounds_[node.id] = flags.rounds;
       }
     }
-    FindNarrow();
+    FindBF16();
     for (const Node& node : graph_.nodes()) RETURN_IF_ERROR(Emit(node));
     return rewrite_.Finish();
   }
@@ -65,7 +65,7 @@ class Storage {
   }
 
   // The call with these operands in bf16.
-  static OpCall Narrow(OpCall call, uint32_t operands) {
+  static OpCall BF16Bits(OpCall call, uint32_t operands) {
     for (size_t i = 0; i < call.operands.size(); ++i) {
       if (HasOperand(operands, static_cast<int>(i))) call.operands[i].dtype = DType::kBF16;
     }
@@ -73,12 +73,12 @@ class Storage {
   }
 
   // The op is defined for bf16 in these operands.
-  static bool WorksNarrow(const OpCall& call, uint32_t operands) {
+  static bool WorksInBF16(const OpCall& call, uint32_t operands) {
     return operands != 0 && call.op->flags.any_dtype &&
-           InferShapes(*call.op, Narrow(call, operands).operands, call.attrs).ok();
+           InferShapes(*call.op, BF16Bits(call, operands).operands, call.attrs).ok();
   }
 
-  bool IsNarrow(const OpCall& call) const { return PlanKernel(call, machine_).narrow; }
+  bool IsBF16(const OpCall& call) const { return PlanKernel(call, machine_).native_bf16; }
 
   // A result beyond the first, which need not commute, is read. Which element is the largest of a
   // window is another matter after rounding.
@@ -88,7 +88,7 @@ class Storage {
   }
 
   // Finds the values that nobody reads in f32, and somebody rounded.
-  void FindNarrow() {
+  void FindBF16() {
     for (const Node& node : graph_.nodes()) {
       stored_narrow_.emplace_back(node.shapes.size(), false);
       wide_reads_.emplace_back(node.shapes.size(), 0);
@@ -105,7 +105,7 @@ class Storage {
       }
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         const Value input = node.inputs[i];
-        if (TakesNarrow(node, static_cast<int>(i))) {
+        if (TakesBF16(node, static_cast<int>(i))) {
           ++rounded_reads_[input.node][input.result];
         } else if (!HasOperand(sign_only_[id], static_cast<int>(i)) && !ReadsNumbers(node, input)) {
           read_wide(input);
@@ -114,18 +114,18 @@ class Storage {
     }
   }
 
-  bool TakesNarrow(const Node& node, int operand) const {
+  bool TakesBF16(const Node& node, int operand) const {
     return HasOperand(rounds_[node.id], operand) ||
            (stored_narrow_[node.id][0] && HasOperand(commutes_[node.id], operand));
   }
 
-  absl::StatusOr<Value> Narrowed(const Node& node, Value value) {
+  absl::StatusOr<Value> RoundedToBF16(const Node& node, Value value) {
     return rewrite_.graph.AddNode(ConvertOp(), {value}, {{"dtype", DType::kBF16}},
                                   node.name + "/bf16");
   }
 
   // In the new graph, in bf16; invalid: it is not there so.
-  Value NarrowAt(Value value) const { return narrow_[value.node][value.result]; }
+  Value BF16At(Value value) const { return narrow_[value.node][value.result]; }
 
   // True when the node computes result 0 in bf16 because an operand comes so, or is converted: it
   // has fewer elements than the result.
@@ -136,7 +136,7 @@ class Storage {
       const Value input = node.inputs[i];
       const bool fewer =
           graph_.shape(input).num_elements() < node.shapes[0].num_elements() && IsLocal(input.node);
-      if (fewer || NarrowAt(input).valid()) return true;
+      if (fewer || BF16At(input).valid()) return true;
     }
     return false;
   }
@@ -146,7 +146,7 @@ class Storage {
 
   // The node's attributes with a bf16 result 0, when its kernel, on its operands in the new graph,
   // stays one that does that for less, when it has none of its own and is rounded a tile at a time
-  // (edges.h), or when the graph itself says that it is stored so.
+  // (bf16_conversion.h), or when the graph itself says that it is stored so.
   bool CanRound(const Node& node, const std::vector<Value>& operands, Attrs* attrs) const {
     if (node.op->flags.any_dtype || node.op->flags.source) return false;
     OpCall call = calls_.Of(node);
@@ -156,16 +156,16 @@ class Storage {
     const auto shapes = InferShapes(*node.op, call.operands, call.attrs);
     if (!shapes.ok()) return false;
     call.results = *shapes;
-    if (!stored_[node.id] && node.op->plan && !IsNarrow(call)) return false;
+    if (!stored_[node.id] && node.op->plan && !IsBF16(call)) return false;
     *attrs = call.attrs;
     return true;
   }
 
   // The bf16 value is that of the node that computes it, where there is one.
   absl::Status EmitStore(const Node& node) {
-    const Value narrow = NarrowAt(node.inputs[0]);
-    if (!narrow.valid()) return rewrite_.Copy(node);
-    rewrite_.map[node.id][0] = narrow;
+    const Value bf16 = BF16At(node.inputs[0]);
+    if (!bf16.valid()) return rewrite_.Copy(node);
+    rewrite_.map[node.id][0] = bf16;
     return absl::OkStatus();
   }
 
@@ -183,17 +183,17 @@ class Storage {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int operand = static_cast<int>(i);
       const Value input = node.inputs[i];
-      const Value narrow = NarrowAt(input);
+      const Value bf16 = BF16At(input);
       const bool commutes = passes_on && HasOperand(commutes_[node.id], operand);
       const bool rounded = HasOperand(rounds_[node.id], operand) || commutes;
-      const Value wide = rewrite_.At(input);
-      if (narrow.valid() && (rounded || !wide.valid() || ReadsNumbers(node, input))) {
-        operands.push_back(narrow);
+      const Value f32 = rewrite_.At(input);
+      if (bf16.valid() && (rounded || !f32.valid() || ReadsNumbers(node, input))) {
+        operands.push_back(bf16);
       } else if (commutes) {
-        ASSIGN_OR_RETURN(const Value converted, Narrowed(node, wide));
+        ASSIGN_OR_RETURN(const Value converted, RoundedToBF16(node, f32));
         operands.push_back(converted);
       } else {
-        operands.push_back(wide);
+        operands.push_back(f32);
       }
     }
     Attrs attrs = node.attrs;
@@ -209,7 +209,7 @@ class Storage {
     for (size_t result = 0; result < node.shapes.size(); ++result) {
       if (!WorthConverting(node, result) || narrow_[node.id][result].valid()) continue;
       ASSIGN_OR_RETURN(narrow_[node.id][result],
-                       Narrowed(node, Value{value.node, static_cast<int>(result)}));
+                       RoundedToBF16(node, Value{value.node, static_cast<int>(result)}));
     }
     return absl::OkStatus();
   }

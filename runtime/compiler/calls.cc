@@ -14,7 +14,7 @@ constexpr int64_t kParts = 8;
 // Output channels of a part: libraries compute blocks of 16, the lanes of a register.
 constexpr int64_t kPartColumns = 16;
 // Rows that a call is worth waiting for: those of a tile of AMX.
-constexpr int64_t kJoinedRows = 16;
+constexpr int64_t kRowsOfSpanningCalls = 16;
 // Parts side by side leave that many for workers to share.
 constexpr int kLeastGroups = 4;
 
@@ -66,20 +66,21 @@ int64_t ElementsOfRows(const OpCall& call, const OpFlags& flags) {
 
 // Of a node that each core has. Which replicas go together is decided by shapes alone too: the bits
 // of a row may depend on how many there are.
-Cut CutOfPerCore(const Graph& graph, const Node& node) {
-  Cut cut{true, graph.num_replicas(), 1};
-  if (!node.op->flags.joins_replicas) return cut;
+Partition PartitionOfPerCore(const Graph& graph, const Node& node) {
+  Partition partition{true, graph.num_replicas(), 1};
+  if (!node.op->flags.spans_replicas) return partition;
   const int64_t rows = node.shapes[0].dims[0];
-  while (cut.parts % (2 * cut.joins) == 0 && cut.parts / (2 * cut.joins) >= kLeastGroups &&
-         2 * cut.joins * rows <= kJoinedRows) {
-    cut.joins *= 2;
+  while (partition.parts % (2 * partition.replicas_per_call) == 0 &&
+         partition.parts / (2 * partition.replicas_per_call) >= kLeastGroups &&
+         2 * partition.replicas_per_call * rows <= kRowsOfSpanningCalls) {
+    partition.replicas_per_call *= 2;
   }
-  return cut;
+  return partition;
 }
 
 // Of a node that all cores share: examples are cut into parts however small, as the rows of 8 cores
 // would be.
-Cut CutOfShared(const Graph& graph, const Node& node, int64_t examples) {
+Partition PartitionOfShared(const Graph& graph, const Node& node, int64_t examples) {
   const Shape& result = node.shapes[0];
   const OpCall call = CallOfNode(graph, node);
   const OpFlags flags = OpFlagsOf(call);
@@ -103,16 +104,16 @@ Calls::Calls(const Graph& graph)
     : graph_(graph), per_core_(PerCoreNodes(graph)), needed_(NeededResults(graph)) {
   const std::vector<int64_t> examples = ExamplesOf(graph);
   for (const Node& node : graph.nodes()) {
-    cuts_.push_back(node.op->flags.source ? Cut{}
-                    : per_core_[node.id]  ? CutOfPerCore(graph, node)
-                                          : CutOfShared(graph, node, examples[node.id]));
+    partitions_.push_back(node.op->flags.source ? Partition{}
+                          : per_core_[node.id]  ? PartitionOfPerCore(graph, node)
+                                               : PartitionOfShared(graph, node, examples[node.id]));
   }
 }
 
 OpCall Calls::Of(const Node& node) const {
   OpCall call = CallOfNode(graph_, node);
   call.needed = needed_[node.id];
-  SetCut(cuts_[node.id], call);
+  SetPartition(partitions_[node.id], call);
   return call;
 }
 

@@ -20,7 +20,7 @@ class Calls {
   // As the node's kernel will see it.
   OpCall Of(const Node& node) const;
   // Sources have none.
-  const Cut& CutOf(const Node& node) const { return cuts_[node.id]; }
+  const Partition& PartitionOf(const Node& node) const { return partitions_[node.id]; }
   const std::vector<bool>& per_core() const { return per_core_; }  // per node
   // Per node and result: whether a node, an output or an update reads it.
   const std::vector<std::vector<bool>>& needed() const { return needed_; }
@@ -29,7 +29,7 @@ class Calls {
   const Graph& graph_;
   const std::vector<bool> per_core_;
   std::vector<std::vector<bool>> needed_;
-  std::vector<Cut> cuts_;
+  std::vector<Partition> partitions_;
 };
 
 }  // namespace tpurun

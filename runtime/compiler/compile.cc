@@ -15,8 +15,8 @@
 #include "runtime/compiler/fuse_elementwise.h"
 #include "runtime/compiler/hoist_column_sums.h"
 #include "runtime/compiler/input_output_alias.h"
+#include "runtime/compiler/layout_assignment.h"
 #include "runtime/compiler/memory_plan.h"
-#include "runtime/compiler/pack.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/schedule.h"
 #include "runtime/compiler/simplify.h"
@@ -49,7 +49,7 @@ BufferRef BufferOf(const Graph& graph, const MemoryPlan& memory, Value value) {
 // Outputs that never leave have none.
 int64_t OutfeedSlotOf(const Graph& graph, int output) {
   const auto begin = graph.outputs().begin();
-  return std::count_if(begin, begin + output, [](const Output& o) { return o.every > 0; });
+  return std::count_if(begin, begin + output, [](const Output& o) { return o.period > 0; });
 }
 
 Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
@@ -58,11 +58,11 @@ Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
                           .attrs = scheduled.call.attrs,
                           .plan = scheduled.plan,
                           .scratch = memory.scratch[index],
-                          .per_core = scheduled.cut.per_core,
-                          .parts = scheduled.cut.parts,
-                          .rows = scheduled.cut.rows,
-                          .by_columns = scheduled.cut.by_columns,
-                          .joins = scheduled.cut.joins};
+                          .per_core = scheduled.partition.per_core,
+                          .parts = scheduled.partition.parts,
+                          .rows = scheduled.partition.rows,
+                          .by_columns = scheduled.partition.by_columns,
+                          .replicas_per_call = scheduled.partition.replicas_per_call};
   if (scheduled.node < 0) {
     const Output& output = graph.outputs()[scheduled.output];
     instruction.name = output.name + "/outfeed";
@@ -93,11 +93,11 @@ Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
 std::vector<Phase>& PhasesOf(CoreProgram& program, const Scheduled& scheduled) {
   if (scheduled.section == Section::kPrologue) return program.prologue;
   if (scheduled.section == Section::kStep) return program.step;
-  std::vector<GuardedRange>& ranges = program.guarded;
+  std::vector<PeriodicSection>& ranges = program.periodic;
   auto range = std::find_if(ranges.begin(), ranges.end(),
-                            [&](const GuardedRange& r) { return r.every >= scheduled.every; });
-  if (range == ranges.end() || range->every != scheduled.every) {
-    range = ranges.insert(range, GuardedRange{.every = scheduled.every});
+                            [&](const PeriodicSection& r) { return r.period >= scheduled.period; });
+  if (range == ranges.end() || range->period != scheduled.period) {
+    range = ranges.insert(range, PeriodicSection{.period = scheduled.period});
   }
   return scheduled.section == Section::kBefore ? range->before : range->after;
 }
@@ -115,9 +115,9 @@ CoreProgram Emit(const Graph& graph, const Schedule& schedule, const MemoryPlan&
                       .worker_bytes = memory.worker_bytes};
   program.step.emplace_back();  // a step has a barrier at least
   for (const Output& output : graph.outputs()) {
-    if (output.every == 0) continue;
+    if (output.period == 0) continue;
     const Shape& shape = graph.shape(output.value);
-    program.outfeed.push_back({output.name, Shape{shape.dtype, shape.dims}, output.every});
+    program.outfeed.push_back({output.name, Shape{shape.dtype, shape.dims}, output.period});
   }
   for (size_t i = 0; i < schedule.instructions.size(); ++i) {
     const Scheduled& scheduled = schedule.instructions[i];
@@ -152,7 +152,8 @@ std::vector<Pass> Passes(const PassOps& ops, const Machine& machine) {
       {"fuse_allreduce_matmul", FuseAllReduceMatmul},
       {"epilogue", on_machine(MakeBiasEpilogues)},
       {"bfloat16_propagation", on_machine(PropagateBFloat16)},
-      {"pack", [=](const Graph& graph) { return PackOperands(graph, *ops.pack, machine); }},
+      {"layout_assignment",
+       [=](const Graph& graph) { return AssignLayouts(graph, *ops.pack, machine); }},
       {"fuse_elementwise", [=](const Graph& graph) { return FuseElementwise(graph, *ops.fused); }},
       {"input_output_alias", AliasInputsAndOutputs},
   };

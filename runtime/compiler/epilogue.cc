@@ -30,13 +30,13 @@ std::vector<const Node*> ProductsOf(const Graph& graph, const Machine& machine) 
 
 absl::StatusOr<Graph> MakeBiasEpilogues(const Graph& graph, const Machine& machine) {
   const std::vector<const Node*> products = ProductsOf(graph, machine);
-  std::vector<bool> joined(graph.nodes().size(), false);
+  std::vector<bool> interleaving(graph.nodes().size(), false);
   for (const Node* product : products) {
-    if (product != nullptr) joined[product->id] = true;
+    if (product != nullptr) interleaving[product->id] = true;
   }
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) {
-    if (joined[node.id]) continue;
+    if (interleaving[node.id]) continue;
     const Node* product = products[node.id];
     if (product == nullptr) {
       RETURN_IF_ERROR(rewrite.Copy(node));

@@ -21,8 +21,8 @@ bool Fusable(const Graph& graph, const Node& node) {
          std::all_of(node.inputs.begin(), node.inputs.end(), [&](Value input) {
            const Shape& shape = graph.shape(input);
            const bool row = shape.rank() > 0 && shape.rank() < node.shapes[0].rank();
-           const bool narrow = shape.dtype == DType::kBF16 && shape.dims != node.shapes[0].dims;
-           return fits(shape) && !narrow && (!row || shape.dtype == DType::kF32);
+           const bool bf16 = shape.dtype == DType::kBF16 && shape.dims != node.shapes[0].dims;
+           return fits(shape) && !bf16 && (!row || shape.dtype == DType::kF32);
          });
 }
 
@@ -86,16 +86,16 @@ class Grouping {
                               .read_outside = !readers_[node].empty()});
       return;
     }
-    Group& joined = groups_[groups[0]];
+    Group& interleaving = groups_[groups[0]];
     for (size_t i = 1; i < groups.size(); ++i) {
       for (const int other : groups_[groups[i]].nodes) {
         group_of_[other] = groups[0];
-        joined.nodes.push_back(other);
+        interleaving.nodes.push_back(other);
       }
       groups_[groups[i]].nodes.clear();
     }
     group_of_[node] = groups[0];
-    joined.nodes.push_back(node);
+    interleaving.nodes.push_back(node);
   }
 
   // The groups that become one with the node; empty: it starts its own.
@@ -108,7 +108,7 @@ class Grouping {
     }
     if (is_output_[node] || steps > kMaxTileSteps) return {};
     for (const int group : groups) {
-      if (is_update_[node] && (groups_[group].has_output || EndsNarrow(groups_[group]))) return {};
+      if (is_update_[node] && (groups_[group].has_output || EndsInBF16(groups_[group]))) return {};
       // Nothing depends on an update, so joining several makes no cycle.
       if (groups.size() > 1 && (groups_[group].read_outside || groups_[group].has_output))
         return {};
@@ -117,7 +117,7 @@ class Grouping {
   }
 
   // Only result 0 is stored in bf16, and updates would come before it.
-  bool EndsNarrow(const Group& group) const {
+  bool EndsInBF16(const Group& group) const {
     return graph_.nodes()[group.nodes.front()].shapes[0].dtype == DType::kBF16;
   }
 
@@ -156,9 +156,9 @@ absl::Status AddFused(const Grouping& grouping, const Group& group, const OpDef&
   for (const int id : group.nodes) {
     const Node& node = graph.nodes()[id];
     const bool last = id == group.nodes.back();
-    const bool narrow = node.shapes[0].dtype == DType::kBF16;
-    TileProgram::Step step{.op = node.op, .rounds = narrow && !last && !node.op->flags.any_dtype};
-    if (narrow && last) attrs.Set(kStoredIn, DType::kBF16);
+    const bool bf16 = node.shapes[0].dtype == DType::kBF16;
+    TileProgram::Step step{.op = node.op, .rounds = bf16 && !last && !node.op->flags.any_dtype};
+    if (bf16 && last) attrs.Set(kStoredIn, DType::kBF16);
     for (const Value input : node.inputs) {
       const auto inside = step_of.find(input.node);
       const bool is_step = inside != step_of.end();

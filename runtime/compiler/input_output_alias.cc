@@ -4,7 +4,7 @@
 #include <map>
 
 #include "runtime/base/status.h"
-#include "runtime/compiler/guard.h"
+#include "runtime/compiler/node_periods.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/rewrite.h"
 #include "runtime/ir/structural.h"
@@ -28,7 +28,7 @@ std::map<Value, int> CountUpdates(const Graph& graph) {
 // Whether the value, an update's or what that writes over, may be written straight into the
 // variable.
 bool CanWriteVariable(const Graph& graph, const Update& update, const std::vector<Use>& uses,
-                      const std::vector<bool>& per_core, const std::vector<Guard>& guards) {
+                      const std::vector<bool>& per_core, const std::vector<NodePeriod>& periods) {
   const Node& producer = graph.node(update.value);
   const Variable& variable = graph.variables()[update.variable];
   // One replica's copy is all there is.
@@ -38,7 +38,7 @@ bool CanWriteVariable(const Graph& graph, const Update& update, const std::vecto
   if (update.value.result != 0 && !producer.op->flags.elementwise) return false;
   return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
     if (use.node == producer.id) return ReadsItsRowsOnly(graph, producer, use.operand);
-    return use.node < producer.id || guards[use.node].before;
+    return use.node < producer.id || periods[use.node].before;
   });
 }
 
@@ -57,7 +57,7 @@ absl::StatusOr<Graph> CopyOldValues(const Graph& graph) {
   };
   for (const Output& output : graph.outputs()) {
     ASSIGN_OR_RETURN(const Value value, kept(output.value, output.name + "/copy"));
-    rewrite.graph.AddOutput(output.name, value, output.every);
+    rewrite.graph.AddOutput(output.name, value, output.period);
   }
   for (const Update& update : graph.updates()) {
     const std::string& variable = graph.variables()[update.variable].name;
@@ -80,7 +80,7 @@ Value WrittenOver(const Graph& graph, const Update& update) {
     readers += std::count(node.inputs.begin(), node.inputs.end(), value);
   const Update first = {.variable = update.variable, .value = value};
   return readers == 1 && CanWriteVariable(graph, first, VariableUses(graph)[update.variable],
-                                          PerCoreNodes(graph), GuardNodes(graph))
+                                          PerCoreNodes(graph), FindNodePeriods(graph))
              ? value
              : Value{};
 }
@@ -90,15 +90,15 @@ absl::StatusOr<Graph> AliasInputsAndOutputs(const Graph& original) {
   const std::vector<bool> per_core = PerCoreNodes(graph);
   const std::vector<std::vector<Use>> uses = VariableUses(graph);
   const std::map<Value, int> updates = CountUpdates(graph);
-  const std::vector<Guard> guards = GuardNodes(graph);
+  const std::vector<NodePeriod> periods = FindNodePeriods(graph);
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) RETURN_IF_ERROR(rewrite.Copy(node));
   for (const Output& output : graph.outputs())
-    rewrite.graph.AddOutput(output.name, rewrite.At(output.value), output.every);
+    rewrite.graph.AddOutput(output.name, rewrite.At(output.value), output.period);
   for (const Update& update : graph.updates()) {
     Value value = rewrite.At(update.value);
     if (updates.at(update.value) > 1 ||
-        !CanWriteVariable(graph, update, uses[update.variable], per_core, guards)) {
+        !CanWriteVariable(graph, update, uses[update.variable], per_core, periods)) {
       const std::string name = graph.variables()[update.variable].name + "/assign";
       ASSIGN_OR_RETURN(value, rewrite.graph.AddNode(CopyOp(), {value}, {}, name));
     }

@@ -104,7 +104,7 @@ class Planner {
       }
     }
     for (size_t node = 0; node < graph_.nodes().size(); ++node) {
-      const Value shown = schedule_.view_of[node];
+      const Value shown = schedule_.alias_of[node];
       if (shown.valid()) plan_.values[node][0] = plan_.values[shown.node][shown.result];
     }
     plan_.text = Text();
@@ -116,7 +116,7 @@ class Planner {
 
   bool SamePhase(int a, int b) const {
     const Scheduled &x = schedule_.instructions[a], &y = schedule_.instructions[b];
-    return x.section == y.section && x.every == y.every && x.phase == y.phase;
+    return x.section == y.section && x.period == y.period && x.phase == y.phase;
   }
 
   void FindPhaseEnds() {
@@ -145,7 +145,7 @@ class Planner {
   }
 
   void AddReader(Value value, int time) {
-    const Value shown = schedule_.view_of[value.node];
+    const Value shown = schedule_.alias_of[value.node];
     if (shown.valid()) value = shown;
     readers_[value.node][value.result].push_back(time);
   }
@@ -183,16 +183,17 @@ class Planner {
     bool dies_in_phase = per_core && !watched;
     life.first = life.last = life.written = life.read = time;
     for (const int reader : readers) {
-      const bool own_core = schedule_.instructions[reader].cut.per_core;
+      const bool own_core = schedule_.instructions[reader].partition.per_core;
       dies_in_phase = dies_in_phase && own_core && SamePhase(time, reader);
       life.last = std::max(life.last, per_core && own_core ? reader : phase_last_[reader]);
     }
     buffer.space = !per_core ? Space::kShared : dies_in_phase ? Space::kWorker : Space::kCore;
     if (!per_core) {
-      bool in_order = schedule_.instructions[time].cut.parts == 1;
+      bool in_order = schedule_.instructions[time].partition.parts == 1;
       for (const int reader : readers) {
-        const Cut& cut = schedule_.instructions[reader].cut;
-        in_order = in_order && !cut.per_core && cut.parts == 1 && SamePhase(time, reader);
+        const Partition& partition = schedule_.instructions[reader].partition;
+        in_order =
+            in_order && !partition.per_core && partition.parts == 1 && SamePhase(time, reader);
         life.read = std::max(life.read, reader);
       }
       life.in_order = in_order && !watched;

@@ -25,7 +25,7 @@ struct MemoryPlan {
 //                                                                        the last reader, whole
 //   shared, all who touch it uncut, in one phase shared   1 x (N, ...)   own to last reader
 //   of the prologue                              shared   1 x (N, ...)   the whole program
-//   a view (Schedule::view_of)                   where what it shows lives
+//   a view (Schedule::alias_of)                   where what it shows lives
 //   an update                                    the variable
 //
 // Buffers that are alive together do not overlap: best fit over live ranges, in the best of three

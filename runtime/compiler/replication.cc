@@ -42,17 +42,18 @@ std::vector<bool> PrologueNodes(const Graph& graph) {
 
 std::vector<bool> CarriedNodes(const Graph& graph) {
   const std::vector<bool> per_core = PerCoreNodes(graph), in_prologue = PrologueNodes(graph);
-  std::vector<bool> carried(graph.nodes().size(), false);
+  std::vector<bool> loop_carried(graph.nodes().size(), false);
   for (const Node& node : graph.nodes()) {
-    carried[node.id] = node.op->flags.carried && !per_core[node.id] && !in_prologue[node.id];
+    loop_carried[node.id] =
+        node.op->flags.loop_carried && !per_core[node.id] && !in_prologue[node.id];
     for (const Value input : node.inputs) {
       const bool updated = graph.node(input).op == &VariableOp() && !in_prologue[input.node];
-      carried[node.id] = carried[node.id] && updated;
+      loop_carried[node.id] = loop_carried[node.id] && updated;
     }
   }
-  for (const Output& output : graph.outputs()) carried[output.value.node] = false;
-  for (const Update& update : graph.updates()) carried[update.value.node] = false;
-  return carried;
+  for (const Output& output : graph.outputs()) loop_carried[output.value.node] = false;
+  for (const Update& update : graph.updates()) loop_carried[update.value.node] = false;
+  return loop_carried;
 }
 
 absl::StatusOr<Graph> MarkPerCoreVariables(const Graph& graph) {

@@ -18,8 +18,8 @@ std::vector<bool> PerCoreNodes(const Graph& graph);
 // update alone, and is no update itself.
 std::vector<bool> PrologueNodes(const Graph& graph);
 
-// Per node: true when it is loop-carried (OpFlags::carried): it depends on updated variables alone,
-// which all cores share, and is computed before the first step of a run and again behind the
+// Per node: true when it is loop-carried (OpFlags::loop_carried): it depends on updated variables
+// alone, which all cores share, and is computed before the first step of a run and again behind the
 // updates of each step, for the next one. Not what an output or an update reads at the step's end.
 std::vector<bool> CarriedNodes(const Graph& graph);
 

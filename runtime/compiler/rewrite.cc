@@ -36,7 +36,7 @@ absl::Status Rewrite::Copy(const Node& node) {
 
 absl::StatusOr<Graph> Rewrite::Finish() {
   for (const Output& output : old.outputs())
-    graph.AddOutput(output.name, At(output.value), output.every);
+    graph.AddOutput(output.name, At(output.value), output.period);
   for (const Update& update : old.updates())
     RETURN_IF_ERROR(graph.AddUpdate(update.variable, At(update.value)));
   return std::move(graph);

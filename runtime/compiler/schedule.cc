@@ -6,8 +6,8 @@
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
 #include "runtime/compiler/calls.h"
-#include "runtime/compiler/guard.h"
 #include "runtime/compiler/input_output_alias.h"
+#include "runtime/compiler/node_periods.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/rewrite.h"
 #include "runtime/ir/structural.h"
@@ -39,13 +39,13 @@ class Scheduler {
     }
     prologue_ = PrologueNodes(graph_);
     carried_ = CarriedNodes(graph_);
-    guards_ = GuardNodes(graph_);
+    periods_ = FindNodePeriods(graph_);
     variable_uses_ = VariableUses(graph_);
     FindCarriedUses();
     updated_by_.assign(graph_.variables().size(), -1);
     for (const Update& update : graph_.updates()) updated_by_[update.variable] = update.value.node;
     index_.assign(count, -1);
-    schedule_.view_of.resize(count);
+    schedule_.alias_of.resize(count);
     for (const Node& node : graph_.nodes()) {
       if (node.op->flags.source) continue;
       if (IsView(node)) {
@@ -58,12 +58,12 @@ class Scheduler {
       if (carried_[node.id]) PlaceForNextStep(node);
     }
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      if (graph_.outputs()[i].every > 0) PlaceOutfeed(static_cast<int>(i));
+      if (graph_.outputs()[i].period > 0) PlaceOutfeed(static_cast<int>(i));
     }
     std::stable_sort(schedule_.instructions.begin(), schedule_.instructions.end(),
                      [](const Scheduled& a, const Scheduled& b) {
-                       return std::tuple(a.section, a.every, a.phase) <
-                              std::tuple(b.section, b.every, b.phase);
+                       return std::tuple(a.section, a.period, a.phase) <
+                              std::tuple(b.section, b.period, b.phase);
                      });
     TPURUN_DCHECK(IsInOrder());
     return std::move(schedule_);
@@ -76,8 +76,8 @@ class Scheduler {
     for (const Scheduled& scheduled : schedule_.instructions) {
       if (scheduled.node < 0) continue;
       for (const Value input : graph_.nodes()[scheduled.node].inputs) {
-        const Value view_of = schedule_.view_of[input.node];
-        const int computing = view_of.valid() ? view_of.node : input.node;
+        const Value alias_of = schedule_.alias_of[input.node];
+        const int computing = alias_of.valid() ? alias_of.node : input.node;
         if (!graph_.nodes()[computing].op->flags.source && !computed[computing]) return false;
       }
       computed[scheduled.node] = true;
@@ -100,8 +100,8 @@ class Scheduler {
   }
 
   void PlaceView(const Node& node) {
-    const Value operand = node.inputs[0], shown = schedule_.view_of[operand.node];
-    schedule_.view_of[node.id] = shown.valid() ? shown : operand;
+    const Value operand = node.inputs[0], shown = schedule_.alias_of[operand.node];
+    schedule_.alias_of[node.id] = shown.valid() ? shown : operand;
     index_[node.id] = index_[operand.node];
   }
 
@@ -117,26 +117,27 @@ class Scheduler {
 
   // Waits for an instruction that writes what `reader` reads, or the other way round.
   static void After(const Scheduled& other, bool same_part, Scheduled* scheduled) {
-    if (other.section != scheduled->section || other.every != scheduled->every) return;
+    if (other.section != scheduled->section || other.period != scheduled->period) return;
     scheduled->phase = std::max(scheduled->phase, other.phase + (same_part ? 0 : 1));
   }
 
   void Place(const Node& node) {
-    Scheduled scheduled{.node = node.id, .call = calls_.Of(node), .cut = calls_.CutOf(node)};
+    Scheduled scheduled{
+        .node = node.id, .call = calls_.Of(node), .partition = calls_.PartitionOf(node)};
     scheduled.plan = PlanKernel(scheduled.call, machine_);
-    const Guard& guard = guards_[node.id];
-    scheduled.every = guard.every;
+    const NodePeriod& period = periods_[node.id];
+    scheduled.period = period.period;
     if (prologue_[node.id] || carried_[node.id]) {
       scheduled.section = Section::kPrologue;
-    } else if (guard.every > 1) {
-      scheduled.section = guard.before ? Section::kBefore : Section::kAfter;
+    } else if (period.period > 1) {
+      scheduled.section = period.before ? Section::kBefore : Section::kAfter;
     }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int producer = index_[node.inputs[i].node];
       if (producer < 0) continue;
       const Scheduled& writer = schedule_.instructions[producer];
-      const bool own = ReadsOwnRows(scheduled.call, static_cast<int>(i), scheduled.cut.rows);
-      After(writer, SamePart(writer.cut, scheduled.cut, own), &scheduled);
+      const bool own = ReadsOwnRows(scheduled.call, static_cast<int>(i), scheduled.partition.rows);
+      After(writer, SamePart(writer.partition, scheduled.partition, own), &scheduled);
     }
     for (const int variable : schedule_.updates_variable[node.id]) {
       if (variable >= 0) AfterReadersOfVariable(variable, &scheduled);
@@ -151,13 +152,13 @@ class Scheduler {
     again.section = Section::kStep;
     again.for_next_step = true;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const bool own = ReadsOwnRows(again.call, static_cast<int>(i), again.cut.rows);
+      const bool own = ReadsOwnRows(again.call, static_cast<int>(i), again.partition.rows);
       const int variable =
           graph_.FindVariable(graph_.node(node.inputs[i]).attrs.String("variable"));
       const int updating = updated_by_[variable];
       if (updating < 0) continue;
       const Scheduled& writer = schedule_.instructions[index_[updating]];
-      After(writer, SamePart(writer.cut, again.cut, own), &again);
+      After(writer, SamePart(writer.partition, again.partition, own), &again);
     }
     for (const Use& use : carried_uses_[node.id]) AfterUse(use, &again);
     schedule_.instructions.push_back(std::move(again));
@@ -175,29 +176,30 @@ class Scheduler {
   void AfterUse(const Use& use, Scheduled* writer) const {
     if (index_[use.node] < 0) return;
     const Scheduled& reader = schedule_.instructions[index_[use.node]];
-    const bool own = ReadsOwnRows(reader.call, use.operand, reader.cut.rows);
-    After(reader, SamePart(writer->cut, reader.cut, own), writer);
+    const bool own = ReadsOwnRows(reader.call, use.operand, reader.partition.rows);
+    After(reader, SamePart(writer->partition, reader.partition, own), writer);
   }
 
   // The copy of an output into its outfeed slot, behind its node.
   void PlaceOutfeed(int index) {
     const Output& output = graph_.outputs()[index];
     const Shape& shape = graph_.shape(output.value);
-    const bool before = guards_[output.value.node].before;
+    const bool before = periods_[output.value.node].before;
     Scheduled scheduled{.output = index,
                         .section = before ? Section::kBefore : Section::kAfter,
-                        .every = output.every};
+                        .period = output.period};
     scheduled.call = OpCall{.op = &CopyOp(),
                             .operands = {shape},
                             .results = {Shape{shape.dtype, shape.dims}},
                             .needed = {true},
                             .num_replicas = graph_.num_replicas()};
     scheduled.plan = PlanKernel(scheduled.call, machine_);
-    scheduled.cut = graph_.num_replicas() > 1 ? Cut{true, graph_.num_replicas(), 1} : Cut{};
+    scheduled.partition =
+        graph_.num_replicas() > 1 ? Partition{true, graph_.num_replicas(), 1} : Partition{};
     const int producer = index_[output.value.node];
     if (producer >= 0) {
       const Scheduled& writer = schedule_.instructions[producer];
-      After(writer, SamePart(writer.cut, scheduled.cut, true), &scheduled);
+      After(writer, SamePart(writer.partition, scheduled.partition, true), &scheduled);
     }
     schedule_.instructions.push_back(std::move(scheduled));
   }
@@ -207,7 +209,7 @@ class Scheduler {
   const Calls calls_;
   Schedule schedule_;
   std::vector<bool> prologue_, carried_;
-  std::vector<Guard> guards_;
+  std::vector<NodePeriod> periods_;
   std::vector<std::vector<Use>> variable_uses_, carried_uses_;  // by variable; by node
   std::vector<int> updated_by_;                                 // variable -> node, -1: none
   // Node -> its instruction, of a carried one the first, of a view that of what it shows.

@@ -10,7 +10,7 @@
 
 namespace tpurun {
 
-// kBefore and kAfter are of a guarded range.
+// kBefore and kAfter are of a periodic section.
 enum class Section : uint8_t { kPrologue, kBefore, kStep, kAfter };
 
 // One instruction to be: a node, or the copy of an output into its outfeed slot.
@@ -20,10 +20,10 @@ struct Scheduled {
   OpCall call;
   KernelPlan plan;
   Section section = Section::kStep;
-  int64_t every = 1;           // of the guarded range
+  int64_t period = 1;          // of the periodic section
   int phase = 0;               // within the section and the range
   bool for_next_step = false;  // computes a carried node again
-  Cut cut;
+  Partition partition;
 };
 
 // Instructions in the order in which they run: by section, range, phase and then node order.
@@ -34,7 +34,7 @@ struct Schedule {
   std::vector<bool> per_core;                      // per node
   // Per node: the value whose bytes it shows in other dimensions, which is no such node's; invalid:
   // an instruction computes it.
-  std::vector<Value> view_of;
+  std::vector<Value> alias_of;
   int loss_node = -1;
 };
 
@@ -42,8 +42,8 @@ struct Schedule {
 // without an update goes to the prologue; a carried one (replication.h) there and, again, behind
 // the updates of its variables. In the step a node runs in the earliest phase that its operands,
 // the readers of a variable it overwrites and the check of the loss (before any update) allow. What
-// only outputs of some steps need goes into their guarded ranges (guard.h). A reshape of what an
-// instruction computes is none itself: who reads it reads that.
+// only outputs of some steps need goes into their periodic sections (node_periods.h). A reshape of
+// what an instruction computes is none itself: who reads it reads that.
 absl::StatusOr<Schedule> MakeSchedule(const Graph& graph, const Machine& machine,
                                       const std::string& loss_output);
 

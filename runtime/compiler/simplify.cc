@@ -5,7 +5,7 @@
 #include "runtime/base/status.h"
 #include "runtime/compiler/dead_code.h"
 #include "runtime/compiler/rewrite.h"
-#include "runtime/ir/edges.h"
+#include "runtime/ir/bf16_conversion.h"
 #include "runtime/ir/structural.h"
 
 namespace tpurun {
@@ -15,7 +15,7 @@ namespace {
 absl::StatusOr<Value> ScalarOf(Graph& graph, Value value) {
   const Node& node = graph.node(value);
   if (graph.shape(value).rank() == 0) return value;
-  if (node.op->flags.repeats) {
+  if (node.op->flags.copies_elements) {
     ASSIGN_OR_RETURN(const Value scalar, ScalarOf(graph, node.inputs[0]));
     return graph.shape(scalar).rank() == 0 ? scalar : value;
   }
@@ -45,15 +45,15 @@ absl::Status UseScalars(Graph& graph, Node& node) {
 absl::StatusOr<Value> Simplest(Graph& graph, Node node, bool* changed) {
   RETURN_IF_ERROR(UseScalars(graph, node));
   // What an op says is the same is so of f32 values; a converted one is another.
-  const bool converts = !node.op->flags.any_dtype && HasNarrow(CallOfNode(graph, node));
+  const bool converts = !node.op->flags.any_dtype && HasBF16(CallOfNode(graph, node));
   while (node.op->simplify && !converts) {
-    Simpler simpler = node.op->simplify(graph, node);
-    if (!simpler.same.valid() && simpler.nodes.empty()) break;
+    Replacement replacement = node.op->simplify(graph, node);
+    if (!replacement.same.valid() && replacement.nodes.empty()) break;
     *changed = true;
-    if (simpler.same.valid()) return simpler.same;
-    Simpler::NewNode last = std::move(simpler.nodes.back());
-    simpler.nodes.pop_back();
-    for (Simpler::NewNode& added : simpler.nodes) {
+    if (replacement.same.valid()) return replacement.same;
+    Replacement::NewNode last = std::move(replacement.nodes.back());
+    replacement.nodes.pop_back();
+    for (Replacement::NewNode& added : replacement.nodes) {
       RETURN_IF_ERROR(
           graph.AddNode(*added.op, std::move(added.inputs), std::move(added.attrs), node.name)
               .status());

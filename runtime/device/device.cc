@@ -156,40 +156,40 @@ class Device::Workers {
     }
     while (!run_.stop) {
       const int phases = static_cast<int>(program.step.size());
-      const bool guarded = GuardedNow(program);
-      if (guarded) RunGuarded(worker, program, &LoadedGuardedRange::before);
+      const bool periodic = PeriodicNow(program);
+      if (periodic) RunPeriodic(worker, program, &LoadedPeriodicSection::before);
       if (run_.stop) return;
       for (int i = 0; i < phases; ++i) {
         RunPhase(worker, program.step[i]);
         barrier_.Arrive([&] {
           NextPhase();
           AfterStepPhase(i);
-          if (i + 1 == phases && !guarded && !run_.stop) EndStep();
+          if (i + 1 == phases && !periodic && !run_.stop) EndStep();
         });
         if (run_.stop) return;
-        if (i + 1 == phases && !guarded) break;
+        if (i + 1 == phases && !periodic) break;
       }
-      if (!guarded) continue;
-      RunGuarded(worker, program, &LoadedGuardedRange::after);
+      if (!periodic) continue;
+      RunPeriodic(worker, program, &LoadedPeriodicSection::after);
       if (run_.stop) return;
       barrier_.Arrive([&] { EndStep(); });
     }
   }
 
-  bool IsDue(const LoadedGuardedRange& range) const {
+  bool IsDue(const LoadedPeriodicSection& range) const {
     return run_.index % run_.args.guarded_every == 0 &&
-           (run_.args.first_step + run_.index) % range.every == 0;
+           (run_.args.first_step + run_.index) % range.period == 0;
   }
 
-  bool GuardedNow(const LoadedProgram& program) const {
-    return std::any_of(program.guarded.begin(), program.guarded.end(),
-                       [&](const LoadedGuardedRange& range) { return IsDue(range); });
+  bool PeriodicNow(const LoadedProgram& program) const {
+    return std::any_of(program.periodic.begin(), program.periodic.end(),
+                       [&](const LoadedPeriodicSection& range) { return IsDue(range); });
   }
 
-  void RunGuarded(int worker, const LoadedProgram& program,
-                  std::vector<LoadedPhase> LoadedGuardedRange::*phases) {
+  void RunPeriodic(int worker, const LoadedProgram& program,
+                   std::vector<LoadedPhase> LoadedPeriodicSection::*phases) {
     const auto start = std::chrono::steady_clock::now();
-    for (const LoadedGuardedRange& range : program.guarded) {
+    for (const LoadedPeriodicSection& range : program.periodic) {
       if (!IsDue(range)) continue;
       for (const LoadedPhase& phase : range.*phases) {
         RunPhase(worker, phase);
@@ -199,13 +199,13 @@ class Device::Workers {
     }
     if (worker != 0) return;
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    run_.result.guarded_seconds += seconds.count();
+    run_.result.periodic_seconds += seconds.count();
   }
 
   // Runs this worker's parts of a phase, then, unless there are more workers than CPUs, those that
   // others have not begun.
   void RunPhase(int worker, const LoadedPhase& phase) {
-    const int side_by_side = run_.program->SideBySide(phase.joins);
+    const int side_by_side = run_.program->InterleavedParts(phase.replicas_per_call);
     const int groups = (phase.parts + side_by_side - 1) / side_by_side;
     TPURUN_DCHECK(groups <= kMaxParts);
     const int begin = groups * worker / num_workers_, end = groups * (worker + 1) / num_workers_;
@@ -240,37 +240,41 @@ class Device::Workers {
         Fail(Annotate(status, absl::StrCat(instruction.instruction->op->name, " \"",
                                            instruction.instruction->name, "\"")));
       };
-      const int joins = instruction.joins;
-      if (joins > side_by_side) {
-        Barrier& meeting = run_.program->Meeting(joins, begin);
-        meeting.Arrive([&] { run(begin / joins * joins); });
+      const int replicas_per_call = instruction.replicas_per_call;
+      if (replicas_per_call > side_by_side) {
+        Barrier& rendezvous = run_.program->Rendezvous(replicas_per_call, begin);
+        rendezvous.Arrive([&] { run(begin / replicas_per_call * replicas_per_call); });
         continue;
       }
-      for (int part = begin; part < std::min(end, instruction.parts); part += joins) run(part);
+      for (int part = begin; part < std::min(end, instruction.parts); part += replicas_per_call)
+        run(part);
     }
     counts_[worker].instructions.fetch_add(ran, std::memory_order_relaxed);
   }
 
   // Part `part` and those that the instruction joins with it.
   absl::Status RunInstruction(const LoadedInstruction& instruction, int worker, int part) {
-    TPURUN_DCHECK(part + instruction.joins <= instruction.parts);
+    TPURUN_DCHECK(part + instruction.replicas_per_call <= instruction.parts);
     Pointers& pointers = pointers_[worker];
-    TPURUN_DCHECK(instruction.operands.size() * instruction.joins <= pointers.operands.size() &&
-                  instruction.results.size() * instruction.joins <= pointers.results.size());
+    TPURUN_DCHECK(
+        instruction.operands.size() * instruction.replicas_per_call <= pointers.operands.size() &&
+        instruction.results.size() * instruction.replicas_per_call <= pointers.results.size());
     const void** operands = pointers.operands.data();
     void** results = pointers.results.data();
     KernelArgs args{.operands = operands, .results = results, .worker = worker};
-    for (int joined = instruction.joins; joined-- > 0;) {
-      const int core = instruction.per_core ? part + joined : 0;
-      const Bases& bases = bases_[part + joined].of;
+    for (int interleaving = instruction.replicas_per_call; interleaving-- > 0;) {
+      const int core = instruction.per_core ? part + interleaving : 0;
+      const Bases& bases = bases_[part + interleaving].of;
       for (size_t i = 0; i < instruction.operands.size(); ++i)
-        operands[i * instruction.joins + joined] = instruction.operands[i].On(bases, core);
+        operands[i * instruction.replicas_per_call + interleaving] =
+            instruction.operands[i].On(bases, core);
       for (size_t i = 0; i < instruction.results.size(); ++i)
-        results[i * instruction.joins + joined] = instruction.results[i].On(bases, core);
+        results[i * instruction.replicas_per_call + interleaving] =
+            instruction.results[i].On(bases, core);
       args.scratch = instruction.scratch.On(bases, core);
     }
-    args.begin = instruction.per_core ? 0 : instruction.cuts[part];
-    args.end = instruction.per_core ? instruction.end : instruction.cuts[part + 1];
+    args.begin = instruction.per_core ? 0 : instruction.part_begins[part];
+    args.end = instruction.per_core ? instruction.end : instruction.part_begins[part + 1];
     if (instruction.is_update) [[unlikely]]
       return RunUpdate(instruction, args);
     return instruction.kernel->Run(args);
@@ -296,12 +300,13 @@ class Device::Workers {
   static bool IsFinite(const CheckedResult& checked, const KernelArgs& args,
                        const LoadedInstruction& instruction) {
     // What is joined is all of each core's.
-    const int joins = instruction.joins;
-    const int64_t begin = joins > 1 ? 0 : args.begin;
-    const int64_t end = joins > 1 ? instruction.end / joins : args.end;
+    const int replicas_per_call = instruction.replicas_per_call;
+    const int64_t begin = replicas_per_call > 1 ? 0 : args.begin;
+    const int64_t end = replicas_per_call > 1 ? instruction.end / replicas_per_call : args.end;
     bool finite = true;
-    for (int joined = 0; joined < joins; ++joined) {
-      const auto* from = static_cast<const float*>(args.results[checked.result * joins + joined]);
+    for (int interleaving = 0; interleaving < replicas_per_call; ++interleaving) {
+      const auto* from = static_cast<const float*>(
+          args.results[checked.result * replicas_per_call + interleaving]);
       for (int64_t line = 0; line < checked.lines; ++line, from += checked.line_elements)
         finite &= AllFinite(from + begin * checked.per_unit, (end - begin) * checked.per_unit);
     }
@@ -383,7 +388,7 @@ class Device::Workers {
       if (!entry.ok()) return StopAt(entry.status());
       run_.bases[static_cast<size_t>(Base::kInfeed)] = const_cast<std::byte*>(*entry);
     }
-    if (run_.args.outfeed != nullptr && GuardedNow(*run_.program)) {
+    if (run_.args.outfeed != nullptr && PeriodicNow(*run_.program)) {
       const absl::StatusOr<std::byte*> entry = run_.args.outfeed->Reserve();
       if (!entry.ok()) return StopAt(entry.status());
       std::memcpy(*entry, &run_.index, sizeof(run_.index));

@@ -20,7 +20,7 @@ namespace tpurun {
 
 struct RunArgs {
   int64_t iterations = 1;
-  // The number of the first step, by which guarded ranges go.
+  // The number of the first step, by which periodic sections go.
   int64_t first_step = 0;
   // Guarded ranges run at loop indices that it divides (experimental_host_call_every_n_steps).
   int64_t guarded_every = 1;
@@ -43,8 +43,8 @@ int64_t OutfeedEntryBytes(const CoreProgram& program);
 struct RunResult {
   int64_t steps = 0;  // completed: iterations, or fewer after an interrupt or an error
   bool interrupted = false;
-  double guarded_seconds = 0;  // in guarded ranges
-  std::vector<float> loss;     // each replica's, of the last completed step (empty without a loss)
+  double periodic_seconds = 0;  // in periodic sections
+  std::vector<float> loss;      // each replica's, of the last completed step (empty without a loss)
   // The first error: of a kernel, of the infeed (OutOfRange: it ended) or of the outfeed; OK
   // otherwise.
   absl::Status status;

@@ -44,19 +44,21 @@ LoadedProgram::LoadedProgram(const CoreProgram& program, const std::vector<void*
       infeed_(LayoutOf(program.infeed, program.num_replicas)),
       outfeed_(LayoutOf(program.outfeed, program.num_replicas)),
       num_workers_(num_workers),
-      joined_(program.joined()),
+      interleaving_(program.interleaving()),
       core_stride_(Aligned(program.core_bytes)),
       shared_(std::make_unique<Arena>(program.shared_bytes)),
       cores_(std::make_unique<Arena>(core_stride_ * program.num_replicas)),
       loop_index_(std::make_unique<int32_t>(0)) {
-  for (int joins = 2; joins <= joined_.joins; joins *= 2) {
+  for (int replicas_per_call = 2; replicas_per_call <= interleaving_.replicas_per_call;
+       replicas_per_call *= 2) {
     std::vector<std::unique_ptr<Barrier>>& of_parts = meetings_.emplace_back();
-    for (int part = 0; part < joined_.parts; part += joins)
-      of_parts.push_back(std::make_unique<Barrier>(joins / SideBySide(joins), spin));
+    for (int part = 0; part < interleaving_.parts; part += replicas_per_call)
+      of_parts.push_back(
+          std::make_unique<Barrier>(replicas_per_call / InterleavedParts(replicas_per_call), spin));
   }
   for (int worker = 0; worker < num_workers; ++worker) {
-    workers_.push_back(
-        std::make_unique<Arena>(SideBySide(joined_.joins) * Aligned(program.worker_bytes)));
+    workers_.push_back(std::make_unique<Arena>(InterleavedParts(interleaving_.replicas_per_call) *
+                                               Aligned(program.worker_bytes)));
   }
   for (int replica = 0; replica < program.num_replicas; ++replica) replica_ids_.push_back(replica);
 }
@@ -70,11 +72,11 @@ absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(
   std::unique_ptr<LoadedProgram> loaded(new LoadedProgram(program, variables, num_workers, spin));
   ASSIGN_OR_RETURN(loaded->prologue, loaded->LoadPhases(loaded->program_.prologue));
   ASSIGN_OR_RETURN(loaded->step, loaded->LoadPhases(loaded->program_.step));
-  for (const GuardedRange& range : loaded->program_.guarded) {
-    LoadedGuardedRange& guarded = loaded->guarded.emplace_back();
-    guarded.every = range.every;
-    ASSIGN_OR_RETURN(guarded.before, loaded->LoadPhases(range.before));
-    ASSIGN_OR_RETURN(guarded.after, loaded->LoadPhases(range.after));
+  for (const PeriodicSection& range : loaded->program_.periodic) {
+    LoadedPeriodicSection& periodic = loaded->periodic.emplace_back();
+    periodic.period = range.period;
+    ASSIGN_OR_RETURN(periodic.before, loaded->LoadPhases(range.before));
+    ASSIGN_OR_RETURN(periodic.after, loaded->LoadPhases(range.after));
   }
   if (program.loss.space != Space::kNone)
     loaded->loss_ = loaded->Resolve({program.loss, Shape{DType::kF32, {}}});
@@ -167,7 +169,8 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
     const std::vector<Phase>& phases) {
   std::vector<LoadedPhase> loaded_phases;
   for (const Phase& phase : phases) {
-    LoadedPhase loaded_phase{.parts = std::max(1, phase.parts()), .joins = phase.joins()};
+    LoadedPhase loaded_phase{.parts = std::max(1, phase.parts()),
+                             .replicas_per_call = phase.replicas_per_call()};
     for (const Instruction& instruction : phase.instructions) {
       const OpCall call = CallOfInstruction(instruction, program_.num_replicas);
       kernels_.push_back(MakeKernel(call, instruction.plan));
@@ -180,24 +183,24 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
       LoadedInstruction loaded{.kernel = kernels_.back().get(),
                                .instruction = &instruction,
                                .per_core = instruction.per_core,
-                               .joins = instruction.joins,
+                               .replicas_per_call = instruction.replicas_per_call,
                                .parts = instruction.parts};
       for (const Operand& operand : instruction.operands)
         loaded.operands.push_back(Resolve(operand));
       for (const Operand& result : instruction.results) loaded.results.push_back(Resolve(result));
       if (instruction.plan.scratch_bytes > 0)
         loaded.scratch = Resolve({instruction.scratch, Shape{}});
-      loaded.end = Units(call) * instruction.joins;
+      loaded.end = Units(call) * instruction.replicas_per_call;
       AddChecks(call, loaded);
       if (!instruction.per_core) {
         for (int part = 0; part <= instruction.parts; ++part)
-          loaded.cuts.push_back(BeginOfPart(call, part));
+          loaded.part_begins.push_back(BeginOfPart(call, part));
         // Part p is [cuts[p], cuts[p + 1]): together the whole, none twice.
-        TPURUN_DCHECK(std::is_sorted(loaded.cuts.begin(), loaded.cuts.end()));
+        TPURUN_DCHECK(std::is_sorted(loaded.part_begins.begin(), loaded.part_begins.end()));
       }
       max_operands_ =
-          std::max(max_operands_,
-                   std::max(loaded.operands.size(), loaded.results.size()) * instruction.joins);
+          std::max(max_operands_, std::max(loaded.operands.size(), loaded.results.size()) *
+                                      instruction.replicas_per_call);
       loaded_phase.instructions.push_back(std::move(loaded));
     }
     loaded_phases.push_back(std::move(loaded_phase));

@@ -49,10 +49,10 @@ struct LoadedInstruction {
   std::vector<Address> operands, results;
   Address scratch;
   bool per_core = false;
-  int joins = 1;
+  int replicas_per_call = 1;
   int parts = 1;
-  std::vector<int64_t> cuts;  // of a shared one: part p is [cuts[p], cuts[p + 1])
-  int64_t end = 1;            // of a per-core one: [0, end)
+  std::vector<int64_t> part_begins;  // of a shared one: part p is [cuts[p], cuts[p + 1])
+  int64_t end = 1;                   // of a per-core one: [0, end)
   // What is looked at for NaNs and infinities when so many units are written.
   std::vector<CheckedResult> checked;
   int64_t checked_units = 0;
@@ -70,11 +70,11 @@ struct NotFinite {
 struct LoadedPhase {
   std::vector<LoadedInstruction> instructions;
   int parts = 1;
-  int joins = 1;  // parts that a worker runs side by side
+  int replicas_per_call = 1;  // parts that a worker runs side by side
 };
 
-struct LoadedGuardedRange {
-  int64_t every = 1;
+struct LoadedPeriodicSection {
+  int64_t period = 1;
   std::vector<LoadedPhase> before, after;
 };
 
@@ -104,14 +104,18 @@ class LoadedProgram {
   // For the part that has this place among those that the worker runs side by side.
   std::byte* worker(int worker, int place) {
     // Loaded for as many workers as run it.
-    TPURUN_DCHECK(worker < static_cast<int>(workers_.size()) && place < SideBySide(joined_.joins));
+    TPURUN_DCHECK(worker < static_cast<int>(workers_.size()) &&
+                  place < InterleavedParts(interleaving_.replicas_per_call));
     return workers_[worker]->data() + place * Aligned(program_.worker_bytes);
   }
-  int SideBySide(int joins) const { return tpurun::SideBySide(joins, joined_, num_workers_); }
+  int InterleavedParts(int replicas_per_call) const {
+    return tpurun::InterleavedParts(replicas_per_call, interleaving_, num_workers_);
+  }
   // Where the workers meet that run the parts which an instruction joins with part `part`, if they
   // are several.
-  Barrier& Meeting(int joins, int part) {
-    return *meetings_[std::bit_width(static_cast<unsigned>(joins)) - 2][part / joins];
+  Barrier& Rendezvous(int replicas_per_call, int part) {
+    return *meetings_[std::bit_width(static_cast<unsigned>(replicas_per_call)) - 2]
+                     [part / replicas_per_call];
   }
   void set_loop_index(int32_t index) { *loop_index_ = index; }
   // The most operands, or results, that any kernel gets.
@@ -126,7 +130,7 @@ class LoadedProgram {
   std::optional<NotFinite> FindNotFinite() const;
 
   std::vector<LoadedPhase> prologue, step;
-  std::vector<LoadedGuardedRange> guarded;
+  std::vector<LoadedPeriodicSection> periodic;
   int64_t prologue_version = -1;  // of the variables that the prologue has seen
 
  private:
@@ -140,7 +144,7 @@ class LoadedProgram {
   std::vector<void*> variables_;
   SlotLayout infeed_, outfeed_;
   const int num_workers_;
-  const Joined joined_;
+  const Interleaving interleaving_;
   std::vector<std::vector<std::unique_ptr<Barrier>>>
       meetings_;  // [log2 of joins - 1][part / joins]
   int64_t core_stride_;

@@ -18,7 +18,7 @@ absl::Status Estimator::EvaluateAll(const std::vector<EvaluationInput>& evaluati
   Evaluator evaluator(options_);
   RETURN_IF_ERROR(evaluator.Build());
   RETURN_IF_ERROR(evaluator.Load(chosen));
-  Evaluator::Subject subject;
+  Evaluator::EvalTarget subject;
   ASSIGN_OR_RETURN(subject.trained, TrainedFolderOf(options_, chosen));
   if (chosen.has_value()) {
     subject.checkpoint = chosen->prefix();

@@ -138,7 +138,7 @@ std::vector<std::string> Evaluator::Numbers() const {
 }
 
 absl::StatusOr<InputSource> Evaluator::Open(const EvaluationInput& input,
-                                            const Subject& subject) const {
+                                            const EvalTarget& subject) const {
   if (input.write_events) {
     RETURN_IF_ERROR(CheckWritable(EventsDir(options_.config.model_dir(), input.evaluate.name())));
   }
@@ -152,7 +152,7 @@ absl::StatusOr<InputSource> Evaluator::Open(const EvaluationInput& input,
   return opened;
 }
 
-absl::Status Evaluator::Check(const EvaluationInput& input, const Subject& subject) {
+absl::Status Evaluator::Check(const EvaluationInput& input, const EvalTarget& subject) {
   ASSIGN_OR_RETURN(const InputSource opened, Open(input, subject));
   if (!opened.reads_once) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -160,7 +160,7 @@ absl::Status Evaluator::Check(const EvaluationInput& input, const Subject& subje
       "evaluates again and again; want files");
 }
 
-absl::StatusOr<Evaluation> Evaluator::Run(const EvaluationInput& input, const Subject& subject) {
+absl::StatusOr<Evaluation> Evaluator::Run(const EvaluationInput& input, const EvalTarget& subject) {
   const proto::Evaluate& evaluate = input.evaluate;
   ASSIGN_OR_RETURN(InputSource opened, Open(input, subject));
   ASSIGN_OR_RETURN(const InfeedPtr infeed,

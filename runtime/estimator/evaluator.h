@@ -30,22 +30,22 @@ class Evaluator {
   absl::Status Share(const VariableStore& trained);
 
   // What is evaluated.
-  struct Subject {
+  struct EvalTarget {
     int64_t global_step = 0;
     std::optional<std::string> checkpoint;  // nullopt: none
     std::optional<TrainedFolder> trained;   // that of InputFnArgs
   };
   // Opens the input, runs it and writes the event file of the evaluation. PermissionDenied where
   // that cannot be written, Cancelled after an interrupt.
-  absl::StatusOr<Evaluation> Run(const EvaluationInput& input, const Subject& subject);
+  absl::StatusOr<Evaluation> Run(const EvaluationInput& input, const EvalTarget& subject);
   // What Run would meet before its first batch: nothing is written.
-  absl::Status Check(const EvaluationInput& input, const Subject& subject);
+  absl::Status Check(const EvaluationInput& input, const EvalTarget& subject);
 
   // The metrics that are numbers, by name.
   std::vector<std::string> Numbers() const;
 
  private:
-  absl::StatusOr<InputSource> Open(const EvaluationInput& input, const Subject& subject) const;
+  absl::StatusOr<InputSource> Open(const EvaluationInput& input, const EvalTarget& subject) const;
 
   const EstimatorOptions options_;
   Session session_;

@@ -13,9 +13,9 @@ class Placement {
     }
     for (const InfeedSlot& slot : program.infeed) Add(slot.name, "infeed", "host");
     AddPhases(program.prologue);
-    for (const GuardedRange& range : program.guarded) AddPhases(range.before);
+    for (const PeriodicSection& range : program.periodic) AddPhases(range.before);
     AddPhases(program.step);
-    for (const GuardedRange& range : program.guarded) AddPhases(range.after);
+    for (const PeriodicSection& range : program.periodic) AddPhases(range.after);
     for (const OutfeedSlot& slot : program.outfeed) Add(slot.name, "outfeed", "host");
   }
 

@@ -56,7 +56,7 @@ absl::Status TrainEvaluations::Build(const VariableStore& trained) {
   RETURN_IF_ERROR(CheckMonitor());
   RETURN_IF_ERROR(exporters_.Check());
   RETURN_IF_ERROR(evaluator_.Share(trained));
-  Evaluator::Subject resumed;
+  Evaluator::EvalTarget resumed;
   if (start_.resumed.has_value()) {
     resumed.trained = TrainedFolder{start_.resumed->dir(), start_.assets};
   }
@@ -172,11 +172,11 @@ absl::Status TrainEvaluations::RunWith(Evaluator& evaluator, const Evaluated& ev
   evaluated_at_ = Clock::now();
   const std::string dir =
       evaluated.checkpoint.empty() ? options_.config.model_dir() : DirName(evaluated.checkpoint);
-  const Evaluator::Subject subject = {.global_step = evaluated.step,
-                                      .checkpoint = evaluated.checkpoint.empty()
-                                                        ? std::nullopt
-                                                        : std::optional(evaluated.checkpoint),
-                                      .trained = TrainedFolder{dir, start_.assets}};
+  const Evaluator::EvalTarget subject = {.global_step = evaluated.step,
+                                         .checkpoint = evaluated.checkpoint.empty()
+                                                           ? std::nullopt
+                                                           : std::optional(evaluated.checkpoint),
+                                         .trained = TrainedFolder{dir, start_.assets}};
   const EvaluationInput* const monitored = Monitored();
   bool best = false;
   for (const EvaluationInput& input : inputs_.evaluations) {

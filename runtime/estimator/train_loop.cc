@@ -95,7 +95,7 @@ RunResult TrainLoop::RunOnce(int64_t iterations) {
        .guarded_every = options_.config.tpu_config().experimental_host_call_every_n_steps(),
        .interrupt = options_.interrupt},
       input_.infeed(), outfeed_.get());
-  done_.summary_seconds += result.guarded_seconds;
+  done_.summary_seconds += result.periodic_seconds;
   return result;
 }
 

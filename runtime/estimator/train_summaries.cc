@@ -63,17 +63,17 @@ Value ValueOf(GraphBuilder& b, const TrainSummary& summary, const TrainStepValue
 }
 
 void AddOutputs(GraphBuilder& b, const TrainSummary& summary, size_t index, Value value) {
-  const int64_t every = summary.every_n_steps;
+  const int64_t period = summary.every_n_steps;
   const std::string name = OutputName(index);
   switch (summary.kind) {
     case TrainSummary::Kind::kScalar:
       value = Convert(b, value, DType::kF32);
-      b.AddOutput(name, b.shape(value).rank() == 0 ? value : Reshape(b, value, {}), every);
+      b.AddOutput(name, b.shape(value).rank() == 0 ? value : Reshape(b, value, {}), period);
       return;
     case TrainSummary::Kind::kHistogram: {
       const Value counts = Histogram(b, Convert(b, value, DType::kF32));
-      b.AddOutput(name, counts, every);
-      b.AddOutput(StatisticsName(index), {counts.node, 1}, every);
+      b.AddOutput(name, counts, period);
+      b.AddOutput(StatisticsName(index), {counts.node, 1}, period);
       return;
     }
     case TrainSummary::Kind::kImage: {
@@ -83,7 +83,7 @@ void AddOutputs(GraphBuilder& b, const TrainSummary& summary, size_t index, Valu
         size[0] = kMaxImages;
         value = Slice(b, value, begin, size);
       }
-      b.AddOutput(name, value, every);
+      b.AddOutput(name, value, period);
       return;
     }
   }

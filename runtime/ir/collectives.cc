@@ -151,7 +151,7 @@ const OpDef& CrossReplicaConcatOp() {
       },
       .simplify =
           [](const Graph& graph, const Node& node) {
-            return graph.num_replicas() == 1 ? Simpler{.same = node.inputs[0]} : Simpler{};
+            return graph.num_replicas() == 1 ? Replacement{.same = node.inputs[0]} : Replacement{};
           },
       .reference =
           [](const OpCall& call) {
@@ -211,8 +211,8 @@ const OpDef& CrossReplicaSumOp() {
       .simplify =
           [](const Graph& graph, const Node& node) {
             return graph.num_replicas() == 1 && !node.attrs.Has("groups")
-                       ? Simpler{.same = node.inputs[0]}
-                       : Simpler{};
+                       ? Replacement{.same = node.inputs[0]}
+                       : Replacement{};
           },
       .reference = CrossReplicaSumKernel,
       .flops =

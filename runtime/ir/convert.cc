@@ -61,7 +61,7 @@ bool HoldsExactly(DType to, DType from) {
 
 // To the same dtype: x. Through a dtype that holds every value of x: x converted at once. To bf16
 // and back is rounding and stays.
-Simpler SimplerConvert(const Graph& graph, const Node& node) {
+Replacement SimplifyConvert(const Graph& graph, const Node& node) {
   const Value x = node.inputs[0];
   const DType to = node.shapes[0].dtype;
   if (graph.shape(x).dtype == to && to != DType::kBF16) return {.same = x};
@@ -99,7 +99,7 @@ const OpDef& ConvertOp() {
             const bool floating = IsFloat(b.shape(node.inputs[0]).dtype);
             return std::vector<Value>{floating ? Convert(b, dy[0], DType::kF32) : Value{}};
           },
-      .simplify = SimplerConvert,
+      .simplify = SimplifyConvert,
       .reference = ConvertKernel,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const ElementType to = ElementTypeOf(call.results[0].dtype);

@@ -89,8 +89,8 @@ float SumOfSquares(const float* x, int64_t n) {
   return SumOver(x, n, [](float element) { return element * element; });
 }
 
-Simpler WithoutIdentity(const Graph& graph, const Node& node, double of_floats, double of_whole,
-                        bool either) {
+Replacement WithoutIdentity(const Graph& graph, const Node& node, double of_floats, double of_whole,
+                            bool either) {
   const bool floats = node.shapes[0].dtype == DType::kF32;
   for (const int kept : {0, 1}) {
     if (kept == 1 && !either) break;
@@ -151,12 +151,13 @@ const OpDef& SumOfRowsOp() {
       .reference = SumOfRowsKernel<float>,
       .plan =
           [](const OpCall& call, const Machine&) {
-            return KernelPlan{.narrow = call.operands[0].dtype == DType::kBF16 &&
-                                        call.results[0].dtype == DType::kF32};
+            return KernelPlan{.native_bf16 = call.operands[0].dtype == DType::kBF16 &&
+                                             call.results[0].dtype == DType::kF32};
           },
       .make_kernel =
           [](const OpCall& call, const KernelPlan& plan) {
-            return plan.narrow ? SumOfRowsKernel<uint16_t>(call) : SumOfRowsKernel<float>(call);
+            return plan.native_bf16 ? SumOfRowsKernel<uint16_t>(call)
+                                    : SumOfRowsKernel<float>(call);
           },
       .flops =
           [](const OpCall& call) { return static_cast<double>(call.operands[0].num_elements()); }};

@@ -39,8 +39,8 @@ const OpDef& SumOfRowsOp();
 // z = x where the other operand is the constant that changes nothing: `of_floats` for f32, where x
 // must be the outcome of arithmetic too (a subnormal would be flushed, a signalling NaN quieted),
 // `of_whole` for whole numbers. `either`: it may also be operand 0 that is the constant.
-Simpler WithoutIdentity(const Graph& graph, const Node& node, double of_floats, double of_whole,
-                        bool either);
+Replacement WithoutIdentity(const Graph& graph, const Node& node, double of_floats, double of_whole,
+                            bool either);
 
 template <typename F, typename R, typename T, size_t... i>
 void TileLoop(const void* const* operands, R* out, int64_t n, std::index_sequence<i...>) {

@@ -151,8 +151,8 @@ int Graph::AddVariable(Variable variable) {
   return index;
 }
 
-void Graph::AddOutput(std::string name, Value value, int64_t every) {
-  outputs_.push_back(Output{std::move(name), value, every});
+void Graph::AddOutput(std::string name, Value value, int64_t period) {
+  outputs_.push_back(Output{std::move(name), value, period});
 }
 
 absl::Status Graph::AddUpdate(int variable, Value value) {

@@ -58,9 +58,9 @@ struct Variable {
 struct Output {
   std::string name;
   Value value;
-  // It leaves the device at the steps whose number `every` divides, and what only it needs is
+  // It leaves the device at the steps whose number `period` divides, and what only it needs is
   // computed then; 0: never (the loss, which the device looks at).
-  int64_t every = 1;
+  int64_t period = 1;
 };
 
 // The value a variable takes at the end of the step.
@@ -103,7 +103,7 @@ class Graph {
   int AddInfeed(InfeedSlot slot);
   int AddVariable(Variable variable);
   void SetPerCore(int variable) { variables_[variable].per_core = true; }
-  void AddOutput(std::string name, Value value, int64_t every = 1);
+  void AddOutput(std::string name, Value value, int64_t period = 1);
   absl::Status AddUpdate(int variable, Value value);
 
  private:

@@ -36,8 +36,8 @@ class GraphBuilder {
   void Update(int variable, Value value);
   // A new infeed slot and the node that reads it.
   Value AddInfeed(const std::string& name, const Shape& shape);
-  void AddOutput(const std::string& name, Value value, int64_t every = 1) {
-    graph_.AddOutput(name, value, every);
+  void AddOutput(const std::string& name, Value value, int64_t period = 1) {
+    graph_.AddOutput(name, value, period);
   }
 
   const Shape& shape(Value value) const { return graph_.shape(value); }

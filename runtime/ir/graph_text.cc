@@ -101,11 +101,11 @@ absl::Status ParseLine(std::string_view text, const FindOp& find_op, Graph& grap
   if (line.Eat("output ")) {
     const std::optional<std::string> name = line.QuotedString();
     const std::optional<Value> value = name ? ParseValue(line) : std::nullopt;
-    const std::optional<int64_t> every = !value               ? std::nullopt
-                                         : line.Eat("every=") ? line.Int()
-                                                              : std::optional<int64_t>(1);
-    if (!every || *every < 0) return Bad("output \"name\" %value [every=STEPS]");
-    graph.AddOutput(*name, *value, *every);
+    const std::optional<int64_t> period = !value                ? std::nullopt
+                                          : line.Eat("period=") ? line.Int()
+                                                                : std::optional<int64_t>(1);
+    if (!period || *period < 0) return Bad("output \"name\" %value [period=STEPS]");
+    graph.AddOutput(*name, *value, *period);
     return absl::OkStatus();
   }
   if (line.Eat("update ")) {
@@ -188,7 +188,7 @@ std::string PrintGraph(const Graph& graph) {
   for (const Node& node : graph.nodes()) absl::StrAppend(&text, PrintNode(node), "\n");
   for (const Output& output : graph.outputs()) {
     absl::StrAppend(&text, "output ", Quote(output.name), " ", PrintValue(output.value),
-                    output.every == 1 ? "" : absl::StrCat(" every=", output.every), "\n");
+                    output.period == 1 ? "" : absl::StrCat(" period=", output.period), "\n");
   }
   for (const Update& update : graph.updates()) {
     absl::StrAppend(&text, "update ", Quote(graph.variables()[update.variable].name), " ",

@@ -5,7 +5,7 @@
 #include "runtime/base/instruction_sets.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
-#include "runtime/ir/edges.h"
+#include "runtime/ir/bf16_conversion.h"
 
 namespace tpurun {
 namespace {
@@ -52,7 +52,7 @@ absl::Status CheckAttrs(const OpDef& op, const Attrs& attrs) {
 
 // The op's numbers are f32, and a value of the call is bf16.
 bool Converts(const OpCall& call) {
-  return !call.op->flags.any_dtype && !call.op->flags.source && HasNarrow(call);
+  return !call.op->flags.any_dtype && !call.op->flags.source && HasBF16(call);
 }
 
 }  // namespace
@@ -111,11 +111,11 @@ absl::StatusOr<std::vector<Shape>> InferShapes(const OpDef& op, std::span<const 
   }
   RETURN_IF_ERROR(CheckAttrs(op, attrs));
   if (op.flags.any_dtype || op.flags.source) return op.infer_shape(operands, attrs);
-  std::vector<Shape> wide(operands.begin(), operands.end());
-  for (Shape& shape : wide) {
+  std::vector<Shape> f32(operands.begin(), operands.end());
+  for (Shape& shape : f32) {
     if (shape.dtype == DType::kBF16) shape.dtype = DType::kF32;
   }
-  ASSIGN_OR_RETURN(std::vector<Shape> results, op.infer_shape(wide, attrs));
+  ASSIGN_OR_RETURN(std::vector<Shape> results, op.infer_shape(f32, attrs));
   const DType stored = attrs.Get<DType>(kStoredIn, DType::kF32);
   if (stored == DType::kF32) return results;
   if (stored != DType::kBF16 || results[0].dtype != DType::kF32) {
@@ -163,11 +163,11 @@ KernelPlan PlanKernel(const OpCall& call, const Machine& machine) {
     return asked.op->plan ? asked.op->plan(asked, machine) : KernelPlan{};
   };
   KernelPlan plan = ask(call);
-  if (Converts(call) && !plan.narrow) {
-    plan = ask(Widened(call));
-    plan.narrow = false;
-    plan.edges = true;
-    plan.scratch_bytes += EdgesBytes(call);
+  if (Converts(call) && !plan.native_bf16) {
+    plan = ask(InF32(call));
+    plan.native_bf16 = false;
+    plan.converts_bf16 = true;
+    plan.scratch_bytes += ConversionBytes(call);
     for (size_t i = 0; i < plan.best_operands.size(); ++i) {
       if (call.operands[i].dtype == DType::kBF16) plan.best_operands[i] = call.operands[i];
     }
@@ -179,21 +179,23 @@ KernelPlan PlanKernel(const OpCall& call, const Machine& machine) {
 }
 
 std::unique_ptr<Kernel> MakeKernel(const OpCall& call, const KernelPlan& plan) {
-  if (plan.edges) {
+  if (plan.converts_bf16) {
     KernelPlan inside = plan;
-    inside.edges = false;
-    std::unique_ptr<Kernel> wide = MakeKernel(Widened(call), inside);
-    return wide == nullptr ? nullptr : WithEdges(call, std::move(wide));
+    inside.converts_bf16 = false;
+    std::unique_ptr<Kernel> f32 = MakeKernel(InF32(call), inside);
+    return f32 == nullptr ? nullptr : WithConversions(call, std::move(f32));
   }
   return call.op->make_kernel ? call.op->make_kernel(call, plan) : call.op->reference(call);
 }
 
 std::unique_ptr<Kernel> MakeReference(const OpCall& call) {
-  return Converts(call) ? WithEdges(call, call.op->reference(Widened(call)))
+  return Converts(call) ? WithConversions(call, call.op->reference(InF32(call)))
                         : call.op->reference(call);
 }
 
-int64_t ReferenceScratchBytes(const OpCall& call) { return Converts(call) ? EdgesBytes(call) : 0; }
+int64_t ReferenceScratchBytes(const OpCall& call) {
+  return Converts(call) ? ConversionBytes(call) : 0;
+}
 
 double Flops(const OpCall& call) {
   if (call.op->flops) return call.op->flops(call);

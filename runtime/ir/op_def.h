@@ -56,15 +56,16 @@ struct OpCall {
   int parts = 1;             // that a worker may run apart (BeginOfPart)
   int64_t rows = 0;          // that the parts share, each of as many units; 0: the units themselves
   int num_replicas = 1;      // a collective gets every operand of each, see below
-  int joins = 1;             // replicas whose units one call computes (OpFlags::joins_replicas)
+  int replicas_per_call = 1;  // replicas whose units one call computes (OpFlags::spans_replicas)
 };
 
 // How many of each operand a kernel gets: one, or of a collective one of each replica. They come
 // operand by operand, each in replica order.
 int CopiesPerOperand(const OpCall& call);
 
-// Where OpCall::joins is more than 1, operands and results come like those of a collective, of so
-// many replicas each, and the units are those of the first replica, then those of the next.
+// Where OpCall::replicas_per_call is more than 1, operands and results come like those of a
+// collective, of so many replicas each, and the units are those of the first replica, then those of
+// the next.
 struct KernelArgs {
   const void* const* operands = nullptr;
   void* const* results = nullptr;  // nullptr where OpCall::needed is false
@@ -109,9 +110,9 @@ struct KernelPlan {
   std::string implementation = "reference";
   std::vector<Shape> best_operands;  // dtypes and layouts that it likes best; empty: as they come
   int64_t scratch_bytes = 0;
-  bool narrow = false;      // reads operands, and writes result 0, in bf16 itself and for less
-  bool edges = false;       // set by PlanKernel: bf16 is converted around it (edges.h)
-  bool takes_bias = false;  // adds OpFlags::bias for free
+  bool native_bf16 = false;    // reads operands, and writes result 0, in bf16 itself and for less
+  bool converts_bf16 = false;  // set by PlanKernel: bf16 is converted around it (bf16_conversion.h)
+  bool takes_bias = false;     // adds OpFlags::bias for free
 };
 
 // The machine that a program is compiled for, named in the program and in checkpoints.
@@ -147,15 +148,15 @@ struct OpFlags {
   // Every f32 element of the results comes out of f32 arithmetic, so it is never subnormal (workers
   // flush) and never a signalling NaN.
   bool arithmetic = false;
-  bool repeats = false;      // every element of result 0 is one of operand 0's
-  bool is_bitcast = false;   // result 0 has operand 0's elements in their order
+  bool copies_elements = false;  // every element of result 0 is one of operand 0's
+  bool is_bitcast = false;       // result 0 has operand 0's elements in their order
   bool per_replica = false;  // a value per core even without per-core operands: infeed, replica_id
   bool random = false;       // draws by element index: never merged, folded or run for other rows
   bool collective = false;   // reads the operands of every replica, the result is shared
   // The more rows a call has, the less each costs, and some kernels take those of several replicas.
-  bool joins_replicas = false;
-  bool carried = false;  // of a variable: loop-carried, computed again behind its update
-  bool source = false;   // no instruction: infeed, variable, loop_index, replica_id
+  bool spans_replicas = false;
+  bool loop_carried = false;  // of a variable: loop-carried, computed again behind its update
+  bool source = false;        // no instruction: infeed, variable, loop_index, replica_id
   // Result 0 may lie where operand 0 does and is then not copied: the kernel writes what differs.
   bool overwrites = false;
   bool any_dtype = false;  // moves, chooses or converts elements: results have a dtype of their own
@@ -174,7 +175,7 @@ inline bool HasOperand(uint32_t mask, int operand) {
 
 // What may stand for result 0 of a node of which no other result is read: the same bits in every
 // element, whatever the operands hold (-0, NaN, infinities, subnormals).
-struct Simpler {
+struct Replacement {
   struct NewNode {
     const OpDef* op = nullptr;
     std::vector<Value> inputs;
@@ -206,7 +207,8 @@ inline constexpr char kBatchDims[] = "batch_dims";
 // read as the f32 numbers that it is, and with the attribute `out` = bf16 result 0 is rounded once,
 // where it is stored. Only what moves, chooses or converts elements (OpFlags::any_dtype) says its
 // results' dtypes itself. infer_shape, gradient and reference speak of f32; a kernel whose plan is
-// `narrow` reads and writes bf16 itself, around any other the edges convert (edges.h).
+// `native_bf16` reads and writes bf16 itself, around any other the edges convert
+// (bf16_conversion.h).
 struct OpDef {
   std::string name;
   std::string doc;  // shapes with letters, formula, source
@@ -228,7 +230,7 @@ struct OpDef {
                                    std::span<const Value> result_gradients)>
       gradient;
   // What may stand for a node of this op, its operands being in `graph` already. Null: nothing.
-  std::function<Simpler(const Graph& graph, const Node& node)> simplify;
+  std::function<Replacement(const Graph& graph, const Node& node)> simplify;
   // Plain loops: the definition of the op's numbers. Null for sources.
   std::function<std::unique_ptr<Kernel>(const OpCall& call)> reference;
   // Of an element-wise op without attributes: its loop over f32, a pred being 1 or 0. A step of a

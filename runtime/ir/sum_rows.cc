@@ -109,18 +109,18 @@ void SumSquares(const T* x, const float* center, int64_t rows, int64_t columns, 
   });
 }
 
-using Narrow = uint16_t;
+using BF16Bits = uint16_t;
 template void SumRows(const float*, int64_t, int64_t, int64_t, int64_t, float*);
-template void SumRows(const Narrow*, int64_t, int64_t, int64_t, int64_t, float*);
+template void SumRows(const BF16Bits*, int64_t, int64_t, int64_t, int64_t, float*);
 template void SumCentered(const float*, const float*, const float*, int64_t, int64_t, int64_t,
                           int64_t, float*);
-template void SumCentered(const float*, const Narrow*, const float*, int64_t, int64_t, int64_t,
+template void SumCentered(const float*, const BF16Bits*, const float*, int64_t, int64_t, int64_t,
                           int64_t, float*);
-template void SumCentered(const Narrow*, const float*, const float*, int64_t, int64_t, int64_t,
+template void SumCentered(const BF16Bits*, const float*, const float*, int64_t, int64_t, int64_t,
                           int64_t, float*);
-template void SumCentered(const Narrow*, const Narrow*, const float*, int64_t, int64_t, int64_t,
+template void SumCentered(const BF16Bits*, const BF16Bits*, const float*, int64_t, int64_t, int64_t,
                           int64_t, float*);
 template void SumSquares(const float*, const float*, int64_t, int64_t, int64_t, int64_t, float*);
-template void SumSquares(const Narrow*, const float*, int64_t, int64_t, int64_t, int64_t, float*);
+template void SumSquares(const BF16Bits*, const float*, int64_t, int64_t, int64_t, int64_t, float*);
 
 }  // namespace tpurun

@@ -22,13 +22,13 @@ constexpr OpFlags kMovesRows = {.unit = WorkUnit::kRows,
 constexpr OpFlags kRepeats = {.unit = WorkUnit::kRows,
                               .row_operands = kAllOperands,
                               .commutes = kAllOperands,
-                              .repeats = true,
+                              .copies_elements = true,
                               .any_dtype = true};
 
 constexpr OpFlags kReshapes = {.unit = WorkUnit::kRows,
                                .row_operands = kAllOperands,
                                .commutes = kAllOperands,
-                               .repeats = true,
+                               .copies_elements = true,
                                .is_bitcast = true,
                                .any_dtype = true};
 
@@ -70,9 +70,9 @@ absl::StatusOr<std::vector<int64_t>> Repeats(const ExportCall& call) {
 }
 
 // The only operand, when it is all there is of the result.
-Simpler SameAsOperand(const Graph& graph, const Node& node) {
+Replacement SameAsOperand(const Graph& graph, const Node& node) {
   const bool all = node.inputs.size() == 1 && graph.shape(node.inputs[0]) == node.shapes[0];
-  return all ? Simpler{.same = node.inputs[0]} : Simpler{};
+  return all ? Replacement{.same = node.inputs[0]} : Replacement{};
 }
 
 absl::StatusOr<std::vector<Shape>> ConcatShape(std::span<const Shape> operands,
@@ -205,7 +205,7 @@ const OpDef& ReshapeOp() {
           [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
             return std::vector<Value>{Reshape(b, dy[0], b.shape(node.inputs[0]).dims)};
           },
-      .simplify = [](const Graph& graph, const Node& node) -> Simpler {
+      .simplify = [](const Graph& graph, const Node& node) -> Replacement {
         const Node& inner = graph.node(node.inputs[0]);
         if (graph.shape(node.inputs[0]) == node.shapes[0]) return {.same = node.inputs[0]};
         if (inner.op == &ReshapeOp()) return {.nodes = {{node.op, inner.inputs, node.attrs}}};
@@ -253,7 +253,7 @@ std::vector<Value> BroadcastGradient(GraphBuilder& b, const Node& node, std::spa
 }
 
 // To its own shape: x. Twice: at once, along the axes of the axes.
-Simpler SimplerBroadcast(const Graph& graph, const Node& node) {
+Replacement SimplifyBroadcast(const Graph& graph, const Node& node) {
   if (graph.shape(node.inputs[0]) == node.shapes[0]) return {.same = node.inputs[0]};
   const Node& inner = graph.node(node.inputs[0]);
   if (inner.op != node.op) return {};
@@ -306,7 +306,7 @@ const OpDef& BroadcastOp() {
         return std::vector<Shape>{Shape{operands[0].dtype, dims}};
       },
       .gradient = BroadcastGradient,
-      .simplify = SimplerBroadcast,
+      .simplify = SimplifyBroadcast,
       .reference =
           [](const OpCall& call) {
             return StridedCopyReference(call.results[0], StridesOfRepeated(call));

@@ -44,15 +44,17 @@ TPURUN_CLONES void WeightsAndScoreGradients(const KeyOfQueries& of, int64_t n, f
 
 class AttentionBackward final : public AttentionTiles {
  public:
-  AttentionBackward(const Attention& attention, const OpCall& call, Work work, bool by_library)
-      : AttentionTiles(attention, call, work, by_library) {
+  AttentionBackward(const Attention& attention, const OpCall& call, ProductDType product_dtype,
+                    bool by_library)
+      : AttentionTiles(attention, call, product_dtype, by_library) {
     const int64_t floats = static_cast<int64_t>(sizeof(float));
     const int64_t scores = TileKeys() * TileQueries();
     weights_ = scratch_.Add(scores * floats);
     gradients_ = scratch_.Add(scores * floats);
-    const bool narrow = work == Work::kBFloat16;
-    work_weights_ = narrow ? scratch_.Add(scores * ByteSize(WorkDType(work_))) : weights_;
-    work_gradients_ = narrow ? scratch_.Add(scores * ByteSize(WorkDType(work_))) : gradients_;
+    const bool bf16 = product_dtype == ProductDType::kBFloat16;
+    work_weights_ = bf16 ? scratch_.Add(scores * ByteSize(StoredDType(product_dtype_))) : weights_;
+    work_gradients_ =
+        bf16 ? scratch_.Add(scores * ByteSize(StoredDType(product_dtype_))) : gradients_;
     draws_ = scratch_.Add((TileKeys() + kGroupKeys) * DrawStride() *
                           static_cast<int64_t>(sizeof(uint16_t)));
     delta_ = scratch_.Add(a.queries * floats);
@@ -136,8 +138,9 @@ class AttentionBackward final : public AttentionTiles {
     if (dtype == DType::kBF16) {
       FromBFloat16(static_cast<const uint16_t*>(from), n, row);
     } else {
-      ToWork(a.precision == Precision::kDefault ? Work::kRounded : Work::kFloat,
-             static_cast<const float*>(from), n, row);
+      ToProductDType(
+          a.precision == Precision::kDefault ? ProductDType::kRounded : ProductDType::kFloat,
+          static_cast<const float*>(from), n, row);
     }
   }
 
@@ -159,7 +162,7 @@ class AttentionBackward final : public AttentionTiles {
   // The gradients of some keys and values, and their part in those of the queries.
   void AddTile(Example& example, int64_t head, const Tile& keys) const {
     const KernelArgs& args = example.args;
-    const DType dtype = WorkDType(work_);
+    const DType dtype = StoredDType(product_dtype_);
     const int64_t of_keys = keys.begin * a.heads + head;
     const void* const k = At(example.k, dtype, of_keys * a.key_dim);
     const void* const v = At(example.v, dtype, of_keys * a.value_dim);
@@ -234,10 +237,11 @@ class AttentionBackward final : public AttentionTiles {
                                 .hide = hide[s],
                                 .hidden = hidden - begin},
                                queries.size - begin, weights + begin, gradients + begin);
-      const DType dtype = WorkDType(work_);
-      ToWork(work_, weights, queries.size, At(Scratch<void>(args, work_weights_), dtype, s * ld));
-      ToWork(work_, gradients, queries.size,
-             At(Scratch<void>(args, work_gradients_), dtype, s * ld));
+      const DType dtype = StoredDType(product_dtype_);
+      ToProductDType(product_dtype_, weights, queries.size,
+                     At(Scratch<void>(args, work_weights_), dtype, s * ld));
+      ToProductDType(product_dtype_, gradients, queries.size,
+                     At(Scratch<void>(args, work_gradients_), dtype, s * ld));
     }
   }
 
@@ -268,9 +272,9 @@ class AttentionBackward final : public AttentionTiles {
 }  // namespace
 
 std::unique_ptr<AttentionTiles> MakeAttentionBackward(const Attention& attention,
-                                                      const OpCall& call, Work work,
-                                                      bool by_library) {
-  return std::make_unique<AttentionBackward>(attention, call, work, by_library);
+                                                      const OpCall& call,
+                                                      ProductDType product_dtype, bool by_library) {
+  return std::make_unique<AttentionBackward>(attention, call, product_dtype, by_library);
 }
 
 }  // namespace tpurun

@@ -32,13 +32,15 @@ TPURUN_CLONES void MultiplyRow(float factor, int64_t n, float* x) {
 
 class AttentionForward final : public AttentionTiles {
  public:
-  AttentionForward(const Attention& attention, const OpCall& call, Work work, bool by_library)
-      : AttentionTiles(attention, call, work, by_library) {
+  AttentionForward(const Attention& attention, const OpCall& call, ProductDType product_dtype,
+                   bool by_library)
+      : AttentionTiles(attention, call, product_dtype, by_library) {
     const int64_t floats = static_cast<int64_t>(sizeof(float));
     scores_ = scratch_.Add(TileQueries() * TileKeys() * floats);
-    weights_ = work == Work::kBFloat16
-                   ? scratch_.Add(TileQueries() * TileKeys() * ByteSize(WorkDType(work_)))
-                   : scores_;
+    weights_ =
+        product_dtype == ProductDType::kBFloat16
+            ? scratch_.Add(TileQueries() * TileKeys() * ByteSize(StoredDType(product_dtype_)))
+            : scores_;
     sums_ = scratch_.Add(TileQueries() * a.value_dim * floats);
     max_ = scratch_.Add(TileQueries() * floats);
     total_ = scratch_.Add(TileQueries() * floats);
@@ -83,7 +85,7 @@ class AttentionForward final : public AttentionTiles {
   // The results of some queries of a head.
   void AddTile(Example& example, int64_t head, const Tile& queries) const {
     const KernelArgs& args = example.args;
-    const DType dtype = WorkDType(work_);
+    const DType dtype = StoredDType(product_dtype_);
     float* const scores = Scratch<float>(args, scores_);
     float* const sums = Scratch<float>(args, sums_);
     bool first = true;
@@ -135,8 +137,9 @@ class AttentionForward final : public AttentionTiles {
       }
     }
     std::fill(x + count, x + keys.size, 0.0f);
-    ToWork(work_, x, keys.size,
-           At(Scratch<void>(args, weights_), WorkDType(work_), row * TileKeys()));
+    ToProductDType(
+        product_dtype_, x, keys.size,
+        At(Scratch<void>(args, weights_), StoredDType(product_dtype_), row * TileKeys()));
   }
 
   void Finish(const Example& example, int64_t head, const Tile& queries) const {
@@ -149,8 +152,9 @@ class AttentionForward final : public AttentionTiles {
       MultiplyRow(KeepScale(threshold_) / total[row], a.value_dim, sums);
       const int64_t query = example.n * a.queries + queries.begin + row;
       if (args.results[0] != nullptr) {
-        ToWork(y.dtype == DType::kBF16 ? Work::kBFloat16 : Work::kFloat, sums, a.value_dim,
-               At(args.results[0], y.dtype, (query * a.heads + head) * a.value_dim));
+        ToProductDType(y.dtype == DType::kBF16 ? ProductDType::kBFloat16 : ProductDType::kFloat,
+                       sums, a.value_dim,
+                       At(args.results[0], y.dtype, (query * a.heads + head) * a.value_dim));
       }
     }
     if (args.results[1] == nullptr) return;
@@ -166,8 +170,8 @@ class AttentionForward final : public AttentionTiles {
 }  // namespace
 
 std::unique_ptr<AttentionTiles> MakeAttentionForward(const Attention& attention, const OpCall& call,
-                                                     Work work, bool by_library) {
-  return std::make_unique<AttentionForward>(attention, call, work, by_library);
+                                                     ProductDType product_dtype, bool by_library) {
+  return std::make_unique<AttentionForward>(attention, call, product_dtype, by_library);
 }
 
 }  // namespace tpurun

@@ -11,10 +11,10 @@
 namespace tpurun {
 namespace {
 
-std::unique_ptr<AttentionTiles> MakeTiles(const Attention& attention, const OpCall& call, Work work,
-                                          bool by_library) {
-  return attention.is_gradient ? MakeAttentionBackward(attention, call, work, by_library)
-                               : MakeAttentionForward(attention, call, work, by_library);
+std::unique_ptr<AttentionTiles> MakeTiles(const Attention& attention, const OpCall& call,
+                                          ProductDType product_dtype, bool by_library) {
+  return attention.is_gradient ? MakeAttentionBackward(attention, call, product_dtype, by_library)
+                               : MakeAttentionForward(attention, call, product_dtype, by_library);
 }
 
 // With scratch memory of each call's own.
@@ -41,11 +41,11 @@ constexpr char kLibraryF32[] = "onednn_f32";
 std::unique_ptr<AttentionTiles> MakeTiles(const Attention& attention, const OpCall& call,
                                           const std::string& implementation) {
   const bool by_library = implementation != kTiles;
-  Work work = Work::kFloat;
-  if (implementation == kLibraryBf16) work = Work::kBFloat16;
+  ProductDType product_dtype = ProductDType::kFloat;
+  if (implementation == kLibraryBf16) product_dtype = ProductDType::kBFloat16;
   if (implementation == kLibraryF32 && attention.precision == Precision::kDefault)
-    work = Work::kRounded;
-  return MakeTiles(attention, call, work, by_library);
+    product_dtype = ProductDType::kRounded;
+  return MakeTiles(attention, call, product_dtype, by_library);
 }
 
 // The library's, where a product of a whole tile is worth a call and it knows the precision.
@@ -60,29 +60,29 @@ std::string ImplementationOf(const Attention& attention, const Machine& machine)
 
 }  // namespace
 
-void ToWork(Work work, const float* from, int64_t n, void* to) {
-  switch (work) {
-    case Work::kFloat:
+void ToProductDType(ProductDType product_dtype, const float* from, int64_t n, void* to) {
+  switch (product_dtype) {
+    case ProductDType::kFloat:
       if (from != to) std::memcpy(to, from, n * sizeof(float));
       return;
-    case Work::kRounded:
+    case ProductDType::kRounded:
       return RoundInFloat(from, n, static_cast<float*>(to));
-    case Work::kBFloat16:
+    case ProductDType::kBFloat16:
       return RoundToBFloat16(from, n, static_cast<uint16_t*>(to));
   }
 }
 
-AttentionTiles::AttentionTiles(const Attention& attention, const OpCall& call, Work work,
-                               bool by_library)
+AttentionTiles::AttentionTiles(const Attention& attention, const OpCall& call,
+                               ProductDType product_dtype, bool by_library)
     : a(attention),
       call_(call),
-      work_(work),
+      product_dtype_(product_dtype),
       threshold_(DrawThreshold(a.rate)),
       by_library_(by_library) {
   for (const int operand : {a.dy, a.q, a.k, a.v}) {
     if (operand < 0 || !Converts(operand)) continue;
     converted_[operand] =
-        scratch_.Add(call.operands[operand].row_elements() * ByteSize(WorkDType(work)));
+        scratch_.Add(call.operands[operand].row_elements() * ByteSize(StoredDType(product_dtype)));
   }
   hide_ = scratch_.Add(a.keys * static_cast<int64_t>(sizeof(float)));
 }
@@ -103,7 +103,7 @@ void AttentionTiles::AddProduct(int kind, const MakeProduct& make) {
       for (const bool accumulates : {false, true}) {
         def.accumulates = accumulates;
         auto& product = products_[Index(kind, last_query, last_key, accumulates)];
-        product = by_library_ ? MakeLibraryProduct(def, WorkDType(work_))
+        product = by_library_ ? MakeLibraryProduct(def, StoredDType(product_dtype_))
                               : MakePlainProduct(def, a.precision);
         good_ = good_ && product != nullptr;
         if (product != nullptr) product_bytes_ = std::max(product_bytes_, product->scratch_bytes());
@@ -145,7 +145,8 @@ AttentionTiles::Example AttentionTiles::Begin(const KernelArgs& args, int64_t n)
 }
 
 bool AttentionTiles::Converts(int operand) const {
-  return work_ == Work::kRounded || call_.operands[operand].dtype != WorkDType(work_);
+  return product_dtype_ == ProductDType::kRounded ||
+         call_.operands[operand].dtype != StoredDType(product_dtype_);
 }
 
 // The example's part of an operand, as products take it.
@@ -155,7 +156,7 @@ const void* AttentionTiles::Operand(const KernelArgs& args, int operand, int64_t
   const void* const from = At(args.operands[operand], shape.dtype, n * elements);
   if (!Converts(operand)) return from;
   void* const to = Scratch<void>(args, converted_[operand]);
-  ToWork(work_, static_cast<const float*>(from), elements, to);
+  ToProductDType(product_dtype_, static_cast<const float*>(from), elements, to);
   return to;
 }
 
@@ -166,7 +167,7 @@ std::unique_ptr<Kernel> AttentionReference(const Attention& attention, const OpC
 KernelPlan PlanAttention(const Attention& attention, const OpCall& call, const Machine& machine) {
   KernelPlan plan;
   plan.implementation = ImplementationOf(attention, machine);
-  plan.narrow = plan.implementation == kLibraryBf16;
+  plan.native_bf16 = plan.implementation == kLibraryBf16;
   std::unique_ptr<AttentionTiles> tiles = MakeTiles(attention, call, plan.implementation);
   if (!tiles->good()) {
     plan = {.implementation = kTiles};

@@ -21,15 +21,17 @@ inline constexpr int64_t kTileKeys = 256;
 inline constexpr float kHidden = -1e9f;
 
 // How products take their operands.
-enum class Work : uint8_t {
+enum class ProductDType : uint8_t {
   kFloat,
   kRounded,  // to bf16, in f32
   kBFloat16,
 };
-inline DType WorkDType(Work work) { return work == Work::kBFloat16 ? DType::kBF16 : DType::kF32; }
+inline DType StoredDType(ProductDType product_dtype) {
+  return product_dtype == ProductDType::kBFloat16 ? DType::kBF16 : DType::kF32;
+}
 
 // `to` may be `from` where both are f32.
-void ToWork(Work work, const float* from, int64_t n, void* to);
+void ToProductDType(ProductDType product_dtype, const float* from, int64_t n, void* to);
 // Elements of an f32 or bf16 array.
 inline const void* At(const void* array, DType dtype, int64_t element) {
   return static_cast<const std::byte*>(array) + element * ByteSize(dtype);
@@ -56,7 +58,8 @@ class ScratchPlan {
 class AttentionTiles : public Kernel {
  public:
   // `by_library`: products are oneDNN's; else loops that split what they read at the precision.
-  AttentionTiles(const Attention& attention, const OpCall& call, Work work, bool by_library);
+  AttentionTiles(const Attention& attention, const OpCall& call, ProductDType product_dtype,
+                 bool by_library);
 
   // Whether every product could be made.
   bool good() const { return good_; }
@@ -118,7 +121,7 @@ class AttentionTiles : public Kernel {
 
   const Attention a;
   const OpCall call_;
-  const Work work_;
+  const ProductDType product_dtype_;
   const uint32_t threshold_;
   ScratchPlan scratch_;
 
@@ -145,10 +148,10 @@ class AttentionTiles : public Kernel {
 };
 
 std::unique_ptr<AttentionTiles> MakeAttentionForward(const Attention& attention, const OpCall& call,
-                                                     Work work, bool by_library);
+                                                     ProductDType product_dtype, bool by_library);
 std::unique_ptr<AttentionTiles> MakeAttentionBackward(const Attention& attention,
-                                                      const OpCall& call, Work work,
-                                                      bool by_library);
+                                                      const OpCall& call,
+                                                      ProductDType product_dtype, bool by_library);
 
 }  // namespace tpurun
 

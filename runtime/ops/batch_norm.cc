@@ -56,9 +56,9 @@ ExportRule ExportAs(std::string add, std::string divide,
 
 // bf16 is read as it is; the sums stay f32.
 KernelPlan PlanOfSums(const OpCall& call, const Machine&) {
-  bool narrow = true;
-  for (const Shape& result : call.results) narrow = narrow && result.dtype == DType::kF32;
-  return {.narrow = narrow};
+  bool native_bf16 = true;
+  for (const Shape& result : call.results) native_bf16 = native_bf16 && result.dtype == DType::kF32;
+  return {.native_bf16 = native_bf16};
 }
 
 // T is float, or uint16_t of an x that is stored in bf16.
@@ -183,13 +183,13 @@ std::vector<Value> BatchNormGradient(GraphBuilder& b, const Node& node, std::spa
 }
 
 // The same as element-wise ops, for what is around them to be fused with.
-Simpler InElementwiseOps(const Graph& graph, const Node& node) {
+Replacement InElementwiseOps(const Graph& graph, const Node& node) {
   const Value x = node.inputs[0], mean = node.inputs[1], variance = node.inputs[2];
   const Value gamma = node.inputs[3], beta = node.inputs[4];
-  Simpler simpler;
+  Replacement replacement;
   const auto add = [&](const char* op, std::vector<Value> inputs, Attrs attrs = {}) {
-    const int id = static_cast<int>(graph.nodes().size() + simpler.nodes.size());
-    simpler.nodes.push_back({FindOpByName(op), std::move(inputs), std::move(attrs)});
+    const int id = static_cast<int>(graph.nodes().size() + replacement.nodes.size());
+    replacement.nodes.push_back({FindOpByName(op), std::move(inputs), std::move(attrs)});
     return Value{id, 0};
   };
   const Value epsilon = add("constant", {},
@@ -198,7 +198,7 @@ Simpler InElementwiseOps(const Graph& graph, const Node& node) {
                              {"value", std::vector<double>{node.attrs.Get<double>("epsilon")}}});
   const Value scale = add("mul", {gamma, add("rsqrt", {add("add", {variance, epsilon})})});
   add("add", {add("mul", {add("sub", {x, mean}), scale}), beta});
-  return simpler;
+  return replacement;
 }
 
 const OpDef& BatchNormOp() {

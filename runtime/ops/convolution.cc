@@ -384,7 +384,7 @@ const OpDef& Conv2dFilterGradOp() {
           [](const OpCall& call, const Machine& machine) {
             KernelPlan plan = PlanConv(ConvKind::kFilterGrad, FilterGradDims(call), call, machine);
             // It reads bf16 and writes f32.
-            plan.narrow = plan.narrow && call.results[0].dtype == DType::kF32;
+            plan.native_bf16 = plan.native_bf16 && call.results[0].dtype == DType::kF32;
             return plan;
           },
       .make_kernel =

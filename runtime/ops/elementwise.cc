@@ -44,7 +44,7 @@ struct ExportedAs {
 };
 
 using BinaryGradient = std::vector<Value> (*)(GraphBuilder& b, const Node& node, Value dz);
-using SimplifyFn = Simpler (*)(const Graph& graph, const Node& node);
+using SimplifyFn = Replacement (*)(const Graph& graph, const Node& node);
 
 template <typename F>
 OpDef Binary(const char* name, const char* doc, const ExportedAs& exported, F f,
@@ -241,9 +241,9 @@ const OpDef& NegOp() {
     OpDef& neg = *new OpDef(Unary(
         "neg", "-x", {TensorFlowOp("Neg"), OnnxOp("Neg")}, [](float x) { return -x; },
         [](GraphBuilder& b, Value, Value, Value dy) { return Neg(b, dy); }));
-    neg.simplify = [](const Graph& graph, const Node& node) -> Simpler {
+    neg.simplify = [](const Graph& graph, const Node& node) -> Replacement {
       const Node& inner = graph.node(node.inputs[0]);
-      return inner.op == node.op ? Simpler{.same = inner.inputs[0]} : Simpler{};
+      return inner.op == node.op ? Replacement{.same = inner.inputs[0]} : Replacement{};
     };
     return neg;
   }();
@@ -427,12 +427,12 @@ const OpDef& SelectOp() {
                 Value{}, SumToShape(b, Select(b, condition, dz[0], Scalar(b, 0)), node.inputs[1]),
                 SumToShape(b, Select(b, condition, Scalar(b, 0), dz[0]), node.inputs[2])};
           },
-      .simplify = [](const Graph& graph, const Node& node) -> Simpler {
+      .simplify = [](const Graph& graph, const Node& node) -> Replacement {
         const Value condition = node.inputs[0], x = node.inputs[1], y = node.inputs[2];
         const bool takes_x = x == y || IsConstant(graph, condition, 1);
         if (!takes_x && !IsConstant(graph, condition, 0)) return {};
         const Value taken = takes_x ? x : y;
-        return graph.shape(taken) == node.shapes[0] ? Simpler{.same = taken} : Simpler{};
+        return graph.shape(taken) == node.shapes[0] ? Replacement{.same = taken} : Replacement{};
       },
       .reference = SelectKernel,
       .tile = Tile<Choose, float, float, float, float>,

@@ -152,8 +152,8 @@ class FusedKernel final : public Kernel {
       operands_[i].spread = shape.rank() == 0 && !scalar_;
       operands_[i].row = IsRow(shape, call.results[0]);
       operands_[i].pred = shape.dtype == DType::kPred;
-      operands_[i].narrow = shape.dtype == DType::kBF16;
-      if (operands_[i].spread || operands_[i].row || operands_[i].pred || operands_[i].narrow) {
+      operands_[i].bf16 = shape.dtype == DType::kBF16;
+      if (operands_[i].spread || operands_[i].row || operands_[i].pred || operands_[i].bf16) {
         operands_[i].place = registers_++;
       }
     }
@@ -166,7 +166,7 @@ class FusedKernel final : public Kernel {
       steps_[results[i]].result = static_cast<int>(i);
       results_.push_back({.step = static_cast<int>(results[i]),
                           .pred = call.results[i].dtype == DType::kPred,
-                          .narrow = call.results[i].dtype == DType::kBF16});
+                          .bf16 = call.results[i].dtype == DType::kBF16});
     }
     PlaceSteps();
     register_ =
@@ -220,7 +220,7 @@ class FusedKernel final : public Kernel {
     bool spread = false;  // a scalar that goes with every element
     bool row = false;     // that goes with every row
     bool pred = false;    // bytes, made f32
-    bool narrow = false;  // bf16, made f32
+    bool bf16 = false;    // bf16, made f32
     int place = -1;       // the register it is put into, -1: it is read where it lies
   };
   struct Step {
@@ -233,7 +233,7 @@ class FusedKernel final : public Kernel {
   };
   struct ResultInfo {
     int step = 0;
-    bool pred = false, narrow = false;
+    bool pred = false, bf16 = false;
     std::vector<int> read_later;  // operands read where they lie after the result is there
   };
 
@@ -269,7 +269,7 @@ class FusedKernel final : public Kernel {
   bool IsDirect(const KernelArgs& args, int index) const {
     const ResultInfo& result = results_[index];
     const void* to = args.results[index];
-    if (to == nullptr || result.pred || result.narrow) return false;
+    if (to == nullptr || result.pred || result.bf16) return false;
     return std::none_of(result.read_later.begin(), result.read_later.end(),
                         [&](int operand) { return args.operands[operand] == to; });
   }
@@ -281,7 +281,7 @@ class FusedKernel final : public Kernel {
       if (operands_[i].pred) {
         const uint8_t* from = static_cast<const uint8_t*>(args.operands[i]) + at;
         std::copy(from, from + n, values[i]);
-      } else if (operands_[i].narrow) {
+      } else if (operands_[i].bf16) {
         FromBFloat16(static_cast<const uint16_t*>(args.operands[i]) + at, n, values[i]);
       } else {
         // Steps write only to their own places.
@@ -297,7 +297,7 @@ class FusedKernel final : public Kernel {
     if (results_[index].pred) {
       uint8_t* to = static_cast<uint8_t*>(args.results[index]) + begin;
       std::transform(from, from + n, to, [](float value) { return value != 0; });
-    } else if (results_[index].narrow) {
+    } else if (results_[index].bf16) {
       RoundToBFloat16(from, n, static_cast<uint16_t*>(args.results[index]) + begin);
     } else {
       std::copy(from, from + n, static_cast<float*>(args.results[index]) + begin);
@@ -330,12 +330,12 @@ const OpDef& FusedOp() {
       },
       .plan =
           [](const OpCall& call, const Machine&) {
-            const auto narrow = [&](const Shape& shape) {
+            const auto bf16 = [&](const Shape& shape) {
               return shape.dtype == DType::kBF16 &&
                      (shape.rank() == 0 || IsRow(shape, call.results[0]));
             };
-            return KernelPlan{.narrow =
-                                  std::none_of(call.operands.begin(), call.operands.end(), narrow)};
+            return KernelPlan{.native_bf16 =
+                                  std::none_of(call.operands.begin(), call.operands.end(), bf16)};
           },
       .make_kernel = [](const OpCall& call, const KernelPlan&) -> std::unique_ptr<Kernel> {
         return std::make_unique<FusedKernel>(call);

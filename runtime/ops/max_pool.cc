@@ -19,8 +19,8 @@ namespace {
 // Channels at a time: what a loop keeps in registers.
 constexpr int64_t kChannels = 32;
 
-inline float Widen(float v) { return v; }
-inline float Widen(uint16_t v) { return FromBFloat16Bits(v); }
+inline float ToF32(float v) { return v; }
+inline float ToF32(uint16_t v) { return FromBFloat16Bits(v); }
 
 // The dtype of the positions in a window: its size decides.
 DType IndexType(const Attrs& attrs) {
@@ -60,8 +60,8 @@ template <typename T, typename I>
       const T* tap = x + (h * d.w + w) * d.c;
       const int32_t number = NumberIn(d, window, h, w);
       for (int64_t c = 0; c < channels; ++c) {
-        const float v = Widen(tap[c]);
-        const bool larger = v > Widen(largest[c]) || v != v;
+        const float v = ToF32(tap[c]);
+        const bool larger = v > ToF32(largest[c]) || v != v;
         largest[c] = larger ? tap[c] : largest[c];
         at[c] = larger ? number : at[c];
       }
@@ -220,7 +220,7 @@ const OpDef& MaxPoolGradOp() {
 }
 
 // The largest of what relu makes of a window is what relu makes of the largest, of fewer elements.
-Simpler SimplerMaxPool(const Graph& graph, const Node& node) {
+Replacement SimplifyMaxPool(const Graph& graph, const Node& node) {
   const Node& relu = graph.node(node.inputs[0]);
   if (relu.op != &ReluOp()) return {};
   const Value largest{static_cast<int>(graph.nodes().size()), 0};
@@ -252,7 +252,7 @@ const OpDef& MaxPoolOp() {
             return std::vector<Value>{b.Add(MaxPoolGradOp(), {dy[0], Value{node.id, 1}},
                                             PoolGradAttrsOf(b, node), "MaxPoolGrad")};
           },
-      .simplify = SimplerMaxPool,
+      .simplify = SimplifyMaxPool,
       .reference =
           [](const OpCall& call) {
             const PoolDims d(call.operands[0].dims, call.results[0].dims, call.attrs);
@@ -283,7 +283,7 @@ const OpDef& MaxPoolOp() {
 
 }  // namespace
 
-Simpler ReluGradOfPooled(const Graph& graph, const Node& node) {
+Replacement ReluGradOfPooled(const Graph& graph, const Node& node) {
   const Node &dy = graph.node(node.inputs[0]), &y = graph.node(node.inputs[1]);
   if (dy.op != &MaxPoolGradOp() || y.op != &ReluOp()) return {};
   const Value index = dy.inputs[1];

@@ -14,7 +14,7 @@ namespace tpurun {
 //
 // Where a window has a positive element, both indices are the same. Where it has none, y is 0 (or
 // NaN) at whatever either index names, so the left side is 0 there, and relu(z) makes dp 0.
-Simpler ReluGradOfPooled(const Graph& graph, const Node& node);
+Replacement ReluGradOfPooled(const Graph& graph, const Node& node);
 
 }  // namespace tpurun
 

@@ -154,7 +154,7 @@ const OpDef& PackOp() {
                 {"bytes", int64_t{0}, true}},
       .flags = {.unit = WorkUnit::kRows,
                 .row_operands = 1u << 0,
-                .carried = true,
+                .loop_carried = true,
                 .any_dtype = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {

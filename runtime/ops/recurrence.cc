@@ -41,7 +41,7 @@ class TimeLoop : public Kernel {
         width_(cell_.Width()),
         kept_(cell_.kept_gates * units_),
         steps_(call.operands[0].dims[1]),
-        joins_(call.joins),
+        replicas_per_call_(call.replicas_per_call),
         rows_of_replica_(call.operands[0].dims[0]),
         backwards_(call.attrs.Get<bool>("go_backwards")),
         products_(std::move(products)),
@@ -51,8 +51,8 @@ class TimeLoop : public Kernel {
       bytes_ += product.prepared_bytes();
     }
     for (const Shape& operand : call.operands) {
-      const bool narrow = operand.dtype == DType::kBF16 && operand.layout.plain();
-      operands_.push_back({operand.dims.back(), narrow, narrow ? Place(operand.dims.back()) : 0});
+      const bool bf16 = operand.dtype == DType::kBF16 && operand.layout.plain();
+      operands_.push_back({operand.dims.back(), bf16, bf16 ? Place(operand.dims.back()) : 0});
     }
     for (const Shape& result : call.results)
       results_.push_back({result.dims.back(), result.dtype == DType::kBF16});
@@ -98,18 +98,18 @@ class TimeLoop : public Kernel {
   const float* Operand(const KernelArgs& args, int operand, int64_t row, int64_t step = -1) const {
     const Row& of = operands_[operand];
     const int64_t begin = PlaceInReplica(row, step) * of.width;
-    const void* const values = args.operands[operand * joins_ + row / rows_of_replica_];
-    if (!of.narrow) return static_cast<const float*>(values) + begin;
-    float* const wide = At(args, of.staged);
-    FromBFloat16(static_cast<const uint16_t*>(values) + begin, of.width, wide);
-    return wide;
+    const void* const values = args.operands[operand * replicas_per_call_ + row / rows_of_replica_];
+    if (!of.bf16) return static_cast<const float*>(values) + begin;
+    float* const f32 = At(args, of.staged);
+    FromBFloat16(static_cast<const uint16_t*>(values) + begin, of.width, f32);
+    return f32;
   }
 
   // Where row `row` of a result, of a step of it, may be written: there, or in `own`, from where
   // Give takes it.
   float* PlaceOf(const KernelArgs& args, int result, int64_t row, int64_t step, float* own) const {
     void* const all = Result(args, result, row);
-    if (all == nullptr || results_[result].narrow) return own;
+    if (all == nullptr || results_[result].bf16) return own;
     return static_cast<float*>(all) + PlaceInReplica(row, step) * results_[result].width;
   }
 
@@ -120,7 +120,7 @@ class TimeLoop : public Kernel {
     if (all == nullptr) return;
     const Row& of = results_[result];
     const int64_t begin = PlaceInReplica(row, step) * of.width;
-    if (of.narrow) {
+    if (of.bf16) {
       RoundToBFloat16(values, of.width, static_cast<uint16_t*>(all) + begin);
     } else if (float* const place = static_cast<float*>(all) + begin; place != values) {
       CopyRow(values, of.width, place);
@@ -129,7 +129,8 @@ class TimeLoop : public Kernel {
 
   // That of the row's replica; null where there is none.
   void* Result(const KernelArgs& args, int result, int64_t row) const {
-    return result < 0 ? nullptr : args.results[result * joins_ + row / rows_of_replica_];
+    return result < 0 ? nullptr
+                      : args.results[result * replicas_per_call_ + row / rows_of_replica_];
   }
 
   // Row `row` of all replicas that are joined, in those of its own; with a step, of that.
@@ -144,8 +145,8 @@ class TimeLoop : public Kernel {
   bool IsMasked(const KernelArgs& args, int64_t row, int64_t time) const {
     if (r_.mask < 0) return false;
     const int64_t at = PlaceInReplica(row, time);
-    const void* const mask = args.operands[r_.mask * joins_ + row / rows_of_replica_];
-    const float value = operands_[r_.mask].narrow
+    const void* const mask = args.operands[r_.mask * replicas_per_call_ + row / rows_of_replica_];
+    const float value = operands_[r_.mask].bf16
                             ? FromBFloat16Bits(static_cast<const uint16_t*>(mask)[at])
                             : static_cast<const float*>(mask)[at];
     return value < 0.5f;
@@ -156,7 +157,7 @@ class TimeLoop : public Kernel {
                                   y, Bytes(args) + bytes_);
   }
 
-  bool IsNarrow(int operand) const { return operands_[operand].narrow; }
+  bool IsBF16(int operand) const { return operands_[operand].bf16; }
   int num_products() const { return static_cast<int>(products_.size()); }
   int64_t ColumnsOf(int product) const { return cell_.gates[product] * units_; }
 
@@ -167,11 +168,11 @@ class TimeLoop : public Kernel {
  private:
   struct Row {
     int64_t width = 0;
-    bool narrow = false;
+    bool bf16 = false;
     int64_t staged = 0;  // of an operand in bf16: its place in f32
   };
 
-  const int64_t joins_, rows_of_replica_;
+  const int64_t replicas_per_call_, rows_of_replica_;
   const bool backwards_;
   std::vector<StepProduct> products_;
   const int64_t rows_;
@@ -327,7 +328,7 @@ class BackwardLoop final : public TimeLoop {
   const float* Behind(const KernelArgs& args, int state, int64_t row, int64_t step,
                       int64_t place) const {
     const float* const values = Operand(args, state, row, step);
-    if (!IsNarrow(state)) return values;
+    if (!IsBF16(state)) return values;
     CopyRow(values, units_, At(args, place));
     return At(args, place);
   }
@@ -446,7 +447,7 @@ std::unique_ptr<Kernel> ReferenceRecurrence(const Recurrence& recurrence, const 
   std::vector<StepProduct> products;
   for (const StepProductDef& def : ProductDefs(recurrence)) products.emplace_back(def, call);
   const std::shared_ptr<const TimeLoop> loop =
-      LoopOf(recurrence, call, std::move(products), Units(call) * call.joins);
+      LoopOf(recurrence, call, std::move(products), Units(call) * call.replicas_per_call);
   class Reference final : public Kernel {
    public:
     explicit Reference(std::shared_ptr<const TimeLoop> loop) : loop_(std::move(loop)) {}
@@ -466,7 +467,7 @@ std::unique_ptr<Kernel> ReferenceRecurrence(const Recurrence& recurrence, const 
 KernelPlan PlanRecurrence(const Recurrence& recurrence, const OpCall& call,
                           const Machine& machine) {
   KernelPlan plan = PlanStepProducts(ProductDefs(recurrence), call, machine);
-  plan.narrow = true;
+  plan.native_bf16 = true;
   const std::unique_ptr<TimeLoop> loop = PlannedLoop(recurrence, call, plan);
   plan.scratch_bytes += loop == nullptr ? 0 : loop->bytes();
   return plan;

@@ -143,7 +143,7 @@ const OpDef& L2LossOfRowsOp() {
       .flags = {.unit = WorkUnit::kRows,
                 .row_operands = 1u << 0,
                 .arithmetic = true,
-                .carried = true},
+                .loop_carried = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
         if (operands[0].rank() == 0 || operands[0].dtype != DType::kF32) {

@@ -55,19 +55,19 @@ std::unique_ptr<Kernel> GradKernel() {
 }
 
 // An operand is bf16.
-bool AnyNarrow(const OpCall& call) {
+bool AnyBF16(const OpCall& call) {
   return std::any_of(call.operands.begin(), call.operands.end(),
                      [](const Shape& shape) { return shape.dtype == DType::kBF16; });
 }
 
-std::unique_ptr<Kernel> NarrowRelu() {
+std::unique_ptr<Kernel> BF16Relu() {
   return KernelOf([](const KernelArgs& args) {
     ReluLoop(static_cast<const uint16_t*>(args.operands[0]) + args.begin, args.end - args.begin,
              static_cast<uint16_t*>(args.results[0]) + args.begin);
   });
 }
 
-std::unique_ptr<Kernel> NarrowReluGrad(const OpCall& call) {
+std::unique_ptr<Kernel> BF16ReluGrad(const OpCall& call) {
   if (call.operands[0].dtype == DType::kF32) return GradKernel<float, uint16_t>();
   if (call.operands[1].dtype == DType::kF32) return GradKernel<uint16_t, float>();
   return GradKernel<uint16_t, uint16_t>();
@@ -109,7 +109,7 @@ const OpDef& ReluGradOp() {
       .simplify = ReluGradOfPooled,
       .reference =
           [](const OpCall& call) {
-            return AnyNarrow(call) ? NarrowReluGrad(call) : BinaryKernel(call, kWherePositive);
+            return AnyBF16(call) ? BF16ReluGrad(call) : BinaryKernel(call, kWherePositive);
           },
       .tile = BinaryTile(kWherePositive)};
   return op;
@@ -141,7 +141,7 @@ const OpDef& ReluOp() {
                      },
                  .reference =
                      [](const OpCall& call) {
-                       return AnyNarrow(call) ? NarrowRelu() : UnaryKernel(call, kNotNegative);
+                       return AnyBF16(call) ? BF16Relu() : UnaryKernel(call, kNotNegative);
                      },
                  .tile = UnaryTile(kNotNegative),
                  .tensorflow = TensorFlowOp("Relu"),

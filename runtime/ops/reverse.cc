@@ -21,7 +21,7 @@ const OpDef& ReverseOp() {
       .flags = {.unit = WorkUnit::kRows,
                 .row_operands = kAllOperands,
                 .commutes = kAllOperands,
-                .repeats = true,
+                .copies_elements = true,
                 .any_dtype = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {

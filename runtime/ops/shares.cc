@@ -8,7 +8,7 @@ namespace tpurun {
 std::vector<int64_t> ShareSizes(const OpCall& call) {
   std::set<int64_t> sizes;
   for (int part = 0; part < call.parts; ++part)
-    sizes.insert(call.joins * (BeginOfPart(call, part + 1) - BeginOfPart(call, part)));
+    sizes.insert(call.replicas_per_call * (BeginOfPart(call, part + 1) - BeginOfPart(call, part)));
   sizes.erase(0);
   return {sizes.begin(), sizes.end()};
 }
@@ -20,7 +20,7 @@ KernelPlan PlanOfAll(std::span<const OpCall> calls,
     const KernelPlan one = plan(calls[i]);
     if (i > 0 && one.implementation != of_all.implementation) return {};
     of_all.implementation = one.implementation;
-    of_all.narrow = one.narrow;
+    of_all.native_bf16 = one.native_bf16;
     of_all.scratch_bytes = std::max(of_all.scratch_bytes, one.scratch_bytes);
   }
   return of_all;

@@ -73,7 +73,7 @@ void SliceFlags(const OpCall& call, OpFlags& flags) {
 }
 
 // All of x: x. A slice of a slice: one slice.
-Simpler SimplerSlice(const Graph& graph, const Node& node) {
+Replacement SimplifySlice(const Graph& graph, const Node& node) {
   if (graph.shape(node.inputs[0]) == node.shapes[0]) return {.same = node.inputs[0]};
   const Node& inner = graph.node(node.inputs[0]);
   if (inner.op != node.op) return {};
@@ -196,7 +196,7 @@ const OpDef& PadOp() {
       .simplify =
           [](const Graph& graph, const Node& node) {
             const bool all = graph.shape(node.inputs[0]) == node.shapes[0];
-            return all ? Simpler{.same = node.inputs[0]} : Simpler{};
+            return all ? Replacement{.same = node.inputs[0]} : Replacement{};
           },
       .reference = PadReference,
       .flops = [](const OpCall&) { return 0.0; },
@@ -248,7 +248,7 @@ const OpDef& SliceOp() {
             return std::vector<Value>{
                 b.Add(PadOp(), {dy[0]}, {{"before", begin}, {"after", after}})};
           },
-      .simplify = SimplerSlice,
+      .simplify = SimplifySlice,
       .reference =
           [](const OpCall& call) {
             const Shape x = call.operands[0], y = call.results[0];

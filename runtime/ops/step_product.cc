@@ -14,7 +14,7 @@ namespace tpurun {
 namespace {
 
 // Weights in bf16 that are not packed are widened before the first step.
-Shape WideWeights(const StepProductDef& def, const OpCall& call) {
+Shape F32Weights(const StepProductDef& def, const OpCall& call) {
   Shape weights = call.operands[def.weights];
   if (weights.layout.plain()) weights.dtype = DType::kF32;
   return weights;
@@ -54,7 +54,7 @@ KernelPlan PlanStepProducts(const std::vector<StepProductDef>& products, const O
   std::vector<Shape> best = call.operands;
   for (const StepProductDef& def : products) {
     for (const int64_t rows : ShareSizes(call)) {
-      calls.push_back(ProductOf(def, call, rows, WideWeights(def, call)));
+      calls.push_back(ProductOf(def, call, rows, F32Weights(def, call)));
       const KernelPlan one = PlanKernel(calls.back(), machine);
       if (!one.best_operands.empty()) best[def.weights] = one.best_operands[1];
     }
@@ -73,14 +73,14 @@ KernelPlan PlanStepProducts(const std::vector<StepProductDef>& products, const O
 }
 
 StepProduct::StepProduct(const StepProductDef& def, const OpCall& call)
-    : def_(def), joins_(call.joins), weights_(call.operands[def.weights]) {
+    : def_(def), replicas_per_call_(call.replicas_per_call), weights_(call.operands[def.weights]) {
   by_rows_[0] = MakeReference(ProductOf(def, call, 1, weights_));
 }
 
 StepProduct::StepProduct(const StepProductDef& def, const OpCall& call, const KernelPlan& plan,
                          const std::vector<int64_t>& sizes)
-    : def_(def), joins_(call.joins), weights_(call.operands[def.weights]) {
-  Shape taken = WideWeights(def, call);
+    : def_(def), replicas_per_call_(call.replicas_per_call), weights_(call.operands[def.weights]) {
+  Shape taken = F32Weights(def, call);
   if (taken != weights_) widened_bytes_ = Aligned(taken.bytes());
   if (!plan.best_operands.empty() && plan.best_operands[def.weights] != taken) {
     const Shape& best = plan.best_operands[def.weights];

@@ -47,11 +47,11 @@ class StepProduct {
  private:
   // Of the first replica that is joined: weights are those of all.
   const void* Operand(const KernelArgs& args, int operand) const {
-    return args.operands[operand * joins_];
+    return args.operands[operand * replicas_per_call_];
   }
 
   const StepProductDef def_;
-  const int joins_;
+  const int replicas_per_call_;
   bool good_ = true;
   Shape weights_;              // as they come
   int64_t widened_bytes_ = 0;  // 0: they are not bf16 in a plain layout

@@ -37,9 +37,9 @@ void Store(T value, std::byte* at) {
 // y[r][c] = x[r][c] for two loops, the elements of a row of y lying together. Elements of x lie
 // together in its columns, or in its rows (c), or are the same in a row.
 template <typename T>
-class Plane {
+class StridedPlane {
  public:
-  Plane(const Loop& rows, const Loop& columns) : rows_(rows), columns_(columns) {}
+  StridedPlane(const Loop& rows, const Loop& columns) : rows_(rows), columns_(columns) {}
 
   void Copy(const std::byte* x, std::byte* y) const {
     if (columns_.x_step == sizeof(T)) {
@@ -183,7 +183,7 @@ class StridedCopy final : public Kernel {
   void Copy(int64_t units, const std::byte* x, std::byte* y) const {
     Loop lead = lead_, rows = rows_, columns = columns_;
     (lead_is_ == Lead::kOuter ? lead : lead_is_ == Lead::kRows ? rows : columns).size = units;
-    const Plane<T> plane(rows, columns);
+    const StridedPlane<T> plane(rows, columns);
     for (int64_t unit = 0; unit < lead.size; ++unit) {
       ForEachEntry(outer_, x + unit * lead.x_step, y + unit * lead.y_step,
                    [&](const std::byte* from, std::byte* to) { plane.Copy(from, to); });

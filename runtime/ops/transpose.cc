@@ -66,7 +66,7 @@ void TransposeFlags(const OpCall& call, OpFlags& flags) {
 }
 
 // In order: x. Where no element moves: x with other dimensions. Twice: at once.
-Simpler SimplerTranspose(const Graph& graph, const Node& node) {
+Replacement SimplifyTranspose(const Graph& graph, const Node& node) {
   const std::vector<int64_t> perm = node.attrs.Ints("perm");
   if (IsInOrder(perm)) return {.same = node.inputs[0]};
   if (MovesNothing(graph.shape(node.inputs[0]).dims, perm)) {
@@ -92,7 +92,7 @@ const OpDef& TransposeOp() {
       .flags = {.unit = WorkUnit::kRows,
                 .row_operands = kAllOperands,
                 .commutes = kAllOperands,
-                .repeats = true,
+                .copies_elements = true,
                 .any_dtype = true},
       .refine_flags = TransposeFlags,
       .infer_shape = TransposeShape,
@@ -100,7 +100,7 @@ const OpDef& TransposeOp() {
           [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
             return std::vector<Value>{Transpose(b, dy[0], Inverse(node.attrs.Ints("perm")))};
           },
-      .simplify = SimplerTranspose,
+      .simplify = SimplifyTranspose,
       .reference =
           [](const OpCall& call) {
             return StridedCopyReference(call.results[0], StridesOfTransposed(call));

@@ -18,39 +18,40 @@ SlotLayout Layout64(const Slots& slots, int num_replicas) {
 
 }  // namespace
 
-Joined CoreProgram::joined() const {
-  Joined joined;
+Interleaving CoreProgram::interleaving() const {
+  Interleaving interleaving;
   const auto look = [&](const std::vector<Phase>& phases) {
     for (const Phase& phase : phases) {
-      if (phase.joins() == 1) continue;
-      joined.joins = std::max(joined.joins, phase.joins());
-      joined.parts = std::max(joined.parts, phase.parts());
+      if (phase.replicas_per_call() == 1) continue;
+      interleaving.replicas_per_call =
+          std::max(interleaving.replicas_per_call, phase.replicas_per_call());
+      interleaving.parts = std::max(interleaving.parts, phase.parts());
     }
   };
   look(prologue);
   look(step);
-  for (const GuardedRange& range : guarded) {
+  for (const PeriodicSection& range : periodic) {
     look(range.before);
     look(range.after);
   }
-  return joined;
+  return interleaving;
 }
 
-int SideBySide(int joins, const Joined& joined, int num_workers) {
+int InterleavedParts(int replicas_per_call, const Interleaving& interleaving, int num_workers) {
   int parts = 1;
-  while (parts < joins && joined.parts > parts * num_workers) parts *= 2;
+  while (parts < replicas_per_call && interleaving.parts > parts * num_workers) parts *= 2;
   return parts;
 }
 
-void SetCut(const Cut& cut, OpCall& call) {
-  call.parts = cut.per_core ? 1 : cut.parts;
-  call.rows = cut.per_core || cut.parts == 1 ? 0 : cut.rows;
-  call.joins = cut.joins;
+void SetPartition(const Partition& partition, OpCall& call) {
+  call.parts = partition.per_core ? 1 : partition.parts;
+  call.rows = partition.per_core || partition.parts == 1 ? 0 : partition.rows;
+  call.replicas_per_call = partition.replicas_per_call;
 }
 
 OpCall CallOfInstruction(const Instruction& instruction, int num_replicas) {
   OpCall call{.op = instruction.op, .attrs = instruction.attrs, .num_replicas = num_replicas};
-  SetCut(CutOf(instruction), call);
+  SetPartition(PartitionOf(instruction), call);
   for (size_t i = 0; i < instruction.operands.size(); i += CopiesPerOperand(call))
     call.operands.push_back(instruction.operands[i].shape);
   for (const Operand& result : instruction.results) {
@@ -60,7 +61,7 @@ OpCall CallOfInstruction(const Instruction& instruction, int num_replicas) {
   return call;
 }
 
-bool SamePart(const Cut& writer, const Cut& reader, bool own_rows) {
+bool SamePart(const Partition& writer, const Partition& reader, bool own_rows) {
   if (writer.per_core != reader.per_core) return false;
   if (writer.per_core) return true;
   if (writer.parts == 1 && reader.parts == 1) return true;

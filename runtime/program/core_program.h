@@ -42,9 +42,9 @@ struct Operand {
   bool operator==(const Operand&) const = default;
 };
 
-// Per core: 8 parts, part c being core c's whole; `joins` consecutive parts are one call. Shared:
-// the examples, the entries of the leading dimension, or those of the last, cut in `parts` equal
-// shares (part p: from rows * p / parts), decided by shapes alone.
+// Per core: 8 parts, part c being core c's whole; `replicas_per_call` consecutive parts are one
+// call. Shared: the examples, the entries of the leading dimension, or those of the last, cut in
+// `parts` equal shares (part p: from rows * p / parts), decided by shapes alone.
 struct Instruction {
   std::string name;  // of the node it computes
   const OpDef* op = nullptr;
@@ -55,25 +55,25 @@ struct Instruction {
   BufferRef scratch;  // kWorker, when plan.scratch_bytes > 0
   bool per_core = false;
   int parts = 1;
-  int64_t rows = 1;         // what is cut; 1 when it is not
-  bool by_columns = false;  // the last dimension is (WorkUnit::kColumns)
-  int joins = 1;            // parts that are one call, those behind p, a multiple of it; per core
+  int64_t rows = 1;           // what is cut; 1 when it is not
+  bool by_columns = false;    // the last dimension is (WorkUnit::kColumns)
+  int replicas_per_call = 1;  // parts that are one call, those behind p, a multiple of it; per core
 };
 
 // How an instruction is cut: the five fields above.
-struct Cut {
+struct Partition {
   bool per_core = false;
   int parts = 1;
   int64_t rows = 1;
   bool by_columns = false;
-  int joins = 1;
-  auto operator<=>(const Cut&) const = default;
+  int replicas_per_call = 1;
+  auto operator<=>(const Partition&) const = default;
 };
-inline Cut CutOf(const Instruction& i) {
-  return Cut{i.per_core, i.parts, i.rows, i.by_columns, i.joins};
+inline Partition PartitionOf(const Instruction& i) {
+  return Partition{i.per_core, i.parts, i.rows, i.by_columns, i.replicas_per_call};
 }
 // Of one core, or of a part, as its kernel sees it.
-void SetCut(const Cut& cut, OpCall& call);
+void SetPartition(const Partition& partition, OpCall& call);
 
 // The kernel's view of an instruction. All its results but those in kNone are needed.
 OpCall CallOfInstruction(const Instruction& instruction, int num_replicas);
@@ -81,7 +81,7 @@ OpCall CallOfInstruction(const Instruction& instruction, int num_replicas);
 // Whether part p of `reader` touches only those bytes of an operand that part p of `writer` writes,
 // in whichever order the two run. Then they need no barrier between them. `own_rows`: each part of
 // the reader reads only its own rows of the operand (ReadsOwnRows).
-bool SamePart(const Cut& writer, const Cut& reader, bool own_rows);
+bool SamePart(const Partition& writer, const Partition& reader, bool own_rows);
 
 // Whether row i of result 0 depends on no row of operand `operand` but row i; where each of `rows`
 // examples is several rows, on none but the rows of the same example.
@@ -91,9 +91,10 @@ bool ReadsOwnRows(const OpCall& call, int operand, int64_t rows);
 // side by side as an instruction joins. The phase ends when all parts have ended.
 struct Phase {
   std::vector<Instruction> instructions;
-  int joins() const {
+  int replicas_per_call() const {
     int most = 1;
-    for (const Instruction& instruction : instructions) most = std::max(most, instruction.joins);
+    for (const Instruction& instruction : instructions)
+      most = std::max(most, instruction.replicas_per_call);
     return most;
   }
   int parts() const {
@@ -104,25 +105,26 @@ struct Phase {
 };
 
 // What a program joins anywhere.
-struct Joined {
-  int joins = 1;  // the most parts of a call
-  int parts = 1;  // the most of the phases that join some
+struct Interleaving {
+  int replicas_per_call = 1;  // the most parts of a call
+  int parts = 1;              // the most of the phases that join some
 };
-// The parts that one worker interleaves when an instruction spans `joins` replicas: `joins`, or
-// fewer if workers would be idle otherwise. The workers of one call then rendezvous before it.
-int SideBySide(int joins, const Joined& joined, int num_workers);
+// The parts that one worker interleaves when an instruction spans `replicas_per_call` replicas:
+// `replicas_per_call`, or fewer if workers would be idle otherwise. The workers of one call then
+// rendezvous before it.
+int InterleavedParts(int replicas_per_call, const Interleaving& interleaving, int num_workers);
 
-// What runs only at the steps whose number `every` divides: before the step's own phases, while its
-// variables are those of its start, and after them.
-struct GuardedRange {
-  int64_t every = 1;
+// What runs only at the steps whose number `period` divides: before the step's own phases, while
+// its variables are those of its start, and after them.
+struct PeriodicSection {
+  int64_t period = 1;
   std::vector<Phase> before, after;
 };
 
 struct OutfeedSlot {
   std::string name;
-  Shape shape;        // one replica's
-  int64_t every = 1;  // written at the steps whose number it divides
+  Shape shape;         // one replica's
+  int64_t period = 1;  // written at the steps whose number it divides
 };
 
 struct CoreProgram {
@@ -140,10 +142,10 @@ struct CoreProgram {
   // from variables that the program never updates.
   std::vector<Phase> prologue;
   std::vector<Phase> step;
-  // In ascending order of `every`, no two alike. One may read what another writes whose `every`
+  // In ascending order of `period`, no two alike. One may read what another writes whose `period`
   // divides its own.
-  std::vector<GuardedRange> guarded;
-  Joined joined() const;
+  std::vector<PeriodicSection> periodic;
+  Interleaving interleaving() const;
 
   // The loss of each core, f32[], checked for NaN and infinity after phase `loss_phase`, before any
   // variable is updated. kNone: there is no loss.

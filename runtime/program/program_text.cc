@@ -32,7 +32,9 @@ std::string PrintInstruction(const Instruction& instruction) {
   std::string text =
       absl::StrCat("  ", instruction.op->name, " ", instruction.attrs.ToString(), " ",
                    Quote(instruction.name), instruction.per_core ? " per_core" : "",
-                   instruction.joins > 1 ? absl::StrCat(" joins=", instruction.joins) : "",
+                   instruction.replicas_per_call > 1
+                       ? absl::StrCat(" replicas_per_call=", instruction.replicas_per_call)
+                       : "",
                    " parts=", instruction.parts,
                    instruction.by_columns ? " columns=" : " rows=", instruction.rows,
                    " kernel=", Quote(instruction.plan.implementation));
@@ -95,7 +97,8 @@ std::optional<int64_t> Field(LineTokenizer& line, std::string_view name) {
 
 absl::StatusOr<Instruction> ParseInstruction(LineTokenizer& line, const FindOp& find_op) {
   const absl::Status bad =
-      Bad("OP {attributes} \"name\" [per_core [joins=N]] parts=N rows=N|columns=N kernel=\"name\" "
+      Bad("OP {attributes} \"name\" [per_core [replicas_per_call=N]] parts=N rows=N|columns=N "
+          "kernel=\"name\" "
           "[scratch=worker:OFFSET+BYTES]");
   Instruction instruction;
   const std::string op = line.Word();
@@ -108,10 +111,10 @@ absl::StatusOr<Instruction> ParseInstruction(LineTokenizer& line, const FindOp& 
   ASSIGN_OR_RETURN(instruction.attrs, TypedAttrs(*instruction.op, *std::move(attrs)));
   instruction.name = *name;
   instruction.per_core = line.Eat("per_core");
-  if (instruction.per_core && line.Eat("joins=")) {
-    const std::optional<int64_t> joins = line.Int();
-    if (!joins) return bad;
-    instruction.joins = static_cast<int>(*joins);
+  if (instruction.per_core && line.Eat("replicas_per_call=")) {
+    const std::optional<int64_t> replicas_per_call = line.Int();
+    if (!replicas_per_call) return bad;
+    instruction.replicas_per_call = static_cast<int>(*replicas_per_call);
   }
   const std::optional<int64_t> parts = Field(line, "parts=");
   instruction.by_columns = parts && line.Eat("columns=");
@@ -149,7 +152,7 @@ class Parser {
     if (line.Eat("loss ")) return Loss(line);
     if (line.Eat("prologue phase ")) return StartPhase(line, &program_.prologue);
     if (line.Eat("step phase ")) return StartPhase(line, &program_.step);
-    if (line.Eat("guarded ")) return Guarded(line);
+    if (line.Eat("periodic ")) return Periodic(line);
     if (line.Eat("<- ") || line.Eat("<-")) return Operands(line, &Instruction::operands);
     if (line.Eat("-> ") || line.Eat("->")) return Operands(line, &Instruction::results);
     if (phases_ == nullptr)
@@ -176,7 +179,7 @@ class Parser {
     };
     ask(program_.prologue);
     ask(program_.step);
-    for (GuardedRange& range : program_.guarded) {
+    for (PeriodicSection& range : program_.periodic) {
       ask(range.before);
       ask(range.after);
     }
@@ -241,9 +244,9 @@ class Parser {
   absl::Status AnOutfeedSlot(LineTokenizer& line) {
     RETURN_IF_ERROR(Slot(line, &program_.outfeed));
     if (line.AtEnd()) return absl::OkStatus();
-    const std::optional<int64_t> every = Field(line, "every=");
-    if (!every || !line.AtEnd()) return Bad("NUMBER \"name\" shape [every=STEPS]");
-    program_.outfeed.back().every = *every;
+    const std::optional<int64_t> period = Field(line, "period=");
+    if (!period || !line.AtEnd()) return Bad("NUMBER \"name\" shape [period=STEPS]");
+    program_.outfeed.back().period = *period;
     return absl::OkStatus();
   }
   absl::Status Loss(LineTokenizer& line) {
@@ -262,16 +265,16 @@ class Parser {
     phases_ = phases;
     return absl::OkStatus();
   }
-  absl::Status Guarded(LineTokenizer& line) {
-    const std::optional<int64_t> every = Field(line, "every=");
+  absl::Status Periodic(LineTokenizer& line) {
+    const std::optional<int64_t> period = Field(line, "period=");
     const bool before = line.Eat("before ");
-    if (!every || (!before && !line.Eat("after ")) || !line.Eat("phase ")) {
-      return Bad("guarded every=N before|after phase NUMBER");
+    if (!period || (!before && !line.Eat("after ")) || !line.Eat("phase ")) {
+      return Bad("periodic period=N before|after phase NUMBER");
     }
-    if (program_.guarded.empty() || program_.guarded.back().every != *every) {
-      program_.guarded.push_back(GuardedRange{.every = *every});
+    if (program_.periodic.empty() || program_.periodic.back().period != *period) {
+      program_.periodic.push_back(PeriodicSection{.period = *period});
     }
-    GuardedRange& range = program_.guarded.back();
+    PeriodicSection& range = program_.periodic.back();
     return StartPhase(line, before ? &range.before : &range.after);
   }
   absl::Status Operands(LineTokenizer& line, std::vector<Operand> Instruction::*which) {
@@ -314,7 +317,7 @@ std::string PrintProgram(const CoreProgram& program) {
     absl::StrAppend(
         &text, "outfeed ", i, " ", Quote(program.outfeed[i].name), " ",
         program.outfeed[i].shape.ToString(),
-        program.outfeed[i].every == 1 ? "" : absl::StrCat(" every=", program.outfeed[i].every),
+        program.outfeed[i].period == 1 ? "" : absl::StrCat(" period=", program.outfeed[i].period),
         "\n");
   }
   if (program.loss.space != Space::kNone) {
@@ -322,8 +325,8 @@ std::string PrintProgram(const CoreProgram& program) {
   }
   PrintPhases("prologue", program.prologue, &text);
   PrintPhases("step", program.step, &text);
-  for (const GuardedRange& range : program.guarded) {
-    const std::string section = absl::StrCat("guarded every=", range.every);
+  for (const PeriodicSection& range : program.periodic) {
+    const std::string section = absl::StrCat("periodic period=", range.period);
     PrintPhases(section + " before", range.before, &text);
     PrintPhases(section + " after", range.after, &text);
   }

@@ -12,7 +12,7 @@
 //     scratch=worker:0+4096
 //       <- core:0 f32[16,4], variable:0 f32[4,10]
 //       -> worker:64 f32[16,10]
-//   guarded every=1 offset=0 phase 0
+//   periodic period=1 offset=0 phase 0
 #ifndef TPURUN_RUNTIME_PROGRAM_PROGRAM_TEXT_H_
 #define TPURUN_RUNTIME_PROGRAM_PROGRAM_TEXT_H_
 

@@ -51,8 +51,8 @@ class RangeMap {
   // Gives the whole range the value, whatever was there. Entries that reach beyond it are cut.
   void Assign(const Range& range, T value) {
     if (range.begin >= range.end) return;
-    Cut(range.space, range.begin);
-    Cut(range.space, range.end);
+    Partition(range.space, range.begin);
+    Partition(range.space, range.end);
     Erase(range);
     // Entries do not overlap.
     TPURUN_DCHECK(Overlapping(range).first == Overlapping(range).second);
@@ -63,8 +63,8 @@ class RangeMap {
   // beyond it are cut.
   template <typename Change>
   void Update(const Range& range, Change change) {
-    Cut(range.space, range.begin);
-    Cut(range.space, range.end);
+    Partition(range.space, range.begin);
+    Partition(range.space, range.end);
     int64_t at = range.begin;
     const auto [first, last] = Overlapping(range);
     for (Iterator entry = first; entry != last; ++entry) {
@@ -84,7 +84,7 @@ class RangeMap {
 
  private:
   // Makes two entries of one that lies on both sides of `at`.
-  void Cut(Space space, int64_t at) {
+  void Partition(Space space, int64_t at) {
     const auto [entry, last] = Overlapping({space, at, at + 1});
     if (entry == last || entry->first.second == at) return;
     entries_.insert({{space, at}, entry->second});

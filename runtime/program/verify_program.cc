@@ -20,7 +20,7 @@ struct Access {
   const Instruction* writer = nullptr;
   const Operand* written = nullptr;
   // Since then, the first of each way of being cut.
-  std::map<std::pair<Cut, bool>, const Instruction*> readers;  // own_rows as in SamePart
+  std::map<std::pair<Partition, bool>, const Instruction*> readers;  // own_rows as in SamePart
 };
 
 class Verifier {
@@ -31,9 +31,9 @@ class Verifier {
     IndexPrologue();
     RETURN_IF_ERROR(Periods());
     RETURN_IF_ERROR(Phases("prologue", program_.prologue));
-    RETURN_IF_ERROR(Guarded(&GuardedRange::before));
+    RETURN_IF_ERROR(Periodic(&PeriodicSection::before));
     RETURN_IF_ERROR(Phases("step", program_.step));
-    RETURN_IF_ERROR(Guarded(&GuardedRange::after));
+    RETURN_IF_ERROR(Periodic(&PeriodicSection::after));
     RETURN_IF_ERROR(Carried());
     if (program_.loss.space != Space::kNone) {
       RETURN_IF_ERROR(Inside(Operand{program_.loss, Shape{DType::kF32, {}}}));
@@ -49,23 +49,23 @@ class Verifier {
  private:
   absl::Status Periods() {
     int64_t last = 0;
-    for (const GuardedRange& range : program_.guarded) {
-      if (range.every <= last) {
-        return absl::InternalError("guarded ranges want 1 <= every, in ascending order");
+    for (const PeriodicSection& range : program_.periodic) {
+      if (range.period <= last) {
+        return absl::InternalError("periodic sections want 1 <= period, in ascending order");
       }
-      last = range.every;
+      last = range.period;
     }
     return absl::OkStatus();
   }
 
-  absl::Status Guarded(std::vector<Phase> GuardedRange::*phases) {
-    for (const GuardedRange& range : program_.guarded) {
-      every_ = range.every;
+  absl::Status Periodic(std::vector<Phase> PeriodicSection::*phases) {
+    for (const PeriodicSection& range : program_.periodic) {
+      period_ = range.period;
       const absl::Status status =
-          Phases(absl::StrCat("guarded every=", range.every), range.*phases);
+          Phases(absl::StrCat("periodic period=", range.period), range.*phases);
       if (!status.ok()) return status;
     }
-    every_ = 1;
+    period_ = 1;
     return absl::OkStatus();
   }
 
@@ -85,7 +85,7 @@ class Verifier {
       if (status.ok()) status = Promises(instruction.plan, call);
       if (status.ok()) status = Reads(instruction);
       if (status.ok()) status = KeepsThePrologue(instruction);
-      if (status.ok()) status = GuardsNoVariable(instruction);
+      if (status.ok()) status = PeriodsGuardNoVariable(instruction);
       if (status.ok()) status = NoRace(instruction, call);
       if (!status.ok()) {
         return Annotate(status, absl::StrCat(instruction.op->name, " \"", instruction.name, "\""));
@@ -103,7 +103,7 @@ class Verifier {
         (instruction.per_core && instruction.parts != program_.num_replicas)) {
       return absl::InternalError(absl::StrCat("cannot have ", instruction.parts, " parts"));
     }
-    RETURN_IF_ERROR(Joins(instruction));
+    RETURN_IF_ERROR(ReplicasPerCall(instruction));
     for (const auto* list : {&instruction.operands, &instruction.results}) {
       for (const Operand& operand : *list) RETURN_IF_ERROR(Inside(operand));
     }
@@ -130,26 +130,27 @@ class Verifier {
     for (size_t i = 0; i < call.operands.size(); ++i) {
       const Shape& operand = call.operands[i];
       const bool rounded = HasOperand(flags.rounds, static_cast<int>(i));
-      if (rounded && operand.dtype == DType::kBF16 && !plan.narrow && !plan.edges)
+      if (rounded && operand.dtype == DType::kBF16 && !plan.native_bf16 && !plan.converts_bf16)
         return missing(operand.ToString());
       const bool packed = !operand.layout.plain();
       const bool liked = i < plan.best_operands.size() && plan.best_operands[i] == operand;
       if (packed && !liked) return missing(operand.ToString());
     }
-    const bool narrow = flags.rounds != 0 && call.results[0].dtype == DType::kBF16;
-    return narrow && !plan.narrow && !plan.edges ? missing(call.results[0].ToString())
-                                                 : absl::OkStatus();
+    const bool bf16 = flags.rounds != 0 && call.results[0].dtype == DType::kBF16;
+    return bf16 && !plan.native_bf16 && !plan.converts_bf16 ? missing(call.results[0].ToString())
+                                                            : absl::OkStatus();
   }
 
   // Every number of parts that a phase joins divides the greatest, which a worker runs together.
-  static absl::Status Joins(const Instruction& instruction) {
-    const int joins = instruction.joins;
-    if (joins == 1) return absl::OkStatus();
-    if (instruction.per_core && instruction.op->flags.joins_replicas && joins > 1 &&
-        instruction.parts % joins == 0 && std::has_single_bit(static_cast<unsigned>(joins))) {
+  static absl::Status ReplicasPerCall(const Instruction& instruction) {
+    const int replicas_per_call = instruction.replicas_per_call;
+    if (replicas_per_call == 1) return absl::OkStatus();
+    if (instruction.per_core && instruction.op->flags.spans_replicas && replicas_per_call > 1 &&
+        instruction.parts % replicas_per_call == 0 &&
+        std::has_single_bit(static_cast<unsigned>(replicas_per_call))) {
       return absl::OkStatus();
     }
-    return absl::InternalError(absl::StrCat("cannot join ", joins, " parts"));
+    return absl::InternalError(absl::StrCat("cannot join ", replicas_per_call, " parts"));
   }
 
   // An instruction has as many operands as its op, a collective each of them of every core.
@@ -219,9 +220,9 @@ class Verifier {
   }
 
   // Variables are those of the step wherever they are read.
-  absl::Status GuardsNoVariable(const Instruction& instruction) {
+  absl::Status PeriodsGuardNoVariable(const Instruction& instruction) {
     for (const Operand& result : instruction.results) {
-      if (every_ == 1 || result.buffer.space != Space::kVariable) continue;
+      if (period_ == 1 || result.buffer.space != Space::kVariable) continue;
       return absl::InternalError("writes a variable at some steps only");
     }
     return absl::OkStatus();
@@ -230,7 +231,7 @@ class Verifier {
   void Write(const Operand& result) {
     const Range range = RangeOf(result);
     written_.Erase(range);
-    written_.Assign(range, {&result, every_});
+    written_.Assign(range, {&result, period_});
   }
 
   // Every operand in an arena is exactly what was last written there.
@@ -243,10 +244,10 @@ class Verifier {
         return absl::InternalError(
             absl::StrCat("reads ", PrintBuffer(operand.buffer), ", which nothing has written"));
       }
-      if (every_ % first->second.value.every != 0) {
+      if (period_ % first->second.value.period != 0) {
         return absl::InternalError(absl::StrCat("reads ", PrintBuffer(operand.buffer),
                                                 ", which is written every ",
-                                                first->second.value.every, " steps only"));
+                                                first->second.value.period, " steps only"));
       }
       const Operand& w = *first->second.value.operand;
       if (w.buffer.offset == operand.buffer.offset && w.shape.bytes() == operand.shape.bytes())
@@ -317,9 +318,9 @@ class Verifier {
         for (const Instruction& instruction : phase.instructions) look(instruction);
       }
     };
-    for (const GuardedRange& range : program_.guarded) walk(range.before);
+    for (const PeriodicSection& range : program_.periodic) walk(range.before);
     walk(program_.step);
-    for (const GuardedRange& range : program_.guarded) walk(range.after);
+    for (const PeriodicSection& range : program_.periodic) walk(range.after);
     for (const Phase& phase : program_.prologue) {
       for (const Instruction& made : phase.instructions) {
         const Times& at = times[&made];
@@ -336,14 +337,15 @@ class Verifier {
   // Where the instruction writes what others of its phase touch, or touches what they write, their
   // parts agree.
   absl::Status NoRace(const Instruction& instruction, const OpCall& call) {
-    const Cut cut = CutOf(instruction);
+    const Partition partition = PartitionOf(instruction);
     for (size_t i = 0; i < instruction.operands.size(); ++i) {
       const auto [first, last] = accesses_.Overlapping(RangeOf(instruction.operands[i]));
       if (first == last) continue;
       const bool own = ReadsOwn(instruction, call, i);
       for (auto entry = first; entry != last; ++entry) {
         const Access& access = entry->second.value;
-        if (access.writer == nullptr || SamePart(CutOf(*access.writer), cut, own)) continue;
+        if (access.writer == nullptr || SamePart(PartitionOf(*access.writer), partition, own))
+          continue;
         return Race(*access.written, *access.writer, instruction);
       }
     }
@@ -352,9 +354,10 @@ class Verifier {
       for (auto entry = first; entry != last; ++entry) {
         const Access& access = entry->second.value;
         for (const auto& [way, reader] : access.readers) {
-          if (!SamePart(cut, way.first, way.second)) return Race(result, instruction, *reader);
+          if (!SamePart(partition, way.first, way.second))
+            return Race(result, instruction, *reader);
         }
-        if (access.writer != nullptr && !SamePart(CutOf(*access.writer), cut, true))
+        if (access.writer != nullptr && !SamePart(PartitionOf(*access.writer), partition, true))
           return Race(*access.written, *access.writer, instruction);
       }
     }
@@ -366,7 +369,7 @@ class Verifier {
     for (const Operand& result : instruction.results)
       accesses_.Assign(RangeOf(result), Access{.writer = &instruction, .written = &result});
     for (size_t i = 0; i < instruction.operands.size(); ++i) {
-      const std::pair way(CutOf(instruction), ReadsOwn(instruction, call, i));
+      const std::pair way(PartitionOf(instruction), ReadsOwn(instruction, call, i));
       accesses_.Update(RangeOf(instruction.operands[i]),
                        [&](Access& access) { access.readers.emplace(way, &instruction); });
     }
@@ -385,10 +388,10 @@ class Verifier {
   const CoreProgram& program_;
   struct Written {
     const Operand* operand = nullptr;
-    int64_t every = 1;  // of the range that wrote it
+    int64_t period = 1;  // of the range that wrote it
   };
 
-  int64_t every_ = 1;  // of the range that is looked at
+  int64_t period_ = 1;  // of the range that is looked at
   RangeMap<Written> written_;
   RangeMap<Access> accesses_;
   RangeIndex prologue_reads_, prologue_writes_;

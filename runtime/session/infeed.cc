@@ -51,7 +51,7 @@ int64_t RowBytes(const Shape& shape) { return shape.bytes() / std::max<int64_t>(
 // The infeed slot whose elements these are, one for one; -1 when they are computed.
 int SlotBehind(const Graph& graph, Value value) {
   const Node* node = &graph.nodes()[value.node];
-  while (node->op->flags.repeats && node->inputs.size() == 1 &&
+  while (node->op->flags.copies_elements && node->inputs.size() == 1 &&
          graph.shape(node->inputs[0]).num_elements() == node->shapes[0].num_elements()) {
     node = &graph.nodes()[node->inputs[0].node];
   }

@@ -31,8 +31,8 @@ absl::Status DoesNotFit(const std::string& want) {
 // Whether this machine can ever hold the program. Beyond its memory the kernel would end the
 // process at some later write.
 absl::Status CheckFits(const CoreProgram& program, double variables, int num_workers) {
-  const Joined joined = program.joined();
-  const int of_worker = SideBySide(joined.joins, joined, num_workers);
+  const Interleaving interleaving = program.interleaving();
+  const int of_worker = InterleavedParts(interleaving.replicas_per_call, interleaving, num_workers);
   const double arenas = static_cast<double>(program.shared_bytes) +
                         static_cast<double>(program.core_bytes) * program.num_replicas +
                         static_cast<double>(program.worker_bytes) * of_worker * num_workers;

@@ -39,7 +39,7 @@ TEST(Calls, ARowOfASequenceStaysInThePartOfItsExample) {
     ASSERT_EQ(program->step.size(), 1);
     EXPECT_GE(program->step[0].instructions.size(), 5);
     for (const Instruction& instruction : program->step[0].instructions) {
-      EXPECT_EQ(CutOf(instruction), (Cut{false, 8, 10, false})) << instruction.name;
+      EXPECT_EQ(PartitionOf(instruction), (Partition{false, 8, 10, false})) << instruction.name;
     }
     const EvaluateArgs args = FilledArgs(graph, [next = 0](const Shape& shape) mutable {
       Literal literal(shape);

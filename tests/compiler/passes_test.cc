@@ -26,7 +26,8 @@ TEST(Passes, GiveTheGoldenGraphs) {
       ASSERT_TRUE(result.ok()) << path << ": " << result.status();
       EXPECT_TRUE(VerifyGraph(*result, pass.name).ok()) << path;
       // Which products take bf16, and how packed, depends on the processor.
-      const bool of_processor = pass.name == "bfloat16_propagation" || pass.name == "pack";
+      const bool of_processor =
+          pass.name == "bfloat16_propagation" || pass.name == "layout_assignment";
       if (!of_processor || Machine::This().avx512_bf16) {
         ExpectGolden(path, PrintGraph(*result));
       }

@@ -1,7 +1,7 @@
 // Each graph of testdata/programs as it is scheduled and placed: its memory plan, whose lives count
-// the instructions of the prologue, of what is guarded before the step, of the step and behind it;
-// then the program, with phases, cuts and buffers. Kernels are those of a machine without vector
-// instructions, which plans alike everywhere.
+// the instructions of the prologue, of the periodic sections before the step, of the step and
+// behind it; then the program, with phases, cuts and buffers. Kernels are those of a machine
+// without vector instructions, which plans alike everywhere.
 #include <map>
 
 #include "absl/strings/str_cat.h"

@@ -9,7 +9,7 @@
 #include "runtime/base/cpu.h"
 #include "runtime/base/random.h"
 #include "runtime/compiler/compile.h"
-#include "runtime/compiler/guard.h"
+#include "runtime/compiler/node_periods.h"
 #include "runtime/compiler/rewrite.h"
 #include "runtime/ir/collectives.h"
 #include "runtime/ir/elementwise.h"
@@ -290,13 +290,14 @@ TEST_P(RandomGraphTest, ProgramsVerifyParseBackAndRunLikeTheInterpreter) {
 }
 
 // Wide enough for the library, its packed weights, and sums merged over cores.
-Graph WideGraph(uint32_t seed) { return RandomGraph(seed, {33, 64, 130}, 110); }
+Graph F32Graph(uint32_t seed) { return RandomGraph(seed, {33, 64, 130}, 110); }
 
 TEST_P(RandomGraphTest, PackedWeightsGiveTheSameBitsStepAfterStep) {
-  const Graph graph = WideGraph(GetParam());
+  const Graph graph = F32Graph(GetParam());
   const EvaluateArgs args = RandomArgs(graph, GetParam());
   const auto program = Compile(graph, {.ops = OpsOfPasses()});
-  const auto plain = Compile(graph, {.ops = OpsOfPasses(), .disabled_passes = {"pack"}});
+  const auto plain =
+      Compile(graph, {.ops = OpsOfPasses(), .disabled_passes = {"layout_assignment"}});
   ASSERT_TRUE(program.ok() && plain.ok()) << program.status() << plain.status();
   EXPECT_FALSE(absl::StrContains(PrintProgram(*plain), "  pack {"));
   Device two(2), three(3);
@@ -313,8 +314,8 @@ Graph WithPeriods(const Graph& graph, uint32_t seed) {
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) EXPECT_TRUE(rewrite.Copy(node).ok());
   for (const Output& output : graph.outputs()) {
-    const int64_t every = output.name == "sum" ? 1 : kPeriods[dice.Below(4)];
-    rewrite.graph.AddOutput(output.name, rewrite.At(output.value), every);
+    const int64_t period = output.name == "sum" ? 1 : kPeriods[dice.Below(4)];
+    rewrite.graph.AddOutput(output.name, rewrite.At(output.value), period);
   }
   for (const Update& update : graph.updates()) {
     EXPECT_TRUE(rewrite.graph.AddUpdate(update.variable, rewrite.At(update.value)).ok());
@@ -323,7 +324,7 @@ Graph WithPeriods(const Graph& graph, uint32_t seed) {
 }
 
 TEST_P(RandomGraphTest, OutputsOfSomeStepsAreThoseOfTheStepAndChangeNoVariable) {
-  const Graph graph = WideGraph(GetParam());
+  const Graph graph = F32Graph(GetParam());
   const EvaluateArgs args = RandomArgs(graph, GetParam());
   const auto all = Compile(graph, {.ops = OpsOfPasses()});
   const auto some = Compile(WithPeriods(graph, GetParam()), {.ops = OpsOfPasses()});
@@ -337,7 +338,7 @@ TEST_P(RandomGraphTest, OutputsOfSomeStepsAreThoseOfTheStepAndChangeNoVariable) 
     const auto got = RunOnDevice(&three, *parsed, args, steps);
     EXPECT_EQ(got.variables, want.variables);
     for (size_t slot = 0; slot < some->outfeed.size(); ++slot) {
-      if ((steps - 1) % some->outfeed[slot].every != 0) continue;
+      if ((steps - 1) % some->outfeed[slot].period != 0) continue;
       EXPECT_EQ(got.outputs[slot], want.outputs[slot])
           << some->outfeed[slot].name << " of step " << steps - 1;
     }
@@ -348,8 +349,8 @@ TEST_P(RandomGraphTest, OutputsOfSomeStepsAreThoseOfTheStepAndChangeNoVariable) 
 TEST(RandomGraphs, SomeNodesRunBeforeAndSomeBehindTheStep) {
   int before = 0, after = 0;
   for (int seed = 0; seed < kSeeds; ++seed) {
-    for (const Guard& guard : GuardNodes(WithPeriods(WideGraph(seed), seed))) {
-      (guard.before ? before : after) += guard.every > 1;
+    for (const NodePeriod& period : FindNodePeriods(WithPeriods(F32Graph(seed), seed))) {
+      (period.before ? before : after) += period.period > 1;
     }
   }
   EXPECT_GT(before, kSeeds / 10);
@@ -357,20 +358,20 @@ TEST(RandomGraphs, SomeNodesRunBeforeAndSomeBehindTheStep) {
 }
 
 TEST(RandomGraphs, PackAndMerge) {
-  int packs = 0, carried = 0, merged = 0;
+  int packs = 0, loop_carried = 0, merged = 0;
   for (int seed = 0; seed < kSeeds; ++seed) {
-    const auto program = Compile(WideGraph(seed), {.ops = OpsOfPasses()});
+    const auto program = Compile(F32Graph(seed), {.ops = OpsOfPasses()});
     ASSERT_TRUE(program.ok()) << program.status();
     const std::string text = PrintProgram(*program);
     const size_t step = text.find("\nstep phase 0");
     packs += absl::StrContains(text.substr(0, step), "  pack {");
-    carried += absl::StrContains(text.substr(step), "  pack {");
+    loop_carried += absl::StrContains(text.substr(step), "  pack {");
     merged += absl::StrContains(text, "cross_replica_matmul");
   }
   EXPECT_GT(merged, 3);
   if (!Machine::This().avx512) GTEST_SKIP() << "weights rounded to bf16 are packed with AVX-512";
   EXPECT_GT(packs, kSeeds / 10);
-  EXPECT_GT(carried, kSeeds / 10);
+  EXPECT_GT(loop_carried, kSeeds / 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphTest, ::testing::Range(0, kSeeds));

@@ -78,9 +78,9 @@ EvaluateArgs Filled(const Graph& graph) {
 }
 
 // The most replicas of which one call computes the rows.
-int MostJoins(const CoreProgram& program) {
+int MostReplicasPerCall(const CoreProgram& program) {
   int most = 1;
-  for (const Phase& phase : program.step) most = std::max(most, phase.joins());
+  for (const Phase& phase : program.step) most = std::max(most, phase.replicas_per_call());
   return most;
 }
 
@@ -97,7 +97,7 @@ TEST(RecurrenceOnDevice, TrainsToTheSameBitsOnAnyNumberOfWorkers) {
                          static_cast<int>(precision), ": ");
         const auto program = Compile(graph, {.ops = OpsOfPasses(), .loss_output = "loss"});
         ASSERT_TRUE(program.ok()) << place << program.status();
-        EXPECT_EQ(MostJoins(*program), replicas == 8 && num_rows == 5 ? 2 : 1) << place;
+        EXPECT_EQ(MostReplicasPerCall(*program), replicas == 8 && num_rows == 5 ? 2 : 1) << place;
         const EvaluateArgs args = Filled(graph);
         const auto want = Evaluate(graph, args);
         ASSERT_TRUE(want.ok()) << place << want.status();
@@ -162,7 +162,7 @@ TEST(RecurrenceOnDevice, AnErrorOfOneCoreEndsTheRunOnAnyNumberOfWorkers) {
   const Graph graph = b.Take();
   const auto program = Compile(graph, {.ops = OpsOfPasses()});
   ASSERT_TRUE(program.ok()) << program.status();
-  ASSERT_EQ(MostJoins(*program), 2);
+  ASSERT_EQ(MostReplicasPerCall(*program), 2);
   const SlotLayout in = LayoutOf(program->infeed, 8);
   int next = 0;
   Literal variable = Filled(program->variables[0].shape, &next);

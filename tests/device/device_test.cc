@@ -26,7 +26,7 @@ float Random(uint32_t stream, uint64_t i) {
 }
 
 // x (16, 5), labels (16) -> a two-layer classifier, trained by gradient descent with momentum.
-Graph TrainGraph(int num_replicas, int64_t every = 1) {
+Graph TrainGraph(int num_replicas, int64_t period = 1) {
   GraphBuilder b(Graph("train", num_replicas));
   const Precision precision = num_replicas > 1 ? Precision::kDefault : Precision::kF32;
   const Value x = b.AddInfeed("x", Shape{DType::kF32, {kBatch, kFeatures}});
@@ -40,9 +40,9 @@ Graph TrainGraph(int num_replicas, int64_t every = 1) {
   const Value h = Relu(b, BiasAdd(b, MatMul(b, x, b.Read(w1), precision), b.Read(b1)));
   const Value logits = MatMul(b, h, b.Read(w2), precision);
   const Value loss = ReduceMean(b, SparseSoftmaxCrossEntropy(b, logits, labels));
-  b.AddOutput("loss", loss, every);
-  b.AddOutput("logits", logits, every);
-  b.AddOutput("global_step", b.Read(step), every);
+  b.AddOutput("loss", loss, period);
+  b.AddOutput("logits", logits, period);
+  b.AddOutput("global_step", b.Read(step), period);
   const std::vector<int> variables = {w1, b1, w2};
   const auto gradients = Gradients(b, Mul(b, loss, Scalar(b, 1.0 / num_replicas)),
                                    {b.Read(w1), b.Read(b1), b.Read(w2)});

@@ -39,7 +39,7 @@ def instructions(text):
     """[(section, reads, writes, scratch)] in the order of the program."""
     found, section = [], None
     for line in text.splitlines():
-        if re.match(r'(prologue|step|guarded) ', line):
+        if re.match(r'(prologue|step|periodic) ', line):
             section = line.split()[0]
         elif line.startswith('    <-'):
             found.append((section, places(line), {}, scratch))

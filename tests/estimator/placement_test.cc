@@ -21,8 +21,8 @@ CoreProgram Program(int num_replicas) {
           .outfeed = {{.name = "loss"}},
           .prologue = {PhaseOf("logits/pack", "pack", false)},
           .step = {PhaseOf("logits/MatMul", "matmul", true), PhaseOf("", "mul", false)},
-          .guarded = {{.before = {PhaseOf("norms/Square", "square", false)},
-                       .after = {PhaseOf("loss/outfeed", "copy", true)}}}};
+          .periodic = {{.before = {PhaseOf("norms/Square", "square", false)},
+                        .after = {PhaseOf("loss/outfeed", "copy", true)}}}};
 }
 
 TEST(PlacementTest, IsOfEachPartInTheOrderOfTheProgram) {

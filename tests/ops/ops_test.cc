@@ -9,7 +9,7 @@
 #include "runtime/autodiff/gradients.h"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/random.h"
-#include "runtime/ir/edges.h"
+#include "runtime/ir/bf16_conversion.h"
 #include "runtime/ir/evaluate.h"
 #include "runtime/ops/op_list.h"
 #include "tests/ops/op_case.h"
@@ -120,15 +120,16 @@ TEST(Ops, PartsOfTheWorkGiveTheSameBitsAsTheWhole) {
 TEST(Ops, APartRoundsItsOwnColumnsAlone) {
   const OpDef op{.name = "fill", .flags = {.unit = WorkUnit::kColumns}};
   const OpCall call{.op = &op, .results = {Shape{DType::kBF16, {2, 4}}}, .needed = {true}};
-  const auto kernel = WithEdges(call, KernelOf([](const KernelArgs& args) {
-                                  for (int64_t row = 0; row < 2; ++row) {
-                                    for (int64_t column = args.begin; column < args.end; ++column)
-                                      static_cast<float*>(args.results[0])[row * 4 + column] = 1.0f;
-                                  }
-                                }));
+  const auto kernel =
+      WithConversions(call, KernelOf([](const KernelArgs& args) {
+                        for (int64_t row = 0; row < 2; ++row) {
+                          for (int64_t column = args.begin; column < args.end; ++column)
+                            static_cast<float*>(args.results[0])[row * 4 + column] = 1.0f;
+                        }
+                      }));
   std::vector<uint16_t> result(8, 7);
   void* results[] = {result.data()};
-  std::vector<std::byte> scratch(EdgesBytes(call));
+  std::vector<std::byte> scratch(ConversionBytes(call));
   ASSERT_TRUE(
       kernel->Run({.results = results, .scratch = scratch.data(), .begin = 1, .end = 3}).ok());
   const uint16_t one = BFloat16Bits(1.0f);

@@ -37,7 +37,7 @@ step phase 1
   add {} "d" parts=1 rows=4 kernel="reference"
     <- shared:64 f32[4], variable:0 f32[4]
     -> variable:0 f32[4]
-guarded every=1 after phase 0
+periodic period=1 after phase 0
   copy {} "out" per_core parts=8 rows=1 kernel="reference"
     <- shared:64 f32[4]
     -> outfeed:0 f32[4]
@@ -116,7 +116,7 @@ infeed 1 "h0" f32[4,2]
 outfeed 0 "y" f32[4,3,2]
 prologue phase 0
 step phase 0
-  simple_rnn {activation="tanh", precision=3} "y" per_core joins=4 parts=8 rows=1 kernel="reference"
+  simple_rnn {activation="tanh", precision=3} "y" per_core replicas_per_call=4 parts=8 rows=1 kernel="reference"
     <- infeed:0 f32[4,3,2], variable:0 f32[2,2], infeed:1 f32[4,2]
     -> outfeed:0 f32[4,3,2]
 )";
@@ -126,9 +126,9 @@ TEST(VerifyProgram, PartsAreJoinedEvenly) {
   const auto program = ParseProgram(kJoined, FindOpByName);
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_EQ(PrintProgram(*program), kJoined);
-  EXPECT_EQ(VerifyWith("joins=4", "joins=3", kJoined),
+  EXPECT_EQ(VerifyWith("replicas_per_call=4", "replicas_per_call=3", kJoined),
             "program step phase 0: simple_rnn \"y\": cannot join 3 parts");
-  EXPECT_EQ(VerifyWith("joins=4", "joins=16", kJoined),
+  EXPECT_EQ(VerifyWith("replicas_per_call=4", "replicas_per_call=16", kJoined),
             "program step phase 0: simple_rnn \"y\": cannot join 16 parts");
   EXPECT_EQ(
       VerifyWith("<- infeed:0 f32[4,3,2], variable:0 f32[2,2], infeed:1 f32[4,2]",
@@ -227,7 +227,7 @@ TEST(VerifyProgram, WhatThePrologueComputesOfAVariableIsCarriedBehindItsUpdate) 
       "    <- variable:0 f32[4]\n"
       "    -> shared:128 f32[4]\n";
   const std::string prologue = "prologue phase 0\n", update = "  add {} \"d\"";
-  const std::string end = "guarded every=1";
+  const std::string end = "periodic period=1";
   const auto verify = [&](const std::string& before_update, const std::string& behind) {
     std::string text = absl::StrReplaceAll(kSound, {{"arena shared=128", "arena shared=192"},
                                                     {prologue, prologue + twice},
@@ -260,20 +260,21 @@ TEST(VerifyProgram, SlotsAndVariablesExist) {
 }
 
 TEST(VerifyProgram, GuardsAndTheLossAreInRange) {
-  EXPECT_EQ(VerifyWith("every=1", "every=0"), "guarded ranges want 1 <= every, in ascending order");
+  EXPECT_EQ(VerifyWith("period=1", "period=0"),
+            "periodic sections want 1 <= period, in ascending order");
   EXPECT_EQ(VerifyWith("after 0", "after 2"), "the loss is computed in no phase");
 }
 
-// "e" reads in a range of `every` what "d2" wrote in one of 4.
+// "e" reads in a range of `period` what "d2" wrote in one of 4.
 TEST(VerifyProgram, WhatIsWrittenAtSomeStepsIsReadAtTheseOnly) {
-  const auto verify = [](const std::string& every, const std::string& target) {
+  const auto verify = [](const std::string& period, const std::string& target) {
     const std::string writer =
-        "guarded every=4 before phase 0\n"
+        "periodic period=4 before phase 0\n"
         "  copy {} \"d2\" parts=1 rows=1 kernel=\"reference\"\n"
         "    <- variable:0 f32[4]\n"
         "    -> " +
         target + " f32[4]\n";
-    const std::string reader = "guarded every=" + every +
+    const std::string reader = "periodic period=" + period +
                                " after phase 0\n"
                                "  copy {} \"e\" parts=1 rows=1 kernel=\"reference\"\n"
                                "    <- shared:128 f32[4]\n"
@@ -285,11 +286,12 @@ TEST(VerifyProgram, WhatIsWrittenAtSomeStepsIsReadAtTheseOnly) {
     return std::string(VerifyProgram(*program).message());
   };
   EXPECT_EQ(verify("8", "shared:128"), "");
-  EXPECT_EQ(verify("6", "shared:128"),
-            "program guarded every=6 phase 0: copy \"e\": reads shared:128, which is written every "
-            "4 steps only");
+  EXPECT_EQ(
+      verify("6", "shared:128"),
+      "program periodic period=6 phase 0: copy \"e\": reads shared:128, which is written every "
+      "4 steps only");
   EXPECT_EQ(verify("8", "variable:0"),
-            "program guarded every=4 phase 0: copy \"d2\": writes a variable at some steps only");
+            "program periodic period=4 phase 0: copy \"d2\": writes a variable at some steps only");
 }
 
 TEST(ProgramText, AnErrorNamesItsLine) {

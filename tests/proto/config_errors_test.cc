@@ -98,7 +98,7 @@ TEST(ConfigErrorsTest, TheFirstHundredAreKept) {
 TEST(ConfigErrorsTest, AreUnimplementedWhereAllAreRefused) {
   ConfigErrors errors;
   EXPECT_EQ(errors.code(), absl::StatusCode::kInvalidArgument);
-  errors.Refuse({"layer 0", "train"}, "steps", "no such op");
+  errors.RejectOnTpu({"layer 0", "train"}, "steps", "no such op");
   EXPECT_EQ(errors.code(), absl::StatusCode::kUnimplemented);
   ConfigErrors whole;
   whole.Add(ConfigPlace(), errors);

@@ -32,7 +32,7 @@ KernelPlan PlanByTrying(const OpCall& call, const Machine& machine, double multi
     UseOneThread();
     const CallSteps steps = make(plan.implementation == kBf16);
     plan.scratch_bytes = steps.scratch_bytes;
-    plan.narrow = takes_bf16;
+    plan.native_bf16 = takes_bf16;
     if (!steps.weights.plain() && (takes_bf16 || precision == Precision::kF32)) {
       plan.best_operands = call.operands;
       plan.best_operands[1].dtype = takes_bf16 ? DType::kBF16 : DType::kF32;

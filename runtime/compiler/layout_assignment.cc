@@ -1,4 +1,4 @@
-#include "runtime/compiler/pack.h"
+#include "runtime/compiler/layout_assignment.h"
 
 #include <map>
 #include <utility>
@@ -14,9 +14,9 @@
 namespace tpurun {
 namespace {
 
-class Packing {
+class LayoutAssignment {
  public:
-  Packing(const Graph& graph, const OpDef& pack, const Machine& machine)
+  LayoutAssignment(const Graph& graph, const OpDef& pack, const Machine& machine)
       : graph_(graph),
         pack_(pack),
         machine_(machine),
@@ -44,7 +44,7 @@ class Packing {
     for (size_t i = 0; i < operands.size(); ++i) {
       const Value input = node.inputs[i];
       const Shape& best = best_operands[i];
-      if (best == graph_.shape(input) || !WorthPacking(input, best, node)) continue;
+      if (best == graph_.shape(input) || !WorthAssigning(input, best, node)) continue;
       ASSIGN_OR_RETURN(operands[i], Packed(input, best));
     }
     ASSIGN_OR_RETURN(const Value value,
@@ -57,14 +57,15 @@ class Packing {
   // parts.
   static constexpr int kPartsOfReader = 4;
 
-  bool WorthPacking(Value value, const Shape& best, const Node& reader) const {
+  bool WorthAssigning(Value value, const Shape& best, const Node& reader) const {
     if (in_prologue_[value.node]) return true;
     // Of each core, and each reader would do it.
-    if (calls_.CutOf(graph_.node(value)).per_core && readers_.at({value, best.ToString()}) > 1)
+    if (calls_.PartitionOf(graph_.node(value)).per_core &&
+        readers_.at({value, best.ToString()}) > 1)
       return true;
     const bool shared_variable =
         graph_.node(value).op == &VariableOp() && !calls_.per_core()[value.node];
-    return shared_variable && calls_.CutOf(reader).parts >= kPartsOfReader;
+    return shared_variable && calls_.PartitionOf(reader).parts >= kPartsOfReader;
   }
 
   absl::StatusOr<Value> Packed(Value value, const Shape& best) {
@@ -90,8 +91,8 @@ class Packing {
 
 }  // namespace
 
-absl::StatusOr<Graph> PackOperands(const Graph& graph, const OpDef& pack, const Machine& machine) {
-  return Packing(graph, pack, machine).Run();
+absl::StatusOr<Graph> AssignLayouts(const Graph& graph, const OpDef& pack, const Machine& machine) {
+  return LayoutAssignment(graph, pack, machine).Run();
 }
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-#include "runtime/ir/edges.h"
+#include "runtime/ir/bf16_conversion.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,13 +13,13 @@ constexpr int64_t kTile = 1024;  // elements: 4 KB, a few of them stay in the fi
 
 // How a bf16 array is converted: so many elements for each unit of work, or as a whole.
 struct Edge {
-  bool narrow = false;
+  bool bf16 = false;
   int64_t per_unit = 0;  // elements; 0: as a whole
   int64_t elements = 0;  // of the whole array
   int64_t offset = 0;    // of its f32 values in the scratch memory, bytes
 };
 
-struct Edges {
+struct Conversions {
   std::vector<Edge> operands;  // with CopiesPerOperand of each
   Edge result;
   int64_t most_units = 0;  // converted at a time
@@ -32,20 +32,20 @@ int64_t PerUnit(const OpFlags& flags, const Shape& shape, const Shape& result, b
   return rows && own && shape.dims[0] == result.dims[0] ? shape.row_elements() : 0;
 }
 
-int64_t MostUnits(const OpCall& call, const Edges& edges) {
+int64_t MostUnits(const OpCall& call, const Conversions& conversions) {
   int64_t largest = 0;
   for (int part = 0; part < call.parts; ++part)
     largest = std::max(largest, BeginOfPart(call, part + 1) - BeginOfPart(call, part));
   if (call.op->plan) return largest;
-  int64_t per_unit = edges.result.per_unit;
-  for (const Edge& edge : edges.operands) per_unit = std::max(per_unit, edge.per_unit);
+  int64_t per_unit = conversions.result.per_unit;
+  for (const Edge& edge : conversions.operands) per_unit = std::max(per_unit, edge.per_unit);
   return std::min(largest, std::max<int64_t>(1, kTile / std::max<int64_t>(1, per_unit)));
 }
 
-Edges EdgesOf(const OpCall& call) {
+Conversions ConversionsOf(const OpCall& call) {
   const OpFlags flags = OpFlagsOf(call);
   const Shape& result = call.results[0];
-  Edges edges;
+  Conversions conversions;
   for (size_t i = 0; i < call.operands.size(); ++i) {
     const Shape& shape = call.operands[i];
     const bool own = flags.unit == WorkUnit::kElements
@@ -53,47 +53,48 @@ Edges EdgesOf(const OpCall& call) {
                          : HasOperand(flags.row_operands, static_cast<int>(i));
     const Edge edge{shape.dtype == DType::kBF16, PerUnit(flags, shape, result, own),
                     shape.num_elements()};
-    edges.operands.insert(edges.operands.end(), CopiesPerOperand(call), edge);
+    conversions.operands.insert(conversions.operands.end(), CopiesPerOperand(call), edge);
   }
-  edges.result = {result.dtype == DType::kBF16, PerUnit(flags, result, result, true),
-                  result.num_elements()};
-  edges.most_units = MostUnits(call, edges);
+  conversions.result = {result.dtype == DType::kBF16, PerUnit(flags, result, result, true),
+                        result.num_elements()};
+  conversions.most_units = MostUnits(call, conversions);
   const auto place = [&](Edge& edge) {
-    if (!edge.narrow) return;
-    const int64_t elements = edge.per_unit > 0 ? edges.most_units * edge.per_unit : edge.elements;
-    edge.offset = edges.bytes;
-    edges.bytes += Aligned(elements * static_cast<int64_t>(sizeof(float)));
+    if (!edge.bf16) return;
+    const int64_t elements =
+        edge.per_unit > 0 ? conversions.most_units * edge.per_unit : edge.elements;
+    edge.offset = conversions.bytes;
+    conversions.bytes += Aligned(elements * static_cast<int64_t>(sizeof(float)));
   };
-  for (Edge& edge : edges.operands) place(edge);
-  place(edges.result);
-  return edges;
+  for (Edge& edge : conversions.operands) place(edge);
+  place(conversions.result);
+  return conversions;
 }
 
-class EdgesKernel final : public Kernel {
+class ConvertingKernel final : public Kernel {
  public:
-  EdgesKernel(const OpCall& call, std::unique_ptr<Kernel> wide)
-      : edges_(EdgesOf(call)), wide_(std::move(wide)) {
+  ConvertingKernel(const OpCall& call, std::unique_ptr<Kernel> f32)
+      : conversions_(ConversionsOf(call)), f32_(std::move(f32)) {
     if (OpFlagsOf(call).unit == WorkUnit::kColumns) columns_ = call.results[0].dims.back();
     results_ = static_cast<int>(call.results.size());
     SetPointers(1);
   }
 
   void SetWorkers(int workers) override {
-    wide_->SetWorkers(workers);
+    f32_->SetWorkers(workers);
     SetPointers(workers);
   }
 
   absl::Status Run(const KernelArgs& args) const override {
     Pointers& mine = workers_[args.worker];
-    std::copy(args.operands, args.operands + edges_.operands.size(), mine.operands.begin());
+    std::copy(args.operands, args.operands + conversions_.operands.size(), mine.operands.begin());
     std::copy(args.results, args.results + results_, mine.results.begin());
-    for (size_t i = 0; i < edges_.operands.size(); ++i) {
-      const Edge& edge = edges_.operands[i];
-      if (edge.narrow && edge.per_unit == 0)
-        mine.operands[i] = Widen(args, edge, args.operands[i], 0, edge.elements);
+    for (size_t i = 0; i < conversions_.operands.size(); ++i) {
+      const Edge& edge = conversions_.operands[i];
+      if (edge.bf16 && edge.per_unit == 0)
+        mine.operands[i] = ToF32(args, edge, args.operands[i], 0, edge.elements);
     }
-    for (int64_t begin = args.begin; begin < args.end; begin += edges_.most_units) {
-      const int64_t end = std::min(begin + edges_.most_units, args.end);
+    for (int64_t begin = args.begin; begin < args.end; begin += conversions_.most_units) {
+      const int64_t end = std::min(begin + conversions_.most_units, args.end);
       const absl::Status status = RunTile(args, mine, begin, end);
       if (!status.ok()) return status;
     }
@@ -107,7 +108,7 @@ class EdgesKernel final : public Kernel {
   };
 
   void SetPointers(int workers) {
-    workers_.assign(workers, {std::vector<const void*>(edges_.operands.size()),
+    workers_.assign(workers, {std::vector<const void*>(conversions_.operands.size()),
                               std::vector<void*>(static_cast<size_t>(results_))});
   }
 
@@ -115,7 +116,7 @@ class EdgesKernel final : public Kernel {
     return reinterpret_cast<float*>(static_cast<std::byte*>(args.scratch) + edge.offset);
   }
 
-  static float* Widen(const KernelArgs& args, const Edge& edge, const void* from, int64_t begin,
+  static float* ToF32(const KernelArgs& args, const Edge& edge, const void* from, int64_t begin,
                       int64_t n) {
     float* const to = Place(args, edge);
     FromBFloat16(static_cast<const uint16_t*>(from) + begin, n, to);
@@ -126,30 +127,30 @@ class EdgesKernel final : public Kernel {
   static float* Ahead(float* tile, int64_t elements) { return tile - elements; }
 
   absl::Status RunTile(const KernelArgs& args, Pointers& mine, int64_t begin, int64_t end) const {
-    for (size_t i = 0; i < edges_.operands.size(); ++i) {
-      const Edge& edge = edges_.operands[i];
-      if (!edge.narrow || edge.per_unit == 0) continue;
+    for (size_t i = 0; i < conversions_.operands.size(); ++i) {
+      const Edge& edge = conversions_.operands[i];
+      if (!edge.bf16 || edge.per_unit == 0) continue;
       const int64_t at = begin * edge.per_unit;
       mine.operands[i] =
-          Ahead(Widen(args, edge, args.operands[i], at, (end - begin) * edge.per_unit), at);
+          Ahead(ToF32(args, edge, args.operands[i], at, (end - begin) * edge.per_unit), at);
     }
-    const Edge& result = edges_.result;
-    const bool rounds = result.narrow && args.results[0] != nullptr;
+    const Edge& result = conversions_.result;
+    const bool rounds = result.bf16 && args.results[0] != nullptr;
     if (rounds) mine.results[0] = Ahead(Place(args, result), begin * result.per_unit);
-    KernelArgs wide = args;
-    wide.operands = mine.operands.data();
-    wide.results = mine.results.data();
-    wide.scratch = static_cast<std::byte*>(args.scratch) + edges_.bytes;
-    wide.begin = begin;
-    wide.end = end;
-    const absl::Status status = wide_->Run(wide);
+    KernelArgs f32 = args;
+    f32.operands = mine.operands.data();
+    f32.results = mine.results.data();
+    f32.scratch = static_cast<std::byte*>(args.scratch) + conversions_.bytes;
+    f32.begin = begin;
+    f32.end = end;
+    const absl::Status status = f32_->Run(f32);
     if (status.ok() && rounds) Round(args, begin, end);
     return status;
   }
 
   // What units [begin, end) are of the result; the others belong to other parts.
   void Round(const KernelArgs& args, int64_t begin, int64_t end) const {
-    const Edge& result = edges_.result;
+    const Edge& result = conversions_.result;
     const float* const from = Place(args, result);
     uint16_t* const to = static_cast<uint16_t*>(args.results[0]);
     if (columns_ > 0) {
@@ -162,8 +163,8 @@ class EdgesKernel final : public Kernel {
     }
   }
 
-  const Edges edges_;
-  const std::unique_ptr<Kernel> wide_;
+  const Conversions conversions_;
+  const std::unique_ptr<Kernel> f32_;
   int64_t columns_ = 0;  // of a result that is cut over them
   int results_ = 0;
   mutable std::vector<Pointers> workers_;  // each worker's own
@@ -171,25 +172,25 @@ class EdgesKernel final : public Kernel {
 
 }  // namespace
 
-bool HasNarrow(const OpCall& call) {
-  const auto narrow = [](const Shape& shape) { return shape.dtype == DType::kBF16; };
-  return narrow(call.results[0]) || std::any_of(call.operands.begin(), call.operands.end(), narrow);
+bool HasBF16(const OpCall& call) {
+  const auto bf16 = [](const Shape& shape) { return shape.dtype == DType::kBF16; };
+  return bf16(call.results[0]) || std::any_of(call.operands.begin(), call.operands.end(), bf16);
 }
 
-OpCall Widened(const OpCall& call) {
-  OpCall wide = call;
-  wide.attrs.Erase(kStoredIn);
-  for (Shape& shape : wide.operands) {
+OpCall InF32(const OpCall& call) {
+  OpCall f32 = call;
+  f32.attrs.Erase(kStoredIn);
+  for (Shape& shape : f32.operands) {
     if (shape.dtype == DType::kBF16) shape.dtype = DType::kF32;
   }
-  if (wide.results[0].dtype == DType::kBF16) wide.results[0].dtype = DType::kF32;
-  return wide;
+  if (f32.results[0].dtype == DType::kBF16) f32.results[0].dtype = DType::kF32;
+  return f32;
 }
 
-int64_t EdgesBytes(const OpCall& call) { return EdgesOf(call).bytes; }
+int64_t ConversionBytes(const OpCall& call) { return ConversionsOf(call).bytes; }
 
-std::unique_ptr<Kernel> WithEdges(const OpCall& call, std::unique_ptr<Kernel> wide) {
-  return std::make_unique<EdgesKernel>(call, std::move(wide));
+std::unique_ptr<Kernel> WithConversions(const OpCall& call, std::unique_ptr<Kernel> f32) {
+  return std::make_unique<ConvertingKernel>(call, std::move(f32));
 }
 
 }  // namespace tpurun

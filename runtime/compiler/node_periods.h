@@ -1,6 +1,6 @@
 // Which nodes run only at the steps at which an output that needs them is due.
-#ifndef TPURUN_RUNTIME_COMPILER_GUARD_H_
-#define TPURUN_RUNTIME_COMPILER_GUARD_H_
+#ifndef TPURUN_RUNTIME_COMPILER_NODE_PERIODS_H_
+#define TPURUN_RUNTIME_COMPILER_NODE_PERIODS_H_
 
 #include <cstdint>
 #include <vector>
@@ -9,9 +9,9 @@
 
 namespace tpurun {
 
-struct Guard {
+struct NodePeriod {
   // At the steps whose number it divides; 1: in every step, with the rest.
-  int64_t every = 1;
+  int64_t period = 1;
   // Ahead of the step's own phases, for it depends on nothing that they compute: the variables are
   // those of the step's start. Else behind them.
   bool before = false;
@@ -21,8 +21,8 @@ struct Guard {
 // divisor of the periods of those that do. One that would run behind the step and reads what the
 // step overwrites (an updated variable, a carried value) runs in every step instead, with what it
 // depends on. Sources, prologue and carried nodes have no guard.
-std::vector<Guard> GuardNodes(const Graph& graph);
+std::vector<NodePeriod> FindNodePeriods(const Graph& graph);
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_COMPILER_GUARD_H_
+#endif  // TPURUN_RUNTIME_COMPILER_NODE_PERIODS_H_
