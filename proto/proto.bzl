@@ -42,7 +42,6 @@ def tpurun_protos(name, srcs, visibility = None):
         textual_hdrs = [base + ".pb.cc" for base in bases],
         # Generated code is not ours to keep free of warnings.
         copts = ["-Wno-error", "-w"],
-        light = True,
         visibility = visibility,
         deps = ["@system//:protobuf"],
     )

@@ -1,15 +1,17 @@
-"""cc_library, cc_binary and cc_test that compile quickly: what most of the time of a compilation goes
-to, reading headers and instantiating their templates, is done once for many files.
+"""cc_library, cc_binary and cc_test that compile quickly.
 
-The sources of a library are compiled as one file, each behind a #line that names it: names in unnamed
-namespaces are therefore unique in a library, and no file leaves a macro behind. --define=by_file=yes
-compiles each alone: quicker after a change to one of them, and it shows whether every file stands alone.
+One file is one compilation. --define=whole_libraries=yes compiles the sources of a library as one file, each after
+a #line that names it: everything is built in half the time, a change to one file takes longer. Names in unnamed
+namespaces are therefore unique in a library, and no file leaves a macro behind. tools/tpurun builds so until
+the tests have been built in the checkout.
 
-Headers that nearly every file reads are compiled once for all, as a precompiled header (PCH). GCC takes a
-PCH only with the flags that it was built with, so each kind of target has its own. GCC 12 accepts a PCH
-built at another -O level, but falls back to that level after `#pragma GCC pop_options` (Random123 has one).
-Vectorized targets therefore use no PCH.
---define=precompiled_headers=no builds without: it shows whether every file includes what it uses.
+Headers that nearly every file reads are compiled once, as a precompiled header (PCH). GCC takes a PCH only with
+the flags that it was built with, so product and tests have one each. GCC 12 accepts a PCH built at another -O
+level, but falls back to that level after `#pragma GCC pop_options` (Random123 has one): vectorized targets
+therefore use no PCH. --define=precompiled_headers=no builds without: it shows whether every file includes what it uses.
+
+No library of the product is compiled below -O2. An inline function or a template that a kernel shares with other
+code is linked once, from whichever object the linker meets first.
 """
 
 # Tests wait for the product, not for themselves: nothing is gained by optimizing them.
@@ -22,21 +24,12 @@ _VECTORIZED_COPTS = select({
     "//conditions:default": [],
 })
 
-# Code is compiled in three quarters of the time. (What may be uninitialized is guessed from what -O2
-# finds out.)
-LIGHT_COPTS = select({
-    "//tools:sanitizing": [],
-    "//tools:optimizing": ["-Og", "-Wno-maybe-uninitialized"],
-    "//conditions:default": [],
-})
-
-def cc_library(name, srcs = [], testonly = False, vectorized = False, light = False, **kwargs):
+def cc_library(name, srcs = [], testonly = False, vectorized = False, **kwargs):
     """Of the product, or of the tests where it is testonly.
 
     Args:
       name, srcs, testonly: as of native.cc_library.
       vectorized: its loops over elements have to be fast.
-      light: it runs once a command, a report or a loop of steps, never for an element or an example.
       **kwargs: the other arguments of native.cc_library.
     """
     sources = [src for src in srcs if src.endswith(".cc")]
@@ -50,19 +43,19 @@ def cc_library(name, srcs = [], testonly = False, vectorized = False, light = Fa
             visibility = ["//visibility:private"],
         )
         srcs = select({
-            "//tools:by_file": srcs,
-            "//conditions:default": [name + "_in_one.cc"] + [src for src in srcs if src not in sources],
+            "//tools:whole_libraries": [name + "_in_one.cc"] + [src for src in srcs if src not in sources],
+            "//conditions:default": srcs,
         })
-    kind = "test" if testonly else "vectorized" if vectorized else "light" if light else "product"
+    kind = "test" if testonly else "vectorized" if vectorized else "product"
     _cc(native.cc_library, kind, name = name, srcs = srcs, testonly = testonly, **kwargs)
 
 def cc_binary(**kwargs):
-    _cc(native.cc_binary, "light", **kwargs)
+    _cc(native.cc_binary, "product", **kwargs)
 
 def cc_test(**kwargs):
     _cc(native.cc_test, "test", **kwargs)
 
-_COPTS = {"product": [], "vectorized": _VECTORIZED_COPTS, "light": LIGHT_COPTS, "test": TEST_COPTS}
+_COPTS = {"product": [], "vectorized": _VECTORIZED_COPTS, "test": TEST_COPTS}
 
 def _cc(rule, kind, deps = [], copts = [], **kwargs):
     copts = _COPTS[kind] + copts

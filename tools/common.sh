@@ -39,6 +39,15 @@ bazel_run() {
   } 9>"$cache/lock"
 }
 
+# build_tpurun [TARGET]...: builds the program, and what else is named. Whole libraries are compiled at once, in
+# little more than half the time of a build by files, until the tests have been built in the checkout: from
+# then on the program is built as they need it (tools/cc.bzl).
+build_tpurun() {
+  local options=()
+  [[ -d $root/bazel-bin/tests/cli ]] || options=(--define=whole_libraries=yes)
+  bazel_run build "${options[@]}" //cli:tpurun "$@"
+}
+
 # venv_of REQUIREMENTS: the folder of the Python environment with the packages that the file names;
 # a changed file has another folder.
 venv_of() {

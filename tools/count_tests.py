@@ -1,6 +1,6 @@
 """Counts test cases: count_tests.py EVENTS LABELS prints the closing line of tools/test.
 
-EVENTS is what `bazel test --build_event_json_file` wrote, LABELS holds the label of each test that
+EVENTS is what `bazel test --build_event_json_file` wrote, of one call or of several, LABELS holds the label of each test that
 should have run, one a line. A case is a <testcase> of a test's test.xml. A test that was not built,
 timed out, crashed or names no case counts as one. Exit code 0 when none failed.
 """
@@ -43,16 +43,18 @@ def count_result(result, read):
 
 def count_events(lines, labels, read):
     """(Count, labels with a failure). lines are the events, labels the tests that should have run."""
-    results = {}  # (label, run, shard) -> Count of its last attempt
+    results = {}  # (label, call, run, shard) -> Count of its last attempt
+    calls = 0
     for line in lines:
         event = json.loads(line)
+        calls += 'started' in event.get('id', {})
         key = event.get('id', {}).get('testResult')
         if key and 'testResult' in event:
-            place = (key['label'], key.get('run', 1), key.get('shard', 1))
+            place = (key['label'], calls, key.get('run', 1), key.get('shard', 1))
             results[place] = count_result(event['testResult'], read)
-    ran = {label for label, _, _ in results}
+    ran = {place[0] for place in results}
     for label in set(labels) - ran:
-        results[(label, 1, 1)] = Count(0, 1, 0)
+        results[(label, 0, 1, 1)] = Count(0, 1, 0)
     total = Count(*(sum(column) for column in zip((0, 0, 0), *results.values())))
     return total, sorted({place[0] for place, count in results.items() if count.failed})
 

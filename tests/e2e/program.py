@@ -53,6 +53,14 @@ class Call:
                 f'standard output: {self.out}\nstandard error: {self.err}')
 
 
+def call(*arguments, **options):
+    """A whole call, from the working directory unless options of subprocess.run say otherwise."""
+    done = subprocess.run([BINARY, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                          check=False, **options)
+    return Call([BINARY, *arguments], done.returncode, done.stdout.decode(errors='replace'),
+                done.stderr.decode(errors='replace'))
+
+
 def read(path):
     with open(path, 'rb') as file:
         return file.read()

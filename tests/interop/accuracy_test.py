@@ -2,7 +2,7 @@
 import tempfile
 import unittest
 
-import program
+import examples
 
 
 class AccuracyTest(unittest.TestCase):
@@ -12,11 +12,11 @@ class AccuracyTest(unittest.TestCase):
         predictions = {}
         for seed in range(1, 6):
             with tempfile.TemporaryDirectory() as model_dir:
-                program.IRIS.train(model_dir, f'--tf_random_seed={seed}')
-                evaluation = program.IRIS.evaluate(model_dir)
+                examples.IRIS.train(model_dir, f'--tf_random_seed={seed}')
+                evaluation = examples.IRIS.evaluate(model_dir)
                 self.assertEqual((evaluation['global_step'], evaluation['examples']), (1000, 30))
                 accuracies[seed] = evaluation['accuracy']
-                rows = program.IRIS.run('predict', model_dir)
+                rows = examples.IRIS.run('predict', model_dir)
                 predictions[seed] = [row['class_ids'] for row in rows]
         print(f'accuracies by seed: {accuracies}')
         self.assertGreaterEqual(min(accuracies.values()), 0.93, accuracies)

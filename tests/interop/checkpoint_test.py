@@ -9,7 +9,7 @@ import tensorflow as tf
 
 import iris_model
 import mnist_model
-import program
+import examples
 import written
 
 
@@ -20,7 +20,7 @@ class IrisTest(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         cls.addClassCleanup(directory.cleanup)
         cls.model_dir = directory.name
-        cls.result = program.IRIS.train(cls.model_dir)
+        cls.result = examples.IRIS.train(cls.model_dir)
         cls.prefix = os.path.join(cls.model_dir, 'model.ckpt-1000')
 
     def test_checkpoints_are_0_and_1000(self):
@@ -48,7 +48,7 @@ class IrisTest(unittest.TestCase):
     def test_inspect_lists_what_tensorflow_reads(self):
         tensors = written.read_checkpoint(self.prefix)
         listed = {row['name']: row for row in
-                  program.run('inspect', self.prefix, '--format=json')}
+                  examples.run('inspect', self.prefix, '--format=json')}
         self.assertEqual(sorted(listed), sorted(tensors))
         self.assertIn('tpurun/input_position', tensors)
         for name, value in tensors.items():
@@ -89,12 +89,12 @@ class IrisTest(unittest.TestCase):
     def test_tensorflow_predicts_the_same_from_our_checkpoint(self):
         model = iris_model.Iris(iris_model.example_optimizer, seed=2)
         model.restore(self.prefix)
-        features, species = iris_model.read_rows(program.TEST_CSV)
+        features, species = iris_model.read_rows(examples.TEST_CSV)
         want = model.predict(features)
         # Relative to the largest logit: float32 sums in another order, and three roundings to
         # bfloat16 with its 8 bits.
         for use_tpu, tolerance in (('false', 1e-5), ('true', 3 * 2**-8)):
-            rows = program.IRIS.predict(self.model_dir, program.csv_rows(program.TEST_CSV),
+            rows = examples.IRIS.predict(self.model_dir, examples.csv_rows(examples.TEST_CSV),
                                         f'--use_tpu={use_tpu}', '--keys=class_ids,logits')
             logits = np.float32([row['logits'] for row in rows])
             error = np.abs(logits - want).max() / np.abs(want).max()
@@ -103,20 +103,20 @@ class IrisTest(unittest.TestCase):
             self.assertEqual([row['class_ids'] for row in rows],
                              [[class_id] for class_id in want.argmax(axis=1)])
         accuracy = np.mean(want.argmax(axis=1) == species)
-        self.assertAlmostEqual(program.IRIS.evaluate(self.model_dir)['accuracy'], accuracy, 6)
+        self.assertAlmostEqual(examples.IRIS.evaluate(self.model_dir)['accuracy'], accuracy, 6)
 
 
 class MnistTest(unittest.TestCase):
 
     def test_tensorflow_gives_every_test_image_the_same_class(self):
         with tempfile.TemporaryDirectory() as directory:
-            example = program.convert_mnist(directory)
+            example = examples.convert_mnist(directory)
             model_dir = os.path.join(directory, 'model')
             checkpoint = example.train(model_dir, '--epochs=2.57')['checkpoint']
             self.assertTrue(checkpoint.endswith('model.ckpt-200'), checkpoint)
             model = mnist_model.Mnist(mnist_model.example_optimizer, seed=2)
             model.restore(checkpoint)
-            images, labels = mnist_model.read_rows(*program.MNIST_IDX)
+            images, labels = mnist_model.read_rows(*examples.MNIST_IDX)
             want = np.concatenate([model.predict(part).argmax(axis=1)
                                    for part in np.split(images, 10)])
             rows = example.predict(

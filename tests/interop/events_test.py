@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow_estimator.python.estimator import estimator
 
-import program
+import examples
 import written
 
 
@@ -26,8 +26,8 @@ class EventsTest(unittest.TestCase):
         cls.addClassCleanup(directory.cleanup)
         cls.model_dir = directory.name
         cls.eval_dir = os.path.join(cls.model_dir, 'eval')
-        cls.trained = program.IRIS.train(cls.model_dir)
-        cls.evaluated = program.IRIS.evaluate(cls.model_dir)
+        cls.trained = examples.IRIS.train(cls.model_dir)
+        cls.evaluated = examples.IRIS.evaluate(cls.model_dir)
 
     def test_training_writes_loss_after_each_loop_and_rates_after_the_second(self):
         events = written.read_events(self.model_dir)
@@ -55,7 +55,7 @@ class EventsTest(unittest.TestCase):
     def test_a_metric_that_is_an_array_is_as_tpu_estimator_writes_it(self):
         matrix = ('model.eval_metric+={ name: "confusion" confusion_matrix '
                   '{ labels: "Species" predictions: "logits" } }')
-        array = np.array(program.IRIS.evaluate(self.model_dir, '--set', matrix, '--set',
+        array = np.array(examples.IRIS.evaluate(self.model_dir, '--set', matrix, '--set',
                                                'evaluate.0.name="array"')['confusion'], np.float64)
         self.assertEqual(array.sum(), 30)
         ours = [value for event in records(f'{self.model_dir}/eval_array')

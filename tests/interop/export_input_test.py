@@ -17,7 +17,7 @@ import onnx
 import tensorflow as tf
 
 import exported
-import program
+import examples
 
 TOLERANCE = 1e-6
 BATCHES = (1, 7, 64)
@@ -64,24 +64,21 @@ class ExportInputTest(unittest.TestCase):
     def make(self, kind, files, *flags):
         """A model that init makes of the files, trained for a while; the arguments of verbs."""
         output = self.path('made')
-        program.run('init', kind, *files, f'--output={output}')
+        examples.run('init', kind, *files, f'--output={output}')
         config = f'--config={output}/run.textproto'
-        program.run('train', config, '--max_steps=200', *flags)
+        examples.run('train', config, '--max_steps=200', *flags)
         return (config, *flags)
 
     def predictions(self, arguments, *flags):
-        rows = program.run('predict', *arguments, '--use_tpu=false', '--unset', 'predict.keys', *flags)
+        rows = examples.run('predict', *arguments, '--use_tpu=false', '--unset', 'predict.keys', *flags)
         return {name: np.array([row[name] for row in rows],
                                np.int64 if name == 'class_ids' else np.float32) for name in rows[0]}
 
     def export(self, *arguments):
         """The result and the warnings of both formats."""
-        done = subprocess.run([program.PROGRAM, 'export', *arguments,
-                               '--export_format=saved_model,onnx'], capture_output=True, text=True,
-                              check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout), [line.removeprefix('WARNING: ') for line in
-                                         done.stderr.splitlines() if line.startswith('WARNING: ')]
+        done = examples.call('export', *arguments, '--export_format=saved_model,onnx')
+        self.assertEqual(done.code, 0, str(done))
+        return json.loads(done.out), done.warnings
 
     def compare(self, model, features, want, signature=None):
         for batch in BATCHES:
@@ -152,7 +149,7 @@ class ExportInputTest(unittest.TestCase):
         self.assertLessEqual(exported.largest_error(got, want['probabilities'][rows]), TOLERANCE)
 
     def inspect(self, path):
-        lines = program.run('inspect', path, '--format=json')
+        lines = examples.run('inspect', path, '--format=json')
         takes = {line['signature']: line['takes'] for line in lines if line['kind'] == 'signature'}
         self.assertEqual(takes, {
             'serving_default': 'what the input of predict reads, before its transforms',
@@ -267,7 +264,7 @@ class ExportInputTest(unittest.TestCase):
                                    default_value: 3 } }
               transform { cast { feature: "quarter" output: "even" scale: -0.5 offset: 3 } }
             } }""")
-        rows = program.run('predict', *arguments)
+        rows = examples.run('predict', *arguments)
         want = {name: np.array([row[name] for row in rows], np.float32)
                 for name in ('words', 'codes', 'counts', 'evens')}
         result, warnings = self.export(*arguments)
@@ -299,7 +296,7 @@ class ExportInputTest(unittest.TestCase):
               transform { decode_raw { feature: "record" output: "count" dtype: INT32 offset: 16 } }
               transform { decode_raw { feature: "record" output: "even" dtype: FLOAT32 offset: 20 } }
             } }""")
-        rows = program.run('predict', *arguments)
+        rows = examples.run('predict', *arguments)
         want = {name: np.array([row[name] for row in rows], np.float32)
                 for name in ('words', 'codes', 'counts', 'evens')}
         result, warnings = self.export(*arguments)

@@ -11,7 +11,7 @@ import onnx
 import tensorflow as tf
 
 import exported
-import program
+import examples
 
 layers = tf.keras.layers
 BATCHES = (1, 7)
@@ -174,7 +174,7 @@ class TextTest(unittest.TestCase):
             with open(os.path.join(directory.name, name), 'w', encoding='utf-8') as file:
                 file.write(content)
         cls.model_dir = os.path.join(directory.name, 'model')
-        cls.example = program.Example(directory.name)
+        cls.example = examples.Example(directory.name)
         cls.example.train(cls.model_dir)
         cls.result = exported.export(f'--config={cls.example.config}',
                                      f'--model_dir={cls.model_dir}')

@@ -17,7 +17,7 @@ from tensorflow.core.framework import types_pb2
 import exported
 import golden_case
 import mnist_model
-import program
+import examples
 
 BATCHES = (1, 7, 64)
 TOLERANCE = 1e-5
@@ -86,13 +86,13 @@ class ModelsTest(unittest.TestCase):
 
     def test_iris(self):
         with tempfile.TemporaryDirectory() as directory:
-            program.IRIS.train(directory, '--max_steps=200')
-            rows = program.IRIS.predict(directory, program.csv_rows(program.TRAINING_CSV),
+            examples.IRIS.train(directory, '--max_steps=200')
+            rows = examples.IRIS.predict(directory, examples.csv_rows(examples.TRAINING_CSV),
                                         '--use_tpu=false', *ALL_KEYS)
-            data = np.loadtxt(program.TRAINING_CSV, np.float32, delimiter=',', skiprows=1)
+            data = np.loadtxt(examples.TRAINING_CSV, np.float32, delimiter=',', skiprows=1)
             names = ('SepalLength', 'SepalWidth', 'PetalLength', 'PetalWidth')
             features = {name: data[:, i] for i, name in enumerate(names)}
-            result = exported.export(f'--config={program.IRIS.config}', f'--model_dir={directory}',
+            result = exported.export(f'--config={examples.IRIS.config}', f'--model_dir={directory}',
                                      *PROCESSED)
             self.assertEqual(result['signatures'], ['serving_default', 'predict', 'processed'])
             self.assertEqual(result['global_step'], 200)
@@ -100,13 +100,13 @@ class ModelsTest(unittest.TestCase):
 
     def test_mnist(self):
         with tempfile.TemporaryDirectory() as directory:
-            example = program.convert_mnist(directory)
+            example = examples.convert_mnist(directory)
             model_dir = os.path.join(directory, 'model')
             example.train(model_dir, '--max_steps=10')
             rows = example.predict(model_dir, f'tfrecord {{ file: "{directory}/test.tfrecord" }}',
                                    '--use_tpu=false', '--predict_batch_size=64', *ALL_KEYS,
                                    transforms='transform { take { count: 64 } }')
-            images, _ = mnist_model.read_rows(*program.MNIST_IDX)
+            images, _ = mnist_model.read_rows(*examples.MNIST_IDX)
             result = exported.export(f'--config={example.config}', f'--model_dir={model_dir}',
                                      *PROCESSED)
             features = {'image': images[:64].astype(np.float32)}
@@ -126,7 +126,7 @@ class ModelsTest(unittest.TestCase):
         for layer in layers:
             model += ['--set', f'model.layer+={{ {layer} }}']
         with tempfile.TemporaryDirectory() as model_dir:
-            digits = program.Example('testdata/digits')
+            digits = examples.Example('testdata/digits')
             digits.train(model_dir, '--max_steps=20', *model)
             rows = digits.run('predict', model_dir, '--use_tpu=false', *ALL_KEYS, '--unset',
                               'predict.input.transform.1', '--set',
@@ -141,7 +141,7 @@ class ModelsTest(unittest.TestCase):
         """The signatures that take serialized tf.Examples do what predict's input does. `wanted`: what of
         the predictions is in the signatures of the head, {signature: {output: prediction}}."""
         with tempfile.TemporaryDirectory() as model_dir:
-            digits = program.Example('testdata/digits')
+            digits = examples.Example('testdata/digits')
             digits.train(model_dir, '--max_steps=20', *model)
             rows = digits.run('predict', model_dir, '--use_tpu=false', *ALL_KEYS, '--unset',
                               'predict.input.transform.1', *model)  # take
@@ -243,13 +243,13 @@ class ModelsTest(unittest.TestCase):
             arguments = (f'--config={path("run.textproto")}', f'--model_dir={path("model")}',
                          f'--checkpoint={prefix}')
             names = ('words', 'codes', 'buckets', 'values', 'decoded')
-            want = self.columns(program.run('predict', *arguments),
+            want = self.columns(examples.run('predict', *arguments),
                                 {name: np.float32 for name in names})
             # Every id comes up: the entries, the buckets that words hash to, the default.
             self.assertGreaterEqual(np.count_nonzero(want['words'].sum(0)), 5)
             self.assertEqual(np.count_nonzero(want['codes'].sum((0, 1))), 3)
             self.assertGreaterEqual(np.count_nonzero(want['buckets'].sum((0, 1))), 4)
-            result = program.run('export', *arguments)[0]
+            result = examples.run('export', *arguments)[0]
             self.assertIn('examples:predict', result['signatures'])
             for model in (exported.SavedModel(result['path']),
                           exported.SessionModel(result['path'])):
@@ -269,9 +269,9 @@ class SavedModelTest(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         cls.addClassCleanup(directory.cleanup)
         cls.model_dir = os.path.join(directory.name, 'iris')
-        cls.arguments = (f'--config={program.IRIS.config}', f'--model_dir={cls.model_dir}')
-        program.IRIS.train(cls.model_dir, '--max_steps=10')
-        cls.path = program.run('export', *cls.arguments)[0]['path']
+        cls.arguments = (f'--config={examples.IRIS.config}', f'--model_dir={cls.model_dir}')
+        examples.IRIS.train(cls.model_dir, '--max_steps=10')
+        cls.path = examples.run('export', *cls.arguments)[0]['path']
 
     def cli(self, *arguments):
         done = subprocess.run(
@@ -307,12 +307,12 @@ class SavedModelTest(unittest.TestCase):
         self.assertIn('Result for output key probabilities', ran)
 
     def test_inspect_shows_what_saved_model_cli_shows(self):
-        digits = program.Example('testdata/digits')
+        digits = examples.Example('testdata/digits')
         with tempfile.TemporaryDirectory() as model_dir:
             digits.train(model_dir, '--max_steps=2')
             of_digits = digits.run('export', model_dir, '--set', 'export.export_to_tpu=true')[0]
             for path in (self.path, of_digits['path']):
-                lines = program.run('inspect', path, '--format=json')
+                lines = examples.run('inspect', path, '--format=json')
                 self.assertEqual(signatures_of(lines), shown_signatures(
                     self.cli('show', '--dir', path, '--all')))
                 self.assertEqual(variables_of(lines), checkpoint_shapes(path))
@@ -320,7 +320,7 @@ class SavedModelTest(unittest.TestCase):
     def test_tags(self):
         """{serve} unless asked otherwise; {serve, tpu} is the same graph under those tags."""
         def tags(*arguments):
-            path = program.run('export', *self.arguments, *arguments)[0]['path']
+            path = examples.run('export', *self.arguments, *arguments)[0]['path']
             shown = self.cli('show', '--dir', path)
             return path, re.findall(r"^('.*')$", shown, re.MULTILINE)
 
@@ -404,7 +404,7 @@ class InspectTest(unittest.TestCase):
         self.dir = directory.name
 
     def expect_as_saved_model_cli(self, path):
-        lines = program.run('inspect', path, '--format=json')
+        lines = examples.run('inspect', path, '--format=json')
         self.assertEqual(signatures_of(lines), shown_signatures(SavedModelTest.cli(
             self, 'show', '--dir', path, '--all')))
         return lines
@@ -443,14 +443,14 @@ class InspectTest(unittest.TestCase):
             session.run(v1.global_variables_initializer())
             v1.saved_model.simple_save(session, path, {'x': x, 'sparse': sparse},
                                        {'y': tf.matmul(x, tf.convert_to_tensor(kernel)) + bias})
-        lines = program.run('inspect', path, '--format=json')
+        lines = examples.run('inspect', path, '--format=json')
         self.assertEqual(
             {line['name']: line['bytes'] for line in lines if line['kind'] == 'variable'},
             {'bias': 16, 'scope/kernel': 160, 'local': None})
 
     def expect_as_onnx(self, path):
         proto = onnx.load(path, load_external_data=False)
-        lines = program.run('inspect', path, '--format=json')
+        lines = examples.run('inspect', path, '--format=json')
         of_kind = lambda kind: [line for line in lines if line['kind'] == kind]
 
         def shape(value):
@@ -482,9 +482,9 @@ class InspectTest(unittest.TestCase):
         return proto, lines
 
     def test_an_onnx_file_of_tpurun(self):
-        arguments = (f'--config={program.IRIS.config}', f'--model_dir={self.dir}')
-        program.IRIS.train(self.dir, '--max_steps=10')
-        result = program.run('export', *arguments, '--export_format=onnx')[0]
+        arguments = (f'--config={examples.IRIS.config}', f'--model_dir={self.dir}')
+        examples.IRIS.train(self.dir, '--max_steps=10')
+        result = examples.run('export', *arguments, '--export_format=onnx')[0]
         proto, lines = self.expect_as_onnx(os.path.join(result['path'], 'model.onnx'))
         metadata = {entry.key: entry.value for entry in proto.metadata_props}
         self.assertEqual(metadata, {'model': 'iris', 'global_step': '10',

@@ -8,12 +8,12 @@ import onnx
 import onnxruntime
 import tensorflow as tf
 
-import program
+import examples
 
 
 def export(*arguments):
     """Of both formats: what the verb printed."""
-    return program.run('export', *arguments, '--export_format=saved_model,onnx')[0]
+    return examples.run('export', *arguments, '--export_format=saved_model,onnx')[0]
 
 
 def export_variables(model, variables, directory):

@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import re
-import subprocess
 import tempfile
 import unittest
 from unittest import mock
@@ -15,7 +14,7 @@ import tensorflow as tf
 from tensorflow_estimator.python.estimator.tpu import tpu_config, tpu_context
 
 import philox
-import program
+import examples
 
 CORES = 8
 SHOWN = 4  # rows of a core in a dump
@@ -85,14 +84,12 @@ class InfeedFormsTest(unittest.TestCase):
         of_input = INPUT.format(folder=self.folder, transforms=transforms)
         with open(config, 'w', encoding='ascii') as file:
             file.write(RUN.format(folder=self.folder, batch=batch, input=of_input, form=form))
-        return subprocess.run(
-            [program.PROGRAM, verb, f'--config={config}', f'--dump_infeed={self.folder}', *flags],
-            capture_output=True, text=True, check=False)
+        return examples.call(verb, f'--config={config}', f'--dump_infeed={self.folder}', *flags)
 
     def dump(self, verb, form, *flags, **options):
         """Of each step the x of each core's first rows; and how many rows a core has."""
         done = self.call(verb, form, *flags, **options)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.code, 0, str(done))
         steps, rows = {}, set()
         with open(os.path.join(self.folder, f'{verb}.jsonl'), encoding='ascii') as file:
             for line in file:
@@ -117,9 +114,9 @@ class InfeedFormsTest(unittest.TestCase):
             self.assertEqual(rows, model_size, (form, verb, evaluation))
             done = self.call(verb, form, *flags[:1], f'--model_dir={self.folder}/none',
                              evaluation=evaluation, transforms='transform { batch { batch_size: 1 } }')
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertEqual(re.findall(r'want (\d+), got 1', done.stderr), [str(input_size)],
-                             (form, verb, evaluation, done.stderr))
+            self.assertEqual(done.code, 2, str(done))
+            self.assertEqual(re.findall(r'want (\d+), got 1', done.err), [str(input_size)],
+                             (form, verb, evaluation, str(done)))
             checked += 1
         self.assertEqual(checked, 24)
 

@@ -9,7 +9,7 @@ import numpy as np
 import classifier
 import exported
 import iris_model
-import program
+import examples
 import written
 from classifier import tf, v1
 
@@ -75,14 +75,14 @@ class IrisTest(Case):
     """Against TensorFlow's own training and evaluation."""
 
     def compare(self, num_updates, fields):
-        features, labels = iris_model.read_rows(program.TRAINING_CSV)
+        features, labels = iris_model.read_rows(examples.TRAINING_CSV)
         reference = iris_model.Iris(lambda: Averaged(v1.train.AdagradOptimizer(0.1), num_updates))
         initial = reference.save(os.path.join(self.directory, 'initial'))
         losses = []
         for step in range(STEPS):
             rows = classifier.batch_rows(len(labels), 128, step)
             losses.append(reference.train(features[rows], labels[rows]))
-        program.IRIS.train(
+        examples.IRIS.train(
             self.model_dir, '--unset', 'train.input.transform.2', *averages(fields),
             '--set', 'tpu_config.iterations_per_loop=1', '--save_summary_steps=1',
             '--set', f'warm_start_from={{ ckpt_to_initialize_from: "{initial}" }}',
@@ -99,24 +99,24 @@ class IrisTest(Case):
 
     def evaluate(self, checkpoint):
         """tpurun and TensorFlow, both on the averages of the checkpoint."""
-        features, labels = iris_model.read_rows(program.TEST_CSV)
+        features, labels = iris_model.read_rows(examples.TEST_CSV)
         used = iris_model.Iris(iris_model.example_optimizer)
         restore_averages(used, checkpoint)
         logits = used.predict(features)
         at = [f'--checkpoint={checkpoint}', '--use_tpu=false']
-        got = program.IRIS.evaluate(self.model_dir, *at, *averages())
+        got = examples.IRIS.evaluate(self.model_dir, *at, *averages())
         self.expect_close(got['loss'], classifier.cross_entropy(logits, labels))
         self.expect_close(got['accuracy'], np.mean(logits.argmax(1) == labels))
-        rows = program.IRIS.predict(self.model_dir, program.csv_rows(program.TEST_CSV), *at,
+        rows = examples.IRIS.predict(self.model_dir, examples.csv_rows(examples.TEST_CSV), *at,
                                     *averages(), '--keys=logits')
         np.testing.assert_allclose([row['logits'] for row in rows], logits, atol=TOLERANCE)
-        exports = exported.export(f'--config={program.IRIS.config}', at[0], *averages(),
+        exports = exported.export(f'--config={examples.IRIS.config}', at[0], *averages(),
                                   '--model_dir=' + self.model_dir, '--unset', 'predict.keys')
         fed = dict(zip(('SepalLength', 'SepalWidth', 'PetalLength', 'PetalWidth'), features.T))
         for kind, model in exported.models_of(exports).items():
             np.testing.assert_allclose(model(fed)['logits'], logits, atol=TOLERANCE, err_msg=kind)
         # The variables themselves say something else.
-        raw = program.IRIS.evaluate(self.model_dir, *at)
+        raw = examples.IRIS.evaluate(self.model_dir, *at)
         self.assertGreater(abs(raw['loss'] - got['loss']), 0.01)
 
     def test_143_a_fixed_decay(self):
@@ -191,7 +191,7 @@ class EveryVariableTest(Case):
             with open(os.path.join(self.directory, name.replace('_', '.')), 'w',
                       encoding='utf-8') as file:
                 file.write(text)
-        self.example = program.Example(self.directory)
+        self.example = examples.Example(self.directory)
 
     def write_rows(self):
         draw = np.random.default_rng(3)

@@ -8,7 +8,7 @@ import numpy as np
 import classifier
 import iris_model
 import mnist_model
-import program
+import examples
 import written
 from classifier import v1
 
@@ -134,13 +134,13 @@ class IrisTest(ParityTest, unittest.TestCase):
     model = iris_model.Iris
     optimizer = staticmethod(iris_model.example_optimizer)
     variables = iris_model.VARIABLES
-    example = program.IRIS
+    example = examples.IRIS
     in_order = ['--unset', 'train.input.transform.2']  # the shuffle
     batch_size = 128
-    source = program.csv_rows(program.TRAINING_CSV)
+    source = examples.csv_rows(examples.TRAINING_CSV)
 
     def prepare(self):
-        self.features, self.labels = iris_model.read_rows(program.TRAINING_CSV)
+        self.features, self.labels = iris_model.read_rows(examples.TRAINING_CSV)
 
     def test_adagrad_of_the_example(self):
         self.expect_slots(self.train_both(self.optimizer), 'Adagrad')
@@ -179,9 +179,9 @@ class MnistTest(ParityTest, unittest.TestCase):
     usual_share = 0.9
 
     def prepare(self):
-        self.example = program.convert_mnist(self.directory)
+        self.example = examples.convert_mnist(self.directory)
         self.source = f'tfrecord {{ file: "{self.directory}/test.tfrecord" }}'
-        self.features, self.labels = mnist_model.read_rows(*program.MNIST_IDX)
+        self.features, self.labels = mnist_model.read_rows(*examples.MNIST_IDX)
 
     def test_momentum_of_the_example(self):
         self.expect_slots(self.train_both(self.optimizer), 'Momentum')

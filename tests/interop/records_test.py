@@ -10,7 +10,7 @@ import unittest
 import numpy as np
 import tensorflow as tf
 
-import program
+import examples
 
 DIGITS = os.path.abspath('testdata/digits')
 COMPRESSIONS = ('', 'GZIP', 'ZLIB')
@@ -46,7 +46,7 @@ class RecordsTest(unittest.TestCase):
                 for image, label in zip(images, labels)]
         for compression in COMPRESSIONS:
             for shards in (1, 3):
-                [done] = program.run('convert', 'idx', self.path('images.gz'), self.path('labels'),
+                [done] = examples.run('convert', 'idx', self.path('images.gz'), self.path('labels'),
                                      f'--output={self.path(f"out{compression}{shards}")}',
                                      f'--compression={compression or "NONE"}', f'--shards={shards}')
                 self.assertEqual(done['records'], 100)
@@ -59,8 +59,8 @@ class RecordsTest(unittest.TestCase):
     def test_tpurun_reads_what_tensorflow_writes(self):
         model_dir = self.path('model')
         config = f'--config={DIGITS}/run.textproto'
-        program.run('train', config, f'--model_dir={model_dir}', '--max_steps=20')
-        [want] = program.run('evaluate', config, f'--model_dir={model_dir}')
+        examples.run('train', config, f'--model_dir={model_dir}', '--max_steps=20')
+        [want] = examples.run('evaluate', config, f'--model_dir={model_dir}')
         records = [tf.train.Example.FromString(record) for record in tf.data.TFRecordDataset(
             f'{DIGITS}/test.tfrecord.gz', compression_type='GZIP').as_numpy_iterator()]
         self.assertEqual(len(records), 299)
@@ -70,7 +70,7 @@ class RecordsTest(unittest.TestCase):
                 for record in records:
                     writer.write(record.SerializeToString())
             source = f'file: "{path}" compression: {compression or "NONE"}'
-            [got] = program.run(
+            [got] = examples.run(
                 'evaluate', config, f'--model_dir={model_dir}', '--set',
                 f'evaluate.0.input.source.tfrecord={{ {source} }}')
             self.assertEqual(got, want)
@@ -78,10 +78,10 @@ class RecordsTest(unittest.TestCase):
     def test_parallel_reads_have_the_order_of_tf_data(self):
         model_dir = self.path('model')
         config = f'--config={DIGITS}/run.textproto'
-        program.run('train', config, f'--model_dir={model_dir}', '--max_steps=1')
+        examples.run('train', config, f'--model_dir={model_dir}', '--max_steps=1')
 
         def predictions(source):
-            return program.run('predict', config, f'--model_dir={model_dir}',
+            return examples.run('predict', config, f'--model_dir={model_dir}',
                                '--unset', 'predict.input.transform.1',  # only the first ten
                                '--set', f'predict.input.source.tfrecord={{ {source} }}')
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 from tensorboard.backend.event_processing import plugin_event_accumulator
 from tensorboard.plugins.hparams import api as hparams
 
-import program
+import examples
 
 
 class ReportTest(unittest.TestCase):
@@ -22,7 +22,7 @@ class ReportTest(unittest.TestCase):
         self.page = os.path.join(folder.name, 'report.html')
 
     def report(self):
-        program.run('report', self.logdir, f'--output={self.page}')
+        examples.run('report', self.logdir, f'--output={self.page}')
         with open(self.page, encoding='utf-8') as file:
             found = re.search(r'id="data">(.*?)</script>', file.read(), re.DOTALL)
         return json.loads(found.group(1))

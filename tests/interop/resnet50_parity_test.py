@@ -12,7 +12,7 @@ import unittest
 import numpy as np
 
 import classifier
-import program
+import examples
 import zoo_models
 from classifier import tf, v1
 from zoo_models import Model, ZooCase
@@ -54,7 +54,7 @@ class Resnet50ParityTest(ZooCase):
 
     def test_losses_of_five_steps(self):
         example = self.example('models/zoo/resnet50')
-        program.run('convert', 'synthetic', 'shapes', '--size=224', f'--examples={BATCH * STEPS}',
+        examples.run('convert', 'synthetic', 'shapes', '--size=224', f'--examples={BATCH * STEPS}',
                     '--seed=1', f'--output={self.records}')
         features, labels = read_images(self.records)
         model = Model(zoo_models.resnet50, (224, 224, 3), label_smoothing=0.1, l2=1e-4,

@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-import program
+import examples
 import written
 from classifier import tf, v1
 
@@ -51,7 +51,7 @@ class Case(unittest.TestCase):
         for name, text in files.items():
             with open(os.path.join(self.directory, name), 'w', encoding='utf-8') as file:
                 file.write(text)
-        self.example = program.Example(self.directory)
+        self.example = examples.Example(self.directory)
 
     def train(self, steps, *flags, model_dir=None):
         """The losses, each the mean over cores, and all tensors at the end."""

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 from tensorboard import default, program as tensorboard
 
-import program
+import examples
 import written
 
 STEPS = 40
@@ -34,7 +34,7 @@ summary {{ embedding {{ tensor: "hidden_2/kernel" vocabulary_file: "units.txt" }
 
 def model_with_summaries(folder):
     """iris with plain gradient descent, an image of each example's features, and the summaries."""
-    source = os.path.dirname(program.IRIS.config)
+    source = os.path.dirname(examples.IRIS.config)
     with open(os.path.join(source, 'model.textproto'), encoding='utf-8') as file:
         model = file.read()
     model = model[:model.index('optimizer {')] + f'''
@@ -60,11 +60,11 @@ class TensorBoardTest(unittest.TestCase):
         cls.runs = {}
         for seed in (1, 2):
             model_dir = os.path.join(cls.logdir, f'seed{seed}')
-            cls.runs[f'seed{seed}'] = trained = program.IRIS.train(
+            cls.runs[f'seed{seed}'] = trained = examples.IRIS.train(
                 model_dir, f'--model={model}', f'--max_steps={STEPS}', *SETTINGS, '--set',
                 f'tf_random_seed={seed}')
             for _ in range(2):
-                evaluated = program.IRIS.evaluate(model_dir, f'--model={model}')
+                evaluated = examples.IRIS.evaluate(model_dir, f'--model={model}')
             trained['evaluated'] = evaluated
         server = tensorboard.TensorBoard(plugins=default.get_plugins())
         server.configure(argv=[None, '--logdir', cls.logdir, '--port', '0',
@@ -158,7 +158,7 @@ class TensorBoardTest(unittest.TestCase):
             return session.run(tf.raw_ops.ImageSummary(tag='table', tensor=tf.constant(images)))
 
     def test_images(self):
-        table = np.loadtxt(program.TRAINING_CSV, np.float32, delimiter=',', skiprows=1)
+        table = np.loadtxt(examples.TRAINING_CSV, np.float32, delimiter=',', skiprows=1)
         rows = table[:3, :4].reshape(3, 2, 2, 1)
         for run in self.runs:
             tags = self.plugin('images/tags')[run]

@@ -5,7 +5,7 @@ import unittest
 import numpy as np
 
 import classifier
-import program
+import examples
 import reference_optimizers
 import written
 from classifier import tf, v1
@@ -186,7 +186,7 @@ class TextParityTest(ZooCase):
             path = os.path.join(self.directory, f'{name}.textproto')
             with open(path, 'w', encoding='utf-8') as file:
                 file.write(text)
-        return program.Example(self.directory)
+        return examples.Example(self.directory)
 
     def compare_stacked(self, *args, **options):
         def recurrent():

@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 from tensorboard.util import tb_logging
 
-import program
+import examples
 import written
 from written import tf
 
@@ -122,7 +122,7 @@ class Ours:
         return os.path.join(self.folder, 'ours_' + name)
 
     def run(self, verb, name, *flags):
-        return program.run(verb, f'--config={self.config}', f'--model_dir={self.model_dir(name)}',
+        return examples.run(verb, f'--config={self.config}', f'--model_dir={self.model_dir(name)}',
                            *flags)
 
     def start(self):

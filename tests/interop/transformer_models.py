@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 import attention_in_tf
-import program
+import examples
 from classifier import tf, v1
 from zoo_models import Net, Trained
 
@@ -214,7 +214,7 @@ class BertTiny:
     def write(self, directory, rows):
         """The columns of records that tpurun draws."""
         path = os.path.join(directory, 'train.tfrecord')
-        program.run('convert', 'synthetic', 'sentence_pairs', f'--examples={rows}', '--seed=1',
+        examples.run('convert', 'synthetic', 'sentence_pairs', f'--examples={rows}', '--seed=1',
                     f'--output={path}')
         features = {name: tf.io.FixedLenFeature(dims, dtype if dtype.is_floating else tf.int64)
                     for name, (dtype, dims) in self.columns.items()}

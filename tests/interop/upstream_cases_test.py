@@ -7,7 +7,7 @@ import unittest
 import numpy as np
 import tensorflow as tf
 
-import program
+import examples
 
 ROWS = 112  # seven batches
 CONFIG = '''
@@ -46,12 +46,12 @@ class UpstreamCasesTest(unittest.TestCase):
         cls.x = cls.x.astype(np.float32) + np.linspace(-0.1, 0.1, ROWS, dtype=np.float32)
         rows = os.path.join(folder, 'rows.csv')
         np.savetxt(rows, np.stack([cls.x, cls.x], 1), delimiter=',', fmt='%.9g')
-        program.run('convert', 'csv', rows, f'--output={folder}/rows.tfrecord',
+        examples.run('convert', 'csv', rows, f'--output={folder}/rows.tfrecord',
                     '--features=x:float:0,y:float:1')
         config = os.path.join(folder, 'run.textproto')
         with open(config, 'w', encoding='utf-8') as file:
             file.write(CONFIG.format(folder=folder, parse=PARSE))
-        cls.verb = staticmethod(lambda verb, *flags: program.run(verb, f'--config={config}', *flags))
+        cls.verb = staticmethod(lambda verb, *flags: examples.run(verb, f'--config={config}', *flags))
         [cls.trained] = cls.verb('train')
 
     def test_160_train_evaluate_predict_export_serve(self):

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 import iris_model
-import program
+import examples
 import written
 from classifier import v1
 
@@ -57,7 +57,7 @@ class WarmStarts(unittest.TestCase):
             settings += f' vars_to_warm_start: "{variable}"'
         for ours, theirs in (names or {}).items():
             settings += f' var_name_to_prev_var_name {{ key: "{ours}" value: "{theirs}" }}'
-        program.IRIS.train(self.model_dir, '--set', f'warm_start_from={{ {settings} }}',
+        examples.IRIS.train(self.model_dir, '--set', f'warm_start_from={{ {settings} }}',
                            '--max_steps=1')
         return written.read_checkpoint(os.path.join(self.model_dir, 'model.ckpt-0'))
 
@@ -234,7 +234,7 @@ class KerasTest(WarmStarts):
                 self.refuse(f'{path}: {text}', 'tf.train.Checkpoint(model=model).write("PREFIX")',
                             path=path)
                 with self.assertRaisesRegex(AssertionError, f'exit 65\n.*{text}'):
-                    program.run('inspect', path)
+                    examples.run('inspect', path)
 
 
 if __name__ == '__main__':

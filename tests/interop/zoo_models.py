@@ -6,7 +6,7 @@ import unittest
 
 import numpy as np
 
-import program
+import examples
 import written
 from arithmetic import F32
 from classifier import tf, v1
@@ -255,7 +255,7 @@ class ZooCase(unittest.TestCase):
         """The config of a folder, on `train.tfrecord` of the directory."""
         for file in ('run.textproto', 'model.textproto'):
             shutil.copyfile(os.path.join(folder, file), os.path.join(self.directory, file))
-        return program.Example(self.directory)
+        return examples.Example(self.directory)
 
     def train(self, example, initial, steps, batch_size, *arguments):
         """The losses of all steps from the checkpoint `initial`, on the rows in their order."""

@@ -1,10 +1,13 @@
-"""The tpurun program and the examples, for the tests that run it. Standard library only."""
+"""The verbs of the program on the examples. Standard library only."""
 import json
 import os
 import shutil
-import subprocess
+import sys
 
-PROGRAM = os.path.abspath('cli/tpurun')
+sys.path.append(os.path.abspath('tests/e2e'))
+
+from program import call
+
 TRAINING_CSV = os.path.abspath('testdata/iris/iris_training.csv')
 TEST_CSV = os.path.abspath('testdata/iris/iris_test.csv')
 MNIST = os.path.abspath('testdata/mnist')
@@ -15,11 +18,10 @@ MNIST_IDX = [f'{SHARED}/data/mnist/t10k-{name}-ubyte.gz' for name in ('images-id
 
 def run(verb, *arguments):
     """The objects that `tpurun VERB ARGUMENT...` prints, one a line."""
-    command = [PROGRAM, verb, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise AssertionError(f'{" ".join(command)}: exit {done.returncode}\n{done.stderr}')
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    done = call(verb, *arguments)
+    if done.code != 0:
+        raise AssertionError(str(done))
+    return [json.loads(line) for line in done.out.splitlines()]
 
 
 class Example:

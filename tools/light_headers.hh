@@ -1,2 +1,0 @@
-// The same for light libraries.
-#include "product_headers.hh"
