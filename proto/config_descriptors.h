@@ -1,4 +1,4 @@
-// The .proto files of the configuration with their comments, in the program: what `help` shows.
+// The .proto files of the configuration with their comments, embedded in the program for `help`.
 #ifndef TPURUN_PROTO_CONFIG_DESCRIPTORS_H_
 #define TPURUN_PROTO_CONFIG_DESCRIPTORS_H_
 
@@ -6,7 +6,7 @@
 
 namespace tpurun {
 
-// A serialized FileDescriptorSet: run_config.proto behind what it imports, with the
+// A serialized FileDescriptorSet: run_config.proto after the files that it imports, with the
 // source_code_info of each.
 extern const std::string_view kConfigDescriptors;
 

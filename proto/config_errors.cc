@@ -26,6 +26,10 @@ std::string WithSubject(const ConfigPlace& place, const std::string& message) {
 
 }  // namespace
 
+ConfigPlace FieldPlace(const ConfigPlace& place, const std::string& field) {
+  return {place.subject, FieldPath(place.path, field)};
+}
+
 void ConfigErrors::Add(const std::string& path, const std::string& message) {
   Add(ConfigError{path, message});
 }

@@ -18,6 +18,8 @@ struct ConfigPlace {
   std::string subject;
   std::string path;
 };
+// A field of the element; messages keep the element's subject.
+ConfigPlace FieldPlace(const ConfigPlace& place, const std::string& field);
 
 struct ConfigError {
   std::string path;     // of the field: "train.input.transform[1].shuffle.buffer_size"

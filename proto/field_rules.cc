@@ -350,6 +350,7 @@ std::string RulesText(const FieldDescriptor& field, const FieldDescriptor* kind)
         absl::StrCat(field.is_repeated() ? "at least one must be given" : "must be given",
                      kind != nullptr || rules.only_of().empty() ? "" : " where the kind takes it"));
   }
+  if (rules.has_unit()) parts.push_back(absl::StrCat("in ", rules.unit()));
   const std::string range = rules.dimension() ? "> 0" : RangeText(field);
   if (!range.empty() && rules.in().empty()) parts.push_back(range);
   std::string text = absl::StrJoin(parts, ", ");

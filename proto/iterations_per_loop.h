@@ -1,4 +1,4 @@
-// The text of tpu_config.iterations_per_loop: a number of steps or a time.
+// Parses tpu_config.iterations_per_loop: a number of steps or a time.
 #ifndef TPURUN_PROTO_ITERATIONS_PER_LOOP_H_
 #define TPURUN_PROTO_ITERATIONS_PER_LOOP_H_
 
@@ -9,7 +9,7 @@
 
 namespace tpurun {
 
-// Exactly one is > 0.
+// Exactly one of the two is > 0.
 struct IterationsPerLoop {
   int64_t steps = 0;
   int64_t seconds = 0;
@@ -17,8 +17,8 @@ struct IterationsPerLoop {
   bool operator==(const IterationsPerLoop&) const = default;
 };
 
-// A positive integer without leading zeros, or one followed by s, m or h. InvalidArgument
-// otherwise.
+// `text` is a positive integer without leading zeros (steps), or one followed by s, m or h
+// (seconds, minutes, hours). InvalidArgument otherwise.
 absl::StatusOr<IterationsPerLoop> ParseIterationsPerLoop(std::string_view text);
 
 }  // namespace tpurun

@@ -1,5 +1,4 @@
-// The choice that a config message makes in its `kind` oneof, and its row in a table of
-// definitions.
+// Finds the row of a table of definitions that a config message chooses by its oneof `kind`.
 #ifndef TPURUN_PROTO_ONE_OF_H_
 #define TPURUN_PROTO_ONE_OF_H_
 
@@ -16,7 +15,7 @@
 
 namespace tpurun {
 
-// "a, b, c": the names of a table's rows.
+// "a, b, c": the names of the table's rows.
 template <typename Def>
 std::string NamesOf(const std::vector<Def>& list) {
   std::string names;
@@ -24,7 +23,7 @@ std::string NamesOf(const std::vector<Def>& list) {
   return names;
 }
 
-// The row of that name, or null.
+// Returns the row of that name, or nullptr.
 template <typename Def>
 const Def* FindByName(const std::vector<Def>& list, const std::string& name) {
   for (const Def& def : list) {
@@ -33,9 +32,9 @@ const Def* FindByName(const std::vector<Def>& list, const std::string& name) {
   return nullptr;
 }
 
-// The row of the kind that `message` chooses, after checking the rules of the message's and of the
-// kind's fields. Null, with an error, when nothing is chosen or the list has no such row. `noun` is
-// what the list holds: "loss".
+// Returns the row of the kind that `message` chooses, after checking the rules of the message's and
+// of the kind's fields. nullptr, with an error, if no kind is chosen or the list has no such row.
+// `noun` names the elements of the list: "loss".
 template <typename Def>
 const Def* ChooseRow(const std::vector<Def>& list, const google::protobuf::Message& message,
                      const std::string& noun, const std::string& path, ConfigErrors& errors) {

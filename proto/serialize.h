@@ -1,4 +1,4 @@
-// Messages as bytes that depend on nothing but their values.
+// Serializes messages to bytes that depend only on their values.
 #ifndef TPURUN_PROTO_SERIALIZE_H_
 #define TPURUN_PROTO_SERIALIZE_H_
 
@@ -8,9 +8,9 @@
 
 namespace tpurun {
 
-// Maps sorted by key, as TensorFlow has them when told to be deterministic. SerializeAsString
-// writes them in the order of a hash that differs from run to run: it is not for messages with
-// maps, such as tf.Example.
+// Sorts maps by key, like TensorFlow's deterministic serialization. SerializeAsString writes maps
+// in the order of a hash that differs from run to run. Do not use it for messages with maps, such
+// as tf.Example.
 std::string SerializeDeterministically(const google::protobuf::MessageLite& message);
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// Collectors of what protobuf's tokenizer and its parser of the text format find wrong.
+// Error collectors for protobuf's tokenizer and its text format parser.
 #ifndef TPURUN_PROTO_TEXT_ERRORS_H_
 #define TPURUN_PROTO_TEXT_ERRORS_H_
 
@@ -9,8 +9,7 @@
 
 namespace tpurun {
 
-// For a text of which nobody is told what is wrong. (Without a collector protobuf writes to the
-// log.)
+// Ignores all errors. Without a collector protobuf would write them to the log.
 class IgnoredTextErrors : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int, int, const std::string&) override {}
@@ -19,7 +18,7 @@ class IgnoredTextErrors : public google::protobuf::io::ErrorCollector {
 class FirstTextError : public google::protobuf::io::ErrorCollector {
  public:
   struct Error {
-    int line = 0, column = 0;  // from 1
+    int line = 0, column = 0;  // both from 1
     std::string message;
   };
 
@@ -27,7 +26,7 @@ class FirstTextError : public google::protobuf::io::ErrorCollector {
     if (!error_.has_value()) error_ = {line + 1, column + 1, message};
   }
 
-  // Nothing when the parser failed without a word.
+  // nullopt if there was no error message. A parser can fail without one.
   const std::optional<Error>& error() const { return error_; }
 
  private:

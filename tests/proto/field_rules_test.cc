@@ -2,10 +2,12 @@
 // checked.
 #include "proto/field_rules.h"
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "proto/run_config.pb.h"
@@ -59,7 +61,7 @@ TEST(FieldRulesTest, NameFieldsAndKindsThatExist) {
       }
       const bool has_bounds = rules.has_gt() || rules.has_gte() || rules.has_lt() ||
                               rules.has_lte() || rules.finite() || rules.dimension();
-      if (has_bounds) {
+      if (has_bounds || rules.has_unit()) {
         const std::set<FieldDescriptor::CppType> numbers = {
             FieldDescriptor::CPPTYPE_FLOAT, FieldDescriptor::CPPTYPE_DOUBLE,
             FieldDescriptor::CPPTYPE_INT32, FieldDescriptor::CPPTYPE_INT64};
@@ -71,6 +73,26 @@ TEST(FieldRulesTest, NameFieldsAndKindsThatExist) {
     }
   }
   EXPECT_GT(rules_of_others, 30);
+}
+
+TEST(FieldRulesTest, ANumberWhoseNameEndsInAUnitHasIt) {
+  const std::map<std::string, std::string> units = {
+      {"_secs", "seconds"}, {"_hours", "hours"}, {"_steps", "steps"},
+      {"_bytes", "bytes"},  {"_lines", "lines"}, {"batch_size", "examples"}};
+  std::set<const Descriptor*> messages;
+  Visit(*proto::RunConfig::descriptor(), &messages);
+  int with_units = 0;
+  for (const Descriptor* const message : messages) {
+    for (int i = 0; i < message->field_count(); ++i) {
+      const FieldDescriptor& field = *message->field(i);
+      for (const auto& [end, unit] : units) {
+        if (!absl::EndsWith(field.name(), end) || RulesOf(field).has_never()) continue;
+        ++with_units;
+        EXPECT_EQ(RulesOf(field).unit(), unit) << field.full_name();
+      }
+    }
+  }
+  EXPECT_GT(with_units, 20);
 }
 
 TEST(FieldRulesTest, BoundsOfWholeNumbersAreExact) {
