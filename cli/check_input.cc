@@ -1,7 +1,5 @@
 #include "cli/check_input.h"
 
-#include "data/input_fn.h"
-#include "models/model_builder.h"
 #include "proto/source_locations.h"
 #include "runtime/estimator/eval_step.h"
 #include "runtime/estimator/step_graph.h"
@@ -32,22 +30,22 @@ ModelFnArgs TargetOf(const proto::RunConfig& run) {
       .topology = TopologyOf(run), .use_tpu = run.use_tpu(), .strict_dtypes = run.strict_dtypes()};
 }
 
-void CheckModeInput(const LoadedConfig& config, const ModeInput& input, ConfigErrors& errors) {
+void CheckModeInput(const LoadedConfig& config, const std::vector<FeatureSpec>& features,
+                    const ModeInput& input, const InputPlan& plan, ConfigErrors& errors) {
   const int64_t batch_size = BatchSizeOf(config.run, input.mode);
   if (batch_size <= 0 || !KnowsFeatures(config.model, errors)) return;  // it is reported
   InputFnArgs args = ArgsOfPipeline(
       DeployInput(config.run.tpu_config(), TopologyOf(config.run, input.mode), input.mode,
                   batch_size),
       {.mode = input.mode,
-       .features = ModelFeatures(config.model, TargetOf(config.run)),
+       .features = features,
        .count_examples = input.mode == ModeKey::kTrain && config.run.train().has_epochs()});
   if (input.mode == ModeKey::kPredict) {
     const auto& forward = config.run.predict().forward_features();
     args.forward_features = {forward.begin(), forward.end()};
   }
   InputSource source;
-  source.endless = CheckInput(*input.input, config.run.transformation_func(), config.locations,
-                              input.path, args, errors);
+  source.endless = CheckInput(plan, args, errors);
   if (input.evaluation == nullptr) return;
   const absl::Status ends = CheckEnds(source, *input.evaluation);
   if (!ends.ok()) errors.Add(input.path, std::string(ends.message()));

@@ -1,4 +1,4 @@
-// What may stand at the end of a command line, for shells.
+// Shell completion: the possible last words of a command line.
 #ifndef TPURUN_CLI_COMPLETION_H_
 #define TPURUN_CLI_COMPLETION_H_
 
@@ -11,14 +11,14 @@
 
 namespace tpurun {
 
-// `completion bash|zsh`, and `completion words -- WORD...`, which what those print calls.
+// `completion bash|zsh`, and `completion words -- WORD...`, which the printed shell functions call.
 absl::Status CompletionCommand(const CommandLine& command);
 std::vector<std::string> CompletionChoices();
 
-// What the last of `words` may become, in order: whole words, of which those that end in '=', '.'
-// or
-// '/' go on. The words begin with the verb. Of the elements of a configuration it reads the file
-// that --config names; that there is none, or that it has mistakes, only means fewer words.
+// Returns the completions of the last of `words`, in order. They are complete words, except that
+// words that end in '=', '.' or '/' can be continued. `words` begins with the verb. For elements of
+// a configuration, reads the file that --config names. If the file is missing or has mistakes,
+// there are only fewer completions.
 std::vector<std::string> Complete(std::span<const std::string> words, std::span<const Verb> verbs);
 
 }  // namespace tpurun

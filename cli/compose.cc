@@ -1,6 +1,7 @@
 #include "cli/compose.h"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,17 +44,49 @@ void CheckNamed(const proto::RunConfig& run, const RequiredParts& required, Conf
                             kAllEvaluations, " for all of them"));
 }
 
-// Null where there is no input: none is needed, or ValidateConfig refuses.
-InputFn MakeInput(const LoadedConfig& config, const ModeInput& of, ConfigErrors& errors) {
-  if (of.input == nullptr) return nullptr;
-  InputFn input_fn = MakeInputFn(*of.input, config.run.transformation_func(), config.locations,
-                                 of.path, "", errors);
-  if (input_fn != nullptr) CheckModeInput(config, of, errors);
-  return input_fn;
-}
+// The inputs of the configuration, each parsed once.
+class Inputs {
+ public:
+  explicit Inputs(const LoadedConfig& config) : config_(config) {}
+
+  // The plan of the input at `path`; nullptr after an error, which the first call adds.
+  std::shared_ptr<const InputPlan> Parse(const proto::Input& input, const std::string& path,
+                                         ConfigErrors& errors) {
+    const auto [plan, is_new] = plans_.try_emplace(path);
+    if (is_new) {
+      plan->second =
+          ParseInput(input, config_.run.transformation_func(), config_.locations, path, "", errors);
+    }
+    return plan->second;
+  }
+
+  // The same, with the errors as a status.
+  absl::StatusOr<std::shared_ptr<const InputPlan>> Parse(const proto::Input& input,
+                                                         const std::string& path) {
+    ConfigErrors errors;
+    std::shared_ptr<const InputPlan> plan = Parse(input, path, errors);
+    RETURN_IF_ERROR(ErrorList(errors.Lines(config_.locations), errors.code()));
+    return plan;
+  }
+
+  // The InputFn of a mode; nullptr after an error.
+  InputFn MakeFn(const ModeInput& of, const std::vector<FeatureSpec>& features,
+                 ConfigErrors& errors) {
+    std::shared_ptr<const InputPlan> plan = Parse(*of.input, of.path, errors);
+    if (plan == nullptr) return nullptr;
+    CheckModeInput(config_, features, of, *plan, errors);
+    return MakeInputFn(std::move(plan));
+  }
+
+ private:
+  const LoadedConfig& config_;
+  std::map<std::string, std::shared_ptr<const InputPlan>> plans_;  // by path
+};
 
 std::vector<EvaluationInput> MakeEvaluations(const LoadedConfig& config,
-                                             const RequiredParts& required, ConfigErrors& errors) {
+                                             const RequiredParts& required,
+                                             const std::vector<FeatureSpec>& features,
+                                             Inputs& inputs, ConfigErrors& errors) {
   std::vector<EvaluationInput> evaluations;
   if (!required.evaluate) return evaluations;
   const int chosen = ChooseEvaluation(config.run, required);
@@ -61,42 +94,46 @@ std::vector<EvaluationInput> MakeEvaluations(const LoadedConfig& config,
     if (i != chosen && !required.all_evaluations) continue;
     proto::Evaluate evaluate = config.run.evaluate(i);
     if (required.evaluation_steps.has_value()) evaluate.set_steps(*required.evaluation_steps);
-    const ModeInput of = {ModeKey::kEval, ElementPath("evaluate", i) + ".input",
-                          evaluate.has_input() ? &evaluate.input() : nullptr, &evaluate};
+    const std::string path = ElementPath("evaluate", i) + ".input";
     if (required.alternating && ReadsStandardInput(evaluate.input().source())) {
       errors.Add(
-          of.path + ".source",
-          absl::StrCat(of.path,
+          path + ".source",
+          absl::StrCat(path,
                        ".source: got \"-\", standard input, which can be read only "
                        "once, and train_and_evaluate evaluates again and again; want files"));
     }
-    evaluations.push_back({evaluate, MakeInput(config, of, errors)});
+    InputFn input_fn;  // nullptr without an input, which ValidateConfig refuses
+    if (evaluate.has_input()) {
+      input_fn =
+          inputs.MakeFn({ModeKey::kEval, path, &evaluate.input(), &evaluate}, features, errors);
+    }
+    evaluations.push_back({evaluate, std::move(input_fn)});
   }
   return evaluations;
 }
 
-// What checkpoints carry of the configuration. The model is one that MakeModelFn takes.
-proto::RunConfig Computed(const LoadedConfig& config) {
+// The part of the configuration that checkpoints carry. `model` is ParsedModel::canonical.
+proto::RunConfig CanonicalConfig(const LoadedConfig& config, const proto::ModelSpec& model) {
   const proto::RunConfig& run = config.run;
   const auto values = [&run](const proto::Input& input) {
     return InputValues(input, run.transformation_func());
   };
-  proto::RunConfig computed;
-  computed.set_use_tpu(run.use_tpu());
-  *computed.mutable_model() = WrittenOutModel(config.model);
+  proto::RunConfig canonical;
+  canonical.set_use_tpu(run.use_tpu());
+  *canonical.mutable_model() = model;
   if (run.train().has_input()) {
-    *computed.mutable_train()->mutable_input() = values(run.train().input());
+    *canonical.mutable_train()->mutable_input() = values(run.train().input());
   }
   for (const proto::Evaluate& evaluate : run.evaluate()) {
     if (!evaluate.has_input()) continue;
-    proto::Evaluate& part = *computed.add_evaluate();
+    proto::Evaluate& part = *canonical.add_evaluate();
     part.set_name(evaluate.name());
     *part.mutable_input() = values(evaluate.input());
   }
   if (run.predict().has_input()) {
-    *computed.mutable_predict()->mutable_input() = values(run.predict().input());
+    *canonical.mutable_predict()->mutable_input() = values(run.predict().input());
   }
-  return computed;
+  return canonical;
 }
 
 // Where a configuration reads text by the vocabulary of the model, and the vocabulary_file that it
@@ -173,25 +210,27 @@ std::pair<const proto::Input*, std::string> ServedInput(const proto::RunConfig& 
 
 // The words of labels are those of the first input that has them: one to predict may have no
 // labels.
-absl::StatusOr<ExportInputs> MakeExportInputs(const LoadedConfig& config) {
+absl::StatusOr<ExportInputs> MakeExportInputs(const LoadedConfig& config, Inputs& inputs) {
   const proto::RunConfig& run = config.run;
-  ExportInputs inputs{.assets_fn = MakeAssetsFn(config)};
-  const auto add_vocabularies = [&](const proto::Input& input, const std::string& path) {
-    absl::StatusOr<Vocabularies> found =
-        InputVocabularies(input, run.transformation_func(), config.locations, path);
-    if (found.ok()) inputs.vocabularies.merge(*found);  // else numbers are the names
-  };
+  ExportInputs exported{.assets_fn = MakeAssetsFn(config)};
   if (const auto [input, path] = ServedInput(run); input != nullptr) {
-    ASSIGN_OR_RETURN(inputs.input_fn,
-                     MakeExportInputFn(*input, run.transformation_func(), config.locations, path));
+    ASSIGN_OR_RETURN(std::shared_ptr<const InputPlan> plan, inputs.Parse(*input, path));
+    exported.input_fn = MakeExportInputFn(std::move(plan));
   }
+  const auto add_vocabularies = [&](const proto::Input& input, const std::string& path) {
+    ConfigErrors ignored;  // without a vocabulary numbers are the names
+    const std::shared_ptr<const InputPlan> plan = inputs.Parse(input, path, ignored);
+    if (plan == nullptr) return;
+    absl::StatusOr<Vocabularies> found = InputVocabularies(*plan);
+    if (found.ok()) exported.vocabularies.merge(*found);
+  };
   if (run.predict().has_input()) add_vocabularies(run.predict().input(), "predict.input");
   for (int i = 0; i < run.evaluate_size(); ++i) {
     if (!run.evaluate(i).has_input()) continue;
     add_vocabularies(run.evaluate(i).input(), ElementPath("evaluate", i) + ".input");
   }
   if (run.train().has_input()) add_vocabularies(run.train().input(), "train.input");
-  return inputs;
+  return exported;
 }
 
 void LogStart(const CommandLine& command, const LoadedConfig& config) {
@@ -209,20 +248,21 @@ void LogStart(const CommandLine& command, const LoadedConfig& config) {
 }  // namespace
 
 absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,
-                                             ModelFn model_fn) {
+                                             ParsedModel model) {
   ASSIGN_OR_RETURN(proto::RunConfig effective, EffectiveConfig(config));
   return EstimatorOptions{.config = std::move(effective),
                           .where = [locations = config.locations](
                                        const std::string& path) { return locations.Where(path); },
-                          .model_fn = std::move(model_fn),
-                          .features = ModelFeatures(config.model, TargetOf(config.run)),
+                          .model_fn = std::move(model.model_fn),
+                          .features = std::move(model.features),
                           .topology = TopologyOf(config.run),
                           .num_workers = static_cast<int>(command.GetInt("worker_threads")),
                           .dump_dir = command.GetString("dump_dir"),
                           .dump_infeed = command.GetString("dump_infeed"),
                           .allow_untrained = command.GetBool("allow_untrained"),
+                          .canonical = CanonicalConfig(config, model.canonical),
                           .interrupt = &InterruptCount(),
-                          .checked = [command] { return CheckWarnings(command); }};
+                          .after_checks = [command] { return CheckWarnings(command); }};
 }
 
 absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required) {
@@ -234,24 +274,24 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   const LoadedConfig config = std::move(loaded);
   ValidateConfig(config, required, errors);
   CheckNamed(config.run, required, errors);
-  ModelFn model_fn = MakeModelFn(config.model, config.locations, errors, TargetOf(config.run));
+  ParsedModel model = ParseModel(config.model, config.locations, errors, TargetOf(config.run));
+  Inputs inputs(config);
   Composition composition;
   const proto::RunConfig& run = config.run;
   if (required.train && run.train().has_input()) {
-    composition.input_fn =
-        MakeInput(config, {ModeKey::kTrain, "train.input", &run.train().input()}, errors);
+    composition.input_fn = inputs.MakeFn({ModeKey::kTrain, "train.input", &run.train().input()},
+                                         model.features, errors);
   }
   if (required.predict && run.predict().has_input()) {
-    composition.input_fn =
-        MakeInput(config, {ModeKey::kPredict, "predict.input", &run.predict().input()}, errors);
+    composition.input_fn = inputs.MakeFn(
+        {ModeKey::kPredict, "predict.input", &run.predict().input()}, model.features, errors);
   }
-  composition.evaluations = MakeEvaluations(config, required, errors);
+  composition.evaluations = MakeEvaluations(config, required, model.features, inputs, errors);
   for (EvaluationInput& evaluation : composition.evaluations) evaluation.write_events = own_input;
   RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations), errors.code()));
   LogWarnings(errors.Warnings(config.locations));
   RETURN_IF_ERROR(CheckWarnings(command));
-  ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, std::move(model_fn)));
-  composition.options.computed = Computed(config);
+  ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, std::move(model)));
   composition.options.run_hooks = RunsHooks(command, config, required);
   if (required.train) {
     composition.options.train.allow_changed_input = command.GetBool("allow_changed_input");
@@ -262,7 +302,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
       required.export_model ||
       (required.alternating && !config.run.train_and_evaluate().exporter().empty());
   if (exports) {
-    ASSIGN_OR_RETURN(composition.export_inputs, MakeExportInputs(config));
+    ASSIGN_OR_RETURN(composition.export_inputs, MakeExportInputs(config, inputs));
   }
   LogStart(command, config);
   return composition;

@@ -1,4 +1,4 @@
-// The composition root: from a command line to an Estimator and its input.
+// The composition root: creates an Estimator's options and its inputs from a command line.
 #ifndef TPURUN_CLI_COMPOSE_H_
 #define TPURUN_CLI_COMPOSE_H_
 
@@ -9,6 +9,7 @@
 #include "cli/command_line.h"
 #include "cli/config/load_config.h"
 #include "cli/config/validate.h"
+#include "models/model_builder.h"
 #include "proto/run_config.pb.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/spec/spec.h"
@@ -18,18 +19,18 @@ namespace tpurun {
 struct Composition {
   EstimatorOptions options;
   InputFn input_fn;                          // of train or predict, whichever is required
-  std::vector<EvaluationInput> evaluations;  // those that are required, one or more
-  ExportInputs export_inputs;  // where a model is exported; its input is that of predict
+  std::vector<EvaluationInput> evaluations;  // the required evaluations, one or more
+  ExportInputs export_inputs;                // if a model is exported; the input is predict's
 };
 
-// What an Estimator is made of besides what only training needs. NotFound when the working
-// directory is gone.
+// Returns the options of an Estimator. Its TrainOptions and other options that depend on the verb
+// are not set. NotFound if the working directory no longer exists.
 absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,
-                                             ModelFn model_fn);
+                                             ParsedModel model);
 
-// Loads and checks the configuration, builds the ModelFn and the InputFns of the parts that
-// `required` names. Every mistake that needs no data is in the error, each with its place.
-// Warnings are logged, and end it under --strict.
+// Loads and checks the configuration, and builds the ModelFn and the InputFns of the parts that
+// `required` names. The error lists every mistake that can be found without data, each with its
+// place. Warnings are logged; under --strict they are an error.
 absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required);
 
 }  // namespace tpurun

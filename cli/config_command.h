@@ -6,7 +6,7 @@
 
 namespace tpurun {
 
-// `config`: the effective configuration on standard output.
+// `tpurun config`: prints the effective configuration on standard output.
 absl::Status ConfigCommand(const CommandLine& command);
 
 }  // namespace tpurun

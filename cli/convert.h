@@ -1,4 +1,4 @@
-// convert: other files into TFRecord files of tf.Examples.
+// `tpurun convert`: converts other files into TFRecord files of tf.Examples.
 #ifndef TPURUN_CLI_CONVERT_H_
 #define TPURUN_CLI_CONVERT_H_
 
@@ -11,7 +11,7 @@
 namespace tpurun {
 
 absl::Status ConvertCommand(const CommandLine& command);
-// The kinds of files there are.
+// The names of the kinds of conversion.
 std::vector<std::string> ConvertChoices();
 
 }  // namespace tpurun

@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kWatchPeriod(500);
 // Evaluates every new latest checkpoint, until one has train.max_steps or none has come for
 // `timeout` seconds (0: for ever). NotFound when none has come at all.
 absl::Status Watch(const std::string& model_dir, const proto::Train& train, int64_t timeout,
-                   const std::vector<EvaluationInput>& evaluations, const TakeEvaluation& take,
+                   const std::vector<EvaluationInput>& evaluations, const OnEvaluation& on_result,
                    Estimator& estimator) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point since = Clock::now();
@@ -45,7 +45,7 @@ absl::Status Watch(const std::string& model_dir, const proto::Train& train, int6
     const absl::Status evaluated =
         estimator.EvaluateAll(evaluations, *latest, [&](const Evaluation& evaluation) {
           global_step = evaluation.global_step;
-          return take(evaluation);
+          return on_result(evaluation);
         });
     // Training has just dropped it.
     if (IsDeletedCheckpoint(evaluated)) continue;
@@ -92,18 +92,18 @@ absl::Status EvaluateCommand(const CommandLine& command) {
   }
   const proto::RunConfig config = composition.options.config;
   ProgressLine line(command, watch || evaluations.size() > 1);
-  composition.options.counted = line.Counter("examples");
+  composition.options.on_examples = line.Counter("examples");
   Estimator estimator(std::move(composition.options));
-  const auto take = [several = evaluations.size() > 1](const Evaluation& evaluation) {
+  const auto on_result = [several = evaluations.size() > 1](const Evaluation& evaluation) {
     return WriteResult(EvaluationJson(evaluation, several));
   };
   if (watch) {
-    return Watch(config.model_dir(), config.train(), timeout, evaluations, take, estimator);
+    return Watch(config.model_dir(), config.train(), timeout, evaluations, on_result, estimator);
   }
   if (!checkpoint.empty() && DirName(checkpoint) != config.model_dir()) {
     LOG(INFO) << "The evaluation's events go to model_dir, " << config.model_dir() << ".";
   }
-  return estimator.EvaluateAll(evaluations, checkpoint, take);
+  return estimator.EvaluateAll(evaluations, checkpoint, on_result);
 }
 
 }  // namespace tpurun

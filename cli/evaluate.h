@@ -1,4 +1,4 @@
-// tpurun evaluate.
+// `tpurun evaluate`.
 #ifndef TPURUN_CLI_EVALUATE_H_
 #define TPURUN_CLI_EVALUATE_H_
 

@@ -1,4 +1,5 @@
-// The exit codes of the program and when it ends with each: the one list of them.
+// The exit codes of the program, with the conditions under which it ends with each. This is the
+// only list of them.
 #ifndef TPURUN_CLI_EXIT_CODES_H_
 #define TPURUN_CLI_EXIT_CODES_H_
 
@@ -11,7 +12,7 @@ struct ExitCodeDoc {
   const char* when;
 };
 
-// By code.
+// Sorted by code.
 std::span<const ExitCodeDoc> ExitCodes();
 
 }  // namespace tpurun

@@ -6,7 +6,7 @@
 
 namespace tpurun {
 
-// tpurun export: writes a trained model for other programs, prints where.
+// `tpurun export`: writes a trained model in a format for other programs and prints the path.
 absl::Status ExportCommand(const CommandLine& command);
 
 }  // namespace tpurun

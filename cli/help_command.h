@@ -9,10 +9,10 @@
 
 namespace tpurun {
 
-// `help [VERB|TOPIC|NAME] [--search=WORD] [--man]`.
+// `tpurun help [VERB|TOPIC|NAME] [--search=WORD] [--man]`.
 absl::Status HelpCommand(const CommandLine& command);
 
-// What may follow `help`, paths left out.
+// The possible arguments of `help`, without paths.
 std::vector<std::string> HelpChoices();
 
 }  // namespace tpurun

@@ -8,8 +8,9 @@
 
 namespace tpurun {
 
-// A line for each verb, flag, topic, kind of layer and so on, field, enumerator and op whose name
-// or text has the word, capitals, _, - and blanks being the same; empty for none.
+// Returns one line for each verb, flag, manual page, topic, kind (of a layer and so on), field,
+// enumerator and op whose name or text contains the word. Upper and lower case are equal, and so
+// are _, - and blanks. Empty if there is no match.
 std::string HelpSearch(const std::string& word, std::span<const Verb> verbs);
 
 }  // namespace tpurun

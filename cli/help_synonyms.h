@@ -1,4 +1,4 @@
-// Words of the field for what `help` calls otherwise.
+// Common words for things that have another name in `help`.
 #ifndef TPURUN_CLI_HELP_SYNONYMS_H_
 #define TPURUN_CLI_HELP_SYNONYMS_H_
 
@@ -10,9 +10,9 @@
 namespace tpurun {
 
 struct HelpSynonym {
-  std::string_view words;      // with blanks between, of several words with _ between
-  std::string_view names;      // likewise: what `help` has pages of, the first the nearest
-  std::string_view note = {};  // where there is no such thing
+  std::string_view words;      // separated by blanks, with _ within a term of several words
+  std::string_view names;      // separated by blanks: names of `help` pages, the nearest first
+  std::string_view note = {};  // if there is no such thing in tpurun
 };
 std::span<const HelpSynonym> HelpSynonyms();
 
@@ -20,8 +20,8 @@ struct HelpRelated {
   std::vector<std::string> names;
   std::string note;
 };
-// What help has on a word in the singular or plural: the topic of that name, and the names of its
-// rows.
+// Returns the help pages for a word in the singular or plural: the topic of that name, and the
+// names in the rows that have the word.
 HelpRelated RelatedHelp(const std::string& word);
 
 // "losses", "loss" -> "loss"; "summaries" -> "summary".

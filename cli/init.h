@@ -1,4 +1,4 @@
-// init: a configuration and a model for data that nobody has described yet.
+// `tpurun init`: writes a configuration and a model for data that has no configuration yet.
 #ifndef TPURUN_CLI_INIT_H_
 #define TPURUN_CLI_INIT_H_
 

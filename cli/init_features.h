@@ -1,4 +1,4 @@
-// What `tpurun init` takes one column of data, or one feature, for.
+// Decides the role of one column of data, or of one feature, for `tpurun init`.
 #ifndef TPURUN_CLI_INIT_FEATURES_H_
 #define TPURUN_CLI_INIT_FEATURES_H_
 
@@ -16,17 +16,18 @@ namespace tpurun {
 std::string Plural(int64_t count, std::string_view what);
 // "0.5 to 7".
 std::string RangeText(const NumberStatistics& numbers);
-// What values are divided by: 1 where they hardly differ.
+// The divisor for normalization: `stddev`, or 1 if the values hardly differ.
 float PositiveOr1(double stddev);
 
 void LeaveOut(const std::string& why, PlannedFeature& feature);
 
-// Decides what a feature of one value an example is: a number, a category or nothing to learn from.
+// Decides whether a feature of one value per example is a number, a category or nothing to learn
+// from.
 void PlanScalar(const InspectedColumn& column, const std::string& na_value, int64_t examples,
                 PlannedFeature& feature);
 
-// Decides what plan.label is, and the classes. It has its name; dtype is that of its values.
-// DataLoss when nothing can be learned of it.
+// Decides the kind of the label plan.label, and its classes. The label feature has its name
+// already, and its dtype is the type of its values. DataLoss if nothing can be learned about it.
 absl::Status PlanLabel(const InspectedColumn& column, InitPlan& plan);
 
 }  // namespace tpurun

@@ -1,5 +1,5 @@
-// What `tpurun init` decides about the data it has seen: what each column or feature is to the
-// model, what is predicted, how large the batches are and how long the training.
+// The decisions of `tpurun init` about the inspected data: the role of each column or feature in
+// the model, the label, the batch sizes and the length of the training.
 #ifndef TPURUN_CLI_INIT_PLAN_H_
 #define TPURUN_CLI_INIT_PLAN_H_
 
@@ -18,62 +18,64 @@
 
 namespace tpurun {
 
-// A feature of the input, or what is left out of it.
+// A feature of the input, or data that is left out of it.
 struct PlannedFeature {
   enum class Kind {
     kLeftOut,
     kNumber,    // normalized
-    kImage,     // [height, width, channels] of bytes, normalized
-    kCategory,  // text, as ids of the vocabulary
+    kImage,     // [height, width, channels] in bytes, normalized
+    kCategory,  // text, converted to ids of the vocabulary
     kLabel,
   };
   Kind kind = Kind::kLeftOut;
-  std::string name;         // legal, and of nothing else in the model
-  std::string title;        // what the data calls it; empty without a header
-  std::string field_title;  // of a table with a header, that of its first column
+  std::string name;         // a legal name, unique in the model
+  std::string title;        // the name in the data; empty without a header
+  std::string field_title;  // for a table with a header: the title of the feature's first column
   std::string comment;
-  int64_t columns = 1;  // of a table, those that it takes
-  // As it is decoded. UINT8: out of the one string of bytes.
+  int64_t columns = 1;  // for a table: the number of columns in the feature
+  // The type that the feature is decoded to. UINT8: decoded from a single string of bytes.
   proto::DataType dtype = proto::FLOAT32;
   std::vector<int64_t> shape;
-  bool has_default = false;  // a value may be missing
+  bool has_default = false;  // true if a value may be missing
   std::string default_value;
-  // One value for all elements, or one each of the last dimension; none: not normalized.
+  // One value for all elements, or one per index of the last dimension. Empty: not normalized.
   std::vector<float> mean, stddev;
-  // By id; empty where the values are ids already.
+  // The words, indexed by id. Empty if the values are ids already.
   std::vector<std::string> vocabulary;
 
-  int64_t elements() const;  // of the shape
+  int64_t elements() const;  // elements of `shape`
 };
 
-// Of a stack of layers and its training.
+// The settings of a stack of layers and its training.
 struct PlannedTraining {
   int64_t train_batch_size = 0, eval_batch_size = 0, predict_batch_size = 0;
   int64_t max_steps = 0;
   double learning_rate = 0;
-  int64_t decay_steps = 0;  // the rate is halved in
+  int64_t decay_steps = 0;  // steps in which the learning rate is halved
   int64_t hidden_units = 0;
-  double dropout = 0;  // 0: none
+  double dropout = 0;  // 0: no dropout
 };
 
 struct InitPlan {
-  // One table or set of tf.Examples.
+  // True for a table, false for tf.Examples.
   bool is_table = false;
   char delim = ',';
   int64_t skip_lines = 0;
-  bool header = false;  // columns are found by their field_title
+  bool header = false;  // true: columns are found by their field_title
   std::string na_value;
   Compression compression = Compression::kNone, eval_compression = Compression::kNone;
 
-  int64_t shards = 0;  // of the examples; the last is held out; kNoShards: other files are
+  // shards of the examples, of which the last is held out; kNoShards: other files are held out
+  int64_t shards = 0;
   int64_t examples = 0;
   int64_t train_examples = 0;
-  // A table's in the order of its columns, others by name.
+  // For a table in the order of its columns, for tf.Examples by name.
   std::vector<PlannedFeature> features;
-  size_t label = 0;  // of features
-  // Of the label: the classes by id; none: a real number.
+  size_t label = 0;  // index into features
+  // The classes of the label, indexed by id. Empty: the label is a real number.
   std::vector<std::string> classes;
-  std::vector<std::string> class_names;  // where the data has names besides; as many, or none
+  // the classes' names if the data has them; as many as classes, or none
+  std::vector<std::string> class_names;
   PlannedTraining training;
   std::vector<std::string> warnings;
 
@@ -82,10 +84,10 @@ struct InitPlan {
   int64_t eval_examples() const { return examples - train_examples; }
 };
 
-// Whether the model and its input keep the name for themselves.
+// True if the model and its input use the name themselves.
 bool IsReserved(const std::string& name);
 
-// Hands out each name once, and none that is reserved: "x", "x_1", "x_2".
+// Returns each name once, and no reserved name: "x", "x_1", "x_2".
 class UniqueNames {
  public:
   UniqueNames();
@@ -95,22 +97,23 @@ class UniqueNames {
   std::set<std::string> taken_;
 };
 
-// Letters, digits and - of ASCII with one _ between them, as layers may be called; empty when there
-// are none in the title.
+// Converts a title to a legal layer name: ASCII letters, digits and -, with one _ between words.
+// Empty if the title has no such characters.
 std::string LegalName(std::string_view title);
 
-// DataLoss when there are fewer examples than shards: none would be held out.
+// DataLoss if there are fewer examples than shards: no example would be held out.
 absl::Status SetExamples(int64_t examples, int64_t held_out, int64_t shards, InitPlan& plan);
 
-// Decides how a plan whose features and label are planned is trained. DataLoss when there is
-// nothing to learn from.
+// Decides the training of a plan that has its features and label. DataLoss if there is nothing to
+// learn from.
 absl::Status FinishPlan(InitPlan& plan);
 
-// `label` is a column's title or name, or a feature's key; empty for the last column, or the
-// feature that is called so. InvalidArgument when there is none of that name, DataLoss when nothing
-// can be learned from the data, or nothing of the label.
+// `label` is a column's title or name; empty: the last column. InvalidArgument if there is no
+// column of that name. DataLoss if nothing can be learned from the data or about the label.
 absl::StatusOr<InitPlan> PlanTable(const InspectedTable& table, const std::string& label);
-// `shapes` has those of the features of bytes that are known.
+// Like PlanTable, for tf.Examples. `label` is a feature's key; empty: the feature that is named
+// like a label, InvalidArgument if there is none. `shapes` has the known shapes of the bytes
+// features, by key.
 absl::StatusOr<InitPlan> PlanExamples(const ExampleInspector& inspected,
                                       const std::map<std::string, std::vector<int64_t>>& shapes,
                                       const std::string& label);

@@ -13,13 +13,13 @@ namespace tpurun {
 inline constexpr char kInitRunFile[] = "run.textproto";
 inline constexpr char kInitModelFile[] = "model.textproto";
 
-// The data's, as they stand in sources of the configuration.
+// The names of the data files, as the sources of the configuration give them.
 struct InitSources {
   std::vector<std::string> train;
-  std::vector<std::string> eval;  // the same, but where other files are held out
+  std::vector<std::string> eval;  // equal to `train`, unless other files are held out
 };
 
-// By name, those two among them.
+// Returns the contents of the files by name, including the two names above.
 std::map<std::string, std::string> InitFiles(const InitPlan& plan, const InitSources& sources);
 
 }  // namespace tpurun

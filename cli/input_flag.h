@@ -1,4 +1,4 @@
-// --input of evaluate and predict: other files for the inputs of the verb.
+// --input of evaluate and predict, which replaces the files of the verb's inputs.
 #ifndef TPURUN_CLI_INPUT_FLAG_H_
 #define TPURUN_CLI_INPUT_FLAG_H_
 
@@ -11,14 +11,14 @@
 
 namespace tpurun {
 
-// The inputs of the evaluations or of predict that `required` names read all rows of these files,
-// in order, and parse them as they parse their own: what chooses, orders or repeats rows is left
-// out, evaluate.steps too. Mistakes of the flag are added to `errors`.
+// Makes the inputs of the evaluations or of predict, as named by `required`, read all rows of these
+// files in order. The rows are parsed as before. Transforms that choose, order or repeat rows are
+// left out, and evaluate.steps too. Adds mistakes of the flag to `errors`.
 void UseInputFlag(const std::vector<std::string>& files, const RequiredParts& required,
                   LoadedConfig* config, ConfigErrors& errors);
 
-// The index of the one evaluation to run: the named one, else the one without a name, else the
-// first.
+// The index of the one evaluation to run: the named evaluation, else the evaluation without a name,
+// else the first.
 int ChooseEvaluation(const proto::RunConfig& run, const RequiredParts& required);
 
 }  // namespace tpurun

@@ -1,5 +1,5 @@
-// What a file that TensorFlow or tpurun wrote holds: checkpoints, event files, TFRecord files,
-// SavedModels, ONNX files. All checksums are verified on the way.
+// Lists the contents of files that TensorFlow or tpurun wrote: checkpoints, event files, TFRecord
+// files, SavedModels, ONNX files. Verifies all checksums.
 #ifndef TPURUN_CLI_INSPECT_H_
 #define TPURUN_CLI_INSPECT_H_
 
@@ -17,16 +17,16 @@
 namespace tpurun {
 
 // `path` is a checkpoint (its directory, prefix, .index or data file), an event file or a directory
-// of them, a SavedModel (its directory or saved_model.pb), an ONNX file (or the directory of
-// model.onnx), or a TFRecord file; models are also known by their content. Writes one row a tensor,
-// event value or record to `out`: aligned columns under a heading, or with `json` one compact
-// object a line, which for models has its "kind". At damage the rows before it are written and the
-// error is DataLoss. `limit` > 0: of a TFRecord file the first so many records, with the values of
-// their features; InvalidArgument for other kinds.
+// of event files, a SavedModel (its directory or saved_model.pb), an ONNX file (or the directory of
+// model.onnx), or a TFRecord file. Models are also recognized by their content. Writes one row per
+// tensor, event value or record to `out`: aligned columns under a heading, or with `json` one
+// compact object a line, which for models has a "kind". DataLoss for damage, after the rows before
+// it are written. `limit` > 0: writes only the first `limit` records of a TFRecord file, with the
+// values of their features; InvalidArgument for other kinds.
 absl::Status Inspect(const std::string& path, bool json, std::ostream& out, int64_t limit = 0);
 
-// The kinds, as Inspect calls them. A checkpoint's `path` is its prefix or .index, or a directory;
-// the others are files.
+// The kinds of files that Inspect distinguishes. A checkpoint's `path` is its prefix, its .index or
+// a directory; the other paths are files.
 absl::Status InspectCheckpoint(const std::string& path, bool json, std::ostream& out);
 absl::Status InspectEvents(const std::string& path, bool json, std::ostream& out);
 absl::Status InspectRecords(const std::string& path, bool json, std::ostream& out,
@@ -34,15 +34,16 @@ absl::Status InspectRecords(const std::string& path, bool json, std::ostream& ou
 absl::Status InspectSavedModel(const std::string& path, bool json, std::ostream& out);
 absl::Status InspectOnnx(const std::string& path, bool json, std::ostream& out);
 
-// ---- What checkpoints and the variables of SavedModels have in common ----
+// ---- Shared by checkpoints and the variables of SavedModels ----
 
 std::string DTypeName(tensorflow::DataType dtype);
 // {"name", "dtype", "shape", "bytes"}.
 Json TensorRow(const BundleEntry& entry);
-// Verifies the tensor; its value if it is a scalar of numbers, else null.
+// Verifies the tensor. Returns its value if it is a numeric scalar, else null.
 absl::StatusOr<Json> ReadValue(const BundleReader& reader, const BundleEntry& entry);
-// A table of all tensors in name order, each verified before its row is written: what `row_of`
-// makes of it, and "value" where there is one. Where that is null there is no row.
+// Writes a table of all tensors in name order. Each tensor is verified before its row is written. A
+// row is `row_of(entry)` plus "value" if the tensor has one. A tensor whose `row_of` is null gets
+// no row.
 absl::Status WriteTensors(const BundleReader& reader,
                           const std::function<Json(const BundleEntry&)>& row_of,
                           std::vector<RowColumn> columns, RowWriter& rows);

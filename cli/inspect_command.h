@@ -6,7 +6,7 @@
 
 namespace tpurun {
 
-// `inspect PATH [--format=text|json] [--limit=N]`.
+// `tpurun inspect PATH [--format=text|json] [--limit=N]`.
 absl::Status InspectCommand(const CommandLine& command);
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// Rows as `inspect` shows them: a table, or an object a line.
+// The output rows of `inspect`, as a table or as one JSON object a line.
 #ifndef TPURUN_CLI_INSPECT_ROWS_H_
 #define TPURUN_CLI_INSPECT_ROWS_H_
 
@@ -13,26 +13,28 @@
 namespace tpurun {
 
 struct RowColumn {
-  std::string key;     // its heading, and the cell's key in the rows
-  bool right = false;  // cells stand at the right: numbers
-  size_t width = 0;    // characters, at least the heading's
+  std::string key;     // the heading, and the key of the cell in the rows
+  bool right = false;  // right-aligned, for numbers
+  size_t width = 0;    // in characters, at least the heading's
 };
 
-// Rows are objects. In JSON each is a line. In text they stand in columns, of which a row may lack
-// some: strings as they are but escaped, null as "-", lists as "[1,2]".
+// Writes rows, which are JSON objects. In JSON each row is a line. In text the cells are in
+// columns, and a row may lack some: strings are escaped but not quoted, null is "-", and lists are
+// "[1,2]".
 class RowWriter {
  public:
   // `out` must outlive it.
   RowWriter(bool json, std::ostream& out) : json_(json), out_(out) {}
 
-  // A line of the text; nothing in JSON. What of it comes from files is escaped already.
+  // Writes a line of text; nothing in JSON. The caller has escaped the parts that come from files.
   void Title(std::string_view text);
-  // A line of the JSON; nothing in text.
+  // Writes a line of JSON; nothing in text.
   void Object(const Json& object);
-  // The whole table; nothing when it has no rows.
+  // Writes the whole table; nothing if there are no rows.
   void Table(std::vector<RowColumn> columns, const std::vector<Json>& rows);
 
-  // A table row by row: Begin, Widen by all rows that will come, Heading, each Row.
+  // Writes a table row by row. Call Begin, Widen for all rows that will follow, Heading, then Row
+  // for each.
   void Begin(std::vector<RowColumn> columns);
   void Widen(const Json& row);
   void Heading();
@@ -46,13 +48,13 @@ class RowWriter {
   std::vector<RowColumn> columns_;
 };
 
-// What tensors amount to, saturated at 2^63 - 1.
+// Totals of tensors, saturated at 2^63 - 1.
 struct TensorTotals {
   int64_t parameters = 0;
   int64_t bytes = 0;
 
-  // `dtype` as DTypeName has it. Integers of 32 and 64 bits, booleans and strings count, index and
-  // name things: they are no parameters.
+  // `dtype` as DTypeName returns it. Tensors of 32 and 64 bit integers, booleans and strings are
+  // counters, indices or names, so they are not counted as parameters.
   void Add(const std::string& dtype, int64_t elements, int64_t bytes_of_tensor);
 };
 

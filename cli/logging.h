@@ -1,4 +1,4 @@
-// How log lines leave the process: through glog to standard error, never to files.
+// Writes log lines through glog to standard error, never to files.
 #ifndef TPURUN_CLI_LOGGING_H_
 #define TPURUN_CLI_LOGGING_H_
 
@@ -13,18 +13,18 @@ namespace tpurun {
 
 enum class LogFormat { kText, kJson };
 
-// Call once, after the flags are parsed. A message is one line, control characters in it escaped;
-// warnings begin with "WARNING: ". With --v, --vmodule or --log_prefix lines begin as glog's do:
-// with severity, time, thread, file and line. kJson writes one object a line: severity, time
+// Call once, after the flags are parsed. A message is one line with escaped control characters.
+// Warnings begin with "WARNING: ". With --v, --vmodule or --log_prefix, lines begin like glog's
+// own: with severity, time, thread, file and line. kJson writes one object a line: severity, time
 // (seconds since 1970), file, line, message.
 void StartLogging(const char* program, LogFormat format);
 
-// Each of them a warning of the log.
+// Logs each of the texts as a warning.
 void LogWarnings(const std::vector<std::string>& warnings);
 
-// Those that the log has had so far; those that --minloglevel leaves out do not count.
+// The number of warnings logged so far, without the warnings that --minloglevel suppresses.
 int64_t WarningCount();
-// With --strict an error once there are any: exit code 5.
+// Returns an error (exit code 5) if --strict is given and there were warnings.
 absl::Status CheckWarnings(const CommandLine& command);
 
 }  // namespace tpurun

@@ -67,7 +67,16 @@ size_t StackBytesOfThread() {
   std::abort();
 }
 
-int Main(const char* program, std::vector<std::string> arguments) {
+}  // namespace
+}  // namespace tpurun
+
+int main(int argc, char** argv) {
+  using namespace tpurun;
+  OpenStandardStreams();
+  std::set_terminate(EndWithoutThread);
+  UseOneArena();
+  ReserveStack();
+  std::vector<std::string> arguments(argv + 1, argv + argc);
   InstallSignalHandlers(OnInterrupt::kExit);
   if (arguments.empty()) {
     std::cerr << HelpText(Verbs());
@@ -82,18 +91,7 @@ int Main(const char* program, std::vector<std::string> arguments) {
   if (command->GetBool("strict")) FLAGS_minloglevel = std::min(FLAGS_minloglevel, google::WARNING);
   if (command->GetBool("quiet")) FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::WARNING);
   const bool json = command->GetString("log_format") == "json";
-  StartLogging(program, json ? LogFormat::kJson : LogFormat::kText);
+  StartLogging(argv[0], json ? LogFormat::kJson : LogFormat::kText);
   const absl::Status status = command->verb().run(*command);
   return Finish(status.ok() ? CheckWarnings(*command) : status);
-}
-
-}  // namespace
-}  // namespace tpurun
-
-int main(int argc, char** argv) {
-  tpurun::OpenStandardStreams();
-  std::set_terminate(tpurun::EndWithoutThread);
-  tpurun::UseOneArena();
-  tpurun::ReserveStack();
-  return tpurun::Main(argv[0], std::vector<std::string>(argv + 1, argv + argc));
 }

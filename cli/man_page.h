@@ -1,4 +1,4 @@
-// The manual page, from the tables that help shows.
+// The manual page, generated from the tables that help shows.
 #ifndef TPURUN_CLI_MAN_PAGE_H_
 #define TPURUN_CLI_MAN_PAGE_H_
 

@@ -26,7 +26,7 @@ absl::Status GenerateText(const CommandLine& command, Composition composition) {
   const auto where = composition.options.where;
   const std::string output = command.GetString("output");
   ProgressLine line(command, output.empty());
-  composition.options.counted = line.Counter("characters");
+  composition.options.on_examples = line.Counter("characters");
   Estimator estimator(std::move(composition.options));
   CharacterVocabulary vocabulary;
   std::unique_ptr<TextWriter> writer;
@@ -48,11 +48,11 @@ absl::Status GenerateText(const CommandLine& command, Composition composition) {
     return TextStart{{ids->begin(), ids->end()}, vocabulary.size()};
   };
   bool begun = false;
-  const auto take = [&](int64_t id) -> absl::Status {
+  const auto on_result = [&](int64_t id) -> absl::Status {
     if (!std::exchange(begun, true)) RETURN_IF_ERROR(writer->Write(generate.start_string()));
     return writer->Write(vocabulary.characters()[id]);
   };
-  RETURN_IF_ERROR(estimator.Generate(start, generate, command.GetString("checkpoint"), take));
+  RETURN_IF_ERROR(estimator.Generate(start, generate, command.GetString("checkpoint"), on_result));
   return writer->Finish();
 }
 
@@ -68,7 +68,7 @@ absl::Status PredictCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(const std::unique_ptr<PredictionWriter> writer,
                    MakePredictionWriter(output, inputs));
   ProgressLine line(command, output.empty());
-  composition.options.counted = line.Counter("examples");
+  composition.options.on_examples = line.Counter("examples");
   Estimator estimator(std::move(composition.options));
   RETURN_IF_ERROR(
       estimator.Predict(composition.input_fn, predict, command.GetString("checkpoint"),

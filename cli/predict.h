@@ -1,4 +1,4 @@
-// tpurun predict.
+// `tpurun predict`.
 #ifndef TPURUN_CLI_PREDICT_H_
 #define TPURUN_CLI_PREDICT_H_
 

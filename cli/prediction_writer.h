@@ -1,5 +1,5 @@
-// Where predict's rows, or the text that it generates, go: standard output, a file of JSON lines,
-// TFRecords of tf.Example, or text.
+// Writers for predict's rows or generated text: to standard output, a file of JSON lines, TFRecords
+// of tf.Example, or a text file.
 #ifndef TPURUN_CLI_PREDICTION_WRITER_H_
 #define TPURUN_CLI_PREDICTION_WRITER_H_
 
@@ -19,32 +19,31 @@ class PredictionWriter {
  public:
   virtual ~PredictionWriter() = default;
   virtual absl::Status Write(const PredictedBatch& batch) = 0;
-  // After the last batch. Only then does a file appear under its name.
+  // Call after the last batch. Only then does a file get its name.
   virtual absl::Status Finish() = 0;
 };
 
-// Empty: standard output, flushed after each batch. FILE.jsonl or FILE.tfrecord by the name's end;
-// InvalidArgument for another one, and for one of the files `inputs`, which are read meanwhile. An
-// interrupt that ends the process removes the unfinished file; what killed processes left of this
-// output is removed at once.
+// `output` empty: standard output, flushed after each batch. Else FILE.jsonl or FILE.tfrecord,
+// chosen by the extension. InvalidArgument for another extension, and for one of the files
+// `inputs`, which are read during the prediction. An interrupt that ends the process removes the
+// unfinished file. Unfinished files of this output that killed processes left are removed now.
 absl::StatusOr<std::unique_ptr<PredictionWriter>> MakePredictionWriter(
     const std::string& output, const std::vector<std::string>& inputs);
 
-// One text that comes in pieces: one row, of the one column "text". Its memory does not grow with
-// the text, but for a record's.
+// Writes one text that arrives in pieces: one row with the single column "text". Memory does not
+// grow with the text, except for a record.
 class TextWriter {
  public:
-  // Of a text whose end has not come, after an error: a line on standard output is ended there, a
-  // file is removed.
+  // Without Finish, after an error: ends the line on standard output, or removes the file.
   virtual ~TextWriter() = default;
-  // UTF-8. On standard output a piece can be read at once.
+  // `piece` is UTF-8. On standard output it is visible at once.
   virtual absl::Status Write(std::string_view piece) = 0;
-  // After the last piece. Only then does a file appear under its name.
+  // Call after the last piece. Only then does a file get its name.
   virtual absl::Status Finish() = 0;
 };
 
-// As MakePredictionWriter; FILE.txt gets the text as it is. InvalidArgument for a text of more than
-// `max_characters` that one record cannot hold.
+// Like MakePredictionWriter; in addition FILE.txt gets the text as it is. InvalidArgument for a
+// FILE.tfrecord if one record cannot hold `max_characters` characters.
 absl::StatusOr<std::unique_ptr<TextWriter>> MakeTextWriter(const std::string& output,
                                                            const std::vector<std::string>& inputs,
                                                            int64_t max_characters);

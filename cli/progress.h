@@ -1,4 +1,4 @@
-// The line that says how far a verb is, redrawn in place on a terminal.
+// The progress line of a verb, redrawn in place on a terminal.
 #ifndef TPURUN_CLI_PROGRESS_H_
 #define TPURUN_CLI_PROGRESS_H_
 
@@ -11,11 +11,12 @@
 
 namespace tpurun {
 
-// At most ten times a second; gone when it is destroyed. One thread at a time.
+// Redrawn at most ten times a second, and erased by the destructor. Only one thread at a time may
+// use it.
 class ProgressLine {
  public:
-  // Of a verb that writes results to standard output meanwhile it is not shown there. With --quiet,
-  // or where standard error is no terminal, it is not shown at all.
+  // Not shown with --quiet or if standard error is not a terminal. If the verb `writes_output` to
+  // standard output meanwhile, not shown if standard output is a terminal either.
   ProgressLine(const CommandLine& command, bool writes_output);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
@@ -23,7 +24,8 @@ class ProgressLine {
 
   bool shown() const { return shown_; }
   void Draw(const std::string& text);
-  // Draws "N units, M units/s"; null where nothing is shown. It holds this object.
+  // Returns a function that draws "N units, M units/s", or nullptr if nothing is shown. This object
+  // must outlive the function.
   std::function<void(int64_t count)> Counter(const std::string& units);
 
  private:

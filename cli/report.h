@@ -1,4 +1,5 @@
-// `tpurun report`: the runs at or below some directories, as one HTML page or in the terminal.
+// `tpurun report`: shows the runs at or below some directories, as one HTML page or in the
+// terminal.
 #ifndef TPURUN_CLI_REPORT_H_
 #define TPURUN_CLI_REPORT_H_
 
@@ -7,7 +8,8 @@
 
 namespace tpurun {
 
-// With --output alone the result is {"output", "runs", "points", "points_shown", "bytes"}.
+// With --output and without --text, prints the result {"output", "runs", "points", "points_shown",
+// "bytes"}.
 absl::Status ReportCommand(const CommandLine& command);
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// Results of trainings and evaluations as the JSON objects of standard output.
+// Results of training and evaluation as the JSON objects on standard output.
 #ifndef TPURUN_CLI_RESULTS_H_
 #define TPURUN_CLI_RESULTS_H_
 
@@ -9,7 +9,7 @@ namespace tpurun {
 
 Json TrainResultJson(const TrainResult& result);
 
-// With the evaluation's name first where it is one of several.
+// Begins with the evaluation's name if it is one of several.
 Json EvaluationJson(const Evaluation& evaluation, bool one_of_several);
 
 }  // namespace tpurun

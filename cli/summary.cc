@@ -425,25 +425,26 @@ absl::Status Summarize(const CommandLine& command, bool json, std::ostream& out)
                   .export_model = true},
                  errors);
   const bool valid = errors.empty();
-  const ModelFn model_fn =
-      MakeModelFn(config.model, config.locations, errors, TargetOf(config.run));
+  const ParsedModel model =
+      ParseModel(config.model, config.locations, errors, TargetOf(config.run));
   std::vector<absl::Status> found;
   std::vector<std::string> warnings = errors.Warnings(config.locations);
   for (const ModeInput& input : inputs) {
-    CheckModeInput(config, input, errors);
+    const std::shared_ptr<const InputPlan> plan = ParseInput(
+        *input.input, config.run.transformation_func(), config.locations, input.path, "", errors);
+    if (plan != nullptr) CheckModeInput(config, model.features, input, *plan, errors);
     WarnOfFiles(config, input, warnings);
   }
   const bool no_model = config.model_path.empty() && config.model.ByteSizeLong() == 0;
-  if (model_fn == nullptr || no_model) return AllErrors(errors, config.locations, found);
-  ASSIGN_OR_RETURN(const EstimatorSpec forward, BuildForward(model_fn, config.run));
-  ASSIGN_OR_RETURN(const EstimatorOptions options, MakeOptions(command, config, model_fn));
+  if (model.model_fn == nullptr || no_model) return AllErrors(errors, config.locations, found);
+  ASSIGN_OR_RETURN(const EstimatorSpec forward, BuildForward(model.model_fn, config.run));
+  ASSIGN_OR_RETURN(const EstimatorOptions options, MakeOptions(command, config, model));
   BuiltSteps steps;
   for (const ModeInput& input : inputs) {
     if (valid) found.push_back(BuildStep(options, input.mode, steps));
   }
   WarnOfUnused(steps, warnings);
-  const std::vector<Json> layers =
-      LayerRows(ModelFeatures(config.model, TargetOf(config.run)), forward);
+  const std::vector<Json> layers = LayerRows(model.features, forward);
   RowWriter rows(json, out);
   (json ? WriteJson : WriteText)(layers, StepRows(inputs, config.run, steps), warnings,
                                  ModelJson(config.model, forward, layers, steps), rows);

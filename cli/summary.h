@@ -8,13 +8,13 @@
 
 namespace tpurun {
 
-// `summary --config=FILE [--format=text|json]`: the layers of the model as Keras shows them, what a
-// step of each mode that has an input takes, and every mistake and warning of all of them. Needs no
-// file of data and writes none.
+// `tpurun summary --config=FILE [--format=text|json]`: shows the layers of the model like Keras,
+// the operations and bytes of a step in each mode that has an input, and all mistakes and warnings.
+// Needs no data files and writes none.
 absl::Status SummaryCommand(const CommandLine& command);
 
-// The same into `out`. InvalidArgument lists the mistakes; where the model has none, its rows are
-// written first.
+// Writes the summary to `out`. InvalidArgument lists the mistakes. If none of them is in the model,
+// its rows are written before.
 absl::Status Summarize(const CommandLine& command, bool json, std::ostream& out);
 
 }  // namespace tpurun

@@ -1,4 +1,5 @@
-// What runs on a CPU and not on a TPU: the errors of TPUEstimator, and what becomes of them here.
+// Errors of TPUEstimator for programs that run on a CPU but not on a TPU, and their handling in
+// tpurun.
 #ifndef TPURUN_CLI_TPU_ERRORS_H_
 #define TPURUN_CLI_TPU_ERRORS_H_
 
@@ -8,8 +9,8 @@ namespace tpurun {
 
 struct TpuErrorDoc {
   const char* name;  // "E6"
-  const char* code;  // the exit code that it ends with; empty: it cannot be
-  const char* when;  // and what to do; or why it cannot be
+  const char* code;  // the exit code; empty: the error cannot occur
+  const char* when;  // the condition and the remedy, or why it cannot occur
 };
 
 // In order, from E1 to E28.

@@ -1,4 +1,4 @@
-// tpurun train.
+// `tpurun train`.
 #ifndef TPURUN_CLI_TRAIN_H_
 #define TPURUN_CLI_TRAIN_H_
 

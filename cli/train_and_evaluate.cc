@@ -21,7 +21,7 @@ absl::Status TrainAndEvaluateCommand(const CommandLine& command) {
   Estimator estimator(std::move(composition.options));
   const bool several = composition.evaluations.size() > 1;
   bool closed = false;  // standard output, by who read it
-  const auto take = [&](const Evaluation& evaluation) -> absl::Status {
+  const auto on_result = [&](const Evaluation& evaluation) -> absl::Status {
     if (closed) return absl::OkStatus();
     const absl::Status written = WriteResult(EvaluationJson(evaluation, several));
     closed = IsClosedPipe(written);
@@ -34,7 +34,7 @@ absl::Status TrainAndEvaluateCommand(const CommandLine& command) {
                    estimator.TrainAndEvaluate({.train = composition.input_fn,
                                                .evaluations = std::move(composition.evaluations),
                                                .export_inputs = composition.export_inputs,
-                                               .take = take}));
+                                               .on_result = on_result}));
   return WriteResult(TrainResultJson(result));
 }
 

@@ -1,4 +1,4 @@
-// tpurun train_and_evaluate.
+// `tpurun train_and_evaluate`.
 #ifndef TPURUN_CLI_TRAIN_AND_EVALUATE_H_
 #define TPURUN_CLI_TRAIN_AND_EVALUATE_H_
 

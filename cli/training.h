@@ -1,4 +1,4 @@
-// What the verbs that train do alike.
+// Shared by the verbs that train.
 #ifndef TPURUN_CLI_TRAINING_H_
 #define TPURUN_CLI_TRAINING_H_
 
@@ -7,8 +7,8 @@
 
 namespace tpurun {
 
-// Signals end the training at its next step once it has begun to write; the line shows how far it
-// is. `line` outlives the training.
+// Makes signals end the training at its next step, from its first write on, and shows the progress
+// on `line`. `line` must outlive the training.
 void WatchTraining(ProgressLine& line, EstimatorOptions& options);
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// Every verb of tpurun: one row each.
+// The table of tpurun's verbs, one row each.
 #ifndef TPURUN_CLI_VERB_TABLE_H_
 #define TPURUN_CLI_VERB_TABLE_H_
 

@@ -8,7 +8,7 @@ namespace tpurun {
 
 inline constexpr char kVersion[] = "0.1.0";
 
-// `version`.
+// `tpurun version`.
 absl::Status VersionCommand(const CommandLine& command);
 
 }  // namespace tpurun

@@ -1,5 +1,5 @@
-// From elements to batches: the rows of an input at one place of its pipeline, the cache that keeps
-// them, and the BatchSource at the end.
+// Turns the elements of an input into batches: Elements (the rows at one place of the pipeline),
+// the cache that keeps them in memory, and the BatchSource at the end.
 #ifndef TPURUN_DATA_BATCHES_H_
 #define TPURUN_DATA_BATCHES_H_
 
@@ -22,22 +22,23 @@
 
 namespace tpurun {
 
-// Elements: items in an order, and what is done to the row of each on its way out. Row transforms
-// make one row of one row, so they wait until an item has passed all streams, and an element that
-// is dropped is never decoded.
+// Elements: items in an order, and the row transforms that each item's row passes through. A row
+// transform makes one row of one row. It is therefore applied only after an item has passed all
+// item streams, so an element that is dropped is never decoded.
 struct Elements {
   std::unique_ptr<Records> records;
   std::unique_ptr<ItemStream> items;
   std::vector<RowTransform> transforms;
 
-  // The transformed rows of the items, good until the next call.
+  // Returns the transformed rows of the items, valid until the next call.
   absl::StatusOr<const Table*> Load(std::span<const Item> items);
-  // Where the next Load makes the numbers of a column of its result: memory that is lent to it
-  // holds them. From the first call of either on, the transforms stay as they are.
+  // Returns the buffer that the next Load writes the numbers of a column of its result to. If
+  // memory was lent to the buffer, the numbers are written there. `transforms` must not change
+  // after the first call of Load or NumbersOf.
   Bytes& NumbersOf(std::string_view column);
 
-  // Of Load: the rows before and after each transform, and which columns each passes on, by their
-  // indices before and after it.
+  // Used by Load: the rows before and after each transform, and the columns that each transform
+  // passes on unchanged, as {index before, index after}.
   std::vector<Table> tables;
   std::vector<std::vector<std::pair<int, int>>> passed;
 
@@ -45,22 +46,24 @@ struct Elements {
   void MakeTables();
 };
 
-// Reads all elements into memory, keeping those columns; the result gives them in the same order.
-// Ends `elements`. ResourceExhausted, at the place `where`, beyond `memory_bytes`.
+// Reads all elements into memory and keeps the columns `keep`. The result returns the elements in
+// the same order. Consumes `elements`. ResourceExhausted, with the place `where`, if the rows take
+// more than `memory_bytes`.
 absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
                                        const std::string& where, int64_t memory_bytes);
 
 struct BatchesArgs {
-  std::string signature;              // names the input in positions
-  std::vector<FeatureSpec> features;  // columns of the last transform, each once, with their types
+  std::string signature;  // identifies the input in saved positions
+  // columns of the last transform and their types, each column once
+  std::vector<FeatureSpec> features;
   std::vector<std::string> forward_features;  // columns of the last transform
   int64_t batch_size = 0;
   int64_t batches_per_step = 1;
   std::string batch_size_name;  // "train_batch_size"
   std::string batch_title;      // "train_batch_size of 16", "batch of 2 (train_batch_size / 8)"
-  std::string where;            // of the input, "run.textproto:29:3"
-  std::string empty;            // the message when it has no elements
-  OnEmpty on_empty;             // of an input without one batch
+  std::string where;            // the place of the input, "run.textproto:29:3"
+  std::string empty;            // the message if the input has no elements
+  OnEmpty on_empty;             // called if the input has no complete batch
   bool drop_remainder = false;
 };
 

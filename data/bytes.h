@@ -1,5 +1,5 @@
-// The numbers of a column: in memory of their own that is kept while they come and go, or in memory
-// that is lent.
+// Bytes: a growable buffer for the numbers of a column. It is in memory of its own, which is kept
+// when the buffer is cleared, or in lent memory.
 #ifndef TPURUN_DATA_BYTES_H_
 #define TPURUN_DATA_BYTES_H_
 
@@ -28,7 +28,7 @@ class Bytes {
   size_t size() const { return size_; }
 
   void clear() { size_ = 0; }
-  // What is added is not initialized.
+  // Added bytes are not initialized.
   void resize(size_t size) {
     if (size > capacity_) Grow(size);
     size_ = size;
@@ -40,8 +40,8 @@ class Bytes {
     std::memcpy(data_ + end, bytes, size);
   }
 
-  // Empties it; what comes next lies in `memory` as long as that is large enough, until the next
-  // call.
+  // Clears the buffer. The bytes added from now on are stored in `memory` if `size` bytes are
+  // enough, until the next call of Lend. Larger contents move to memory of the buffer's own.
   void Lend(std::byte* memory, size_t size) {
     data_ = memory;
     capacity_ = size;
@@ -59,7 +59,7 @@ class Bytes {
   void Grow(size_t size) {
     const size_t capacity = std::max(size, 2 * capacity_);
     const bool lent = data_ != owned_.get();
-    // The kernel moves the pages of what is large: nothing is there twice.
+    // For large blocks the kernel moves the pages, so the contents are never in memory twice.
     void* const larger = std::realloc(lent ? nullptr : owned_.get(), capacity);
     if (larger == nullptr) throw std::bad_alloc();
     if (lent && size_ > 0) std::memcpy(larger, data_, size_);

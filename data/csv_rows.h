@@ -1,4 +1,4 @@
-// The rows of files of comma-separated values, which all have as many fields as the first one.
+// CsvRows: reads the rows of CSV files, which must all have as many fields as the first row.
 #ifndef TPURUN_DATA_CSV_ROWS_H_
 #define TPURUN_DATA_CSV_ROWS_H_
 
@@ -21,15 +21,16 @@ class CsvRows {
  public:
   explicit CsvRows(CsvFormat format) : format_(std::move(format)) {}
 
-  // Goes on with the rows of a file that messages call `name`, behind its first `skip_lines` lines.
+  // Continues with the rows of `source`, after its first `skip_lines` lines. Messages call the file
+  // `name`.
   void Open(std::unique_ptr<ByteSource> source, std::string name, int64_t skip_lines);
-  // The next row of that file; false at its end. DataLoss where it cannot be split, has another
-  // number of fields, or where the file has no rows at all.
+  // Reads the next row of that file. False at its end. DataLoss if the row cannot be split or has
+  // another number of fields, or if the file has no rows.
   absl::StatusOr<bool> Read();
 
-  // Of the last row, good until the next Read.
+  // The fields of the last row, valid until the next Read.
   const std::vector<std::string_view>& fields() const { return fields_; }
-  // Its place, "a.csv:3".
+  // The place of the last row, "a.csv:3".
   std::string Where() const;
 
  private:
@@ -39,10 +40,10 @@ class CsvRows {
   std::unique_ptr<LineReader> lines_;
   std::string name_;
   int64_t skip_lines_ = 0;
-  int64_t number_ = 0;  // of the last line, from 1
+  int64_t number_ = 0;  // number of the last line, from 1
   std::vector<std::string_view> fields_;
   std::string scratch_;
-  size_t columns_ = 0;  // of the first row; 0 before it
+  size_t columns_ = 0;  // fields of the first row; 0 before it is read
 };
 
 }  // namespace tpurun

@@ -51,7 +51,7 @@ void AddRead(const RowTransform& row, const std::set<std::string>& made,
 
 // The transforms that the `wanted` columns are made by, in order; `wanted` is then what the source
 // has of them.
-absl::StatusOr<std::vector<ExportStep>> StepsOf(const Plan& plan, ExportFormat format,
+absl::StatusOr<std::vector<ExportStep>> StepsOf(const InputPlan& plan, ExportFormat format,
                                                 std::set<std::string>& wanted) {
   std::vector<ExportStep> steps;
   for (auto step = plan.steps.rbegin(); step != plan.steps.rend(); ++step) {
@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<ExportStep>> StepsOf(const Plan& plan, ExportFormat f
 
 class InputExporter {
  public:
-  InputExporter(const Plan& plan, ExportFormat format, ExportGraph& graph)
+  InputExporter(const InputPlan& plan, ExportFormat format, ExportGraph& graph)
       : plan_(plan), format_(format), graph_(graph) {}
 
   absl::StatusOr<ExportedInput> Export(const std::set<std::string>& features) {
@@ -154,7 +154,7 @@ class InputExporter {
     }
   }
 
-  const Plan& plan_;
+  const InputPlan& plan_;
   const ExportFormat format_;
   ExportGraph& graph_;
   std::map<std::string, Value> columns_;  // at this place, by name
@@ -164,13 +164,13 @@ class InputExporter {
 
 }  // namespace
 
-absl::StatusOr<ExportedInput> ExportPlan(const Plan& plan, ExportFormat format,
+absl::StatusOr<ExportedInput> ExportPlan(const InputPlan& plan, ExportFormat format,
                                          const std::set<std::string>& features,
                                          ExportGraph& graph) {
   return InputExporter(plan, format, graph).Export(features);
 }
 
-absl::StatusOr<Vocabularies> VocabulariesOf(const Plan& plan) {
+absl::StatusOr<Vocabularies> VocabulariesOf(const InputPlan& plan) {
   Vocabularies vocabularies;
   for (const Step& step : plan.steps) {
     if (!step.row.has_value()) continue;

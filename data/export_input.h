@@ -1,4 +1,4 @@
-// How an exported model makes its features of what an input reads.
+// Adds the part of an input that computes features to an exported model.
 #ifndef TPURUN_DATA_EXPORT_INPUT_H_
 #define TPURUN_DATA_EXPORT_INPUT_H_
 
@@ -11,13 +11,13 @@
 
 namespace tpurun {
 
-// What an ExportInputFn does. A transform that the format has no op for is left out: what it makes
-// is fed.
-absl::StatusOr<ExportedInput> ExportPlan(const Plan& plan, ExportFormat format,
+// Implements ExportInputFn. A transform that the format has no op for is left out; the columns that
+// it would make are then inputs of the exported model.
+absl::StatusOr<ExportedInput> ExportPlan(const InputPlan& plan, ExportFormat format,
                                          const std::set<std::string>& features, ExportGraph& graph);
 
-// Of the columns at the end that are ids of words. Reads vocabulary files.
-absl::StatusOr<Vocabularies> VocabulariesOf(const Plan& plan);
+// Returns the vocabularies of the output columns that are ids of words. Reads vocabulary files.
+absl::StatusOr<Vocabularies> VocabulariesOf(const InputPlan& plan);
 
 }  // namespace tpurun
 

@@ -17,7 +17,7 @@ namespace {
 int64_t PartsOf(const InputFnArgs& args) { return args.batches_per_step * args.shard.num_shards; }
 bool IsPart(const InputFnArgs& args) { return PartsOf(args) > 1; }
 
-void CheckBatch(const Plan& plan, const InputFnArgs& args, ConfigErrors& errors) {
+void CheckBatch(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& errors) {
   const Step* const batch = FindBatch(plan);
   if (batch != nullptr && batch->transform.batch().has_batch_size() &&
       batch->transform.batch().batch_size() != args.batch_size) {
@@ -38,7 +38,7 @@ void CheckBatch(const Plan& plan, const InputFnArgs& args, ConfigErrors& errors)
 }
 
 // A source that can be read once, and several or something that reads it again.
-void CheckReadOnce(const Plan& plan, const InputFnArgs& args, ConfigErrors& errors) {
+void CheckReadOnce(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& errors) {
   const SourceDef& def = *plan.source_def;
   if (args.shard.num_shards > 1 && def.file_names != nullptr &&
       NamesStandardInput(def.file_names(plan.source))) {
@@ -77,7 +77,7 @@ std::string HowToFeed(const ColumnType& got, const ColumnType& want) {
 }
 
 // The columns that are made of what rows of PREDICT may lack.
-std::set<std::string> MadeOfLabels(const Plan& plan) {
+std::set<std::string> MadeOfLabels(const InputPlan& plan) {
   std::set<std::string> made;
   for (const Step& step : plan.steps) {
     if (!step.row.has_value()) continue;
@@ -97,7 +97,7 @@ std::set<std::string> MadeOfLabels(const Plan& plan) {
 }
 
 // The features the input has, of those the model declares; a label may be absent in PREDICT.
-std::vector<FeatureSpec> MatchFeatures(const Plan& plan, const InputFnArgs& args,
+std::vector<FeatureSpec> MatchFeatures(const InputPlan& plan, const InputFnArgs& args,
                                        ConfigErrors& errors) {
   std::vector<FeatureSpec> matched;
   const std::set<std::string> labels = MadeOfLabels(plan);
@@ -131,7 +131,7 @@ std::vector<FeatureSpec> MatchFeatures(const Plan& plan, const InputFnArgs& args
   return matched;
 }
 
-void CheckForwarded(const Plan& plan, const InputFnArgs& args, ConfigErrors& errors) {
+void CheckForwarded(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& errors) {
   const std::vector<std::string> known = ColumnNames(plan.output);
   for (size_t i = 0; i < args.forward_features.size(); ++i) {
     const std::string& name = args.forward_features[i];
@@ -157,7 +157,7 @@ std::string ReadByAll(const PipelineShard& shard) {
       shard.num_shards, " pipelines, one a core; want PER_HOST_V1, or a file");
 }
 
-std::vector<FeatureSpec> CheckArguments(const Plan& plan, const InputFnArgs& args,
+std::vector<FeatureSpec> CheckArguments(const InputPlan& plan, const InputFnArgs& args,
                                         ConfigErrors& errors) {
   CheckBatch(plan, args, errors);
   CheckReadOnce(plan, args, errors);

@@ -1,4 +1,4 @@
-// What of an input can be wrong for the arguments that it is opened with, before a file is touched.
+// Checks of an input's plan against the arguments that it is opened with, before a file is touched.
 #ifndef TPURUN_DATA_INPUT_CHECKS_H_
 #define TPURUN_DATA_INPUT_CHECKS_H_
 
@@ -11,14 +11,17 @@
 
 namespace tpurun {
 
-// "train_batch_size of 16", or of what takes a part of that "batch of 2 (train_batch_size / 8)".
+// Returns "train_batch_size of 16", or "batch of 2 (train_batch_size / 8)" if the input makes only
+// a part of the batch.
 std::string BatchTitle(const InputFnArgs& args);
 
-// What is wrong with a file, whose name stands before it, that can be read only once.
+// The end of a message about a file that can be read only once. The message begins with the file's
+// name.
 std::string ReadByAll(const PipelineShard& shard);
 
-// The features the input has, of those the model declares. What is wrong is added.
-std::vector<FeatureSpec> CheckArguments(const Plan& plan, const InputFnArgs& args,
+// Returns the features that the input has, out of those that the model declares. Adds mistakes to
+// `errors`.
+std::vector<FeatureSpec> CheckArguments(const InputPlan& plan, const InputFnArgs& args,
                                         ConfigErrors& errors);
 
 }  // namespace tpurun

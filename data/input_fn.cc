@@ -54,23 +54,24 @@ void DescribeVocabulary(proto::Transform* transform) {
 
 }  // namespace
 
-InputFn MakeInputFn(const proto::Input& input, const NamedTransformsField& functions,
-                    const SourceLocations& locations, const std::string& path,
-                    const std::string& directory, ConfigErrors& errors) {
-  std::optional<Plan> made = MakePlan(input, functions, locations, path, directory, errors);
-  if (!made.has_value()) return nullptr;
-  return [plan = std::make_shared<const Plan>(*std::move(made))](const InputFnArgs& args) {
-    return OpenPlan(*plan, args);
+InputFn MakeInputFn(std::shared_ptr<const InputPlan> plan) {
+  return [plan = std::move(plan)](const InputFnArgs& args) { return OpenPlan(*plan, args); };
+}
+
+bool CheckInput(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& errors) {
+  CheckArguments(plan, args, errors);
+  return IsEndless(plan);
+}
+
+ExportInputFn MakeExportInputFn(std::shared_ptr<const InputPlan> plan) {
+  return [plan = std::move(plan)](ExportGraph& graph, ExportFormat format,
+                                  const std::set<std::string>& features) {
+    return ExportPlan(*plan, format, features, graph);
   };
 }
 
-bool CheckInput(const proto::Input& input, const NamedTransformsField& functions,
-                const SourceLocations& locations, const std::string& path, const InputFnArgs& args,
-                ConfigErrors& errors) {
-  const std::optional<Plan> made = MakePlan(input, functions, locations, path, "", errors);
-  if (!made.has_value()) return false;
-  CheckArguments(*made, args, errors);
-  return IsEndless(*made);
+absl::StatusOr<Vocabularies> InputVocabularies(const InputPlan& plan) {
+  return VocabulariesOf(plan);
 }
 
 bool SelectsRows(const proto::Transform& transform) {
@@ -103,31 +104,6 @@ proto::Input InputValues(const proto::Input& input, const NamedTransformsField& 
     DescribeVocabulary(values.mutable_transform(values.transform_size() - 1));
   }
   return values;
-}
-
-absl::StatusOr<ExportInputFn> MakeExportInputFn(const proto::Input& input,
-                                                const NamedTransformsField& transformation_funcs,
-                                                const SourceLocations& locations,
-                                                const std::string& path) {
-  ConfigErrors errors;
-  std::optional<Plan> made = MakePlan(input, transformation_funcs, locations, path, "", errors);
-  if (!made.has_value()) return ErrorList(errors.Lines(locations), errors.code());
-  return ExportInputFn(
-      [plan = std::make_shared<const Plan>(*std::move(made))](
-          ExportGraph& graph, ExportFormat format, const std::set<std::string>& features) {
-        return ExportPlan(*plan, format, features, graph);
-      });
-}
-
-absl::StatusOr<Vocabularies> InputVocabularies(const proto::Input& input,
-                                               const NamedTransformsField& transformation_funcs,
-                                               const SourceLocations& locations,
-                                               const std::string& path) {
-  ConfigErrors errors;
-  const std::optional<Plan> made =
-      MakePlan(input, transformation_funcs, locations, path, "", errors);
-  if (!made.has_value()) return ErrorList(errors.Lines(locations), errors.code());
-  return VocabulariesOf(*made);
 }
 
 }  // namespace tpurun

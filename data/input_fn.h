@@ -1,8 +1,9 @@
-// MakeInputFn: an Input of the RunConfig as an InputFn. Everything the configuration alone can show
-// to be wrong is found here or, where it depends on the mode, before the InputFn touches a file.
+// An Input of the RunConfig as an InputFn. ParseInput finds every error that the configuration
+// alone shows; CheckInput finds those that depend on the mode, before the InputFn opens a file.
 #ifndef TPURUN_DATA_INPUT_FN_H_
 #define TPURUN_DATA_INPUT_FN_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,49 +16,47 @@
 
 namespace tpurun {
 
-// `path` is where the Input stands in the RunConfig ("train.input", "evaluate[0].input"); relative
-// file names of the source are in `directory` (empty: the working directory). What is wrong is
-// added to `errors`, all that was found, and the InputFn is null then. It keeps no reference to the
-// arguments and may be called again; see spec.h for what it returns.
-InputFn MakeInputFn(
+// An Input that has been parsed: its source and its transforms, each bound to the columns that the
+// one before it makes (data/input_plan.h).
+struct InputPlan;
+
+// Parses an Input of the RunConfig. `path` is its path in the RunConfig ("train.input",
+// "evaluate[0].input"); relative file names of the source are below `directory` (empty: the working
+// directory). Adds all errors that it finds to `errors` and then returns nullptr. The plan keeps no
+// reference to the arguments.
+std::shared_ptr<const InputPlan> ParseInput(
     const proto::Input& input,
     const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs,
     const SourceLocations& locations, const std::string& path, const std::string& directory,
     ConfigErrors& errors);
 
-// Adds what is wrong with the input as MakeInputFn does, and what its InputFn would refuse for
-// those arguments before it touches a file. Returns whether the input repeats without end.
-bool CheckInput(
-    const proto::Input& input,
-    const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs,
-    const SourceLocations& locations, const std::string& path, const InputFnArgs& args,
-    ConfigErrors& errors);
+// The InputFn may be called again and again; see spec.h for what it returns.
+InputFn MakeInputFn(std::shared_ptr<const InputPlan> plan);
 
-// How an exported model makes its features of what this input reads, shuffles and batches left out.
-// For an Input that MakeInputFn takes; of another the ErrorList.
-absl::StatusOr<ExportInputFn> MakeExportInputFn(
-    const proto::Input& input,
-    const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs,
-    const SourceLocations& locations, const std::string& path);
+// Adds the errors that the InputFn would return for those arguments before it opens a file. Returns
+// true if the input repeats without end.
+bool CheckInput(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& errors);
 
-// Of the features that the input makes ids of by a vocabulary. For such an Input, too; NotFound,
-// DataLoss of a vocabulary file.
-absl::StatusOr<Vocabularies> InputVocabularies(
-    const proto::Input& input,
-    const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs,
-    const SourceLocations& locations, const std::string& path);
+// The graph that makes an exported model's features of the records that this input reads. Shuffles,
+// batches and other transforms of the order of records are left out.
+ExportInputFn MakeExportInputFn(std::shared_ptr<const InputPlan> plan);
 
-// Whether the transform chooses, orders or repeats rows, without looking into them.
+// The vocabularies of the features that the input turns into ids. NotFound or DataLoss if a
+// vocabulary file cannot be read.
+absl::StatusOr<Vocabularies> InputVocabularies(const InputPlan& plan);
+
+// True if the transform chooses, orders or repeats rows without looking into them.
 bool SelectsRows(const proto::Transform& transform);
 
-// The source reads all of these files in place of its own. Returns the path of their names below
-// the source ("text_line.file"); empty for a source that reads no files.
+// Makes the source read all of these files instead of its own. Returns the path of the file names
+// below the source ("text_line.file"), or "" if the source reads no files.
 std::string SetFiles(const std::vector<std::string>& files, proto::Source* source);
 
-// What of the input decides the values of features, for a comparison: the kind of its source, and
-// the transforms of rows in order, those that draw at random left out, `apply` replaced by what it
-// applies. No names of files; in place of that of a vocabulary is what is in it. What MakeInputFn
-// refuses is left out.
+// Returns, for a comparison, the parts of the input that decide the values of features: the kind of
+// its source, and its row transforms in order. Random transforms are left out, and `apply` is
+// replaced by the transforms that it applies. File names are left out: the name of a vocabulary
+// file is replaced by the length and checksum of its content. Transforms that ParseInput rejects
+// are left out.
 proto::Input InputValues(
     const proto::Input& input,
     const google::protobuf::RepeatedPtrField<proto::NamedTransforms>& transformation_funcs);

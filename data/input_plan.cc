@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "data/input_fn.h"
 #include "proto/field_rules.h"
 #include "proto/field_values.h"
 #include "runtime/base/text.h"
@@ -140,7 +141,7 @@ void CheckOrder(const std::vector<Step>& steps, ConfigErrors& errors) {
 
 // Binds the row transforms one to the other. Stops at the first that does not fit: what follows it
 // would only fail for that.
-void BindRows(Schema schema, Plan* plan, ConfigErrors& errors) {
+void BindRows(Schema schema, InputPlan* plan, ConfigErrors& errors) {
   for (Step& step : plan->steps) {
     if (step.def->bind == nullptr) continue;
     ConfigErrors mistakes;
@@ -153,7 +154,7 @@ void BindRows(Schema schema, Plan* plan, ConfigErrors& errors) {
 }
 
 // The columns of the source's records; nullopt after a mistake.
-std::optional<Schema> CheckSource(const Plan& plan, ConfigErrors& errors) {
+std::optional<Schema> CheckSource(const InputPlan& plan, ConfigErrors& errors) {
   const std::string name = SourceName(plan.source);
   if (plan.source_def == nullptr) {
     errors.Add(plan.source_path,
@@ -181,10 +182,12 @@ std::vector<Step> ExpandTransforms(const TransformField& transforms,
   return steps;
 }
 
-std::optional<Plan> MakePlan(const proto::Input& input, const NamedTransformsField& functions,
-                             const SourceLocations& locations, const std::string& path,
-                             const std::string& directory, ConfigErrors& errors) {
-  Plan plan;
+std::shared_ptr<const InputPlan> ParseInput(const proto::Input& input,
+                                            const NamedTransformsField& functions,
+                                            const SourceLocations& locations,
+                                            const std::string& path, const std::string& directory,
+                                            ConfigErrors& errors) {
+  InputPlan plan;
   plan.source = input.source();
   plan.source_def = FindSource(input.source().kind_case());
   plan.locations = locations;
@@ -201,18 +204,18 @@ std::optional<Plan> MakePlan(const proto::Input& input, const NamedTransformsFie
   // Not bound after other errors: a transform that is missing would be missed by those after it.
   if (mistakes.empty()) BindRows(*std::move(schema), &plan, mistakes);
   errors.Add({}, mistakes);
-  if (!mistakes.empty()) return std::nullopt;
-  return plan;
+  if (!mistakes.empty()) return nullptr;
+  return std::make_shared<const InputPlan>(std::move(plan));
 }
 
-const Step* FindBatch(const Plan& plan) {
+const Step* FindBatch(const InputPlan& plan) {
   for (const Step& step : plan.steps) {
     if (step.transform.has_batch()) return &step;
   }
   return nullptr;
 }
 
-bool IsEndless(const Plan& plan) {
+bool IsEndless(const InputPlan& plan) {
   bool endless = false;
   for (const Step& step : plan.steps) {
     if (IsEndlessRepeat(step.transform)) endless = true;
@@ -221,12 +224,12 @@ bool IsEndless(const Plan& plan) {
   return endless;
 }
 
-bool HasCache(const Plan& plan) {
+bool HasCache(const InputPlan& plan) {
   return std::any_of(plan.steps.begin(), plan.steps.end(),
                      [](const Step& step) { return step.transform.has_cache(); });
 }
 
-bool ImpliesRepeat(const Plan& plan, ModeKey mode) {
+bool ImpliesRepeat(const InputPlan& plan, ModeKey mode) {
   return mode == ModeKey::kTrain &&
          std::none_of(plan.steps.begin(), plan.steps.end(),
                       [](const Step& step) { return step.transform.has_repeat(); });

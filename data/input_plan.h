@@ -1,5 +1,5 @@
-// What the configuration says of an input: its source and its transforms in a row, bound one to the
-// other.
+// Plan: an input as the configuration describes it, its source and its transforms in order, each
+// bound to the columns of the one before.
 #ifndef TPURUN_DATA_INPUT_PLAN_H_
 #define TPURUN_DATA_INPUT_PLAN_H_
 
@@ -20,46 +20,42 @@ namespace tpurun {
 using NamedTransformsField = google::protobuf::RepeatedPtrField<proto::NamedTransforms>;
 using TransformField = google::protobuf::RepeatedPtrField<proto::Transform>;
 
-// One transform of the pipeline, `apply` being replaced by what it applies.
+// One transform of the pipeline. `apply` is replaced by the transforms that it applies.
 struct Step {
   proto::Transform transform;
   const TransformDef* def = nullptr;
   std::string path;                 // "train.input.transform[2].shuffle"
   std::string where;                // "run.textproto:23:5"
-  std::optional<RowTransform> row;  // of a row transform, bound
+  std::optional<RowTransform> row;  // the bound transform, for row transforms
 };
 
-struct Plan {
+struct InputPlan {
   proto::Source source;
   const SourceDef* source_def = nullptr;
   SourceLocations locations;
-  std::string path;         // of the input
+  std::string path;         // the path of the input
   std::string source_path;  // "train.input.source.tfrecord"
-  std::string where;        // of the input
+  std::string where;        // the place of the input
   std::string directory;
   Schema input;  // the columns of the source
   std::vector<Step> steps;
   Schema output;  // the columns after the last step
 };
 
-// Arguments and errors as of MakeInputFn; nullopt after a mistake.
-std::optional<Plan> MakePlan(const proto::Input& input, const NamedTransformsField& functions,
-                             const SourceLocations& locations, const std::string& path,
-                             const std::string& directory, ConfigErrors& errors);
-
-// The transforms in a row, not bound; those with a mistake of their kind or name are left out.
-// `path` is that of the repeated field.
+// Returns the transforms in order, not bound. A transform with an invalid kind or name is left out.
+// `path` is the path of the repeated field.
 std::vector<Step> ExpandTransforms(const TransformField& transforms,
                                    const NamedTransformsField& functions,
                                    const SourceLocations& locations, const std::string& path,
                                    ConfigErrors& errors);
 
-// The batch step; null when it is left out.
-const Step* FindBatch(const Plan& plan);
-bool IsEndless(const Plan& plan);
-bool HasCache(const Plan& plan);
-// Whether the input repeats without end, where it can be read again, without saying so.
-bool ImpliesRepeat(const Plan& plan, ModeKey mode);
+// Returns the batch step, or nullptr if there is none.
+const Step* FindBatch(const InputPlan& plan);
+bool IsEndless(const InputPlan& plan);
+bool HasCache(const InputPlan& plan);
+// True if the input repeats endlessly by default, provided that it can be read again: in TRAIN,
+// without a repeat of its own.
+bool ImpliesRepeat(const InputPlan& plan, ModeKey mode);
 
 }  // namespace tpurun
 

@@ -1,5 +1,6 @@
-// Streams of items: which records come next. A chain of them stands between the records and the
-// batches; each can say where it is in a few words and go on from there.
+// Streams of items, which decide the record that comes next. A chain of streams is between the
+// records and the batches. Each stream can save its position as a few words and continue from
+// there.
 #ifndef TPURUN_DATA_ITEM_STREAM_H_
 #define TPURUN_DATA_ITEM_STREAM_H_
 
@@ -17,7 +18,8 @@
 
 namespace tpurun {
 
-// The words of a position: for each stream, from the last to the first, its name and its numbers.
+// Parses the words of a position: the name and the numbers of each stream, from the last stream to
+// the first.
 class PositionReader {
  public:
   explicit PositionReader(std::string_view text);
@@ -35,15 +37,16 @@ class PositionReader {
 class ItemStream {
  public:
   virtual ~ItemStream() = default;
-  // Starts pass `epoch` from its beginning. A new stream stands at the beginning of pass 0.
+  // Starts pass `epoch` from its beginning. A new stream is at the beginning of pass 0.
   virtual absl::Status StartEpoch(int64_t epoch) = 0;
-  // The next items; fewer than asked for only at the end of the pass, and 0 from then on.
+  // Returns the next items: fewer than items.size() only at the end of the pass, and 0 after the
+  // end.
   virtual absl::StatusOr<int64_t> Next(std::span<Item> items) = 0;
   // Appends " NAME NUMBER..." for this stream and those before it.
   virtual void SavePosition(std::string* text) const = 0;
   virtual absl::Status RestorePosition(PositionReader& position) = 0;
-  // Whether a pass of this stream can hold several passes of the records: its position is then not
-  // found again by counting from the start of one pass.
+  // True if one pass of this stream can contain several passes of the records. Its position can
+  // then not be restored by counting from the start of one pass.
   virtual bool crosses_epochs() const = 0;
 };
 
@@ -60,10 +63,11 @@ class RecordItems : public ItemStream {
  private:
   Records* const records_;
   int64_t epoch_ = 0;
-  int64_t next_ = 0;  // items given in this pass
+  int64_t next_ = 0;  // items returned in this pass
 };
 
-// Draws and drops `count` items, fewer at the end of the pass; returns how many there were.
+// Draws and drops `count` items, or fewer at the end of the pass. Returns the number of dropped
+// items.
 absl::StatusOr<int64_t> DropItems(ItemStream& stream, Records& records, int64_t count);
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// The lines of a file, without their ends ("\n" or "\r\n", or the end of the file).
+// LineReader: the lines of a file, without their ends ("\n", "\r\n" or the end of the file).
 #ifndef TPURUN_DATA_LINE_READER_H_
 #define TPURUN_DATA_LINE_READER_H_
 
@@ -19,26 +19,27 @@ class LineReader {
  public:
   explicit LineReader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
 
-  // The next line, good until the next call; false at the end.
+  // Returns the next line, valid until the next call. False at the end.
   absl::StatusOr<bool> Read(std::string_view* line);
 
  private:
-  // Moves what is left to the front and reads behind it.
+  // Moves the unread bytes to the front of the buffer and reads after them.
   absl::Status ReadMore();
 
   const std::unique_ptr<ByteSource> source_;
   std::string buffer_;
-  size_t next_ = 0;  // buffer_[next_, end_) is not yet returned
+  size_t next_ = 0;  // buffer_[next_, end_) is not returned yet
   size_t end_ = 0;
   bool at_end_ = false;
 };
 
-// DataLoss for a line that has a CR within, as many lines that end with CR alone are one: of lines
-// that are passed over unread nobody else would tell.
+// DataLoss for a line that contains a CR: lines that end with CR alone are read as one line. For
+// skipped lines no other check would notice this.
 absl::Status CheckLineEnds(std::string_view line);
 
-// The lines of a vocabulary, a regular file, of which there is at least one. NotFound, behind
-// `where`, the place of its name; DataLoss.
+// Reads the lines of a vocabulary, a regular file with at least one line. NotFound, prefixed with
+// `where`, the place of the file's name. DataLoss if the file has no lines or cannot be read as
+// lines.
 absl::StatusOr<std::vector<std::string>> ReadVocabularyLines(const std::string& path,
                                                              const std::string& where);
 

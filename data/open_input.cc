@@ -26,7 +26,7 @@ namespace tpurun {
 namespace {
 
 // In whole steps, the most that is prefetched before or after the batch step.
-int64_t PrefetchedSteps(const Plan& plan, const InputFnArgs& args) {
+int64_t PrefetchedSteps(const InputPlan& plan, const InputFnArgs& args) {
   int64_t steps = 0;
   int64_t in_a_step = args.batch_size * args.batches_per_step;
   for (const Step& step : plan.steps) {
@@ -40,7 +40,7 @@ int64_t PrefetchedSteps(const Plan& plan, const InputFnArgs& args) {
 }
 
 // The columns of `before` that a later row transform reads, that are fed or forwarded.
-Schema NeededAfter(const Plan& plan, size_t step, const Schema& before,
+Schema NeededAfter(const InputPlan& plan, size_t step, const Schema& before,
                    const std::vector<FeatureSpec>& features,
                    const std::vector<std::string>& forwarded) {
   const auto needed = [&](const std::string& name) {
@@ -65,7 +65,7 @@ Schema NeededAfter(const Plan& plan, size_t step, const Schema& before,
 }
 
 // The places of the fields of the message at `path`. The plan outlives it.
-std::function<std::string(const std::string& field)> WhereBelow(const Plan& plan,
+std::function<std::string(const std::string& field)> WhereBelow(const InputPlan& plan,
                                                                 const std::string& path) {
   return [&plan, path](const std::string& field) {
     return plan.locations.Where(FieldPath(path, field));
@@ -83,7 +83,7 @@ uint64_t SeedOf(const InputFnArgs& args) {
 // Builds the pipeline step by step and counts along.
 class PipelineOpener {
  public:
-  PipelineOpener(const Plan& plan, const InputFnArgs& args,
+  PipelineOpener(const InputPlan& plan, const InputFnArgs& args,
                  const std::vector<FeatureSpec>& features)
       : plan_(plan), args_(args), features_(features), seed_(SeedOf(args)) {}
 
@@ -296,7 +296,7 @@ class PipelineOpener {
     return absl::OkStatus();
   }
 
-  const Plan& plan_;
+  const InputPlan& plan_;
   const InputFnArgs& args_;
   const std::vector<FeatureSpec>& features_;
   const uint64_t seed_;
@@ -316,7 +316,7 @@ class PipelineOpener {
 
 }  // namespace
 
-absl::StatusOr<RowTransform> OpenRow(const Plan& plan, const Step& step, ModeKey mode,
+absl::StatusOr<RowTransform> OpenRow(const InputPlan& plan, const Step& step, ModeKey mode,
                                      const std::vector<FileHeader>& headers) {
   RowTransform row = *step.row;
   if (row.open == nullptr) return row;
@@ -328,7 +328,7 @@ absl::StatusOr<RowTransform> OpenRow(const Plan& plan, const Step& step, ModeKey
   return row;
 }
 
-absl::StatusOr<InputSource> OpenPlan(const Plan& plan, const InputFnArgs& args) {
+absl::StatusOr<InputSource> OpenPlan(const InputPlan& plan, const InputFnArgs& args) {
   ConfigErrors errors;
   const std::vector<FeatureSpec> features = CheckArguments(plan, args, errors);
   RETURN_IF_ERROR(ErrorList(errors.Lines(plan.locations), errors.code()));

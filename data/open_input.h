@@ -1,4 +1,4 @@
-// From a plan to what reads: finds the files and builds the pipeline.
+// Opens a plan: finds the files and builds the pipeline.
 #ifndef TPURUN_DATA_OPEN_INPUT_H_
 #define TPURUN_DATA_OPEN_INPUT_H_
 
@@ -9,11 +9,11 @@
 
 namespace tpurun {
 
-// What an InputFn does.
-absl::StatusOr<InputSource> OpenPlan(const Plan& plan, const InputFnArgs& args);
+// Implements InputFn.
+absl::StatusOr<InputSource> OpenPlan(const InputPlan& plan, const InputFnArgs& args);
 
-// The row transform of a step, opened.
-absl::StatusOr<RowTransform> OpenRow(const Plan& plan, const Step& step, ModeKey mode,
+// Returns the row transform of a step, opened.
+absl::StatusOr<RowTransform> OpenRow(const InputPlan& plan, const Step& step, ModeKey mode,
                                      const std::vector<FileHeader>& headers = {});
 
 }  // namespace tpurun

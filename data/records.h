@@ -1,6 +1,7 @@
-// Records: the rows of a source by number, read once from front to back (StreamedRecords) or held
-// in memory (TableRecords). The streams of items (item_stream.h) decide which rows are taken and in
-// what order; only when an item leaves the last of them is its row loaded and transformed.
+// Records: the rows of a source, by number. They are either read once from front to back
+// (StreamedRecords) or held in memory (TableRecords). The item streams (item_stream.h) choose and
+// order the rows. The row of an item is loaded and transformed only after the item has passed the
+// last stream.
 #ifndef TPURUN_DATA_RECORDS_H_
 #define TPURUN_DATA_RECORDS_H_
 
@@ -18,8 +19,8 @@
 
 namespace tpurun {
 
-// A record on its way: what names it within the records (its number from 0, for most) and, when it
-// was streamed, where its bytes wait.
+// A record in the pipeline: its id within the records (for most sources its number, from 0) and, if
+// the records are streamed, the slot that holds its bytes.
 struct Item {
   int64_t id = 0;
   int64_t slot = -1;
@@ -27,43 +28,45 @@ struct Item {
 
 // Where a record came from, for messages.
 struct Origin {
-  int32_t file = 0;    // of the files of the source, in their order
-  int64_t record = 0;  // of the file, from 0
-  int64_t offset = 0;  // bytes before it in the file, where the source knows
+  int32_t file = 0;    // index into the files of the source, in their order
+  int64_t record = 0;  // number in its file, from 0
+  int64_t offset = 0;  // bytes before the record in its file, if the source knows them
 };
 
-// Is told of a file, a source or an input without rows. DataLoss, or OK in PREDICT, where it is a
-// warning.
+// Called for a file, a source or an input without rows. Returns DataLoss, or OK in PREDICT, which
+// only warns.
 using OnEmpty = std::function<absl::Status(const std::string& message)>;
 
 class Records {
  public:
   virtual ~Records() = default;
   virtual const Schema& schema() const = 0;
-  // The next records in order, fewer than asked for only at the end. The caller hands each item
-  // back to Release when no one will load it again.
+  // Returns the next records in order, fewer than items.size() only at the end. The caller passes
+  // each item to Release after its last Load.
   virtual absl::StatusOr<int64_t> Next(std::span<Item> items) = 0;
-  // Makes record `index` of a pass the next one; an index that the source does not reach is an
-  // error.
+  // Makes record `index` of pass `epoch` the next record. DataLoss if the source ends before that
+  // index.
   virtual absl::Status Seek(int64_t epoch, int64_t index) = 0;
-  // Makes items of which only the ids are known (their slots are -1) loadable, as if Next had just
-  // returned them; moves the next record. After an error none may be loaded; all are released.
+  // Makes items loadable whose ids alone are known (their slots are -1), as if Next had just
+  // returned them. Changes which record is next. After an error none of the items may be loaded;
+  // all must be released.
   virtual absl::Status Hold(std::span<Item> items) = 0;
   virtual void Release(std::span<const Item> items) = 0;
-  // What the items that were not yet released take, beyond themselves; what was, is used again.
+  // The bytes that the unreleased items take, besides the Items themselves. The memory of released
+  // items is reused.
   virtual int64_t held_bytes() const { return 0; }
   // Puts the rows of the items into *rows, which has the columns of schema(). Their strings are
-  // good until the items are released or further ones are asked for.
+  // valid until the items are released or Next or Hold is called.
   virtual void Load(std::span<const Item> items, Table* rows) const = 0;
-  // Of an item that was not yet released, or is in memory.
+  // The origin of an item that is in memory or not released yet.
   virtual Origin OriginOf(const Item& item) const = 0;
-  // "train.csv:17".
+  // The place as text: "train.csv:17".
   virtual std::string Where(const Origin& origin) const = 0;
-  // The rows in memory, row = id; null when streamed.
+  // The rows in memory, indexed by id. nullptr if the records are streamed.
   virtual const Table* table() const { return nullptr; }
 };
 
-// The line ahead of the records of a file, and its place, "train.csv:1".
+// The line before the records of a file, and its place, "train.csv:1".
 struct FileHeader {
   std::string where;
   std::string line;
@@ -79,20 +82,21 @@ struct SourceRecord {
 class SourceReader {
  public:
   virtual ~SourceReader() = default;
-  // The next record of the pass, passed over when `record` is null; false at the end.
+  // Reads the next record of the pass. Skips it if `record` is nullptr. False at the end.
   virtual absl::StatusOr<bool> Read(SourceRecord* record) = 0;
-  // To the first record of a pass. A new reader stands there in pass 0.
+  // Moves to the first record of pass `epoch`. A new reader is at the beginning of pass 0.
   virtual absl::Status StartEpoch(int64_t epoch) = 0;
-  // Whether passes differ in the order of records.
+  // True if the order of records differs between passes.
   virtual bool order_varies() const { return false; }
   virtual std::string Where(const Origin& origin) const = 0;
-  // The line ahead of the records of the file that a record is of, good as long as the reader.
+  // The line before the records of the file of `origin`. Valid as long as the reader.
   virtual std::string_view HeaderOf(const Origin& origin) const { return {}; }
 };
 
 class StreamedRecords : public Records {
  public:
-  // The records are the STRING feature `key`; their headers another, unless `header_key` is empty.
+  // The records become the STRING column `key`. Their file headers become the column `header_key`,
+  // unless that is empty.
   StreamedRecords(std::unique_ptr<SourceReader> reader, std::string key,
                   std::string header_key = "");
 
@@ -108,7 +112,7 @@ class StreamedRecords : public Records {
 
  private:
   int64_t NewSlot();
-  // Reads the next record into a slot, or passes over it (null); false at the end.
+  // Reads the next record into *slot, or skips it if `slot` is nullptr. False at the end.
   absl::StatusOr<bool> Read(SourceRecord* slot);
 
   const std::unique_ptr<SourceReader> reader_;
@@ -120,7 +124,7 @@ class StreamedRecords : public Records {
   int64_t held_bytes_ = 0;  // of slots_ and their strings
 };
 
-// Records in memory, at hand in any order: the id of one is its index.
+// Records that can be accessed in any order. The id of a record is its index.
 class IndexedRecords : public Records {
  public:
   absl::StatusOr<int64_t> Next(std::span<Item> items) override;
@@ -138,7 +142,7 @@ class IndexedRecords : public Records {
 
 class TableRecords : public IndexedRecords {
  public:
-  // `where` names the place a row came from; without `origins` row i has record i.
+  // `where` names the place of an origin. If `origins` is empty, the origin of row i is record i.
   TableRecords(Table table, std::vector<Origin> origins,
                std::function<std::string(const Origin&)> where);
 

@@ -1,5 +1,5 @@
-// The names of a set of files: PREFIX-00000-of-00004, PREFIX-00001-of-00004 and so on, as
-// TensorFlow's tools have them. Each name carries the number of files, so a missing one is noticed.
+// The names of a sharded file set: PREFIX-00000-of-00004, PREFIX-00001-of-00004 and so on, as in
+// TensorFlow's tools. Each name has the number of files, so a missing file is noticed.
 #ifndef TPURUN_DATA_SHARD_NAME_H_
 #define TPURUN_DATA_SHARD_NAME_H_
 
@@ -15,7 +15,7 @@ struct ShardName {
 };
 
 std::string ShardPath(const ShardName& name);
-// Nothing for a path of another form.
+// Returns nullopt if the path does not have this form.
 std::optional<ShardName> ParseShardPath(const std::string& path);
 
 }  // namespace tpurun

@@ -1,5 +1,5 @@
-// Rows column by column: what decoders read and write, what `cache` keeps and batches are gathered
-// from.
+// Rows stored column by column. Decoders read and write Tables, `cache` keeps them, and batches are
+// gathered from them.
 #ifndef TPURUN_DATA_TABLE_H_
 #define TPURUN_DATA_TABLE_H_
 
@@ -21,56 +21,56 @@
 
 namespace tpurun {
 
-// A feature as the input has it; dims are one row's.
+// Name and type of a feature in the input. `dims` are the dimensions of one row.
 struct ColumnType {
   std::string name;
   proto::DataType dtype = proto::FLOAT32;
   std::vector<int64_t> dims;
 
   int64_t elements() const;
-  // Bytes of one row; 0 for STRING, whose rows differ.
+  // Bytes of one row; 0 for STRING, whose rows differ in size.
   int64_t row_bytes() const;
   // "FLOAT32 [28,28,1]".
   std::string ToString() const;
 };
 
-// Beyond what a record, a protobuf of 2 GiB, can sensibly hold.
+// The most elements in one row: a record, a protobuf of at most 2 GiB, cannot sensibly hold more.
 inline constexpr int64_t kMaxRowElements = int64_t{1} << 28;
 
-// Whether a column may have the dimensions: each is at least 1, a row has at most kMaxRowElements.
-// What is wrong is added at the field.
+// True if a column may have these dimensions: each is at least 1, and a row has at most
+// kMaxRowElements elements. Adds mistakes to `errors` under `field`.
 bool CheckDims(const std::vector<int64_t>& dims, const ConfigPlace& place, const std::string& field,
                ConfigErrors& errors);
-// Whether a column may have the name.
+// True if a column may have this name. Adds mistakes to `errors` under `field`.
 bool CheckColumnName(const std::string& name, const ConfigPlace& place, const std::string& field,
                      ConfigErrors& errors);
 
 using Schema = std::vector<ColumnType>;
 
-// The column that a source of records makes.
+// The column that a source of records produces.
 inline constexpr char kRecord[] = "record";
-// Those of a source of lines: a line, and the line ahead of the rows of its file, which names their
-// columns or is only skipped.
+// The columns that a source of lines produces: the line, and the line before the rows of its file.
+// The latter is the header with the column names, or a line that is only skipped.
 inline constexpr char kLine[] = "line";
 inline constexpr char kHeader[] = "header";
 inline constexpr char kSkippedLine[] = "skipped_line";
 
-// The index of the column of that name, -1 when there is none.
+// The index of the column of that name, or -1 if there is none.
 int FindColumn(const Schema& schema, std::string_view name);
 std::vector<std::string> ColumnNames(const Schema& schema);
 
 // Bytes of one element; 0 for STRING.
 int64_t ElementBytes(proto::DataType dtype);
 proto::DataType FromDType(DType dtype);
-// In an exported graph; nullopt for a type that those do not have.
+// The element type in an exported graph. nullopt for a type that exported graphs do not have.
 std::optional<ElementType> ExportedType(proto::DataType dtype);
 
-// The values of one feature. Numbers lie row after row in `bytes`. The strings of a STRING column
-// are held in `chars`, or are views of what outlives them.
+// The values of one feature. Numbers are stored row after row in `bytes`. The strings of a STRING
+// column are stored in `chars`, or are views of memory that outlives the column's use.
 struct Column {
   struct String {
-    const char* text = nullptr;  // null: it lies in `chars`
-    int64_t begin = 0;           // in `chars`
+    const char* text = nullptr;  // nullptr if the string is in `chars`
+    int64_t begin = 0;           // offset in `chars`
     int64_t size = 0;
   };
 
@@ -96,17 +96,17 @@ struct Column {
     strings.push_back({nullptr, static_cast<int64_t>(chars.size()), std::ssize(text)});
     chars.append(text);
   }
-  // The text must stay where it is as long as the column is read.
+  // The text must stay valid as long as the column is read.
   void AppendView(std::string_view text) { strings.push_back({text.data(), 0, std::ssize(text)}); }
   // Appends row `row` of a column of the same type.
   void AppendRow(const Column& other, int64_t row);
-  // Exchanges all but the types.
+  // Swaps the values of two columns; the types stay.
   void SwapValues(Column& other) {
     std::swap(bytes, other.bytes);
     chars.swap(other.chars);
     strings.swap(other.strings);
   }
-  // Keeps the capacity.
+  // Removes the values and keeps the capacity.
   void Clear();
 };
 
@@ -114,18 +114,18 @@ struct Table {
   int64_t rows = 0;
   std::vector<Column> columns;
 
-  // The index of the column of that name, -1 when there is none.
+  // The index of the column of that name, or -1 if there is none.
   int Find(std::string_view name) const;
   Column& column(std::string_view name) { return columns[Find(name)]; }
   const Column& column(std::string_view name) const { return columns[Find(name)]; }
-  // Of all values.
+  // Bytes of all values.
   int64_t bytes() const;
-  // Appends the rows of a table that has (at least) the columns of this one.
+  // Appends the rows of a table that has at least the columns of this one.
   void Append(const Table& other);
 };
 
 // Copies rows of a numeric column to `out`, one after the other.
-template <typename Rows>  // a range of things whose .id is a row
+template <typename Rows>  // a range of elements with a member `id`, the row
 void GatherRows(const Column& column, const Rows& rows, std::byte* out) {
   const int64_t row_bytes = column.type.row_bytes();
   const std::byte* const from = column.bytes.data();

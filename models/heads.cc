@@ -19,14 +19,14 @@
 namespace tpurun {
 namespace {
 
-// A head's tensors, those that are known in this mode.
+// The tensors of a head. A tensor that is not known in this mode is invalid.
 struct HeadTensors {
   Value logits;
   Value label;
-  Value mask;  // of the logits
+  Value mask;  // the mask of the logits
 };
 
-// False after a mistake.
+// Sets `tensors`. Reports mistakes and then returns false.
 bool Resolve(ModelContext& m, const ConfigPlace& place, const std::string& kind,
              const std::string& logits, const std::string& label, HeadTensors& tensors) {
   const Tensor* logits_tensor = m.Argument(place, kind + ".logits", logits);
@@ -37,71 +37,77 @@ bool Resolve(ModelContext& m, const ConfigPlace& place, const std::string& kind,
   if (logits_tensor->known()) tensors.logits = logits_tensor->value;
   if (logits_tensor->known()) tensors.mask = logits_tensor->mask;
   if (label_tensor->known()) tensors.label = label_tensor->value;
-  // Predictions do not depend on labels, even where an input has them.
-  if (m.args.mode == ModeKey::kPredict && logits_tensor->from_label) tensors.logits = {};
+  // Predictions must not depend on labels, even if an input has labels.
+  if (!m.purpose.has_losses() && logits_tensor->from_label) tensors.logits = {};
   return true;
 }
 
-// The name of a prediction or metric of the head.
+// Returns the full name of a prediction or metric of the head.
 std::string KeyOf(const proto::Head& head, const std::string& name) {
   return head.name().empty() ? name : absl::StrCat(head.name(), "/", name);
 }
 
-// What a head's loss and metrics share.
+// The arguments that a head's loss and metrics share.
 struct HeadCall {
   ModelContext& m;
   const ConfigPlace& place;
   const proto::Head& head;
-  std::string kind;  // its field in the oneof
+  std::string kind;  // the head's field in the oneof
   HeadTensors tensors;
 };
 
-// The loss of (labels, logits), with its weights; none where they are not known or do not fit.
+// Adds the loss of (labels, logits), with its weights, to the model and returns it. Returns nullopt
+// if labels or logits are not known, if the purpose needs no loss, or after a mistake.
 std::optional<LossTerm> AddLoss(const HeadCall& call, const LossDef& loss,
                                 const proto::LossArgs& args) {
   ModelContext& m = call.m;
   const HeadTensors& tensors = call.tensors;
-  if (!tensors.logits.valid() || !tensors.label.valid() || m.args.mode == ModeKey::kPredict)
+  if (!tensors.logits.valid() || !tensors.label.valid() || !m.purpose.has_losses())
     return std::nullopt;
   LossTerm term{.name = absl::StrCat(loss.name, "_loss")};
-  LossCall loss_call{
-      .b = m.b, .labels = tensors.label, .predictions = tensors.logits, .args = args};
+  ConfigErrors errors;
+  LossCall loss_call{.b = m.b,
+                     .labels = tensors.label,
+                     .predictions = tensors.logits,
+                     .args = args,
+                     .errors = errors};
   {
     ScopedName scope(m.b, term.name);
     term.elements = loss.build(loss_call);
   }
-  if (!loss_call.mistake.empty()) {
-    m.errors.Add(call.place, FieldPath(call.kind, loss_call.field), loss_call.mistake);
-    return std::nullopt;
-  }
+  m.errors.Add(FieldPlace(call.place, call.kind), errors);
+  if (!errors.empty()) return std::nullopt;
   term.weights = WeightsLike(m, call.place, call.kind + ".weights", args.weights(), term.elements);
   term.weights = MaskedWeights(m.b, term.weights, tensors.mask, term.elements);
   m.losses.push_back(term);
   return term;
 }
 
-// What a metric is of a mean, on the host and in a graph; null: the mean itself.
+// A function of a mean, on the host and in a graph. nullptr: the mean itself.
 struct OfMean {
   double (*number)(double mean) = nullptr;
   Value (*value)(GraphBuilder& b, Value mean) = nullptr;
 };
 
-// The mean of values of the loss's elements, with its weights.
+// Adds the metric of_mean(mean of values_of()), with the weights of the loss. In training it is
+// only computed if a summary reads it.
 void AddMetric(const HeadCall& call, const LossTerm& loss, const std::string& name,
-               const std::function<Value(std::string* mistake)>& values_of, OfMean of_mean = {}) {
+               const std::function<Value(ConfigErrors& errors)>& values_of, OfMean of_mean = {}) {
   ModelContext& m = call.m;
   const std::string metric = KeyOf(call.head, name);
-  if (m.args.mode == ModeKey::kTrain) m.batch_metrics[metric] = {};
-  if (m.args.mode == ModeKey::kTrain && !IsSummarized(m.spec, metric)) return;
+  if (m.purpose.train) m.batch_metrics[metric] = {};
+  const bool summarized = m.purpose.train && IsSummarized(m.spec, metric);
+  if (!summarized && !m.purpose.evaluate) return;
   ScopedName scope(m.b, absl::StrCat("metrics/", metric));
-  std::string mistake;
-  const Value values = values_of(&mistake);
-  if (!mistake.empty()) return m.errors.Add(call.place, call.kind, mistake);
-  if (m.args.mode == ModeKey::kTrain) {
+  ConfigErrors errors;
+  const Value values = values_of(errors);
+  m.errors.Add(FieldPlace(call.place, call.kind), errors);
+  if (!errors.empty()) return;
+  if (summarized) {
     const Value mean = BatchMean(m.b, values, loss.weights);
     m.batch_metrics[metric] = of_mean.value == nullptr ? mean : of_mean.value(m.b, mean);
-    return;
   }
+  if (!m.purpose.evaluate) return;
   EvalMetric mean = MeanMetric(m.b, values, loss.weights, m.row_weight);
   mean.name = metric;
   if (of_mean.number != nullptr) {
@@ -112,15 +118,15 @@ void AddMetric(const HeadCall& call, const LossTerm& loss, const std::string& na
   m.AddMetric(call.place, std::move(mean));
 }
 
-// One of tensors alone.
+// The same for a function of labels and logits.
 void AddMetric(const HeadCall& call, const LossTerm& loss, const std::string& name,
-               Value (*values_of)(GraphBuilder&, Value, Value, std::string*)) {
-  AddMetric(call, loss, name, [&](std::string* mistake) {
-    return values_of(call.m.b, call.tensors.label, call.tensors.logits, mistake);
+               Value (*values_of)(GraphBuilder&, Value, Value, ConfigErrors&)) {
+  AddMetric(call, loss, name, [&](ConfigErrors& errors) {
+    return values_of(call.m.b, call.tensors.label, call.tensors.logits, errors);
   });
 }
 
-// In an evaluation: a metric of MetricList() of (labels, predictions), with the weights of the
+// EVAL: adds the metric `name` of MetricList() for (labels, predictions), with the weights of the
 // loss.
 void AddMetric(const HeadCall& call, const LossTerm& loss, const std::string& name, Value labels,
                Value predictions) {
@@ -134,18 +140,19 @@ void AddMetric(const HeadCall& call, const LossTerm& loss, const std::string& na
                          .weights = loss.weights};
   ScopedName scope(m.b, absl::StrCat("metrics/", KeyOf(call.head, name)));
   EvalMetric metric = FindByName(MetricList(), name)->build(metric_call);
+  m.errors.Add(FieldPlace(call.place, call.kind), metric_call.errors);
   metric.name = KeyOf(call.head, name);
   m.AddMetric(call.place, std::move(metric));
 }
 
-// Whether there is one logit for two classes.
+// True if there is one logit for two classes.
 bool IsBinary(const HeadCall& call) {
   const Value logits = call.tensors.logits;
   return logits.valid() && call.m.b.shape(logits).dims.back() == 1;
 }
 
-// Whether the logits fit, f32 of `rank` dimensions with two classes or more, or `binary` with one
-// logit; warns of what are probabilities already.
+// True if the logits are f32 with `rank` dimensions and at least two classes, or one logit if
+// `binary`. Reports other logits. Warns if the logits are probabilities already.
 bool CheckLogits(const HeadCall& call, const std::string& name, int rank, bool binary,
                  const std::string& want) {
   const Value logits = call.tensors.logits;
@@ -165,7 +172,7 @@ bool CheckLogits(const HeadCall& call, const std::string& name, int rank, bool b
     return false;
   }
   const std::string function = IsBinary(call) ? "sigmoid" : "softmax";
-  if (m.args.mode != ModeKey::kPredict && m.b.graph().node(logits).op->name == function) {
+  if (m.purpose.has_losses() && m.b.graph().node(logits).op->name == function) {
     m.errors.Warn(call.place, field,
                   absl::StrCat(Quote(name), " is the result of a ", function,
                                ", and the head takes one itself; want the values before it, "
@@ -178,56 +185,59 @@ const LossDef& SparseSoftmaxCrossEntropyLoss() {
   return *FindByName(LossList(), "sparse_softmax_cross_entropy");
 }
 
-// ---- classification: logits (N, C), C > 1, label (N) or (N,1) whole. Sparse softmax cross
-// entropy; predictions class_ids s64 (N,1), probabilities (N,C), logits (N,C); metric accuracy.
-// Of one logit (N,1) as TensorFlow's binary head: the probability of class 1 is its sigmoid.
-// Sigmoid cross entropy; probabilities are (N,2), those of the logits (0, z), of which class_ids
-// are the largest, 0 where both are the same; one prediction more, logistic (N,1), and that head's
-// metrics.
+// ---- classification: logits (N, C), C > 1; label (N) or (N,1), class ids. Loss: sparse softmax
+// cross entropy. Predictions: class_ids s64 (N,1), probabilities (N,C), logits (N,C). Metric:
+// accuracy.
+// One logit z (N,1) is TensorFlow's binary head: the probability of class 1 is sigmoid(z). Loss:
+// sigmoid cross entropy. Probabilities are (N,2), the softmax of the logits (0, z); class_ids is
+// the class with the larger logit, or 0 if both are equal. There is also the prediction logistic
+// (N,1), and the metrics are those of TensorFlow's binary head.
 
-// (0, z)
+// Returns (0, z).
 Value TwoLogits(GraphBuilder& b, Value logit) {
   ScopedName scope(b, "two_class_logits");
   return Pad(b, logit, {0, 1}, {0, 0});
 }
 
-// f32, 0 or 1. By a table, so that a label that is neither is found where the input is checked, and
-// is NaN elsewhere.
+// Returns the label as f32, 0 or 1. It is read from a table, so that the check of the input finds
+// any other label; without that check such a label becomes NaN.
 Value BinaryTargets(GraphBuilder& b, Value label) {
   const Value table = Convert(b, ConstantInt(b, DType::kS32, {2}, {0, 1}), DType::kF32);
   return Gather(b, table, label, 0, "targets");
 }
 
-// With `targets` the label as f32.
+// `targets` is the label as f32.
 void AddBinaryMetrics(const HeadCall& call, const LossTerm& loss, Value targets) {
   GraphBuilder& b = call.m.b;
   const Value logits = call.tensors.logits;
   const auto ids = [&](DType dtype) { return Convert(b, Greater(b, logits, Scalar(b, 0)), dtype); };
-  const auto labels = [&](std::string* mistake) {
-    return LabelsLike(b, targets, logits, "logits", mistake);
+  const auto labels = [&](ConfigErrors& errors) {
+    return LabelsLike(b, targets, logits, "logits", errors);
   };
-  AddMetric(call, loss, "accuracy", [&](std::string* mistake) {
-    return AccuracyValues(b, call.tensors.label, ids(DType::kS64), mistake);
+  AddMetric(call, loss, "accuracy", [&](ConfigErrors& errors) {
+    return AccuracyValues(b, call.tensors.label, ids(DType::kS64), errors);
   });
   AddMetric(
       call, loss, "accuracy_baseline", labels,
       {[](double mean) { return std::max(mean, 1 - mean); },
        [](GraphBuilder& b, Value mean) { return Maximum(b, mean, Sub(b, Scalar(b, 1), mean)); }});
-  AddMetric(call, loss, "average_loss", [&](std::string*) { return loss.elements; });
+  AddMetric(call, loss, "average_loss", [&](ConfigErrors&) { return loss.elements; });
   AddMetric(call, loss, "label/mean", labels);
-  AddMetric(call, loss, "prediction/mean", [&](std::string*) { return Sigmoid(b, logits); });
-  if (call.m.args.mode != ModeKey::kEval) return;
+  AddMetric(call, loss, "prediction/mean", [&](ConfigErrors&) { return Sigmoid(b, logits); });
+  if (!call.m.purpose.evaluate) return;
   AddMetric(call, loss, "auc", targets, Sigmoid(b, logits));
   AddMetric(call, loss, "precision", targets, ids(DType::kF32));
   AddMetric(call, loss, "recall", targets, ids(DType::kF32));
 }
 
-// The loss and the metrics of one logit.
+// Adds the loss and the metrics of a head with one logit.
 void AddBinary(const HeadCall& call, const proto::LossArgs& args) {
   GraphBuilder& b = call.m.b;
   if (!call.tensors.label.valid()) return;
-  const std::string mistake = MistakeOfClassIds(b.shape(call.tensors.label));
-  if (!mistake.empty()) return call.m.errors.Add(call.place, call.kind, mistake);
+  ConfigErrors errors;
+  const bool fits = CheckClassIds(b.shape(call.tensors.label), errors);
+  call.m.errors.Add(FieldPlace(call.place, call.kind), errors);
+  if (!fits) return;
   HeadCall of_targets = call;
   of_targets.tensors.label = BinaryTargets(b, call.tensors.label);
   const LossDef& loss = *FindByName(LossList(), "sigmoid_cross_entropy");
@@ -252,7 +262,7 @@ void BuildClassification(ModelContext& m, const proto::Head& head, const ConfigP
   } else if (const auto loss = AddLoss(call, SparseSoftmaxCrossEntropyLoss(), loss_args)) {
     AddMetric(call, *loss, "accuracy", AccuracyValues);
   }
-  if (m.args.mode == ModeKey::kTrain || !tensors.logits.valid()) return;
+  if (!m.purpose.has_predictions() || !tensors.logits.valid()) return;
   const Value scores = IsBinary(call) ? TwoLogits(b, tensors.logits) : tensors.logits;
   const int64_t rows = b.shape(scores).dims[0];
   ScopedName scope(b, "predictions");
@@ -269,21 +279,22 @@ void BuildClassification(ModelContext& m, const proto::Head& head, const ConfigP
   m.export_outputs.push_back({ExportOutput::Kind::kRegression, logistic});
 }
 
-// ---- sequence: logits (N, T, C), C > 1, label (N, T) whole. Sparse softmax cross entropy of every
-// position; predictions class_ids s64 (N, T), probabilities and logits (N, T, C); metrics accuracy,
-// average_loss, the weighted mean of the loss, and of that mean l without label_smoothing
-// perplexity = exp(l) and bits_per_character = l / ln 2.
+// ---- sequence: logits (N, T, C), C > 1; label (N, T), class ids. Loss: sparse softmax cross
+// entropy at every position. Predictions: class_ids s64 (N, T), probabilities and logits (N, T, C).
+// Metrics: accuracy; average_loss, the weighted mean of the loss; perplexity = exp(l) and
+// bits_per_character = l / ln 2, where l is that mean without label_smoothing.
 
 void AddSequenceMetrics(const HeadCall& call, const proto::LossArgs& args, const LossTerm& loss) {
   AddMetric(call, loss, "accuracy", AccuracyValues);
-  AddMetric(call, loss, "average_loss", [&](std::string*) { return loss.elements; });
-  const auto cross_entropy = [&](std::string*) {
+  AddMetric(call, loss, "average_loss", [&](ConfigErrors&) { return loss.elements; });
+  const auto cross_entropy = [&](ConfigErrors& errors) {
     if (args.label_smoothing() == 0) return loss.elements;
     const proto::LossArgs plain;
     LossCall loss_call{.b = call.m.b,
                        .labels = call.tensors.label,
                        .predictions = call.tensors.logits,
-                       .args = plain};
+                       .args = plain,
+                       .errors = errors};
     return SparseSoftmaxCrossEntropyLoss().build(loss_call);
   };
   AddMetric(call, loss, "perplexity", cross_entropy,
@@ -307,15 +318,15 @@ void BuildSequence(ModelContext& m, const proto::Head& head, const ConfigPlace& 
   loss_args.set_label_smoothing(args.label_smoothing());
   if (const auto loss = AddLoss(call, SparseSoftmaxCrossEntropyLoss(), loss_args))
     AddSequenceMetrics(call, loss_args, *loss);
-  if (m.args.mode == ModeKey::kTrain || !logits.valid()) return;
+  if (!m.purpose.has_predictions() || !logits.valid()) return;
   ScopedName scope(m.b, "predictions");
   m.AddPrediction(place, KeyOf(head, "class_ids"), ArgMax(m.b, logits, 2, DType::kS64));
   m.AddPrediction(place, KeyOf(head, "probabilities"), Softmax(m.b, logits, "probabilities"));
   m.AddPrediction(place, KeyOf(head, "logits"), logits);
 }
 
-// ---- regression: logits (N, D) or (N), label of that shape. Mean squared error; prediction
-// `predictions`; metric mean_absolute_error.
+// ---- regression: logits (N, D) or (N), label of the same shape. Loss: mean squared error.
+// Prediction: `predictions`. Metric: mean_absolute_error.
 
 void BuildRegression(ModelContext& m, const proto::Head& head, const ConfigPlace& place) {
   const proto::RegressionHead& args = head.regression();
@@ -326,7 +337,7 @@ void BuildRegression(ModelContext& m, const proto::Head& head, const ConfigPlace
   loss_args.set_weights(args.weights());
   if (const auto loss = AddLoss(call, *FindByName(LossList(), "mean_squared_error"), loss_args))
     AddMetric(call, *loss, "mean_absolute_error", AbsoluteErrorValues);
-  if (m.args.mode == ModeKey::kTrain || !tensors.logits.valid()) return;
+  if (!m.purpose.has_predictions() || !tensors.logits.valid()) return;
   m.AddPrediction(place, KeyOf(head, "predictions"), tensors.logits);
   m.export_outputs.push_back({ExportOutput::Kind::kRegression, tensors.logits});
 }

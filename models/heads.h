@@ -1,4 +1,4 @@
-// Heads: loss, predictions and metrics at once.
+// Heads: one entry of the model that defines a loss, predictions and metrics at once.
 #ifndef TPURUN_MODELS_HEADS_H_
 #define TPURUN_MODELS_HEADS_H_
 
@@ -11,13 +11,15 @@ namespace tpurun {
 
 // One row of the table in heads.cc.
 struct HeadDef {
-  std::string name;  // of its field in proto Head's oneof
+  std::string name;  // the head's field in proto Head's oneof
   void (*build)(ModelContext& m, const proto::Head& head, const ConfigPlace& place);
 };
 
 const std::vector<HeadDef>& HeadList();
 
-// The model's `head` entries. What depends on an absent label is left out.
+// Builds the model's `head` entries: adds their losses, predictions, metrics and export outputs to
+// `m`. Losses, metrics and predictions that depend on an absent label are left out. Mistakes go to
+// m.errors.
 void BuildHeads(ModelContext& m);
 
 }  // namespace tpurun

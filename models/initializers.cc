@@ -12,8 +12,8 @@ namespace {
 
 using Kind = Initializer::Kind;
 
-// The standard deviation of a normal distribution cut off at two standard deviations, which
-// variance_scaling divides by so that the draws have the variance asked for.
+// The standard deviation of a standard normal distribution truncated at two standard deviations.
+// variance_scaling divides by it, so that the values have the requested variance.
 constexpr double kTruncatedStddev = 0.87962566103423978;
 
 Initializer Constant(double value) { return {.kind = Kind::kConstant, .a = value}; }
@@ -27,7 +27,7 @@ Initializer MakeGlorotUniform(const proto::Initializer&, const Fans& fans) {
   return Uniform(std::sqrt(3.0 / std::max(1.0, (fans.in + fans.out) / 2)));
 }
 
-// N(mean, stddev), draws beyond two standard deviations drawn again.
+// N(mean, stddev). Values beyond two standard deviations are drawn again.
 Initializer MakeTruncatedNormal(const proto::Initializer& initializer, const Fans&) {
   return {.kind = Kind::kTruncatedNormal,
           .a = initializer.truncated_normal().mean(),

@@ -1,5 +1,5 @@
-// Initializers: how a new variable is filled, from its shape. Formulas are those of
-// tf.initializers of TensorFlow 1.x.
+// Initializers: the distribution that the values of a new variable are drawn from, given its shape.
+// The formulas are those of tf.initializers of TensorFlow 1.x.
 #ifndef TPURUN_MODELS_INITIALIZERS_H_
 #define TPURUN_MODELS_INITIALIZERS_H_
 
@@ -12,8 +12,9 @@
 
 namespace tpurun {
 
-// Inputs and outputs of one unit. Of a kernel (..., in, out) each counts the receptive field, the
-// product of the leading dimensions; of a vector both are its size.
+// The numbers of inputs and outputs of one unit. For a kernel (..., in, out) they are `in` and
+// `out` times the receptive field, which is the product of the leading dimensions. For a vector
+// both are its size; for a scalar both are 1.
 struct Fans {
   double in = 1;
   double out = 1;
@@ -22,26 +23,28 @@ Fans FansOf(const std::vector<int64_t>& dims);
 
 // One row of the table in initializers.cc.
 struct InitializerDef {
-  std::string name;  // of its field in the oneof
-  int min_rank = 0;  // of a variable that it is for
+  std::string name;  // the initializer's field in the oneof
+  int min_rank = 0;  // the lowest rank of a variable that it can initialize
   Initializer (*make)(const proto::Initializer& initializer, const Fans& fans);
 };
 
 const std::vector<InitializerDef>& InitializerList();
 
-// Appends what is wrong for a variable of this rank; `path` is the initializer's own
-// ("dense.kernel_initializer").
+// Adds the mistakes of `initializer` for a variable of this rank to `errors`. `path` is the path of
+// the initializer: "dense.kernel_initializer".
 void CheckInitializer(const proto::Initializer& initializer, int rank, const std::string& path,
                       ConfigErrors& errors);
 
-// The initializer of a variable of these dimensions. It must have passed CheckInitializer.
+// Returns the initializer for a variable of these dimensions. `initializer` must have passed
+// CheckInitializer.
 Initializer MakeInitializer(const proto::Initializer& initializer,
                             const std::vector<int64_t>& dims);
 
 Initializer Zeros();
 Initializer GlorotUniform(const std::vector<int64_t>& dims);
 Initializer Orthogonal();
-// `initializer`, but 1 in the second of a vector's four quarters.
+// Returns `initializer`, changed to set the elements [units, 2 units) of a vector of 4 units
+// elements to 1.
 Initializer UnitForgetBias(Initializer initializer, int64_t units);
 
 }  // namespace tpurun

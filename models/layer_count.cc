@@ -11,12 +11,13 @@
 namespace tpurun {
 namespace {
 
-// Counts end here.
+// Counts saturate at this number.
 constexpr int64_t kMany = 1000000000;
 
 int64_t CountLayers(const Layers& layers);
 
-// With those in it; what is wrong with it is told elsewhere.
+// Counts the layers inside of it too. A layer with mistakes, which are reported elsewhere, counts
+// as 1.
 int64_t CountLayers(const proto::Layer& layer) {
   const google::protobuf::FieldDescriptor* const kind = ChosenKind(layer);
   const LayerDef* const def = kind == nullptr ? nullptr : FindByName(LayerList(), kind->name());

@@ -1,4 +1,4 @@
-// How many layers a model has before one of them is built.
+// Counts the layers of a model before any of them is built.
 #ifndef TPURUN_MODELS_LAYER_COUNT_H_
 #define TPURUN_MODELS_LAYER_COUNT_H_
 
@@ -7,8 +7,8 @@
 
 namespace tpurun {
 
-// Reports a model of more layers than are ever meant, every copy counted; nothing is to be built of
-// one.
+// Reports a model of more than kMaxLayers layers, counted with all copies. Such a model must not be
+// built.
 void CheckLayerCount(const proto::ModelSpec& spec, ConfigErrors& errors);
 
 }  // namespace tpurun

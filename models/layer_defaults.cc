@@ -16,7 +16,7 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 
 void CopyField(const Message& from, const FieldDescriptor* field, Message& to) {
-  // Merging a message that has this field only.
+  // Merges a message in which only this field is set.
   const std::unique_ptr<Message> one(from.New());
   one->CopyFrom(from);
   std::vector<const FieldDescriptor*> set;
@@ -27,7 +27,8 @@ void CopyField(const Message& from, const FieldDescriptor* field, Message& to) {
   to.MergeFrom(*one);
 }
 
-// Whether the field means something beside the others: its rules (excludes, needs).
+// True if the other fields of `message` allow `field` to have an effect (field rules `excludes` and
+// `needs`).
 bool IsUseful(const Message& message, const FieldDescriptor& field) {
   for (const FieldDescriptor* other : ExcludedBy(field)) {
     if (IsSet(message, *other)) return false;
@@ -36,8 +37,8 @@ bool IsUseful(const Message& message, const FieldDescriptor& field) {
   return needed.empty() || IsOn(message, *message.GetDescriptor()->FindFieldByName(needed));
 }
 
-// Takes out of the layer's `arguments`, PATH in the model, those fields that a default gave, as
-// `paths` says, and that mean nothing there. Where two exclude each other, the first goes.
+// Clears the fields of `arguments` (the layer's field `path`) that a default set, according to
+// `paths`, and that have no effect. If two of them exclude each other, the first is cleared.
 void DropUselessDefaults(const std::string& path, Message& arguments,
                          std::map<std::string, std::string>& paths) {
   const google::protobuf::Descriptor& fields = *arguments.GetDescriptor();

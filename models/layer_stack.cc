@@ -22,29 +22,29 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 
-// Where a list of layers stands.
+// The surroundings of a list of layers.
 struct Scope {
-  std::string name;       // "block", "" at the top
-  std::string variables;  // of their variables' names; under a `reuse` those of another scope
-  std::string path;       // of the list: "model.layer", "model.layer[2].sequence.layer"
-  std::string numbers;    // of the layers around it: "", "2."
-  int depth = 0;          // layers around it
+  std::string name;       // "block"; "" at the top level
+  std::string variables;  // the scope of the variables' names; under `reuse` another layer's
+  std::string path;       // the list's path: "model.layer", "model.layer[2].sequence.layer"
+  std::string numbers;    // the numbers of the enclosing layers: "", "2."
+  int depth = 0;          // the number of enclosing layers
   bool trainable = true;
-  proto::DataType dtype = proto::FLOAT32;  // of layers that give none
+  proto::DataType dtype = proto::FLOAT32;  // for layers that set no dtype
 };
 
 std::string Scoped(const std::string& scope, const std::string& name) {
   return scope.empty() ? name : absl::StrCat(scope, "/", name);
 }
 
-// What the value is read from: where that is stored in bf16, the bf16 one.
+// Returns the bf16 value if `value` is a conversion of a bf16 value, else `value`.
 Value Stored(const Graph& graph, Value value) {
   const Node& node = graph.node(value);
   const bool read = node.op == &ConvertOp() && graph.shape(node.inputs[0]).dtype == DType::kBF16;
   return read ? node.inputs[0] : value;
 }
 
-// 0 where any mask is; invalid where there is none.
+// Returns the product of the inputs' masks, or an invalid Value if no input has a mask.
 Value MaskOfAll(GraphBuilder& b, const std::vector<LayerInput>& inputs) {
   Value all;
   for (const LayerInput& input : inputs) {
@@ -54,7 +54,7 @@ Value MaskOfAll(GraphBuilder& b, const std::vector<LayerInput>& inputs) {
   return all;
 }
 
-// With no more than its kind.
+// Returns a layer in which only the kind is set.
 proto::Layer OfKind(const FieldDescriptor& kind) {
   proto::Layer layer;
   layer.GetReflection()->MutableMessage(&layer, &kind);
@@ -89,78 +89,79 @@ class LayerStack {
   }
 
  private:
-  // What the first layer reads when it names nothing.
+  // The input of a layer that names no input.
   struct PreviousLayer {
-    const Tensor* tensor = nullptr;  // null: there is nothing to read unnamed
+    const Tensor* tensor = nullptr;  // nullptr if a layer must name its input
     std::string name;
   };
 
-  // A layer on the way into the graph.
+  // A layer that is being built.
   struct LayerDraft {
     ConfigPlace place;
     std::string number;             // "2.0"
-    std::string name;               // with its scope
-    std::string variables;          // the layer whose variables it has: itself, or what it reuses
-    proto::Layer merged;            // with the defaults of its kind; of one that holds layers empty
-    const proto::Layer* layer;      // name, inputs and what every kind has
-    const proto::Layer* arguments;  // its kind; under `reuse` another layer's
-    // "dense.units" -> "model.layer_defaults[0].dense.units": where each merged field stands.
+    std::string name;               // the name with its scope
+    std::string variables;          // the layer that owns the variables: this or the reused layer
+    proto::Layer merged;            // with the defaults of its kind; empty for composite layers
+    const proto::Layer* layer;      // name, inputs and other fields that all kinds have
+    const proto::Layer* arguments;  // the fields of the kind; under `reuse` the reused layer's
+    // The paths of merged fields: "dense.units" -> "model.layer_defaults[0].dense.units".
     std::map<std::string, std::string> default_paths;
     bool trainable = true;
     proto::DataType dtype = proto::FLOAT32;
   };
 
-  // A layer that others may reuse.
+  // A layer that later layers may reuse.
   struct Built {
-    const proto::Layer* written = nullptr;  // of one that holds layers
-    size_t row = 0;                         // in ModelContext::layers
+    const proto::Layer* written = nullptr;  // for composite layers only
+    size_t row = 0;                         // index in ModelContext::layers
     std::string variables;
   };
 
   PreviousLayer OnlyFeature() const;
-  // Chooses the arguments of a layer that has those of another.
+  // Sets the arguments and variables of a layer with `reuse`. Adds mistakes to `errors`.
   void Reuse(const Scope& scope, LayerDraft& layer, ConfigErrors& errors) const;
   void Report(const LayerDraft& layer, const ConfigErrors& errors);
   std::string NameOf(const proto::Layer& layer, const std::string& kind, const Scope& scope);
   std::vector<std::string> InputNames(const proto::Layer& layer, const Scope& scope,
                                       const PreviousLayer& before) const;
-  // Whether all inputs are known; else the state of the result is in *result.
+  // Sets `inputs` and returns true if all inputs are known. Otherwise sets the state of `result`.
   bool ResolveInputs(const LayerDraft& layer, const Scope& scope, const PreviousLayer& before,
                      std::vector<LayerInput>& inputs, Tensor& result);
   bool CheckInputCount(const LayerDraft& layer, const LayerDef& def);
-  // That no input of a layer that refuses masks has one.
+  // Reports an input with a mask if the layer refuses masks, and then returns false.
   bool CheckMasks(const LayerDraft& layer, const LayerDef& def,
                   const std::vector<LayerInput>& inputs);
 
-  // Each returns the result of its last layer.
+  // BuildList and the functions below return the result of the last layer that they build.
   Tensor BuildList(const Layers& layers, const Scope& scope, PreviousLayer before);
   Tensor BuildLayer(const proto::Layer& written, const std::string& path, const std::string& number,
                     const Scope& scope, const PreviousLayer& before, std::string* name);
-  // `sound`: its fields are without mistakes.
+  // `sound`: the fields of the layer have no mistakes and its name is free.
   Tensor BuildPlain(const LayerDef& def, const LayerDraft& layer, bool sound, const Scope& scope,
                     const PreviousLayer& before);
   Tensor BuildBlocks(const LayerDef& def, const LayerDraft& layer, const Scope& scope,
                      const PreviousLayer& before);
-  // LayerDef::build on inputs that are known; `result` has what they depend on.
+  // Calls LayerDef::build with known inputs. `result` already has `from_label`.
   Tensor Apply(const LayerDef& def, const LayerDraft& layer, std::vector<LayerInput> inputs,
                Tensor result);
-  // The result of a layer of that dtype as others read it: f32, in BFLOAT16 rounded where it is
-  // stored. Whole numbers and one number an example stay as they are.
+  // Returns the result of a layer with this dtype as other layers read it: f32, with BFLOAT16 read
+  // from a bf16 value. Integers and values with one number per example stay unchanged.
   Value Store(Value value, proto::DataType dtype);
-  // What is too large of that the last layer added; empty when nothing is.
+  // Describes a value that is too large among the nodes from `nodes_before` on. Empty if there is
+  // none.
   std::string TooLarge(size_t nodes_before) const;
 
   ModelContext& m_;
-  // By the name without a number: the first number that may be free.
+  // The first number that may be free, by the name without a number.
   std::unordered_map<std::string, int> numbers_;
   std::map<std::string, Built> built_;
-  std::vector<std::shared_ptr<const Layers>> blocks_;  // which layers of `built_` are written in
-  std::map<std::string, Value> features_;              // by name; invalid: it has a mistake
-  std::optional<bool> carries_state_;                  // as of LayerArgs
-  int64_t positions_ = 0;                              // likewise
-  bool counts_positions_ = false, keeps_other_state_ = false;  // some layer
-  std::map<int, Value> updates_;                               // of variables, by index
-  int64_t count_ = 0;                                          // of layers that hold no others
+  std::vector<std::shared_ptr<const Layers>> blocks_;  // owns layers that `built_` points to
+  std::map<std::string, Value> features_;              // by name; invalid after a mistake
+  std::optional<bool> carries_state_;                  // LayerArgs::carries_state
+  int64_t positions_ = 0;                              // LayerArgs::positions
+  bool counts_positions_ = false, keeps_other_state_ = false;  // true if any layer does so
+  std::map<int, Value> updates_;                               // by the variable's index
+  int64_t count_ = 0;                                          // number of non-composite layers
 };
 
 LayerStack::PreviousLayer LayerStack::OnlyFeature() const {
@@ -196,7 +197,7 @@ void LayerStack::Reuse(const Scope& scope, LayerDraft& layer, ConfigErrors& erro
   }
 }
 
-// A mistake in a field that layer_defaults gave is shown there.
+// Reports a mistake in a field that layer_defaults set at the place of layer_defaults.
 void LayerStack::Report(const LayerDraft& layer, const ConfigErrors& errors) {
   for (const ConfigError& error : errors.all()) {
     ConfigPlace at = layer.place;
@@ -216,7 +217,8 @@ void LayerStack::Report(const LayerDraft& layer, const ConfigErrors& errors) {
   }
 }
 
-// The name with its scope. An unnamed layer is called as TF 1.x would: dense, dense_1, ...
+// Returns the name with its scope. An unnamed layer gets the name that TF 1.x gives it: dense,
+// dense_1, ...
 std::string LayerStack::NameOf(const proto::Layer& layer, const std::string& kind,
                                const Scope& scope) {
   if (layer.has_name()) return Scoped(scope.name, layer.name());
@@ -308,7 +310,7 @@ bool LayerStack::CheckMasks(const LayerDraft& layer, const LayerDef& def,
 
 Tensor LayerStack::BuildList(const Layers& layers, const Scope& scope, PreviousLayer before) {
   Tensor last = before.tensor == nullptr ? Tensor{} : *before.tensor;
-  Tensor held;  // what `before` points to from the second layer on
+  Tensor held;  // `before` points to it from the second layer on
   for (int i = 0; i < layers.size() && !m_.errors.full(); ++i) {
     std::string name;
     last = BuildLayer(layers.Get(i), absl::StrCat(scope.path, "[", i, "]"),
@@ -332,7 +334,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
     Reuse(scope, layer, errors);
   } else if (const FieldDescriptor* kind = ChosenKind(written);
              kind == nullptr || !HoldsLayers(*kind)) {
-    // Copying what holds layers would take long, at every level again.
+    // Composite layers are not copied: that would copy the inner layers again at every level.
     MergeLayerDefaults(m_.spec, written, &layer.merged, &layer.default_paths);
     layer.layer = layer.arguments = &layer.merged;
     layer.trainable = scope.trainable && layer.merged.trainable();
@@ -346,7 +348,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
     layer.variables = Scoped(scope.variables, layer.name.substr(outer));
   }
   absl::StrAppend(&layer.place.subject, " ", Quote(*name));
-  const size_t row = m_.layers.size();  // of this layer; those in it follow
+  const size_t row = m_.layers.size();  // this layer's row; the rows of inner layers follow
   m_.layers.push_back({.name = *name,
                        .kind = kind == nullptr ? "" : kind->name(),
                        .inputs = InputNames(*layer.layer, scope, before),
@@ -382,7 +384,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
   if (def != nullptr && def->expand != nullptr) {
     if (errors.empty()) result = BuildBlocks(*def, layer, scope, before);
   } else if (def != nullptr) {
-    // Of a name that is taken the variables would be too.
+    // If the name is taken, the names of the variables would be taken too.
     const bool sound = errors.empty() && !m_.tensors.Has(*name);
     result = BuildPlain(*def, layer, sound, scope, before);
   }
@@ -421,7 +423,7 @@ Tensor LayerStack::BuildBlocks(const LayerDef& def, const LayerDraft& layer, con
                                      : before.name;
   const std::vector<LayerBlock> blocks = def.expand(*layer.arguments);
   std::vector<Tensor> results(blocks.size());
-  std::vector<std::string> names(blocks.size());  // of the results
+  std::vector<std::string> names(blocks.size());  // the names of the results
   std::vector<bool> read(blocks.size(), false);
   for (size_t i = 0; i < blocks.size(); ++i) {
     const LayerBlock& block = blocks[i];
@@ -452,7 +454,7 @@ Tensor LayerStack::BuildBlocks(const LayerDef& def, const LayerDraft& layer, con
       names[i] = inner.name;
       if (m_.errors.reported() == mistakes) continue;
       results[i] = Tensor{};
-      break;  // the other copies would repeat them
+      break;  // the other copies would repeat the mistakes
     }
   }
   if (def.build == nullptr) return results.back();
@@ -485,7 +487,7 @@ Tensor LayerStack::Apply(const LayerDef& def, const LayerDraft& layer,
                         .variables = layer.variables,
                         .inputs = std::move(inputs),
                         .precision = m_.precision,
-                        .training = m_.args.mode == ModeKey::kTrain,
+                        .training = m_.purpose.train,
                         .use_tpu = m_.args.use_tpu,
                         .carries_state = carries_state_,
                         .positions = positions_,
@@ -503,10 +505,8 @@ Tensor LayerStack::Apply(const LayerDef& def, const LayerDraft& layer,
   } else if (updates_.size() > updates_before) {
     keeps_other_state_ = true;
   }
-  if (context.error().has_value()) {
-    ConfigErrors errors;
-    errors.Add(*context.error());
-    Report(layer, errors);
+  if (!context.errors().empty()) {
+    Report(layer, context.errors());
     return result;
   }
   if (!m_.b.status().ok()) {

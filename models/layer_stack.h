@@ -1,5 +1,5 @@
-// Runs the layers of a ModelSpec in order: names, scopes, inputs and layer_defaults; what each
-// layer computes is in layers/.
+// Builds the layers of a ModelSpec in order: names, scopes, inputs and layer_defaults. The code of
+// each kind of layer is in layers/.
 #ifndef TPURUN_MODELS_LAYER_STACK_H_
 #define TPURUN_MODELS_LAYER_STACK_H_
 
@@ -9,10 +9,10 @@
 
 namespace tpurun {
 
-// Reports a dtype that no layer computes in.
+// Reports a dtype other than FLOAT32 and BFLOAT16. `field` is the name of the dtype's field.
 void CheckComputeDType(const std::string& field, proto::DataType dtype, ConfigErrors& errors);
 
-// Declares every layer's result in m.tensors; mistakes go to m.errors.
+// Builds all layers and declares every layer's result in m.tensors. Mistakes go to m.errors.
 void BuildLayers(ModelContext& m);
 
 }  // namespace tpurun

@@ -16,7 +16,8 @@ ConfigPlace LossPlace(const proto::Loss& loss, int index) {
       absl::StrCat("model.loss[", index, "]")};
 }
 
-// The elements of one `loss` entry; broken after a mistake.
+// Builds one `loss` entry: sets the elements and weights of `term` and returns the elements. The
+// state of the result is kBroken after a mistake.
 Tensor BuildLoss(ModelContext& m, const proto::Loss& loss, const ConfigPlace& place,
                  LossTerm& term) {
   ConfigErrors errors;
@@ -36,28 +37,31 @@ Tensor BuildLoss(ModelContext& m, const proto::Loss& loss, const ConfigPlace& pl
     if (!tensor->known()) return {.state = tensor->state, .from_label = from_label};
   }
   ScopedName scope(m.b, term.name);
-  LossCall call{.b = m.b, .labels = labels->value, .predictions = predictions->value, .args = args};
+  ConfigErrors misfits;
+  LossCall call{.b = m.b,
+                .labels = labels->value,
+                .predictions = predictions->value,
+                .args = args,
+                .errors = misfits};
   term.elements = def->build(call);
-  if (!call.mistake.empty()) {
-    m.errors.Add(place, FieldPath(def->name, call.field), call.mistake);
-    return {};
-  }
+  m.errors.Add(FieldPlace(place, def->name), misfits);
+  if (!misfits.empty()) return {};
   term.weights = WeightsLike(m, place, def->name + ".weights", args.weights(), term.elements);
   term.weights = MaskedWeights(m.b, term.weights, predictions->mask, term.elements);
   return {.state = Tensor::State::kKnown, .value = term.elements, .from_label = from_label};
 }
 
-// The labels as f32 of the shape of the predictions, which are f32.
+// Returns the labels as f32 in the shape of the predictions, which must be f32.
 Value Targets(LossCall& call, const std::string& predictions) {
   GraphBuilder& b = call.b;
   const Shape p = b.shape(call.predictions);
   if (p.dtype != DType::kF32) {
     return call.Fail(absl::StrCat(predictions, " must be f32, got ", BatchShapeText(p)));
   }
-  return LabelsLike(b, call.labels, call.predictions, predictions, &call.mistake);
+  return LabelsLike(b, call.labels, call.predictions, predictions, call.errors);
 }
 
-// Whether they are f32 (N, ..., C).
+// True if the predictions are f32 (N, ..., C). Reports other predictions.
 bool CheckLogits(LossCall& call) {
   const Shape z = call.b.shape(call.predictions);
   if (z.dtype == DType::kF32 && z.rank() >= 2) return true;
@@ -66,7 +70,7 @@ bool CheckLogits(LossCall& call) {
   return false;
 }
 
-// A loss op over the rows of (N, ..., C).
+// Applies a loss op for (N, C) to logits (N, ..., C).
 template <typename Op>
 Value OverRows(GraphBuilder& b, Value logits, Value labels, const Op& op) {
   const Shape z = b.shape(logits);
@@ -83,15 +87,16 @@ Value Blend(GraphBuilder& b, Value x, double share, Value y) {
   return Add(b, Mul(b, x, Scalar(b, 1 - share)), Mul(b, y, Scalar(b, share)));
 }
 
-// ---- sparse_softmax_cross_entropy: logits (N, ..., C), labels (N, ...) or (N, ..., 1) ids ->
-// (N, ...). l = log(sum_j exp(z_j)) - z_label; smoothed as softmax_cross_entropy of one-hot labels.
+// ---- sparse_softmax_cross_entropy: logits (N, ..., C), class ids (N, ...) or (N, ..., 1) ->
+// (N, ...). l = log(sum_j exp(z_j)) - z_label. Smoothing is that of softmax_cross_entropy with
+// one-hot labels.
 
 Value BuildSparseSoftmaxCrossEntropy(LossCall& call) {
   GraphBuilder& b = call.b;
   if (!CheckLogits(call)) return {};
   const Shape z = b.shape(call.predictions);
   const Shape y = b.shape(call.labels);
-  if (!IsWhole(y.dtype)) return call.Fail(MistakeOfClassIds(y));
+  if (!CheckClassIds(y, call.errors)) return {};
   const Shape rows = {y.dtype, {z.dims.begin(), z.dims.end() - 1}};
   const Value ids = AlignTo(b, call.labels, rows);
   if (!ids.valid()) {
@@ -103,7 +108,7 @@ Value BuildSparseSoftmaxCrossEntropy(LossCall& call) {
     const Value losses = SparseSoftmaxCrossEntropy(b, logits, labels);
     const double share = call.args.label_smoothing();
     if (share == 0) return losses;
-    // Not of blended labels: an id outside of the classes is to give NaN.
+    // Blends losses, not labels: a label that is not a class must give NaN.
     const std::vector<int64_t> dims = b.shape(logits).dims;
     const Value even = Constant(b, DType::kF32, dims, 1.0 / static_cast<double>(dims[1]));
     return Blend(b, losses, share, SoftmaxCrossEntropy(b, logits, even));
@@ -111,7 +116,8 @@ Value BuildSparseSoftmaxCrossEntropy(LossCall& call) {
 }
 
 // ---- softmax_cross_entropy: logits and labels (N, ..., C) -> (N, ...).
-// l = sum_c y_c (log(sum_j exp(z_j)) - z_c); smoothed y_c (1 - s) + s / C, as tf.losses does.
+// l = sum_c y_c (log(sum_j exp(z_j)) - z_c). Smoothed labels are y_c (1 - s) + s / C, as in
+// tf.losses.
 
 Value BuildSoftmaxCrossEntropy(LossCall& call) {
   GraphBuilder& b = call.b;
@@ -126,8 +132,8 @@ Value BuildSoftmaxCrossEntropy(LossCall& call) {
   });
 }
 
-// ---- sigmoid_cross_entropy: of each element, l = max(z, 0) - z y + log(1 + exp(-|z|));
-// smoothed y (1 - s) + s / 2, as tf.losses does.
+// ---- sigmoid_cross_entropy: for each element, l = max(z, 0) - z y + log(1 + exp(-|z|)). Smoothed
+// labels are y (1 - s) + s / 2, as in tf.losses.
 
 Value BuildSigmoidCrossEntropy(LossCall& call) {
   GraphBuilder& b = call.b;
@@ -136,7 +142,7 @@ Value BuildSigmoidCrossEntropy(LossCall& call) {
   const double share = call.args.label_smoothing();
   if (share > 0) labels = Blend(b, labels, share, Scalar(b, 0.5));
   const Value z = call.predictions;
-  // Selected, not of maxima: at 0 the gradient is that of max(z, 0) + log(...) as one, 1/2.
+  // Uses Select, not Maximum: at z = 0 the gradient of max(z, 0) + log(...) must be 1/2.
   const Value positive = GreaterEqual(b, z, Scalar(b, 0));
   const Value least = Select(b, positive, Neg(b, z), z);
   const Value most = Select(b, positive, z, Scalar(b, 0));
@@ -151,8 +157,8 @@ Value BuildMeanSquaredError(LossCall& call) {
   return Square(call.b, Sub(call.b, call.predictions, targets));
 }
 
-// ---- huber_loss: l = e^2 / 2 where |e| <= d, else d (|e| - d / 2), e = p - y; as
-// q^2 / 2 + d (|e| - q), q = min(|e|, d)
+// ---- huber_loss: with e = p - y, l = e^2 / 2 if |e| <= d, else d (|e| - d / 2). Computed as
+// q^2 / 2 + d (|e| - q) with q = min(|e|, d).
 
 Value BuildHuberLoss(LossCall& call) {
   GraphBuilder& b = call.b;
@@ -166,7 +172,7 @@ Value BuildHuberLoss(LossCall& call) {
   return Add(b, Mul(b, Square(b, near), Scalar(b, 0.5)), Mul(b, far, Scalar(b, delta)));
 }
 
-// ---- log_cosh: l = log(cosh(e)), e = p - y, as e + log(1 + exp(-2 e)) - log 2
+// ---- log_cosh: with e = p - y, l = log(cosh(e)). Computed as e + log(1 + exp(-2 e)) - log 2.
 
 Value BuildLogCosh(LossCall& call) {
   GraphBuilder& b = call.b;
@@ -190,17 +196,18 @@ const std::vector<LossDef>& LossList() {
   return list;
 }
 
-Value LossCall::Fail(const std::string& what, const std::string& of_field) {
-  mistake = what;
-  field = of_field;
+Value LossCall::Fail(const std::string& message, const std::string& field) {
+  errors.Add(field, message);
   return {};
 }
 
 bool IsWhole(DType dtype) { return dtype == DType::kS32 || dtype == DType::kS64; }
 
-std::string MistakeOfClassIds(const Shape& labels) {
-  if (IsWhole(labels.dtype)) return "";
-  return absl::StrCat("labels must be class ids, INT32 or INT64, got ", BatchShapeText(labels));
+bool CheckClassIds(const Shape& labels, ConfigErrors& errors) {
+  if (IsWhole(labels.dtype)) return true;
+  errors.Add(
+      "", absl::StrCat("labels must be class ids, INT32 or INT64, got ", BatchShapeText(labels)));
+  return false;
 }
 
 Value AlignTo(GraphBuilder& b, Value y, const Shape& like) {
@@ -214,12 +221,13 @@ Value AlignTo(GraphBuilder& b, Value y, const Shape& like) {
 }
 
 Value LabelsLike(GraphBuilder& b, Value labels, Value predictions, const std::string& noun,
-                 std::string* mistake) {
+                 ConfigErrors& errors) {
   const Shape p = b.shape(predictions);
   const Value targets = AlignTo(b, Convert(b, labels, DType::kF32), p);
   if (targets.valid()) return targets;
-  *mistake = absl::StrCat("labels and ", noun, " must have one shape, got labels ",
-                          BatchShapeText(b.shape(labels)), " and ", noun, " ", BatchShapeText(p));
+  errors.Add("",
+             absl::StrCat("labels and ", noun, " must have one shape, got labels ",
+                          BatchShapeText(b.shape(labels)), " and ", noun, " ", BatchShapeText(p)));
   return {};
 }
 
@@ -267,7 +275,7 @@ Value ReduceLoss(GraphBuilder& b, const LossTerm& term) {
   if (term.weights.valid()) {
     const Value sum = ReduceSum(b, Mul(b, term.elements, term.weights));
     const Value present = ReduceSum(b, NonZero(b, term.weights), {}, "num_present");
-    // No weight that counts: the sum is 0, and so is the loss.
+    // If every weight is 0, the sum is 0, and so is the loss.
     loss = Div(b, sum, Maximum(b, present, Scalar(b, 1)), "value");
   } else {
     loss = ReduceMean(b, term.elements, {}, "value");
@@ -288,7 +296,7 @@ Value TotalLoss(GraphBuilder& b, const std::vector<LossTerm>& terms,
 Value MaskRows(GraphBuilder& b, Value x, Value row_weight) {
   const std::vector<int64_t> dims = b.shape(x).dims;
   const Value weights = dims.size() == 1 ? row_weight : Broadcast(b, row_weight, dims, {0});
-  // Not a product: what a padding row holds may be infinite.
+  // Not a product: the values of a padding row may be infinite.
   return Select(b, Greater(b, weights, Scalar(b, 0)), x, Scalar(b, 0));
 }
 
@@ -316,7 +324,7 @@ EvalMetric LossMetric(GraphBuilder& b, const std::vector<LossTerm>& terms,
     factors.push_back(term.factor);
   }
   if (!regularization.empty()) {
-    // Of every row the same.
+    // Every row has the same regularization.
     const std::vector<int64_t> rows = b.shape(row_weight).dims;
     const Value sum = ReduceSum(b, Concat(b, regularization, 0));
     metric.statistics.push_back(RowSums(b, Broadcast(b, sum, rows, {}), row_weight));

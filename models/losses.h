@@ -1,5 +1,5 @@
-// Losses: values for each row and how they are reduced, SUM_BY_NONZERO_WEIGHTS on each core in
-// training, the same ratio over all rows in evaluation.
+// Losses: their elements and how the elements are reduced. In training, each core reduces its rows
+// by SUM_BY_NONZERO_WEIGHTS. In evaluation, the same ratio is computed over all rows.
 #ifndef TPURUN_MODELS_LOSSES_H_
 #define TPURUN_MODELS_LOSSES_H_
 
@@ -10,64 +10,70 @@
 
 namespace tpurun {
 
-// What a loss compares, (batch, ...) each.
+// The arguments of LossDef::build. Labels and predictions have the shape (batch, ...).
 struct LossCall {
   GraphBuilder& b;
   Value labels;
   Value predictions;            // or logits
-  const proto::LossArgs& args;  // what else it is told; of a head, what that is told
-  std::string mistake, field;   // set by Fail
+  const proto::LossArgs& args;  // other arguments; a head copies them from its own fields
+  ConfigErrors& errors;         // its paths are relative to `args`
 
-  // What does not fit, of a field of `args` or of them all; returns no value.
-  Value Fail(const std::string& what, const std::string& of_field = "");
+  // Adds an error for a field of `args`, or for `args` as a whole if `field` is empty. Returns an
+  // invalid Value.
+  Value Fail(const std::string& message, const std::string& field = "");
 };
 
-// One row of the table in losses.cc: a function of targets and predictions.
+// One row of the table in losses.cc: a function of labels and predictions.
 struct LossDef {
-  std::string name;                // of its field in proto Loss's oneof
-  Value (*build)(LossCall& call);  // f32 (batch, ...)
+  std::string name;                // the loss's field in proto Loss's oneof
+  Value (*build)(LossCall& call);  // returns the elements, f32 (batch, ...)
 };
 
 const std::vector<LossDef>& LossList();
 
-// s32 or s64: the types of class ids.
+// True for s32 and s64, the types of class ids.
 bool IsWhole(DType dtype);
-// Why `labels` cannot be class ids, for an error message; empty where they can.
-std::string MistakeOfClassIds(const Shape& labels);
+// True if labels of this type can be class ids. Adds an error otherwise.
+bool CheckClassIds(const Shape& labels, ConfigErrors& errors);
 
-// y reshaped to `like`, where the two differ at most by a last dimension of 1: (N, 1) and (N).
-// Invalid where they differ otherwise.
+// Returns y reshaped to `like` if the two shapes differ at most by a last dimension of 1: (N, 1)
+// and (N). Returns an invalid Value if they differ otherwise.
 Value AlignTo(GraphBuilder& b, Value y, const Shape& like);
 
-// The labels as f32 of the predictions' shape; invalid, and *mistake, where they do not fit. `noun`
-// is what the predictions are called.
+// Returns the labels as f32 in the shape of the predictions. If the shapes do not fit, adds an
+// error and returns an invalid Value. Messages call the predictions `noun`.
 Value LabelsLike(GraphBuilder& b, Value labels, Value predictions, const std::string& noun,
-                 std::string* mistake);
+                 ConfigErrors& errors);
 
-// The tensor named by an optional `weights` field as f32 of the shape of `like`: given so, or for
-// each row ((N) or (N,1)). Invalid when `name` is empty or after a mistake, which is reported.
+// Returns the tensor `name` of an optional `weights` field as f32 in the shape of `like`. The
+// tensor has that shape or one weight for each row: (N) or (N, 1). Returns an invalid Value if
+// `name` is empty, if the tensor is not known in this mode, or after a mistake, which is reported.
 Value WeightsLike(ModelContext& m, const ConfigPlace& place, const std::string& field,
                   const std::string& name, Value like);
 
-// Weights of `elements` that are 0 where a position (N,T) of the mask is padding, as Keras masks a
-// loss; `weights` where there is no mask, and the mask's alone where these are invalid.
+// Returns the weights of `elements` times the mask (N, T), which is 0 at padding, as Keras masks a
+// loss. Returns `weights` if `mask` is invalid or `elements` has no time axis, and the mask alone
+// if `weights` is invalid.
 Value MaskedWeights(GraphBuilder& b, Value weights, Value mask, Value elements);
 
-// The model's own `loss` entries; declares each under its name. A loss that depends on an absent
-// label is left out.
+// Builds the model's own `loss` entries and declares each under its name. A loss that depends on an
+// absent label is left out.
 void BuildLosses(ModelContext& m);
 
-// TRAIN: factor * sum(w l) / count(w != 0), f32[], 0 when every weight is 0; the sum of them all.
+// TRAIN: returns factor * sum(w l) / count(w != 0), f32[]; 0 if every weight is 0.
 Value ReduceLoss(GraphBuilder& b, const LossTerm& term);
-// `regularization`: further terms, f32[rows] of any number of rows.
+// TRAIN: returns the sum of all reduced losses and of the elements of `regularization`, f32[]. Each
+// element of `regularization` is f32[rows], with any number of rows.
 Value TotalLoss(GraphBuilder& b, const std::vector<LossTerm>& terms,
                 const std::vector<Value>& regularization);
 
-// x (N, ...) with zeros for the rows that are padding, and the sum of each row, f32[N].
+// Returns x (N, ...) with zeros in the rows that are padding (row_weight 0).
 Value MaskRows(GraphBuilder& b, Value x, Value row_weight);
+// Returns the sum of each row of MaskRows(x), f32[N].
 Value RowSums(GraphBuilder& b, Value x, Value row_weight);
 
-// EVAL: the metric `loss`, the same formula with both sums over all rows of the evaluation.
+// EVAL: returns the metric `loss`: the formulas of ReduceLoss and TotalLoss with the sum and the
+// count over all rows of the evaluation.
 EvalMetric LossMetric(GraphBuilder& b, const std::vector<LossTerm>& terms,
                       const std::vector<Value>& regularization, Value row_weight);
 

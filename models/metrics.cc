@@ -13,10 +13,11 @@
 namespace tpurun {
 namespace {
 
-// Of auc's 200 thresholds those inside of [0, 1]: i / 199.
+// The number of auc's 200 thresholds that are inside of [0, 1]: i / 199.
 constexpr int64_t kInnerThresholds = 198;
 
-// Of a confusion matrix. A row's share of it has as many numbers as the matrix, 256 KiB then.
+// The most classes of a confusion matrix. Each row's statistic has as many numbers as the matrix:
+// 256 KiB with this many classes.
 constexpr int64_t kMostClasses = 256;
 
 double Ratio(std::span<const double> sums) { return sums[1] == 0 ? 0 : sums[0] / sums[1]; }
@@ -25,53 +26,49 @@ Value Weighted(GraphBuilder& b, Value values, Value weights) {
   return weights.valid() ? Mul(b, values, weights) : values;
 }
 
-// The labels and predictions as f32 of one shape; an invalid pair, reported, where they are not.
+// Returns the labels and predictions as f32 in one shape. If the shapes do not fit, adds an error
+// and returns an invalid pair.
 std::pair<Value, Value> SameShape(MetricCall& call) {
   GraphBuilder& b = call.b();
   const Value predictions = Convert(b, call.tensors[1], DType::kF32);
-  std::string mistake;
-  const Value labels = LabelsLike(b, call.tensors[0], predictions, "predictions", &mistake);
-  if (labels.valid()) return {labels, predictions};
-  call.Fail(mistake);
-  return {};
+  const Value labels = LabelsLike(b, call.tensors[0], predictions, "predictions", call.errors);
+  return labels.valid() ? std::pair(labels, predictions) : std::pair(Value{}, Value{});
 }
 
-// Whether predictions are a value for each class, not class ids.
+// True if the predictions are one value for each class, not class ids.
 bool AreLogits(const Shape& predictions) {
   return predictions.dtype == DType::kF32 && predictions.rank() >= 2 && predictions.dims.back() > 1;
 }
 
-// Class ids of labels and predictions, s64 of one shape; an invalid pair, and *mistake, where they
-// are none.
+// Returns the class ids of labels and predictions as s64 in one shape. Adds an error and returns an
+// invalid pair if they are not class ids.
 std::pair<Value, Value> ClassIds(GraphBuilder& b, Value labels, Value predictions,
-                                 std::string* mistake) {
+                                 ConfigErrors& errors) {
   const Shape p = b.shape(predictions);
   const Shape y = b.shape(labels);
-  *mistake = MistakeOfClassIds(y);
-  if (!mistake->empty()) return {};
+  if (!CheckClassIds(y, errors)) return {};
   Value ids = predictions;
   if (AreLogits(p)) {
     ids = ArgMax(b, predictions, p.rank() - 1, DType::kS64);
   } else if (!IsWhole(p.dtype)) {
-    *mistake =
-        absl::StrCat("predictions must be class ids or logits f32[N,C], got ", BatchShapeText(p));
+    errors.Add("", absl::StrCat("predictions must be class ids or logits f32[N,C], got ",
+                                BatchShapeText(p)));
     return {};
   }
   const Value targets = AlignTo(b, Convert(b, labels, DType::kS64), b.shape(ids));
   if (!targets.valid()) {
-    *mistake = absl::StrCat("labels and predictions must have one shape, got labels ",
-                            BatchShapeText(y), " and predictions ", BatchShapeText(p));
+    errors.Add("", absl::StrCat("labels and predictions must have one shape, got labels ",
+                                BatchShapeText(y), " and predictions ", BatchShapeText(p)));
     return {};
   }
   return {targets, Convert(b, ids, DType::kS64)};
 }
 
-// The weighted mean of what a function makes of labels and predictions.
-template <Value (*values_of)(GraphBuilder&, Value, Value, std::string*)>
+// Builds the weighted mean of values_of(labels, predictions).
+template <Value (*values_of)(GraphBuilder&, Value, Value, ConfigErrors&)>
 EvalMetric BuildMeanOf(MetricCall& call) {
-  std::string mistake;
-  const Value values = values_of(call.b(), call.tensors[0], call.tensors[1], &mistake);
-  if (!mistake.empty()) return call.Fail(mistake);
+  const Value values = values_of(call.b(), call.tensors[0], call.tensors[1], call.errors);
+  if (!call.errors.empty()) return {};
   return MeanMetric(call.b(), values, call.Weights(values), call.m.row_weight);
 }
 
@@ -89,7 +86,8 @@ EvalMetric BuildRootMeanSquaredError(MetricCall& call) {
   return metric;
 }
 
-// Labels and predictions that are not 0 are true: sum(w y p) over sum(w p) or sum(w y).
+// Returns sum(w y p) / sum(w p) if `over_predictions`, else sum(w y p) / sum(w y). Labels y and
+// predictions p count as 1 if they are not 0.
 EvalMetric TruePositivesOver(MetricCall& call, bool over_predictions) {
   const auto [labels, predictions] = SameShape(call);
   if (!labels.valid()) return {};
@@ -105,8 +103,8 @@ EvalMetric TruePositivesOver(MetricCall& call, bool over_predictions) {
 EvalMetric BuildPrecision(MetricCall& call) { return TruePositivesOver(call, true); }
 EvalMetric BuildRecall(MetricCall& call) { return TruePositivesOver(call, false); }
 
-// tf.nn.in_top_k: 1 where fewer than k values of the row are larger than that of the label; 0 where
-// one is not finite or the label is no class.
+// tf.nn.in_top_k: 1 if fewer than k values of the row are larger than the value of the label. 0 if
+// a value of the row is not finite or the label is not a class.
 EvalMetric BuildInTopK(MetricCall& call) {
   GraphBuilder& b = call.b();
   const Value labels = call.tensors[0], predictions = call.tensors[1];
@@ -134,36 +132,36 @@ EvalMetric BuildInTopK(MetricCall& call) {
   return MeanMetric(b, values, call.Weights(values), call.m.row_weight);
 }
 
-// The classes of confusion_matrix, `p` being of its predictions; 0, reported, where there are none.
+// Returns the number of classes of confusion_matrix for predictions of shape `p`. Returns 0 after a
+// mistake, which is reported.
 int64_t NumClasses(MetricCall& call, const Shape& p) {
   const bool given = call.args.has_num_classes();
   if (given && (call.args.num_classes() < 1 || call.args.num_classes() > kMostClasses)) {
-    return 0;  // its rule tells of it
+    return 0;  // the field's rule reports it
   }
   const int64_t classes = AreLogits(p) ? p.dims.back() : call.args.num_classes();
   const std::string field = given ? "num_classes" : "predictions";
-  std::string mistake;
   if (!AreLogits(p) && !given) {
-    mistake =
-        absl::StrCat("num_classes is missing: predictions are class ids, ", BatchShapeText(p));
+    call.Fail(
+        absl::StrCat("num_classes is missing: predictions are class ids, ", BatchShapeText(p)),
+        field);
   } else if (given && call.args.num_classes() != classes) {
-    mistake = absl::StrCat("num_classes: got ", call.args.num_classes(), ", want ", classes,
-                           ", of predictions ", BatchShapeText(p), ", or leave it out");
+    call.Fail(absl::StrCat("num_classes: got ", call.args.num_classes(), ", want ", classes,
+                           ", of predictions ", BatchShapeText(p), ", or leave it out"),
+              field);
   } else if (classes < 1 || classes > kMostClasses) {
-    mistake = absl::StrCat("predictions: got ", classes, " classes, want 1 to ", kMostClasses);
+    call.Fail(absl::StrCat("predictions: got ", classes, " classes, want 1 to ", kMostClasses),
+              field);
   }
-  if (mistake.empty()) return classes;
-  call.Fail(mistake, field);
-  return 0;
+  return call.errors.empty() ? classes : 0;
 }
 
 // tf.math.confusion_matrix.
 EvalMetric BuildConfusionMatrix(MetricCall& call) {
   GraphBuilder& b = call.b();
   const Shape p = b.shape(call.tensors[1]);
-  std::string mistake;
-  auto [labels, ids] = ClassIds(b, call.tensors[0], call.tensors[1], &mistake);
-  if (!mistake.empty()) return call.Fail(mistake);
+  auto [labels, ids] = ClassIds(b, call.tensors[0], call.tensors[1], call.errors);
+  if (!labels.valid()) return {};
   const int64_t classes = NumClasses(call, p);
   if (classes == 0) return {};
   const Shape rows = {DType::kS64, {p.dims[0]}};
@@ -173,7 +171,7 @@ EvalMetric BuildConfusionMatrix(MetricCall& call) {
     return call.Fail(absl::StrCat("predictions must be logits f32[N,C] or class ids [N], got ",
                                   BatchShapeText(p)));
   }
-  // The number of the row's element in the matrix, exact in f32; -1 for none.
+  // The index of the row's element in the matrix, exact in f32; -1 if there is none.
   const Value y = Convert(b, labels, DType::kF32), z = Convert(b, ids, DType::kF32);
   const auto is_class = [&](Value x) {
     return Mul(b, Convert(b, GreaterEqual(b, x, Scalar(b, 0)), DType::kF32),
@@ -192,10 +190,11 @@ EvalMetric BuildConfusionMatrix(MetricCall& call) {
           }};
 }
 
-// The trapezoids under the ROC curve. `sums`: the positives, the negatives, and what of them is
-// above each inner threshold; all are above the first of the 200, none above the last.
+// Returns the area under the ROC curve, by trapezoids. `sums` has the positives, the negatives, the
+// positives above each inner threshold, and the negatives above each inner threshold. All are above
+// the first of the 200 thresholds, none above the last.
 double RocArea(std::span<const double> sums) {
-  constexpr double kEpsilon = 1e-6;  // against 0 / 0
+  constexpr double kEpsilon = 1e-6;  // prevents 0 / 0
   const double positives = sums[0], negatives = sums[1];
   const std::span<const double> true_positives = sums.subspan(2, kInnerThresholds);
   const std::span<const double> false_positives = sums.subspan(2 + kInnerThresholds);
@@ -226,7 +225,7 @@ EvalMetric BuildAuc(MetricCall& call) {
   const Value thresholds =
       Div(b, Convert(b, ConstantInt(b, DType::kS32, {kInnerThresholds}, numbers), DType::kF32),
           Scalar(b, kInnerThresholds + 1));
-  // (N, ..., thresholds): what is above each.
+  // (N, ..., thresholds): 1 for each prediction above the threshold.
   const Shape p = b.shape(predictions);
   std::vector<int64_t> dims = p.dims, own(p.rank());
   dims.push_back(kInnerThresholds);
@@ -236,7 +235,7 @@ EvalMetric BuildAuc(MetricCall& call) {
               Greater(b, Broadcast(b, predictions, dims, own),
                       Broadcast(b, thresholds, dims, {static_cast<int64_t>(p.rank())})),
               DType::kF32);
-  // (N, thresholds), summed over what else a row has.
+  // (N, thresholds): sums over the other dimensions of a row.
   const auto shares = [&](Value x) {
     Value sum = Mul(b, Broadcast(b, x, dims, own), above);
     std::vector<int64_t> between;
@@ -250,7 +249,8 @@ EvalMetric BuildAuc(MetricCall& call) {
           .result = RocArea};
 }
 
-// The fields of MetricArgs that name what a kind of metric compares, in their order.
+// Returns the fields of MetricArgs that name tensors and that this kind of metric has, in the order
+// of MetricCall::tensors.
 std::vector<const google::protobuf::FieldDescriptor*> TensorFields(const std::string& kind) {
   std::vector<const google::protobuf::FieldDescriptor*> fields;
   for (const char* name : {"labels", "predictions", "values"}) {
@@ -278,6 +278,7 @@ void BuildMetric(ModelContext& m, const proto::Metric& metric, const ConfigPlace
     }
     ScopedName scope(m.b, absl::StrCat("metrics/", metric.name()));
     if (known) result = def->build(call);
+    m.errors.Add(FieldPlace(place, def->name), call.errors);
   }
   result.name = metric.name();
   m.AddMetric(place, std::move(result));
@@ -290,8 +291,8 @@ Value MetricCall::Weights(Value like) const {
   return WeightsLike(m, place, name + ".weights", args.weights(), like);
 }
 
-EvalMetric MetricCall::Fail(const std::string& mistake, const std::string& field) {
-  m.errors.Add(place, FieldPath(name, field), mistake);
+EvalMetric MetricCall::Fail(const std::string& message, const std::string& field) {
+  errors.Add(field, message);
   return {};
 }
 
@@ -309,13 +310,13 @@ const std::vector<MetricDef>& MetricList() {
   return list;
 }
 
-Value AccuracyValues(GraphBuilder& b, Value labels, Value predictions, std::string* mistake) {
-  const auto [targets, ids] = ClassIds(b, labels, predictions, mistake);
+Value AccuracyValues(GraphBuilder& b, Value labels, Value predictions, ConfigErrors& errors) {
+  const auto [targets, ids] = ClassIds(b, labels, predictions, errors);
   return targets.valid() ? Convert(b, Equal(b, ids, targets), DType::kF32) : Value{};
 }
 
-Value AbsoluteErrorValues(GraphBuilder& b, Value labels, Value predictions, std::string* mistake) {
-  const Value targets = LabelsLike(b, labels, predictions, "predictions", mistake);
+Value AbsoluteErrorValues(GraphBuilder& b, Value labels, Value predictions, ConfigErrors& errors) {
+  const Value targets = LabelsLike(b, labels, predictions, "predictions", errors);
   if (!targets.valid()) return {};
   const Value error = Sub(b, predictions, targets);
   return Maximum(b, error, Neg(b, error));

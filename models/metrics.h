@@ -1,4 +1,5 @@
-// Metrics of the evaluation: ratios of sums over all rows, whatever the batch.
+// Metrics of an evaluation. They are computed from sums over all rows, so they do not depend on the
+// batch size.
 #ifndef TPURUN_MODELS_METRICS_H_
 #define TPURUN_MODELS_METRICS_H_
 
@@ -10,47 +11,54 @@
 
 namespace tpurun {
 
-// What a metric is built of.
+// The arguments of MetricDef::build.
 struct MetricCall {
   ModelContext& m;
   const ConfigPlace& place;
-  std::string name;  // of the row
+  std::string name;  // the name of the row in MetricList()
   const proto::MetricArgs& args;
-  // (batch, ...), of the tensors that the row's fields labels, predictions and values name, in that
-  // order.
+  // The tensors that the fields labels, predictions and values name, in this order, as far as the
+  // metric has these fields. Shape (batch, ...).
   std::vector<Value> tensors;
-  // Instead of those that `args` names, of the shape of predictions; invalid: 1 each.
+  // Weights in the shape of the predictions that replace the weights named by `args`. An invalid
+  // Value means that each weight is 1. nullopt: the weights named by `args`.
   std::optional<Value> weights = std::nullopt;
+  ConfigErrors errors = {};  // its paths are relative to `args`
 
   GraphBuilder& b() const { return m.b; }
-  // The weights as f32 of the shape of `like`; invalid without any: 1 each.
+  // Returns the weights as f32 in the shape of `like`, or an invalid Value if each weight is 1.
   Value Weights(Value like) const;
-  // Reports what does not fit, of a field of `args` or of them all; returns no metric.
-  EvalMetric Fail(const std::string& mistake, const std::string& field = "");
+  // Adds an error for a field of `args`, or for `args` as a whole if `field` is empty. Returns an
+  // EvalMetric without statistics.
+  EvalMetric Fail(const std::string& message, const std::string& field = "");
 };
 
 // One row of the table in metrics.cc.
 struct MetricDef {
-  std::string name;                       // of its field in proto Metric's oneof
-  EvalMetric (*build)(MetricCall& call);  // without its name
+  std::string name;                       // the metric's field in proto Metric's oneof
+  EvalMetric (*build)(MetricCall& call);  // the result has no name yet
 };
 
 const std::vector<MetricDef>& MetricList();
 
-// 1 where the prediction is the label, else 0. labels (N) or (N,1), whole; predictions of that
-// shape (class ids), or f32 (N, C), C > 1 (logits or probabilities): the largest is the prediction.
-Value AccuracyValues(GraphBuilder& b, Value labels, Value predictions, std::string* mistake);
-// |p - y|, of the predictions' shape.
-Value AbsoluteErrorValues(GraphBuilder& b, Value labels, Value predictions, std::string* mistake);
+// Returns 1 for each prediction that equals its label and 0 for the others. Labels are class ids,
+// (N, ...). Predictions are class ids of that shape, or logits or probabilities, f32 (N, ..., C)
+// with C > 1, of which the largest is the prediction. Shapes may differ by a last dimension of 1.
+// Adds an error if labels or predictions are something else.
+Value AccuracyValues(GraphBuilder& b, Value labels, Value predictions, ConfigErrors& errors);
+// Returns |p - y| in the shape of the predictions. Adds an error if the shapes do not fit.
+Value AbsoluteErrorValues(GraphBuilder& b, Value labels, Value predictions, ConfigErrors& errors);
 
-// The weighted mean of `values` over all rows, sum(w v) / sum(w), 0 when no weight counts;
-// `weights` has their shape, or is invalid: 1 each.
+// Returns the weighted mean of `values` over all rows of the evaluation, sum(w v) / sum(w), or 0 if
+// the sum of the weights is 0. `weights` has the shape of `values`; if it is invalid, each weight
+// is 1.
 EvalMetric MeanMetric(GraphBuilder& b, Value values, Value weights, Value row_weight);
 
-// The same of one core's rows, f32[]; 0 when no weight counts.
+// Returns the weighted mean of `values` over one core's rows, f32[], or 0 if the sum of the weights
+// is 0.
 Value BatchMean(GraphBuilder& b, Value values, Value weights);
 
-// The model's own `eval_metric` entries. EVAL only.
+// Builds the model's own `eval_metric` entries. EVAL only.
 void BuildMetrics(ModelContext& m);
 
 }  // namespace tpurun

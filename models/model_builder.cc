@@ -28,7 +28,7 @@
 namespace tpurun {
 namespace {
 
-// nullopt for what no input has or no op takes, whatever the device.
+// nullopt for a type that cannot be fed to any device.
 std::optional<DType> FedDType(proto::DataType type) {
   return type == proto::COMPLEX64 ? std::nullopt : ToDType(type);
 }
@@ -37,13 +37,14 @@ constexpr char kNumbersOfStrings[] =
     "; have the input make numbers of it: transform { lookup {} } makes ids, decode_raw reads "
     "bytes";
 
-// The transform that makes a feature of that type.
+// Returns the text of a transform that casts a feature to this type.
 std::string CastTo(const std::string& feature, proto::DataType dtype) {
   return absl::StrCat("transform { cast { feature: ", Quote(feature),
                       " dtype: ", proto::DataType_Name(dtype), " } }");
 }
 
-// Why the TPU is not fed that type; empty when it is.
+// Returns the reason why the TPU's infeed refuses the type of `tensor`. Empty if it accepts the
+// type.
 std::string RefusalOfDType(const ModelFnArgs& args, const proto::Tensor& tensor, bool label) {
   const auto declare = [&](proto::DataType other) {
     return absl::StrCat("; declare ", proto::DataType_Name(other), " and add to the input ",
@@ -71,7 +72,7 @@ ConfigPlace FeaturePlace(const proto::Tensor& tensor, const char* kind, int inde
           absl::StrCat("model.", kind, "[", index, "]")};
 }
 
-// An example's; a dimension that is not known is a ?.
+// Formats the shape of one example. An unknown dimension is a ?.
 std::string ShapeText(const proto::Tensor& tensor) {
   std::vector<std::string> dims;
   for (const int64_t dim : tensor.shape()) {
@@ -82,7 +83,7 @@ std::string ShapeText(const proto::Tensor& tensor) {
 
 bool IsDim(int64_t dim) { return dim >= 1 && dim <= kMaxDimension; }
 
-// Whether the tensor can be fed.
+// True if the tensor can be fed. Reports a tensor that cannot.
 bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, bool label,
                   const ConfigPlace& place) {
   bool good = true;
@@ -112,7 +113,7 @@ bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, bool label,
   return good;
 }
 
-// One infeed slot for each; declares them.
+// Adds one infeed slot for each tensor and declares the tensors.
 void BuildFeatures(ModelContext& m,
                    const google::protobuf::RepeatedPtrField<proto::Tensor>& tensors,
                    const char* kind) {
@@ -134,7 +135,7 @@ void BuildFeatures(ModelContext& m,
                                   kMaxTensorBytes >> 40, " TiB"));
       } else {
         declared.value = m.b.AddInfeed(tensor.name(), shape);
-        // Layers compute with numbers of f32, in whatever they are stored.
+        // Layers compute in f32, whatever the type of storage.
         if (shape.dtype == DType::kBF16) declared.value = Convert(m.b, declared.value, DType::kF32);
         declared.state = Tensor::State::kKnown;
       }
@@ -151,7 +152,7 @@ void CheckComputeDType(ModelContext& m) {
 
 void BuildMovingAverage(ModelContext& m, EstimatorSpec& result) {
   if (!m.spec.has_moving_average()) return;
-  result.moving_average = &m.spec.moving_average();
+  result.moving_average = m.spec.moving_average();
 }
 
 void BuildPredictions(ModelContext& m) {
@@ -166,7 +167,7 @@ void BuildPredictions(ModelContext& m) {
     const Tensor* tensor =
         m.Argument(place, prediction.has_tensor() ? "tensor" : "name", tensor_name);
     if (tensor == nullptr) continue;
-    if (m.args.mode == ModeKey::kPredict && tensor->from_label) {
+    if (m.purpose.predict && tensor->from_label) {
       m.errors.Add(place, "tensor",
                    absl::StrCat(Quote(tensor_name),
                                 " is made of a label, which predict does not "
@@ -177,7 +178,7 @@ void BuildPredictions(ModelContext& m) {
   }
 }
 
-// Whether there is anything to train.
+// True if there is a trainable variable.
 bool Trains(const ModelContext& m) {
   for (const Variable& variable : m.b.graph().variables()) {
     if (variable.trainable) return true;
@@ -185,63 +186,68 @@ bool Trains(const ModelContext& m) {
   return false;
 }
 
-// The model function, whatever it is called for; `dry` leaves out what only a real run needs.
-EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, bool dry,
+// Reports a missing optimizer, loss or trainable variable.
+void CheckTrainable(const ModelContext& m, ConfigErrors& errors) {
+  const ConfigPlace place = {"model", "model"};
+  if (m.spec.optimizer().empty()) {
+    errors.Add(place, "", "there is no optimizer; training needs one");
+  }
+  if (!errors.empty()) return;
+  if (m.losses.empty()) errors.Add(place, "", "there is no loss; training needs a head or a loss");
+  if (!errors.empty()) return;
+  if (!Trains(m)) {
+    errors.Add(place, "", "there is no trainable variable; nothing can be trained");
+  }
+}
+
+// Builds the graph for `purpose`.
+EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, const Purpose& purpose,
                     ConfigErrors& errors) {
   GraphBuilder b(Graph(spec.name(), args.topology.num_replicas()));
-  ModelContext m{.spec = spec, .args = args, .b = b, .errors = errors};
+  ModelContext m{.spec = spec, .args = args, .purpose = purpose, .b = b, .errors = errors};
   m.precision = args.use_tpu ? static_cast<Precision>(spec.matmul_precision()) : Precision::kF32;
   CheckComputeDType(m);
   m.RequireName({"model", "model"}, NameKind::kKey, spec.name());
   BuildFeatures(m, spec.feature(), "feature");
   BuildFeatures(m, spec.label(), "label");
-  if (args.mode != ModeKey::kTrain) {
+  if (purpose.has_predictions()) {
     m.row_weight = b.AddInfeed(kRowWeightSlot, Shape{DType::kF32, {args.batch_per_replica}});
   }
   EstimatorSpec result;
   result.mode = args.mode;
   BuildLayers(m);
-  // What reads a layer that could not be built would read nothing.
+  // The builders below would read the results of layers that could not be built.
   if (!b.status().ok()) {
     if (errors.empty()) errors.Add({"model", "model"}, "", std::string(b.status().message()));
     return result;
   }
-  // With a layer missing, so are its variables: who updates which is then no use to ask.
+  // After a mistake the variables of a layer may be missing: optimizers cannot be assigned then.
   const bool has_all_variables = errors.empty();
   BuildLosses(m);
   BuildHeads(m);
   CheckOptimizers(m);
   BuildMovingAverage(m, result);
   std::vector<Value> regularization;
-  if (has_all_variables && args.mode != ModeKey::kPredict) regularization = RegularizationLosses(m);
-  if (args.mode == ModeKey::kTrain) {
+  if (has_all_variables && purpose.has_losses()) regularization = RegularizationLosses(m);
+  if (purpose.train) {
     if (!m.losses.empty()) result.loss = TotalLoss(b, m.losses, regularization);
     if (has_all_variables) {
       result.optimizers = ChooseOptimizers(m, result.loss);
       BuildSummaries(m, result);
     }
-    const ConfigPlace place = {"model", "model"};
-    if (!dry && spec.optimizer().empty()) {
-      errors.Add(place, "", "there is no optimizer; training needs one");
-    }
-    if (!dry && errors.empty() && m.losses.empty()) {
-      errors.Add(place, "", "there is no loss; training needs a head or a loss");
-    }
-    if (!dry && errors.empty() && !Trains(m)) {
-      errors.Add(place, "", "there is no trainable variable; nothing can be trained");
-    }
-  } else {
-    BuildPredictions(m);
-    if (args.mode == ModeKey::kEval) {
-      if (!m.losses.empty()) {
-        result.eval_metrics.push_back(LossMetric(b, m.losses, regularization, m.row_weight));
-      }
-      BuildMetrics(m);
-      for (EvalMetric& metric : m.metrics) result.eval_metrics.push_back(std::move(metric));
-    }
-    result.predictions = std::move(m.predictions);
-    result.export_outputs = std::move(m.export_outputs);
+    // A spec without optimizer or loss is valid for the other modes.
+    if (!purpose.is_check()) CheckTrainable(m, errors);
   }
+  if (purpose.has_predictions()) BuildPredictions(m);
+  if (purpose.evaluate) {
+    if (!m.losses.empty()) {
+      result.eval_metrics.push_back(LossMetric(b, m.losses, regularization, m.row_weight));
+    }
+    BuildMetrics(m);
+    for (EvalMetric& metric : m.metrics) result.eval_metrics.push_back(std::move(metric));
+  }
+  result.predictions = std::move(m.predictions);
+  result.export_outputs = std::move(m.export_outputs);
   if (!b.status().ok()) errors.Add({"model", "model"}, "", std::string(b.status().message()));
   result.graph = b.Take();
   result.layers = std::move(m.layers);
@@ -257,7 +263,7 @@ void ClearInitializers(google::protobuf::Message& message) {
   }
 }
 
-proto::Layer WrittenOut(const BuiltLayer& built, proto::DataType compute_dtype) {
+proto::Layer CanonicalLayer(const BuiltLayer& built, proto::DataType compute_dtype) {
   proto::Layer layer = built.spec;
   layer.set_name(built.name);
   *layer.mutable_input() = {built.inputs.begin(), built.inputs.end()};
@@ -266,58 +272,20 @@ proto::Layer WrittenOut(const BuiltLayer& built, proto::DataType compute_dtype) 
   const google::protobuf::FieldDescriptor& kind = *ChosenKind(layer);
   ClearInitializers(*layer.GetReflection()->MutableMessage(&layer, &kind));
   const LayerDef* const def = FindByName(LayerList(), kind.name());
-  if (def != nullptr && def->write_out != nullptr) def->write_out(layer);
+  if (def != nullptr && def->canonicalize != nullptr) def->canonicalize(layer);
   return layer;
 }
 
-}  // namespace
-
-ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locations,
-                    ConfigErrors& errors, const ModelFnArgs& target) {
-  ConfigErrors found;
-  CheckLayerCount(spec, found);
-  // Every mode is built once for a batch of 2: no mistake depends on the batch.
-  const bool too_many = !found.empty();
-  for (const ModeKey mode : {ModeKey::kTrain, ModeKey::kEval, ModeKey::kPredict}) {
-    if (too_many) break;
-    const ModelFnArgs args = {.mode = mode,
-                              .topology = target.topology,
-                              .batch_per_replica = 2,
-                              .has_labels = mode != ModeKey::kPredict,
-                              .use_tpu = target.use_tpu,
-                              .strict_dtypes = target.strict_dtypes};
-    Build(spec, args, /*dry=*/true, found);
-  }
-  CheckRules(spec, "model", found);
-  errors.Add(ConfigPlace(), found);
-  if (!found.empty()) return nullptr;
-  struct Held {
-    proto::ModelSpec spec;
-    SourceLocations locations;
-  };
-  const auto held = std::make_shared<const Held>(Held{spec, locations});
-  return [held](const ModelFnArgs& args) -> absl::StatusOr<EstimatorSpec> {
-    ConfigErrors errors;
-    EstimatorSpec result = Build(held->spec, args, /*dry=*/false, errors);
-    RETURN_IF_ERROR(ErrorList(errors.Lines(held->locations), errors.code()));
-    return result;
-  };
-}
-
-proto::ModelSpec WrittenOutModel(const proto::ModelSpec& spec) {
-  ConfigErrors errors;
-  // Of all modes EVAL has the most: what reads labels, and what there is without optimizers.
-  const EstimatorSpec built =
-      Build(spec, {.mode = ModeKey::kEval, .batch_per_replica = 2, .use_tpu = false},
-            /*dry=*/true, errors);
+// Returns ParsedModel::canonical. `built` is the result of the build that checked the spec.
+proto::ModelSpec CanonicalModel(const proto::ModelSpec& spec, const EstimatorSpec& built) {
   proto::ModelSpec written;
   *written.mutable_feature() = spec.feature();
   *written.mutable_label() = spec.label();
   for (const BuiltLayer& layer : built.layers) {
-    // Its layers have its name in theirs.
+    // A composite layer without `build` is left out: its name is in the names of its layers.
     const LayerDef* const def = FindByName(LayerList(), layer.kind);
     if (def != nullptr && def->build == nullptr) continue;
-    *written.add_layer() = WrittenOut(layer, spec.compute_dtype());
+    *written.add_layer() = CanonicalLayer(layer, spec.compute_dtype());
   }
   *written.mutable_head() = spec.head();
   *written.mutable_loss() = spec.loss();
@@ -332,6 +300,40 @@ proto::ModelSpec WrittenOutModel(const proto::ModelSpec& spec) {
   written.set_compute_dtype(spec.compute_dtype());
   written.set_matmul_precision(spec.matmul_precision());
   return written;
+}
+
+}  // namespace
+
+ParsedModel ParseModel(const proto::ModelSpec& spec, const SourceLocations& locations,
+                       ConfigErrors& errors, const ModelFnArgs& target) {
+  ParsedModel parsed{.features = ModelFeatures(spec, target)};
+  ConfigErrors found;
+  CheckLayerCount(spec, found);
+  EstimatorSpec checked;
+  if (found.empty()) {
+    // A batch of 2: no error depends on the batch size.
+    const ModelFnArgs args = {.topology = target.topology,
+                              .batch_per_replica = 2,
+                              .use_tpu = target.use_tpu,
+                              .strict_dtypes = target.strict_dtypes};
+    checked = Build(spec, args, Purpose::Check(), found);
+  }
+  CheckRules(spec, "model", found);
+  errors.Add(ConfigPlace(), found);
+  if (!found.empty()) return parsed;
+  parsed.canonical = CanonicalModel(spec, checked);
+  struct Held {
+    proto::ModelSpec spec;
+    SourceLocations locations;
+  };
+  const auto held = std::make_shared<const Held>(Held{spec, locations});
+  parsed.model_fn = [held](const ModelFnArgs& args) -> absl::StatusOr<EstimatorSpec> {
+    ConfigErrors errors;
+    EstimatorSpec result = Build(held->spec, args, Purpose::Of(args.mode), errors);
+    RETURN_IF_ERROR(ErrorList(errors.Lines(held->locations), errors.code()));
+    return result;
+  };
+  return parsed;
 }
 
 std::vector<FeatureSpec> ModelFeatures(const proto::ModelSpec& spec, const ModelFnArgs& target) {

@@ -12,23 +12,29 @@
 
 namespace tpurun {
 
-// Checks the whole spec, shapes included, in every mode, for the topology, use_tpu and
-// strict_dtypes of `target`; after a mistake, which is in `errors` beside the warnings, the result
-// is null. The ModelFn holds copies of both arguments; the OptimizerSpecs that it returns point
-// into its copy and live as long as any copy of the ModelFn.
-ModelFn MakeModelFn(const proto::ModelSpec& spec, const SourceLocations& locations,
-                    ConfigErrors& errors, const ModelFnArgs& target = {});
+// A model spec that has been checked.
+struct ParsedModel {
+  // nullptr after an error. It has its own copies of the spec and the locations.
+  ModelFn model_fn;
+  // The features and labels that the input must feed, in the order of the infeed slots. Features
+  // and labels whose type or shape the target refuses are left out.
+  std::vector<FeatureSpec> features;
+  // The part of the spec that decides the values that the model computes: features and labels,
+  // layers, heads, losses, precisions, whether there are moving averages, and the groups of
+  // replicas of optimizers that have groups. Two specs of one model have equal canonical specs,
+  // except for fields that are set to protobuf's default. Layers are in one flat list. Each has its
+  // full name, the full names of its inputs, and its layer_defaults merged in. Initializers and
+  // `trainable` are left out. Empty after an error.
+  proto::ModelSpec canonical;
+};
 
-// What decides the values that the model computes: features and labels, layers, heads, losses,
-// precisions, whether there are moving averages, and the groups of replicas of optimizers that have
-// any, written out so that two specs of one model are equal but for fields that are set to
-// protobuf's default. Layers are in a row, each with its full name, those of its inputs and with
-// layer_defaults merged; initializers and who is trained are left out. Of a spec that MakeModelFn
-// takes.
-proto::ModelSpec WrittenOutModel(const proto::ModelSpec& spec);
+// Checks the whole spec for every mode, shapes included. It builds one graph that has the nodes of
+// all modes, for the topology, use_tpu and strict_dtypes of `target`. Adds all errors and warnings
+// to `errors`.
+ParsedModel ParseModel(const proto::ModelSpec& spec, const SourceLocations& locations,
+                       ConfigErrors& errors, const ModelFnArgs& target = {});
 
-// What the input must feed, in the order of the infeed slots: features, then labels. Those that
-// MakeModelFn refuses for that target (a type, a shape) are left out.
+// Returns ParsedModel::features of a spec that may have mistakes.
 std::vector<FeatureSpec> ModelFeatures(const proto::ModelSpec& spec,
                                        const ModelFnArgs& target = {});
 

@@ -1,4 +1,5 @@
-// The state of one run of the model function: the graph under construction and what it is for.
+// The state of one call of the model function: the graph under construction, its purpose, and the
+// losses, predictions and metrics added so far.
 #ifndef TPURUN_MODELS_MODEL_CONTEXT_H_
 #define TPURUN_MODELS_MODEL_CONTEXT_H_
 
@@ -16,20 +17,36 @@ namespace tpurun {
 
 // A loss before it is reduced.
 struct LossTerm {
-  std::string name;   // of its `loss` entry; of a head's: the kind of loss
-  double factor = 1;  // in the sum of all losses
+  std::string name;   // the name of the `loss` entry; for a head, KIND_OF_LOSS_loss
+  double factor = 1;  // the factor of this loss in the sum of all losses
   Value elements;     // f32 (batch, ...)
-  Value weights;      // of the shape of elements; invalid: 1 each
+  Value weights;      // in the shape of `elements`; invalid if each weight is 1
+};
+
+// The purpose of a graph: one mode, or all modes at once to check the spec.
+struct Purpose {
+  bool train = false;
+  bool evaluate = false;
+  bool predict = false;
+
+  static Purpose Of(ModeKey mode) {
+    return {mode == ModeKey::kTrain, mode == ModeKey::kEval, mode == ModeKey::kPredict};
+  }
+  static Purpose Check() { return {true, true, true}; }
+  bool is_check() const { return train && predict; }
+  bool has_losses() const { return train || evaluate; }
+  bool has_predictions() const { return evaluate || predict; }
 };
 
 struct ModelContext {
   const proto::ModelSpec& spec;
   const ModelFnArgs& args;
+  const Purpose purpose;
   GraphBuilder& b;
   ConfigErrors& errors;
   Precision precision = Precision::kDefault;
-  int64_t positions = 0;  // as of EstimatorSpec
-  Value row_weight;       // EVAL and PREDICT: f32[batch], 0 for a row that is padding
+  int64_t positions = 0;  // EstimatorSpec::positions
+  Value row_weight;       // EVAL and PREDICT: f32[batch], 0 for a padding row
 
   Tensors tensors;
   std::vector<BuiltLayer> layers;
@@ -37,22 +54,25 @@ struct ModelContext {
   std::vector<NamedValue> predictions;
   std::vector<ExportOutput> export_outputs;
   std::vector<EvalMetric> metrics;
-  // TRAIN: heads' metrics of one core's rows, f32[]; invalid unless a summary is of it.
+  // TRAIN: the heads' metrics by name, over one core's rows, f32[]. A value is invalid if no
+  // summary reads it.
   std::map<std::string, Value> batch_metrics;
   std::map<std::string, ConfigPlace> prediction_places;
   std::map<std::string, ConfigPlace> metric_places;
 
-  // The tensor of that name as an argument `field` of the element at `place`: reports a name that
-  // is missing or unknown. Null after a mistake.
+  // Returns the tensor that the field `field` of the entry at `place` names. Reports an empty or
+  // unknown name and then returns nullptr.
   const Tensor* Argument(const ConfigPlace& place, const std::string& field,
                          const std::string& name);
-  // Reports a name of another kind; a key that is missing is for whoever needs it.
+  // Reports a name that breaks the rules of `kind`. An empty key is not reported: the caller
+  // reports it if it needs the key.
   void RequireName(const ConfigPlace& place, NameKind kind, const std::string& name);
-  // Reports patterns that match no variable: a slip of the hand would choose the wrong ones in
-  // silence.
+  // Reports patterns that match no variable: they are probably typing errors. A pattern that does
+  // not parse is ignored here.
   void CheckMatches(const ConfigPlace& place, const std::string& field,
                     const google::protobuf::RepeatedPtrField<std::string>& expressions);
-  // Adds one, reporting a name that is no key, missing, reserved or there already.
+  // AddPrediction and AddMetric report a name that is empty, not a key, or used already. AddMetric
+  // also reports a reserved name. An invalid value, or a metric without statistics, is not added.
   void AddPrediction(const ConfigPlace& place, const std::string& name, Value value);
   void AddMetric(const ConfigPlace& place, EvalMetric metric);
 };

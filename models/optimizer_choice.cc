@@ -12,7 +12,8 @@
 namespace tpurun {
 namespace {
 
-// Its own name, or its kind; a second one of that kind is adagrad_1.
+// Returns the name of each optimizer: its own name, or its kind. A second unnamed adagrad is
+// adagrad_1.
 std::vector<std::string> OptimizerNames(const proto::ModelSpec& spec) {
   std::vector<std::string> names;
   for (const proto::Optimizer& optimizer : spec.optimizer()) {
@@ -37,7 +38,7 @@ const ConfigPlace& FrozenPlace() {
   return place;
 }
 
-// The loss that the optimizer minimizes.
+// Returns the loss that the optimizer minimizes. Invalid after a mistake, which is reported.
 Value LossOf(ModelContext& m, const proto::Optimizer& optimizer, const ConfigPlace& place,
              Value total) {
   if (!optimizer.has_loss()) return total;
@@ -92,7 +93,7 @@ std::vector<OptimizerSpec> ChooseOptimizers(ModelContext& m, Value total) {
                                 " models apart; want MEAN or SUM on several replicas"));
     }
     chosen.push_back(
-        {.optimizer = &optimizer, .name = names[i], .loss = LossOf(m, optimizer, place, total)});
+        {.optimizer = optimizer, .name = names[i], .loss = LossOf(m, optimizer, place, total)});
   }
   m.CheckMatches(FrozenPlace(), "frozen", m.spec.frozen());
   const std::vector<Variable>& variables = m.b.graph().variables();

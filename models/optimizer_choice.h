@@ -1,4 +1,4 @@
-// Which optimizer updates which variable.
+// Decides which optimizer updates which variable.
 #ifndef TPURUN_MODELS_OPTIMIZER_CHOICE_H_
 #define TPURUN_MODELS_OPTIMIZER_CHOICE_H_
 
@@ -8,11 +8,12 @@
 
 namespace tpurun {
 
-// The configuration of every optimizer and the expressions of `frozen`, whatever the graph.
+// Checks the fields of every optimizer and the expressions of `frozen`. Needs no graph.
 void CheckOptimizers(ModelContext& m);
 
-// TRAIN: each trainable variable goes to the one optimizer whose var_list matches it; two or none
-// are mistakes, as is an expression that matches nothing. `total` is the sum of all losses.
+// TRAIN: assigns each trainable variable to the one optimizer whose var_list matches it; an empty
+// var_list matches every variable. Reports a variable that two optimizers match or none, and an
+// expression that matches no variable. `total` is the sum of all losses.
 std::vector<OptimizerSpec> ChooseOptimizers(ModelContext& m, Value total);
 
 }  // namespace tpurun

@@ -8,9 +8,9 @@
 
 namespace tpurun {
 
-// Of each trainable variable that is not excluded, scale * sum(v^2) / 2 of its rows, f32[rows];
-// none where the model has no regularization. Reports what is wrong with it. Every variable is
-// there.
+// Returns scale * sum(v^2) / 2 of each row of each trainable variable that is not excluded:
+// f32[rows] per variable. Empty if the model has no regularization. Reports mistakes of the
+// `regularization` entry. Must be called when all variables are in the graph.
 std::vector<Value> RegularizationLosses(ModelContext& m);
 
 }  // namespace tpurun

@@ -18,7 +18,7 @@ using Source = TrainSummary::Source;
 
 constexpr char kGradients[] = "gradients/";
 constexpr char kGlobalNorm[] = "global_norm";
-// What training writes anyway.
+// Tags that training writes without a summary.
 constexpr const char* kWritten[] = {"loss", "global_step/sec", "examples/sec", "run_config",
                                     "variables"};
 constexpr char kHParams[] = "_hparams_/";
@@ -54,7 +54,7 @@ const std::string& TensorName(const proto::Named& named) {
   return named.has_tensor() ? named.tensor() : named.name();
 }
 
-// What a name stands for besides the model's tensors.
+// Returns the values that a summary can name besides the model's tensors, by name.
 std::map<std::string, TrainSummary> OtherValues(const ModelContext& m,
                                                 const std::vector<OptimizerSpec>& optimizers) {
   std::map<std::string, TrainSummary> values;
@@ -75,7 +75,7 @@ std::map<std::string, TrainSummary> OtherValues(const ModelContext& m,
   return values;
 }
 
-// The shape of what is summarized, one replica's.
+// Returns the shape of the summarized value on one replica.
 Shape ShapeOf(const ModelContext& m, const TrainSummary& summary) {
   const Graph& graph = m.b.graph();
   switch (summary.source) {
@@ -91,7 +91,7 @@ Shape ShapeOf(const ModelContext& m, const TrainSummary& summary) {
   return Shape{DType::kF32, {}};
 }
 
-// Why a value of that shape cannot be shown so; empty when it can.
+// Returns the reason why a value of this shape cannot be shown as `kind`. Empty if it can.
 std::string Misfit(Kind kind, const Shape& shape) {
   switch (kind) {
     case Kind::kScalar:
@@ -215,7 +215,7 @@ class SummaryBuilder {
     const std::string& name = TensorName(named);
     if (m_.tensors.Has(name)) {
       const Tensor* const tensor = m_.tensors.Find("", name);
-      if (!tensor->known()) return std::nullopt;  // reported, or depends on what is
+      if (!tensor->known()) return std::nullopt;  // reported, or it depends on a reported mistake
       return TrainSummary{.value = tensor->value};
     }
     if (const auto found = others_.find(name); found != others_.end()) {

@@ -1,4 +1,4 @@
-// The model's `summary` entries.
+// Turns the model's `summary` entries into the summaries of a training.
 #ifndef TPURUN_MODELS_SUMMARIES_H_
 #define TPURUN_MODELS_SUMMARIES_H_
 
@@ -9,11 +9,11 @@
 
 namespace tpurun {
 
-// Whether a summary is of what has that name.
+// True if an entry of `summary` reads the value of this name.
 bool IsSummarized(const proto::ModelSpec& spec, const std::string& name);
 
-// TRAIN only, after everything else of the model: fills spec.summaries and spec.embeddings, whose
-// optimizers are there. What is reported is left out.
+// TRAIN only. Fills spec.summaries and spec.embeddings. Must be called last: it reads all variables
+// and losses of the model and spec.optimizers. Entries with mistakes are reported and left out.
 void BuildSummaries(ModelContext& m, EstimatorSpec& spec);
 
 }  // namespace tpurun

@@ -11,8 +11,8 @@
 
 namespace tpurun {
 
-// Of one value. No machine holds it, and sums over a whole model stay far from the end
-// of int64.
+// The largest size of one value, in bytes. No machine has this much memory, and sums of sizes over
+// a whole model do not overflow int64.
 inline constexpr int64_t kMaxTensorBytes = int64_t{1} << 50;
 bool IsTooLarge(const Shape& shape);
 
@@ -20,25 +20,27 @@ bool IsTooLarge(const Shape& shape);
 struct Tensor {
   enum class State : uint8_t {
     kKnown,
-    kLeftOut,  // a label that is absent, or what depends on one
-    kBroken,   // its mistake is reported already
+    kLeftOut,  // an absent label, or a tensor that depends on one
+    kBroken,   // a mistake of it is reported already
   };
   State state = State::kBroken;
-  Value value;              // of a kKnown one
-  Value mask;               // f32 (batch, time), 0 where a position is padding; invalid: none is
-  bool from_label = false;  // it depends on a label
+  Value value;              // valid if the state is kKnown
+  Value mask;               // f32 (batch, time), 0 at padding; invalid if there is no padding
+  bool from_label = false;  // true if the tensor depends on a label
 
   bool known() const { return state == State::kKnown; }
 };
 
-// Looks names up from inside a scope: "h" within "a/b" is a/b/h, else a/h, else h.
+// The tensors of a model by name. A name is looked up from inside a scope: "h" within "a/b" is
+// a/b/h if there is one, else a/h, else h.
 class Tensors {
  public:
-  // Reports a name that is taken or reserved, and then declares nothing.
+  // Adds a tensor. If the name is empty, taken or reserved, reports that and adds nothing.
   void Declare(const std::string& name, const Tensor& tensor, const ConfigPlace& place,
                ConfigErrors& errors);
+  // nullptr if there is none.
   const Tensor* Find(const std::string& scope, const std::string& name) const;
-  // What is found, with its scope; `name` when nothing is.
+  // Returns the name of the found tensor with its scope, or `name` if there is none.
   std::string FullName(const std::string& scope, const std::string& name) const;
   bool Has(const std::string& name) const { return tensors_.count(name) > 0; }
   std::vector<std::string> Names() const;
@@ -55,8 +57,8 @@ class Tensors {
   Entries tensors_;
 };
 
-// Names that mean something else: loss, global_step, learning_rate, global_norm and the slot of the
-// weights of the rows.
+// True for names with another meaning: loss, global_step, learning_rate, global_norm and
+// kRowWeightSlot.
 bool IsReservedName(const std::string& name);
 
 }  // namespace tpurun

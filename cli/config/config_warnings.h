@@ -1,4 +1,4 @@
-// What of a RunConfig is no mistake, but does something else than it may be meant to.
+// Warnings about settings of a RunConfig that are legal but may have another effect than intended.
 #ifndef TPURUN_CLI_CONFIG_CONFIG_WARNINGS_H_
 #define TPURUN_CLI_CONFIG_CONFIG_WARNINGS_H_
 
@@ -7,10 +7,9 @@
 
 namespace tpurun {
 
-// Adds every warning: an eval_on_tpu that is given without use_tpu, and, of a RunConfig that
-// trains, a save_checkpoints_steps, save_summary_steps or log_step_count_steps that is given and
-// that loops make longer.
-// One that `alternates` with evaluations ends loops at these too.
+// Adds every warning: an eval_on_tpu that is given without use_tpu, and, if the run `trains`, a
+// given save_checkpoints_steps, save_summary_steps or log_step_count_steps that loops make longer.
+// If the training `alternates` with evaluations, loops end at the evaluations too.
 void WarnOfConfig(const proto::RunConfig& run, bool trains, bool alternates, ConfigErrors& errors);
 
 }  // namespace tpurun

@@ -15,26 +15,27 @@ namespace tpurun {
 struct Edit {
   enum class Kind { kReplace, kAppend, kClear };
   Kind kind = Kind::kReplace;
-  // Field names from the RunConfig on ("model.layer.logits.dense.units" reaches the ModelSpec).
+  // Field names from the RunConfig on ("model.layer.logits.dense.units" is in the ModelSpec).
   std::string path;
   // Text format; quotes are optional for strings and enumerators.
   std::string value;
-  // The value of a string field is `value` itself, whatever quotes or brackets it has.
+  // `value` is the value of a string field as it is, including quotes and brackets.
   bool raw = false;
-  // What the user wrote, for messages: "--set train.max_steps=5".
+  // The flag as the user wrote it, for messages: "--set train.max_steps=5".
   std::string flag;
 };
 
-// "PATH=VALUE" or "PATH+=VALUE" of a --set flag.
+// Parses "PATH=VALUE" or "PATH+=VALUE" of a --set flag.
 absl::StatusOr<Edit> ParseSet(std::string_view text);
-// "PATH" of an --unset flag.
+// Parses "PATH" of an --unset flag.
 absl::StatusOr<Edit> ParseUnset(std::string_view text);
 
-// Whether the edit changes the ModelSpec: its path is "model" or starts with "model.".
+// True if the edit changes the ModelSpec: its path is "model" or starts with "model.".
 bool IsModelEdit(const Edit& edit);
 
 // Applies the edit to `root`: the ModelSpec for model edits, else the RunConfig. Records the flag
-// as the location of what changed. On an error, which does not name the flag, `root` is unchanged.
+// as the location of the changed fields. An error does not name the flag and leaves `root`
+// unchanged.
 absl::Status ApplyEdit(const Edit& edit, google::protobuf::Message* root,
                        SourceLocations* locations);
 

@@ -1,4 +1,4 @@
-// What is wrong with the hooks of a RunConfig.
+// Checks the hooks of a RunConfig.
 #ifndef TPURUN_CLI_CONFIG_HOOK_CHECKS_H_
 #define TPURUN_CLI_CONFIG_HOOK_CHECKS_H_
 

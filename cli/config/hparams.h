@@ -1,4 +1,4 @@
-// The hyperparameters of a run: what a shell loop varies.
+// The hyperparameters of a run, which typically differ between the runs of an experiment.
 #ifndef TPURUN_CLI_CONFIG_HPARAMS_H_
 #define TPURUN_CLI_CONFIG_HPARAMS_H_
 
@@ -9,9 +9,9 @@
 
 namespace tpurun {
 
-// train_batch_size, tf_random_seed, the kind and the fields of each optimizer, and whatever the
-// command line set, but for paths. A name is the field's path without "model." and without the
-// index of an only element: "optimizer.learning_rate.constant".
+// Returns train_batch_size, tf_random_seed, the kind and the fields of each optimizer, and every
+// other field that the command line set, except paths. A name is the field's path without "model."
+// and without the index of an only element: "optimizer.learning_rate.constant".
 std::vector<HParam> HParamsOf(const LoadedConfig& config);
 
 }  // namespace tpurun

@@ -1,5 +1,5 @@
-// Reads the RunConfig and the ModelSpec from their textprotos, then the changes of the command
-// line.
+// Reads the RunConfig and the ModelSpec from their textprotos and applies the changes from the
+// command line.
 #ifndef TPURUN_CLI_CONFIG_LOAD_CONFIG_H_
 #define TPURUN_CLI_CONFIG_LOAD_CONFIG_H_
 
@@ -16,41 +16,44 @@
 namespace tpurun {
 
 struct LoadOptions {
-  // The RunConfig's file.
+  // The file of the RunConfig.
   std::string config_path;
-  // It was looked for in --model_dir: a regular file. One that is named may be a pipe.
+  // True if the file was found in --model_dir. It must then be a regular file. A file that the user
+  // named may be a pipe.
   bool found = false;
   // Applied in order.
   std::vector<Edit> edits;
-  // The environment variable TF_CONFIG; empty where it is not set.
+  // The value of the environment variable TF_CONFIG. Empty if it is not set.
   std::string tf_config = {};
 };
 
-// Paths from the files are joined to the folder of the file that names them, so that all paths are
-// absolute or relative to the working directory.
+// The loaded configuration. Relative paths in the files are joined to the folder of the file that
+// contains them, so all paths are absolute or relative to the working directory.
 struct LoadedConfig {
-  // Without `model`, which moved to the next field.
+  // Without `model`, which is moved to the next field.
   proto::RunConfig run;
   proto::ModelSpec model;
   SourceLocations locations;
   std::string run_path;
-  // A training has written it: it says so, or links lead to a file of that name.
+  // A training wrote the file: it contains the mark of a training, or it has the name of such a
+  // file, possibly through links.
   bool of_training = false;
-  // Where the ModelSpec came from: its own file, or run_path when it is inline. Empty if there is
-  // none.
+  // The file of the ModelSpec: its own file, or run_path if the model is inline. Empty if there is
+  // no ModelSpec.
   std::string model_path;
 };
 
-// Mistakes go to `errors`, and what has none is loaded all the same, to be checked further. An
-// error ends it: InvalidArgument, with all mistakes so far, where nothing further can be said of a
-// text; NotFound names a file that does not exist.
+// Adds mistakes to `errors`. The parts without mistakes are still loaded, so that they can be
+// checked. Fails with InvalidArgument, which lists all mistakes so far, if a text cannot be used at
+// all. NotFound names a file that does not exist.
 absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors& errors);
 
-// For whom a configuration without mistakes is all.
+// For callers that need a configuration without mistakes: any mistake is an error.
 absl::StatusOr<LoadedConfig> LoadSoundConfig(const LoadOptions& options);
 
-// The whole configuration as one RunConfig with the model inline and all paths absolute: it loads
-// the same from anywhere. NotFound when the working directory is gone.
+// Returns the whole configuration as one RunConfig with the model inline and all paths absolute. It
+// loads to the same configuration in any directory. NotFound if the working directory no longer
+// exists.
 absl::StatusOr<proto::RunConfig> EffectiveConfig(const LoadedConfig& config);
 
 }  // namespace tpurun

@@ -1,4 +1,5 @@
-// The effective configuration as text: what `config` prints and what a run leaves in model_dir.
+// Formats the effective configuration as text: the output of `config` and the file that a run
+// writes into model_dir.
 #ifndef TPURUN_CLI_CONFIG_PRINT_CONFIG_H_
 #define TPURUN_CLI_CONFIG_PRINT_CONFIG_H_
 
@@ -9,9 +10,9 @@
 
 namespace tpurun {
 
-// One RunConfig textproto, with the model inline and absolute paths, that loads to the same
-// configuration. Scalars of RunConfig and TPUConfig are printed even when nobody set them. Each
-// value's origin follows as a comment: "default", "FILE:LINE" or the flag.
+// Returns one RunConfig textproto, with the model inline and absolute paths, that loads to the same
+// configuration. Scalars of RunConfig and TPUConfig are printed even if they are not set. A comment
+// after each value gives its origin: "default", "FILE:LINE" or the flag.
 absl::StatusOr<std::string> PrintConfig(const LoadedConfig& config);
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// Files that are one message of protobuf.
+// Reads files that consist of one protobuf message.
 #ifndef TPURUN_CLI_CONFIG_READ_MESSAGE_H_
 #define TPURUN_CLI_CONFIG_READ_MESSAGE_H_
 
@@ -12,13 +12,14 @@
 
 namespace tpurun {
 
-// Reads the regular file `path` into `message`; errors call it a `kind`, "SavedModel". DataLoss
-// when it is none or larger than a message may be, 2 GiB.
+// Reads the regular file `path` into `message`. Errors call the file a `kind`, such as
+// "SavedModel". DataLoss if the file is not such a message or is larger than 2 GiB, the limit of a
+// message.
 absl::Status ReadMessage(const std::string& path, const std::string& kind,
                          google::protobuf::MessageLite& message);
 
-// The tags (number and wire type) of the fields that stand in the message itself, if all of the
-// regular file `path` can be one; else empty.
+// Returns the tags (number and wire type) of the top-level fields, if the whole regular file `path`
+// can be one message; else an empty set.
 absl::StatusOr<std::set<uint32_t>> TagsOfMessage(const std::string& path);
 
 }  // namespace tpurun

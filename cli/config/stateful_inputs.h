@@ -1,5 +1,5 @@
-// What layers that keep their state want of an input: that each row of a batch goes on where that
-// of the batch before ended.
+// Checks the inputs of models with stateful layers. Each row of a batch must continue where the
+// same row of the previous batch ended.
 #ifndef TPURUN_CLI_CONFIG_STATEFUL_INPUTS_H_
 #define TPURUN_CLI_CONFIG_STATEFUL_INPUTS_H_
 
@@ -11,12 +11,12 @@
 
 namespace tpurun {
 
-// Whether a layer, or a default of layers, is stateful.
+// True if a layer, or a default of layers, is stateful.
 bool IsStateful(const proto::ModelSpec& model);
 
-// Reports a transform that mixes the rows, and a source text whose streams are not the rows of a
-// batch or whose windows overlap, in the input at `path` of a model that is stateful.
-// `batch_field`: of the batch size, "train_batch_size".
+// For a stateful model, reports a transform of the input at `path` that mixes the rows. Also
+// reports a source text whose streams are not the rows of a batch or whose windows overlap.
+// `batch_field` is the name of the batch size field, "train_batch_size".
 void CheckStatefulInput(const LoadedConfig& config, const proto::Input& input,
                         const std::string& path, const std::string& batch_field,
                         const InputDeployment& deployment, ConfigErrors& errors);

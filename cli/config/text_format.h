@@ -1,4 +1,5 @@
-// Protobuf text format with messages for people: every error says where, got and want.
+// Parses protobuf text format with readable messages: every error has the place, the actual text
+// and the expected text.
 #ifndef TPURUN_CLI_CONFIG_TEXT_FORMAT_H_
 #define TPURUN_CLI_CONFIG_TEXT_FORMAT_H_
 
@@ -14,38 +15,41 @@
 
 namespace tpurun {
 
-// Levels of messages and lists in a text, and of messages in what the command line makes of it.
+// The most nested messages and lists in a text, and the most nested messages after edits from the
+// command line.
 inline constexpr int kMaxNesting = 100;
 std::string TooDeepMessage();
 
 struct ParsedText {
-  // Where the fields of the message stand.
+  // The places of the message's fields.
   std::unique_ptr<google::protobuf::TextFormat::ParseInfoTree> tree;
-  // A mistake of its structure (a brace, a quote), or too many mistakes: the message is of no use.
+  // The structure is wrong (a brace, a quote), or there are too many mistakes: the message is
+  // unusable.
   bool broken = false;
-  // The fields that the text meant to give, but that could not be read, and the messages that lack
-  // something for it: that they are missing, or incomplete, is no further mistake.
+  // The fields that the text sets but that could not be read, and the messages that are incomplete
+  // for that reason. Missing fields or incomplete messages among these are not further mistakes.
   std::vector<std::string> unread;
   std::vector<std::string> incomplete;
 };
 
 // Parses `text` into `message`, which is empty. `path` is the config path of `message` ("" for the
-// RunConfig), used in the messages; `file` is the name to print. A field with a mistake is left
+// RunConfig), for the error messages; `file` is the name to print. A field with a mistake is left
 // out.
 ParsedText ParseText(std::string_view text, std::string_view path, const std::string& file,
                      google::protobuf::Message* message, ConfigErrors& errors);
 
-// "unknown field "NAME", did you mean ...?", or why a field of TensorFlow does not exist here.
+// "unknown field "NAME", did you mean ...?", or the reason why a field of TensorFlow does not exist
+// here.
 std::string UnknownFieldMessage(const google::protobuf::Descriptor& descriptor,
                                 std::string_view path, std::string_view name);
 
-// What may be written as the value of a field: "an integer (int64)", "one of VALID, SAME".
+// The legal values of a field in words: "an integer (int64)", "one of VALID, SAME".
 std::string WantedValue(const google::protobuf::FieldDescriptor& field);
 
-// The enumerators that may be written.
+// The enumerators that may be given.
 std::vector<std::string> EnumNames(const google::protobuf::EnumDescriptor& type);
 
-// The default of a field that is no message, in text format.
+// The default of a field that is not a message, in text format.
 std::string DefaultText(const google::protobuf::FieldDescriptor& field);
 
 }  // namespace tpurun

@@ -1,9 +1,8 @@
-// TF_CONFIG, the environment variable by which a cluster tells TensorFlow's RunConfig what this
-// process is: a JSON object
+// Reads TF_CONFIG, the environment variable that tells TensorFlow's RunConfig the role of this
+// process in a cluster. Its value is a JSON object in which every key is optional:
 //   { "cluster": { JOB: [ADDRESS, ...], ... }, "task": { "type": JOB, "index": NUMBER },
 //     "session_master": ADDRESS, "eval_session_master": ADDRESS, "model_dir": FOLDER,
 //     "service": { "tpu_worker_job_name": JOB } }
-// of which every key may be left out.
 #ifndef TPURUN_CLI_CONFIG_TF_CONFIG_H_
 #define TPURUN_CLI_CONFIG_TF_CONFIG_H_
 
@@ -15,10 +14,10 @@
 
 namespace tpurun {
 
-// Sets model_dir, master, evaluation_master and tpu_config.tpu_job_name of `run` where neither file
-// nor command line does. evaluation_master falls back to master, unless this task is an evaluator.
-// Mistakes, such as another model_dir or a cluster of several hosts, go to `errors`; a key that is
-// not one of those above is warned of. `text` is empty for a variable that is not set.
+// Sets model_dir, master, evaluation_master and tpu_config.tpu_job_name of `run` if neither file
+// nor command line sets them. evaluation_master defaults to master, unless this task is an
+// evaluator. Adds mistakes to `errors`, such as another model_dir or a cluster of several hosts.
+// Logs a warning for an unknown key. `text` is empty if the variable is not set.
 void ApplyTfConfig(const std::string& text, proto::RunConfig* run, SourceLocations* locations,
                    ConfigErrors& errors);
 

@@ -191,7 +191,8 @@ class Validator {
       const std::string name = ExporterName(exporter);
       CheckNameAt(path + ".name", NameKind::kFile, name);
       const bool number = std::all_of(name.begin(), name.end(), absl::ascii_isdigit);
-      if (number || name == kOnnxFormat || absl::StartsWith(name, "temp-")) {
+      const bool of_format = std::count(std::begin(kFormatFolders), std::end(kFormatFolders), name);
+      if (number || of_format || absl::StartsWith(name, "temp-")) {
         Add(path + ".name", absl::StrCat("got ", Quote(name),
                                          ", the name of a folder that export itself may make, want "
                                          "another one"));

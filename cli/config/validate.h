@@ -1,5 +1,5 @@
-// Every mistake of a RunConfig that can be found without data. What is wrong inside the ModelSpec
-// is found by MakeModelFn, inside an Input by MakeInputFn.
+// Finds every mistake of a RunConfig that can be found without data. ParseModel finds the mistakes
+// inside the ModelSpec, ParseInput those inside an Input.
 #ifndef TPURUN_CLI_CONFIG_VALIDATE_H_
 #define TPURUN_CLI_CONFIG_VALIDATE_H_
 
@@ -13,25 +13,26 @@
 
 namespace tpurun {
 
-// What of the configuration must be complete.
+// The parts of the configuration that must be complete.
 struct RequiredParts {
   bool train = false;
   bool evaluate = false;
   bool predict = false;
   bool export_model = false;
-  // The evaluation to run, by name; nullopt: no name is given.
+  // The name of the evaluation to run. nullopt: no name is given.
   std::optional<std::string> evaluation = std::nullopt;
   bool all_evaluations = false;
-  // Of the evaluations, instead of theirs.
+  // Replaces the evaluations' own steps.
   std::optional<int64_t> evaluation_steps = std::nullopt;
-  // Of train_and_evaluate: with train, evaluate and all_evaluations.
+  // True for train_and_evaluate, together with train, evaluate and all_evaluations.
   bool alternating = false;
 };
 
-// What --name takes for all evaluations, which therefore is no name of one.
+// The value of --name for all evaluations. An evaluation may therefore not have this name.
 inline constexpr char kAllEvaluations[] = "all";
 
-// Adds every mistake, field, got, want, and the warnings of config_warnings.h.
+// Adds every mistake, with the field, the actual and the expected value, and the warnings of
+// config_warnings.h.
 void ValidateConfig(const LoadedConfig& config, const RequiredParts& required,
                     ConfigErrors& errors);
 

@@ -1,4 +1,4 @@
-// The manual's pages, by topic: the .md files of this folder.
+// The pages of the manual, by topic: the .md files of this folder.
 #ifndef TPURUN_CLI_MANUAL_MANUAL_H_
 #define TPURUN_CLI_MANUAL_MANUAL_H_
 
@@ -8,12 +8,12 @@
 namespace tpurun {
 
 struct ManualPage {
-  std::string name;   // "training", its file without .md
-  std::string title;  // "steps, interrupts, averages, warm starts": one line, from its heading
+  std::string name;   // the file name without .md: "training"
+  std::string title;  // the heading, one line: "steps, interrupts, averages, warm starts"
   std::string text;   // Markdown, from the heading on
 };
 
-// In the order of their names.
+// Sorted by name.
 std::span<const ManualPage> ManualPages();
 
 }  // namespace tpurun

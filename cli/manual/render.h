@@ -1,4 +1,4 @@
-// A page of Markdown as a terminal shows it.
+// Formats a page of Markdown for a terminal.
 #ifndef TPURUN_CLI_MANUAL_RENDER_H_
 #define TPURUN_CLI_MANUAL_RENDER_H_
 
@@ -8,13 +8,14 @@
 
 namespace tpurun {
 
-// What the pages of the manual have of Markdown: headings, paragraphs and lists, which are wrapped
-// at `columns`; tables, whose rows become a paragraph each, the first cell above the others; blocks
-// of code, which are indented and keep their lines, however long.
+// Supports the Markdown that the manual uses. Headings, paragraphs and lists are wrapped at
+// `columns`. Each row of a table becomes a paragraph, with the first cell above the others. Code
+// blocks are indented and their lines are not wrapped.
 std::string RenderMarkdown(std::string_view markdown, size_t columns);
 
-// The words of `text` in lines of at most `columns` that begin with `indent` spaces, the first of
-// them with `first` instead, which is as long or shorter.
+// Wraps `text` into lines of at most `columns` characters that begin with `indent` spaces. The
+// first line begins with `first` instead, padded to `indent` characters. `first` must not be longer
+// than that.
 std::string Wrapped(std::string_view text, size_t columns, size_t indent,
                     std::string_view first = "");
 

@@ -1,5 +1,5 @@
-// What becomes TFRecord files of tf.Examples, files of other formats, text or what is drawn: the
-// kinds that exist, as a table.
+// `tpurun convert`: turns files of other formats, text or synthetic examples into tf.Examples. The
+// kinds of conversion are a table.
 #ifndef TPURUN_DATA_CONVERT_CONVERT_H_
 #define TPURUN_DATA_CONVERT_CONVERT_H_
 
@@ -19,26 +19,27 @@
 namespace tpurun {
 
 struct ConvertArgs {
-  // Files; of synthetic what is drawn.
+  // Input files. For synthetic: the subject to draw.
   std::vector<std::string> inputs;
-  // csv: "NAME:bytes:0-63", "NAME:int64:64".
+  // csv: the features as column ranges, "NAME:bytes:0-63", "NAME:int64:64".
   std::vector<std::string> features;
-  // csv: lines left out at the start of every file.
+  // csv: lines to skip at the start of every file.
   int64_t skip_lines = 0;
-  // cifar: 10 or 100; without it the size of each file tells.
+  // cifar: 10 or 100. nullopt: the size of each file tells.
   std::optional<int64_t> classes;
-  // synthetic: how many, and what all are drawn from.
+  // synthetic: the number of examples, and the seed of the random numbers.
   std::optional<int64_t> examples;
   int64_t seed = 0;
-  // synthetic pictures: pixels of a side (each subject has its own default).
+  // synthetic pictures: pixels per side. nullopt: the subject's own default.
   std::optional<int64_t> size;
-  // synthetic sentence_pairs, with sequence_length tokens each: ids that there are, and the most
+  // synthetic sentence_pairs, of sequence_length tokens each: the number of ids, and the most
   // masked tokens of a record.
   std::optional<int64_t> vocabulary_size;
   std::optional<int64_t> max_predictions;
-  // text: characters of a window, and from one window to the next (default: as many); streams that
-  // it is dealt into (default: 1, and no "start"); the file of the vocabulary, empty: that of the
-  // inputs; the prefix of the output, beside which it goes.
+  // text: the characters of a window, and the characters from the start of one window to the next
+  // (default: sequence_length). The number of streams that the text is divided into (default: 1,
+  // without the feature "start"). The vocabulary file; empty: the vocabulary of the inputs. The
+  // prefix of the output; the vocabulary is written into the same directory.
   std::optional<int64_t> sequence_length;
   std::optional<int64_t> shift;
   std::optional<int64_t> streams;
@@ -46,39 +47,41 @@ struct ConvertArgs {
   std::string output = {};
 };
 
-// Takes the examples one after the other; an error ends the conversion.
+// Receives the examples in order. An error ends the conversion.
 using ExampleSink = std::function<absl::Status(const tensorflow::Example& example)>;
 
 struct ConvertKind {
   const char* name;
-  // Those of its flags that not every kind takes.
+  // The flags of this kind that other kinds do not have.
   std::vector<const char*> flags = {};
-  // Whether the inputs are files.
+  // True if the inputs are files.
   bool reads_files = true;
-  // Whether it writes vocabulary.txt beside the output.
+  // True if the kind writes vocabulary.txt beside the output.
   bool writes_vocabulary = false;
-  // What is wrong with the arguments alone. InvalidArgument.
+  // Returns InvalidArgument if the arguments alone are wrong.
   absl::Status (*check)(const ConvertArgs& args);
-  // Makes an example of every record of the inputs. DataLoss names the file, the record and its
+  // Makes one example of every record of the inputs. DataLoss names the file, the record and its
   // place.
   absl::Status (*convert)(const ConvertArgs& args, const ExampleSink& write);
 };
 
 std::span<const ConvertKind> ConvertKinds();
-// InvalidArgument when there is none of that name.
+// InvalidArgument if there is no kind of that name.
 absl::StatusOr<const ConvertKind*> FindConvertKind(const std::string& name);
 
-// Of kinds that take any number of files, one of which may be "-". InvalidArgument.
+// For kinds that take any number of files, at most one of which is "-". InvalidArgument if the
+// inputs are otherwise.
 absl::Status CheckNamedFiles(const char* kind, const ConvertArgs& args);
-// The bytes of a file, decompressed when it begins as GZIP does. What can be read only once, a pipe
-// or standard input ("-"), is taken as it is.
+// Returns the bytes of a file, decompressed if it begins with the GZIP magic. A pipe or standard
+// input ("-") can be read only once and is returned as it is.
 absl::StatusOr<std::unique_ptr<ByteSource>> OpenMaybeGzip(const std::string& path);
 
-// ---- what the rows of the table point to, by file
+// ---- the functions that the rows of the table point to, by file
 
 // idx.cc
 absl::Status CheckIdx(const ConvertArgs& args);
-// That of one image of the pair: height and width, or what else the file has.
+// Returns the shape of one image of the image and label files: height and width, or further
+// dimensions if the file has them.
 absl::StatusOr<std::vector<int64_t>> IdxImageShape(const ConvertArgs& args);
 absl::Status ConvertIdx(const ConvertArgs& args, const ExampleSink& write);
 // csv.cc

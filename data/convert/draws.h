@@ -1,4 +1,4 @@
-// The random numbers that one synthetic example is drawn from.
+// The random numbers of one synthetic example.
 #ifndef TPURUN_DATA_CONVERT_DRAWS_H_
 #define TPURUN_DATA_CONVERT_DRAWS_H_
 
@@ -8,7 +8,8 @@
 
 namespace tpurun {
 
-// One number after the other, those of example `i` of a seed whatever others are drawn.
+// A sequence of random numbers. The sequence of example `i` depends only on the seed, the stream
+// and `i`, not on which other examples are drawn.
 class Draws {
  public:
   Draws(uint64_t seed, uint32_t stream, uint64_t i) : seed_(seed), stream_(stream), i_(i) {}
@@ -18,7 +19,7 @@ class Draws {
                                         static_cast<uint32_t>(i_ >> 32), next_++);
     return low + UniformFloat(bits) * (high - low);
   }
-  // n is 1 to 2^24.
+  // `n` is 1 to 2^24.
   int64_t Below(int64_t n) { return static_cast<int64_t>(Uniform(0, static_cast<float>(n))); }
 
  private:

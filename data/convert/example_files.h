@@ -1,4 +1,5 @@
-// tf.Examples into TFRecord files that appear under their names only when all are complete.
+// ExampleFiles: writes tf.Examples into TFRecord files, which get their names only when all files
+// are complete.
 #ifndef TPURUN_DATA_CONVERT_EXAMPLE_FILES_H_
 #define TPURUN_DATA_CONVERT_EXAMPLE_FILES_H_
 
@@ -18,26 +19,26 @@ namespace tpurun {
 
 class ExampleFiles {
  public:
-  // One shard is the file PREFIX, several are PREFIX-00000-of-00002 and so on. Files of the same
-  // prefix and another number of shards are InvalidArgument: PREFIX* would read them too; so is one
-  // of the files `inputs`, which are read meanwhile. Temporary files that killed processes left of
-  // this prefix, of any number of shards, are removed.
+  // One shard is the file PREFIX; several shards are PREFIX-00000-of-00002 and so on.
+  // InvalidArgument if files of the same prefix and another number of shards exist, because PREFIX*
+  // would read them too. InvalidArgument if an output is one of the files `inputs`, which are read
+  // during the conversion. Removes temporary files of this prefix, of any number of shards, that
+  // killed processes left.
   static absl::StatusOr<std::unique_ptr<ExampleFiles>> Create(
       const std::string& prefix, int shards, Compression compression,
       const std::vector<std::string>& inputs);
-  // The names that Create gives the files until Commit.
+  // The temporary names that Create gives the files until Commit.
   static std::vector<std::string> TemporaryPaths(const std::string& prefix, int shards);
 
-  // Record i goes to shard i % shards: read with num_parallel_reads = shards they come in this
-  // order again.
+  // Record i goes to shard i % shards. Reading with num_parallel_reads = shards restores the order.
   absl::Status Write(const tensorflow::Example& example);
-  // Called with the records so far, now and then. May be null.
+  // `counted` is called now and then with the number of records written so far. May be empty.
   void set_counted(std::function<void(int64_t records)> counted) { counted_ = std::move(counted); }
-  // Makes the files complete and gives them their names; without it they are removed. DataLoss when
-  // one would have no records. Files of two runs never stand side by side, also after a power cut:
-  // an older set is gone for good before the first file of this one has its name. What ends Commit
-  // in between leaves some files of one set at most, which the number in their names tells. A
-  // single file replaces the older one at once.
+  // Completes the files and gives them their names. Without Commit the files are removed. DataLoss
+  // if a file would have no records. Files of two runs are never present together, even after a
+  // power failure: an older set is removed durably before the first file of this set gets its name.
+  // An interrupted Commit leaves at most some files of one set; the number of shards in their names
+  // shows that some are missing. A single file replaces the older file atomically.
   absl::Status Commit();
 
   int64_t records() const { return records_; }
@@ -45,20 +46,20 @@ class ExampleFiles {
 
  private:
   struct Shard {
-    OutputFile* file = nullptr;  // of `records`
+    OutputFile* file = nullptr;  // owned by `records`
     std::unique_ptr<RecordWriter> records;
   };
 
   ExampleFiles(std::vector<std::string> paths, std::vector<std::string> inputs)
       : paths_(std::move(paths)), inputs_(std::move(inputs)) {}
-  // Of all shards: what has their names.
+  // RemoveSet removes the files that have the names of the shards, and NameSet gives the names.
   absl::Status RemoveSet() const;
   absl::Status NameSet();
   absl::Status SyncDirectories() const;
 
   const std::vector<std::string> paths_;
-  const std::vector<std::string> inputs_;  // files that they are made of
-  std::vector<Shard> shards_;              // of each path
+  const std::vector<std::string> inputs_;  // the files that the examples are read from
+  std::vector<Shard> shards_;              // one per path
   int64_t records_ = 0;
   std::function<void(int64_t records)> counted_;
 };

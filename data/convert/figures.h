@@ -1,5 +1,5 @@
-// What synthetic pictures show: ten shapes and ten digits around the origin, x to the right and y
-// down, and how much of each pixel of a picture one covers.
+// The figures of synthetic pictures: ten shapes and ten digits around the origin, with x to the
+// right and y down. Also computes how much of each pixel of a picture a figure covers.
 #ifndef TPURUN_DATA_CONVERT_FIGURES_H_
 #define TPURUN_DATA_CONVERT_FIGURES_H_
 
@@ -15,45 +15,45 @@ struct Point {
   float y = 0;
 };
 
-// To the nearest edge of a figure, or less; negative inside.
+// The distance from `p` to the nearest edge of a figure, or a lower bound of it; negative inside.
 using SignedDistance = std::function<float(Point p)>;
 
-// Fits into the circle of radius 1 and touches it or nearly so.
+// A figure fits into the circle of radius 1 and touches or nearly touches it.
 struct Figure {
   const char* name;
   float (*distance)(Point p);
 };
 
-// By label.
+// The shapes, indexed by label.
 std::span<const Figure> Figures();
 
-// A line that a pen draws: the control points of a curve that goes from the first to the last.
-// Where one is there twice the curve has a corner.
+// A line that a pen draws: the control points of a curve from the first point to the last. The
+// curve has a corner at a point that is given twice.
 using Stroke = std::vector<Point>;
 
-// Of a digit 0..9 written upright: x within -0.5..0.5, y within -0.8..0.8.
+// The strokes of a digit 0..9 written upright: x within -0.5..0.5, y within -0.8..0.8.
 std::vector<Stroke> DigitStrokes(int64_t digit);
 struct LineSegment {
   Point from, along;
   float scale = 1;  // 1 / |along|^2
 };
-// Adds the curve to them.
+// Appends the segments of the curve to `segments`.
 void AddCurve(Stroke control_points, std::vector<LineSegment>& segments);
-// Of what a round pen of that radius draws along them.
+// The signed distance from `p` to what a round pen of radius `pen` draws along the segments.
 float StrokeDistance(const std::vector<LineSegment>& segments, float pen, Point p);
 
-// Where a figure stands in a picture, whose pixel (column, row) is the square from there to
+// The position of a figure in a picture. Pixel (column, row) is the square from (column, row) to
 // (column + 1, row + 1).
 struct Pose {
   Point centre;      // in pixels
-  float radius = 1;  // pixels that are 1 of the figure
+  float radius = 1;  // in pixels per unit of the figure
   float angle = 0;   // in radians, clockwise
   float slant = 0;   // x per y
-  float aspect = 1;  // its width by its height, both of which are 1 in the figure
+  float aspect = 1;  // width / height of the figure, which is 1 before scaling
 };
 
-// Of each pixel of a picture of size x size, row by row, how much the figure covers of it: 0 to 1,
-// a smooth step over the pixel at the figure's edge.
+// Returns the share of each pixel that the figure covers, for a picture of size x size pixels, row
+// by row: 0 to 1, with a smooth step over one pixel at the figure's edge.
 std::vector<float> Coverage(const SignedDistance& distance, const Pose& pose, int64_t size);
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// The tf.Example that every kind of pictures writes.
+// The tf.Example format that all picture conversions write.
 #ifndef TPURUN_DATA_CONVERT_IMAGE_EXAMPLE_H_
 #define TPURUN_DATA_CONVERT_IMAGE_EXAMPLE_H_
 
@@ -9,7 +9,8 @@
 
 namespace tpurun {
 
-// image_raw: the bytes [height, width], or [height, width, channels]; and labels, int64.
+// The features: image_raw, the bytes [height, width] or [height, width, channels], and int64
+// labels.
 class ImageExample {
  public:
   ImageExample() { features()["image_raw"].mutable_bytes_list()->add_value(); }

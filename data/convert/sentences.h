@@ -1,4 +1,4 @@
-// Pairs of sentences of an invented language, masked as BERT's pre-training data is.
+// Synthetic pairs of sentences of an invented language, masked like BERT's pre-training data.
 #ifndef TPURUN_DATA_CONVERT_SENTENCES_H_
 #define TPURUN_DATA_CONVERT_SENTENCES_H_
 
@@ -8,11 +8,11 @@
 
 namespace tpurun {
 
-// Words are the ids from kFirstWord to the vocabulary's end, in a circle.
+// The ids from kFirstWord to the vocabulary's end are words, which form a circle.
 enum SpecialToken : int64_t { kPad = 0, kCls = 1, kSep = 2, kMask = 3, kFirstWord = 4 };
 
-// From a word to the next of its sentence, another for each sentence. No two have a third halfway
-// between them, so the two neighbours of a word tell it, each by what may stand beside it.
+// The steps between successive words, one step for each sentence. No two steps have a third step
+// halfway between them, so the two neighbours of a word determine it.
 inline constexpr std::array<int64_t, 4> kSteps = {1, 2, 4, 8};
 
 struct SentencePairSpec {
@@ -21,24 +21,25 @@ struct SentencePairSpec {
   int64_t max_predictions = 20;
 };
 
-// As the features of BERT's records are called. [CLS] A [SEP] B [SEP], of which 15 % of all tokens,
-// none beside another, are masked: 80 % of them are [MASK], 10 % a word that is drawn, 10 % stay.
+// The fields have the names of the features in BERT's records. The sequence is [CLS] A [SEP] B
+// [SEP]. 15 % of all tokens are masked, never two adjacent ones: 80 % of these become [MASK], 10 %
+// a random word, 10 % stay.
 struct SentencePair {
-  // [sequence_length]: 0 behind the last [SEP].
+  // [sequence_length]; 0 after the last [SEP].
   std::vector<int64_t> input_ids;
-  std::vector<int64_t> input_mask;   // 1 of tokens
-  std::vector<int64_t> segment_ids;  // 1 of B and its [SEP]
-  // [max_predictions]: places of input_ids, ascending, and what stood there; 0 where there are
-  // fewer.
+  std::vector<int64_t> input_mask;   // 1 for tokens
+  std::vector<int64_t> segment_ids;  // 1 for B and its [SEP]
+  // [max_predictions]: the masked positions in input_ids, ascending, and the ids before masking; 0
+  // for unused entries.
   std::vector<int64_t> masked_lm_positions;
   std::vector<int64_t> masked_lm_ids;
-  std::vector<float> masked_lm_weights;  // 1 of those that there are
-  // 0: B goes on where A ends. 1: it begins elsewhere, with another step.
+  std::vector<float> masked_lm_weights;  // 1 for used entries
+  // 0: B continues A. 1: B begins elsewhere and has another step.
   int64_t next_sentence_label = 0;
 };
 
-// Pair `i` of a seed, whatever others are drawn. The sequence has room for 8 words and more, the
-// vocabulary for twice the largest step.
+// Draws pair `i` of a seed. The result does not depend on which other pairs are drawn. The sequence
+// must have room for at least 8 words. The vocabulary must have room for twice the largest step.
 SentencePair DrawSentencePair(const SentencePairSpec& spec, uint64_t seed, uint64_t i);
 
 }  // namespace tpurun

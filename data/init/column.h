@@ -1,5 +1,5 @@
-// What `tpurun init` learns about one scalar of the examples, a column of a table or a feature of a
-// tf.Example, whatever its values turn out to be.
+// InspectedColumn: what `tpurun init` learns about one scalar of the examples, which is a column of
+// a table or a feature of a tf.Example, for any kind of values.
 #ifndef TPURUN_DATA_INIT_COLUMN_H_
 #define TPURUN_DATA_INIT_COLUMN_H_
 
@@ -15,14 +15,14 @@
 
 namespace tpurun {
 
-// Texts that tables write where a value is missing, besides none at all.
+// Texts that tables contain in place of a missing value, besides the empty text.
 inline constexpr std::array<std::string_view, 14> kMissingTexts = {
     "?", "NA", "N/A", "na", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None", "none", "-", "."};
 
-// The examples come in order, each with exactly one of the calls.
+// Add the examples in order, each with exactly one of the Add calls.
 class InspectedColumn {
  public:
-  // `where` is called for the place of the value, should a message need it.
+  // `where` returns the place of the value. It is called only for a value that messages may name.
   template <typename Where>
   void AddMissing(const Where& where) {
     AddMissing();
@@ -33,41 +33,44 @@ class InspectedColumn {
     AddText(text, held_out);
     if (texts_ == 1) first_text_ = where();
   }
-  // A number that is too large for a float; as a text until it is known what else there is.
+  // Adds a number that is too large for a float. It counts as a text until the other values are
+  // known.
   template <typename Where>
   void AddOverflow(std::string_view text, bool held_out, const Where& where) {
     AddText(text, held_out, where);
     if (++overflows_ == 1) first_overflow_ = {where(), std::string(text)};
   }
-  // `text` is the number as it is written.
+  // `text` is the number as written in the input.
   void AddNumber(double value, bool is_integer, std::string_view text, bool held_out);
 
-  // Examples with a number, with no value, with another text, with that text of kMissingTexts.
+  // The number of examples with a number, with no value, with another text, and with the text
+  // kMissingTexts[which].
   int64_t numbers() const { return all_.count; }
   int64_t empty() const { return empty_; }
   int64_t texts() const { return texts_; }
   int64_t missing_texts(size_t which) const { return missing_texts_[which]; }
-  // Whether every value is a number, where that text stands for a missing one (none: "").
+  // True if every value is a number when the text `na_value` stands for a missing value ("": no
+  // such text).
   bool IsNumber(std::string_view na_value) const;
-  // Whether every value is a number or missing, but some, not all, are too large for a float: where
-  // all are, they are the digits of something else.
+  // True if every value is a number or missing and some, but not all, numbers are too large for a
+  // float. If all are too large they are not numbers but digits with another meaning.
   bool IsNumberThatOverflows() const;
-  // Examples without a value, where that text stands for a missing one.
+  // The number of examples without a value, when the text `na_value` stands for a missing value.
   int64_t Missing(std::string_view na_value) const;
-  // Every number is an integer, and written as one.
+  // True if every number is an integer and is written as one.
   bool integers() const { return integers_; }
-  // Every number is one, however it is written.
+  // True if every number is an integer, in any notation.
   bool whole() const { return whole_; }
-  // It numbers the examples: each is one more than the one before.
+  // True if the column numbers the examples: each value is one more than the value before.
   bool counts_up() const { return counts_up_ && texts_ == 0 && empty_ == 0; }
   const std::string& first_missing() const { return first_missing_; }
   const std::string& first_text() const { return first_text_; }
-  // Its place and its text.
+  // The place and the text of the first value that is too large for a float.
   const std::pair<std::string, std::string>& first_overflow() const { return first_overflow_; }
-  // Of the numbers: all, and those of examples that are not held out.
+  // Statistics of the numbers: of all examples, and of the examples that are not held out.
   const NumberStatistics& all() const { return all_; }
   const NumberStatistics& train() const { return train_; }
-  // Of numbers, as they are written, and texts.
+  // Counts of the numbers, in their notation in the input, and of the texts.
   const ValueCounts& values() const { return values_; }
   ValueCounts& values() { return values_; }
 
@@ -77,7 +80,7 @@ class InspectedColumn {
 
   int64_t empty_ = 0;
   int64_t texts_ = 0;
-  int64_t overflows_ = 0;  // of texts_
+  int64_t overflows_ = 0;  // included in texts_
   std::array<int64_t, kMissingTexts.size()> missing_texts_ = {};
   bool integers_ = true;
   bool whole_ = true;
@@ -89,10 +92,12 @@ class InspectedColumn {
   ValueCounts values_;
 };
 
-// Of all columns together: small beside what a training takes, and 20,000 words in 200 columns.
+// Bytes of the value counts of all columns together. Small compared with a training, and enough for
+// 20,000 words in 200 columns.
 inline constexpr size_t kMostValueBytes = 256 << 20;
 
-// Forgets the largest counts of values where all take more than that.
+// Drops the value counts of the column with the largest counts if the counts of all columns take
+// more than `most_bytes` bytes.
 void BoundValueCounts(const std::vector<InspectedColumn*>& columns,
                       size_t most_bytes = kMostValueBytes);
 

@@ -1,4 +1,5 @@
-// What `tpurun init` learns about tf.Examples: of which kind, length and range each feature is.
+// ExampleInspector: what `tpurun init` learns about tf.Examples: the kind, length and range of each
+// feature.
 #ifndef TPURUN_DATA_INIT_EXAMPLES_H_
 #define TPURUN_DATA_INIT_EXAMPLES_H_
 
@@ -18,7 +19,7 @@
 
 namespace tpurun {
 
-// The least and the most of some sizes.
+// The minimum and the maximum of some sizes.
 struct SizeRange {
   int64_t least = std::numeric_limits<int64_t>::max();
   int64_t most = 0;
@@ -28,36 +29,39 @@ struct SizeRange {
 };
 
 struct InspectedFeature {
-  // bytes_list, int64_list or float_list; KIND_NOT_SET of several kinds.
+  // bytes_list, int64_list or float_list; KIND_NOT_SET if the examples have several kinds.
   tensorflow::Feature::KindCase kind = tensorflow::Feature::KIND_NOT_SET;
-  int64_t examples = 0;  // that have it
-  SizeRange values;      // in one example
-  // Of one value: that; of one of bytes when they are text.
+  int64_t examples = 0;  // the examples that have the feature
+  SizeRange values;      // the number of values in one example
+  // For features of one value: the value's statistics. For one bytes value: only if the values are
+  // text.
   InspectedColumn column;
-  // Of several numbers, each; of more than kMostElements in an example, all as one.
+  // For features of several numbers: the statistics of each position, or of all positions together
+  // if an example has more than kMostElements numbers.
   std::vector<NumberStatistics> elements;
   static constexpr int64_t kMostElements = 1 << 16;
-  // Of bytes: those of a value; whether each value is printable text; as numbers 0..255 of examples
-  // that are not held out, all and by index modulo 3; the first ones of some value.
+  // For bytes features: the size of a value, in bytes; whether every value is printable text; the
+  // bytes as numbers 0..255 of examples that are not held out, all together and by index modulo 3;
+  // the first bytes of one value.
   SizeRange bytes;
   bool is_text = true;
   NumberStatistics pixels, channels[3];
   std::string first_bytes;
 };
 
-// Takes examples in their order.
+// Add the examples in order.
 class ExampleInspector {
  public:
-  // The last of so many shards is held out, of kNoShards none.
+  // The last shard of `shards` is held out; with kNoShards none is.
   explicit ExampleInspector(int64_t shards = kInitShards) : shards_(shards) {}
 
   void Add(const tensorflow::Example& example);
-  // All that follow are held out.
+  // All examples that are added from now on are held out.
   void HoldOut() { holds_out_ = true; }
   int64_t shards() const { return shards_; }
   int64_t examples() const { return examples_; }
   int64_t held_out() const { return held_out_; }
-  // By key.
+  // The features by key.
   const std::map<std::string, InspectedFeature>& features() const { return features_; }
 
  private:
@@ -71,8 +75,9 @@ class ExampleInspector {
   std::map<std::string, InspectedFeature> features_;
 };
 
-// Reads all of the TFRecord files once, into `inspector`; returns how they are compressed. DataLoss
-// for what is damaged, is no tf.Example, or not compressed as the first.
+// Reads all TFRecord files once and adds their examples to `inspector`. Returns their compression.
+// DataLoss for a record that is damaged or is not a tf.Example, and for a file that is compressed
+// differently from the first.
 absl::StatusOr<Compression> InspectRecordFiles(const std::vector<std::string>& files,
                                                ExampleInspector& inspector);
 

@@ -1,4 +1,4 @@
-// What one pass over values tells about them, in bounded memory.
+// Statistics of values in one pass and bounded memory.
 #ifndef TPURUN_DATA_INIT_STATISTICS_H_
 #define TPURUN_DATA_INIT_STATISTICS_H_
 
@@ -12,18 +12,18 @@
 
 namespace tpurun {
 
-// Example i is held out when i % shards is the last shard: one of ten is enough to see a model
-// fail and leaves nine to train.
+// The default number of shards. Example i is held out if i % shards is shards - 1. One example of
+// ten is enough to see a model fail and leaves nine for training.
 inline constexpr int64_t kInitShards = 10;
-// Instead, where something recurs with a period that 10 shares: 11 is a prime.
+// The number of shards if examples recur with a period that shares a factor with 10: 11 is a prime.
 inline constexpr int64_t kOtherInitShards = 11;
-// Instead, where other files are held out.
+// The number of shards if other files are held out instead.
 inline constexpr int64_t kNoShards = 0;
 inline bool IsHeldOut(int64_t example, int64_t shards) {
   return shards != kNoShards && example % shards == shards - 1;
 }
 
-// Of the numbers added so far.
+// Statistics of the numbers added so far.
 struct NumberStatistics {
   int64_t count = 0;
   double mean = 0;
@@ -32,13 +32,13 @@ struct NumberStatistics {
   double max = -std::numeric_limits<double>::infinity();
 
   void Add(double value);
-  // All of another's.
+  // Adds all numbers of another NumberStatistics.
   void Merge(const NumberStatistics& other);
-  // Of the population; 0 where all are one number.
+  // The standard deviation of the population. 0 if all numbers are equal.
   double stddev() const;
 };
 
-// How often each value was seen. Of more than kMost values none is kept.
+// Counts of each value. Keeps no counts if there are more than kMost different values.
 class ValueCounts {
  public:
   static constexpr size_t kMost = 20000;
@@ -47,18 +47,18 @@ class ValueCounts {
     int64_t all = 0;
     int64_t train = 0;  // in examples that are not held out
   };
-  // Lets string_view find.
+  // Lets `find` take a string_view.
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
   };
   using Map = std::unordered_map<std::string, Count, Hash, std::equal_to<>>;
 
   void Add(std::string_view value, bool held_out);
-  // Forgets all, for good.
+  // Drops all counts, permanently.
   void Drop();
   bool complete() const { return complete_; }
   const Map& map() const { return map_; }
-  // About what the map takes.
+  // The approximate size of the map, in bytes.
   size_t bytes() const { return bytes_; }
 
  private:

@@ -23,14 +23,14 @@ class FileByFile : public SourceReader {
 
  protected:
   const std::string& file(size_t index) const { return files_[index]; }
-  // The file that is open; of it and its records speak the three below.
+  // The index of the open file. The three functions below act on this file.
   size_t current() const { return current_; }
 
  private:
   virtual absl::Status OpenFile() = 0;
-  // As Read.
+  // Like SourceReader::Read, for the open file.
   virtual absl::StatusOr<bool> ReadOfFile(SourceRecord* record) = 0;
-  // At its end.
+  // Called at the end of the open file.
   virtual absl::Status CheckEnded() const = 0;
 
   const std::vector<std::string> files_;

@@ -1,4 +1,4 @@
-// The files that a source names.
+// The files that a source names: expands globs, checks and identifies the files.
 #ifndef TPURUN_DATA_SOURCES_FILES_H_
 #define TPURUN_DATA_SOURCES_FILES_H_
 
@@ -13,26 +13,28 @@
 
 namespace tpurun {
 
-// Adds what the configuration alone shows to be wrong with the names, which are the field "file".
+// Adds mistakes in the names that the configuration alone shows. The names are the field "file".
 void CheckFileNames(const google::protobuf::RepeatedPtrField<std::string>& names,
                     ConfigErrors& errors);
-// Globs expanded, each sorted, in the order of the names; relative names are in `directory`. All
-// are readable files, or pipes (which are not opened). NotFound names what is missing, also from a
-// set of shards that a glob finds a part of; `where`, unless null, gives the place of the name, of
-// the field "file[1]", to put before.
+// Expands globs. The files of each glob are sorted, and the globs' results are in the order of the
+// names. Relative names are resolved in `directory`. The results are readable files, or pipes
+// (which are not opened). NotFound names what is missing, including missing shards of a set that a
+// glob matches in part. `where`, unless empty, returns the place of a field such as "file[1]",
+// which is put before the message.
 absl::StatusOr<std::vector<std::string>> ExpandFileNames(
     const google::protobuf::RepeatedPtrField<std::string>& names, const std::string& directory,
     const std::function<std::string(const std::string& field)>& where);
-// A file that can be read more than once.
+// True for a file that can be read more than once.
 bool IsRegularFile(const std::string& path);
-// Whether all are; InvalidArgument names one that is not, NotFound one that is gone.
+// Checks that all files can be read more than once. InvalidArgument names a file that cannot,
+// NotFound a file that no longer exists.
 absl::Status CheckReadableAgain(const std::vector<std::string>& files);
 bool NamesStandardInput(const google::protobuf::RepeatedPtrField<std::string>& names);
-// What tells the file from others, whatever its name: its length and the checksums (crc32c) of its
-// first and its last 64 KiB, as "LENGTH CRC CRC", the latter in 8 hexadecimal digits. "stream" for
-// what can be read only once. Saved with positions: it stays as it is.
+// Identifies a file independently of its name: its length and the checksums (crc32c) of its first
+// and its last 64 KiB, as "LENGTH CRC CRC" with the CRCs in 8 hexadecimal digits. "stream" for a
+// file that can be read only once. The format must not change: identities are saved with positions.
 absl::StatusOr<std::string> FileIdentity(const std::string& file);
-// "\"a.csv\" \"b.csv\"", in ASCII.
+// Returns "\"a.csv\" \"b.csv\"", in ASCII.
 std::string JoinFileNames(const google::protobuf::RepeatedPtrField<std::string>& names);
 
 }  // namespace tpurun

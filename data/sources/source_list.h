@@ -1,4 +1,4 @@
-// The sources that exist, as a table.
+// The table of sources.
 #ifndef TPURUN_DATA_SOURCES_SOURCE_LIST_H_
 #define TPURUN_DATA_SOURCES_SOURCE_LIST_H_
 
@@ -27,61 +27,64 @@ using FileNames = google::protobuf::RepeatedPtrField<std::string>;
 enum class CountRecords { kNo, kIfQuick, kYes };
 
 struct SourceArgs {
-  std::string directory;  // relative file names are in it; empty: the working directory
+  std::string directory;  // relative file names are resolved in it; empty: the working directory
   OnEmpty on_empty;
-  CountRecords count = CountRecords::kNo;  // never by reading a pipe
+  CountRecords count = CountRecords::kNo;  // a pipe is never read for this
   uint64_t seed = 0;                       // tf_random_seed
-  std::optional<TrainedFolder> trained;    // that of InputFnArgs
-  // The place of a field of the source's message, for messages.
+  std::optional<TrainedFolder> trained;    // as InputFnArgs::trained
+  // Returns the place of a field of the source's message, for messages.
   std::function<std::string(const std::string& field)> where;
 };
 
 struct OpenedSource {
   std::unique_ptr<Records> records;
-  std::optional<int64_t> count;                    // records of one pass, where known
-  std::vector<std::string> files;                  // those that it reads, in their order
-  std::vector<FileHeader> headers = {};            // of those files that can be read again
-  std::map<std::string, std::string> assets = {};  // those of InputSource
-  std::map<std::string, int64_t> num_ids = {};     // of a column whose values are ids in [0, n)
+  std::optional<int64_t> count;                    // records of one pass, if known
+  std::vector<std::string> files;                  // the files that it reads, in order
+  std::vector<FileHeader> headers = {};            // of the files that can be read more than once
+  std::map<std::string, std::string> assets = {};  // as InputSource::assets
+  std::map<std::string, int64_t> num_ids = {};     // by column whose values are ids in [0, n): n
 };
 
 struct SourceDef {
   proto::Source::KindCase kind;
   const char* name;
-  // The columns of its records, from the configuration alone. Mistakes are added to `errors`, which
-  // is empty before, by paths below the source's own message; nullopt then.
+  // Returns the columns of the source's records, from the configuration alone. Adds mistakes to
+  // `errors`, which is empty before the call, by paths below the source's own message. Then returns
+  // nullopt.
   std::optional<Schema> (*schema)(const proto::Source& source, ConfigErrors& errors);
-  // Finds the files. NotFound names the file.
+  // Finds the files. NotFound names a missing file.
   absl::StatusOr<OpenedSource> (*open)(const proto::Source& source, const SourceArgs& args);
-  // The fields that decide which records it gives, without the names of files. A saved position is
-  // valid only for an equal description.
+  // Returns the fields that decide which records the source gives, without file names. A saved
+  // position is valid only if this description is equal.
   std::string (*describe)(const proto::Source& source);
-  // The names and globs that it reads, its field "file". Null: it reads no files.
+  // Returns the names and globs that the source reads, its field "file". nullptr if it reads no
+  // files.
   const FileNames& (*file_names)(const proto::Source& source) = nullptr;
-  // Clears the fields that select a part of its files. Null: it has no such fields.
+  // Clears the fields that select a part of the source's files. nullptr if there are no such
+  // fields.
   void (*read_all)(proto::Source* source) = nullptr;
-  // All of it stays in memory: a pipe can be repeated.
+  // The source keeps all records in memory, so even a pipe can be repeated.
   bool in_memory = false;
 };
 
 std::span<const SourceDef> SourceList();
-// Null for a kind that does not exist (yet), and for none.
+// nullptr for a kind that the table lacks, and for KIND_NOT_SET.
 const SourceDef* FindSource(proto::Source::KindCase kind);
-// One of its files is "-".
+// True if one of its files is "-".
 bool ReadsStandardInput(const proto::Source& source);
-// It can be read only once, and is not kept.
+// True if the source can be read only once and is not kept in memory.
 bool ReadsOnce(const proto::Source& source);
-// NotFound names a file that it reads and that is not there. Standard input is.
+// NotFound names a file of the source that does not exist. Standard input always exists.
 absl::Status FindFiles(const proto::Source& source);
-// The files that it reads; none when one is missing, of which opening the source tells.
+// The files that the source reads. Empty if one is missing; opening the source then reports it.
 std::vector<std::string> FilesOf(const proto::Source& source);
-// The name of the field that is set: "text_line"; empty when none is.
+// The name of the field that is set: "text_line". Empty if none is set.
 std::string SourceName(const proto::Source& source);
 
-// Reads to the end; returns the number of records from here on.
+// Reads to the end and returns the number of records read.
 absl::StatusOr<int64_t> CountAll(SourceReader& reader);
 
-// ---- what the rows of the table point to, by file
+// ---- the functions that the rows of the table point to, by file
 
 // text_line.cc
 std::optional<Schema> TextLineSchema(const proto::Source& source, ConfigErrors& errors);

@@ -1,4 +1,4 @@
-// What the transforms that make one feature of one feature have in common: cast, lookup, normalize.
+// Shared by the transforms that make one feature from one feature: cast, lookup, normalize.
 #ifndef TPURUN_DATA_TRANSFORMS_BIND_FEATURES_H_
 #define TPURUN_DATA_TRANSFORMS_BIND_FEATURES_H_
 
@@ -15,18 +15,18 @@
 
 namespace tpurun {
 
-// Binds the fields `feature` and `output` (null: not given): each feature keeps its dims and gets
-// the type that `dtype_of` gives, or refuses by a status, whose message is added. The result has no
-// `apply` yet; it reads and makes as many columns as there are features, in their order. Errors as
-// of TransformDef::bind.
+// Binds the fields `feature` and `output` (nullptr: not given). Each feature keeps its dims and
+// gets the type that `dtype_of` returns. If `dtype_of` returns an error, its message is added to
+// `errors`. The result has no `apply` yet. It reads and makes one column per feature, in the order
+// of the features. Errors as of TransformDef::bind.
 std::optional<RowTransform> BindFeatures(
     const google::protobuf::RepeatedPtrField<std::string>& features, const std::string* output,
     const Schema& input,
     const std::function<absl::StatusOr<proto::DataType>(const ColumnType& feature)>& dtype_of,
     ConfigErrors& errors);
 
-// The columns of a schema that a transform reads, and those that it makes, as BindFeatures has
-// them.
+// The column of `input` that feature number `feature` reads, and the column that it makes, in a
+// result of BindFeatures.
 const ColumnType& ReadColumn(const RowTransform& bound, const Schema& input, size_t feature);
 const ColumnType& MadeColumn(const RowTransform& bound, size_t feature);
 

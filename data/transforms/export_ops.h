@@ -1,4 +1,4 @@
-// What the transforms' export rules say in either format's ops.
+// Building blocks of the transforms' export rules, in the ops of either format.
 #ifndef TPURUN_DATA_TRANSFORMS_EXPORT_OPS_H_
 #define TPURUN_DATA_TRANSFORMS_EXPORT_OPS_H_
 
@@ -9,13 +9,13 @@
 
 namespace tpurun {
 
-// x as another type; x where it is of that.
+// Returns x converted to the type `to`, or x itself if `from` equals `to`.
 Value CastTo(ExportGraph& graph, ExportFormat format, Value x, ElementType from, ElementType to);
-// "Add", "Sub", "Mul" or "Div" of f32 values, one broadcast to the other.
+// Adds "Add", "Sub", "Mul" or "Div" of two f32 values with broadcasting.
 Value Binary(ExportGraph& graph, ExportFormat format, const std::string& op, Value x, Value y);
-// `fill`, a scalar, where x, f32, is NaN.
+// Returns x, f32, with NaN replaced by the scalar `fill`.
 Value FillNaN(ExportGraph& graph, ExportFormat format, Value x, float fill);
-// `fill` where x, strings, is one of `texts`.
+// Returns x, strings, with every string of `texts` replaced by `fill`.
 Value FillTexts(ExportGraph& graph, ExportFormat format, Value x,
                 const std::vector<std::string>& texts, const std::string& fill);
 

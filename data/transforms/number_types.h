@@ -1,4 +1,4 @@
-// The numbers of columns as C++ types.
+// The C++ types of the numbers in columns.
 #ifndef TPURUN_DATA_TRANSFORMS_NUMBER_TYPES_H_
 #define TPURUN_DATA_TRANSFORMS_NUMBER_TYPES_H_
 
@@ -28,8 +28,8 @@ template <typename T>
   }
 }
 
-// What f, which returns a pointer, gives for a value of the C++ type of dtype; null for a dtype
-// without numbers.
+// Calls f with a value of the C++ type of `dtype` and returns its result, a pointer. Returns
+// nullptr for a dtype without numbers.
 template <typename F>
 auto ForNumberType(proto::DataType dtype, F f) -> decltype(f(float{})) {
   switch (dtype) {

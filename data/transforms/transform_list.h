@@ -1,7 +1,7 @@
-// The transforms that exist, as a table. A transform is of one of three kinds:
+// The table of transforms. There are three kinds of transforms:
 //   row: makes one row out of one row (decode_csv, cast);
-//   item: chooses and orders whole elements without looking into them (shuffle, repeat, take);
-//   structural: is done by input_plan.cc and open_input.cc (apply, cache, batch, prefetch).
+//   item: chooses and orders elements without looking into them (shuffle, repeat, take);
+//   structural: implemented by input_plan.cc and open_input.cc (apply, cache, batch, prefetch).
 #ifndef TPURUN_DATA_TRANSFORMS_TRANSFORM_LIST_H_
 #define TPURUN_DATA_TRANSFORMS_TRANSFORM_LIST_H_
 
@@ -28,47 +28,49 @@
 
 namespace tpurun {
 
-// What only an opened input knows.
+// Information that is known only when an input is opened.
 struct RowOpenArgs {
   ModeKey mode = ModeKey::kTrain;
-  std::string directory;  // relative file names are in it; empty: the working directory
-  std::vector<FileHeader> headers = {};  // those that can be known before a row is read
-  // The place of a field of the transform's message, for messages.
+  std::string directory;  // relative file names are resolved in it; empty: the working directory
+  std::vector<FileHeader> headers = {};  // the headers that can be known before a row is read
+  // Returns the place of a field of the transform's message, for messages.
   std::function<std::string(const std::string& field)> where;
 };
 
-// A row transform, bound to the columns that come in.
+// A row transform, bound to its input columns.
 struct RowTransform {
-  Schema output;                    // the columns that go out
-  std::vector<std::string> reads;   // the columns it needs
-  std::vector<std::string> makes;   // those of `output` that are not just as they came in
-  bool paired = false;              // makes[i] is made of reads[i] alone
-  std::vector<std::string> labels;  // of `makes`: those that rows of PREDICT may lack
-  // Sets the functions below, of a copy, when an input is opened or exported. Null: they are set.
+  Schema output;                    // all columns after the transform
+  std::vector<std::string> reads;   // the columns that it reads
+  std::vector<std::string> makes;   // the columns of `output` that it makes or changes
+  bool paired = false;              // makes[i] depends on reads[i] alone
+  std::vector<std::string> labels;  // the columns of `makes` that rows of PREDICT may lack
+  // Sets the functions below in *row, a copy of this RowTransform, when an input is opened or
+  // exported. nullptr if they are set already.
   std::function<absl::Status(const RowOpenArgs& args, RowTransform* row)> open;
-  // Fills the columns of `makes` in *out, which has those of `output`, row by row; strings may be
-  // views of incoming ones. What was in the columns is of no use but for its memory. `where(row)`
-  // names the row of the table in messages. A row that does not fit is DataLoss.
+  // Fills the columns of `makes` in *out, which has the columns of `output`, row by row. Strings
+  // may be views of strings in `in`. The previous contents of the columns only provide memory.
+  // `where(row)` names a row of the table in messages. DataLoss for a row that does not fit.
   std::function<absl::Status(const Table& in, Table* out,
                              const std::function<std::string(int64_t row)>& where)>
       apply;
 
-  // ---- of an exported model
+  // ---- for exported models
 
-  // Adds to a graph what makes the `wanted` columns of `makes`, for any number of rows, and puts
-  // them into `columns`, which has what they are made of.
+  // Adds the ops that make the `wanted` columns of `makes` to a graph, for any number of rows, and
+  // puts the results into `columns`. `columns` has the columns that they are made of.
   using Export = std::function<void(ExportGraph& graph, const std::set<std::string>& wanted,
                                     std::map<std::string, Value>& columns)>;
-  // In each format's ops. Null: the format has no op for it.
+  // The export in the ops of each format. nullptr if the format has no op for the transform.
   Export tensorflow, onnx;
-  // For a transform that takes a record apart (decode_csv, parse_example): the columns of `makes`
-  // are then inputs of the exported model, fed by their names. `tensorflow` and `onnx` above export
-  // what the transform does to them after that.
+  // For a transform that splits a record into columns (decode_csv, parse_example). The columns of
+  // `makes` are then inputs of the exported model, which are fed by name. `tensorflow` and `onnx`
+  // above export the rest of the transform's work on these columns.
   struct Fields {
-    // Makes them of serialized tf.Examples, in TensorFlow's ops; null: they are not of such.
+    // Makes the columns from serialized tf.Examples, in TensorFlow's ops. nullptr if the records
+    // are not tf.Examples.
     Export parse_examples;
-    // For the caller of the exported model. `note`: how a column is fed, such as its missing value.
-    // `unsaid`: what the format cannot express. Either may be empty.
+    // For the caller of the exported model. `note`: how to feed the column, such as its missing
+    // value. `unsaid`: what the format cannot express. Either may be empty.
     struct Notes {
       std::string note;
       std::string unsaid;
@@ -76,55 +78,56 @@ struct RowTransform {
     std::function<Notes(const std::string& column, ExportFormat format)> notes;
   };
   std::optional<Fields> fields;
-  // makes[0] has the bytes of reads[0], unchanged: an exported model can be fed reads[0] itself.
+  // makes[0] has the same bytes as reads[0]: an exported model can be fed with reads[0] itself.
   bool is_bitcast = false;
-  // The words that the ids of columns of `makes` stand for.
+  // The words of the ids in columns of `makes`.
   Vocabularies vocabularies;
 };
 
-// What an item transform is made of. `records` outlives it.
+// The arguments that an item transform is made with. `records` must outlive it.
 struct ItemTransformArgs {
   std::unique_ptr<ItemStream> before;
   Records* records = nullptr;
-  uint64_t seed = 0;         // tf_random_seed
-  int ordinal = 0;           // of the transform among those of its kind in the input, from 0
-  std::string empty;         // the message when the input has no elements
-  std::string where;         // of the transform
-  int64_t least = 0;         // elements that one pass of `before` certainly has
-  int64_t memory_bytes = 0;  // a buffer may take
+  uint64_t seed = 0;  // tf_random_seed
+  // index among the transforms of its kind in the input, from 0
+  int ordinal = 0;
+  std::string empty;         // the message if the input has no elements
+  std::string where;         // the place of the transform
+  int64_t least = 0;         // a lower bound of the elements in one pass of `before`
+  int64_t memory_bytes = 0;  // bytes that a buffer may take
 };
 
-// Elements of one pass; nullopt when that is only known by reading them.
+// The elements of one pass. nullopt if counting requires reading them.
 using ElementCount = std::optional<int64_t>;
 
-// Mistakes are added to `errors`, which is empty before, by paths below the transform's own
-// message.
+// One row of the table. Its functions add mistakes to `errors`, which is empty before the call, by
+// paths below the transform's own message.
 struct TransformDef {
   proto::Transform::KindCase kind;
   const char* name;
-  // Row transforms. Nullopt after a mistake.
+  // Row transforms: binds the transform to its input columns. nullopt after a mistake.
   std::optional<RowTransform> (*bind)(const proto::Transform& transform, const Schema& input,
                                       ConfigErrors& errors) = nullptr;
-  // Every kind: what of the arguments can be wrong without knowing the columns, besides their
-  // rules.
+  // Every kind: reports mistakes in the arguments that do not depend on the columns, beyond the
+  // field rules.
   void (*check)(const proto::Transform& transform, ConfigErrors& errors) = nullptr;
-  // Item transforms.
+  // Item transforms: creates the stream. `count` returns the elements after the transform.
   std::unique_ptr<ItemStream> (*make_items)(const proto::Transform& transform,
                                             ItemTransformArgs args) = nullptr;
   int64_t (*count)(const proto::Transform& transform, int64_t before) = nullptr;
-  // Draws random numbers, by the seed and its ordinal.
+  // Draws random numbers, which depend on the seed and the transform's ordinal.
   bool random = false;
 };
 
 std::span<const TransformDef> TransformList();
-// Null for a kind that does not exist (yet), and for none.
+// nullptr for a kind that the table lacks, and for KIND_NOT_SET.
 const TransformDef* FindTransform(proto::Transform::KindCase kind);
-// The name of the field that is set: "shuffle"; empty when none is.
+// The name of the field that is set: "shuffle". Empty if none is set.
 std::string TransformName(const proto::Transform& transform);
-// A repeat that never ends.
+// True for a repeat that never ends.
 bool IsEndlessRepeat(const proto::Transform& transform);
 
-// ---- what the rows of the table point to, by file
+// ---- the functions that the rows of the table point to, by file
 
 // decode_csv.cc
 std::optional<RowTransform> BindDecodeCsv(const proto::Transform& transform, const Schema& input,
@@ -159,7 +162,7 @@ int64_t CountSkip(const proto::Transform& transform, int64_t before);
 void CheckShard(const proto::Transform& transform, ConfigErrors& errors);
 std::unique_ptr<ItemStream> MakeShard(const proto::Transform& transform, ItemTransformArgs args);
 int64_t CountShard(const proto::Transform& transform, int64_t before);
-// Only whole groups of `size` items, for a repeat after the batch.
+// Passes on only complete groups of `size` items. For a repeat after the batch.
 std::unique_ptr<ItemStream> MakeWholeBatches(int64_t size, ItemTransformArgs args);
 
 }  // namespace tpurun

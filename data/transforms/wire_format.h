@@ -1,4 +1,4 @@
-// Walks the fields of a serialized protobuf message without knowing it. Source:
+// Iterates over the fields of a serialized protobuf message of any type. Source of the format:
 // protobuf.dev/programming-guides/encoding.
 #ifndef TPURUN_DATA_TRANSFORMS_WIRE_FORMAT_H_
 #define TPURUN_DATA_TRANSFORMS_WIRE_FORMAT_H_
@@ -15,11 +15,11 @@ struct WireField {
 
   uint32_t number = 0;
   Type type = kVarint;
-  std::string_view bytes;  // a view into the message of what follows the tag, without a length
+  std::string_view bytes;  // a view into the message: the bytes after the tag, without the length
 };
 
-// Takes a field from the front of *message, which must not be empty; false when it is malformed.
-// Inlined: a call would cost as much as most fields.
+// Removes a field from the front of *message, which must not be empty. False if the field is
+// malformed. Inlined, because a call would cost as much as most fields.
 [[gnu::always_inline]] inline bool ConsumeField(std::string_view* message, WireField* field) {
   uint64_t tag;
   if (!ConsumeVarint(message, &tag) || (tag >> 3) == 0 || (tag >> 3) > 0x1fffffff) return false;

@@ -1,4 +1,4 @@
-// Functions of each value.
+// Element-wise activation layers.
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
 #include "runtime/base/text.h"

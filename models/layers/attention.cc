@@ -1,4 +1,4 @@
-// Attention, and the layers that are made of it.
+// Multi-head attention, and the transformer block that is made of it.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -144,7 +144,7 @@ Value BuildMultiHeadAttention(LayerContext& layer) {
   KeysAndValues kv{.keys = project("key", keys.value, key_dim),
                    .values = project("value", keys.value, value_dim),
                    .mask = MaskOfKeys(layer)};
-  if (!q.valid() || !kv.keys.valid() || !kv.values.valid() || layer.error().has_value()) return {};
+  if (!q.valid() || !kv.keys.valid() || !kv.values.valid() || !layer.errors().empty()) return {};
   if (goes_on) kv = GoOn(layer, kv.keys, kv.values);
   const bool drops = layer.training && attention.dropout() > 0;
   const Value attended = Attend(b, q, kv.keys, kv.values, kv.mask,

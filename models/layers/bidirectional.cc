@@ -1,4 +1,4 @@
-// A recurrent layer in both directions of time, as two layers.
+// The bidirectional layer: two copies of a recurrent layer, one per direction of time.
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
 #include "proto/one_of.h"

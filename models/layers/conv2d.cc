@@ -1,4 +1,4 @@
-// Layers that convolve.
+// Convolution layers: conv2d and conv2d_transpose.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -44,9 +44,9 @@ Value AddBias(LayerContext& layer, const Conv& conv, Value y) {
 }
 
 template <typename Conv>
-void WriteOutConv(Conv& conv) {
-  WriteOutSizes({}, conv.mutable_kernel_size());
-  WriteOutSizes({1, 1}, conv.mutable_strides());
+void CanonicalizeConv(Conv& conv) {
+  FillSizes({}, conv.mutable_kernel_size());
+  FillSizes({1, 1}, conv.mutable_strides());
 }
 
 }  // namespace
@@ -85,11 +85,11 @@ Value BuildConv2d(LayerContext& layer) {
                         layer.precision, dilations));
 }
 
-void WriteOutConv2d(proto::Layer& layer) {
-  WriteOutConv(*layer.mutable_conv2d());
+void CanonicalizeConv2d(proto::Layer& layer) {
+  CanonicalizeConv(*layer.mutable_conv2d());
   // Where both are 1, as in checkpoints from before there was one, it is left out.
   WindowSizes& dilations = *layer.mutable_conv2d()->mutable_dilation_rate();
-  WriteOutSizes({1, 1}, &dilations);
+  FillSizes({1, 1}, &dilations);
   if (dilations[0] == 1 && dilations[1] == 1) dilations.Clear();
 }
 
@@ -127,8 +127,8 @@ Value BuildConv2dTranspose(LayerContext& layer) {
                                  layer.precision));
 }
 
-void WriteOutConv2dTranspose(proto::Layer& layer) {
-  WriteOutConv(*layer.mutable_conv2d_transpose());
+void CanonicalizeConv2dTranspose(proto::Layer& layer) {
+  CanonicalizeConv(*layer.mutable_conv2d_transpose());
 }
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// Layers that multiply by a kernel matrix.
+// The dense layer, a matrix product with a kernel.
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,4 @@
-// Layers that draw random numbers in training.
+// The dropout layer, which draws random numbers in training.
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
 #include "runtime/base/random.h"

@@ -1,4 +1,4 @@
-// The functions of layer_list.cc's rows, family by family.
+// The functions that the rows of layer_list.cc point to, grouped by the .cc file that defines them.
 #ifndef TPURUN_MODELS_LAYERS_FAMILIES_H_
 #define TPURUN_MODELS_LAYERS_FAMILIES_H_
 
@@ -15,10 +15,10 @@ std::vector<LayerBlock> ExpandTransformerBlock(const proto::Layer& layer);
 // conv2d.cc
 void CheckConv2d(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildConv2d(LayerContext& layer);
-void WriteOutConv2d(proto::Layer& layer);
+void CanonicalizeConv2d(proto::Layer& layer);
 void CheckConv2dTranspose(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildConv2dTranspose(LayerContext& layer);
-void WriteOutConv2dTranspose(proto::Layer& layer);
+void CanonicalizeConv2dTranspose(proto::Layer& layer);
 // dense.cc
 void CheckDense(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildDense(LayerContext& layer);
@@ -53,9 +53,9 @@ void CheckOp(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildOp(LayerContext& layer);
 // pooling.cc
 Value BuildMaxPooling2d(LayerContext& layer);
-void WriteOutMaxPooling2d(proto::Layer& layer);
+void CanonicalizeMaxPooling2d(proto::Layer& layer);
 Value BuildAveragePooling2d(LayerContext& layer);
-void WriteOutAveragePooling2d(proto::Layer& layer);
+void CanonicalizeAveragePooling2d(proto::Layer& layer);
 Value BuildGlobalAveragePooling2d(LayerContext& layer);
 // bidirectional.cc
 void CheckBidirectional(const proto::Layer& layer, ConfigErrors& errors);

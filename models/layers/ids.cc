@@ -1,4 +1,4 @@
-// Layers that turn ids and positions into vectors.
+// Layers that turn ids and positions into vectors: embeddings, gather and one_hot.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"

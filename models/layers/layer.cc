@@ -1,6 +1,7 @@
 #include "models/layers/layer.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -102,12 +103,12 @@ Value LayerContext::Position() {
 }
 
 Value LayerContext::Fail(const std::string& field, const std::string& message) {
-  if (!error_.has_value()) error_ = ConfigError{field, message};
+  if (errors_.empty()) errors_.Add(field, message);
   return Value{};
 }
 
 Value LayerContext::RejectOnTpu(const std::string& field, const std::string& message) {
-  if (!error_.has_value()) error_ = ConfigError{.path = field, .message = message, .refused = true};
+  if (errors_.empty()) errors_.RejectOnTpu(ConfigPlace(), field, message);
   return Value{};
 }
 

@@ -1,4 +1,5 @@
-// What a layer is: one row of layer_list.cc, whose functions are one paragraph in FAMILY.cc.
+// The interface between a layer and the model builder: LayerDef is one row of layer_list.cc, and
+// LayerContext is what the row's functions (in FAMILY.cc) build a layer with.
 #ifndef TPURUN_MODELS_LAYERS_LAYER_H_
 #define TPURUN_MODELS_LAYERS_LAYER_H_
 
@@ -19,78 +20,86 @@ namespace tpurun {
 struct LayerInput {
   std::string name;
   Value value;      // (batch, ...)
-  Value mask = {};  // as of Tensor
+  Value mask = {};  // as Tensor::mask
 };
 
-// What a layer is built for.
+// The arguments that one layer is built with.
 struct LayerArgs {
-  std::string kind;  // its field in the oneof
-  std::string name;  // with its scope: "block/dense"
-  // The layer whose variables it has: itself, or under `reuse` an earlier one, and then adds none.
+  std::string kind;  // the layer's field in the oneof
+  std::string name;  // the layer's name with its scope: "block/dense"
+  // The name of the layer that owns the variables: this layer or, under `reuse`, an earlier layer.
+  // Under `reuse` this layer adds no variables.
   std::string variables;
   std::vector<LayerInput> inputs;
   Precision precision = Precision::kDefault;
   bool training = false;
   bool use_tpu = true;
-  // Whether a state is carried from step to step, each a position of a sequence; nullopt: as the
-  // layer's fields say.
+  // True if states are carried from step to step and each step is one position of a sequence.
+  // nullopt: the layer's own fields decide.
   std::optional<bool> carries_state;
-  int64_t positions = 0;                              // of a whole sequence
+  int64_t positions = 0;                              // positions of a whole sequence
   int64_t seed = 1;                                   // tf_random_seed
-  std::function<bool(const std::string&)> trainable;  // of a variable's name
-  // The model's, by name; one that is invalid has a mistake, which is reported already.
+  std::function<bool(const std::string&)> trainable;  // by a variable's name
+  // The model's features by name. A feature with a mistake is invalid; the mistake is reported
+  // already.
   const std::map<std::string, Value>* features = nullptr;
-  // What variables become at the end of the step, by index. Of a whole model.
+  // The value of each variable at the end of the step, by the variable's index. Shared by all
+  // layers of a model.
   std::map<int, Value>* updates = nullptr;
 };
 
-// One layer while it is added to a graph. Fields have passed LayerDef::check; shapes have not been
-// looked at. The first Fail wins; after it the layer's result does not count.
+// One layer while it is added to a graph. Its fields have passed LayerDef::check; its shapes are
+// not checked yet. Only the first Fail is reported, and the layer's result is then ignored.
 class LayerContext : public LayerArgs {
  public:
   LayerContext(GraphBuilder& builder, const proto::Layer& spec, LayerArgs args)
       : LayerArgs(std::move(args)), b(builder), layer(spec) {}
 
   GraphBuilder& b;
-  const proto::Layer& layer;  // layer_defaults merged
+  const proto::Layer& layer;  // merged with layer_defaults
 
   const Shape& shape(int input) const { return b.shape(inputs[input].value); }
   bool reuses() const { return variables != name; }
-  // The value of a new variable NAME/SUFFIX, f32, or of the layer's that it reuses. Invalid after a
-  // mistake, which is reported: it is too large, or what is reused has another shape.
+  // Returns the value of a new f32 variable NAME/SUFFIX, or of the reused layer's variable of that
+  // suffix. Invalid after a reported mistake: the variable is too large, or the reused variable has
+  // another shape.
   Value AddVariable(const std::string& suffix, std::vector<int64_t> dims, Initializer initializer);
-  // One that no optimizer changes: the layer itself does, by Update.
+  // Like AddVariable, for a variable that no optimizer changes: the layer changes it by Update.
   Value AddStatistic(const std::string& suffix, std::vector<int64_t> dims, Initializer initializer);
-  // The variable of that full name, f32 `dims`, for `field`, which names it. Invalid after a
-  // mistake.
+  // Returns the value of the variable with that full name, f32 of shape `dims`. `field` is the
+  // layer's field that names the variable. Invalid after a reported mistake.
   Value ReadVariable(const std::string& field, const std::string& variable,
                      const std::vector<int64_t>& dims);
-  // The model's feature of that name, of `dims` an example, for `field`, which names it. Invalid
-  // after a mistake.
+  // Returns the model's feature of that name, which must have shape `dims` per example. `field` is
+  // the layer's field that names the feature. Invalid after a reported mistake.
   Value ReadFeature(const std::string& field, const std::string& feature,
                     const std::vector<int64_t>& dims = {});
-  // In training a statistic becomes what `next` makes of its value, which is that of the layer
-  // before that shares it, if there is one.
+  // In training, sets a statistic to next(its value) at the end of the step. If an earlier layer
+  // shares the statistic, the value is the one after that layer's update. Does nothing in other
+  // modes.
   void Update(const std::string& suffix, const std::function<Value(Value)>& next);
-  // What a core keeps from step to step in every mode, its own: the value at the beginning of the
-  // step of NAME/SUFFIX, f32 `dims`, 0 before the first one; and what it becomes at the end.
+  // Adds a variable NAME/SUFFIX, f32 of shape `dims`, that each core keeps for itself from step to
+  // step in every mode. Returns its value at the beginning of the step, which is 0 in the first
+  // step. UpdateState sets its value at the end of the step.
   Value AddState(const std::string& suffix, std::vector<int64_t> dims);
   void UpdateState(const std::string& suffix, Value next);
-  // Where positions are steps, a state: the number of this one in its sequence, f32[], from 0 on;
-  // behind the last it is 0 again.
+  // If each step is one position of a sequence: a state, f32[], that is the index of this position
+  // in its sequence, from 0. After the last position it is 0 again.
   Value Position();
   bool counts_positions() const { return counts_positions_; }
-  // A result after that of `build`, which is result 0: others read it as "NAME:1", "NAME:2" ...
+  // Adds a further result. The result of `build` is result 0; other layers read the further results
+  // as "NAME:1", "NAME:2" ...
   void AddResult(Value value) { results_.push_back(value); }
   const std::vector<Value>& results() const { return results_; }
-  // Of result 0, of a layer that reads masks.
+  // Sets the mask of result 0. For a layer that reads masks (Masking::kRead).
   void SetMask(Value mask) { mask_ = mask; }
   Value mask() const { return mask_; }
-  // A mistake that only the shapes show; `field` is below the Layer message, empty for all of it.
+  // Reports a mistake that only the shapes show. `field` is a path below the Layer message; empty
+  // names the whole layer.
   Value Fail(const std::string& field, const std::string& message);
-  // The same, of an op or a type that the TPU does not have.
+  // Reports an op or a type that the TPU does not have, with arguments as of Fail.
   Value RejectOnTpu(const std::string& field, const std::string& message);
-  const std::optional<ConfigError>& error() const { return error_; }
+  const ConfigErrors& errors() const { return errors_; }  // at most one error
 
  private:
   Value Add(const std::string& suffix, std::vector<int64_t> dims, Initializer initializer,
@@ -99,71 +108,79 @@ class LayerContext : public LayerArgs {
   std::vector<Value> results_;
   bool counts_positions_ = false;
   Value mask_;
-  std::optional<ConfigError> error_;
+  ConfigErrors errors_;
 };
 
 using Layers = google::protobuf::RepeatedPtrField<proto::Layer>;
 
-// Layers within a layer, each reading the one before where it names nothing.
+// Layers within a layer. A layer that names no input reads the layer before it.
 struct LayerBlock {
-  std::string scope;  // of their names, behind the layer's: "", "/shortcut"
-  // The field of the layer that they are written in, "sequence.layer"; empty: the layer made them.
+  std::string scope;  // appended to the layer's name in the names of these layers: "", "/shortcut"
+  // The layer's field that the user wrote these layers in, "sequence.layer". Empty if the layer
+  // generated them.
   std::string field;
   std::shared_ptr<const Layers> layers;
-  int input = -1;  // what the first one reads: the result of that block; -1: the layer's input
-  // Copies with variables of their own, one after the other, in scopes SCOPE_N from N =
-  // first_number on; -1: one without a number.
+  // The input of the first layer: the result of the block with this index, or -1 for the layer's
+  // input.
+  int input = -1;
+  // The number of copies in a row, each with its own variables. Their scopes are SCOPE_N from N =
+  // first_number on. first_number -1: one copy, without a number.
   int64_t copies = 1;
   int64_t first_number = -1;
 };
-// `written` must outlive it.
+// Does not own `written`, which must outlive the result.
 std::shared_ptr<const Layers> WrittenLayers(const Layers& written);
-// More in a model, with all copies, would be a slip of the hand.
+// The most layers that a model may have, counted with all copies: more are surely a typing error.
 constexpr int64_t kMaxLayers = 10000;
 
-// What becomes of the masks of a layer's inputs, as Keras has it.
+// How a layer treats the masks of its inputs, as in Keras.
 enum class Masking : uint8_t {
-  kRefused,  // an input must have none
-  kPassed,   // a position of the result is padding where it is in any input
-  kRead,     // `build` reads them, and says what the result's is
+  kRefused,  // an input must not have a mask
+  kPassed,   // a position of the result is padding if it is padding in any input
+  kRead,     // `build` reads the masks and sets the mask of the result
 };
 
 struct LayerDef {
-  std::string name;  // of its field in the oneof
+  std::string name;  // the layer's field in the oneof
   int min_inputs = 1;
   int max_inputs = 1;  // -1: any number
-  // What the fields alone show, whatever the inputs, besides their rules. Null: nothing.
+  // Reports mistakes that the fields alone show, for any inputs, beyond the field rules. nullptr if
+  // there are none to check.
   void (*check)(const proto::Layer& layer, ConfigErrors& errors) = nullptr;
-  // Adds its nodes; returns the result, (batch, ...). Of a layer made of layers `inputs` are the
-  // results of those blocks that no other reads; null: it is that of the last.
+  // Adds the layer's nodes and returns its result, (batch, ...). If the layer has blocks, `inputs`
+  // are the results of the blocks that no other block reads. nullptr: the result is the last
+  // block's.
   Value (*build)(LayerContext& layer);
-  // Sets the fields that are lists to what they mean where they are left out or say it in short.
-  // Null: there are none.
-  void (*write_out)(proto::Layer& layer) = nullptr;
-  // The layers that it is made of, of a layer that passed `check`. Null: it is not.
+  // Sets list fields that are left out or abbreviated to their full value. nullptr if the layer has
+  // no such fields.
+  void (*canonicalize)(proto::Layer& layer) = nullptr;
+  // Returns the blocks of a composite layer that passed `check`. nullptr if the layer is not
+  // composite.
   std::vector<LayerBlock> (*expand)(const proto::Layer& layer) = nullptr;
   Masking masking = Masking::kRefused;
-  // A position of the result is made of that position of the inputs and of states alone: it can be
-  // built for one position of a sequence (LayerArgs::carries_state).
+  // A position of the result depends only on the same position of the inputs and on states. Such a
+  // layer can be built for one position of a sequence (LayerArgs::carries_state).
   bool by_position = false;
 };
 
 const std::vector<LayerDef>& LayerList();
 
-// Whether a layer `op` may be of it: not what passes create, sources, and sums over cores.
+// True if a layer `op` may use this op. Ops that only passes create, sources, random ops and sums
+// over cores are excluded.
 bool IsLayerOp(const OpDef& op);
-// Its attributes and how they are written: "axes: whole numbers as [1,2]", "no attributes".
+// Describes the op's attributes and their text format: "axes: whole numbers as [1,2]", "no
+// attributes".
 std::string OpAttrsText(const OpDef& op);
 
-// x (N, ...) as a message shows it: "f32[N,3]".
+// Formats the shape (N, ...) for a message: "f32[N,3]".
 std::string BatchShapeText(const Shape& shape);
-// The whole of `dims` but the first: an example's.
+// Returns all dimensions except the first: the dimensions of one example.
 std::vector<int64_t> ExampleDims(const Shape& shape);
 
-// 1 where x is not zero, else 0, f32.
+// Returns 1 where x is not zero and 0 elsewhere, as f32.
 Value NonZero(GraphBuilder& b, Value x);
 
-// SOFTMAX is over the last axis, the others of each value.
+// SOFTMAX is over the last axis. All other activations are element-wise.
 Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation);
 
 }  // namespace tpurun

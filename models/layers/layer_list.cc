@@ -1,4 +1,4 @@
-// The layers, by their field in proto Layer's oneof.
+// The table of layers, by the layer's field in proto Layer's oneof.
 #include "models/layers/families.h"
 
 namespace tpurun {
@@ -17,7 +17,7 @@ const std::vector<LayerDef>& LayerList() {
        .by_position = true},
       {.name = "average_pooling2d",
        .build = BuildAveragePooling2d,
-       .write_out = WriteOutAveragePooling2d},
+       .canonicalize = CanonicalizeAveragePooling2d},
       {.name = "batch_normalization",
        .check = CheckBatchNormalization,
        .build = BuildBatchNormalization},
@@ -28,11 +28,14 @@ const std::vector<LayerDef>& LayerList() {
        .masking = Masking::kPassed,
        .by_position = true},
       {.name = "concat", .max_inputs = -1, .build = BuildConcat, .by_position = true},
-      {.name = "conv2d", .check = CheckConv2d, .build = BuildConv2d, .write_out = WriteOutConv2d},
+      {.name = "conv2d",
+       .check = CheckConv2d,
+       .build = BuildConv2d,
+       .canonicalize = CanonicalizeConv2d},
       {.name = "conv2d_transpose",
        .check = CheckConv2dTranspose,
        .build = BuildConv2dTranspose,
-       .write_out = WriteOutConv2dTranspose},
+       .canonicalize = CanonicalizeConv2dTranspose},
       {.name = "dense",
        .check = CheckDense,
        .build = BuildDense,
@@ -64,7 +67,9 @@ const std::vector<LayerDef>& LayerList() {
        .build = BuildLstm,
        .masking = Masking::kRead,
        .by_position = true},
-      {.name = "max_pooling2d", .build = BuildMaxPooling2d, .write_out = WriteOutMaxPooling2d},
+      {.name = "max_pooling2d",
+       .build = BuildMaxPooling2d,
+       .canonicalize = CanonicalizeMaxPooling2d},
       {.name = "multi_head_attention",
        .max_inputs = 2,
        .check = CheckMultiHeadAttention,

@@ -1,4 +1,4 @@
-// Layers of several inputs.
+// Layers that combine several inputs: add, multiply and concat.
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
 #include "runtime/base/text.h"

@@ -1,4 +1,4 @@
-// Layers made of layers.
+// Layers that contain other layers: sequence, residual and resnet_block.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"

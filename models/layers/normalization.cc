@@ -1,4 +1,4 @@
-// Layers that normalize.
+// Batch normalization and layer normalization.
 #include <algorithm>
 #include <tuple>
 #include <utility>

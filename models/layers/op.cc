@@ -1,4 +1,4 @@
-// Any op of the graph as a layer.
+// The layer `op`, which adds any op of the graph.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Layers that join the pixels of an image.
+// Pooling layers over the pixels of an image.
 #include "models/layers/families.h"
 #include "models/layers/window.h"
 
@@ -11,9 +11,9 @@ Window PoolWindow(LayerContext& layer, const proto::Pool& pool) {
                     pool.padding());
 }
 
-void WriteOutPool(proto::Pool& pool) {
-  WriteOutSizes({2, 2}, pool.mutable_pool_size());
-  WriteOutSizes({pool.pool_size(0), pool.pool_size(1)}, pool.mutable_strides());
+void CanonicalizePool(proto::Pool& pool) {
+  FillSizes({2, 2}, pool.mutable_pool_size());
+  FillSizes({pool.pool_size(0), pool.pool_size(1)}, pool.mutable_strides());
 }
 
 }  // namespace
@@ -28,7 +28,9 @@ Value BuildMaxPooling2d(LayerContext& layer) {
   return MaxPool(layer.b, layer.inputs[0].value, window.size, window.strides, window.pads);
 }
 
-void WriteOutMaxPooling2d(proto::Layer& layer) { WriteOutPool(*layer.mutable_max_pooling2d()); }
+void CanonicalizeMaxPooling2d(proto::Layer& layer) {
+  CanonicalizePool(*layer.mutable_max_pooling2d());
+}
 
 // ---- average_pooling2d (tf.layers.average_pooling2d): x (N, H, W, C) -> (N, OH, OW, C), the mean
 // of each window. Padding never counts.
@@ -40,8 +42,8 @@ Value BuildAveragePooling2d(LayerContext& layer) {
   return AvgPool(layer.b, layer.inputs[0].value, window.size, window.strides, window.pads);
 }
 
-void WriteOutAveragePooling2d(proto::Layer& layer) {
-  WriteOutPool(*layer.mutable_average_pooling2d());
+void CanonicalizeAveragePooling2d(proto::Layer& layer) {
+  CanonicalizePool(*layer.mutable_average_pooling2d());
 }
 
 // ---- global_average_pooling2d (Keras GlobalAveragePooling2D): x (N, H, W, C) -> (N, C).

@@ -1,4 +1,4 @@
-// Layers that go through time, axis 1: x (N, T, C), state (N, U).
+// Recurrent layers, which step through time, axis 1: x (N, T, C), state (N, U).
 #include <string>
 #include <utility>
 

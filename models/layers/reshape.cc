@@ -1,4 +1,4 @@
-// Layers that choose and arrange values and change none.
+// Layers that select or rearrange values without changing them.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"

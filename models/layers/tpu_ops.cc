@@ -10,11 +10,11 @@
 namespace tpurun {
 namespace {
 
-// What a TPU has and has not says Google's page "Available TensorFlow Ops" of the Cloud TPU
-// documentation (docs.cloud.google.com/tpu/docs/tensorflow-ops, of 2026-04-09, CC BY 4.0); its
-// names are in CamelCase, those of the Python API beside them in snake_case where they differ. What
-// a TPU has as an op counts as had, even where the page says that its Python API is not available.
-// Left out are those that tpurun has under the same name.
+// Source of what a TPU has: Google's page "Available TensorFlow Ops" of the Cloud TPU documentation
+// (docs.cloud.google.com/tpu/docs/tensorflow-ops, of 2026-04-09, CC BY 4.0). The page's names are
+// in CamelCase. The names of the Python API are added in snake_case if they differ. An op that the
+// TPU has counts as available, even if the page says that its Python API is not. Ops that tpurun
+// has under the same name are left out.
 constexpr TensorFlowOps kOps[] = {
     // ---- element-wise
     {"Abs", true, "op maximum of x and op neg of x"},

@@ -1,5 +1,5 @@
-// Which ops of TensorFlow a Cloud TPU has, and what says the same here: for whoever names one that
-// tpurun does not have.
+// TensorFlow ops that tpurun lacks, whether a Cloud TPU has them, and the nearest equivalent in
+// tpurun. Error messages use the list if a configuration names such an op.
 #ifndef TPURUN_MODELS_LAYERS_TPU_OPS_H_
 #define TPURUN_MODELS_LAYERS_TPU_OPS_H_
 
@@ -9,21 +9,22 @@
 
 namespace tpurun {
 
-// Ops of TensorFlow that tpurun does not have under their names.
+// One or more TensorFlow ops that tpurun does not have under their TensorFlow names.
 struct TensorFlowOps {
-  // As the GraphDef or the Python API spells them, with blanks between.
+  // The names in the spelling of the GraphDef or the Python API, separated by blanks.
   std::string_view names;
   bool tpu_has = true;
-  // What of tpurun is nearest, or why there is none; may be empty.
+  // The nearest equivalent in tpurun, or the reason why there is none. May be empty.
   std::string_view instead = {};
 };
 std::span<const TensorFlowOps> TensorFlowOpList();
 
-// The row of an op, nullptr where none has it: Abs, abs, tf.math.abs, TopKV2, top_k.
+// Returns the row of an op, or nullptr if there is none. Accepts any spelling: Abs, abs,
+// tf.math.abs, TopKV2, top_k.
 const TensorFlowOps* FindTensorFlowOp(std::string_view name);
 
-// A name as all of its spellings have it: without the module before it, underscores, capitals and
-// the version behind it.
+// Returns the form that all spellings of an op's name share: lower case, without the module prefix,
+// underscores and the version suffix.
 std::string OpSpelling(std::string_view name);
 
 }  // namespace tpurun

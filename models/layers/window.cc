@@ -13,7 +13,7 @@ std::vector<int64_t> TwoSizes(const WindowSizes& sizes, std::vector<int64_t> uns
   return {sizes[0], sizes[sizes.size() - 1]};
 }
 
-void WriteOutSizes(std::vector<int64_t> unset, WindowSizes* sizes) {
+void FillSizes(std::vector<int64_t> unset, WindowSizes* sizes) {
   const std::vector<int64_t> two = TwoSizes(*sizes, std::move(unset));
   *sizes = {two.begin(), two.end()};
 }

@@ -1,4 +1,4 @@
-// What convolution and pooling share: a window that moves over the height and width of an image.
+// The window of convolution and pooling layers, which moves over the height and width of an image.
 #ifndef TPURUN_MODELS_LAYERS_WINDOW_H_
 #define TPURUN_MODELS_LAYERS_WINDOW_H_
 
@@ -9,7 +9,7 @@
 
 namespace tpurun {
 
-// Sizes of the vertical and of the horizontal.
+// Sizes and strides are {vertical, horizontal}, in pixels.
 struct Window {
   std::vector<int64_t> size;
   std::vector<int64_t> strides;
@@ -18,24 +18,24 @@ struct Window {
 
 using WindowSizes = google::protobuf::RepeatedField<int64_t>;
 
-// Pads of SAME along one axis, {before, after}, as TensorFlow does:
-// max((ceil(in / stride) - 1) stride + span - in, 0), the smaller half before.
+// Returns the padding of SAME along one axis, {before, after}, by TensorFlow's formula: the total
+// is max((ceil(in / stride) - 1) stride + span - in, 0), and the smaller half is before.
 std::vector<int64_t> SamePads(int64_t in, int64_t span, int64_t stride);
 
-// The window over input 0, which is an image. A window that does not fit is reported under
-// `size_field` ("conv2d.kernel_size"); the Window is then empty. With dilations it spans
-// (size - 1) dilation + 1 pixels.
+// Returns the window over input 0, which must be an image. With dilations the window spans (size -
+// 1) dilation + 1 pixels per axis. If the window does not fit, reports that under `size_field`
+// ("conv2d.kernel_size") and returns an empty Window.
 Window WindowOver(LayerContext& layer, const std::string& size_field, std::vector<int64_t> size,
                   std::vector<int64_t> strides, proto::Conv2d::Padding padding,
                   const std::vector<int64_t>& dilations = {1, 1});
 
-// {v}, {v, w} or `unset` as two sizes.
+// Returns {v} as {v, v} and {v, w} unchanged. Returns `unset` if `sizes` is empty.
 std::vector<int64_t> TwoSizes(const WindowSizes& sizes, std::vector<int64_t> unset);
 
-// Makes two sizes of `sizes`.
-void WriteOutSizes(std::vector<int64_t> unset, WindowSizes* sizes);
+// Replaces *sizes by TwoSizes(*sizes, unset).
+void FillSizes(std::vector<int64_t> unset, WindowSizes* sizes);
 
-// Reports an input 0 that is no image, f32 (N, H, W, C).
+// True if input 0 is an image, f32 (N, H, W, C). Reports any other input.
 bool IsImage(LayerContext& layer);
 
 }  // namespace tpurun

@@ -9,10 +9,10 @@
 
 namespace tpurun {
 
-// d loss / d x for each x, appended to the graph below the scope "gradients"; an invalid Value
-// where the loss does not depend on x. `loss` is f32[]. Several paths are summed with `add` in the
-// order in which the users of a value appear, from the last to the first. InvalidArgument when a
-// path goes through an op that has no gradient.
+// Returns d loss / d x for each x, or an invalid Value if the loss does not depend on x. The
+// gradient nodes are appended to the graph in the scope "gradients". `loss` is f32[]. The gradients
+// of several users of a value are summed with `add`, from the last user to the first. Returns
+// InvalidArgument if a path from the loss to an x contains an op without a gradient.
 absl::StatusOr<std::vector<Value>> Gradients(GraphBuilder& b, Value loss,
                                              const std::vector<Value>& xs);
 

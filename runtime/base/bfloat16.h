@@ -1,4 +1,5 @@
-// The one rounding function from f32 to bf16 (design: numbers as on a TPU).
+// The one rounding function from f32 to bf16 that the whole program uses, so that numbers are those
+// of a TPU.
 #ifndef TPURUN_RUNTIME_BASE_BFLOAT16_H_
 #define TPURUN_RUNTIME_BASE_BFLOAT16_H_
 
@@ -7,8 +8,8 @@
 
 namespace tpurun {
 
-// To the nearest, ties to even; overflow to infinity; a NaN stays a (quiet) NaN; subnormals flush
-// to a zero of the same sign, as docs.cloud.google.com/tpu/docs/bfloat16 says.
+// Rounds to the nearest, ties to even. Overflow becomes infinity, a NaN stays a (quiet) NaN, and a
+// subnormal becomes zero with the same sign, as docs.cloud.google.com/tpu/docs/bfloat16 says.
 [[gnu::always_inline]] inline uint16_t BFloat16Bits(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value), top = bits >> 16;
   uint32_t rounded = (bits + 0x7fffu + (top & 1u)) >> 16;
@@ -25,8 +26,8 @@ namespace tpurun {
   return FromBFloat16Bits(BFloat16Bits(value));
 }
 
-// The processor rounds f32 to bf16 (vcvtneps2bf16 and vcvtne2ps2bf16): to the bits of BFloat16Bits
-// for every f32, whatever MXCSR says (Intel 64 and IA-32 Architectures Software Developer's Manual,
+// True if the processor has vcvtneps2bf16 and vcvtne2ps2bf16. They round every f32 to the bits of
+// BFloat16Bits, whatever MXCSR says (Intel 64 and IA-32 Architectures Software Developer's Manual,
 // volume 2).
 bool HasBFloat16Instruction();
 
@@ -34,7 +35,7 @@ bool HasBFloat16Instruction();
 void RoundToBFloat16(const float* from, int64_t n, uint16_t* to);
 // to[i] = the value of from[i].
 void FromBFloat16(const uint16_t* from, int64_t n, float* to);
-// The values that RoundToBFloat16 gives, kept in f32: for processors without bf16 products.
+// to[i] = from[i] rounded to bf16 and kept as f32, for processors without bf16 products.
 void RoundInFloat(const float* from, int64_t n, float* to);
 
 }  // namespace tpurun

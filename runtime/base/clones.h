@@ -1,25 +1,28 @@
-// Functions compiled for several instruction sets, the best chosen when the program starts.
+// Functions compiled for several instruction sets. The best version is chosen when the program
+// starts.
 #ifndef TPURUN_RUNTIME_BASE_CLONES_H_
 #define TPURUN_RUNTIME_BASE_CLONES_H_
 
 #include "runtime/base/instruction_sets.h"
 
-// The choice runs before the thread sanitizer is ready, which then crashes: its builds (.bazelrc)
-// define TPURUN_NO_CLONES. clang 14, of tools/fuzz, cannot clone templates.
+// target_clones chooses before the thread sanitizer's runtime is ready, and the program then
+// crashes. Builds with that sanitizer (.bazelrc) therefore define TPURUN_NO_CLONES. clang 14, which
+// tools/fuzz uses, cannot clone templates.
 #if defined(TPURUN_NO_CLONES) || defined(__clang__)
 #define TPURUN_CLONES
 #elif defined(TPURUN_NO_AVX512)
 #define TPURUN_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
-// The levels of the x86-64 ABI, chosen by what the processor has; the name of a processor would be
-// compared with the processor's own: "arch=haswell" is chosen on a Haswell only.
+// The levels of the x86-64 ABI are chosen by the features of the processor. A processor's name
+// would be compared with the name of this processor: "arch=haswell" is chosen on a Haswell only.
 #define TPURUN_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
 
 namespace tpurun {
 
-// The same for a loop in a template, where the attribute does not go, in every build: the choice is
-// made at the call. `loop` is a lambda without arguments, marked always_inline.
+// The same for a loop in a template, to which target_clones cannot be applied. Works in every
+// build: the choice is made at the call. `loop` is a lambda without arguments, marked
+// always_inline.
 enum class InstructionSet { kPlain, kAvx2, kAvx512 };
 
 inline InstructionSet BestInstructionSet() {

@@ -1,4 +1,4 @@
-// The processor: floating point mode, affinity, and sleeping on a word.
+// The processor: floating-point mode, CPU affinity, and futexes (sleeping until a word changes).
 #ifndef TPURUN_RUNTIME_BASE_CPU_H_
 #define TPURUN_RUNTIME_BASE_CPU_H_
 
@@ -8,8 +8,8 @@
 
 namespace tpurun {
 
-// Subnormal results and inputs count as zero (FTZ, DAZ) in this thread while the object lives. All
-// arithmetic on values runs so: workers, infeed and reference interpreter.
+// While the object lives, subnormal results and inputs count as zero (FTZ, DAZ) in this thread. All
+// arithmetic on values runs in this mode: in workers, infeed and reference interpreter.
 class ScopedFlushDenormals {
  public:
   ScopedFlushDenormals();
@@ -21,14 +21,14 @@ class ScopedFlushDenormals {
   uint32_t saved_;
 };
 
-// The CPUs that this process may run on, rising.
+// The numbers of the CPUs that this process may run on, in ascending order.
 std::vector<int> AllowedCpus();
-// Binds the calling thread to one CPU; false when the system refuses.
+// Binds the calling thread to one CPU. Returns false if the system refuses.
 bool PinThisThread(int cpu);
 
 inline void SpinPause() { __builtin_ia32_pause(); }
 
-// Sleeps while `word` holds `expected` (spurious returns are possible); wakes every sleeper.
+// Sleeps while `word` holds `expected`. May return early (spuriously).
 void FutexWait(const std::atomic<uint32_t>& word, uint32_t expected);
 void FutexWakeAll(const std::atomic<uint32_t>& word);
 

@@ -1,6 +1,7 @@
-// TPURUN_DCHECK(condition): an invariant that only our own mistakes can break. Where it does not
-// hold the process ends with its place and its text. With NDEBUG, as in the product, nothing is
-// computed; .bazelrc says which builds are without.
+// TPURUN_DCHECK(condition): an invariant that only a mistake in this program can break. If
+// `condition` is false, the process prints the place and the text of the condition and aborts. With
+// NDEBUG, as in the product, the condition is not evaluated; .bazelrc says which builds define
+// NDEBUG.
 #ifndef TPURUN_RUNTIME_BASE_DCHECK_H_
 #define TPURUN_RUNTIME_BASE_DCHECK_H_
 

@@ -6,8 +6,8 @@
 
 namespace tpurun {
 
-// Upper limits in ascending order: 0, +-1e-12 times powers of 1.1 below 1e20, and +-DBL_MAX. Bucket
-// i counts limits[i - 1] <= x < limits[i].
+// Upper limits in ascending order: 0, +-1e-12 times the powers of 1.1 below 1e20, and +-DBL_MAX.
+// Bucket i counts the values x with limits[i - 1] <= x < limits[i].
 const std::vector<double>& HistogramLimits();
 
 }  // namespace tpurun

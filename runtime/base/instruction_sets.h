@@ -1,4 +1,5 @@
-// What the processor can do: the only place that asks it, but for io/crc32c.cc, which needs no AVX.
+// The instruction sets of the processor. Only io/crc32c.cc asks the processor itself, for
+// instructions that need no AVX.
 #ifndef TPURUN_RUNTIME_BASE_INSTRUCTION_SETS_H_
 #define TPURUN_RUNTIME_BASE_INSTRUCTION_SETS_H_
 
@@ -6,11 +7,11 @@ namespace tpurun {
 
 struct InstructionSets {
   bool avx2 = false;         // with FMA
-  bool avx512 = false;       // F, BW, DQ and VL: x86-64-v4
-  bool avx512_bf16 = false;  // with avx512
+  bool avx512 = false;       // F, BW, DQ and VL, as x86-64-v4
+  bool avx512_bf16 = false;  // only together with avx512
 
-  // TPURUN_NO_AVX512 (`bazel --config=avx2`) makes a program that treats every processor as one
-  // without AVX-512. It may be called before main, by initializers.
+  // With TPURUN_NO_AVX512 (`bazel --config=avx2`) the program treats every processor as one without
+  // AVX-512. May be called before main, by initializers.
   static InstructionSets OfThisProcessor() {
     __builtin_cpu_init();
     InstructionSets sets;

@@ -1,4 +1,4 @@
-// How much memory there is, and what it is asked for.
+// The memory that this process may use, and what it allocates memory for.
 #ifndef TPURUN_RUNTIME_BASE_MEMORY_H_
 #define TPURUN_RUNTIME_BASE_MEMORY_H_
 
@@ -9,16 +9,16 @@
 
 namespace tpurun {
 
-// What this process can have at most: the machine's memory, its control group's (a container's) or
-// the limit of its address space (ulimit -v), whichever is least.
+// The most bytes that this process can have: the least of the machine's memory, the limit of its
+// control group (a container) and the limit of its address space (ulimit -v).
 int64_t MemoryBytes();
 
-// "1.5 GiB", "24.0 MiB"; below one of these, "28000 bytes".
+// "1.5 GiB", "24.0 MiB"; "28000 bytes" below 1 MiB.
 std::string BytesText(double bytes);
 
-// Says, while it lives, what this thread allocates for, and what to do where that does not fit: the
-// message of an allocation that fails has both (cli/out_of_memory.h). The innermost counts. Both
-// texts are borrowed.
+// While the object lives, it says what this thread allocates memory for, and what to do if that
+// does not fit. The message of a failed allocation has both texts (cli/out_of_memory.h). The
+// innermost object of the thread counts. Both texts must outlive the object.
 class MemoryUse {
  public:
   MemoryUse(std::string_view what, std::string_view remedy);
@@ -26,7 +26,7 @@ class MemoryUse {
   MemoryUse(const MemoryUse&) = delete;
   MemoryUse& operator=(const MemoryUse&) = delete;
 
-  // Of this thread; null without one.
+  // The innermost object of this thread, or nullptr if there is none.
   static const MemoryUse* Innermost();
 
   std::string_view what() const { return what_; }      // "the cache of the input"
@@ -37,9 +37,9 @@ class MemoryUse {
   const MemoryUse* const outer_;
 };
 
-// Memory that is held for what comes later: until it is released, an allocation fails while there
-// are still so many bytes. Where there are not, ends the process as any allocation does. Its pages
-// are never touched.
+// Holds `bytes` bytes of address space for later allocations: until Release, other allocations fail
+// although that many bytes are still free. If there are fewer, the process ends as after any failed
+// allocation (cli/out_of_memory.h). The pages are never touched.
 class MemoryReserve {
  public:
   explicit MemoryReserve(size_t bytes);

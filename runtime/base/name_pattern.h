@@ -11,9 +11,9 @@
 
 namespace tpurun {
 
-// A regular expression in RE2's syntax (Python's without look-around and back-references) that
-// matches a name it is found in: "^generator/". It takes time linear in the name, whatever the
-// expression.
+// A regular expression in RE2's syntax (Python's without look-around and back-references). It
+// matches a name that contains a match: "^generator/". Matching takes time linear in the length of
+// the name, whatever the expression.
 class NamePattern {
  public:
   // InvalidArgument says what is wrong with the expression.
@@ -25,11 +25,11 @@ class NamePattern {
  private:
   explicit NamePattern(std::shared_ptr<const RE2> regex) : regex_(std::move(regex)) {}
 
-  std::shared_ptr<const RE2> regex_;  // not copyable itself
+  std::shared_ptr<const RE2> regex_;  // RE2 itself is not copyable
 };
 
-// Whether one of the expressions, a repeated string field, matches. A malformed one matches
-// nothing.
+// True if one of the expressions, a repeated string field, matches the name. A malformed expression
+// matches nothing.
 template <typename Strings>
 bool MatchesAny(const Strings& expressions, const std::string& name) {
   for (const std::string& expression : expressions) {
@@ -39,7 +39,8 @@ bool MatchesAny(const Strings& expressions, const std::string& name) {
   return false;
 }
 
-// "\"hiden\" matches no variable (known: hidden/bias, hidden/kernel)".
+// The message for an expression without a match: "\"hiden\" matches no variable (known:
+// hidden/bias, hidden/kernel)".
 std::string MatchesNone(const std::string& expression, const std::vector<std::string>& names);
 
 }  // namespace tpurun

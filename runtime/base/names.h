@@ -1,4 +1,4 @@
-// What the names of a configuration may be made of, and the one place that checks them.
+// The rules for the names in a configuration, and the one place that checks them.
 #ifndef TPURUN_RUNTIME_BASE_NAMES_H_
 #define TPURUN_RUNTIME_BASE_NAMES_H_
 
@@ -9,17 +9,18 @@
 namespace tpurun {
 
 enum class NameKind {
-  // Part of the name of a file or folder, of an evaluation: letters and digits of ASCII and _ . -,
-  // other than "." and "..".
+  // Part of the name of a file or folder, as the name of an evaluation: ASCII letters and digits
+  // and the characters _ . -, but not "." and "..".
   kFile,
-  // In the names of variables, of a layer or an optimizer: parts as of kFile, joined by '/', which
-  // begin as TensorFlow's scopes do with a letter, a digit or '.'.
+  // Part of the names of variables, as the name of a layer or an optimizer: parts like kFile,
+  // joined by '/'. As TensorFlow's scopes, a name begins with a letter, a digit or '.'.
   kVariable,
-  // A key of data and results, of a feature, a metric or a prediction: any printable text.
+  // A key of data and results, as the name of a feature, a metric or a prediction: any printable
+  // text.
   kKey,
 };
 
-// InvalidArgument says what was got and what is wanted; no name may be empty.
+// InvalidArgument, with the name and the rule, if the name breaks its rule or is empty.
 absl::Status CheckName(NameKind kind, std::string_view name);
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// The processes that this one has started and waits for, for whatever ends it.
+// The child processes that this process waits for, so that a signal handler can end them.
 #ifndef TPURUN_RUNTIME_BASE_PROCESS_GROUP_H_
 #define TPURUN_RUNTIME_BASE_PROCESS_GROUP_H_
 
@@ -6,7 +6,8 @@
 
 namespace tpurun {
 
-// The number of their process group; 0: none. A signal handler may read it.
+// The number of the process group of those children, or 0 if there is none. A signal handler may
+// read it.
 inline std::atomic<int> waited_for_group{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 

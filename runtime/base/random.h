@@ -1,6 +1,6 @@
-// Counter-based random numbers: Philox4x32-10 of Random123. Nothing keeps a state: number i of a
-// stream is a function of (seed, stream, counter words, i), so any element can be drawn by any
-// thread in any order.
+// Counter-based random numbers: Philox4x32-10 of Random123. There is no state: number i of a stream
+// is a function of (seed, stream, counter words, i). Any thread can therefore draw any element in
+// any order.
 #ifndef TPURUN_RUNTIME_BASE_RANDOM_H_
 #define TPURUN_RUNTIME_BASE_RANDOM_H_
 
@@ -20,13 +20,15 @@ constexpr uint32_t StreamOf(std::string_view name) {
   return hash;
 }
 
-// Seeds below 2^32 are themselves; the upper half is spread over all bits (the golden ratio).
+// A seed below 2^32 is its own key. The upper half of a larger seed is spread over all bits (golden
+// ratio).
 constexpr uint32_t PhiloxKey(uint64_t seed) {
   return static_cast<uint32_t>(seed) ^ static_cast<uint32_t>(seed >> 32) * 0x9e3779b9u;
 }
 
-// The four 32-bit lanes of block `block` of a stream. `a` and `b` are the stream's further inputs,
-// for example (global step, replica) or (epoch, 0). Element i uses block i / 4, lane i % 4.
+// The four 32-bit lanes of block `block` of a stream. `a` and `b` are the further inputs of the
+// stream, for example (global step, replica) or (epoch, 0). Element i of the stream is lane i % 4
+// of block i / 4.
 inline std::array<uint32_t, 4> PhiloxBlock(uint64_t seed, uint32_t stream, uint32_t a, uint32_t b,
                                            uint64_t block) {
   const r123::Philox4x32::ctr_type counter = {
@@ -36,8 +38,8 @@ inline std::array<uint32_t, 4> PhiloxBlock(uint64_t seed, uint32_t stream, uint3
   return {lanes[0], lanes[1], lanes[2], lanes[3]};
 }
 
-// Word w of block first + l * stride is words[w][l], the same as PhiloxBlock's, in loops that
-// become vector instructions.
+// Computes kPhiloxLanes blocks in loops that become vector instructions: words[w][l] is word w of
+// block first + l * stride, with the values of PhiloxBlock.
 inline constexpr int kPhiloxLanes = 16;
 struct PhiloxBlocks {
   uint32_t words[4][kPhiloxLanes];
@@ -73,10 +75,10 @@ inline uint32_t PhiloxElement(uint64_t seed, uint32_t stream, uint32_t a, uint32
   return PhiloxBlock(seed, stream, a, b, i / 4)[i % 4];
 }
 
-// [0, 1) with 24 bits: every value is exact in f32.
+// A number in [0, 1) with 24 random bits: every value is exact in f32.
 inline float UniformFloat(uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
 
-// A whole number in [0, n) from 64 random bits, n >= 1 (the bias of at most n / 2^64 is ignored).
+// An integer in [0, n) from 64 random bits, n >= 1. The bias of at most n / 2^64 is ignored.
 inline uint64_t UniformBelow(uint32_t high, uint32_t low, uint64_t n) {
   TPURUN_DCHECK(n >= 1);
   const uint64_t bits = (static_cast<uint64_t>(high) << 32) | low;

@@ -1,6 +1,6 @@
-// Error propagation, and what a status code means to the user. Every error that a user, a file or a
-// disk can cause is an absl::Status; the code decides the exit code of the process (ExitCode
-// below).
+// Error propagation, and the meaning of each status code for the user. Every error that a user, a
+// file or a disk can cause is an absl::Status. Its code decides the exit code of the process
+// (ExitCode below).
 #ifndef TPURUN_RUNTIME_BASE_STATUS_H_
 #define TPURUN_RUNTIME_BASE_STATUS_H_
 
@@ -31,20 +31,21 @@ namespace tpurun {
 // The status of WarningsError, whatever its code: warnings under --strict (5).
 int ExitCode(const absl::Status& status);
 
-// Several mistakes as one status of that code, whose message has a line for each; OK without any.
+// One status of code `code` with all mistakes, one line of the message each. OK if there are none.
 absl::Status ErrorList(const std::vector<std::string>& mistakes,
                        absl::StatusCode code = absl::StatusCode::kInvalidArgument);
-// Whether it is one of ErrorList.
+// True if ErrorList made the status.
 bool IsErrorList(const absl::Status& status);
 
-// `count` warnings of a run that wants none; OK without any.
+// The error of a run that wants no warnings and had `count` warnings. OK if `count` is 0.
 absl::Status WarningsError(int64_t count);
 
-// What a person is shown of the error: the mistakes of an ErrorList, else the one message. Each is
-// one line without control characters, whatever names of files and of the data are in it.
+// The lines that a user sees of the error: the mistakes of an ErrorList, else the one message. Each
+// is one line without control characters, whatever names of files and data it contains.
 std::vector<std::string> ErrorLines(const absl::Status& status);
 
-// Puts the place before the message, the first one of an ErrorList: "PLACE: MESSAGE". OK stays OK.
+// Puts the place before the message: "PLACE: MESSAGE". For an ErrorList, before its first message.
+// OK stays OK.
 absl::Status Annotate(const absl::Status& status, absl::string_view place);
 
 }  // namespace tpurun

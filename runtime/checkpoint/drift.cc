@@ -261,8 +261,8 @@ void AddWithoutGroups(const proto::ModelSpec& other, proto::ModelSpec& model) {
 
 }  // namespace
 
-std::string ComputedText(const proto::RunConfig& computed) {
-  proto::RunConfig without_defaults = computed;
+std::string CanonicalText(const proto::RunConfig& canonical) {
+  proto::RunConfig without_defaults = canonical;
   ClearDefaults(&without_defaults);
   std::string text;
   TextFormat::Printer printer;

@@ -1,11 +1,11 @@
-// Drift: a configuration that computes something else than a checkpoint was trained to compute,
-// although its variables fit. A checkpoint carries what was computed (tpurun/model), as the text,
-// on one line, of a RunConfig in which only these are set:
+// Drift: the configuration computes something else than what the checkpoint was trained to compute,
+// although the variables fit. A checkpoint has the text of what was computed (tpurun/model), on one
+// line: a RunConfig in which only these fields are set:
 //   use_tpu
-//   model               features, labels, layers, heads, losses, optimizers' groups of replicas and
-//                       precisions, written out (WrittenOutModel)
+//   model               features, labels, layers, heads, losses, the optimizers' groups of replicas
+//                       and the precisions (ParsedModel::canonical)
 //   train, evaluate, predict
-//                       name, and of the input what decides values (InputValues)
+//                       the name, and the parts of the input that decide values (InputValues)
 #ifndef TPURUN_RUNTIME_CHECKPOINT_DRIFT_H_
 #define TPURUN_RUNTIME_CHECKPOINT_DRIFT_H_
 
@@ -17,14 +17,17 @@
 
 namespace tpurun {
 
-// The text in a checkpoint. A field that is set to its default is left out. Empty of an empty one.
-std::string ComputedText(const proto::RunConfig& computed);
+// The text for a checkpoint. A field with its default value is left out. Empty if `canonical` is
+// empty.
+std::string CanonicalText(const proto::RunConfig& canonical);
 
-// What differs between the text in a checkpoint and `now`, one line a difference, each once:
+// The differences between `trained`, the text in a checkpoint, and `now`, one line each, without
+// repetition:
 //   layer "hidden".dense.activation: trained with RELU, now TANH
-// Of optimizers' groups they are told for training alone. Of inputs that of training is compared,
-// and that of the `mode` and evaluation; neither where the latter is as that of training was, nor
-// with an input of another kind of source. Empty where the text is (a checkpoint that has none).
+// The groups of optimizers are compared for training only. The inputs compared are the input of
+// training and the input of `mode` and `evaluation`. Inputs give no lines if the latter equals what
+// training had, or if the kinds of source differ. Empty if `trained` is empty (a checkpoint without
+// the text).
 std::vector<std::string> Drift(const std::string& trained, const proto::RunConfig& now,
                                ModeKey mode, const std::string& evaluation);
 

@@ -1,5 +1,5 @@
-// FirstWrites: what training puts into model_dir before its first loop, and how to take it back
-// when that loop fails.
+// FirstWrites: the files that a training writes into model_dir before its first loop, and how to
+// remove them if that loop fails.
 #ifndef TPURUN_RUNTIME_CHECKPOINT_FIRST_WRITES_H_
 #define TPURUN_RUNTIME_CHECKPOINT_FIRST_WRITES_H_
 
@@ -12,7 +12,7 @@
 
 namespace tpurun {
 
-// The directories that its files are named in outlive it.
+// The Directory objects of its FilePaths must outlive it.
 class FirstWrites {
  public:
   FirstWrites() = default;
@@ -20,18 +20,20 @@ class FirstWrites {
   FirstWrites& operator=(const FirstWrites&) = delete;
   ~FirstWrites() { Keep(); }
 
-  // Makes the directory, and those above it that are missing; may be called again.
+  // Makes the directory and its missing parents. May be called again.
   absl::Status MakeDirectory(const std::string& dir);
-  // Writes the file; what was there stays beside it under a temporary name until Keep or Undo.
+  // Writes the file. An existing file of that name stays beside it under a temporary name until
+  // Keep or Undo.
   absl::Status WriteFile(const FilePath& path, const std::string& bytes);
-  // Undo removes `path`, which may not exist then.
+  // Undo will remove `path`. The file may be absent at that time.
   void Created(const FilePath& path) { created_.push_back(path); }
 
-  // What was written stays: there is nothing left to undo.
+  // The written files stay: there is nothing left to undo.
   void Keep();
-  // Everything as it was, as far as the file system lets us: the latest first. What could not be
-  // put back stays under its temporary name. Directories that were absent are removed if `dir`, the
-  // last of them, is still where it was, or is not open; those that others have locked stay.
+  // Restores the former state as far as the file system permits, the latest file first. A file that
+  // cannot be restored stays under its temporary name. Directories that were absent are removed if
+  // `dir`, the last of them, is not open or has not been moved. Directories that other processes
+  // have locked stay.
   void Undo(const Directory& dir);
 
  private:
@@ -39,9 +41,9 @@ class FirstWrites {
 
   struct Replaced {
     FilePath path;
-    std::optional<FilePath> before;  // nullopt: there was no file
+    std::optional<FilePath> before;  // nullopt if there was no file
   };
-  std::vector<std::string> directories_;  // that were absent, outermost first
+  std::vector<std::string> directories_;  // directories that were absent, outermost first
   std::vector<Replaced> replaced_;
   std::vector<FilePath> created_;
 };

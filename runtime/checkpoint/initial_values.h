@@ -1,4 +1,4 @@
-// What a new variable holds.
+// The initial values of a new variable.
 #ifndef TPURUN_RUNTIME_CHECKPOINT_INITIAL_VALUES_H_
 #define TPURUN_RUNTIME_CHECKPOINT_INITIAL_VALUES_H_
 
@@ -10,9 +10,10 @@
 
 namespace tpurun {
 
-// Fills `out`, of variable.shape.bytes(), as variable.initializer says: a function of the seed, the
-// variable's name and, but for an orthogonal matrix, the element's index alone. Internal for an
-// initializer that draws where the variable holds no floats.
+// Fills `out`, variable.shape.bytes() bytes, as variable.initializer says. The value of an element
+// is a function of the seed, the name of the variable and the index of the element only, except in
+// an orthogonal matrix. Internal if a random initializer is given to a variable that does not hold
+// floats.
 absl::Status DrawInitialValues(const Variable& variable, uint64_t seed, std::byte* out);
 
 }  // namespace tpurun

@@ -14,13 +14,14 @@ namespace tpurun {
 struct LockPatience {
   // A process that was killed holds its lock until all of its memory is freed.
   std::chrono::milliseconds wait{10000};
-  std::chrono::milliseconds quiet{1000};  // the log tells of a longer wait
-  // Counts interrupts; one ends the wait. May be null.
+  std::chrono::milliseconds quiet{1000};  // the log mentions a longer wait
+  // Counts interrupts. One interrupt ends the wait. May be nullptr.
   const std::atomic<int>* interrupt = nullptr;
 };
 
-// Opens and locks the directory; what is returned is not open when there is none. Blocks while
-// another process holds the lock: Unavailable after `patience.wait`, Cancelled after an interrupt.
+// Opens and locks the directory. The result is not open if the directory does not exist. Blocks
+// while another process has the lock: Unavailable after `patience.wait`, Cancelled after an
+// interrupt.
 absl::StatusOr<Directory> LockModelDir(const std::string& path, const LockPatience& patience);
 
 }  // namespace tpurun

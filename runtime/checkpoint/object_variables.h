@@ -1,5 +1,5 @@
-// Which variables of an object-based checkpoint (Keras, tf.train.Checkpoint, a SavedModel of
-// TensorFlow 2) are those of a model: its keys are paths of objects, not names of variables.
+// Finds the variables of a model in an object-based checkpoint (Keras, tf.train.Checkpoint, a
+// SavedModel of TensorFlow 2), whose keys are paths of objects and not names of variables.
 #ifndef TPURUN_RUNTIME_CHECKPOINT_OBJECT_VARIABLES_H_
 #define TPURUN_RUNTIME_CHECKPOINT_OBJECT_VARIABLES_H_
 
@@ -16,25 +16,25 @@ namespace tpurun {
 struct ModelVariable {
   std::string name;
   std::vector<int64_t> dims;
-  bool wanted = true;  // of the others, too, the place tells what is whose
+  bool wanted = true;  // false: the variable only helps to match the others by their order
 };
 
 struct ObjectMatch {
-  std::map<std::string, std::string> keys;  // by name, of the variables that are wanted
-  std::vector<std::string> left;            // keys of other variables of the saved model
+  std::map<std::string, std::string> keys;  // key by name, for the wanted variables
+  std::vector<std::string> left;            // keys of the other variables of the saved model
 };
 
-// They are found by their full names, where all are there with their shapes; else a layer is one
-// whose variables have the same last names and shapes, and of several such the layers' order
-// decides, where Keras numbers them. The first of these that leaves exactly one answer for all
-// variables of the model, else for those that are wanted; InvalidArgument lists what is left open.
-// `taken` are keys that are no answer. Variables are f32.
+// Variables match by their full names if all of them exist with their shapes. Else layers match if
+// their variables have the same last names and shapes. If several layers match, the order of the
+// layers decides, if Keras numbers them. Both ways are tried for all variables of the model and
+// then for the wanted ones only; the first that leaves exactly one answer counts. InvalidArgument
+// lists the variables that stay ambiguous. Keys in `taken` are not matched. Variables are f32.
 absl::StatusOr<ObjectMatch> MatchObjects(const std::vector<ModelVariable>& model,
                                          const BundleReader& reader,
                                          const std::vector<std::string>& taken);
 
-// The key that a user calls so: itself, without its end, or by the full name of the variable; the
-// name as it is where there is none.
+// The key that a user means by `name`: `name` itself, the key without kVariableValue, or the full
+// name of the variable. Returns `name` if there is no such key.
 absl::StatusOr<std::string> ObjectKey(const BundleReader& reader, const std::string& name);
 
 }  // namespace tpurun

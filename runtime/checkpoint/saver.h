@@ -1,6 +1,6 @@
-// Saver: which checkpoints of a model_dir exist, writing the next one, dropping old ones. After
-// tf.train.Saver: the newest keep_checkpoint_max are kept, and for ever one each
-// keep_checkpoint_every_n_hours.
+// Saver: lists the checkpoints of a model_dir, writes the next one and deletes old ones. As
+// tf.train.Saver, it keeps the newest keep_checkpoint_max checkpoints, and for ever one checkpoint
+// per keep_checkpoint_every_n_hours.
 #ifndef TPURUN_RUNTIME_CHECKPOINT_SAVER_H_
 #define TPURUN_RUNTIME_CHECKPOINT_SAVER_H_
 
@@ -28,44 +28,47 @@ struct SaverOptions {
 
 class Saver {
  public:
-  // Of a model_dir that has no checkpoints.
+  // For a model_dir without checkpoints.
   explicit Saver(SaverOptions options);
-  // Reads the list of checkpoints and writes nothing. A listed one whose files are gone is left
+  // Reads the list of checkpoints and writes nothing. A listed checkpoint without files is left
   // out, with a warning.
   static absl::StatusOr<Saver> Open(SaverOptions options);
 
   const std::string& model_dir() const { return options_.model_dir; }
-  // The prefix of the latest checkpoint; empty when there is none.
+  // The prefix of the latest checkpoint, or empty if there is none.
   const std::string& latest() const { return state_.latest; }
-  // Removes what a killed run left in model_dir, open as `dir`: its temporary files, the checkpoint
-  // that it was writing, and those that it was about to delete. Other checkpoints that are not
-  // listed stay. Only for the one process that writes to model_dir.
+  // Removes the leftovers of a killed run in model_dir, open as `dir`: temporary files, the
+  // checkpoint that it was writing, and the checkpoints that it was about to delete. Other unlisted
+  // checkpoints stay. Only for the one process that writes to model_dir: a
+  // training calls it after it has read the checkpoint and before its first write.
   absl::Status Sweep(const Directory& dir) const;
-  // PermissionDenied when model_dir, open as `dir` or absent, holds a checkpoint of one of these
-  // steps that is neither listed nor left by a killed run: Save would write over it.
+  // PermissionDenied if model_dir, open as `dir` or absent, has a checkpoint of a step in
+  // [first_step, last_step] that is neither listed nor a leftover of a killed run: Save would
+  // overwrite it.
   absl::Status CheckUnlisted(const Directory& dir, int64_t first_step, int64_t last_step) const;
-  // The checkpoints of these prefixes stay, however many are newer.
+  // The checkpoints of these prefixes are kept, however many newer checkpoints exist.
   void Keep(std::set<std::string> prefixes) { kept_ = std::move(prefixes); }
-  // Writes model.ckpt-STEP into model_dir, open as `dir`; then the `checkpoint` file, with it as
-  // the latest; then deletes the checkpoints that fell off the list. A kill at any moment leaves a
-  // `checkpoint` whose latest checkpoint is complete, and temporary or unlisted files that Sweep
-  // removes. After an error the files of model.ckpt-STEP are removed, unless `checkpoint` already
-  // lists it.
+  // Writes model.ckpt-STEP into model_dir, open as `dir`. Then writes the `checkpoint` file with it
+  // as the latest, and then deletes the checkpoints that are no longer listed. After a kill at any
+  // moment, the latest checkpoint in `checkpoint` is complete, and Sweep removes temporary files
+  // and the files that checkpoint.pending names. After an error the files of model.ckpt-STEP are
+  // removed, unless `checkpoint` already lists it.
   absl::Status Save(const Directory& dir, const VariableStore& store, const RunState& run,
                     int64_t step);
 
  private:
-  // A checkpoint written so long after this time is kept for ever.
+  // The next checkpoint kept for ever is one written more than keep_checkpoint_every_n_hours after
+  // `time` (seconds since 1970).
   void KeepNextAfter(double time);
-  // Puts it at the end of the list.
+  // Appends the checkpoint to the list.
   void List(const std::string& prefix);
-  // Takes the oldest checkpoints off the list, those to delete being returned.
+  // Removes the oldest checkpoints from the list. Returns the prefixes of the ones to delete.
   std::vector<std::string> Retire();
 
   SaverOptions options_;
   CheckpointState state_;
-  std::set<std::string> kept_;  // whatever their age
-  double keep_next_after_ = 0;  // a checkpoint written after this is kept for ever
+  std::set<std::string> kept_;  // prefixes that are kept whatever their age
+  double keep_next_after_ = 0;  // seconds since 1970; a checkpoint written later is kept for ever
 };
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// VariableStore: the variables of a Session, keyed by name, in the memory that programs bind to.
+// VariableStore: the variables of a Session by name. Programs bind to their memory.
 #ifndef TPURUN_RUNTIME_CHECKPOINT_VARIABLE_STORE_H_
 #define TPURUN_RUNTIME_CHECKPOINT_VARIABLE_STORE_H_
 
@@ -18,8 +18,8 @@
 
 namespace tpurun {
 
-// One variable. A per-core one has a copy a replica, else there is one for all; each copy starts at
-// a multiple of 64 bytes. Copies of a StoredVariable share its values.
+// One variable. A per-core variable has one copy per replica, any other has one copy for all
+// replicas. Each copy is aligned to 64 bytes. C++ copies of a StoredVariable share its values.
 class StoredVariable {
  public:
   StoredVariable(Variable variable, int copies);
@@ -44,32 +44,33 @@ class VariableStore {
  public:
   explicit VariableStore(int num_replicas) : num_replicas_(num_replicas) {}
 
-  // Adds the variables that are not there yet, zero. One that is there with another shape is an
-  // error.
+  // Adds the variables that the store does not have yet, with values 0. A variable that exists with
+  // another shape is an error.
   absl::Status Add(const std::vector<Variable>& variables);
-  // Adds a variable that has the values of one of another store, as they are now and will be.
-  // Internal when one of that name is there already.
+  // Adds a variable that shares its values with a variable of another store, now and later.
+  // Internal if a variable of that name exists already.
   absl::Status Share(const std::string& name, const StoredVariable& theirs);
-  // Fills every variable by its initializer. Element i is a function of (seed, name, i) alone; a
-  // state variable becomes zero.
+  // Fills every variable by its initializer. Element i is a function of (seed, name, i) only. State
+  // variables become 0.
   absl::Status Initialize(uint64_t seed);
-  // Makes all state variables zero. Counts as a new version.
+  // Sets all state variables to 0. Counts as a new version.
   void ClearState();
 
-  // The memory of a program's variables, in order. A program that shares a variable of which the
-  // store has copies gets replica 0's.
+  // The memory of a program's variables, in order. A program that shares a variable between
+  // replicas gets replica 0's copy if the store has several.
   absl::StatusOr<std::vector<void*>> Bind(const std::vector<Variable>& variables);
 
   int num_replicas() const { return num_replicas_; }
   // Sorted by name.
   const std::map<std::string, StoredVariable>& variables() const { return variables_; }
   const StoredVariable* Find(const std::string& name) const;
-  // For writing from outside a program: counts as a new version.
+  // For writes from outside a program. Counts as a new version.
   StoredVariable* FindMutable(const std::string& name);
-  // Changes with every write from outside; who shares variables calls ClearState behind such.
+  // Changes with every write from outside. Not with writes to shared variables through another
+  // store: the store that shares them must call ClearState after such a write.
   int64_t version() const { return version_; }
 
-  // The copies of every variable, as the reference interpreter takes them.
+  // The copies of every variable, in the form that the reference interpreter uses.
   std::map<std::string, std::vector<Literal>> ToLiterals() const;
 
  private:

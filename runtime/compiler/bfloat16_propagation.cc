@@ -22,7 +22,7 @@ class Storage {
     sign_only_.assign(count, 0);
     stored_.assign(count, false);
     for (const Node& node : graph_.nodes()) {
-      narrow_.emplace_back(node.shapes.size());
+      bf16_.emplace_back(node.shapes.size());
       if (node.op->flags.source) continue;
       if (IsRead(node)) continue;
       if (IsStore(node)) {
@@ -46,8 +46,8 @@ class Storage {
   }
 
  private:
-  // The graph's own words for what is stored in bf16: f32 -> bf16 where a value is stored, bf16 ->
-  // f32 where its numbers are read.
+  // Converts of the graph itself: IsStore is f32 -> bf16, where a value is stored. IsRead is bf16
+  // -> f32, where the values are read.
   bool IsStore(const Node& node) const {
     return node.op == &ConvertOp() && node.shapes[0].dtype == DType::kBF16 &&
            graph_.shape(node.inputs[0]).dtype == DType::kF32;
@@ -57,14 +57,14 @@ class Storage {
            graph_.shape(node.inputs[0]).dtype == DType::kBF16;
   }
   bool IsRead(Value value) const { return IsRead(graph_.node(value)); }
-  // Operand 0 is a value stored in bf16: nothing is rounded that was not.
+  // True if operand 0 is a value that is stored in bf16: no additional rounding is needed.
   bool ReadsStored(const Node& node) const { return IsRead(node.inputs[0]); }
-  // The operand may be stored in bf16, whatever the kernel (OpDef, "What a value is stored in").
+  // True if the operand may be bf16 with any kernel (OpDef, "How values are stored").
   bool ReadsNumbers(const Node& node, Value input) const {
     return !node.op->flags.any_dtype && !node.op->flags.source && IsRead(input);
   }
 
-  // The call with these operands in bf16.
+  // The same call with the given operands in bf16.
   static OpCall BF16Bits(OpCall call, uint32_t operands) {
     for (size_t i = 0; i < call.operands.size(); ++i) {
       if (HasOperand(operands, static_cast<int>(i))) call.operands[i].dtype = DType::kBF16;
@@ -72,7 +72,7 @@ class Storage {
     return call;
   }
 
-  // The op is defined for bf16 in these operands.
+  // True if the op is defined for bf16 in these operands.
   static bool WorksInBF16(const OpCall& call, uint32_t operands) {
     return operands != 0 && call.op->flags.any_dtype &&
            InferShapes(*call.op, BF16Bits(call, operands).operands, call.attrs).ok();
@@ -80,28 +80,28 @@ class Storage {
 
   bool IsBF16(const OpCall& call) const { return PlanKernel(call, machine_).native_bf16; }
 
-  // A result beyond the first, which need not commute, is read. Which element is the largest of a
-  // window is another matter after rounding.
+  // True if a result beyond the first is read. Such a result need not commute with rounding:
+  // rounding can change which element of a window is the largest.
   bool OthersNeeded(const Node& node) const {
     const std::vector<bool>& needed = calls_.needed()[node.id];
     return std::count(needed.begin() + 1, needed.end(), true) > 0;
   }
 
-  // Finds the values that nobody reads in f32, and somebody rounded.
+  // Finds the values that no reader needs in f32 and that at least one reader rounds.
   void FindBF16() {
     for (const Node& node : graph_.nodes()) {
-      stored_narrow_.emplace_back(node.shapes.size(), false);
-      wide_reads_.emplace_back(node.shapes.size(), 0);
+      stored_bf16_.emplace_back(node.shapes.size(), false);
+      f32_reads_.emplace_back(node.shapes.size(), 0);
     }
-    rounded_reads_ = wide_reads_;
-    const auto read_wide = [&](Value value) { ++wide_reads_[value.node][value.result]; };
+    rounded_reads_ = f32_reads_;
+    const auto read_wide = [&](Value value) { ++f32_reads_[value.node][value.result]; };
     for (const Output& output : graph_.outputs()) read_wide(output.value);
     for (const Update& update : graph_.updates()) read_wide(update.value);
     for (size_t id = graph_.nodes().size(); id-- > 0;) {
       const Node& node = graph_.nodes()[id];
       for (size_t i = 0; i < node.shapes.size(); ++i) {
-        stored_narrow_[id][i] = wide_reads_[id][i] == 0 && rounded_reads_[id][i] > 0 &&
-                                node.shapes[i].dtype == DType::kF32 && !node.op->flags.source;
+        stored_bf16_[id][i] = f32_reads_[id][i] == 0 && rounded_reads_[id][i] > 0 &&
+                              node.shapes[i].dtype == DType::kF32 && !node.op->flags.source;
       }
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         const Value input = node.inputs[i];
@@ -116,7 +116,7 @@ class Storage {
 
   bool TakesBF16(const Node& node, int operand) const {
     return HasOperand(rounds_[node.id], operand) ||
-           (stored_narrow_[node.id][0] && HasOperand(commutes_[node.id], operand));
+           (stored_bf16_[node.id][0] && HasOperand(commutes_[node.id], operand));
   }
 
   absl::StatusOr<Value> RoundedToBF16(const Node& node, Value value) {
@@ -124,13 +124,13 @@ class Storage {
                                   node.name + "/bf16");
   }
 
-  // In the new graph, in bf16; invalid: it is not there so.
-  Value BF16At(Value value) const { return narrow_[value.node][value.result]; }
+  // The bf16 value in the new graph, or invalid if there is none.
+  Value BF16At(Value value) const { return bf16_[value.node][value.result]; }
 
-  // True when the node computes result 0 in bf16 because an operand comes so, or is converted: it
-  // has fewer elements than the result.
+  // True if the node computes result 0 in bf16, because an operand is already bf16 or can be
+  // converted at a lower cost: it has fewer elements than the result.
   bool PassesOn(const Node& node) const {
-    if (!stored_narrow_[node.id][0]) return false;
+    if (!stored_bf16_[node.id][0]) return false;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!HasOperand(commutes_[node.id], static_cast<int>(i))) continue;
       const Value input = node.inputs[i];
@@ -141,12 +141,13 @@ class Storage {
     return false;
   }
 
-  // A value that all cores share would be converted before a barrier of its own.
+  // False for a value that all cores share: its conversion would need its own barrier.
   bool IsLocal(int node) const { return graph_.num_replicas() == 1 || calls_.per_core()[node]; }
 
-  // The node's attributes with a bf16 result 0, when its kernel, on its operands in the new graph,
-  // stays one that does that for less, when it has none of its own and is rounded a tile at a time
-  // (bf16_conversion.h), or when the graph itself says that it is stored so.
+  // True if result 0 can be bf16, in one of three cases. The kernel for the operands in the new
+  // graph still writes bf16 natively, which is cheaper. The op has no kernels of its own, so the
+  // result is rounded tile by tile (bf16_conversion.h). The graph itself stores the result in bf16.
+  // Sets *attrs to the node's attributes with a bf16 result 0.
   bool CanRound(const Node& node, const std::vector<Value>& operands, Attrs* attrs) const {
     if (node.op->flags.any_dtype || node.op->flags.source) return false;
     OpCall call = calls_.Of(node);
@@ -161,7 +162,7 @@ class Storage {
     return true;
   }
 
-  // The bf16 value is that of the node that computes it, where there is one.
+  // Uses the bf16 value of the node that computes the operand, if there is one.
   absl::Status EmitStore(const Node& node) {
     const Value bf16 = BF16At(node.inputs[0]);
     if (!bf16.valid()) return rewrite_.Copy(node);
@@ -169,10 +170,10 @@ class Storage {
     return absl::OkStatus();
   }
 
-  // The numbers in f32 are there only if somebody wants them so.
+  // The f32 values are in the new graph only if a reader needs them.
   absl::Status EmitRead(const Node& node) {
-    narrow_[node.id][0] = rewrite_.At(node.inputs[0]);
-    return wide_reads_[node.id][0] > 0 ? rewrite_.Copy(node) : absl::OkStatus();
+    bf16_[node.id][0] = rewrite_.At(node.inputs[0]);
+    return f32_reads_[node.id][0] > 0 ? rewrite_.Copy(node) : absl::OkStatus();
   }
 
   absl::Status Emit(const Node& node) {
@@ -197,25 +198,24 @@ class Storage {
       }
     }
     Attrs attrs = node.attrs;
-    const bool rounds =
-        stored_narrow_[node.id][0] && !passes_on && CanRound(node, operands, &attrs);
+    const bool rounds = stored_bf16_[node.id][0] && !passes_on && CanRound(node, operands, &attrs);
     ASSIGN_OR_RETURN(const Value value,
                      rewrite_.graph.AddNode(*node.op, std::move(operands), attrs, node.name));
     rewrite_.Map(node, value.node);
     if (passes_on || rounds) {
-      narrow_[node.id][0] = value;
+      bf16_[node.id][0] = value;
       rewrite_.map[node.id][0] = Value{};
     }
     for (size_t result = 0; result < node.shapes.size(); ++result) {
-      if (!WorthConverting(node, result) || narrow_[node.id][result].valid()) continue;
-      ASSIGN_OR_RETURN(narrow_[node.id][result],
+      if (!WorthConverting(node, result) || bf16_[node.id][result].valid()) continue;
+      ASSIGN_OR_RETURN(bf16_[node.id][result],
                        RoundedToBF16(node, Value{value.node, static_cast<int>(result)}));
     }
     return absl::OkStatus();
   }
 
   bool WorthConverting(const Node& node, size_t result) const {
-    const bool worth = stored_narrow_[node.id][result] || rounded_reads_[node.id][result] > 1;
+    const bool worth = stored_bf16_[node.id][result] || rounded_reads_[node.id][result] > 1;
     return worth && IsLocal(node.id) && node.shapes[result].dtype == DType::kF32;
   }
 
@@ -223,12 +223,12 @@ class Storage {
   const Machine& machine_;
   const Calls calls_;
   Rewrite rewrite_;
-  std::vector<uint32_t> rounds_, commutes_, sign_only_;  // per node, operands; see OpFlags
-  std::vector<bool> stored_;  // per node: result 0 is stored in bf16 by the graph's own words
-  // Per node and result.
-  std::vector<std::vector<bool>> stored_narrow_;
-  std::vector<std::vector<int>> wide_reads_, rounded_reads_;
-  std::vector<std::vector<Value>> narrow_;  // of the new graph: in bf16
+  std::vector<uint32_t> rounds_, commutes_, sign_only_;  // [node]: sets of operands; see OpFlags
+  std::vector<bool> stored_;  // [node]: true if the graph itself stores result 0 in bf16
+  // [node][result]
+  std::vector<std::vector<bool>> stored_bf16_;
+  std::vector<std::vector<int>> f32_reads_, rounded_reads_;
+  std::vector<std::vector<Value>> bf16_;  // [node][result]: the bf16 value in the new graph
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// bfloat16_propagation: a value that is only ever read rounded to bf16 is stored so.
+// bfloat16_propagation: stores in bf16 the values that are only read rounded to bf16.
 #ifndef TPURUN_RUNTIME_COMPILER_BFLOAT16_PROPAGATION_H_
 #define TPURUN_RUNTIME_COMPILER_BFLOAT16_PROPAGATION_H_
 
@@ -7,11 +7,11 @@
 
 namespace tpurun {
 
-// A value is stored in bf16 when every path from it ends in an operand that a kernel rounds and
-// takes in bf16 for less (OpFlags::rounds, KernelPlan::native_bf16), through operands that commute
-// with rounding or of which only the sign is read. Its producer rounds it (attribute `out`), or a
-// convert does; a value that others read in f32 is converted once for two or more that round it.
-// The same bits, by the ops' definitions.
+// A value is stored in bf16 if every path from it ends in an operand that a kernel rounds and reads
+// in bf16 at less cost (OpFlags::rounds, KernelPlan::native_bf16). Such a path may pass through
+// operands that commute with rounding or whose sign only is read. The producer of the value rounds
+// it (attribute `out`), or a convert does. If other readers need f32, the value is converted once
+// for two or more readers that round it. By the ops' definitions the result has the same bits.
 absl::StatusOr<Graph> PropagateBFloat16(const Graph& graph, const Machine& machine);
 
 }  // namespace tpurun

@@ -8,18 +8,19 @@
 namespace tpurun {
 namespace {
 
-// A part smaller than this many elements is not worth a worker's hand-over; one page of f32.
+// A part with fewer elements is not worth the hand-over to another worker. One page of f32.
 constexpr int64_t kPartElements = 4096;
 constexpr int64_t kParts = 8;
-// Output channels of a part: libraries compute blocks of 16, the lanes of a register.
+// Output channels of a part: libraries compute blocks of 16 channels, the lanes of a register.
 constexpr int64_t kPartColumns = 16;
-// Rows that a call is worth waiting for: those of a tile of AMX.
+// The number of rows of a call for which a rendezvous is worth its cost: the rows of an AMX tile.
 constexpr int64_t kRowsOfSpanningCalls = 16;
-// Parts side by side leave that many for workers to share.
+// The least number of calls left for workers to share if calls span several replicas.
 constexpr int kLeastGroups = 4;
 
-// With one replica: how many examples a node's values hold, each in so many rows one after the
-// other, (N, ...) in one, (N*T, ...) in T; 0 where they are no examples.
+// With one replica: the number of examples in each node's values, or 0 if their leading dimension
+// has no examples. Each example has a number of consecutive rows: (N, ...) has one row per example,
+// (N*T, ...) has T.
 std::vector<int64_t> ExamplesOf(const Graph& graph) {
   std::vector<int64_t> examples(graph.nodes().size(), 0);
   if (graph.num_replicas() > 1) return examples;
@@ -53,8 +54,7 @@ std::vector<std::vector<bool>> NeededResults(const Graph& graph) {
   return needed;
 }
 
-// What the rows of a call's results are made of: those of the results and of the operands that are
-// read row by row.
+// The largest number of elements among the results and the operands that are read row by row.
 int64_t ElementsOfRows(const OpCall& call, const OpFlags& flags) {
   int64_t elements = call.results[0].num_elements();
   for (size_t i = 0; i < call.operands.size(); ++i) {
@@ -64,8 +64,8 @@ int64_t ElementsOfRows(const OpCall& call, const OpFlags& flags) {
   return elements;
 }
 
-// Of a node that each core has. Which replicas go together is decided by shapes alone too: the bits
-// of a row may depend on how many there are.
+// The partition of a per-core node. `replicas_per_call` depends on shapes alone too, because the
+// bits of a row may depend on the number of rows in the call.
 Partition PartitionOfPerCore(const Graph& graph, const Node& node) {
   Partition partition{true, graph.num_replicas(), 1};
   if (!node.op->flags.spans_replicas) return partition;
@@ -78,8 +78,8 @@ Partition PartitionOfPerCore(const Graph& graph, const Node& node) {
   return partition;
 }
 
-// Of a node that all cores share: examples are cut into parts however small, as the rows of 8 cores
-// would be.
+// The partition of a node that all cores share. Examples are divided into parts of any size, as the
+// rows of 8 cores would be.
 Partition PartitionOfShared(const Graph& graph, const Node& node, int64_t examples) {
   const Shape& result = node.shapes[0];
   const OpCall call = CallOfNode(graph, node);

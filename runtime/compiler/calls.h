@@ -1,5 +1,5 @@
-// The calls that will run: how each node is cut into parts, decided once, by shapes alone, before
-// any kernel is asked for a plan.
+// Calls: the call of each node, with its partition into parts. Partitions depend on shapes alone
+// and are fixed before any kernel is asked for a plan.
 #ifndef TPURUN_RUNTIME_COMPILER_CALLS_H_
 #define TPURUN_RUNTIME_COMPILER_CALLS_H_
 
@@ -11,18 +11,18 @@
 
 namespace tpurun {
 
-// Of a graph that has gone through the pass per_core. From there on every pass keeps the cut of a
-// node, so what a plan promised one of them holds when the schedule asks for the last time.
+// `graph` must have gone through the pass per_core. Later passes keep the partition of every node,
+// so a plan that a pass relied on is still valid when the schedule asks for plans the last time.
 class Calls {
  public:
   explicit Calls(const Graph& graph);
 
-  // As the node's kernel will see it.
+  // The call that the node's kernel will get.
   OpCall Of(const Node& node) const;
-  // Sources have none.
+  // Sources have no partition.
   const Partition& PartitionOf(const Node& node) const { return partitions_[node.id]; }
-  const std::vector<bool>& per_core() const { return per_core_; }  // per node
-  // Per node and result: whether a node, an output or an update reads it.
+  const std::vector<bool>& per_core() const { return per_core_; }  // [node]
+  // [node][result]: true if a node, an output or an update reads it.
   const std::vector<std::vector<bool>>& needed() const { return needed_; }
 
  private:

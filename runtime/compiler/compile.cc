@@ -46,7 +46,7 @@ BufferRef BufferOf(const Graph& graph, const MemoryPlan& memory, Value value) {
                                : memory.values[value.node][value.result];
 }
 
-// Outputs that never leave have none.
+// The outfeed slot of an output. An output that never leaves the device has none.
 int64_t OutfeedSlotOf(const Graph& graph, int output) {
   const auto begin = graph.outputs().begin();
   return std::count_if(begin, begin + output, [](const Output& o) { return o.period > 0; });
@@ -113,7 +113,7 @@ CoreProgram Emit(const Graph& graph, const Schedule& schedule, const MemoryPlan&
                       .shared_bytes = memory.shared_bytes,
                       .core_bytes = memory.core_bytes,
                       .worker_bytes = memory.worker_bytes};
-  program.step.emplace_back();  // a step has a barrier at least
+  program.step.emplace_back();  // a step has at least one barrier
   for (const Output& output : graph.outputs()) {
     if (output.period == 0) continue;
     const Shape& shape = graph.shape(output.value);
@@ -146,7 +146,8 @@ std::vector<Pass> Passes(const PassOps& ops, const Machine& machine) {
       {"fold", FoldConstants},
       {"simplify", Simplify},
       {"cse", MergeEqualNodes},
-      {"dead_code", RemoveDeadCode},  // what the three above left unread
+      // removes the nodes that the three passes above left without readers
+      {"dead_code", RemoveDeadCode},
       {"hoist_column_sums", HoistColumnSums},
       {"per_core", MarkPerCoreVariables},  // before any kernel is asked for a plan (calls.h)
       {"fuse_allreduce_matmul", FuseAllReduceMatmul},

@@ -1,4 +1,5 @@
-// Graph -> CoreProgram: a list of passes with a verifier after each, the memory plan, the emission.
+// Compiles a Graph to a CoreProgram: a list of passes with a verifier after each, the memory plan,
+// and the emission of instructions.
 #ifndef TPURUN_RUNTIME_COMPILER_COMPILE_H_
 #define TPURUN_RUNTIME_COMPILER_COMPILE_H_
 
@@ -14,17 +15,18 @@
 namespace tpurun {
 
 struct CompileOptions {
-  PassOps ops;  // all of them
+  PassOps ops;  // all must be set
   Machine machine = Machine::This();
-  std::string library = "reference";  // kernel libraries and their versions, for the program's text
-  // The output that is the loss to watch ("loss"), or empty.
+  // The kernel libraries and their versions, for the program's text.
+  std::string library = "reference";
+  // The name of the output that is the checked loss ("loss"), or empty.
   std::string loss_output;
-  // Names of passes that are left out, to find the one at fault.
+  // Names of passes to leave out, to find a faulty pass.
   std::vector<std::string> disabled_passes;
-  // Gets each stage's text: ("00.model.graph", text), ("10.dead_code.graph", ...), ...,
+  // Receives the text of each stage: ("00.model.graph", text), ("10.dead_code.graph", ...), ...,
   // ("80.memory.plan", ...), ("90.core.program", ...). May be null.
   std::function<absl::Status(const std::string& file, const std::string& text)> dump;
-  // Gets the program when it is verified. May be null.
+  // Receives the verified program. May be null.
   std::function<void(const CoreProgram& program)> compiled;
 };
 
@@ -33,10 +35,11 @@ struct Pass {
   std::function<absl::StatusOr<Graph>(const Graph&)> run;
 };
 
-// The passes in order, for a machine's kernels; a name is the middle of its dump's file name.
+// The passes in order, for the kernels of `machine`. A pass name is the middle of its dump file
+// name.
 std::vector<Pass> Passes(const PassOps& ops, const Machine& machine = Machine::This());
 
-// Runs the passes on the graph and verifies it after each: the error names the pass.
+// Runs the passes on the graph and verifies the graph after each. The error names the pass.
 absl::StatusOr<Graph> RunPasses(Graph graph, const std::vector<Pass>& passes,
                                 const CompileOptions& options);
 

@@ -11,7 +11,8 @@
 namespace tpurun {
 namespace {
 
-// A source is where values lie, and a constant lies there before the first step.
+// False for a source, which is already in memory, and for a constant, which is in memory before the
+// first step.
 bool IsComputed(const Node& node) { return !node.op->flags.source && node.op != &ConstantOp(); }
 
 }  // namespace

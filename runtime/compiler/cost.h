@@ -1,4 +1,4 @@
-// What a step takes, before anything is fused: as XLA's cost analysis counts it.
+// The cost of a step before fusion, counted like XLA's cost analysis.
 #ifndef TPURUN_RUNTIME_COMPILER_COST_H_
 #define TPURUN_RUNTIME_COMPILER_COST_H_
 
@@ -8,15 +8,15 @@
 namespace tpurun {
 
 struct Cost {
-  double flops = 0;           // as OpDef::flops has them
-  double bytes_accessed = 0;  // of every operand of every op, and of every result
+  double flops = 0;           // from OpDef::flops
+  double bytes_accessed = 0;  // bytes of every operand and every result of every op
 };
 
-// Of one node on one core.
+// The cost of one node on one core.
 Cost CostOfNode(const Graph& graph, const Node& node);
 
-// Of all cores, of what an output or an update depends on; what is the same on all of them is
-// computed once.
+// The cost on all cores of the nodes that an output or an update depends on. A node whose value is
+// the same on all cores is counted once.
 absl::StatusOr<Cost> CostOfStep(const Graph& graph);
 
 }  // namespace tpurun

@@ -9,7 +9,8 @@
 namespace tpurun {
 namespace {
 
-// What is equal for nodes that compute the same: the node's text but for its id and name.
+// The key of a node. It is equal for nodes that compute the same: the node's text without its id
+// and name.
 std::string KeyOf(const Node& node, const std::vector<Value>& inputs) {
   std::string key = absl::StrCat(node.op->name, node.attrs.ToString());
   for (const Value input : inputs) absl::StrAppend(&key, " %", input.node, ":", input.result);

@@ -1,4 +1,4 @@
-// cse: of nodes that compute the same, one is kept.
+// cse: merges nodes that compute the same value.
 #ifndef TPURUN_RUNTIME_COMPILER_CSE_H_
 #define TPURUN_RUNTIME_COMPILER_CSE_H_
 
@@ -7,9 +7,10 @@
 
 namespace tpurun {
 
-// The same op, attributes and operands; a variable read twice is read once. Never random nodes, and
-// not the node that computes a variable's update: it is to write the variable itself, late, when
-// the old value and the loss have been looked at.
+// Merges nodes with the same op, attributes and operands. A variable that is read twice is then
+// read once. Random nodes are never merged. Nor is the node that computes a variable's update: it
+// writes the variable in place, late in the step, after all reads of the old value and after the
+// loss check.
 absl::StatusOr<Graph> MergeEqualNodes(const Graph& graph);
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// dead_code: drops the nodes that no output and no update depends on.
+// dead_code: removes the nodes that no output and no update depends on.
 #ifndef TPURUN_RUNTIME_COMPILER_DEAD_CODE_H_
 #define TPURUN_RUNTIME_COMPILER_DEAD_CODE_H_
 
@@ -9,7 +9,7 @@
 
 namespace tpurun {
 
-// Per node: whether an output or an update depends on it.
+// [node]: true if an output or an update depends on it.
 std::vector<bool> LiveNodes(const Graph& graph);
 
 absl::StatusOr<Graph> RemoveDeadCode(const Graph& graph);

@@ -7,7 +7,8 @@
 namespace tpurun {
 namespace {
 
-// Per node: the product that it adds a bias to and whose kernel adds it for free, or nullptr.
+// For each node: the product to which it adds a bias, if the product's kernel adds a bias at no
+// cost, or nullptr.
 std::vector<const Node*> ProductsOf(const Graph& graph, const Machine& machine) {
   const std::vector<int> reads = CountReads(graph);
   const Calls calls(graph);
@@ -16,7 +17,7 @@ std::vector<const Node*> ProductsOf(const Graph& graph, const Machine& machine) 
     if (!node.op->flags.adds_bias) continue;
     const Node& product = graph.node(node.inputs[0]);
     const bool has_room = product.op->flags.bias == static_cast<int>(product.inputs.size());
-    // What is rounded before or behind the bias stays apart.
+    // A product that is rounded before or after the bias stays separate.
     const bool f32 = product.shapes[0].dtype == DType::kF32 && node.shapes[0].dtype == DType::kF32;
     if (reads[product.id] != 1 || !has_room || !f32) continue;
     OpCall call = calls.Of(product);

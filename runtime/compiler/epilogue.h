@@ -1,4 +1,4 @@
-// epilogue: a bias is added by the kernel of the product that it is added to.
+// epilogue: moves the addition of a bias into the kernel of the product before it.
 #ifndef TPURUN_RUNTIME_COMPILER_EPILOGUE_H_
 #define TPURUN_RUNTIME_COMPILER_EPILOGUE_H_
 
@@ -7,9 +7,9 @@
 
 namespace tpurun {
 
-// Where nothing else reads a product whose kernel takes a bias (KernelPlan::takes_bias), the op
-// that adds one (OpFlags::adds_bias) becomes the product's last operand. Exact by the ops'
-// definitions; a library kernel may start its sums with the bias.
+// Applies if the kernel of a product takes a bias (KernelPlan::takes_bias) and only the op that
+// adds the bias (OpFlags::adds_bias) reads the product. The bias becomes the product's last
+// operand. Exact by the ops' definitions; a library kernel may start its sums with the bias.
 absl::StatusOr<Graph> MakeBiasEpilogues(const Graph& graph, const Machine& machine);
 
 }  // namespace tpurun

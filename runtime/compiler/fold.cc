@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMostElements = 4096;
 
-// A constant that flushing threads make and read as it is.
+// True for a small constant without subnormals: threads that flush subnormals do not change it.
 bool IsPlainConstant(const Node& node) {
   if (node.op != &ConstantOp() || node.shapes[0].num_elements() > kMostElements) return false;
   const std::vector<double> values = node.attrs.Get<std::vector<double>>("value");
@@ -33,7 +33,7 @@ bool CanFold(const Graph& graph, const Node& node, const std::vector<Value>& inp
                      [&](Value input) { return IsPlainConstant(graph.node(input)); });
 }
 
-// The results of a node on constants, under the floating point mode of the workers.
+// The results of a node with constant operands, in the floating-point mode of the workers.
 absl::StatusOr<std::vector<Literal>> Compute(const Graph& graph, const Node& node,
                                              const std::vector<Value>& constants) {
   Graph alone;
@@ -54,7 +54,8 @@ absl::StatusOr<std::vector<Literal>> Compute(const Graph& graph, const Node& nod
   return results;
 }
 
-// The constants that the results of `node` are, or none where one cannot be said.
+// The attributes of the constants that equal the results of `node`. Empty if a result cannot be
+// written as a constant.
 absl::StatusOr<std::vector<Attrs>> Folded(const Graph& graph, const Node& node,
                                           const std::vector<Value>& inputs) {
   std::vector<Attrs> constants;

@@ -1,4 +1,4 @@
-// fold: a node whose operands are all constants becomes constants.
+// fold: replaces a node whose operands are all constants by constants.
 #ifndef TPURUN_RUNTIME_COMPILER_FOLD_H_
 #define TPURUN_RUNTIME_COMPILER_FOLD_H_
 
@@ -7,9 +7,10 @@
 
 namespace tpurun {
 
-// Computed by the reference interpreter. Not for a node that draws random numbers, meets other
-// cores or differs between them, has an operand or a result of more than 4096 elements (a constant
-// lists its elements), or a result that a constant cannot say (ConstantAttrs).
+// The reference interpreter computes the constants. A node is not folded if it draws random
+// numbers, is a collective, differs between cores, has an operand or a result of more than 4096
+// elements (a constant lists its elements), or has a result that a constant cannot express
+// (ConstantAttrs).
 absl::StatusOr<Graph> FoldConstants(const Graph& graph);
 
 }  // namespace tpurun

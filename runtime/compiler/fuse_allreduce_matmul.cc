@@ -9,7 +9,7 @@ namespace tpurun {
 absl::StatusOr<Graph> FuseAllReduceMatmul(const Graph& graph) {
   const std::vector<int> reads = CountReads(graph);
   Rewrite rewrite(graph);
-  // The collective that replaces a sum, and the node that it sums; else nullptr.
+  // The collective that replaces a CrossReplicaSum and the node that the sum reads, or nullptr.
   const auto merged = [&](const Node& node) -> std::pair<const OpDef*, const Node*> {
     if (node.op != &CrossReplicaSumOp() || node.attrs.Has("groups") || graph.num_replicas() == 1)
       return {};

@@ -1,4 +1,5 @@
-// Sums over cores of what sums over the batch, computed at once from the operands of all cores.
+// fuse_allreduce_matmul: computes a sum over the batch and over all cores at once, from the
+// operands of all cores.
 #ifndef TPURUN_RUNTIME_COMPILER_FUSE_ALLREDUCE_MATMUL_H_
 #define TPURUN_RUNTIME_COMPILER_FUSE_ALLREDUCE_MATMUL_H_
 
@@ -7,9 +8,10 @@
 
 namespace tpurun {
 
-// A cross_replica_sum whose operand nothing else reads becomes the collective that OpDef::
-// summed_over_replicas names: a weight gradient as one product over the rows of the whole batch, of
-// which no core writes a share of its own. The order of the sum changes, and so its last bits.
+// A cross_replica_sum that is the only reader of its operand becomes the collective that
+// OpDef::summed_over_replicas names. A weight gradient, for example, becomes one product over the
+// rows of the whole batch, and no core writes its own share. The order of the sum changes, and
+// therefore its last bits.
 absl::StatusOr<Graph> FuseAllReduceMatmul(const Graph& graph);
 
 }  // namespace tpurun

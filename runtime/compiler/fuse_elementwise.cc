@@ -27,9 +27,9 @@ bool Fusable(const Graph& graph, const Node& node) {
 }
 
 struct Group {
-  std::vector<int> nodes;  // rising when the grouping is done
+  std::vector<int> nodes;  // ascending after the grouping
   bool has_output = false;
-  bool read_outside = false;  // a node that is not in the group reads a value of it
+  bool read_outside = false;  // true if a node outside of the group reads a value of it
 };
 
 class Grouping {
@@ -55,18 +55,20 @@ class Grouping {
     for (Group& group : groups_) std::sort(group.nodes.begin(), group.nodes.end());
   }
 
-  // Null when the node stays by itself.
+  // nullptr if the node stays by itself.
   const Group* GroupOf(int node) const {
     if (group_of_[node] < 0) return nullptr;
     const Group& group = groups_[group_of_[node]];
     return group.nodes.size() > 1 ? &group : nullptr;
   }
   bool IsUpdate(int node) const { return is_update_[node]; }
-  // Comes behind all groups: nothing reads it, and it writes over what may come of one.
+  // True if the node comes after all groups: it has no readers, and it overwrites a value that may
+  // be the result of a group.
   bool ComesLast(int node) const { return comes_last_[node]; }
 
  private:
-  // What an update writes over is as the update itself, which then comes behind all others.
+  // A value that an update overwrites is treated as the update itself. The overwriting node then
+  // comes after all groups.
   void AddOverwritten(int update) {
     const Node& node = graph_.nodes()[update];
     if (!node.op->flags.overwrites || !readers_[update].empty() || is_output_[update]) return;
@@ -76,7 +78,7 @@ class Grouping {
     std::erase(readers_[overwritten], update);
   }
 
-  // Nodes come last to first: the readers of this one have their groups.
+  // Nodes are added from last to first, so the readers of this node already have groups.
   void Add(int node) {
     const std::vector<int> groups = GroupsToJoin(node);
     if (groups.empty()) {
@@ -86,19 +88,19 @@ class Grouping {
                               .read_outside = !readers_[node].empty()});
       return;
     }
-    Group& interleaving = groups_[groups[0]];
+    Group& merged = groups_[groups[0]];
     for (size_t i = 1; i < groups.size(); ++i) {
       for (const int other : groups_[groups[i]].nodes) {
         group_of_[other] = groups[0];
-        interleaving.nodes.push_back(other);
+        merged.nodes.push_back(other);
       }
       groups_[groups[i]].nodes.clear();
     }
     group_of_[node] = groups[0];
-    interleaving.nodes.push_back(node);
+    merged.nodes.push_back(node);
   }
 
-  // The groups that become one with the node; empty: it starts its own.
+  // The groups that are merged with the node. Empty: the node starts its own group.
   std::vector<int> GroupsToJoin(int node) const {
     std::set<int> groups;
     size_t steps = 1;
@@ -109,14 +111,15 @@ class Grouping {
     if (is_output_[node] || steps > kMaxTileSteps) return {};
     for (const int group : groups) {
       if (is_update_[node] && (groups_[group].has_output || EndsInBF16(groups_[group]))) return {};
-      // Nothing depends on an update, so joining several makes no cycle.
+      // Nothing depends on an update, so merging several groups of updates creates no cycle.
       if (groups.size() > 1 && (groups_[group].read_outside || groups_[group].has_output))
         return {};
     }
     return std::vector<int>(groups.begin(), groups.end());
   }
 
-  // Only result 0 is stored in bf16, and updates would come before it.
+  // True if the group's last value is bf16. Only result 0 can be stored in bf16, and the results of
+  // updates would come before the last value.
   bool EndsInBF16(const Group& group) const {
     return graph_.nodes()[group.nodes.front()].shapes[0].dtype == DType::kBF16;
   }
@@ -129,13 +132,13 @@ class Grouping {
   const Graph& graph_;
   const std::vector<bool> per_core_, in_prologue_;
   std::vector<Group> groups_;
-  std::vector<int> group_of_;  // per node; -1: it cannot be fused
+  std::vector<int> group_of_;  // [node]; -1: the node cannot be fused
   std::vector<bool> is_output_, is_update_, comes_last_;
   std::vector<std::vector<int>> readers_;
 };
 
-// Appends the node of a group. Its results are the last value, which may be read by others, and the
-// updates.
+// Appends the node of a group. Its results are the updates and the last value, which other nodes
+// may read.
 absl::Status AddFused(const Grouping& grouping, const Group& group, const OpDef& fused,
                       Rewrite& rewrite) {
   const Graph& graph = rewrite.old;

@@ -6,7 +6,7 @@
 namespace tpurun {
 namespace {
 
-// The value of the fewest elements that has the column sums of `value`.
+// The value with the fewest elements whose column sums equal those of `value`.
 Value Earliest(const Graph& graph, Value value) {
   Value earliest = value;
   const auto take = [&](Value other) {

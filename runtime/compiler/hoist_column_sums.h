@@ -1,4 +1,4 @@
-// hoist_column_sums: columns are summed before their elements spread over more.
+// hoist_column_sums: sums columns before an op that spreads their elements over more rows.
 #ifndef TPURUN_RUNTIME_COMPILER_HOIST_COLUMN_SUMS_H_
 #define TPURUN_RUNTIME_COMPILER_HOIST_COLUMN_SUMS_H_
 
@@ -7,10 +7,10 @@
 
 namespace tpurun {
 
-// x (..., C) -> f (x) (more, C) -> sums (C) becomes x -> sums where every column of f(x) has the
-// sum that it has in x (OpFlags::sums_columns, keeps_column_sums): a bias gradient of the gradients
-// that a pool spreads; or a result of f whose columns have the same sums (summed_result). The order
-// of the sum changes, and so its last bits.
+// x (..., C) -> f(x) (more, C) -> sums (C) becomes x -> sums if every column of f(x) has the same
+// sum as in x (OpFlags::sums_columns, keeps_column_sums). An example is the bias gradient from the
+// gradients that a pool spreads. The sum may also be taken from another result of f with the same
+// column sums (summed_result). The order of the sum changes, and therefore its last bits.
 absl::StatusOr<Graph> HoistColumnSums(const Graph& graph);
 
 }  // namespace tpurun

@@ -18,23 +18,23 @@ bool ReadsItsRowsOnly(const Graph& graph, const Node& node, int operand) {
   return flags.elementwise && graph.shape(node.inputs[operand]).dims == node.shapes[0].dims;
 }
 
-// How often each value is what a variable becomes.
+// The number of variables that each value updates.
 std::map<Value, int> CountUpdates(const Graph& graph) {
   std::map<Value, int> counts;
   for (const Update& update : graph.updates()) ++counts[update.value];
   return counts;
 }
 
-// Whether the value, an update's or what that writes over, may be written straight into the
+// True if the update's value, or the value that it overwrites, may be written directly into the
 // variable.
 bool CanWriteVariable(const Graph& graph, const Update& update, const std::vector<Use>& uses,
                       const std::vector<bool>& per_core, const std::vector<NodePeriod>& periods) {
   const Node& producer = graph.node(update.value);
   const Variable& variable = graph.variables()[update.variable];
-  // One replica's copy is all there is.
+  // With one replica, the value has only one copy.
   const bool same_copies = graph.num_replicas() == 1 || per_core[producer.id] == variable.per_core;
   if (producer.op->flags.source || !same_copies) return false;
-  // The results of an element-wise op are written element by element together.
+  // An element-wise op writes each element of all its results at the same time.
   if (update.value.result != 0 && !producer.op->flags.elementwise) return false;
   return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
     if (use.node == producer.id) return ReadsItsRowsOnly(graph, producer, use.operand);
@@ -42,7 +42,8 @@ bool CanWriteVariable(const Graph& graph, const Update& update, const std::vecto
   });
 }
 
-// An output or an update that is a variable's old value is copied while it is still there.
+// Copies an output or an update that is the old value of an updated variable, before the variable
+// is overwritten.
 absl::StatusOr<Graph> CopyOldValues(const Graph& graph) {
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) RETURN_IF_ERROR(rewrite.Copy(node));

@@ -53,13 +53,13 @@ class LayoutAssignment {
     return absl::OkStatus();
   }
 
-  // A pack in every step takes about as long as the library takes for the same in two or three
-  // parts.
+  // A pack in every step takes about as long as the packing that the library does itself in two or
+  // three parts.
   static constexpr int kPartsOfReader = 4;
 
   bool WorthAssigning(Value value, const Shape& best, const Node& reader) const {
     if (in_prologue_[value.node]) return true;
-    // Of each core, and each reader would do it.
+    // The value is packed on each core, and otherwise each reader would pack it.
     if (calls_.PartitionOf(graph_.node(value)).per_core &&
         readers_.at({value, best.ToString()}) > 1)
       return true;
@@ -83,10 +83,11 @@ class LayoutAssignment {
   const Machine& machine_;
   const std::vector<bool> in_prologue_;
   const Calls calls_;
-  std::vector<std::vector<Shape>> best_operands_;         // by node
-  std::map<std::pair<Value, std::string>, int> readers_;  // by value and the shape they like best
+  std::vector<std::vector<Shape>> best_operands_;  // [node]
+  // (value, best shape) -> number of readers
+  std::map<std::pair<Value, std::string>, int> readers_;
   Rewrite rewrite_;
-  std::map<std::pair<Value, std::string>, Value> packed_;  // by value and shape
+  std::map<std::pair<Value, std::string>, Value> packed_;  // (value, shape) -> packed value
 };
 
 }  // namespace

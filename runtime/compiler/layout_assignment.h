@@ -1,5 +1,5 @@
-// pack: weights are brought into the layouts of the kernels that read them, once for all cores, and
-// what several kernels read once for all of these.
+// layout_assignment: converts weights to the layouts of the kernels that read them, once for all
+// cores, and other operands once for all kernels that read them.
 #ifndef TPURUN_RUNTIME_COMPILER_LAYOUT_ASSIGNMENT_H_
 #define TPURUN_RUNTIME_COMPILER_LAYOUT_ASSIGNMENT_H_
 
@@ -8,11 +8,12 @@
 
 namespace tpurun {
 
-// An operand that a kernel would like in another dtype or layout (KernelPlan::best_operands) gets a
-// `pack`, one for all that like it the same, where it is in the prologue and its reader is not, or
-// is a variable of which all cores have the same value: that pack is carried from step to step
-// (replication.h), if enough parts read it, or is a core's own and several kernels like it so.
-// Exact: the kernel would do the same. `pack` is PassOps::pack.
+// Adds a `pack` for an operand for which a kernel prefers another dtype or layout
+// (KernelPlan::best_operands). All kernels with the same preference share one pack. A pack is added
+// in three cases: the operand is in the prologue and its reader is not; or it is a variable that
+// all cores share and its reader has enough parts (this pack is loop-carried, replication.h); or it
+// is per core and several kernels have the same preference. Exact: the kernel would do the same
+// conversion. `pack` is PassOps::pack.
 absl::StatusOr<Graph> AssignLayouts(const Graph& graph, const OpDef& pack, const Machine& machine);
 
 }  // namespace tpurun

@@ -12,7 +12,7 @@
 namespace tpurun {
 namespace {
 
-// Something to be placed.
+// A buffer to place in an arena.
 struct Buffer {
   Space space = Space::kShared;
   int64_t bytes = 0;
@@ -23,13 +23,13 @@ struct Buffer {
   int64_t offset = 0;
 };
 
-// Where the buffers of an arena start, and its size.
+// The offsets of the buffers in an arena, and the size of the arena in bytes.
 struct Placement {
   int64_t arena = std::numeric_limits<int64_t>::max();
   std::vector<int64_t> offsets;
 };
 
-// Places the buffers in this order, each in the smallest gap that takes it.
+// Places the buffers in this order, each in the smallest gap that is large enough.
 Placement PlaceInOrder(const std::vector<Buffer*>& buffers, const std::vector<int>& order) {
   Placement placement{.arena = 0, .offsets = std::vector<int64_t>(buffers.size())};
   PlacedBuffers placed;
@@ -42,8 +42,8 @@ Placement PlaceInOrder(const std::vector<Buffer*>& buffers, const std::vector<in
   return placement;
 }
 
-// Places the buffers of one space in the best of three orders: the largest first, what lives
-// longest first, and as they come to life. Returns the arena's size.
+// Places the buffers of one space in the best of three orders: the largest first, the longest
+// lifetime first, the earliest start first. Returns the size of the arena in bytes.
 int64_t PlaceAll(const std::vector<Buffer*>& buffers) {
   const auto length = [](const Lifetime& life) {
     return life.in_order ? life.read - life.written : life.last - life.first;
@@ -179,7 +179,7 @@ class Planner {
     const std::vector<int>& readers = readers_[node.id][result];
     const bool per_core = schedule_.per_core[node.id];
     const bool watched =
-        node.id == schedule_.loss_node;  // read by the device at the end of the step
+        node.id == schedule_.loss_node;  // the device reads it at the end of the step
     bool dies_in_phase = per_core && !watched;
     life.first = life.last = life.written = life.read = time;
     for (const int reader : readers) {
@@ -235,7 +235,7 @@ class Planner {
   MemoryPlan plan_;
   std::vector<Buffer> buffers_;
   std::vector<int> phase_first_, phase_last_;
-  std::vector<std::vector<std::vector<int>>> readers_;  // [node][result]: times
+  std::vector<std::vector<std::vector<int>>> readers_;  // [node][result]: times of the readers
 };
 
 }  // namespace

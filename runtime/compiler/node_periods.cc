@@ -38,7 +38,7 @@ class PeriodFinder {
   bool periodic(const Node& node) const { return periods_[node.id].period > 1; }
 
   void FindPeriods() {
-    std::vector<int64_t> periods(graph_.nodes().size(), 0);  // 0: nobody needs it so far
+    std::vector<int64_t> periods(graph_.nodes().size(), 0);  // 0: no reader so far
     for (const Output& output : graph_.outputs()) {
       int64_t& period = periods[output.value.node];
       period = output.period == 0 ? 1 : std::gcd(period, output.period);
@@ -74,8 +74,9 @@ class PeriodFinder {
   }
 
   const Graph& graph_;
-  std::vector<bool> available_;    // when a step starts: of the prologue, carried, a source
-  std::vector<bool> overwritten_;  // another value at the end of the step
+  // [node] at the start of a step: in the prologue, loop-carried or a source
+  std::vector<bool> available_;
+  std::vector<bool> overwritten_;  // [node]: the value changes before the end of the step
   std::vector<NodePeriod> periods_;
   std::vector<bool> in_step_;
 };

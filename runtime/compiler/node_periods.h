@@ -1,4 +1,4 @@
-// Which nodes run only at the steps at which an output that needs them is due.
+// Finds the nodes that run only at the steps at which an output that needs them is due.
 #ifndef TPURUN_RUNTIME_COMPILER_NODE_PERIODS_H_
 #define TPURUN_RUNTIME_COMPILER_NODE_PERIODS_H_
 
@@ -10,17 +10,17 @@
 namespace tpurun {
 
 struct NodePeriod {
-  // At the steps whose number it divides; 1: in every step, with the rest.
+  // The node runs at the steps whose number is a multiple of `period`. 1: in every step.
   int64_t period = 1;
-  // Ahead of the step's own phases, for it depends on nothing that they compute: the variables are
-  // those of the step's start. Else behind them.
+  // True if the node runs before the phases of the step: it depends on nothing that they compute,
+  // and reads the variables as of the step's start. False: it runs after them.
   bool before = false;
 };
 
-// A node that neither an update nor an output of every step depends on gets the greatest common
-// divisor of the periods of those that do. One that would run behind the step and reads what the
-// step overwrites (an updated variable, a carried value) runs in every step instead, with what it
-// depends on. Sources, prologue and carried nodes have no guard.
+// A node that no update and no output of every step depends on gets the greatest common divisor of
+// the periods of the outputs that depend on it. If it would run after the step and reads a value
+// that the step overwrites (an updated variable, a loop-carried value), it and its dependencies run
+// in every step instead. Sources, prologue nodes and loop-carried nodes have period 1.
 std::vector<NodePeriod> FindNodePeriods(const Graph& graph);
 
 }  // namespace tpurun

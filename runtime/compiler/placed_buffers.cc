@@ -14,14 +14,15 @@ constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
 }  // namespace
 
-// Looks through the trees one by one: what is left of the gaps of one is looked at in the next.
+// Searches the trees one after the other. The gaps that one tree leaves free are searched in the
+// next.
 struct PlacedBuffers::Search {
   const PlacedBuffers& placed;
-  int which = 0;  // of Blocks::lives
+  int which = 0;  // index into Blocks::lives
   Span span = {};
   int64_t bytes;
-  std::vector<Gap> gaps = {{0, kEnd}}, left = {};  // of this tree
-  size_t at = 0;                                   // the first gap that more blocks may lie in
+  std::vector<Gap> gaps = {{0, kEnd}}, left = {};  // gaps before and after this tree
+  size_t at = 0;                                   // the first gap that further blocks may overlap
 
   void Look(const Tree& tree, Span in_span, int in_which) {
     if (placed.nodes_[tree.root].below.lives[in_which].NoneMeets(in_span)) return;
@@ -35,7 +36,7 @@ struct PlacedBuffers::Search {
   }
 
  private:
-  // The blocks come in the order of their offsets.
+  // Visits the blocks in the order of their offsets.
   void Cover(int root) {
     if (root < 0) return;
     const Node& node = placed.nodes_[root];
@@ -55,7 +56,7 @@ struct PlacedBuffers::Search {
     Keep(blocks.begin);
     gaps[at].begin = blocks.end;
   }
-  // What is free of this gap up to there, when it takes the bytes.
+  // Keeps the free bytes of the current gap up to `end` if they are enough.
   void Keep(int64_t end) {
     end = std::min(end, gaps[at].end);
     if (end - gaps[at].begin >= bytes) left.push_back({gaps[at].begin, end});
@@ -82,7 +83,7 @@ void PlacedBuffers::Blocks::Append(const Blocks& behind) {
 
 std::array<PlacedBuffers::Span, 2> PlacedBuffers::Spans(const Lifetime& life) {
   TPURUN_DCHECK(life.first <= life.last);
-  // What one worker sees lies within what all see.
+  // The lifetime on one worker lies within the lifetime on all workers.
   TPURUN_DCHECK(!life.in_order || (life.first <= life.written && life.written <= life.read &&
                                    life.read <= life.last));
   const Span all{life.first, life.last};
@@ -97,7 +98,7 @@ int64_t PlacedBuffers::FindGap(const Lifetime& life, int64_t bytes) const {
     const int which = life.in_order && tree.in_order ? 1 : 0;
     search.Look(tree, spans[which], which);
   }
-  // The last one has no end.
+  // The last gap has no end.
   const auto size = [](const Gap& gap) { return gap.end - gap.begin; };
   return std::min_element(search.gaps.begin(), search.gaps.end(),
                           [&](const Gap& a, const Gap& b) { return size(a) < size(b); })
@@ -115,7 +116,8 @@ void PlacedBuffers::Add(const Lifetime& life, int64_t offset, int64_t bytes) {
   root = Insert(root, node);
 }
 
-// Lives of up to 8 times another's are of one magnitude: with more trees more is free of each.
+// Lifetimes up to 8 times as long as another have the same magnitude. With more trees, more gaps
+// stay free in each.
 int PlacedBuffers::Magnitude(Span span) {
   return (std::bit_width(static_cast<uint32_t>(span.last - span.first)) + 2) / 3;
 }
@@ -129,7 +131,7 @@ int& PlacedBuffers::TreeOf(bool in_order, int magnitude) {
   return trees_.insert(tree, Tree{in_order, magnitude})->root;
 }
 
-// Without the trees, which must say the same.
+// Searches all blocks without the trees. The result must be the same.
 bool PlacedBuffers::IsFree(const std::array<Span, 2>& spans, bool in_order,
                            const Blocks& blocks) const {
   return std::none_of(nodes_.begin(), nodes_.end(), [&](const Node& node) {
@@ -150,7 +152,7 @@ void PlacedBuffers::Summarize(int node) {
   if (n.right >= 0) n.below.Append(nodes_[n.right].below);
 }
 
-// By offset; what lies in one place one after the other, by time.
+// Orders by offset. Buffers that use the same place one after the other are ordered by time.
 bool PlacedBuffers::ComesBefore(int a, int b) const {
   const auto place = [&](int node) {
     const Blocks& own = nodes_[node].own;

@@ -1,5 +1,6 @@
-// Which values are provably the same on all cores, computed once a step and stored once; and which
-// are the same in all steps, computed before the first, or carried from one to the next.
+// Finds the values that are provably the same on all cores, which are computed and stored once.
+// Also finds the values that are the same in all steps (computed before the first step) and the
+// loop-carried values.
 #ifndef TPURUN_RUNTIME_COMPILER_REPLICATION_H_
 #define TPURUN_RUNTIME_COMPILER_REPLICATION_H_
 
@@ -10,22 +11,22 @@
 
 namespace tpurun {
 
-// Per node: true when its results may differ between cores: infeed, replica_id, per-core variables
-// and what is computed from them but not through a collective. All false with one replica.
+// [node]: true if its results may differ between cores. These are infeed, replica_id, per-core
+// variables, and values computed from them without a collective. All false with one replica.
 std::vector<bool> PerCoreNodes(const Graph& graph);
 
-// Per node: true when it is in the prologue: it depends on constants and on variables without an
-// update alone, and is no update itself.
+// [node]: true if it is in the prologue: it depends only on constants and on variables without an
+// update, and is no update itself.
 std::vector<bool> PrologueNodes(const Graph& graph);
 
-// Per node: true when it is loop-carried (OpFlags::loop_carried): it depends on updated variables
-// alone, which all cores share, and is computed before the first step of a run and again behind the
-// updates of each step, for the next one. Not what an output or an update reads at the step's end.
+// [node]: true if it is loop-carried (OpFlags::loop_carried): its operands are all updated
+// variables that all cores share. It is computed before the first step of a run, and again after
+// the updates of each step for the next step. False for nodes that an output or an update reads.
 std::vector<bool> CarriedNodes(const Graph& graph);
 
-// per_core: gives a variable a copy a core when its update differs between cores. The largest
-// consistent assumption: all are the same at first; a variable whose update is per core is demoted,
-// and again, until nothing changes.
+// per_core: gives a variable one copy per core if its update differs between cores. Finds the
+// largest consistent set of shared variables: it starts with all variables shared, and demotes
+// those whose update is per core until nothing changes.
 absl::StatusOr<Graph> MarkPerCoreVariables(const Graph& graph);
 
 }  // namespace tpurun

@@ -20,7 +20,7 @@ std::vector<Value> Rewrite::At(const std::vector<Value>& old_values) const {
 }
 
 void Rewrite::Map(const Node& node, int new_node) {
-  // The new node has the results of the old one.
+  // The new node has at least as many results as the old one.
   TPURUN_DCHECK(graph.nodes()[new_node].shapes.size() >= node.shapes.size());
   for (size_t result = 0; result < node.shapes.size(); ++result) {
     map[node.id][result] = Value{new_node, static_cast<int>(result)};

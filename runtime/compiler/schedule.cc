@@ -48,7 +48,7 @@ class Scheduler {
     schedule_.alias_of.resize(count);
     for (const Node& node : graph_.nodes()) {
       if (node.op->flags.source) continue;
-      if (IsView(node)) {
+      if (IsAlias(node)) {
         PlaceView(node);
       } else {
         Place(node);
@@ -70,7 +70,7 @@ class Scheduler {
   }
 
  private:
-  // Every instruction comes behind those that compute its operands.
+  // True if every instruction comes after the instructions that compute its operands.
   bool IsInOrder() const {
     std::vector<bool> computed(graph_.nodes().size(), false);
     for (const Scheduled& scheduled : schedule_.instructions) {
@@ -85,9 +85,9 @@ class Scheduler {
     return true;
   }
 
-  // Whether the node has the bytes of its operand and may lie where they do. What becomes a
-  // variable and what the device reads at the end of a step have places of their own.
-  bool IsView(const Node& node) const {
+  // True if the node has the bytes of its operand and may use their memory. The new value of a
+  // variable and a value that the device reads at the end of a step need their own memory.
+  bool IsAlias(const Node& node) const {
     if (!node.op->flags.is_bitcast || node.id == schedule_.loss_node) return false;
     const Value operand = node.inputs[0];
     const Shape &from = graph_.shape(operand), &to = node.shapes[0];
@@ -115,7 +115,8 @@ class Scheduler {
     }
   }
 
-  // Waits for an instruction that writes what `reader` reads, or the other way round.
+  // Schedules after `other`, an instruction that writes an operand or that reads a value to
+  // overwrite.
   static void After(const Scheduled& other, bool same_part, Scheduled* scheduled) {
     if (other.section != scheduled->section || other.period != scheduled->period) return;
     scheduled->phase = std::max(scheduled->phase, other.phase + (same_part ? 0 : 1));
@@ -146,7 +147,8 @@ class Scheduler {
     schedule_.instructions.push_back(std::move(scheduled));
   }
 
-  // After the updates of the node's variables and after all that read its value of this step.
+  // Schedules the recomputation of a loop-carried node after the updates of its variables and after
+  // all readers of its value of this step.
   void PlaceForNextStep(const Node& node) {
     Scheduled again = schedule_.instructions[index_[node.id]];
     again.section = Section::kStep;
@@ -164,7 +166,7 @@ class Scheduler {
     schedule_.instructions.push_back(std::move(again));
   }
 
-  // A variable is overwritten after all that read it, and after the loss was looked at.
+  // A variable is overwritten after all its readers, and after the device has checked the loss.
   void AfterReadersOfVariable(int variable, Scheduled* writer) const {
     for (const Use& use : variable_uses_[variable]) AfterUse(use, writer);
     if (schedule_.loss_node >= 0 && index_[schedule_.loss_node] >= 0) {
@@ -172,7 +174,7 @@ class Scheduler {
     }
   }
 
-  // After a node that reads what `writer` overwrites, if it is placed.
+  // Schedules after a node that reads a value that `writer` overwrites, if the node is scheduled.
   void AfterUse(const Use& use, Scheduled* writer) const {
     if (index_[use.node] < 0) return;
     const Scheduled& reader = schedule_.instructions[index_[use.node]];
@@ -180,7 +182,7 @@ class Scheduler {
     After(reader, SamePart(writer->partition, reader.partition, own), writer);
   }
 
-  // The copy of an output into its outfeed slot, behind its node.
+  // Schedules the copy of an output into its outfeed slot, after the output's node.
   void PlaceOutfeed(int index) {
     const Output& output = graph_.outputs()[index];
     const Shape& shape = graph_.shape(output.value);
@@ -210,9 +212,10 @@ class Scheduler {
   Schedule schedule_;
   std::vector<bool> prologue_, carried_;
   std::vector<NodePeriod> periods_;
-  std::vector<std::vector<Use>> variable_uses_, carried_uses_;  // by variable; by node
-  std::vector<int> updated_by_;                                 // variable -> node, -1: none
-  // Node -> its instruction, of a carried one the first, of a view that of what it shows.
+  std::vector<std::vector<Use>> variable_uses_, carried_uses_;  // [variable], [node]
+  std::vector<int> updated_by_;  // [variable]: the updating node; -1: none
+  // [node]: its instruction. For a loop-carried node, the first one. For an alias, the instruction
+  // of the value that it aliases.
   std::vector<int> index_;
 };
 

@@ -11,7 +11,7 @@
 namespace tpurun {
 namespace {
 
-// The scalar that is every element of `value`; `value` itself where there is none.
+// A scalar that equals every element of `value`, or `value` itself if there is none.
 absl::StatusOr<Value> ScalarOf(Graph& graph, Value value) {
   const Node& node = graph.node(value);
   if (graph.shape(value).rank() == 0) return value;
@@ -28,8 +28,8 @@ absl::StatusOr<Value> ScalarOf(Graph& graph, Value value) {
   return graph.AddNode(ConstantOp(), {}, std::move(attrs), name);
 }
 
-// Scalars go with every element: takes them where they will do, but for one operand that gives the
-// result its shape.
+// Replaces operands by scalars, because scalars are broadcast to every element. One operand stays
+// if it alone gives the result its shape.
 absl::Status UseScalars(Graph& graph, Node& node) {
   if (!node.op->flags.elementwise || node.shapes[0].rank() == 0) return absl::OkStatus();
   const auto full = [&](Value input) { return graph.shape(input).dims == node.shapes[0].dims; };
@@ -40,11 +40,11 @@ absl::Status UseScalars(Graph& graph, Node& node) {
   return absl::OkStatus();
 }
 
-// The value in the new graph that stands for result 0 of `node`, whose operands are in it. Sets
-// *changed where it is another.
+// The value in the new graph that replaces result 0 of `node`, whose operands are in the new graph.
+// Sets *changed to true if the node is replaced.
 absl::StatusOr<Value> Simplest(Graph& graph, Node node, bool* changed) {
   RETURN_IF_ERROR(UseScalars(graph, node));
-  // What an op says is the same is so of f32 values; a converted one is another.
+  // An op's simplifications hold for f32 values. A converted value is different.
   const bool converts = !node.op->flags.any_dtype && HasBF16(CallOfNode(graph, node));
   while (node.op->simplify && !converts) {
     Replacement replacement = node.op->simplify(graph, node);
@@ -65,7 +65,7 @@ absl::StatusOr<Value> Simplest(Graph& graph, Node node, bool* changed) {
   return graph.AddNode(*node.op, node.inputs, node.attrs, node.name);
 }
 
-// Of each node: whether a result beyond the first is read by what an output or update needs.
+// [node]: true if an output, an update or a live node reads a result beyond the first.
 std::vector<bool> OtherResultsRead(const Graph& graph) {
   const std::vector<bool> live = LiveNodes(graph);
   std::vector<bool> read(graph.nodes().size(), false);
@@ -81,14 +81,14 @@ std::vector<bool> OtherResultsRead(const Graph& graph) {
   return read;
 }
 
-// Each node once, its operands first.
+// Simplifies each node once, operands first.
 absl::StatusOr<Graph> SimplifyNodes(const Graph& graph, bool* changed) {
   const std::vector<bool> others_read = OtherResultsRead(graph);
   Rewrite rewrite(graph);
   for (const Node& old : graph.nodes()) {
     Node node = old;
     node.inputs = rewrite.At(old.inputs);
-    // A node that nobody needs may read a result that is gone.
+    // A dead node may read a result that no longer exists.
     if (std::any_of(node.inputs.begin(), node.inputs.end(), [](Value v) { return !v.valid(); }))
       continue;
     if (others_read[old.id] || (!old.op->simplify && old.shapes.size() > 1)) {

@@ -1,4 +1,4 @@
-// simplify: identities that hold for every bit pattern.
+// simplify: applies identities that hold for every bit pattern.
 #ifndef TPURUN_RUNTIME_COMPILER_SIMPLIFY_H_
 #define TPURUN_RUNTIME_COMPILER_SIMPLIFY_H_
 
@@ -7,9 +7,9 @@
 
 namespace tpurun {
 
-// Puts what an op says is the same (OpDef::simplify) in a node's place, and scalars in the place of
-// element-wise operands whose elements are all one value, until nothing changes. What nothing reads
-// any more may stay, for dead_code.
+// Replaces nodes by the simpler equivalents that their ops name (OpDef::simplify), and element-wise
+// operands with one value in all elements by scalars, until nothing changes. Nodes that nothing
+// reads any more may remain for dead_code.
 absl::StatusOr<Graph> Simplify(const Graph& graph);
 
 }  // namespace tpurun

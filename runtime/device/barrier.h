@@ -1,6 +1,6 @@
-// Barrier for a fixed number of threads. The last to arrive runs a function before all are
-// released. Waiting spins about 20 microseconds, then sleeps; with more threads than CPUs it sleeps
-// at once.
+// Barrier for a fixed number of threads. The last thread to arrive runs a function before all are
+// released. Waiting threads spin for about 20 microseconds and then sleep. With more threads than
+// CPUs they sleep at once.
 #ifndef TPURUN_RUNTIME_DEVICE_BARRIER_H_
 #define TPURUN_RUNTIME_DEVICE_BARRIER_H_
 
@@ -13,7 +13,7 @@
 
 namespace tpurun {
 
-// Waits until `word` is not `seen`.
+// Waits until `word` differs from `seen`.
 inline void WaitWhile(const std::atomic<uint32_t>& word, uint32_t seen, std::atomic<int>& sleepers,
                       bool spin) {
   constexpr auto kSpin = std::chrono::microseconds(20);  // about two futex round trips
@@ -39,7 +39,7 @@ class Barrier {
   void Arrive(Leader leader) {
     const uint32_t generation = generation_.load(std::memory_order_relaxed);
     const int arrived = arrived_.fetch_add(1, std::memory_order_acq_rel) + 1;
-    // No thread comes twice before all are released, and none that is not one of them.
+    // Only the barrier's threads arrive, and none arrives twice before all are released.
     TPURUN_DCHECK(arrived <= threads_);
     if (arrived == threads_) {
       leader();

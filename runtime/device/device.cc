@@ -23,9 +23,12 @@ int64_t OutfeedEntryBytes(const CoreProgram& program) {
   return kOutfeedHeaderBytes + LayoutOf(program.outfeed, program.num_replicas).bytes;
 }
 
-// The worker threads and the run they are in. Whatever is not atomic is written by the thread that
-// is last at a barrier (or by Run before the workers start) and read by all after it.
-class Device::Workers {
+namespace {
+
+// The worker threads and their current run. A member that is not atomic is written by the thread
+// that arrives last at a barrier (or by Run before the workers start), and read by all threads
+// after that.
+class Workers final : public Device {
  public:
   explicit Workers(int num_workers)
       : cpus_(AllowedCpus()),
@@ -39,14 +42,14 @@ class Device::Workers {
     }
   }
 
-  ~Workers() {
+  ~Workers() override {
     run_.program = nullptr;
     StartRun();
     for (std::thread& thread : threads_) thread.join();
   }
 
-  RunResult Run(LoadedProgram& program, const RunArgs& args) {
-    // One run at a time, of a program with its queues.
+  RunResult Run(LoadedProgram& program, const RunArgs& args) override {
+    // Only one run at a time. A program with an infeed or an outfeed needs its queue.
     TPURUN_DCHECK(running_ == 0);
     TPURUN_DCHECK(program.program().infeed.empty() || args.infeed != nullptr);
     TPURUN_DCHECK(program.program().outfeed.empty() || args.outfeed != nullptr);
@@ -69,7 +72,7 @@ class Device::Workers {
       if (args.heartbeat) args.heartbeat(steps_done_.load(std::memory_order_relaxed));
       next_beat += args.heartbeat_period;
     };
-    // NextStep takes it then without waiting.
+    // NextStep then takes the entry without waiting.
     while (args.infeed != nullptr && !args.infeed->WaitUntil(next_beat, args.interrupt)) beat();
     NextStep();
     if (!run_.stop) {
@@ -87,10 +90,14 @@ class Device::Workers {
     return std::move(run_.result);
   }
 
-  int num_workers() const { return num_workers_; }
-  bool spin() const { return spin_; }
+  int num_workers() const override { return num_workers_; }
 
-  std::vector<int64_t> InstructionsRun() const {
+  absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(
+      const CoreProgram& program, const std::vector<void*>& variables) override {
+    return LoadedProgram::Load(program, variables, num_workers_, spin_);
+  }
+
+  std::vector<int64_t> InstructionsRun() const override {
     std::vector<int64_t> counts;
     for (const Count& count : counts_) counts.push_back(count.instructions.load());
     return counts;
@@ -101,7 +108,7 @@ class Device::Workers {
     LoadedProgram* program = nullptr;
     RunArgs args;
     bool with_prologue = false;
-    int64_t index = 0;  // of the step that runs, in this run
+    int64_t index = 0;  // number of the current step in this run
     bool stop = false;
     Bases bases = {};
     bool feeds_out = false;
@@ -116,7 +123,7 @@ class Device::Workers {
   struct alignas(64) Count {
     std::atomic<int64_t> instructions{0};
   };
-  // Room for the addresses of one instruction.
+  // Memory for the addresses of one instruction.
   struct Pointers {
     std::vector<const void*> operands;
     std::vector<void*> results;
@@ -132,7 +139,8 @@ class Device::Workers {
   }
 
   void ThreadMain(int worker) {
-    // With fewer workers than CPUs the system may move them away from whatever else runs.
+    // With fewer workers than CPUs, the system may move the workers away from CPUs that other
+    // processes use.
     if (num_workers_ == static_cast<int>(cpus_.size())) PinThisThread(cpus_[worker]);
     const ScopedFlushDenormals flush;
     for (uint32_t seen = 0;; ++seen) {
@@ -144,7 +152,7 @@ class Device::Workers {
     }
   }
 
-  // One worker's share of a whole run.
+  // One worker's share of a run.
   void WorkerRun(int worker) {
     LoadedProgram& program = *run_.program;
     if (run_.with_prologue) {
@@ -177,7 +185,7 @@ class Device::Workers {
   }
 
   bool IsDue(const LoadedPeriodicSection& range) const {
-    return run_.index % run_.args.guarded_every == 0 &&
+    return run_.index % run_.args.host_call_every_n_steps == 0 &&
            (run_.args.first_step + run_.index) % range.period == 0;
   }
 
@@ -202,8 +210,8 @@ class Device::Workers {
     run_.result.periodic_seconds += seconds.count();
   }
 
-  // Runs this worker's parts of a phase, then, unless there are more workers than CPUs, those that
-  // others have not begun.
+  // Runs this worker's groups of parts of a phase. Then runs the groups that other workers have not
+  // begun, unless there are more workers than CPUs.
   void RunPhase(int worker, const LoadedPhase& phase) {
     const int side_by_side = run_.program->InterleavedParts(phase.replicas_per_call);
     const int groups = (phase.parts + side_by_side - 1) / side_by_side;
@@ -217,7 +225,8 @@ class Device::Workers {
     }
   }
 
-  // Some parts of a phase, side by side; most often one. Whoever fails still comes to the meetings.
+  // Interleaves the parts of one group of a phase, usually one part. A worker with a failed part
+  // still arrives at every rendezvous.
   void RunGroup(int worker, const LoadedPhase& phase, int group, int side_by_side) {
     std::atomic<uint32_t>& claim = claims_[group].phase;
     uint32_t seen = claim.load(std::memory_order_relaxed);
@@ -252,7 +261,7 @@ class Device::Workers {
     counts_[worker].instructions.fetch_add(ran, std::memory_order_relaxed);
   }
 
-  // Part `part` and those that the instruction joins with it.
+  // Runs part `part` and the other parts of the same call.
   absl::Status RunInstruction(const LoadedInstruction& instruction, int worker, int part) {
     TPURUN_DCHECK(part + instruction.replicas_per_call <= instruction.parts);
     Pointers& pointers = pointers_[worker];
@@ -262,14 +271,14 @@ class Device::Workers {
     const void** operands = pointers.operands.data();
     void** results = pointers.results.data();
     KernelArgs args{.operands = operands, .results = results, .worker = worker};
-    for (int interleaving = instruction.replicas_per_call; interleaving-- > 0;) {
-      const int core = instruction.per_core ? part + interleaving : 0;
-      const Bases& bases = bases_[part + interleaving].of;
+    for (int replica = instruction.replicas_per_call; replica-- > 0;) {
+      const int core = instruction.per_core ? part + replica : 0;
+      const Bases& bases = bases_[part + replica].of;
       for (size_t i = 0; i < instruction.operands.size(); ++i)
-        operands[i * instruction.replicas_per_call + interleaving] =
+        operands[i * instruction.replicas_per_call + replica] =
             instruction.operands[i].On(bases, core);
       for (size_t i = 0; i < instruction.results.size(); ++i)
-        results[i * instruction.replicas_per_call + interleaving] =
+        results[i * instruction.replicas_per_call + replica] =
             instruction.results[i].On(bases, core);
       args.scratch = instruction.scratch.On(bases, core);
     }
@@ -280,8 +289,8 @@ class Device::Workers {
     return instruction.kernel->Run(args);
   }
 
-  // What becomes a variable is looked at while it is in the cache. No part of what every
-  // instruction runs through.
+  // Checks the new value of a variable for NaN and infinity while it is in the cache. Not inlined,
+  // to keep it out of the code path of every instruction.
   [[gnu::noinline]] absl::Status RunUpdate(const LoadedInstruction& instruction, KernelArgs args) {
     bool not_finite = false;
     if (instruction.kernel_checks) args.not_finite = &not_finite;
@@ -299,14 +308,14 @@ class Device::Workers {
 
   static bool IsFinite(const CheckedResult& checked, const KernelArgs& args,
                        const LoadedInstruction& instruction) {
-    // What is joined is all of each core's.
+    // A call that spans several replicas covers the whole value of each replica.
     const int replicas_per_call = instruction.replicas_per_call;
     const int64_t begin = replicas_per_call > 1 ? 0 : args.begin;
     const int64_t end = replicas_per_call > 1 ? instruction.end / replicas_per_call : args.end;
     bool finite = true;
-    for (int interleaving = 0; interleaving < replicas_per_call; ++interleaving) {
-      const auto* from = static_cast<const float*>(
-          args.results[checked.result * replicas_per_call + interleaving]);
+    for (int replica = 0; replica < replicas_per_call; ++replica) {
+      const auto* from =
+          static_cast<const float*>(args.results[checked.result * replicas_per_call + replica]);
       for (int64_t line = 0; line < checked.lines; ++line, from += checked.line_elements)
         finite &= AllFinite(from + begin * checked.per_unit, (end - begin) * checked.per_unit);
     }
@@ -319,7 +328,7 @@ class Device::Workers {
     failed_.store(true);
   }
 
-  // The functions below run in the last thread at a barrier, alone.
+  // The functions below run only in the last thread at a barrier, while the others wait.
 
   void NextPhase() {
     ++claim_;
@@ -359,7 +368,7 @@ class Device::Workers {
     NextStep();
   }
 
-  // Whether a variable is not finite: of what was written over again nobody sees anything.
+  // Stops the run if a variable is not finite. A value that was overwritten again does not count.
   bool StopsAtVariable() {
     not_finite_.store(false, std::memory_order_relaxed);
     run_.result.not_finite = run_.program->FindNotFinite();
@@ -371,7 +380,7 @@ class Device::Workers {
     return true;
   }
 
-  // Looks whether there is a next step and fetches its queue entries.
+  // Decides whether there is a next step, and fetches its queue entries.
   void NextStep() {
     run_.feeds_out = false;
     if (run_.index >= run_.args.iterations) {
@@ -419,35 +428,25 @@ class Device::Workers {
   std::atomic<uint32_t> start_{0};
   std::mutex mutex_;
   std::condition_variable idle_;
-  int running_ = 0;           // workers in a run; guarded by mutex_
+  int running_ = 0;           // number of workers in a run; guarded by mutex_
   absl::Status first_error_;  // guarded by mutex_ while workers run
   std::atomic<bool> failed_{false};
   std::atomic<int64_t> steps_done_{0};   // in this run
-  std::atomic<bool> not_finite_{false};  // an update of this step has written such a value
+  std::atomic<bool> not_finite_{false};  // an update of this step has written a NaN or an infinity
 
   RunState run_;
-  uint32_t claim_ = 0;  // phases ended in this run; a part is claimed by claim_ + 1
+  // number of phases ended in this run; a group of parts is claimed by claim_ + 1
+  uint32_t claim_ = 0;
   std::array<Claims, kMaxParts> claims_;
-  std::array<PartBases, kMaxParts> bases_ = {};  // of the parts that run
-  std::vector<Pointers> pointers_;               // a worker
-  std::vector<Count> counts_;                    // a worker
+  std::array<PartBases, kMaxParts> bases_ = {};  // [part]
+  std::vector<Pointers> pointers_;               // [worker]
+  std::vector<Count> counts_;                    // [worker]
 };
 
-Device::Device(int num_workers) : workers_(std::make_unique<Workers>(num_workers)) {}
+}  // namespace
 
-Device::~Device() = default;
-
-int Device::num_workers() const { return workers_->num_workers(); }
-
-absl::StatusOr<std::unique_ptr<LoadedProgram>> Device::Load(const CoreProgram& program,
-                                                            const std::vector<void*>& variables) {
-  return LoadedProgram::Load(program, variables, num_workers(), workers_->spin());
+std::unique_ptr<Device> Device::Create(int num_workers) {
+  return std::make_unique<Workers>(num_workers);
 }
-
-RunResult Device::Run(LoadedProgram& program, const RunArgs& args) {
-  return workers_->Run(program, args);
-}
-
-std::vector<int64_t> Device::InstructionsRun() const { return workers_->InstructionsRun(); }
 
 }  // namespace tpurun

@@ -1,5 +1,5 @@
 // Device: 8 emulated cores run by worker threads. A program is loaded once (kernels made, arenas
-// touched) and run for any number of steps; the same bits come out whatever the number of workers.
+// touched) and run for any number of steps. Results have the same bits for any number of workers.
 #ifndef TPURUN_RUNTIME_DEVICE_DEVICE_H_
 #define TPURUN_RUNTIME_DEVICE_DEVICE_H_
 
@@ -20,65 +20,64 @@ namespace tpurun {
 
 struct RunArgs {
   int64_t iterations = 1;
-  // The number of the first step, by which periodic sections go.
+  // The number of the first step, to which the periods of periodic sections refer.
   int64_t first_step = 0;
-  // Guarded ranges run at loop indices that it divides (experimental_host_call_every_n_steps).
-  int64_t guarded_every = 1;
-  // Bumped whenever anything but this program writes its variables: the prologue runs again.
+  // Periodic sections run only at loop indices that are multiples of this number
+  // (experimental_host_call_every_n_steps).
+  int64_t host_call_every_n_steps = 1;
+  // Incremented when anything else than this program writes its variables: the prologue runs again.
   int64_t variables_version = 0;
-  EntryRing* infeed = nullptr;   // entries of LayoutOf(program.infeed); null when there is no slot
-  EntryRing* outfeed = nullptr;  // entries of OutfeedEntryBytes; null when there is no slot
-  // Non-zero: stop after the step that is running. May be null.
+  // Entries of LayoutOf(program.infeed); nullptr if the program has no infeed slot.
+  EntryRing* infeed = nullptr;
+  // Entries of OutfeedEntryBytes; nullptr if the program has no outfeed slot.
+  EntryRing* outfeed = nullptr;
+  // A non-zero value stops the run after the current step. May be nullptr.
   const std::atomic<int>* interrupt = nullptr;
-  // Called on the thread of Run, each time that the run has lasted another such period, with the
-  // steps completed so far. May be null.
+  // Called on the thread of Run after every heartbeat_period, with the number of steps completed so
+  // far. May be null.
   std::function<void(int64_t steps)> heartbeat;
   std::chrono::milliseconds heartbeat_period = std::chrono::minutes(1);
 };
 
-// An outfeed entry: s64 loop index in its first 64 bytes, then LayoutOf(program.outfeed).
+// An outfeed entry: the loop index as s64 in its first 64 bytes, then LayoutOf(program.outfeed).
 constexpr int64_t kOutfeedHeaderBytes = 64;
 int64_t OutfeedEntryBytes(const CoreProgram& program);
 
 struct RunResult {
-  int64_t steps = 0;  // completed: iterations, or fewer after an interrupt or an error
+  int64_t steps = 0;  // completed steps: iterations, or fewer after an interrupt or an error
   bool interrupted = false;
-  double periodic_seconds = 0;  // in periodic sections
-  std::vector<float> loss;      // each replica's, of the last completed step (empty without a loss)
-  // The first error: of a kernel, of the infeed (OutOfRange: it ended) or of the outfeed; OK
-  // otherwise.
+  double periodic_seconds = 0;  // time spent in periodic sections
+  std::vector<float> loss;      // [replica], of the last completed step (empty without a loss)
+  // OK, or the first error of a kernel, of the infeed (OutOfRange: it has ended) or of the outfeed.
   absl::Status status;
-  // A loss was NaN or infinite at the step after `steps`. Its variables are not updated and its
-  // batch is still the infeed's front entry. `status` says so (Aborted).
+  // The loss of a core was NaN or infinite in the step after `steps` completed steps. That step has
+  // not updated its variables, and its batch is still the front entry of the infeed. `status` is
+  // then Aborted.
   bool loss_not_finite = false;
-  // Step `steps`, the last that was done, has written a NaN or an infinity into this variable.
-  // `status` says so (Aborted).
+  // Step `steps`, the last completed step, has written a NaN or an infinity into this variable.
+  // `status` is then Aborted.
   std::optional<NotFinite> not_finite;
 };
 
+// Runs loaded programs on worker threads.
 class Device {
  public:
-  // `num_workers` threads; 0: one for each CPU that this process may use. They are pinned one to a
-  // CPU when there are as many as CPUs.
-  explicit Device(int num_workers);
-  ~Device();
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
+  // Starts `num_workers` threads; 0: one for each CPU that this process may use. If there are as
+  // many threads as CPUs, each is pinned to one CPU. The destructor ends the threads.
+  static std::unique_ptr<Device> Create(int num_workers);
+  virtual ~Device() = default;
 
-  int num_workers() const;
-  // `variables[i]` is the memory of program.variables[i], num_replicas copies one after the other
-  // (each padded to 64 bytes) for a per-core one; it must outlive the loaded program.
-  absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(const CoreProgram& program,
-                                                      const std::vector<void*>& variables);
-  // Blocks until the steps are done. One Run at a time.
-  RunResult Run(LoadedProgram& program, const RunArgs& args);
+  virtual int num_workers() const = 0;
+  // `variables[i]` is the memory of program.variables[i]. For a per-core variable it holds
+  // num_replicas consecutive copies, each padded to a multiple of 64 bytes. The memory must outlive
+  // the loaded program.
+  virtual absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(
+      const CoreProgram& program, const std::vector<void*>& variables) = 0;
+  // Blocks until the steps are done. Only one Run at a time.
+  virtual RunResult Run(LoadedProgram& program, const RunArgs& args) = 0;
 
-  // How many instruction parts each worker has run so far.
-  std::vector<int64_t> InstructionsRun() const;
-
- private:
-  class Workers;
-  std::unique_ptr<Workers> workers_;
+  // The number of instruction parts that each worker has run so far.
+  virtual std::vector<int64_t> InstructionsRun() const = 0;
 };
 
 }  // namespace tpurun

@@ -15,12 +15,13 @@ namespace tpurun {
 namespace {
 
 constexpr int64_t kHugePage = 2 << 20;
-// Elements of an update that are looked at while they are in the second-level cache, beside the
-// slots and the gradient: 64 KiB each. A kernel that starts more often spreads its scalars anew.
+// Number of elements of an update that are checked at a time. 64 KiB stay in the second-level cache
+// beside the slots and the gradient of the same size. A kernel that starts more often broadcasts
+// its scalars more often.
 constexpr int64_t kCheckedElements = 16384;
 
-// What neither a step nor a checkpoint may have a NaN or an infinity in. State may: it can be gone
-// with the row that it came from.
+// True for a variable that may have no NaN or infinity in a step or a checkpoint. A state variable
+// may: the NaN can disappear together with the row that it comes from.
 bool IsChecked(const Variable& variable) {
   return variable.shape.dtype == DType::kF32 && variable.scope == Variable::Scope::kModel;
 }
@@ -51,7 +52,7 @@ LoadedProgram::LoadedProgram(const CoreProgram& program, const std::vector<void*
       loop_index_(std::make_unique<int32_t>(0)) {
   for (int replicas_per_call = 2; replicas_per_call <= interleaving_.replicas_per_call;
        replicas_per_call *= 2) {
-    std::vector<std::unique_ptr<Barrier>>& of_parts = meetings_.emplace_back();
+    std::vector<std::unique_ptr<Barrier>>& of_parts = rendezvous_.emplace_back();
     for (int part = 0; part < interleaving_.parts; part += replicas_per_call)
       of_parts.push_back(
           std::make_unique<Barrier>(replicas_per_call / InterleavedParts(replicas_per_call), spin));
@@ -144,7 +145,7 @@ void LoadedProgram::AddChecks(const OpCall& call, LoadedInstruction& loaded) con
                               .line_elements = by_columns ? units : elements});
   }
   loaded.is_update = loaded.kernel_checks || !loaded.checked.empty();
-  // Kernels of their own may know parts of one size only.
+  // A kernel that is not the reference may support parts of one size only.
   const bool any_share = flags.elementwise && instruction.plan.implementation == "reference";
   loaded.checked_units = any_share ? kCheckedElements : loaded.end;
 }
@@ -195,7 +196,7 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
       if (!instruction.per_core) {
         for (int part = 0; part <= instruction.parts; ++part)
           loaded.part_begins.push_back(BeginOfPart(call, part));
-        // Part p is [cuts[p], cuts[p + 1]): together the whole, none twice.
+        // Part p is [part_begins[p], part_begins[p + 1]): the parts cover all units exactly once.
         TPURUN_DCHECK(std::is_sorted(loaded.part_begins.begin(), loaded.part_begins.end()));
       }
       max_operands_ =

@@ -1,5 +1,5 @@
-// LoadedProgram: a CoreProgram with its kernels made, its arenas allocated and every operand
-// resolved to (base, offset, stride from core to core).
+// LoadedProgram: a CoreProgram with kernels made, arenas allocated and every operand resolved to
+// (base, offset, stride from core to core).
 #ifndef TPURUN_RUNTIME_DEVICE_LOADED_PROGRAM_H_
 #define TPURUN_RUNTIME_DEVICE_LOADED_PROGRAM_H_
 
@@ -19,7 +19,7 @@
 
 namespace tpurun {
 
-// Where addresses are counted from. kAbsolute's base is null: the offset is the address.
+// The start of an address. The base of kAbsolute is nullptr: the offset is then the address.
 enum class Base : uint8_t { kAbsolute, kShared, kCore, kWorker, kInfeed, kOutfeed, kCount };
 using Bases = std::array<std::byte*, static_cast<size_t>(Base::kCount)>;
 
@@ -34,8 +34,8 @@ struct Address {
   }
 };
 
-// A result that becomes a variable of floats, or a share of one: unit u of the call's work is
-// elements [u * per_unit, (u + 1) * per_unit) of each of its lines.
+// A result that the device checks for NaN and infinity: a variable of floats, or a share of one.
+// Unit u of the call's work is elements [u * per_unit, (u + 1) * per_unit) of each of its lines.
 struct CheckedResult {
   int result = 0;
   int64_t per_unit = 1;
@@ -51,26 +51,27 @@ struct LoadedInstruction {
   bool per_core = false;
   int replicas_per_call = 1;
   int parts = 1;
-  std::vector<int64_t> part_begins;  // of a shared one: part p is [cuts[p], cuts[p + 1])
-  int64_t end = 1;                   // of a per-core one: [0, end)
-  // What is looked at for NaNs and infinities when so many units are written.
+  std::vector<int64_t> part_begins;  // shared: part p is [part_begins[p], part_begins[p + 1])
+  int64_t end = 1;                   // per core: the units are [0, end)
+  // The results to check after every `checked_units` written units.
   std::vector<CheckedResult> checked;
   int64_t checked_units = 0;
-  bool kernel_checks = false;  // it writes over a variable (KernelArgs::not_finite)
-  bool is_update = false;      // one or the other
+  // The kernel overwrites a variable and checks it itself (KernelArgs::not_finite).
+  bool kernel_checks = false;
+  bool is_update = false;  // kernel_checks, or `checked` is not empty
 };
 
-// Where a variable has a NaN or an infinity.
+// The position of a NaN or an infinity in a variable.
 struct NotFinite {
   int variable = 0;  // index in CoreProgram::variables
-  int core = -1;     // whose copy it is; -1: there is one for all
+  int core = -1;     // the core that has this copy; -1: all cores share one copy
   int64_t element = 0;
 };
 
 struct LoadedPhase {
   std::vector<LoadedInstruction> instructions;
   int parts = 1;
-  int replicas_per_call = 1;  // parts that a worker runs side by side
+  int replicas_per_call = 1;  // the maximum over the instructions
 };
 
 struct LoadedPeriodicSection {
@@ -78,7 +79,7 @@ struct LoadedPeriodicSection {
   std::vector<LoadedPhase> before, after;
 };
 
-// Zeroed, 64-byte aligned memory, touched once; huge pages are asked for.
+// Zeroed, 64-byte aligned memory. All pages are touched once; huge pages are requested.
 class Arena {
  public:
   explicit Arena(int64_t bytes);
@@ -101,9 +102,9 @@ class LoadedProgram {
   const CoreProgram& program() const { return program_; }
   std::byte* shared() { return shared_->data(); }
   std::byte* cores() { return cores_->data(); }
-  // For the part that has this place among those that the worker runs side by side.
+  // The arena of `worker` for the part with index `place` among its interleaved parts.
   std::byte* worker(int worker, int place) {
-    // Loaded for as many workers as run it.
+    // The program is loaded for all workers that run it.
     TPURUN_DCHECK(worker < static_cast<int>(workers_.size()) &&
                   place < InterleavedParts(interleaving_.replicas_per_call));
     return workers_[worker]->data() + place * Aligned(program_.worker_bytes);
@@ -111,27 +112,27 @@ class LoadedProgram {
   int InterleavedParts(int replicas_per_call) const {
     return tpurun::InterleavedParts(replicas_per_call, interleaving_, num_workers_);
   }
-  // Where the workers meet that run the parts which an instruction joins with part `part`, if they
-  // are several.
+  // The rendezvous of the workers that run the parts of one call together with part `part`. There
+  // must be several such workers.
   Barrier& Rendezvous(int replicas_per_call, int part) {
-    return *meetings_[std::bit_width(static_cast<unsigned>(replicas_per_call)) - 2]
-                     [part / replicas_per_call];
+    return *rendezvous_[std::bit_width(static_cast<unsigned>(replicas_per_call)) - 2]
+                       [part / replicas_per_call];
   }
   void set_loop_index(int32_t index) { *loop_index_ = index; }
-  // The most operands, or results, that any kernel gets.
+  // The maximum number of operands or results that any kernel gets.
   size_t max_operands() const { return max_operands_; }
-  // Replica r's loss of the step that has just run.
+  // The loss of `replica` in the step that has just run.
   float Loss(int replica, const Bases& bases) const {
     TPURUN_DCHECK(program_.loss.space != Space::kNone && replica < program_.num_replicas);
     return *static_cast<const float*>(loss_.On(bases, replica));
   }
 
-  // The first variable, in the program's order, that the step checks and that is not finite now.
+  // The first variable, in the program's order, that is checked and is not finite now.
   std::optional<NotFinite> FindNotFinite() const;
 
   std::vector<LoadedPhase> prologue, step;
   std::vector<LoadedPeriodicSection> periodic;
-  int64_t prologue_version = -1;  // of the variables that the prologue has seen
+  int64_t prologue_version = -1;  // the variables_version of the last prologue run
 
  private:
   LoadedProgram(const CoreProgram& program, const std::vector<void*>& variables, int num_workers,
@@ -145,8 +146,8 @@ class LoadedProgram {
   SlotLayout infeed_, outfeed_;
   const int num_workers_;
   const Interleaving interleaving_;
-  std::vector<std::vector<std::unique_ptr<Barrier>>>
-      meetings_;  // [log2 of joins - 1][part / joins]
+  // [log2(replicas_per_call) - 1][part / replicas_per_call]
+  std::vector<std::vector<std::unique_ptr<Barrier>>> rendezvous_;
   int64_t core_stride_;
   std::unique_ptr<Arena> shared_, cores_;
   std::vector<std::unique_ptr<Arena>> workers_;

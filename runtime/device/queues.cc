@@ -9,7 +9,7 @@
 namespace tpurun {
 namespace {
 
-// How often a waiting consumer looks at its interrupt flag.
+// How often a waiting consumer checks its interrupt flag.
 constexpr std::chrono::milliseconds kInterruptPeriod(20);
 
 }  // namespace
@@ -44,7 +44,7 @@ absl::StatusOr<std::byte*> EntryRing::Reserve() {
 }
 
 void EntryRing::Commit() {
-  // Only an entry that Reserve gave is committed: it was free.
+  // Only an entry that Reserve returned is committed: it was free.
   TPURUN_DCHECK(committed_.load() - consumed_.load() < capacity_);
   committed_.fetch_add(1);
   if (!consumer_waits_.load()) return;
@@ -80,7 +80,7 @@ bool EntryRing::WaitUntil(std::chrono::steady_clock::time_point deadline,
 }
 
 void EntryRing::Pop() {
-  // Only an entry that Front gave is freed.
+  // Only an entry that Front returned is freed.
   TPURUN_DCHECK(consumed_.load() < committed_.load());
   const int64_t consumed = consumed_.fetch_add(1) + 1;
   if (!producer_waits_.load()) return;

@@ -1,5 +1,6 @@
-// EntryRing: the infeed and outfeed queues, rings of step-sized entries between one host thread and
-// the device. Each side blocks while the ring is empty or full; Close wakes both, for good.
+// EntryRing: the infeed and outfeed queues. A queue is a ring of entries, one per step, between one
+// host thread and the device. Each side blocks while the ring is empty or full. Close wakes both
+// sides permanently.
 #ifndef TPURUN_RUNTIME_DEVICE_QUEUES_H_
 #define TPURUN_RUNTIME_DEVICE_QUEUES_H_
 
@@ -19,35 +20,36 @@
 
 namespace tpurun {
 
-// A ring of `capacity` entries of `entry_bytes` (64-byte aligned, zero at first). Single producer,
-// single consumer. The consumer frees entries with one atomic each; the producer is woken only when
-// a block of `block` entries is free, the consumer as soon as there is one entry.
+// A ring of `capacity` entries of `entry_bytes` bytes each, 64-byte aligned and initially zero. It
+// has a single producer and a single consumer. The consumer frees each entry with one atomic. The
+// producer is woken only when `block` entries are free, the consumer as soon as there is one entry.
 class EntryRing {
  public:
   EntryRing(int64_t entry_bytes, int64_t capacity, int64_t block);
 
-  // Producer: the next free entry; blocks while the ring is full. After Close: its status (a closed
-  // ring with an OK status gives Cancelled).
+  // Producer: returns the next free entry. Blocks while the ring is full. After Close it returns
+  // Close's status, or Cancelled if that status is OK.
   absl::StatusOr<std::byte*> Reserve();
-  // Of the entry that Reserve gave.
+  // Producer: hands over the entry that Reserve returned.
   void Commit();
-  // Consumer: the oldest entry; blocks while the ring is empty. After Close, the entries that were
-  // committed are still handed out, then its status (OutOfRange when closed with OK: the end).
-  // While it waits, a non-zero `interrupt` gives Cancelled. `interrupt` may be null.
+  // Consumer: returns the oldest entry. Blocks while the ring is empty. After Close it first
+  // returns the entries that were committed, then Close's status, or OutOfRange (the end) if that
+  // status is OK. Returns Cancelled if `interrupt` becomes non-zero while it waits. `interrupt` may
+  // be nullptr.
   absl::StatusOr<const std::byte*> Front(const std::atomic<int>* interrupt = nullptr);
-  // Consumer: waits for what Front returns at, but no longer than until `deadline`; whether Front
-  // would return at once.
+  // Consumer: waits until Front would return at once, but no longer than until `deadline`. Returns
+  // true if Front would return at once.
   bool WaitUntil(std::chrono::steady_clock::time_point deadline,
                  const std::atomic<int>* interrupt = nullptr);
-  // Frees the entry that Front gave.
+  // Frees the entry that Front returned.
   void Pop();
-  // Either side, any thread. The first call's status holds.
+  // May be called by either side and any thread. The status of the first call counts.
   void Close(absl::Status status);
 
   int64_t committed() const { return committed_.load(std::memory_order_acquire); }
   int64_t consumed() const { return consumed_.load(std::memory_order_acquire); }
   int64_t capacity() const { return capacity_; }
-  // Entries that wait to be taken.
+  // The number of committed entries that are not consumed yet.
   int64_t depth() const {
     const int64_t taken = consumed();
     return committed() - taken;

@@ -1,4 +1,4 @@
-// How long a loop of training is, and when a checkpoint is due.
+// Decides the length of each training loop, and when a checkpoint is due.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_CADENCE_H_
 #define TPURUN_RUNTIME_ESTIMATOR_CADENCE_H_
 
@@ -13,12 +13,12 @@
 
 namespace tpurun {
 
-// The number of steps of each loop: fixed, or for a time estimated from the loops before.
+// The number of steps of each loop: fixed, or estimated for a given time from the previous loops.
 class LoopLength {
  public:
   explicit LoopLength(const IterationsPerLoop& configured) : configured_(configured) {}
 
-  // At most `steps_left`; 0 where that is 0.
+  // The steps of the next loop, at most `steps_left`. 0 if `steps_left` is 0.
   int64_t Next(int64_t steps_left);
   void LoopDone(int64_t steps, double seconds);
   // "500 steps" or "about 30 s", for the log.
@@ -29,7 +29,7 @@ class LoopLength {
   IterationCountEstimator estimator_;
 };
 
-// When a checkpoint is due. Both periods 0: never.
+// When a checkpoint is due. If both periods are 0, never.
 class SaveCadence {
  public:
   explicit SaveCadence(const proto::RunConfig& config);

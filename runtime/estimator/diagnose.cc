@@ -32,7 +32,7 @@ std::vector<std::vector<Literal>> InfeedLiterals(const Graph& graph, const std::
   return literals;
 }
 
-// `feature "x"`, or the label of an infeed node.
+// Formats the feature or label of an infeed node for a message: `feature "x"`.
 std::string Title(const Graph& graph, const Node& node, const std::vector<FeatureSpec>& features) {
   const std::string& name = graph.infeed()[node.attrs.Int("slot")].name;
   for (const FeatureSpec& feature : features) {
@@ -44,13 +44,13 @@ std::string Title(const Graph& graph, const Node& node, const std::vector<Featur
 
 bool IsInfeed(const Node& node) { return node.op->flags.source && node.attrs.Has("slot"); }
 
-// The row of the batch, from 1, of an element of a replica's share.
+// Returns the row of the batch (from 1) that has this element of a replica's share.
 int64_t RowOf(const Shape& share, int64_t replica, int64_t element) {
   const int64_t rows = share.rank() == 0 ? 1 : share.dims[0];
   return replica * rows + (share.rank() == 0 ? 0 : element / share.row_elements()) + 1;
 }
 
-// What to say of a node whose result has a NaN or an infinity.
+// Describes a node whose result has a NaN or an infinity at `element`.
 NonFinite Describe(const Graph& graph, const Node& node, const Literal& literal, int64_t replica,
                    int64_t element, const std::vector<FeatureSpec>& features) {
   if (IsInfeed(node)) {
@@ -65,7 +65,7 @@ NonFinite Describe(const Graph& graph, const Node& node, const Literal& literal,
   return {absl::StrCat("first in node ", Quote(name), " (", node.op->name, ")"), false};
 }
 
-// What to say of the results of a node, [replica][result]; nullopt when they are finite.
+// Describes the results of a node, [replica][result], or returns nullopt if all are finite.
 std::optional<NonFinite> DescribeResults(const Graph& graph, const Node& node,
                                          const std::vector<std::vector<Literal>>& results,
                                          const std::vector<FeatureSpec>& features) {
@@ -79,7 +79,7 @@ std::optional<NonFinite> DescribeResults(const Graph& graph, const Node& node,
   return std::nullopt;
 }
 
-// The first node that node `last` depends on through nodes that are not finite.
+// Returns the first node that node `last` depends on through nodes whose results are not finite.
 int FirstBehind(const Graph& graph, const std::vector<std::optional<NonFinite>>& not_finite,
                 int last) {
   std::vector<bool> behind(last + 1, false);

@@ -1,4 +1,5 @@
-// Why a value of a step is not finite: the reference interpreter runs the step again, node by node.
+// Finds out why a value of a step is not finite: the reference interpreter runs the step again,
+// node by node.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_DIAGNOSE_H_
 #define TPURUN_RUNTIME_ESTIMATOR_DIAGNOSE_H_
 
@@ -15,16 +16,16 @@
 namespace tpurun {
 
 struct NonFinite {
-  // `first in node "hidden_2/MatMul" (matmul)`, `feature "x" is inf in row 12 of the batch`; empty
-  // when the value is finite.
+  // `first in node "hidden_2/MatMul" (matmul)` or `feature "x" is inf in row 12 of the batch`.
+  // Empty if the value is finite.
   std::string what;
-  bool in_input = false;  // the batch is to blame, not the weights
+  bool in_input = false;  // true: the batch is the cause, not the weights
 };
 
-// The first node of the step with a NaN or an infinity from which `value`, of the graph, has its
-// own; an infinity that the model masks is none of these. `entry` is the step's infeed entry, the
-// store holds the variables of the step's start, `features` are those of the infeed. Rows of the
-// batch count from 1.
+// Finds the first node with a NaN or an infinity that reaches `value`, a value of `graph`, through
+// values that are not finite. An infinity that the model masks is therefore not reported. `entry`
+// is the infeed entry of the step, `store` has the variables at the start of the step, and
+// `features` are the features of the infeed. Rows of the batch count from 1.
 absl::StatusOr<NonFinite> FindNonFinite(const Graph& graph, const VariableStore& store,
                                         const std::byte* entry, int64_t loop_index,
                                         const std::vector<FeatureSpec>& features, Value value);

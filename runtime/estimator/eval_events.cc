@@ -13,7 +13,7 @@
 namespace tpurun {
 namespace {
 
-// What WriteEvaluation wrote for that step into a file of its own; nullopt for any other file.
+// Returns the summary of a file that WriteEvaluation wrote for this step. nullopt for other files.
 std::optional<tensorflow::Summary> EvaluationIn(const std::string& path, int64_t global_step) {
   absl::StatusOr<std::unique_ptr<EventReader>> reader = EventReader::Open(path);
   if (!reader.ok()) return std::nullopt;

@@ -1,4 +1,5 @@
-// The event files of evaluations: one each, a point on every metric's curve.
+// The event files of evaluations: one file per evaluation of a checkpoint, with one point on each
+// metric's curve.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_EVAL_EVENTS_H_
 #define TPURUN_RUNTIME_ESTIMATOR_EVAL_EVENTS_H_
 
@@ -10,12 +11,12 @@
 
 namespace tpurun {
 
-// The string in an evaluation's summary that says what was evaluated.
+// The tag of the string in an evaluation's summary that names the evaluated checkpoint.
 inline constexpr char kCheckpointPath[] = "checkpoint_path";
 
-// Writes the metrics of the checkpoint of `global_step` into `dir`, which is made if need be.
-// However often a checkpoint is evaluated, its metrics are there once: nothing is written when they
-// are there already, and other metrics replace those that an earlier call wrote.
+// Writes the metrics of the checkpoint of `global_step` into `dir`, which is made if it does not
+// exist. The metrics of a checkpoint exist once, however often it is evaluated: nothing is written
+// if they are there already, and other metrics replace the ones of an earlier call.
 absl::Status WriteEvaluation(const std::string& dir, int64_t global_step,
                              const tensorflow::Summary& summary);
 

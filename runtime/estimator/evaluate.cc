@@ -12,7 +12,7 @@
 namespace tpurun {
 
 absl::Status Estimator::EvaluateAll(const std::vector<EvaluationInput>& evaluations,
-                                    const std::string& checkpoint, const TakeEvaluation& take) {
+                                    const std::string& checkpoint, const OnEvaluation& on_result) {
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
                    TrainedCheckpoint(options_, ModeKey::kEval, checkpoint));
   Evaluator evaluator(options_);
@@ -33,7 +33,7 @@ absl::Status Estimator::EvaluateAll(const std::vector<EvaluationInput>& evaluati
   RETURN_IF_ERROR(CheckOnce());
   for (const EvaluationInput& evaluation : evaluations) {
     ASSIGN_OR_RETURN(const Evaluation result, evaluator.Run(evaluation, subject));
-    RETURN_IF_ERROR(take(result));
+    RETURN_IF_ERROR(on_result(result));
     last = MomentOf(result);
     RETURN_IF_ERROR(hooks.Run(proto::Hook::EVALUATION, last));
   }

@@ -29,13 +29,13 @@ std::string DumpName(const std::string& name) {
   return name.empty() ? "evaluate" : absl::StrCat("evaluate_", name);
 }
 
-// Runs the batches through the device; `sums` and *examples hold the totals then.
+// Runs the batches through the device. Adds the totals to `sums` and *examples.
 absl::Status RunAll(const EstimatorOptions& options, Session& session, Infeed& infeed,
                     int64_t max_steps, EvalSums& sums, int64_t* examples) {
   Outfeed outfeed(session.program(), [&](int64_t step, const std::byte* slots) {
     sums.Add(slots);
     *examples += infeed.TakeRows();
-    if (options.counted) options.counted(*examples);
+    if (options.on_examples) options.on_examples(*examples);
     return absl::OkStatus();
   });
   infeed.Start();
@@ -64,9 +64,10 @@ tensorflow::Summary SummaryOf(const Evaluation& evaluation) {
   return summary;
 }
 
-// A number in a float's digits; an array as nested lists of such, of a large one the dimensions.
+// Formats a number with the digits of a float, an array as nested lists of such numbers, and a
+// large array as its dimensions.
 std::string LogText(const MetricValue& value) {
-  // As many as NumPy prints.
+  // NumPy prints as many numbers.
   constexpr size_t kMostNumbers = 1000;
   if (value.values.size() > kMostNumbers) {
     return absl::StrCat(absl::StrJoin(value.dims, "x"), " numbers");

@@ -1,4 +1,4 @@
-// Evaluator: the compiled evaluation of a model, which runs over one input after the other.
+// Evaluator: the compiled evaluation of a model. It runs over one input after the other.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_EVALUATOR_H_
 #define TPURUN_RUNTIME_ESTIMATOR_EVALUATOR_H_
 
@@ -18,30 +18,33 @@ namespace tpurun {
 
 class Evaluator {
  public:
-  // On the TPU only with eval_on_tpu.
+  // Uses the TPU only with eval_on_tpu.
   explicit Evaluator(EstimatorOptions options);
 
-  // Builds the model; Load or Share compile it. InvalidArgument for one that has nothing to
+  // Builds the model. Load or Share compiles it. InvalidArgument if the model has nothing to
   // evaluate.
   absl::Status Build();
-  // The variables are those of the checkpoint; fresh ones without one.
+  // Compiles the model and reads the variables of the checkpoint, or initializes them if there is
+  // none.
   absl::Status Load(const std::optional<Checkpoint>& checkpoint);
-  // The variables are those of a training in this process, as they are at each Run.
+  // Compiles the model and shares the variables of a training in this process. Each Run uses their
+  // values at that time.
   absl::Status Share(const VariableStore& trained);
 
-  // What is evaluated.
+  // The checkpoint or training that is evaluated.
   struct EvalTarget {
     int64_t global_step = 0;
-    std::optional<std::string> checkpoint;  // nullopt: none
-    std::optional<TrainedFolder> trained;   // that of InputFnArgs
+    std::optional<std::string> checkpoint;  // nullopt if there is no checkpoint
+    std::optional<TrainedFolder> trained;   // InputFnArgs::trained
   };
-  // Opens the input, runs it and writes the event file of the evaluation. PermissionDenied where
-  // that cannot be written, Cancelled after an interrupt.
+  // Opens the input, evaluates it and writes the event file of the evaluation. PermissionDenied if
+  // the file cannot be written, Cancelled after an interrupt.
   absl::StatusOr<Evaluation> Run(const EvaluationInput& input, const EvalTarget& subject);
-  // What Run would meet before its first batch: nothing is written.
+  // Returns the errors that Run would meet before its first batch, and InvalidArgument for a pipe,
+  // which cannot be read again. Writes nothing.
   absl::Status Check(const EvaluationInput& input, const EvalTarget& subject);
 
-  // The metrics that are numbers, by name.
+  // The names of the metrics that are numbers.
   std::vector<std::string> Numbers() const;
 
  private:

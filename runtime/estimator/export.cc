@@ -9,8 +9,7 @@
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/export/exported_model.h"
-#include "runtime/export/onnx.h"
-#include "runtime/export/saved_model.h"
+#include "runtime/export/format_list.h"
 #include "runtime/export/signatures.h"
 #include "runtime/io/file.h"
 #include "runtime/io/numbered_directory.h"
@@ -20,7 +19,7 @@
 namespace tpurun {
 namespace {
 
-// What the files are made from.
+// The contents of the exported files apart from the graph.
 struct Source {
   VariableStore variables{1};
   int64_t global_step = 0;
@@ -33,83 +32,53 @@ struct Source {
   }
 };
 
-std::vector<std::vector<std::string>> TagSets(const proto::Export& config) {
-  std::vector<std::vector<std::string>> tag_sets;
-  if (config.export_to_cpu()) tag_sets.push_back({"serve"});
-  if (config.export_to_tpu()) tag_sets.push_back({"serve", "tpu"});
-  return tag_sets;
-}
+// A format with the model in its ops.
+struct FormatModel {
+  const ExportFormatDef* format;
+  ExportedModel model;
+  Signatures signatures = {};  // if the format has them
+};
 
-absl::Status Write(const std::string& format, const ExportedModel& model,
-                   const std::vector<Signature>& signatures, const Source& source,
-                   const proto::Export& config, const std::string& name, const std::string& dir) {
-  const auto value_of = [&source](const std::string& key) { return source.ValueOf(key); };
-  if (format == kOnnxFormat) {
-    std::map<std::string, std::string> metadata = {
-        {"global_step", absl::StrCat(source.global_step)}, {"model", name}};
-    for (const auto& [file, text] : source.assets) metadata[file.substr(0, file.rfind('.'))] = text;
-    ASSIGN_OR_RETURN(const std::string bytes, ToOnnx(model, name, std::move(metadata), value_of));
-    return WriteFileAtomically(JoinPath(dir, "model.onnx"), bytes);
-  }
-  return WriteSavedModel({.graph = model.graph,
-                          .signatures = signatures,
-                          .tag_sets = TagSets(config),
-                          .value_of = value_of,
-                          .global_step = source.global_step,
-                          .assets = source.assets},
-                         dir);
-}
-
-ExportFormat FormatOf(const std::string& name) {
-  return name == kOnnxFormat ? ExportFormat::kOnnx : ExportFormat::kTensorFlow;
-}
-
-// The models with what they are fed with.
+// Adds the input's transforms to the models and the names of classes. Warns of a transform that
+// cannot be exported.
 absl::Status AddInputs(const ExportInputs& inputs, const proto::Export& config,
-                       std::map<std::string, ExportedModel>& models) {
-  for (auto& [format, model] : models) {
+                       std::vector<FormatModel>& models) {
+  for (auto& [format, model, signatures] : models) {
     NameClasses(inputs.vocabularies, model);
-    const bool processed = format == kOnnxFormat && config.onnx_processed_inputs();
-    if (inputs.input_fn == nullptr || processed) continue;
-    const auto unsaid = AddInput(inputs.input_fn, FormatOf(format), model);
+    if (inputs.input_fn == nullptr || format->feeds_features(config)) continue;
+    const auto unsaid = AddInput(inputs.input_fn, format->ops, model);
     if (absl::IsUnimplemented(unsaid.status())) {
-      LOG(WARNING) << format << ": " << unsaid.status().message()
+      LOG(WARNING) << format->name << ": " << unsaid.status().message()
                    << "; the exported model is fed with its features.";
       continue;
     }
-    RETURN_IF_ERROR(Annotate(unsaid.status(), format));
-    for (const std::string& what : *unsaid) LOG(WARNING) << format << ": " << what << ".";
+    RETURN_IF_ERROR(Annotate(unsaid.status(), format->name));
+    for (const std::string& what : *unsaid) LOG(WARNING) << format->name << ": " << what << ".";
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::map<std::string, ExportedModel>> ExportModels(const EstimatorOptions& options,
-                                                                  const proto::Export& config) {
-  std::map<std::string, ExportedModel> models;
-  for (const std::string& format : ExportFormats(config)) {
+absl::StatusOr<std::vector<FormatModel>> ExportModels(const EstimatorOptions& options,
+                                                      const proto::Export& config) {
+  std::vector<FormatModel> models;
+  for (const ExportFormatDef* const format : ExportFormats(config)) {
     absl::StatusOr<ExportedModel> model =
-        ExportModel(options.model_fn, options.config.tf_random_seed(),
-                    FormatOf(format) == ExportFormat::kOnnx ? &OpDef::onnx : &OpDef::tensorflow);
-    if (!model.ok()) return Annotate(model.status(), format);
-    models.emplace(format, *std::move(model));
+        ExportModel(options.model_fn, options.config.tf_random_seed(), format->rule);
+    if (!model.ok()) return Annotate(model.status(), format->name);
+    models.push_back({format, *std::move(model)});
   }
   return models;
 }
 
 }  // namespace
 
-std::vector<std::string> ExportFormats(const proto::Export& config) {
-  if (config.export_format().empty()) return {kSavedModelFormat};
-  return {config.export_format().begin(), config.export_format().end()};
-}
-
 std::string ExportDirectory(const proto::RunConfig& config) {
   const std::string& directory = config.export_().directory();
   return directory.empty() ? JoinPath(config.model_dir(), "export") : directory;
 }
 
-std::string ExportBase(const proto::Export& config, const std::string& format) {
-  return format == kOnnxFormat ? JoinPath(config.directory(), kOnnxFormat) : config.directory();
+std::string ExportBase(const proto::Export& config, const ExportFormatDef& format) {
+  return format.folder.empty() ? config.directory() : JoinPath(config.directory(), format.folder);
 }
 
 absl::Status Estimator::CheckExport(const proto::Export& config) {
@@ -119,12 +88,12 @@ absl::Status Estimator::CheckExport(const proto::Export& config) {
 absl::StatusOr<ExportedFiles> Estimator::Export(const proto::Export& config,
                                                 const std::string& checkpoint,
                                                 const ExportInputs& inputs) {
-  return ExportChecked(config, checkpoint, inputs, options_.checked);
+  return ExportChecked(config, checkpoint, inputs, options_.after_checks);
 }
 
 absl::StatusOr<ExportedFiles> Estimator::ExportChecked(
     const proto::Export& config, const std::string& checkpoint, const ExportInputs& inputs,
-    const std::function<absl::Status()>& checked) {
+    const std::function<absl::Status()>& after_checks) {
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
                    ChooseCheckpoint(ModeKey::kPredict, options_.config.model_dir(), checkpoint));
   if (!chosen.has_value()) {
@@ -132,18 +101,18 @@ absl::StatusOr<ExportedFiles> Estimator::ExportChecked(
                                             options_.config.model_dir(),
                                             ": train it first, or name a --checkpoint"));
   }
-  // Everything that can be refused is before the first file is written.
+  // Everything that can be refused is checked before the first file is written.
   ASSIGN_OR_RETURN(auto models, ExportModels(options_, config));
   RETURN_IF_ERROR(AddInputs(inputs, config, models));
-  Signatures signatures;
-  if (models.count(kSavedModelFormat) > 0) {
-    signatures = MakeSignatures(models.at(kSavedModelFormat));
-  }
-  for (const std::string& excluded : signatures.excluded) {
-    LOG(WARNING) << "Signature left out: " << excluded;
+  for (FormatModel& model : models) {
+    if (!model.format->has_signatures) continue;
+    model.signatures = MakeSignatures(model.model);
+    for (const std::string& excluded : model.signatures.excluded) {
+      LOG(WARNING) << "Signature left out: " << excluded;
+    }
   }
   Source source;
-  RETURN_IF_ERROR(source.variables.Add(models.begin()->second.variables));
+  RETURN_IF_ERROR(source.variables.Add(models.front().model.variables));
   LOG(INFO) << "Restoring parameters from " << chosen->prefix();
   RETURN_IF_ERROR(chosen->Restore(false, source.variables, [&](const Variable& variable) {
     return EvaluatedName(options_.config.model(), variable);
@@ -153,21 +122,28 @@ absl::StatusOr<ExportedFiles> Estimator::ExportChecked(
   ASSIGN_OR_RETURN(const TrainedFolder trained, TrainedFolderOf(options_, chosen));
   ASSIGN_OR_RETURN(source.assets, inputs.assets_fn(trained));
 
-  RETURN_IF_ERROR(checked());
+  RETURN_IF_ERROR(after_checks());
   proto::Export to = config;
   if (to.directory().empty()) to.set_directory(ExportDirectory(options_.config));
   ExportedFiles result{.global_step = source.global_step};
-  for (const std::string& format : ExportFormats(config)) {
+  for (const auto& [format, model, signatures] : models) {
     ASSIGN_OR_RETURN(const std::unique_ptr<NumberedDirectory> dir,
-                     NumberedDirectory::Create(ExportBase(to, format)));
-    RETURN_IF_ERROR(Write(format, models.at(format), signatures.included, source, config,
-                          options_.config.model().name(), dir->path()));
+                     NumberedDirectory::Create(ExportBase(to, *format)));
+    const ExportContents contents{
+        .model = model,
+        .signatures = signatures.included,
+        .name = options_.config.model().name(),
+        .config = config,
+        .value_of = [&source](const std::string& key) { return source.ValueOf(key); },
+        .global_step = source.global_step,
+        .assets = source.assets};
+    RETURN_IF_ERROR(format->write(contents, dir->path()));
     ASSIGN_OR_RETURN(const std::string path, dir->Publish());
-    result.paths.emplace_back(format, path);
-    LOG(INFO) << "Exported " << format << " to " << path;
-  }
-  for (const Signature& signature : signatures.included) {
-    result.signatures.push_back(signature.key);
+    result.paths.emplace_back(format->name, path);
+    LOG(INFO) << "Exported " << format->name << " to " << path;
+    for (const Signature& signature : signatures.included) {
+      result.signatures.push_back(signature.key);
+    }
   }
   return result;
 }

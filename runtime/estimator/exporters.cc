@@ -4,58 +4,42 @@
 #include <utility>
 #include <vector>
 
-#include "proto/onnx.pb.h"
+#include "proto/one_of.h"
 #include "runtime/base/status.h"
-#include "runtime/base/text.h"
 #include "runtime/estimator/setup.h"
+#include "runtime/export/format_list.h"
 #include "runtime/io/file.h"
 #include "runtime/io/numbered_directory.h"
-#include "runtime/io/tensor_bundle.h"
 #include "runtime/spec/export_names.h"
 
 namespace tpurun {
 namespace {
 
-bool IsDue(const proto::Exporter& exporter, const Exporters::Occasion& occasion) {
-  if (exporter.has_latest()) return occasion.latest;
-  return exporter.has_best() ? occasion.best : occasion.last;
-}
-
-// 0: all.
-int64_t ExportsToKeep(const proto::Exporter& exporter) {
-  if (exporter.has_latest()) return exporter.latest().exports_to_keep();
-  return exporter.has_best() ? exporter.best().exports_to_keep() : 0;
-}
-
-// The global_step of an exported model; nullopt where that cannot be read.
-std::optional<int64_t> StepOf(const std::string& format, const std::string& dir) {
-  if (format == kOnnxFormat) {
-    const absl::StatusOr<std::string> bytes = ReadFile(JoinPath(dir, "model.onnx"));
-    onnx::ModelProto model;
-    if (!bytes.ok() || !model.ParseFromString(*bytes)) return std::nullopt;
-    for (const auto& property : model.metadata_props()) {
-      if (property.key() == "global_step") return ParseInt64(property.value());
-    }
-    return std::nullopt;
-  }
-  const auto variables = BundleReader::Open(JoinPath(dir, "variables/variables"));
-  if (!variables.ok()) return std::nullopt;
-  const BundleEntry* const entry = (*variables)->Find("global_step");
-  int64_t step = 0;
-  if (entry == nullptr || entry->size != sizeof(step)) return std::nullopt;
-  const absl::Status read = (*variables)->ReadInto(*entry, reinterpret_cast<char*>(&step));
-  return read.ok() ? std::optional(step) : std::nullopt;
-}
-
-std::set<int64_t> StepsIn(const std::string& format, const std::string& base) {
+std::set<int64_t> StepsIn(const ExportFormatDef& format, const std::string& base) {
   std::set<int64_t> steps;
   for (const std::string& dir : NumberedDirectories(base)) {
-    if (const std::optional<int64_t> step = StepOf(format, dir)) steps.insert(*step);
+    if (const std::optional<int64_t> step = format.step_of(dir)) steps.insert(*step);
   }
   return steps;
 }
 
 }  // namespace
+
+const std::vector<ExporterDef>& ExporterList() {
+  using Occasion = Exporters::Occasion;
+  static const std::vector<ExporterDef>& list = *new std::vector<ExporterDef>{
+      {.name = "best",
+       .is_due = [](const Occasion& occasion) { return occasion.best; },
+       .exports_to_keep = [](const proto::Exporter& e) { return e.best().exports_to_keep(); }},
+      {.name = "final",
+       .is_due = [](const Occasion& occasion) { return occasion.last; },
+       .exports_to_keep = [](const proto::Exporter&) { return int64_t{0}; }},
+      {.name = "latest",
+       .is_due = [](const Occasion& occasion) { return occasion.latest; },
+       .exports_to_keep = [](const proto::Exporter& e) { return e.latest().exports_to_keep(); }},
+  };
+  return list;
+}
 
 Exporters::Exporters(const proto::RunConfig& config, ExportFn export_model)
     : config_(config), export_model_(std::move(export_model)) {}
@@ -69,23 +53,24 @@ absl::Status Exporters::Check() const {
 
 absl::Status Exporters::Export(const Occasion& occasion) {
   for (const proto::Exporter& exporter : config_.train_and_evaluate().exporter()) {
-    if (!IsDue(exporter, occasion)) continue;
+    const ExporterDef& def = *FindByName(ExporterList(), ExporterKind(exporter));
+    if (!def.is_due(occasion)) continue;
     proto::Export to = config_.export_();
     to.set_directory(JoinPath(ExportDirectory(config_), ExporterName(exporter)));
-    const std::vector<std::string> formats = ExportFormats(config_.export_());
+    const std::vector<const ExportFormatDef*> formats = ExportFormats(config_.export_());
     to.clear_export_format();
-    for (const std::string& format : formats) {
-      const std::string base = ExportBase(to, format);
+    for (const ExportFormatDef* const format : formats) {
+      const std::string base = ExportBase(to, *format);
       const auto [known, first] = exported_.try_emplace(base);
-      if (first) known->second = StepsIn(format, base);
+      if (first) known->second = StepsIn(*format, base);
       if (!known->second.insert(occasion.step).second) continue;
-      to.add_export_format(format);
+      to.add_export_format(format->name);
     }
     if (to.export_format_size() > 0) {
       RETURN_IF_ERROR(export_model_(to, occasion.checkpoint).status());
     }
-    for (const std::string& format : formats) {
-      RETURN_IF_ERROR(KeepNewest(ExportBase(to, format), ExportsToKeep(exporter)));
+    for (const ExportFormatDef* const format : formats) {
+      RETURN_IF_ERROR(KeepNewest(ExportBase(to, *format), def.exports_to_keep(exporter)));
     }
   }
   return absl::OkStatus();

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,30 +22,41 @@ using ExportFn = std::function<absl::StatusOr<ExportedFiles>(const proto::Export
 
 class Exporters {
  public:
-  // `config` outlives it.
+  // `config` must outlive the object.
   Exporters(const proto::RunConfig& config, ExportFn export_model);
 
-  // An evaluation that is done.
+  // A finished evaluation.
   struct Occasion {
     int64_t step = 0;
     std::string checkpoint;
-    bool latest = false;  // of an evaluation just now
-    bool best = false;    // so far
+    bool latest = false;  // an evaluation has just finished
+    bool best = false;    // the best evaluation so far
     bool last = false;
   };
-  // PermissionDenied where no model could be written.
+  // PermissionDenied if no model could be written.
   absl::Status Check() const;
-  // Exports the checkpoint by each exporter whose time it is, into EXPORT/NAME, and deletes what is
-  // more than it keeps there. A model of this step that is there already, of a run that was killed
-  // behind it, is not exported again.
+  // Exports the checkpoint with each exporter that is due, into EXPORT/NAME, and deletes the oldest
+  // models there beyond the number that the exporter keeps. A model of this step that exists
+  // already, from a run that was killed after it, is not exported again.
   absl::Status Export(const Occasion& occasion);
 
  private:
   const proto::RunConfig& config_;
   const ExportFn export_model_;
-  // Of each folder of exported models that was looked at: the steps that they are of.
+  // The steps of the models in each folder of exported models that was listed.
   std::map<std::string, std::set<int64_t>> exported_;
 };
+
+// A row of the table of exporters, one for each choice of proto Exporter.
+struct ExporterDef {
+  std::string name;  // of its field in the oneof
+  // True if it exports after this evaluation.
+  bool (*is_due)(const Exporters::Occasion& occasion);
+  // The number of exported models to keep; 0 keeps all.
+  int64_t (*exports_to_keep)(const proto::Exporter& exporter);
+};
+
+const std::vector<ExporterDef>& ExporterList();
 
 }  // namespace tpurun
 

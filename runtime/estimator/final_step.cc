@@ -8,7 +8,7 @@
 namespace tpurun {
 namespace {
 
-// From here on a double does not hold every number of steps.
+// From this number on a double cannot represent every number of steps.
 constexpr double kMaxSteps = 9007199254740992.0;  // 2^53
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The step that a training ends with.
+// Computes the step that a training ends with.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_FINAL_STEP_H_
 #define TPURUN_RUNTIME_ESTIMATOR_FINAL_STEP_H_
 
@@ -9,9 +9,9 @@
 
 namespace tpurun {
 
-// As config.train says, from `start_step` on; 0 where it does not. `examples_per_epoch` is negative
-// where they cannot be counted. InvalidArgument for epochs of such an input, of no whole step or of
-// too many.
+// The final step according to config.train for a training from `start_step`, or 0 if it gives no
+// length. `examples_per_epoch` is negative if the examples cannot be counted. InvalidArgument for
+// epochs of such an input, or if the epochs make no whole step or too many steps.
 absl::StatusOr<int64_t> FinalStep(const proto::RunConfig& config, int64_t start_step,
                                   int64_t examples_per_epoch);
 

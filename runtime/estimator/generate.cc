@@ -1,4 +1,4 @@
-// Estimator::Generate: lets a model of sequences go on with a text, character by character.
+// Estimator::Generate: continues a text with a sequence model, character by character.
 #include "runtime/estimator/generate.h"
 
 #include <algorithm>
@@ -30,23 +30,23 @@ namespace {
 
 constexpr char kLogits[] = "logits";
 
-// What a generation runs: one row, one core.
+// The graph of a generation step: one row on one core.
 struct GenerationGraph {
-  Graph graph;  // its one output is the logits
+  Graph graph;  // its only output is the logits
   SequenceStep step = SequenceStep::kWhole;
-  FeatureSpec feature;           // that it reads: the ids of a step's positions
-  std::set<std::string> unread;  // the others
-  int64_t positions = 0;         // as of EstimatorSpec
+  FeatureSpec feature;           // the feature that it reads: the ids of a step's positions
+  std::set<std::string> unread;  // the names of the other infeed slots
+  int64_t positions = 0;         // EstimatorSpec::positions
 };
 
-// InvalidArgument of predict.generate, or of a field of it.
+// Returns InvalidArgument for predict.generate, or for its field `field` if that is not empty.
 absl::Status Refusal(const EstimatorOptions& options, const std::string& field,
                      const std::string& message) {
   const std::string path = absl::StrCat("predict.generate", field.empty() ? "" : ".", field);
   return absl::InvalidArgumentError(absl::StrCat(options.where(path), ": ", message));
 }
 
-// The name of the prediction that gives the logits.
+// Returns the name of the prediction that has the logits.
 absl::StatusOr<std::string> LogitsOf(const EstimatorOptions& options, const EstimatorSpec& spec) {
   std::vector<std::string> found;
   for (const NamedValue& prediction : spec.predictions) {
@@ -74,7 +74,7 @@ bool SameModelVariables(const Graph& a, const Graph& b) {
   return of_model(a) == of_model(b);
 }
 
-// The names of the infeed slots that nothing reads on the way to an output or to an update.
+// Returns the names of the infeed slots that no output and no update depends on.
 std::set<std::string> UnreadSlots(const Graph& graph) {
   std::vector<bool> read(graph.nodes().size(), false);
   for (const Output& output : graph.outputs()) read[output.value.node] = true;
@@ -90,7 +90,8 @@ std::set<std::string> UnreadSlots(const Graph& graph) {
   return unread;
 }
 
-// The one feature that a graph reads.
+// Returns the only feature that a graph reads. InvalidArgument if there is not exactly one, or if
+// it is not a list of ids.
 absl::StatusOr<FeatureSpec> OnlyFeature(const EstimatorOptions& options,
                                         const std::set<std::string>& unread) {
   std::vector<FeatureSpec> read;
@@ -111,8 +112,8 @@ absl::StatusOr<FeatureSpec> OnlyFeature(const EstimatorOptions& options,
                               got.empty() ? "none" : absl::StrJoin(got, ", ")));
 }
 
-// A model is built for one position where all that it knows of the others is in its state; else
-// each character is of a whole window.
+// Builds the model for one position if its states have everything that it needs of other positions.
+// Otherwise builds it for a whole window, which is computed for each character.
 absl::StatusOr<GenerationGraph> BuildGenerationGraph(const EstimatorOptions& options) {
   const auto build = [&](SequenceStep step) {
     return CallModelFn(options, ModeKey::kPredict, 1, false, step);
@@ -143,7 +144,8 @@ void WriteIds(const std::vector<int64_t>& ids, DType dtype, void* buffer) {
   }
 }
 
-// A window with the same ids at its begin, and behind them all 0, then all the largest.
+// Two windows that begin with the ids of `begin`. The rest is id 0 in the first window and the
+// largest id in the second.
 class PaddedWindows : public BatchSource {
  public:
   PaddedWindows(std::vector<int64_t> begin, int64_t num_ids, const FeatureSpec& feature)
@@ -178,8 +180,8 @@ absl::StatusOr<InfeedPtr> MakeInfeed(const GenerationGraph& built,
                          .unread = built.unread});
 }
 
-// Whether what the model says of the last of these ids depends on what stands behind it in a
-// window: then it has to be a whole one.
+// True if the logits of the last id of `start` depend on the ids after it in the window. The start
+// must then fill the window.
 absl::StatusOr<bool> LooksAhead(const GenerationGraph& built, const TextStart& start,
                                 Session& session) {
   const CoreProgram& program = session.program();
@@ -224,10 +226,10 @@ absl::StatusOr<int64_t> SampleId(std::span<const float> logits, const Sampling& 
   }
   if (greedy) return ids[0];
   const float most = logits[*std::min_element(ids.begin(), ids.end(), larger)];
-  std::vector<double> sums;  // of exp((z - max) / temperature), up to each id
+  std::vector<double> sums;  // cumulative sums of exp((z - max) / temperature)
   double sum = 0;
   for (const int64_t id : ids) {
-    // inf - inf: what is as large as the largest is as likely.
+    // Avoids inf - inf: an id with the largest logit has the difference 0.
     const double below = logits[id] == most ? 0 : static_cast<double>(logits[id]) - most;
     sums.push_back(sum += std::exp(below / sampling.temperature));
   }
@@ -301,7 +303,7 @@ absl::Status GeneratedWindows::Restore(const std::string& position) {
 
 absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate& generate,
                                  const std::string& checkpoint,
-                                 const std::function<absl::Status(int64_t id)>& take) {
+                                 const std::function<absl::Status(int64_t id)>& on_result) {
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
                    TrainedCheckpoint(options_, ModeKey::kPredict, checkpoint));
   EstimatorOptions options = options_;
@@ -314,7 +316,7 @@ absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate&
   RETURN_IF_ERROR(session.Load(built.graph, MakeCompileOptions(options)));
   RETURN_IF_ERROR(SetVariables(options, chosen, false, built.graph.variables(), session));
   if (chosen.has_value()) RETURN_IF_ERROR(WarnOfDrift(options, *chosen, ModeKey::kPredict));
-  RETURN_IF_ERROR(options.checked());
+  RETURN_IF_ERROR(options.after_checks());
   const CoreProgram& program = session.program();
   const int64_t positions = built.feature.shape.dims[0];
   const Shape& logits = program.outfeed[0].shape;  // (1, positions, classes) or (1, classes)
@@ -342,7 +344,8 @@ absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate&
                                   positions, " before each"));
     }
   }
-  // A state has seen every character from the first on, a window all that fit.
+  // A model with states reads every character from the first on. A window has the last characters
+  // that fit.
   const ReadingOrder order = {.first = built.step == SequenceStep::kPosition
                                            ? 0
                                            : std::max<int64_t>(0, std::ssize(start) - 1),
@@ -362,11 +365,11 @@ absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate&
     }
     const int64_t position = of_each ? std::min(last, positions - 1) : 0;
     const auto* values = reinterpret_cast<const float*>(slots) + position * classes;
-    // What has no character, an unknown_id behind the vocabulary, is never drawn.
+    // An id without a character (unknown_id, which follows the vocabulary) is never drawn.
     ASSIGN_OR_RETURN(const int64_t id,
                      SampleId({values, static_cast<size_t>(given.num_ids)}, sampling, drawn));
-    RETURN_IF_ERROR(take(id));
-    if (options.counted) options.counted(drawn + 1);
+    RETURN_IF_ERROR(on_result(id));
+    if (options.on_examples) options.on_examples(drawn + 1);
     if (++drawn == generate.num_generate()) {
       text.Close();
     } else {
@@ -376,7 +379,7 @@ absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate&
   };
   Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) {
     const absl::Status drawing = draw(step, slots);
-    // The infeed waits for a character that does not come.
+    // Otherwise the infeed would wait for a character forever.
     if (!drawing.ok()) text.Close();
     return drawing;
   });
@@ -384,7 +387,7 @@ absl::Status Estimator::Generate(const StartFn& start_fn, const proto::Generate&
   const RunResult result = session.RunLoop(
       {.iterations = std::numeric_limits<int64_t>::max(), .interrupt = options.interrupt}, *infeed,
       &outfeed);
-  text.Close();  // whatever ended it
+  text.Close();  // whatever the reason of the end
   RETURN_IF_ERROR(outfeed.Finish());
   if (result.interrupted) {
     return absl::CancelledError(absl::StrCat("interrupted after ", drawn, " characters"));

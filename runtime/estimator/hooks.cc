@@ -26,7 +26,7 @@ constexpr char kVariablePrefix[] = "TPURUN_";
 constexpr std::chrono::milliseconds kLookPeriod(5);
 constexpr std::chrono::seconds kPatience(5);
 
-// This process' environment with the moment's variables.
+// Returns this process' environment with the variables of `moment`.
 std::vector<std::string> EnvironmentOf(const HookMoment& moment, const std::string& model_dir) {
   const std::string names[] = {"STEP", "CHECKPOINT", "LOSS", "MODEL_DIR", "EVALUATION"};
   const std::string values[] = {
@@ -54,7 +54,7 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
   return pointers;
 }
 
-// 0 or an errno.
+// Returns 0 or an errno.
 int Spawn(std::vector<std::string> arguments, std::vector<std::string> environment, pid_t* pid) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
@@ -62,8 +62,8 @@ int Spawn(std::vector<std::string> arguments, std::vector<std::string> environme
   posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-  // This process itself ignores some signals, which a program it starts would inherit, as it does
-  // those that were ignored at the start.
+  // This process ignores SIGPIPE and SIGXFSZ; the command must not inherit that. Signals that were
+  // ignored when this process started stay ignored.
   sigset_t ignored, none;
   sigemptyset(&ignored);
   sigaddset(&ignored, SIGPIPE);
@@ -167,7 +167,7 @@ absl::Status Hooks::Wait(Command& command) {
     }
   }
   waited_for_group = 0;
-  // What the shell has left behind.
+  // Ends processes that the shell has left running.
   if (told.has_value()) kill(-group, SIGKILL);
   return ended;
 }

@@ -1,4 +1,5 @@
-// Hooks: the shell commands that a configuration has run at moments of a training or an evaluation.
+// Hooks: the shell commands of a configuration that run at certain moments of a training or an
+// evaluation.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_HOOKS_H_
 #define TPURUN_RUNTIME_ESTIMATOR_HOOKS_H_
 
@@ -17,49 +18,49 @@
 
 namespace tpurun {
 
-// What a command finds in its environment, as TPURUN_STEP and so on.
+// The values in the environment of a command, as TPURUN_STEP and so on.
 struct HookMoment {
   int64_t step = 0;
-  std::string checkpoint;       // the latest one's prefix; may be empty
-  std::optional<double> loss;   // nullopt: there is none yet
-  std::string evaluation = {};  // its name, after one
+  std::string checkpoint;       // prefix of the latest checkpoint; may be empty
+  std::optional<double> loss;   // nullopt if there is none yet
+  std::string evaluation = {};  // name of the evaluation, after an evaluation
 };
 
-// After an evaluation; the loss is its.
+// The moment after an evaluation, with the loss of the evaluation.
 HookMoment MomentOf(const Evaluation& evaluation);
 
-// A command is run by /bin/sh, in a process group of its own, with an empty standard input and its
-// standard output on standard error. An interrupt ends those that are waited for, with SIGTERM and
-// 5 seconds later SIGKILL. Of those that run beside, what still runs when this is destroyed goes on
-// by itself.
+// /bin/sh runs each command in its own process group, with an empty standard input and with its
+// standard output on standard error. An interrupt ends commands that are waited for, with SIGTERM
+// and 5 seconds later SIGKILL. A command that runs in the background continues by itself if the
+// object is destroyed.
 class Hooks {
  public:
   using List = google::protobuf::RepeatedPtrField<proto::Hook>;
 
-  // `hooks` is the field `name` of the configuration and outlives it; with run_hooks of the options
-  // only, else nothing is run.
+  // `hooks` is the field `name` of the configuration and must outlive the object. Without
+  // options.run_hooks nothing is run.
   Hooks(const List& hooks, const std::string& name, const EstimatorOptions& options);
 
-  // Runs those of this moment, in order. Aborted when one that is required fails, also one that ran
-  // beside until now; others are warned of.
+  // Runs the commands of this moment, in order. Aborted if a required command fails, also one that
+  // has run in the background until now. Failures of other commands are warnings.
   absl::Status Run(proto::Hook::At at, const HookMoment& moment);
-  // Waits for those that run beside; errors as of Run.
+  // Waits for the commands in the background. Errors as in Run.
   absl::Status Finish();
 
  private:
   struct Command {
     const proto::Hook* hook;
     std::string title;   // `training_hook[0] ("date")`
-    int64_t calls = 0;   // moments of it so far
-    pid_t running = -1;  // beside
+    int64_t calls = 0;   // moments of this command so far
+    pid_t running = -1;  // process id while it runs, else -1
   };
 
   absl::Status Start(Command& command, const HookMoment& moment);
-  // What the end of a command means; `status` is waitpid's.
+  // The status for the end of a command. `status` is the result of waitpid.
   absl::Status Ended(const Command& command, int status) const;
-  // Blocks until it ends. Passes an interrupt on.
+  // Blocks until the command ends. Passes an interrupt on to it.
   absl::Status Wait(Command& command);
-  // Looks whether one that runs beside has ended.
+  // Checks whether a command in the background has ended.
   absl::Status Look(Command& command);
 
   const std::string model_dir_;

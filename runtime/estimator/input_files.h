@@ -1,4 +1,4 @@
-// The files of an input beside those that a checkpoint was trained on.
+// Compares the files of an input with the files that a checkpoint was trained on.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_INPUT_FILES_H_
 #define TPURUN_RUNTIME_ESTIMATOR_INPUT_FILES_H_
 
@@ -12,12 +12,13 @@ namespace tpurun {
 
 std::vector<std::string> IdentitiesOf(const std::vector<InputFile>& files);
 
-// Whether the files are those of the saved identities, of which there are none in a checkpoint
-// written before there were any; InvalidArgument names the first that is not.
+// InvalidArgument, naming the first file that differs, if the files do not have the saved
+// identities. `saved` is empty for a checkpoint that was written before identities existed; then
+// OK.
 absl::Status CheckInputFiles(const std::vector<InputFile>& files,
                              const std::vector<std::string>& saved);
 
-// The status, with what to do about it.
+// The status with advice for the user added to its message.
 absl::Status ChangedInput(const absl::Status& status);
 
 }  // namespace tpurun

@@ -9,10 +9,11 @@
 namespace tpurun {
 namespace {
 
-// TensorFlow's: what counts as steps of the same time, and as near the target.
+// TensorFlow's limits: the standard deviation in seconds below which step times are stable, and the
+// distances from the target in percent that count as near, for the last loop and for the mean.
 constexpr double kStableStepSeconds = 0.03;
 constexpr double kLastPercent = 10, kMeanPercent = 5;
-// More steps than any training has, fewer than overflow.
+// More steps than any training has, but not enough to overflow.
 constexpr double kMostSteps = 1e15;
 
 }  // namespace

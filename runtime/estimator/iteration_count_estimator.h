@@ -1,5 +1,5 @@
-// IterationCountEstimator: how many steps make a loop of a wanted time, from the loops before it.
-// After tensorflow_estimator's iteration_count_estimator.py.
+// IterationCountEstimator: estimates from the previous loops the number of steps of a loop that
+// takes a given time. After tensorflow_estimator's iteration_count_estimator.py.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_ITERATION_COUNT_ESTIMATOR_H_
 #define TPURUN_RUNTIME_ESTIMATOR_ITERATION_COUNT_ESTIMATOR_H_
 
@@ -9,21 +9,23 @@
 
 namespace tpurun {
 
-// Whether `actual` is no further than `percent` per cent of `target` from it. Neither is 0.
+// True if `actual` differs from `target` by at most `percent` per cent of `target`. Neither may be
+// 0.
 bool IsWithinPercent(double actual, double target, double percent);
 
 class IterationCountEstimator {
  public:
-  // Remembers the last `capacity` loops, > 0.
+  // Remembers the last `capacity` loops (> 0).
   explicit IterationCountEstimator(size_t capacity = 20);
 
-  // A loop of `steps` took that long. One without steps or without time is ignored.
+  // Adds a loop of `steps` steps that took `seconds` seconds. A loop without steps or without time
+  // is ignored.
   void Update(int64_t steps, double seconds);
-  // Steps of the next loop, >= 1: 1 before any loop. The estimate stays where it is once loops come
-  // near the target, > 0, in steps that all take the same time.
+  // Steps of the next loop (>= 1); 1 before any loop. The estimate no longer changes once the steps
+  // all take the same time and the loops come near `target_seconds` (> 0).
   int64_t Next(double target_seconds);
 
-  // Means over the remembered loops; 0 without any.
+  // Means over the remembered loops. 0 if there are none.
   double mean_seconds() const;
   double mean_step_seconds() const;
 
@@ -37,8 +39,8 @@ class IterationCountEstimator {
   bool IsNear(double target_seconds) const;
 
   const size_t capacity_;
-  std::deque<Loop> loops_;  // the newest last
-  int64_t samples_ = 0;     // ever
+  std::deque<Loop> loops_;  // the newest loop is last
+  int64_t samples_ = 0;     // number of all loops so far
   double steps_ = 1;        // the last estimate
 };
 

@@ -13,7 +13,7 @@ absl::StatusOr<LearningRates> LearningRates::Create(const std::vector<OptimizerS
   const Value step = b.Read(GlobalStep(b));
   for (const OptimizerSpec& optimizer : optimizers) {
     b.AddOutput(LearningRateTag(optimizer, optimizers.size()),
-                LearningRate(b, optimizer.optimizer->learning_rate(), step));
+                LearningRate(b, optimizer.optimizer.learning_rate(), step));
   }
   RETURN_IF_ERROR(b.status());
   LearningRates rates;

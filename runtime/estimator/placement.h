@@ -1,4 +1,4 @@
-// Where everything of a program runs, as the log of log_device_placement has it.
+// Describes where each part of a program runs, for the log of log_device_placement.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_PLACEMENT_H_
 #define TPURUN_RUNTIME_ESTIMATOR_PLACEMENT_H_
 
@@ -9,9 +9,9 @@
 
 namespace tpurun {
 
-// "NAME: (OP): WHERE" of each variable, infeed slot, instruction in the order of the program, and
-// outfeed slot. WHERE is "core" for what each core has or does for itself, "shared" for what is
-// once for all cores, and "host"; with one replica all is on the host.
+// "NAME: (OP): WHERE" for each variable, infeed slot, instruction (in program order) and outfeed
+// slot. WHERE is "core" for a part that each core has or computes for itself, "shared" for a part
+// that exists once for all cores, and "host". With one replica everything is on the host.
 std::vector<std::string> PlacementOf(const CoreProgram& program);
 
 }  // namespace tpurun

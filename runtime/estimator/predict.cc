@@ -22,8 +22,8 @@
 namespace tpurun {
 namespace {
 
-// The forwarded features, then the columns of an outfeed entry. A slot holds the rows of all
-// replicas, one after the other; where each has the whole batch, those of the first are it.
+// Returns the forwarded features, followed by the columns of an outfeed entry. A slot has the rows
+// of all replicas in order. If each replica has the whole batch, the first replica's rows are used.
 PredictedBatch BatchOf(const std::vector<HostFeature>& forwarded, const CoreProgram& program,
                        const SlotLayout& layout, const std::byte* slots, int64_t rows) {
   PredictedBatch batch{.rows = rows};
@@ -70,12 +70,12 @@ bool FeedsLabels(const InputSource& input, const std::vector<FeatureSpec>& featu
 
 }  // namespace
 
-absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& predict,
-                                const std::string& checkpoint,
-                                const std::function<absl::Status(const PredictedBatch&)>& take) {
+absl::Status Estimator::Predict(
+    const InputFn& input_fn, const proto::Predict& predict, const std::string& checkpoint,
+    const std::function<absl::Status(const PredictedBatch&)>& on_result) {
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
                    TrainedCheckpoint(options_, ModeKey::kPredict, checkpoint));
-  // Mistakes in the model show before the input is opened.
+  // Reports mistakes in the model before the input is opened.
   RETURN_IF_ERROR(BuildGraph(options_, false, predict).status());
   ASSIGN_OR_RETURN(TrainedFolder trained, TrainedFolderOf(options_, chosen));
   const auto& forward = predict.forward_features();
@@ -102,15 +102,15 @@ absl::Status Estimator::Predict(const InputFn& input_fn, const proto::Predict& p
                                 {.pad = true,
                                  .ended_message = [](int64_t) { return "the input ended"; },
                                  .classes = ClassesOf(graph)}));
-  RETURN_IF_ERROR(options_.checked());
+  RETURN_IF_ERROR(options_.after_checks());
   const SlotLayout layout = LayoutOf(program.outfeed, program.num_replicas);
   int64_t examples = 0;
   Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) -> absl::Status {
     const std::vector<HostFeature> forwarded = infeed->TakeForwarded();
     const int64_t rows = infeed->TakeRows();
-    RETURN_IF_ERROR(take(BatchOf(forwarded, program, layout, slots, rows)));
+    RETURN_IF_ERROR(on_result(BatchOf(forwarded, program, layout, slots, rows)));
     examples += rows;
-    if (options_.counted) options_.counted(examples);
+    if (options_.on_examples) options_.on_examples(examples);
     return absl::OkStatus();
   });
   infeed->Start();

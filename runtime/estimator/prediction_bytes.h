@@ -1,4 +1,4 @@
-// How much a batch of predictions may be.
+// Limits the size of a batch of predictions.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_PREDICTION_BYTES_H_
 #define TPURUN_RUNTIME_ESTIMATOR_PREDICTION_BYTES_H_
 
@@ -9,9 +9,9 @@
 
 namespace tpurun {
 
-// InvalidArgument when the outputs of a step of PREDICT on several replicas are more than
-// TPUEstimator takes off the device at once, 1 GiB, with each of them and its shape over all
-// replicas. `where` is the place of the configuration's keys.
+// InvalidArgument if the outputs of a PREDICT step on several replicas have more than 1 GiB, the
+// most that TPUEstimator takes off the device at once. The message has each output with its shape
+// over all replicas. `where` is the place of the configuration's keys.
 absl::Status CheckPredictionBytes(const Graph& step, const std::string& where);
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// What TensorBoard's projector needs beside the checkpoints.
+// The files that TensorBoard's projector needs beside the checkpoints.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_PROJECTOR_H_
 #define TPURUN_RUNTIME_ESTIMATOR_PROJECTOR_H_
 
@@ -15,10 +15,10 @@ namespace tpurun {
 
 struct Projector {
   tensorflow::ProjectorConfig config;
-  std::map<std::string, std::string> metadata;  // by file name in model_dir
+  std::map<std::string, std::string> metadata;  // contents by file name in model_dir
 
-  // Of variables of `graph`. InvalidArgument for a vocabulary that has not a line for each row,
-  // or a tab.
+  // Reads the vocabularies of variables of `graph`. InvalidArgument if a vocabulary does not have
+  // one line for each row, or has a tab.
   static absl::StatusOr<Projector> Read(const std::vector<Embedding>& embeddings,
                                         const Graph& graph);
 };

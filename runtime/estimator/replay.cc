@@ -18,13 +18,13 @@
 namespace tpurun {
 namespace {
 
-// Where a replay begins.
+// The start of a replay.
 struct ReplayStart {
   int64_t step = 0;
   std::optional<std::string> input_position;  // nullopt: the start of the input
 };
 
-// Makes the variables what they were there.
+// Restores the variables from `checkpoint`, or to their initial values if it is empty.
 absl::StatusOr<ReplayStart> GoBack(const EstimatorOptions& options, const std::string& checkpoint,
                                    const TrainInput& input, TrainProgram& program) {
   if (checkpoint.empty()) {
@@ -39,7 +39,7 @@ absl::StatusOr<ReplayStart> GoBack(const EstimatorOptions& options, const std::s
   return ReplayStart{.step = step, .input_position = std::move(state.input_position)};
 }
 
-// Runs the steps behind `first` until `last` is done.
+// Runs the steps after step `first` up to and including step `last`.
 absl::Status RunSteps(const EstimatorOptions& options, int64_t first, int64_t last,
                       TrainProgram& program, TrainInput& input) {
   if (first == last) return absl::OkStatus();
@@ -48,17 +48,17 @@ absl::Status RunSteps(const EstimatorOptions& options, int64_t first, int64_t la
     const auto drop = [](int64_t, const std::byte*) { return absl::OkStatus(); };
     outfeed = std::make_unique<Outfeed>(program.session.program(), drop);
   }
-  // Of the first step alone is computed what only outputs need.
+  // Values that only outputs need are computed in the first step only.
   const RunResult result = program.session.RunLoop({.iterations = last - first,
                                                     .first_step = first,
-                                                    .guarded_every = last - first,
+                                                    .host_call_every_n_steps = last - first,
                                                     .interrupt = options.interrupt},
                                                    input.infeed(), outfeed.get());
   if (result.interrupted) return absl::CancelledError("interrupted");
   return result.status;
 }
 
-// What the variable becomes in a step.
+// Returns the value that the variable has after a step.
 absl::StatusOr<Value> UpdateOf(const Graph& graph, const std::string& variable) {
   const int index = graph.FindVariable(variable);
   for (const Update& update : graph.updates()) {

@@ -1,4 +1,4 @@
-// What made a variable NaN or infinite: a training is repeated from its last checkpoint.
+// Finds out what made a variable NaN or infinite, by repeating a training from its last checkpoint.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_REPLAY_H_
 #define TPURUN_RUNTIME_ESTIMATOR_REPLAY_H_
 
@@ -14,20 +14,20 @@
 namespace tpurun {
 
 struct ReplayArgs {
-  // Its prefix, or empty: the training's own start, which was no checkpoint.
+  // The prefix of the checkpoint. Empty: the training's own start, which was not a checkpoint.
   std::string checkpoint;
-  int64_t step = 0;      // the bad one: global_step behind it
-  std::string variable;  // that it wrote
+  int64_t step = 0;      // the failing step: global_step after it
+  std::string variable;  // variable that the step wrote
 };
 
-// `variable "hidden/kernel" f32[4,10] is inf at [0,2]`, of the session's values.
+// `variable "hidden/kernel" f32[4,10] is inf at [0,2]`, with the value in the session.
 std::string DescribeVariable(const Session& session, const NotFinite& found);
 
 // Trains again from the checkpoint up to the step before `step`, with the same batches and bits,
-// writing nothing, then looks for the node that `variable` has its first NaN or infinity from.
-// Afterwards the session holds the variables of that step's start and the infeed's front entry is
-// its batch. An error where that is not possible: the checkpoint is gone, or the input cannot be
-// read again. Cancelled after an interrupt.
+// without writing anything. Then finds the node where the first NaN or infinity of `variable` comes
+// from. Afterwards the session has the variables at the start of that step, and the front entry of
+// the infeed is its batch. An error if that is not possible: the checkpoint is gone, or the input
+// cannot be read again. Cancelled after an interrupt.
 absl::StatusOr<NonFinite> Replay(const EstimatorOptions& options, const ReplayArgs& args,
                                  TrainProgram& program, TrainInput& input);
 

@@ -37,7 +37,7 @@ std::string ModeName(ModeKey mode) {
   return "";
 }
 
-// What to do about a checkpoint that is damaged, or listed and gone.
+// Returns DataLoss with a remedy for a checkpoint that is damaged or, although listed, missing.
 absl::Status Damaged(const absl::Status& status, ModeKey mode, const std::string& model_dir,
                      const std::string& prefix) {
   const bool is_gone = IsAbsent(BundleIndexPath(prefix));
@@ -57,13 +57,13 @@ absl::Status Damaged(const absl::Status& status, ModeKey mode, const std::string
   return absl::DataLossError(message);
 }
 
-// Each copy of an average from that of its variable.
+// Initializes each copy of a moving average with the same copy of its variable.
 void BeginAverages(const proto::ModelSpec& model, const std::vector<Variable>& model_variables,
                    VariableStore& store) {
   for (const Variable& variable : model_variables) {
     const std::string name = EvaluatedName(model, variable);
     StoredVariable* const average = name == variable.name ? nullptr : store.FindMutable(name);
-    if (average == nullptr) continue;  // only a training has it
+    if (average == nullptr) continue;  // only training has averages
     const StoredVariable& averaged = *store.Find(variable.name);
     for (int copy = 0; copy < average->copies(); ++copy) {
       std::memcpy(average->copy(copy), averaged.copy(std::min(copy, averaged.copies() - 1)),
@@ -82,7 +82,7 @@ EstimatorOptions OptionsOfEvaluation(EstimatorOptions options) {
 }
 
 absl::Status CheckWritable(const std::string& dir) {
-  std::string nearest = dir;  // that is there
+  std::string nearest = dir;  // the nearest directory that exists
   const auto refuse = [&](const std::string& why) {
     return absl::PermissionDeniedError(absl::StrCat(
         "cannot write to ", dir, nearest == dir ? "" : absl::StrCat(": ", nearest), ": ", why));
@@ -171,7 +171,7 @@ absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
     const absl::StatusOr<CheckpointState> state = ReadCheckpointState(model_dir);
     if (!state.ok() && IsAbsent(CheckpointStatePath(model_dir))) return std::optional<Checkpoint>();
     if (absl::IsNotFound(state.status()) && mode != ModeKey::kPredict) {
-      // Rather what keeps the run from writing than what of it is met first.
+      // The reason why the run cannot write is reported first.
       RETURN_IF_ERROR(CheckWritable(model_dir));
     }
     RETURN_IF_ERROR(state.status());
@@ -256,7 +256,7 @@ absl::Status SetVariables(const EstimatorOptions& options,
 absl::Status WarnOfDrift(const EstimatorOptions& options, const Checkpoint& checkpoint,
                          ModeKey mode, const std::string& evaluation) {
   ASSIGN_OR_RETURN(const RunState state, checkpoint.ReadRunState());
-  for (const std::string& line : Drift(state.model, options.computed, mode, evaluation)) {
+  for (const std::string& line : Drift(state.model, options.canonical, mode, evaluation)) {
     LOG(WARNING) << line;
   }
   return absl::OkStatus();

@@ -1,4 +1,4 @@
-// What train, evaluate and predict do alike before their first step.
+// Functions that train, evaluate and predict share before their first step.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_SETUP_H_
 #define TPURUN_RUNTIME_ESTIMATOR_SETUP_H_
 
@@ -17,55 +17,58 @@
 
 namespace tpurun {
 
-// Those of an evaluation: without eval_on_tpu on one core, in f32.
+// The options of an evaluation. Without eval_on_tpu they are for one core and f32.
 EstimatorOptions OptionsOfEvaluation(EstimatorOptions options);
 
-// PermissionDenied when no file can be made in `dir`, which need not exist yet. Makes nothing.
+// PermissionDenied if no file can be made in `dir`, which need not exist. Makes nothing.
 absl::Status CheckWritable(const std::string& dir);
 
-// How the input of a mode comes to the cores.
+// How the input of a mode is distributed to the cores.
 InputDeployment DeploymentOf(const EstimatorOptions& options, ModeKey mode);
 
-// Calls the ModelFn; InvalidArgument when the cores do not divide the batch.
+// Calls the ModelFn. InvalidArgument if the batch cannot be divided equally among the cores.
 absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeKey mode,
                                           int64_t batch_size, bool has_labels,
                                           SequenceStep sequence_step = SequenceStep::kBatch);
 
-// Outputs leave the device at every step; artefacts go to options.dump_dir.
+// Options with which outputs leave the device at every step. Artefacts go to options.dump_dir.
 CompileOptions MakeCompileOptions(const EstimatorOptions& options);
 
-// The Infeed of an input that is of DeploymentOf the mode. Of `infeed` it sets what the
-// configuration says; `name` is that of its dump, whose first step is `first_step`.
+// Creates the Infeed of an input that has the deployment DeploymentOf(options, mode). Sets the
+// fields of `infeed` that the configuration gives. `name` is the name of the infeed's dump, whose
+// first step is `first_step`.
 absl::StatusOr<InfeedPtr> CreateInfeed(const EstimatorOptions& options, ModeKey mode,
                                        const std::string& name, int64_t first_step,
                                        InputSource& input, const CoreProgram& program,
                                        InfeedOptions infeed);
 
-// Opens `named`, or the latest checkpoint of model_dir when it is empty; nullopt when there is
-// none.
+// Opens the checkpoint `named`, or the latest checkpoint of model_dir if `named` is empty. nullopt
+// if there is none.
 absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
                                                            const std::string& model_dir,
                                                            const std::string& named);
 
-// The same of a model to be used: NotFound when there is none, unless options.allow_untrained,
-// which is then warned of.
+// The same for a model that will be used: NotFound if there is no checkpoint. With
+// options.allow_untrained that is a warning.
 absl::StatusOr<std::optional<Checkpoint>> TrainedCheckpoint(const EstimatorOptions& options,
                                                             ModeKey mode, const std::string& named);
 
-// Where what was trained has its assets, and which: the folder of the checkpoint, else model_dir.
+// The folder and the asset identities of a trained model: from the checkpoint, or, without a
+// checkpoint, model_dir and no assets.
 absl::StatusOr<TrainedFolder> TrainedFolderOf(const EstimatorOptions& options,
                                               const std::optional<Checkpoint>& checkpoint);
 
-// Fills the session's variables from the checkpoint: `with_state` as a training goes on, else those
-// that have a moving average from that. Without a checkpoint by their initializers, then those of
-// the model (all but slots and counters of the training) by warm_start_from; moving averages begin
-// with what their variables have then.
+// Fills the session's variables. With a checkpoint and `with_state`: from the variables of the same
+// names, with the state, to resume a training. With a checkpoint only: a variable with a moving
+// average gets the average. Without a checkpoint: by their initializers, then the model's variables
+// (not the slots and counters of the training) by warm_start_from; moving averages begin with the
+// values that their variables then have.
 absl::Status SetVariables(const EstimatorOptions& options,
                           const std::optional<Checkpoint>& checkpoint, bool with_state,
                           const std::vector<Variable>& model_variables, Session& session);
 
-// Warns, a line each, where the configuration computes something else than the checkpoint was
-// trained to; `evaluation` is the name of the one that runs, in EVAL.
+// Warns, one line per difference, if the configuration computes something else than the checkpoint
+// was trained to compute. In EVAL `evaluation` is the name of the evaluation that runs.
 absl::Status WarnOfDrift(const EstimatorOptions& options, const Checkpoint& checkpoint,
                          ModeKey mode, const std::string& evaluation = "");
 

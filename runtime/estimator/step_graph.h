@@ -1,4 +1,4 @@
-// The step of a mode as it is built, without running it: what `summary` looks at.
+// Builds the step of a mode without running it, for `summary`.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_STEP_GRAPH_H_
 #define TPURUN_RUNTIME_ESTIMATOR_STEP_GRAPH_H_
 
@@ -12,12 +12,12 @@
 namespace tpurun {
 
 struct StepGraph {
-  Graph graph;  // before the compiler; in training without summaries
+  Graph graph;  // before compilation; without summaries in training
   std::vector<BuiltLayer> layers;
-  std::vector<int> trained;  // TRAIN: variables that the optimizers are to update
+  std::vector<int> trained;  // TRAIN: variables that the optimizers update
 };
 
-// Errors are those that train, evaluate and predict have before they open a file.
+// The errors that train, evaluate and predict report before they open a file.
 absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& options, ModeKey mode);
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// Estimator::Train and TrainAndEvaluate: what a training does, in order.
+// Estimator::Train and TrainAndEvaluate: the parts of a training, in order.
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,39 +21,36 @@
 namespace tpurun {
 namespace {
 
-// What is allocated after the first write: oneDNN makes code and room for packed matrices when a
-// kernel first runs (6 MiB with two workers), a checkpoint has its buffers. Held until then, so
-// that a run that cannot have it ends before it writes.
+// Memory that is allocated after the first write, in bytes: oneDNN allocates code and packed
+// matrices when a kernel first runs (6 MiB with two workers), and a checkpoint allocates its
+// buffers. It is reserved until then, so that a run with too little memory ends before it writes
+// anything.
 constexpr size_t kReserveBytes = 8 << 20;
 constexpr size_t kReserveBytesOfWorker = 4 << 20;
 
 }  // namespace
 
 Estimator::Estimator(EstimatorOptions options) : options_(std::move(options)) {
-  // Paths in the file `checkpoint` are relative to it: "m/" and "m" must be one.
+  // Paths in the file `checkpoint` are relative to model_dir: "m/" and "m" must give equal paths.
   std::string& dir = *options_.config.mutable_model_dir();
   while (dir.size() > 1 && dir.back() == '/') dir.pop_back();
 }
 
 absl::Status Estimator::CheckOnce() {
-  RETURN_IF_ERROR(options_.checked());
-  options_.checked = [] { return absl::OkStatus(); };
+  RETURN_IF_ERROR(options_.after_checks());
+  options_.after_checks = [] { return absl::OkStatus(); };
   return absl::OkStatus();
-}
-
-absl::StatusOr<TrainResult> Estimator::Train(const InputFn& input_fn) {
-  return RunTraining(input_fn, nullptr);
 }
 
 absl::StatusOr<TrainResult> Estimator::TrainAndEvaluate(const TrainAndEvaluateInputs& inputs) {
   if (!options_.config.train_and_evaluate().exporter().empty()) {
     RETURN_IF_ERROR(CheckExport(options_.config.export_()));
   }
-  return RunTraining(inputs.train, &inputs);
+  return Train(inputs.train, &inputs);
 }
 
-absl::StatusOr<TrainResult> Estimator::RunTraining(const InputFn& input_fn,
-                                                   const TrainAndEvaluateInputs* evaluated) {
+absl::StatusOr<TrainResult> Estimator::Train(const InputFn& input_fn,
+                                             const TrainAndEvaluateInputs* evaluated) {
   ASSIGN_OR_RETURN(TrainStart start, FindTrainStart(options_));
   while (true) {
     ASSIGN_OR_RETURN(std::optional<TrainResult> result, TrainFrom(start, input_fn, evaluated));
@@ -84,7 +81,7 @@ absl::StatusOr<std::optional<TrainResult>> Estimator::TrainFrom(
     const auto export_model = [&](const proto::Export& to,
                                   const std::string& checkpoint) -> absl::StatusOr<ExportedFiles> {
       RETURN_IF_ERROR(start.dir.CheckPath());
-      // What is warned of on the way is told when the training ends.
+      // The end of the training reports the warnings of an export.
       return ExportChecked(to, checkpoint, evaluated->export_inputs,
                            [] { return absl::OkStatus(); });
     };

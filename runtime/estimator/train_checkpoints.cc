@@ -29,7 +29,7 @@ TrainCheckpoints::TrainCheckpoints(const EstimatorOptions& options, TrainStart& 
       program_(program),
       input_(input),
       cadence_(options.config),
-      computed_text_(ComputedText(options.computed)) {}
+      canonical_text_(CanonicalText(options.canonical)) {}
 
 absl::Status TrainCheckpoints::CheckUnlisted() const {
   if (!enabled()) return absl::OkStatus();
@@ -41,7 +41,7 @@ absl::Status TrainCheckpoints::Save(int64_t step) {
   const absl::Status moved = start_.dir.CheckPath();
   const RunState state = {.input_position = position,
                           .machine = program_.session.machine(),
-                          .model = computed_text_,
+                          .model = canonical_text_,
                           .evaluation = EvaluationText(start_.evaluations),
                           .input_files = IdentitiesOf(input_.files()),
                           .assets = start_.assets};

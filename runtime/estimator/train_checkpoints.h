@@ -1,4 +1,4 @@
-// TrainCheckpoints: when a training saves, and what.
+// TrainCheckpoints: when a training saves a checkpoint, and the contents of the checkpoint.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_CHECKPOINTS_H_
 #define TPURUN_RUNTIME_ESTIMATOR_TRAIN_CHECKPOINTS_H_
 
@@ -16,24 +16,24 @@ namespace tpurun {
 
 class TrainCheckpoints {
  public:
-  // All outlive it.
+  // All arguments must outlive the object.
   TrainCheckpoints(const EstimatorOptions& options, TrainStart& start, const TrainProgram& program,
                    const TrainInput& input);
 
   bool enabled() const { return cadence_.enabled(); }
-  // PermissionDenied when a save would write over a checkpoint that is not this training's.
+  // PermissionDenied if a save would overwrite a checkpoint of another training.
   absl::Status CheckUnlisted() const;
-  // The periods begin, at a checkpoint or before the first one.
+  // Starts the periods at the resumed checkpoint, or before the first checkpoint.
   void Begin() { cadence_.Saved(start_.resumed.has_value() ? start_.step : -1); }
-  // After the last step it always is.
+  // Always true after the last step, if enabled().
   bool Due(int64_t step, bool last) const { return enabled() && (last || cadence_.Due(step)); }
   bool IsSaved(int64_t step) const { return cadence_.IsSaved(step); }
-  // Aborted for values that are not finite, and then nothing is written; PermissionDenied when
-  // model_dir has been moved, where the checkpoint is saved all the same. It carries the
-  // `evaluations` of the start; the best one and one that is not evaluated yet are kept whatever
-  // their age.
+  // Saves a checkpoint of `step`. Aborted if a value is not finite; nothing is written then.
+  // PermissionDenied if model_dir has been moved; the checkpoint is saved all the same. The
+  // checkpoint stores `start.evaluations`. The best checkpoint and a checkpoint that is not
+  // evaluated yet are kept whatever their age.
   absl::Status Save(int64_t step);
-  // The prefix of the latest one; empty when there is none.
+  // The prefix of the latest checkpoint, or empty if there is none.
   const std::string& latest() const { return start_.saver.latest(); }
 
  private:
@@ -41,7 +41,7 @@ class TrainCheckpoints {
   const TrainProgram& program_;
   const TrainInput& input_;
   SaveCadence cadence_;
-  const std::string computed_text_;
+  const std::string canonical_text_;
 };
 
 }  // namespace tpurun

@@ -19,13 +19,14 @@ constexpr char kLossShard0[] = "loss_shard_0";
 
 bool IsHigherBetter(const proto::Monitor& monitor) { return monitor.mode() == proto::Monitor::MAX; }
 
-// Tells one monitor from another, min_delta left out: it says no more than how to go on.
+// Returns a text that identifies a monitor. It does not contain min_delta, which does not change
+// the meaning of the best value so far.
 std::string MonitorText(const proto::Monitor& monitor, const std::string& evaluation) {
   return absl::StrCat(proto::Monitor::Mode_Name(monitor.mode()), " ", monitor.metric(),
                       evaluation.empty() ? "" : absl::StrCat(" of ", evaluation));
 }
 
-// What it dumps goes beside what the training's compiler does.
+// Returns the options of an evaluation: its dumps go to a subfolder of the training's dumps.
 EstimatorOptions BesideTraining(EstimatorOptions options) {
   if (!options.dump_dir.empty()) options.dump_dir = JoinPath(options.dump_dir, "evaluate");
   return options;
@@ -182,7 +183,7 @@ absl::Status TrainEvaluations::RunWith(Evaluator& evaluator, const Evaluated& ev
   for (const EvaluationInput& input : inputs_.evaluations) {
     ASSIGN_OR_RETURN(const Evaluation result, evaluator.Run(input, subject));
     if (&input == monitored) best = IsBest(result);
-    RETURN_IF_ERROR(inputs_.take(result));
+    RETURN_IF_ERROR(inputs_.on_result(result));
     last_ = MomentOf(result);
     RETURN_IF_ERROR(hooks_.Run(proto::Hook::EVALUATION, last_));
   }

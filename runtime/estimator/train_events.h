@@ -17,29 +17,29 @@
 
 namespace tpurun {
 
-// One thread at a time.
+// Used by one thread at a time.
 class TrainEvents {
  public:
-  // Both outlive it.
+  // Both arguments must outlive the object.
   TrainEvents(const EstimatorOptions& options, const TrainProgram& program);
 
-  // Makes the file.
+  // Creates the event file.
   absl::Status Open(const Directory& dir);
   bool is_open() const { return writer_ != nullptr; }
   EventWriter& writer() { return *writer_; }
-  // What the run that goes on from `start_step` is; drops from TensorBoard what a killed one wrote
-  // beyond the checkpoint.
+  // Writes the description of the run that starts at `start_step`. TensorBoard then drops the
+  // events of a killed run after the checkpoint.
   absl::Status Begin(const Directory& dir, int64_t start_step);
   absl::Status LoopDone(int64_t step, double loss, bool last) {
     return report_->LoopDone(step, loss, last);
   }
-  // So much time was no training's.
+  // Excludes `time`, which was not spent on training, from the rates.
   void Paused(std::chrono::steady_clock::duration time) { report_->Paused(time); }
-  // What the step that began at `global_step` fed out.
+  // Writes the summaries that the step that began at `global_step` fed out.
   absl::Status WriteSummaries(int64_t global_step, const std::byte* slots) {
     return summaries_->Write(global_step, slots);
   }
-  // The last event.
+  // Writes the last event.
   absl::Status End(int64_t step, bool success) { return report_->End(step, success); }
 
  private:
@@ -47,7 +47,7 @@ class TrainEvents {
   const TrainProgram& program_;
   std::unique_ptr<EventWriter> writer_;
   std::unique_ptr<TrainReport> report_;
-  std::unique_ptr<TrainSummaries> summaries_;  // null where the program feeds nothing out
+  std::unique_ptr<TrainSummaries> summaries_;  // nullptr if the program feeds nothing out
 };
 
 }  // namespace tpurun

@@ -104,7 +104,7 @@ absl::Status TrainInput::Rewind(const TrainProgram& program,
   RETURN_IF_ERROR(source_.batches->Restore(*from));
   fed_from_ = first_step;
   EstimatorOptions again = options_;
-  again.dump_infeed.clear();  // it has these steps
+  again.dump_infeed.clear();  // the dump has these steps already
   again.config.mutable_tpu_config()->clear_initial_infeed_sleep_secs();
   return Feed(again, program, last_step - first_step);
 }

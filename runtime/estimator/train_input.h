@@ -18,7 +18,7 @@
 
 namespace tpurun {
 
-// Steps are those of global_step; the first batch is that of start_step.
+// Steps count like global_step. The first batch belongs to the step that begins at start_step.
 class TrainInput {
  public:
   TrainInput(const EstimatorOptions& options, int64_t start_step)
@@ -26,18 +26,18 @@ class TrainInput {
   TrainInput(const TrainInput&) = delete;
   TrainInput& operator=(const TrainInput&) = delete;
 
-  // Opens it where the checkpoint, if there is one, left it, and sets the final step.
+  // Opens the input at the position of the checkpoint, if there is one, and sets the final step.
   absl::Status Open(const InputFn& input_fn, const std::optional<Checkpoint>& resumed);
-  // Unavailable when it is a pipe, of which something is read: it cannot be opened anew.
+  // Unavailable if the input is a pipe that has been read from: it cannot be opened again.
   absl::Status CheckOpensAgain() const;
   // Starts the infeed.
   absl::Status Start(const TrainProgram& program);
-  // Waits for its first batch: bad input shows before anything is written.
+  // Waits for the first batch, so that bad input shows before anything is written.
   absl::Status WaitForFirst();
-  // Once a run has failed: feeds the batches of steps first_step + 1 to last_step again, in a new
-  // infeed. `position` is where the input stood before them; nullopt: at its start, where the
-  // training began there. FailedPrecondition when it has no positions, and the source's own errors,
-  // where it cannot be read again.
+  // After a failed run: feeds the batches of steps first_step + 1 to last_step again, in a new
+  // infeed. `position` is the position of the input before them; nullopt is the start of the input,
+  // if the training began there. FailedPrecondition if the input has no positions or is blocked in
+  // a read. The source's own errors if it cannot be read again.
   absl::Status Rewind(const TrainProgram& program, const std::optional<std::string>& position,
                       int64_t first_step, int64_t last_step);
 
@@ -45,29 +45,32 @@ class TrainInput {
   int64_t final_step() const { return final_step_; }
   bool already_trained() const { return final_step_ <= start_step_; }
   Infeed& infeed() { return *infeed_; }
-  // Where the input stands before the batch of `step`, which the device has come to.
+  // The position of the input after the batches of the steps up to `step`, which the device has
+  // taken.
   absl::StatusOr<std::string> PositionAt(int64_t step) const {
     return infeed_->PositionAfter(step - fed_from_);
   }
   const std::vector<InputFile>& files() const { return source_.files; }
   const std::map<std::string, std::string>& assets() const { return source_.assets; }
-  // Stops the infeed; where the batch of `step` ends, empty when unknown.
+  // Stops the infeed. Returns the origin of the last row of the step that begins at `step`, or
+  // empty if it is unknown.
   std::string WhereIs(int64_t step) { return infeed_->WhereIs(step - fed_from_); }
 
  private:
   absl::StatusOr<InputSource> Call(const InputFn& input_fn) const;
   absl::Status Resume(const InputFn& input_fn, const Checkpoint& resumed);
-  // Starts an infeed of that many batches of the source, from where it stands.
+  // Starts an infeed with `batches` batches from the present position of the source.
   absl::Status Feed(const EstimatorOptions& options, const TrainProgram& program, int64_t batches);
   std::string EndedMessage(int64_t batches) const;
 
   const EstimatorOptions& options_;
   const int64_t start_step_;
-  std::optional<TrainedFolder> trained_;  // of the checkpoint
+  std::optional<TrainedFolder> trained_;  // the folder of the checkpoint
   int64_t final_step_ = 0;
   InputSource source_;
-  std::optional<std::string> first_position_;  // of a training from its beginning
-  int64_t fed_from_;                           // the infeed's first batch is that of the step after
+  // position at the start of a training from its beginning
+  std::optional<std::string> first_position_;
+  int64_t fed_from_;  // the infeed's first batch belongs to the step that begins here
   InfeedPtr infeed_;
 };
 

@@ -65,12 +65,19 @@ absl::Status TrainLoop::Run() {
     const int64_t stop =
         evaluations_ == nullptr ? final_step : evaluations_->NextStop(done_.step, final_step);
     const int64_t iterations = length.Next(stop - done_.step);
-    RunResult result = RunOnce(iterations);
-    // From here on the event file is this thread's again.
+    RunResult result = program_.session.RunLoop(
+        {.iterations = iterations,
+         .first_step = done_.step,
+         .host_call_every_n_steps =
+             options_.config.tpu_config().experimental_host_call_every_n_steps(),
+         .interrupt = options_.interrupt},
+        input_.infeed(), outfeed_.get());
+    // From here on only this thread writes the event file.
     const absl::Status written = outfeed_ == nullptr ? absl::OkStatus() : outfeed_->Drain();
     const double seconds = SecondsSince(start);
     done_.step += result.steps;
     done_.seconds += seconds;
+    done_.summary_seconds += result.periodic_seconds;
     length.LoopDone(result.steps, seconds);
     if (result.steps > 0) done_.losses = result.loss;
     if (!written.ok()) return output_.Failed(done_.step, written);
@@ -86,17 +93,6 @@ absl::Status TrainLoop::Run() {
     if (evaluate) RETURN_IF_ERROR(Evaluate());
   }
   return absl::OkStatus();
-}
-
-RunResult TrainLoop::RunOnce(int64_t iterations) {
-  RunResult result = program_.session.RunLoop(
-      {.iterations = iterations,
-       .first_step = done_.step,
-       .guarded_every = options_.config.tpu_config().experimental_host_call_every_n_steps(),
-       .interrupt = options_.interrupt},
-      input_.infeed(), outfeed_.get());
-  done_.summary_seconds += result.periodic_seconds;
-  return result;
 }
 
 absl::Status TrainLoop::LoopDone(int64_t steps, double seconds) {
@@ -165,7 +161,7 @@ absl::Status TrainLoop::Stopped(const RunResult& result) {
   const absl::Status why = absl::IsOutOfRange(result.status)
                                ? result.status
                                : Annotate(result.status, absl::StrCat("step ", step + 1));
-  // The steps before the input's end or error are good.
+  // The steps before the end or error of the input are valid and can be saved.
   const bool by_input = result.status == input_.infeed().input_status();
   if (step == input_.start_step() || !by_input || !output_.checkpoints().enabled()) {
     return output_.Failed(step, why);

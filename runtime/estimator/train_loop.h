@@ -1,4 +1,4 @@
-// TrainLoop: loops over the device until the final step, and what one that stops early means.
+// TrainLoop: runs loops on the device until the final step, and handles loops that stop early.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_LOOP_H_
 #define TPURUN_RUNTIME_ESTIMATOR_TRAIN_LOOP_H_
 
@@ -21,41 +21,41 @@ namespace tpurun {
 
 class TrainLoop {
  public:
-  // All outlive it. `evaluations` may be null: none.
+  // All arguments must outlive the object. `evaluations` is nullptr if there are none.
   TrainLoop(const EstimatorOptions& options, TrainProgram& program, TrainInput& input,
             TrainOutput& output, TrainEvaluations* evaluations);
 
   absl::Status Run();
-  // Ends what Run has used.
+  // Ends the infeed, the outfeed, the output and the hooks that Run used.
   absl::Status Finish();
   absl::StatusOr<TrainResult> Result() const;
 
  private:
   struct Totals {
     int64_t step = 0;            // global_step
-    std::vector<float> losses;   // of the last step, a core
-    double seconds = 0;          // in loops
-    double summary_seconds = 0;  // of those, in what summaries need
+    std::vector<float> losses;   // of the last step, one per core
+    double seconds = 0;          // seconds spent in loops
+    double summary_seconds = 0;  // seconds of these spent on summaries
 
     // The mean over the cores, in core order.
     double loss() const;
   };
 
-  RunResult RunOnce(int64_t iterations);
   absl::Status LoopDone(int64_t steps, double seconds);
   absl::Status Evaluate();
-  // Runs the training's hooks of a moment; where a required one fails, saves the step.
+  // Runs the training's hooks of a moment. If a required hook fails, saves the step.
   absl::Status RunHooks(proto::Hook::At at);
-  // The same, where a checkpoint has been saved since it was last called.
+  // Runs the hooks for a checkpoint if one has been saved since the last call.
   absl::Status RunHooksOfCheckpoint();
   absl::Status HookFailed(const absl::Status& failed);
-  // What a loop that stopped early means; saves what may be saved.
+  // The status for a loop that stopped early. Saves a checkpoint if the state is good.
   absl::Status Stopped(const RunResult& result);
   absl::Status Interrupted();
   absl::Status LossNotFinite(const RunResult& result);
   absl::Status VariableNotFinite(const RunResult& result);
-  // The end of both: where the batch behind global_step `step` ends, what to do (or nothing), what
-  // is left.
+  // The common end of LossNotFinite and VariableNotFinite: adds to `message` where the batch of the
+  // step that begins at global_step `step` ends, the advice (may be empty) and the last good
+  // checkpoint.
   absl::Status NotFinite(int64_t step, std::string message, const std::string& advice);
 
   const EstimatorOptions& options_;
@@ -64,8 +64,8 @@ class TrainLoop {
   TrainOutput& output_;
   TrainEvaluations* const evaluations_;
   Hooks hooks_;
-  std::string hooked_checkpoint_;     // the latest that hooks have run for
-  std::unique_ptr<Outfeed> outfeed_;  // of summaries; null without
+  std::string hooked_checkpoint_;     // the latest checkpoint that hooks have run for
+  std::unique_ptr<Outfeed> outfeed_;  // for summaries; nullptr if there are none
   Totals done_;
   bool stopped_early_ = false;
 };

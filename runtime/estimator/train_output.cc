@@ -37,8 +37,8 @@ void TrainOutput::PrepareGraph() {
 }
 
 absl::StatusOr<bool> TrainOutput::OpenDir() {
-  RETURN_IF_ERROR(options_.checked());
-  // Without checkpoints there is nothing to finish a step for: an interrupt then ends the process.
+  RETURN_IF_ERROR(options_.after_checks());
+  // Without checkpoints an interrupt need not wait for the end of a step: it ends the process.
   if (checkpoints_.enabled() && options_.train.before_first_write)
     options_.train.before_first_write();
   absl::StatusOr<bool> opened = OpenNewDir();
@@ -49,7 +49,7 @@ absl::StatusOr<bool> TrainOutput::OpenDir() {
 absl::StatusOr<bool> TrainOutput::OpenNewDir() {
   if (start_.dir.is_open()) return true;
   const std::string& model_dir = options_.config.model_dir();
-  // One that fails in its first loop takes its directory away again.
+  // A run that fails in its first loop removes its directory again.
   while (!start_.dir.is_open()) {
     RETURN_IF_ERROR(first_writes_.MakeDirectory(model_dir));
     ASSIGN_OR_RETURN(start_.dir, LockModelDir(model_dir, {.interrupt = options_.interrupt}));
@@ -101,12 +101,12 @@ absl::Status TrainOutput::WriteConfiguration() {
 absl::Status TrainOutput::WriteAsset(const std::string& name, const std::string& bytes) {
   const FilePath path = {start_.dir, name};
   if (IsAbsent(path)) return first_writes_.WriteFile(path, bytes);
-  // The input has read that of the checkpoint.
+  // When resuming in model_dir, the input has read this file.
   const std::string& model_dir = options_.config.model_dir();
   if (start_.resumed.has_value() && start_.resumed->dir() == model_dir) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string there, ReadFile(path));
   if (there == bytes) return absl::OkStatus();
-  // No training has written it: it is the user's.
+  // No training has written the file, so it belongs to the user.
   return absl::InvalidArgumentError(absl::StrCat(
       path.text(), " is there and is not what this training would write: name it in the input (",
       name.substr(0, name.rfind('.')), "_file), or move it away"));
@@ -154,7 +154,7 @@ void TrainOutput::Keep() {
 
 absl::Status TrainOutput::Failed(int64_t step, absl::Status status) {
   if (loop_done_) {
-    // Whether or not that can be written, the error is what is to be told.
+    // `status` is reported even if these writes fail.
     events_.End(step, false).IgnoreError();
     events_.writer().Close().IgnoreError();
     return status;

@@ -1,5 +1,5 @@
-// TrainOutput: everything that a training writes to its model_dir, and takes back where it fails in
-// its first loop.
+// TrainOutput: writes everything that a training writes to its model_dir, and removes it if the
+// training fails in its first loop.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_OUTPUT_H_
 #define TPURUN_RUNTIME_ESTIMATOR_TRAIN_OUTPUT_H_
 
@@ -21,40 +21,40 @@ namespace tpurun {
 
 class TrainOutput {
  public:
-  // All outlive it.
+  // All arguments must outlive the object.
   TrainOutput(const EstimatorOptions& options, TrainStart& start, const TrainProgram& program,
               const TrainInput& input);
 
   const TrainCheckpoints& checkpoints() const { return checkpoints_; }
   TrainEvents& events() { return events_; }
 
-  // Begins to make the text of the graph, on another thread while files are read and written.
+  // Starts to make the text of the graph on another thread, while files are read and written.
   void PrepareGraph();
-  // Makes and locks a model_dir that was absent when the training began. False where it is not
-  // empty: another training that began then has had it meanwhile. Unavailable and Cancelled as of
-  // LockModelDir.
+  // Makes and locks a model_dir that was absent when the training began. Returns false if the
+  // directory is not empty: another training that began at the same time has used it meanwhile.
+  // Unavailable and Cancelled as in LockModelDir.
   absl::StatusOr<bool> OpenDir();
-  // After it the first writes: effective configuration, assets of the input, event file, graph,
-  // first checkpoint. Takes them back where one fails.
+  // After OpenDir: writes the first files, which are the effective configuration, the assets of the
+  // input, the event file, the graph and the first checkpoint. Removes them if one fails.
   absl::Status Open();
-  // Writes what is due after a loop that ended at `step`.
+  // Writes the files that are due after a loop that ended at `step`.
   absl::Status LoopDone(int64_t step, double loss, bool last);
-  // PermissionDenied when model_dir has been moved.
+  // PermissionDenied if model_dir has been moved.
   absl::Status CheckPath() const { return start_.dir.CheckPath(); }
   absl::Status Flush() { return events_.writer().Flush(); }
-  // Called after the first loop: a run that fails later leaves its files in place.
+  // To be called after the first loop: a run that fails later leaves its files in place.
   void Keep();
-  // Saves the checkpoint of `step` unless it exists; nothing where the configuration saves none.
+  // Saves the checkpoint of `step` unless it exists or the configuration saves no checkpoints.
   absl::Status SaveIfNew(int64_t step);
-  // After a failure at `step`: closes the files, or before Keep restores model_dir. Returns
-  // `status`.
+  // After a failure at `step`: closes the files, or restores model_dir if Keep was not called.
+  // Returns `status`.
   absl::Status Failed(int64_t step, absl::Status status);
   absl::Status Finish(int64_t step);
-  // The prefix of the latest checkpoint that this run did not fail from; empty when there is none.
+  // The prefix of the latest good checkpoint: before Keep, the resumed one. Empty if there is none.
   std::string LastGoodCheckpoint() const;
 
  private:
-  // The graph as files have it.
+  // The graph in the formats of the files.
   struct GraphFiles {
     std::string text;   // graph.pbtxt
     std::string event;  // a serialized GraphDef
@@ -75,7 +75,7 @@ class TrainOutput {
   const TrainProgram& program_;
   const TrainInput& input_;
   TrainCheckpoints checkpoints_;
-  std::future<GraphFiles> graph_files_;  // reads program_.graph
+  std::future<GraphFiles> graph_files_;  // the thread reads program_.graph
   FirstWrites first_writes_;
   TrainEvents events_;
   bool loop_done_ = false;

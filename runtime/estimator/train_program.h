@@ -1,4 +1,4 @@
-// TrainProgram: the training step of a model, compiled, with its variables.
+// TrainProgram: the compiled training step of a model with its variables.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_PROGRAM_H_
 #define TPURUN_RUNTIME_ESTIMATOR_TRAIN_PROGRAM_H_
 
@@ -20,11 +20,11 @@ struct TrainProgram {
   // Starts the workers.
   explicit TrainProgram(const EstimatorOptions& options);
 
-  // Fills the rest; the variables are those of the checkpoint to go on from, if there is one.
+  // Fills the other fields. The variables come from the checkpoint to resume, if there is one.
   absl::Status Build(const EstimatorOptions& options, const std::optional<Checkpoint>& resumed);
 
   Session session;
-  Graph graph;  // of a step; variables that differ between the cores are marked
+  Graph graph;  // graph of a step; variables that differ between cores are marked
   std::vector<Variable> model_variables;  // without slots and counters of the training
   LearningRates learning_rates;
   std::vector<TrainSummary> summaries;

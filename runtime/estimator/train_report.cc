@@ -19,7 +19,7 @@ double SecondsBetween(std::chrono::steady_clock::time_point from,
   return std::chrono::duration<double>(to - from).count();
 }
 
-// In Markdown.
+// Formats `text` as a code block in Markdown.
 std::string CodeBlock(const std::string& text) {
   std::string block;
   for (const absl::string_view line : absl::StrSplit(absl::StripSuffix(text, "\n"), '\n')) {
@@ -28,7 +28,7 @@ std::string CodeBlock(const std::string& text) {
   return block;
 }
 
-// In Markdown: a row for each variable, and the sum of those that are trained.
+// Formats a table in Markdown: a row for each variable, and the number of trainable values.
 std::string VariablesTable(const Graph& graph) {
   std::string table = "| variable | shape | trainable | values |\n| --- | --- | --- | ---: |\n";
   int64_t total = 0;
@@ -117,7 +117,7 @@ absl::Status TrainReport::Log(int64_t step, double loss, Clock::time_point now) 
   LOG(INFO) << line
             << absl::StrFormat(" (%.3f sec, %.6g steps/sec, %.6g examples/sec)", seconds, steps,
                                examples);
-  // Without summaries TPUEstimator logs rates, and writes none.
+  // Without summaries TPUEstimator logs the rates but does not write them.
   if (events_ == nullptr || summary_steps_ == 0) return absl::OkStatus();
   tensorflow::Summary summary;
   AddScalar("global_step/sec", static_cast<float>(steps), &summary);

@@ -1,4 +1,4 @@
-// What training tells: event file and log, on the cadences of the RunConfig.
+// Writes the progress of a training to the event file and the log, at the periods of the RunConfig.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_REPORT_H_
 #define TPURUN_RUNTIME_ESTIMATOR_TRAIN_REPORT_H_
 
@@ -17,37 +17,38 @@
 
 namespace tpurun {
 
-// `loss` and the learning rates of the last step are written at the first loop boundary that is
-// save_summary_steps or more behind the last one written, and always after the first and the last
-// loop. TPUEstimator's own cadence leaves out two of three when loops are long; this is a
-// deliberate difference. A line of the log, global_step/sec and examples/sec follow
-// log_step_count_steps, or with iterations_per_loop as a time that time; the first loop only starts
-// the clock of the rates.
+// `loss` and the learning rates of the last step are written at the first loop boundary that is at
+// least save_summary_steps steps after the last write, and always after the first and the last
+// loop. TPUEstimator's own cadence leaves out two of three points if loops are long; the difference
+// is deliberate. The log line, global_step/sec and examples/sec follow log_step_count_steps, or the
+// time of iterations_per_loop if that is a time. The first loop only starts the clock of the rates.
 class TrainReport {
  public:
-  // Learning rates whose tag is among `summary_tags` are left to the model's summaries. `events`
-  // outlives the report; may be null. iterations_per_loop has been checked.
+  // A learning rate whose tag is in `summary_tags` is left to the model's summaries. `events` must
+  // outlive the report and may be nullptr. iterations_per_loop has been checked.
   TrainReport(const proto::RunConfig& config, LearningRates rates,
               std::set<std::string> summary_tags, EventWriter* events);
 
-  // What the run is: hyperparameters; the configuration and the variables as text.
+  // Writes the description of the run: the hyperparameters, and the configuration and the variables
+  // as text.
   absl::Status Begin(int64_t step, const std::vector<HParam>& hparams,
                      const std::string& config_text, const Graph& graph);
   absl::Status LoopDone(int64_t step, double loss, bool last);
-  // The rates leave so much time out.
+  // Excludes `time` from the rates.
   void Paused(std::chrono::steady_clock::duration time) { logged_.time += time; }
   absl::Status End(int64_t step, bool success);
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Mark {
-    int64_t step = -1;  // -1: not yet
+    int64_t step = -1;  // -1: not set yet
     Clock::time_point time;
   };
 
-  // Loops of a time are logged once they have taken as long together, however many steps that is.
+  // If the loops are given as a time, a line is logged whenever that time has passed since the last
+  // line, however many steps that is.
   bool DueForLog(int64_t step, Clock::time_point now) const;
-  // Whether `period` steps have passed since the mark.
+  // True if `period` steps have passed since the mark.
   static bool Due(const Mark& mark, int64_t step, int64_t period) {
     return mark.step < 0 || step - mark.step >= period;
   }
@@ -56,7 +57,7 @@ class TrainReport {
 
   const int64_t summary_steps_;
   const int64_t log_steps_;
-  const int64_t loop_seconds_;  // 0: loops are of a number of steps
+  const int64_t loop_seconds_;  // 0: loops have a number of steps
   const int64_t batch_size_;
   const LearningRates learning_rates_;
   const std::set<std::string> summary_tags_;

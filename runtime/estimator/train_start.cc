@@ -37,7 +37,7 @@ absl::StatusOr<TrainStart> ReadTrainStart(const EstimatorOptions& options, Direc
                          .keep_checkpoint_max = config.keep_checkpoint_max(),
                          .keep_checkpoint_every_n_hours = config.keep_checkpoint_every_n_hours(),
                          .now = WallTime};
-  // What is there by now is another training's, which has the lock.
+  // Files that exist by now belong to another training, which has the lock.
   if (!dir.is_open()) return TrainStart{.saver = Saver(std::move(saving))};
   ASSIGN_OR_RETURN(std::optional<Checkpoint> resumed,
                    ChooseCheckpoint(ModeKey::kTrain, config.model_dir(), ""));

@@ -1,4 +1,4 @@
-// Where a training begins: what its model_dir holds.
+// The start of a training: the contents of its model_dir.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_START_H_
 #define TPURUN_RUNTIME_ESTIMATOR_TRAIN_START_H_
 
@@ -17,25 +17,26 @@
 namespace tpurun {
 
 struct TrainStart {
-  Directory dir;  // model_dir, locked; not open while it does not exist
+  Directory dir;  // model_dir, locked; not open if it does not exist
   Saver saver;
-  std::optional<Checkpoint> resumed;  // the one to go on from
-  int64_t step = 0;                   // its global_step
-  // What train_and_evaluate carries on; also through a train between, which leaves it as it is.
+  std::optional<Checkpoint> resumed;  // the checkpoint to resume
+  int64_t step = 0;                   // global_step of that checkpoint
+  // The state that train_and_evaluate keeps in checkpoints. A `train` in between passes it on
+  // unchanged.
   proto::EvaluationState evaluations = {};
-  // RunState::assets; once the input is open those of it too.
+  // RunState::assets. After the input is opened, also the assets of the input.
   std::map<std::string, std::string> assets = {};
 };
 
-// Locks model_dir and reads which checkpoints it has; writes nothing.
+// Locks model_dir and reads its list of checkpoints. Writes nothing.
 absl::StatusOr<TrainStart> FindTrainStart(const EstimatorOptions& options);
-// The same of model_dir that is open and locked, or not open, for it was absent.
+// The same for a model_dir that is open and locked, or not open because it was absent.
 absl::StatusOr<TrainStart> ReadTrainStart(const EstimatorOptions& options, Directory dir);
 
-// Why a training ends before its first step.
+// The reason why a training ends before its first step.
 enum class SkipReason : uint8_t { kTrained, kStoppedEarly };
 
-// The result of a training whose steps were done before. Removes what a killed run has left.
+// The result of a training that was already complete. Removes the leftovers of a killed run.
 TrainResult SkipTraining(const TrainStart& start, SkipReason reason = SkipReason::kTrained);
 
 }  // namespace tpurun

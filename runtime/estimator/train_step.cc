@@ -23,22 +23,24 @@
 namespace tpurun {
 namespace {
 
-// The group of each replica; empty: one of all.
+// Returns the group of each replica. Empty: one group of all replicas.
 std::vector<int64_t> GroupsOfOptimizer(const GraphBuilder& b, const OptimizerSpec& optimizer) {
-  return GroupsOf(optimizer.optimizer->cross_shard().group_assignment(), b.graph().num_replicas());
+  return GroupsOf(optimizer.optimizer.cross_shard().group_assignment(), b.graph().num_replicas());
 }
 
-// Under MEAN the gradients of loss / size of a group are summed, as CrossShardOptimizer does.
+// Returns the loss that is differentiated: for MEAN, loss / size of the group, because the
+// gradients are summed afterwards, as CrossShardOptimizer does.
 Value ScaleLoss(GraphBuilder& b, const OptimizerSpec& optimizer) {
   const int size = GroupSize(GroupsOfOptimizer(b, optimizer), b.graph().num_replicas());
-  if (size == 1 || CrossShardReduction(*optimizer.optimizer) != Reduction::kMean) {
+  if (size == 1 || CrossShardReduction(optimizer.optimizer) != Reduction::kMean) {
     return optimizer.loss;
   }
   ScopedName scope(b, "CrossShardOptimizer");
   return Mul(b, optimizer.loss, Scalar(b, 1.0 / size), "scaled_loss");
 }
 
-// One gradient for each of the optimizer's variables that the loss depends on.
+// Returns the gradients of the optimizer's variables that the loss depends on. InvalidArgument if
+// there is none.
 absl::StatusOr<std::vector<VariableGradient>> LocalGradients(GraphBuilder& b,
                                                              const OptimizerSpec& optimizer,
                                                              Value loss) {
@@ -57,8 +59,8 @@ absl::StatusOr<std::vector<VariableGradient>> LocalGradients(GraphBuilder& b,
   return gradients;
 }
 
-// A variable that is read in other dimensions is updated in these: sums over cores and updates are
-// those of the product that gives its gradient.
+// Removes reshapes at the end of gradients: a gradient is summed over cores and applied in the
+// shape of the matrix product that computes it.
 void TakeAsComputed(const GraphBuilder& b, std::vector<VariableGradient>& gradients) {
   for (VariableGradient& gradient : gradients) {
     while (!gradient.ids.valid() && IsReshape(b.graph().node(gradient.gradient)))
@@ -66,8 +68,8 @@ void TakeAsComputed(const GraphBuilder& b, std::vector<VariableGradient>& gradie
   }
 }
 
-// A gradient as a sum of what may differ between replicas and of what is the same on all of them;
-// either may be invalid: none.
+// A gradient as the sum of a term that may differ between replicas (`local`) and a term that is
+// equal on all replicas (`same`). A term is invalid if there is none.
 struct GradientTerms {
   Value local, same;
 };
@@ -87,8 +89,8 @@ GradientTerms TermsOf(GraphBuilder& b, Value gradient, const std::vector<bool>& 
   return {AddTerms(b, x.local, y.local), AddTerms(b, x.same, y.same)};
 }
 
-// Per node: computed from nothing but constants and the optimizer's variables, of which all
-// replicas of its group hold the same.
+// Returns for each node whether it is computed only from constants and the optimizer's variables.
+// These variables have equal values on all replicas of a group.
 std::vector<bool> SameOnAllReplicas(const Graph& graph, const OptimizerSpec& optimizer) {
   std::set<std::string> variables;
   for (const int variable : optimizer.variables) variables.insert(graph.variables()[variable].name);
@@ -104,8 +106,9 @@ std::vector<bool> SameOnAllReplicas(const Graph& graph, const OptimizerSpec& opt
   return same;
 }
 
-// What is the same on all replicas (the gradient of a regularization loss) is not sent around, but
-// taken as often as there are replicas.
+// Sums gradients over the replicas of each group. A term that is equal on all replicas (the
+// gradient of a regularization loss) needs no CrossReplicaSum: it is multiplied by the size of the
+// group.
 void SumOverReplicas(GraphBuilder& b, const OptimizerSpec& optimizer,
                      std::vector<VariableGradient>& gradients) {
   if (b.graph().num_replicas() == 1) return;
@@ -138,15 +141,15 @@ absl::Status AddOptimizer(GraphBuilder& b, const OptimizerSpec& optimizer, Value
   ASSIGN_OR_RETURN(std::vector<VariableGradient> gradients, LocalGradients(b, optimizer, loss));
   if (GroupsOfOptimizer(b, optimizer).empty()) FindRows(b, gradients);
   TakeAsComputed(b, gradients);
-  ClipGradients(b, *optimizer.optimizer, gradients);
+  ClipGradients(b, optimizer.optimizer, gradients);
   SumOverReplicas(b, optimizer, gradients);
-  const Value rate = LearningRate(b, optimizer.optimizer->learning_rate(), global_step);
+  const Value rate = LearningRate(b, optimizer.optimizer.learning_rate(), global_step);
   for (const VariableGradient& gradient : gradients) {
     const Variable variable = b.graph().variables()[gradient.variable];
     values.gradients[variable.name] = Reshape(b, WholeGradient(b, gradient), variable.shape.dims);
   }
   values.learning_rates[optimizer.name] = rate;
-  return ApplyGradients(b, *optimizer.optimizer, gradients, rate);
+  return ApplyGradients(b, optimizer.optimizer, gradients, rate);
 }
 
 }  // namespace
@@ -160,7 +163,7 @@ absl::StatusOr<Graph> BuildTrainStep(EstimatorSpec spec) {
     RETURN_IF_ERROR(AddOptimizer(b, optimizer, step, values));
   }
   const Value next_step = Add(b, step, ConstantInt(b, DType::kS64, {}, {1}), "global_step/add");
-  if (spec.moving_average != nullptr) UpdateAverages(b, *spec.moving_average, next_step);
+  if (spec.moving_average.has_value()) UpdateAverages(b, *spec.moving_average, next_step);
   AddSummaries(b, spec.summaries, values);
   b.Update(global_step, next_step);
   b.AddOutput(kLossOutput, spec.loss, 0);

@@ -1,4 +1,4 @@
-// BuildTrainStep: from the model's loss to the graph of one training step.
+// BuildTrainStep: makes the graph of one training step from the model's loss.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_STEP_H_
 #define TPURUN_RUNTIME_ESTIMATOR_TRAIN_STEP_H_
 
@@ -8,12 +8,12 @@
 
 namespace tpurun {
 
-// The output of the loss of each core, unscaled.
+// The name of the output with the loss of each core, unscaled.
 inline constexpr char kLossOutput[] = "loss";
 
-// Appends gradients, their sums over the cores, the optimizers' updates, those of moving averages,
-// global_step + 1 and outputs for the summaries to the model's graph. InvalidArgument for a loss
-// that no trainable variable reaches.
+// Appends to the model's graph: gradients, their sums over the cores, the updates of the optimizers
+// and of the moving averages, global_step + 1, and outputs for the summaries. InvalidArgument if
+// the loss does not depend on any trainable variable.
 absl::StatusOr<Graph> BuildTrainStep(EstimatorSpec spec);
 
 }  // namespace tpurun

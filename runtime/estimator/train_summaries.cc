@@ -24,11 +24,12 @@ namespace {
 constexpr int64_t kMaxImages = 3;
 constexpr char kImageTag[] = "/image";
 
-// Tags may be anything; an output's name is its summary's number.
+// Returns the name of a summary's output. It is made from the summary's index, because a tag may be
+// any text.
 std::string OutputName(size_t index) { return absl::StrCat("summary/", index); }
 std::string StatisticsName(size_t index) { return absl::StrCat(OutputName(index), "/statistics"); }
 
-// The square root of the sum of all gradients' squares, as tf.global_norm.
+// Returns the square root of the sum of the squares of all gradients, as tf.global_norm.
 Value GlobalNorm(GraphBuilder& b, const TrainStepValues& values) {
   ScopedName scope(b, "global_norm");
   Value sum;
@@ -89,8 +90,9 @@ void AddOutputs(GraphBuilder& b, const TrainSummary& summary, size_t index, Valu
   }
 }
 
-// An image's values as TensorFlow's ImageSummary shows them: from black to the largest, or around
-// grey where some are negative. A pixel with a value that is not finite is white.
+// Scales the values of an image to pixels as TensorFlow's ImageSummary does: 0 is black and the
+// largest value is 255, or 0 is grey if there are negative values. A pixel with a value that is not
+// finite is white.
 std::vector<uint8_t> PixelsOf(std::span<const float> values, int64_t channels) {
   float min = 0, max = 0;
   for (const float value : values) {
@@ -139,7 +141,7 @@ absl::Status AddImages(const std::string& tag, const Shape& shape, const std::by
   return absl::OkStatus();
 }
 
-// Runs of empty buckets are one, as TensorFlow writes them.
+// Merges consecutive empty buckets, as TensorFlow does.
 void AddBuckets(std::span<const double> counts, tensorflow::HistogramProto* histogram) {
   const std::vector<double>& limits = HistogramLimits();
   for (size_t i = 0; i < counts.size(); ++i) {
@@ -190,7 +192,7 @@ absl::Status TrainSummaries::Open(const FilePath& dir, int64_t first_step, Event
     if (!IsEventFileName(name)) continue;
     const auto reader = EventReader::Open(JoinPath(dir.text(), name));
     tensorflow::Event event;
-    // What a killed run has left may end in a piece of an event.
+    // The file of a killed run may end with an incomplete event.
     for (absl::StatusOr<bool> read = reader.ok(); read.ok() && *read;) {
       for (const auto& value : event.summary().value()) {
         if (event.step() != first_step) continue;

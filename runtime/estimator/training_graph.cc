@@ -12,7 +12,7 @@
 namespace tpurun {
 namespace {
 
-// Longer attributes (the values of a constant) are cut.
+// The limit in characters; longer attributes (the values of a constant) are cut.
 constexpr size_t kAttrCharacters = 200;
 
 class GraphDefWriter {
@@ -92,7 +92,7 @@ class GraphDefWriter {
   const std::vector<bool> per_core_;
   tensorflow::GraphDef def_;
   std::set<std::string> names_;
-  std::vector<std::string> variables_, nodes_;  // their names in def_
+  std::vector<std::string> variables_, nodes_;  // names in def_, by index
 };
 
 }  // namespace

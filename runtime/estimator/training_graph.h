@@ -1,4 +1,4 @@
-// The graph of one step for people to look at: graph.pbtxt and TensorBoard's graph page.
+// The graph of one step for display: graph.pbtxt and TensorBoard's graph page.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_TRAINING_GRAPH_H_
 #define TPURUN_RUNTIME_ESTIMATOR_TRAINING_GRAPH_H_
 
@@ -7,10 +7,10 @@
 
 namespace tpurun {
 
-// Nodes in the ops of this program, under their scoped names, one replica's shapes in
-// `_output_shapes`; variables, what reads and what assigns them, infeed and constants in
-// TensorFlow's. With several replicas the device of what each core computes for itself is
-// TPU_REPLICATED_CORE, of what they share TPU.
+// The nodes have the ops of this program, scoped names, and the shapes of one replica in
+// `_output_shapes`. Variables, their reads and assignments, infeed and constants are TensorFlow's
+// ops. With several replicas, the device of a node that each core computes for itself is
+// TPU_REPLICATED_CORE, and of a shared node it is TPU.
 tensorflow::GraphDef TrainingGraphDef(const Graph& graph);
 
 }  // namespace tpurun

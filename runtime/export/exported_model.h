@@ -1,4 +1,4 @@
-// A model's predict graph in another framework's ops, for any batch.
+// A model's predict graph in the ops of another framework, for any batch size.
 #ifndef TPURUN_RUNTIME_EXPORT_EXPORTED_MODEL_H_
 #define TPURUN_RUNTIME_EXPORT_EXPORTED_MODEL_H_
 
@@ -11,40 +11,44 @@
 
 namespace tpurun {
 
-// A value with what it is outside: a feature or a prediction.
+// A feature or a prediction: a value with its name, type and shape.
 struct ExportedTensor {
   std::string name;
   Value value;  // in the ExportedModel's graph
   ElementType type = ElementType::kFloat;
   ExportDims dims;
-  std::string note = {};  // for who feeds it
+  std::string note = {};  // a hint for the caller that feeds it
 };
 
 struct ExportedModel {
   ExportGraph graph;
-  std::vector<ExportedTensor> inputs;  // the features that a prediction depends on
-  // What the input reads, of which these are made where they are not fed; none: they are fed.
+  std::vector<ExportedTensor> inputs;  // features that the predictions depend on
+  // The fields that the input reads. The features that are not fed are computed from them. Empty if
+  // the features themselves are fed.
   std::vector<ExportedTensor> fields;
-  Value serialized;                         // of ExportedInput
+  Value serialized;                         // ExportedInput::serialized
   std::vector<ExportedTensor> predictions;  // in the model's order
-  std::vector<ExportOutput> outputs;        // of the heads; values in `graph`
-  std::vector<Variable> variables;          // of the model, whether or not the graph reads them
+  std::vector<ExportOutput> outputs;        // outputs of the heads, with values in `graph`
+  std::vector<Variable> variables;          // all variables of the model, read by the graph or not
 };
 
-// The predictions of a model in the ops that `rule` (&OpDef::tensorflow or &OpDef::onnx) gives, or
-// OpDef::expand where it gives none. Two graphs, for kExportRows rows and for one more, tell what
-// the batch decides: whatever differs. InvalidArgument names every op that has no words, or the
-// first node that cannot be said. What the graph holds, a prediction depends on.
+// Exports the predictions of a model with the ops that `rule` (&OpDef::tensorflow or &OpDef::onnx)
+// gives, or with OpDef::expand if there is no rule. It builds two graphs, for kExportRows rows and
+// for one row more; what differs between them depends on the batch size. InvalidArgument names
+// every op that has neither a rule nor an expansion, or the first node that cannot be exported. The
+// graph has only nodes that a prediction depends on.
 absl::StatusOr<ExportedModel> ExportModel(const ModelFn& model_fn, int64_t seed,
                                           ExportRule OpDef::*rule);
 
-// Adds how `input_fn`, for the format of the model, makes its features: its inputs have these
-// values unless they are fed, and `fields` and `serialized` are set. Returns what the format cannot
-// say of that. Unimplemented, and nothing is added, where the input makes other features.
+// Adds the computation of the features by `input_fn`, in the format of the model. The model's
+// inputs get these values unless they are fed, and `fields` and `serialized` are set. Returns the
+// parts of the input that the format cannot express. Unimplemented if the input makes other
+// features; nothing is added then.
 absl::StatusOr<std::vector<std::string>> AddInput(const ExportInputFn& input_fn,
                                                   ExportFormat format, ExportedModel& model);
 
-// Gives the classes of each head the names that the ids of its label stand for.
+// Names the classes of each head with the words of its label's vocabulary, if there is one word for
+// each class.
 void NameClasses(const Vocabularies& vocabularies, ExportedModel& model);
 
 }  // namespace tpurun

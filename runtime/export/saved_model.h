@@ -1,5 +1,5 @@
-// An exported model as a SavedModel: saved_model.pb, variables/ and, if there are any, assets/, as
-// TensorFlow 1.x writes them.
+// Writes an exported model as a SavedModel: saved_model.pb, variables/ and, if there are any,
+// assets/, as TensorFlow 1.x writes them.
 // Source: tensorflow/python/saved_model/builder_impl.py,
 // tensorflow/core/protobuf/saved_model.proto.
 #ifndef TPURUN_RUNTIME_EXPORT_SAVED_MODEL_H_
@@ -26,23 +26,24 @@ struct Signature {
   std::string method;
   std::vector<ExportedTensor> inputs;
   std::vector<ExportedTensor> outputs;
-  std::string doc = {};  // what it takes, for people
+  std::string doc = {};  // description of the inputs, for people
 };
 
 struct SavedModelContents {
   ExportGraph graph;  // in TensorFlow's ops
   std::vector<Signature> signatures;
-  // One meta graph each, all with the same graph; never empty.
+  // The tags of each meta graph. All meta graphs have the same graph. Never empty.
   std::vector<std::vector<std::string>> tag_sets;
-  // Of the variable of that key in the graph: as many bytes as its type and shape say, row-major
-  // and little-endian.
+  // The bytes of the variable with that key in the graph, row-major and little-endian, as many as
+  // its type and shape require.
   std::function<std::string_view(const std::string& key)> value_of;
-  int64_t global_step = 0;  // a variable of the SavedModel, as an Estimator's
-  // The bytes of files in assets/, by name. What loads the SavedModel gets their paths.
+  int64_t global_step = 0;  // stored as a variable of the SavedModel, as an Estimator does
+  // The bytes of the files in assets/, by name. A program that loads the SavedModel gets their
+  // paths.
   std::map<std::string, std::string> assets;
 };
 
-// Writes the files into `dir`, which is there, each durably.
+// Writes the files durably into `dir`, which must exist.
 absl::Status WriteSavedModel(SavedModelContents contents, const std::string& dir);
 
 }  // namespace tpurun

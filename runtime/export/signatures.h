@@ -1,4 +1,4 @@
-// The signatures of an exported model: what who serves it may ask for, and with what.
+// The signatures of an exported model: the requests that a model server accepts, with their inputs.
 #ifndef TPURUN_RUNTIME_EXPORT_SIGNATURES_H_
 #define TPURUN_RUNTIME_EXPORT_SIGNATURES_H_
 
@@ -12,21 +12,22 @@ namespace tpurun {
 
 struct Signatures {
   std::vector<Signature> included;
-  // Of those that could be expected, why they are not there.
+  // The reasons why expected signatures are missing.
   std::vector<std::string> excluded;
 };
 
-// The keys of the heads' signatures, in the order of `outputs`: "classification" and "regression",
-// from the second of a kind on with a number behind, "classification_1".
+// The keys of the heads' signatures, in the order of `outputs`: "classification" and "regression".
+// From the second head of a kind on the key has a number: "classification_1", "classification_2".
 std::vector<std::string> HeadKeys(const std::vector<ExportOutput>& outputs);
 
-// Of a classification, by id; "0", "1", ... where they have no names.
+// The class names of a classification by id, or "0", "1", ... if there are none.
 std::vector<std::string> ClassNames(const ExportOutput& output);
 
-// serving_default and predict take the model's fields by their names, processed its features;
-// without fields the first two take the features. Where the fields are parsed of tf.Examples:
-// examples:predict takes `examples`, strings (batch); classification and regression, of the heads,
-// take them as `inputs`, as TF Serving's Classify and Regress have it. Adds to model.graph. Names:
+// serving_default and predict take the model's fields by name. processed takes its features.
+// Without fields, serving_default and predict take the features and there are no other signatures.
+// If the fields can be parsed from tf.Examples, examples:predict takes `examples`, strings (batch).
+// The heads' classification and regression signatures take the same strings as `inputs`, as TF
+// Serving's Classify and Regress require. Adds nodes to model.graph. Names:
 // tensorflow/python/saved_model/model_utils/export_utils.py.
 Signatures MakeSignatures(ExportedModel& model);
 

@@ -1,5 +1,5 @@
-// The text file `checkpoint` of a model directory, which names the latest checkpoint and those that
-// are kept: a CheckpointState (proto/checkpoint_state.proto) in text format.
+// The text file `checkpoint` of a model directory. It names the latest checkpoint and all kept
+// ones, as a CheckpointState (proto/checkpoint_state.proto) in text format.
 #ifndef TPURUN_RUNTIME_IO_CHECKPOINT_STATE_H_
 #define TPURUN_RUNTIME_IO_CHECKPOINT_STATE_H_
 
@@ -15,15 +15,17 @@
 
 namespace tpurun {
 
-// Prefixes as paths (the directory included). In the file they are relative to it where they can
-// be.
+// The prefixes of checkpoints are paths that include the directory. The file has them relative to
+// the directory if possible.
 struct CheckpointState {
   std::string latest;
   // Oldest first; the last one is `latest`.
   std::vector<std::string> all;
-  // When each of `all` was written, in seconds since 1970; empty in files of older TensorFlows.
+  // When each checkpoint of `all` was written, in seconds since 1970. Empty if an older TensorFlow
+  // wrote the file.
   std::vector<double> timestamps;
-  // When the latest checkpoint that is kept for good was written; 0 for none.
+  // When the latest checkpoint that is kept for ever was written, in seconds since 1970. 0 if there
+  // is none.
   double last_preserved = 0;
 };
 
@@ -33,49 +35,51 @@ std::string CheckpointStatePath(const std::string& dir);
 // "DIR/run_config.pbtxt", the effective configuration of the training in DIR.
 std::string RunConfigPath(const std::string& dir);
 
-// Its first line, a comment: by it a copy is known, whatever its name.
+// The first line of that file, a comment. It marks a copy of the file, whatever the name of the
+// copy.
 inline constexpr char kRunConfigMark[] =
     "# Written by a training of tpurun. Its hooks run only with --run_hooks, wherever it is copied "
     "to; "
     "delete this line to make them your own.";
 
-// NotFound when the directory has no such file or it cannot be read, DataLoss when it has more than
-// 1 MiB, names no checkpoint, or, with line and column, is damaged.
+// NotFound if the directory has no such file or if it cannot be read. DataLoss if the file has more
+// than 1 MiB, names no checkpoint or is damaged (with line and column).
 absl::StatusOr<CheckpointState> ReadCheckpointState(const FilePath& dir);
 
-// Written atomically. The checkpoints must be complete before. A list of more than 1 MiB (8,000
-// checkpoints or more) is written without its oldest.
+// Writes the file atomically. The checkpoints must be complete before the call. If the list has
+// more than 1 MiB (8,000 checkpoints or more), its oldest checkpoints are left out.
 absl::Status WriteCheckpointState(const FilePath& dir, const CheckpointState& state);
 
-// The file `checkpoint.pending` beside it, there while a checkpoint is saved: the one that is being
-// written, and those that are deleted once `checkpoint` lists it. Prefixes as in CheckpointState.
+// The file `checkpoint.pending` beside `checkpoint` exists while a checkpoint is saved. It names
+// the checkpoint that is being written, and the ones that are deleted once `checkpoint` lists the
+// new one. Prefixes as in CheckpointState.
 struct PendingSave {
   std::string writing;
   std::vector<std::string> deleting;
 };
 
 FilePath PendingSavePath(const FilePath& dir);
-// Errors as of ReadCheckpointState.
+// Errors as in ReadCheckpointState.
 absl::StatusOr<PendingSave> ReadPendingSave(const FilePath& dir);
 absl::Status WritePendingSave(const FilePath& dir, const PendingSave& pending);
 
-// What follows is for a directory in which a training may be deleting old checkpoints: it does so
-// only once `checkpoint` names a newer one.
+// The functions below are for a directory in which a training may be deleting old checkpoints. The
+// training deletes only after `checkpoint` names a newer checkpoint.
 
-// Calls `use` with the prefix of the latest checkpoint of the directory; where that fails and
-// `checkpoint` names another one by then, with that one. The last error of `use`; NotFound when
-// there is no checkpoint.
+// Calls `use` with the prefix of the latest checkpoint of the directory. If `use` fails and
+// `checkpoint` then names another checkpoint, calls `use` with that one. Returns the last error of
+// `use`, or NotFound if there is no checkpoint.
 absl::Status WithLatestCheckpoint(
     const std::string& dir, const std::function<absl::Status(const std::string& prefix)>& use);
 
-// The prefix of the checkpoint that a user names by its directory (the latest one in it), its
-// prefix or its .index file. NotFound when there is none, and IsDeletedCheckpoint where it is named
-// by its prefix; DataLoss when `checkpoint` names one that is gone.
+// The prefix of the checkpoint that a user names by its directory (the latest checkpoint in it),
+// its prefix or its .index file. NotFound if there is none; with a prefix, IsDeletedCheckpoint is
+// then true too. DataLoss if `checkpoint` names a checkpoint that is gone.
 absl::StatusOr<std::string> ResolveCheckpoint(const std::string& path);
 
-// Opens that checkpoint; what is deleted then can still be read. Errors are those of
-// ResolveCheckpoint and of BundleReader::Open. One that is named by its prefix and is not there, or
-// vanishes between, is NotFound, and IsDeletedCheckpoint.
+// Opens that checkpoint. Files that are deleted later can still be read. Errors as in
+// ResolveCheckpoint and BundleReader::Open. A checkpoint that is named by its prefix and is absent,
+// or vanishes in between, is NotFound with IsDeletedCheckpoint.
 absl::StatusOr<std::unique_ptr<BundleReader>> OpenCheckpoint(const std::string& path);
 bool IsDeletedCheckpoint(const absl::Status& status);
 

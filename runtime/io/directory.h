@@ -1,4 +1,4 @@
-// Directory: a directory held open. FilePath: where a file is, by path or inside such a directory.
+// Directory: an open directory. FilePath: a file named by a path or inside an open directory.
 #ifndef TPURUN_RUNTIME_IO_DIRECTORY_H_
 #define TPURUN_RUNTIME_IO_DIRECTORY_H_
 
@@ -13,11 +13,11 @@
 
 namespace tpurun {
 
-// Files named in it are files of this very directory, also when its path leads elsewhere by then.
-// Default-constructed it holds nothing.
+// Files named in a Directory are files of this very directory, even if its path leads to another
+// directory later. Default-constructed, it is not open.
 class Directory {
  public:
-  // PermissionDenied when `path` is no directory or cannot be opened for reading.
+  // PermissionDenied if `path` is not a directory or cannot be opened for reading.
   static absl::StatusOr<Directory> Open(const std::string& path);
   Directory() = default;
   Directory(Directory&& other) noexcept
@@ -34,11 +34,12 @@ class Directory {
   const std::string& path() const { return path_; }
   int fd() const { return fd_; }
 
-  // PermissionDenied when path() leads to another directory now, or to none; says where this one
-  // is.
+  // PermissionDenied if path() now leads to another directory or to none. The message says where
+  // this directory is now.
   absl::Status CheckPath() const;
-  // Whether this process now has the directory's lock, which others of its kind respect; it ends
-  // with this object or the process, however that ends. File systems without locks grant it to all.
+  // Tries to lock the directory for this process. Returns true if this process now has the lock.
+  // Other tpurun processes respect it. The lock ends with this object or with the process, however
+  // the process ends. File systems without locks grant it to every process.
   bool TryLock() const;
 
  private:
@@ -48,8 +49,8 @@ class Directory {
   int fd_ = -1;
 };
 
-// A path, or a name inside a Directory, which has to outlive it. Converts from both, so that a
-// function that takes a FilePath takes either.
+// A path, or a name inside a Directory that must outlive the FilePath. Both convert implicitly, so
+// that a function with a FilePath parameter accepts either.
 class FilePath {
  public:
   FilePath(std::string path) : name_(std::move(path)) {}  // NOLINT: implicit
@@ -59,12 +60,12 @@ class FilePath {
   FilePath(const Directory& dir, std::string_view name)
       : dir_fd_(dir.fd()), dir_path_(dir.path()), name_(name) {}
 
-  // What the system calls that end in `at` take.
+  // The arguments of the system calls whose names end in `at`.
   int dir_fd() const { return dir_fd_; }
   const std::string& name() const { return name_; }
-  // As messages show it.
+  // The path as messages show it.
   std::string text() const;
-  // Another name in the same place.
+  // Another name relative to the same directory.
   FilePath WithName(std::string_view name) const;
 
  private:

@@ -16,12 +16,12 @@ namespace tpurun {
 class EventReader {
  public:
   static absl::StatusOr<std::unique_ptr<EventReader>> Open(const std::string& path);
-  // `name` stands for the file in messages.
+  // `name` names the file in messages.
   EventReader(std::unique_ptr<RecordReader> records, std::string name)
       : records_(std::move(records)), name_(std::move(name)) {}
 
-  // Puts the next event into *event; false at the end. Damage is DataLoss with the file, the record
-  // and its offset. The file of a run that was killed may end in a piece of a record.
+  // Puts the next event into *event. Returns false at the end. Damage is DataLoss with the file,
+  // the record and its byte offset. The file of a killed run may end within a record.
   absl::StatusOr<bool> Read(tensorflow::Event* event);
 
  private:
@@ -30,10 +30,10 @@ class EventReader {
   std::string record_;
 };
 
-// The values of a tensor of floats, doubles, INT32 or INT64, as many as there are in it; none of
-// another type.
+// The values of a tensor of floats, doubles, INT32 or INT64, as many as the tensor holds. Empty for
+// other types.
 std::vector<double> TensorNumbers(const tensorflow::TensorProto& tensor);
-// The same where they are what the dimensions say, one or more; nullopt otherwise.
+// The same if the number of values is the product of the dimensions and at least 1; else nullopt.
 std::optional<std::vector<double>> TensorArray(const tensorflow::TensorProto& tensor);
 
 }  // namespace tpurun

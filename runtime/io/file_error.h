@@ -1,4 +1,4 @@
-// errno as a Status, for the sources and sinks of this folder.
+// Statuses of errno, for the sources and sinks of this folder.
 #ifndef TPURUN_RUNTIME_IO_FILE_ERROR_H_
 #define TPURUN_RUNTIME_IO_FILE_ERROR_H_
 
@@ -9,10 +9,10 @@
 
 namespace tpurun {
 
-// "ACTION PATH: strerror(error)". A read that fails is NotFound, whatever the reason: DataLoss is
-// what bytes show that were read.
+// "ACTION PATH: strerror(error)". A failed read is NotFound, whatever the reason: DataLoss is for
+// bytes that were read.
 absl::Status ReadError(std::string_view action, const std::string& path, int error);
-// A write that fails is PermissionDenied.
+// A failed write is PermissionDenied.
 absl::Status WriteError(std::string_view action, const std::string& path, int error);
 
 }  // namespace tpurun

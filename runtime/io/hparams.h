@@ -16,10 +16,10 @@ struct HParam {
   std::variant<double, bool, std::string> value;
 };
 
-// The run begins with these; `time` is in seconds since 1970.
+// Adds the start of a run with these hyperparameters. `time` is in seconds since 1970.
 void AddSessionStartInfo(const std::vector<HParam>& hparams, double time,
                          tensorflow::Summary* summary);
-// The run has ended.
+// Adds the end of the run. `time` as above.
 void AddSessionEndInfo(bool success, double time, tensorflow::Summary* summary);
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// What tells the content of a file from another's.
+// A short text that identifies the content of a file.
 #ifndef TPURUN_RUNTIME_IO_IDENTITY_H_
 #define TPURUN_RUNTIME_IO_IDENTITY_H_
 
@@ -7,7 +7,7 @@
 
 namespace tpurun {
 
-// "LENGTH CRC32C", the length in decimal and the checksum in 8 hexadecimal digits.
+// "LENGTH CRC32C": the length in bytes in decimal, and the checksum in 8 hexadecimal digits.
 std::string IdentityOf(std::string_view bytes);
 
 }  // namespace tpurun

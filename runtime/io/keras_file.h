@@ -1,4 +1,4 @@
-// Files of Keras that nothing here reads.
+// Recognizes Keras files that this program cannot read.
 #ifndef TPURUN_RUNTIME_IO_KERAS_FILE_H_
 #define TPURUN_RUNTIME_IO_KERAS_FILE_H_
 
@@ -8,8 +8,9 @@
 
 namespace tpurun {
 
-// FailedPrecondition of an HDF5 file (.h5, .weights.h5) and of an archive .keras, by its first
-// bytes: what it is and what to save instead. OK of others, those that cannot be read included.
+// FailedPrecondition if the first bytes are those of an HDF5 file (.h5, .weights.h5) or of a .keras
+// archive. The message says what the file is and what to save instead. OK for other files, also for
+// files that cannot be read.
 absl::Status RefuseKerasFile(const std::string& path);
 
 }  // namespace tpurun

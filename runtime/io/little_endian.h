@@ -1,4 +1,4 @@
-// Fixed-width integers in files: little-endian whatever the machine.
+// Fixed-width integers in files: little-endian on every machine.
 #ifndef TPURUN_RUNTIME_IO_LITTLE_ENDIAN_H_
 #define TPURUN_RUNTIME_IO_LITTLE_ENDIAN_H_
 

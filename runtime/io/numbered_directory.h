@@ -1,5 +1,4 @@
-// NumberedDirectory: BASE/<seconds since 1970>/, which appears under its name only when it is
-// whole.
+// NumberedDirectory: BASE/<seconds since 1970>/, which gets this name only when it is complete.
 #ifndef TPURUN_RUNTIME_IO_NUMBERED_DIRECTORY_H_
 #define TPURUN_RUNTIME_IO_NUMBERED_DIRECTORY_H_
 
@@ -16,29 +15,31 @@
 
 namespace tpurun {
 
-// Built as BASE/temp-<seconds>/, as TensorFlow does: who serves the largest number sees all of it
-// or nothing. The directory is locked while it is built, which tells it from one that a killed
-// process left; such are removed by the next in the same BASE.
+// It is built as BASE/temp-<seconds>/, as TensorFlow does: a server that loads the largest number
+// sees the complete directory or none. The directory is locked while it is built. The lock tells it
+// from a directory that a killed process left. The next process in the same BASE removes such
+// leftovers.
 class NumberedDirectory {
  public:
   struct Clock {
     std::function<int64_t()> seconds;   // since 1970
-    std::function<void()> wait_second;  // until the next may have come
+    std::function<void()> wait_second;  // waits until the next second may have begun
   };
 
-  // Makes BASE and the directories above it where they are missing. Where the second is taken, the
-  // next one is waited for, 10 at most. PermissionDenied when nothing can be written.
+  // Makes BASE and its missing parents. If the directory of this second exists, waits for the next
+  // second, at most 10 times. PermissionDenied if nothing can be written or every one of these
+  // seconds was taken.
   static absl::StatusOr<std::unique_ptr<NumberedDirectory>> Create(const std::string& base,
                                                                    const Clock& clock);
   static absl::StatusOr<std::unique_ptr<NumberedDirectory>> Create(const std::string& base);
-  // Removes it, if Publish has not named it.
+  // Removes the directory unless Publish has named it.
   ~NumberedDirectory();
   NumberedDirectory(const NumberedDirectory&) = delete;
   NumberedDirectory& operator=(const NumberedDirectory&) = delete;
 
-  // Where its files are to be written, each durably.
+  // The directory in which the files are to be written, each durably.
   const std::string& path() const { return temporary_; }
-  // Gives it its name, durably, and returns its path.
+  // Renames the directory to its final name, durably, and returns the final path.
   absl::StatusOr<std::string> Publish();
 
  private:
@@ -53,11 +54,13 @@ class NumberedDirectory {
   bool published_ = false;
 };
 
-// The numbered directories in BASE, as paths, the smallest number first; none where BASE is absent.
+// The paths of the numbered directories in BASE, in ascending order of the numbers. Empty if BASE
+// is absent.
 std::vector<std::string> NumberedDirectories(const std::string& base);
 
-// Removes all but the `keep` largest of them, and what killed processes left; 0 keeps all. Nobody
-// sees a part of one: it loses its name first. PermissionDenied where that is not possible.
+// Removes all numbered directories but the `keep` largest, and the leftovers of killed processes.
+// `keep` 0 keeps all. Nobody sees a partly removed directory: it is renamed first. PermissionDenied
+// if that is not possible.
 absl::Status KeepNewest(const std::string& base, int64_t keep);
 
 }  // namespace tpurun

@@ -1,5 +1,5 @@
-// Object-based checkpoints, those of tf.train.Checkpoint, Keras and SavedModels of TensorFlow 2:
-// their keys are paths of objects, and a tensor says which variable each is of.
+// Object-based checkpoints: the format of tf.train.Checkpoint, Keras and SavedModels of TensorFlow
+// 2. Their keys are paths of objects, and one tensor says to which variable each key belongs.
 #ifndef TPURUN_RUNTIME_IO_OBJECT_GRAPH_H_
 #define TPURUN_RUNTIME_IO_OBJECT_GRAPH_H_
 
@@ -11,16 +11,18 @@
 
 namespace tpurun {
 
-// The tensor that says it; a bundle without it is no object-based checkpoint.
+// The name of that tensor. A bundle without it is not an object-based checkpoint.
 inline constexpr char kObjectGraph[] = "_CHECKPOINTABLE_OBJECT_GRAPH";
-// What the keys of variables end in: "layer_with_weights-0/kernel/.ATTRIBUTES/VARIABLE_VALUE".
+// The suffix of the keys of variables: "layer_with_weights-0/kernel/.ATTRIBUTES/VARIABLE_VALUE".
 inline constexpr char kVariableValue[] = "/.ATTRIBUTES/VARIABLE_VALUE";
 
-// The variables' own names ("dense/kernel", may be empty) by key; empty where the bundle is none.
+// The name of each variable ("dense/kernel", may be empty) by its key. Empty if the bundle is not
+// an object-based checkpoint.
 absl::StatusOr<std::map<std::string, std::string>> FullNames(const BundleReader& reader);
 
-// Whether a model in it numbers its layers, as Keras' functional and sequential models do, in the
-// order in which they are built. The lists of variables of others are in the order of attributes.
+// True if a model in the bundle numbers its layers in the order in which they are built, as Keras'
+// functional and sequential models do. The variables of other models are listed in the order of
+// attributes.
 absl::StatusOr<bool> NumbersLayers(const BundleReader& reader);
 
 }  // namespace tpurun

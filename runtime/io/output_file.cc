@@ -1,4 +1,4 @@
-// OutputFile, and what file.h has of temporary files.
+// OutputFile, and the functions of file.h for temporary files.
 #include "runtime/io/output_file.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// OutputFile: a file that has its name only once it is complete.
+// OutputFile: a file that gets its name only when it is complete.
 #ifndef TPURUN_RUNTIME_IO_OUTPUT_FILE_H_
 #define TPURUN_RUNTIME_IO_OUTPUT_FILE_H_
 
@@ -12,16 +12,16 @@
 
 namespace tpurun {
 
-// Written under its TemporaryName in the same directory, locked (flock) for as long as the object
-// lives. The lock tells it from what a killed process left: the system gives a lock back when its
-// process ends, however that ends, and RemoveTemporaryFiles removes what it can lock itself. A
-// process number would not do: it may be another process' by then, or one of another container.
-// Where the file system has no locks, nothing is removed.
+// It is written under its TemporaryName in the same directory and locked (flock) while the object
+// lives. The lock tells it from the leftover of a killed process: the system releases a lock when
+// its process ends, however it ends, and RemoveTemporaryFiles removes only files that it can lock
+// itself. A process number would not do: another process, or a process of another container, may
+// have it later. If the file system has no locks, nothing is removed.
 class OutputFile : public ByteSink {
  public:
-  // `path` as ReplaceableFile gives it. What is there stays until Rename.
+  // `path` is a result of ReplaceableFile. An existing file of that name stays until Rename.
   static absl::StatusOr<std::unique_ptr<OutputFile>> Create(const FilePath& path);
-  // Removes the temporary file, if Rename has not made it the file.
+  // Removes the temporary file unless Rename has given it its name.
   ~OutputFile() override;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -29,10 +29,10 @@ class OutputFile : public ByteSink {
   absl::Status Append(std::string_view bytes) override;
   absl::Status Flush() override { return sink_->Flush(); }
   absl::Status Sync() override { return sink_->Sync(); }
-  // Makes the bytes durable, under the temporary name still; nothing may be appended after it.
+  // Makes the bytes durable, still under the temporary name. Nothing may be appended afterwards.
   absl::Status Close() override;
 
-  // After Close: gives the file its name. That is durable only after SyncDirectory.
+  // Renames the file to its name, after Close. The name is durable only after SyncDirectory.
   absl::Status Rename();
   // Close, Rename and SyncDirectory.
   absl::Status Commit();
@@ -44,13 +44,13 @@ class OutputFile : public ByteSink {
       : path_(path), sink_(std::move(sink)) {}
 
   const FilePath path_;
-  const std::unique_ptr<FileSink> sink_;  // holds the lock, so it is open to the end
+  const std::unique_ptr<FileSink> sink_;  // has the lock, so it stays open until the end
   bool closed_ = false;
   bool renamed_ = false;
 };
 
-// Removes what killed writers of this one file left. What cannot be removed is left where it is: it
-// does not keep the file from being written.
+// Removes the temporary files that killed writers of this one file left. A file that cannot be
+// removed stays: it does not prevent writing the file.
 void RemoveTemporaryFilesOf(const FilePath& path);
 
 }  // namespace tpurun

@@ -10,7 +10,8 @@
 
 namespace tpurun {
 
-// `pixels` is (height, width, channels), row-major; channels 1 is grey, 3 RGB, 4 RGBA.
+// `pixels` has shape (height, width, channels), row-major. `channels` is 1 for grey, 3 for RGB, 4
+// for RGBA.
 absl::StatusOr<std::string> EncodePng(std::span<const uint8_t> pixels, int64_t height,
                                       int64_t width, int64_t channels);
 

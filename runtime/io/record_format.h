@@ -4,7 +4,7 @@
 //             checksum  u32 little-endian   masked crc32c of the 8 bytes of length
 //             payload   length bytes
 //             checksum  u32 little-endian   masked crc32c of payload
-// Compression, where there is any, covers the whole file.
+// Compression, if any, covers the whole file.
 // Source: tensorflow/core/lib/io/record_writer.h.
 #ifndef TPURUN_RUNTIME_IO_RECORD_FORMAT_H_
 #define TPURUN_RUNTIME_IO_RECORD_FORMAT_H_
@@ -18,7 +18,8 @@ inline constexpr size_t kRecordLengthBytes = 8;
 inline constexpr size_t kRecordHeaderBytes = 12;  // length and its checksum
 inline constexpr size_t kRecordFooterBytes = 4;   // the payload's checksum
 
-// Never guessed from the bytes or the name: TensorFlow takes it as an option, "", "GZIP" or "ZLIB".
+// The compression is never guessed from the bytes or the name: as in TensorFlow it is an option,
+// "", "GZIP" or "ZLIB".
 enum class Compression { kNone, kGzip, kZlib };
 
 }  // namespace tpurun

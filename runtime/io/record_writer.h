@@ -18,7 +18,7 @@ class RecordWriter {
   // Creates or truncates the file.
   static absl::StatusOr<std::unique_ptr<RecordWriter>> Create(
       const FilePath& path, Compression compression = Compression::kNone);
-  // Compresses into `sink`; `name` is for messages.
+  // Compresses into `sink`. `name` names the file in messages.
   RecordWriter(std::unique_ptr<ByteSink> sink, Compression compression, const std::string& name);
   explicit RecordWriter(std::unique_ptr<ByteSink> sink);
 

@@ -1,5 +1,5 @@
-// LevelDB's sorted table, the container of a checkpoint's index: sorted keys with values, in one
-// string. Read and written by leveldb itself; this adds the checks that leveldb leaves out.
+// LevelDB's sorted table, the format of a checkpoint's index: sorted keys with values, in one
+// string. leveldb reads and writes it. The functions below add checks that leveldb leaves out.
 //   table  := data_block* metaindex_block index_block footer
 //   block  := contents  type u8 (0 plain, 1 snappy)  masked crc32c u32 of contents and type
 //   footer := metaindex handle, index handle, zeros up to 40 bytes, magic u64  (48 bytes)
@@ -19,13 +19,13 @@ namespace tpurun {
 
 using TableEntries = std::vector<std::pair<std::string, std::string>>;
 
-// All entries in key order, snappy blocks included. Every byte of the table is verified: each block
-// by its checksum, the footer by its shape. Damage is DataLoss with `name`, which stands for the
-// file.
+// All entries in key order, also from snappy blocks. Every byte of the table is verified: each
+// block by its checksum, the footer by its format. Damage is DataLoss with `name`, the name of the
+// file in messages.
 absl::StatusOr<TableEntries> ReadTable(std::string_view bytes, const std::string& name);
 
 // The bytes that TensorFlow writes for these entries: no compression, blocks of 256 KiB. Keys must
-// rise strictly by byte.
+// be strictly ascending by byte.
 absl::StatusOr<std::string> BuildTable(const TableEntries& entries);
 
 }  // namespace tpurun

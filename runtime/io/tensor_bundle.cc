@@ -1,4 +1,4 @@
-// What reader and writer share.
+// The code that BundleReader and BundleWriter share.
 #include "runtime/io/tensor_bundle.h"
 
 #include "absl/strings/str_format.h"

@@ -1,5 +1,5 @@
-// Varints as in protobuf and leveldb: 7 bits a byte, low bits first, the top bit set on all but the
-// last byte.
+// Varints as in protobuf and leveldb: 7 bits per byte, low bits first, and the top bit set in all
+// bytes but the last.
 #ifndef TPURUN_RUNTIME_IO_VARINT_H_
 #define TPURUN_RUNTIME_IO_VARINT_H_
 
@@ -15,14 +15,15 @@ inline void AppendVarint(uint64_t value, std::string* out) {
   *out += static_cast<char>(value);
 }
 
-// What LongVarint found: where the rest of the bytes begins, null when there is no varint.
+// The result of LongVarint. `rest` is the first byte after the varint, or nullptr if there is no
+// varint.
 struct FoundVarint {
   const char* rest = nullptr;
   uint64_t value = 0;
 };
 
-// A varint of any length at the front of [begin, end). Not inlined, and all in registers, so that
-// loops over short ones stay short.
+// Reads a varint of any length at the front of [begin, end). It is not inlined and works in
+// registers, so that loops over short varints stay short.
 [[gnu::noinline]] inline FoundVarint LongVarint(const char* begin, const char* end) {
   uint64_t value = 0;
   for (int shift = 0; shift < 64 && begin < end; shift += 7) {
@@ -34,8 +35,8 @@ struct FoundVarint {
   return {};
 }
 
-// Takes a varint from the front of *bytes; false, with *bytes unspecified, when it is cut short or
-// longer than 64 bits.
+// Removes a varint from the front of *bytes. Returns false, with *bytes unspecified, if the varint
+// is cut short or longer than 64 bits.
 [[gnu::always_inline]] inline bool ConsumeVarint(std::string_view* bytes, uint64_t* value) {
   const char* const begin = bytes->data();
   const size_t size = bytes->size();

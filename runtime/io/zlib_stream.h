@@ -1,5 +1,5 @@
-// GZIP (RFC 1952) and ZLIB (RFC 1950) under any source or sink, with zlib. Memory is bounded by
-// zlib's window and one buffer, whatever the file says.
+// GZIP (RFC 1952) and ZLIB (RFC 1950) streams on top of any source or sink, with zlib. Memory is
+// bounded by zlib's window and one buffer, whatever the file contains.
 #ifndef TPURUN_RUNTIME_IO_ZLIB_STREAM_H_
 #define TPURUN_RUNTIME_IO_ZLIB_STREAM_H_
 
@@ -19,9 +19,9 @@ typedef struct z_stream_s z_stream;
 
 namespace tpurun {
 
-// The uncompressed bytes of `source`. GZIP members follow one another (as `cat a.gz b.gz` makes
-// them); 0 bytes are an empty file. Anything else that is not the format, its own checksums
-// included, is DataLoss with `name` and the offset in the compressed file.
+// The uncompressed bytes of `source`. A GZIP file may have several members (as `cat a.gz b.gz`
+// makes). A file of 0 bytes is empty. Bytes that are not of the format, also wrong checksums, are
+// DataLoss with `name` and the byte offset in the compressed file.
 class ZlibSource : public ByteSource {
  public:
   ZlibSource(std::unique_ptr<ByteSource> source, Compression compression, std::string name);
@@ -31,7 +31,7 @@ class ZlibSource : public ByteSource {
   std::optional<uint64_t> remaining_at_most() const override;
 
  private:
-  // Read, counting in *done what was decompressed before an error.
+  // Read that counts in *done the bytes decompressed before an error.
   absl::Status Inflate(char* out, size_t size, size_t* done);
   absl::Status Refill();
   absl::Status Damaged(const std::string& what) const;
@@ -41,15 +41,16 @@ class ZlibSource : public ByteSource {
   const std::string name_;
   const std::unique_ptr<z_stream> stream_;
   std::string input_;
-  uint64_t input_offset_ = 0;  // of the end of input_ in the compressed file
+  // Byte offset of the end of input_ in the compressed file.
+  uint64_t input_offset_ = 0;
   bool source_ended_ = false;
   bool in_member_ = false;  // between the first byte of a member and its end
   bool any_member_ = false;
   absl::Status error_;
 };
 
-// Compresses into `sink`. Flush ends a deflate block, so that what was appended can be read; Close
-// ends the stream. Without Close the file is truncated.
+// Compresses into `sink`. Flush ends a deflate block, so that the appended bytes can be read. Close
+// ends the stream: without Close the file is truncated.
 class ZlibSink : public ByteSink {
  public:
   ZlibSink(std::unique_ptr<ByteSink> sink, Compression compression, std::string name);

@@ -25,7 +25,7 @@ struct Printer {
   std::string operator()(const TileProgram& value) const { return Quote(ToString(value)); }
 };
 
-// A list is of doubles when it holds one; "[]" is a list of integers.
+// A list with at least one double is a list of doubles. "[]" is a list of integers.
 absl::StatusOr<AttrValue> ParseList(const std::string& text) {
   std::vector<int64_t> ints;
   std::vector<double> doubles;
@@ -83,7 +83,7 @@ absl::StatusOr<Attrs> ParseAttrs(std::string_view text) {
   }
   text = text.substr(1, text.size() - 2);
   Attrs attrs;
-  // A value ends at a comma outside of brackets and quotes.
+  // A value ends at the first comma outside of brackets and quotes.
   for (size_t at = 0; at < text.size();) {
     const size_t equals = text.find('=', at);
     if (equals == std::string_view::npos) return absl::InvalidArgumentError("attribute without =");

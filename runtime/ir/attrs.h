@@ -1,4 +1,4 @@
-// The attributes of a node: a sorted map from name to a typed value, printed as {axis=1,
+// Attrs: the attributes of a node, a sorted map from name to typed value. It prints as {axis=1,
 // value=[1,2]}.
 #ifndef TPURUN_RUNTIME_IR_ATTRS_H_
 #define TPURUN_RUNTIME_IR_ATTRS_H_
@@ -16,11 +16,12 @@
 
 namespace tpurun {
 
-// Printed forms, in this order: 3; 0.5f; true; "text"; [1,2]; [0.5f,1f]; f32; "t0 = neg x0".
+// Printed forms, in the order of the types: 3; 0.5f; true; "text"; [1,2]; [0.5f,1f]; f32; "t0 = neg
+// x0".
 using AttrValue = std::variant<int64_t, double, bool, std::string, std::vector<int64_t>,
                                std::vector<double>, DType, TileProgram>;
 
-// As Attrs::ToString prints it.
+// The text that Attrs::ToString prints for the value.
 std::string ToString(const AttrValue& value);
 
 class Attrs {
@@ -31,7 +32,7 @@ class Attrs {
   bool Has(const std::string& name) const { return values_.count(name) > 0; }
   void Erase(const std::string& name) { values_.erase(name); }
   void Set(const std::string& name, AttrValue value) { values_[name] = std::move(value); }
-  // The attribute, or `otherwise` when absent. The type is checked by the verifier against OpDef.
+  // Returns the attribute, or `otherwise` if it is absent. The verifier checks types against OpDef.
   template <typename T>
   T Get(const std::string& name, T otherwise = T()) const {
     const auto found = values_.find(name);
@@ -46,7 +47,7 @@ class Attrs {
     return Get<std::vector<int64_t>>(name);
   }
   std::string String(const std::string& name) const { return Get<std::string>(name); }
-  // One without steps when absent.
+  // Returns a program without steps if the attribute is absent.
   const TileProgram& Program(const std::string& name) const {
     static const TileProgram& none = *new TileProgram;
     const auto found = values_.find(name);
@@ -63,7 +64,7 @@ class Attrs {
   std::map<std::string, AttrValue> values_;
 };
 
-// Reads what ToString prints; programs stay strings (TypedAttrs, op_def.h).
+// Parses the output of ToString. Tile programs stay strings (TypedAttrs in op_def.h converts them).
 absl::StatusOr<Attrs> ParseAttrs(std::string_view text);
 
 }  // namespace tpurun

@@ -9,20 +9,20 @@
 namespace tpurun {
 namespace {
 
-constexpr int64_t kTile = 1024;  // elements: 4 KB, a few of them stay in the first-level cache
+constexpr int64_t kTile = 1024;  // elements: 4 KB; a few tiles stay in the first-level cache
 
-// How a bf16 array is converted: so many elements for each unit of work, or as a whole.
+// How a bf16 array is converted: a number of elements for each unit of work, or the whole array.
 struct Edge {
   bool bf16 = false;
-  int64_t per_unit = 0;  // elements; 0: as a whole
-  int64_t elements = 0;  // of the whole array
-  int64_t offset = 0;    // of its f32 values in the scratch memory, bytes
+  int64_t per_unit = 0;  // elements; 0: the array is converted as a whole
+  int64_t elements = 0;  // number of elements of the whole array
+  int64_t offset = 0;    // bytes: where the f32 values are in the scratch memory
 };
 
 struct Conversions {
-  std::vector<Edge> operands;  // with CopiesPerOperand of each
+  std::vector<Edge> operands;  // CopiesPerOperand entries for each operand
   Edge result;
-  int64_t most_units = 0;  // converted at a time
+  int64_t most_units = 0;  // maximum number of units converted at a time
   int64_t bytes = 0;
 };
 
@@ -123,7 +123,7 @@ class ConvertingKernel final : public Kernel {
     return to;
   }
 
-  // An array of which only what a tile works on is there begins as far ahead of it.
+  // Address of element 0 of an array of which only a tile is in memory: `elements` before the tile.
   static float* Ahead(float* tile, int64_t elements) { return tile - elements; }
 
   absl::Status RunTile(const KernelArgs& args, Pointers& mine, int64_t begin, int64_t end) const {
@@ -148,7 +148,7 @@ class ConvertingKernel final : public Kernel {
     return status;
   }
 
-  // What units [begin, end) are of the result; the others belong to other parts.
+  // Rounds the results of units [begin, end). The other units belong to other parts.
   void Round(const KernelArgs& args, int64_t begin, int64_t end) const {
     const Edge& result = conversions_.result;
     const float* const from = Place(args, result);
@@ -165,9 +165,9 @@ class ConvertingKernel final : public Kernel {
 
   const Conversions conversions_;
   const std::unique_ptr<Kernel> f32_;
-  int64_t columns_ = 0;  // of a result that is cut over them
+  int64_t columns_ = 0;  // number of columns of a result that is partitioned by columns, else 0
   int results_ = 0;
-  mutable std::vector<Pointers> workers_;  // each worker's own
+  mutable std::vector<Pointers> workers_;  // [worker]
 };
 
 }  // namespace

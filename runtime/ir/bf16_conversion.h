@@ -1,5 +1,5 @@
-// The edges of a kernel: bf16 operands become the f32 numbers that they are, and an f32 result is
-// rounded to bf16, once, where it is stored (OpDef, "What a value is stored in").
+// bf16 conversion around an f32 kernel: bf16 operands are converted to f32, and an f32 result is
+// rounded to bf16 once, when it is stored (see the comment of OpDef, "How values are stored").
 #ifndef TPURUN_RUNTIME_IR_BF16_CONVERSION_H_
 #define TPURUN_RUNTIME_IR_BF16_CONVERSION_H_
 
@@ -10,15 +10,15 @@
 
 namespace tpurun {
 
-// An operand or result 0 is bf16.
+// True if an operand or result 0 is bf16.
 bool HasBF16(const OpCall& call);
-// The same with f32 in the place of bf16.
+// The same call with f32 instead of bf16.
 OpCall InF32(const OpCall& call);
 
-// The call by a kernel of the widened one. An op without kernels of its own (OpDef::plan) is run on
-// tiles of about 1024 elements; of another the whole part is converted, as its kernel may know
-// parts of one size only. Of scratch memory the first EdgesBytes(call) are for the conversion, what
-// comes behind is the kernel's.
+// Runs the call with `wide`, the kernel of InF32(call). If the op has no kernels of its own
+// (OpDef::plan), conversion and kernel work on tiles of about 1024 elements. Otherwise a whole part
+// is converted at once, because the kernel may accept parts of one size only. The conversion uses
+// the first ConversionBytes(call) bytes of scratch memory, the kernel the bytes after them.
 int64_t ConversionBytes(const OpCall& call);
 std::unique_ptr<Kernel> WithConversions(const OpCall& call, std::unique_ptr<Kernel> wide);
 

@@ -17,7 +17,7 @@ namespace {
 
 const OpDef& RowOfGroupOp();
 
-// 0 unless they are numbered from 0 on without a gap.
+// The number of groups, or 0 if the groups are not numbered 0, 1, 2, ... without a gap.
 int64_t CountGroups(const std::vector<int64_t>& groups) {
   const std::set<int64_t> numbers(groups.begin(), groups.end());
   const int64_t count = static_cast<int64_t>(numbers.size());
@@ -32,7 +32,7 @@ Value RowOfGroup(GraphBuilder& b, Value x, const std::vector<int64_t>& groups) {
   return b.Add(RowOfGroupOp(), {x, b.Add(ReplicaIdOp(), {})}, {{"groups", groups}});
 }
 
-// ((0+1)+(2+3))+((4+5)+(6+7)), halving for any count.
+// ((0+1)+(2+3))+((4+5)+(6+7)): sums the two halves recursively, for any number of replicas.
 template <typename T>
 T TreeSum(const void* const* operands, std::span<const int> replicas, int64_t i) {
   if (replicas.size() == 1) return static_cast<const T*>(operands[replicas[0]])[i];
@@ -41,7 +41,7 @@ T TreeSum(const void* const* operands, std::span<const int> replicas, int64_t i)
          TreeSum<T>(operands, replicas.subspan(left), i);
 }
 
-// The replicas of each group; all in one where there are no groups.
+// The replicas of each group. Without groups, all replicas form one group.
 std::vector<std::vector<int>> ReplicasOfGroups(const OpCall& call) {
   const std::vector<int64_t> groups = call.attrs.Ints("groups");
   std::vector<std::vector<int>> replicas(groups.empty() ? 1 : call.results[0].dims[0]);

@@ -1,4 +1,4 @@
-// Ops in which replicas meet.
+// Collective ops: ops that combine the values of all replicas.
 #ifndef TPURUN_RUNTIME_IR_COLLECTIVES_H_
 #define TPURUN_RUNTIME_IR_COLLECTIVES_H_
 
@@ -10,20 +10,21 @@
 
 namespace tpurun {
 
-// {groups}: the sum over all replicas, or, where `groups` has the group of each replica from 0,
-// over each group: then the result has a row a group, (G, ...).
+// {groups}: the sum over all replicas. If `groups` has the group of each replica (from 0), the sum
+// over each of the G groups; the result is then (G, ...) with one row per group.
 const OpDef& CrossReplicaSumOp();
 
-// All of them, for the op table.
+// All collective ops, for the op table.
 std::vector<const OpDef*> CollectiveOps();
 
-// The sum of x over all replicas: one value, the same on all.
+// The sum of x over all replicas: one value, shared by all replicas.
 Value CrossReplicaSum(GraphBuilder& b, Value x, const std::string& label = "CrossReplicaSum");
-// Over the replicas of a replica's own group; no groups: over all.
+// The sum over the replicas of the replica's own group. Empty `groups`: over all replicas.
 Value CrossReplicaSum(GraphBuilder& b, Value x, const std::vector<int64_t>& groups,
                       const std::string& label = "CrossReplicaSum");
 
-// x (K, ...) of replica 0, of replica 1 ..., as one value (R K, ...), the same on all.
+// Concatenates x (K, ...) of replica 0, replica 1, ... to one value (R K, ...), shared by all R
+// replicas.
 Value CrossReplicaConcat(GraphBuilder& b, Value x);
 
 }  // namespace tpurun

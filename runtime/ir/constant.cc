@@ -32,7 +32,7 @@ Literal ConstantLiteral(const OpCall& call) {
   return literal;
 }
 
-// The numbers themselves are the same for any batch.
+// InvalidArgument if the batch size changes the values of the constant.
 absl::Status CheckNumbers(const ExportCall& call) {
   if (call.node.attrs.Ints("value_int") == call.larger.attrs.Ints("value_int"))
     return absl::OkStatus();
@@ -47,7 +47,7 @@ Value AddConstant(ExportGraph& graph, const Attrs& attrs, const Shape& shape) {
                                               static_cast<size_t>(shape.bytes()))});
 }
 
-// Whether it is one number, which as many rows as the batch has can be filled with.
+// InvalidArgument unless the constant is one value and the batch sets its number of rows.
 absl::Status CheckRows(const ExportCall& call, Value dims) {
   const size_t values = std::max(call.attrs.Get<std::vector<double>>("value").size(),
                                  call.attrs.Ints("value_int").size());

@@ -43,8 +43,8 @@ std::unique_ptr<Kernel> ConvertKernel(const OpCall& call) {
   });
 }
 
-// Every value of `from` is one of `to`. Not bf16 in f32, or the way back would quiet a NaN and
-// flush a subnormal that the bf16 value may hold.
+// True if `to` can represent every value of `from` exactly. False for bf16 in f32: the conversion
+// back would quiet a signalling NaN and flush a subnormal that the bf16 value may be.
 bool HoldsExactly(DType to, DType from) {
   switch (from) {
     case DType::kPred:
@@ -59,8 +59,8 @@ bool HoldsExactly(DType to, DType from) {
   }
 }
 
-// To the same dtype: x. Through a dtype that holds every value of x: x converted at once. To bf16
-// and back is rounding and stays.
+// A conversion to the same dtype becomes x. Two conversions become one if the dtype between them
+// represents every value of x exactly. Conversion to bf16 and back rounds, so it stays.
 Replacement SimplifyConvert(const Graph& graph, const Node& node) {
   const Value x = node.inputs[0];
   const DType to = node.shapes[0].dtype;
@@ -95,7 +95,7 @@ const OpDef& ConvertOp() {
       },
       .gradient =
           [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
-            // The numbers of a gradient are f32; how it is stored, autodiff knows.
+            // The values of a gradient are f32. Autodiff decides how they are stored.
             const bool floating = IsFloat(b.shape(node.inputs[0]).dtype);
             return std::vector<Value>{floating ? Convert(b, dy[0], DType::kF32) : Value{}};
           },

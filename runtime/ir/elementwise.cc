@@ -43,7 +43,7 @@ float SumOver(const float* x, int64_t n, const F& of) {
   return TreeOfChunks(x, n, (n + kChunk - 1) / kChunk, of);
 }
 
-// T is float, or uint16_t of an x that is stored in bf16.
+// T is float, or uint16_t for x stored in bf16.
 template <typename T>
 std::unique_ptr<Kernel> SumOfRowsKernel(const OpCall& call) {
   const int64_t rows = RowsOf(call.operands[0]), columns = call.results[0].dims[0];
@@ -206,7 +206,7 @@ int64_t RowColumns(const OpCall& call) {
 
 std::unique_ptr<Kernel> TileKernel(const OpCall& call, TileFunction tile) {
   struct Info {
-    int64_t bytes = 0;  // of an element
+    int64_t bytes = 0;  // bytes of an element
     bool scalar = false, row = false;
   };
   const int count = static_cast<int>(call.operands.size());

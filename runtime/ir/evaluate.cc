@@ -35,7 +35,7 @@ absl::StatusOr<Literal> SourceValue(const Graph& graph, const Node& node, const 
   return Literal::Scalar<int32_t>(args.loop_index);
 }
 
-// The interpreter knows what a value is, not how it lies.
+// The interpreter uses values without their memory layout.
 Shape Plain(const Shape& shape) { return Shape{shape.dtype, shape.dims}; }
 
 absl::Status RunNode(const Graph& graph, const Node& node, const std::vector<PerReplica>& values,
@@ -44,7 +44,7 @@ absl::Status RunNode(const Graph& graph, const Node& node, const std::vector<Per
   for (const Value input : node.inputs) call.operands.push_back(Plain(graph.shape(input)));
   for (const Shape& shape : node.shapes) call.results.push_back(Plain(shape));
   call.needed.assign(node.shapes.size(), true);
-  // Every op but a source has its definition.
+  // Every op except the sources has a reference kernel.
   TPURUN_DCHECK(node.op->reference != nullptr);
   const std::unique_ptr<Kernel> kernel = MakeReference(call);
   Literal scratch(Shape{DType::kU8, {ReferenceScratchBytes(call)}});

@@ -1,6 +1,6 @@
 // The reference interpreter: runs a graph on Literals node by node with the reference kernels, all
-// replicas in lockstep. Slow and plain; everything fast is tested against it, bit for bit unless a
-// pass says it is inexact.
+// replicas in lockstep. It is slow and simple. All fast code is tested against it, bit for bit
+// unless a pass is documented as inexact.
 #ifndef TPURUN_RUNTIME_IR_EVALUATE_H_
 #define TPURUN_RUNTIME_IR_EVALUATE_H_
 
@@ -17,18 +17,17 @@ namespace tpurun {
 
 struct EvaluateArgs {
   std::vector<std::vector<Literal>> infeed;  // [slot][replica]
-  // By variable name: one literal for a shared variable, one a replica for a per-core one. A state
-  // variable that is missing is zero; any other missing one is an error.
+  // By variable name: one literal for a shared variable, one literal per replica for a per-core
+  // variable. A missing state variable is zero. Any other missing variable is an error.
   std::map<std::string, std::vector<Literal>> variables;
   int32_t loop_index = 0;
-  // Called after each node with its results, [replica][result]; stop by returning false. May be
-  // null.
+  // Called after each node with its results, [replica][result]. Return false to stop. May be null.
   std::function<bool(const Node&, const std::vector<std::vector<Literal>>& results)> observe;
 };
 
 struct EvaluateResult {
   std::vector<std::vector<Literal>> outputs;  // [output][replica]
-  // The variables after the step: one literal, or one a replica for per-core ones.
+  // The variables after the step: one literal, or one per replica for a per-core variable.
   std::map<std::string, std::vector<Literal>> variables;
 };
 

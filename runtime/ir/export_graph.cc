@@ -229,7 +229,7 @@ Value TensorFlowRows(ExportGraph& graph, Value x, ElementType type) {
 
 namespace {
 
-// All but the first, which an input tells, or invalid.
+// The dimensions of the result without the first one, which an input gives, or invalid.
 Value DimsOfExample(ExportCall& call) {
   if (!call.ResultIsOfBatch() || !InputOfBatch(call.graph).valid()) return {};
   const std::vector<int64_t>& dims = call.results[0].dims;

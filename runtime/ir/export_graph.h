@@ -1,6 +1,6 @@
-// ExportGraph: a graph in another framework's ops, TensorFlow's or ONNX's, that the export rules of
-// ops add to. What differs between the two formats beyond the ops (how a constant, a variable and
-// an input is written) is not seen here: runtime/export writes them.
+// ExportGraph: a graph in the ops of another framework (TensorFlow or ONNX). The export rules of
+// ops append nodes to it. It does not know how either format writes constants, variables and
+// inputs; runtime/export writes them.
 #ifndef TPURUN_RUNTIME_IR_EXPORT_GRAPH_H_
 #define TPURUN_RUNTIME_IR_EXPORT_GRAPH_H_
 
@@ -19,7 +19,7 @@
 
 namespace tpurun {
 
-// The framework whose ops a graph is in.
+// The framework whose ops a graph uses.
 enum class ExportFormat : uint8_t { kTensorFlow, kOnnx };
 
 // The element types of tensors in both formats.
@@ -36,7 +36,7 @@ enum class ElementType : uint8_t {
 };
 ElementType ElementTypeOf(DType dtype);
 
-// Outermost first; -1 where only the batch decides.
+// Outermost dimension first; -1 for a dimension that depends on the batch size.
 using ExportDims = std::vector<int64_t>;
 inline bool HasUnknown(const std::vector<int64_t>& numbers) {
   return std::count(numbers.begin(), numbers.end(), -1) > 0;
@@ -45,8 +45,8 @@ inline bool HasUnknown(const std::vector<int64_t>& numbers) {
 struct ExportTensor {
   ElementType type = ElementType::kFloat;
   ExportDims dims;
-  std::string bytes;                 // row-major, little-endian; empty of kString
-  std::vector<std::string> strings;  // of kString
+  std::string bytes;                 // row-major, little-endian; empty if type is kString
+  std::vector<std::string> strings;  // if type is kString
 
   static ExportTensor Int64s(ExportDims dims, const std::vector<int64_t>& values);
   static ExportTensor Float(float scalar);
@@ -68,54 +68,56 @@ using ExportAttrs = std::map<std::string, ExportAttr>;
 struct ExportNode {
   enum class Kind : uint8_t {
     kOp,
-    kInput,     // fed by whoever runs the graph; of one input where it has a default
+    kInput,     // fed by the caller of the graph; inputs[0], if there is one, is its default
     kConstant,  // the attribute "value"
-    kVariable,  // the value of the variable of that name
+    kVariable,  // the value of the variable `key`
   };
   Kind kind = Kind::kOp;
-  std::string op;             // of kOp, in the words of the format; ONNX's of another domain than
-                              // its own behind that, "ai.onnx.ml.LabelEncoder"
+  // For kOp: the format's name of the op. An ONNX op of another domain has the domain as prefix:
+  // "ai.onnx.ml.LabelEncoder".
+  std::string op;
   std::string name;           // unique in the graph
-  std::string key;            // of kInput and kVariable: the feature's, the variable's own name
-  std::vector<Value> inputs;  // an invalid one is left out, which only ONNX's ops allow
+  std::string key;            // kInput: the name of the feature; kVariable: of the variable
+  std::vector<Value> inputs;  // an invalid input is omitted (in ONNX ops only)
   ExportAttrs attrs;
-  ElementType type = ElementType::kFloat;  // of kInput, kConstant and kVariable
+  ElementType type = ElementType::kFloat;  // for kInput, kConstant and kVariable
   ExportDims dims;
 };
 
-// Nodes in topological order. Names follow TensorFlow's rules (graph_constructor.cc): [A-Za-z0-9.]
-// first, then also _ - /.
+// Nodes in topological order. Names follow TensorFlow's rules (graph_constructor.cc): the first
+// character is one of [A-Za-z0-9.], later characters may also be _ - /.
 class ExportGraph {
  public:
   const std::vector<ExportNode>& nodes() const { return nodes_; }
 
-  // Result 0 of a new node, named `label` in the scope (the op where empty); its others follow.
+  // Returns result 0 of a new node. Its name is `label` in the scope, or the op's name if `label`
+  // is empty. The other results have the same node.
   Value Add(std::string op, std::vector<Value> inputs, ExportAttrs attrs = {},
             const std::string& label = "");
   Value Constant(ExportTensor tensor, const std::string& label = "Const");
-  // int64, which both formats take for shapes and axes: a vector, a scalar.
+  // int64 constants, the type of shapes and axes in both formats: a vector and a scalar.
   Value Int64s(const std::vector<int64_t>& values, const std::string& label);
   Value Int64(int64_t value, const std::string& label);
-  // One node for each key.
+  // Return the existing node of `key` if there is one.
   Value Input(const std::string& key, ElementType type, ExportDims dims);
   Value Variable(const std::string& key, ElementType type, ExportDims dims);
-  // A new input, even where there is one of that key, named `label`.
+  // Adds a new input named `label`, even if there is an input of that key.
   Value NewInput(const std::string& key, ElementType type, ExportDims dims,
                  const std::string& label);
 
-  // Who runs the graph need not feed the input: it is `value` then.
+  // Makes the input optional: it equals `value` if the caller of the graph does not feed it.
   void SetDefault(Value input, Value value) { nodes_[input.node].inputs = {value}; }
 
-  // The node at the end of what was added for one value gets the name that the value has; nothing
-  // when it is no op.
+  // Gives the node of `value`, the last one added for a model value, the name of that model value.
+  // Does nothing if the node is not an op.
   void NameResult(Value value, const std::string& name);
   const std::string& scope() const { return scope_; }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
-  // From now on equal constants are one, in this scope; empty: no longer.
+  // From now on equal constants share one node in this scope. Empty: stops sharing.
   void ShareConstants(std::string scope);
 
-  // Drops every node that none of these values depends on. Returns where each node is now; -1: it
-  // was dropped.
+  // Removes every node that none of these values depends on. Returns the new index of each node, or
+  // -1 if it was removed.
   std::vector<int> KeepOnly(const std::vector<Value>& results);
 
  private:
@@ -127,53 +129,55 @@ class ExportGraph {
 
   std::vector<ExportNode> nodes_;
   std::set<std::string> names_;
-  std::map<std::string, int> copies_;                // by name, the last number behind it
+  std::map<std::string, int> copies_;                // by name: the last number appended to it
   std::map<std::string, Value> inputs_, variables_;  // by key
   std::string scope_, constants_scope_;
-  std::map<std::string, Value> constants_;  // those that are shared, by label and content
+  std::map<std::string, Value> constants_;  // the shared constants, by label and content
 };
 
-// The rows of the build that a rule sees; a second one has a row more.
+// The batch size, in rows, of the model that an export rule gets. A second model has one row more.
 inline constexpr int64_t kExportRows = 2;
 
-// By node of the model, its results; empty: the node has not been exported.
+// [node of the model][result]; empty if the node has not been exported.
 using ExportedValues = std::vector<std::vector<Value>>;
 
-// A node for which an export rule speaks. Every dimension and every whole number of an attribute
-// that the batch decides is -1.
+// The node that an export rule exports. Every dimension and every integer of an attribute that
+// depends on the batch size is -1.
 struct ExportCall {
   ExportGraph& graph;
-  const Graph& model;  // the node's
-  const Node& node;    // of the model that is built for kExportRows rows
-  const Node& larger;  // of that for one row more
-  // What says each value of the model in `graph`, of the nodes ahead of this one. A rule may say
-  // there what a node behind it gives, which then is not asked.
+  const Graph& model;  // the graph of `node`
+  const Node& node;    // in the model built for kExportRows rows
+  const Node& larger;  // the same node in the model built for kExportRows + 1 rows
+  // The values in `graph` of the model's nodes before this one. A rule may also set the values of a
+  // later node. The rule of that node is then not called.
   ExportedValues& exported;
-  const std::vector<Value>& wanted;  // of the model, read from outside
+  const std::vector<Value>& wanted;  // model values that are read outside the model
   Attrs attrs;
   std::vector<Value> inputs;  // in `graph`
   std::vector<Shape> operands;
   std::vector<Shape> results;
 
   ElementType type(int operand = 0) const { return ElementTypeOf(operands[operand].dtype); }
-  // Whether result 0 is (batch, D...) with known D.
+  // True if result 0 is (batch, D...) with known D.
   bool ResultIsOfBatch() const;
 };
 
-// An input of the graph with a row for each example; invalid: there is none.
+// Returns an input of the graph with one row per example, or an invalid Value if there is none.
 Value InputOfBatch(const ExportGraph& graph);
-// How many rows x has, int64 (1), in TensorFlow's ops.
+// The number of rows of x as int64 (1), in TensorFlow ops.
 Value TensorFlowRows(ExportGraph& graph, Value x, ElementType type);
-// The dimensions of the call's result (batch, D...) as an int64 vector, in TensorFlow's ops and in
-// ONNX's. Invalid where the result has no batch dimension or no input has one to take it from.
+// The dimensions of the call's result (batch, D...) as an int64 vector, in TensorFlow ops and in
+// ONNX ops. Invalid if the result has no batch dimension, or if no input has a batch dimension to
+// read it from.
 Value TensorFlowDimsOfBatch(ExportCall& call);
 Value OnnxDimsOfBatch(ExportCall& call);
-// x reversed along `axis`, in ONNX's ops.
+// x reversed along `axis`, in ONNX ops.
 Value OnnxReversed(ExportGraph& graph, Value x, int64_t axis);
 
-// One op that takes the same operands, its attribute T their element type.
+// A rule with one op that takes the same operands. Its attribute T is the element type of operand
+// `type_of`.
 ExportRule TensorFlowOp(std::string op, int type_of = 0);
-// One op that takes the same operands and no attributes.
+// A rule with one op that takes the same operands and no attributes.
 ExportRule OnnxOp(std::string op);
 
 }  // namespace tpurun

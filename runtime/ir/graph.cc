@@ -73,8 +73,8 @@ absl::Status VerifyTies(const Graph& graph) {
   return absl::OkStatus();
 }
 
-// Source nodes name a slot or a variable; theirs must be its shape, of a variable another that has
-// as many elements.
+// A source node names a slot or a variable. The node has the shape of the slot, or the dtype and
+// the number of elements of the variable.
 absl::Status VerifySource(const Graph& graph, const Node& node) {
   if (!node.op->flags.source) return absl::OkStatus();
   if (node.attrs.Has("slot")) {
@@ -131,7 +131,7 @@ absl::StatusOr<Value> Graph::AddNode(const OpDef& op, std::vector<Value> inputs,
   }
   ASSIGN_OR_RETURN(attrs, TypedAttrs(op, std::move(attrs)));
   ASSIGN_OR_RETURN(std::vector<Shape> shapes, InferShapes(op, operands, attrs));
-  // Every node has a result: passes read shapes[0].
+  // Every node has at least one result: passes read shapes[0].
   TPURUN_DCHECK(!shapes.empty());
   const int id = static_cast<int>(nodes_.size());
   nodes_.push_back(

@@ -1,6 +1,6 @@
 // GraphBuilder: appends to a graph with a name scope and a sticky error, so that formulas read as
-// formulas. After the first error every call returns an invalid Value and changes nothing; the
-// caller looks at status() once, at the end of a layer or a list of calls.
+// formulas. After the first error every call returns an invalid Value and changes nothing. The
+// caller checks status() once, at the end of a layer or of a list of calls.
 #ifndef TPURUN_RUNTIME_IR_GRAPH_BUILDER_H_
 #define TPURUN_RUNTIME_IR_GRAPH_BUILDER_H_
 
@@ -19,22 +19,23 @@ class GraphBuilder {
   explicit GraphBuilder(Graph graph);
 
   const absl::Status& status() const { return status_; }
-  // The first error wins. Returns an invalid Value, so `return b.Fail(...)` reads well.
+  // Sets the error unless there is one. Returns an invalid Value, for `return b.Fail(...)`.
   Value Fail(absl::Status status);
 
-  // The only result, or result 0, of a new node. `label` is the last part of its name: the scope
-  // and a number for uniqueness are added ("hidden_1/MatMul"); empty means the op's name.
+  // Returns the only result, or result 0, of a new node. `label` is the last part of the node's
+  // name; the scope and a number for uniqueness are added ("hidden_1/MatMul"). Empty: the op's
+  // name.
   Value Add(const OpDef& op, std::vector<Value> inputs, Attrs attrs = {},
             const std::string& label = "");
 
-  // New variables are shared; a name that exists already is an error.
-  // Returns the variable's index, -1 after an error.
+  // New variables are shared by all cores. A name that already exists is an error. Returns the
+  // index of the variable, or -1 after an error.
   int AddVariable(Variable variable);
-  // The value at the start of the step. One node for each variable, however often it is read.
+  // The variable's value at the start of the step. Every read of a variable returns the same node.
   Value Read(int variable);
   // A second update of a variable is an error.
   void Update(int variable, Value value);
-  // A new infeed slot and the node that reads it.
+  // Adds an infeed slot and returns the node that reads it.
   Value AddInfeed(const std::string& name, const Shape& shape);
   void AddOutput(const std::string& name, Value value, int64_t period = 1) {
     graph_.AddOutput(name, value, period);
@@ -42,10 +43,10 @@ class GraphBuilder {
 
   const Shape& shape(Value value) const { return graph_.shape(value); }
   const Graph& graph() const { return graph_; }
-  // The graph; the builder is empty afterwards. Look at status() first.
+  // Returns the graph; the builder is empty afterwards. Check status() first.
   Graph Take() { return std::move(graph_); }
 
-  // "a/b"; new nodes are named below it.
+  // "a/b"; names of new nodes start with it.
   const std::string& scope() const { return scope_; }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
 
@@ -53,11 +54,11 @@ class GraphBuilder {
   Graph graph_;
   absl::Status status_;
   std::string scope_;
-  std::vector<Value> reads_;          // by variable; invalid: not read yet
-  std::map<std::string, int> names_;  // how often each full label was asked for
+  std::vector<Value> reads_;          // by variable; invalid if not read yet
+  std::map<std::string, int> names_;  // how often each full label was requested
 };
 
-// A scope for the time of a block: ScopedName scope(b, "gradients").
+// Sets a scope for the lifetime of this object: ScopedName scope(b, "gradients").
 class ScopedName {
  public:
   ScopedName(GraphBuilder& b, const std::string& name)

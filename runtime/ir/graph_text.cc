@@ -37,7 +37,7 @@ std::optional<Value> ParseValue(LineTokenizer& line) {
   if (!node) return std::nullopt;
   Value value{static_cast<int>(*node), 0};
   if (line.Eat(":")) {
-    // "%3 : f32[...]" has a blank before the colon, "%3:1" a number after it.
+    // "%3 : f32[...]" has a space before the colon, "%3:1" has a number after it.
     const std::optional<int64_t> result = line.Int();
     if (!result) return std::nullopt;
     value.result = static_cast<int>(*result);

@@ -20,12 +20,13 @@ namespace tpurun {
 
 std::string PrintGraph(const Graph& graph);
 
-// Lines that are blank or start with '#' are passed over. An error names the line.
+// Skips lines that are blank or start with '#'. An error names the line.
 absl::StatusOr<Graph> ParseGraph(std::string_view text, const FindOp& find_op);
 
-// The line of a variable, used by the program text too.
+// The line of a variable. Program text uses it too.
 std::string PrintVariable(const Variable& variable);
-absl::StatusOr<Variable> ParseVariable(LineTokenizer& line);  // what follows "variable "
+// `line` starts after "variable ".
+absl::StatusOr<Variable> ParseVariable(LineTokenizer& line);
 
 }  // namespace tpurun
 

@@ -18,20 +18,20 @@ class LineTokenizer {
   bool AtEnd() const { return rest_.empty(); }
   std::string_view rest() const { return rest_; }
 
-  // Consumes `text` (and blanks after it) when it comes next.
+  // If the rest starts with `text`, consumes it and the blanks after it and returns true.
   bool Eat(std::string_view text) {
     if (rest_.substr(0, text.size()) != text) return false;
     rest_.remove_prefix(text.size());
     SkipBlanks();
     return true;
   }
-  // Up to the next blank, comma or end.
+  // The text up to the next blank, comma or end.
   std::string Word() {
     size_t end = 0;
     while (end < rest_.size() && rest_[end] != ' ' && rest_[end] != ',') ++end;
     return Take(end);
   }
-  // "..." with C escapes.
+  // A quoted string "..." with C escapes.
   std::optional<std::string> QuotedString() {
     if (rest_.empty() || rest_[0] != '"') return std::nullopt;
     size_t end = 1;
@@ -45,7 +45,7 @@ class LineTokenizer {
       ++end;
     return ParseInt64(Take(end));
   }
-  // {...}: up to the brace that closes it, quotes respected.
+  // {...} up to the closing brace. Braces inside quotes do not count.
   std::optional<Attrs> Attributes() {
     if (rest_.empty() || rest_[0] != '{') return std::nullopt;
     bool quoted = false;

@@ -8,13 +8,13 @@
 
 namespace tpurun {
 
-// The exponent of a float that is not finite is all ones: one more carries into the sign.
+// The exponent bits of a float that is not finite are all ones. Adding one to them carries into the
+// sign bit.
 TPURUN_CLONES bool AllFinite(const float* x, int64_t n) {
   constexpr uint32_t kExponent = 0x7f800000, kOneMore = 0x00800000;
-  uint32_t loop_carried = 0;
-  for (int64_t i = 0; i < n; ++i)
-    loop_carried |= (std::bit_cast<uint32_t>(x[i]) & kExponent) + kOneMore;
-  return loop_carried >> 31 == 0;
+  uint32_t carry = 0;
+  for (int64_t i = 0; i < n; ++i) carry |= (std::bit_cast<uint32_t>(x[i]) & kExponent) + kOneMore;
+  return carry >> 31 == 0;
 }
 
 int64_t FirstNonFinite(const Shape& shape, const std::byte* data) {

@@ -1,5 +1,4 @@
-// Literal: a value on the host, its shape and its bytes (row-major, little-endian), 64-byte
-// aligned.
+// Literal: a value on the host: its shape and its 64-byte aligned data (row-major, little-endian).
 #ifndef TPURUN_RUNTIME_IR_LITERAL_H_
 #define TPURUN_RUNTIME_IR_LITERAL_H_
 
@@ -20,7 +19,7 @@ namespace tpurun {
 class Literal {
  public:
   Literal() = default;
-  // Zeros of that shape.
+  // All elements are 0.
   explicit Literal(Shape shape) : shape_(std::move(shape)), data_(Allocate(shape_.bytes())) {
     if (shape_.bytes() > 0) std::memset(data_.get(), 0, shape_.bytes());
   }
@@ -39,7 +38,7 @@ class Literal {
     return Of<T>({}, {value});
   }
 
-  // The same elements in other dimensions, as many.
+  // The same elements with other dimensions. The number of elements must not change.
   Literal Reshaped(std::vector<int64_t> dims) const {
     Literal result = *this;
     result.shape_.dims = std::move(dims);
@@ -61,7 +60,7 @@ class Literal {
     TPURUN_DCHECK(sizeof(T) == static_cast<size_t>(ByteSize(shape_.dtype)));
     return {reinterpret_cast<const T*>(data_.get()), static_cast<size_t>(shape_.num_elements())};
   }
-  // Equal shapes and bytes.
+  // True if shapes and bytes are equal.
   bool operator==(const Literal& other) const {
     return shape_ == other.shape_ &&
            (shape_.bytes() == 0 || std::memcmp(data(), other.data(), shape_.bytes()) == 0);
@@ -99,10 +98,10 @@ Literal Literal::Of(std::vector<int64_t> dims, const std::vector<T>& values) {
   return literal;
 }
 
-// The index of the first value of an array that is NaN or infinite; -1 when there is none. A
-// complex number counts as two.
+// Returns the index of the first NaN or infinite value, or -1 if there is none. A complex element
+// counts as two values.
 int64_t FirstNonFinite(const Shape& shape, const std::byte* data);
-// Whether none of n floats is; as fast as they are read.
+// True if all n floats are finite. Runs at the speed of memory reads.
 bool AllFinite(const float* x, int64_t n);
 
 }  // namespace tpurun

@@ -16,7 +16,7 @@ std::vector<std::string> AttrNames(const OpDef& op) {
   return names;
 }
 
-// The attribute that every op has whose numbers are f32.
+// The attribute that every op with f32 values has.
 const AttrDef& StoredIn() {
   static const AttrDef& def = *new AttrDef{kStoredIn, DType::kF32};
   return def;
@@ -50,7 +50,7 @@ absl::Status CheckAttrs(const OpDef& op, const Attrs& attrs) {
   return absl::OkStatus();
 }
 
-// The op's numbers are f32, and a value of the call is bf16.
+// True if the op has f32 values and an operand or result 0 is bf16.
 bool Converts(const OpCall& call) {
   return !call.op->flags.any_dtype && !call.op->flags.source && HasBF16(call);
 }
@@ -128,7 +128,7 @@ absl::StatusOr<std::vector<Shape>> InferShapes(const OpDef& op, std::span<const 
 }
 
 OpFlags OpFlagsOf(const OpCall& call) {
-  // A call has as many operands as its op.
+  // A call has at least the minimum number of operands of its op.
   TPURUN_DCHECK(static_cast<int>(call.operands.size()) >= call.op->min_operands);
   TPURUN_DCHECK(call.op->max_operands < 0 ||
                 static_cast<int>(call.operands.size()) <= call.op->max_operands);
@@ -172,7 +172,7 @@ KernelPlan PlanKernel(const OpCall& call, const Machine& machine) {
       if (call.operands[i].dtype == DType::kBF16) plan.best_operands[i] = call.operands[i];
     }
   }
-  // A plan speaks of all operands or of none.
+  // best_operands is empty or has an entry for each operand.
   TPURUN_DCHECK(plan.best_operands.empty() || plan.best_operands.size() == call.operands.size());
   TPURUN_DCHECK(plan.scratch_bytes >= 0);
   return plan;

@@ -1,6 +1,6 @@
-// OpDef: everything anybody needs to know about an op, as data. The printer, verifier, planner,
-// compiler and device never ask which op a node is; they read these fields. One op is one paragraph
-// in runtime/ops/FAMILY.cc.
+// OpDef: all properties of an op, as data. The printer, verifier, planner, compiler and device
+// never test which op a node has; they read these fields. Each op is one paragraph in
+// runtime/ops/FAMILY.cc.
 #ifndef TPURUN_RUNTIME_IR_OP_DEF_H_
 #define TPURUN_RUNTIME_IR_OP_DEF_H_
 
@@ -26,7 +26,7 @@ struct OpDef;
 class Graph;
 class GraphBuilder;
 
-// Result `result` of node `node`; printed %12, or %12:1 for result 1. Node -1 is no value.
+// Result `result` of node `node`; printed %12, or %12:1 for result 1. Node -1 means no value.
 struct Value {
   int node = -1;
   int result = 0;
@@ -36,14 +36,14 @@ struct Value {
   auto operator<=>(const Value&) const = default;
 };
 
-// How an instruction may be cut into parts that different workers run. A kernel gets [begin, end)
-// of these units and computes exactly that share of its results, each element wholly, so the cut
-// never changes bits.
+// How an instruction may be partitioned among workers. A kernel gets a range [begin, end) of these
+// units and computes exactly that share of its results. It computes each element completely, so the
+// partition never changes bits.
 enum class WorkUnit : uint8_t {
-  kWhole,     // not at all: begin 0, end 1
-  kElements,  // elements of the results (all of one element count)
+  kWhole,     // not partitioned: begin 0, end 1
+  kElements,  // elements of the results (all results have the same number of elements)
   kRows,      // entries of the leading dimension of result 0
-  kColumns,   // entries of its last dimension
+  kColumns,   // entries of the last dimension of result 0
 };
 
 // One instruction as its kernel sees it. The pointers stay valid while kernels made from it live.
@@ -52,38 +52,38 @@ struct OpCall {
   Attrs attrs;
   std::vector<Shape> operands;
   std::vector<Shape> results;
-  std::vector<bool> needed;  // per result; a result that nobody reads is not computed
-  int parts = 1;             // that a worker may run apart (BeginOfPart)
-  int64_t rows = 0;          // that the parts share, each of as many units; 0: the units themselves
-  int num_replicas = 1;      // a collective gets every operand of each, see below
+  std::vector<bool> needed;   // [result]; a result that nobody reads is not computed
+  int parts = 1;              // parts of the units, each run by one worker (BeginOfPart)
+  int64_t rows = 0;           // rows that the parts share, of equally many units; 0: units are rows
+  int num_replicas = 1;       // a collective gets every operand of each replica (CopiesPerOperand)
   int replicas_per_call = 1;  // replicas whose units one call computes (OpFlags::spans_replicas)
 };
 
-// How many of each operand a kernel gets: one, or of a collective one of each replica. They come
-// operand by operand, each in replica order.
+// The number of pointers per operand that a kernel gets: num_replicas for a collective (one per
+// replica), else 1. The pointers come operand by operand, each operand's in replica order.
 int CopiesPerOperand(const OpCall& call);
 
-// Where OpCall::replicas_per_call is more than 1, operands and results come like those of a
-// collective, of so many replicas each, and the units are those of the first replica, then those of
-// the next.
+// If OpCall::replicas_per_call is R > 1, each operand and result has R pointers, one per replica,
+// ordered like the operands of a collective. The units are then the units of the first replica,
+// followed by the units of the next.
 struct KernelArgs {
   const void* const* operands = nullptr;
-  void* const* results = nullptr;  // nullptr where OpCall::needed is false
+  void* const* results = nullptr;  // nullptr if OpCall::needed is false
   void* scratch = nullptr;  // KernelPlan::scratch_bytes, 64-byte aligned, private to the call
-  int worker = 0;           // which of Kernel::SetWorkers' workers runs it
-  // Made true by a kernel of an op that overwrites (OpFlags) where it writes a NaN or an infinity;
-  // may be null.
+  int worker = 0;  // index of the worker that runs the kernel, less than Kernel::SetWorkers' count
+  // A kernel of an op with OpFlags::overwrites sets this to true if it writes a NaN or an infinity.
+  // May be nullptr.
   bool* not_finite = nullptr;
   int64_t begin = 0;  // the share of the work, in the op's WorkUnit
   int64_t end = 0;
 };
 
-// Made once when a program is loaded. Run allocates nothing, locks nothing and looks nothing up;
-// one kernel is run by several workers at once on different args.
+// Made once when a program is loaded. Run does not allocate, lock or look anything up. Several
+// workers may run one kernel at the same time with different args.
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // How many workers will run the kernel (1 when it is not called). Before the first Run.
+  // The number of workers that will run the kernel (1 if not called). Call before the first Run.
   virtual void SetWorkers(int) {}
   virtual absl::Status Run(const KernelArgs& args) const = 0;
 };
@@ -105,23 +105,24 @@ std::unique_ptr<Kernel> KernelOf(F run) {
   return std::make_unique<Callable>(std::move(run));
 }
 
-// What an implementation wants, the answer of plan(shapes, attrs, machine).
+// The properties of the chosen implementation, returned by plan(shapes, attrs, machine).
 struct KernelPlan {
   std::string implementation = "reference";
-  std::vector<Shape> best_operands;  // dtypes and layouts that it likes best; empty: as they come
+  std::vector<Shape> best_operands;  // preferred dtypes and layouts; empty: as the operands are
   int64_t scratch_bytes = 0;
-  bool native_bf16 = false;    // reads operands, and writes result 0, in bf16 itself and for less
+  bool native_bf16 = false;  // reads bf16 operands and writes a bf16 result 0 itself, at less cost
   bool converts_bf16 = false;  // set by PlanKernel: bf16 is converted around it (bf16_conversion.h)
-  bool takes_bias = false;     // adds OpFlags::bias for free
+  bool takes_bias = false;     // adds the operand OpFlags::bias at no cost
 };
 
-// The machine that a program is compiled for, named in the program and in checkpoints.
+// The instruction sets of the machine that a program is compiled for. Programs and checkpoints
+// record its name.
 struct Machine {
   bool avx2 = false;
   bool avx512 = false;
   bool avx512_bf16 = false;
   static Machine This();
-  // Of what ToString prints.
+  // Parses the output of ToString.
   static std::optional<Machine> Parse(std::string_view name);
   std::string ToString() const;  // "x86_64", "x86_64+avx2", "x86_64+avx512", "x86_64+avx512_bf16"
 };
@@ -129,43 +130,46 @@ struct Machine {
 struct AttrDef {
   std::string name;
   AttrValue example;      // fixes the type
-  bool required = false;  // absent means the op's own default otherwise
-  // Reads the text of a type that text writes as a string. Null: the type has a text of its own.
+  bool required = false;  // an absent attribute that is not required has the op's own default
+  // Parses an attribute whose text form is a string. Null: the type has its own text form.
   std::function<absl::StatusOr<AttrValue>(const std::string& text)> read;
 };
 
-// What passes need to know. Per-operand facts are bit masks, bit i for operand i (bit 31: all).
+// Properties of an op that passes need. Per-operand properties are bit masks: bit i is operand i,
+// bit 31 all operands.
 struct OpFlags {
   WorkUnit unit = WorkUnit::kWhole;
-  bool elementwise = false;   // same shapes, or scalar operands; unit is kElements
+  bool elementwise = false;   // operands: the result's shape, scalars, rows; unit is kElements
   uint32_t row_operands = 0;  // row r of the results reads only row r of these operands
   uint32_t rounds = 0;        // operands rounded to bf16 at DEFAULT precision
-  uint32_t commutes = 0;      // result 0: op(round(x)) == round(op(x)) in these operands
+  uint32_t commutes = 0;      // result 0: op(round(x)) == round(op(x)) for these operands x
   uint32_t sign_only = 0;     // only the sign of these operands matters
-  uint32_t class_ids = 0;     // operands with values in [0, C), operand 0 being (..., C)
-  // Operands with values in [0, V), operand 0 being (V, ...) behind its first kBatchDims.
+  uint32_t class_ids = 0;     // operands with values in [0, C) if operand 0 is (..., C)
+  // Operands with values in [0, V). Operand 0 is (V, ...) after its first kBatchDims dimensions.
   uint32_t row_ids = 0;
-  // Every f32 element of the results comes out of f32 arithmetic, so it is never subnormal (workers
-  // flush) and never a signalling NaN.
+  // Every f32 element of the results is computed by f32 arithmetic. It is therefore never subnormal
+  // (workers flush subnormals to zero) and never a signalling NaN.
   bool arithmetic = false;
-  bool copies_elements = false;  // every element of result 0 is one of operand 0's
-  bool is_bitcast = false;       // result 0 has operand 0's elements in their order
-  bool per_replica = false;  // a value per core even without per-core operands: infeed, replica_id
-  bool random = false;       // draws by element index: never merged, folded or run for other rows
-  bool collective = false;   // reads the operands of every replica, the result is shared
-  // The more rows a call has, the less each costs, and some kernels take those of several replicas.
+  bool copies_elements = false;  // every element of result 0 is an element of operand 0
+  bool is_bitcast = false;       // result 0 has the elements of operand 0 in the same order
+  // The value differs between replicas even without per-core operands (infeed, replica_id).
+  bool per_replica = false;
+  // Draws random numbers by element index: never merged, folded or evaluated for other rows.
+  bool random = false;
+  bool collective = false;  // reads the operands of every replica; all replicas share the result
+  // A row costs less if a call has more rows. Some kernels therefore process the rows of several
+  // replicas in one call.
   bool spans_replicas = false;
-  bool loop_carried = false;  // of a variable: loop-carried, computed again behind its update
-  bool source = false;        // no instruction: infeed, variable, loop_index, replica_id
-  // Result 0 may lie where operand 0 does and is then not copied: the kernel writes what differs.
+  bool loop_carried = false;  // of variables only: loop-carried, recomputed after their update
+  bool source = false;        // has no instruction: infeed, variable, loop_index, replica_id
+  // Result 0 may alias operand 0 without a copy. The kernel then writes only the changed elements.
   bool overwrites = false;
-  bool any_dtype = false;  // moves, chooses or converts elements: results have a dtype of their own
+  bool any_dtype = false;  // moves, selects or converts elements: the op sets the results' dtypes
   bool adds_bias = false;  // operand 0 plus operand 1 (C) along the last dimension
   bool sums_columns = false;  // operand 0 (..., C) -> (C), the sums over all but the last dimension
-  bool keeps_column_sums = false;  // those sums of result 0 are those of operand 0
-  int summed_result = -1;  // the result that has those sums of result 0 and fewer rows; -1: none
-  // A further operand (C), which may be left out and is added to the result's last dimension; -1:
-  // none.
+  bool keeps_column_sums = false;  // result 0 has the same column sums as operand 0
+  int summed_result = -1;  // a result with the column sums of result 0 and fewer rows; -1: none
+  // Index of an optional operand (C) added along the last dimension of the result; -1: none.
   int bias = -1;
 };
 constexpr uint32_t kAllOperands = 0x80000000u;
@@ -173,41 +177,41 @@ inline bool HasOperand(uint32_t mask, int operand) {
   return (mask & kAllOperands) != 0 || (operand < 31 && (mask >> operand & 1u) != 0);
 }
 
-// What may stand for result 0 of a node of which no other result is read: the same bits in every
-// element, whatever the operands hold (-0, NaN, infinities, subnormals).
+// A replacement for result 0 of a node whose other results are not read. Every element has the same
+// bits for all operand values (-0, NaN, infinities, subnormals).
 struct Replacement {
   struct NewNode {
     const OpDef* op = nullptr;
     std::vector<Value> inputs;
     Attrs attrs;
   };
-  Value same;  // a value that is there already; when invalid:
-  // Nodes behind those of the graph, the first with the id nodes().size(), which may read each
-  // other; result 0 of the last is the value. None: there is nothing simpler.
+  Value same;  // an existing value; if it is invalid, `nodes` is used
+  // Nodes to append to the graph. The first gets the id nodes().size(). They may read each other.
+  // Result 0 of the last node is the value. Empty: there is no replacement.
   std::vector<NewNode> nodes;
 };
 
-// The loop of an element-wise op: result[i] = f(operands[0][i], ...) for i < n. The result may lie
-// where an operand does.
+// The loop of an element-wise op: result[i] = f(operands[0][i], ...) for i < n. The result may
+// alias an operand.
 using TileFunction = void (*)(const void* const* operands, void* result, int64_t n);
 
-// Adds to call.graph what says the same as a node, and returns its results there, of which those
-// that nobody reads may be left out at the end or invalid. InvalidArgument where the format has no
-// words for it; no results where it has none for this node, only for what OpDef::expand makes of
-// it. runtime/ir/export_graph.h.
+// Adds nodes equivalent to `call.node` to call.graph and returns their results. Results that nobody
+// reads may be invalid, or left out at the end. Returns InvalidArgument if the format cannot
+// express the node. Returns no results if the format can express only the expansion of this node
+// (OpDef::expand). See runtime/ir/export_graph.h.
 using ExportRule = std::function<absl::StatusOr<std::vector<Value>>(ExportCall& call)>;
 
-// The attribute, a DType, that says what result 0 is stored in.
+// Name of the attribute with the DType in which result 0 is stored.
 inline constexpr char kStoredIn[] = "out";
-// The attribute that says how many first dimensions of operands and results are the same, each of
-// whose entries is computed by itself; 0 where it is absent.
+// Name of the attribute with the number of leading dimensions that operands and results share. Each
+// of their entries is computed independently. 0 if absent.
 inline constexpr char kBatchDims[] = "batch_dims";
 
-// What a value is stored in. The numbers of an op are f32: an operand that is stored in bf16 is
-// read as the f32 numbers that it is, and with the attribute `out` = bf16 result 0 is rounded once,
-// where it is stored. Only what moves, chooses or converts elements (OpFlags::any_dtype) says its
-// results' dtypes itself. infer_shape, gradient and reference speak of f32; a kernel whose plan is
-// `native_bf16` reads and writes bf16 itself, around any other the edges convert
+// How values are stored. The numbers of an op are f32. An operand stored in bf16 is read as the f32
+// numbers that it represents. With the attribute `out` = bf16, result 0 is rounded once, when it is
+// stored. Only ops that move, select or convert elements (OpFlags::any_dtype) set the dtypes of
+// their results themselves. infer_shape, gradient and reference see f32 only. A kernel whose plan
+// is `native_bf16` reads and writes bf16 itself; other kernels run inside a bf16 conversion
 // (bf16_conversion.h).
 struct OpDef {
   std::string name;
@@ -216,65 +220,69 @@ struct OpDef {
   int max_operands = 0;  // -1: any number
   std::vector<AttrDef> attrs;
   OpFlags flags;
-  // Adjusts the flags where attributes or shapes matter (a transposed operand). Null: `flags`
-  // holds.
+  // Adjusts the flags if they depend on attributes or shapes (a transposed operand). Null: `flags`
+  // applies unchanged.
   std::function<void(const OpCall& call, OpFlags& flags)> refine_flags;
 
-  // The result shapes, or what is wrong, got and want (the node's name is added by the caller).
+  // Returns the result shapes, or an error with the wrong property, the got and the wanted value
+  // (the caller adds the node's name).
   std::function<absl::StatusOr<std::vector<Shape>>(std::span<const Shape> operands,
                                                    const Attrs& attrs)>
       infer_shape;
-  // Gradients with respect to each operand (an invalid Value where there is none), from those of
-  // the results (invalid where nothing reads them). Null: no gradient flows through.
+  // Gradients with respect to each operand (an invalid Value if there is none), from the gradients
+  // of the results (invalid if nothing reads the result). Null: no gradient flows through.
   std::function<std::vector<Value>(GraphBuilder& b, const Node& node,
                                    std::span<const Value> result_gradients)>
       gradient;
-  // What may stand for a node of this op, its operands being in `graph` already. Null: nothing.
+  // A replacement for a node of this op. Its operands are in `graph` already. Null: none.
   std::function<Replacement(const Graph& graph, const Node& node)> simplify;
   // Plain loops: the definition of the op's numbers. Null for sources.
   std::function<std::unique_ptr<Kernel>(const OpCall& call)> reference;
-  // Of an element-wise op without attributes: its loop over f32, a pred being 1 or 0. A step of a
-  // TileProgram. Null: never fused.
+  // For an element-wise op without attributes: its loop over f32, with a pred as 1 or 0. It is the
+  // step of a TileProgram. Null: the op is never fused.
   TileFunction tile = nullptr;
   // Chooses an implementation. Null: the reference.
   std::function<KernelPlan(const OpCall& call, const Machine& machine)> plan;
   // The kernel of a plan. Null: the reference.
   std::function<std::unique_ptr<Kernel>(const OpCall& call, const KernelPlan& plan)> make_kernel;
   // An op with the same operands and attributes that equals CrossReplicaSum of this op and does
-  // less work for these shapes, or nullptr. Null: there is none.
+  // less work for these shapes, or nullptr if there is none. The function itself may be null.
   std::function<const OpDef*(const OpCall& call)> summed_over_replicas;
   // Floating point operations of one call. Null: one per result element.
   std::function<double(const OpCall& call)> flops;
-  // The op in TensorFlow's words and in ONNX's (opset 17), f32 whatever its precision. Null: it
-  // has no words there, and cannot be exported unless it expands.
+  // The op in TensorFlow ops and in ONNX ops (opset 17), in f32 for any precision. Null: the format
+  // has no equivalent ops, and the op can be exported only if it has `expand`.
   ExportRule tensorflow;
   ExportRule onnx;
-  // The same in other ops, which have words: the results of such a node, of another graph, whose
-  // operands are `inputs`; those that only a gradient reads are invalid. Null: it does not expand.
+  // Builds the node from other ops that have export rules, in another graph with the operands
+  // `inputs`. Returns the results; those that only a gradient reads are invalid. Null: there is no
+  // such expansion.
   std::function<std::vector<Value>(GraphBuilder& b, const Node& node,
                                    std::span<const Value> inputs)>
       expand;
 };
 
-// Finds ops by name for the graph and program parsers; runtime/ops/op_list.h has the one for all.
+// Finds an op by name for the graph and program parsers. runtime/ops/op_list.h finds all ops.
 using FindOp = std::function<const OpDef*(const std::string& name)>;
 
-// The attributes, as they come from text, in the op's types: a string that AttrDef::read takes is
-// read once, here, and "[]", a list of whole numbers by itself, is the list that is wanted.
+// Converts attributes parsed from text to the op's types. Parses a string if the attribute has
+// AttrDef::read. Converts "[]", which parses as a list of int64, to a list of doubles if the op has
+// that type.
 absl::StatusOr<Attrs> TypedAttrs(const OpDef& op, Attrs attrs);
 
-// Checks the number of operands and the attributes; the result shapes as they are stored.
+// Checks the number of operands and the attributes. Returns the result shapes with stored dtypes.
 absl::StatusOr<std::vector<Shape>> InferShapes(const OpDef& op, std::span<const Shape> operands,
                                                const Attrs& attrs);
 
 OpFlags OpFlagsOf(const OpCall& call);
-// The whole range of a call's work unit.
+// The number of work units of the call.
 int64_t Units(const OpCall& call);
-// The unit with which part `part` of call.parts begins; of call.parts itself the end of the last.
+// The first unit of part `part`; for `part` == call.parts, the end of the last part.
 int64_t BeginOfPart(const OpCall& call, int part);
 KernelPlan PlanKernel(const OpCall& call, const Machine& machine);
 std::unique_ptr<Kernel> MakeKernel(const OpCall& call, const KernelPlan& plan);
-// The definition of the call's numbers as they are stored, with so much scratch memory.
+// The reference kernel for the values as they are stored. It needs ReferenceScratchBytes(call)
+// bytes of scratch memory.
 std::unique_ptr<Kernel> MakeReference(const OpCall& call);
 int64_t ReferenceScratchBytes(const OpCall& call);
 double Flops(const OpCall& call);

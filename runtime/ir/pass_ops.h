@@ -1,4 +1,5 @@
-// The ops of runtime/ops that passes create, by their roles: whoever compiles hands them in.
+// The ops of runtime/ops that compiler passes create, by role. The compiler's caller passes them
+// in.
 #ifndef TPURUN_RUNTIME_IR_PASS_OPS_H_
 #define TPURUN_RUNTIME_IR_PASS_OPS_H_
 
@@ -7,14 +8,14 @@
 namespace tpurun {
 
 struct PassOps {
-  // {program, results}: operands x0, x1, ... of a TileProgram, of one shape or scalars -> what the
-  // steps `results` give.
+  // {program, results}: operands x0, x1, ... of a TileProgram, scalars or of one shape -> the
+  // values of the steps listed in `results`.
   const OpDef* fused = nullptr;
-  // PackAttrs: x (plain) -> x in the layout that a kernel likes.
+  // PackAttrs: x (plain layout) -> x in the layout that a kernel prefers.
   const OpDef* pack = nullptr;
 };
 
-// The attributes {dtype, layout, bytes} of what brings a value into the shape `packed`.
+// The attributes {dtype, layout, bytes} of the op that converts a value to the shape `packed`.
 inline Attrs PackAttrs(const Shape& packed) {
   return {{"dtype", packed.dtype}, {"layout", packed.layout.name}, {"bytes", packed.layout.bytes}};
 }

@@ -1,5 +1,5 @@
-// DType, Layout and Shape: what a value is. A Shape prints as f32[16,784]; a value in a kernel's
-// own layout as f32[64,32]{blocked_8x8:8192}, 8192 being its size in bytes.
+// DType, Layout and Shape: the type of a value. A Shape prints as f32[16,784]. A value in a
+// kernel's own layout prints as f32[64,32]{blocked_8x8:8192}, with its size of 8192 bytes.
 #ifndef TPURUN_RUNTIME_IR_SHAPE_H_
 #define TPURUN_RUNTIME_IR_SHAPE_H_
 
@@ -11,23 +11,23 @@
 
 namespace tpurun {
 
-// Where arrays begin: a multiple of a cache line, which is also what AVX-512 loads like.
+// The alignment of arrays in bytes: the size of a cache line and of an AVX-512 register.
 inline constexpr int64_t kAlignment = 64;
-// The next multiple of it.
+// `bytes` rounded up to a multiple of kAlignment.
 constexpr int64_t Aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 enum class DType : uint8_t { kF32, kBF16, kS32, kS64, kU8, kU32, kPred, kC64 };
 
-// Bytes of one element; pred is one byte, 0 or 1.
+// The size of one element in bytes. A pred is one byte, 0 or 1.
 int64_t ByteSize(DType dtype);
-// "f32", "bf16", "s32", ...; and back.
+// "f32", "bf16", "s32", ...; ParseDType is the inverse.
 std::string_view Name(DType dtype);
 std::optional<DType> ParseDType(std::string_view name);
 
-// How the elements lie in memory. Plain is row-major without gaps. A kernel layout has a name that
-// only its kernel understands, and its size in bytes.
+// The memory layout of the elements. The plain layout is row-major without gaps. A kernel layout
+// has a name that only its kernel understands, and its size in bytes.
 struct Layout {
   std::string name;
   int64_t bytes = 0;
@@ -38,13 +38,13 @@ struct Layout {
 
 struct Shape {
   DType dtype = DType::kF32;
-  std::vector<int64_t> dims;  // outermost first; empty: a scalar
+  std::vector<int64_t> dims;  // outermost first; empty for a scalar
   Layout layout;
 
   int rank() const { return static_cast<int>(dims.size()); }
   int64_t num_elements() const;
   int64_t bytes() const;
-  // Elements of one entry of the leading dimension; the rank must be at least 1.
+  // Number of elements of one entry of the leading dimension. The rank must be at least 1.
   int64_t row_elements() const;
   std::string ToString() const;
   bool operator==(const Shape&) const = default;
@@ -52,7 +52,7 @@ struct Shape {
 
 std::optional<Shape> ParseShape(std::string_view text);
 
-// "[16,784]".
+// Prints dimensions as "[16,784]".
 std::string DimsToString(const std::vector<int64_t>& dims);
 
 }  // namespace tpurun

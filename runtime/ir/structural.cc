@@ -1,4 +1,4 @@
-// The sources, copy and add.
+// The source ops, copy and add.
 #include "runtime/ir/structural.h"
 
 #include <cstring>
@@ -17,7 +17,7 @@ absl::StatusOr<std::vector<Shape>> ScalarS32(std::span<const Shape>, const Attrs
   return std::vector<Shape>{Shape{DType::kS32, {}}};
 }
 
-// Of a source the rule is the same in both formats.
+// Sources are exported in the same way to both formats.
 absl::StatusOr<std::vector<Value>> ExportInfeed(ExportCall& call) {
   const InfeedSlot& slot = call.model.infeed()[call.attrs.Int("slot")];
   const Shape& shape = call.results[0];
@@ -129,7 +129,7 @@ const OpDef& AddOp() {
           },
       .simplify =
           [](const Graph& graph, const Node& node) {
-            // Not +0: it turns -0 into +0.
+            // The identity is -0, because adding +0 turns -0 into +0.
             return WithoutIdentity(graph, node, -0.0, 0, true);
           },
       .reference = [](const OpCall& call) { return BinaryKernel(call, kPlus); },

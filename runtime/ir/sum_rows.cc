@@ -9,19 +9,19 @@
 namespace tpurun {
 namespace {
 
-constexpr int64_t kRowBlock = 64;    // rows summed one after the other
+constexpr int64_t kRowBlock = 64;    // rows that are summed one after the other
 constexpr int64_t kColumnTile = 32;  // columns at a time; does not change bits
 
-// A block of rows of at most kColumnTile columns: where it begins.
+// The position of a block of rows with at most kColumnTile columns.
 struct Block {
-  int64_t at;      // of its first element
-  int64_t column;  // the first, counted from the first that is summed
+  int64_t at;      // index of the first element
+  int64_t column;  // the first column, counted from the first summed column
   int64_t rows;
-  int64_t columns;  // of the whole
+  int64_t columns;  // number of columns of the whole array
   int64_t tile;
 };
 
-// sums[c] = the sum over r of of(element, c), for element (r, c) of the block.
+// sums[c] = the sum over r of of(index, c), where index is that of element (r, c) of the block.
 template <typename Of>
 [[gnu::always_inline]] inline void Sum(const Block& block, float* sums, Of of) {
   float sum[kColumnTile] = {};

@@ -1,7 +1,7 @@
-// Sums over the rows of a matrix in an order that depends on nothing but its shape: blocks of 64
-// rows in order, the block sums in a pairwise tree. x and y are (rows, columns) of float, or of
-// uint16_t where they are stored in bf16; center and sums are those of the columns from `begin` to
-// before `end`.
+// Sums over the rows of a matrix, in an order that depends only on its shape: blocks of 64 rows are
+// summed in order, and the block sums are added in a pairwise tree. x and y are (rows, columns) of
+// float, or of uint16_t if stored in bf16. center and sums have an element for each column in
+// [begin, end).
 #ifndef TPURUN_RUNTIME_IR_SUM_ROWS_H_
 #define TPURUN_RUNTIME_IR_SUM_ROWS_H_
 
@@ -11,19 +11,19 @@
 
 namespace tpurun {
 
-// Of a value (..., C).
+// The number of rows of a value (..., C).
 inline int64_t RowsOf(const Shape& shape) {
   return shape.dims.back() == 0 ? 0 : shape.num_elements() / shape.dims.back();
 }
 
-// sums[c - begin] of x[r][c].
+// sums[c - begin] = sum over r of x[r][c].
 template <typename T>
 void SumRows(const T* x, int64_t rows, int64_t columns, int64_t begin, int64_t end, float* sums);
-// Of y[r][c] (x[r][c] - center[c - begin]).
+// sums[c - begin] = sum over r of y[r][c] (x[r][c] - center[c - begin]).
 template <typename T, typename U>
 void SumCentered(const T* y, const U* x, const float* center, int64_t rows, int64_t columns,
                  int64_t begin, int64_t end, float* sums);
-// Of (x[r][c] - center[c - begin])^2.
+// sums[c - begin] = sum over r of (x[r][c] - center[c - begin])^2.
 template <typename T>
 void SumSquares(const T* x, const float* center, int64_t rows, int64_t columns, int64_t begin,
                 int64_t end, float* sums);

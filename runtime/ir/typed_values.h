@@ -1,4 +1,4 @@
-// Numbers as the elements of a dtype.
+// Conversion of numbers to the elements of a dtype.
 #ifndef TPURUN_RUNTIME_IR_TYPED_VALUES_H_
 #define TPURUN_RUNTIME_IR_TYPED_VALUES_H_
 
@@ -13,7 +13,7 @@
 
 namespace tpurun {
 
-// Toward zero; what lies outside becomes the nearest that To has, and NaN 0.
+// Rounds toward zero. Values out of range become the nearest value of To, and NaN becomes 0.
 template <typename To, typename From>
 To ToWhole(From value) {
   if constexpr (std::is_floating_point_v<From>) {
@@ -26,7 +26,8 @@ To ToWhole(From value) {
   return static_cast<To>(value);
 }
 
-// Writes `value`, given exactly as f64 or s64, or as the type of another dtype, as one element.
+// Writes `value` as one element of the dtype. T is double or int64_t (exact), or another dtype's
+// type.
 template <typename T>
 void StoreAs(DType dtype, T value, std::byte* to) {
   const auto store = [to](auto typed) { std::memcpy(to, &typed, sizeof(typed)); };
@@ -60,7 +61,7 @@ void StoreAs(DType dtype, T value, std::byte* to) {
   }
 }
 
-// Calls f with a value of the C++ type that stores the dtype. c64 has no arithmetic here.
+// Calls f with a value of the C++ type that stores the dtype. Does not call f for c64 and bf16.
 template <typename F>
 void WithType(DType dtype, F f) {
   switch (dtype) {

@@ -1,4 +1,4 @@
-// Ops that move elements and change none. They carry any dtype.
+// Ops that move elements without changing them, for any dtype.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -40,7 +40,8 @@ int64_t Product(const std::vector<int64_t>& dims, size_t begin, size_t end) {
   return product;
 }
 
-// One dimension at most may be the batch's: what it is follows from the number of elements.
+// InvalidArgument if the batch size decides more than one dimension. A single one follows from the
+// number of elements.
 absl::Status CheckReshape(const std::vector<int64_t>& dims) {
   if (std::count(dims.begin(), dims.end(), -1) < 2) return absl::OkStatus();
   return absl::InvalidArgumentError("the batch decides more than one dimension");
@@ -51,7 +52,7 @@ Value TensorFlowReshape(ExportCall& call, Value x, const std::vector<int64_t>& d
                         {{"T", call.type()}, {"Tshape", ElementType::kInt64}});
 }
 
-// The dimensions of x with a 1 for each of the result that it does not have.
+// The dimensions of x, with a 1 for each dimension of the result that x does not have.
 std::vector<int64_t> WithOnes(const ExportCall& call) {
   std::vector<int64_t> dims(call.results[0].rank(), 1);
   const std::vector<int64_t> axes = call.attrs.Ints("axes");
@@ -59,7 +60,7 @@ std::vector<int64_t> WithOnes(const ExportCall& call) {
   return dims;
 }
 
-// How often x repeats along each dimension of the result.
+// The number of repetitions of x along each dimension of the result.
 absl::StatusOr<std::vector<int64_t>> Repeats(const ExportCall& call) {
   std::vector<int64_t> repeats = call.results[0].dims;
   for (const int64_t axis : call.attrs.Ints("axes")) repeats[axis] = 1;
@@ -69,7 +70,7 @@ absl::StatusOr<std::vector<int64_t>> Repeats(const ExportCall& call) {
   return repeats;
 }
 
-// The only operand, when it is all there is of the result.
+// Replaces the node by its operand if the operand is the only one and has the shape of the result.
 Replacement SameAsOperand(const Graph& graph, const Node& node) {
   const bool all = node.inputs.size() == 1 && graph.shape(node.inputs[0]) == node.shapes[0];
   return all ? Replacement{.same = node.inputs[0]} : Replacement{};
@@ -103,7 +104,8 @@ std::unique_ptr<Kernel> ConcatKernel(const OpCall& call) {
   const int64_t size = ByteSize(call.results[0].dtype);
   const auto& dims = call.results[0].dims;
   const int64_t row_bytes = Product(dims, axis, dims.size()) * size;
-  // A row is everything from the axis inwards; a unit of work is an entry of the leading dimension.
+  // A row has all dimensions from the axis inwards. A unit of work is an entry of the leading
+  // dimension.
   const int64_t rows_per_unit = axis == 0 ? 1 : Product(dims, 1, axis);
   std::vector<int64_t> widths;
   for (const Shape& operand : call.operands) {
@@ -124,7 +126,7 @@ std::unique_ptr<Kernel> ConcatKernel(const OpCall& call) {
   });
 }
 
-// Not along the leading axis: then the whole is one unit.
+// A concatenation along the leading axis is one unit of work.
 void ConcatFlags(const OpCall& call, OpFlags& flags) {
   if (call.attrs.Int("axis") != 0) return;
   flags.unit = WorkUnit::kWhole;
@@ -156,7 +158,7 @@ const OpDef& ConcatOp() {
                  .reference = ConcatKernel,
                  .flops = NoFlops,
                  .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
-                   // ConcatV2 wants two at least.
+                   // ConcatV2 needs at least two operands.
                    if (call.inputs.size() == 1) return TensorFlowOp("Identity")(call);
                    std::vector<Value> inputs = call.inputs;
                    inputs.push_back(call.graph.Int64(call.attrs.Int("axis"), "axis"));
@@ -173,7 +175,7 @@ const OpDef& ConcatOp() {
   return op;
 }
 
-// The leading dimension kept: rows stay rows.
+// If the leading dimension stays the same, rows stay rows.
 void ReshapeFlags(const OpCall& call, OpFlags& flags) {
   const Shape &x = call.operands[0], &y = call.results[0];
   flags.keeps_column_sums = x.rank() > 0 && y.rank() > 0 && x.dims.back() == y.dims.back();
@@ -242,7 +244,7 @@ const OpDef& ReshapeOp() {
   return op;
 }
 
-// dx: dy summed over the dimensions that x does not have.
+// dx is dy summed over the dimensions that x does not have.
 std::vector<Value> BroadcastGradient(GraphBuilder& b, const Node& node, std::span<const Value> dy) {
   const std::vector<int64_t> kept = node.attrs.Ints("axes");
   std::vector<int64_t> summed;
@@ -252,7 +254,7 @@ std::vector<Value> BroadcastGradient(GraphBuilder& b, const Node& node, std::spa
   return {summed.empty() ? dy[0] : ReduceSum(b, dy[0], summed)};
 }
 
-// To its own shape: x. Twice: at once, along the axes of the axes.
+// A broadcast to the shape of x becomes x. Two broadcasts become one along the composed axes.
 Replacement SimplifyBroadcast(const Graph& graph, const Node& node) {
   if (graph.shape(node.inputs[0]) == node.shapes[0]) return {.same = node.inputs[0]};
   const Node& inner = graph.node(node.inputs[0]);
@@ -270,7 +272,7 @@ void BroadcastFlags(const OpCall& call, OpFlags& flags) {
   if (axes.empty() || axes[0] != 0) flags.row_operands = 0;
 }
 
-// 0 along the dimensions that x does not have.
+// The strides of x in elements, 0 along the dimensions that x does not have.
 std::vector<int64_t> StridesOfRepeated(const OpCall& call) {
   const std::vector<int64_t> axes = call.attrs.Ints("axes");
   const std::vector<int64_t> of_x = StridesOf(call.operands[0].dims);

@@ -1,5 +1,5 @@
-// Scaled dot-product attention (Vaswani et al. 2017) of several heads, as Keras'
-// MultiHeadAttention has it between its projections.
+// Scaled dot-product attention (Vaswani et al. 2017) of several heads: the part of Keras'
+// MultiHeadAttention between its projections.
 #include "runtime/ops/attention.h"
 
 #include <cmath>
@@ -13,8 +13,8 @@
 namespace tpurun {
 namespace {
 
-constexpr int kFirstOptional = 3;      // behind q, k and v
-constexpr int kFirstOptionalGrad = 6;  // behind dy, q, k, v, y and statistics
+constexpr int kFirstOptional = 3;      // after q, k and v
+constexpr int kFirstOptionalGrad = 6;  // after dy, q, k, v, y and statistics
 
 std::vector<AttrDef> AttentionAttrs() {
   return {{"precision", int64_t{0}, true},
@@ -25,7 +25,8 @@ std::vector<AttrDef> AttentionAttrs() {
           {"stream", int64_t{0}}};
 }
 
-// What is optional comes behind the others: a mask (N, S); step and replica of the draws.
+// Checks the optional operands, which come after the others: a mask (N, S), and step and replica of
+// the draws.
 absl::Status CheckOptional(const char* op, std::span<const Shape> operands, size_t first,
                            const Attrs& attrs) {
   const double rate = attrs.Get<double>("rate");
@@ -58,7 +59,7 @@ absl::Status CheckOptional(const char* op, std::span<const Shape> operands, size
   return absl::OkStatus();
 }
 
-// y (N, T, H, E) of q, k and v; nothing where they do not go together.
+// The shape of y (N, T, H, E) for q, k and v, or nullopt if their shapes do not fit together.
 std::optional<Shape> AttendedShape(std::span<const Shape> qkv) {
   const Shape &q = qkv[0], &k = qkv[1], &v = qkv[2];
   for (const Shape& shape : {q, k, v}) {
@@ -104,12 +105,12 @@ absl::StatusOr<std::vector<Shape>> AttentionGradShape(std::span<const Shape> ope
   return std::vector<Shape>{operands[1], operands[2], operands[3]};
 }
 
-// `first`: the first optional operand.
+// `first` is the index of the first optional operand.
 void AttentionFlags(const OpCall& call, int first, OpFlags& flags) {
   const auto below = [](int operands) { return (1u << operands) - 1; };
   const bool masked = (call.operands.size() - first) % 2 == 1;
   flags.row_operands = below(masked ? first + 1 : first);
-  // All but the statistics are operands of products.
+  // All operands except the statistics are operands of products.
   if (PrecisionOf(call.attrs) == Precision::kDefault)
     flags.rounds = below(first == kFirstOptional ? 3 : 5);
   flags.random = call.attrs.Get<double>("rate") > 0;
@@ -169,7 +170,7 @@ std::vector<Value> AttentionGradient(GraphBuilder& b, const Node& node, std::spa
   return gradients;
 }
 
-// 1 where the query of (T, S) sees the key, else 0.
+// (T, S): 1 if the query sees the key, else 0.
 Value Seen(GraphBuilder& b, int64_t queries, int64_t keys) {
   const std::vector<int64_t> dims = {queries, keys};
   const Value query = Broadcast(b, Iota(b, DType::kS32, {queries}, 0), dims, {0});
@@ -177,7 +178,7 @@ Value Seen(GraphBuilder& b, int64_t queries, int64_t keys) {
   return Select(b, Greater(b, key, query), Scalar(b, 0), Constant(b, DType::kF32, dims, 1));
 }
 
-// In products, a softmax and what hides scores from it.
+// Attention as products, a softmax and the hiding of scores before the softmax.
 std::vector<Value> AttentionInOps(GraphBuilder& b, const Node& node,
                                   std::span<const Value> inputs) {
   const Shape q = b.shape(inputs[0]), k = b.shape(inputs[1]);

@@ -1,11 +1,12 @@
-// The kernels of attention and of its gradient. N examples, T queries, S keys, H heads, D the width
-// of a query and of a key, E that of a value.
+// The kernels of attention and of its gradient. N examples, T queries, S keys, H heads. D is the
+// width of queries and keys, E the width of values.
 //
-// Scores are computed a tile at a time, of at most 128 queries and 256 keys of one head, and never
-// written anywhere else. Forward goes tile by tile along the keys with the maximum and the sum of
-// each query so far (Milakov, Gimelshein 2018; Dao et al. 2022): where a tile has a larger maximum,
-// sum and result are multiplied by exp(old - new). The gradient computes the weights again from
-// what forward leaves of each query. Under `causal` tiles without a visible score are left out.
+// Scores are computed in tiles of at most 128 queries and 256 keys of one head and are never
+// written to a larger array. Forward visits the key tiles in order and keeps the maximum and the
+// sum of each query so far (Milakov, Gimelshein 2018; Dao et al. 2022). If a tile has a larger
+// maximum, sum and result are multiplied by exp(old - new). The gradient recomputes the weights
+// from the statistics that forward stores for each query. With `causal`, tiles without a visible
+// score are skipped.
 #ifndef TPURUN_RUNTIME_OPS_ATTENTION_H_
 #define TPURUN_RUNTIME_OPS_ATTENTION_H_
 
@@ -17,7 +18,7 @@
 
 namespace tpurun {
 
-// A call of either op; which operand is what, -1: there is none.
+// A call of attention or of its gradient. The last ints are operand indices; -1: no such operand.
 struct Attention {
   explicit Attention(const OpCall& call, bool is_gradient);
 
@@ -26,16 +27,16 @@ struct Attention {
   Precision precision;
   float scale;
   bool causal;
-  double rate;  // of the weights that are dropped
+  double rate;  // fraction of the weights that are dropped
   uint64_t seed;
   uint32_t stream;
   int dy = -1, q = 0, k = 1, v = 2, y = -1, statistics = -1;
   int mask = -1, step = -1, replica = -1;
 };
 
-// With scratch memory of its own; products are plain loops.
+// Allocates scratch memory in each call. Products are plain loops.
 std::unique_ptr<Kernel> AttentionReference(const Attention& attention, const OpCall& call);
-// "onednn_bf16", "onednn_f32", or "tiles": products are plain loops.
+// The implementation is "onednn_bf16", "onednn_f32", or "tiles", which computes products in loops.
 KernelPlan PlanAttention(const Attention& attention, const OpCall& call, const Machine& machine);
 std::unique_ptr<Kernel> MakeAttention(const Attention& attention, const OpCall& call,
                                       const KernelPlan& plan);

@@ -13,17 +13,17 @@
 namespace tpurun {
 namespace {
 
-// Of one key and n queries, of which it is hidden from the first `hidden`.
+// One key and n queries. The key is hidden from the first `hidden` queries.
 struct KeyOfQueries {
-  const float *max, *inverse, *delta;  // of each query
+  const float *max, *inverse, *delta;  // [query]
   const uint16_t* draws;
-  uint32_t threshold;  // 0: all weights are kept
+  uint32_t threshold;  // draws below it drop the weight; 0: no weight is dropped
   float keep_scale, scale, hide;
   int64_t hidden;
 };
 
-// From a score and the gradient of its weight those of the score, in its place, and the weight as
-// it was multiplied, in that of the score.
+// Replaces `gradients`, the gradients of the weights, by the gradients of the scores, and `scores`
+// by the weights after dropout.
 TPURUN_CLONES void WeightsAndScoreGradients(const KeyOfQueries& of, int64_t n, float* scores,
                                             float* gradients) {
   const float *const max = of.max, *const inverse = of.inverse, *const delta = of.delta;
@@ -103,7 +103,8 @@ class AttentionBackward final : public AttentionTiles {
  private:
   enum Kind : int { kScores, kWeightGradients, kValueGradients, kKeyGradients, kQueryGradients };
 
-  // Keys or values times what lies like them of the queries, `width` wide: a row for each key.
+  // Keys or values times arrays of the queries with the same layout, `width` elements wide. The
+  // result has a row for each key.
   StridedProductDef OfKeysAndQueries(int64_t queries, int64_t keys, int64_t width,
                                      int64_t row) const {
     return {.m = keys,
@@ -115,7 +116,8 @@ class AttentionBackward final : public AttentionTiles {
             .y_column = row,
             .z_row = TileQueries()};
   }
-  // Such rows times what lies like the keys or values.
+  // A result of OfKeysAndQueries times arrays of the queries, `width` elements wide. The product
+  // has the layout of the keys or values.
   StridedProductDef OverQueries(int64_t queries, int64_t keys, int64_t width, int64_t row) const {
     return {.m = keys,
             .k = queries,
@@ -131,7 +133,7 @@ class AttentionBackward final : public AttentionTiles {
     return (TileQueries() + kPhiloxLanes - 1) / kPhiloxLanes * kPhiloxLanes;
   }
 
-  // The f32 numbers of `n` elements of an operand as products take them.
+  // Reads `n` elements of an operand as f32, rounded as in products.
   void ReadRow(const KernelArgs& args, int operand, int64_t element, int64_t n, float* row) const {
     const DType dtype = call_.operands[operand].dtype;
     const void* const from = At(args.operands[operand], dtype, element);
@@ -144,7 +146,8 @@ class AttentionBackward final : public AttentionTiles {
     }
   }
 
-  // The sum over the values of dy y of each query: what all gradients of its weights, weighed, are.
+  // For each query, the sum of dy y over the values. It equals the sum of weight times gradient
+  // over all weights of the query.
   void FindDelta(const Example& example, int64_t head) const {
     const KernelArgs& args = example.args;
     float* const dy = Scratch<float>(args, row_);
@@ -159,7 +162,8 @@ class AttentionBackward final : public AttentionTiles {
     }
   }
 
-  // The gradients of some keys and values, and their part in those of the queries.
+  // Computes the gradients of one tile of keys and values, and adds the tile's part to the
+  // gradients of the queries.
   void AddTile(Example& example, int64_t head, const Tile& keys) const {
     const KernelArgs& args = example.args;
     const DType dtype = StoredDType(product_dtype_);
@@ -184,7 +188,7 @@ class AttentionBackward final : public AttentionTiles {
       if (dv != nullptr) Multiply(example, kValueGradients, queries, keys, !first, weights, dy, dv);
       if (dk != nullptr) Multiply(example, kKeyGradients, queries, keys, !first, gradients, q, dk);
       if (args.results[0] != nullptr) {
-        // Every query sees the first keys, if it sees any.
+        // A query that sees any key sees the first keys.
         Multiply(example, kQueryGradients, queries, keys, keys.begin > 0, gradients, k,
                  QueryGradients(example, head) + queries.begin * dq_row_);
       }
@@ -193,7 +197,7 @@ class AttentionBackward final : public AttentionTiles {
     if (first) ClearUnseen(keys, dk, dv);
   }
 
-  // Keys behind all queries under `causal`.
+  // Sets the gradients of keys that no query sees under `causal` to 0.
   void ClearUnseen(const Tile& keys, float* dk, float* dv) const {
     for (int64_t s = 0; s < keys.size; ++s) {
       if (dk != nullptr) std::fill_n(dk + s * a.heads * a.key_dim, a.key_dim, 0.0f);

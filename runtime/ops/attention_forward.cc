@@ -18,7 +18,7 @@ TPURUN_CLONES void DropDrawn(const uint16_t* draws, uint32_t threshold, int64_t 
   for (int64_t i = 0; i < n; ++i) x[i] = draws[i] >= threshold ? x[i] : 0.0f;
 }
 
-// x[s] = x[s] * scale + hide[s], the keys from `visible` on being hidden.
+// x[s] = x[s] * scale + hide[s]. The keys from `visible` on are hidden.
 TPURUN_CLONES void HideScores(const float* hide, float scale, int64_t visible, int64_t n,
                               float* x) {
 #pragma GCC ivdep
@@ -82,7 +82,7 @@ class AttentionForward final : public AttentionTiles {
  private:
   enum Kind : int { kScores, kValues };
 
-  // The results of some queries of a head.
+  // Computes the results of one tile of queries of a head.
   void AddTile(Example& example, int64_t head, const Tile& queries) const {
     const KernelArgs& args = example.args;
     const DType dtype = StoredDType(product_dtype_);
@@ -104,7 +104,7 @@ class AttentionForward final : public AttentionTiles {
     Finish(example, head, queries);
   }
 
-  // From the scores of query `t`, row `row` of the tile, their weights so far.
+  // Computes the weights of query `t`, row `row` of the tile, from its scores for one tile of keys.
   void WeighKeys(const Example& example, int64_t head, int64_t t, int64_t row, const Tile& keys,
                  bool first) const {
     const KernelArgs& args = example.args;

@@ -17,7 +17,7 @@ std::unique_ptr<AttentionTiles> MakeTiles(const Attention& attention, const OpCa
                                : MakeAttentionForward(attention, call, product_dtype, by_library);
 }
 
-// With scratch memory of each call's own.
+// Allocates the scratch memory in each call.
 class WithOwnScratch final : public Kernel {
  public:
   explicit WithOwnScratch(std::unique_ptr<AttentionTiles> tiles) : tiles_(std::move(tiles)) {}
@@ -48,7 +48,8 @@ std::unique_ptr<AttentionTiles> MakeTiles(const Attention& attention, const OpCa
   return MakeTiles(attention, call, product_dtype, by_library);
 }
 
-// The library's, where a product of a whole tile is worth a call and it knows the precision.
+// The library if it supports the precision and the product of a whole tile is large enough for a
+// call, else kTiles.
 std::string ImplementationOf(const Attention& attention, const Machine& machine) {
   const double multiply_adds = 1.0 * std::min(attention.queries, kTileQueries) *
                                std::min(attention.keys, kTileKeys) * attention.key_dim;
@@ -149,7 +150,7 @@ bool AttentionTiles::Converts(int operand) const {
          call_.operands[operand].dtype != StoredDType(product_dtype_);
 }
 
-// The example's part of an operand, as products take it.
+// The operand of example `n`, converted to the dtype of the products.
 const void* AttentionTiles::Operand(const KernelArgs& args, int operand, int64_t n) const {
   const Shape& shape = call_.operands[operand];
   const int64_t elements = shape.row_elements();

@@ -1,4 +1,4 @@
-// What the kernels of attention and of its gradient share.
+// The common base of the kernels of attention and of its gradient.
 #ifndef TPURUN_RUNTIME_OPS_ATTENTION_TILES_H_
 #define TPURUN_RUNTIME_OPS_ATTENTION_TILES_H_
 
@@ -16,23 +16,23 @@ namespace tpurun {
 
 inline constexpr int64_t kTileQueries = 128;
 inline constexpr int64_t kTileKeys = 256;
-// What is added to a score that is not seen (keras/layers/activation/softmax.py): a query that sees
-// none weighs all keys the same, as its scores drown in it.
+// Added to the score of a hidden key (keras/layers/activation/softmax.py). A query that sees no key
+// gives all keys the same weight, because its scores are below the rounding of this number.
 inline constexpr float kHidden = -1e9f;
 
-// How products take their operands.
+// The type of the operands of products.
 enum class ProductDType : uint8_t {
   kFloat,
-  kRounded,  // to bf16, in f32
+  kRounded,  // rounded to bf16, stored in f32
   kBFloat16,
 };
 inline DType StoredDType(ProductDType product_dtype) {
   return product_dtype == ProductDType::kBFloat16 ? DType::kBF16 : DType::kF32;
 }
 
-// `to` may be `from` where both are f32.
+// `to` may be `from` if both are f32.
 void ToProductDType(ProductDType product_dtype, const float* from, int64_t n, void* to);
-// Elements of an f32 or bf16 array.
+// The address of element `element` of an f32 or bf16 array.
 inline const void* At(const void* array, DType dtype, int64_t element) {
   return static_cast<const std::byte*>(array) + element * ByteSize(dtype);
 }
@@ -40,7 +40,7 @@ inline void* At(void* array, DType dtype, int64_t element) {
   return static_cast<std::byte*>(array) + element * ByteSize(dtype);
 }
 
-// Scratch memory, handed out piece by piece.
+// Assigns offsets in scratch memory to arrays.
 class ScratchPlan {
  public:
   int64_t Add(int64_t bytes) {
@@ -54,39 +54,39 @@ class ScratchPlan {
   int64_t bytes_ = 0;
 };
 
-// What both kernels share: tiles, products and the operands as these take them.
+// The common part of both kernels: tiles, products, and operands in the type of the products.
 class AttentionTiles : public Kernel {
  public:
-  // `by_library`: products are oneDNN's; else loops that split what they read at the precision.
+  // `by_library`: oneDNN computes products; else loops split the operands at the call's precision.
   AttentionTiles(const Attention& attention, const OpCall& call, ProductDType product_dtype,
                  bool by_library);
 
-  // Whether every product could be made.
+  // True if every product could be made.
   bool good() const { return good_; }
   int64_t scratch_bytes() const { return scratch_.bytes() + product_bytes_; }
   void SetWorkers(int workers) override;
 
  protected:
-  // Some queries or keys.
+  // A range of queries or keys.
   struct Tile {
     int64_t begin, size;
-    bool is_tail;  // smaller than the others
+    bool is_tail;  // smaller than the other tiles
   };
-  // One example as it is worked on.
+  // The state of the example that is being computed.
   struct Example {
     const KernelArgs& args;
     int64_t n = 0;
-    const void *dy = nullptr, *q = nullptr, *k = nullptr, *v = nullptr;  // as products take them
-    int64_t first_visible = 0;                                           // key; S: all are hidden
+    const void *dy = nullptr, *q = nullptr, *k = nullptr, *v = nullptr;  // as products read them
+    int64_t first_visible = 0;  // the first visible key; S if all keys are hidden
     WeightDraws draws = {};
     absl::Status status = absl::OkStatus();
   };
 
-  // make(queries, keys) says what product `kind` of a tile of that size is; it sets, or adds to,
-  // its result.
+  // make(queries, keys) defines product `kind` for a tile of that size. The product is made in two
+  // forms: one sets its result, the other adds to it.
   using MakeProduct = std::function<StridedProductDef(int64_t queries, int64_t keys)>;
   void AddProduct(int kind, const MakeProduct& make);
-  // After the first failure nothing runs; it is in the example's status.
+  // After the first failure no product runs. The error is in example.status.
   void Multiply(Example& example, int kind, const Tile& queries, const Tile& keys, bool accumulates,
                 const void* x, const void* y, float* z) const;
 
@@ -96,18 +96,18 @@ class AttentionTiles : public Kernel {
   int64_t TileQueries() const { return std::min(a.queries, kTileQueries); }
   int64_t TileKeys() const { return std::min(a.keys, kTileKeys); }
 
-  // Whether a query sees a key of the other tile, or one of the queries sees none at all and
-  // therefore weighs all.
+  // True if a query of the one tile sees a key of the other, or if one of the queries sees no key
+  // and therefore weighs all keys.
   bool Sees(const Example& example, const Tile& queries, const Tile& keys) const {
     return !a.causal || queries.begin + queries.size > keys.begin || HasBlind(example, queries);
   }
-  // Under `causal`, the queries ahead of the first key that is seen, which see none.
+  // With `causal`, the queries before the first visible key see no key.
   bool HasBlind(const Example& example, const Tile& queries) const {
     return a.causal && queries.begin < example.first_visible;
   }
 
   bool drops() const { return threshold_ > 0; }
-  // The number of a query for its draws.
+  // The row number of a query for its random draws.
   int64_t DrawRow(const Example& example, int64_t head, int64_t query) const {
     return (example.n * a.heads + head) * a.queries + query;
   }
@@ -116,7 +116,7 @@ class AttentionTiles : public Kernel {
   T* Scratch(const KernelArgs& args, int64_t at) const {
     return reinterpret_cast<T*>(static_cast<std::byte*>(args.scratch) + at);
   }
-  // Of each key, what is added to its scores: 0 or kHidden.
+  // The number added to the scores of each key: 0 or kHidden.
   const float* Hide(const KernelArgs& args) const { return Scratch<float>(args, hide_); }
 
   const Attention a;
@@ -140,8 +140,8 @@ class AttentionTiles : public Kernel {
 
   const bool by_library_;
   int64_t hide_ = 0;
-  std::array<int64_t, 4> converted_ = {};  // by operand
-  // By kind, and by whether a tile is the last of its queries, of its keys, and is added.
+  std::array<int64_t, 4> converted_ = {};  // [operand]
+  // Indexed by kind, tile is the last of the queries, tile is the last of the keys, accumulates.
   std::array<std::unique_ptr<StridedProduct>, kKindsOfProduct * 8> products_;
   int64_t product_bytes_ = 0;
   bool good_ = true;

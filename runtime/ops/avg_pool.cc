@@ -11,7 +11,7 @@
 namespace tpurun {
 namespace {
 
-// Calls f(y offset, window) for each window of image n; offsets are those of channel 0.
+// Calls f(y offset, window) for each window of image n. Offsets are for channel 0, in elements.
 template <typename F>
 void ForEachWindow(const PoolDims& d, int64_t n, F f) {
   for (int64_t oh = 0; oh < d.oh; ++oh) {

@@ -8,7 +8,7 @@
 namespace tpurun {
 namespace {
 
-// The call for x and y without the first `axes` dimensions.
+// The call for x and y without their first `axes` dimensions.
 OpCall Without(std::ptrdiff_t axes, const OpCall& call) {
   OpCall one = call;
   one.parts = 1;
@@ -22,8 +22,8 @@ OpCall Without(std::ptrdiff_t axes, const OpCall& call) {
 OpCall OneEntry(const OpCall& call) { return Without(1, call); }
 OpCall OneProduct(const OpCall& call) { return Without(call.results[0].rank() - 2, call); }
 
-// Runs a kernel of `one`, which has fewer leading dimensions than `call`, for each of their
-// entries.
+// Runs a kernel for `one` on each entry of the leading dimensions that `call` has and `one` does
+// not have.
 class OneByOne final : public Kernel {
  public:
   OneByOne(const OpCall& call, const OpCall& one, std::unique_ptr<Kernel> kernel)

@@ -1,4 +1,4 @@
-// The kernels of batch_matmul: matrix products of pairs that lie one behind the other.
+// The kernels of batch_matmul: matrix products of pairs of matrices stored one after the other.
 #ifndef TPURUN_RUNTIME_OPS_BATCH_MATMUL_H_
 #define TPURUN_RUNTIME_OPS_BATCH_MATMUL_H_
 
@@ -9,10 +9,11 @@
 
 namespace tpurun {
 
-// A call on x (B..., M, K) and y (B..., K, N), each product of which has `dims`. Units are entries
-// of the first dimension of B, one computed after the other, so that the bits of one depend on no
-// other. The reference is that of `matmul` for each product; a plan is the library's, one call of
-// it for the products of an entry, or else the dense kernel's.
+// A call on x (B..., M, K) and y (B..., K, N). Each product has the dimensions `dims`. Work units
+// are entries of the first dimension of B. They are computed one after the other, so that the bits
+// of an entry depend on no other entry. The reference runs the reference of `matmul` for each
+// product. The plan is the library's, with one library call for all products of an entry, or else
+// that of the dense kernel.
 std::unique_ptr<Kernel> BatchMatMulReference(const OpCall& call, const OpDef& matmul);
 KernelPlan PlanBatchMatMul(const MatMulDims& dims, const OpCall& call, const Machine& machine);
 std::unique_ptr<Kernel> MakeBatchMatMul(const MatMulDims& dims, const OpCall& call,

@@ -14,16 +14,18 @@
 namespace tpurun {
 namespace {
 
-constexpr int64_t kMomentColumns = 32;  // that moments takes at a time; does not change bits
+// number of columns at a time in moments; does not change bits
+constexpr int64_t kMomentColumns = 32;
 
-// Columns begin to end of a result, if it is needed.
+// Writes columns [begin, end) of a result if the result is needed.
 void Give(const KernelArgs& args, int result, const std::array<float, kMomentColumns>& values,
           int64_t begin, int64_t end) {
   if (args.results[result] == nullptr) return;
   std::copy_n(values.data(), end - begin, static_cast<float*>(args.results[result]) + begin);
 }
 
-// x is f32 (..., C), `alike` operands after it have its shape, the others are f32 (C).
+// InvalidArgument unless x is f32 (..., C), the next `alike` operands have the shape of x, and the
+// others are f32 (C).
 absl::Status WantShapes(const char* op, std::span<const Shape> operands, size_t alike) {
   const Shape& x = operands[0];
   bool good = x.dtype == DType::kF32 && x.rank() >= 2;
@@ -38,7 +40,7 @@ absl::Status WantShapes(const char* op, std::span<const Shape> operands, size_t 
   return absl::InvalidArgumentError(absl::StrCat(op, ": want f32[N,...,C] and f32[C], got ", got));
 }
 
-// As tf.nn.batch_normalization does: rows go with the last axis in both formats.
+// The formula of tf.nn.batch_normalization. Both formats broadcast rows along the last axis.
 ExportRule ExportAs(std::string add, std::string divide,
                     ExportAttrs (*attrs)(const ExportCall& call)) {
   return [=](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
@@ -54,14 +56,14 @@ ExportRule ExportAs(std::string add, std::string divide,
   };
 }
 
-// bf16 is read as it is; the sums stay f32.
+// bf16 operands are read without conversion. The sums are f32.
 KernelPlan PlanOfSums(const OpCall& call, const Machine&) {
   bool native_bf16 = true;
   for (const Shape& result : call.results) native_bf16 = native_bf16 && result.dtype == DType::kF32;
   return {.native_bf16 = native_bf16};
 }
 
-// T is float, or uint16_t of an x that is stored in bf16.
+// T is float, or uint16_t for x stored in bf16.
 template <typename T>
 std::unique_ptr<Kernel> MomentsKernel(const OpCall& call) {
   const int64_t rows = RowsOf(call.operands[0]), columns = call.operands[0].dims.back();
@@ -81,7 +83,7 @@ std::unique_ptr<Kernel> MomentsKernel(const OpCall& call) {
   });
 }
 
-// T and U are those of dy and x.
+// T is the type of dy and U is the type of x.
 template <typename T, typename U>
 std::unique_ptr<Kernel> BatchNormGradKernel(const OpCall& call) {
   const int64_t rows = RowsOf(call.operands[0]), columns = call.operands[0].dims.back();
@@ -165,8 +167,8 @@ const OpDef& BatchNormGradOp() {
   return op;
 }
 
-// y = (x - m) s + beta, s = gamma r, r = 1 / sqrt(v + epsilon), with p = sum(dy), q = sum(dy (x -
-// m)):
+// y = (x - m) s + beta, s = gamma r, r = 1 / sqrt(v + epsilon). With p = sum(dy) and
+// q = sum(dy (x - m)):
 //   dx = s dy, dm = -s p, dv = -gamma r^3 q / 2, dgamma = r q, dbeta = p.
 std::vector<Value> BatchNormGradient(GraphBuilder& b, const Node& node, std::span<const Value> dy) {
   const Value x = node.inputs[0], mean = node.inputs[1], variance = node.inputs[2];
@@ -182,22 +184,27 @@ std::vector<Value> BatchNormGradient(GraphBuilder& b, const Node& node, std::spa
   return {Mul(b, dy[0], s), Neg(b, Mul(b, s, p)), dv, dgamma, p};
 }
 
-// The same as element-wise ops, for what is around them to be fused with.
+// The same formula as element-wise ops, so that it is fused with the ops around it.
 Replacement InElementwiseOps(const Graph& graph, const Node& node) {
   const Value x = node.inputs[0], mean = node.inputs[1], variance = node.inputs[2];
   const Value gamma = node.inputs[3], beta = node.inputs[4];
   Replacement replacement;
-  const auto add = [&](const char* op, std::vector<Value> inputs, Attrs attrs = {}) {
+  const auto add = [&](const OpDef& op, std::vector<Value> inputs, Attrs attrs = {}) {
     const int id = static_cast<int>(graph.nodes().size() + replacement.nodes.size());
-    replacement.nodes.push_back({FindOpByName(op), std::move(inputs), std::move(attrs)});
+    replacement.nodes.push_back({&op, std::move(inputs), std::move(attrs)});
     return Value{id, 0};
   };
-  const Value epsilon = add("constant", {},
+  const auto elementwise = [](const char* name) -> const OpDef& {
+    return OpOfFamily(ElementwiseOps(), name);
+  };
+  const Value epsilon = add(ConstantOp(), {},
                             {{"dtype", DType::kF32},
                              {"dims", std::vector<int64_t>{}},
                              {"value", std::vector<double>{node.attrs.Get<double>("epsilon")}}});
-  const Value scale = add("mul", {gamma, add("rsqrt", {add("add", {variance, epsilon})})});
-  add("add", {add("mul", {add("sub", {x, mean}), scale}), beta});
+  const Value deviation = add(elementwise("rsqrt"), {add(AddOp(), {variance, epsilon})});
+  const Value scale = add(elementwise("mul"), {gamma, deviation});
+  const Value centered = add(elementwise("sub"), {x, mean});
+  add(AddOp(), {add(elementwise("mul"), {centered, scale}), beta});
   return replacement;
 }
 

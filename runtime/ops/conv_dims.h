@@ -1,4 +1,4 @@
-// What a convolution is, whichever of its three directions is computed.
+// The dimensions of a convolution, for all three of its directions.
 #ifndef TPURUN_RUNTIME_OPS_CONV_DIMS_H_
 #define TPURUN_RUNTIME_OPS_CONV_DIMS_H_
 
@@ -16,7 +16,7 @@ struct ConvDims {
   int64_t sh, sw;                    // strides
   int64_t dh, dw;                    // dilations
   int64_t top, bottom, left, right;  // pads
-  int64_t groups;                    // of channels: each of y's reads its group's of x alone
+  int64_t groups;                    // an output channel reads only the input channels of its group
 
   int64_t group_c() const { return c / groups; }
   int64_t group_f() const { return f / groups; }
@@ -27,8 +27,8 @@ struct ConvDims {
 inline constexpr char kDilations[] = "dilations";
 std::vector<int64_t> DilationsOf(const Attrs& attrs);
 
-// From dimensions and attributes that have passed the shape rule. x is (N, H, W, C), the kernel
-// (KH, KW, C/groups, F), y (N, OH, OW, F).
+// `x` is (N, H, W, C), `kernel` (KH, KW, C/groups, F), `y` (N, OH, OW, F). Dimensions and
+// attributes must have passed the shape rule.
 ConvDims ConvDimsOf(const std::vector<int64_t>& x, const std::vector<int64_t>& kernel,
                     const std::vector<int64_t>& y, const Attrs& attrs);
 

@@ -3,9 +3,9 @@
 //   y[n,oh,ow,f] = sum over kh, kw, c of
 //                  x[n, oh*sh + kh*dh - top, ow*sw + kw*dw - left, g*C/G + c] k[kh,kw,c,f]
 //
-// x is zero outside. The kernel has C/G input channels: output channel f is of group g = f / (F/G),
-// and reads the channels of that group alone. At precision 0 both inputs are rounded to bf16, as
-// matmul's; sums are f32.
+// x is zero outside its bounds. The kernel has C/G input channels: output channel f belongs to
+// group g = f / (F/G) and reads only the channels of that group. At precision 0 both inputs are
+// rounded to bf16, as in matmul. Sums are f32.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -37,13 +37,14 @@ bool AllAtLeast(const std::vector<int64_t>& values, size_t count, int64_t least)
                                                [least](int64_t value) { return value >= least; });
 }
 
-// Whether a kernel of `in` channels and `out` filters makes groups of `channels`.
+// True if a kernel with `in` input channels and `out` filters divides `channels` channels into
+// groups.
 bool MakeGroups(int64_t channels, int64_t in, int64_t out) {
   if (channels == in) return true;
   return channels > 0 && in > 0 && channels % in == 0 && out % (channels / in) == 0;
 }
 
-// The shape of y, or what does not fit.
+// The shape of y, or InvalidArgument with the reason if the shapes do not fit.
 absl::StatusOr<Shape> OutputShape(const std::vector<int64_t>& x, const std::vector<int64_t>& kernel,
                                   const Attrs& attrs) {
   const std::vector<int64_t> strides = attrs.Ints("strides"), pads = attrs.Ints("pads"),
@@ -69,7 +70,7 @@ absl::StatusOr<Shape> OutputShape(const std::vector<int64_t>& x, const std::vect
   Shape y{DType::kF32, {x[0], 0, 0, kernel[3]}};
   for (int i = 0; i < 2; ++i) {
     const int64_t size = x[i + 1] + pads[2 * i] + pads[2 * i + 1], gaps = kernel[i] - 1;
-    // size - 1 - gaps * dilation >= 0, which may be out of range.
+    // The same as size - 1 - gaps * dilation >= 0, without overflow.
     if (size < 1 || (gaps > 0 && dilations[i] > (size - 1) / gaps)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "conv2d: a kernel of ", kernel[0], "x", kernel[1],
@@ -113,9 +114,9 @@ double ConvFlops(const ConvDims& d, const Attrs& attrs) {
   return 2 * d.MultiplyAdds(static_cast<double>(d.n)) * products;
 }
 
-// Where the library computes a filter gradient, it may be cut over output channels, but not across
-// groups. Each part then copies its columns of dy, which must be little beside the products that
-// read each element.
+// If the library computes a filter gradient, it may be partitioned by output channels, but not
+// across groups. Each part then copies its columns of dy. Copying must cost little compared with
+// the products, which read each element several times.
 WorkUnit FilterGradUnit(const ConvDims& d) {
   constexpr int64_t kProducts = 256;
   constexpr double kWorthParts = 32 * kLibraryMultiplyAdds;
@@ -125,8 +126,9 @@ WorkUnit FilterGradUnit(const ConvDims& d) {
   return may_cut && multiply_adds >= kWorthParts ? WorkUnit::kColumns : WorkUnit::kWhole;
 }
 
-// Calls f(x offset, y offset, kernel offset) for each pixel of x that meets a pixel of y of image n
-// through a kernel position, group by group; offsets are those of the group's first channels.
+// Calls f(x offset, y offset, kernel offset) for each pixel of x and each pixel of y of image n
+// that a kernel position connects, group by group. Offsets are those of the group's first channels,
+// in elements.
 template <typename F>
 void ForEachTap(const ConvDims& d, int64_t n, int64_t kh_begin, int64_t kh_end, F f) {
   for (int64_t oh = 0; oh < d.oh; ++oh) {
@@ -152,7 +154,7 @@ const OpDef& Conv2dOp();
 const OpDef& Conv2dInputGradOp();
 const OpDef& Conv2dFilterGradOp();
 
-// What the three directions of one convolution have in common.
+// The attributes that the three directions of a convolution share.
 Attrs CommonAttrs(const Attrs& attrs) {
   Attrs common;
   for (const char* name : {"precision", "strides", "pads", kDilations}) {
@@ -162,7 +164,7 @@ Attrs CommonAttrs(const Attrs& attrs) {
   return common;
 }
 
-// Each in a convolution of which another direction has these attributes.
+// Each direction of a convolution, given the attributes of another direction.
 Value Forward(GraphBuilder& b, Value x, Value kernel, const Attrs& attrs) {
   return b.Add(Conv2dOp(), {x, kernel}, CommonAttrs(attrs), "Conv2D");
 }
@@ -383,7 +385,7 @@ const OpDef& Conv2dFilterGradOp() {
       .plan =
           [](const OpCall& call, const Machine& machine) {
             KernelPlan plan = PlanConv(ConvKind::kFilterGrad, FilterGradDims(call), call, machine);
-            // It reads bf16 and writes f32.
+            // bf16 is native only in the operands: the kernel writes f32.
             plan.native_bf16 = plan.native_bf16 && call.results[0].dtype == DType::kF32;
             return plan;
           },

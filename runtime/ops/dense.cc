@@ -10,12 +10,12 @@
 namespace tpurun {
 namespace {
 
-constexpr int64_t kColumns = 16;  // of z at a time: a vector register
-constexpr int64_t kRows = 4;      // of z at a time: independent sums
+constexpr int64_t kColumns = 16;  // columns of z at a time: a vector register
+constexpr int64_t kRows = 4;      // rows of z at a time: independent sums
 
 int64_t Padded(int64_t n) { return (n + kColumns - 1) / kColumns * kColumns; }
 
-// As one value: of a loop over kColumns sums GCC 12 makes slow code at -O3.
+// A vector type, because GCC 12 generates slow code at -O3 for a loop over kColumns sums.
 typedef float Columns __attribute__((vector_size(kColumns * sizeof(float))));
 
 template <int64_t rows>
@@ -30,7 +30,7 @@ template <int64_t rows>
   for (int64_t r = 0; r < rows; ++r) z[r] = sums[r];
 }
 
-// z (m, n) = x (m, k) y (k, stride) + bias; columns n and above of y are padding.
+// z (m, n) = x (m, k) y (k, stride) + bias. Columns n and above of y are padding.
 TPURUN_CLONES void Product(const float* x, const float* y, const float* bias, int64_t m, int64_t k,
                            int64_t n, int64_t stride, float* z) {
   for (int64_t i = 0; i < m; i += kRows) {
@@ -56,8 +56,8 @@ TPURUN_CLONES void Product(const float* x, const float* y, const float* bias, in
   }
 }
 
-// A (rows, columns) operand, or a (columns, rows) one that comes transposed, as f32 in rows that
-// lie `stride` apart.
+// A (rows, columns) operand, or a transposed one (columns, rows), copied as f32 to rows with a
+// distance of `stride` elements.
 struct Source {
   bool rounds, transposed;
   int64_t rows, columns;

@@ -1,5 +1,5 @@
-// The project's own kernel for small matrix products, where a library call costs more than it
-// saves. It gives the bits of the reference: each sum runs over k in rising order, in f32.
+// The project's own kernel for small matrix products, for which a library call costs more than it
+// saves. Its results equal the reference bit for bit: each sum runs over k in rising order, in f32.
 #ifndef TPURUN_RUNTIME_OPS_DENSE_H_
 #define TPURUN_RUNTIME_OPS_DENSE_H_
 
@@ -10,7 +10,7 @@
 
 namespace tpurun {
 
-// z (m, n) = x y (+ bias (n)); an operand that comes transposed lies as (k, m) or (n, k).
+// z (m, n) = x y (+ bias (n)). A transposed operand is stored as (k, m) or (n, k).
 struct MatMulDims {
   int64_t m, k, n;
   bool transpose_x, transpose_y;
@@ -18,7 +18,7 @@ struct MatMulDims {
 
 inline constexpr char kDenseKernel[] = "dense";
 
-// "dense", or "reference" at a precision that splits the operands.
+// The implementation is "dense", or "reference" at a precision that splits the operands.
 KernelPlan PlanDense(const MatMulDims& dims, const OpCall& call);
 std::unique_ptr<Kernel> MakeDense(const MatMulDims& dims, const OpCall& call);
 

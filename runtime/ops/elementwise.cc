@@ -1,5 +1,5 @@
-// Element-wise ops. x, y, z have one shape (..., C); a scalar operand goes with every element, a
-// row (C) with the last dimension.
+// Element-wise ops. x, y, z have one shape (..., C). A scalar operand is broadcast to every
+// element, a row (C) along the last dimension.
 #include "runtime/ir/elementwise.h"
 
 #include <cmath>
@@ -17,8 +17,8 @@ namespace {
 constexpr OpFlags kElementwise = {
     .unit = WorkUnit::kElements, .elementwise = true, .row_operands = kAllOperands};
 
-// f32 results that come out of one IEEE operation; not those of libm, which says nothing of
-// subnormals and signalling NaNs.
+// f32 results of one IEEE operation. Functions of libm do not qualify: libm does not specify their
+// results for subnormals and signalling NaNs.
 constexpr OpFlags kArithmetic = {.unit = WorkUnit::kElements,
                                  .elementwise = true,
                                  .row_operands = kAllOperands,
@@ -60,7 +60,7 @@ OpDef Binary(const char* name, const char* doc, const ExportedAs& exported, F f,
            .tile = BinaryTile(f),
            .tensorflow = exported.tensorflow,
            .onnx = exported.onnx};
-  // A scalar or a row gathers the gradients of all elements that it went with.
+  // The gradient of a scalar or a row is the sum over all elements that it is broadcast to.
   op.gradient = [gradient](GraphBuilder& b, const Node& node, std::span<const Value> dz) {
     std::vector<Value> gradients = gradient(b, node, dz[0]);
     for (size_t i = 0; i < gradients.size(); ++i) {
@@ -189,7 +189,7 @@ const OpDef& EqualOp() {
   return op;
 }
 
-// dz where the condition holds, else 0.
+// dz if the condition holds, else 0.
 Value Where(GraphBuilder& b, Value condition, Value dz) {
   return Select(b, condition, dz, Scalar(b, 0));
 }
@@ -386,7 +386,7 @@ const OpDef& SoftplusOp() {
 using Choose = decltype([](auto condition, auto x, auto y) { return condition ? x : y; });
 
 std::unique_ptr<Kernel> SelectKernel(const OpCall& call) {
-  // Elements are moved whatever they mean.
+  // Elements are copied as bytes, so only their size matters.
   const auto kernel = [&]<typename T>(T) {
     return TileKernel(call, Tile<Choose, T, uint8_t, T, T>);
   };

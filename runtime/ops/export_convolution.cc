@@ -14,7 +14,7 @@ constexpr int32_t kChannelsAxis = 3;  // the last axis of images and kernels
 
 bool IsDilated(const ConvDims& d) { return d.dh != 1 || d.dw != 1; }
 
-// Of Conv2D and of its like.
+// The attributes of Conv2D and of the similar ops.
 absl::StatusOr<ExportAttrs> TensorFlowAttrs(const ExportCall& call, const ConvDims& d,
                                             const Shape& x) {
   const std::vector<int64_t> strides = {d.sh, d.sw};
@@ -26,7 +26,7 @@ absl::StatusOr<ExportAttrs> TensorFlowAttrs(const ExportCall& call, const ConvDi
   return attrs;
 }
 
-// The Conv2D of each group, side by side.
+// Adds a Conv2D for each group and concatenates the results.
 Value AddGroups(ExportCall& call, const ConvDims& d, const ExportAttrs& attrs) {
   const Value axis = call.graph.Constant(ExportTensor::Int32(kChannelsAxis), "axis");
   const auto split = [&](Value all) {
@@ -43,7 +43,7 @@ Value AddGroups(ExportCall& call, const ConvDims& d, const ExportAttrs& attrs) {
                         {{"T", call.type()}, {"Tidx", ElementType::kInt32}, {"N", d.groups}});
 }
 
-// One channel of x to a group.
+// Adds a depthwise convolution: each group has one channel of x.
 Value AddDepthwise(ExportCall& call, const ConvDims& d, const ExportAttrs& attrs) {
   const Value dims = call.graph.Int64s({d.kh, d.kw, d.c, d.group_f()}, "shape");
   const Value kernel = call.graph.Add("Reshape", {call.inputs[1], dims},
@@ -51,7 +51,7 @@ Value AddDepthwise(ExportCall& call, const ConvDims& d, const ExportAttrs& attrs
   return call.graph.Add("DepthwiseConv2dNative", {call.inputs[0], kernel}, attrs);
 }
 
-// Adds to the attributes that every window has what is a convolution's alone.
+// `attrs` has the attributes that every window op has. This adds the attributes of convolutions.
 Value AddOnnxConvolution(ExportCall& call, const std::string& op, const ConvDims& d,
                          ExportAttrs attrs) {
   if (IsDilated(d)) attrs["dilations"] = std::vector<int64_t>{d.dh, d.dw};
@@ -69,7 +69,7 @@ ConvDims DimsOfTransposed(const ExportCall& call) {
   return ConvDimsOf(call.results[0].dims, call.operands[1].dims, call.operands[0].dims, call.attrs);
 }
 
-// {N, H, W, C} as int32, N being that of input 0.
+// {N, H, W, C} as int32, with N of input 0.
 Value AddSizes(ExportCall& call, const ConvDims& d) {
   const auto int32s = [&](const std::vector<int32_t>& values, const std::string& label) {
     return call.graph.Constant(ExportTensor::Int32s(values), label);
@@ -86,7 +86,7 @@ Value AddSizes(ExportCall& call, const ConvDims& d) {
                         {{"T", type}, {"Tidx", type}, {"N", int64_t{2}}});
 }
 
-// What lies behind the last window in one direction, and no window of the convolution reads.
+// The number of entries after the last window in one direction, which no window reads.
 int64_t Unread(int64_t size, int64_t pads, int64_t window, int64_t dilation, int64_t stride) {
   return (size + pads - (window - 1) * dilation - 1) % stride;
 }

@@ -1,4 +1,4 @@
-// Convolutions in TensorFlow's words and in ONNX's.
+// Export of convolutions to TensorFlow ops and to ONNX ops.
 #ifndef TPURUN_RUNTIME_OPS_EXPORT_CONVOLUTION_H_
 #define TPURUN_RUNTIME_OPS_EXPORT_CONVOLUTION_H_
 
@@ -9,13 +9,13 @@
 
 namespace tpurun {
 
-// Of conv2d. TensorFlow's Conv2D takes groups on a CPU with oneDNN's kernels only: here each group
-// has a Conv2D of its own, or all a DepthwiseConv2dNative where that can say it.
+// Export of conv2d. TensorFlow's Conv2D supports groups on a CPU with oneDNN's kernels only. The
+// TensorFlow rule therefore adds one Conv2D per group, or one DepthwiseConv2dNative if possible.
 absl::StatusOr<std::vector<Value>> ConvolutionToTensorFlow(ExportCall& call);
 absl::StatusOr<std::vector<Value>> ConvolutionToOnnx(ExportCall& call);
 
-// Of conv2d_input_grad. TensorFlow's Conv2DBackpropInput takes neither dilations nor groups on a
-// CPU with other kernels than oneDNN's: that is refused.
+// Export of conv2d_input_grad. On a CPU without oneDNN's kernels, TensorFlow's Conv2DBackpropInput
+// supports neither dilations nor groups. The TensorFlow rule therefore refuses both.
 absl::StatusOr<std::vector<Value>> TransposedConvolutionToTensorFlow(ExportCall& call);
 absl::StatusOr<std::vector<Value>> TransposedConvolutionToOnnx(ExportCall& call);
 

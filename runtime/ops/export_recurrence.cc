@@ -53,7 +53,7 @@ std::vector<Value> Unroll(Recurrence (*of)(const OpCall& call), GraphBuilder& b,
                  .h = operand(r.h0),
                  .c = operand(r.c0)};
   for (const int weights : r.weights) step.weights.push_back(inputs[weights]);
-  // Side by side, so that a step is some columns.
+  // One row per sequence, so that each step is a range of columns.
   const Value x = Reshape(b, inputs[0], {n, steps * width});
   Value masked;
   if (r.mask >= 0) {
@@ -86,12 +86,13 @@ std::vector<Value> Unroll(Recurrence (*of)(const OpCall& call), GraphBuilder& b,
 
 namespace {
 
-// x kernel + bias of every step: x (N, T, C), kernel (C, W), bias (W), which may be invalid.
+// x kernel + bias for all steps: x (N, T, C), kernel (C, W), bias (W). The bias may be invalid.
 struct Projection {
   Value x, kernel, bias;
 };
 
-// Of gates (N, T, W), as layers make them: reshape <- [bias_add] <- matmul <- reshape.
+// The projection that computes the gates (N, T, W) in the form that layers build: reshape <-
+// [bias_add] <- matmul <- reshape.
 std::optional<Projection> ProjectionOf(const Graph& model, Value gates) {
   const Node& of_steps = model.node(gates);
   if (!IsReshape(of_steps)) return std::nullopt;
@@ -115,7 +116,7 @@ std::optional<Projection> ProjectionOf(const Graph& model, Value gates) {
   return projection;
 }
 
-// The nodes that read a value.
+// The nodes that read `value`.
 std::vector<const Node*> ReadersOf(const Graph& model, Value value) {
   std::vector<const Node*> readers;
   for (const Node& node : model.nodes()) {
@@ -124,7 +125,7 @@ std::vector<const Node*> ReadersOf(const Graph& model, Value value) {
   return readers;
 }
 
-// Whether a node takes the last step of states (N, T, U), as (N, 1, U).
+// True if the node takes the last step of states (N, T, U), as (N, 1, U).
 bool IsLastStep(const Node& node, const std::vector<int64_t>& states) {
   const std::vector<int64_t> last = {states[0], 1, states[2]}, begin = {0, states[1] - 1, 0};
   return IsSlice(node) && node.shapes[0].dims == last && node.attrs.Ints("begin") == begin;
@@ -150,7 +151,7 @@ class OnnxRecurrence {
                                  Weights(ValueOf(projection_.kernel), "W"),
                                  Weights(RecurrentWeights(), "R"),
                                  Biases(),
-                                 Value{},  // every sequence is of T steps
+                                 Value{},  // sequence_lens: every sequence has T steps
                                  State(r_.h0, "initial_h"),
                                  State(r_.c0, "initial_c")};
     while (!inputs.back().valid()) inputs.pop_back();
@@ -178,7 +179,7 @@ class OnnxRecurrence {
     return g_.Add("Transpose", {x}, {{"perm", perm}}, label);
   }
 
-  // (gates U, ...) in the order of ONNX's gates, as `dims`.
+  // x (gates U, ...) with the gates in ONNX's order, reshaped to `dims`.
   Value InOrder(Value x, const std::vector<int64_t>& dims, const std::string& label) {
     if (!std::is_sorted(cell_.gates.begin(), cell_.gates.end())) {
       x = g_.Add("Reshape", {x, g_.Int64s({gates(), -1}, "gates")});
@@ -187,7 +188,7 @@ class OnnxRecurrence {
     return g_.Add("Reshape", {x, g_.Int64s(dims, "shape")}, {}, label);
   }
 
-  // (rows, gates U) as ONNX has it: (1, gates U, rows).
+  // Weights (rows, gates U) in ONNX's layout (1, gates U, rows).
   Value Weights(Value weights, const std::string& label) {
     return InOrder(Transposed(weights, {1, 0}, "Transpose"), {1, columns(), -1}, label);
   }
@@ -198,7 +199,7 @@ class OnnxRecurrence {
     return weights.size() == 1 ? weights[0] : g_.Add("Concat", weights, {{"axis", int64_t{1}}});
   }
 
-  // Those of x and those of the state, (1, 2 gates U); invalid where there are neither.
+  // The biases of x and of the state, (1, 2 gates U). Invalid if there are none.
   Value Biases() {
     const Value of_state = r_.bias < 0 ? Value{} : call_.inputs[r_.bias];
     if (!projection_.bias.valid() && !of_state.valid()) return {};
@@ -212,7 +213,7 @@ class OnnxRecurrence {
     return g_.Add("Concat", both, {{"axis", int64_t{1}}}, "B");
   }
 
-  // What it starts from, (1, N, U); invalid: 0.
+  // The initial state (1, N, U). Invalid: 0.
   Value State(int operand, const std::string& label) {
     if (operand < 0 || IsConstant(call_.model, call_.node.inputs[operand], 0)) return {};
     return g_.Add("Unsqueeze", {call_.inputs[operand], g_.Int64s({0}, "direction")}, {}, label);
@@ -221,7 +222,7 @@ class OnnxRecurrence {
   ExportAttrs Attributes() const {
     ExportAttrs attrs = cell_.attrs;
     std::vector<std::string> activations;
-    std::vector<float> alphas, betas;  // of those that have one, in order
+    std::vector<float> alphas, betas;  // of the functions with parameters, in order
     for (const std::string& function : cell_.functions) {
       switch (FunctionOf(call_.attrs, function)) {
         case GateFunction::kLinear:
@@ -255,7 +256,7 @@ class OnnxRecurrence {
     return attrs;
   }
 
-  // To those that read the last step of the states, what ONNX's op gives of it, (1, N, U).
+  // Gives the last state of ONNX's op, (1, N, U), to all readers of the last step.
   void GiveLast(int result, Value last) {
     for (const Node* reader : ReadersOf(call_.model, {call_.node.id, result})) {
       if (!IsLastStep(*reader, call_.node.shapes[result].dims)) continue;

@@ -1,4 +1,4 @@
-// Recurrent ops for other frameworks: as steps of elementary ops, and as ONNX's own ops.
+// Export of recurrent ops: as steps of elementary ops, and as ONNX's recurrent ops.
 #ifndef TPURUN_RUNTIME_OPS_EXPORT_RECURRENCE_H_
 #define TPURUN_RUNTIME_OPS_EXPORT_RECURRENCE_H_
 
@@ -12,21 +12,22 @@
 
 namespace tpurun {
 
-// OpDef::expand of a recurrent op, `of` being its places: T steps, one behind the other, in scopes
-// step_0, step_1, ...
+// OpDef::expand of a recurrent op: T steps in a row, in scopes step_0, step_1, ... `of` describes
+// the operands and results of the call.
 std::vector<Value> Unroll(Recurrence (*of)(const OpCall& call), GraphBuilder& b, const Node& node,
                           std::span<const Value> inputs);
 
-// ONNX's op of a recurrence.
+// ONNX's equivalent of a recurrent op.
 struct OnnxCell {
   std::string op;
-  std::vector<int64_t> gates;          // for each of its gates which of ours
-  std::vector<std::string> functions;  // the attributes of ours that name its activations
+  std::vector<int64_t> gates;          // [ONNX gate]: the index of our gate
+  std::vector<std::string> functions;  // our attributes that name its activations
   ExportAttrs attrs = {};
 };
-// OpDef::onnx of a recurrent op. ONNX's multiplies x itself: this is its op where x comes of such a
-// product, as layers make it, whose kernel and bias it then takes. No results where there is none,
-// or what it cannot say: a mask, the memory of other steps than the last.
+// OpDef::onnx of a recurrent op. ONNX's op also multiplies x by its kernel. The rule therefore
+// applies only if x is the result of such a product, as layers build it, and takes over its kernel
+// and bias. Returns no results if there is no such product, or if ONNX's op cannot express the
+// node: a mask, or the cell state of steps other than the last.
 absl::StatusOr<std::vector<Value>> RecurrenceToOnnx(Recurrence (*of)(const OpCall& call),
                                                     const OnnxCell& cell, ExportCall& call);
 

@@ -1,4 +1,4 @@
-// What the export rules of convolution and pooling share: both slide a window over images.
+// The common part of the export rules of convolution and pooling.
 #ifndef TPURUN_RUNTIME_OPS_EXPORT_WINDOW_H_
 #define TPURUN_RUNTIME_OPS_EXPORT_WINDOW_H_
 
@@ -11,17 +11,17 @@
 
 namespace tpurun {
 
-// TensorFlow's name, VALID or SAME, for these pads {top, bottom, left, right} of a window {height,
-// width} over x (N, H, W, C). InvalidArgument for others.
+// TensorFlow's padding name, VALID or SAME, for the pads {top, bottom, left, right} of a window
+// {height, width} over x (N, H, W, C). Returns InvalidArgument for other pads.
 absl::StatusOr<std::string> TensorFlowPadding(const Shape& x, const std::vector<int64_t>& window,
                                               const std::vector<int64_t>& strides,
                                               const std::vector<int64_t>& pads);
 
-// {1, height, width, 1}, as TensorFlow has windows and strides.
+// {1, height, width, 1}, TensorFlow's form of windows and strides.
 std::vector<int64_t> OverNhwc(const std::vector<int64_t>& sizes);
 
-// ONNX's ops take images as (N, C, H, W): `op` on `inputs`, of which the first comes and the result
-// goes as (N, H, W, C). Adds the attributes strides and pads to `attrs`.
+// Adds ONNX's `op`, which takes images as (N, C, H, W), with transposes of inputs[0] and of the
+// result, which are (N, H, W, C). Adds the attributes strides and pads to `attrs`.
 Value AddOverNchw(ExportCall& call, std::string op, std::vector<Value> inputs, ExportAttrs attrs);
 
 // ONNX's Transpose.

@@ -1,4 +1,4 @@
-// `fused`: the steps of a TileProgram in one pass over the elements.
+// `fused`: runs the steps of a TileProgram in one pass over the elements.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace tpurun {
 namespace {
 
-// "x3" or "t3". Of step `index`, which reads earlier ones.
+// "x3" or "t3". An input of step `index`, which may read earlier steps.
 std::optional<TileProgram::Input> ParseInput(const std::string& word, int index) {
   if (word.size() < 2 || (word[0] != 'x' && word[0] != 't')) return std::nullopt;
   const std::optional<int64_t> number = ParseInt64(word.substr(1));
@@ -65,12 +65,14 @@ absl::StatusOr<AttrValue> ParseTileProgram(const std::string& text) {
   return AttrValue(std::move(program));
 }
 
-// The numbers of what a step reads among the operands of the node, which come first, and the steps.
+// The index of a step's input among all values: the operands of the node come first, then the
+// steps.
 int ValueOf(TileProgram::Input input, size_t operands) {
   return input.index + (input.is_step ? static_cast<int>(operands) : 0);
 }
 
-// Operands that the program reads are there, and `results` are steps of it that rise.
+// InvalidArgument unless all operands that the program reads exist and `results` are ascending
+// steps of it.
 absl::Status CheckProgram(size_t operands, const TileProgram& program,
                           const std::vector<int64_t>& results) {
   if (program.steps.size() > kMaxTileSteps || operands > kMaxTileSteps * kMaxTileOperands) {
@@ -95,7 +97,7 @@ absl::Status CheckProgram(size_t operands, const TileProgram& program,
       "fused: results wants rising steps of the program, got ", DimsToString(results)));
 }
 
-// The shapes of the operands and of what every step gives.
+// The shapes of the operands, then of the result of every step.
 absl::StatusOr<std::vector<Shape>> ValueShapes(const TileProgram& program,
                                                std::span<const Shape> operands) {
   std::vector<Shape> shapes(operands.begin(), operands.end());
@@ -138,9 +140,9 @@ absl::StatusOr<std::vector<Shape>> FusedShapes(std::span<const Shape> operands,
   return results;
 }
 
-// Runs the steps on one tile after the other. What the steps give lies in registers, each as long
-// as a tile, that together stay in the first-level cache; a result is written where it belongs at
-// once unless an operand that is read later may lie there.
+// Runs the steps on one tile after the other. The results of steps are in registers of one tile
+// each. All registers together stay in the first-level cache. A result of the node is written
+// directly to its memory unless an operand that is read later may have the same memory.
 class FusedKernel final : public Kernel {
  public:
   explicit FusedKernel(const OpCall& call) : scalar_(call.results[0].rank() == 0) {
@@ -176,8 +178,8 @@ class FusedKernel final : public Kernel {
 
   absl::Status Run(const KernelArgs& args) const override {
     alignas(64) float registers[kRegisterFloats];
-    std::array<float*, kMaxValues> values;   // where the tile of each operand and step lies
-    std::array<bool, kMaxTileSteps> direct;  // of each result
+    std::array<float*, kMaxValues> values;   // [operand, then step]: its tile
+    std::array<bool, kMaxTileSteps> direct;  // [result]
     const int64_t most = std::min(tiles_.most(), args.end - args.begin);
     const auto place = [&](int index) { return registers + index * register_; };
     for (size_t i = 0; i < operands_.size(); ++i) {
@@ -213,31 +215,32 @@ class FusedKernel final : public Kernel {
   }
 
  private:
-  static constexpr int64_t kRegisterFloats = 8192;  // 32 KB; what is streamed takes the rest
+  // 32 KB; the rest of the cache is for operands and results
+  static constexpr int64_t kRegisterFloats = 8192;
   static constexpr int kMaxValues = kMaxTileSteps * (kMaxTileOperands + 1);
 
   struct OperandInfo {
-    bool spread = false;  // a scalar that goes with every element
-    bool row = false;     // that goes with every row
-    bool pred = false;    // bytes, made f32
-    bool bf16 = false;    // bf16, made f32
-    int place = -1;       // the register it is put into, -1: it is read where it lies
+    bool spread = false;  // a scalar that is broadcast to every element
+    bool row = false;     // a row that is broadcast to every row
+    bool pred = false;    // bytes, converted to f32
+    bool bf16 = false;    // bf16, converted to f32
+    int place = -1;       // its register; -1: read from its own memory
   };
   struct Step {
     TileFunction tile = nullptr;
     bool rounds = false;
     int operand_count = 0;
     std::array<int, kMaxTileOperands> operands = {};
-    int place = -1;   // a register
-    int result = -1;  // of the node
+    int place = -1;   // its register
+    int result = -1;  // the node's result; -1: none
   };
   struct ResultInfo {
     int step = 0;
     bool pred = false, bf16 = false;
-    std::vector<int> read_later;  // operands read where they lie after the result is there
+    std::vector<int> read_later;  // operands read from their own memory after the result is written
   };
 
-  // A register is free again after the last step that reads it. Results keep theirs.
+  // A register is free after the last step that reads it. Registers of results are never freed.
   void PlaceSteps() {
     const int count = static_cast<int>(steps_.size());
     std::vector<int> last_read(operands_.size() + count, -1);
@@ -284,7 +287,7 @@ class FusedKernel final : public Kernel {
       } else if (operands_[i].bf16) {
         FromBFloat16(static_cast<const uint16_t*>(args.operands[i]) + at, n, values[i]);
       } else {
-        // Steps write only to their own places.
+        // Steps never write to the memory of operands.
         values[i] = const_cast<float*>(static_cast<const float*>(args.operands[i])) + at;
       }
     }
@@ -304,9 +307,9 @@ class FusedKernel final : public Kernel {
     }
   }
 
-  const bool scalar_;  // one element in all: nothing is spread
+  const bool scalar_;  // one element in all: no broadcast
   int registers_ = 0;
-  int64_t register_ = 0;  // elements
+  int64_t register_ = 0;  // size of a register in elements
   Tiles tiles_ = {0, 0};
   std::vector<OperandInfo> operands_;
   std::vector<Step> steps_;

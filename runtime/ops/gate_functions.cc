@@ -27,7 +27,7 @@ constexpr std::array<std::pair<std::string_view, GateFunction>, 6> kGateFunction
   return (x >= 0 ? 1.0f : e) / (1.0f + e);
 }
 
-// The polynomial near 0 is that of Cephes' tanhf, within 2 units in the last place.
+// The polynomial near 0 is the one of Cephes' tanhf, within 2 units in the last place.
 [[gnu::always_inline]] inline float TanhOf(float x) {
   const float size = std::fabs(x), square = x * x;
   const float e = ExpOfNegative(-2.0f * size);

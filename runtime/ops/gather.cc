@@ -1,4 +1,4 @@
-// Rows of a table by id, and back.
+// Ops that read rows of a table by id, and their inverses.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 
 bool AreIds(const Shape& shape) { return shape.dtype == DType::kS32 || shape.dtype == DType::kS64; }
 
-// An operand that holds ids.
+// Reads an operand with ids.
 class Ids {
  public:
   explicit Ids(const Shape& shape) : wide_(shape.dtype == DType::kS64) {}
@@ -27,7 +27,7 @@ class Ids {
   bool wide_;
 };
 
-// The dimensions of `x` behind its first `count`.
+// The dimensions of `x` after the first `count`.
 std::vector<int64_t> Behind(const Shape& x, int64_t count) {
   return {x.dims.begin() + count, x.dims.end()};
 }
@@ -36,15 +36,16 @@ int64_t ElementsOf(const std::vector<int64_t>& dims) {
   return Shape{DType::kF32, dims}.num_elements();
 }
 
-// The first `batch_dims` dimensions of tables, ids and rows are the same: a table for each entry.
+// The first `batch_dims` dimensions of tables, ids and rows are equal. There is a table for each
+// entry of these dimensions.
 struct Tables {
-  int64_t dims = 0;      // batch_dims
-  int64_t rows = 0;      // of one
-  int64_t row_size = 1;  // elements
-  int64_t ids = 1;       // into one
+  int64_t dims = 0;      // number of batch_dims
+  int64_t rows = 0;      // rows of one table
+  int64_t row_size = 1;  // elements of a row
+  int64_t ids = 1;       // ids for one table
 };
 
-// Of shapes that fit.
+// The shapes must fit together.
 Tables TablesOf(const Shape& tables, const Shape& ids, const Attrs& attrs) {
   Tables t{.dims = attrs.Int(kBatchDims)};
   t.rows = tables.dims[t.dims];
@@ -53,14 +54,14 @@ Tables TablesOf(const Shape& tables, const Shape& ids, const Attrs& attrs) {
   return t;
 }
 
-// Whether ids and what has a table for each entry of the first dimensions have the same such.
+// True if the first `batch_dims` dimensions of ids and x are equal.
 bool HaveBatchDims(const Shape& ids, const Shape& x, int64_t batch_dims) {
   return batch_dims >= 0 && batch_dims <= ids.rank() && batch_dims <= x.rank() &&
          std::equal(ids.dims.begin(), ids.dims.begin() + batch_dims, x.dims.begin());
 }
 
-// dx: of each row that of its sum, 0 where it counts nowhere: ids from 1 on, clamped, into dy
-// between rows of 0.
+// Each row of dx is the gradient of its sum, or 0 if its id is out of range. The ids are clamped
+// and counted from 1, and dy is placed between rows of 0.
 std::vector<Value> ScatterAddGradient(GraphBuilder& b, const Node& node,
                                       std::span<const Value> dy) {
   const int64_t batch_dims = node.attrs.Int(kBatchDims);
@@ -75,7 +76,7 @@ std::vector<Value> ScatterAddGradient(GraphBuilder& b, const Node& node,
   return {Value{}, Gather(b, table, ids, batch_dims)};
 }
 
-// dtable: dy summed by id.
+// dtable is dy summed by id.
 std::vector<Value> GatherGradient(GraphBuilder& b, const Node& node, std::span<const Value> dy) {
   const int64_t batch_dims = node.attrs.Int(kBatchDims);
   const int64_t rows = b.shape(node.inputs[0]).dims[batch_dims];
@@ -153,7 +154,7 @@ const OpDef& GatherOp() {
                                                   {"Taxis", ElementType::kInt32},
                                                   {"batch_dims", batch_dims}})};
       },
-      // An id below 0 is refused as one behind the last row, not counted from there.
+      // An id below 0 is refused, like an id after the last row. ONNX would count it from the end.
       .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         ExportGraph& g = call.graph;
         Value ids = call.inputs[1];
@@ -215,7 +216,7 @@ const OpDef& ScatterAddOp() {
           [](const OpCall& call) {
             const Shape& shape = call.operands[0];
             const Tables t = TablesOf(call.results[0], shape, call.attrs);
-            // A unit of work is a row of the only table, or so many tables.
+            // A unit of work is a row of the only table, or `of_unit` tables.
             const auto& dims = call.results[0].dims;
             const int64_t of_unit =
                 t.dims == 0 ? 0 : ElementsOf({dims.begin() + 1, dims.begin() + t.dims});
@@ -240,19 +241,20 @@ const OpDef& ScatterAddOp() {
   return op;
 }
 
-// The slots of the table that finds an id: a power of two, at most half of them taken.
+// The number of slots of the hash table for ids: a power of two, with at most half of the slots
+// taken.
 int64_t SlotsFor(int64_t ids) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * ids + 1)));
 }
 
-// Where ids[i] stands first, if not behind i: the plain definition.
+// The first index at which the id ids[i] is found, at most i: the plain definition.
 int64_t FindFirst(const Ids& ids, const void* at, int64_t i) {
   int64_t first = 0;
   while (ids.At(at, first) != ids.At(at, i)) ++first;
   return first;
 }
 
-// The same, given each i in turn, by a table of `slots` places that holds -1 at first.
+// The same for i = 0, 1, 2, ..., by a hash table with `slots` entries, all -1 at first.
 int64_t FindFirst(const Ids& ids, const void* at, int64_t i, int64_t slots, int32_t* places) {
   const int64_t id = ids.At(at, i);
   const auto mixed = static_cast<uint64_t>(id) * 0x9E3779B97F4A7C15u;  // 2^64 / the golden ratio
@@ -263,7 +265,7 @@ int64_t FindFirst(const Ids& ids, const void* at, int64_t i, int64_t slots, int3
   }
 }
 
-// `find(args, i)` says where ids[i] stands first.
+// `find(args, ids, i)` returns the first index with the id ids[i].
 template <typename Find>
 std::unique_ptr<Kernel> FirstPlacesKernel(const OpCall& call, Find find) {
   const int64_t count = call.operands[0].num_elements();

@@ -16,9 +16,9 @@ constexpr float kBell = std::numbers::inv_sqrtpi_v<float> * kHalfRoot;  // 1 / s
 constexpr float kCubic = 0.044715f;
 constexpr float kTanhScale = 2 * kBell;  // sqrt(2 / pi)
 
-// The normal distribution at x.
+// The distribution function of the normal distribution at x.
 constexpr auto kPhi = [](float x) { return 0.5f * (1.0f + ErfOf(x * kHalfRoot)); };
-// About it, by tanh; and tanh itself.
+// The tanh of GELU's approximation.
 constexpr auto kTanh = [](float x) { return TanhOf(kTanhScale * x * (1.0f + kCubic * x * x)); };
 
 constexpr auto kGelu = [](float x) { return x * kPhi(x); };
@@ -63,7 +63,7 @@ OpDef OfElements(const char* name, const char* doc, F f) {
   return op;
 }
 
-// y = f(x), whose gradient is an op of (dy, x).
+// The op y = f(x). Its gradient is an op of (dy, x).
 template <typename F>
 OpDef ForwardOp(const char* name, const char* doc, F f, const OpDef& grad,
                 Value (*in_ops)(GraphBuilder& b, Value x)) {

@@ -1,6 +1,6 @@
-// Gated recurrent units, as Keras' GRU: N rows, T steps, U units, gates z, r, h of U each. With
-// reset_after r multiplies what the state makes of the candidate (Keras, cuDNN), else the state
-// itself, ahead of a product of its own (Cho et al. 2014).
+// Gated recurrent units as in Keras' GRU: N rows, T steps, U units, gates z, r, h of U each. With
+// reset_after, r multiplies the product of the state with the candidate's weights (Keras, cuDNN).
+// Otherwise r multiplies the state before a product of its own (Cho et al. 2014).
 #include <algorithm>
 #include <utility>
 
@@ -36,7 +36,7 @@ TPURUN_CLONES void MixGradient(const float* z, const float* candidate, const flo
   }
 }
 
-// What both have: z and r = s(x + h R) and h' = z h + (1 - z) candidate.
+// The part that both cells share: z and r = s(x + h R), h' = z h + (1 - z) candidate.
 class GruCell : public RecurrentCell {
  public:
   GruCell(int64_t units, std::vector<int64_t> gates, int64_t kept_gates, const Attrs& attrs)
@@ -50,14 +50,14 @@ class GruCell : public RecurrentCell {
     ApplyGate(recurrent_, row.kept, 2 * units, row.kept);
   }
 
-  // The candidate comes without its function.
+  // On entry, row.kept has the candidate before its activation function.
   void StepCandidate(const CellStep& row) const {
     float* const candidate = row.kept + 2 * units;
     ApplyGate(activation_, candidate, units, candidate);
     MixStates(row.kept, candidate, units, row.h);
   }
 
-  // dx of z and of the candidate.
+  // Computes the dx of z and of the candidate.
   void CandidateGrad(const CellGradStep& row) const {
     float* const dcandidate = row.dx + 2 * units;
     const float* const candidate = row.kept + 2 * units;
@@ -66,19 +66,19 @@ class GruCell : public RecurrentCell {
     MultiplyArrays(row.dh, row.kept, units, row.dh);
   }
 
-  // That of z and r, which come without their slopes.
+  // Computes the dx of z and r. On entry, row.dx does not have the slopes of their function yet.
   void GatesGrad(const CellGradStep& row) const {
     MultiplyBySlope(recurrent_, row.kept, 2 * units, row.dx);
     std::copy_n(row.dx, 2 * units, row.dproducts);
   }
 
-  // z and r, side by side, of what is multiplied of h.
+  // z and r in one array. `product` is the product of h.
   Value GatesAsOps(StepInOps& step, Value product) const {
     const Value sum = Add(step.b, step.Gates(step.x, 0, 2), step.Gates(product, 0, 2));
     return step.Apply(recurrent_, sum);
   }
 
-  // The candidate's share of the state comes without x.
+  // `of_state` is the state's share of the candidate, without x.
   void MixAsOps(StepInOps& step, Value gates, Value of_state) const {
     GraphBuilder& b = step.b;
     const Value z = step.Gates(gates, 0);
@@ -89,7 +89,7 @@ class GruCell : public RecurrentCell {
   const GateFunction activation_, recurrent_;
 };
 
-// candidate = a(x + r q), q = h R, which is kept too, behind the three gates.
+// candidate = a(x + r q), q = h R. q is kept too, after the three gates.
 class GruResetAfter final : public GruCell {
  public:
   GruResetAfter(int64_t units, const Attrs& attrs) : GruCell(units, {3}, 4, attrs) {}
@@ -162,8 +162,8 @@ std::shared_ptr<const RecurrentCell> GruCellOf(int64_t units, const Attrs& attrs
   return std::make_shared<GruResetBefore>(units, attrs);
 }
 
-// Behind the operands that there always are: one of two dimensions and U rows is the candidate's
-// weights, where there are such, of others the mask; one of one dimension is the bias.
+// Assigns the operands from `first` on: the candidate's weights unless reset_after, then the bias
+// (rank 1), if given, then the mask (rank 2), if given.
 void PlaceMore(const OpCall& call, int first, Recurrence& r) {
   int next = first;
   const int count = static_cast<int>(call.operands.size());
@@ -204,11 +204,11 @@ Recurrence GruGradOf(const OpCall& call) {
 
 struct GruShapes {
   Shape weights, state, states, gates, kept, sums, mask;
-  std::vector<Shape> candidate;  // its weights, where they are an operand of their own
+  std::vector<Shape> candidate;  // the candidate's weights, if they are an operand of their own
   Shape bias;
 };
 
-// From operand 0, the gates or the gradient of h, and operand 2, h0.
+// From operand 0 (the gates or the gradient of h) and operand 2 (h0).
 GruShapes GruShapesOf(const Shape& of_steps, const Shape& h0, const Attrs& attrs) {
   const auto dim = [](const Shape& shape, int i) { return i < shape.rank() ? shape.dims[i] : 0; };
   const int64_t n = dim(of_steps, 0), t = dim(of_steps, 1), u = dim(h0, 1);

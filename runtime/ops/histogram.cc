@@ -1,4 +1,4 @@
-// What TensorBoard's histograms are made of.
+// The counts and statistics for TensorBoard's histograms.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,21 +13,21 @@
 namespace tpurun {
 namespace {
 
-// Fewer elements are not worth a row of their own.
+// A row with fewer elements is not worth its own counts.
 constexpr int64_t kRowElements = 65536;
 constexpr int64_t kMaxRows = 8;
 constexpr int64_t kStatistics = 4;
 
 int64_t Buckets() { return static_cast<int64_t>(HistogramLimits().size()); }
 
-// The first limit above x.
+// The index of the first limit above x.
 int64_t BucketOf(float x) {
   const std::vector<double>& limits = HistogramLimits();
   return std::upper_bound(limits.begin(), limits.end(), double{x}) - limits.begin();
 }
 
-// The same by the sign, the exponent and three bits of the mantissa, which leave two limits at most
-// to be compared with.
+// The same as BucketOf, by a table over the sign, the exponent and three bits of the mantissa. At
+// most two limits are left to compare.
 class BucketTable {
  public:
   BucketTable() : limits_(HistogramLimits().data()) {

@@ -1,4 +1,4 @@
-// Numbers that count along a dimension.
+// The op iota: 0, 1, 2, ... along a dimension.
 #include <cstring>
 #include <utility>
 
@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<Shape>> IotaShape(std::span<const Shape>, const Attrs
 
 template <typename T>
 std::unique_ptr<Kernel> IotaOf(const Shape& y, int64_t axis) {
-  int64_t repeats = 1;  // of a number, one behind the other
+  int64_t repeats = 1;  // consecutive copies of each number
   for (int64_t i = axis + 1; i < y.rank(); ++i) repeats *= y.dims[i];
   return KernelOf([repeats, count = y.dims[axis], row = y.row_elements()](const KernelArgs& args) {
     T* const to = static_cast<T*>(args.results[0]);
@@ -43,7 +43,8 @@ std::unique_ptr<Kernel> IotaReference(const OpCall& call) {
   return y.dtype == DType::kS32 ? IotaOf<int32_t>(y, axis) : IotaOf<int64_t>(y, axis);
 }
 
-// Both formats have it as a constant: where the batch is the first dimension, of one example.
+// Both formats export it as a constant. If the batch is the first dimension, the constant has one
+// example.
 absl::StatusOr<Value> AddNumbers(ExportCall& call) {
   Shape y = call.results[0];
   const bool of_batch = call.ResultIsOfBatch() && call.attrs.Int("axis") > 0;

@@ -1,5 +1,5 @@
-// Long short-term memory (Hochreiter, Schmidhuber 1997; Gers et al. 2000), as Keras' LSTM: N rows,
-// T steps, U units, gates i, f, g, o of U each.
+// Long short-term memory (Hochreiter, Schmidhuber 1997; Gers et al. 2000) as in Keras' LSTM: N
+// rows, T steps, U units, gates i, f, g, o of U each.
 #include <algorithm>
 #include <utility>
 
@@ -26,7 +26,8 @@ TPURUN_CLONES void NextMemory(const float* gates, int64_t units, float* c) {
   for (int64_t u = 0; u < units; ++u) c[u] = forget[u] * c[u] + in[u] * candidate[u];
 }
 
-// The gradients of the gates' values and, of the memory before, dc; `dc` comes whole.
+// Computes the gradients of the gates' values from `dc`, the whole gradient of c, and replaces `dc`
+// by the gradient of the previous c.
 TPURUN_CLONES void MemoryGradient(const float* gates, const float* c_before, int64_t units,
                                   float* dc, float* dgates) {
   const float *in = gates, *forget = gates + units, *candidate = gates + 2 * units;
@@ -92,7 +93,8 @@ class LstmCell final : public RecurrentCell {
   const GateFunction activation_, recurrent_;
 };
 
-// The last operand is the mask where it has two dimensions.
+// Operand 4, if given, is the mask. In lstm_grad, an optional operand with two dimensions is the
+// mask, one with three dimensions is dc.
 Recurrence LstmOf(const OpCall& call) {
   Recurrence r;
   r.cell = std::make_shared<LstmCell>(call.operands[2].dims[1], call.attrs);
@@ -128,7 +130,7 @@ struct LstmShapes {
   Shape weights, state, states, gates, sums, mask;
 };
 
-// From operand 0, the gates or the gradient of h, and operand 2, h0.
+// From operand 0 (the gates or the gradient of h) and operand 2 (h0).
 LstmShapes LstmShapesOf(const Shape& of_steps, const Shape& h0) {
   const auto dim = [](const Shape& shape, int i) { return i < shape.rank() ? shape.dims[i] : 0; };
   const int64_t n = dim(of_steps, 0), t = dim(of_steps, 1), u = dim(h0, 1);
@@ -233,7 +235,7 @@ const OpDef& LstmOp() {
             return RecurrenceToOnnx(
                 LstmOf,
                 {.op = "LSTM",
-                 .gates = {0, 3, 1, 2},  // i, o, f, c
+                 .gates = {0, 3, 1, 2},  // order i, o, f, c
                  .functions = {"recurrent_activation", "activation", "activation"}},
                 call);
           },

@@ -1,4 +1,4 @@
-// Matrix products and what a dense layer adds to them.
+// Matrix products, and the bias that a dense layer adds to them.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -20,10 +20,10 @@
 namespace tpurun {
 namespace {
 
-// Dimension `from_last` of a shape, 1 being the last.
+// Dimension `from_last` of a shape, where 1 is the last dimension.
 int64_t Dim(const Shape& shape, int from_last) { return shape.dims[shape.rank() - from_last]; }
 
-// Of the last two dimensions.
+// The sizes of the product along the last two dimensions.
 MatMulDims DimsOf(const OpCall& call) {
   const bool tx = call.attrs.Get<bool>("transpose_x");
   const bool ty = call.attrs.Get<bool>("transpose_y");
@@ -31,8 +31,9 @@ MatMulDims DimsOf(const OpCall& call) {
           ty};
 }
 
-// z[i][j] = sum over k, in rising order for each product of parts, in f32; then the bias. Of all
-// replicas: the k of one after those of the other.
+// z[i][j] = sum over k in f32, in ascending order, for one product of parts after the other. Then
+// the bias is added. A product over all replicas sums the k of one replica after those of the
+// previous one.
 std::unique_ptr<Kernel> MatMulReference(const OpCall& call) {
   const MatMulDims d = DimsOf(call);
   const Precision precision = PrecisionOf(call.attrs);
@@ -65,9 +66,10 @@ std::unique_ptr<Kernel> MatMulReference(const OpCall& call) {
 
 const OpDef& CrossReplicaMatMulOp();
 
-// x' y of all replicas is one product of their rows, in replica order (all-gather, then matmul). In
-// elements moved by each replica: it copies its k rows of x once and, into each of at most 8 parts,
-// its k rows of y, in place of writing m n and reading them for the sum. That must be half at most.
+// x' y summed over all replicas is one product of the rows of all replicas, in replica order
+// (all-gather, then matmul). Costs are elements moved by each replica. It copies its k rows of x
+// once, and its k rows of y into each of at most 8 parts. This replaces writing m n elements and
+// reading them for the sum. It must cost at most half as much.
 const OpDef* MatMulOfAllReplicas(const OpCall& call) {
   constexpr int64_t kMostParts = 8;
   const MatMulDims d = DimsOf(call);
@@ -88,7 +90,7 @@ std::unique_ptr<Kernel> KernelOfMatMul(const OpCall& call, const KernelPlan& pla
   return MakeMatMul(DimsOf(call), call, plan);
 }
 
-// The product along the last two dimensions; the others are those of x.
+// The shape of a product along the last two dimensions. The other dimensions are those of x.
 absl::StatusOr<Shape> ProductShape(const char* op, const Shape& x, const Shape& y,
                                    const Attrs& attrs) {
   const bool tx = attrs.Get<bool>("transpose_x"), ty = attrs.Get<bool>("transpose_y");
@@ -147,8 +149,8 @@ double MatMulFlops(const OpCall& call) {
          PartProducts(PrecisionOf(call.attrs)).size();
 }
 
-// z = x y: dx = dz y', dy = x' dz; with transposed operands the same, transposed.
-// multiply(x, y, transpose_x, transpose_y) is the node's own product.
+// z = x y gives dx = dz y' and dy = x' dz. With transposed operands, dx and dy are transposed too.
+// multiply(x, y, transpose_x, transpose_y) is the product op of the node.
 template <typename Multiply>
 std::vector<Value> ProductGradient(const Node& node, Value dz, const Multiply& multiply) {
   const Value x = node.inputs[0], y = node.inputs[1];
@@ -244,7 +246,7 @@ const OpDef& CrossReplicaMatMulOp() {
   return op;
 }
 
-// x with its last two dimensions exchanged, in ONNX's words.
+// x with its last two dimensions exchanged, as an ONNX op.
 Value OnnxTransposed(ExportGraph& graph, Value x, int rank) {
   std::vector<int64_t> perm(rank);
   std::iota(perm.begin(), perm.end(), int64_t{0});

@@ -16,13 +16,13 @@
 namespace tpurun {
 namespace {
 
-// Channels at a time: what a loop keeps in registers.
+// Channels at a time, as many as a loop keeps in registers.
 constexpr int64_t kChannels = 32;
 
 inline float ToF32(float v) { return v; }
 inline float ToF32(uint16_t v) { return FromBFloat16Bits(v); }
 
-// The dtype of the positions in a window: its size decides.
+// The dtype of an index in a window. It depends on the number of elements of the window.
 DType IndexType(const Attrs& attrs) {
   return WindowElements(attrs) <= 256 ? DType::kU8 : DType::kS32;
 }
@@ -32,19 +32,19 @@ bool SameWindows(const Attrs& a, const Attrs& b) {
          a.Ints("pads") == b.Ints("pads");
 }
 
-// No element of x lies in two windows.
+// True if no element of x is in two windows.
 bool Apart(const Attrs& attrs) {
   const std::vector<int64_t> window = attrs.Ints("window"), strides = attrs.Ints("strides");
   return strides[0] >= window[0] && strides[1] >= window[1];
 }
 
-// The number that the element at (h, w) of x has in the whole window.
+// The index of the element at (h, w) of x in the whole window, including padding.
 inline int32_t NumberIn(const PoolDims& d, const ClippedWindow& window, int64_t h, int64_t w) {
   return window.first + static_cast<int32_t>((h - window.h0) * d.pw + w - window.w0);
 }
 
-// The largest element of a window for `channels` channels, and which it is. `x` starts at the first
-// of the channels of its image.
+// Finds the largest element of a window and its index for `channels` channels. `x` is the address
+// of the first of these channels at the first pixel of its image.
 template <typename T, typename I>
 [[gnu::always_inline]] inline void LargestOf(const PoolDims& d, const ClippedWindow& window,
                                              const T* x, int64_t channels, T* y, I* index) {
@@ -91,7 +91,7 @@ template <typename T, typename I>
   }
 }
 
-// One image of max_pool_grad. Where windows are apart, each tap is written once.
+// One image of max_pool_grad. If no windows overlap (`apart`), each element of dx is written once.
 template <typename T, typename I>
 [[gnu::always_inline]] inline void MaxPoolGradImage(const PoolDims& d, bool apart, const T* dy,
                                                     const I* index, T* dx) {
@@ -156,7 +156,7 @@ TPURUN_CLONES void MaxPoolGradImageOf(const PoolDims& d, bool apart, const uint1
   MaxPoolGradImage(d, apart, dy, index, dx);
 }
 
-// make(value type, index type): a kernel for the dtypes of a call.
+// Returns make(value type, index type), a kernel for the dtypes of a call.
 template <typename Make>
 std::unique_ptr<Kernel> ForTypes(DType value, DType index, Make make) {
   const auto with_index = [&](auto v) {
@@ -219,7 +219,7 @@ const OpDef& MaxPoolGradOp() {
   return op;
 }
 
-// The largest of what relu makes of a window is what relu makes of the largest, of fewer elements.
+// The maximum of relu over a window equals relu of the maximum, which has fewer elements.
 Replacement SimplifyMaxPool(const Graph& graph, const Node& node) {
   const Node& relu = graph.node(node.inputs[0]);
   if (relu.op != &ReluOp()) return {};

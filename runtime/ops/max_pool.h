@@ -1,4 +1,4 @@
-// How max pooling and relu change places.
+// The rule that swaps the gradients of max pooling and relu.
 #ifndef TPURUN_RUNTIME_OPS_MAX_POOL_H_
 #define TPURUN_RUNTIME_OPS_MAX_POOL_H_
 
@@ -12,8 +12,8 @@ namespace tpurun {
 //   relu_grad(max_pool_grad(dp, index of max_pool(y)), y) =
 //       max_pool_grad(relu_grad(dp, relu(z)), index of z)
 //
-// Where a window has a positive element, both indices are the same. Where it has none, y is 0 (or
-// NaN) at whatever either index names, so the left side is 0 there, and relu(z) makes dp 0.
+// If a window has a positive element, both indices are the same. Otherwise y is 0 (or NaN) at
+// either index, so the left side is 0 there, and relu(z) makes dp 0 on the right side.
 Replacement ReluGradOfPooled(const Graph& graph, const Node& node);
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// Rows of mean 0 and variance 1, which a layer normalization scales and moves.
+// Normalizes rows to mean 0 and variance 1. Layer normalization then scales and shifts them.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -22,7 +22,7 @@ TPURUN_CLONES void Scale(float scale, int64_t n, float* y) {
   for (int64_t c = 0; c < n; ++c) y[c] *= scale;
 }
 
-// dx[c] = scale (dy[c] - mean - y[c] along). dx may be neither of the others.
+// dx[c] = scale (dy[c] - mean - y[c] along). dx may be in the memory of neither dy nor y.
 TPURUN_CLONES void WithoutMeans(const float* dy, const float* y, float scale, float mean,
                                 float along, int64_t n, float* dx) {
 #pragma GCC ivdep

@@ -1,4 +1,4 @@
-// Indices as rows of zeros with a one.
+// The op one_hot: indices as rows with a 1 at the index and 0 elsewhere.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -66,7 +66,7 @@ const OpDef& OneHotOp() {
              g.Constant(ExportTensor::Float(0), "off_value")},
             {{"T", ElementType::kFloat}, {"TI", call.type()}})};
       },
-      // Not OneHot, for which -1 is the last index.
+      // ONNX's OneHot is not used, because it treats -1 as the last index.
       .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         ExportGraph& g = call.graph;
         std::vector<int64_t> all(static_cast<size_t>(call.attrs.Int("depth")));

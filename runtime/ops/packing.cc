@@ -19,7 +19,8 @@ namespace {
 
 constexpr char kPrefix[] = "blocked";
 
-// An element's place is the sum of what the index in each dimension adds: [dimension][index].
+// [dimension][index]: the offset of an index in elements. The place of an element is the sum over
+// its dimensions.
 std::vector<std::vector<int64_t>> Offsets(const BlockedLayout& layout,
                                           const std::vector<int64_t>& dims) {
   std::vector<std::vector<int64_t>> offsets;
@@ -27,7 +28,7 @@ std::vector<std::vector<int64_t>> Offsets(const BlockedLayout& layout,
     struct Level {
       int64_t size, stride;
     };
-    std::vector<Level> levels;  // of this dimension, the innermost first
+    std::vector<Level> levels;  // the levels of this dimension, the innermost first
     int64_t stride = 1;
     for (auto block = layout.blocks.rbegin(); block != layout.blocks.rend(); ++block) {
       if (block->dimension == static_cast<int>(dim)) levels.push_back({block->size, stride});
@@ -62,9 +63,9 @@ std::optional<BlockedLayout::Block> ParseBlock(absl::string_view word, int rank)
   return BlockedLayout::Block{static_cast<int>(*dimension), *size};
 }
 
-// Where the elements of a packed array lie: element j of line i, the last dimension being a line
-// (of rank 1: an element), at lines[i] + in_line[j]. What lies between is padding: [begin, end)
-// each.
+// The places of the elements of a packed array. A line is the last dimension (for rank 1: one
+// element). Element j of line i is at lines[i] + in_line[j]. The places between are padding, in
+// ranges [begin, end).
 struct Places {
   std::vector<int64_t> lines, in_line;
   std::vector<std::pair<int64_t, int64_t>> padding;
@@ -72,7 +73,7 @@ struct Places {
 
 Places PlacesOf(const Shape& shape) {
   TPURUN_DCHECK(shape.layout.plain() || ParseBlockedLayout(shape).has_value());
-  std::vector<std::vector<int64_t>> offsets = {{0}};  // of a plain scalar
+  std::vector<std::vector<int64_t>> offsets = {{0}};  // for a plain scalar
   if (const auto layout = ParseBlockedLayout(shape); layout && shape.rank() > 0) {
     offsets = Offsets(*layout, shape.dims);
   } else if (shape.rank() > 0) {
@@ -100,7 +101,7 @@ Places PlacesOf(const Shape& shape) {
   std::vector<bool> taken(room, false);
   for (const int64_t line : places.lines) {
     for (const int64_t offset : places.in_line) {
-      // No element lies beyond the bytes, and no two in one place.
+      // No element is outside of the array's bytes, and no two elements have the same place.
       TPURUN_DCHECK(line + offset < room && !taken[line + offset]);
       taken[line + offset] = true;
     }
@@ -214,7 +215,7 @@ std::optional<BlockedLayout> ParseBlockedLayout(const Shape& shape) {
       layout.blocks.push_back(*block);
     }
   }
-  // No element lies beyond the bytes.
+  // No element is outside of the layout's bytes.
   int64_t last = 0;
   for (const std::vector<int64_t>& of_dim : Offsets(layout, shape.dims)) {
     int64_t largest = 0;

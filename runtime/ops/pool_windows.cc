@@ -57,7 +57,7 @@ absl::StatusOr<Shape> PooledShape(const char* op, DType dtype, const std::vector
   bool good = IsFloat(dtype) && x.size() == 4 && window.size() == 2 && strides.size() == 2 &&
               pads.size() == 4;
   for (size_t i = 0; good && i < 2; ++i) {
-    // A pad as wide as the window would leave windows of nothing but padding.
+    // With a pad as wide as the window, there would be windows with only padding.
     good = window[i] >= 1 && strides[i] >= 1 && pads[2 * i] >= 0 && pads[2 * i + 1] >= 0 &&
            pads[2 * i] < window[i] && pads[2 * i + 1] < window[i] &&
            x[i + 1] + pads[2 * i] + pads[2 * i + 1] >= window[i];
@@ -90,7 +90,7 @@ ExportRule TensorFlowPool(std::string op) {
   };
 }
 
-// Neither counts what it pads.
+// Neither max pooling nor average pooling counts the padding.
 ExportRule OnnxPool(std::string op) {
   return [op](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
     return std::vector<Value>{

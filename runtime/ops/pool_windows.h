@@ -1,4 +1,4 @@
-// The windows of a pool: what max_pool, avg_pool and their gradients share.
+// The windows of a pool, shared by max_pool, avg_pool and their gradients.
 #ifndef TPURUN_RUNTIME_OPS_POOL_WINDOWS_H_
 #define TPURUN_RUNTIME_OPS_POOL_WINDOWS_H_
 
@@ -22,12 +22,12 @@ struct PoolDims {
 
   // x is (N, H, W, C), y is (N, OH, OW, C).
   PoolDims(const std::vector<int64_t>& x, const std::vector<int64_t>& y, const Attrs& attrs);
-  int64_t x_elements() const { return h * w * c; }  // of an image
+  int64_t x_elements() const { return h * w * c; }  // per image
   int64_t y_elements() const { return oh * ow * c; }
 };
 
-// A window on x, clipped to it: rows [h0, h1) and columns [w0, w1). `first` is the number that its
-// first element has in the whole window, whose rows are pw long.
+// A window on x, clipped to x: rows [h0, h1) and columns [w0, w1). `first` is the row-major index
+// of its first element in the unclipped window, whose rows have pw elements.
 struct ClippedWindow {
   int64_t h0, h1, w0, w1;
   int32_t first;
@@ -44,16 +44,16 @@ inline ClippedWindow WindowAt(const PoolDims& d, int64_t oh, int64_t ow) {
 
 // window, strides: {height, width}; pads: {top, bottom, left, right}.
 std::vector<AttrDef> PoolAttrs();
-// Those, and of a gradient `x_dims`.
+// PoolAttrs, and `x_dims` for a gradient.
 std::vector<AttrDef> PoolGradAttrs();
 Attrs PoolAttrsOf(std::vector<int64_t> window, std::vector<int64_t> strides,
                   std::vector<int64_t> pads);
 // The attributes of the gradient of `pool`.
 Attrs PoolGradAttrsOf(const GraphBuilder& b, const Node& pool);
-// Of the whole window, also where it hangs over.
+// The number of elements of the whole window, including elements outside x.
 int64_t WindowElements(const Attrs& attrs);
 
-// y of x (N, H, W, C); InvalidArgument, naming `op`, for windows that do not fit.
+// The shape of y for x (N, H, W, C). Returns InvalidArgument, naming `op`, if windows do not fit.
 absl::StatusOr<Shape> PooledShape(const char* op, DType dtype, const std::vector<int64_t>& x,
                                   const Attrs& attrs);
 

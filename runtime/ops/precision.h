@@ -1,4 +1,5 @@
-// How a product of f32 values is made of products of bf16 parts (tpu: DEFAULT, HIGH, HIGHEST).
+// How a product of f32 values is computed from products of bf16 parts (TPU precisions DEFAULT,
+// HIGH, HIGHEST).
 #ifndef TPURUN_RUNTIME_OPS_PRECISION_H_
 #define TPURUN_RUNTIME_OPS_PRECISION_H_
 
@@ -19,13 +20,13 @@ inline bool ValidPrecision(const Attrs& attrs) {
   return precision >= 0 && precision <= static_cast<int64_t>(Precision::kF32);
 }
 
-// Which parts of x and y make one product; part 0 is the largest.
+// The parts of x and y that one product multiplies. Part 0 is the largest part.
 struct PartProduct {
   int x;
   int y;
 };
 
-// The products that a precision sums, smallest first.
+// The products that are summed at this precision, smallest first.
 inline std::vector<PartProduct> PartProducts(Precision precision) {
   switch (precision) {
     case Precision::kHigh:
@@ -37,8 +38,8 @@ inline std::vector<PartProduct> PartProducts(Precision precision) {
   }
 }
 
-// Part `which` of a value: the value itself at kF32, it rounded to bf16 at kDefault, else one of
-// the bf16 numbers whose sum it is to 16 or 24 bits.
+// Part `which` of a value. At kF32 it is the value itself, at kDefault the value rounded to bf16.
+// Otherwise it is one of the bf16 numbers whose sum equals the value to 16 or 24 bits.
 [[gnu::always_inline]] inline float PartOf(float value, Precision precision, int which) {
   if (precision == Precision::kF32) return value;
   const float high = RoundToBFloat16(value);

@@ -1,5 +1,5 @@
-// Ops that draw random numbers, by counter: element i of a stream is a function of
-// (seed, stream, step, replica, i), whatever the tile or thread (runtime/base/random.h).
+// Ops that draw random numbers by counter: element i of a stream is a function of
+// (seed, stream, step, replica, i), for any tile and thread (runtime/base/random.h).
 #include "runtime/base/random.h"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ struct DropoutStream {
   uint32_t stream, step, replica;
 };
 
-// y[i] = x[i] * scale, or 0 where the element's draw is below `threshold` (UniformFloat's 24 bits).
+// y[i] = x[i] * scale, or 0 if the element's draw is below `threshold` (the 24 bits of
+// UniformFloat).
 [[gnu::always_inline]] inline void DropBlocks(const DropoutStream& of, int64_t block,
                                               uint32_t threshold, float scale, const float* x,
                                               float* y) {

@@ -17,7 +17,7 @@ namespace {
 void CopyRow(const float* from, int64_t n, float* to) { std::memcpy(to, from, n * sizeof(float)); }
 void ClearRow(int64_t n, float* to) { std::fill_n(to, n, 0.0f); }
 
-// Weights may be packed.
+// True if dtype and dimensions are equal. The layouts may differ, because weights may be packed.
 bool Alike(const Shape& x, const Shape& y) { return x.dtype == y.dtype && x.dims == y.dims; }
 
 std::vector<StepProductDef> ProductDefs(const Recurrence& r) {
@@ -31,7 +31,7 @@ std::vector<StepProductDef> ProductDefs(const Recurrence& r) {
   return defs;
 }
 
-// The loop over the steps of a share of rows, the last first in a gradient.
+// The loop over the time steps for a share of the rows. A gradient starts with the last step.
 class TimeLoop : public Kernel {
  public:
   TimeLoop(const Recurrence& r, const OpCall& call, std::vector<StepProduct> products, int64_t rows)
@@ -58,7 +58,7 @@ class TimeLoop : public Kernel {
       results_.push_back({result.dims.back(), result.dtype == DType::kBF16});
   }
 
-  // The scratch memory, but for that of products, which comes behind it.
+  // Bytes of scratch memory, without the scratch memory of the products, which comes after it.
   int64_t bytes() const { return bytes_; }
 
   void SetWorkers(int workers) override {
@@ -81,7 +81,7 @@ class TimeLoop : public Kernel {
   virtual absl::Status Step(const KernelArgs& args, int64_t step) const = 0;
   virtual void End(const KernelArgs& args) const = 0;
 
-  // Room for a row of `floats`, or for those of all rows.
+  // Reserves scratch memory for one row of `floats` elements (Place) or for all rows (PlaceOfRows).
   int64_t Place(int64_t floats) {
     const int64_t place = bytes_;
     bytes_ += Aligned(floats * static_cast<int64_t>(sizeof(float)));
@@ -94,7 +94,7 @@ class TimeLoop : public Kernel {
     return reinterpret_cast<float*>(Bytes(args) + place);
   }
 
-  // Row `row` of an operand; with a step, what it holds of that.
+  // Row `row` of an operand. With a step, the values of the row at this step.
   const float* Operand(const KernelArgs& args, int operand, int64_t row, int64_t step = -1) const {
     const Row& of = operands_[operand];
     const int64_t begin = PlaceInReplica(row, step) * of.width;
@@ -105,15 +105,15 @@ class TimeLoop : public Kernel {
     return f32;
   }
 
-  // Where row `row` of a result, of a step of it, may be written: there, or in `own`, from where
-  // Give takes it.
+  // The address at which row `row` of a result, at `step`, may be written: in the result itself, or
+  // `own`, from which Give copies it.
   float* PlaceOf(const KernelArgs& args, int result, int64_t row, int64_t step, float* own) const {
     void* const all = Result(args, result, row);
     if (all == nullptr || results_[result].bf16) return own;
     return static_cast<float*>(all) + PlaceInReplica(row, step) * results_[result].width;
   }
 
-  // Nothing where the result is not needed, or has the values in their place.
+  // Does nothing if the result is not needed or already has the values in place.
   void Give(const KernelArgs& args, int result, int64_t row, int64_t step,
             const float* values) const {
     void* const all = Result(args, result, row);
@@ -127,19 +127,20 @@ class TimeLoop : public Kernel {
     }
   }
 
-  // That of the row's replica; null where there is none.
+  // The result of the row's replica, or nullptr if there is none.
   void* Result(const KernelArgs& args, int result, int64_t row) const {
     return result < 0 ? nullptr
                       : args.results[result * replicas_per_call_ + row / rows_of_replica_];
   }
 
-  // Row `row` of all replicas that are joined, in those of its own; with a step, of that.
+  // The index of row `row` of all replicas of the call among the rows of its own replica. With a
+  // step, the index of the row's step.
   int64_t PlaceInReplica(int64_t row, int64_t step) const {
     const int64_t own = row % rows_of_replica_;
     return step < 0 ? own : own * steps_ + step;
   }
 
-  // Where x has what a step reads.
+  // The index in x of the values that a step reads.
   int64_t TimeOf(int64_t step) const { return backwards_ ? steps_ - 1 - step : step; }
 
   bool IsMasked(const KernelArgs& args, int64_t row, int64_t time) const {
@@ -169,7 +170,7 @@ class TimeLoop : public Kernel {
   struct Row {
     int64_t width = 0;
     bool bf16 = false;
-    int64_t staged = 0;  // of an operand in bf16: its place in f32
+    int64_t staged = 0;  // the place of its f32 values, for a bf16 operand
   };
 
   const int64_t replicas_per_call_, rows_of_replica_;
@@ -307,7 +308,7 @@ class BackwardLoop final : public TimeLoop {
                              .spare = At(args, spare_)});
   }
 
-  // The gradient of x summed over the steps so far; null where it is not needed.
+  // The gradient of x summed over the steps so far, or nullptr if it is not needed.
   float* Sums(const KernelArgs& args, int64_t row) const {
     return PlaceOf(args, r_.sums, row, -1, nullptr);
   }
@@ -318,13 +319,13 @@ class BackwardLoop final : public TimeLoop {
 
   void AddTo(float* sum, const float* values) const { AddArrays(sum, values, units_, sum); }
 
-  // The state ahead of a step.
+  // The state before a step.
   const float* Before(const KernelArgs& args, int state, int initial, int64_t row,
                       int64_t step) const {
     return step == 0 ? Operand(args, initial, row) : Operand(args, state, row, step - 1);
   }
 
-  // The state behind it. One in bf16 would be widened where Before's is.
+  // The state after a step. A bf16 state is copied, because Before converts to the same f32 memory.
   const float* Behind(const KernelArgs& args, int state, int64_t row, int64_t step,
                       int64_t place) const {
     const float* const values = Operand(args, state, row, step);
@@ -353,7 +354,7 @@ std::unique_ptr<TimeLoop> LoopOf(const Recurrence& r, const OpCall& call,
   return std::make_unique<ForwardLoop>(r, call, std::move(products), rows);
 }
 
-// Null where a kernel that was planned cannot be made.
+// Returns nullptr if a planned kernel cannot be made.
 std::unique_ptr<TimeLoop> PlannedLoop(const Recurrence& r, const OpCall& call,
                                       const KernelPlan& plan) {
   const std::vector<int64_t> sizes = ShareSizes(call);

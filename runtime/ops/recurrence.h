@@ -1,8 +1,9 @@
-// The loop over time of recurrent ops, whatever their cell. N rows, T steps, U units, x (N, T, W):
-// what each step adds to the products of the state with weights, W being so many gates of U each.
+// The loop over time of recurrent ops, for any cell. N rows, T steps, U units. x (N, T, W) is added
+// to the products of the state with weights in each step. W is the width of all gates, U each.
 //
-// All that a step multiplies is of its rows in a product of their own; everything else is of one
-// row. So the op is row by row, and which rows are computed together changes no bit.
+// In each product of a step, a result row depends only on its own row. All other work of a step is
+// done one row at a time. The op is therefore row by row, and the choice of rows that are computed
+// together changes no bit.
 #ifndef TPURUN_RUNTIME_OPS_RECURRENCE_H_
 #define TPURUN_RUNTIME_OPS_RECURRENCE_H_
 
@@ -20,51 +21,50 @@
 
 namespace tpurun {
 
-// One step of one row. What is in and out holds what it was before the step, then what it is
-// behind it.
+// One step of one row. In-out arrays hold the value before the step, then the value after the step.
 struct CellStep {
   const float* x;         // (W)
-  const float* products;  // the gates of one product
-  float* kept;            // what the gradient reads
-  float* h;               // (U), in and out
-  float* c;               // likewise, of a cell that has it
-  float* left;            // (U): what the second product multiplies
-  float* spare;           // 2 U
+  const float* products;  // the gates of the product that has been computed
+  float* kept;            // values that the gradient reads
+  float* h;               // (U), in-out
+  float* c;               // (U), in-out, for cells that have c
+  float* left;            // (U): the left operand of the second product
+  float* spare;           // temporary, 2 U elements
 };
 
-// The gradient of that.
+// The gradient of one step of one row.
 struct CellGradStep {
   const float* kept;
-  const float *h_before, *h;  // (U), of the state before and behind the step
+  const float *h_before, *h;  // (U), the state before and after the step
   const float *c_before, *c;
-  float* dh;           // (U), in and out: out without what comes through the first product
-  float* dc;           // likewise
+  float* dh;           // (U), in-out; the result lacks the contribution through the first product
+  float* dc;           // (U), in-out
   float* dx;           // (W), out
-  float* dproducts;    // the gates of one product, out
-  const float* dleft;  // (U): of what the second product multiplied
-  float* left;         // (U), out: that itself
-  float* spare;        // 2 U
+  float* dproducts;    // out: the gradient of the gates of one product
+  const float* dleft;  // (U): the gradient of the left operand of the second product
+  float* left;         // (U), out: the left operand of the second product
+  float* spare;        // temporary, 2 U elements
 };
 
-// One step of all rows in ops of their own, N being the rows.
+// One step of all N rows, expressed in separate ops.
 struct StepInOps {
   GraphBuilder& b;
   int64_t units;
   Precision precision;
   Value x;                     // (N, W)
-  std::vector<Value> weights;  // of each product
-  Value bias;                  // (W), of the first; invalid: there is none
-  Value h, c;                  // (N, U), in and out; c of a cell that has it
+  std::vector<Value> weights;  // [product]
+  Value bias;                  // (W), of the first product; invalid if there is none
+  Value h, c;                  // (N, U), in-out; c for cells that have it
 
   Value Product(int product, Value left);
-  // `count` gates of (N, several U), the first of them `first`.
+  // `count` gates of `gates` (N, several U), starting at gate `first`.
   Value Gates(Value gates, int64_t first, int64_t count = 1);
   Value Apply(GateFunction f, Value x);
 };
 
-// A cell multiplies in one product, its h with weights (U, W), or in two, of which the second has
-// another left operand. Step is called once a product, behind it; StepGrad in the opposite order,
-// ahead of the product that takes dproducts back to dh or dleft.
+// A cell has one product per step (h times weights (U, W)) or two. The second product has another
+// left operand. Step is called once for each product, after the product. StepGrad is called in the
+// opposite order, before the product that maps dproducts back to dh or dleft.
 class RecurrentCell {
  public:
   explicit RecurrentCell(int64_t units, std::vector<int64_t> gates, int64_t kept_gates)
@@ -72,59 +72,60 @@ class RecurrentCell {
   virtual ~RecurrentCell() = default;
   virtual void Step(int product, const CellStep& row) const = 0;
   virtual void StepGrad(int product, const CellGradStep& row) const = 0;
-  // Both of a step's products and all between.
+  // Both products of a step and all work between them.
   virtual void StepAsOps(StepInOps& step) const = 0;
 
   int64_t Width() const;  // W
 
   const int64_t units;
-  const std::vector<int64_t> gates;  // of each product
-  const int64_t kept_gates;          // that a step keeps for the gradient
+  const std::vector<int64_t> gates;  // gates of each product
+  const int64_t kept_gates;          // gates that a step keeps for the gradient
 };
 
-// A call of a recurrent op or of its gradient, and which of its operands and results is what; -1:
-// there is none. Operand 0 is x, or the gradient of h; result 0 is h, or the gradient of x.
+// A call of a recurrent op or of its gradient. The ints are indices of operands and results; -1:
+// the call has none. Operand 0 is x, or the gradient of h. Result 0 is h, or the gradient of x.
 struct Recurrence {
   std::shared_ptr<const RecurrentCell> cell;
   bool is_gradient = false;
-  std::vector<int> weights;  // of each product
+  std::vector<int> weights;  // [product]
   int bias = -1;             // (W), added to the first product
   int h0 = 0, c0 = -1, mask = -1;
-  // Results of the op, operands of its gradient, of every step.
+  // Results of the op and operands of its gradient, with values for every step.
   int h = 0, c = -1, kept = -1;
   int dc = -1;
   // Results of the gradient.
   int dh0 = 1, dc0 = -1;
-  std::vector<int> lefts;  // what each product multiplied, (N, T, U) at the places of x
-  int dproducts = -1;      // where they differ from the gradient of x
+  std::vector<int> lefts;  // [product]: its left operand, (N, T, U), with the steps ordered as in x
+  int dproducts = -1;      // the gradient of the products, if it differs from the gradient of x
   int sums = -1;           // the gradient of x summed over time, (N, W)
 };
 
-// The attributes of a call from C++.
+// The attributes for a call made from C++.
 Attrs AttrsOf(const RecurrentArgs& args);
 // {precision, go_backwards, ...functions}.
 std::vector<AttrDef> RecurrenceAttrs(const std::vector<std::string>& functions);
-// Function attribute `name`, which has been checked.
+// The function attribute `name`, which must have been checked.
 GateFunction FunctionOf(const Attrs& attrs, const std::string& name);
-// Checks precision, functions and shapes: operand i is `want[i]`, behind them there may be those
-// of `more`, in that order. `letters` says it all in words.
+// Checks precision, functions and shapes. Operand i must be `want[i]`. After these operands, those
+// of `more` are optional, in that order. `letters` describes the operands for the error message.
 absl::Status CheckRecurrence(const std::string& op, const std::string& letters,
                              std::span<const Shape> operands, const Attrs& attrs,
                              const std::vector<std::string>& functions,
                              const std::vector<Shape>& want, const std::vector<Shape>& more);
 
-// Everything but weights and a bias goes by rows; weights are rounded at precision 0.
+// Sets the flags: all operands but weights and bias are row operands. Weights are rounded at
+// precision 0.
 void RefineRecurrence(const Recurrence& recurrence, const OpCall& call, OpFlags& flags);
 double RecurrenceFlops(const Recurrence& recurrence, const OpCall& call);
 
-// left' dproducts (U, W): the gradient of weights that multiplied left (N, T, U), from that of the
-// products (N, T, W).
+// left' dproducts (U, W): the gradient of weights, from their left operand `left` (N, T, U) and the
+// gradient of their products (N, T, W).
 Value RecurrentKernelGradient(GraphBuilder& b, Value left, Value dproducts, const Attrs& attrs);
 
-// Products row by row in the order of matmul's reference.
+// Computes the products row by row in the order of matmul's reference.
 std::unique_ptr<Kernel> ReferenceRecurrence(const Recurrence& recurrence, const OpCall& call);
-// Products by matmul's kernels, of all rows of a share at once; weights in the layout that these
-// like best, once a call. Reads and writes bf16 itself.
+// Computes the products with matmul's kernels, for all rows of a share at once. Weights are packed
+// once per call into the layout that these kernels prefer. Reads and writes bf16 itself.
 KernelPlan PlanRecurrence(const Recurrence& recurrence, const OpCall& call, const Machine& machine);
 std::unique_ptr<Kernel> MakeRecurrence(const Recurrence& recurrence, const OpCall& call,
                                        const KernelPlan& plan);

@@ -1,4 +1,4 @@
-// Reductions over a run of axes, which are dropped. x is seen as (outer, reduced, inner).
+// Reductions over consecutive axes, which are dropped. x is treated as (outer, reduced, inner).
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -52,14 +52,15 @@ constexpr OpFlags kSums = {
     .unit = WorkUnit::kRows, .row_operands = kAllOperands, .arithmetic = true};
 constexpr OpFlags kReduces = {.unit = WorkUnit::kRows, .row_operands = kAllOperands};
 
-// The outer entries that a share of the work covers.
+// The number of outer entries per unit of work, and 1 if a unit is a row of the result, 0 if it is
+// the whole result.
 std::pair<int64_t, int64_t> OuterRange(const OpCall& call, const ReduceDims& d) {
-  // Units are rows of the result; the outer axes hold `d.outer` entries in all.
+  // The outer axes have `d.outer` entries in all.
   const bool rows = call.attrs.Ints("axes").front() > 0;
   return {rows ? d.outer / std::max<int64_t>(1, call.results[0].dims[0]) : d.outer, rows ? 1 : 0};
 }
 
-// The op that takes its axes as a constant.
+// Exports an op that has its axes as a constant input.
 ExportRule TensorFlowReduction(std::string op) {
   return [op](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
     const Value axes = call.graph.Int64s(call.attrs.Ints("axes"), "axes");
@@ -68,7 +69,7 @@ ExportRule TensorFlowReduction(std::string op) {
   };
 }
 
-// What a reduction gives, at each of the elements that it is of.
+// The result of a reduction, broadcast to the elements that were reduced.
 Value AlongAxes(GraphBuilder& b, Value reduced, const Node& node) {
   const std::vector<int64_t> axes = node.attrs.Ints("axes");
   const std::vector<int64_t> dims = b.shape(node.inputs[0]).dims;
@@ -176,7 +177,7 @@ const OpDef& L2LossOfRowsOp() {
   return op;
 }
 
-// For each kept position, walks the reduced axis in order: first(x0), then next(x, index).
+// For each kept position, iterates over the reduced axis in order: first(x0), then next(x, index).
 template <typename First, typename Next>
 std::unique_ptr<Kernel> WalkKernel(const OpCall& call, const std::vector<int64_t>& axes,
                                    First first, Next next) {
@@ -308,7 +309,8 @@ std::vector<int64_t> AxesOrAll(GraphBuilder& b, Value x, std::vector<int64_t> ax
   return axes;
 }
 
-// One reduction for each run of axes, the last run first: those ahead of it keep their numbers.
+// Adds one reduction for each run of adjacent axes. The last run comes first, so the numbers of the
+// axes before it stay the same.
 Value Reduced(GraphBuilder& b, const OpDef& op, Value x, std::vector<int64_t> axes,
               const std::string& label) {
   axes = AxesOrAll(b, x, std::move(axes));

@@ -18,7 +18,7 @@ namespace {
 constexpr int16_t kInfinity = 0x7f80;
 
 inline bool Positive(float y) { return y > 0; }
-// Of bf16 bits; NaN is not positive.
+// True for positive bf16 bits; NaN is not positive.
 inline bool Positive(uint16_t y) {
   return static_cast<int16_t>(y) > 0 && static_cast<int16_t>(y) <= kInfinity;
 }
@@ -54,7 +54,7 @@ std::unique_ptr<Kernel> GradKernel() {
   });
 }
 
-// An operand is bf16.
+// True if an operand is bf16.
 bool AnyBF16(const OpCall& call) {
   return std::any_of(call.operands.begin(), call.operands.end(),
                      [](const Shape& shape) { return shape.dtype == DType::kBF16; });

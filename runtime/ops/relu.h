@@ -1,4 +1,4 @@
-// relu and its gradient, for the rules of ops that go with them.
+// relu and its gradient, for the simplification rules of other ops.
 #ifndef TPURUN_RUNTIME_OPS_RELU_H_
 #define TPURUN_RUNTIME_OPS_RELU_H_
 

@@ -1,4 +1,4 @@
-// One axis the other way round.
+// The op reverse: reverses the order of the entries along one axis.
 #include <cstring>
 #include <utility>
 
@@ -41,7 +41,8 @@ const OpDef& ReverseOp() {
           [](const OpCall& call) {
             const Shape& x = call.operands[0];
             const int64_t axis = call.attrs.Int("axis"), count = x.dims[axis];
-            int64_t lists = 1, bytes = ByteSize(x.dtype);  // in a row; of an entry of one
+            // lists in a row; bytes of an entry of a list
+            int64_t lists = 1, bytes = ByteSize(x.dtype);
             for (int64_t i = 1; i < axis; ++i) lists *= x.dims[i];
             for (int64_t i = axis + 1; i < x.rank(); ++i) bytes *= x.dims[i];
             return KernelOf([=](const KernelArgs& args) {

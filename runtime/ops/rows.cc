@@ -8,9 +8,9 @@
 namespace tpurun {
 namespace {
 
-constexpr int64_t kLanes = 16;  // of independent maxima: a vector register
+constexpr int64_t kLanes = 16;  // independent maxima: a vector register
 
-// As one value: of a loop over kLanes maxima GCC 12 makes no vector instructions.
+// A vector type, because GCC 12 does not vectorize a loop over kLanes maxima.
 typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
 
 }  // namespace

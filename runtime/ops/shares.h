@@ -1,4 +1,4 @@
-// The shares of a call that is cut into parts, where the kernel differs with the size of a share.
+// The shares of a call that is partitioned, for kernels that depend on the size of a share.
 #ifndef TPURUN_RUNTIME_OPS_SHARES_H_
 #define TPURUN_RUNTIME_OPS_SHARES_H_
 
@@ -11,12 +11,13 @@
 
 namespace tpurun {
 
-// How many units the parts of a call have: each number once, rising. Empty shares are left out.
+// The distinct numbers of units of the call's parts, for all replicas of a call, in rising order.
+// Empty shares are omitted.
 std::vector<int64_t> ShareSizes(const OpCall& call);
 
-// One plan for all of `calls`, which differ in the sizes of their shares alone: the implementation
-// that plan(call) gives each of them, with the most scratch memory; the reference if they differ.
-// It likes no layout best and takes no bias.
+// One plan for all of `calls`, which differ only in the sizes of their shares. It has the
+// implementation that plan(call) returns for each of them and the largest scratch memory, or is the
+// reference if the implementations differ. It prefers no layout and takes no bias.
 KernelPlan PlanOfAll(std::span<const OpCall> calls,
                      const std::function<KernelPlan(const OpCall&)>& plan);
 

@@ -1,4 +1,4 @@
-// The simplest recurrent cell, as Keras' SimpleRNN: N rows, T steps, U units.
+// The simplest recurrent cell, as in Keras' SimpleRNN: N rows, T steps, U units.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,5 @@
-// Boxes of arrays: what slice takes out and pad puts in. They carry any dtype.
+// The ops slice, which copies a box out of an array, and pad, which copies an array into a larger
+// one. Both support any dtype.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -29,8 +30,9 @@ absl::Status CheckBegin(const ExportCall& call) {
   return absl::InvalidArgumentError("the batch decides where it begins");
 }
 
-// Walks the rows of the innermost axis of a box [begin, begin + size) in an array of `dims` and
-// calls f(offset of the row in the array, offset in the box), both in elements.
+// Calls f(offset of the row in the array, offset of the row in the box) for each row of the
+// innermost axis of a box [begin, begin + size) in an array of `dims`. Both offsets are in
+// elements.
 template <typename F>
 void ForEachBoxRow(const std::vector<int64_t>& dims, const std::vector<int64_t>& begin,
                    const std::vector<int64_t>& size, int64_t first_unit, int64_t last_unit, F f) {
@@ -63,7 +65,7 @@ absl::Status CheckBox(const Shape& x, const std::vector<int64_t>& begin,
                                                  x.ToString()));
 }
 
-// A slice of whole rows from another place reads other rows than it writes.
+// A slice along the leading axis reads other rows than it writes.
 void SliceFlags(const OpCall& call, OpFlags& flags) {
   const std::vector<int64_t> begin = call.attrs.Ints("begin");
   if (begin[0] == 0 && call.operands[0].dims[0] == call.results[0].dims[0] && begin.size() > 1)
@@ -72,7 +74,7 @@ void SliceFlags(const OpCall& call, OpFlags& flags) {
   flags.row_operands = 0;
 }
 
-// All of x: x. A slice of a slice: one slice.
+// A slice of the whole of x becomes x. A slice of a slice becomes one slice.
 Replacement SimplifySlice(const Graph& graph, const Node& node) {
   if (graph.shape(node.inputs[0]) == node.shapes[0]) return {.same = node.inputs[0]};
   const Node& inner = graph.node(node.inputs[0]);
@@ -83,14 +85,15 @@ Replacement SimplifySlice(const Graph& graph, const Node& node) {
   return {.nodes = {{node.op, inner.inputs, attrs}}};
 }
 
-// What pads x, as one element of its dtype.
+// The bytes of one padding element in the dtype of x.
 std::string PaddingOf(const Shape& x, const Attrs& attrs) {
   std::string element(ByteSize(x.dtype), '\0');
   StoreAs(x.dtype, attrs.Get<double>("value"), reinterpret_cast<std::byte*>(element.data()));
   return element;
 }
 
-// Whether `value` is a number of the dtype: of a floating one, which rounds it, any.
+// True if the dtype can represent `value`. A floating-point dtype rounds, so it accepts every
+// value.
 bool Holds(DType dtype, double value) {
   bool holds = dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kC64;
   WithType(dtype, [&](auto type) {
@@ -126,14 +129,14 @@ absl::StatusOr<std::vector<Shape>> PadShape(std::span<const Shape> operands, con
   return std::vector<Shape>{y};
 }
 
-// Rows stay rows where none come before or behind them.
+// Rows stay rows if no rows are added before or after them.
 void PadFlags(const OpCall& call, OpFlags& flags) {
   if (call.operands[0].dims[0] != call.results[0].dims[0]) flags.row_operands = 0;
   const double value = call.attrs.Get<double>("value");
   if (RoundToBFloat16(static_cast<float>(value)) != static_cast<float>(value)) flags.commutes = 0;
 }
 
-// Each row of the result: the padding, and what of x lies in it.
+// Fills the rows of the result with the padding, then copies the elements of x into them.
 std::unique_ptr<Kernel> PadReference(const OpCall& call) {
   std::vector<int64_t> x = call.operands[0].dims, y = call.results[0].dims;
   std::vector<int64_t> before = call.attrs.Ints("before");
@@ -144,7 +147,7 @@ std::unique_ptr<Kernel> PadReference(const OpCall& call) {
   }
   const int64_t size = ByteSize(call.operands[0].dtype);
   const int64_t row_bytes = call.results[0].row_elements() * size;
-  // Copied as often as it fits.
+  // The padding element, repeated to at least 4096 bytes.
   std::string padding = PaddingOf(call.operands[0], call.attrs);
   while (padding.size() < 4096) padding += padding;
   return KernelOf([=](const KernelArgs& args) {
@@ -267,7 +270,7 @@ const OpDef& SliceOp() {
                             });
             });
           },
-      // A size of -1, the batch's, is all that is left.
+      // A size of -1, the batch size, takes all entries that are left.
       .flops = [](const OpCall&) { return 0.0; },
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         RETURN_IF_ERROR(CheckBegin(call));

@@ -1,4 +1,4 @@
-// Softmax and its cross-entropy over the last axis.
+// Softmax and softmax cross-entropy over the last axis.
 #include <cmath>
 #include <limits>
 
@@ -19,14 +19,14 @@ TPURUN_CLONES void DivideBy(float sum, int64_t n, float* y) {
   for (int64_t c = 0; c < n; ++c) y[c] /= sum;
 }
 
-// dx[c] = y[c] (dy[c] - sum). dx may be neither of the others.
+// dx[c] = y[c] (dy[c] - sum). dx may be in the memory of neither dy nor y.
 TPURUN_CLONES void WeighedDistances(const float* dy, const float* y, float sum, int64_t n,
                                     float* dx) {
 #pragma GCC ivdep
   for (int64_t c = 0; c < n; ++c) dx[c] = y[c] * (dy[c] - sum);
 }
 
-// The sums along the last dimension, with each of its entries.
+// The sums along the last dimension, broadcast to each of its entries.
 Value SumsOfRows(GraphBuilder& b, Value x) {
   const std::vector<int64_t> dims = b.shape(x).dims;
   return AlongRows(b, ReduceSum(b, x, {std::ssize(dims) - 1}), dims);
@@ -51,7 +51,7 @@ const OpDef& SoftmaxGradOp() {
         }
         return std::vector<Shape>{Shape{DType::kF32, operands[0].dims}};
       },
-      // With g the gradient of dx: that of dy is y (g - sum(g y)), that of y is
+      // With g the gradient of dx, the gradient of dy is y (g - sum(g y)), and the gradient of y is
       // g (dy - sum(dy y)) - dy sum(g y).
       .gradient =
           [](GraphBuilder& b, const Node& node, std::span<const Value> g) {
@@ -119,7 +119,8 @@ const OpDef& SoftmaxOp() {
   return op;
 }
 
-// Of a loss whose result 1 is its gradient by the logits, operand 0; none flows to the labels.
+// The gradient of a loss whose result 1 is its gradient with respect to the logits, operand 0. The
+// labels get no gradient.
 std::vector<Value> BackpropGradient(GraphBuilder& b, const Node& node, std::span<const Value> dy) {
   const std::vector<int64_t> dims = node.shapes[1].dims;
   if (!dy[0].valid()) return {Value{}, Value{}};

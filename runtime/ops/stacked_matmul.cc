@@ -11,7 +11,7 @@
 namespace tpurun {
 namespace {
 
-// The product that gives `m` rows of z.
+// The product that computes `m` rows of z.
 OpCall Stacked(const MatMulDims& d, int64_t m, const OpCall& call, const OpDef& matmul) {
   const int64_t rows = call.num_replicas * d.k;
   return {.op = &matmul,

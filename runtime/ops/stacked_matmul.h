@@ -1,5 +1,5 @@
-// The matrix product of all replicas' rows: what a product that sums over the batch is when it is
-// summed over replicas too.
+// The matrix product over the stacked rows of all replicas. It replaces a product that sums over
+// the batch and is then summed over the replicas.
 #ifndef TPURUN_RUNTIME_OPS_STACKED_MATMUL_H_
 #define TPURUN_RUNTIME_OPS_STACKED_MATMUL_H_
 
@@ -10,10 +10,10 @@
 
 namespace tpurun {
 
-// A collective call on x (K, M), which comes transposed, and y (K, N) of each replica. Each share
-// of the rows of z copies its columns of every x and all of every y into scratch memory and runs
-// `matmul` there. The plan is that one's for a share, the dense kernel's where shares of two sizes
-// would get two kernels, or the reference where `matmul` has no better.
+// A collective call on x (K, M), which is transposed, and y (K, N) of each replica. Each share of
+// the rows of z copies its columns of every x, and all of every y, to scratch memory and runs
+// `matmul` on them. The plan is that of `matmul` for a share. If share sizes would get different
+// kernels, or `matmul` has only the reference, it is the plan of the dense kernel.
 KernelPlan PlanStackedMatMul(const MatMulDims& dims, const OpCall& call, const OpDef& matmul,
                              const Machine& machine);
 std::unique_ptr<Kernel> MakeStackedMatMul(const MatMulDims& dims, const OpCall& call,

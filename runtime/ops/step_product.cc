@@ -13,7 +13,7 @@
 namespace tpurun {
 namespace {
 
-// Weights in bf16 that are not packed are widened before the first step.
+// bf16 weights that are not packed are converted to f32 before the first step.
 Shape F32Weights(const StepProductDef& def, const OpCall& call) {
   Shape weights = call.operands[def.weights];
   if (weights.layout.plain()) weights.dtype = DType::kF32;
@@ -23,9 +23,9 @@ Shape F32Weights(const StepProductDef& def, const OpCall& call) {
 // The product as a call of matmul.
 OpCall ProductOf(const StepProductDef& def, const OpCall& call, int64_t rows,
                  const Shape& weights) {
-  static const OpDef* const matmul = FindOpByName("matmul");
+  static const OpDef& matmul = OpOfFamily(MatMulOps(), "matmul");
   const int inner = def.transposed ? 1 : 0;
-  OpCall product{.op = matmul,
+  OpCall product{.op = &matmul,
                  .attrs = {{"precision", call.attrs.Int("precision")}},
                  .operands = {Shape{DType::kF32, {rows, weights.dims[inner]}}, weights},
                  .results = {Shape{DType::kF32, {rows, weights.dims[1 - inner]}}},
@@ -81,10 +81,10 @@ StepProduct::StepProduct(const StepProductDef& def, const OpCall& call, const Ke
                          const std::vector<int64_t>& sizes)
     : def_(def), replicas_per_call_(call.replicas_per_call), weights_(call.operands[def.weights]) {
   Shape taken = F32Weights(def, call);
-  if (taken != weights_) widened_bytes_ = Aligned(taken.bytes());
+  if (taken != weights_) f32_bytes_ = Aligned(taken.bytes());
   if (!plan.best_operands.empty() && plan.best_operands[def.weights] != taken) {
     const Shape& best = plan.best_operands[def.weights];
-    const OpCall pack{.op = FindOpByName("pack"),
+    const OpCall pack{.op = &OpOfFamily(PackingOps(), "pack"),
                       .attrs = PackAttrs(best),
                       .operands = {taken},
                       .results = {best},
@@ -111,15 +111,15 @@ absl::Status StepProduct::Prepare(const KernelArgs& args, std::byte* prepared) c
   const void* weights = Operand(args, def_.weights);
   if (bias_bytes_ > 0) {
     FromBFloat16(static_cast<const uint16_t*>(Operand(args, def_.bias)), bias_elements_,
-                 reinterpret_cast<float*>(prepared + widened_bytes_ + packed_bytes_));
+                 reinterpret_cast<float*>(prepared + f32_bytes_ + packed_bytes_));
   }
-  if (widened_bytes_ > 0) {
+  if (f32_bytes_ > 0) {
     FromBFloat16(static_cast<const uint16_t*>(weights), weights_.num_elements(),
                  reinterpret_cast<float*>(prepared));
     weights = prepared;
   }
   if (packed_bytes_ == 0) return absl::OkStatus();
-  void* packed = prepared + widened_bytes_;
+  void* packed = prepared + f32_bytes_;
   return pack_->Run({.operands = &weights,
                      .results = &packed,
                      .worker = args.worker,
@@ -134,10 +134,10 @@ absl::Status StepProduct::Run(const KernelArgs& args, const std::byte* prepared,
   if (kernel == by_rows_.end()) {
     return absl::InternalError(absl::StrCat("no kernel for a share of ", rows, " rows"));
   }
-  const void* const weights = packed_bytes_ > 0    ? prepared + widened_bytes_
-                              : widened_bytes_ > 0 ? prepared
-                                                   : Operand(args, def_.weights);
-  const void* const bias = bias_bytes_ > 0  ? prepared + widened_bytes_ + packed_bytes_
+  const void* const weights = packed_bytes_ > 0 ? prepared + f32_bytes_
+                              : f32_bytes_ > 0  ? prepared
+                                                : Operand(args, def_.weights);
+  const void* const bias = bias_bytes_ > 0  ? prepared + f32_bytes_ + packed_bytes_
                            : def_.bias >= 0 ? Operand(args, def_.bias)
                                             : nullptr;
   const void* const operands[] = {x, weights, bias};

@@ -1,5 +1,5 @@
-// The product that a recurrent cell makes in every step, of the same weights each time: what can be
-// done to them once a call is done then.
+// The product that a recurrent cell computes in every step with the same weights. Weights are
+// converted and packed once per call.
 #ifndef TPURUN_RUNTIME_OPS_STEP_PRODUCT_H_
 #define TPURUN_RUNTIME_OPS_STEP_PRODUCT_H_
 
@@ -12,40 +12,40 @@
 
 namespace tpurun {
 
-// y (n, N) = x (n, K) w + bias, w being operand `weights` of the call, (K, N), or (N, K) that comes
-// transposed, and n the rows of a share. At the call's precision.
+// y (n, N) = x (n, K) w + bias. w is operand `weights` of the call: (K, N), or (N, K) if
+// `transposed`. n is the number of rows of a share. The precision is that of the call.
 struct StepProductDef {
   int weights = 1;
   bool transposed = false;
   int bias = -1;  // operand (N); -1: none
 };
 
-// The plan of all products of a call: the implementation of matmul that each of them gets for every
-// size of share; "dense" where they would get two. Its best operands are those that the products
-// like, for operands that come plain.
+// One plan for all products of a call: the matmul implementation that every product gets for every
+// share size, or "dense" if implementations would differ. best_operands has the layouts that the
+// products prefer, for operands with a plain layout.
 KernelPlan PlanStepProducts(const std::vector<StepProductDef>& products, const OpCall& call,
                             const Machine& machine);
 
 class StepProduct {
  public:
-  // By the reference, of any number of rows.
+  // Uses the reference, for any number of rows.
   StepProduct(const StepProductDef& def, const OpCall& call);
-  // For shares of these sizes, by a plan of PlanStepProducts.
+  // For shares of `sizes` rows, with a plan made by PlanStepProducts.
   StepProduct(const StepProductDef& def, const OpCall& call, const KernelPlan& plan,
               const std::vector<int64_t>& sizes);
 
-  // Whether every kernel could be made.
+  // True if every kernel could be made.
   bool good() const { return good_; }
   void SetWorkers(int workers);
-  // Of scratch memory that stays as it is between Prepare and the last Run.
-  int64_t prepared_bytes() const { return widened_bytes_ + packed_bytes_ + bias_bytes_; }
+  // Bytes of scratch memory that must not change between Prepare and the last Run.
+  int64_t prepared_bytes() const { return f32_bytes_ + packed_bytes_ + bias_bytes_; }
   absl::Status Prepare(const KernelArgs& args, std::byte* prepared) const;
-  // `scratch`: at least KernelPlan::scratch_bytes of the plan.
+  // `scratch` has at least the plan's KernelPlan::scratch_bytes.
   absl::Status Run(const KernelArgs& args, const std::byte* prepared, const float* x, int64_t rows,
                    float* y, void* scratch) const;
 
  private:
-  // Of the first replica that is joined: weights are those of all.
+  // Operands of the first of the interleaved replicas; all replicas have the same weights.
   const void* Operand(const KernelArgs& args, int operand) const {
     return args.operands[operand * replicas_per_call_];
   }
@@ -53,13 +53,13 @@ class StepProduct {
   const StepProductDef def_;
   const int replicas_per_call_;
   bool good_ = true;
-  Shape weights_;              // as they come
-  int64_t widened_bytes_ = 0;  // 0: they are not bf16 in a plain layout
-  int64_t packed_bytes_ = 0;   // 0: they are not packed here
-  int64_t bias_bytes_ = 0;     // 0: there is none in bf16
+  Shape weights_;             // as in the call
+  int64_t f32_bytes_ = 0;     // weights converted to f32; 0 unless they are bf16 in a plain layout
+  int64_t packed_bytes_ = 0;  // packed weights; 0 if they are not packed here
+  int64_t bias_bytes_ = 0;    // bias converted to f32; 0 if there is no bf16 bias
   int64_t bias_elements_ = 0;
   std::unique_ptr<Kernel> pack_;
-  std::map<int64_t, std::unique_ptr<Kernel>> by_rows_;  // 0: of any number
+  std::map<int64_t, std::unique_ptr<Kernel>> by_rows_;  // key 0: for any number of rows
 };
 
 }  // namespace tpurun

@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kStridedCopy[] = "strided_copy";
 
-// One dimension: so many entries, and the bytes from one to the next.
+// One dimension: the number of entries, and the distance between two entries in bytes.
 struct Loop {
   int64_t size = 1, x_step = 0, y_step = 0;
 };
@@ -34,8 +34,8 @@ void Store(T value, std::byte* at) {
   std::memcpy(at, &value, sizeof(T));
 }
 
-// y[r][c] = x[r][c] for two loops, the elements of a row of y lying together. Elements of x lie
-// together in its columns, or in its rows (c), or are the same in a row.
+// y[r][c] = x[r][c] for two loops. The elements of a row of y are contiguous. In x, the rows are
+// contiguous (c), or the columns are, or all elements of a row are the same element.
 template <typename T>
 class StridedPlane {
  public:
@@ -56,7 +56,7 @@ class StridedPlane {
   }
 
  private:
-  // A cache line of x is read once, and one of y written.
+  // One cache line of x is read once, and one cache line of y is written once.
   static constexpr int64_t kTile = kAlignment / sizeof(T);
 
   template <typename F>
@@ -85,7 +85,8 @@ class StridedPlane {
     T tile[kTile][kTile];
     for (int64_t c = 0; c < kTile; ++c) {
       std::memcpy(tile[c], x + c * columns_.x_step, sizeof(*tile));
-      // Lines this far apart nobody else fetches ahead: twice as fast for 128x128 f32 in memory.
+      // The hardware does not prefetch lines this far apart. Prefetching is twice as fast for
+      // 128x128 f32 in memory.
       __builtin_prefetch(x + (kTile + c) * columns_.x_step);
       __builtin_prefetch(y + c * rows_.y_step, 1);
     }
@@ -108,14 +109,14 @@ class StridedPlane {
   const Loop rows_, columns_;
 };
 
-// The leading dimension, of which a call has a share, stays a loop of its own; the others are
-// joined where x lies together as y does.
+// The leading dimension stays a separate loop, because a call has a share of it. The other
+// dimensions are merged if x is contiguous over them as y is.
 class StridedCopy final : public Kernel {
  public:
   StridedCopy(const Shape& y, const std::vector<int64_t>& strides)
       : element_bytes_(ByteSize(y.dtype)) {
     int64_t y_step = element_bytes_;
-    std::vector<Loop> inner;  // the innermost first
+    std::vector<Loop> inner;  // the innermost loop first
     for (size_t i = y.dims.size(); i-- > 0;) {
       const Loop loop{y.dims[i], strides[i] * element_bytes_, y_step};
       y_step *= loop.size;
@@ -127,7 +128,7 @@ class StridedCopy final : public Kernel {
         inner.push_back(loop);
       }
     }
-    lead_.size = 1;  // of a call's share
+    lead_.size = 1;  // set by each call for its share
     if (inner.empty()) {
       columns_ = lead_;
       lead_is_ = Lead::kColumns;
@@ -163,7 +164,8 @@ class StridedCopy final : public Kernel {
  private:
   enum class Lead { kOuter, kRows, kColumns };
 
-  // The loop with which x steps by one element, where the columns do not; else the next one.
+  // Takes the loop that steps through x by one element, unless the columns do so; else the next
+  // loop.
   void TakeRows(std::vector<Loop>& inner) {
     inner.erase(inner.begin());
     const bool runs = columns_.x_step == element_bytes_ || columns_.x_step == 0;

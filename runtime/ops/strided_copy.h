@@ -1,7 +1,7 @@
-// Copies that read by strides: what transpose and broadcast are.
+// Copies that read with strides: the kernels of transpose and broadcast.
 //
-// y has dimensions Y0, Y1, ... and lies in order; its element (i, j, ...) is
-// x[i strides[0] + j strides[1] + ...], in elements. A stride of 0 repeats.
+// y has dimensions Y0, Y1, ... and is row-major. Its element (i, j, ...) is x[i strides[0] + j
+// strides[1] + ...], with strides in elements. A stride of 0 repeats elements.
 #ifndef TPURUN_RUNTIME_OPS_STRIDED_COPY_H_
 #define TPURUN_RUNTIME_OPS_STRIDED_COPY_H_
 
@@ -13,13 +13,14 @@
 
 namespace tpurun {
 
-// For each dimension of `dims` the elements from one entry to the next.
+// For each dimension of `dims`, the distance in elements from one entry to the next.
 std::vector<int64_t> StridesOf(const std::vector<int64_t>& dims);
 
-// Element by element. The units of both are entries of y's leading dimension; a scalar has one.
+// Copies element by element. Here and in MakeStridedCopy the units are entries of the leading
+// dimension of y; a scalar has one unit.
 std::unique_ptr<Kernel> StridedCopyReference(const Shape& y, const std::vector<int64_t>& strides);
 
-// Runs of elements that lie together in both are copied as such, others a square tile at a time.
+// Copies contiguous runs of x and y at once, other elements in square tiles.
 KernelPlan PlanStridedCopy();
 std::unique_ptr<Kernel> MakeStridedCopy(const Shape& y, const std::vector<int64_t>& strides,
                                         const KernelPlan& plan);

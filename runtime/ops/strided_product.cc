@@ -25,8 +25,8 @@ TPURUN_CLONES void AddScaled(float x, const float* y, int64_t stride, Precision 
 
 constexpr int64_t kDotLanes = 16;
 
-// The products of n elements, of which both lie one behind the other, summed in kDotLanes
-// interleaved lanes and these in a tree.
+// The sum of the products of n contiguous elements of x and y. It is summed in kDotLanes
+// interleaved lanes, then the lanes are summed in a tree.
 [[gnu::always_inline]] inline float DotOfParts(const float* x, const float* y, int64_t n,
                                                Precision precision, PartProduct part) {
   float lanes[kDotLanes] = {};
@@ -44,7 +44,7 @@ constexpr int64_t kDotLanes = 16;
   return lanes[0];
 }
 
-// z[j] += of a row of x with each of n rows of y.
+// z[j] += the dot product of a row of x and row j of y.
 TPURUN_CLONES void AddDots(const float* x, const float* y, int64_t y_stride, int64_t length,
                            Precision precision, PartProduct part, int64_t n, float* z) {
   if (precision == Precision::kF32) {

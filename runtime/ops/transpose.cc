@@ -1,4 +1,4 @@
-// Dimensions in another order.
+// The op transpose: changes the order of dimensions.
 #include <algorithm>
 #include <utility>
 
@@ -32,7 +32,7 @@ std::vector<int64_t> Inverse(const std::vector<int64_t>& perm) {
   return inverse;
 }
 
-// No element moves: dimensions of more than one entry stay in their order.
+// True if no element moves: the dimensions with more than one entry stay in their order.
 bool MovesNothing(const std::vector<int64_t>& dims, const std::vector<int64_t>& perm) {
   int64_t last = -1;
   for (const int64_t axis : perm) {
@@ -65,13 +65,14 @@ void TransposeFlags(const OpCall& call, OpFlags& flags) {
   if (perm.empty() || perm[0] != 0) flags.row_operands = 0;
 }
 
-// In order: x. Where no element moves: x with other dimensions. Twice: at once.
+// A transpose without a change of the order becomes x. If no element moves, it becomes a reshape of
+// x. Two transposes become one.
 Replacement SimplifyTranspose(const Graph& graph, const Node& node) {
   const std::vector<int64_t> perm = node.attrs.Ints("perm");
   if (IsInOrder(perm)) return {.same = node.inputs[0]};
   if (MovesNothing(graph.shape(node.inputs[0]).dims, perm)) {
-    static const OpDef* const reshape = FindOpByName("reshape");
-    return {.nodes = {{reshape, node.inputs, {{"dims", node.shapes[0].dims}}}}};
+    static const OpDef& reshape = OpOfFamily(ArrayOps(), "reshape");
+    return {.nodes = {{&reshape, node.inputs, {{"dims", node.shapes[0].dims}}}}};
   }
   const Node& inner = graph.node(node.inputs[0]);
   if (inner.op != node.op) return {};

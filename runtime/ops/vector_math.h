@@ -1,5 +1,5 @@
-// Functions of loops that become vector instructions, where those of the standard library are a
-// call for each element.
+// Math functions for loops that the compiler vectorizes. The standard library's functions would be
+// one call per element.
 #ifndef TPURUN_RUNTIME_OPS_EXP_OF_NEGATIVE_H_
 #define TPURUN_RUNTIME_OPS_EXP_OF_NEGATIVE_H_
 
@@ -8,13 +8,13 @@
 
 namespace tpurun {
 
-// What lies below stands for it: e to it is the least power of e that is a normal number.
+// Smaller exponents are replaced by this one, the smallest whole x whose e^x is a normal number.
 inline constexpr float kLeastExponent = -87.0f;
 
-// e^x for x <= 0: 2^n e^r, n being the whole number next to x / log(2); the polynomial is that of
-// Cephes' expf, within 2 units in the last place. NaN of a NaN.
+// e^x for x <= 0, computed as 2^n e^r with n the integer next to x / log(2). The polynomial is that
+// of Cephes' expf, within 2 units in the last place. NaN for NaN.
 [[gnu::always_inline]] inline float ExpOfNegative(float x) {
-  constexpr float kWhole = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded
+  constexpr float kWhole = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   const float bounded = x < kLeastExponent ? kLeastExponent : x;
   const float shifted = bounded * 1.44269504f + kWhole;
   const float n = shifted - kWhole;
@@ -30,8 +30,8 @@ inline constexpr float kLeastExponent = -87.0f;
   return p * std::bit_cast<float>(exponent);
 }
 
-// The error function, within 6 units in the last place: a rational function of x, of which Eigen
-// (generic_fast_erf_float) has the coefficients. NaN of a NaN.
+// The error function, within 6 units in the last place: a rational function of x with the
+// coefficients of Eigen (generic_fast_erf_float). NaN for NaN.
 [[gnu::always_inline]] inline float ErfOf(float x) {
   constexpr float kBound = 3.832506856900711f;
   const float above = x < -kBound ? -kBound : x;
@@ -53,7 +53,7 @@ inline constexpr float kLeastExponent = -87.0f;
   return y < -1.0f ? -1.0f : y > 1.0f ? 1.0f : y;
 }
 
-// tanh, within 2^-23 of it. NaN of a NaN.
+// tanh with an error of at most 2^-23. NaN for NaN.
 [[gnu::always_inline]] inline float TanhOf(float x) {
   const float power = ExpOfNegative(x > 0 ? -2 * x : 2 * x);
   const float y = (1.0f - power) / (1.0f + power);

@@ -1,4 +1,4 @@
-// Clipping of gradients, as an optimizer's clip_by_* fields say.
+// Clips gradients according to the clip_by_* fields of an optimizer.
 #ifndef TPURUN_RUNTIME_OPTIMIZERS_CLIP_H_
 #define TPURUN_RUNTIME_OPTIMIZERS_CLIP_H_
 
@@ -13,14 +13,14 @@ namespace tpurun {
 
 // A row of clip.cc's table.
 struct ClipDef {
-  std::string field;  // of proto Optimizer: a float, the largest value or norm
+  std::string field;  // field of proto Optimizer: a float, the largest value or norm
   void (*clip)(GraphBuilder& b, Value most, std::vector<VariableGradient>& gradients);
 };
 
-// In the order in which they act.
+// In the order in which they are applied.
 const std::vector<ClipDef>& ClipList();
 
-// Replaces the gradients by what the fields that are set make of them.
+// Clips the gradients by every clip_by_* field that is set.
 void ClipGradients(GraphBuilder& b, const proto::Optimizer& optimizer,
                    std::vector<VariableGradient>& gradients);
 

@@ -1,5 +1,5 @@
 // The optimizers, one paragraph each, and their table. w is the variable, g its gradient, eta the
-// learning rate; primed values are those after the step.
+// learning rate. A primed value is the value after the step.
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/one_of.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/base/name_pattern.h"
 #include "runtime/ops/ops.h"
 #include "runtime/optimizers/clip.h"
@@ -110,10 +111,7 @@ UpdateValues UpdateOfRows(GraphBuilder& b, const OptimizerDef& def,
 
 absl::Status ApplyGradients(GraphBuilder& b, const proto::Optimizer& optimizer,
                             std::span<const VariableGradient> gradients, Value learning_rate) {
-  const ConfigErrors errors = CheckOptimizer(optimizer);
-  if (!errors.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("optimizer: ", errors.all().front().message));
-  }
+  TPURUN_DCHECK(FindByName(OptimizerList(), KindOf(optimizer)) != nullptr);
   const OptimizerDef& def = *FindByName(OptimizerList(), KindOf(optimizer));
   ScopedName scope(b, optimizer.has_name() ? optimizer.name() : def.name);
   const std::vector<int> scalars = AddScalars(b, def, optimizer);

@@ -14,32 +14,33 @@
 
 namespace tpurun {
 
-// A gradient as it is applied: already summed over the replicas, or those of a group.
+// A gradient that is ready to be applied: summed over all replicas, or over the replicas of a
+// group.
 struct VariableGradient {
   int variable = 0;  // index in the graph
-  // Of the variable's elements, in dimensions in which its update is computed too; with ids (K,
-  // ...): rows of the variable, to be summed by id.
+  // The gradient of the variable's elements. Its dimensions are also the dimensions in which the
+  // update is computed. With ids it is (K, ...): rows of the variable, to be summed by id.
   Value gradient;
-  Value ids;  // invalid, or s32[K] or s64[K]: which rows those are, the others being 0
+  Value ids;  // s32[K] or s64[K]: ids of the rows, the other rows being 0; or invalid
 };
 
-// A variable and its slots, in the order of OptimizerDef::slots, or the same rows of each.
+// A variable and its slots, in the order of OptimizerDef::slots, or the same rows of all of them.
 struct UpdateValues {
   Value variable;
   std::vector<Value> slots;
 };
 
-// What an update computes from.
+// The inputs of an update.
 struct UpdateArgs {
-  std::string name;  // of the variable
+  std::string name;  // name of the variable
   UpdateValues old;
-  Value gradient;             // of their shape, or f32[]: the same of every element
-  Value learning_rate;        // f32[], the schedule's
-  std::vector<Value> shared;  // f32[] each, of OptimizerDef::shared
+  Value gradient;             // the shape of `old`, or f32[]: the same for every element
+  Value learning_rate;        // f32[], from the schedule
+  std::vector<Value> shared;  // f32[] each, from OptimizerDef::shared
 };
 
-// A slot is a variable of the same shape, called VARIABLE/NAME. A scalar belongs to the optimizer,
-// is f32[] and called NAME (NAME_1 when that is taken).
+// A slot is a variable of the same shape with the name VARIABLE/NAME. A scalar belongs to the
+// optimizer: it is f32[] with the name NAME (NAME_1 if NAME is taken).
 struct SlotDef {
   std::string name;
   double initial_value = 0;
@@ -47,25 +48,27 @@ struct SlotDef {
 
 // A field that chooses variables by name.
 struct NamePatterns {
-  std::string field;  // its path: "adamw.exclude_from_weight_decay"
+  std::string field;  // path of the field: "adamw.exclude_from_weight_decay"
   const google::protobuf::RepeatedPtrField<std::string>& expressions;
 };
 
 // One row of optimizer_list.cc.
 struct OptimizerDef {
-  std::string name;  // of its field in the oneof
+  std::string name;  // name of its field in the oneof
   std::vector<SlotDef> (*slots)(const proto::Optimizer& optimizer);
-  // Element by element, unless it `needs_whole_variable`.
+  // The update is computed element by element, unless `needs_whole_variable`.
   UpdateValues (*update)(GraphBuilder& b, const proto::Optimizer& optimizer,
                          const UpdateArgs& args);
-  // Null: none.
+  // nullptr if there are none.
   std::vector<NamePatterns> (*name_patterns)(const proto::Optimizer& optimizer) = nullptr;
-  // An element's update depends on the others (a norm): it is never computed of rows.
+  // An element's update depends on other elements (a norm): updates are never computed for single
+  // rows.
   bool needs_whole_variable = false;
-  // Where the gradient is 0, variable and slots stay as they are.
+  // If the gradient is 0, variable and slots stay unchanged.
   bool keeps_without_gradient = false;
-  // Null, or: the scalars, what of them and the learning rate every update is given, and the
-  // scalars' own updates after those. `scalars` are variables.
+  // All three are nullptr if the optimizer has no scalars. `scalars` lists them, and `shared`
+  // computes from them and the learning rate the values that every update receives. `finish` adds
+  // the updates of the scalars after all other updates. `scalars` as an argument are variables.
   std::vector<SlotDef> (*scalars)(const proto::Optimizer& optimizer) = nullptr;
   std::vector<Value> (*shared)(GraphBuilder& b, const std::vector<int>& scalars,
                                Value learning_rate) = nullptr;
@@ -75,25 +78,26 @@ struct OptimizerDef {
 
 const std::vector<OptimizerDef>& OptimizerList();
 
-// Everything that is wrong with an optimizer's configuration, its schedule included, before any
-// graph exists. Paths are below the Optimizer message.
+// All errors in an optimizer's configuration and its schedule, before any graph exists. Paths are
+// relative to the Optimizer message.
 ConfigErrors CheckOptimizer(const proto::Optimizer& optimizer, int num_replicas = 1);
 
-// Every field that chooses variables by name: var_list, and those of its kind.
+// Every field that chooses variables by name: var_list and the fields of the optimizer's kind.
 std::vector<NamePatterns> NamePatternsOf(const proto::Optimizer& optimizer);
 
-// "adagrad"; empty when no kind is set.
+// The kind, "adagrad", or empty if none is set.
 std::string KindOf(const proto::Optimizer& optimizer);
 
-// How the gradients of the replicas meet. MEAN: the loss is scaled by 1 / replicas before the
-// gradients are taken, and those are summed. SUM: they are summed. NONE: each replica applies its
-// own, which CrossShardOptimizer refuses on several replicas (so does MakeModelFn).
+// How the gradients of the replicas are combined. MEAN: the loss is scaled by 1 / replicas before
+// the gradients are computed, and the gradients are summed. SUM: they are summed. NONE: each
+// replica applies its own gradient. CrossShardOptimizer refuses NONE on several replicas, and so
+// does ParseModel.
 enum class Reduction { kNone, kSum, kMean };
 Reduction CrossShardReduction(const proto::Optimizer& optimizer);
 
-// Adds slots and scalars (not trainable) and one update for each of them and of the variables.
-// `learning_rate` is f32[]. InvalidArgument for what CheckOptimizer refuses; otherwise the
-// builder's status.
+// Adds slots and scalars (not trainable), and one update for each of them and for each variable.
+// `learning_rate` is f32[]. The optimizer must have passed CheckOptimizer. Returns the status of
+// the builder.
 absl::Status ApplyGradients(GraphBuilder& b, const proto::Optimizer& optimizer,
                             std::span<const VariableGradient> gradients, Value learning_rate);
 

@@ -1,4 +1,4 @@
-// Groups of replicas as the configuration lists them.
+// The groups of replicas in the configuration.
 #ifndef TPURUN_RUNTIME_OPTIMIZERS_REPLICA_GROUPS_H_
 #define TPURUN_RUNTIME_OPTIMIZERS_REPLICA_GROUPS_H_
 
@@ -12,15 +12,16 @@ namespace tpurun {
 
 using GroupAssignment = google::protobuf::RepeatedPtrField<proto::CrossShard::Group>;
 
-// Reports groups that are not of one size or do not cover each replica once: 0 to num_replicas - 1,
-// with one replica as many as are listed. `path` is the field's.
+// Reports groups that differ in size or do not cover each replica exactly once. Replicas are 0 to
+// num_replicas - 1; if num_replicas is 1, there are as many as the groups list. `path` is the path
+// of the field.
 void CheckGroups(const GroupAssignment& groups, int num_replicas, const std::string& path,
                  ConfigErrors& errors);
 
-// The group of each replica, from 0; empty where there is one group of all. `groups` has passed
-// CheckGroups; none given is one of all.
+// The group index (from 0) of each replica. Empty if one group has all replicas, which is also the
+// meaning of an empty `groups`. `groups` must have passed CheckGroups.
 std::vector<int64_t> GroupsOf(const GroupAssignment& groups, int num_replicas);
-// Replicas that meet in a group of GroupsOf.
+// The number of replicas in each group of GroupsOf.
 int GroupSize(const std::vector<int64_t>& groups, int num_replicas);
 
 }  // namespace tpurun

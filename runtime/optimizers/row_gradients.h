@@ -1,4 +1,4 @@
-// Gradients of tables of which few rows are read: those rows instead of the table.
+// Gradients of tables of which few rows are read, as these rows instead of the whole table.
 #ifndef TPURUN_RUNTIME_OPTIMIZERS_ROW_GRADIENTS_H_
 #define TPURUN_RUNTIME_OPTIMIZERS_ROW_GRADIENTS_H_
 
@@ -8,15 +8,15 @@
 
 namespace tpurun {
 
-// A gradient that is a sum of scatter_adds becomes their rows and ids, where those of all replicas
-// are together no more rows than the variable has.
+// Replaces a gradient that is a sum of scatter_adds by their rows and ids, if all replicas together
+// have at most as many rows as the variable.
 void FindRows(GraphBuilder& b, std::vector<VariableGradient>& gradients);
 
-// Sums the rows of each id where it stands first; where it stands again the row is 0 and the id -1.
-// Changes nothing of a gradient without ids.
+// Sums the rows with the same id at the first occurrence of the id. At later occurrences the row
+// becomes 0 and the id -1. A gradient without ids is unchanged.
 void SumRowsOfAnId(GraphBuilder& b, VariableGradient& gradient);
 
-// The rows and ids of all replicas, of a gradient with ids.
+// Concatenates the rows and ids of all replicas. The gradient must have ids.
 void ConcatOverReplicas(GraphBuilder& b, VariableGradient& gradient);
 
 // The gradient with the shape of its variable.

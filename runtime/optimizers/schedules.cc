@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/one_of.h"
+#include "runtime/base/dcheck.h"
 
 namespace tpurun {
 
@@ -14,12 +15,7 @@ void CheckSchedule(const proto::Schedule& schedule, const std::string& path, Con
 }
 
 Value LearningRate(GraphBuilder& b, const proto::Schedule& schedule, Value global_step) {
-  ConfigErrors errors;
-  CheckSchedule(schedule, "learning_rate", errors);
-  if (!errors.empty()) {
-    return b.Fail(absl::InvalidArgumentError(
-        absl::StrCat(errors.all().front().path, ": ", errors.all().front().message)));
-  }
+  TPURUN_DCHECK(ChosenKind(schedule) != nullptr);
   ScopedName scope(b, "learning_rate");
   return FindByName(ScheduleList(), ChosenKind(schedule)->name())->build(b, schedule, global_step);
 }

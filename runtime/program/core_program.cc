@@ -73,7 +73,7 @@ bool ReadsOwnRows(const OpCall& call, int operand, int64_t rows) {
   const OpFlags flags = OpFlagsOf(call);
   const Shape &x = call.operands[operand], &y = call.results[0];
   if (x.rank() == 0 || y.rank() == 0) return false;
-  // A row that goes with every row of an element-wise op is read by all of them.
+  // An element-wise op broadcasts a row to all rows, so all rows read it.
   if (flags.elementwise && x.rank() != y.rank()) return false;
   const bool row_by_row = HasOperand(flags.row_operands, operand) && x.dims[0] == y.dims[0];
   if (!row_by_row && !(flags.is_bitcast && operand == 0)) return false;

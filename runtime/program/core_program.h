@@ -1,5 +1,6 @@
-// CoreProgram: what a device loads. Flat instructions over byte offsets, in phases between
-// barriers. Its text parses back (program_text.h); the verifier (verify_program.h) checks it.
+// CoreProgram: the compiled program that a device loads. It is a flat list of instructions over
+// byte offsets, in phases between barriers. Its text form parses back (program_text.h). The
+// verifier checks it (verify_program.h).
 #ifndef TPURUN_RUNTIME_PROGRAM_CORE_PROGRAM_H_
 #define TPURUN_RUNTIME_PROGRAM_CORE_PROGRAM_H_
 
@@ -11,19 +12,21 @@
 
 namespace tpurun {
 
-// The most parts of an instruction.
+// The maximum number of parts of an instruction.
 inline constexpr int kMaxParts = 64;
 
-// Where a value lives.
+// The memory of a value.
 enum class Space : uint8_t {
-  kNone,       // a result that nobody reads
-  kShared,     // one arena for all cores; a buffer is overwritten only in a phase after its last
-               // reader's, or element-wise in the same part
-  kCore,       // an arena a core; lives across barriers
-  kWorker,     // an arena a worker and core beside others; dies inside a phase, reused by the
-               // worker's next core
-  kInfeed,     // `offset` is a slot; a core's share of the step's batch
-  kOutfeed,    // `offset` is a slot; a core's share of the entry
+  kNone,  // a result that nobody reads
+  // One arena for all cores. A buffer is overwritten only in a phase after its last reader's, or
+  // element-wise in the same part.
+  kShared,
+  kCore,  // one arena per core; values live across barriers
+  // One arena per worker and interleaved core. Values die inside a phase. The worker's next core
+  // reuses the arena.
+  kWorker,
+  kInfeed,     // `offset` is a slot; a core's share of the batch of the step
+  kOutfeed,    // `offset` is a slot; a core's share of the outfeed entry
   kVariable,   // `offset` is an index into CoreProgram::variables
   kLoopIndex,  // s32[]
   kReplicaId,  // s32[]
@@ -31,8 +34,8 @@ enum class Space : uint8_t {
 
 struct BufferRef {
   Space space = Space::kNone;
-  int64_t offset = 0;  // bytes, a multiple of 64, or an index
-  int core = -1;       // kCore and per-core variables: of which core; -1: of the one that runs
+  int64_t offset = 0;  // in bytes, a multiple of 64; or an index
+  int core = -1;  // for kCore and per-core variables: the core; -1: the core that runs the part
   bool operator==(const BufferRef&) const = default;
 };
 
@@ -42,25 +45,28 @@ struct Operand {
   bool operator==(const Operand&) const = default;
 };
 
-// Per core: 8 parts, part c being core c's whole; `replicas_per_call` consecutive parts are one
-// call. Shared: the examples, the entries of the leading dimension, or those of the last, cut in
-// `parts` equal shares (part p: from rows * p / parts), decided by shapes alone.
+// Per core: num_replicas parts. Part c computes all values of core c. `replicas_per_call`
+// consecutive parts are one call. Shared: the examples, the entries of the leading dimension or
+// those of the last dimension are divided into `parts` equal shares (part p starts at rows * p /
+// parts). The division depends on shapes alone.
 struct Instruction {
-  std::string name;  // of the node it computes
+  std::string name;  // of the computed node
   const OpDef* op = nullptr;
   Attrs attrs;
   KernelPlan plan;
-  std::vector<Operand> operands;  // CopiesPerOperand(call) of each, see OpCall
+  std::vector<Operand> operands;  // CopiesPerOperand(call) of each operand, see OpCall
   std::vector<Operand> results;
-  BufferRef scratch;  // kWorker, when plan.scratch_bytes > 0
+  BufferRef scratch;  // kWorker, if plan.scratch_bytes > 0
   bool per_core = false;
   int parts = 1;
-  int64_t rows = 1;           // what is cut; 1 when it is not
-  bool by_columns = false;    // the last dimension is (WorkUnit::kColumns)
-  int replicas_per_call = 1;  // parts that are one call, those behind p, a multiple of it; per core
+  int64_t rows = 1;         // entries that the parts divide; 1 if unpartitioned
+  bool by_columns = false;  // the parts divide the last dimension (WorkUnit::kColumns)
+  // Consecutive parts of one call, a power of 2; the first part is a multiple of this number. Per
+  // core only.
+  int replicas_per_call = 1;
 };
 
-// How an instruction is cut: the five fields above.
+// How an instruction is partitioned: the five fields above.
 struct Partition {
   bool per_core = false;
   int parts = 1;
@@ -72,23 +78,23 @@ struct Partition {
 inline Partition PartitionOf(const Instruction& i) {
   return Partition{i.per_core, i.parts, i.rows, i.by_columns, i.replicas_per_call};
 }
-// Of one core, or of a part, as its kernel sees it.
+// Sets the fields of the call of one core, or of a part, that its kernel sees.
 void SetPartition(const Partition& partition, OpCall& call);
 
-// The kernel's view of an instruction. All its results but those in kNone are needed.
+// The kernel's view of an instruction. All results except those in kNone are needed.
 OpCall CallOfInstruction(const Instruction& instruction, int num_replicas);
 
-// Whether part p of `reader` touches only those bytes of an operand that part p of `writer` writes,
-// in whichever order the two run. Then they need no barrier between them. `own_rows`: each part of
-// the reader reads only its own rows of the operand (ReadsOwnRows).
+// True if part p of `reader` uses only bytes of an operand that part p of `writer` writes, for
+// either order of the two. They then need no barrier between them. `own_rows`: each part of the
+// reader reads only its own rows of the operand (ReadsOwnRows).
 bool SamePart(const Partition& writer, const Partition& reader, bool own_rows);
 
-// Whether row i of result 0 depends on no row of operand `operand` but row i; where each of `rows`
-// examples is several rows, on none but the rows of the same example.
+// True if row i of result 0 depends only on row i of operand `operand`. If each of `rows` examples
+// has several rows: only on the rows of the same example.
 bool ReadsOwnRows(const OpCall& call, int operand, int64_t rows);
 
-// Instructions in order; part p of each runs in that order on one worker, which runs as many parts
-// side by side as an instruction joins. The phase ends when all parts have ended.
+// Instructions in order. One worker runs part p of each instruction in that order. It interleaves
+// InterleavedParts parts. The phase ends when all parts have ended.
 struct Phase {
   std::vector<Instruction> instructions;
   int replicas_per_call() const {
@@ -104,18 +110,18 @@ struct Phase {
   }
 };
 
-// What a program joins anywhere.
+// The largest numbers of interleaved parts in a program.
 struct Interleaving {
-  int replicas_per_call = 1;  // the most parts of a call
-  int parts = 1;              // the most of the phases that join some
+  int replicas_per_call = 1;  // the maximum over all calls
+  int parts = 1;              // the maximum over the phases with replicas_per_call > 1
 };
 // The parts that one worker interleaves when an instruction spans `replicas_per_call` replicas:
 // `replicas_per_call`, or fewer if workers would be idle otherwise. The workers of one call then
 // rendezvous before it.
 int InterleavedParts(int replicas_per_call, const Interleaving& interleaving, int num_workers);
 
-// What runs only at the steps whose number `period` divides: before the step's own phases, while
-// its variables are those of its start, and after them.
+// Phases that run only at the steps whose number is a multiple of `period`. `before` runs before
+// the step's own phases, with the variables of the step's start; `after` runs after them.
 struct PeriodicSection {
   int64_t period = 1;
   std::vector<Phase> before, after;
@@ -123,41 +129,42 @@ struct PeriodicSection {
 
 struct OutfeedSlot {
   std::string name;
-  Shape shape;         // one replica's
-  int64_t period = 1;  // written at the steps whose number it divides
+  Shape shape;         // of one replica
+  int64_t period = 1;  // written at the steps whose number is a multiple of `period`
 };
 
 struct CoreProgram {
   std::string name;
   int num_replicas = 1;
-  std::string machine;  // Machine::ToString() of the one it was compiled for
-  std::string library;  // kernel libraries and their versions
+  std::string machine;  // Machine::ToString() of the machine it was compiled for
+  std::string library;  // the kernel libraries and their versions
   std::vector<Variable> variables;
   std::vector<InfeedSlot> infeed;
   std::vector<OutfeedSlot> outfeed;
   int64_t shared_bytes = 0;
   int64_t core_bytes = 0;
   int64_t worker_bytes = 0;
-  // Once a Run, while the variables' version is unchanged: constants and what follows from them and
-  // from variables that the program never updates.
+  // Runs before the first step of a Run, unless RunArgs::variables_version is that of the Run
+  // before. It computes constants, values that depend only on them and on variables that the
+  // program never updates, and the first loop-carried values.
   std::vector<Phase> prologue;
   std::vector<Phase> step;
-  // In ascending order of `period`, no two alike. One may read what another writes whose `period`
-  // divides its own.
+  // In ascending order of `period`, all different. A section may read a value that another section
+  // writes if its `period` is a multiple of the other's.
   std::vector<PeriodicSection> periodic;
   Interleaving interleaving() const;
 
-  // The loss of each core, f32[], checked for NaN and infinity after phase `loss_phase`, before any
-  // variable is updated. kNone: there is no loss.
+  // The loss of each core, f32[]. The device checks it for NaN and infinity after phase
+  // `loss_phase`, before any variable is updated. kNone: there is no loss.
   BufferRef loss;
   int loss_phase = 0;
 };
 
-// Bytes of one step of the infeed, of one entry of the outfeed, and where a slot starts in it. A
-// slot holds every replica's share, replica after replica; slots start at multiples of 64.
+// The layout of one step of the infeed or of one outfeed entry, in bytes. A slot holds the share of
+// each replica in replica order. Slots start at multiples of 64 bytes.
 struct SlotLayout {
-  std::vector<int64_t> offsets;        // of each slot
-  std::vector<int64_t> replica_bytes;  // of one replica's share
+  std::vector<int64_t> offsets;        // [slot]
+  std::vector<int64_t> replica_bytes;  // [slot]: the share of one replica
   int64_t bytes = 0;
 };
 SlotLayout LayoutOf(const std::vector<InfeedSlot>& slots, int num_replicas);

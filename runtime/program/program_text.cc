@@ -62,7 +62,7 @@ absl::Status Bad(absl::string_view want) {
 std::optional<BufferRef> ParseBuffer(LineTokenizer& line) {
   BufferRef buffer;
   for (size_t space = 0; space < kSpaceNames.size(); ++space) {
-    // No name is the start of another but for the longer one being listed apart.
+    // If a name is a prefix of another name, the longer name comes first in the list.
     if (!line.Eat(kSpaceNames[space])) continue;
     buffer.space = static_cast<Space>(space);
     if (!HasOffset(buffer.space)) return buffer;
@@ -168,7 +168,7 @@ class Parser {
   }
 
  private:
-  // What a kernel takes is not in the text: its plan for the call says so again.
+  // The text does not say which operands a kernel supports. The plan for the call says it.
   void AskForPlans() {
     const std::optional<Machine> machine = Machine::Parse(program_.machine);
     if (!machine) return;
@@ -185,7 +185,8 @@ class Parser {
     }
   }
 
-  // Not where the shapes are none that the op has, or the kernel another than planned.
+  // Keeps the plan of the text if the op does not infer these shapes or the planned kernel is
+  // another.
   void Ask(const Machine& machine, Instruction& instruction) const {
     const OpCall call = CallOfInstruction(instruction, program_.num_replicas);
     const auto shapes = InferShapes(*call.op, call.operands, call.attrs);

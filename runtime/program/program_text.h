@@ -8,11 +8,10 @@
 //   loss core:64 after 0
 //   prologue phase 0
 //   step phase 0
-//     matmul {precision=0} "hidden_1/MatMul" per_core parts=8 rows=1 kernel="reference"
-//     scratch=worker:0+4096
+//     matmul {precision=0} "MatMul" per_core parts=8 rows=1 kernel="dense" scratch=worker:0+4096
 //       <- core:0 f32[16,4], variable:0 f32[4,10]
 //       -> worker:64 f32[16,10]
-//   periodic period=1 offset=0 phase 0
+//   periodic period=1 after phase 0
 #ifndef TPURUN_RUNTIME_PROGRAM_PROGRAM_TEXT_H_
 #define TPURUN_RUNTIME_PROGRAM_PROGRAM_TEXT_H_
 
@@ -25,8 +24,8 @@
 namespace tpurun {
 
 std::string PrintProgram(const CoreProgram& program);
-// Lines that are blank or start with '#' are passed over. An error names the line. What kernel
-// plans like best is not part of a program: shapes carry the layouts.
+// Skips lines that are blank or start with '#'. An error names the line. The preferred operands of
+// kernels (KernelPlan::best_operands) are not part of a program: shapes carry the layouts.
 absl::StatusOr<CoreProgram> ParseProgram(std::string_view text, const FindOp& find_op);
 
 std::string PrintBuffer(const BufferRef& buffer);  // "core:64", "core3:64", "infeed:0", "none"

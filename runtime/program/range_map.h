@@ -1,4 +1,4 @@
-// What instructions touch, as ranges: how overlaps are found without comparing all with all.
+// Memory ranges of instructions, in maps that find overlaps without comparing all pairs.
 #ifndef TPURUN_RUNTIME_PROGRAM_RANGE_MAP_H_
 #define TPURUN_RUNTIME_PROGRAM_RANGE_MAP_H_
 
@@ -12,15 +12,16 @@
 
 namespace tpurun {
 
-// [begin, end) of a space: bytes of an arena, of which a core's and a worker's are one to all, or a
-// whole variable or outfeed slot. Empty where no two instructions can meet.
+// [begin, end) of a space: bytes of an arena, or a whole variable or outfeed slot. The arenas of
+// all cores count as one, and so do those of all workers. Empty if no two instructions can conflict
+// in the space.
 struct Range {
   Space space = Space::kNone;
   int64_t begin = 0, end = 0;
 };
 Range RangeOf(const Operand& operand);
 
-// Values of ranges that do not overlap.
+// A map from ranges that do not overlap to values.
 template <typename T>
 class RangeMap {
  public:
@@ -28,7 +29,7 @@ class RangeMap {
     int64_t end;
     T value;
   };
-  using Entries = std::map<std::pair<Space, int64_t>, Entry>;  // by where a range begins
+  using Entries = std::map<std::pair<Space, int64_t>, Entry>;  // by the begin of the range
   using Iterator = typename Entries::iterator;
 
   // The entries that overlap the range, in order: [first, second).
@@ -42,25 +43,25 @@ class RangeMap {
     return {first, entries_.lower_bound({range.space, range.end})};
   }
 
-  // Erases every entry that overlaps the range, wholly.
+  // Erases every entry that overlaps the range, including its parts outside the range.
   void Erase(const Range& range) {
     const auto [first, last] = Overlapping(range);
     entries_.erase(first, last);
   }
 
-  // Gives the whole range the value, whatever was there. Entries that reach beyond it are cut.
+  // Sets the value of the whole range. Entries that extend beyond the range keep their outer parts.
   void Assign(const Range& range, T value) {
     if (range.begin >= range.end) return;
     Partition(range.space, range.begin);
     Partition(range.space, range.end);
     Erase(range);
-    // Entries do not overlap.
+    // No entry overlaps the range any more.
     TPURUN_DCHECK(Overlapping(range).first == Overlapping(range).second);
     entries_.insert({{range.space, range.begin}, {range.end, std::move(value)}});
   }
 
-  // Calls change(value) for all that the range covers: its gaps get a T{} first, entries that reach
-  // beyond it are cut.
+  // Calls change(value) for all entries in the range. Gaps of the range first get a value T{}, and
+  // entries that extend beyond the range are split.
   template <typename Change>
   void Update(const Range& range, Change change) {
     Partition(range.space, range.begin);
@@ -83,7 +84,7 @@ class RangeMap {
   }
 
  private:
-  // Makes two entries of one that lies on both sides of `at`.
+  // Splits an entry that lies on both sides of `at` into two entries.
   void Partition(Space space, int64_t at) {
     const auto [entry, last] = Overlapping({space, at, at + 1});
     if (entry == last || entry->first.second == at) return;
@@ -94,14 +95,14 @@ class RangeMap {
   Entries entries_;
 };
 
-// Instructions by the ranges that they read, or write; several may overlap.
+// An index of instructions by the ranges that they read or write. Ranges may overlap.
 class RangeIndex {
  public:
   void Add(const Operand& operand, const Instruction& instruction);
-  // After the last Add, before the first ForEachOverlap.
+  // Call after the last Add and before the first ForEachOverlap.
   void Finish();
 
-  // Calls visit(instruction) for every range that overlaps the operand's.
+  // Calls visit(instruction) for every range that overlaps the range of the operand.
   template <typename Visit>
   void ForEachOverlap(const Operand& operand, Visit visit) const {
     const Range range = RangeOf(operand);
@@ -121,9 +122,9 @@ class RangeIndex {
   struct Entry {
     Range range;
     const Instruction* instruction;
-    int64_t furthest;  // the end of this range or of one of its space before it
+    int64_t furthest;  // the largest end of this range and of the ranges of its space before it
   };
-  std::vector<Entry> entries_;  // by where a range begins
+  std::vector<Entry> entries_;  // by the begin of the range
 };
 
 }  // namespace tpurun

@@ -14,13 +14,15 @@
 namespace tpurun {
 namespace {
 
-// Who touched a range in the phase that is looked at.
+// The instructions that access a range in the current phase.
 struct Access {
-  // The last: who may meet it may meet all that was before it, else it would have been a race.
+  // The last writer. An instruction that may follow it without a barrier may also follow all
+  // earlier accesses: otherwise an earlier check has found the race.
   const Instruction* writer = nullptr;
   const Operand* written = nullptr;
-  // Since then, the first of each way of being cut.
-  std::map<std::pair<Partition, bool>, const Instruction*> readers;  // own_rows as in SamePart
+  // The readers since the last writer, the first one for each partition.
+  // the bool is own_rows of SamePart
+  std::map<std::pair<Partition, bool>, const Instruction*> readers;
 };
 
 class Verifier {
@@ -93,7 +95,7 @@ class Verifier {
       for (const Operand& result : instruction.results) Write(result);
       Accessed(instruction, call);
     }
-    // What workers wrote for themselves dies with the phase.
+    // Values in worker memory die with the phase.
     written_.EraseSpace(Space::kWorker);
     return absl::OkStatus();
   }
@@ -118,7 +120,8 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // The kernel's plan promises what the call asks of it beyond its op's definition on plain f32.
+  // Checks that the kernel's plan supports the operands that go beyond the op's definition on plain
+  // f32.
   static absl::Status Promises(const KernelPlan& plan, const OpCall& call) {
     const OpFlags flags = OpFlagsOf(call);
     const auto missing = [&](const std::string& what) {
@@ -141,7 +144,8 @@ class Verifier {
                                                             : absl::OkStatus();
   }
 
-  // Every number of parts that a phase joins divides the greatest, which a worker runs together.
+  // Each `replicas_per_call` is a power of two, so it divides the largest one of a phase, which is
+  // the number of parts that a worker interleaves.
   static absl::Status ReplicasPerCall(const Instruction& instruction) {
     const int replicas_per_call = instruction.replicas_per_call;
     if (replicas_per_call == 1) return absl::OkStatus();
@@ -153,7 +157,8 @@ class Verifier {
     return absl::InternalError(absl::StrCat("cannot join ", replicas_per_call, " parts"));
   }
 
-  // An instruction has as many operands as its op, a collective each of them of every core.
+  // An instruction has as many operands as its op. A collective has the operand of every core for
+  // each of them.
   absl::Status Operands(const Instruction& instruction) {
     const OpDef& op = *instruction.op;
     const size_t copies = CopiesPerOperand(CallOfInstruction(instruction, program_.num_replicas));
@@ -219,7 +224,7 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // Variables are those of the step wherever they are read.
+  // Variables have the same value for the whole step, so a periodic section does not write them.
   absl::Status PeriodsGuardNoVariable(const Instruction& instruction) {
     for (const Operand& result : instruction.results) {
       if (period_ == 1 || result.buffer.space != Space::kVariable) continue;
@@ -234,7 +239,7 @@ class Verifier {
     written_.Assign(range, {&result, period_});
   }
 
-  // Every operand in an arena is exactly what was last written there.
+  // Every operand in an arena is exactly the last value that was written there.
   absl::Status Reads(const Instruction& instruction) {
     for (const Operand& operand : instruction.operands) {
       const Space space = operand.buffer.space;
@@ -275,7 +280,8 @@ class Verifier {
     return a.op == b.op && a.attrs == b.attrs && a.operands == b.operands && a.results == b.results;
   }
 
-  // What the prologue wrote is there in every step: only the same instruction writes it again.
+  // Values of the prologue stay valid in every step: only the same instruction may write them
+  // again.
   absl::Status KeepsThePrologue(const Instruction& instruction) {
     const Instruction* overwritten = nullptr;
     for (const Operand& result : instruction.results) {
@@ -288,9 +294,9 @@ class Verifier {
         absl::StrCat("overwrites what \"", overwritten->name, "\" wrote in the prologue"));
   }
 
-  // What the prologue computed of what a step overwrites (a pack, of a variable) is computed again
-  // for the next step: behind the last writer of its operands and behind the last reader of its
-  // results.
+  // A value that the prologue computes from memory that a step overwrites, for example a packed
+  // variable, is computed again for the next step. This comes after the last writer of its operands
+  // and after the last reader of its results.
   absl::Status Carried() {
     struct Times {
       int written = -1, read = -1, again = -1;
@@ -334,8 +340,8 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // Where the instruction writes what others of its phase touch, or touches what they write, their
-  // parts agree.
+  // If the instruction writes memory that others of its phase access, or accesses memory that they
+  // write, their partitions agree.
   absl::Status NoRace(const Instruction& instruction, const OpCall& call) {
     const Partition partition = PartitionOf(instruction);
     for (size_t i = 0; i < instruction.operands.size(); ++i) {
@@ -364,7 +370,7 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // The instruction has met no race.
+  // Records the accesses of an instruction without a race.
   void Accessed(const Instruction& instruction, const OpCall& call) {
     for (const Operand& result : instruction.results)
       accesses_.Assign(RangeOf(result), Access{.writer = &instruction, .written = &result});
@@ -388,10 +394,10 @@ class Verifier {
   const CoreProgram& program_;
   struct Written {
     const Operand* operand = nullptr;
-    int64_t period = 1;  // of the range that wrote it
+    int64_t period = 1;  // period of the section that wrote the operand
   };
 
-  int64_t period_ = 1;  // of the range that is looked at
+  int64_t period_ = 1;  // period of the current section
   RangeMap<Written> written_;
   RangeMap<Access> accesses_;
   RangeIndex prologue_reads_, prologue_writes_;

@@ -1,7 +1,7 @@
-// Checks what the device relies on: every buffer lies inside its arena and is aligned; a value is
-// written before it is read, in the same part or across a barrier; nothing overwrites a buffer that
-// another part may still read in the same phase; variables, slots and parts exist; a kernel's plan
-// takes what it is given: a bias, operands in bf16 or packed.
+// Checks the properties of a program that the device relies on. Every buffer lies inside its arena
+// and is aligned. A value is written before it is read, in the same part or across a barrier. No
+// instruction overwrites a buffer that another part may still read in the same phase. Variables,
+// slots and parts exist. A kernel's plan supports its operands: a bias, bf16 or packed operands.
 #ifndef TPURUN_RUNTIME_PROGRAM_VERIFY_PROGRAM_H_
 #define TPURUN_RUNTIME_PROGRAM_VERIFY_PROGRAM_H_
 

@@ -1,4 +1,4 @@
-// The configuration of a run as one list of names and values, to compare runs by.
+// The configuration of a run as a flat list of names and values, to compare runs.
 #ifndef TPURUN_RUNTIME_REPORT_CONFIGURATION_H_
 #define TPURUN_RUNTIME_REPORT_CONFIGURATION_H_
 
@@ -10,13 +10,14 @@
 
 namespace tpurun {
 
-// Value by config path ("model.layer.hidden_1.dense.units": a list's elements by name, or else by
-// number), of what is set in model_dir/run_config.pbtxt but model_dir itself. Empty when there is
-// no such file; DataLoss when it is no RunConfig. Fields that are not known here are left out.
+// The values that are set in model_dir/run_config.pbtxt, without model_dir itself, by config path:
+// "model.layer.hidden_1.dense.units". An element of a list is named by its name, else by its
+// number. Empty if there is no such file. DataLoss if it is not a RunConfig. Unknown fields are
+// left out.
 absl::StatusOr<std::map<std::string, std::string>> ReadConfiguration(const std::string& model_dir);
 
-// The names whose values are not the same in all configurations, sorted; those that are empty as a
-// whole do not count.
+// The names whose values differ between the configurations, sorted. Empty configurations do not
+// count.
 std::vector<std::string> DifferingNames(
     const std::vector<std::map<std::string, std::string>>& configurations);
 

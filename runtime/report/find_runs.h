@@ -9,20 +9,21 @@
 
 namespace tpurun {
 
-// A directory with an event file.
+// A run: a directory with an event file.
 struct RunFolder {
-  std::string name;  // the path below the common parent of the directories that were given
+  std::string name;  // the path relative to the common parent of the given directories
   std::string path;
-  std::vector<std::string> event_files;  // paths, in the order in which they are read
-  // model_dir/eval and model_dir/eval_NAME belong to the training in model_dir: its name, and
-  // "eval" or "eval_NAME". Of any other run its own name, and "".
+  std::vector<std::string> event_files;  // paths, in reading order
+  // model_dir/eval and model_dir/eval_NAME belong to the training in model_dir: `training` is its
+  // name, and `evaluation` is "eval" or "eval_NAME". For any other run `training` is its own name
+  // and `evaluation` is "".
   std::string training;
   std::string evaluation;
 };
 
 // The runs at or below `dirs`: trainings by name, each before its evaluations. Symbolic links are
-// followed, each directory is read once. A directory below that cannot be listed adds a line to
-// *warnings. NotFound when one of `dirs` cannot be listed or has no event file at or below it.
+// followed, and each directory is read once. A subdirectory that cannot be listed adds a line to
+// *warnings. NotFound if one of `dirs` cannot be listed or has no event file at or below it.
 absl::StatusOr<std::vector<RunFolder>> FindRuns(const std::vector<std::string>& dirs,
                                                 std::vector<std::string>* warnings);
 

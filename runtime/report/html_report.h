@@ -1,4 +1,4 @@
-// A report as one HTML page that needs nothing else: no server, no network.
+// A report as one self-contained HTML page: it needs no server and no network.
 #ifndef TPURUN_RUNTIME_REPORT_HTML_REPORT_H_
 #define TPURUN_RUNTIME_REPORT_HTML_REPORT_H_
 
@@ -11,17 +11,17 @@ namespace tpurun {
 
 struct HtmlReport {
   std::string html;
-  size_t points = 0;       // of all curves
-  size_t points_kept = 0;  // of those, in the page
+  size_t points = 0;       // points of all curves
+  size_t points_kept = 0;  // points of these that the page has
 };
 
-// Curves keep kPagePoints points in all, images and texts kPageImageBytes and kPageTextBytes; the
-// page says so where it left something out.
+// All curves together keep at most kPagePoints points. Images have at most kPageImageBytes bytes in
+// all, texts kPageTextBytes. The page mentions what was left out.
 HtmlReport MakeHtmlReport(const Report& report);
 
-// About 20 bytes a point: 3 MB.
+// About 20 bytes per point: 3 MB.
 inline constexpr size_t kPagePoints = 150'000;
-// More than a screen has columns.
+// Points per curve: more than a screen has columns.
 inline constexpr size_t kCurvePoints = 2'000;
 inline constexpr size_t kPageImageBytes = 4 << 20;
 inline constexpr size_t kPageTextBytes = 1 << 20;

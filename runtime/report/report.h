@@ -16,30 +16,30 @@ namespace tpurun {
 struct ReportRun {
   RunFolder folder;
   RunEvents events;
-  size_t row = 0;  // of the table: a training's and its evaluations' is the same
+  size_t row = 0;  // row of the table, shared by a training and its evaluations
 };
 
 struct ReportTable {
-  std::vector<std::string> columns;  // "run", "step", metrics, rates, what differs between runs
-  std::vector<std::vector<std::string>> rows;  // a cell a column; "" where there is no value
+  std::vector<std::string> columns;  // "run", "step", metrics, rates, differing configuration
+  std::vector<std::vector<std::string>> rows;  // one cell per column; "" without a value
 };
 
 struct Report {
   std::string title;
   std::vector<ReportRun> runs;
   ReportTable table;
-  // What could not be read, a line each.
+  // Files that could not be read, one line each.
   std::vector<std::string> warnings;
 };
 
-// Reads all runs at or below `dirs`; errors are FindRuns'. DataLoss when damage left nothing of
-// them all.
+// Reads all runs at or below `dirs`. Errors as in FindRuns. DataLoss if no run has any data because
+// of damage.
 absl::StatusOr<Report> ReadReport(const std::vector<std::string>& dirs);
 
-// tag -> the runs that have it, by their places in report.runs.
+// Tag -> the runs that have it, as indices into report.runs.
 std::map<std::string, std::vector<size_t>> RunsByScalar(const Report& report);
 
-// Six significant digits, as people read them.
+// The value with six significant digits.
 std::string NumberText(double value);
 
 }  // namespace tpurun

@@ -1,4 +1,4 @@
-// What a run's event files hold, as far as a report shows it.
+// The contents of a run's event files that a report shows.
 #ifndef TPURUN_RUNTIME_REPORT_RUN_EVENTS_H_
 #define TPURUN_RUNTIME_REPORT_RUN_EVENTS_H_
 
@@ -21,8 +21,8 @@ struct ImageSummary {
   std::string bytes;
 };
 
-// Also of a tensor of numbers that is for no dashboard and has two dimensions: a metric that is a
-// matrix.
+// A text. Also a metric that is a matrix: a tensor of numbers with two dimensions that no dashboard
+// shows.
 struct TextSummary {
   int64_t step = 0;
   std::string markdown;
@@ -30,18 +30,19 @@ struct TextSummary {
 
 struct HistogramSummary {
   int64_t step = 0;
-  // counts[i] values lie between edges[i] and edges[i + 1]; there is one edge more than counts.
+  // counts[i] values are between edges[i] and edges[i + 1]. There is one edge more than counts.
   std::vector<double> edges;
   std::vector<double> counts;
 };
 
-// Each map is by tag. Of images, texts and histograms only the latest is kept.
+// Maps by tag. Only the latest image, text and histogram of a tag is kept.
 struct RunEvents {
-  std::map<std::string, std::vector<ScalarPoint>> scalars;  // by step; as written within a step
+  // in the order in which they were written
+  std::map<std::string, std::vector<ScalarPoint>> scalars;
   std::map<std::string, ImageSummary> images;
   std::map<std::string, TextSummary> texts;
   std::map<std::string, HistogramSummary> histograms;
-  std::map<std::string, std::string> hparams;  // of plugin "hparams", by name
+  std::map<std::string, std::string> hparams;  // from plugin "hparams", by name
 
   bool IsEmpty() const {
     return scalars.empty() && images.empty() && texts.empty() && histograms.empty() &&
@@ -49,10 +50,9 @@ struct RunEvents {
   }
 };
 
-// Reads the files one event after the other. A START of a session drops what the run had from its
-// step on, the first one excepted, as TensorBoard does. The damage that ends a file, which a killed
-// or a running writer leaves, adds a line to *warnings; what stands before it counts, and so do the
-// other files.
+// Reads the files event by event. Each START of a session except the first drops the values of the
+// run from its step on, as TensorBoard does. Damage that ends a file, as a killed or running writer
+// leaves, adds a line to *warnings. The events before the damage and the other files count.
 RunEvents ReadRunEvents(const std::vector<std::string>& event_files,
                         std::vector<std::string>* warnings);
 

@@ -1,4 +1,4 @@
-// Fewer points of a curve than were logged, which look the same.
+// Reduces a curve to fewer points that look the same.
 #ifndef TPURUN_RUNTIME_REPORT_SAMPLE_H_
 #define TPURUN_RUNTIME_REPORT_SAMPLE_H_
 
@@ -10,13 +10,13 @@
 
 namespace tpurun {
 
-// The most points that each of several curves may keep so that together they keep `budget` or less;
-// short ones leave their share to the others. At least 4.
+// The most points that each of several curves may keep so that all together keep at most `budget`.
+// Short curves leave their share to the others. At least 4.
 size_t PointsPerCurve(std::vector<size_t> sizes, size_t budget);
 
-// The indices, rising, of at most `limit` (4 or more) points: all of them where they are that few.
-// Else the first, the last, and from each of equal pieces between them the least and the greatest
-// value, and its first value that is not finite when the curve has any.
+// The ascending indices of at most `limit` (4 or more) points: all points if there are at most
+// `limit`. Else the first and the last point, and from each of equal pieces in between the least
+// and the greatest value, and, if the curve has values that are not finite, the first of them.
 std::vector<size_t> SamplePoints(std::span<const ScalarPoint> points, size_t limit);
 
 }  // namespace tpurun

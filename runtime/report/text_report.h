@@ -1,4 +1,4 @@
-// A report for a terminal.
+// A report as text for a terminal.
 #ifndef TPURUN_RUNTIME_REPORT_TEXT_REPORT_H_
 #define TPURUN_RUNTIME_REPORT_TEXT_REPORT_H_
 
@@ -9,8 +9,8 @@
 
 namespace tpurun {
 
-// The runs with their letters, a chart for each scalar tag, and the table, whose columns go on
-// below each other where `width` (kMinTextWidth or more) columns are too few.
+// The runs with their letters, a chart for each scalar tag, and the table. If the table is wider
+// than `width` columns (kMinTextWidth or more), its columns continue in further blocks below.
 std::string TextReport(const Report& report, int width);
 
 }  // namespace tpurun

@@ -15,7 +15,8 @@
 namespace tpurun {
 namespace {
 
-// A position of several pipelines: "8 shards" and, of each, " LENGTH POSITION".
+// The format of the position of several pipelines: "8 shards", then " LENGTH POSITION" for each
+// pipeline.
 constexpr std::string_view kShards = " shards";
 
 std::string JoinPositions(const std::vector<std::string>& positions) {
@@ -26,7 +27,8 @@ std::string JoinPositions(const std::vector<std::string>& positions) {
   return joined;
 }
 
-// The number before the first of `end`, which goes with it; nullopt when there is none.
+// Removes a number and the `end` after it from the start of *text and returns the number. nullopt
+// if there is none.
 std::optional<int64_t> TakeNumber(std::string_view end, std::string_view* text) {
   const size_t digits = text->find(end);
   if (digits == std::string_view::npos) return std::nullopt;
@@ -36,7 +38,7 @@ std::optional<int64_t> TakeNumber(std::string_view end, std::string_view* text) 
   return number;
 }
 
-// How many pipelines it is of.
+// Returns the number of pipelines of a position.
 int64_t NumShards(std::string_view position) { return TakeNumber(kShards, &position).value_or(1); }
 
 absl::StatusOr<std::vector<std::string>> SplitPositions(std::string_view joined) {
@@ -55,7 +57,8 @@ absl::StatusOr<std::vector<std::string>> SplitPositions(std::string_view joined)
   return positions;
 }
 
-// A pipeline a replica: a step is a batch of each, in the order of the replicas.
+// One pipeline for each replica. The batch of a step consists of one batch from each pipeline, in
+// the order of the replicas.
 class PipelinePerReplica : public BatchSource {
  public:
   PipelinePerReplica(std::vector<std::unique_ptr<BatchSource>> pipelines, int64_t batch_size,
@@ -108,8 +111,8 @@ class PipelinePerReplica : public BatchSource {
 
  private:
   const std::vector<std::unique_ptr<BatchSource>> pipelines_;
-  const int64_t batch_size_;          // of each
-  std::vector<int64_t> batch_bytes_;  // of each feature
+  const int64_t batch_size_;          // rows of one pipeline's batch
+  std::vector<int64_t> batch_bytes_;  // bytes of each feature in such a batch
 };
 
 }  // namespace

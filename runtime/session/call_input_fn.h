@@ -1,4 +1,4 @@
-// Calls of an InputFn: once, or once a replica where each has a pipeline of its own.
+// Calls an InputFn once, or once per replica if each replica has its own pipeline.
 #ifndef TPURUN_RUNTIME_SESSION_CALL_INPUT_FN_H_
 #define TPURUN_RUNTIME_SESSION_CALL_INPUT_FN_H_
 
@@ -11,17 +11,17 @@
 
 namespace tpurun {
 
-// What the first pipeline's InputFn is called with; `args` has what is not of batches and shards.
+// The arguments of the first pipeline's InputFn. `args` gives everything but batches and shards.
 InputFnArgs ArgsOfPipeline(const InputDeployment& deployment, InputFnArgs args);
 
-// The input that makes the batches of `deployment`; what of `args` is about batches and shards is
-// set here. Each Next of its batches fills a step's examples, in the order of the replicas. That of
-// several pipelines ends with the first that has no whole batch left, and counts the examples of
-// all; its position is made of theirs.
+// The input that makes the batches of `deployment`. The fields of `args` for batches and shards are
+// set here. Each Next fills the examples of one step, in the order of the replicas. An input of
+// several pipelines ends when one pipeline has no whole batch left. It counts the examples of all
+// pipelines, and its position consists of their positions.
 absl::StatusOr<InputSource> CallInputFn(const InputFn& input_fn, const InputDeployment& deployment,
                                         InputFnArgs args);
 
-// InvalidArgument for the position of an input with another number of pipelines.
+// InvalidArgument if the position belongs to an input with another number of pipelines.
 absl::Status CheckPipelines(const std::string& position, const InputDeployment& deployment);
 
 }  // namespace tpurun

@@ -14,23 +14,25 @@
 namespace tpurun {
 namespace {
 
-// The producer wakes once a block: 256 KiB keeps a block within the level-2 cache, 64 steps bound
-// what PositionAfter replays.
+// The producer wakes once for each block of entries. 256 KiB keeps a block in the level-2 cache. 64
+// steps limit the number of batches that PositionAfter replays.
 constexpr int64_t kBlockBytes = 256 << 10;
 constexpr int64_t kMaxBlockSteps = 64;
 constexpr int64_t kBlocks = 4;
-// A pipeline's position up to this size is noted after each batch; a longer one, with the buffer of
-// a shuffle in it, once a block, and the batches up to it are read again when it is asked for.
+// A pipeline's position of up to this many bytes is stored after each batch. A longer position,
+// which has the buffer of a shuffle, is stored once for each block; PositionAfter then reads the
+// batches after it again.
 constexpr size_t kLongPosition = 1024;
 constexpr char kLowerPrefetch[] = "lower the buffer_size of prefetch";
-// How long the thread may need to notice that it shall end.
+// The time that the thread may need to notice that it must end.
 constexpr std::chrono::seconds kStuckAfter(1);
 
 int64_t BlockSteps(int64_t entry_bytes) {
   return std::clamp<int64_t>(kBlockBytes / std::max<int64_t>(entry_bytes, 1), 1, kMaxBlockSteps);
 }
 
-// Of the ring. Of batches that never come none is prepared.
+// Returns the number of entries of the ring. Beyond the queue it has room only for batches that
+// will be needed.
 int64_t Capacity(int64_t entry_bytes, const InfeedOptions& options) {
   const int64_t queue = kBlocks * BlockSteps(entry_bytes);
   const int64_t wanted = queue + std::clamp<int64_t>(options.prefetch, 0, INT64_MAX - queue);
@@ -48,7 +50,7 @@ absl::Status CheckRingFits(int64_t entry_bytes, const InfeedOptions& options) {
 
 int64_t RowBytes(const Shape& shape) { return shape.bytes() / std::max<int64_t>(shape.dims[0], 1); }
 
-// The infeed slot whose elements these are, one for one; -1 when they are computed.
+// Returns the infeed slot that has the same elements as `value`, or -1 if `value` is computed.
 int SlotBehind(const Graph& graph, Value value) {
   const Node* node = &graph.nodes()[value.node];
   while (node->op->flags.copies_elements && node->inputs.size() == 1 &&
@@ -193,7 +195,7 @@ void Infeed::Sleep() {
 absl::Status Infeed::FillAll() {
   for (int64_t batch = 0; batch != options_.num_batches; ++batch) {
     const absl::StatusOr<std::byte*> entry = ring_.Reserve();
-    if (!entry.ok()) return absl::OkStatus();  // closed by the other side
+    if (!entry.ok()) return absl::OkStatus();  // closed by Stop
     ASSIGN_OR_RETURN(const bool filled, Fill(*entry, batch));
     if (stopping_) return absl::OkStatus();
     if (!filled) return absl::OutOfRangeError(options_.ended_message(batch));
@@ -291,7 +293,7 @@ absl::StatusOr<std::string> Infeed::PositionAfter(int64_t batches) {
   source_lost_ = MoveTo(batches);
   RETURN_IF_ERROR(source_lost_);
   std::string position = source_->Position();
-  if (running_after < 0) return position;  // no one reads on
+  if (running_after < 0) return position;  // nobody reads further batches
   source_lost_ = source_->Restore(running);
   RETURN_IF_ERROR(source_lost_);
   source_after_ = running_after;
@@ -313,7 +315,7 @@ std::unique_ptr<BatchSource> Infeed::TakeSource() {
 }
 
 absl::Status Infeed::MoveTo(int64_t batches) {
-  // At least one batch is taken again, for Where.
+  // At least one batch is read again, because Where describes the last batch read.
   ASSIGN_OR_RETURN(const Mark mark, MarkBefore(std::max<int64_t>(batches - 1, 0)));
   source_after_ = -1;
   RETURN_IF_ERROR(source_->Restore(mark.position));

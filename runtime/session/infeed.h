@@ -1,5 +1,5 @@
-// Infeed: the thread that fills the device's infeed ring with the batches of an input, and the
-// memory of where each batch was in that input.
+// Infeed: the thread that fills the device's infeed ring with the batches of an input. It also
+// remembers the position of the input after each batch.
 #ifndef TPURUN_RUNTIME_SESSION_INFEED_H_
 #define TPURUN_RUNTIME_SESSION_INFEED_H_
 
@@ -28,82 +28,82 @@
 namespace tpurun {
 
 struct InfeedOptions {
-  int64_t batch_size = 0;    // rows that the source gives of a batch
-  int pipelines = 1;         // whose positions the source's is
-  bool broadcast = false;    // to every replica all of them; else they share them in equal parts
-  int64_t num_batches = -1;  // stop after so many; -1: at the end of the input
-  // EVAL and PREDICT: a short last batch is filled up with zero rows. Otherwise it counts as the
-  // end.
+  int64_t batch_size = 0;    // rows of a batch from the source
+  int pipelines = 1;         // the source's position consists of as many positions
+  bool broadcast = false;    // true: every replica gets all rows; else they share the rows equally
+  int64_t num_batches = -1;  // stop after that many batches; -1: at the end of the input
+  // EVAL and PREDICT: a short last batch is padded with zero rows. If false, a short batch counts
+  // as the end.
   bool pad = false;
-  // Why the last batches are missing, for the status of an input that ended: batches so far ->
-  // text.
+  // The message of the status for an input that ended early, given the number of batches so far.
   std::function<std::string(int64_t batches)> ended_message;
-  int64_t prefetch = 0;  // batches prepared ahead besides those that any infeed's queue holds
-  // ClassesOf the graph. A row with another class ends the input with DataLoss, and its batch does
-  // not reach the device.
+  int64_t prefetch = 0;  // batches prepared ahead, in addition to the queue of every infeed
+  // ClassesOf the graph. A row with a value outside its range ends the input with DataLoss, and its
+  // batch does not reach the device.
   std::map<std::string, int64_t> classes;
-  // Slots that need no feature: the program does not read them.
+  // Names of slots that need no feature, because the program does not read them.
   std::set<std::string> unread = {};
-  std::chrono::seconds initial_sleep{0};  // before the first batch is taken
-  // Is given each entry before the device is; its error ends the input.
+  std::chrono::seconds initial_sleep{0};  // sleep before the first batch is taken
+  // Receives each entry before the device does. Its error ends the input. May be nullptr.
   std::unique_ptr<InfeedDump> dump = nullptr;
 };
 
-// Of each infeed slot whose values some node reads as ids of classes or of a table's rows, how many
-// of those there are: name of the slot -> C, for values in [0, C).
+// The infeed slots whose values a node reads as ids of classes or of rows of a table: name of the
+// slot -> C, for values in [0, C).
 std::map<std::string, int64_t> ClassesOf(const Graph& graph);
 
 class Infeed;
 
-// Stops the infeed. One whose thread is stuck in a read that never returns (a silent pipe) is left
-// to it for the rest of the process.
+// Stops the infeed and deletes it. If its thread is blocked in a read that never returns (a silent
+// pipe), the infeed is not deleted: the thread keeps it until the process ends.
 struct StopAndDelete {
   void operator()(Infeed* infeed) const;
 };
 using InfeedPtr = std::unique_ptr<Infeed, StopAndDelete>;
 
-// Batches are numbered from 0 where the source stood.
+// Batches are numbered from 0, which is the first batch after the source's position at Start.
 class Infeed {
  public:
-  // Each slot of the program is fed by the source's feature of its name (`features`, in order), and
-  // row_weight by 1 for a row and 0 for padding. InvalidArgument when a slot has no feature, or one
-  // of more ids than the program takes; ResourceExhausted when options.prefetch batches are more
-  // than fit in memory.
+  // The source's feature of the same name feeds each slot of the program (`features` in the order
+  // of the source). row_weight is fed with 1 for a row and 0 for padding. InvalidArgument if a slot
+  // has no feature, or if the feature has more ids than the program accepts. ResourceExhausted if
+  // options.prefetch batches do not fit in memory.
   static absl::StatusOr<InfeedPtr> Create(const std::vector<FeatureSpec>& features,
                                           std::unique_ptr<BatchSource> source,
                                           const CoreProgram& program, InfeedOptions options);
   Infeed(const Infeed&) = delete;
   Infeed& operator=(const Infeed&) = delete;
 
-  // The memory of the ring of a program's Infeed, without the batches that only options.prefetch
-  // asks for.
+  // Bytes of the ring of a program's Infeed, without the batches for options.prefetch.
   static double RingBytes(const CoreProgram& program);
 
   void Start();
-  // Closes the ring and joins the thread; false when that is stuck.
+  // Closes the ring and joins the thread. Returns false if the thread is blocked in a read.
   bool Stop();
 
   EntryRing& ring() { return ring_; }
-  // Blocks until the first batch is there; the source's error, or that it has none. Cancelled when
-  // `interrupt` (may be null) becomes non-zero.
+  // Blocks until the first batch is in the ring. Returns the source's error, or the status of an
+  // input without batches. Cancelled if `interrupt` (may be nullptr) becomes non-zero.
   absl::Status WaitForFirst(const std::atomic<int>* interrupt);
-  // Why the source gives no more batches: OutOfRange with the ended_message, or its error; the ring
-  // then has this status too. OK while it goes on or is stopped.
+  // The reason why there are no more batches: OutOfRange with the ended_message, or the source's
+  // error. The ring then has the same status. OK while the infeed runs or after it was stopped.
   absl::Status input_status() const;
   bool ended() const { return absl::IsOutOfRange(input_status()); }
 
-  // The source's position after the first `batches` batches, which the device must have taken and
-  // not gone beyond; whatever was read ahead does not change it. Empty for a source without
-  // positions.
+  // The source's position after the first `batches` batches. The device must have taken these
+  // batches and no later one. Batches read ahead do not change the result. Empty if the source has
+  // no positions.
   absl::StatusOr<std::string> PositionAfter(int64_t batches);
-  // Stops; where the last row of that batch came from, empty when unknown.
+  // Stops the infeed. Returns the origin of the last row of batch `batch`, or empty if it is
+  // unknown.
   std::string WhereIs(int64_t batch);
-  // Stops; the source, wherever it stands, or null where the thread is stuck in it. Of the rest
-  // only WhereIs, which then knows nothing, may be called.
+  // Stops the infeed and returns the source at its present position, or nullptr if the thread is
+  // blocked in a read of it. Afterwards only WhereIs may be called, and it returns empty.
   std::unique_ptr<BatchSource> TakeSource();
-  // EVAL and PREDICT: rows of the next batch that was filled, without padding. Once a batch.
+  // EVAL and PREDICT: the number of rows of the next filled batch, without padding. To be called
+  // once per batch.
   int64_t TakeRows();
-  // EVAL and PREDICT: what the source forwards of the next batch, in their order, each once.
+  // EVAL and PREDICT: the forwarded features of the next batch. Batches come in order, each once.
   std::vector<HostFeature> TakeForwarded();
 
  private:
@@ -120,30 +120,30 @@ class Infeed {
     int64_t classes;
   };
   struct Mark {
-    int64_t batches;  // after so many
+    int64_t batches;  // the position is the one after that many batches
     std::string position;
   };
 
   Infeed(std::unique_ptr<BatchSource> source, const SlotLayout& layout, int num_replicas,
          InfeedOptions options);
   void Run();
-  // Ends early when the infeed is stopped.
+  // Sleeps for options.initial_sleep. Returns early if the infeed is stopped.
   void Sleep();
-  // Takes batches until their number, the end or an error of the input (returned), or a closed
-  // ring.
+  // Fills entries until options.num_batches, the end or an error of the input (returned), or a
+  // closed ring.
   absl::Status FillAll();
-  // Fills one entry; false at the end of the input.
+  // Fills one entry. Returns false at the end of the input.
   absl::StatusOr<bool> Fill(std::byte* entry, int64_t batch);
-  // DataLoss for the first row that has a class outside its range. source_mutex_ is held.
+  // DataLoss for the first row with a value outside its range. source_mutex_ must be held.
   absl::Status CheckClasses(const std::byte* entry, int64_t rows) const;
   void PadRows(std::byte* entry, int64_t rows) const;
-  // Gives all replicas what the first has.
+  // Copies the rows of the first replica to all others.
   void Broadcast(std::byte* entry) const;
-  // Notes where the source stands, after so many batches. source_mutex_ is held.
+  // Records the source's position after `batches` batches. source_mutex_ must be held.
   void RememberPosition(int64_t batches);
-  // The nearest mark that is not beyond `batches`.
+  // The last mark that is not after `batches`.
   absl::StatusOr<Mark> MarkBefore(int64_t batches) const;
-  // Moves the source to just after `batches` batches. source_mutex_ is held.
+  // Moves the source to its position after `batches` batches. source_mutex_ must be held.
   absl::Status MoveTo(int64_t batches);
 
   const InfeedOptions options_;
@@ -156,22 +156,24 @@ class Infeed {
   const int64_t block_;
   std::atomic<bool> stopping_{false};  // set with mutex_ held
   std::thread thread_;
-  bool stuck_ = false;  // the thread was left behind
+  bool stuck_ = false;  // the thread was detached
 
-  // Held while the source is used; a pipe may keep it for long.
+  // Held while the source is used. A read from a pipe may hold it for long.
   std::mutex source_mutex_;
   std::unique_ptr<BatchSource> source_;
-  int64_t source_after_ = 0;     // the source stands after so many batches; -1: it failed or ended
-  absl::Status source_lost_;     // why it could not be brought back to where it was
-  bool long_positions_ = false;  // they are then noted once a block, not after each batch
+  int64_t source_after_ = 0;  // batches that the source has given; -1 after an error or the end
+  absl::Status source_lost_;  // why the source could not be moved back
+  // true: positions are recorded once per block, not after each batch
+  bool long_positions_ = false;
 
-  mutable std::mutex mutex_;         // guards what follows; never held for long
-  std::condition_variable changed_;  // finished_ or stopping_
+  mutable std::mutex mutex_;         // guards the fields below; never held for long
+  std::condition_variable changed_;  // notified when finished_ or stopping_ changes
   absl::Status input_status_;
-  bool finished_ = false;                           // the thread takes no more
-  std::deque<Mark> marks_;                          // rising; from the block that the device is in
-  std::deque<int32_t> rows_;                        // of batches not taken yet, when padding
-  std::deque<std::vector<HostFeature>> forwarded_;  // of those not taken yet, when padding
+  bool finished_ = false;     // the thread takes no more batches
+  std::deque<Mark> marks_;    // ascending; from the device's present block on
+  std::deque<int32_t> rows_;  // rows of the batches not taken yet, if padding
+  // features of the batches not taken yet, if padding
+  std::deque<std::vector<HostFeature>> forwarded_;
 };
 
 }  // namespace tpurun

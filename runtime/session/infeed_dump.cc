@@ -49,13 +49,13 @@ std::string ElementText(DType dtype, const std::byte* values, int64_t i) {
   return "";
 }
 
-// The first `rows` rows, nested by the shape.
+// Appends the first `rows` rows, nested by the shape.
 void AppendRows(const Shape& shape, int64_t rows, const std::byte* values, std::string* text) {
   const int64_t elements = rows * shape.row_elements();
   if (elements == 0) text->append("[]");
   for (int64_t i = 0; i < elements; ++i) {
     text->append(i == 0 ? "" : ",");
-    // How many lists begin and end with this element.
+    // The numbers of lists that begin and end with this element.
     size_t begin = i == 0 ? 1 : 0, end = i + 1 == elements ? 1 : 0;
     int64_t block = 1;
     for (size_t dim = shape.dims.size(); dim-- > 1;) {

@@ -1,4 +1,4 @@
-// InfeedDump: a file of what each core finds in its infeed, for people and tests to look at.
+// InfeedDump: a file with the infeed of each core, for people and tests.
 #ifndef TPURUN_RUNTIME_SESSION_INFEED_DUMP_H_
 #define TPURUN_RUNTIME_SESSION_INFEED_DUMP_H_
 
@@ -15,20 +15,21 @@
 
 namespace tpurun {
 
-// JSON lines, one a step and core:
+// JSON lines, one per step and core:
 //   {"step": 1, "core": 0, "rows": 16, "features": {"x": [[1, 0.5], ...], "label": [3, ...]}}
-// `rows` are those of the core's batch, of which each feature and label shows the first kRows, and
-// so does row_weight where there is one. NaN and the infinities are strings.
+// `rows` is the number of rows in the core's batch. Each feature and label, and row_weight if it
+// exists, shows the first kRows rows. NaN and the infinities are strings.
 class InfeedDump {
  public:
   static constexpr int64_t kRows = 4;
 
-  // DIR/NAME.jsonl, empty at first; makes the folder. Batch 0 is that of `first_step`.
+  // Creates DIR/NAME.jsonl, empty, and the directory. Batch 0 is the batch of `first_step`.
   static absl::StatusOr<std::unique_ptr<InfeedDump>> Create(const std::string& dir,
                                                             const std::string& name,
                                                             const CoreProgram& program,
                                                             int64_t first_step);
-  // `entry` is of LayoutOf(program.infeed). Other processes can read it then.
+  // `entry` has the layout LayoutOf(program.infeed). After the call other processes can read the
+  // lines.
   absl::Status Write(int64_t batch, const std::byte* entry);
 
  private:

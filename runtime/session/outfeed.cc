@@ -6,7 +6,8 @@
 namespace tpurun {
 namespace {
 
-// Some entries, so that the device need not wait for the host after each step, within 1 MiB.
+// Returns the number of entries of the ring: 2 to 64, within 1 MiB if possible, so that the device
+// need not wait for the host after each step.
 int64_t Capacity(int64_t entry_bytes) {
   return std::clamp<int64_t>((1 << 20) / std::max<int64_t>(entry_bytes, 1), 2, 64);
 }
@@ -18,8 +19,8 @@ double Outfeed::RingBytes(const CoreProgram& program) {
   return static_cast<double>(entry_bytes) * static_cast<double>(Capacity(entry_bytes));
 }
 
-Outfeed::Outfeed(const CoreProgram& program, Take take)
-    : take_(std::move(take)),
+Outfeed::Outfeed(const CoreProgram& program, OnEntry on_entry)
+    : on_entry_(std::move(on_entry)),
       ring_(OutfeedEntryBytes(program), Capacity(OutfeedEntryBytes(program)), 1),
       thread_([this] { Run(); }) {}
 
@@ -40,10 +41,10 @@ absl::Status Outfeed::Finish() {
 void Outfeed::Run() {
   while (true) {
     const absl::StatusOr<const std::byte*> entry = ring_.Front();
-    if (!entry.ok()) return;  // the end
+    if (!entry.ok()) return;  // the ring is closed
     int64_t loop_index = 0;
     std::memcpy(&loop_index, *entry, sizeof(loop_index));
-    const absl::Status status = take_(loop_index, *entry + kOutfeedHeaderBytes);
+    const absl::Status status = on_entry_(loop_index, *entry + kOutfeedHeaderBytes);
     if (!status.ok()) ring_.Close(status);
     std::lock_guard lock(mutex_);
     status_ = status;

@@ -1,4 +1,4 @@
-// Outfeed: the thread that takes what a program feeds out, in order.
+// Outfeed: the thread that takes the entries that a program feeds out, in order.
 #ifndef TPURUN_RUNTIME_SESSION_OUTFEED_H_
 #define TPURUN_RUNTIME_SESSION_OUTFEED_H_
 
@@ -17,11 +17,11 @@ namespace tpurun {
 
 class Outfeed {
  public:
-  // `take` gets the loop index and the slots of each entry (LayoutOf(program.outfeed)), on the
-  // Outfeed's thread. Its error closes the ring: the device stops with it.
-  using Take = std::function<absl::Status(int64_t loop_index, const std::byte* slots)>;
+  // `on_entry` receives the loop index and the slots of each entry (LayoutOf(program.outfeed)), on
+  // the Outfeed's thread. Its error closes the ring and thereby stops the device.
+  using OnEntry = std::function<absl::Status(int64_t loop_index, const std::byte* slots)>;
 
-  Outfeed(const CoreProgram& program, Take take);
+  Outfeed(const CoreProgram& program, OnEntry on_entry);
   ~Outfeed();
   Outfeed(const Outfeed&) = delete;
   Outfeed& operator=(const Outfeed&) = delete;
@@ -30,15 +30,17 @@ class Outfeed {
   static double RingBytes(const CoreProgram& program);
 
   EntryRing& ring() { return ring_; }
-  // Between runs of the device: waits until everything fed out is taken. The first error of `take`.
+  // Between runs of the device: waits until every entry is taken. Returns the first error of
+  // `on_entry`.
   absl::Status Drain();
-  // Once the device has stopped: takes what is left and joins. The first error of `take`.
+  // After the device has stopped: takes the remaining entries and joins the thread. Returns the
+  // first error of `on_entry`.
   absl::Status Finish();
 
  private:
   void Run();
 
-  const Take take_;
+  const OnEntry on_entry_;
   EntryRing ring_;
   std::mutex mutex_;
   std::condition_variable taken_;

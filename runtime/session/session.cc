@@ -28,8 +28,8 @@ absl::Status DoesNotFit(const std::string& want) {
                                                    "; lower the batch size or the units"));
 }
 
-// Whether this machine can ever hold the program. Beyond its memory the kernel would end the
-// process at some later write.
+// Returns ResourceExhausted if the program needs more memory than this machine has. Without this
+// check the kernel would kill the process at a later write.
 absl::Status CheckFits(const CoreProgram& program, double variables, int num_workers) {
   const Interleaving interleaving = program.interleaving();
   const int of_worker = InterleavedParts(interleaving.replicas_per_call, interleaving, num_workers);
@@ -60,20 +60,20 @@ std::string HeartbeatText(const RunArgs& args, int64_t steps, double seconds) {
 }  // namespace
 
 Session::Session(int num_workers, const Topology& topology)
-    : variables_(topology.num_replicas()), device_(num_workers) {}
+    : variables_(topology.num_replicas()), device_(Device::Create(num_workers)) {}
 
 Session::~Session() = default;
 
 absl::Status Session::Load(const Graph& graph, const CompileOptions& options) {
-  // Before anything lists what such variables hold.
+  // Checked before anything allocates variables of this size.
   const double variables = VariableBytes(graph.variables(), graph.num_replicas());
   if (variables > MemoryBytes()) return DoesNotFit(BytesText(variables) + " for variables alone");
   ASSIGN_OR_RETURN(program_, Compile(graph, options));
   RETURN_IF_ERROR(CheckFits(program_, VariableBytes(program_.variables, program_.num_replicas),
-                            device_.num_workers()));
+                            device_->num_workers()));
   RETURN_IF_ERROR(variables_.Add(program_.variables));
   ASSIGN_OR_RETURN(const std::vector<void*> memory, variables_.Bind(program_.variables));
-  ASSIGN_OR_RETURN(loaded_, device_.Load(program_, memory));
+  ASSIGN_OR_RETURN(loaded_, device_->Load(program_, memory));
   return absl::OkStatus();
 }
 
@@ -86,7 +86,7 @@ RunResult Session::RunLoop(RunArgs args, Infeed& infeed, Outfeed* outfeed) {
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     LOG(INFO) << HeartbeatText(args, steps, elapsed.count());
   };
-  return device_.Run(*loaded_, args);
+  return device_->Run(*loaded_, args);
 }
 
 std::string Session::machine() const {
@@ -95,7 +95,7 @@ std::string Session::machine() const {
 
 std::string Session::InstructionsRun() const {
   std::string text;
-  const std::vector<int64_t> counts = device_.InstructionsRun();
+  const std::vector<int64_t> counts = device_->InstructionsRun();
   for (size_t worker = 0; worker < counts.size(); ++worker) {
     absl::StrAppend(&text, worker == 0 ? "" : ", ", "worker ", worker, " ran ", counts[worker]);
   }

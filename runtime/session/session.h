@@ -19,30 +19,30 @@ namespace tpurun {
 
 class Session {
  public:
-  // `num_workers` 0: one for each CPU that this process may use.
+  // `num_workers` 0: one worker for each CPU that this process may use.
   Session(int num_workers, const Topology& topology);
   ~Session();
 
   // Compiles the graph, adds its variables (zero) to the store, binds and loads the program.
   absl::Status Load(const Graph& graph, const CompileOptions& options);
 
-  // Runs one loop; its queues, the version of the variables and the heartbeat, a line of the log,
-  // are put in here. `outfeed` may be null. Blocks.
+  // Runs one loop of the program and blocks. Sets the queues, the version of the variables and the
+  // heartbeat (a line of the log) in `args`. `outfeed` may be nullptr.
   RunResult RunLoop(RunArgs args, Infeed& infeed, Outfeed* outfeed);
 
   VariableStore& variables() { return variables_; }
   const VariableStore& variables() const { return variables_; }
   const CoreProgram& program() const { return program_; }
-  int num_workers() const { return device_.num_workers(); }
-  // What the bits depend on besides the program: "x86_64+avx2, own kernels".
+  int num_workers() const { return device_->num_workers(); }
+  // What the bits of results depend on besides the program: "x86_64+avx2, own kernels".
   std::string machine() const;
   // "worker 0 ran 1200 instruction parts, worker 1 ran 1180", for the log.
   std::string InstructionsRun() const;
 
  private:
-  VariableStore variables_;  // outlives the loaded program
+  VariableStore variables_;  // must outlive the loaded program
   CoreProgram program_;
-  Device device_;
+  std::unique_ptr<Device> device_;
   std::unique_ptr<LoadedProgram> loaded_;
 };
 

@@ -1,4 +1,4 @@
-// The element types of the config files as the device's.
+// Converts the element types of the config files to those of the device.
 #ifndef TPURUN_RUNTIME_SPEC_DTYPES_H_
 #define TPURUN_RUNTIME_SPEC_DTYPES_H_
 
@@ -9,7 +9,7 @@
 
 namespace tpurun {
 
-// nullopt for a type that no device value has (STRING).
+// nullopt for STRING, which no device value can have.
 inline std::optional<DType> ToDType(proto::DataType dtype) {
   switch (dtype) {
     case proto::FLOAT32:
@@ -33,7 +33,7 @@ inline std::optional<DType> ToDType(proto::DataType dtype) {
   }
 }
 
-// What an infeed slot of the device takes, for messages. A host without it is fed UINT8 too.
+// The element types of an infeed slot, for messages. With use_tpu: false, UINT8 is fed too.
 inline constexpr char kFedDTypes[] = "FLOAT32, BFLOAT16, INT32, INT64, UINT32 or BOOL";
 
 }  // namespace tpurun

@@ -1,5 +1,5 @@
-// The variable that counts the training steps: the training step counts it on, a layer that draws
-// random numbers reads it.
+// The variable that counts the training steps. The training step increments it, and layers that
+// draw random numbers read it.
 #ifndef TPURUN_RUNTIME_SPEC_GLOBAL_STEP_H_
 #define TPURUN_RUNTIME_SPEC_GLOBAL_STEP_H_
 
@@ -9,8 +9,8 @@ namespace tpurun {
 
 inline constexpr char kGlobalStep[] = "global_step";
 
-// The index of the variable global_step, s64[], 0 before the first step. It is added when the graph
-// has none yet.
+// The index of the variable global_step, s64[], which is 0 before the first step. Adds the variable
+// if the graph has none yet.
 inline int GlobalStep(GraphBuilder& b) {
   const int found = b.graph().FindVariable(kGlobalStep);
   if (found >= 0) return found;

@@ -1,5 +1,5 @@
-// InputDeployment: how the examples of a step come to the replicas in one mode, which is what
-// TPUConfig's per_host_input_for_training and eval_training_input_configuration choose.
+// InputDeployment: how the examples of a step are distributed to the replicas in one mode.
+// TPUConfig's per_host_input_for_training and eval_training_input_configuration choose it.
 #ifndef TPURUN_RUNTIME_SPEC_INPUT_DEPLOYMENT_H_
 #define TPURUN_RUNTIME_SPEC_INPUT_DEPLOYMENT_H_
 
@@ -12,26 +12,27 @@
 namespace tpurun {
 
 struct InputDeployment {
-  // PER_SHARD_V1: a pipeline a replica, for its share of the batch.
-  // PER_HOST_V1, SLICED: one pipeline; its batch in contiguous shares.
-  // PER_HOST_V2: one pipeline of batches of a share; one a replica, in turn.
-  // BROADCAST: one pipeline; its whole batch to every replica.
+  // PER_SHARD_V1: one pipeline per replica, for its share of the batch.
+  // PER_HOST_V1, SLICED: one pipeline, whose batch is split into contiguous shares.
+  // PER_HOST_V2: one pipeline with batches of the size of a share, dealt to the replicas in turn.
+  // BROADCAST: one pipeline, whose whole batch goes to every replica.
   proto::TPUConfig::InputPipelineConfig form = proto::TPUConfig::PER_HOST_V1;
   int num_replicas = 1;
-  int64_t batch_size = 0;  // different examples of a step: train_batch_size and the like
+  int64_t batch_size = 0;  // different examples per step: train_batch_size and the like
 
   bool is_broadcast() const { return form == proto::TPUConfig::BROADCAST; }
-  // Rows of each infeed slot: params['batch_size'] of a model_fn.
+  // Rows of each infeed slot. It is params['batch_size'] of a model_fn.
   int64_t batch_per_replica() const { return is_broadcast() ? batch_size : share(); }
-  // Of each of the num_pipelines: params['batch_size'] of an input_fn.
+  // The batch size of each of the num_pipelines() pipelines. It is params['batch_size'] of an
+  // input_fn.
   int64_t pipeline_batch_size() const {
     return num_pipelines() > 1 || in_turn() ? share() : batch_size;
   }
   int num_pipelines() const { return form == proto::TPUConfig::PER_SHARD_V1 ? num_replicas : 1; }
   int64_t batches_per_step() const { return in_turn() ? num_replicas : 1; }
-  // Replicas, from 0, whose results are of examples that no other has.
+  // Number of replicas, counted from 0, whose results are of examples that no other replica has.
   int counted_replicas() const { return is_broadcast() ? 1 : num_replicas; }
-  // Whether each replica gets its share.
+  // True if the batch can be divided equally among the replicas.
   bool divides() const { return is_broadcast() || batch_size % num_replicas == 0; }
 
  private:
@@ -39,7 +40,7 @@ struct InputDeployment {
   bool in_turn() const { return form == proto::TPUConfig::PER_HOST_V2; }
 };
 
-// "train_batch_size", the field that gives a mode's batch size.
+// The name of the field that gives the batch size of a mode: "train_batch_size".
 inline const char* BatchSizeName(ModeKey mode) {
   switch (mode) {
     case ModeKey::kTrain:
@@ -52,7 +53,7 @@ inline const char* BatchSizeName(ModeKey mode) {
   return "";
 }
 
-// What the configuration gives a mode; 0 without.
+// The batch size in the configuration for a mode, or 0 if there is none.
 inline int64_t BatchSizeOf(const proto::RunConfig& config, ModeKey mode) {
   switch (mode) {
     case ModeKey::kTrain:
@@ -65,12 +66,12 @@ inline int64_t BatchSizeOf(const proto::RunConfig& config, ModeKey mode) {
   return 0;
 }
 
-// Where a mode of the configuration runs.
+// The topology that a mode of the configuration runs on.
 inline Topology TopologyOf(const proto::RunConfig& run, ModeKey mode) {
   return mode == ModeKey::kEval ? TopologyOfEvaluation(run) : TopologyOf(run);
 }
 
-// Of one replica, which has the whole batch, the forms are all the same.
+// With one replica, which gets the whole batch, all forms are the same.
 inline InputDeployment DeployInput(const proto::TPUConfig& tpu, const Topology& topology,
                                    ModeKey mode, int64_t batch_size) {
   InputDeployment deployment;
@@ -82,7 +83,7 @@ inline InputDeployment DeployInput(const proto::TPUConfig& tpu, const Topology& 
   if (tpu.eval_training_input_configuration() == proto::TPUConfig::SLICED) {
     deployment.form = proto::TPUConfig::SLICED;
   } else if (deployment.form == proto::TPUConfig::PER_SHARD_V1) {
-    deployment.form = proto::TPUConfig::PER_HOST_V1;  // only training has a pipeline a replica
+    deployment.form = proto::TPUConfig::PER_HOST_V1;  // only training has one pipeline per replica
   }
   return deployment;
 }

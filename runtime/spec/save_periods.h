@@ -1,4 +1,4 @@
-// The periods of checkpoints that a RunConfig says.
+// The checkpoint periods of a RunConfig.
 #ifndef TPURUN_RUNTIME_SPEC_SAVE_PERIODS_H_
 #define TPURUN_RUNTIME_SPEC_SAVE_PERIODS_H_
 
@@ -8,7 +8,7 @@
 
 namespace tpurun {
 
-// 0: not by these.
+// A period of 0 means that checkpoints are not saved by that unit.
 struct SavePeriods {
   int64_t steps = 0;
   int64_t seconds = 0;

@@ -1,4 +1,4 @@
-// What whoever goes on with a training, or uses what it has made, knows of it.
+// The folder and assets of a training, for code that resumes it or uses its model.
 #ifndef TPURUN_RUNTIME_SPEC_TRAINED_FOLDER_H_
 #define TPURUN_RUNTIME_SPEC_TRAINED_FOLDER_H_
 
@@ -8,9 +8,9 @@
 namespace tpurun {
 
 struct TrainedFolder {
-  std::string dir;  // where it has put the assets of its input: that of the checkpoint
-  // Of each asset, by name, the IdentityOf its bytes, as the checkpoint has it. Empty of one that
-  // was written before there were any, and without a checkpoint.
+  std::string dir;  // the folder of the checkpoint, with the assets of the input
+  // IdentityOf the bytes of each asset, by name, as in the checkpoint. Empty for a checkpoint that
+  // was written before assets existed, and without a checkpoint.
   std::map<std::string, std::string> assets = {};
 };
 

@@ -21,7 +21,7 @@ std::string DriftOf(const std::string& trained, const std::string& now,
                     ModeKey mode = ModeKey::kTrain, const std::string& evaluation = "") {
   std::string lines;
   for (const std::string& line :
-       Drift(ComputedText(Parse(trained)), Parse(now), mode, evaluation)) {
+       Drift(CanonicalText(Parse(trained)), Parse(now), mode, evaluation)) {
     absl::StrAppend(&lines, line, "\n");
   }
   return lines;
@@ -94,8 +94,8 @@ TEST(DriftTest, ADefaultThatIsWrittenIsNone) {
       "} matmul_precision: DEFAULT compute_dtype: FLOAT32 }";
   EXPECT_EQ(DriftOf(kShort, kLong), "");
   EXPECT_EQ(DriftOf(kLong, kShort), "");
-  EXPECT_EQ(ComputedText(Parse(kLong)), ComputedText(Parse(kShort)));
-  EXPECT_EQ(ComputedText(Parse(kShort)), "model { layer { name: \"a\" dense { units: 4 } } } ");
+  EXPECT_EQ(CanonicalText(Parse(kLong)), CanonicalText(Parse(kShort)));
+  EXPECT_EQ(CanonicalText(Parse(kShort)), "model { layer { name: \"a\" dense { units: 4 } } } ");
 }
 
 TEST(DriftTest, TheOrderOfLayersIsThatOfTheirNames) {

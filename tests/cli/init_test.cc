@@ -88,7 +88,7 @@ class InitTest : public ::testing::Test {
         LoadConfig({.config_path = dir_.Path(kInitRunFile)}, errors);
     ASSERT_TRUE(config.ok()) << config.status();
     ValidateConfig(*config, {.train = true, .evaluate = true, .predict = true}, errors);
-    MakeModelFn(config->model, config->locations, errors);
+    ParseModel(config->model, config->locations, errors);
     EXPECT_THAT(errors.Lines(config->locations), testing::IsEmpty());
   }
 

@@ -49,9 +49,10 @@ TEST(Calls, ARowOfASequenceStaysInThePartOfItsExample) {
     });
     const auto want = Evaluate(graph, args);
     ASSERT_TRUE(want.ok()) << want.status();
-    Device one(1), three(3);
-    const AfterSteps alone = RunOnDevice(&one, *program, args, 2);
-    EXPECT_EQ(RunOnDevice(&three, *program, args, 2).outputs, alone.outputs);
+    const auto one = Device::Create(1);
+    const auto three = Device::Create(3);
+    const AfterSteps alone = RunOnDevice(one.get(), *program, args, 2);
+    EXPECT_EQ(RunOnDevice(three.get(), *program, args, 2).outputs, alone.outputs);
     for (size_t output = 0; output < want->outputs.size(); ++output) {
       const Literal &wanted = want->outputs[output][0], &got = alone.outputs[output][0];
       if (width == 6) {

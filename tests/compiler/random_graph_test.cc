@@ -278,8 +278,8 @@ TEST_P(RandomGraphTest, ProgramsVerifyParseBackAndRunLikeTheInterpreter) {
   const auto parsed = ParseProgram(text, FindOpByName);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(PrintProgram(*parsed), text);
-  Device device(2);
-  const auto got = RunOnDevice(&device, *parsed, args, 1);
+  const auto device = Device::Create(2);
+  const auto got = RunOnDevice(device.get(), *parsed, args, 1);
   for (size_t slot = 0; slot < program->outfeed.size(); ++slot) {
     EXPECT_EQ(got.outputs[slot], want->outputs[slot]) << "output " << program->outfeed[slot].name;
   }
@@ -300,9 +300,10 @@ TEST_P(RandomGraphTest, PackedWeightsGiveTheSameBitsStepAfterStep) {
       Compile(graph, {.ops = OpsOfPasses(), .disabled_passes = {"layout_assignment"}});
   ASSERT_TRUE(program.ok() && plain.ok()) << program.status() << plain.status();
   EXPECT_FALSE(absl::StrContains(PrintProgram(*plain), "  pack {"));
-  Device two(2), three(3);
-  const auto want = RunOnDevice(&two, *plain, args, 3),
-             got = RunOnDevice(&three, *program, args, 3);
+  const auto two = Device::Create(2);
+  const auto three = Device::Create(3);
+  const auto want = RunOnDevice(two.get(), *plain, args, 3),
+             got = RunOnDevice(three.get(), *program, args, 3);
   EXPECT_EQ(got.outputs, want.outputs);
   EXPECT_EQ(got.variables, want.variables);
 }
@@ -332,10 +333,11 @@ TEST_P(RandomGraphTest, OutputsOfSomeStepsAreThoseOfTheStepAndChangeNoVariable) 
   const auto parsed = ParseProgram(PrintProgram(*some), FindOpByName);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(PrintProgram(*parsed), PrintProgram(*some));
-  Device two(2), three(3);
+  const auto two = Device::Create(2);
+  const auto three = Device::Create(3);
   for (const int64_t steps : {1, 4, 7}) {
-    const auto want = RunOnDevice(&two, *all, args, steps);
-    const auto got = RunOnDevice(&three, *parsed, args, steps);
+    const auto want = RunOnDevice(two.get(), *all, args, steps);
+    const auto got = RunOnDevice(three.get(), *parsed, args, steps);
     EXPECT_EQ(got.variables, want.variables);
     for (size_t slot = 0; slot < some->outfeed.size(); ++slot) {
       if ((steps - 1) % some->outfeed[slot].period != 0) continue;

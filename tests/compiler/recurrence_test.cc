@@ -101,16 +101,16 @@ TEST(RecurrenceOnDevice, TrainsToTheSameBitsOnAnyNumberOfWorkers) {
         const EvaluateArgs args = Filled(graph);
         const auto want = Evaluate(graph, args);
         ASSERT_TRUE(want.ok()) << place << want.status();
-        Device one(1);
-        const AfterSteps alone = RunOnDevice(&one, *program, args, 1);
+        const auto one = Device::Create(1);
+        const AfterSteps alone = RunOnDevice(one.get(), *program, args, 1);
         // At the TPU's precision a value next to the middle of two may be rounded either way.
         const double tolerance = precision == Precision::kF32 ? 1e-5 : 1e-3;
         for (const auto& [name, values] : want->variables)
           ExpectNear(alone.variables.at(name)[0], values[0], tolerance, place + name);
-        const AfterSteps three_steps = RunOnDevice(&one, *program, args, 3);
+        const AfterSteps three_steps = RunOnDevice(one.get(), *program, args, 3);
         for (const int workers : {2, 3, 4, 5, 8, 9}) {
-          Device device(workers);
-          EXPECT_EQ(RunOnDevice(&device, *program, args, 3).variables, three_steps.variables)
+          const auto device = Device::Create(workers);
+          EXPECT_EQ(RunOnDevice(device.get(), *program, args, 3).variables, three_steps.variables)
               << place << workers << " workers";
         }
       }
@@ -168,8 +168,8 @@ TEST(RecurrenceOnDevice, AnErrorOfOneCoreEndsTheRunOnAnyNumberOfWorkers) {
   Literal variable = Filled(program->variables[0].shape, &next);
   for (const int workers : {1, 2, 4, 8}) {
     for (const int failing : {0, 5, 7}) {
-      Device device(workers);
-      auto loaded = device.Load(*program, {variable.data()});
+      const auto device = Device::Create(workers);
+      auto loaded = device->Load(*program, {variable.data()});
       ASSERT_TRUE(loaded.ok()) << loaded.status();
       EntryRing infeed(in.bytes, 1, 1), outfeed(OutfeedEntryBytes(*program), 1, 1);
       std::byte* const entry = *infeed.Reserve();
@@ -178,7 +178,7 @@ TEST(RecurrenceOnDevice, AnErrorOfOneCoreEndsTheRunOnAnyNumberOfWorkers) {
       std::memcpy(entry + in.offsets[0] + failing * in.replica_bytes[0], &bad, sizeof(bad));
       infeed.Commit();
       const RunResult result =
-          device.Run(**loaded, {.iterations = 1, .infeed = &infeed, .outfeed = &outfeed});
+          device->Run(**loaded, {.iterations = 1, .infeed = &infeed, .outfeed = &outfeed});
       EXPECT_EQ(result.status.code(), absl::StatusCode::kInternal) << result.status;
       EXPECT_EQ(result.steps, 0);
     }

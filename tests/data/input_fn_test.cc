@@ -146,10 +146,10 @@ TEST(InputFnTest, MistakesOfOthersAreNotThoseOfTheInput) {
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(kNumbers, &input));
   ConfigErrors errors;
   errors.Add("train_batch_size", "train_batch_size must be > 0, got 0");
-  EXPECT_NE(MakeInputFn(input, {}, {}, "train.input", "", errors), nullptr);
+  EXPECT_NE(ParseInput(input, {}, {}, "train.input", "", errors), nullptr);
   EXPECT_EQ(errors.all().size(), 1);
   input.add_transform();
-  EXPECT_EQ(MakeInputFn(input, {}, {}, "train.input", "", errors), nullptr);
+  EXPECT_EQ(ParseInput(input, {}, {}, "train.input", "", errors), nullptr);
   ASSERT_EQ(errors.all().size(), 2);
   EXPECT_EQ(errors.all()[1].path, "train.input.transform[0]");
 }

@@ -57,10 +57,11 @@ absl::StatusOr<InputFn> InputFnOf(const std::string& config, const std::string& 
   SourceLocations locations;
   locations.RecordParsed("", run_config, tree, "run.textproto", config);
   ConfigErrors errors;
-  InputFn input_fn = MakeInputFn(run_config.train().input(), run_config.transformation_func(),
-                                 locations, "train.input", directory, errors);
-  if (input_fn == nullptr) return ErrorList(errors.Lines(locations), errors.code());
-  return input_fn;
+  std::shared_ptr<const InputPlan> plan =
+      ParseInput(run_config.train().input(), run_config.transformation_func(), locations,
+                 "train.input", directory, errors);
+  if (plan == nullptr) return ErrorList(errors.Lines(locations), errors.code());
+  return MakeInputFn(std::move(plan));
 }
 
 std::vector<FeatureSpec> ParseFeatures(const std::string& text) {

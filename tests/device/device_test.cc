@@ -115,9 +115,9 @@ Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t lo
   for (const Variable& variable : program->variables) {
     variables.push_back(store.insert({variable.name, InitialValue(variable)}).first->second.data());
   }
-  Device device(workers);
-  EXPECT_EQ(device.num_workers(), workers);
-  auto loaded = device.Load(*program, variables);
+  const auto device = Device::Create(workers);
+  EXPECT_EQ(device->num_workers(), workers);
+  auto loaded = device->Load(*program, variables);
   EXPECT_TRUE(loaded.ok()) << loaded.status();
   const SlotLayout in = LayoutOf(program->infeed, program->num_replicas);
   const SlotLayout out = LayoutOf(program->outfeed, program->num_replicas);
@@ -157,10 +157,10 @@ Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t lo
     }
   });
   for (int64_t step = 0; step < steps;) {
-    const RunResult result = device.Run(**loaded, {.iterations = std::min(loop, steps - step),
-                                                   .variables_version = new_versions ? step : 0,
-                                                   .infeed = &infeed,
-                                                   .outfeed = &outfeed});
+    const RunResult result = device->Run(**loaded, {.iterations = std::min(loop, steps - step),
+                                                    .variables_version = new_versions ? step : 0,
+                                                    .infeed = &infeed,
+                                                    .outfeed = &outfeed});
     EXPECT_TRUE(result.status.ok()) << result.status;
     step += result.steps;
     trained.loss = result.loss;
@@ -169,7 +169,7 @@ Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t lo
   producer.join();
   consumer.join();
   int64_t idle = 0;
-  for (const int64_t count : device.InstructionsRun()) idle += count == 0;
+  for (const int64_t count : device->InstructionsRun()) idle += count == 0;
   EXPECT_EQ(idle, 0) << "a worker has run nothing";
   for (const auto& [name, literal] : store) trained.variables[name] = {literal};
   return trained;
@@ -315,14 +315,14 @@ class LoadedTest : public testing::Test {
     for (const Variable& variable : program_.variables)
       variables.push_back(
           store_.insert({variable.name, InitialValue(variable)}).first->second.data());
-    auto loaded = device_.Load(program_, variables);
+    auto loaded = device_->Load(program_, variables);
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     loaded_ = *std::move(loaded);
   }
 
   CoreProgram program_;
   std::map<std::string, Literal> store_;
-  Device device_{2};
+  std::unique_ptr<Device> device_ = Device::Create(2);
   std::unique_ptr<LoadedProgram> loaded_;
 };
 
@@ -334,7 +334,7 @@ TEST_F(LoadedTest, StopsBeforeTheUpdateWhenALossIsNotFinite) {
   std::memcpy(*entry + in.offsets[1] + 3 * in.replica_bytes[1], &bad_label, sizeof(bad_label));
   infeed.Commit();
   const std::map<std::string, Literal> before = store_;
-  const RunResult result = device_.Run(*loaded_, {.iterations = 5, .infeed = &infeed});
+  const RunResult result = device_->Run(*loaded_, {.iterations = 5, .infeed = &infeed});
   EXPECT_TRUE(result.loss_not_finite);
   EXPECT_EQ(result.steps, 0);
   EXPECT_EQ(result.status.code(), absl::StatusCode::kAborted);
@@ -357,13 +357,13 @@ TEST(Device, ARunWithoutAStepLeavesThePrologueToTheNext) {
   std::vector<void*> variables(2);
   variables[fixed] = ones.data();
   variables[total] = &result;
-  Device device(2);
-  auto loaded = device.Load(*program, variables);
+  const auto device = Device::Create(2);
+  auto loaded = device->Load(*program, variables);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   const std::atomic<int> interrupt{1};
-  EXPECT_TRUE(device.Run(**loaded, {.interrupt = &interrupt}).interrupted);
+  EXPECT_TRUE(device->Run(**loaded, {.interrupt = &interrupt}).interrupted);
   EXPECT_EQ(result, 0);
-  EXPECT_EQ(device.Run(**loaded, {}).steps, 1);
+  EXPECT_EQ(device->Run(**loaded, {}).steps, 1);
   EXPECT_EQ(result, 64 * 1024);
 }
 
@@ -374,7 +374,7 @@ TEST_F(LoadedTest, AClosedInfeedEndsTheRunWithItsStatusAfterTheLastBatch) {
     infeed.Commit();
   }
   infeed.Close(absl::DataLossError("record 3 is damaged"));
-  const RunResult result = device_.Run(*loaded_, {.iterations = 5, .infeed = &infeed});
+  const RunResult result = device_->Run(*loaded_, {.iterations = 5, .infeed = &infeed});
   EXPECT_EQ(result.steps, 3);
   EXPECT_EQ(result.status, absl::DataLossError("record 3 is damaged"));
 }
@@ -389,7 +389,7 @@ TEST_F(LoadedTest, AnInterruptStopsAtAStepEvenWhileWaitingForInput) {
     interrupt.store(1);
   });
   const RunResult result =
-      device_.Run(*loaded_, {.iterations = 5, .infeed = &infeed, .interrupt = &interrupt});
+      device_->Run(*loaded_, {.iterations = 5, .infeed = &infeed, .interrupt = &interrupt});
   signal.join();
   EXPECT_TRUE(result.interrupted);
   EXPECT_TRUE(result.status.ok()) << result.status;

@@ -45,8 +45,8 @@ Ended RunFed(const Graph& graph, int workers, int64_t loop, int64_t steps, const
     const auto address = reinterpret_cast<uintptr_t>(memory.back().data());
     variables.push_back(reinterpret_cast<void*>(Aligned(static_cast<int64_t>(address))));
   }
-  Device device(workers);
-  auto loaded = device.Load(*program, variables);
+  const auto device = Device::Create(workers);
+  auto loaded = device->Load(*program, variables);
   EXPECT_TRUE(loaded.ok()) << loaded.status();
   const SlotLayout in = LayoutOf(program->infeed, program->num_replicas);
   EntryRing infeed(in.bytes, 4, 2);
@@ -65,8 +65,8 @@ Ended RunFed(const Graph& graph, int workers, int64_t loop, int64_t steps, const
   });
   Ended ended;
   while (ended.steps < steps && ended.last.status.ok()) {
-    ended.last = device.Run(**loaded,
-                            {.iterations = std::min(loop, steps - ended.steps), .infeed = &infeed});
+    ended.last = device->Run(
+        **loaded, {.iterations = std::min(loop, steps - ended.steps), .infeed = &infeed});
     ended.steps += ended.last.steps;
   }
   EXPECT_EQ(infeed.consumed(), ended.steps);

@@ -35,7 +35,7 @@ class AssetsTest : public ::testing::Test {
     config.mutable_train_and_evaluate()->mutable_monitor()->set_metric("loss");
     return Estimator(
         {.config = config,
-         .model_fn = [this](const ModelFnArgs& args) { return ToyModel(&optimizer_, args); },
+         .model_fn = [this](const ModelFnArgs& args) { return ToyModel(optimizer_, args); },
          .features = {{.name = "x", .shape = {DType::kF32, {}}},
                       {.name = "y", .shape = {DType::kF32, {}}, .is_label = true}},
          .topology = {.num_of_replicas_per_host = 2},
@@ -133,7 +133,7 @@ TEST_F(AssetsTest, EvaluationsWhileItTrainsAndExportsAreToldOfThem) {
     return Make(steps)
         .TrainAndEvaluate({.train = Input({{"words", "a b"}}),
                            .evaluations = {{{}, evaluated}},
-                           .take = [](const Evaluation&) { return absl::OkStatus(); }})
+                           .on_result = [](const Evaluation&) { return absl::OkStatus(); }})
         .status();
   };
   absl::Status done = run(5);

@@ -52,8 +52,7 @@ class EstimatorTest : public ::testing::Test {
       config.MergeFrom(part);
     }
     config.set_model_dir(dir_.Path(setup.dir));
-    optimizers_.push_back(std::make_unique<proto::Optimizer>(Sgd(setup.learning_rate)));
-    const proto::Optimizer* const optimizer = optimizers_.back().get();
+    const proto::Optimizer optimizer = Sgd(setup.learning_rate);
     return Estimator(
         {.config = config,
          .model_fn = [=](const ModelFnArgs& args) { return ToyModel(optimizer, args); },
@@ -85,7 +84,6 @@ class EstimatorTest : public ::testing::Test {
   }
 
   TempDir dir_;
-  std::vector<std::unique_ptr<proto::Optimizer>> optimizers_;
 };
 
 TEST_F(EstimatorTest, TrainsToMaxStepsAndThenSkips) {

@@ -19,7 +19,7 @@ namespace tpurun {
 
 // Variable "w", f32[], initially uniform in [0, 1). Features "x", label "y". EVAL: loss and
 // "examples"; PREDICT: "line" [1] = w x and "x".
-inline absl::StatusOr<EstimatorSpec> ToyModel(const proto::Optimizer* optimizer,
+inline absl::StatusOr<EstimatorSpec> ToyModel(const proto::Optimizer& optimizer,
                                               const ModelFnArgs& args) {
   GraphBuilder b(Graph("toy", args.topology.num_replicas()));
   EstimatorSpec spec;

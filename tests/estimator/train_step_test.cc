@@ -24,7 +24,7 @@ struct Step {
 Step RunStep(const proto::Optimizer& optimizer, int num_replicas,
              Value (*add_to_loss)(GraphBuilder& b, Value loss) = nullptr) {
   absl::StatusOr<EstimatorSpec> spec = ToyModel(
-      &optimizer, {.topology = {.num_of_replicas_per_host = num_replicas}, .batch_per_replica = 2});
+      optimizer, {.topology = {.num_of_replicas_per_host = num_replicas}, .batch_per_replica = 2});
   EXPECT_TRUE(spec.ok()) << spec.status();
   if (add_to_loss != nullptr) {
     GraphBuilder b(std::move(spec->graph));
@@ -112,7 +112,7 @@ TEST(TrainStepTest, TheLearningRateReadsTheStepBeforeTheUpdate) {
 TEST(TrainStepTest, SlotsAreVariablesOfTheGraph) {
   proto::Optimizer optimizer = Sgd(0.25);
   optimizer.mutable_adagrad();
-  absl::StatusOr<EstimatorSpec> spec = ToyModel(&optimizer, {.batch_per_replica = 2});
+  absl::StatusOr<EstimatorSpec> spec = ToyModel(optimizer, {.batch_per_replica = 2});
   const absl::StatusOr<Graph> graph = BuildTrainStep(*std::move(spec));
   ASSERT_TRUE(graph.ok()) << graph.status();
   const int slot = graph->FindVariable("w/Adagrad");
@@ -123,7 +123,7 @@ TEST(TrainStepTest, SlotsAreVariablesOfTheGraph) {
 
 TEST(TrainStepTest, ALossThatReachesNoVariableIsRefused) {
   const proto::Optimizer optimizer = Sgd(1);
-  absl::StatusOr<EstimatorSpec> spec = ToyModel(&optimizer, {.batch_per_replica = 2});
+  absl::StatusOr<EstimatorSpec> spec = ToyModel(optimizer, {.batch_per_replica = 2});
   GraphBuilder b(std::move(spec->graph));
   spec->optimizers[0].loss = Scalar(b, 1);
   spec->graph = b.Take();

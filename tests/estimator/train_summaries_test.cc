@@ -44,7 +44,7 @@ class TrainSummariesTest : public ::testing::Test {
     ToyRows rows{.endless = true};
     for (int i = 1; i <= 10; ++i) rows.rows.push_back({0.1f * i, 0.3f * i});
     const auto model_fn = [&](const ModelFnArgs& args) -> absl::StatusOr<EstimatorSpec> {
-      ASSIGN_OR_RETURN(EstimatorSpec spec, ToyModel(&optimizer_, args));
+      ASSIGN_OR_RETURN(EstimatorSpec spec, ToyModel(optimizer_, args));
       spec.summaries = summaries;
       if (!of_x.empty()) {
         spec.summaries.push_back({.kind = Kind::kHistogram, .tag = of_x, .value = Value{0}});

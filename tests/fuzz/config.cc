@@ -32,7 +32,7 @@ absl::StatusOr<LoadedConfig> Load(std::string_view bytes, ConfigErrors& errors) 
 
 void CheckInput(const LoadedConfig& config, const proto::Input& input, const std::string& path,
                 ConfigErrors& errors) {
-  MakeInputFn(input, config.run.transformation_func(), config.locations, path, "", errors);
+  ParseInput(input, config.run.transformation_func(), config.locations, path, "", errors);
 }
 
 // Builds the graphs of all modes.
@@ -54,8 +54,8 @@ absl::Status FuzzConfig(std::string_view bytes) {
   ASSIGN_OR_RETURN(const LoadedConfig config, Load(bytes, errors));
   if (errors.empty()) RETURN_IF_ERROR(PrintConfig(config).status());
   ValidateConfig(config, {.train = true, .evaluate = true, .predict = true}, errors);
-  const ModelFn model_fn =
-      MakeModelFn(config.model, config.locations, errors, {.topology = kDevice});
+  const ParsedModel model =
+      ParseModel(config.model, config.locations, errors, {.topology = kDevice});
   CheckInput(config, config.run.train().input(), "train.input", errors);
   CheckInput(config, config.run.predict().input(), "predict.input", errors);
   for (int i = 0; i < config.run.evaluate_size(); ++i) {
@@ -63,7 +63,7 @@ absl::Status FuzzConfig(std::string_view bytes) {
                errors);
   }
   RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations), errors.code()));
-  return BuildModel(model_fn);
+  return BuildModel(model.model_fn);
 }
 
 }  // namespace tpurun

@@ -53,7 +53,7 @@ absl::Status FuzzInit(std::string_view bytes) {
       LoadConfig({.config_path = ScratchPath(kInitRunFile)}, errors);
   CHECK(config.ok()) << config.status();
   ValidateConfig(*config, {.train = true, .evaluate = true, .predict = true}, errors);
-  MakeModelFn(config->model, config->locations, errors);
+  ParseModel(config->model, config->locations, errors);
   const absl::Status sound = ErrorList(errors.Lines(config->locations), errors.code());
   CHECK(sound.ok()) << sound;
   const absl::Status read = ReadAllRows(*config, table.rows);

@@ -150,8 +150,8 @@ TEST_P(AllocationsTest, AStepAllocatesNothing) {
   // Every batch is zeros, and there before the run begins.
   EntryRing infeed(LayoutOf(program->infeed, program->num_replicas).bytes, kLong, 1);
   EntryRing outfeed(OutfeedEntryBytes(*program), 16, 1);
-  Device device(2);
-  const auto loaded = device.Load(*program, variables);
+  const auto device = Device::Create(2);
+  const auto loaded = device->Load(*program, variables);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   const auto allocated_in = [&](int steps) {
     for (int step = 0; step < steps; ++step) {
@@ -160,7 +160,7 @@ TEST_P(AllocationsTest, AStepAllocatesNothing) {
     }
     const int64_t before = allocations.load();
     const RunResult result =
-        device.Run(**loaded, {.iterations = steps, .infeed = &infeed, .outfeed = &outfeed});
+        device->Run(**loaded, {.iterations = steps, .infeed = &infeed, .outfeed = &outfeed});
     const int64_t after = allocations.load();
     EXPECT_TRUE(result.status.ok()) << result.status;
     EXPECT_EQ(result.steps, steps);

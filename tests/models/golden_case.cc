@@ -180,7 +180,7 @@ Value LossOrSquares(GraphBuilder& b, const EstimatorSpec& spec) {
 absl::StatusOr<ModelFn> CheckedModelFn(const proto::ModelSpec& spec,
                                        const SourceLocations& locations) {
   ConfigErrors errors;
-  ModelFn model_fn = MakeModelFn(spec, locations, errors);
+  ModelFn model_fn = ParseModel(spec, locations, errors).model_fn;
   RETURN_IF_ERROR(ErrorList(errors.Lines(locations), errors.code()));
   return model_fn;
 }

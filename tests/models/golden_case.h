@@ -55,7 +55,7 @@ void ParseProto(const std::string& text, const std::string& prefix,
 // was the spec's; invalid where there is neither.
 Value LossOrSquares(GraphBuilder& b, const EstimatorSpec& spec);
 
-// MakeModelFn with its mistakes as a status.
+// ParseModel with its mistakes as a status.
 absl::StatusOr<ModelFn> CheckedModelFn(const proto::ModelSpec& spec,
                                        const SourceLocations& locations = {});
 

@@ -38,7 +38,7 @@ inline std::string IrisWith(int line, const std::string& replacement) {
   return text.replace(begin, text.find('\n', begin) - begin, replacement);
 }
 
-// The message of MakeModelFn; "" when the spec is good.
+// The message of ParseModel; "" when the spec is good.
 inline std::string ErrorsOf(const std::string& text) {
   const absl::Status status = Make(text).status();
   EXPECT_TRUE(status.ok() || absl::IsInvalidArgument(status) || absl::IsUnimplemented(status))

@@ -1,4 +1,4 @@
-// What is wrong with the layers of a model spec, as MakeModelFn says it.
+// What is wrong with the layers of a model spec, as ParseModel says it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Mistakes of a model spec, and what MakeModelFn says of them.
+// Mistakes of a model spec, and what ParseModel says of them.
 #ifndef TPURUN_TESTS_MODELS_MISTAKE_H_
 #define TPURUN_TESTS_MODELS_MISTAKE_H_
 

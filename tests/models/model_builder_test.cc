@@ -13,7 +13,7 @@
 namespace tpurun {
 namespace {
 
-TEST(MakeModelFnTest, TheTrainingGraphOfIris) {
+TEST(ParseModelTest, TheTrainingGraphOfIris) {
   const absl::StatusOr<ModelFn> model_fn = Make(kIris);
   ASSERT_TRUE(model_fn.ok()) << model_fn.status();
   const absl::StatusOr<EstimatorSpec> spec = (*model_fn)(
@@ -52,11 +52,11 @@ variable "logits/bias" f32[3] constant(0) trainable
   EXPECT_EQ(spec->optimizers[0].name, "adagrad");
   EXPECT_EQ(spec->optimizers[0].variables, (std::vector<int>{0, 1, 2, 3}));
   EXPECT_EQ(spec->optimizers[0].loss, spec->loss);
-  EXPECT_TRUE(spec->optimizers[0].optimizer->has_adagrad());
+  EXPECT_TRUE(spec->optimizers[0].optimizer.has_adagrad());
   EXPECT_TRUE(spec->predictions.empty());
 }
 
-TEST(MakeModelFnTest, TheRowWeightIsTheLastSlotUnlessTraining) {
+TEST(ParseModelTest, TheRowWeightIsTheLastSlotUnlessTraining) {
   const absl::StatusOr<ModelFn> model_fn = Make(kIris);
   ASSERT_TRUE(model_fn.ok()) << model_fn.status();
   for (const ModeKey mode : {ModeKey::kEval, ModeKey::kPredict}) {
@@ -71,7 +71,7 @@ TEST(MakeModelFnTest, TheRowWeightIsTheLastSlotUnlessTraining) {
   }
 }
 
-TEST(MakeModelFnTest, FeaturesThenLabelsInOrder) {
+TEST(ParseModelTest, FeaturesThenLabelsInOrder) {
   proto::ModelSpec spec;
   ParseProto(
       "label { name: 'y' dtype: INT64 } feature { name: 'x' shape: 2 shape: 3 } "
@@ -87,7 +87,7 @@ TEST(MakeModelFnTest, FeaturesThenLabelsInOrder) {
   EXPECT_TRUE(features[2].is_label);
 }
 
-TEST(MakeModelFnTest, AFeatureOfBFloat16IsFedSoAndReadInF32) {
+TEST(ParseModelTest, AFeatureOfBFloat16IsFedSoAndReadInF32) {
   const absl::StatusOr<ModelFn> model_fn = Make(R"(name: "m"
 feature { name: "x" dtype: BFLOAT16 shape: 2 }
 layer { name: "y" flatten {} }
@@ -202,22 +202,28 @@ TEST(ModelFnTest, Mnist) {
   }
 }
 
-std::string WrittenOut(const std::string& text) {
+proto::ModelSpec Canonical(const proto::ModelSpec& spec) {
+  ConfigErrors errors;
+  ParsedModel model = ParseModel(spec, {}, errors);
+  EXPECT_TRUE(errors.empty());
+  return model.canonical;
+}
+
+std::string CanonicalLayers(const std::string& text) {
   proto::ModelSpec spec;
   ParseProto(text, "model", &spec, nullptr);
-  EXPECT_TRUE(CheckedModelFn(spec).ok());
   std::string layers;
-  const proto::ModelSpec written = WrittenOutModel(spec);
-  for (const proto::Layer& layer : written.layer()) {
+  const proto::ModelSpec canonical = Canonical(spec);
+  for (const proto::Layer& layer : canonical.layer()) {
     absl::StrAppend(&layers, layer.ShortDebugString(), "\n");
   }
   return layers;
 }
 
-TEST(WrittenOutModelTest, LayersHaveFullNamesAndInputsAndNoDefaultsOfTheirOwn) {
+TEST(CanonicalModelTest, LayersHaveFullNamesAndInputsAndNoDefaultsOfTheirOwn) {
   constexpr char kImage[] = "feature { name: 'x' shape: [8, 8, 1] } ";
   EXPECT_EQ(
-      WrittenOut(absl::StrCat(kImage, R"(
+      CanonicalLayers(absl::StrCat(kImage, R"(
 layer { conv2d { filters: 2 kernel_size: 3 dilation_rate: 1 } }
 layer { conv2d { filters: 2 kernel_size: 1 dilation_rate: 2 groups: 2 } }
 layer { conv2d_transpose { filters: 2 kernel_size: [1, 2] strides: 2 padding: SAME } }
@@ -236,8 +242,8 @@ name: "dense" input: "flatten" dense { units: 3 activation: TANH }
 )");
 }
 
-TEST(WrittenOutModelTest, LayersThatHoldOthersAreInARow) {
-  EXPECT_EQ(WrittenOut(R"(feature { name: 'x' shape: 4 } label { name: 'y' shape: 4 }
+TEST(CanonicalModelTest, LayersThatHoldOthersAreInARow) {
+  EXPECT_EQ(CanonicalLayers(R"(feature { name: 'x' shape: 4 } label { name: 'y' shape: 4 }
 layer { name: "block" sequence { repeat: 2 layer { name: "a" dense { units: 4 } } layer { name: "b" add {} input: "a" input: "x" } } }
 layer { name: "sum" input: "block" residual { layer { dropout {} } } }
 layer { name: "off" input: "sum" input: "y" add {} })"),
@@ -251,11 +257,11 @@ name: "off" input: "sum" input: "y" add { }
 )");
 }
 
-TEST(WrittenOutModelTest, TheRestIsWhatDecidesValues) {
+TEST(CanonicalModelTest, TheRestIsWhatDecidesValues) {
   proto::ModelSpec spec;
   ParseProto(std::string(kIris) + "matmul_precision: HIGH frozen: 'kernel'", "model", &spec,
              nullptr);
-  const proto::ModelSpec written = WrittenOutModel(spec);
+  const proto::ModelSpec written = Canonical(spec);
   EXPECT_EQ(written.layer_size(), spec.layer_size());
   EXPECT_EQ(written.feature_size(), spec.feature_size());
   EXPECT_EQ(written.label_size(), spec.label_size());
@@ -276,7 +282,7 @@ TEST(ModelFnTest, OutlivesItsArguments) {
   ASSERT_TRUE(model_fn.ok()) << model_fn.status();
   const absl::StatusOr<EstimatorSpec> spec = (*model_fn)({.batch_per_replica = 2});
   ASSERT_TRUE(spec.ok()) << spec.status();
-  EXPECT_EQ(spec->optimizers[0].optimizer->learning_rate().constant(), 0.1);
+  EXPECT_EQ(spec->optimizers[0].optimizer.learning_rate().constant(), 0.1);
 }
 
 }  // namespace

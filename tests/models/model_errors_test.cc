@@ -1,4 +1,4 @@
-// What is wrong with a model spec beside its layers, as MakeModelFn says it.
+// What is wrong with a model spec beside its layers, as ParseModel says it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -418,7 +418,7 @@ absl::StatusCode CodeFor(const std::string& text, const ModelFnArgs& target,
   SourceLocations locations;
   ParseProto(text, "model", &spec, &locations);
   ConfigErrors errors;
-  MakeModelFn(spec, locations, errors, target);
+  ParseModel(spec, locations, errors, target);
   const absl::Status status = ErrorList(errors.Lines(locations), errors.code());
   if (message != nullptr) *message = std::string(status.message());
   return status.code();

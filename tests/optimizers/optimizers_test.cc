@@ -174,16 +174,6 @@ TEST(NamePatternTest, AnyExpressionAndNameIsAnsweredAtOnce) {
   EXPECT_TRUE(NamePattern::Parse(deep)->Matches("a"));
 }
 
-TEST(ApplyGradientsTest, RefusesWhatCheckOptimizerRefuses) {
-  proto::Optimizer optimizer;
-  optimizer.mutable_ftrl();
-  GraphBuilder b{Graph()};
-  const absl::Status status = ApplyGradients(b, optimizer, {}, Scalar(b, 1));
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-  EXPECT_FALSE(LearningRate(b, optimizer.learning_rate(), Scalar(b, 1)).valid());
-  EXPECT_FALSE(b.status().ok());
-}
-
 TEST(ApplyGradientsTest, KeepsTheVariablesOfAGraphApart) {
   proto::Optimizer optimizer;
   ParseProto("momentum { momentum: 0.5 } learning_rate { constant: 1 }", "", &optimizer, nullptr);

@@ -46,7 +46,7 @@ Graph TrainStep(const proto::Optimizer& optimizer, int replicas, bool by_id) {
   EstimatorSpec spec;
   spec.loss = Add(b, ReduceMean(b, Square(b, error)),
                   ReduceMean(b, Square(b, RowsAt(b, table, wide_ids, by_id))));
-  spec.optimizers.push_back({&optimizer, "optimizer", spec.loss, {variable}});
+  spec.optimizers.push_back({optimizer, "optimizer", spec.loss, {variable}});
   EXPECT_TRUE(b.status().ok()) << b.status();
   const Value loss = spec.loss;
   spec.graph = b.Take();
@@ -90,8 +90,8 @@ CoreProgram Compiled(const Graph& graph) {
 }
 
 std::map<std::string, std::vector<Literal>> Trained(const Graph& graph, int workers) {
-  Device device(workers);
-  return RunOnDevice(&device, Compiled(graph), ArgsOf(graph), 3).variables;
+  const auto device = Device::Create(workers);
+  return RunOnDevice(device.get(), Compiled(graph), ArgsOf(graph), 3).variables;
 }
 
 std::vector<std::string> Optimizers() {

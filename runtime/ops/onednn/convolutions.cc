@@ -20,7 +20,7 @@ struct ConvDescs {
   memory::dims strides, dilates, begin, end;
 };
 
-// Of oneDNN's weights: (G,) O, I, H, W.
+// The dimensions of oneDNN's weights: (G,) O, I, H, W.
 memory::dims KernelDims(const ConvDims& d) {
   if (d.groups == 1) return {d.f, d.c, d.kh, d.kw};
   return {d.groups, d.group_f(), d.group_c(), d.kh, d.kw};
@@ -52,7 +52,7 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvDescs& c, bool h
   return {desc, UserScratchpad(), OneDnnEngine()};
 }
 
-// The kernel as the primitive wants it.
+// The kernel in the layout that the primitive needs.
 CallPlace KernelPlace(const ConvDims& d, const OpCall& call, int part, const memory::desc& wanted,
                       StepList& list) {
   if (d.groups == 1) return WeightsPlace(call, part, {2, 3, 1, 0}, wanted, list);
@@ -97,15 +97,17 @@ void InputGradSteps(const ConvDims& d, int64_t n, const OpCall& call, StepList& 
   list.SumProducts(ResultPlace(call, result_image), n * result_image, add);
 }
 
-// The gradient of `f` of the output channels, which lie between the others; of groups, of all.
-// oneDNN 2.6's 1x1 kernels for AVX-512 copy strided pixels as 16 channels or more each, and ask for
-// memory for as many as there are.
+// The number of scratch bytes that oneDNN 2.6 does not ask for. Its 1x1 kernels for AVX-512 copy
+// strided pixels as at least 16 channels each, but ask for memory for the actual number of
+// channels.
 int64_t MoreScratchpad(const ConvDims& d) {
   const bool strided = d.oh != d.h || d.ow != d.w;
   const int64_t missing = 16 - d.c;
   return d.kh == 1 && d.kw == 1 && strided && missing > 0 ? d.oh * d.ow * missing * 4 : 0;
 }
 
+// The kernel's gradient for `f` output channels, which are strided among all output channels. With
+// groups, for all channels.
 void FilterGradSteps(const ConvDims& all, int64_t f, const OpCall& call, StepList& list) {
   ConvDims d = all;
   d.f = f;
@@ -162,7 +164,7 @@ CallSteps ConvSteps(ConvKind kind, const ConvDims& d, const OpCall& call, bool b
 
 KernelPlan PlanConv(ConvKind kind, const ConvDims& dims, const OpCall& call,
                     const Machine& machine) {
-  // The sums of a filter's gradient run over the batch.
+  // The sums of a filter gradient run over the batch.
   const double images = kind == ConvKind::kFilterGrad ? 1.0 * dims.n : kJudgedRows;
   return PlanByTrying(call, machine, dims.MultiplyAdds(images),
                       [&](bool bf16) { return ConvSteps(kind, dims, call, bf16); });

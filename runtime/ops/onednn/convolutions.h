@@ -11,7 +11,7 @@ namespace tpurun {
 
 enum class ConvKind { kForward, kInputGrad, kFilterGrad };
 
-// onednn.h says which implementations a plan has.
+// onednn.h lists the implementations of a plan.
 KernelPlan PlanConv(ConvKind kind, const ConvDims& dims, const OpCall& call,
                     const Machine& machine);
 std::unique_ptr<Kernel> MakeConv(ConvKind kind, const ConvDims& dims, const OpCall& call,

@@ -10,7 +10,7 @@ namespace {
 
 using dnnl::memory;
 
-// The layout of a descriptor; plain for one that is not blocked, or has more to it.
+// The layout of a descriptor. Plain if the descriptor is not blocked or has further properties.
 Layout LayoutOf(const memory::desc& desc) {
   const dnnl_memory_desc_t& md = desc.data;
   if (md.format_kind != dnnl_blocked || md.extra.flags != 0 || md.offset0 != 0) return {};
@@ -23,7 +23,7 @@ Layout LayoutOf(const memory::desc& desc) {
   return layout.Named(static_cast<int64_t>(desc.get_size()));
 }
 
-// A shape, plain or in a blocked layout, as a descriptor.
+// The descriptor of a shape, plain or in a blocked layout.
 memory::desc DescOf(const Shape& shape) {
   const memory::data_type type = OneDnnType(shape);
   memory::dims strides(shape.dims.size(), 1);

@@ -13,7 +13,8 @@ std::string OneDnnVersion() {
 }  // namespace tpurun
 
 #ifdef TPURUN_SANITIZED
-// ThreadSanitizer does not see the guards of the statics of a library that is not instrumented.
+// ThreadSanitizer does not see the guards of static variables in a library that is not
+// instrumented.
 extern "C" const char* __tsan_default_suppressions();  // NOLINT
 const char* __tsan_default_suppressions() { return "called_from_lib:libdnnl.so\n"; }
 #endif

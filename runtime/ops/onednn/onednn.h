@@ -1,9 +1,9 @@
-// oneDNN as an implementation of convolutions and matrix products, beside the reference kernels:
-// what both say of it. convolutions.h and products.h have their calls.
+// oneDNN as an implementation of convolutions and matrix products, next to the reference kernels:
+// the parts that convolutions.h and products.h share.
 //
-// A plan's implementation "onednn_bf16" multiplies the bf16 parts of the inputs, as many products
-// as the precision has; "onednn_f32" multiplies these parts, or at F32 the inputs as they are, in
-// f32; "reference" where the library is not worth it or cannot.
+// The implementation "onednn_bf16" of a plan multiplies the bf16 parts of the inputs, in as many
+// products as the precision has. "onednn_f32" multiplies the parts (at F32 the unchanged inputs) in
+// f32. The implementation is "reference" if the library is too slow for the call or cannot run it.
 #ifndef TPURUN_RUNTIME_OPS_ONEDNN_ONEDNN_H_
 #define TPURUN_RUNTIME_OPS_ONEDNN_ONEDNN_H_
 
@@ -11,12 +11,12 @@
 
 namespace tpurun {
 
-// Multiply-adds from which a library call is worth its 0.2 to 0.4 microseconds, counted for 16 rows
-// of a batch.
+// The number of multiply-adds, for 16 rows of a batch, above which a library call is worth its
+// overhead of 0.2 to 0.4 microseconds.
 constexpr double kLibraryMultiplyAdds = 32e3;
 
-// The rows by which work on a batch is judged, whatever their number: which kernel computes a row,
-// and so its bits, must not depend on how many others are computed with it.
+// The number of rows for which work on a batch is estimated, for any real number of rows. The
+// kernel of a row, and so its bits, must not depend on how many other rows are computed with it.
 constexpr double kJudgedRows = 16;
 
 // "oneDNN 2.6.3"

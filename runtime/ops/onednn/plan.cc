@@ -15,7 +15,7 @@ constexpr char kF32[] = "onednn_f32";
 
 KernelPlan PlanByTrying(const OpCall& call, const Machine& machine, double multiply_adds,
                         const MakeSteps& make) {
-  // Nothing else reads packed weights.
+  // No other kernel reads packed weights.
   KernelPlan refused;
   if (!call.operands[1].layout.plain()) refused.implementation = "none";
   if (multiply_adds < kLibraryMultiplyAdds || !machine.avx2) return refused;

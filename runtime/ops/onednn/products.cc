@@ -18,23 +18,25 @@ namespace {
 using dnnl::memory;
 using Tag = memory::format_tag;
 
-// The library's general matrix product sums the last rows in another order than others, and all of
-// them in another when they are more: rows that must not depend on that are given to it in blocks
-// of this size. Larger ones make more of few rows, smaller ones read y more often.
+// The library's general matrix product sums the last rows in another order than the others. With
+// more rows it sums all of them in another order. Rows whose bits must not depend on this are given
+// to it in blocks of this size. Larger blocks compute more unused rows if there are few rows.
+// Smaller blocks read y more often.
 constexpr int64_t kBlockRows = 12;
 
-// A transposed x is put in order first where the product has so many columns, and reads x so often,
-// that it is quicker then, by a third for 512x800x2048 on AMX. The library's transposes as it goes.
+// A transposed x is reordered first if the product has at least this many columns. Such a product
+// reads x so often that this is faster, by a third for 512x800x2048 on AMX. The library would
+// transpose x during the product.
 constexpr int64_t kColumnsToStraighten = 512;
 constexpr int64_t kDepthToStraighten = 64;
 
-// The rows of a block; `m` where the number of rows changes no bit of a row.
+// The number of rows of a block: `m` if the number of rows changes no bit of a row.
 int64_t BlockRows(const MatMulDims& d, int64_t m, const dnnl::matmul::primitive_desc& pd) {
   const bool general = std::strstr(pd.impl_info_str(), "gemm") != nullptr;
   return general && !d.transpose_x && m > 0 ? kBlockRows : m;
 }
 
-// z = x y on `m` rows of z, which are rows of x, or columns of it when it comes transposed.
+// z = x y for `m` rows of z. They are rows of x, or columns of a transposed x.
 void MatMulSteps(const MatMulDims& d, int64_t m, const OpCall& call, StepList& list) {
   const bool straighten = d.transpose_x && list.dtype() == DType::kBF16 &&
                           d.n >= kColumnsToStraighten && d.k >= kDepthToStraighten;
@@ -75,13 +77,13 @@ void MatMulSteps(const MatMulDims& d, int64_t m, const OpCall& call, StepList& l
     if (m < rows) {
       const CallPlace some = list.Scratch(rows * x_row_bytes),
                       all = list.Scratch(rows * z_row_bytes);
-      // The rows behind are whatever the scratch memory holds; nobody reads theirs.
+      // The rows after row m are uninitialized scratch memory. Their results are not read.
       list.Copy(left, m * x_row_bytes, some);
       multiply(some, all);
       list.Copy(all, m * z_row_bytes, to);
       return;
     }
-    // The last block begins before the one ahead of it ends, and computes the same again.
+    // The last block overlaps the previous block if needed, and computes the same results again.
     for (int64_t begin = 0; begin < m; begin += rows) {
       const int64_t row = std::min(begin, m - rows);
       multiply(left.Behind(row * x_row_bytes), to.Behind(row * z_row_bytes));
@@ -95,14 +97,14 @@ CallSteps MatMulStepsOf(const MatMulDims& d, const OpCall& call, bool bf16) {
                        [&](int64_t m, StepList& list) { MatMulSteps(d, m, call, list); });
 }
 
-// How many products a call has.
+// The number of products of a call.
 int64_t Products(const OpCall& call) {
   const std::vector<int64_t>& dims = call.results[0].dims;
   return std::accumulate(dims.begin(), dims.end() - 2, int64_t{1}, std::multiplies<>());
 }
 
-// z = x y of each pair. Both come as they lie: what packs y takes longer than one product, for
-// 128x64x128 on AMX a third of all.
+// z = x y for each pair. Both stay in their layout: packing y for only one product takes too long,
+// a third of the total time for 128x64x128 on AMX.
 void AddPairs(const MatMulDims& d, const OpCall& call, StepList& list) {
   const int64_t count = Products(call);
   const auto pairs_of = [&](int64_t rows, int64_t columns, memory::data_type type,
@@ -135,7 +137,7 @@ CallSteps StepsOfPairs(const MatMulDims& d, const OpCall& call, bool bf16) {
 }  // namespace
 
 KernelPlan PlanMatMul(const MatMulDims& dims, const OpCall& call, const Machine& machine) {
-  // Where x comes transposed, the sums run over the batch.
+  // If x is transposed, the sums run over the batch.
   const double rows = dims.transpose_x ? 1.0 * dims.m : kJudgedRows;
   return PlanByTrying(call, machine, rows * dims.k * dims.n,
                       [&](bool bf16) { return MatMulStepsOf(dims, call, bf16); });

@@ -9,12 +9,12 @@
 
 namespace tpurun {
 
-// onednn.h says which implementations a plan has.
+// onednn.h lists the implementations of a plan.
 KernelPlan PlanMatMul(const MatMulDims& dims, const OpCall& call, const Machine& machine);
 std::unique_ptr<Kernel> MakeMatMul(const MatMulDims& dims, const OpCall& call,
                                    const KernelPlan& plan);
 
-// Of a call on any number of pairs (B..., M, K) and (B..., K, N), which cannot be cut.
+// For a call on any number of pairs (B..., M, K) and (B..., K, N), which cannot be partitioned.
 KernelPlan PlanMatMulOfPairs(const MatMulDims& dims, const OpCall& call, const Machine& machine);
 std::unique_ptr<Kernel> MakeMatMulOfPairs(const MatMulDims& dims, const OpCall& call,
                                           const KernelPlan& plan);

@@ -14,7 +14,7 @@ namespace {
 
 using dnnl::memory;
 
-// The parts of the values of an array (precision.h).
+// Parts 1 and 2 of the values of an array (precision.h).
 TPURUN_CLONES void SmallerParts(const float* from, int64_t n, int part, uint16_t* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = BFloat16Bits(PartOf(from[i], Precision::kHighest, part));
 }
@@ -204,7 +204,7 @@ void StepList::Reorder(CallPlace from, const memory::desc& is, CallPlace to,
 
 void StepList::MoveTo(int64_t size, CallSteps* steps) {
   steps->scratch_bytes = std::max(steps->scratch_bytes, scratch_bytes_);
-  // Weights are packed for all shares or for none.
+  // Weights are packed for all sizes of shares or for none.
   if (steps->by_size.empty()) steps->weights = weights_;
   if (!(steps->weights == weights_)) steps->weights = Layout();
   steps->by_size.emplace(size, std::move(steps_));

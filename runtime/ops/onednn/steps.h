@@ -1,10 +1,11 @@
-// A call of an op as a list of steps: oneDNN primitives and loops of our own, on places in the
-// operands, the results and scratch memory.
+// A call of an op as a list of steps. A step is a oneDNN primitive or a loop of our own that works
+// on operands, results and scratch memory.
 //
-// Three rules of oneDNN under OpenMP, each measured: a primitive is created and run only by threads
-// that have called omp_set_num_threads(1) (the count is frozen at creation, and changes bits); the
-// scratchpad is always the caller's (the default gave wrong results on two threads); primitives are
-// shared and immutable, argument arrays and streams are a worker's own.
+// Three rules of oneDNN under OpenMP, each measured. First, only threads that have called
+// omp_set_num_threads(1) may create and run a primitive (the thread count is frozen at creation,
+// and changes bits). Second, the caller always supplies the scratchpad (the default gave wrong
+// results on two threads). Third, primitives are shared and immutable, but argument arrays and
+// streams are private to a worker.
 #ifndef TPURUN_RUNTIME_OPS_ONEDNN_STEPS_H_
 #define TPURUN_RUNTIME_OPS_ONEDNN_STEPS_H_
 
@@ -22,24 +23,24 @@
 
 namespace tpurun {
 
-// The first of the rules, for the calling thread.
+// Applies the first rule to the calling thread.
 void UseOneThread();
 const dnnl::engine& OneDnnEngine();
-// The second of them.
+// Attributes for the second rule.
 dnnl::primitive_attr UserScratchpad();
 
-// Where a step finds an array: operand or result `index` from unit `begin` on, or an offset into
-// the scratch memory.
+// The address of an array for a step: an operand or result `index` from unit `begin` on, or an
+// offset in the scratch memory.
 struct CallPlace {
   enum class From { kOperand, kResult, kScratch } from = From::kScratch;
-  int64_t index = 0;       // of the operand or result; the offset
-  int64_t unit_bytes = 0;  // 0: from its start, whatever the share
-  int64_t more_bytes = 0;  // behind that
+  int64_t index = 0;       // of the operand or result; for kScratch the offset in bytes
+  int64_t unit_bytes = 0;  // bytes per unit; 0: the array starts at its first byte for every share
+  int64_t more_bytes = 0;  // added to the address
 
   void* In(const KernelArgs& args) const;
   CallPlace Behind(int64_t bytes) const;
 };
-// Operand `index`; with `unit_elements`, from the share's first unit on.
+// Operand `index`, starting at the share's first unit if `unit_elements` is given.
 CallPlace OperandPlace(const OpCall& call, int index, int64_t unit_elements = 0);
 CallPlace ResultPlace(const OpCall& call, int64_t unit_elements = 0);
 
@@ -49,7 +50,7 @@ struct StepArgument {
   CallPlace place;
 };
 
-// One primitive on its arguments, or a loop of our own.
+// One primitive with its arguments, or a loop of our own.
 class CallStep {
  public:
   CallStep(dnnl::primitive primitive, std::vector<StepArgument> arguments)
@@ -71,21 +72,21 @@ class CallStep {
   std::function<void(const KernelArgs& args)> loop_;
 };
 
-// The steps for each size of share, and the scratch memory that the largest needs.
+// The steps for each share size, and the scratch memory of the largest.
 struct CallSteps {
   std::map<int64_t, std::vector<CallStep>> by_size;
   int64_t scratch_bytes = 0;
-  Layout weights;  // that operand 1 would have best
+  Layout weights;  // the preferred layout of operand 1
 };
 std::unique_ptr<Kernel> KernelOfSteps(CallSteps steps);
 
-// Collects the steps of one share; hands out scratch memory. What the library refuses throws
-// dnnl::error.
+// Collects the steps of one share and assigns scratch memory. Throws dnnl::error if the library
+// refuses a primitive.
 class StepList {
  public:
   StepList(bool bf16, Precision precision) : bf16_(bf16), precision_(precision) {}
 
-  // Of the operands of products.
+  // The type of the operands of products.
   DType dtype() const { return bf16_ ? DType::kBF16 : DType::kF32; }
   int64_t element_bytes() const { return ByteSize(dtype()); }
   dnnl::memory::data_type type() const {
@@ -93,20 +94,20 @@ class StepList {
   }
 
   CallPlace Scratch(int64_t bytes);
-  // A part of an operand as the products take it: in scratch memory, or the operand as it is.
+  // A part of an operand for a product: in scratch memory, or the unchanged operand.
   CallPlace Input(CallPlace from, int64_t elements, const Shape& operand, int part);
-  // Sums the products of the precision in `result`, of so many elements. add(parts, to, first) adds
-  // the steps of one product.
+  // Sums the products of the precision in `result`, which has `elements` elements.
+  // add_product(parts, to, first) adds the steps of one product.
   void SumProducts(
       CallPlace result, int64_t elements,
       const std::function<void(PartProduct parts, CallPlace to, bool first)>& add_product);
-  // `from` in another layout, in scratch memory; `from` itself when it has that layout.
+  // `from` converted to another layout in scratch memory, or `from` itself if it has that layout.
   CallPlace InLayout(CallPlace from, const dnnl::memory::desc& is,
                      const dnnl::memory::desc& wanted);
   void Copy(CallPlace from, int64_t bytes, CallPlace to);
   void Reorder(CallPlace from, const dnnl::memory::desc& is, CallPlace to,
                const dnnl::memory::desc& wanted);
-  // `more_scratchpad`: bytes that the primitive writes behind the scratchpad that it asks for.
+  // `more_scratchpad`: bytes that the primitive writes after the scratchpad that it asks for.
   template <typename PrimitiveDesc>
   void Add(const PrimitiveDesc& pd, std::vector<StepArgument> arguments,
            int64_t more_scratchpad = 0) {
@@ -118,22 +119,22 @@ class StepList {
     steps_.emplace_back(dnnl::primitive(pd.get()), std::move(arguments));
   }
 
-  // How the primitives like the operand that a caller may have packed.
+  // Sets the layout that the primitives prefer for the operand that a caller may have packed.
   void SetWeights(Layout layout) { weights_ = std::move(layout); }
 
-  // As those of a share of that size.
+  // Moves the steps to `steps`, as the steps for shares of `size` units.
   void MoveTo(int64_t size, CallSteps* steps);
 
  private:
   const bool bf16_;
   const Precision precision_;
-  std::map<std::tuple<CallPlace::From, int64_t, int>, CallPlace> inputs_;  // of an array and part
+  std::map<std::tuple<CallPlace::From, int64_t, int>, CallPlace> inputs_;  // [array, part]
   std::vector<CallStep> steps_;
   int64_t scratch_bytes_ = 0;
   Layout weights_;
 };
 
-// The steps for shares of these sizes; 0 stands for a call that cannot be cut.
+// The steps for shares of these sizes. Size 0 is a call that cannot be partitioned.
 CallSteps StepsOfShares(const OpCall& call, bool bf16, const std::vector<int64_t>& sizes,
                         const std::function<void(int64_t size, StepList& list)>& add_steps);
 

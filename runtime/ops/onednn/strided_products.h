@@ -1,4 +1,4 @@
-// Strided products by oneDNN.
+// Strided products computed by oneDNN.
 #ifndef TPURUN_RUNTIME_OPS_ONEDNN_STRIDED_PRODUCTS_H_
 #define TPURUN_RUNTIME_OPS_ONEDNN_STRIDED_PRODUCTS_H_
 
@@ -8,7 +8,7 @@
 
 namespace tpurun {
 
-// Of operands in f32 or bf16; nullptr where the library refuses.
+// `operands` is f32 or bf16. Returns nullptr if the library refuses.
 std::unique_ptr<StridedProduct> MakeLibraryProduct(const StridedProductDef& def, DType operands);
 
 }  // namespace tpurun
