@@ -156,9 +156,9 @@ class ModelsTest(unittest.TestCase):
             self.assertEqual(len(records), len(rows))
             for run in (exported.SavedModel(result['path']), exported.SessionModel(result['path'])):
                 for batch in BATCHES:
-                    examples = np.array(records[:batch], object)
-                    got = {'examples:predict': run({'examples': examples}, 'examples:predict')}
-                    got |= {key: run({'inputs': examples}, key) for key in signatures}
+                    serialized = np.array(records[:batch], object)
+                    got = {'examples:predict': run({'examples': serialized}, 'examples:predict')}
+                    got |= {key: run({'inputs': serialized}, key) for key in signatures}
                     for key, outputs in (('examples:predict', {name: name for name in want}),
                                          *wanted.items()):
                         for output, name in outputs.items():
