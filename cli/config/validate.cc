@@ -28,6 +28,17 @@
 namespace tpurun {
 namespace {
 
+// "latest {}, final {} or best {}"
+std::string ExporterChoices() {
+  const auto& kinds = *proto::Exporter::descriptor()->FindOneofByName("exporter");
+  std::string text;
+  for (int i = 0; i < kinds.field_count(); ++i) {
+    const char* const between = i == 0 ? "" : i + 1 < kinds.field_count() ? ", " : " or ";
+    absl::StrAppend(&text, between, kinds.field(i)->name(), " {}");
+  }
+  return text;
+}
+
 class Validator {
  public:
   Validator(const LoadedConfig& config, const RequiredParts& required, ConfigErrors& errors)
@@ -185,7 +196,7 @@ class Validator {
       const proto::Exporter& exporter = run_.train_and_evaluate().exporter(i);
       const std::string path = ElementPath("train_and_evaluate.exporter", i);
       if (exporter.exporter_case() == proto::Exporter::EXPORTER_NOT_SET) {
-        Add(path, "is empty, want latest {}, final {} or best {}");
+        Add(path, absl::StrCat("is empty, want ", ExporterChoices()));
         continue;
       }
       const std::string name = ExporterName(exporter);

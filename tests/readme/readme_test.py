@@ -106,6 +106,14 @@ class PageTest(unittest.TestCase):
         for page in pages:
             self.assertIn(f"({page})", text)
 
+    def test_every_verb_is_in_the_table_of_the_readme(self):
+        verbs = subprocess.run(["cli/tpurun", "help"], capture_output=True, text=True).stdout
+        verbs = re.findall(r"^  (\w+) ", verbs.split("verbs:")[1].split("\n\n")[0], re.MULTILINE)
+        self.assertGreaterEqual(len(verbs), 14)
+        text = open("README.md").read()
+        for verb in verbs:
+            self.assertIn(f"\n| `{verb}` |", text)
+
     def test_the_two_commands_are_there(self):
         text = open("README.md").read()
         self.assertIn("\ntools/tpurun train --config=testdata/digits/run.textproto\n", text)
