@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "data/input_fn.h"
 #include "data/open_input.h"
 #include "data/transforms/transform_list.h"
 #include "runtime/base/status.h"
@@ -170,7 +171,7 @@ absl::StatusOr<ExportedInput> ExportPlan(const InputPlan& plan, ExportFormat for
   return InputExporter(plan, format, graph).Export(features);
 }
 
-absl::StatusOr<Vocabularies> VocabulariesOf(const InputPlan& plan) {
+absl::StatusOr<Vocabularies> InputVocabularies(const InputPlan& plan) {
   Vocabularies vocabularies;
   for (const Step& step : plan.steps) {
     if (!step.row.has_value()) continue;

@@ -16,9 +16,6 @@ namespace tpurun {
 absl::StatusOr<ExportedInput> ExportPlan(const InputPlan& plan, ExportFormat format,
                                          const std::set<std::string>& features, ExportGraph& graph);
 
-// Returns the vocabularies of the output columns that are ids of words. Reads vocabulary files.
-absl::StatusOr<Vocabularies> VocabulariesOf(const InputPlan& plan);
-
 }  // namespace tpurun
 
 #endif  // TPURUN_DATA_EXPORT_INPUT_H_

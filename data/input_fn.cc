@@ -70,10 +70,6 @@ ExportInputFn MakeExportInputFn(std::shared_ptr<const InputPlan> plan) {
   };
 }
 
-absl::StatusOr<Vocabularies> InputVocabularies(const InputPlan& plan) {
-  return VocabulariesOf(plan);
-}
-
 bool SelectsRows(const proto::Transform& transform) {
   const TransformDef* const def = FindTransform(transform.kind_case());
   return def != nullptr && def->make_items != nullptr;

@@ -26,6 +26,15 @@ void Visit(const Descriptor& message, std::set<const Descriptor*>* seen) {
   }
 }
 
+// Every field of these messages.
+std::vector<const FieldDescriptor*> FieldsOf(const std::set<const Descriptor*>& messages) {
+  std::vector<const FieldDescriptor*> fields;
+  for (const Descriptor* const message : messages) {
+    for (int i = 0; i < message->field_count(); ++i) fields.push_back(message->field(i));
+  }
+  return fields;
+}
+
 // Whether some message has a oneof `kind` with a choice `kind` of type `message`.
 bool IsKindOf(const Descriptor& message, const std::string& kind,
               const std::set<const Descriptor*>& messages) {
@@ -43,33 +52,32 @@ TEST(FieldRulesTest, NameFieldsAndKindsThatExist) {
   std::set<const Descriptor*> messages;
   Visit(*proto::RunConfig::descriptor(), &messages);
   int rules_of_others = 0;
-  for (const Descriptor* const message : messages) {
-    for (int i = 0; i < message->field_count(); ++i) {
-      const FieldDescriptor& field = *message->field(i);
-      const proto::FieldRules& rules = RulesOf(field);
-      for (const std::string& other : rules.excludes()) {
-        ++rules_of_others;
-        EXPECT_NE(message->FindFieldByName(other), nullptr) << field.full_name() << ": " << other;
-      }
-      if (rules.has_needs()) {
-        ++rules_of_others;
-        EXPECT_NE(message->FindFieldByName(rules.needs()), nullptr) << field.full_name();
-      }
-      for (const std::string& kind : rules.only_of()) {
-        ++rules_of_others;
-        EXPECT_TRUE(IsKindOf(*message, kind, messages)) << field.full_name() << ": " << kind;
-      }
-      const bool has_bounds = rules.has_gt() || rules.has_gte() || rules.has_lt() ||
-                              rules.has_lte() || rules.finite() || rules.dimension();
-      if (has_bounds || rules.has_unit()) {
-        const std::set<FieldDescriptor::CppType> numbers = {
-            FieldDescriptor::CPPTYPE_FLOAT, FieldDescriptor::CPPTYPE_DOUBLE,
-            FieldDescriptor::CPPTYPE_INT32, FieldDescriptor::CPPTYPE_INT64};
-        EXPECT_EQ(numbers.count(field.cpp_type()), 1) << field.full_name();
-      }
-      if (rules.path()) {
-        EXPECT_EQ(field.cpp_type(), FieldDescriptor::CPPTYPE_STRING) << field.full_name();
-      }
+  for (const FieldDescriptor* const each : FieldsOf(messages)) {
+    const FieldDescriptor& field = *each;
+    const Descriptor* const message = field.containing_type();
+    const proto::FieldRules& rules = RulesOf(field);
+    for (const std::string& other : rules.excludes()) {
+      ++rules_of_others;
+      EXPECT_NE(message->FindFieldByName(other), nullptr) << field.full_name() << ": " << other;
+    }
+    if (rules.has_needs()) {
+      ++rules_of_others;
+      EXPECT_NE(message->FindFieldByName(rules.needs()), nullptr) << field.full_name();
+    }
+    for (const std::string& kind : rules.only_of()) {
+      ++rules_of_others;
+      EXPECT_TRUE(IsKindOf(*message, kind, messages)) << field.full_name() << ": " << kind;
+    }
+    const bool has_bounds = rules.has_gt() || rules.has_gte() || rules.has_lt() ||
+                            rules.has_lte() || rules.finite() || rules.dimension();
+    if (has_bounds || rules.has_unit()) {
+      const std::set<FieldDescriptor::CppType> numbers = {
+          FieldDescriptor::CPPTYPE_FLOAT, FieldDescriptor::CPPTYPE_DOUBLE,
+          FieldDescriptor::CPPTYPE_INT32, FieldDescriptor::CPPTYPE_INT64};
+      EXPECT_EQ(numbers.count(field.cpp_type()), 1) << field.full_name();
+    }
+    if (rules.path()) {
+      EXPECT_EQ(field.cpp_type(), FieldDescriptor::CPPTYPE_STRING) << field.full_name();
     }
   }
   EXPECT_GT(rules_of_others, 30);
@@ -82,14 +90,11 @@ TEST(FieldRulesTest, ANumberWhoseNameEndsInAUnitHasIt) {
   std::set<const Descriptor*> messages;
   Visit(*proto::RunConfig::descriptor(), &messages);
   int with_units = 0;
-  for (const Descriptor* const message : messages) {
-    for (int i = 0; i < message->field_count(); ++i) {
-      const FieldDescriptor& field = *message->field(i);
-      for (const auto& [end, unit] : units) {
-        if (!absl::EndsWith(field.name(), end) || RulesOf(field).has_never()) continue;
-        ++with_units;
-        EXPECT_EQ(RulesOf(field).unit(), unit) << field.full_name();
-      }
+  for (const FieldDescriptor* const field : FieldsOf(messages)) {
+    for (const auto& [end, unit] : units) {
+      if (!absl::EndsWith(field->name(), end) || RulesOf(*field).has_never()) continue;
+      ++with_units;
+      EXPECT_EQ(RulesOf(*field).unit(), unit) << field->full_name();
     }
   }
   EXPECT_GT(with_units, 20);
