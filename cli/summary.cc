@@ -178,7 +178,7 @@ std::vector<double> FlopsBefore(const Graph& graph) {
   const std::vector<bool> live = LiveNodes(graph);
   std::vector<double> sums = {0};
   for (const Node& node : graph.nodes()) {
-    sums.push_back(sums.back() + (live[node.id] ? CostOfNode(graph, node).flops : 0));
+    sums.push_back(sums.back() + (live[node.id] ? CostOfNode(graph, node).flops() : 0));
   }
   return sums;
 }
@@ -393,8 +393,8 @@ std::vector<Json> StepRows(const std::vector<ModeInput>& inputs, const proto::Ru
     }
     rows.push_back({{"step", step},
                     {"batch_size", BatchSizeOf(run, input.mode)},
-                    {"flops", WholeNumber(cost->second.flops)},
-                    {"bytes_accessed", WholeNumber(cost->second.bytes_accessed)}});
+                    {"flops", WholeNumber(cost->second.flops())},
+                    {"bytes_accessed", WholeNumber(cost->second.bytes())}});
   }
   return rows;
 }

@@ -11,6 +11,7 @@
 #include "cli/init.h"
 #include "cli/inspect_command.h"
 #include "cli/predict.h"
+#include "cli/profile.h"
 #include "cli/report.h"
 #include "cli/summary.h"
 #include "cli/train.h"
@@ -191,6 +192,40 @@ std::span<const Verb> Verbs() {
                   .help = "aligned columns (default), or one JSON object a line"}},
        .takes_config = true,
        .run = SummaryCommand},
+      {.name = "profile",
+       .doc = "Show where the time of a step goes: by layer, op and instruction, in workers, input "
+              "and memory",
+       .example = "tpurun profile --config=run.textproto\n"
+                  "  tpurun profile --config=run.textproto --format=json > before.json\n"
+                  "  tpurun profile --config=run.textproto --compare=before.json",
+       .flags = {{.name = "mode",
+                  .value_name = "MODE",
+                  .help = "train (default), evaluate or predict"},
+                 {.name = "steps",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help = "steps to measure; default as many as take 2 seconds, 10 to 1000"},
+                 {.name = "checkpoint",
+                  .type = Flag::Type::kPath,
+                  .value_name = "PREFIX",
+                  .help = "instead of the latest in model_dir; without one, fresh variables"},
+                 {.name = "format",
+                  .value_name = "text|json",
+                  .help = "tables (default), or one JSON object (proto/profile.proto)"},
+                 {.name = "trace",
+                  .type = Flag::Type::kPath,
+                  .value_name = "FILE",
+                  .help = "write a trace for ui.perfetto.dev and chrome://tracing"},
+                 {.name = "compare",
+                  .type = Flag::Type::kPath,
+                  .value_name = "FILE",
+                  .help = "list the layers that are slower than in this JSON profile"},
+                 {.name = "quick_test",
+                  .type = Flag::Type::kBool,
+                  .help = "instead: the FLOPS of a product of ones on 8 cores; needs no --config"}},
+       .takes_config = true,
+       .runs = true,
+       .run = ProfileCommand},
       {.name = "convert",
        .doc = "Make TFRecord files of tf.Examples: of idx (MNIST's), cifar, csv or text files, or "
               "synthetic digits, shapes or sentence_pairs",

@@ -67,6 +67,7 @@ class Batches : public BatchSource {
   }
 
   absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
+    InputTimes::Timer timer(elements_.times.get(), args_.stage);
     ReleaseBatch();
     ASSIGN_OR_RETURN(const int64_t got, elements_.items->Next(std::span(items_)));
     const int64_t kept = args_.drop_remainder ? got / args_.batch_size * args_.batch_size : got;
@@ -80,6 +81,7 @@ class Batches : public BatchSource {
     const std::span<const Item> items = std::span(items_).first(kept);
     at_start_ = false;
     batch_ = items;
+    timer.AddRows(kept);
     for (Column& column : forwarded_.columns) column.Clear();
     if (gathers_) {
       for (size_t i = 0; i < gathered_.size(); ++i) GatherRows(*gathered_[i], items, buffers[i]);
@@ -218,12 +220,17 @@ Bytes& Elements::NumbersOf(std::string_view column) {
 
 absl::StatusOr<const Table*> Elements::Load(std::span<const Item> items) {
   MakeTables();
-  records->Load(items, &tables[0]);
+  {
+    const InputTimes::Timer timer(times.get(), source_stage);
+    records->Load(items, &tables[0]);
+  }
   const auto where = [&](int64_t row) { return records->Where(records->OriginOf(items[row])); };
   for (size_t i = 0; i < transforms.size(); ++i) {
     Table& in = tables[i];
     Table& out = tables[i + 1];
     out.rows = in.rows;
+    InputTimes::Timer timer(times.get(), times == nullptr ? 0 : stages[i]);
+    timer.AddRows(in.rows);
     RETURN_IF_ERROR(transforms[i].apply(in, &out, where));
     for (const auto& [from, to] : passed[i]) out.columns[to].SwapValues(in.columns[from]);
   }
@@ -259,6 +266,7 @@ absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
   cached.records =
       std::make_unique<TableRecords>(std::move(table), std::move(origins), name_origin);
   cached.items = std::make_unique<RecordItems>(cached.records.get());
+  cached.times = elements.times;
   return cached;
 }
 

@@ -18,6 +18,7 @@
 #include "data/records.h"
 #include "data/table.h"
 #include "data/transforms/transform_list.h"
+#include "runtime/spec/input_times.h"
 #include "runtime/spec/spec.h"
 
 namespace tpurun {
@@ -29,6 +30,11 @@ struct Elements {
   std::unique_ptr<Records> records;
   std::unique_ptr<ItemStream> items;
   std::vector<RowTransform> transforms;
+
+  // Receives the time of each stage. nullptr: not measured.
+  std::shared_ptr<InputTimes> times = nullptr;
+  size_t source_stage = 0;
+  std::vector<size_t> stages = {};  // [transform]
 
   // Returns the transformed rows of the items, valid until the next call.
   absl::StatusOr<const Table*> Load(std::span<const Item> items);
@@ -65,6 +71,7 @@ struct BatchesArgs {
   std::string empty;            // the message if the input has no elements
   OnEmpty on_empty;             // called if the input has no complete batch
   bool drop_remainder = false;
+  size_t stage = 0;  // of the batches in Elements::times
 };
 
 std::unique_ptr<BatchSource> MakeBatches(Elements elements, BatchesArgs args);

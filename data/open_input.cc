@@ -80,6 +80,31 @@ uint64_t SeedOf(const InputFnArgs& args) {
   return static_cast<uint64_t>(lanes[1]) << 32 | lanes[0];
 }
 
+// A stream whose time is measured.
+class TimedItems : public ItemStream {
+ public:
+  TimedItems(std::unique_ptr<ItemStream> items, std::shared_ptr<InputTimes> times, size_t stage)
+      : items_(std::move(items)), times_(std::move(times)), stage_(stage) {}
+
+  absl::Status StartEpoch(int64_t epoch) override { return items_->StartEpoch(epoch); }
+  absl::StatusOr<int64_t> Next(std::span<Item> items) override {
+    InputTimes::Timer timer(times_.get(), stage_);
+    ASSIGN_OR_RETURN(const int64_t got, items_->Next(items));
+    timer.AddRows(got);
+    return got;
+  }
+  void SavePosition(std::string* text) const override { items_->SavePosition(text); }
+  absl::Status RestorePosition(PositionReader& position) override {
+    return items_->RestorePosition(position);
+  }
+  bool crosses_epochs() const override { return items_->crosses_epochs(); }
+
+ private:
+  const std::unique_ptr<ItemStream> items_;
+  const std::shared_ptr<InputTimes> times_;
+  const size_t stage_;
+};
+
 // Builds the pipeline step by step and counts along.
 class PipelineOpener {
  public:
@@ -95,6 +120,7 @@ class PipelineOpener {
       if (step.row.has_value()) {
         ASSIGN_OR_RETURN(RowTransform row, OpenRow(plan_, step, args_.mode, headers_));
         elements_.transforms.push_back(std::move(row));
+        if (elements_.times != nullptr) elements_.stages.push_back(NextStage(step.def->name));
         num_ids_.clear();
         schema_ = step.row->output;
       } else if (step.def->make_items != nullptr) {
@@ -127,6 +153,7 @@ class PipelineOpener {
     source.files = std::move(files_);
     source.assets = std::move(assets_);
     source.prefetch = PrefetchedSteps(plan_, args_);
+    const size_t stage = elements_.times == nullptr ? 0 : NextStage("batch");
     source.batches = MakeBatches(
         std::move(elements_),
         {.signature = std::move(signature_),
@@ -139,7 +166,8 @@ class PipelineOpener {
          .where = plan_.where,
          .empty = EmptyMessage(),
          .on_empty = OnEmptyInput(),
-         .drop_remainder = batch != nullptr && batch->transform.batch().drop_remainder()});
+         .drop_remainder = batch != nullptr && batch->transform.batch().drop_remainder(),
+         .stage = stage});
     return source;
   }
 
@@ -156,6 +184,8 @@ class PipelineOpener {
     RETURN_IF_ERROR(opened.status());
     elements_.records = std::move(opened->records);
     elements_.items = std::make_unique<RecordItems>(elements_.records.get());
+    elements_.times = args_.times;
+    if (elements_.times != nullptr) elements_.source_stage = TimeItems(plan_.source_def->name);
     count_ = opened->count;
     reads_once_ = !plan_.source_def->in_memory &&
                   !std::all_of(opened->files.begin(), opened->files.end(), IsRegularFile);
@@ -236,6 +266,16 @@ class PipelineOpener {
             .memory_bytes = MemoryBytes()};
   }
 
+  size_t NextStage(const std::string& name) { return elements_.times->Number(stages_++, name); }
+
+  // Measures the item stream from here on. Returns its stage.
+  size_t TimeItems(const std::string& name) {
+    const size_t stage = NextStage(name);
+    elements_.items =
+        std::make_unique<TimedItems>(std::move(elements_.items), elements_.times, stage);
+    return stage;
+  }
+
   // Not so of what the mode and the shard add before and behind them.
   bool IsStep(int position) const { return position >= 0 && position < std::ssize(plan_.steps); }
 
@@ -264,6 +304,7 @@ class PipelineOpener {
 
   void AddItems(const proto::Transform& transform, const TransformDef& def, int position) {
     elements_.items = def.make_items(transform, ItemArgs(position));
+    if (elements_.times != nullptr) TimeItems(def.name);
     absl::StrAppend(&signature_, " | ", transform.ShortDebugString());
     if (def.random) absl::StrAppend(&signature_, " (stream ", OrdinalOf(position), ")");
     if (IsEndlessRepeat(transform)) {
@@ -289,6 +330,7 @@ class PipelineOpener {
     const Schema keep = NeededAfter(plan_, step, schema_, features_, args_.forward_features);
     ASSIGN_OR_RETURN(elements_, CacheElements(std::move(elements_), keep, plan_.steps[step].where,
                                               MemoryBytes()));
+    if (elements_.times != nullptr) elements_.source_stage = TimeItems("cache");
     count_ = elements_.records->table()->rows;
     reads_once_ = false;
     schema_ = keep;
@@ -302,7 +344,8 @@ class PipelineOpener {
   const uint64_t seed_;
   const std::shared_ptr<bool> warned_ = std::make_shared<bool>(false);  // of a source without rows
   Elements elements_;
-  Schema schema_;  // the columns at this place
+  size_t stages_ = 0;  // of elements_.times so far
+  Schema schema_;      // the columns at this place
   std::string signature_;
   std::vector<FileHeader> headers_;
   std::vector<InputFile> files_;

@@ -64,6 +64,7 @@ std::optional<LossTerm> AddLoss(const HeadCall& call, const LossDef& loss,
   const HeadTensors& tensors = call.tensors;
   if (!tensors.logits.valid() || !tensors.label.valid() || !m.purpose.has_losses())
     return std::nullopt;
+  const ScopedOrigins origins(m.b, kLossOrigin, NodeOrigin::Phase::kForward);
   LossTerm term{.name = absl::StrCat(loss.name, "_loss")};
   ConfigErrors errors;
   LossCall loss_call{.b = m.b,
@@ -99,6 +100,7 @@ void AddMetric(const HeadCall& call, const LossTerm& loss, const std::string& na
   const bool summarized = m.purpose.train && IsSummarized(m.spec, metric);
   if (!summarized && !m.purpose.evaluate) return;
   ScopedName scope(m.b, absl::StrCat("metrics/", metric));
+  const ScopedOrigins origins(m.b, kMetricsOrigin, NodeOrigin::Phase::kOutput);
   ConfigErrors errors;
   const Value values = values_of(errors);
   m.errors.Add(FieldPlace(call.place, call.kind), errors);
@@ -139,6 +141,7 @@ void AddMetric(const HeadCall& call, const LossTerm& loss, const std::string& na
                          .tensors = {labels, predictions},
                          .weights = loss.weights};
   ScopedName scope(m.b, absl::StrCat("metrics/", KeyOf(call.head, name)));
+  const ScopedOrigins origins(m.b, kMetricsOrigin, NodeOrigin::Phase::kOutput);
   EvalMetric metric = FindByName(MetricList(), name)->build(metric_call);
   m.errors.Add(FieldPlace(call.place, call.kind), metric_call.errors);
   metric.name = KeyOf(call.head, name);
@@ -239,7 +242,10 @@ void AddBinary(const HeadCall& call, const proto::LossArgs& args) {
   call.m.errors.Add(FieldPlace(call.place, call.kind), errors);
   if (!fits) return;
   HeadCall of_targets = call;
-  of_targets.tensors.label = BinaryTargets(b, call.tensors.label);
+  {
+    const ScopedOrigins origins(b, kLossOrigin, NodeOrigin::Phase::kForward);
+    of_targets.tensors.label = BinaryTargets(b, call.tensors.label);
+  }
   const LossDef& loss = *FindByName(LossList(), "sigmoid_cross_entropy");
   if (const auto term = AddLoss(of_targets, loss, args))
     AddBinaryMetrics(call, *term, of_targets.tensors.label);

@@ -480,6 +480,7 @@ Tensor LayerStack::Apply(const LayerDef& def, const LayerDraft& layer,
     return result;
   }
   ScopedName node_scope(m_.b, layer.name);
+  const ScopedOrigins origins(m_.b, layer.name, NodeOrigin::Phase::kForward);
   const size_t nodes_before = m_.b.graph().nodes().size();
   LayerContext context(m_.b, *layer.arguments,
                        {.kind = def.name,

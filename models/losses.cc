@@ -258,6 +258,7 @@ Value MaskedWeights(GraphBuilder& b, Value weights, Value mask, Value elements) 
 }
 
 void BuildLosses(ModelContext& m) {
+  const ScopedOrigins origins(m.b, kLossOrigin, NodeOrigin::Phase::kForward);
   for (int i = 0; i < m.spec.loss_size(); ++i) {
     const proto::Loss& loss = m.spec.loss(i);
     const ConfigPlace place = LossPlace(loss, i);
@@ -285,6 +286,7 @@ Value ReduceLoss(GraphBuilder& b, const LossTerm& term) {
 
 Value TotalLoss(GraphBuilder& b, const std::vector<LossTerm>& terms,
                 const std::vector<Value>& regularization) {
+  const ScopedOrigins origins(b, kLossOrigin, NodeOrigin::Phase::kForward);
   Value total = ReduceLoss(b, terms[0]);
   for (size_t i = 1; i < terms.size(); ++i) total = Add(b, total, ReduceLoss(b, terms[i]), "loss");
   if (regularization.empty()) return total;
@@ -310,6 +312,7 @@ Value RowSums(GraphBuilder& b, Value x, Value row_weight) {
 EvalMetric LossMetric(GraphBuilder& b, const std::vector<LossTerm>& terms,
                       const std::vector<Value>& regularization, Value row_weight) {
   ScopedName scope(b, "metrics/loss");
+  const ScopedOrigins origins(b, kMetricsOrigin, NodeOrigin::Phase::kOutput);
   EvalMetric metric{.name = "loss"};
   std::vector<double> factors;
   for (const LossTerm& term : terms) {

@@ -277,6 +277,7 @@ void BuildMetric(ModelContext& m, const proto::Metric& metric, const ConfigPlace
       if (known) call.tensors.push_back(tensor->value);
     }
     ScopedName scope(m.b, absl::StrCat("metrics/", metric.name()));
+    const ScopedOrigins origins(m.b, kMetricsOrigin, NodeOrigin::Phase::kOutput);
     if (known) result = def->build(call);
     m.errors.Add(FieldPlace(place, def->name), call.errors);
   }

@@ -204,6 +204,7 @@ void CheckTrainable(const ModelContext& m, ConfigErrors& errors) {
 EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, const Purpose& purpose,
                     ConfigErrors& errors) {
   GraphBuilder b(Graph(spec.name(), args.topology.num_replicas()));
+  b.set_origins({{kInputOrigin, NodeOrigin::Phase::kInput}});
   ModelContext m{.spec = spec, .args = args, .purpose = purpose, .b = b, .errors = errors};
   m.precision = args.use_tpu ? static_cast<Precision>(spec.matmul_precision()) : Precision::kF32;
   CheckComputeDType(m);
@@ -221,6 +222,7 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, const
     if (errors.empty()) errors.Add({"model", "model"}, "", std::string(b.status().message()));
     return result;
   }
+  b.set_origins({{kOutputOrigin, NodeOrigin::Phase::kOutput}});
   // After a mistake the variables of a layer may be missing: optimizers cannot be assigned then.
   const bool has_all_variables = errors.empty();
   BuildLosses(m);

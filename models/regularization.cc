@@ -27,6 +27,7 @@ std::vector<Value> RegularizationLosses(ModelContext& m) {
   if (!Check(m, l2, {"regularization", "model.regularization.l2"})) return {};
   GraphBuilder& b = m.b;
   ScopedName scope(b, "regularization");
+  const ScopedOrigins origins(b, kLossOrigin, NodeOrigin::Phase::kForward);
   std::vector<Value> losses;
   for (int i = 0; i < std::ssize(b.graph().variables()); ++i) {
     const Variable& variable = b.graph().variables()[i];

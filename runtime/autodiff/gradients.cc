@@ -32,6 +32,8 @@ Value StoredAs(GraphBuilder& b, Value gradient, const Shape& value) {
   return Convert(b, gradient, DType::kBF16);
 }
 
+Origins BackwardOf(const Node& node) { return InPhase(node.origins, NodeOrigin::Phase::kBackward); }
+
 }  // namespace
 
 absl::StatusOr<std::vector<Value>> Gradients(GraphBuilder& b, Value loss,
@@ -43,7 +45,10 @@ absl::StatusOr<std::vector<Value>> Gradients(GraphBuilder& b, Value loss,
   const std::vector<bool> depends = DependsOn(b.graph(), loss.node, xs);
   std::vector<std::vector<Value>> gradients(loss.node + 1);  // [node][result]
   for (int id = 0; id <= loss.node; ++id) gradients[id].resize(b.graph().nodes()[id].shapes.size());
-  gradients[loss.node][loss.result] = Scalar(b, 1.0);
+  {
+    const ScopedOrigins origins(b, BackwardOf(b.graph().node(loss)));
+    gradients[loss.node][loss.result] = Scalar(b, 1.0);
+  }
   for (int id = loss.node; id >= 0; --id) {
     const bool reached =
         std::any_of(gradients[id].begin(), gradients[id].end(), [](Value v) { return v.valid(); });
@@ -55,6 +60,7 @@ absl::StatusOr<std::vector<Value>> Gradients(GraphBuilder& b, Value loss,
                                                      "\", which has no gradient"));
     }
     const ScopedName node_scope(b, absl::StrCat(node.name, "_grad"));
+    const ScopedOrigins origins(b, BackwardOf(node));
     for (size_t i = 0; i < node.shapes.size(); ++i) {
       Value& gradient = gradients[id][i];
       if (gradient.valid()) gradient = StoredAs(b, gradient, node.shapes[i]);

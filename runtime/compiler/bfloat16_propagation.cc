@@ -121,7 +121,7 @@ class Storage {
 
   absl::StatusOr<Value> RoundedToBF16(const Node& node, Value value) {
     return rewrite_.graph.AddNode(ConvertOp(), {value}, {{"dtype", DType::kBF16}},
-                                  node.name + "/bf16");
+                                  node.name + "/bf16", node.origins);
   }
 
   // The bf16 value in the new graph, or invalid if there is none.
@@ -199,8 +199,8 @@ class Storage {
     }
     Attrs attrs = node.attrs;
     const bool rounds = stored_bf16_[node.id][0] && !passes_on && CanRound(node, operands, &attrs);
-    ASSIGN_OR_RETURN(const Value value,
-                     rewrite_.graph.AddNode(*node.op, std::move(operands), attrs, node.name));
+    ASSIGN_OR_RETURN(const Value value, rewrite_.graph.AddNode(*node.op, std::move(operands), attrs,
+                                                               node.name, node.origins));
     rewrite_.Map(node, value.node);
     if (passes_on || rounds) {
       bf16_[node.id][0] = value;

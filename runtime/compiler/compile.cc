@@ -66,6 +66,7 @@ Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
   if (scheduled.node < 0) {
     const Output& output = graph.outputs()[scheduled.output];
     instruction.name = output.name + "/outfeed";
+    instruction.origins = InPhase(graph.node(output.value).origins, NodeOrigin::Phase::kOutput);
     instruction.operands.push_back(
         {BufferOf(graph, memory, output.value), scheduled.call.operands[0]});
     instruction.results.push_back(
@@ -75,6 +76,7 @@ Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
   }
   const Node& node = graph.nodes()[scheduled.node];
   instruction.name = node.name;
+  instruction.origins = node.origins;
   for (const Value input : node.inputs) {
     Operand operand{BufferOf(graph, memory, input), graph.shape(input)};
     const int copies = CopiesPerOperand(scheduled.call);
@@ -160,12 +162,23 @@ std::vector<Pass> Passes(const PassOps& ops, const Machine& machine) {
   };
 }
 
+namespace {
+
+bool HasOrigins(const Graph& graph) {
+  return std::none_of(graph.nodes().begin(), graph.nodes().end(),
+                      [](const Node& node) { return node.origins.empty(); });
+}
+
+}  // namespace
+
 absl::StatusOr<Graph> RunPasses(Graph graph, const std::vector<Pass>& passes,
                                 const CompileOptions& options) {
   int number = 10;
   for (const Pass& pass : passes) {
     absl::StatusOr<Graph> result = pass.run(graph);
     if (!result.ok()) return Annotate(result.status(), absl::StrCat("pass ", pass.name));
+    if (HasOrigins(graph) && !HasOrigins(*result))
+      return absl::InternalError(absl::StrCat("pass ", pass.name, " loses the origins of a node"));
     graph = *std::move(result);
     RETURN_IF_ERROR(VerifyGraph(graph, absl::StrCat("pass ", pass.name)));
     RETURN_IF_ERROR(

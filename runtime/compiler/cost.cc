@@ -19,15 +19,7 @@ bool IsComputed(const Node& node) { return !node.op->flags.source && node.op != 
 
 Cost CostOfNode(const Graph& graph, const Node& node) {
   if (!IsComputed(node)) return {};
-  const OpCall call = CallOfNode(graph, node);
-  Cost cost = {.flops = Flops(call)};
-  for (const Shape& shape : call.operands) {
-    cost.bytes_accessed += static_cast<double>(shape.bytes()) * CopiesPerOperand(call);
-  }
-  for (const Shape& shape : call.results) {
-    cost.bytes_accessed += static_cast<double>(shape.bytes());
-  }
-  return cost;
+  return CostOf(CallOfNode(graph, node));
 }
 
 absl::StatusOr<Cost> CostOfStep(const Graph& graph) {
@@ -37,10 +29,7 @@ absl::StatusOr<Cost> CostOfStep(const Graph& graph) {
   Cost sum;
   for (const Node& node : marked.nodes()) {
     if (!live[node.id]) continue;
-    const Cost cost = CostOfNode(marked, node);
-    const int times = per_core[node.id] ? marked.num_replicas() : 1;
-    sum.flops += cost.flops * times;
-    sum.bytes_accessed += cost.bytes_accessed * times;
+    sum += CostOfNode(marked, node) * (per_core[node.id] ? marked.num_replicas() : 1);
   }
   return sum;
 }

@@ -1,4 +1,4 @@
-// The cost of a step before fusion, counted like XLA's cost analysis.
+// The cost of a step before fusion.
 #ifndef TPURUN_RUNTIME_COMPILER_COST_H_
 #define TPURUN_RUNTIME_COMPILER_COST_H_
 
@@ -6,11 +6,6 @@
 #include "runtime/ir/graph.h"
 
 namespace tpurun {
-
-struct Cost {
-  double flops = 0;           // from OpDef::flops
-  double bytes_accessed = 0;  // bytes of every operand and every result of every op
-};
 
 // The cost of one node on one core.
 Cost CostOfNode(const Graph& graph, const Node& node);

@@ -33,6 +33,7 @@ absl::StatusOr<Graph> MergeEqualNodes(const Graph& graph) {
     const auto found = seen.find(key);
     if (merges && found != seen.end()) {
       rewrite.Map(node, found->second);
+      rewrite.graph.AddOrigins(found->second, node.origins);
       continue;
     }
     RETURN_IF_ERROR(rewrite.Copy(node));

@@ -45,8 +45,9 @@ absl::StatusOr<Graph> MakeBiasEpilogues(const Graph& graph, const Machine& machi
     }
     std::vector<Value> operands = rewrite.At(product->inputs);
     operands.push_back(rewrite.At(node.inputs[1]));
-    ASSIGN_OR_RETURN(const Value value, rewrite.graph.AddNode(*product->op, std::move(operands),
-                                                              product->attrs, node.name));
+    ASSIGN_OR_RETURN(const Value value,
+                     rewrite.graph.AddNode(*product->op, std::move(operands), product->attrs,
+                                           node.name, Union(product->origins, node.origins)));
     rewrite.Map(node, value.node);
   }
   return rewrite.Finish();

@@ -40,11 +40,11 @@ absl::StatusOr<std::vector<Literal>> Compute(const Graph& graph, const Node& nod
   std::vector<Value> inputs;
   for (const Value constant : constants) {
     ASSIGN_OR_RETURN(const Value input,
-                     alone.AddNode(ConstantOp(), {}, graph.node(constant).attrs, ""));
+                     alone.AddNode(ConstantOp(), {}, graph.node(constant).attrs, "", {}));
     inputs.push_back(input);
   }
   ASSIGN_OR_RETURN(const Value value,
-                   alone.AddNode(*node.op, std::move(inputs), node.attrs, node.name));
+                   alone.AddNode(*node.op, std::move(inputs), node.attrs, node.name, node.origins));
   for (size_t result = 0; result < node.shapes.size(); ++result)
     alone.AddOutput("", {value.node, static_cast<int>(result)});
   const ScopedFlushDenormals flush;
@@ -78,8 +78,9 @@ absl::StatusOr<Graph> FoldConstants(const Graph& graph) {
                      Folded(rewrite.graph, node, rewrite.At(node.inputs)));
     if (constants.empty()) RETURN_IF_ERROR(rewrite.Copy(node));
     for (size_t result = 0; result < constants.size(); ++result) {
-      ASSIGN_OR_RETURN(rewrite.map[node.id][result],
-                       rewrite.graph.AddNode(ConstantOp(), {}, constants[result], node.name));
+      ASSIGN_OR_RETURN(
+          rewrite.map[node.id][result],
+          rewrite.graph.AddNode(ConstantOp(), {}, constants[result], node.name, node.origins));
     }
   }
   return rewrite.Finish();

@@ -31,8 +31,9 @@ absl::StatusOr<Graph> FuseAllReduceMatmul(const Graph& graph) {
       RETURN_IF_ERROR(rewrite.Copy(node));
       continue;
     }
-    ASSIGN_OR_RETURN(const Value value, rewrite.graph.AddNode(*op, rewrite.At(local->inputs),
-                                                              local->attrs, node.name));
+    ASSIGN_OR_RETURN(const Value value,
+                     rewrite.graph.AddNode(*op, rewrite.At(local->inputs), local->attrs, node.name,
+                                           Union(local->origins, node.origins)));
     rewrite.Map(node, value.node);
   }
   return rewrite.Finish();

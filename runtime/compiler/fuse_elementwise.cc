@@ -156,9 +156,11 @@ absl::Status AddFused(const Grouping& grouping, const Group& group, const OpDef&
   TileProgram program;
   std::vector<int64_t> results;
   Attrs attrs;
+  Origins origins;
   for (const int id : group.nodes) {
     const Node& node = graph.nodes()[id];
     const bool last = id == group.nodes.back();
+    origins = Union(origins, node.origins);
     const bool bf16 = node.shapes[0].dtype == DType::kBF16;
     TileProgram::Step step{.op = node.op, .rounds = bf16 && !last && !node.op->flags.any_dtype};
     if (bf16 && last) attrs.Set(kStoredIn, DType::kBF16);
@@ -172,9 +174,10 @@ absl::Status AddFused(const Grouping& grouping, const Group& group, const OpDef&
   }
   attrs.Set("program", program);
   attrs.Set("results", results);
-  ASSIGN_OR_RETURN(const Value value,
-                   rewrite.graph.AddNode(fused, std::move(operands), std::move(attrs),
-                                         graph.nodes()[group.nodes.back()].name));
+  ASSIGN_OR_RETURN(
+      const Value value,
+      rewrite.graph.AddNode(fused, std::move(operands), std::move(attrs),
+                            graph.nodes()[group.nodes.back()].name, std::move(origins)));
   for (size_t i = 0; i < results.size(); ++i) {
     rewrite.map[group.nodes[results[i]]][0] = Value{value.node, static_cast<int>(i)};
   }

@@ -33,7 +33,8 @@ absl::StatusOr<Graph> HoistColumnSums(const Graph& graph) {
       continue;
     }
     const Value x = rewrite.At(Earliest(graph, node.inputs[0]));
-    ASSIGN_OR_RETURN(const Value sums, rewrite.graph.AddNode(*node.op, {x}, node.attrs, node.name));
+    ASSIGN_OR_RETURN(const Value sums,
+                     rewrite.graph.AddNode(*node.op, {x}, node.attrs, node.name, node.origins));
     rewrite.Map(node, sums.node);
   }
   return rewrite.Finish();

@@ -52,17 +52,22 @@ absl::StatusOr<Graph> CopyOldValues(const Graph& graph) {
   const auto reads_updated = [&](const Node& node) {
     return node.op == &VariableOp() && updated[graph.FindVariable(node.attrs.String("variable"))];
   };
-  const auto kept = [&](Value value, const std::string& name) -> absl::StatusOr<Value> {
-    if (!reads_updated(graph.node(value))) return rewrite.At(value);
-    return rewrite.graph.AddNode(CopyOp(), {rewrite.At(value)}, {}, name);
+  const auto kept = [&](Value value, const std::string& name,
+                        NodeOrigin::Phase phase) -> absl::StatusOr<Value> {
+    const Node& node = graph.node(value);
+    if (!reads_updated(node)) return rewrite.At(value);
+    return rewrite.graph.AddNode(CopyOp(), {rewrite.At(value)}, {}, name,
+                                 InPhase(node.origins, phase));
   };
   for (const Output& output : graph.outputs()) {
-    ASSIGN_OR_RETURN(const Value value, kept(output.value, output.name + "/copy"));
+    ASSIGN_OR_RETURN(const Value value,
+                     kept(output.value, output.name + "/copy", NodeOrigin::Phase::kOutput));
     rewrite.graph.AddOutput(output.name, value, output.period);
   }
   for (const Update& update : graph.updates()) {
     const std::string& variable = graph.variables()[update.variable].name;
-    ASSIGN_OR_RETURN(const Value value, kept(update.value, variable + "/copy"));
+    ASSIGN_OR_RETURN(const Value value,
+                     kept(update.value, variable + "/copy", NodeOrigin::Phase::kUpdate));
     RETURN_IF_ERROR(rewrite.graph.AddUpdate(update.variable, value));
   }
   return std::move(rewrite.graph);
@@ -101,7 +106,9 @@ absl::StatusOr<Graph> AliasInputsAndOutputs(const Graph& original) {
     if (updates.at(update.value) > 1 ||
         !CanWriteVariable(graph, update, uses[update.variable], per_core, periods)) {
       const std::string name = graph.variables()[update.variable].name + "/assign";
-      ASSIGN_OR_RETURN(value, rewrite.graph.AddNode(CopyOp(), {value}, {}, name));
+      ASSIGN_OR_RETURN(value, rewrite.graph.AddNode(CopyOp(), {value}, {}, name,
+                                                    InPhase(graph.node(update.value).origins,
+                                                            NodeOrigin::Phase::kUpdate)));
     }
     RETURN_IF_ERROR(rewrite.graph.AddUpdate(update.variable, value));
   }

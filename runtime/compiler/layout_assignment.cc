@@ -47,8 +47,9 @@ class LayoutAssignment {
       if (best == graph_.shape(input) || !WorthAssigning(input, best, node)) continue;
       ASSIGN_OR_RETURN(operands[i], Packed(input, best));
     }
-    ASSIGN_OR_RETURN(const Value value,
-                     rewrite_.graph.AddNode(*node.op, std::move(operands), node.attrs, node.name));
+    ASSIGN_OR_RETURN(
+        const Value value,
+        rewrite_.graph.AddNode(*node.op, std::move(operands), node.attrs, node.name, node.origins));
     rewrite_.Map(node, value.node);
     return absl::OkStatus();
   }
@@ -73,7 +74,8 @@ class LayoutAssignment {
     if (is_new) {
       ASSIGN_OR_RETURN(packed->second,
                        rewrite_.graph.AddNode(pack_, {rewrite_.At(value)}, PackAttrs(best),
-                                              absl::StrCat(graph_.node(value).name, "/packed")));
+                                              absl::StrCat(graph_.node(value).name, "/packed"),
+                                              graph_.node(value).origins));
     }
     return packed->second;
   }

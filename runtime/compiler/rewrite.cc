@@ -29,7 +29,7 @@ void Rewrite::Map(const Node& node, int new_node) {
 
 absl::Status Rewrite::Copy(const Node& node) {
   ASSIGN_OR_RETURN(const Value value,
-                   graph.AddNode(*node.op, At(node.inputs), node.attrs, node.name));
+                   graph.AddNode(*node.op, At(node.inputs), node.attrs, node.name, node.origins));
   Map(node, value.node);
   return absl::OkStatus();
 }

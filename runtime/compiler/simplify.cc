@@ -24,8 +24,7 @@ absl::StatusOr<Value> ScalarOf(Graph& graph, Value value) {
   if (node.op != &ConstantOp() || elements != 1) return value;
   Attrs attrs = node.attrs;
   attrs.Set("dims", std::vector<int64_t>{});
-  const std::string name = node.name;
-  return graph.AddNode(ConstantOp(), {}, std::move(attrs), name);
+  return graph.AddNode(ConstantOp(), {}, std::move(attrs), node.name, node.origins);
 }
 
 // Replaces operands by scalars, because scalars are broadcast to every element. One operand stays
@@ -54,15 +53,16 @@ absl::StatusOr<Value> Simplest(Graph& graph, Node node, bool* changed) {
     Replacement::NewNode last = std::move(replacement.nodes.back());
     replacement.nodes.pop_back();
     for (Replacement::NewNode& added : replacement.nodes) {
-      RETURN_IF_ERROR(
-          graph.AddNode(*added.op, std::move(added.inputs), std::move(added.attrs), node.name)
-              .status());
+      RETURN_IF_ERROR(graph
+                          .AddNode(*added.op, std::move(added.inputs), std::move(added.attrs),
+                                   node.name, node.origins)
+                          .status());
     }
     node.op = last.op;
     node.inputs = std::move(last.inputs);
     node.attrs = std::move(last.attrs);
   }
-  return graph.AddNode(*node.op, node.inputs, node.attrs, node.name);
+  return graph.AddNode(*node.op, node.inputs, node.attrs, node.name, node.origins);
 }
 
 // [node]: true if an output, an update or a live node reads a result beyond the first.

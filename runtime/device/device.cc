@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -24,6 +25,46 @@ int64_t OutfeedEntryBytes(const CoreProgram& program) {
 }
 
 namespace {
+
+// Records the spans of one group of parts. The end of a span is the begin of the next, so that the
+// clock is read once for each.
+template <bool kProfiles>
+class SpanRecorder {
+ public:
+  SpanRecorder(RunProfile*, int) {}
+  void WaitBegins() {}
+  void WaitEnds() {}
+  void InstructionEnds(int, int) {}
+};
+
+template <>
+class SpanRecorder<true> {
+ public:
+  SpanRecorder(RunProfile* profile, int worker)
+      : profile_(profile), worker_(worker), begin_(Ticks()) {}
+
+  void WaitBegins() { waits_ = true; }
+  void WaitEnds() {
+    if (!waits_) return;
+    waits_ = false;
+    Add({.kind = ProfileSpan::Kind::kRendezvous});
+  }
+  void InstructionEnds(int number, int part) {
+    Add({.instruction = number, .part = static_cast<int16_t>(part)});
+  }
+
+ private:
+  void Add(ProfileSpan span) {
+    span.begin = begin_;
+    span.end = begin_ = Ticks();
+    profile_->Add(worker_, span);
+  }
+
+  RunProfile* const profile_;
+  const int worker_;
+  int64_t begin_;
+  bool waits_ = false;
+};
 
 // The worker threads and their current run. A member that is not atomic is written by the thread
 // that arrives last at a barrier (or by Run before the workers start), and read by all threads
@@ -74,7 +115,9 @@ class Workers final : public Device {
     };
     // NextStep then takes the entry without waiting.
     while (args.infeed != nullptr && !args.infeed->WaitUntil(next_beat, args.interrupt)) beat();
+    if (args.profile != nullptr) args.profile->Begin();
     NextStep();
+    if (args.profile != nullptr) args.profile->AddStepTick(Ticks());
     if (!run_.stop) {
       StartRun();
       std::unique_lock lock(mutex_);
@@ -83,6 +126,7 @@ class Workers final : public Device {
         beat();
         lock.lock();
       }
+      if (args.profile != nullptr) args.profile->End();
       program.prologue_version = first_error_.ok() ? args.variables_version : -1;
     }
     if (run_.result.status.ok()) run_.result.status = first_error_;
@@ -95,6 +139,33 @@ class Workers final : public Device {
   absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(
       const CoreProgram& program, const std::vector<void*>& variables) override {
     return LoadedProgram::Load(program, variables, num_workers_, spin_);
+  }
+
+  absl::StatusOr<double> TimeAlone(LoadedProgram& program, int instruction) override {
+    // As many calls as a hot cache and a stable minimum need.
+    constexpr int kLeastCalls = 5;
+    constexpr double kSeconds = 0.005;
+    TPURUN_DCHECK(running_ == 0);
+    const LoadedInstruction& loaded = program.Find(instruction);
+    const int parts = loaded.replicas_per_call;
+    for (int part = 0; part < parts; ++part) {
+      bases_[part].of = run_.bases;
+      bases_[part].of[static_cast<size_t>(Base::kWorker)] =
+          program.worker(0, std::min(part, program.InterleavedParts(parts) - 1));
+    }
+    const ScopedFlushDenormals flush;
+    const TickMark begin = TickMark::Now();
+    int64_t best = std::numeric_limits<int64_t>::max();
+    TickMark end = begin;
+    for (int call = 0; call < kLeastCalls ||
+                       std::chrono::duration<double>(end.time - begin.time).count() < kSeconds;
+         ++call) {
+      const int64_t start = Ticks();
+      RETURN_IF_ERROR(RunInstruction(loaded, 0, 0));
+      best = std::min(best, Ticks() - start);
+      end = TickMark::Now();
+    }
+    return static_cast<double>(best) * SecondsPerTick(begin, end);
   }
 
   std::vector<int64_t> InstructionsRun() const override {
@@ -146,30 +217,38 @@ class Workers final : public Device {
     for (uint32_t seen = 0;; ++seen) {
       while (start_.load() == seen) FutexWait(start_, seen);
       if (run_.program == nullptr) return;
-      WorkerRun(worker);
+      if (run_.args.profile != nullptr) {
+        WorkerRun<true>(worker);
+      } else {
+        WorkerRun<false>(worker);
+      }
       std::lock_guard lock(mutex_);
       if (--running_ == 0) idle_.notify_all();
     }
   }
 
+  // Functions with the parameter kProfiles are compiled twice: the one that records what it does in
+  // run_.args.profile, and the one that does not.
+
   // One worker's share of a run.
+  template <bool kProfiles>
   void WorkerRun(int worker) {
     LoadedProgram& program = *run_.program;
     if (run_.with_prologue) {
       for (const LoadedPhase& phase : program.prologue) {
-        RunPhase(worker, phase);
-        barrier_.Arrive([&] { NextPhase(); });
+        RunPhase<kProfiles>(worker, phase);
+        Arrive<kProfiles>(worker, [&] { NextPhase(); });
         if (run_.stop) return;
       }
     }
     while (!run_.stop) {
       const int phases = static_cast<int>(program.step.size());
       const bool periodic = PeriodicNow(program);
-      if (periodic) RunPeriodic(worker, program, &LoadedPeriodicSection::before);
+      if (periodic) RunPeriodic<kProfiles>(worker, program, &LoadedPeriodicSection::before);
       if (run_.stop) return;
       for (int i = 0; i < phases; ++i) {
-        RunPhase(worker, program.step[i]);
-        barrier_.Arrive([&] {
+        RunPhase<kProfiles>(worker, program.step[i]);
+        Arrive<kProfiles>(worker, [&] {
           NextPhase();
           AfterStepPhase(i);
           if (i + 1 == phases && !periodic && !run_.stop) EndStep();
@@ -178,9 +257,22 @@ class Workers final : public Device {
         if (i + 1 == phases && !periodic) break;
       }
       if (!periodic) continue;
-      RunPeriodic(worker, program, &LoadedPeriodicSection::after);
+      RunPeriodic<kProfiles>(worker, program, &LoadedPeriodicSection::after);
       if (run_.stop) return;
-      barrier_.Arrive([&] { EndStep(); });
+      Arrive<kProfiles>(worker, [&] { EndStep(); });
+    }
+  }
+
+  // Waits at the barrier.
+  template <bool kProfiles, typename Leader>
+  void Arrive(int worker, Leader leader) {
+    if constexpr (kProfiles) {
+      const int64_t begin = Ticks();
+      barrier_.Arrive(leader);
+      run_.args.profile->Add(worker,
+                             {.begin = begin, .end = Ticks(), .kind = ProfileSpan::Kind::kBarrier});
+    } else {
+      barrier_.Arrive(leader);
     }
   }
 
@@ -194,14 +286,15 @@ class Workers final : public Device {
                        [&](const LoadedPeriodicSection& range) { return IsDue(range); });
   }
 
+  template <bool kProfiles>
   void RunPeriodic(int worker, const LoadedProgram& program,
                    std::vector<LoadedPhase> LoadedPeriodicSection::*phases) {
     const auto start = std::chrono::steady_clock::now();
     for (const LoadedPeriodicSection& range : program.periodic) {
       if (!IsDue(range)) continue;
       for (const LoadedPhase& phase : range.*phases) {
-        RunPhase(worker, phase);
-        barrier_.Arrive([&] { NextPhase(); });
+        RunPhase<kProfiles>(worker, phase);
+        Arrive<kProfiles>(worker, [&] { NextPhase(); });
         if (run_.stop) return;
       }
     }
@@ -212,21 +305,24 @@ class Workers final : public Device {
 
   // Runs this worker's groups of parts of a phase. Then runs the groups that other workers have not
   // begun, unless there are more workers than CPUs.
+  template <bool kProfiles>
   void RunPhase(int worker, const LoadedPhase& phase) {
     const int side_by_side = run_.program->InterleavedParts(phase.replicas_per_call);
     const int groups = (phase.parts + side_by_side - 1) / side_by_side;
     TPURUN_DCHECK(groups <= kMaxParts);
     const int begin = groups * worker / num_workers_, end = groups * (worker + 1) / num_workers_;
-    for (int group = begin; group < end; ++group) RunGroup(worker, phase, group, side_by_side);
+    for (int group = begin; group < end; ++group)
+      RunGroup<kProfiles>(worker, phase, group, side_by_side);
     if (!spin_) return;
     for (int offset = 0; offset < groups; ++offset) {
       const int group = (end + offset) % groups;
-      if (group < begin || group >= end) RunGroup(worker, phase, group, side_by_side);
+      if (group < begin || group >= end) RunGroup<kProfiles>(worker, phase, group, side_by_side);
     }
   }
 
   // Interleaves the parts of one group of a phase, usually one part. A worker with a failed part
   // still arrives at every rendezvous.
+  template <bool kProfiles>
   void RunGroup(int worker, const LoadedPhase& phase, int group, int side_by_side) {
     std::atomic<uint32_t>& claim = claims_[group].phase;
     uint32_t seen = claim.load(std::memory_order_relaxed);
@@ -240,19 +336,23 @@ class Workers final : public Device {
           run_.program->worker(worker, part - begin);
     }
     int64_t ran = 0;
+    SpanRecorder<kProfiles> recorder(run_.args.profile, worker);
     for (const LoadedInstruction& instruction : phase.instructions) {
       const auto run = [&](int part) {
         if (failed_.load(std::memory_order_relaxed)) return;
         ++ran;
+        recorder.WaitEnds();
         const absl::Status status = RunInstruction(instruction, worker, part);
+        recorder.InstructionEnds(instruction.number, part);
         if (status.ok()) return;
-        Fail(Annotate(status, absl::StrCat(instruction.instruction->op->name, " \"",
-                                           instruction.instruction->name, "\"")));
+        Fail(Annotate(status, Describe(*instruction.instruction)));
       };
       const int replicas_per_call = instruction.replicas_per_call;
       if (replicas_per_call > side_by_side) {
         Barrier& rendezvous = run_.program->Rendezvous(replicas_per_call, begin);
+        recorder.WaitBegins();
         rendezvous.Arrive([&] { run(begin / replicas_per_call * replicas_per_call); });
+        recorder.WaitEnds();
         continue;
       }
       for (int part = begin; part < std::min(end, instruction.parts); part += replicas_per_call)
@@ -364,6 +464,7 @@ class Workers final : public Device {
     ++run_.result.steps;
     ++run_.index;
     steps_done_.store(run_.index, std::memory_order_relaxed);
+    if (run_.args.profile != nullptr) run_.args.profile->AddStepTick(Ticks());
     if (not_finite_.load(std::memory_order_relaxed) && StopsAtVariable()) return;
     NextStep();
   }
@@ -393,18 +494,28 @@ class Workers final : public Device {
       return;
     }
     if (run_.args.infeed != nullptr) {
+      const int64_t begin = WaitBegins();
       const absl::StatusOr<const std::byte*> entry = run_.args.infeed->Front(run_.args.interrupt);
+      WaitEnds(begin, ProfileSpan::Kind::kInfeed);
       if (!entry.ok()) return StopAt(entry.status());
       run_.bases[static_cast<size_t>(Base::kInfeed)] = const_cast<std::byte*>(*entry);
     }
     if (run_.args.outfeed != nullptr && PeriodicNow(*run_.program)) {
+      const int64_t begin = WaitBegins();
       const absl::StatusOr<std::byte*> entry = run_.args.outfeed->Reserve();
+      WaitEnds(begin, ProfileSpan::Kind::kOutfeed);
       if (!entry.ok()) return StopAt(entry.status());
       std::memcpy(*entry, &run_.index, sizeof(run_.index));
       run_.bases[static_cast<size_t>(Base::kOutfeed)] = *entry + kOutfeedHeaderBytes;
       run_.feeds_out = true;
     }
     run_.program->set_loop_index(static_cast<int32_t>(run_.index));
+  }
+
+  int64_t WaitBegins() const { return run_.args.profile == nullptr ? 0 : Ticks(); }
+  void WaitEnds(int64_t begin, ProfileSpan::Kind kind) {
+    if (run_.args.profile == nullptr) return;
+    run_.args.profile->AddWait({.begin = begin, .end = Ticks(), .kind = kind});
   }
 
   void Interrupt() {

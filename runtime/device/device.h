@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/device/loaded_program.h"
 #include "runtime/device/queues.h"
+#include "runtime/device/run_profile.h"
 #include "runtime/program/core_program.h"
 
 namespace tpurun {
@@ -27,6 +28,8 @@ struct RunArgs {
   int64_t host_call_every_n_steps = 1;
   // Incremented when anything else than this program writes its variables: the prologue runs again.
   int64_t variables_version = 0;
+  // Receives what the workers do. nullptr: nothing is recorded, at no cost.
+  RunProfile* profile = nullptr;
   // Entries of LayoutOf(program.infeed); nullptr if the program has no infeed slot.
   EntryRing* infeed = nullptr;
   // Entries of OutfeedEntryBytes; nullptr if the program has no outfeed slot.
@@ -75,6 +78,12 @@ class Device {
       const CoreProgram& program, const std::vector<void*>& variables) = 0;
   // Blocks until the steps are done. Only one Run at a time.
   virtual RunResult Run(LoadedProgram& program, const RunArgs& args) = 0;
+
+  // Runs the first call of an instruction (an index in CoreProgram::Instructions()) on the calling
+  // thread, again and again, while no other worker runs, and returns the seconds of the fastest.
+  // The memory is that of the last Run, whose infeed entry must still exist. The instruction must
+  // not write a variable.
+  virtual absl::StatusOr<double> TimeAlone(LoadedProgram& program, int instruction) = 0;
 
   // The number of instruction parts that each worker has run so far.
   virtual std::vector<int64_t> InstructionsRun() const = 0;

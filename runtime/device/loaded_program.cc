@@ -84,6 +84,25 @@ absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(
   return loaded;
 }
 
+const LoadedInstruction& LoadedProgram::Find(int number) const {
+  const auto find = [&](const std::vector<LoadedPhase>& phases) -> const LoadedInstruction* {
+    for (const LoadedPhase& phase : phases) {
+      for (const LoadedInstruction& instruction : phase.instructions) {
+        if (instruction.number == number) return &instruction;
+      }
+    }
+    return nullptr;
+  };
+  const LoadedInstruction* found = find(prologue);
+  if (found == nullptr) found = find(step);
+  for (const LoadedPeriodicSection& section : periodic) {
+    if (found == nullptr) found = find(section.before);
+    if (found == nullptr) found = find(section.after);
+  }
+  TPURUN_DCHECK(found != nullptr);
+  return *found;
+}
+
 Address LoadedProgram::Resolve(const Operand& operand) const {
   const BufferRef& buffer = operand.buffer;
   TPURUN_DCHECK(buffer.core < program_.num_replicas);
@@ -183,6 +202,7 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
       kernels_.back()->SetWorkers(static_cast<int>(workers_.size()));
       LoadedInstruction loaded{.kernel = kernels_.back().get(),
                                .instruction = &instruction,
+                               .number = static_cast<int>(kernels_.size()) - 1,
                                .per_core = instruction.per_core,
                                .replicas_per_call = instruction.replicas_per_call,
                                .parts = instruction.parts};

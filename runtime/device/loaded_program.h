@@ -46,6 +46,7 @@ struct CheckedResult {
 struct LoadedInstruction {
   const Kernel* kernel = nullptr;
   const Instruction* instruction = nullptr;
+  int number = 0;  // its index in CoreProgram::Instructions()
   std::vector<Address> operands, results;
   Address scratch;
   bool per_core = false;
@@ -119,6 +120,8 @@ class LoadedProgram {
                        [part / replicas_per_call];
   }
   void set_loop_index(int32_t index) { *loop_index_ = index; }
+  // The instruction with this index in CoreProgram::Instructions().
+  const LoadedInstruction& Find(int number) const;
   // The maximum number of operands or results that any kernel gets.
   size_t max_operands() const { return max_operands_; }
   // The loss of `replica` in the step that has just run.
@@ -153,7 +156,7 @@ class LoadedProgram {
   std::vector<std::unique_ptr<Arena>> workers_;
   std::unique_ptr<int32_t> loop_index_;
   std::vector<int32_t> replica_ids_;
-  std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;  // [instruction]
   Address loss_;
   size_t max_operands_ = 0;
 };

@@ -62,7 +62,8 @@ NonFinite Describe(const Graph& graph, const Node& node, const Literal& literal,
             true};
   }
   const std::string name = node.name.empty() ? absl::StrCat("%", node.id) : node.name;
-  return {absl::StrCat("first in node ", Quote(name), " (", node.op->name, ")"), false};
+  const std::string of = node.origins.empty() ? "" : absl::StrCat(" of ", Describe(node.origins));
+  return {absl::StrCat("first in node ", Quote(name), " (", node.op->name, ")", of), false};
 }
 
 // Describes the results of a node, [replica][result], or returns nullopt if all are finite.

@@ -16,8 +16,8 @@
 namespace tpurun {
 
 struct NonFinite {
-  // `first in node "hidden_2/MatMul" (matmul)` or `feature "x" is inf in row 12 of the batch`.
-  // Empty if the value is finite.
+  // `first in node "hidden_2/MatMul" (matmul) of hidden_2 (forward)` or `feature "x" is inf in row
+  // 12 of the batch`. Empty if the value is finite.
   std::string what;
   bool in_input = false;  // true: the batch is the cause, not the weights
 };

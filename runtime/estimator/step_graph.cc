@@ -37,6 +37,7 @@ absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& of_run, ModeKey
                                                    mode != ModeKey::kPredict));
   StepGraph step;
   step.layers = spec.layers;
+  step.model_variables = spec.graph.variables();
   for (const OptimizerSpec& optimizer : spec.optimizers) {
     step.trained.insert(step.trained.end(), optimizer.variables.begin(), optimizer.variables.end());
   }

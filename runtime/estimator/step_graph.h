@@ -1,4 +1,4 @@
-// Builds the step of a mode without running it, for `summary`.
+// Builds the step of a mode without running it, for `summary` and `profile`.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_STEP_GRAPH_H_
 #define TPURUN_RUNTIME_ESTIMATOR_STEP_GRAPH_H_
 
@@ -14,7 +14,8 @@ namespace tpurun {
 struct StepGraph {
   Graph graph;  // before compilation; without summaries in training
   std::vector<BuiltLayer> layers;
-  std::vector<int> trained;  // TRAIN: variables that the optimizers update
+  std::vector<int> trained;               // TRAIN: variables that the optimizers update
+  std::vector<Variable> model_variables;  // without slots and counters of the training
 };
 
 // The errors that train, evaluate and predict report before they open a file.

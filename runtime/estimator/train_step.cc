@@ -118,6 +118,7 @@ void SumOverReplicas(GraphBuilder& b, const OptimizerSpec& optimizer,
   ScopedName scope(b, "CrossShardOptimizer");
   for (VariableGradient& gradient : gradients) {
     const std::string name = b.graph().variables()[gradient.variable].name;
+    const ScopedOrigins origins(b, b.OriginsOfUpdate(gradient.variable));
     if (gradient.ids.valid()) {
       const ScopedName of_variable(b, name);
       ConcatOverReplicas(b, gradient);
@@ -156,6 +157,7 @@ absl::Status AddOptimizer(GraphBuilder& b, const OptimizerSpec& optimizer, Value
 
 absl::StatusOr<Graph> BuildTrainStep(EstimatorSpec spec) {
   GraphBuilder b(std::move(spec.graph));
+  const ScopedOrigins origins(b, kOptimizerOrigin, NodeOrigin::Phase::kUpdate);
   const int global_step = GlobalStep(b);
   const Value step = b.Read(global_step);
   TrainStepValues values;
@@ -164,7 +166,10 @@ absl::StatusOr<Graph> BuildTrainStep(EstimatorSpec spec) {
   }
   const Value next_step = Add(b, step, ConstantInt(b, DType::kS64, {}, {1}), "global_step/add");
   if (spec.moving_average.has_value()) UpdateAverages(b, *spec.moving_average, next_step);
-  AddSummaries(b, spec.summaries, values);
+  {
+    const ScopedOrigins of_summaries(b, kSummaryOrigin, NodeOrigin::Phase::kOutput);
+    AddSummaries(b, spec.summaries, values);
+  }
   b.Update(global_step, next_step);
   b.AddOutput(kLossOutput, spec.loss, 0);
   RETURN_IF_ERROR(b.status());

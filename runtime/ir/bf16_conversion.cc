@@ -189,6 +189,16 @@ OpCall InF32(const OpCall& call) {
 
 int64_t ConversionBytes(const OpCall& call) { return ConversionsOf(call).bytes; }
 
+int64_t ConvertedBytes(const OpCall& call) {
+  const Conversions conversions = ConversionsOf(call);
+  int64_t elements = conversions.result.bf16 ? conversions.result.elements : 0;
+  for (const Edge& edge : conversions.operands) {
+    // An array that has no share for each part is converted as a whole by every part.
+    if (edge.bf16) elements += edge.elements * (edge.per_unit > 0 ? 1 : call.parts);
+  }
+  return elements * static_cast<int64_t>(sizeof(float));
+}
+
 std::unique_ptr<Kernel> WithConversions(const OpCall& call, std::unique_ptr<Kernel> f32) {
   return std::make_unique<ConvertingKernel>(call, std::move(f32));
 }

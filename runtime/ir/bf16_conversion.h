@@ -20,6 +20,8 @@ OpCall InF32(const OpCall& call);
 // is converted at once, because the kernel may accept parts of one size only. The conversion uses
 // the first ConversionBytes(call) bytes of scratch memory, the kernel the bytes after them.
 int64_t ConversionBytes(const OpCall& call);
+// The bytes of all f32 copies that all parts make (KernelPlan::copied_bytes).
+int64_t ConvertedBytes(const OpCall& call);
 std::unique_ptr<Kernel> WithConversions(const OpCall& call, std::unique_ptr<Kernel> wide);
 
 }  // namespace tpurun

@@ -123,7 +123,7 @@ const OpDef& RowOfGroupOp() {
                               (args.end - args.begin) * size);
                 });
           },
-      .flops = [](const OpCall&) { return 0.0; }};
+      .cost = CostOfMove};
   return op;
 }
 
@@ -167,7 +167,7 @@ const OpDef& CrossReplicaConcatOp() {
               }
             });
           },
-      .flops = [](const OpCall&) { return 0.0; }};
+      .cost = CostOfMove};
   return op;
 }
 
@@ -215,9 +215,9 @@ const OpDef& CrossReplicaSumOp() {
                        : Replacement{};
           },
       .reference = CrossReplicaSumKernel,
-      .flops =
-          [](const OpCall& call) {
-            return static_cast<double>(call.operands[0].num_elements()) * (call.num_replicas - 1);
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = 1.0 * call.operands[0].num_elements() * (call.num_replicas - 1);
           }};
   return op;
 }

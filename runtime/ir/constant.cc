@@ -114,7 +114,7 @@ const OpDef& ConstantOp() {
               std::memcpy(args.results[0], literal->data(), literal->shape().bytes());
             });
           },
-      .flops = [](const OpCall&) { return 0.0; },
+      .cost = CostOfMove,
       .tensorflow = ConstantToTensorFlow,
       .onnx = ConstantToOnnx};
   return op;

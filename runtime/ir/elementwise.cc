@@ -126,8 +126,10 @@ const OpDef& SumOfElementsOp() {
                   SumOfElements(static_cast<const float*>(args.operands[0]), n);
             });
           },
-      .flops =
-          [](const OpCall& call) { return static_cast<double>(call.operands[0].num_elements()); }};
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = static_cast<double>(call.operands[0].num_elements());
+          }};
   return op;
 }
 
@@ -159,8 +161,10 @@ const OpDef& SumOfRowsOp() {
             return plan.native_bf16 ? SumOfRowsKernel<uint16_t>(call)
                                     : SumOfRowsKernel<float>(call);
           },
-      .flops =
-          [](const OpCall& call) { return static_cast<double>(call.operands[0].num_elements()); }};
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = static_cast<double>(call.operands[0].num_elements());
+          }};
   return op;
 }
 

@@ -9,8 +9,10 @@ namespace tpurun {
 namespace {
 
 std::string Place(const Node& node) {
-  return node.name.empty() ? absl::StrCat("%", node.id)
-                           : absl::StrCat("%", node.id, " \"", node.name, "\"");
+  std::string place = absl::StrCat("%", node.id);
+  if (!node.name.empty()) absl::StrAppend(&place, " \"", node.name, "\"");
+  if (!node.origins.empty()) absl::StrAppend(&place, " of ", Describe(node.origins));
+  return place;
 }
 
 absl::Status VerifyNode(const Graph& graph, const Node& node) {
@@ -120,7 +122,7 @@ int Graph::FindOutput(const std::string& name) const {
 }
 
 absl::StatusOr<Value> Graph::AddNode(const OpDef& op, std::vector<Value> inputs, Attrs attrs,
-                                     std::string name) {
+                                     std::string name, Origins origins) {
   std::vector<Shape> operands;
   for (const Value input : inputs) {
     if (!Holds(input)) {
@@ -134,9 +136,13 @@ absl::StatusOr<Value> Graph::AddNode(const OpDef& op, std::vector<Value> inputs,
   // Every node has at least one result: passes read shapes[0].
   TPURUN_DCHECK(!shapes.empty());
   const int id = static_cast<int>(nodes_.size());
-  nodes_.push_back(
-      Node{id, &op, std::move(inputs), std::move(attrs), std::move(shapes), std::move(name)});
+  nodes_.push_back(Node{id, &op, std::move(inputs), std::move(attrs), std::move(shapes),
+                        std::move(name), std::move(origins)});
   return Value{id, 0};
+}
+
+void Graph::AddOrigins(int node, const Origins& origins) {
+  nodes_[node].origins = Union(nodes_[node].origins, origins);
 }
 
 int Graph::AddInfeed(InfeedSlot slot) {

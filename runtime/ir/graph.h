@@ -13,6 +13,7 @@
 #include "runtime/base/dcheck.h"
 #include "runtime/ir/attrs.h"
 #include "runtime/ir/op_def.h"
+#include "runtime/ir/origin.h"
 #include "runtime/ir/shape.h"
 
 namespace tpurun {
@@ -24,6 +25,7 @@ struct Node {
   Attrs attrs;
   std::vector<Shape> shapes;  // [result]
   std::string name;           // scoped as in TensorFlow: "hidden_1/MatMul"; may be empty
+  Origins origins;
 };
 
 // A value that the host feeds once per step.
@@ -104,7 +106,9 @@ class Graph {
   // Appends a node after checking operands, attributes and shapes. An error describes what is wrong
   // with the arguments and leaves the graph unchanged.
   absl::StatusOr<Value> AddNode(const OpDef& op, std::vector<Value> inputs, Attrs attrs,
-                                std::string name);
+                                std::string name, Origins origins);
+  // Notes that the node also computes what nodes of these origins computed.
+  void AddOrigins(int node, const Origins& origins);
   int AddInfeed(InfeedSlot slot);
   int AddVariable(Variable variable);
   void SetPerCore(int variable) { variables_[variable].per_core = true; }

@@ -27,7 +27,7 @@ Value GraphBuilder::Add(const OpDef& op, std::vector<Value> inputs, Attrs attrs,
   const int asked = names_[name]++;
   if (asked > 0) absl::StrAppend(&name, "_", asked);
   absl::StatusOr<Value> value =
-      graph_.AddNode(op, std::move(inputs), std::move(attrs), std::move(name));
+      graph_.AddNode(op, std::move(inputs), std::move(attrs), std::move(name), origins_);
   if (!value.ok()) return Fail(value.status());
   return *value;
 }
@@ -49,9 +49,15 @@ Value GraphBuilder::Read(int variable) {
   const Variable& read = graph_.variables()[variable];
   Attrs attrs = {{"variable", read.name}, {"dtype", read.shape.dtype}, {"dims", read.shape.dims}};
   absl::StatusOr<Value> value =
-      graph_.AddNode(VariableOp(), {}, std::move(attrs), read.name + "/read");
+      graph_.AddNode(VariableOp(), {}, std::move(attrs), read.name + "/read", origins_);
   if (!value.ok()) return Fail(value.status());
   return reads_[variable] = *value;
+}
+
+Origins GraphBuilder::OriginsOfUpdate(int variable) {
+  const Value read = Read(variable);
+  if (!read.valid()) return {};
+  return InPhase(graph_.node(read).origins, NodeOrigin::Phase::kUpdate);
 }
 
 void GraphBuilder::Update(int variable, Value value) {
@@ -63,8 +69,9 @@ void GraphBuilder::Update(int variable, Value value) {
 Value GraphBuilder::AddInfeed(const std::string& name, const Shape& shape) {
   if (!status_.ok()) return Value{};
   const int64_t slot = graph_.AddInfeed(InfeedSlot{name, shape});
-  absl::StatusOr<Value> value = graph_.AddNode(
-      InfeedOp(), {}, {{"slot", slot}, {"dtype", shape.dtype}, {"dims", shape.dims}}, name);
+  absl::StatusOr<Value> value =
+      graph_.AddNode(InfeedOp(), {}, {{"slot", slot}, {"dtype", shape.dtype}, {"dims", shape.dims}},
+                     name, origins_);
   if (!value.ok()) return Fail(value.status());
   return *value;
 }

@@ -33,6 +33,8 @@ class GraphBuilder {
   int AddVariable(Variable variable);
   // The variable's value at the start of the step. Every read of a variable returns the same node.
   Value Read(int variable);
+  // The layers that read the variable, in the phase kUpdate: the origins of its update.
+  Origins OriginsOfUpdate(int variable);
   // A second update of a variable is an error.
   void Update(int variable, Value value);
   // Adds an infeed slot and returns the node that reads it.
@@ -49,11 +51,15 @@ class GraphBuilder {
   // "a/b"; names of new nodes start with it.
   const std::string& scope() const { return scope_; }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
+  // The origins of new nodes.
+  const Origins& origins() const { return origins_; }
+  void set_origins(Origins origins) { origins_ = std::move(origins); }
 
  private:
   Graph graph_;
   absl::Status status_;
   std::string scope_;
+  Origins origins_;
   std::vector<Value> reads_;          // by variable; invalid if not read yet
   std::map<std::string, int> names_;  // how often each full label was requested
 };
@@ -76,6 +82,23 @@ class ScopedName {
  private:
   GraphBuilder& b_;
   const std::string outer_, inner_;
+};
+
+// Sets the origins of new nodes for the lifetime of this object.
+class ScopedOrigins {
+ public:
+  ScopedOrigins(GraphBuilder& b, Origins origins) : b_(b), outer_(b.origins()) {
+    b.set_origins(std::move(origins));
+  }
+  ScopedOrigins(GraphBuilder& b, std::string layer, NodeOrigin::Phase phase)
+      : ScopedOrigins(b, Origins{{std::move(layer), phase}}) {}
+  ~ScopedOrigins() { b_.set_origins(outer_); }
+  ScopedOrigins(const ScopedOrigins&) = delete;
+  ScopedOrigins& operator=(const ScopedOrigins&) = delete;
+
+ private:
+  GraphBuilder& b_;
+  const Origins outer_;
 };
 
 }  // namespace tpurun

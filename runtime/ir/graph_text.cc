@@ -24,7 +24,8 @@ std::string PrintNode(const Node& node) {
   for (const Shape& shape : node.shapes) shapes.push_back(shape.ToString());
   return absl::StrCat("%", node.id, " = ", node.op->name, inputs.empty() ? "" : " ",
                       absl::StrJoin(inputs, ", "), " ", node.attrs.ToString(), " : ",
-                      absl::StrJoin(shapes, ", "), " ", Quote(node.name));
+                      absl::StrJoin(shapes, ", "), " ", Quote(node.name),
+                      PrintOrigins(node.origins));
 }
 
 absl::Status Bad(absl::string_view want) {
@@ -70,9 +71,10 @@ absl::Status ParseNode(LineTokenizer& line, const FindOp& find_op, Graph& graph)
     shapes.push_back(*shape);
   } while (line.Eat(","));
   const std::optional<std::string> label = line.QuotedString();
-  if (!label || !line.AtEnd()) return Bad("the node's name in quotes at the end");
-  ASSIGN_OR_RETURN(const Value value,
-                   graph.AddNode(*op, std::move(inputs), *std::move(attrs), *label));
+  std::optional<Origins> origins = label ? ParseOrigins(line) : std::nullopt;
+  if (!origins || !line.AtEnd()) return Bad("\"name\" [from \"PHASE:LAYER\" ...] at the end");
+  ASSIGN_OR_RETURN(const Value value, graph.AddNode(*op, std::move(inputs), *std::move(attrs),
+                                                    *label, *std::move(origins)));
   if (graph.node(value).shapes != shapes) {
     return absl::InvalidArgumentError(absl::StrCat("the operands give ",
                                                    graph.shape(value).ToString(),

@@ -3,7 +3,7 @@
 //   graph "iris" replicas=8
 //   infeed 0 "SepalLength" f32[16]
 //   variable "hidden_1/kernel" f32[4,10] uniform(-0.65,0.65) trainable
-//   %4 = matmul %2, %3:0 {precision=0} : f32[16,10] "hidden_1/MatMul"
+//   %4 = matmul %2, %3:0 {precision=0} : f32[16,10] "hidden_1/MatMul" from "forward:hidden_1"
 //   output "loss" %17
 //   update "hidden_1/kernel" %40
 #ifndef TPURUN_RUNTIME_IR_GRAPH_TEXT_H_

@@ -168,6 +168,7 @@ KernelPlan PlanKernel(const OpCall& call, const Machine& machine) {
     plan.native_bf16 = false;
     plan.converts_bf16 = true;
     plan.scratch_bytes += ConversionBytes(call);
+    plan.copied_bytes += ConvertedBytes(call);
     for (size_t i = 0; i < plan.best_operands.size(); ++i) {
       if (call.operands[i].dtype == DType::kBF16) plan.best_operands[i] = call.operands[i];
     }
@@ -197,11 +198,32 @@ int64_t ReferenceScratchBytes(const OpCall& call) {
   return Converts(call) ? ConversionBytes(call) : 0;
 }
 
-double Flops(const OpCall& call) {
-  if (call.op->flops) return call.op->flops(call);
+Cost CostOf(const OpCall& call) {
+  Cost cost;
+  for (const Shape& shape : call.operands)
+    cost.bytes_read += static_cast<double>(shape.bytes()) * CopiesPerOperand(call);
   double elements = 0;
-  for (const Shape& shape : call.results) elements += static_cast<double>(shape.num_elements());
-  return elements;
+  for (size_t i = 0; i < call.results.size(); ++i) {
+    if (!call.needed[i]) continue;
+    cost.bytes_written += static_cast<double>(call.results[i].bytes());
+    elements += static_cast<double>(call.results[i].num_elements());
+  }
+  if (call.op->cost) {
+    call.op->cost(call, cost);
+  } else {
+    cost.vector_flops = elements * call.op->element_flops;
+    cost.transcendentals = elements * call.op->element_transcendentals;
+  }
+  return cost;
 }
+
+Cost CostOf(const OpCall& call, const KernelPlan& plan) {
+  Cost cost = CostOf(call);
+  cost.bytes_read += static_cast<double>(plan.copied_bytes);
+  cost.bytes_written += static_cast<double>(plan.copied_bytes);
+  return cost;
+}
+
+void CostOfMove(const OpCall&, Cost&) {}
 
 }  // namespace tpurun

@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/ir/attrs.h"
+#include "runtime/ir/cost.h"
 #include "runtime/ir/shape.h"
 
 namespace tpurun {
@@ -113,6 +114,10 @@ struct KernelPlan {
   bool native_bf16 = false;  // reads bf16 operands and writes a bf16 result 0 itself, at less cost
   bool converts_bf16 = false;  // set by PlanKernel: bf16 is converted around it (bf16_conversion.h)
   bool takes_bias = false;     // adds the operand OpFlags::bias at no cost
+  // Bytes of packed and converted copies that all parts of the call write to scratch memory. Each
+  // is read again.
+  int64_t copied_bytes = 0;
+  std::string library_kernel;  // the implementation that the library chose; "" without a library
 };
 
 // The instruction sets of the machine that a program is compiled for. Programs and checkpoints
@@ -248,8 +253,12 @@ struct OpDef {
   // An op with the same operands and attributes that equals CrossReplicaSum of this op and does
   // less work for these shapes, or nullptr if there is none. The function itself may be null.
   std::function<const OpDef*(const OpCall& call)> summed_over_replicas;
-  // Floating point operations of one call. Null: one per result element.
-  std::function<double(const OpCall& call)> flops;
+  // Sets the flops and transcendentals of `cost`. Corrects its bytes if the call does not read
+  // every operand and write every needed result exactly once. Null: see the next two fields.
+  std::function<void(const OpCall& call, Cost& cost)> cost;
+  // Vector flops and transcendentals of a result element, if `cost` is null.
+  int element_flops = 1;
+  int element_transcendentals = 0;
   // The op in TensorFlow ops and in ONNX ops (opset 17), in f32 for any precision. Null: the format
   // has no equivalent ops, and the op can be exported only if it has `expand`.
   ExportRule tensorflow;
@@ -285,7 +294,13 @@ std::unique_ptr<Kernel> MakeKernel(const OpCall& call, const KernelPlan& plan);
 // bytes of scratch memory.
 std::unique_ptr<Kernel> MakeReference(const OpCall& call);
 int64_t ReferenceScratchBytes(const OpCall& call);
-double Flops(const OpCall& call);
+// The cost of the op's formula, for all units of the call.
+Cost CostOf(const OpCall& call);
+// The same, and the passes over memory that the kernel of the plan makes to pack and convert
+// operands and results.
+Cost CostOf(const OpCall& call, const KernelPlan& plan);
+// OpDef::cost of an op that only moves elements.
+void CostOfMove(const OpCall& call, Cost& cost);
 
 }  // namespace tpurun
 

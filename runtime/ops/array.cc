@@ -32,8 +32,6 @@ constexpr OpFlags kReshapes = {.unit = WorkUnit::kRows,
                                .is_bitcast = true,
                                .any_dtype = true};
 
-double NoFlops(const OpCall&) { return 0; }
-
 int64_t Product(const std::vector<int64_t>& dims, size_t begin, size_t end) {
   int64_t product = 1;
   for (size_t i = begin; i < end; ++i) product *= dims[i];
@@ -156,7 +154,7 @@ const OpDef& ConcatOp() {
                      },
                  .simplify = SameAsOperand,
                  .reference = ConcatKernel,
-                 .flops = NoFlops,
+                 .cost = CostOfMove,
                  .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
                    // ConcatV2 needs at least two operands.
                    if (call.inputs.size() == 1) return TensorFlowOp("Identity")(call);
@@ -231,7 +229,7 @@ const OpDef& ReshapeOp() {
                           (args.end - args.begin) * unit);
             });
           },
-      .flops = NoFlops,
+      .cost = CostOfMove,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         RETURN_IF_ERROR(CheckReshape(call.results[0].dims));
         return std::vector<Value>{TensorFlowReshape(call, call.inputs[0], call.results[0].dims)};
@@ -318,7 +316,7 @@ const OpDef& BroadcastOp() {
           [](const OpCall& call, const KernelPlan& plan) {
             return MakeStridedCopy(call.results[0], StridesOfRepeated(call), plan);
           },
-      .flops = NoFlops,
+      .cost = CostOfMove,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         ASSIGN_OR_RETURN(const std::vector<int64_t> repeats, Repeats(call));
         const Value x = TensorFlowReshape(call, call.inputs[0], WithOnes(call));

@@ -116,8 +116,13 @@ void AttentionFlags(const OpCall& call, int first, OpFlags& flags) {
   flags.random = call.attrs.Get<double>("rate") > 0;
 }
 
-double MultiplyAddsOfScores(const Attention& a, int64_t n) {
-  return 1.0 * n * a.heads * a.queries * a.keys;
+// `products`: the sum of the inner dimensions of the products over all scores. The softmax of a
+// score is 1 exp and 4 other operations.
+void SetCost(const Attention& a, int64_t n, int64_t products, Cost& cost) {
+  const double scores = 1.0 * n * a.heads * a.queries * a.keys;
+  cost.matrix_flops = 2 * scores * static_cast<double>(products);
+  cost.vector_flops = 4 * scores;
+  cost.transcendentals = scores;
 }
 
 const OpDef& AttentionGradOp() {
@@ -148,11 +153,10 @@ const OpDef& AttentionGradOp() {
           [](const OpCall& call, const KernelPlan& plan) {
             return MakeAttention(Attention(call, true), call, plan);
           },
-      .flops =
-          [](const OpCall& call) {
+      .cost =
+          [](const OpCall& call, Cost& cost) {
             const Attention a(call, true);
-            return 2 * MultiplyAddsOfScores(a, call.results[0].dims[0]) *
-                   static_cast<double>(3 * a.key_dim + 2 * a.value_dim);
+            SetCost(a, call.results[0].dims[0], 3 * a.key_dim + 2 * a.value_dim, cost);
           }};
   return op;
 }
@@ -241,11 +245,10 @@ const OpDef& AttentionOp() {
           [](const OpCall& call, const KernelPlan& plan) {
             return MakeAttention(Attention(call, false), call, plan);
           },
-      .flops =
-          [](const OpCall& call) {
+      .cost =
+          [](const OpCall& call, Cost& cost) {
             const Attention a(call, false);
-            return 2 * MultiplyAddsOfScores(a, call.results[0].dims[0]) *
-                   static_cast<double>(a.key_dim + a.value_dim);
+            SetCost(a, call.results[0].dims[0], a.key_dim + a.value_dim, cost);
           },
       .expand = AttentionInOps};
   return op;

@@ -88,6 +88,15 @@ AttentionTiles::AttentionTiles(const Attention& attention, const OpCall& call,
   hide_ = scratch_.Add(a.keys * static_cast<int64_t>(sizeof(float)));
 }
 
+int64_t AttentionTiles::copied_bytes() const {
+  int64_t bytes = 0;
+  for (const int operand : {a.dy, a.q, a.k, a.v}) {
+    if (operand < 0 || !Converts(operand)) continue;
+    bytes += call_.operands[operand].num_elements() * ByteSize(StoredDType(product_dtype_));
+  }
+  return bytes;
+}
+
 void AttentionTiles::SetWorkers(int workers) {
   for (const auto& product : products_) {
     if (product != nullptr) product->SetWorkers(workers);
@@ -175,6 +184,7 @@ KernelPlan PlanAttention(const Attention& attention, const OpCall& call, const M
     tiles = MakeTiles(attention, call, kTiles);
   }
   plan.scratch_bytes = tiles->scratch_bytes();
+  plan.copied_bytes = tiles->copied_bytes();
   return plan;
 }
 

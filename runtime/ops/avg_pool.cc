@@ -113,9 +113,10 @@ const OpDef& AvgPoolOp() {
               }
             });
           },
-      .flops =
-          [](const OpCall& call) {
-            return static_cast<double>(call.results[0].num_elements() * WindowElements(call.attrs));
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops =
+                static_cast<double>(call.results[0].num_elements() * WindowElements(call.attrs));
           },
       .tensorflow = TensorFlowPool("AvgPool"),
       .onnx = OnnxPool("AveragePool")};

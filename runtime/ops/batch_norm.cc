@@ -135,7 +135,10 @@ const OpDef& MomentsOp() {
         if (call.operands[0].dtype == DType::kBF16) return MomentsKernel<uint16_t>(call);
         return MomentsKernel<float>(call);
       },
-      .flops = [](const OpCall& call) { return 4.0 * call.operands[0].num_elements(); }};
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = 4.0 * static_cast<double>(call.operands[0].num_elements());
+          }};
   return op;
 }
 
@@ -163,7 +166,10 @@ const OpDef& BatchNormGradOp() {
         };
         return call.operands[0].dtype == DType::kBF16 ? of_x(uint16_t{}) : of_x(float{});
       },
-      .flops = [](const OpCall& call) { return 4.0 * call.operands[0].num_elements(); }};
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = 4.0 * static_cast<double>(call.operands[0].num_elements());
+          }};
   return op;
 }
 
@@ -244,7 +250,10 @@ const OpDef& BatchNormOp() {
               }
             });
           },
-      .flops = [](const OpCall& call) { return 3.0 * call.results[0].num_elements(); },
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = 3.0 * static_cast<double>(call.results[0].num_elements());
+          },
       .tensorflow = ExportAs("AddV2", "RealDiv",
                              [](const ExportCall& call) {
                                return ExportAttrs{{"T", call.type()}};

@@ -109,9 +109,9 @@ void RoundsBothAtDefault(const OpCall& call, OpFlags& flags) {
   if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = 3u;
 }
 
-double ConvFlops(const ConvDims& d, const Attrs& attrs) {
-  const double products = static_cast<double>(PartProducts(PrecisionOf(attrs)).size());
-  return 2 * d.MultiplyAdds(static_cast<double>(d.n)) * products;
+void SetProducts(const ConvDims& d, const OpCall& call, Cost& cost) {
+  const double products = static_cast<double>(PartProducts(PrecisionOf(call.attrs)).size());
+  cost.matrix_flops = 2 * d.MultiplyAdds(static_cast<double>(d.n)) * products;
 }
 
 // If the library computes a filter gradient, it may be partitioned by output channels, but not
@@ -245,7 +245,12 @@ const OpDef& Conv2dOp() {
           [](const OpCall& call, const KernelPlan& plan) {
             return MakeConv(ConvKind::kForward, ForwardDims(call), call, plan);
           },
-      .flops = [](const OpCall& call) { return ConvFlops(ForwardDims(call), call.attrs); },
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            SetProducts(ForwardDims(call), call, cost);
+            const bool has_bias = call.operands.size() > 2;
+            if (has_bias) cost.vector_flops = static_cast<double>(call.results[0].num_elements());
+          },
       .tensorflow = ConvolutionToTensorFlow,
       .onnx = ConvolutionToOnnx};
   return op;
@@ -312,7 +317,7 @@ const OpDef& Conv2dInputGradOp() {
           [](const OpCall& call, const KernelPlan& plan) {
             return MakeConv(ConvKind::kInputGrad, InputGradDims(call), call, plan);
           },
-      .flops = [](const OpCall& call) { return ConvFlops(InputGradDims(call), call.attrs); },
+      .cost = [](const OpCall& call, Cost& cost) { SetProducts(InputGradDims(call), call, cost); },
       .tensorflow = TransposedConvolutionToTensorFlow,
       .onnx = TransposedConvolutionToOnnx};
   return op;
@@ -393,7 +398,8 @@ const OpDef& Conv2dFilterGradOp() {
           [](const OpCall& call, const KernelPlan& plan) {
             return MakeConv(ConvKind::kFilterGrad, FilterGradDims(call), call, plan);
           },
-      .flops = [](const OpCall& call) { return ConvFlops(FilterGradDims(call), call.attrs); }};
+      .cost = [](const OpCall& call,
+                 Cost& cost) { SetProducts(FilterGradDims(call), call, cost); }};
   return op;
 }
 

@@ -93,7 +93,10 @@ KernelPlan PlanDense(const MatMulDims& d, const OpCall& call) {
   if (precision == Precision::kHigh || precision == Precision::kHighest) return {};
   KernelPlan plan;
   plan.implementation = kDenseKernel;
-  plan.scratch_bytes = static_cast<int64_t>(sizeof(float)) * (d.m * d.k + d.k * Padded(d.n));
+  const auto bytes = static_cast<int64_t>(sizeof(float));
+  plan.scratch_bytes = bytes * (d.m * d.k + d.k * Padded(d.n));
+  // Each part copies its rows of x and all of y.
+  plan.copied_bytes = bytes * (d.m * d.k + call.parts * d.k * Padded(d.n));
   return plan;
 }
 

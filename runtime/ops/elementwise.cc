@@ -72,6 +72,13 @@ OpDef Binary(const char* name, const char* doc, const ExportedAs& exported, F f,
   return op;
 }
 
+// Counts an element of the op as a call of a transcendental function and `flops` operations.
+OpDef Transcendental(OpDef op, int flops = 0) {
+  op.element_flops = flops;
+  op.element_transcendentals = 1;
+  return op;
+}
+
 template <typename F>
 OpDef Comparison(const char* name, const char* doc, const ExportedAs& exported, F f) {
   return OpDef{.name = name,
@@ -231,6 +238,8 @@ const OpDef& PowOp() {
     pow.infer_shape = [](std::span<const Shape> operands, const Attrs&) {
       return FloatShape("pow", operands);
     };
+    pow.element_flops = 0;
+    pow.element_transcendentals = 1;
     return pow;
   }();
   return op;
@@ -251,18 +260,18 @@ const OpDef& NegOp() {
 }
 
 const OpDef& SqrtOp() {
-  static const OpDef& op = *new OpDef(Unary(
+  static const OpDef& op = *new OpDef(Transcendental(Unary(
       "sqrt", "the square root of x", {TensorFlowOp("Sqrt"), OnnxOp("Sqrt")},
       [](float x) { return std::sqrt(x); },
       [](GraphBuilder& b, Value, Value y, Value dy) {
         return Div(b, Mul(b, dy, Scalar(b, 0.5)), y);
       },
-      kArithmetic));
+      kArithmetic)));
   return op;
 }
 
 const OpDef& RsqrtOp() {
-  static const OpDef& op = *new OpDef(Unary(
+  static const OpDef& op = *new OpDef(Transcendental(Unary(
       "rsqrt", "1 / sqrt(x)",
       {TensorFlowOp("Rsqrt"),
        [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
@@ -273,7 +282,7 @@ const OpDef& RsqrtOp() {
       [](GraphBuilder& b, Value, Value y, Value dy) {
         return Mul(b, Mul(b, dy, Scalar(b, -0.5)), Mul(b, y, Square(b, y)));
       },
-      kArithmetic));
+      kArithmetic)));
   return op;
 }
 
@@ -291,18 +300,18 @@ const OpDef& SquareOp() {
 }
 
 const OpDef& ExpOp() {
-  static const OpDef& op = *new OpDef(Unary(
+  static const OpDef& op = *new OpDef(Transcendental(Unary(
       "exp", "e to the power x", {TensorFlowOp("Exp"), OnnxOp("Exp")},
       [](float x) { return std::exp(x); },
-      [](GraphBuilder& b, Value, Value y, Value dy) { return Mul(b, dy, y); }));
+      [](GraphBuilder& b, Value, Value y, Value dy) { return Mul(b, dy, y); })));
   return op;
 }
 
 const OpDef& LogOp() {
-  static const OpDef& op = *new OpDef(Unary(
+  static const OpDef& op = *new OpDef(Transcendental(Unary(
       "log", "the natural logarithm of x", {TensorFlowOp("Log"), OnnxOp("Log")},
       [](float x) { return std::log(x); },
-      [](GraphBuilder& b, Value x, Value, Value dy) { return Div(b, dy, x); }));
+      [](GraphBuilder& b, Value x, Value, Value dy) { return Div(b, dy, x); })));
   return op;
 }
 
@@ -315,33 +324,33 @@ const OpDef& FloorOp() {
 }
 
 const OpDef& TanhOp() {
-  static const OpDef& op = *new OpDef(Unary(
+  static const OpDef& op = *new OpDef(Transcendental(Unary(
       "tanh", "tanh(x)", {TensorFlowOp("Tanh"), OnnxOp("Tanh")},
       [](float x) { return std::tanh(x); },
       [](GraphBuilder& b, Value, Value y, Value dy) {
         return Mul(b, dy, Sub(b, Scalar(b, 1), Square(b, y)));
-      }));
+      })));
   return op;
 }
 
 const OpDef& SinOp() {
-  static const OpDef& op = *new OpDef(Unary(
+  static const OpDef& op = *new OpDef(Transcendental(Unary(
       "sin", "sin(x), x in radians", {TensorFlowOp("Sin"), OnnxOp("Sin")},
       [](float x) { return std::sin(x); },
-      [](GraphBuilder& b, Value x, Value, Value dy) { return Mul(b, dy, Cos(b, x)); }));
+      [](GraphBuilder& b, Value x, Value, Value dy) { return Mul(b, dy, Cos(b, x)); })));
   return op;
 }
 
 const OpDef& CosOp() {
-  static const OpDef& op = *new OpDef(Unary(
+  static const OpDef& op = *new OpDef(Transcendental(Unary(
       "cos", "cos(x), x in radians", {TensorFlowOp("Cos"), OnnxOp("Cos")},
       [](float x) { return std::cos(x); },
-      [](GraphBuilder& b, Value x, Value, Value dy) { return Neg(b, Mul(b, dy, Sin(b, x))); }));
+      [](GraphBuilder& b, Value x, Value, Value dy) { return Neg(b, Mul(b, dy, Sin(b, x))); })));
   return op;
 }
 
 const OpDef& SigmoidOp() {
-  static const OpDef& op = *new OpDef(Unary(
+  static const OpDef& op = *new OpDef(Transcendental(Unary(
       "sigmoid", "1 / (1 + exp(-x))", {TensorFlowOp("Sigmoid"), OnnxOp("Sigmoid")},
       [](float x) {
         const float e = std::exp(-std::fabs(x));
@@ -349,37 +358,37 @@ const OpDef& SigmoidOp() {
       },
       [](GraphBuilder& b, Value, Value y, Value dy) {
         return Mul(b, dy, Mul(b, y, Sub(b, Scalar(b, 1), y)));
-      }));
+      })));
   return op;
 }
 
 const OpDef& EluOp() {
-  static const OpDef& op = *new OpDef(Unary(
+  static const OpDef& op = *new OpDef(Transcendental(Unary(
       "elu", "x where x > 0, else exp(x) - 1", {TensorFlowOp("Elu"), OnnxOp("Elu")},
       [](float x) { return x > 0 ? x : std::expm1(x); },
       [](GraphBuilder& b, Value x, Value y, Value dy) {
         const Value slope = Add(b, y, Scalar(b, 1));
         return Select(b, Greater(b, x, Scalar(b, 0)), dy, Mul(b, dy, slope));
-      }));
+      })));
   return op;
 }
 
 const OpDef& ErfOp() {
-  static const OpDef& op = *new OpDef(Unary(
+  static const OpDef& op = *new OpDef(Transcendental(Unary(
       "erf", "the error function: 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x",
       {TensorFlowOp("Erf"), OnnxOp("Erf")}, [](float x) { return ErfOf(x); },
       [](GraphBuilder& b, Value x, Value, Value dy) {
         const Value bell = Exp(b, Neg(b, Square(b, x)));
         return Mul(b, dy, Mul(b, bell, Scalar(b, 2 * std::numbers::inv_sqrtpi)));
-      }));
+      })));
   return op;
 }
 
 const OpDef& SoftplusOp() {
-  static const OpDef& op = *new OpDef(Unary(
+  static const OpDef& op = *new OpDef(Transcendental(Unary(
       "softplus", "log(1 + exp(x))", {TensorFlowOp("Softplus"), OnnxOp("Softplus")},
       [](float x) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std::fabs(x))); },
-      [](GraphBuilder& b, Value x, Value, Value dy) { return Mul(b, dy, Sigmoid(b, x)); }));
+      [](GraphBuilder& b, Value x, Value, Value dy) { return Mul(b, dy, Sigmoid(b, x)); })));
   return op;
 }
 

@@ -343,10 +343,13 @@ const OpDef& FusedOp() {
       .make_kernel = [](const OpCall& call, const KernelPlan&) -> std::unique_ptr<Kernel> {
         return std::make_unique<FusedKernel>(call);
       },
-      .flops =
-          [](const OpCall& call) {
-            const size_t steps = call.attrs.Program("program").steps.size();
-            return static_cast<double>(call.results[0].num_elements()) * static_cast<double>(steps);
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            const auto elements = static_cast<double>(call.results[0].num_elements());
+            for (const TileProgram::Step& step : call.attrs.Program("program").steps) {
+              cost.vector_flops += elements * step.op->element_flops;
+              cost.transcendentals += elements * step.op->element_transcendentals;
+            }
           }};
   return op;
 }

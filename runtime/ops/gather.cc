@@ -143,7 +143,8 @@ const OpDef& GatherOp() {
               }
             });
           },
-      .flops = [](const OpCall&) { return 0.0; },
+      .cost = [](const OpCall& call,
+                 Cost& cost) { cost.bytes_read = cost.bytes_written + call.operands[1].bytes(); },
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const int64_t batch_dims = call.attrs.Int(kBatchDims);
         const Value axis =
@@ -236,8 +237,10 @@ const OpDef& ScatterAddOp() {
               }
             });
           },
-      .flops =
-          [](const OpCall& call) { return static_cast<double>(call.operands[1].num_elements()); }};
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = static_cast<double>(call.operands[1].num_elements());
+          }};
   return op;
 }
 
@@ -368,7 +371,12 @@ const OpDef& SetRowsOp() {
               }
             });
           },
-      .flops = [](const OpCall&) { return 0.0; }};
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.bytes_read =
+                static_cast<double>(call.operands[1].bytes() + call.operands[2].bytes());
+            cost.bytes_written = static_cast<double>(call.operands[2].bytes());
+          }};
   return op;
 }
 

@@ -32,9 +32,15 @@ constexpr auto kGeluTanhGrad = [](float dy, float x) {
   return dy * (0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * slope);
 };
 
+// The operations of an element besides its calls of erf, exp and tanh.
+struct ElementCost {
+  int flops;
+  int transcendentals = 1;
+};
+
 // An element-wise op of x, or of dy and x.
 template <typename F>
-OpDef OfElements(const char* name, const char* doc, F f) {
+OpDef OfElements(const char* name, const char* doc, F f, ElementCost cost) {
   constexpr bool kUnary = std::is_invocable_v<F, float>;
   OpDef op = {.name = name,
               .doc = doc,
@@ -52,7 +58,9 @@ OpDef OfElements(const char* name, const char* doc, F f) {
                     kUnary ? absl::StrCat(name, ": want f32, got ", first.ToString())
                            : absl::StrCat(name, ": want dy and x in f32 of one shape, got ",
                                           first.ToString(), " and ", last.ToString()));
-              }};
+              },
+              .element_flops = cost.flops,
+              .element_transcendentals = cost.transcendentals};
   if constexpr (kUnary) {
     op.reference = [f](const OpCall& call) { return UnaryKernel(call, f); };
     op.tile = UnaryTile(f);
@@ -65,9 +73,9 @@ OpDef OfElements(const char* name, const char* doc, F f) {
 
 // The op y = f(x). Its gradient is an op of (dy, x).
 template <typename F>
-OpDef ForwardOp(const char* name, const char* doc, F f, const OpDef& grad,
+OpDef ForwardOp(const char* name, const char* doc, F f, ElementCost cost, const OpDef& grad,
                 Value (*in_ops)(GraphBuilder& b, Value x)) {
-  OpDef op = OfElements(name, doc, f);
+  OpDef op = OfElements(name, doc, f, cost);
   op.gradient = [&grad](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
     return std::vector<Value>{b.Add(grad, {dy[0], node.inputs[0]})};
   };
@@ -80,14 +88,14 @@ OpDef ForwardOp(const char* name, const char* doc, F f, const OpDef& grad,
 const OpDef& GeluGradOp() {
   static const OpDef& op = *new OpDef(OfElements(
       "gelu_grad", "dx = dy (P(x) + x exp(-x^2 / 2) / sqrt(2 pi)) of (dy, x), P as gelu's",
-      kGeluGrad));
+      kGeluGrad, {.flops = 9, .transcendentals = 2}));
   return op;
 }
 
 const OpDef& GeluOp() {
   static const OpDef& op = *new OpDef(
       ForwardOp("gelu", "x P(x), P(x) = (1 + erf(x / sqrt(2))) / 2, the normal distribution", kGelu,
-                GeluGradOp(), [](GraphBuilder& b, Value x) {
+                {.flops = 4}, GeluGradOp(), [](GraphBuilder& b, Value x) {
                   const Value erf = Erf(b, Mul(b, x, Scalar(b, std::numbers::sqrt2 / 2)));
                   return Mul(b, Mul(b, x, Scalar(b, 0.5)), Add(b, erf, Scalar(b, 1)));
                 }));
@@ -97,14 +105,14 @@ const OpDef& GeluOp() {
 const OpDef& GeluTanhGradOp() {
   static const OpDef& op = *new OpDef(
       OfElements("gelu_tanh_grad", "dx = dy times the derivative of gelu_tanh at x, of (dy, x)",
-                 kGeluTanhGrad));
+                 kGeluTanhGrad, {.flops = 18}));
   return op;
 }
 
 const OpDef& GeluTanhOp() {
   static const OpDef& op = *new OpDef(
       ForwardOp("gelu_tanh", "x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): about gelu",
-                kGeluTanh, GeluTanhGradOp(), [](GraphBuilder& b, Value x) {
+                kGeluTanh, {.flops = 8}, GeluTanhGradOp(), [](GraphBuilder& b, Value x) {
                   const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
                   const Value slope =
                       Add(b, Mul(b, Square(b, x), Scalar(b, 0.044715 * scale)), Scalar(b, scale));

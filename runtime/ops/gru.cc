@@ -272,7 +272,7 @@ const OpDef& GruGradOp() {
       .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
         return MakeRecurrence(GruGradOf(call), call, plan);
       },
-      .flops = [](const OpCall& call) { return RecurrenceFlops(GruGradOf(call), call); }};
+      .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(GruGradOf(call), call, cost); }};
   return op;
 }
 
@@ -349,7 +349,7 @@ const OpDef& GruOp() {
       .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
         return MakeRecurrence(GruOf(call), call, plan);
       },
-      .flops = [](const OpCall& call) { return RecurrenceFlops(GruOf(call), call); },
+      .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(GruOf(call), call, cost); },
       .onnx =
           [](ExportCall& call) {
             return RecurrenceToOnnx(

@@ -119,7 +119,10 @@ const OpDef& HistogramOp() {
       .plan = [](const OpCall&, const Machine&) { return KernelPlan{.implementation = "table"}; },
       .make_kernel = [](const OpCall& call,
                         const KernelPlan&) { return CountKernel(call, BucketTable()); },
-      .flops = [](const OpCall& call) { return 3.0 * call.operands[0].num_elements(); }};
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = 3.0 * static_cast<double>(call.operands[0].num_elements());
+          }};
   return op;
 }
 

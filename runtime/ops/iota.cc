@@ -92,7 +92,7 @@ const OpDef& IotaOp() {
       .flags = {.unit = WorkUnit::kRows, .any_dtype = true},
       .infer_shape = IotaShape,
       .reference = IotaReference,
-      .flops = [](const OpCall&) { return 0.0; },
+      .cost = CostOfMove,
       .tensorflow = IotaToTensorFlow,
       .onnx = IotaToOnnx};
   return op;

@@ -177,7 +177,7 @@ const OpDef& LstmGradOp() {
       .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
         return MakeRecurrence(LstmGradOf(call), call, plan);
       },
-      .flops = [](const OpCall& call) { return RecurrenceFlops(LstmGradOf(call), call); }};
+      .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(LstmGradOf(call), call, cost); }};
   return op;
 }
 
@@ -229,7 +229,7 @@ const OpDef& LstmOp() {
       .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
         return MakeRecurrence(LstmOf(call), call, plan);
       },
-      .flops = [](const OpCall& call) { return RecurrenceFlops(LstmOf(call), call); },
+      .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(LstmOf(call), call, cost); },
       .onnx =
           [](ExportCall& call) {
             return RecurrenceToOnnx(

@@ -144,9 +144,11 @@ void RoundsAtDefault(const OpCall& call, OpFlags& flags) {
   if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = 3u;
 }
 
-double MatMulFlops(const OpCall& call) {
-  return 2.0 * call.results[0].num_elements() * DimsOf(call).k *
-         PartProducts(PrecisionOf(call.attrs)).size();
+void MatMulCost(const OpCall& call, Cost& cost) {
+  cost.matrix_flops = 2.0 * call.results[0].num_elements() * DimsOf(call).k *
+                      PartProducts(PrecisionOf(call.attrs)).size();
+  const bool has_bias = call.operands.size() > 2;
+  if (has_bias) cost.vector_flops = static_cast<double>(call.results[0].num_elements());
 }
 
 // z = x y gives dx = dz y' and dy = x' dz. With transposed operands, dx and dy are transposed too.
@@ -199,7 +201,7 @@ const OpDef& MatMulOp() {
       .plan = PlanOfMatMul,
       .make_kernel = KernelOfMatMul,
       .summed_over_replicas = MatMulOfAllReplicas,
-      .flops = MatMulFlops,
+      .cost = MatMulCost,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const Value z = call.graph.Add("MatMul", {call.inputs[0], call.inputs[1]},
                                        {{"T", call.type()},
@@ -242,7 +244,11 @@ const OpDef& CrossReplicaMatMulOp() {
           [](const OpCall& call, const KernelPlan& plan) {
             return MakeStackedMatMul(DimsOf(call), call, MatMulOp(), plan);
           },
-      .flops = [](const OpCall& call) { return MatMulFlops(call) * call.num_replicas; }};
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            MatMulCost(call, cost);
+            cost.matrix_flops *= call.num_replicas;
+          }};
   return op;
 }
 
@@ -275,7 +281,7 @@ const OpDef& BatchMatMulOp() {
           [](const OpCall& call, const KernelPlan& plan) {
             return MakeBatchMatMul(DimsOf(call), call, MatMulOp(), plan);
           },
-      .flops = MatMulFlops,
+      .cost = MatMulCost,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         return std::vector<Value>{call.graph.Add("BatchMatMulV2", call.inputs,
                                                  {{"T", call.type()},

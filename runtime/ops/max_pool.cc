@@ -271,10 +271,10 @@ const OpDef& MaxPoolOp() {
                   });
                 });
           },
-      .flops =
-          [](const OpCall& call) {
-            return static_cast<double>(call.results[0].num_elements() *
-                                       (WindowElements(call.attrs) - 1));
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = static_cast<double>(call.results[0].num_elements() *
+                                                    (WindowElements(call.attrs) - 1));
           },
       .tensorflow = TensorFlowPool("MaxPool"),
       .onnx = OnnxPool("MaxPool")};

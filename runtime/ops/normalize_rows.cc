@@ -72,7 +72,10 @@ const OpDef& NormalizeRowsGradOp() {
               });
             });
           },
-      .flops = [](const OpCall& call) { return 7.0 * call.results[0].num_elements(); }};
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = 7.0 * static_cast<double>(call.results[0].num_elements());
+          }};
   return op;
 }
 
@@ -130,7 +133,10 @@ const OpDef& NormalizeRowsOp() {
               });
             });
           },
-      .flops = [](const OpCall& call) { return 7.0 * call.results[0].num_elements(); },
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = 7.0 * static_cast<double>(call.results[0].num_elements());
+          },
       .expand = [](GraphBuilder& b, const Node& node,
                    std::span<const Value> inputs) -> std::vector<Value> {
         const std::vector<int64_t> dims = b.shape(inputs[0]).dims;

@@ -96,7 +96,10 @@ const OpDef& DropoutOp() {
                            args.begin, args.end, static_cast<float*>(args.results[0]));
             });
           },
-      .flops = [](const OpCall& call) { return 10.0 * call.results[0].num_elements(); }};
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = 10.0 * static_cast<double>(call.results[0].num_elements());
+          }};
   return op;
 }
 

@@ -427,12 +427,15 @@ void RefineRecurrence(const Recurrence& recurrence, const OpCall& call, OpFlags&
   if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = weights;
 }
 
-double RecurrenceFlops(const Recurrence& recurrence, const OpCall& call) {
+void RecurrenceCost(const Recurrence& recurrence, const OpCall& call, Cost& cost) {
   const Shape& x = call.operands[0];
-  const double rows = static_cast<double>(x.dims[0]) * static_cast<double>(x.dims[1]);
+  const double steps = 1.0 * x.dims[0] * x.dims[1];
   const double width = static_cast<double>(recurrence.cell->Width());
+  const double units = static_cast<double>(recurrence.cell->units);
   const double products = static_cast<double>(PartProducts(PrecisionOf(call.attrs)).size());
-  return rows * width * (2.0 * static_cast<double>(recurrence.cell->units) * products + 10);
+  cost.matrix_flops = 2 * steps * width * units * products;
+  cost.vector_flops = 9 * steps * width;
+  cost.transcendentals = steps * (width + (recurrence.c0 >= 0 ? units : 0));
 }
 
 Value RecurrentKernelGradient(GraphBuilder& b, Value left, Value dproducts, const Attrs& attrs) {
@@ -469,6 +472,12 @@ KernelPlan PlanRecurrence(const Recurrence& recurrence, const OpCall& call,
                           const Machine& machine) {
   KernelPlan plan = PlanStepProducts(ProductDefs(recurrence), call, machine);
   plan.native_bf16 = true;
+  plan.copied_bytes *= call.operands[0].dims[1] * call.parts;  // in every step
+  for (const int weights : recurrence.weights) {
+    if (plan.best_operands.empty() || plan.best_operands[weights] == call.operands[weights])
+      continue;
+    plan.copied_bytes += plan.best_operands[weights].bytes() * call.parts;
+  }
   const std::unique_ptr<TimeLoop> loop = PlannedLoop(recurrence, call, plan);
   plan.scratch_bytes += loop == nullptr ? 0 : loop->bytes();
   return plan;

@@ -116,7 +116,9 @@ absl::Status CheckRecurrence(const std::string& op, const std::string& letters,
 // Sets the flags: all operands but weights and bias are row operands. Weights are rounded at
 // precision 0.
 void RefineRecurrence(const Recurrence& recurrence, const OpCall& call, OpFlags& flags);
-double RecurrenceFlops(const Recurrence& recurrence, const OpCall& call);
+// Sets the flops and transcendentals: the products with the state, 1 transcendental for each gate
+// and each new c, and 9 other operations for each gate.
+void RecurrenceCost(const Recurrence& recurrence, const OpCall& call, Cost& cost);
 
 // left' dproducts (U, W): the gradient of weights, from their left operand `left` (N, T, U) and the
 // gradient of their products (N, T, W).

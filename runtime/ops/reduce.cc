@@ -120,8 +120,10 @@ const OpDef& ReduceSumOp() {
                   }
                 });
           },
-      .flops =
-          [](const OpCall& call) { return static_cast<double>(call.operands[0].num_elements()); },
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = static_cast<double>(call.operands[0].num_elements());
+          },
       .tensorflow = TensorFlowReduction("Sum"),
       .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const Value axes = call.graph.Int64s(call.attrs.Ints("axes"), "axes");
@@ -173,7 +175,10 @@ const OpDef& L2LossOfRowsOp() {
               }
             });
           },
-      .flops = [](const OpCall& call) { return 2.0 * call.operands[0].num_elements(); }};
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = 2.0 * static_cast<double>(call.operands[0].num_elements());
+          }};
   return op;
 }
 

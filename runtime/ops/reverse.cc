@@ -56,7 +56,7 @@ const OpDef& ReverseOp() {
               }
             });
           },
-      .flops = [](const OpCall&) { return 0.0; },
+      .cost = CostOfMove,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const Value axis = call.graph.Int64s({call.attrs.Int("axis")}, "axis");
         return std::vector<Value>{

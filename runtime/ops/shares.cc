@@ -22,6 +22,8 @@ KernelPlan PlanOfAll(std::span<const OpCall> calls,
     of_all.implementation = one.implementation;
     of_all.native_bf16 = one.native_bf16;
     of_all.scratch_bytes = std::max(of_all.scratch_bytes, one.scratch_bytes);
+    of_all.copied_bytes = std::max(of_all.copied_bytes, one.copied_bytes);
+    of_all.library_kernel = one.library_kernel;
   }
   return of_all;
 }

@@ -112,7 +112,8 @@ const OpDef& SimpleRnnGradOp() {
       .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
         return MakeRecurrence(SimpleRnnGradOf(call), call, plan);
       },
-      .flops = [](const OpCall& call) { return RecurrenceFlops(SimpleRnnGradOf(call), call); }};
+      .cost = [](const OpCall& call,
+                 Cost& cost) { RecurrenceCost(SimpleRnnGradOf(call), call, cost); }};
   return op;
 }
 
@@ -159,7 +160,7 @@ const OpDef& SimpleRnnOp() {
       .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
         return MakeRecurrence(SimpleRnnOf(call), call, plan);
       },
-      .flops = [](const OpCall& call) { return RecurrenceFlops(SimpleRnnOf(call), call); },
+      .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(SimpleRnnOf(call), call, cost); },
       .onnx =
           [](ExportCall& call) {
             return RecurrenceToOnnx(SimpleRnnOf,

@@ -202,7 +202,7 @@ const OpDef& PadOp() {
             return all ? Replacement{.same = node.inputs[0]} : Replacement{};
           },
       .reference = PadReference,
-      .flops = [](const OpCall&) { return 0.0; },
+      .cost = CostOfMove,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         RETURN_IF_ERROR(CheckPadding(call));
         const std::vector<int64_t> before = call.attrs.Ints("before");
@@ -271,7 +271,7 @@ const OpDef& SliceOp() {
             });
           },
       // A size of -1, the batch size, takes all entries that are left.
-      .flops = [](const OpCall&) { return 0.0; },
+      .cost = [](const OpCall&, Cost& cost) { cost.bytes_read = cost.bytes_written; },
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         RETURN_IF_ERROR(CheckBegin(call));
         return std::vector<Value>{

@@ -74,7 +74,10 @@ const OpDef& SoftmaxGradOp() {
               });
             });
           },
-      .flops = [](const OpCall& call) { return 4.0 * call.results[0].num_elements(); }};
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            cost.vector_flops = 4.0 * static_cast<double>(call.results[0].num_elements());
+          }};
   return op;
 }
 
@@ -113,7 +116,12 @@ const OpDef& SoftmaxOp() {
               });
             });
           },
-      .flops = [](const OpCall& call) { return 5.0 * call.results[0].num_elements(); },
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            const double elements = static_cast<double>(call.results[0].num_elements());
+            cost.vector_flops = 4.0 * elements;
+            cost.transcendentals = elements;
+          },
       .tensorflow = TensorFlowOp("Softmax"),
       .onnx = OnnxOp("Softmax")};
   return op;
@@ -176,7 +184,12 @@ const OpDef& SparseSoftmaxCrossEntropyOp() {
               }
             });
           },
-      .flops = [](const OpCall& call) { return 7.0 * call.operands[0].num_elements(); }};
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            const double elements = static_cast<double>(call.operands[0].num_elements());
+            cost.vector_flops = 6.0 * elements;
+            cost.transcendentals = elements;
+          }};
   return op;
 }
 
@@ -225,7 +238,12 @@ const OpDef& SoftmaxCrossEntropyOp() {
               }
             });
           },
-      .flops = [](const OpCall& call) { return 9.0 * call.operands[0].num_elements(); }};
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            const double elements = static_cast<double>(call.operands[0].num_elements());
+            cost.vector_flops = 8.0 * elements;
+            cost.transcendentals = elements;
+          }};
   return op;
 }
 

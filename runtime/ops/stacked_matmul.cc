@@ -79,8 +79,12 @@ KernelPlan PlanStackedMatMul(const MatMulDims& dims, const OpCall& call, const O
   if (!dims.transpose_x || dims.transpose_y) return reference;
   std::vector<OpCall> shares;
   for (const int64_t m : ShareSizes(call)) shares.push_back(Stacked(dims, m, call, matmul));
-  const auto behind_the_stacks = [](const OpCall& share, KernelPlan plan) {
-    for (const Shape& operand : share.operands) plan.scratch_bytes += Aligned(operand.bytes());
+  const auto behind_the_stacks = [&](const OpCall& share, KernelPlan plan) {
+    for (const Shape& operand : share.operands) {
+      plan.scratch_bytes += Aligned(operand.bytes());
+      plan.copied_bytes += operand.bytes();
+    }
+    plan.copied_bytes *= call.parts;
     return plan;
   };
   KernelPlan plan = PlanOfAll(shares, [&](const OpCall& share) {

@@ -111,7 +111,7 @@ const OpDef& TransposeOp() {
           [](const OpCall& call, const KernelPlan& plan) {
             return MakeStridedCopy(call.results[0], StridesOfTransposed(call), plan);
           },
-      .flops = [](const OpCall&) { return 0.0; },
+      .cost = CostOfMove,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const Value perm = call.graph.Int64s(call.attrs.Ints("perm"), "perm");
         return std::vector<Value>{

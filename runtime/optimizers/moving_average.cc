@@ -45,6 +45,7 @@ void UpdateAverages(GraphBuilder& b, const proto::MovingAverage& average, Value 
         b.AddVariable({.name = AverageName(variables[i].name), .shape = variables[i].shape});
     if (index < 0) return;  // the builder's status says why
     ScopedName update_scope(b, absl::StrCat("update_", variables[i].name));
+    const ScopedOrigins origins(b, b.OriginsOfUpdate(i));
     // In the dimensions that the variable's update is computed in.
     const Value value = updated.count(i) > 0 ? updated[i] : b.Read(i);
     const Value old = Reshape(b, b.Read(index), b.shape(value).dims);

@@ -120,6 +120,7 @@ absl::Status ApplyGradients(GraphBuilder& b, const proto::Optimizer& optimizer,
   for (const VariableGradient& entry : gradients) {
     const Variable variable = b.graph().variables()[entry.variable];  // a copy: slots are added
     ScopedName update_scope(b, absl::StrCat("update_", variable.name));
+    const ScopedOrigins origins(b, b.OriginsOfUpdate(entry.variable));
     std::vector<int> slots;
     for (const SlotDef& slot : def.slots(optimizer)) {
       slots.push_back(

@@ -1,8 +1,16 @@
 #include "runtime/program/core_program.h"
 
+#include "absl/strings/str_cat.h"
 #include "runtime/base/dcheck.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
+
+std::string Describe(const Instruction& instruction) {
+  std::string text = absl::StrCat(instruction.op->name, " ", Quote(instruction.name));
+  if (!instruction.origins.empty()) absl::StrAppend(&text, " of ", Describe(instruction.origins));
+  return text;
+}
 namespace {
 
 template <typename Slots>
@@ -17,6 +25,23 @@ SlotLayout Layout64(const Slots& slots, int num_replicas) {
 }
 
 }  // namespace
+
+std::vector<const Instruction*> CoreProgram::Instructions() const {
+  std::vector<const Instruction*> instructions;
+  const auto add = [&](const std::vector<Phase>& phases) {
+    for (const Phase& phase : phases) {
+      for (const Instruction& instruction : phase.instructions)
+        instructions.push_back(&instruction);
+    }
+  };
+  add(prologue);
+  add(step);
+  for (const PeriodicSection& section : periodic) {
+    add(section.before);
+    add(section.after);
+  }
+  return instructions;
+}
 
 Interleaving CoreProgram::interleaving() const {
   Interleaving interleaving;
@@ -59,6 +84,11 @@ OpCall CallOfInstruction(const Instruction& instruction, int num_replicas) {
     call.needed.push_back(result.buffer.space != Space::kNone);
   }
   return call;
+}
+
+Cost CostOfInstruction(const Instruction& instruction, int num_replicas) {
+  const OpCall call = CallOfInstruction(instruction, num_replicas);
+  return CostOf(call, instruction.plan) * (instruction.per_core ? num_replicas : 1);
 }
 
 bool SamePart(const Partition& writer, const Partition& reader, bool own_rows) {

@@ -51,6 +51,7 @@ struct Operand {
 // parts). The division depends on shapes alone.
 struct Instruction {
   std::string name;  // of the computed node
+  Origins origins;   // of the computed node
   const OpDef* op = nullptr;
   Attrs attrs;
   KernelPlan plan;
@@ -66,7 +67,10 @@ struct Instruction {
   int replicas_per_call = 1;
 };
 
-// How an instruction is partitioned: the five fields above.
+// For messages: `matmul "dense/MatMul" of dense (forward)`.
+std::string Describe(const Instruction& instruction);
+
+// How an instruction is partitioned: the last five fields of Instruction.
 struct Partition {
   bool per_core = false;
   int parts = 1;
@@ -83,6 +87,9 @@ void SetPartition(const Partition& partition, OpCall& call);
 
 // The kernel's view of an instruction. All results except those in kNone are needed.
 OpCall CallOfInstruction(const Instruction& instruction, int num_replicas);
+
+// The cost of all parts of an instruction, with the copies of its kernel.
+Cost CostOfInstruction(const Instruction& instruction, int num_replicas);
 
 // True if part p of `reader` uses only bytes of an operand that part p of `writer` writes, for
 // either order of the two. They then need no barrier between them. `own_rows`: each part of the
@@ -153,6 +160,8 @@ struct CoreProgram {
   // writes if its `period` is a multiple of the other's.
   std::vector<PeriodicSection> periodic;
   Interleaving interleaving() const;
+  // All instructions: of the prologue, of the step, then of each periodic section.
+  std::vector<const Instruction*> Instructions() const;
 
   // The loss of each core, f32[]. The device checks it for NaN and infinity after phase
   // `loss_phase`, before any variable is updated. kNone: there is no loss.

@@ -29,15 +29,15 @@ std::string PrintOperands(const std::vector<Operand>& operands) {
 }
 
 std::string PrintInstruction(const Instruction& instruction) {
-  std::string text =
-      absl::StrCat("  ", instruction.op->name, " ", instruction.attrs.ToString(), " ",
-                   Quote(instruction.name), instruction.per_core ? " per_core" : "",
-                   instruction.replicas_per_call > 1
-                       ? absl::StrCat(" replicas_per_call=", instruction.replicas_per_call)
-                       : "",
-                   " parts=", instruction.parts,
-                   instruction.by_columns ? " columns=" : " rows=", instruction.rows,
-                   " kernel=", Quote(instruction.plan.implementation));
+  std::string text = absl::StrCat(
+      "  ", instruction.op->name, " ", instruction.attrs.ToString(), " ", Quote(instruction.name),
+      PrintOrigins(instruction.origins), instruction.per_core ? " per_core" : "",
+      instruction.replicas_per_call > 1
+          ? absl::StrCat(" replicas_per_call=", instruction.replicas_per_call)
+          : "",
+      " parts=", instruction.parts,
+      instruction.by_columns ? " columns=" : " rows=", instruction.rows,
+      " kernel=", Quote(instruction.plan.implementation));
   if (instruction.plan.scratch_bytes > 0) {
     absl::StrAppend(&text, " scratch=", PrintBuffer(instruction.scratch), "+",
                     instruction.plan.scratch_bytes);
@@ -97,7 +97,8 @@ std::optional<int64_t> Field(LineTokenizer& line, std::string_view name) {
 
 absl::StatusOr<Instruction> ParseInstruction(LineTokenizer& line, const FindOp& find_op) {
   const absl::Status bad =
-      Bad("OP {attributes} \"name\" [per_core [replicas_per_call=N]] parts=N rows=N|columns=N "
+      Bad("OP {attributes} \"name\" [from \"PHASE:LAYER\" ...] [per_core [replicas_per_call=N]] "
+          "parts=N rows=N|columns=N "
           "kernel=\"name\" "
           "[scratch=worker:OFFSET+BYTES]");
   Instruction instruction;
@@ -107,9 +108,11 @@ absl::StatusOr<Instruction> ParseInstruction(LineTokenizer& line, const FindOp& 
     return absl::InvalidArgumentError(absl::StrCat("there is no op \"", op, "\""));
   std::optional<Attrs> attrs = line.Attributes();
   const std::optional<std::string> name = attrs ? line.QuotedString() : std::nullopt;
-  if (!name) return bad;
+  std::optional<Origins> origins = name ? ParseOrigins(line) : std::nullopt;
+  if (!origins) return bad;
   ASSIGN_OR_RETURN(instruction.attrs, TypedAttrs(*instruction.op, *std::move(attrs)));
   instruction.name = *name;
+  instruction.origins = *std::move(origins);
   instruction.per_core = line.Eat("per_core");
   if (instruction.per_core && line.Eat("replicas_per_call=")) {
     const std::optional<int64_t> replicas_per_call = line.Int();

@@ -8,7 +8,8 @@
 //   loss core:64 after 0
 //   prologue phase 0
 //   step phase 0
-//     matmul {precision=0} "MatMul" per_core parts=8 rows=1 kernel="dense" scratch=worker:0+4096
+//     matmul {precision=0} "MatMul" from "forward:dense" per_core parts=8 rows=1 kernel="dense"
+//         scratch=worker:0+4096
 //       <- core:0 f32[16,4], variable:0 f32[4,10]
 //       -> worker:64 f32[16,10]
 //   periodic period=1 after phase 0

@@ -90,7 +90,7 @@ class Verifier {
       if (status.ok()) status = PeriodsGuardNoVariable(instruction);
       if (status.ok()) status = NoRace(instruction, call);
       if (!status.ok()) {
-        return Annotate(status, absl::StrCat(instruction.op->name, " \"", instruction.name, "\""));
+        return Annotate(status, Describe(instruction));
       }
       for (const Operand& result : instruction.results) Write(result);
       Accessed(instruction, call);

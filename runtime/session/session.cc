@@ -89,6 +89,10 @@ RunResult Session::RunLoop(RunArgs args, Infeed& infeed, Outfeed* outfeed) {
   return device_->Run(*loaded_, args);
 }
 
+absl::StatusOr<double> Session::TimeAlone(int instruction) {
+  return device_->TimeAlone(*loaded_, instruction);
+}
+
 std::string Session::machine() const {
   return absl::StrCat(program_.machine, ", ", program_.library);
 }

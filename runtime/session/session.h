@@ -30,6 +30,9 @@ class Session {
   // heartbeat (a line of the log) in `args`. `outfeed` may be nullptr.
   RunResult RunLoop(RunArgs args, Infeed& infeed, Outfeed* outfeed);
 
+  // Device::TimeAlone of the program.
+  absl::StatusOr<double> TimeAlone(int instruction);
+
   VariableStore& variables() { return variables_; }
   const VariableStore& variables() const { return variables_; }
   const CoreProgram& program() const { return program_; }

@@ -18,6 +18,7 @@
 #include "proto/model_spec.pb.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/graph.h"
+#include "runtime/spec/input_times.h"
 #include "runtime/spec/topology.h"
 #include "runtime/spec/trained_folder.h"
 
@@ -236,6 +237,8 @@ struct InputFnArgs {
   // Receives messages for the user that are not errors: in PREDICT, a file without rows. Called by
   // the thread that opens the input or by the thread that reads its batches.
   std::function<void(const std::string& message)> warn = [](const std::string&) {};
+  // Receives the time of each stage of the pipeline. nullptr: not measured.
+  std::shared_ptr<InputTimes> times = nullptr;
   // In PREDICT labels may be absent: a missing label is not an error and is left out of
   // InputSource::features. In TRAIN an input that can be read again and has no repeat of its own
   // repeats without end.

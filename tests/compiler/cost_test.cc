@@ -32,14 +32,14 @@ output "sum" %4
 
 TEST(CostTest, WhatIsSharedIsComputedOnce) {
   const Cost cost = StepCost(absl::StrCat("graph \"g\" replicas=8\n", kGraph));
-  EXPECT_EQ(cost.flops, 8 * (2 * 4 * 3 * 2) + 7 * (4 * 2));
-  EXPECT_EQ(cost.bytes_accessed, 8 * 4 * (4 * 3 + 3 * 2 + 4 * 2) + 4 * (8 + 1) * (4 * 2));
+  EXPECT_EQ(cost.flops(), 8 * (2 * 4 * 3 * 2) + 7 * (4 * 2));
+  EXPECT_EQ(cost.bytes(), 8 * 4 * (4 * 3 + 3 * 2 + 4 * 2) + 4 * (8 + 1) * (4 * 2));
 }
 
 TEST(CostTest, OneReplicaHasNothingToShare) {
   const Cost cost = StepCost(absl::StrCat("graph \"g\" replicas=1\n", kGraph));
-  EXPECT_EQ(cost.flops, 2 * 4 * 3 * 2);
-  EXPECT_EQ(cost.bytes_accessed, 4 * (4 * 3 + 3 * 2 + 4 * 2) + 4 * 2 * (4 * 2));
+  EXPECT_EQ(cost.flops(), 2 * 4 * 3 * 2);
+  EXPECT_EQ(cost.bytes(), 4 * (4 * 3 + 3 * 2 + 4 * 2) + 4 * 2 * (4 * 2));
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ train {
 POINTS = [f'{1 + i % 7 * 0.25},{i % 5 - 2.5},{1 + i % 3}\n' for i in range(BATCH * 20)]
 WEIGHTS = f'tpurun: NaN or infinity in the weights at step {STEP}: '
 WHAT = (f'{WEIGHTS}variable "hidden/kernel" f32[2,4] is NaN at [0,0], first in node '
-        f'"gradients/length/sqrt_grad/div" (div) (the batch ends with points.csv:{BATCH * STEP}); lower '
+        f'"gradients/length/sqrt_grad/div" (div) of length (backward) (the batch ends with '
+        f'points.csv:{BATCH * STEP}); lower '
         'the learning rate, or mend the model there')
 
 
@@ -133,7 +134,8 @@ class NanTest(ProgramTest):
         got = [self.train(f'm{length}', *shuffled, *loops(length)).messages for length in (1, 7, 500)]
         self.assertRegex(got[2][0], r'^tpurun: NaN or infinity in the weights at step \d+: variable '
                          r'"hidden/kernel" f32\[2,4\] is NaN at \[0,0\], first in node '
-                         r'"gradients/length/sqrt_grad/div" \(div\) \(the batch ends with points.csv:')
+                         r'"gradients/length/sqrt_grad/div" \(div\) of length \(backward\) \(the batch ends with '
+                         r'points.csv:')
         for messages in got:
             self.assertEqual(messages[0].split('; the last good')[0], got[2][0])
 
@@ -173,7 +175,8 @@ class NanTest(ProgramTest):
         self.assertEqual(len(messages), 1, messages)
         self.assertRegex(messages.pop(), r'^tpurun: NaN or infinity in the weights at step 1: variable '
                          r'"hidden_1/kernel" f32\[4,10\] is -?inf at \[\d,\d\], first in node '
-                         r'"gradient_descent/update_hidden_1/kernel/mul" \(mul\) \(the batch ends with '
+                         r'"gradient_descent/update_hidden_1/kernel/mul" \(mul\) of hidden_1 \(update\) \(the '
+                         r'batch ends with '
                          r'iris/iris_training\.csv:\d+\); lower the learning rate, or mend the model '
                          r'there$')
 
@@ -203,5 +206,5 @@ optimizer { gradient_descent {} learning_rate { constant: 10000 } cross_shard { 
                              f'--worker_threads={threads}')
             self.assertEqual((done.code, len(done.messages)), (1, 1), str(done))
             self.assertRegex(done.messages[0], WEIGHTS + r'variable "table/embeddings" '
-                             r'f32\[1000,4\] is -?inf at \[77,0\], first in node ".*" \(\w+\) \(the '
+                             r'f32\[1000,4\] is -?inf at \[77,0\], first in node ".*" \(\w+\) of table \(\w+\) \(the '
                              rf'batch ends with points.csv:{BATCH * STEP}\).*model\.ckpt-10$')

@@ -74,7 +74,7 @@ TEST(VerifyGraph, ChecksSourcesAgainstTheirSlots) {
           .AddNode(
               InfeedOp(), {},
               {{"slot", int64_t{0}}, {"dtype", DType::kF32}, {"dims", std::vector<int64_t>{3}}},
-              "x")
+              "x", {})
           .ok());
   EXPECT_EQ(VerifyGraph(graph, "test").message(),
             "after test: infeed %0 \"x\": infeed slot 0 is f32[2], the node is f32[3]");

@@ -74,9 +74,9 @@ TEST(Ops, ShapesAndErrorsAreInferredAsTheGoldenFilesSay) {
     for (const Shape& shape : op_case.Call().operands) {
       const int64_t slot = graph.AddInfeed({"x", shape});
       inputs.push_back(*graph.AddNode(
-          InfeedOp(), {}, {{"slot", slot}, {"dtype", shape.dtype}, {"dims", shape.dims}}, ""));
+          InfeedOp(), {}, {{"slot", slot}, {"dtype", shape.dtype}, {"dims", shape.dims}}, "", {}));
     }
-    const auto value = graph.AddNode(*op_case.op, inputs, op_case.attrs, "node");
+    const auto value = graph.AddNode(*op_case.op, inputs, op_case.attrs, "node", {});
     if (!op_case.error.empty()) {
       ASSERT_FALSE(value.ok()) << op_case.Place();
       EXPECT_EQ(value.status().code(), absl::StatusCode::kInvalidArgument) << op_case.Place();

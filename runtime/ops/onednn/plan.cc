@@ -32,6 +32,8 @@ KernelPlan PlanByTrying(const OpCall& call, const Machine& machine, double multi
     UseOneThread();
     const CallSteps steps = make(plan.implementation == kBf16);
     plan.scratch_bytes = steps.scratch_bytes;
+    plan.copied_bytes = steps.copied_bytes * call.parts;
+    plan.library_kernel = steps.library_kernel;
     plan.native_bf16 = takes_bf16;
     if (!steps.weights.plain() && (takes_bf16 || precision == Precision::kF32)) {
       plan.best_operands = call.operands;

@@ -155,6 +155,7 @@ CallPlace StepList::Input(CallPlace from, int64_t elements, const Shape& operand
   const auto [known, is_new] = inputs_.try_emplace({from.from, from.index, part});
   if (!is_new) return known->second;
   const CallPlace to = known->second = Scratch(elements * element_bytes());
+  copied_bytes_ += elements * element_bytes();
   if (elements == 0) return to;
   steps_.emplace_back([=, bf16 = bf16_](const KernelArgs& args) {
     const float* const values = static_cast<const float*>(from.In(args));
@@ -191,6 +192,7 @@ CallPlace StepList::InLayout(CallPlace from, const memory::desc& is, const memor
 }
 
 void StepList::Copy(CallPlace from, int64_t bytes, CallPlace to) {
+  copied_bytes_ += bytes;
   steps_.emplace_back(
       [=](const KernelArgs& args) { std::memcpy(to.In(args), from.In(args), bytes); });
 }
@@ -199,11 +201,16 @@ void StepList::Reorder(CallPlace from, const memory::desc& is, CallPlace to,
                        const memory::desc& wanted) {
   const dnnl::reorder::primitive_desc pd(OneDnnEngine(), is, OneDnnEngine(), wanted,
                                          UserScratchpad());
+  copied_bytes_ += static_cast<int64_t>(wanted.get_size());
+  const std::string product = library_kernel_;
   Add(pd, {{DNNL_ARG_FROM, is, from}, {DNNL_ARG_TO, wanted, to}});
+  library_kernel_ = product;
 }
 
 void StepList::MoveTo(int64_t size, CallSteps* steps) {
   steps->scratch_bytes = std::max(steps->scratch_bytes, scratch_bytes_);
+  steps->copied_bytes = std::max(steps->copied_bytes, copied_bytes_);
+  steps->library_kernel = library_kernel_;
   // Weights are packed for all sizes of shares or for none.
   if (steps->by_size.empty()) steps->weights = weights_;
   if (!(steps->weights == weights_)) steps->weights = Layout();

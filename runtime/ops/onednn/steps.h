@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -76,7 +77,9 @@ class CallStep {
 struct CallSteps {
   std::map<int64_t, std::vector<CallStep>> by_size;
   int64_t scratch_bytes = 0;
-  Layout weights;  // the preferred layout of operand 1
+  int64_t copied_bytes = 0;    // KernelPlan::copied_bytes of the largest share
+  std::string library_kernel;  // KernelPlan::library_kernel
+  Layout weights;              // the preferred layout of operand 1
 };
 std::unique_ptr<Kernel> KernelOfSteps(CallSteps steps);
 
@@ -116,6 +119,7 @@ class StepList {
       const auto bytes = static_cast<int64_t>(scratchpad.get_size());
       arguments.push_back({DNNL_ARG_SCRATCHPAD, scratchpad, Scratch(bytes + more_scratchpad)});
     }
+    if (library_kernel_.empty()) library_kernel_ = pd.impl_info_str();
     steps_.emplace_back(dnnl::primitive(pd.get()), std::move(arguments));
   }
 
@@ -131,6 +135,8 @@ class StepList {
   std::map<std::tuple<CallPlace::From, int64_t, int>, CallPlace> inputs_;  // [array, part]
   std::vector<CallStep> steps_;
   int64_t scratch_bytes_ = 0;
+  int64_t copied_bytes_ = 0;
+  std::string library_kernel_;  // of the first product
   Layout weights_;
 };
 

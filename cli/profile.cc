@@ -1,0 +1,173 @@
+#include "cli/profile.h"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/compose.h"
+#include "cli/json.h"
+#include "cli/profile_text.h"
+#include "cli/signals.h"
+#include "google/protobuf/util/json_util.h"
+#include "runtime/base/status.h"
+#include "runtime/base/text.h"
+#include "runtime/estimator/profile.h"
+#include "runtime/estimator/quick_test.h"
+#include "runtime/io/file.h"
+#include "runtime/profile/trace.h"
+
+namespace tpurun {
+namespace {
+
+// A layer is slower if it takes so many times as long as before.
+constexpr double kSlower = 1.05;
+
+absl::StatusOr<ModeKey> ModeOf(const CommandLine& command) {
+  const std::string mode = command.GetString("mode", "train");
+  if (mode == "train") return ModeKey::kTrain;
+  if (mode == "evaluate") return ModeKey::kEval;
+  if (mode == "predict") return ModeKey::kPredict;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--mode: got ", Quote(mode), ", want train, evaluate or predict"));
+}
+
+absl::Status CheckFlags(const CommandLine& command) {
+  const std::string format = command.GetString("format", "text");
+  if (format != "text" && format != "json") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format: got ", Quote(format), ", want text or json"));
+  }
+  if (command.Has("steps") && (command.GetInt("steps") < 1 || command.GetInt("steps") > 100000)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--steps: got ", command.GetInt("steps"), ", want 1 to 100000"));
+  }
+  if (command.Has("trace") && command.GetString("trace").empty()) {
+    return absl::InvalidArgumentError("--trace: got \"\", want the name of a file");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<proto::Profile> ReadProfile(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  proto::Profile profile;
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  const auto status = google::protobuf::util::JsonStringToMessage(text, &profile, options);
+  if (!status.ok() || profile.layer().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--compare: ", path, " is not a profile", status.ok() ? "" : ": ",
+        status.ok() ? "" : std::string(status.message().data(), status.message().size()),
+        "; want the output of tpurun profile --format=json"));
+  }
+  return profile;
+}
+
+void AddSlower(const proto::Profile& before, proto::Profile& profile) {
+  std::map<std::pair<std::string, std::string>, double> seconds;
+  for (const proto::ProfileRow& row : before.layer())
+    seconds[{row.name(), row.phase()}] += row.seconds();
+  std::vector<proto::ProfileChange> slower;
+  for (const proto::ProfileRow& row : profile.layer()) {
+    const auto found = seconds.find({row.name(), row.phase()});
+    if (found == seconds.end() || row.seconds() <= kSlower * found->second) continue;
+    proto::ProfileChange& change = slower.emplace_back();
+    change.set_name(row.name());
+    change.set_phase(row.phase());
+    change.set_seconds_before(found->second);
+    change.set_seconds(row.seconds());
+  }
+  std::stable_sort(slower.begin(), slower.end(), [](const auto& a, const auto& b) {
+    return a.seconds() - a.seconds_before() > b.seconds() - b.seconds_before();
+  });
+  for (proto::ProfileChange& change : slower) *profile.add_slower() = std::move(change);
+}
+
+absl::StatusOr<std::string> JsonOf(const proto::Profile& profile) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(profile, &json, options);
+  if (status.ok()) return json + "\n";
+  return absl::InternalError(std::string(status.message().data(), status.message().size()));
+}
+
+absl::Status WriteTrace(const std::string& path, const ProfiledSteps& profiled) {
+  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(path, {}));
+  RemoveOnInterrupt({TemporaryName(file).text()});
+  return WriteFileAtomically(file, TraceJson(profiled.program, *profiled.run));
+}
+
+// The peak of a v2-8 in 1e9 flops a second: 4 chips of 2 cores, each 128 x 128 multiply-adds at 0.7
+// GHz (cloud.google.com/tpu/docs/system-architecture-tpu-vm).
+constexpr double kV2Gflops = 8 * 128 * 128 * 2 * 0.7;
+
+absl::Status QuickTestCommand(const CommandLine& command) {
+  ASSIGN_OR_RETURN(const QuickTestResult result,
+                   RunQuickTest(static_cast<int>(command.GetInt("worker_threads")), nullptr));
+  if (command.GetString("format", "text") == "json") {
+    return WriteResult({{"num_replicas", result.num_replicas},
+                        {"num_workers", result.num_workers},
+                        {"size", result.size},
+                        {"products", result.products},
+                        {"steps", result.steps},
+                        {"sum", JsonNumber(result.sum)},
+                        {"bf16_gflops", JsonNumber(result.bf16_gflops)},
+                        {"f32_gflops", JsonNumber(result.f32_gflops)},
+                        {"machine_f32_gflops", JsonNumber(result.machine.f32_gflops())},
+                        {"machine_bf16_gflops", JsonNumber(result.machine.bf16_gflops())},
+                        {"v2_8_bf16_gflops", JsonNumber(kV2Gflops)}});
+  }
+  const std::string bf16 = result.machine.bf16_gflops() > 0
+                               ? absl::StrFormat("%.0f", result.machine.bf16_gflops())
+                               : "-";
+  return WriteOutput(absl::StrFormat(
+      "%d cores on %d workers, each multiplies ones [%d, %d] x [%d, %d], %d "
+      "times in each of %d steps\n"
+      "The sum of the last product is %.0f, as it must be.\n"
+      "GFLOP/s                  bf16      f32\n"
+      "the emulated device  %8.0f %8.0f\n"
+      "this machine's peak  %8s %8.0f\n"
+      "a v2-8's peak        %8.0f        -\n",
+      result.num_replicas, result.num_workers, result.size, result.size, result.size, result.size,
+      result.products, result.steps, result.sum, result.bf16_gflops, result.f32_gflops, bf16,
+      result.machine.f32_gflops(), kV2Gflops));
+}
+
+}  // namespace
+
+absl::Status ProfileCommand(const CommandLine& command) {
+  RETURN_IF_ERROR(CheckFlags(command));
+  if (command.GetBool("quick_test")) return QuickTestCommand(command);
+  ASSIGN_OR_RETURN(const ModeKey mode, ModeOf(command));
+  proto::Profile before;
+  if (command.Has("compare")) {
+    ASSIGN_OR_RETURN(before, ReadProfile(command.GetString("compare")));
+  }
+  ASSIGN_OR_RETURN(Composition composition,
+                   Compose(command, {.train = mode == ModeKey::kTrain,
+                                     .evaluate = mode == ModeKey::kEval,
+                                     .predict = mode == ModeKey::kPredict}));
+  const InputFn& input_fn =
+      mode == ModeKey::kEval ? composition.evaluations.front().input_fn : composition.input_fn;
+  ASSIGN_OR_RETURN(ProfiledSteps profiled,
+                   ProfileSteps(composition.options, input_fn,
+                                {.mode = mode,
+                                 .steps = command.GetInt("steps"),
+                                 .checkpoint = command.GetString("checkpoint")}));
+  if (command.Has("compare")) AddSlower(before, profiled.profile);
+  if (command.Has("trace")) RETURN_IF_ERROR(WriteTrace(command.GetString("trace"), profiled));
+  if (command.GetString("format", "text") == "json") {
+    ASSIGN_OR_RETURN(const std::string json, JsonOf(profiled.profile));
+    return WriteOutput(json);
+  }
+  std::ostringstream out;
+  WriteProfile(profiled.profile, out);
+  return WriteOutput(out.str());
+}
+
+}  // namespace tpurun

@@ -1,0 +1,74 @@
+// RunProfile: what every worker did in the steps of a run, span by span.
+#ifndef TPURUN_RUNTIME_DEVICE_RUN_PROFILE_H_
+#define TPURUN_RUNTIME_DEVICE_RUN_PROFILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/base/ticks.h"
+#include "runtime/program/core_program.h"
+
+namespace tpurun {
+
+struct ProfileSpan {
+  enum class Kind : uint8_t {
+    kInstruction,  // one part, or the parts of one call
+    kBarrier,      // waited for the other workers at the end of a phase
+    kRendezvous,   // waited for the other workers of a call that spans replicas
+    kInfeed,       // the device waited for a batch
+    kOutfeed,      // the device waited for the host to take an outfeed entry
+  };
+  int64_t begin = 0, end = 0;  // ticks
+  int32_t instruction = -1;    // kInstruction: index in InstructionsOf(program)
+  int16_t part = -1;           // kInstruction: the first part of the call
+  Kind kind = Kind::kInstruction;
+};
+
+// Written by the workers of one run, each its own list. All memory is allocated before the run.
+class RunProfile {
+ public:
+  // For `steps` steps of the program on `num_workers` workers.
+  RunProfile(const CoreProgram& program, int num_workers, int64_t steps);
+
+  // Spans of a worker in the order of their ends. Those of kInfeed and kOutfeed lie within a
+  // kBarrier of every worker, and are in the list `waits` below.
+  const std::vector<ProfileSpan>& spans(int worker) const { return workers_[worker].spans; }
+  int num_workers() const { return static_cast<int>(workers_.size()); }
+  const std::vector<ProfileSpan>& waits() const { return waits_; }
+  // The begin of the first step and the end of each step, in ticks.
+  const std::vector<int64_t>& step_ticks() const { return step_ticks_; }
+  double seconds_per_tick() const { return SecondsPerTick(begin_, end_); }
+  // False if a list was full and spans were left out.
+  bool complete() const;
+
+  // ---- called by the device
+
+  void Begin() { begin_ = TickMark::Now(); }
+  void End() { end_ = TickMark::Now(); }
+  void Add(int worker, const ProfileSpan& span) {
+    Worker& mine = workers_[worker];
+    if (mine.spans.size() < mine.spans.capacity()) {
+      mine.spans.push_back(span);
+    } else {
+      mine.full = true;
+    }
+  }
+  // By one thread at a time.
+  void AddWait(const ProfileSpan& span) { waits_.push_back(span); }
+  void AddStepTick(int64_t ticks) { step_ticks_.push_back(ticks); }
+
+ private:
+  struct alignas(64) Worker {
+    std::vector<ProfileSpan> spans;
+    bool full = false;
+  };
+  std::vector<Worker> workers_;
+  std::vector<ProfileSpan> waits_;
+  std::vector<int64_t> step_ticks_;
+  TickMark begin_, end_;
+};
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_DEVICE_RUN_PROFILE_H_

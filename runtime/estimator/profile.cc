@@ -1,0 +1,188 @@
+#include "runtime/estimator/profile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "runtime/base/status.h"
+#include "runtime/estimator/setup.h"
+#include "runtime/estimator/step_graph.h"
+#include "runtime/estimator/train_step.h"
+#include "runtime/profile/analyze.h"
+#include "runtime/profile/machine_peaks.h"
+#include "runtime/session/call_input_fn.h"
+#include "runtime/session/infeed.h"
+#include "runtime/session/outfeed.h"
+#include "runtime/session/session.h"
+#include "runtime/spec/input_deployment.h"
+
+namespace tpurun {
+namespace {
+
+// Steps that are run first: they load code and weights into the caches and run the prologue.
+constexpr int64_t kWarmUpSteps = 5;
+constexpr int64_t kLeastSteps = 10, kMostSteps = 1000;
+constexpr double kSeconds = 2;
+
+std::string ModeName(ModeKey mode) {
+  return mode == ModeKey::kTrain ? "train" : mode == ModeKey::kEval ? "evaluate" : "predict";
+}
+
+// One opened input with its queues.
+class Feeds {
+ public:
+  static absl::StatusOr<std::unique_ptr<Feeds>> Open(const EstimatorOptions& options,
+                                                     const InputFn& input_fn, ModeKey mode,
+                                                     const Graph& graph,
+                                                     const CoreProgram& program) {
+    std::unique_ptr<Feeds> feeds(new Feeds);
+    ASSIGN_OR_RETURN(feeds->input_, CallInputFn(input_fn, DeploymentOf(options, mode),
+                                                {.mode = mode,
+                                                 .features = options.features,
+                                                 .seed = options.config.tf_random_seed(),
+                                                 .times = feeds->times_}));
+    const bool pads = mode != ModeKey::kTrain;
+    ASSIGN_OR_RETURN(feeds->infeed_,
+                     CreateInfeed(options, mode, "profile", 1, feeds->input_, program,
+                                  {.pad = pads,
+                                   .ended_message =
+                                       [](int64_t batches) {
+                                         return absl::StrCat("the input ended after ", batches,
+                                                             " batches");
+                                       },
+                                   .classes = ClassesOf(graph)}));
+    if (!program.outfeed.empty()) {
+      Infeed* const infeed = feeds->infeed_.get();
+      feeds->outfeed_ = std::make_unique<Outfeed>(program, [=](int64_t, const std::byte*) {
+        if (pads) {
+          infeed->TakeForwarded();
+          infeed->TakeRows();
+        }
+        return absl::OkStatus();
+      });
+    }
+    feeds->infeed_->Start();
+    return feeds;
+  }
+
+  // Runs steps. Fewer if the input ends before.
+  absl::StatusOr<RunResult> Run(Session& session, const RunArgs& args) {
+    RunResult result = session.RunLoop(args, *infeed_, outfeed_.get());
+    if (result.interrupted) return absl::CancelledError("interrupted");
+    const bool ended = absl::IsOutOfRange(result.status) && infeed_->ended();
+    if (!ended) RETURN_IF_ERROR(result.status);
+    return result;
+  }
+
+  // Ends the threads. The batch of the last step stays in memory.
+  absl::Status Finish() {
+    infeed_->Stop();
+    return outfeed_ == nullptr ? absl::OkStatus() : outfeed_->Finish();
+  }
+
+  bool reads_once() const { return input_.reads_once; }
+  const std::vector<InputTimes::Stage>& stages() const { return times_->stages(); }
+
+ private:
+  Feeds() = default;
+
+  const std::shared_ptr<InputTimes> times_ = std::make_shared<InputTimes>();
+  InputSource input_;
+  InfeedPtr infeed_;
+  std::unique_ptr<Outfeed> outfeed_;
+};
+
+int64_t StepsOf(const ProfileArgs& args, double warm_up_seconds, int64_t warm_up_steps) {
+  if (args.steps > 0) return args.steps;
+  if (warm_up_steps == 0 || warm_up_seconds <= 0) return kLeastSteps;
+  const double steps = kSeconds / warm_up_seconds * static_cast<double>(warm_up_steps);
+  return std::clamp(static_cast<int64_t>(std::min(steps, 1e9)), kLeastSteps, kMostSteps);
+}
+
+bool WritesVariable(const Instruction& instruction) {
+  return std::any_of(instruction.results.begin(), instruction.results.end(),
+                     [](const Operand& result) { return result.buffer.space == Space::kVariable; });
+}
+
+// [instruction]: seconds of the first call alone, for products that the step runs.
+absl::StatusOr<std::vector<double>> TimeProducts(Session& session) {
+  std::vector<double> seconds;
+  for (const Instruction* instruction : session.program().Instructions()) {
+    const Cost cost = CostOfInstruction(*instruction, session.program().num_replicas);
+    const bool measured = cost.matrix_flops > 0 && !WritesVariable(*instruction);
+    const auto number = static_cast<int>(seconds.size());
+    seconds.push_back(0);
+    if (!measured) continue;
+    ASSIGN_OR_RETURN(seconds.back(), session.TimeAlone(number));
+  }
+  return seconds;
+}
+
+}  // namespace
+
+absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const InputFn& input_fn,
+                                           const ProfileArgs& args) {
+  const bool trains = args.mode == ModeKey::kTrain;
+  const EstimatorOptions options =
+      args.mode == ModeKey::kEval ? OptionsOfEvaluation(of_run) : of_run;
+  ASSIGN_OR_RETURN(const std::optional<Checkpoint> checkpoint,
+                   ChooseCheckpoint(args.mode, options.config.model_dir(), args.checkpoint));
+  ASSIGN_OR_RETURN(const StepGraph step, BuildStepGraph(of_run, args.mode));
+  Session session(options.num_workers, options.topology);
+  CompileOptions compile = MakeCompileOptions(options);
+  if (trains) compile.loss_output = kLossOutput;
+  RETURN_IF_ERROR(session.Load(step.graph, compile));
+  RETURN_IF_ERROR(SetVariables(options, checkpoint, trains, step.model_variables, session));
+  ASSIGN_OR_RETURN(std::unique_ptr<Feeds> feeds,
+                   Feeds::Open(options, input_fn, args.mode, step.graph, session.program()));
+  RETURN_IF_ERROR(options.after_checks());
+  const auto start = std::chrono::steady_clock::now();
+  ASSIGN_OR_RETURN(const RunResult warm_up, feeds->Run(session, {.iterations = kWarmUpSteps,
+                                                                 .interrupt = options.interrupt}));
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  int64_t first_step = warm_up.steps;
+  // A short input begins again.
+  if (warm_up.steps < kWarmUpSteps && warm_up.steps > 0 && !feeds->reads_once()) {
+    RETURN_IF_ERROR(feeds->Finish());
+    ASSIGN_OR_RETURN(feeds,
+                     Feeds::Open(options, input_fn, args.mode, step.graph, session.program()));
+    first_step = 0;
+  }
+  const int64_t steps = StepsOf(args, elapsed.count(), warm_up.steps);
+  auto run = std::make_unique<RunProfile>(session.program(), session.num_workers(), steps);
+  LOG(INFO) << "Profiling " << steps << " steps.";
+  ASSIGN_OR_RETURN(const RunResult result, feeds->Run(session, {.iterations = steps,
+                                                                .first_step = first_step,
+                                                                .profile = run.get(),
+                                                                .interrupt = options.interrupt}));
+  RETURN_IF_ERROR(feeds->Finish());
+  if (result.steps == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the input ended after ", warm_up.steps,
+                     " batches, before a step could be measured; want a longer input"));
+  }
+  if (!run->complete()) LOG(WARNING) << "The profile is not complete: its memory is full.";
+  ASSIGN_OR_RETURN(std::vector<double> alone, TimeProducts(session));
+  proto::MachinePeaks peaks = MeasurePeaks(session.num_workers());
+  peaks.set_name(session.program().machine);
+  ProfiledSteps profiled{.program = session.program()};
+  profiled.profile = Analyze({.program = session.program(),
+                              .run = *run,
+                              .machine = std::move(peaks),
+                              .alone = std::move(alone),
+                              .batch_size = BatchSizeOf(options.config, args.mode),
+                              .input = feeds->stages()});
+  profiled.profile.set_mode(ModeName(args.mode));
+  proto::ProfileMemory& memory = *profiled.profile.mutable_memory();
+  memory.set_infeed_bytes(static_cast<int64_t>(Infeed::RingBytes(profiled.program)));
+  if (!profiled.program.outfeed.empty())
+    memory.set_outfeed_bytes(static_cast<int64_t>(Outfeed::RingBytes(profiled.program)));
+  profiled.run = std::move(run);
+  return profiled;
+}
+
+}  // namespace tpurun

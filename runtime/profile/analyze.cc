@@ -1,0 +1,289 @@
+#include "runtime/profile/analyze.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/profile/memory_at_peak.h"
+
+namespace tpurun {
+namespace {
+
+using Kind = ProfileSpan::Kind;
+
+// Sums over all workers and steps, in seconds.
+struct Times {
+  struct OfInstruction {
+    double seconds = 0;
+    double critical = 0;
+    int64_t calls = 0;
+  };
+  std::vector<OfInstruction> instructions;
+  std::vector<proto::WorkerTime> workers;
+  double critical = 0;  // the length of the critical path
+};
+
+class Analysis {
+ public:
+  explicit Analysis(const AnalyzeArgs& args)
+      : args_(args),
+        instructions_(args.program.Instructions()),
+        ticks_(args.run.step_ticks()),
+        seconds_(args.run.seconds_per_tick()) {}
+
+  proto::Profile Run() {
+    const int64_t steps = std::max<int64_t>(1, std::ssize(ticks_) - 1);
+    const double wall = ticks_.empty() ? 0 : Seconds(ticks_.front(), ticks_.back());
+    profile_.set_model(args_.program.name);
+    profile_.set_num_replicas(args_.program.num_replicas);
+    profile_.set_num_workers(args_.run.num_workers());
+    profile_.set_batch_size(args_.batch_size);
+    profile_.set_steps(steps);
+    profile_.set_step_seconds(wall / static_cast<double>(steps));
+    profile_.set_step_seconds_median(MedianStep());
+    if (wall > 0) {
+      profile_.set_examples_per_second(static_cast<double>(args_.batch_size * steps) / wall);
+    }
+    *profile_.mutable_machine() = args_.machine;
+    times_.instructions.resize(instructions_.size());
+    AddWorkers(wall);
+    AddCriticalPath();
+    AddRows(static_cast<double>(steps), wall);
+    AddInput();
+    *profile_.mutable_memory() = MemoryAtPeak(args_.program, args_.run.num_workers());
+    return std::move(profile_);
+  }
+
+ private:
+  double Seconds(int64_t begin, int64_t end) const {
+    return static_cast<double>(end - begin) * seconds_;
+  }
+  // The seconds of a span within the steps.
+  double Within(const ProfileSpan& span) const {
+    return std::max(
+        0.0, Seconds(std::max(span.begin, ticks_.front()), std::min(span.end, ticks_.back())));
+  }
+
+  double MedianStep() const {
+    std::vector<int64_t> lengths;
+    for (size_t i = 1; i < ticks_.size(); ++i) lengths.push_back(ticks_[i] - ticks_[i - 1]);
+    if (lengths.empty()) return 0;
+    std::nth_element(lengths.begin(), lengths.begin() + std::ssize(lengths) / 2, lengths.end());
+    return Seconds(0, lengths[lengths.size() / 2]);
+  }
+
+  void AddWorkers(double wall) {
+    double infeed = 0, outfeed = 0;
+    for (const ProfileSpan& wait : args_.run.waits())
+      (wait.kind == Kind::kInfeed ? infeed : outfeed) += ticks_.empty() ? 0 : Within(wait);
+    for (int worker = 0; worker < args_.run.num_workers(); ++worker) {
+      double busy = 0, barrier = 0;
+      for (const ProfileSpan& span : args_.run.spans(worker)) {
+        const double seconds = Within(span);
+        if (span.kind == Kind::kInstruction) {
+          busy += seconds;
+          Times::OfInstruction& times = times_.instructions[span.instruction];
+          times.seconds += seconds;
+          times.calls += seconds > 0 ? 1 : 0;
+        } else {
+          barrier += seconds;
+        }
+      }
+      proto::WorkerTime& row = times_.workers.emplace_back();
+      row.set_worker(worker);
+      row.set_busy_seconds(busy);
+      // All workers wait at a barrier while one of them waits for the queues.
+      row.set_infeed_seconds(infeed);
+      row.set_outfeed_seconds(outfeed);
+      row.set_barrier_seconds(std::max(0.0, barrier - infeed - outfeed));
+      row.set_other_seconds(wall - busy - row.barrier_seconds() - infeed - outfeed);
+    }
+  }
+
+  // The worker that arrives last at a barrier is on the critical path since the barrier before. All
+  // workers arrive at the same barriers.
+  void AddCriticalPath() {
+    const int workers = args_.run.num_workers();
+    std::vector<size_t> next(workers, 0);
+    while (true) {
+      int last = -1;
+      int64_t arrival = 0;
+      std::vector<size_t> barriers(workers);
+      for (int worker = 0; worker < workers; ++worker) {
+        const std::vector<ProfileSpan>& spans = args_.run.spans(worker);
+        size_t at = next[worker];
+        while (at < spans.size() && spans[at].kind != Kind::kBarrier) ++at;
+        if (at == spans.size()) return;
+        barriers[worker] = at;
+        if (last >= 0 && spans[at].begin <= arrival) continue;
+        last = worker;
+        arrival = spans[at].begin;
+      }
+      for (size_t i = next[last]; i < barriers[last]; ++i) {
+        const ProfileSpan& span = args_.run.spans(last)[i];
+        if (span.kind != Kind::kInstruction) continue;
+        times_.instructions[span.instruction].critical += Within(span);
+        times_.critical += Within(span);
+      }
+      for (int worker = 0; worker < workers; ++worker) next[worker] = barriers[worker] + 1;
+    }
+  }
+
+  // The shortest time of all calls of an instruction in a step, on one worker.
+  double MachineSeconds(const Instruction& instruction, const Cost& cost) const {
+    const proto::MachinePeaks& machine = args_.machine;
+    const bool bf16 = instruction.plan.implementation.find("bf16") != std::string::npos;
+    const double peak = bf16 && machine.bf16_gflops() > 0 && cost.matrix_flops > 0
+                            ? machine.bf16_gflops()
+                            : machine.f32_gflops();
+    if (peak == 0 || machine.memory_gbytes() == 0) return 0;
+    const double seconds =
+        std::max(cost.flops() / peak, cost.bytes() / machine.memory_gbytes()) * 1e-9;
+    return seconds * args_.run.num_workers();
+  }
+
+  struct Sum {
+    proto::ProfileRow row;
+    double roof_seconds = 0, roofed_seconds = 0;  // alone, and of the same calls in the run
+    double machine_seconds = 0;
+
+    void Add(const Sum& other, double share) {
+      row.set_calls(row.calls() + other.row.calls() * share);
+      row.set_seconds(row.seconds() + other.row.seconds() * share);
+      row.set_matrix_flops(row.matrix_flops() + other.row.matrix_flops() * share);
+      row.set_vector_flops(row.vector_flops() + other.row.vector_flops() * share);
+      row.set_transcendentals(row.transcendentals() + other.row.transcendentals() * share);
+      row.set_bytes_read(row.bytes_read() + other.row.bytes_read() * share);
+      row.set_bytes_written(row.bytes_written() + other.row.bytes_written() * share);
+      row.set_critical_seconds(row.critical_seconds() + other.row.critical_seconds() * share);
+      roof_seconds += other.roof_seconds * share;
+      roofed_seconds += other.roofed_seconds * share;
+      machine_seconds += other.machine_seconds * share;
+    }
+  };
+
+  Sum SumOf(size_t number, double steps) const {
+    const Instruction& instruction = *instructions_[number];
+    const Times::OfInstruction& times = times_.instructions[number];
+    Sum sum;
+    sum.row.set_name(instruction.name);
+    sum.row.set_op(instruction.op->name);
+    for (const NodeOrigin& origin : instruction.origins)
+      sum.row.add_from(absl::StrCat(origin.layer, ":", PhaseName(origin.phase)));
+    sum.row.set_kernel(instruction.plan.implementation);
+    sum.row.set_library_kernel(instruction.plan.library_kernel);
+    sum.row.set_calls(static_cast<double>(times.calls) / steps);
+    sum.row.set_seconds(times.seconds / steps);
+    sum.row.set_critical_seconds(times.critical / steps);
+    // Of the calls that were made: a periodic instruction makes less than one a step.
+    const double parts = static_cast<double>(instruction.parts) / instruction.replicas_per_call;
+    const Cost cost =
+        CostOfInstruction(instruction, args_.program.num_replicas) * (sum.row.calls() / parts);
+    sum.row.set_matrix_flops(cost.matrix_flops);
+    sum.row.set_vector_flops(cost.vector_flops);
+    sum.row.set_transcendentals(cost.transcendentals);
+    sum.row.set_bytes_read(cost.bytes_read);
+    sum.row.set_bytes_written(cost.bytes_written);
+    if (number < args_.alone.size() && args_.alone[number] > 0) {
+      sum.roof_seconds = args_.alone[number] * sum.row.calls();
+      sum.roofed_seconds = sum.row.seconds();
+    }
+    sum.machine_seconds = MachineSeconds(instruction, cost);
+    return sum;
+  }
+
+  void AddRows(double steps, double wall) {
+    const double all = wall / steps * args_.run.num_workers();
+    std::vector<Sum> by_instruction;
+    std::map<std::string, Sum> by_op;
+    std::map<NodeOrigin, Sum> by_layer;
+    double accounted = 0;
+    for (size_t i = 0; i < instructions_.size(); ++i) {
+      if (times_.instructions[i].calls == 0) continue;
+      const Sum& sum = by_instruction.emplace_back(SumOf(i, steps));
+      by_op[sum.row.op()].Add(sum, 1);
+      const Origins& origins = instructions_[i]->origins;
+      for (const NodeOrigin& origin : origins)
+        by_layer[origin].Add(sum, 1.0 / static_cast<double>(origins.size()));
+      if (origins.empty()) by_layer[{}].Add(sum, 1);
+      accounted += sum.row.seconds();
+    }
+    std::vector<Sum> layers, ops;
+    for (auto& [origin, sum] : by_layer) {
+      sum.row.set_name(origin.layer);
+      sum.row.set_phase(PhaseName(origin.phase));
+      layers.push_back(std::move(sum));
+    }
+    for (auto& [op, sum] : by_op) {
+      sum.row.set_name(op);
+      ops.push_back(std::move(sum));
+    }
+    WriteRows(std::move(layers), all, *profile_.mutable_layer());
+    WriteRows(std::move(ops), all, *profile_.mutable_op());
+    WriteRows(std::move(by_instruction), all, *profile_.mutable_instruction());
+    for (proto::WorkerTime& row : times_.workers) {
+      row.set_busy_seconds(row.busy_seconds() / steps);
+      row.set_barrier_seconds(row.barrier_seconds() / steps);
+      row.set_infeed_seconds(row.infeed_seconds() / steps);
+      row.set_outfeed_seconds(row.outfeed_seconds() / steps);
+      row.set_other_seconds(row.other_seconds() / steps);
+      accounted += row.barrier_seconds() + row.infeed_seconds() + row.outfeed_seconds();
+      *profile_.add_worker() = row;
+    }
+    profile_.set_critical_path_seconds(times_.critical / steps);
+    if (all > 0) profile_.set_accounted_share(accounted / all);
+  }
+
+  static void WriteRows(std::vector<Sum> sums, double all,
+                        google::protobuf::RepeatedPtrField<proto::ProfileRow>& rows) {
+    std::stable_sort(sums.begin(), sums.end(),
+                     [](const Sum& a, const Sum& b) { return a.row.seconds() > b.row.seconds(); });
+    for (Sum& sum : sums) {
+      proto::ProfileRow& row = sum.row;
+      if (row.seconds() > 0) {
+        const double flops = row.matrix_flops() + row.vector_flops() + row.transcendentals();
+        row.set_share(all > 0 ? row.seconds() / all : 0);
+        row.set_gflops_per_second(flops / row.seconds() * 1e-9);
+        row.set_gbytes_per_second((row.bytes_read() + row.bytes_written()) / row.seconds() * 1e-9);
+        row.set_machine_roof(sum.machine_seconds / row.seconds());
+      }
+      if (sum.roofed_seconds > 0) row.set_kernel_roof(sum.roof_seconds / sum.roofed_seconds);
+      *rows.Add() = std::move(row);
+    }
+  }
+
+  void AddInput() {
+    double seconds = 0, longest = 0;
+    int64_t rows = 0;
+    for (const InputTimes::Stage& stage : args_.input) {
+      seconds += stage.seconds;
+      longest = std::max(longest, stage.seconds);
+      rows = stage.rows;  // of the last stage
+    }
+    for (const InputTimes::Stage& stage : args_.input) {
+      proto::InputStage& row = *profile_.add_input();
+      row.set_name(stage.name);
+      row.set_rows(stage.rows);
+      row.set_seconds(stage.seconds);
+      if (stage.seconds > 0)
+        row.set_rows_per_second(static_cast<double>(stage.rows) / stage.seconds);
+      row.set_limit(stage.seconds == longest && longest > 0);
+    }
+    if (seconds > 0) profile_.set_input_rows_per_second(static_cast<double>(rows) / seconds);
+  }
+
+  const AnalyzeArgs& args_;
+  const std::vector<const Instruction*> instructions_;
+  const std::vector<int64_t>& ticks_;
+  const double seconds_;  // of a tick
+  Times times_;
+  proto::Profile profile_;
+};
+
+}  // namespace
+
+proto::Profile Analyze(const AnalyzeArgs& args) { return Analysis(args).Run(); }
+
+}  // namespace tpurun

@@ -1,0 +1,211 @@
+// What a run records, and the profile and the trace that are made of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "runtime/compiler/compile.h"
+#include "runtime/device/device.h"
+#include "runtime/ir/graph_builder.h"
+#include "runtime/ops/op_list.h"
+#include "runtime/ops/ops.h"
+#include "runtime/profile/analyze.h"
+#include "runtime/profile/machine_peaks.h"
+#include "runtime/profile/memory_at_peak.h"
+#include "runtime/profile/trace.h"
+
+namespace tpurun {
+namespace {
+
+constexpr int kReplicas = 4, kWorkers = 2;
+constexpr int64_t kSteps = 20, kRows = 64, kWidth = 32;
+
+using Phase = NodeOrigin::Phase;
+
+// w += 0.5 sum over the cores of x' relu(x w), in the layers "a", "b" and "c".
+Graph Step() {
+  GraphBuilder b(Graph("step", kReplicas));
+  b.set_origins({{"a", Phase::kForward}});
+  const Value x = b.AddInfeed("x", {DType::kF32, {kRows, kWidth}});
+  const int w = b.AddVariable({.name = "w", .shape = {DType::kF32, {kWidth, kWidth}}});
+  const Value y = MatMul(b, x, b.Read(w), Precision::kF32);
+  b.set_origins({{"b", Phase::kForward}});
+  const Value z = Relu(b, y);
+  b.set_origins({{"b", Phase::kBackward}});
+  const Value gradient = MatMul(b, x, z, Precision::kF32, true);
+  b.set_origins({{"c", Phase::kUpdate}});
+  const Value sum = CrossReplicaSum(b, gradient);
+  b.Update(w, Add(b, b.Read(w), Mul(b, sum, Scalar(b, 0.5))));
+  EXPECT_TRUE(b.status().ok()) << b.status();
+  return b.Take();
+}
+
+struct Ran {
+  CoreProgram program;
+  std::unique_ptr<RunProfile> profile;
+  std::vector<float> w;  // after the run
+  std::vector<double> alone;
+};
+
+Ran RunSteps(bool profiles) {
+  const absl::StatusOr<CoreProgram> program = Compile(Step(), {.ops = OpsOfPasses()});
+  EXPECT_TRUE(program.ok()) << program.status();
+  Ran ran{.program = *program, .w = std::vector<float>(kWidth * kWidth, 0.25f)};
+  const auto device = Device::Create(kWorkers);
+  const auto loaded = device->Load(ran.program, {ran.w.data()});
+  EXPECT_TRUE(loaded.ok()) << loaded.status();
+  const int64_t bytes = LayoutOf(program->infeed, kReplicas).bytes;
+  EntryRing infeed(bytes, kSteps, 1);
+  for (int64_t step = 0; step < kSteps; ++step) {
+    const absl::StatusOr<std::byte*> entry = infeed.Reserve();
+    EXPECT_TRUE(entry.ok());
+    std::fill_n(reinterpret_cast<float*>(*entry), bytes / sizeof(float), 0.001f);
+    infeed.Commit();
+  }
+  if (profiles) ran.profile = std::make_unique<RunProfile>(ran.program, kWorkers, kSteps);
+  const RunResult result = device->Run(
+      **loaded, {.iterations = kSteps, .profile = ran.profile.get(), .infeed = &infeed});
+  EXPECT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.steps, kSteps);
+  const std::vector<float> after = ran.w;
+  for (size_t i = 0; profiles && i < ran.program.Instructions().size(); ++i) {
+    const Instruction& instruction = *ran.program.Instructions()[i];
+    ran.alone.push_back(0);
+    if (CostOfInstruction(instruction, kReplicas).matrix_flops == 0) continue;
+    const absl::StatusOr<double> seconds = device->TimeAlone(**loaded, static_cast<int>(i));
+    EXPECT_TRUE(seconds.ok()) << seconds.status();
+    EXPECT_GT(*seconds, 0);
+    ran.alone.back() = *seconds;
+  }
+  EXPECT_EQ(ran.w, after);  // a call alone writes no variable
+  return ran;
+}
+
+TEST(RunProfileTest, ChangesNoBit) { EXPECT_EQ(RunSteps(true).w, RunSteps(false).w); }
+
+TEST(RunProfileTest, HasEverySpanOfEveryStep) {
+  const Ran ran = RunSteps(true);
+  EXPECT_TRUE(ran.profile->complete());
+  ASSERT_EQ(std::ssize(ran.profile->step_ticks()), kSteps + 1);
+  EXPECT_TRUE(std::is_sorted(ran.profile->step_ticks().begin(), ran.profile->step_ticks().end()));
+  std::vector<int> calls(ran.program.Instructions().size(), 0);
+  for (int worker = 0; worker < kWorkers; ++worker) {
+    int64_t end = 0;
+    for (const ProfileSpan& span : ran.profile->spans(worker)) {
+      EXPECT_LE(end, span.begin);
+      EXPECT_LE(span.begin, span.end);
+      end = span.end;
+      if (span.kind == ProfileSpan::Kind::kInstruction) ++calls[span.instruction];
+    }
+  }
+  size_t number = ran.program.prologue.empty() ? 0 : ran.program.prologue[0].instructions.size();
+  for (const tpurun::Phase& phase : ran.program.step) {
+    for (const Instruction& instruction : phase.instructions)
+      EXPECT_EQ(calls[number++], kSteps * instruction.parts) << Describe(instruction);
+  }
+}
+
+TEST(RunProfileTest, WithoutMemoryItIsNotComplete) {
+  const Ran ran = RunSteps(true);
+  RunProfile small(ran.program, kWorkers, 0);
+  for (int i = 0; i < 1000; ++i) small.Add(0, {});
+  EXPECT_FALSE(small.complete());
+}
+
+TEST(AnalyzeTest, TimesAddUp) {
+  const Ran ran = RunSteps(true);
+  proto::MachinePeaks machine;
+  machine.set_f32_gflops(100);
+  machine.set_memory_gbytes(10);
+  const proto::Profile profile = Analyze({.program = ran.program,
+                                          .run = *ran.profile,
+                                          .machine = machine,
+                                          .alone = ran.alone,
+                                          .batch_size = kReplicas * kRows,
+                                          .input = {{"text", 10, 2.0}, {"batch", 10, 0.5}}});
+  EXPECT_EQ(profile.steps(), kSteps);
+  EXPECT_EQ(profile.num_workers(), kWorkers);
+  EXPECT_GT(profile.step_seconds(), 0);
+  const auto sum_of = [](const auto& rows) {
+    double seconds = 0;
+    for (const proto::ProfileRow& row : rows) seconds += row.seconds();
+    return seconds;
+  };
+  const double all = sum_of(profile.instruction());
+  EXPECT_NEAR(sum_of(profile.layer()), all, 1e-9);
+  EXPECT_NEAR(sum_of(profile.op()), all, 1e-9);
+  double busy = 0;
+  for (const proto::WorkerTime& worker : profile.worker()) {
+    busy += worker.busy_seconds();
+    EXPECT_NEAR(worker.busy_seconds() + worker.barrier_seconds() + worker.infeed_seconds() +
+                    worker.outfeed_seconds() + worker.other_seconds(),
+                profile.step_seconds(), 1e-9);
+  }
+  EXPECT_NEAR(busy, all, 1e-9);
+  EXPECT_LE(profile.critical_path_seconds(), profile.step_seconds());
+  EXPECT_GT(profile.critical_path_seconds(), 0);
+  EXPECT_EQ(profile.input_rows_per_second(), 4);
+  EXPECT_TRUE(profile.input(0).limit());
+  EXPECT_FALSE(profile.input(1).limit());
+}
+
+// Both products of a step on all cores.
+TEST(AnalyzeTest, WorkIsThatOfAllCores) {
+  const Ran ran = RunSteps(true);
+  const proto::Profile profile = Analyze({.program = ran.program, .run = *ran.profile});
+  double flops = 0;
+  for (const proto::ProfileRow& row : profile.instruction()) flops += row.matrix_flops();
+  EXPECT_DOUBLE_EQ(flops, 2.0 * kReplicas * 2 * kRows * kWidth * kWidth);
+  bool forward = false;
+  for (const proto::ProfileRow& row : profile.layer())
+    forward = forward || (row.name() == "a" && row.phase() == "forward" && row.matrix_flops() > 0);
+  EXPECT_TRUE(forward);
+}
+
+TEST(MemoryAtPeakTest, CountsWhatLivesTogether) {
+  const Ran ran = RunSteps(true);
+  const proto::ProfileMemory memory = MemoryAtPeak(ran.program, kWorkers);
+  EXPECT_EQ(memory.variables_bytes(), 4 * kWidth * kWidth);
+  EXPECT_GT(memory.peak_bytes(), 0);
+  EXPECT_LE(memory.peak_bytes(), memory.arena_bytes());
+  double layers = 0;
+  for (const proto::MemoryOfLayer& layer : memory.at_peak()) layers += layer.bytes();
+  EXPECT_NEAR(layers, memory.peak_bytes(), 8);  // each row is rounded down
+}
+
+TEST(TraceTest, HasEverySpanAndEveryLane) {
+  const Ran ran = RunSteps(true);
+  const nlohmann::json trace = nlohmann::json::parse(TraceJson(ran.program, *ran.profile));
+  std::vector<std::string> lanes;
+  int64_t spans = 0, steps = 0;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "M") {
+      if (event["name"] == "thread_name") lanes.push_back(event["args"]["name"]);
+      continue;
+    }
+    EXPECT_EQ(event["ph"], "X");
+    EXPECT_GE(event["dur"].get<double>(), 0);
+    if (event["pid"] == 1) ++spans;
+    if (event["pid"] == 3 && event["tid"] == 0) ++steps;
+  }
+  const std::vector<std::string> want = {"worker 0", "worker 1", "core 0", "core 1", "core 2",
+                                         "core 3",   "steps",    "infeed", "outfeed"};
+  EXPECT_EQ(lanes, want);
+  EXPECT_EQ(steps, kSteps);
+  int64_t recorded = 0;
+  for (int worker = 0; worker < kWorkers; ++worker)
+    recorded += std::ssize(ran.profile->spans(worker));
+  EXPECT_EQ(spans, recorded);
+}
+
+TEST(MachinePeaksTest, AreMeasured) {
+  const proto::MachinePeaks peaks = MeasurePeaks(1);
+  EXPECT_GT(peaks.f32_gflops(), 0.1);
+  EXPECT_GT(peaks.memory_gbytes(), 0.1);
+}
+
+}  // namespace
+}  // namespace tpurun
