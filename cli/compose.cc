@@ -2,10 +2,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/check_input.h"
@@ -245,6 +247,25 @@ void LogStart(const CommandLine& command, const LoadedConfig& config) {
   }
 }
 
+// Longer profiles are too large for TensorBoard.
+constexpr int64_t kMostProfiledSteps = 1000;
+
+// The value of --profile_steps. nullopt: not given.
+absl::StatusOr<std::optional<StepRange>> StepsToProfile(const CommandLine& command) {
+  if (!command.Has("profile_steps")) return std::nullopt;
+  const std::string text = command.GetString("profile_steps");
+  const size_t dash = text.find('-');
+  StepRange range;
+  if (dash != std::string::npos && absl::SimpleAtoi(text.substr(0, dash), &range.first) &&
+      absl::SimpleAtoi(text.substr(dash + 1), &range.last) && range.first >= 1 &&
+      range.last >= range.first && range.last - range.first < kMostProfiledSteps) {
+    return range;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("--profile_steps: got ", Quote(text),
+                                                 ", want A-B with 1 <= A <= B, at most ",
+                                                 kMostProfiledSteps, " steps, such as 100-110"));
+}
+
 }  // namespace
 
 absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,
@@ -295,6 +316,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   composition.options.run_hooks = RunsHooks(command, config, required);
   if (required.train) {
     composition.options.train.allow_changed_input = command.GetBool("allow_changed_input");
+    ASSIGN_OR_RETURN(composition.options.train.profiled, StepsToProfile(command));
     composition.options.train.hparams = HParamsOf(config);
     ASSIGN_OR_RETURN(composition.options.train.config_text, PrintConfig(config));
   }

@@ -12,12 +12,12 @@
 #include "cli/json.h"
 #include "cli/profile_text.h"
 #include "cli/signals.h"
-#include "google/protobuf/util/json_util.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/estimator/profile.h"
 #include "runtime/estimator/quick_test.h"
 #include "runtime/io/file.h"
+#include "runtime/profile/profile_files.h"
 #include "runtime/profile/trace.h"
 
 namespace tpurun {
@@ -35,7 +35,7 @@ absl::StatusOr<ModeKey> ModeOf(const CommandLine& command) {
       absl::StrCat("--mode: got ", Quote(mode), ", want train, evaluate or predict"));
 }
 
-absl::Status CheckFlags(const CommandLine& command) {
+absl::Status CheckProfileFlags(const CommandLine& command) {
   const std::string format = command.GetString("format", "text");
   if (format != "text" && format != "json") {
     return absl::InvalidArgumentError(
@@ -53,16 +53,8 @@ absl::Status CheckFlags(const CommandLine& command) {
 
 absl::StatusOr<proto::Profile> ReadProfile(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  proto::Profile profile;
-  google::protobuf::util::JsonParseOptions options;
-  options.ignore_unknown_fields = true;
-  const auto status = google::protobuf::util::JsonStringToMessage(text, &profile, options);
-  if (!status.ok() || profile.layer().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--compare: ", path, " is not a profile", status.ok() ? "" : ": ",
-        status.ok() ? "" : std::string(status.message().data(), status.message().size()),
-        "; want the output of tpurun profile --format=json"));
-  }
+  absl::StatusOr<proto::Profile> profile = ParseProfileJson(text);
+  if (!profile.ok()) return Annotate(profile.status(), absl::StrCat("--compare: ", path));
   return profile;
 }
 
@@ -84,16 +76,6 @@ void AddSlower(const proto::Profile& before, proto::Profile& profile) {
     return a.seconds() - a.seconds_before() > b.seconds() - b.seconds_before();
   });
   for (proto::ProfileChange& change : slower) *profile.add_slower() = std::move(change);
-}
-
-absl::StatusOr<std::string> JsonOf(const proto::Profile& profile) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string json;
-  const auto status = google::protobuf::util::MessageToJsonString(profile, &json, options);
-  if (status.ok()) return json + "\n";
-  return absl::InternalError(std::string(status.message().data(), status.message().size()));
 }
 
 absl::Status WriteTrace(const std::string& path, const ProfiledSteps& profiled) {
@@ -141,7 +123,7 @@ absl::Status QuickTestCommand(const CommandLine& command) {
 }  // namespace
 
 absl::Status ProfileCommand(const CommandLine& command) {
-  RETURN_IF_ERROR(CheckFlags(command));
+  RETURN_IF_ERROR(CheckProfileFlags(command));
   if (command.GetBool("quick_test")) return QuickTestCommand(command);
   ASSIGN_OR_RETURN(const ModeKey mode, ModeOf(command));
   proto::Profile before;
@@ -162,7 +144,7 @@ absl::Status ProfileCommand(const CommandLine& command) {
   if (command.Has("compare")) AddSlower(before, profiled.profile);
   if (command.Has("trace")) RETURN_IF_ERROR(WriteTrace(command.GetString("trace"), profiled));
   if (command.GetString("format", "text") == "json") {
-    ASSIGN_OR_RETURN(const std::string json, JsonOf(profiled.profile));
+    ASSIGN_OR_RETURN(const std::string json, ProfileJson(profiled.profile));
     return WriteOutput(json);
   }
   std::ostringstream out;

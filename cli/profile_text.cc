@@ -13,6 +13,7 @@
 #include "cli/json.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"
+#include "runtime/profile/layer_times.h"
 
 namespace tpurun {
 namespace {
@@ -51,36 +52,17 @@ std::vector<RowColumn> WithWorkColumns(std::vector<RowColumn> columns) {
   return columns;
 }
 
-struct LayerTimes {
-  double forward = 0, backward = 0, update = 0, other = 0, share = 0, flops = 0, bytes = 0;
-  double all() const { return forward + backward + update + other; }
-};
-
 void WriteLayers(const proto::Profile& profile, RowWriter& rows) {
-  std::map<std::string, LayerTimes> layers;
-  for (const ProfileRow& row : profile.layer()) {
-    LayerTimes& times = layers[row.name()];
-    (row.phase() == "forward"    ? times.forward
-     : row.phase() == "backward" ? times.backward
-     : row.phase() == "update"   ? times.update
-                                 : times.other) += row.seconds();
-    times.share += row.share();
-    times.flops += row.matrix_flops() + row.vector_flops() + row.transcendentals();
-    times.bytes += row.bytes_read() + row.bytes_written();
-  }
-  std::vector<std::pair<std::string, LayerTimes>> sorted(layers.begin(), layers.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second.all() > b.second.all(); });
   std::vector<Json> cells;
-  for (const auto& [name, times] : sorted) {
-    cells.push_back({{"layer", Short(name.empty() ? "(unknown)" : name)},
+  for (const LayerTimes& times : TimesByLayer(profile)) {
+    cells.push_back({{"layer", Short(times.layer.empty() ? "(unknown)" : times.layer)},
                      {"forward", Milliseconds(times.forward)},
                      {"backward", Milliseconds(times.backward)},
                      {"update", Milliseconds(times.update)},
                      {"other", Milliseconds(times.other)},
                      {"share %", Percent(times.share)},
-                     {"GFLOP/s", Rate(times.flops / times.all() * 1e-9)},
-                     {"GB/s", Rate(times.bytes / times.all() * 1e-9)}});
+                     {"GFLOP/s", Rate(times.flops / times.seconds() * 1e-9)},
+                     {"GB/s", Rate(times.bytes / times.seconds() * 1e-9)}});
   }
   rows.Title("\nLayers: milliseconds of all workers in a step");
   rows.Table({{"layer"},

@@ -48,6 +48,9 @@ std::vector<Flag> TrainFlags() {
           {.name = "allow_changed_input",
            .type = Flag::Type::kBool,
            .help = "go on with other data: where the input was, or else from its beginning"},
+          {.name = "profile_steps",
+           .value_name = "A-B",
+           .help = "write a profile of these steps to model_dir/plugins/profile, for TensorBoard"},
           {.name = "run_hooks",
            .type = Flag::Type::kBool,
            .help = "run the hooks of a run_config.pbtxt, too"}};

@@ -117,7 +117,7 @@ class Workers final : public Device {
     while (args.infeed != nullptr && !args.infeed->WaitUntil(next_beat, args.interrupt)) beat();
     if (args.profile != nullptr) args.profile->Begin();
     NextStep();
-    if (args.profile != nullptr) args.profile->AddStepTick(Ticks());
+    if (args.profile != nullptr) args.profile->AddStepTick(0, Ticks());
     if (!run_.stop) {
       StartRun();
       std::unique_lock lock(mutex_);
@@ -310,20 +310,22 @@ class Workers final : public Device {
     const int side_by_side = run_.program->InterleavedParts(phase.replicas_per_call);
     const int groups = (phase.parts + side_by_side - 1) / side_by_side;
     TPURUN_DCHECK(groups <= kMaxParts);
+    SpanRecorder<kProfiles> recorder(run_.args.profile, worker);
     const int begin = groups * worker / num_workers_, end = groups * (worker + 1) / num_workers_;
     for (int group = begin; group < end; ++group)
-      RunGroup<kProfiles>(worker, phase, group, side_by_side);
+      RunGroup(worker, phase, group, side_by_side, recorder);
     if (!spin_) return;
     for (int offset = 0; offset < groups; ++offset) {
       const int group = (end + offset) % groups;
-      if (group < begin || group >= end) RunGroup<kProfiles>(worker, phase, group, side_by_side);
+      if (group < begin || group >= end) RunGroup(worker, phase, group, side_by_side, recorder);
     }
   }
 
   // Interleaves the parts of one group of a phase, usually one part. A worker with a failed part
   // still arrives at every rendezvous.
   template <bool kProfiles>
-  void RunGroup(int worker, const LoadedPhase& phase, int group, int side_by_side) {
+  void RunGroup(int worker, const LoadedPhase& phase, int group, int side_by_side,
+                SpanRecorder<kProfiles>& recorder) {
     std::atomic<uint32_t>& claim = claims_[group].phase;
     uint32_t seen = claim.load(std::memory_order_relaxed);
     if (seen == claim_ + 1 ||
@@ -336,7 +338,6 @@ class Workers final : public Device {
           run_.program->worker(worker, part - begin);
     }
     int64_t ran = 0;
-    SpanRecorder<kProfiles> recorder(run_.args.profile, worker);
     for (const LoadedInstruction& instruction : phase.instructions) {
       const auto run = [&](int part) {
         if (failed_.load(std::memory_order_relaxed)) return;
@@ -464,7 +465,7 @@ class Workers final : public Device {
     ++run_.result.steps;
     ++run_.index;
     steps_done_.store(run_.index, std::memory_order_relaxed);
-    if (run_.args.profile != nullptr) run_.args.profile->AddStepTick(Ticks());
+    if (run_.args.profile != nullptr) run_.args.profile->AddStepTick(run_.index, Ticks());
     if (not_finite_.load(std::memory_order_relaxed) && StopsAtVariable()) return;
     NextStep();
   }

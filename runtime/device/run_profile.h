@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "runtime/base/ticks.h"
@@ -13,7 +14,7 @@ namespace tpurun {
 
 struct ProfileSpan {
   enum class Kind : uint8_t {
-    kInstruction,  // one part, or the parts of one call
+    kInstruction,  // one part, or the parts of one call, with what it took to begin it
     kBarrier,      // waited for the other workers at the end of a phase
     kRendezvous,   // waited for the other workers of a call that spans replicas
     kInfeed,       // the device waited for a batch
@@ -28,25 +29,30 @@ struct ProfileSpan {
 // Written by the workers of one run, each its own list. All memory is allocated before the run.
 class RunProfile {
  public:
-  // For `steps` steps of the program on `num_workers` workers.
-  RunProfile(const CoreProgram& program, int num_workers, int64_t steps);
+  // For `steps` steps of the program on `num_workers` workers, the first of them with the loop
+  // index `first_index`. Nothing is recorded of the steps before and after.
+  RunProfile(const CoreProgram& program, int num_workers, int64_t steps, int64_t first_index = 0);
 
-  // Spans of a worker in the order of their ends. Those of kInfeed and kOutfeed lie within a
-  // kBarrier of every worker, and are in the list `waits` below.
+  // Spans of a worker in the order of their ends. The first and the last may begin before the steps
+  // or end after them. Those of kInfeed and kOutfeed lie within a kBarrier of every worker, and are
+  // in the list `waits` below.
   const std::vector<ProfileSpan>& spans(int worker) const { return workers_[worker].spans; }
   int num_workers() const { return static_cast<int>(workers_.size()); }
   const std::vector<ProfileSpan>& waits() const { return waits_; }
   // The begin of the first step and the end of each step, in ticks.
   const std::vector<int64_t>& step_ticks() const { return step_ticks_; }
   double seconds_per_tick() const { return SecondsPerTick(begin_, end_); }
+  // The moment step_ticks()[i], in nanoseconds since 1970.
+  int64_t StepNanoseconds(size_t i) const;
   // False if a list was full and spans were left out.
   bool complete() const;
 
   // ---- called by the device
 
-  void Begin() { begin_ = TickMark::Now(); }
+  void Begin();
   void End() { end_ = TickMark::Now(); }
   void Add(int worker, const ProfileSpan& span) {
+    if (!Overlaps(span)) return;
     Worker& mine = workers_[worker];
     if (mine.spans.size() < mine.spans.capacity()) {
       mine.spans.push_back(span);
@@ -55,10 +61,16 @@ class RunProfile {
     }
   }
   // By one thread at a time.
-  void AddWait(const ProfileSpan& span) { waits_.push_back(span); }
-  void AddStepTick(int64_t ticks) { step_ticks_.push_back(ticks); }
+  void AddWait(const ProfileSpan& span) {
+    if (Overlaps(span)) waits_.push_back(span);
+  }
+  // Step `index` of the loop begins at `ticks`, where the step before ends. Called while all
+  // workers wait.
+  void AddStepTick(int64_t index, int64_t ticks);
 
  private:
+  bool Overlaps(const ProfileSpan& span) const { return span.end > from_ && span.begin < to_; }
+
   struct alignas(64) Worker {
     std::vector<ProfileSpan> spans;
     bool full = false;
@@ -66,7 +78,10 @@ class RunProfile {
   std::vector<Worker> workers_;
   std::vector<ProfileSpan> waits_;
   std::vector<int64_t> step_ticks_;
+  const int64_t first_index_, steps_;
+  int64_t from_ = std::numeric_limits<int64_t>::max(), to_ = from_;  // ticks of the steps
   TickMark begin_, end_;
+  int64_t begin_ns_ = 0;  // begin_ in nanoseconds since 1970
 };
 
 }  // namespace tpurun

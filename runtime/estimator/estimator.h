@@ -31,8 +31,15 @@ struct TrainProgress {
   double examples_per_second = 0;
 };
 
+// Steps as global_step counts them after each: 1 is the first step of a training.
+struct StepRange {
+  int64_t first = 1, last = 1;
+};
+
 // Options of a training only.
 struct TrainOptions {
+  // Steps whose profile is written to model_dir/plugins/profile.
+  std::optional<StepRange> profiled;
   std::vector<HParam> hparams;  // hyperparameters for TensorBoard's comparison of trainings
   std::string config_text;      // the effective configuration, for TensorBoard
   // If a resumed training would fail because its input differs from the input of the checkpoint, it

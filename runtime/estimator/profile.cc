@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -25,12 +26,38 @@ namespace {
 
 // Steps that are run first: they load code and weights into the caches and run the prologue.
 constexpr int64_t kWarmUpSteps = 5;
-constexpr int64_t kLeastSteps = 10, kMostSteps = 1000;
-constexpr double kSeconds = 2;
+constexpr int64_t kLeastProfiled = 10, kMostProfiled = 1000;
+constexpr double kProfiledSeconds = 2;
 
-std::string ModeName(ModeKey mode) {
+std::string VerbOf(ModeKey mode) {
   return mode == ModeKey::kTrain ? "train" : mode == ModeKey::kEval ? "evaluate" : "predict";
 }
+
+// Opens an input again at its end, so that a short one lasts for all steps. Like a finite input it
+// returns fewer rows at the end of each pass.
+class ReopenedInput : public BatchSource {
+ public:
+  using Open = std::function<absl::StatusOr<InputSource>()>;
+
+  ReopenedInput(std::unique_ptr<BatchSource> batches, Open open)
+      : batches_(std::move(batches)), open_(std::move(open)) {}
+
+  absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
+    ASSIGN_OR_RETURN(int64_t rows, batches_->Next(buffers));
+    if (rows > 0) return rows;
+    ASSIGN_OR_RETURN(InputSource again, open_());
+    batches_ = std::move(again.batches);
+    return batches_->Next(buffers);
+  }
+  std::string Position() const override { return batches_->Position(); }
+  absl::Status Restore(const std::string& position) override { return batches_->Restore(position); }
+  std::vector<HostFeature> Forwarded() const override { return batches_->Forwarded(); }
+  std::string Where(int64_t row) const override { return batches_->Where(row); }
+
+ private:
+  std::unique_ptr<BatchSource> batches_;
+  Open open_;
+};
 
 // One opened input with its queues.
 class Feeds {
@@ -40,11 +67,18 @@ class Feeds {
                                                      const Graph& graph,
                                                      const CoreProgram& program) {
     std::unique_ptr<Feeds> feeds(new Feeds);
-    ASSIGN_OR_RETURN(feeds->input_, CallInputFn(input_fn, DeploymentOf(options, mode),
-                                                {.mode = mode,
-                                                 .features = options.features,
-                                                 .seed = options.config.tf_random_seed(),
-                                                 .times = feeds->times_}));
+    const ReopenedInput::Open open = [input_fn, deployment = DeploymentOf(options, mode),
+                                      args = InputFnArgs{.mode = mode,
+                                                         .features = options.features,
+                                                         .seed = options.config.tf_random_seed(),
+                                                         .times = feeds->times_}] {
+      return CallInputFn(input_fn, deployment, args);
+    };
+    ASSIGN_OR_RETURN(feeds->input_, open());
+    if (!feeds->input_.endless && !feeds->input_.reads_once) {
+      feeds->input_.batches =
+          std::make_unique<ReopenedInput>(std::move(feeds->input_.batches), open);
+    }
     const bool pads = mode != ModeKey::kTrain;
     ASSIGN_OR_RETURN(feeds->infeed_,
                      CreateInfeed(options, mode, "profile", 1, feeds->input_, program,
@@ -84,7 +118,6 @@ class Feeds {
     return outfeed_ == nullptr ? absl::OkStatus() : outfeed_->Finish();
   }
 
-  bool reads_once() const { return input_.reads_once; }
   const std::vector<InputTimes::Stage>& stages() const { return times_->stages(); }
 
  private:
@@ -98,9 +131,9 @@ class Feeds {
 
 int64_t StepsOf(const ProfileArgs& args, double warm_up_seconds, int64_t warm_up_steps) {
   if (args.steps > 0) return args.steps;
-  if (warm_up_steps == 0 || warm_up_seconds <= 0) return kLeastSteps;
-  const double steps = kSeconds / warm_up_seconds * static_cast<double>(warm_up_steps);
-  return std::clamp(static_cast<int64_t>(std::min(steps, 1e9)), kLeastSteps, kMostSteps);
+  if (warm_up_steps == 0 || warm_up_seconds <= 0) return kLeastProfiled;
+  const double steps = kProfiledSeconds / warm_up_seconds * static_cast<double>(warm_up_steps);
+  return std::clamp(static_cast<int64_t>(std::min(steps, 1e9)), kLeastProfiled, kMostProfiled);
 }
 
 bool WritesVariable(const Instruction& instruction) {
@@ -137,26 +170,18 @@ absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const
   if (trains) compile.loss_output = kLossOutput;
   RETURN_IF_ERROR(session.Load(step.graph, compile));
   RETURN_IF_ERROR(SetVariables(options, checkpoint, trains, step.model_variables, session));
-  ASSIGN_OR_RETURN(std::unique_ptr<Feeds> feeds,
+  ASSIGN_OR_RETURN(const std::unique_ptr<Feeds> feeds,
                    Feeds::Open(options, input_fn, args.mode, step.graph, session.program()));
   RETURN_IF_ERROR(options.after_checks());
   const auto start = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const RunResult warm_up, feeds->Run(session, {.iterations = kWarmUpSteps,
                                                                  .interrupt = options.interrupt}));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  int64_t first_step = warm_up.steps;
-  // A short input begins again.
-  if (warm_up.steps < kWarmUpSteps && warm_up.steps > 0 && !feeds->reads_once()) {
-    RETURN_IF_ERROR(feeds->Finish());
-    ASSIGN_OR_RETURN(feeds,
-                     Feeds::Open(options, input_fn, args.mode, step.graph, session.program()));
-    first_step = 0;
-  }
   const int64_t steps = StepsOf(args, elapsed.count(), warm_up.steps);
   auto run = std::make_unique<RunProfile>(session.program(), session.num_workers(), steps);
   LOG(INFO) << "Profiling " << steps << " steps.";
   ASSIGN_OR_RETURN(const RunResult result, feeds->Run(session, {.iterations = steps,
-                                                                .first_step = first_step,
+                                                                .first_step = warm_up.steps,
                                                                 .profile = run.get(),
                                                                 .interrupt = options.interrupt}));
   RETURN_IF_ERROR(feeds->Finish());
@@ -176,7 +201,7 @@ absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const
                               .alone = std::move(alone),
                               .batch_size = BatchSizeOf(options.config, args.mode),
                               .input = feeds->stages()});
-  profiled.profile.set_mode(ModeName(args.mode));
+  profiled.profile.set_mode(VerbOf(args.mode));
   proto::ProfileMemory& memory = *profiled.profile.mutable_memory();
   memory.set_infeed_bytes(static_cast<int64_t>(Infeed::RingBytes(profiled.program)));
   if (!profiled.program.outfeed.empty())

@@ -19,7 +19,7 @@ namespace tpurun {
 struct ProfileArgs {
   ModeKey mode = ModeKey::kTrain;
   // Steps to record, after a few that are not. 0: as many as take about 2 seconds, 10 to 1000.
-  // Fewer if the input ends before.
+  // An input that ends begins again; fewer steps if it can be read only once.
   int64_t steps = 0;
   // Empty: the latest of model_dir, or fresh variables if there is none.
   std::string checkpoint;

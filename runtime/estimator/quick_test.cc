@@ -24,8 +24,8 @@ constexpr int kReplicas = kDevice.num_of_replicas_per_host;
 // Sums of 1024^3 are exact in f32: all partial sums are multiples of 1024 below 2^24 x 1024.
 constexpr int64_t kSize = 1024;
 constexpr int64_t kProducts = 10;  // in a step: the batch is fed once for all of them
-constexpr double kSeconds = 1;
-constexpr int64_t kLeastSteps = 2, kMostSteps = 10000;
+constexpr double kSecondsOfProducts = 1;
+constexpr int64_t kLeastRuns = 2, kMostRuns = 10000;
 
 class Ones : public BatchSource {
  public:
@@ -84,7 +84,7 @@ absl::StatusOr<double> Measure(Precision precision, int num_workers,
   double seconds = 0;
   for (int64_t steps : {int64_t{1}, int64_t{0}}) {
     if (steps == 0) {
-      steps = std::clamp(static_cast<int64_t>(kSeconds / seconds), kLeastSteps, kMostSteps);
+      steps = std::clamp(static_cast<int64_t>(kSecondsOfProducts / seconds), kLeastRuns, kMostRuns);
       result.steps = steps;
     }
     const auto begin = std::chrono::steady_clock::now();

@@ -40,6 +40,7 @@ TrainLoop::TrainLoop(const EstimatorOptions& options, TrainProgram& program, Tra
       evaluations_(evaluations),
       hooks_(options.config.training_hook(), "training_hook", options),
       hooked_checkpoint_(output.checkpoints().latest()),
+      profile_(options, program.session),
       done_{.step = input.start_step()} {
   const CoreProgram& compiled = program.session.program();
   if (compiled.outfeed.empty()) return;
@@ -70,6 +71,7 @@ absl::Status TrainLoop::Run() {
          .first_step = done_.step,
          .host_call_every_n_steps =
              options_.config.tpu_config().experimental_host_call_every_n_steps(),
+         .profile = profile_.Begin(done_.step, iterations),
          .interrupt = options_.interrupt},
         input_.infeed(), outfeed_.get());
     // From here on only this thread writes the event file.
@@ -88,6 +90,8 @@ absl::Status TrainLoop::Run() {
     if (absl::IsAborted(done)) return output_.Failed(done_.step, done);
     RETURN_IF_ERROR(done);
     output_.Keep();
+    const absl::Status profiled = profile_.End(done_.step, done_.step == input_.final_step());
+    if (!profiled.ok()) return SaveAndFail(profiled);
     RETURN_IF_ERROR(RunHooksOfCheckpoint());
     RETURN_IF_ERROR(RunHooks(proto::Hook::LOOP));
     if (evaluate) RETURN_IF_ERROR(Evaluate());
@@ -132,7 +136,7 @@ absl::Status TrainLoop::RunHooks(proto::Hook::At at) {
       hooks_.Run(at, {.step = done_.step,
                       .checkpoint = output_.checkpoints().latest(),
                       .loss = done_.losses.empty() ? std::nullopt : std::optional(done_.loss())});
-  return run.ok() ? run : HookFailed(run);
+  return run.ok() ? run : SaveAndFail(run);
 }
 
 absl::Status TrainLoop::RunHooksOfCheckpoint() {
@@ -142,7 +146,7 @@ absl::Status TrainLoop::RunHooksOfCheckpoint() {
   return RunHooks(proto::Hook::CHECKPOINT);
 }
 
-absl::Status TrainLoop::HookFailed(const absl::Status& failed) {
+absl::Status TrainLoop::SaveAndFail(const absl::Status& failed) {
   if (done_.losses.empty()) return output_.Failed(done_.step, failed);
   const absl::Status saved = output_.SaveIfNew(done_.step);
   const std::string& latest = output_.checkpoints().latest();

@@ -14,6 +14,7 @@
 #include "runtime/estimator/train_evaluations.h"
 #include "runtime/estimator/train_input.h"
 #include "runtime/estimator/train_output.h"
+#include "runtime/estimator/train_profile.h"
 #include "runtime/estimator/train_program.h"
 #include "runtime/session/outfeed.h"
 
@@ -47,7 +48,8 @@ class TrainLoop {
   absl::Status RunHooks(proto::Hook::At at);
   // Runs the hooks for a checkpoint if one has been saved since the last call.
   absl::Status RunHooksOfCheckpoint();
-  absl::Status HookFailed(const absl::Status& failed);
+  // For a failure beside the steps: saves the step and returns the failure.
+  absl::Status SaveAndFail(const absl::Status& failed);
   // The status for a loop that stopped early. Saves a checkpoint if the state is good.
   absl::Status Stopped(const RunResult& result);
   absl::Status Interrupted();
@@ -64,7 +66,8 @@ class TrainLoop {
   TrainOutput& output_;
   TrainEvaluations* const evaluations_;
   Hooks hooks_;
-  std::string hooked_checkpoint_;     // the latest checkpoint that hooks have run for
+  std::string hooked_checkpoint_;  // the latest checkpoint that hooks have run for
+  TrainProfile profile_;
   std::unique_ptr<Outfeed> outfeed_;  // for summaries; nullptr if there are none
   Totals done_;
   bool stopped_early_ = false;

@@ -21,12 +21,6 @@ constexpr char kNamePart[] = "tfevents";
 constexpr char kFileVersion[] = "brain.Event:2";
 constexpr size_t kSecondsDigits = 10;
 
-std::string HostName() {
-  char name[256] = {};
-  if (gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "localhost";
-  return name;
-}
-
 // The seconds in an event file's name, 0 for names of another kind.
 int64_t SecondsOf(const std::string& name) {
   const std::string prefix = kNamePrefix;
@@ -39,6 +33,12 @@ int64_t SecondsOf(const std::string& name) {
 }
 
 }  // namespace
+
+std::string HostName() {
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "localhost";
+  return name;
+}
 
 double WallTime() { return absl::ToUnixMicros(absl::Now()) * 1e-6; }
 

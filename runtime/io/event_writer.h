@@ -21,6 +21,9 @@ namespace tpurun {
 // Seconds since 1970.
 double WallTime();
 
+// The name of this machine.
+std::string HostName();
+
 // True if TensorBoard treats a file of this base name as an event file.
 bool IsEventFileName(const std::string& name);
 

@@ -39,8 +39,10 @@ TPURUN_CLONES void MixGradient(const float* z, const float* candidate, const flo
 // The part that both cells share: z and r = s(x + h R), h' = z h + (1 - z) candidate.
 class GruCell : public RecurrentCell {
  public:
-  GruCell(int64_t units, std::vector<int64_t> gates, int64_t kept_gates, const Attrs& attrs)
-      : RecurrentCell(units, std::move(gates), kept_gates),
+  GruCell(int64_t units, std::vector<int64_t> gates, int64_t kept_gates, int backward_flops,
+          const Attrs& attrs)
+      : RecurrentCell(units, std::move(gates), kept_gates, {.flops = 8, .transcendentals = 3},
+                      {.flops = backward_flops}),
         activation_(FunctionOf(attrs, "activation")),
         recurrent_(FunctionOf(attrs, "recurrent_activation")) {}
 
@@ -92,7 +94,7 @@ class GruCell : public RecurrentCell {
 // candidate = a(x + r q), q = h R. q is kept too, after the three gates.
 class GruResetAfter final : public GruCell {
  public:
-  GruResetAfter(int64_t units, const Attrs& attrs) : GruCell(units, {3}, 4, attrs) {}
+  GruResetAfter(int64_t units, const Attrs& attrs) : GruCell(units, {3}, 4, 16, attrs) {}
 
   void Step(int, const CellStep& row) const override {
     float *const candidate = row.kept + 2 * units, *const q = row.kept + 3 * units;
@@ -122,7 +124,7 @@ class GruResetAfter final : public GruCell {
 // candidate = a(x + (r h) R).
 class GruResetBefore final : public GruCell {
  public:
-  GruResetBefore(int64_t units, const Attrs& attrs) : GruCell(units, {2, 1}, 3, attrs) {}
+  GruResetBefore(int64_t units, const Attrs& attrs) : GruCell(units, {2, 1}, 3, 18, attrs) {}
 
   void Step(int product, const CellStep& row) const override {
     if (product == 0) {

@@ -46,7 +46,8 @@ TPURUN_CLONES void MemoryGradient(const float* gates, const float* c_before, int
 class LstmCell final : public RecurrentCell {
  public:
   LstmCell(int64_t units, const Attrs& attrs)
-      : RecurrentCell(units, {4}, 4),
+      : RecurrentCell(units, {4}, 4, {.flops = 8, .transcendentals = 5},
+                      {.flops = 22, .transcendentals = 1}),
         activation_(FunctionOf(attrs, "activation")),
         recurrent_(FunctionOf(attrs, "recurrent_activation")) {}
 

@@ -434,8 +434,10 @@ void RecurrenceCost(const Recurrence& recurrence, const OpCall& call, Cost& cost
   const double units = static_cast<double>(recurrence.cell->units);
   const double products = static_cast<double>(PartProducts(PrecisionOf(call.attrs)).size());
   cost.matrix_flops = 2 * steps * width * units * products;
-  cost.vector_flops = 9 * steps * width;
-  cost.transcendentals = steps * (width + (recurrence.c0 >= 0 ? units : 0));
+  const RecurrentCell::UnitWork& work =
+      recurrence.is_gradient ? recurrence.cell->backward : recurrence.cell->forward;
+  cost.vector_flops = steps * units * work.flops;
+  cost.transcendentals = steps * units * work.transcendentals;
 }
 
 Value RecurrentKernelGradient(GraphBuilder& b, Value left, Value dproducts, const Attrs& attrs) {

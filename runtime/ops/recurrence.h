@@ -67,8 +67,19 @@ struct StepInOps {
 // opposite order, before the product that maps dproducts back to dh or dleft.
 class RecurrentCell {
  public:
-  explicit RecurrentCell(int64_t units, std::vector<int64_t> gates, int64_t kept_gates)
-      : units(units), gates(std::move(gates)), kept_gates(kept_gates) {}
+  // The operations of a unit in one step, besides the products: a function is a transcendental, its
+  // slope 3 flops.
+  struct UnitWork {
+    int flops = 0, transcendentals = 0;
+  };
+
+  RecurrentCell(int64_t units, std::vector<int64_t> gates, int64_t kept_gates, UnitWork forward,
+                UnitWork backward)
+      : units(units),
+        gates(std::move(gates)),
+        kept_gates(kept_gates),
+        forward(forward),
+        backward(backward) {}
   virtual ~RecurrentCell() = default;
   virtual void Step(int product, const CellStep& row) const = 0;
   virtual void StepGrad(int product, const CellGradStep& row) const = 0;
@@ -80,6 +91,7 @@ class RecurrentCell {
   const int64_t units;
   const std::vector<int64_t> gates;  // gates of each product
   const int64_t kept_gates;          // gates that a step keeps for the gradient
+  const UnitWork forward, backward;
 };
 
 // A call of a recurrent op or of its gradient. The ints are indices of operands and results; -1:
@@ -116,8 +128,7 @@ absl::Status CheckRecurrence(const std::string& op, const std::string& letters,
 // Sets the flags: all operands but weights and bias are row operands. Weights are rounded at
 // precision 0.
 void RefineRecurrence(const Recurrence& recurrence, const OpCall& call, OpFlags& flags);
-// Sets the flops and transcendentals: the products with the state, 1 transcendental for each gate
-// and each new c, and 9 other operations for each gate.
+// Sets the flops and transcendentals: the products with the state, and the cell's work.
 void RecurrenceCost(const Recurrence& recurrence, const OpCall& call, Cost& cost);
 
 // left' dproducts (U, W): the gradient of weights, from their left operand `left` (N, T, U) and the

@@ -20,7 +20,8 @@ const std::vector<std::string>& SimpleRnnFunctions() {
 class SimpleCell final : public RecurrentCell {
  public:
   SimpleCell(int64_t units, const Attrs& attrs)
-      : RecurrentCell(units, {1}, 0), activation_(FunctionOf(attrs, "activation")) {}
+      : RecurrentCell(units, {1}, 0, {.flops = 1, .transcendentals = 1}, {.flops = 3}),
+        activation_(FunctionOf(attrs, "activation")) {}
 
   void Step(int, const CellStep& row) const override {
     AddArrays(row.x, row.products, units, row.h);

@@ -13,7 +13,7 @@ namespace {
 using Kind = ProfileSpan::Kind;
 
 enum Process { kWorkers = 1, kCores = 2, kHost = 3 };
-enum HostLane { kSteps = 0, kInfeedLane = 1, kOutfeedLane = 2 };
+enum HostLane { kStepsLane = 0, kInfeedLane = 1, kOutfeedLane = 2 };
 
 std::string JsonString(std::string_view text) {
   return nlohmann::json(std::string(text))
@@ -44,13 +44,13 @@ class TraceWriter {
     for (int core = 0; core < num_replicas_; ++core)
       NameLane(kCores, core, absl::StrCat("core ", core));
     NameProcess(kHost, "host");
-    NameLane(kHost, kSteps, "steps");
+    NameLane(kHost, kStepsLane, "steps");
     NameLane(kHost, kInfeedLane, "infeed");
     NameLane(kHost, kOutfeedLane, "outfeed");
     const std::vector<int64_t>& ticks = run_.step_ticks();
     for (size_t step = 1; step < ticks.size(); ++step)
-      Complete(kHost, kSteps, JsonString(absl::StrCat("step ", step)), ticks[step - 1], ticks[step],
-               "{}");
+      Complete(kHost, kStepsLane, JsonString(absl::StrCat("step ", step)), ticks[step - 1],
+               ticks[step], "{}");
     for (const ProfileSpan& wait : run_.waits()) {
       const bool infeed = wait.kind == Kind::kInfeed;
       Complete(kHost, infeed ? kInfeedLane : kOutfeedLane,

@@ -8,6 +8,8 @@
 //                "values": [0.5, "NaN"]}],
 //    "images": [{"tag": "x", "run": 0, "step": 10, "uri": "data:image/png;base64,..."}],
 //    "texts": [{"tag": "x", "run": 0, "step": 10, "markdown": "..."}],
+//    "profiles": [{"run": 0, "text": "10 steps of 1.5 ms",
+//                  "tables": [{"columns": ["layer", "share %"], "rows": [["dense", "50.0"]]}]}],
 //    "histograms": [{"tag": "x", "run": 0, "step": 10, "edges": [0, 1], "counts": [5]}]}
 //
 // Steps and times (milliseconds since 1970) are the first and then differences.
@@ -24,9 +26,12 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "nlohmann/json.hpp"
 #include "runtime/base/text.h"
+#include "runtime/profile/layer_times.h"
 #include "runtime/report/page.h"
 #include "runtime/report/sample.h"
 
@@ -193,6 +198,51 @@ Json Notes(const Report& report, const HtmlReport& page, const LeftOut& left_out
   return notes;
 }
 
+std::string ProfileMilliseconds(double seconds) { return absl::StrFormat("%.3f", seconds * 1e3); }
+std::string ProfilePercent(double share) { return absl::StrFormat("%.1f", share * 100); }
+
+Json LayerTable(const proto::Profile& profile) {
+  Json rows = Json::array();
+  for (const LayerTimes& times : TimesByLayer(profile)) {
+    rows.push_back({times.layer, ProfileMilliseconds(times.forward),
+                    ProfileMilliseconds(times.backward), ProfileMilliseconds(times.update),
+                    ProfileMilliseconds(times.other), ProfilePercent(times.share)});
+  }
+  return {{"columns", {"layer", "forward", "backward", "update", "other", "share %"}},
+          {"rows", std::move(rows)}};
+}
+
+// The instructions that take most time.
+Json InstructionTable(const proto::Profile& profile) {
+  constexpr int kMostInstructions = 20;
+  Json rows = Json::array();
+  for (int i = 0; i < std::min(kMostInstructions, profile.instruction_size()); ++i) {
+    const proto::ProfileRow& row = profile.instruction(i);
+    rows.push_back({row.name(), absl::StrJoin(row.from(), ", "), row.kernel(),
+                    ProfileMilliseconds(row.seconds()), ProfilePercent(row.share()),
+                    absl::StrFormat("%.1f", row.gflops_per_second()),
+                    absl::StrFormat("%.1f", row.gbytes_per_second())});
+  }
+  return {{"columns", {"instruction", "from", "kernel", "ms", "share %", "GFLOP/s", "GB/s"}},
+          {"rows", std::move(rows)}};
+}
+
+Json Profiles(const Report& report) {
+  Json profiles = Json::array();
+  for (size_t run = 0; run < report.runs.size(); ++run) {
+    if (!report.runs[run].profile.has_value()) continue;
+    const proto::Profile& profile = *report.runs[run].profile;
+    profiles.push_back(
+        {{"run", run},
+         {"text", absl::StrFormat("%d steps of %s ms, %.1f examples/s, %d workers. Times are "
+                                  "milliseconds of all workers in a step.",
+                                  profile.steps(), ProfileMilliseconds(profile.step_seconds()),
+                                  profile.examples_per_second(), profile.num_workers())},
+         {"tables", {LayerTable(profile), InstructionTable(profile)}}});
+  }
+  return profiles;
+}
+
 // Counts the curves' points into *page.
 Json Data(const Report& report, HtmlReport* page) {
   LeftOut left_out;
@@ -207,7 +257,8 @@ Json Data(const Report& report, HtmlReport* page) {
           {"curves", std::move(curves)},
           {"images", std::move(images)},
           {"texts", std::move(texts)},
-          {"histograms", std::move(histograms)}};
+          {"histograms", std::move(histograms)},
+          {"profiles", Profiles(report)}};
 }
 
 // JSON that may stand inside <script>: a '<' occurs only in strings. What is not UTF-8 in names of

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/base/status.h"
 #include "runtime/io/file.h"
+#include "runtime/profile/profile_files.h"
 #include "runtime/report/configuration.h"
 
 namespace tpurun {
@@ -109,6 +110,30 @@ ReportTable MakeTable(const Report& report, std::vector<std::string>* warnings) 
   return table;
 }
 
+// The latest profile of a training that has a Profile: their folders are named by dates.
+std::optional<proto::Profile> LatestProfile(const RunFolder& folder,
+                                            std::vector<std::string>* warnings) {
+  const std::string dir = absl::StrCat(folder.path, "/", kProfilesDir);
+  if (!folder.evaluation.empty() || !FileExists(dir)) return std::nullopt;
+  absl::StatusOr<std::vector<std::string>> names = ListDirectory(dir);
+  if (!names.ok()) {
+    warnings->push_back(std::string(names.status().message()));
+    return std::nullopt;
+  }
+  std::sort(names->rbegin(), names->rend());
+  for (const std::string& name : *names) {
+    const std::string path = absl::StrCat(dir, "/", name, "/", kProfileFile);
+    if (!FileExists(path)) continue;
+    const absl::StatusOr<std::string> json = ReadFile(path);
+    absl::StatusOr<proto::Profile> profile =
+        json.ok() ? ParseProfileJson(*json) : absl::StatusOr<proto::Profile>(json.status());
+    if (profile.ok()) return *std::move(profile);
+    warnings->push_back(json.ok() ? absl::StrCat(path, ": ", profile.status().message())
+                                  : std::string(json.status().message()));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 absl::StatusOr<Report> ReadReport(const std::vector<std::string>& dirs) {
@@ -121,7 +146,11 @@ absl::StatusOr<Report> ReadReport(const std::vector<std::string>& dirs) {
       row = previous.row + (previous.folder.training == folder.training ? 0 : 1);
     }
     RunEvents events = ReadRunEvents(folder.event_files, &report.warnings);
-    report.runs.push_back({.folder = std::move(folder), .events = std::move(events), .row = row});
+    std::optional<proto::Profile> profile = LatestProfile(folder, &report.warnings);
+    report.runs.push_back({.folder = std::move(folder),
+                           .events = std::move(events),
+                           .row = row,
+                           .profile = std::move(profile)});
   }
   const bool any = std::any_of(report.runs.begin(), report.runs.end(),
                                [](const ReportRun& run) { return !run.events.IsEmpty(); });

@@ -4,10 +4,12 @@
 #define TPURUN_RUNTIME_REPORT_REPORT_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "proto/profile.pb.h"
 #include "runtime/report/find_runs.h"
 #include "runtime/report/run_events.h"
 
@@ -17,6 +19,7 @@ struct ReportRun {
   RunFolder folder;
   RunEvents events;
   size_t row = 0;  // row of the table, shared by a training and its evaluations
+  std::optional<proto::Profile> profile;  // of a training: its latest
 };
 
 struct ReportTable {

@@ -192,6 +192,34 @@ function connectControls(charts, update) {
   });
 }
 
+// ---- profiles ----
+
+// A cell of numbers stands on the right; the last column of shares has a bar behind it.
+function profileTable({columns, rows}) {
+  const isNumber = columns.map((_, i) => rows.every((row) => !Number.isNaN(Number(row[i]))));
+  const share = columns.indexOf('share %');
+  const heading = columns.map((name, i) =>
+    make('th', {scope: 'col', class: isNumber[i] ? 'number' : ''}, name));
+  const lines = rows.map((row) => make('tr', {}, ...row.map((cell, i) => {
+    const td = make(i === 0 ? 'th' : 'td', {class: isNumber[i] ? 'number' : ''},
+        ...(isNumber[i] ? [cell] : breakable(cell)));
+    if (i === 0) td.setAttribute('scope', 'row');
+    if (i === share) {
+      const part = `${Math.min(100, Number(cell))}%`;
+      td.style.background = `linear-gradient(to left, var(--line) ${part}, transparent ${part})`;
+    }
+    return td;
+  })));
+  return make('div', {class: 'scroll'}, make('table', {},
+      make('thead', {}, make('tr', {}, ...heading)), make('tbody', {}, ...lines)));
+}
+
+function profileFigure(entry) {
+  const name = make('small', {}, swatch(runs[entry.run]), runs[entry.run].name);
+  return make('figure', {class: 'profile'}, make('figcaption', {}, name), make('p', {}, entry.text),
+      ...entry.tables.map(profileTable));
+}
+
 // ---- histograms, images, texts ----
 
 function caption(entry) {
@@ -300,6 +328,7 @@ function fillPage() {
   const update = showCharts(charts);
   fillRuns(update);
   connectControls(charts, update);
+  fillGallery('profiles', data.profiles, profileFigure);
   fillGallery('histograms', data.histograms, histogramFigure);
   fillGallery('images', data.images, imageFigure);
   fillGallery('texts', data.texts, textFigure);

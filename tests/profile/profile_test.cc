@@ -50,7 +50,7 @@ struct Ran {
   std::vector<double> alone;
 };
 
-Ran RunSteps(bool profiles) {
+Ran RunSteps(bool profiles, int64_t steps = kSteps, int64_t first_index = 0) {
   const absl::StatusOr<CoreProgram> program = Compile(Step(), {.ops = OpsOfPasses()});
   EXPECT_TRUE(program.ok()) << program.status();
   Ran ran{.program = *program, .w = std::vector<float>(kWidth * kWidth, 0.25f)};
@@ -65,7 +65,8 @@ Ran RunSteps(bool profiles) {
     std::fill_n(reinterpret_cast<float*>(*entry), bytes / sizeof(float), 0.001f);
     infeed.Commit();
   }
-  if (profiles) ran.profile = std::make_unique<RunProfile>(ran.program, kWorkers, kSteps);
+  if (profiles)
+    ran.profile = std::make_unique<RunProfile>(ran.program, kWorkers, steps, first_index);
   const RunResult result = device->Run(
       **loaded, {.iterations = kSteps, .profile = ran.profile.get(), .infeed = &infeed});
   EXPECT_TRUE(result.status.ok()) << result.status;
@@ -108,10 +109,34 @@ TEST(RunProfileTest, HasEverySpanOfEveryStep) {
   }
 }
 
+TEST(RunProfileTest, RecordsOnlyItsSteps) {
+  const Ran all = RunSteps(true);
+  const Ran some = RunSteps(true, 2, 3);
+  EXPECT_TRUE(some.profile->complete());
+  const std::vector<int64_t>& ticks = some.profile->step_ticks();
+  ASSERT_EQ(ticks.size(), 3);
+  EXPECT_LT(some.profile->StepNanoseconds(0), some.profile->StepNanoseconds(2));
+  EXPECT_EQ(some.w, all.w);
+  std::vector<int> calls(some.program.Instructions().size(), 0);
+  for (int worker = 0; worker < kWorkers; ++worker) {
+    for (const ProfileSpan& span : some.profile->spans(worker)) {
+      EXPECT_GT(span.end, ticks.front());
+      EXPECT_LT(span.begin, ticks.back());
+      if (span.kind == ProfileSpan::Kind::kInstruction) ++calls[span.instruction];
+    }
+  }
+  size_t number = some.program.prologue.empty() ? 0 : some.program.prologue[0].instructions.size();
+  for (const tpurun::Phase& phase : some.program.step) {
+    for (const Instruction& instruction : phase.instructions)
+      EXPECT_EQ(calls[number++], 2 * instruction.parts) << Describe(instruction);
+  }
+}
+
 TEST(RunProfileTest, WithoutMemoryItIsNotComplete) {
   const Ran ran = RunSteps(true);
-  RunProfile small(ran.program, kWorkers, 0);
-  for (int i = 0; i < 1000; ++i) small.Add(0, {});
+  RunProfile small(ran.program, kWorkers, 1);
+  small.AddStepTick(0, 100);
+  for (int i = 0; i < 1000; ++i) small.Add(0, {.begin = 110, .end = 120});
   EXPECT_FALSE(small.complete());
 }
 
