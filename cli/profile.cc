@@ -81,7 +81,7 @@ void AddSlower(const proto::Profile& before, proto::Profile& profile) {
 absl::Status WriteTrace(const std::string& path, const ProfiledSteps& profiled) {
   ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(path, {}));
   RemoveOnInterrupt({TemporaryName(file).text()});
-  return WriteFileAtomically(file, TraceJson(profiled.program, *profiled.run));
+  return WriteFileAtomically(file, TraceJson(profiled.program, *profiled.run, profiled.host_spans));
 }
 
 // The peak of a v2-8 in 1e9 flops a second: 4 chips of 2 cores, each 128 x 128 multiply-adds at 0.7

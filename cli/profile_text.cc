@@ -126,16 +126,14 @@ void WriteWorkers(const proto::Profile& profile, RowWriter& rows) {
                      {"busy %", Percent(worker.busy_seconds() / step)},
                      {"barrier %", Percent(worker.barrier_seconds() / step)},
                      {"infeed %", Percent(worker.infeed_seconds() / step)},
-                     {"outfeed %", Percent(worker.outfeed_seconds() / step)},
-                     {"other %", Percent(worker.other_seconds() / step)}});
+                     {"outfeed %", Percent(worker.outfeed_seconds() / step)}});
   }
   rows.Title("\nWorkers: in instructions, waiting for other workers, for a batch, for the host");
   rows.Table({{"worker", true},
               {"busy %", true},
               {"barrier %", true},
               {"infeed %", true},
-              {"outfeed %", true},
-              {"other %", true}},
+              {"outfeed %", true}},
              cells);
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -26,7 +27,21 @@ struct TickMark {
   int64_t ticks = 0;
   std::chrono::steady_clock::time_point time;
 
-  static TickMark Now() { return {Ticks(), std::chrono::steady_clock::now()}; }
+  // Of several readings the one with the least time between both clocks: a thread that loses its
+  // CPU between them would spoil the rate.
+  static TickMark Now() {
+    TickMark best;
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (int reading = 0; reading < 4; ++reading) {
+      const int64_t before = Ticks();
+      const auto time = std::chrono::steady_clock::now();
+      const int64_t between = Ticks() - before;
+      if (between >= least) continue;
+      least = between;
+      best = {before + between / 2, time};
+    }
+    return best;
+  }
 };
 
 inline double SecondsPerTick(const TickMark& begin, const TickMark& end) {

@@ -40,29 +40,21 @@ class SpanRecorder {
 template <>
 class SpanRecorder<true> {
  public:
-  SpanRecorder(RunProfile* profile, int worker)
-      : profile_(profile), worker_(worker), begin_(Ticks()) {}
+  SpanRecorder(RunProfile* profile, int worker) : profile_(profile), worker_(worker) {}
 
   void WaitBegins() { waits_ = true; }
   void WaitEnds() {
     if (!waits_) return;
     waits_ = false;
-    Add({.kind = ProfileSpan::Kind::kRendezvous});
+    profile_->EndSpan(worker_, ProfileSpan::Kind::kRendezvous);
   }
   void InstructionEnds(int number, int part) {
-    Add({.instruction = number, .part = static_cast<int16_t>(part)});
+    profile_->EndSpan(worker_, ProfileSpan::Kind::kInstruction, number, part);
   }
 
  private:
-  void Add(ProfileSpan span) {
-    span.begin = begin_;
-    span.end = begin_ = Ticks();
-    profile_->Add(worker_, span);
-  }
-
   RunProfile* const profile_;
   const int worker_;
-  int64_t begin_;
   bool waits_ = false;
 };
 
@@ -234,6 +226,7 @@ class Workers final : public Device {
   template <bool kProfiles>
   void WorkerRun(int worker) {
     LoadedProgram& program = *run_.program;
+    if constexpr (kProfiles) run_.args.profile->EndSpan(worker, ProfileSpan::Kind::kBarrier);
     if (run_.with_prologue) {
       for (const LoadedPhase& phase : program.prologue) {
         RunPhase<kProfiles>(worker, phase);
@@ -266,14 +259,8 @@ class Workers final : public Device {
   // Waits at the barrier.
   template <bool kProfiles, typename Leader>
   void Arrive(int worker, Leader leader) {
-    if constexpr (kProfiles) {
-      const int64_t begin = Ticks();
-      barrier_.Arrive(leader);
-      run_.args.profile->Add(worker,
-                             {.begin = begin, .end = Ticks(), .kind = ProfileSpan::Kind::kBarrier});
-    } else {
-      barrier_.Arrive(leader);
-    }
+    barrier_.Arrive(leader);
+    if constexpr (kProfiles) run_.args.profile->EndSpan(worker, ProfileSpan::Kind::kBarrier);
   }
 
   bool IsDue(const LoadedPeriodicSection& range) const {

@@ -26,13 +26,14 @@ RunProfile::RunProfile(const CoreProgram& program, int num_workers, int64_t step
   for (const PeriodicSection& section : program.periodic)
     of_step += MostSpans(section.before) + MostSpans(section.after);
   for (Worker& worker : workers_)
-    worker.spans.reserve(MostSpans(program.prologue) + of_step * static_cast<size_t>(steps));
+    worker.spans.reserve(1 + MostSpans(program.prologue) + of_step * static_cast<size_t>(steps));
   waits_.reserve(2 * static_cast<size_t>(steps) + 2);
   step_ticks_.reserve(static_cast<size_t>(steps) + 1);
 }
 
 void RunProfile::Begin() {
   begin_ = TickMark::Now();
+  for (Worker& worker : workers_) worker.end = begin_.ticks;
   begin_ns_ = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 

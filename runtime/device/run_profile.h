@@ -15,7 +15,7 @@ namespace tpurun {
 struct ProfileSpan {
   enum class Kind : uint8_t {
     kInstruction,  // one part, or the parts of one call, with what it took to begin it
-    kBarrier,      // waited for the other workers at the end of a phase
+    kBarrier,      // waited for its start, or for the other workers at the end of a phase
     kRendezvous,   // waited for the other workers of a call that spans replicas
     kInfeed,       // the device waited for a batch
     kOutfeed,      // the device waited for the host to take an outfeed entry
@@ -33,7 +33,7 @@ class RunProfile {
   // index `first_index`. Nothing is recorded of the steps before and after.
   RunProfile(const CoreProgram& program, int num_workers, int64_t steps, int64_t first_index = 0);
 
-  // Spans of a worker in the order of their ends. The first and the last may begin before the steps
+  // Spans of a worker, without a gap, in order. The first and the last may begin before the steps
   // or end after them. Those of kInfeed and kOutfeed lie within a kBarrier of every worker, and are
   // in the list `waits` below.
   const std::vector<ProfileSpan>& spans(int worker) const { return workers_[worker].spans; }
@@ -51,9 +51,12 @@ class RunProfile {
 
   void Begin();
   void End() { end_ = TickMark::Now(); }
-  void Add(int worker, const ProfileSpan& span) {
-    if (!Overlaps(span)) return;
+  // Ends the current span of a worker, which began where its last one ended.
+  void EndSpan(int worker, ProfileSpan::Kind kind, int instruction = -1, int part = -1) {
     Worker& mine = workers_[worker];
+    const ProfileSpan span = {mine.end, Ticks(), instruction, static_cast<int16_t>(part), kind};
+    mine.end = span.end;
+    if (!Overlaps(span)) return;
     if (mine.spans.size() < mine.spans.capacity()) {
       mine.spans.push_back(span);
     } else {
@@ -73,6 +76,7 @@ class RunProfile {
 
   struct alignas(64) Worker {
     std::vector<ProfileSpan> spans;
+    int64_t end = 0;  // ticks: of the last span
     bool full = false;
   };
   std::vector<Worker> workers_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/run_config.pb.h"
+#include "runtime/base/host_trace.h"
 #include "runtime/io/hparams.h"
 #include "runtime/spec/spec.h"
 #include "runtime/spec/topology.h"
@@ -80,6 +82,8 @@ struct EstimatorOptions {
   // Called on another thread after each evaluated or predicted batch, with the examples so far. May
   // be nullptr.
   std::function<void(int64_t examples)> on_examples;
+  // Receives what the infeed, the outfeed and checkpoints do. May be nullptr.
+  std::shared_ptr<HostTrace> host_trace;
   TrainOptions train;
 };
 

@@ -91,13 +91,16 @@ class Feeds {
                                    .classes = ClassesOf(graph)}));
     if (!program.outfeed.empty()) {
       Infeed* const infeed = feeds->infeed_.get();
-      feeds->outfeed_ = std::make_unique<Outfeed>(program, [=](int64_t, const std::byte*) {
-        if (pads) {
-          infeed->TakeForwarded();
-          infeed->TakeRows();
-        }
-        return absl::OkStatus();
-      });
+      feeds->outfeed_ = std::make_unique<Outfeed>(
+          program, [=, trace = options.host_trace](int64_t index, const std::byte*) {
+            const HostTrace::Scope scope(trace.get(), HostTrace::Lane::kOutfeed, "outputs of step",
+                                         index);
+            if (pads) {
+              infeed->TakeForwarded();
+              infeed->TakeRows();
+            }
+            return absl::OkStatus();
+          });
     }
     feeds->infeed_->Start();
     return feeds;
@@ -160,8 +163,8 @@ absl::StatusOr<std::vector<double>> TimeProducts(Session& session) {
 absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const InputFn& input_fn,
                                            const ProfileArgs& args) {
   const bool trains = args.mode == ModeKey::kTrain;
-  const EstimatorOptions options =
-      args.mode == ModeKey::kEval ? OptionsOfEvaluation(of_run) : of_run;
+  EstimatorOptions options = args.mode == ModeKey::kEval ? OptionsOfEvaluation(of_run) : of_run;
+  options.host_trace = std::make_shared<HostTrace>();
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> checkpoint,
                    ChooseCheckpoint(args.mode, options.config.model_dir(), args.checkpoint));
   ASSIGN_OR_RETURN(const StepGraph step, BuildStepGraph(of_run, args.mode));
@@ -207,6 +210,7 @@ absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const
   if (!profiled.program.outfeed.empty())
     memory.set_outfeed_bytes(static_cast<int64_t>(Outfeed::RingBytes(profiled.program)));
   profiled.run = std::move(run);
+  profiled.host_spans = options.host_trace->spans();
   return profiled;
 }
 

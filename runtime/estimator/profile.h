@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "proto/profile.pb.h"
@@ -29,6 +30,7 @@ struct ProfiledSteps {
   proto::Profile profile;
   CoreProgram program;
   std::unique_ptr<const RunProfile> run;  // for a trace
+  std::vector<HostTrace::Span> host_spans;
 };
 
 // InvalidArgument if the input has no whole batch. Cancelled after an interrupt.

@@ -153,6 +153,7 @@ absl::StatusOr<InfeedPtr> CreateInfeed(const EstimatorOptions& options, ModeKey 
   infeed.pipelines = deployment.num_pipelines();
   infeed.broadcast = deployment.is_broadcast();
   infeed.prefetch = input.prefetch;
+  infeed.trace = options.host_trace;
   if (deployment.num_replicas > 1) {
     infeed.initial_sleep =
         std::chrono::seconds(options.config.tpu_config().initial_infeed_sleep_secs());

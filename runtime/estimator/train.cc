@@ -34,6 +34,7 @@ Estimator::Estimator(EstimatorOptions options) : options_(std::move(options)) {
   // Paths in the file `checkpoint` are relative to model_dir: "m/" and "m" must give equal paths.
   std::string& dir = *options_.config.mutable_model_dir();
   while (dir.size() > 1 && dir.back() == '/') dir.pop_back();
+  if (options_.train.profiled.has_value()) options_.host_trace = std::make_shared<HostTrace>();
 }
 
 absl::Status Estimator::CheckOnce() {

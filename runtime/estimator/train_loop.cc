@@ -46,7 +46,10 @@ TrainLoop::TrainLoop(const EstimatorOptions& options, TrainProgram& program, Tra
   if (compiled.outfeed.empty()) return;
   outfeed_ =
       std::make_unique<Outfeed>(compiled, [this](int64_t loop_index, const std::byte* slots) {
-        return output_.events().WriteSummaries(done_.step + loop_index, slots);
+        const int64_t step = done_.step + loop_index;
+        const HostTrace::Scope scope(options_.host_trace.get(), HostTrace::Lane::kOutfeed,
+                                     "summaries of step", step);
+        return output_.events().WriteSummaries(step, slots);
       });
   LOG(INFO) << "Outfeed started: " << compiled.outfeed.size() << " values, up to "
             << outfeed_->ring().capacity() << " steps behind.";

@@ -131,6 +131,8 @@ absl::Status TrainOutput::WriteFirstCheckpoint() {
 }
 
 absl::Status TrainOutput::Save(int64_t step) {
+  const HostTrace::Scope scope(options_.host_trace.get(), HostTrace::Lane::kCheckpoint,
+                               "checkpoint of step", step);
   RETURN_IF_ERROR(checkpoints_.Save(step));
   return events_.writer().WriteCheckpoint(step,
                                           JoinPath(options_.config.model_dir(), "model.ckpt"));

@@ -51,7 +51,10 @@ absl::Status TrainProfile::Write() {
   const CoreProgram& program = session_.program();
   proto::MachinePeaks peaks = MeasurePeaks(session_.num_workers());
   peaks.set_name(program.machine);
-  XSpaceArgs xspace{.program = program, .host = HostName(), .peaks = peaks};
+  XSpaceArgs xspace{.program = program,
+                    .host_spans = options_.host_trace->spans(),
+                    .host = HostName(),
+                    .peaks = peaks};
   const Loop* longest = &loops_.front();
   for (const Loop& loop : loops_) {
     xspace.loops.push_back({.run = loop.run.get(), .first_step = loop.first_step});

@@ -48,7 +48,7 @@ class Analysis {
     }
     *profile_.mutable_machine() = args_.machine;
     times_.instructions.resize(instructions_.size());
-    AddWorkers(wall);
+    AddWorkers();
     AddCriticalPath();
     AddRows(static_cast<double>(steps), wall);
     AddInput();
@@ -74,7 +74,7 @@ class Analysis {
     return Seconds(0, lengths[lengths.size() / 2]);
   }
 
-  void AddWorkers(double wall) {
+  void AddWorkers() {
     double infeed = 0, outfeed = 0;
     for (const ProfileSpan& wait : args_.run.waits())
       (wait.kind == Kind::kInfeed ? infeed : outfeed) += ticks_.empty() ? 0 : Within(wait);
@@ -98,7 +98,6 @@ class Analysis {
       row.set_infeed_seconds(infeed);
       row.set_outfeed_seconds(outfeed);
       row.set_barrier_seconds(std::max(0.0, barrier - infeed - outfeed));
-      row.set_other_seconds(wall - busy - row.barrier_seconds() - infeed - outfeed);
     }
   }
 
@@ -228,7 +227,6 @@ class Analysis {
       row.set_barrier_seconds(row.barrier_seconds() / steps);
       row.set_infeed_seconds(row.infeed_seconds() / steps);
       row.set_outfeed_seconds(row.outfeed_seconds() / steps);
-      row.set_other_seconds(row.other_seconds() / steps);
       accounted += row.barrier_seconds() + row.infeed_seconds() + row.outfeed_seconds();
       *profile_.add_worker() = row;
     }

@@ -1,5 +1,6 @@
 #include "runtime/profile/trace.h"
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -13,7 +14,9 @@ namespace {
 using Kind = ProfileSpan::Kind;
 
 enum Process { kWorkers = 1, kCores = 2, kHost = 3 };
-enum HostLane { kStepsLane = 0, kInfeedLane = 1, kOutfeedLane = 2 };
+enum HostLane { kStepsLane = 0, kWaitsLane = 1, kHostLanes = 2 };
+constexpr HostTrace::Lane kLanesOfHost[] = {HostTrace::Lane::kInfeed, HostTrace::Lane::kOutfeed,
+                                            HostTrace::Lane::kCheckpoint};
 
 std::string JsonString(std::string_view text) {
   return nlohmann::json(std::string(text))
@@ -22,8 +25,9 @@ std::string JsonString(std::string_view text) {
 
 class TraceWriter {
  public:
-  TraceWriter(const CoreProgram& program, const RunProfile& run)
-      : run_(run), num_replicas_(program.num_replicas) {
+  TraceWriter(const CoreProgram& program, const RunProfile& run,
+              const std::vector<HostTrace::Span>& host_spans)
+      : run_(run), host_spans_(host_spans), num_replicas_(program.num_replicas) {
     for (const Instruction* instruction : program.Instructions()) {
       const bool named = !instruction->name.empty();
       instructions_.push_back(
@@ -45,16 +49,20 @@ class TraceWriter {
       NameLane(kCores, core, absl::StrCat("core ", core));
     NameProcess(kHost, "host");
     NameLane(kHost, kStepsLane, "steps");
-    NameLane(kHost, kInfeedLane, "infeed");
-    NameLane(kHost, kOutfeedLane, "outfeed");
+    NameLane(kHost, kWaitsLane, "waits of the device");
+    for (const HostTrace::Lane lane : kLanesOfHost) NameLane(kHost, LaneOf(lane), LaneName(lane));
     const std::vector<int64_t>& ticks = run_.step_ticks();
     for (size_t step = 1; step < ticks.size(); ++step)
       Complete(kHost, kStepsLane, JsonString(absl::StrCat("step ", step)), ticks[step - 1],
                ticks[step], "{}");
     for (const ProfileSpan& wait : run_.waits()) {
       const bool infeed = wait.kind == Kind::kInfeed;
-      Complete(kHost, infeed ? kInfeedLane : kOutfeedLane,
-               infeed ? "\"wait for infeed\"" : "\"wait for outfeed\"", wait.begin, wait.end, "{}");
+      Complete(kHost, kWaitsLane, infeed ? "\"wait for infeed\"" : "\"wait for outfeed\"",
+               wait.begin, wait.end, "{}");
+    }
+    for (const HostTrace::Span& span : host_spans_) {
+      if (ticks.empty() || span.end <= ticks.front() || span.begin >= ticks.back()) continue;
+      Complete(kHost, LaneOf(span.lane), JsonString(span.name), span.begin, span.end, "{}");
     }
     for (int worker = 0; worker < run_.num_workers(); ++worker) {
       for (const ProfileSpan& span : run_.spans(worker)) AddSpan(worker, span);
@@ -64,6 +72,8 @@ class TraceWriter {
   }
 
  private:
+  static int LaneOf(HostTrace::Lane lane) { return kHostLanes + static_cast<int>(lane); }
+
   struct Named {
     std::string name, args;  // JSON; the args lack their end
     bool per_core = false;
@@ -99,12 +109,16 @@ class TraceWriter {
     Event(absl::StrCat("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":", process,
                        ",\"tid\":", lane, ",\"args\":{\"name\":", JsonString(name), "}}"));
   }
-  // `name` and `args` are JSON.
+  // What of it lies within the steps. `name` and `args` are JSON.
   void Complete(int process, int lane, std::string_view name, int64_t begin, int64_t end,
                 std::string_view args) {
-    if (run_.step_ticks().empty()) return;
+    const std::vector<int64_t>& ticks = run_.step_ticks();
+    if (ticks.empty()) return;
+    begin = std::max(begin, ticks.front());
+    end = std::min(end, ticks.back());
+    if (begin > end) return;
     const double microseconds = run_.seconds_per_tick() * 1e6;
-    const auto from = static_cast<double>(begin - run_.step_ticks().front());
+    const auto from = static_cast<double>(begin - ticks.front());
     Event(absl::StrFormat(
         "{\"ph\":\"X\",\"name\":%s,\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":%s}",
         std::string(name), process, lane, from * microseconds,
@@ -112,6 +126,7 @@ class TraceWriter {
   }
 
   const RunProfile& run_;
+  const std::vector<HostTrace::Span>& host_spans_;
   const int num_replicas_;
   std::vector<Named> instructions_;
   std::string text_;
@@ -120,8 +135,9 @@ class TraceWriter {
 
 }  // namespace
 
-std::string TraceJson(const CoreProgram& program, const RunProfile& run) {
-  return TraceWriter(program, run).Write();
+std::string TraceJson(const CoreProgram& program, const RunProfile& run,
+                      const std::vector<HostTrace::Span>& host_spans) {
+  return TraceWriter(program, run, host_spans).Write();
 }
 
 }  // namespace tpurun

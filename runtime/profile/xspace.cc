@@ -261,6 +261,32 @@ class XSpaceMaker {
         }
       }
     }
+    if (!args_.loops.empty()) AddHostSpans(workers, plane);
+  }
+
+  // A line for each lane, after those of the workers.
+  void AddHostSpans(int workers, Plane& plane) const {
+    const RunProfile& first = *args_.loops.front().run;
+    const RunProfile& last = *args_.loops.back().run;
+    std::map<HostTrace::Lane, std::vector<const HostTrace::Span*>> lanes;
+    for (const HostTrace::Span& span : args_.host_spans) {
+      const bool within =
+          span.end > first.step_ticks().front() && span.begin < last.step_ticks().back();
+      if (within) lanes[span.lane].push_back(&span);
+    }
+    for (const auto& [lane, spans] : lanes) {
+      xplane::XLine& line = plane.Line(++workers, LaneName(lane), begin_ns_);
+      for (const HostTrace::Span* span : spans) {
+        const double picoseconds = first.seconds_per_tick() * 1e12;
+        const int64_t begin = std::max(span->begin, first.step_ticks().front());
+        xplane::XEvent& event = *line.add_events();
+        event.set_metadata_id(plane.Events(span->name).id());
+        event.set_offset_ps(static_cast<int64_t>(
+            static_cast<double>(begin - first.step_ticks().front()) * picoseconds));
+        event.set_duration_ps(
+            static_cast<int64_t>(static_cast<double>(span->end - begin) * picoseconds));
+      }
+    }
   }
 
   const XSpaceArgs& args_;

@@ -196,6 +196,7 @@ absl::Status Infeed::FillAll() {
   for (int64_t batch = 0; batch != options_.num_batches; ++batch) {
     const absl::StatusOr<std::byte*> entry = ring_.Reserve();
     if (!entry.ok()) return absl::OkStatus();  // closed by Stop
+    const HostTrace::Scope scope(options_.trace.get(), HostTrace::Lane::kInfeed, "batch", batch);
     ASSIGN_OR_RETURN(const bool filled, Fill(*entry, batch));
     if (stopping_) return absl::OkStatus();
     if (!filled) return absl::OutOfRangeError(options_.ended_message(batch));

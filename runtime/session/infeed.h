@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/base/host_trace.h"
 #include "runtime/device/queues.h"
 #include "runtime/ir/graph.h"
 #include "runtime/program/core_program.h"
@@ -46,6 +47,8 @@ struct InfeedOptions {
   std::chrono::seconds initial_sleep{0};  // sleep before the first batch is taken
   // Receives each entry before the device does. Its error ends the input. May be nullptr.
   std::unique_ptr<InfeedDump> dump = nullptr;
+  // Receives a span of the lane kInfeed for each batch. May be nullptr.
+  std::shared_ptr<HostTrace> trace = nullptr;
 };
 
 // The infeed slots whose values a node reads as ids of classes or of rows of a table: name of the

@@ -1,32 +1,58 @@
-"""tools/bench with tpurun as its own peer and with peers that only look like them: the table, the
-JSON and the messages. No time is judged."""
+"""tools/bench with tpurun as its own peer and with peers that only look like them: the rounds, the
+results and the messages. No time is judged."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.path.insert(0, 'tests/bench')
 import bench
+import machine
+import workloads
 
 TPURUN = os.path.abspath('cli/tpurun')
-SMALL = ['--rounds=2', '--windows=2', '--window-steps=2', '--iris-steps=20', '--reading-seconds=0.01',
-         '--quiet-wait=0', f'--tpurun={TPURUN}',
-         f'--read-records={os.path.abspath("tests/bench/read_records")}']
+SMALL = ['--rounds=2', '--windows=2', '--window-steps=2', '--process-steps=20', '--quiet-wait=0',
+         '--attempts=1', '--no-peaks', f'--tpurun={TPURUN}']
 
 
 def run_bench(*arguments):
     return subprocess.run(['/usr/bin/python3', 'tests/bench/bench.py', *SMALL, *arguments],
-                          capture_output=True, text=True)
+                          capture_output=True, text=True, check=False)
 
 
 def executable(folder, name, text):
     path = os.path.join(folder, name)
-    with open(path, 'w') as file:
+    with open(path, 'w', encoding='utf-8') as file:
         file.write('#!/bin/sh\n' + text)
     os.chmod(path, 0o755)
     return path
+
+
+def sample(value, others=0.0):
+    return workloads.Sample(value, machine.Run('', value, 1 << 20, others, 0.0))
+
+
+class Fake:
+    """A workload whose programs take turns; `speeds` of the peers, and of tpurun in each mode."""
+    name, unit, less_is_better = 'fake', 'examples/s', False
+
+    def __init__(self, ours, peers):
+        self.order = []
+        program = lambda name, speed: workloads.Program(name, lambda *_: self.run(name, speed))
+        self.ours = {mode: program(f'tpurun {mode}', speed) for mode, speed in ours.items()}
+        self.peers = [program(name, speed) for name, speed in peers.items()]
+
+    def run(self, name, speed):
+        self.order.append(name)
+        return sample(speed)
+
+    def programs(self, args, folder):
+        del args, folder
+        return self.ours, self.peers
 
 
 class BenchTest(unittest.TestCase):
@@ -34,7 +60,7 @@ class BenchTest(unittest.TestCase):
     def rows(self, *arguments):
         done = run_bench('--format=json', *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return {row['name']: row for row in map(json.loads, done.stdout.splitlines())}
+        return {(row['name'], row['mode']): row for row in map(json.loads, done.stdout.splitlines())}
 
     def assert_spread(self, spread, runs):
         self.assertEqual(len(spread['runs']), runs)
@@ -43,98 +69,152 @@ class BenchTest(unittest.TestCase):
         self.assertGreater(spread['min'], 0)
         self.assertTrue(spread['min'] <= spread['median'] <= spread['max'])
 
-    def test_another_binary_is_a_peer_and_no_ratio_is_wanted(self):
-        rows = self.rows('--models=mnist,iris', f'--peer-binary={TPURUN}')
-        self.assertEqual(list(rows), ['mnist', 'iris'])
+    def test_another_binary_is_a_peer(self):
+        rows = self.rows('--workloads=mnist,iris_process', '--modes=bf16', f'--peer-binary={TPURUN}')
+        self.assertEqual(list(rows), [('mnist', 'bf16'), ('iris_process', 'bf16')])
         for row in rows.values():
-            self.assertEqual(row['peer']['name'], TPURUN)
-            self.assertNotIn('wanted_ratio', row)
-            for of in ('tpurun', 'peer', 'ratio'):
-                self.assert_spread(row[of], 2)
-        mnist, iris = rows['mnist'], rows['iris']
-        self.assertAlmostEqual(mnist['ratio']['median'],
-                               mnist['tpurun']['median'] / mnist['peer']['median'])
-        self.assertAlmostEqual(iris['ratio']['median'],
-                               iris['peer']['median'] / iris['tpurun']['median'])
+            self.assertEqual(row['best_peer'], f'{TPURUN} bf16')
+            for of in (row['tpurun'], row['peers'][row['best_peer']], row['ratio']):
+                self.assert_spread(of, 2)
+            self.assertGreater(row['tpurun']['peak_bytes'], 1 << 20)
+        mnist, process = rows.values()
+        ours, theirs = (of['median'] for of in (mnist['tpurun'], mnist['peers'][mnist['best_peer']]))
+        self.assertAlmostEqual(mnist['ratio']['median'], ours / theirs)
+        ours, theirs = (of['median'] for of in
+                        (process['tpurun'], process['peers'][process['best_peer']]))
+        self.assertAlmostEqual(process['ratio']['median'], theirs / ours)
 
     def test_peers_get_the_same_work(self):
         with tempfile.TemporaryDirectory() as folder:
             calls = os.path.join(folder, 'calls')
-            pytorch = executable(folder, 'pytorch', f'echo "$LD_PRELOAD $*" >>{calls}\n'
-                                 'echo \'{"examples_per_second": [1, 2, 60]}\'\n')
-            tensorflow = executable(folder, 'tensorflow', f'echo "$*" >>{calls}\n')
-            rows = self.rows('--models=iris,mnist,mnist_f32,resnet_cifar,lstm_bench,'
-                             'char_transformer,bert_tiny', '--rounds=1', f'--pytorch={pytorch}',
-                             f'--tensorflow={tensorflow}')
-            with open(calls) as file:
-                iris, mnist, mnist_f32, *others = file.read().splitlines()
-        self.assertEqual(rows['mnist']['peer']['runs'], [2])
-        self.assertEqual((rows['mnist']['wanted_ratio'], rows['iris']['wanted_ratio']), (1, 8))
-        self.assertRegex(mnist_f32, r' --products=f32 --windows=2')
-        names = ('resnet_cifar', 'lstm_bench', 'char_transformer', 'bert_tiny')
-        for name, call in zip(names, others, strict=True):
-            script = {'lstm_bench': 'lstm'}.get(name, name)
-            batch_size = 128 if name == 'resnet_cifar' else 64
-            self.assertRegex(call, rf'^libtcmalloc_minimal\.so\.4 .*{script}_pytorch\.py --windows=2 '
-                             rf'--window_steps=2 --batch_size={batch_size} --threads=2$')
-            self.assertEqual(rows[name]['wanted_ratio'], 0.8)
-            self.assertGreater(rows[name]['tpurun']['min'], 0)
-        self.assertRegex(iris, r'iris_tpu_estimator\.py .*/iris_training\.csv .* --max_steps=20$')
-        self.assertRegex(mnist, r'^libtcmalloc_minimal\.so\.4 .*mnist_pytorch\.py .*/images .*/labels '
-                         r'--products=bf16 --windows=2 --window_steps=2 --batch_size=128 --threads=2$')
+            pythons = {need: executable(folder, need, f'echo "{need} $LD_PRELOAD $*" >>{calls}\n'
+                                        'echo \'{"examples_per_second": [1, 2, 60]}\'\n')
+                       for need in ('pytorch', 'tensorflow', 'jax')}
+            rows = self.rows('--workloads=mnist_b1024,iris', '--rounds=1',
+                             *(f'--{need}={path}' for need, path in pythons.items()))
+            with open(calls, encoding='utf-8') as file:
+                calls = file.read().splitlines()
+        same = '--windows=2 --window_steps=2 --batch_size={} --threads=2 --products={}'
+        mnist = [
+            f'{environment} -W ignore peers/{script} FILES {same.format(1024, precision)}{more}'
+            for environment, script, variants in
+            (('pytorch libtcmalloc_minimal.so.4', 'pytorch/mnist.py', ('', ' --compile')),
+             ('tensorflow ', 'keras/mnist.py', ('',)), ('jax ', 'jax/mnist.py', ('', ' --devices=8')))
+            for more in variants for precision in ('bf16', 'f32')]
+        short = lambda word: re.sub(r'.*/(images$|peers/)', r'\1', word).replace('images', 'FILES')
+        with_files = lambda call: ' '.join(
+            short(word) for word in call.split(' ') if not word.endswith('/labels'))
+        self.assertEqual([with_files(call) for call in calls[:10]], mnist)
+        self.assertEqual(len(calls), 10 + 11)
+        self.assertRegex(calls[-1], r'^tensorflow .*tpu_estimator/iris\.py .*/iris_training\.csv '
+                         r'.*/model --windows=2 --window_steps=2 --batch_size=128 --threads=2$')
+        self.assertEqual(len(rows), 4)
+        for row in rows.values():
+            self.assertEqual(row['peers'][row['best_peer']]['runs'], [2])
 
-    def test_reading_as_a_table(self):
-        done = run_bench('--models=reading', '--rounds=1')
-        self.assertEqual(done.returncode, 0, done.stderr)
-        rows = [[cell.strip() for cell in line.split('|')] for line in done.stdout.splitlines()]
-        self.assertEqual(rows[0], ['', 'unit', 'tpurun', 'peer', 'ratio', 'wanted'])
-        self.assertEqual([row[0] for row in rows[1:]], list(bench.Reading.figures))
-        for row in rows[1:]:
-            self.assertRegex(row[2], r'^[\d.,]+ \([\d.,]+\.\.[\d.,]+\)$')
-
-    def test_a_program_that_fails_is_named_with_its_words(self):
+    def test_a_peer_that_fails_is_left_out_with_its_words(self):
         with tempfile.TemporaryDirectory() as folder:
             peer = executable(folder, 'peer', 'echo no torch here >&2\nexit 3\n')
-            done = run_bench('--models=mnist', f'--pytorch={peer}')
-        self.assertEqual((done.returncode, done.stdout), (1, ''))
-        self.assertIn(f'tools/bench: {peer} ', done.stderr)
+            done = run_bench('--workloads=iris', '--peers=pytorch', f'--pytorch={peer}',
+                             '--format=json')
+        self.assertEqual(done.returncode, 0)
+        self.assertNotIn('ratio', json.loads(done.stdout.splitlines()[0]))
+        self.assertIn('PyTorch bf16 is left out: ', done.stderr)
         # What the loader says of a library that is not installed may come before.
         self.assertRegex(done.stderr, r'exit code 3: (ERROR: ld.so: .*\n)*no torch here')
 
+    def test_a_peer_that_takes_too_long_is_left_out(self):
+        with tempfile.TemporaryDirectory() as folder:
+            peer = executable(folder, 'peer', 'exec sleep 60\n')
+            done = run_bench('--workloads=iris', '--peers=jax', f'--jax={peer}', '--limit=0.5')
+        self.assertEqual(done.returncode, 0)
+        self.assertIn('takes over 0.5 s', done.stderr)
+
+    def test_tpurun_must_not_fail(self):
+        done = run_bench('--workloads=iris', '--peers=', '--threads=100000')
+        self.assertEqual((done.returncode, done.stdout), (1, ''))
+        self.assertIn('tools/bench: ', done.stderr)
+
     def test_wrong_options_are_usage_errors(self):
-        models = ', '.join(bench.MODELS)
-        for option, message in (('--models=mnist,resnet', f'no "resnet", there are {models}'),
-                                ('--rounds=0', 'got 0, want a number of at least 1')):
+        for option, message in (
+                ('--workloads=mnist,resnet', f'no "resnet", there are {", ".join(bench.WORKLOADS)}'),
+                ('--modes=f16', 'no "f16", there are bf16, f32'),
+                ('--rounds=0', 'got 0, want a number of at least 1')):
             done = run_bench(option)
             self.assertEqual((done.returncode, done.stdout), (2, ''))
             self.assertIn(message, done.stderr)
 
     def test_only_what_is_needed_is_installed(self):
         needs = lambda *arguments: run_bench('--print-needs', *arguments).stdout.split()
-        self.assertEqual(needs(), ['pytorch', 'tensorflow', 'read-records'])
-        self.assertEqual(needs('--models=iris'), ['tensorflow'])
-        for name in ('mnist_f32', 'resnet_cifar', 'lstm_bench', 'char_transformer', 'bert_tiny'):
-            self.assertEqual(needs(f'--models={name}'), ['pytorch'])
-        self.assertEqual(needs('--peer-binary=x'), ['read-records'])
+        self.assertEqual(needs(), ['pytorch', 'tensorflow', 'jax'])
+        self.assertEqual(needs('--workloads=iris_process'), ['tensorflow'])
+        self.assertEqual(needs('--peers=jax'), ['jax'])
+        self.assertEqual(needs('--peer-binary=x'), [])
+        self.assertEqual(needs('--table'), [])
+
+
+class RoundsTest(unittest.TestCase):
+
+    def measure(self, fake, rounds):
+        args = bench.parse_args([f'--rounds={rounds}'])
+        with tempfile.TemporaryDirectory() as folder, mock.patch('sys.stderr'):
+            samples, ours, discarded = bench.measure(fake, args, None, folder)
+        return list(bench.results(fake, samples, ours, discarded))
+
+    def test_every_other_round_is_backwards_and_slow_peers_run_once(self):
+        fake = Fake({'bf16': 10}, {'a': 5, 'b': 1, 'c': 4})
+        (line,) = self.measure(fake, 3)
+        first, later = ['tpurun bf16', 'a', 'b', 'c'], ['tpurun bf16', 'a', 'c']
+        self.assertEqual(fake.order, [*first, *reversed(later), *later])
+        self.assertEqual(len(line['peers']['b']['runs']), 1)
+
+    def test_the_best_peer_of_any_precision_counts_in_each_mode(self):
+        lines = self.measure(Fake({'bf16': 10, 'f32': 6}, {'x bf16': 4, 'x f32': 5}), 2)
+        self.assertEqual([line['best_peer'] for line in lines], ['x f32', 'x f32'])
+        self.assertEqual([line['ratio']['median'] for line in lines], [2, 1.2])
+
+    def test_a_disturbed_run_is_repeated(self):
+        answers = [sample(1, others=0.5), sample(2, others=0.01)]
+        program = workloads.Program('p', lambda *_: answers.pop(0))
+        args = bench.parse_args(['--attempts=3'])
+        with tempfile.TemporaryDirectory() as folder, mock.patch('sys.stderr'):
+            found, discarded = bench.once(program, args, None, folder)
+        self.assertEqual((found.value, discarded), (2, 1))
 
     def test_a_run_is_seen_with_what_others_took(self):
-        runner = bench.Runner(quiet_wait=0)
-        self.assertEqual(runner.run(['/bin/sh', '-c', 'echo $GIVEN$OMP_NUM_THREADS'], GIVEN='x'), 'x\n')
-        self.assertGreater(runner.seconds, 0)
-        self.assertEqual(len(runner.others), 1)
-        self.assertGreaterEqual(runner.others[0], 0)
+        run = machine.Runner(quiet_wait=0).run(['/bin/sh', '-c', 'echo $GIVEN$OMP_NUM_THREADS'],
+                                               GIVEN='x')
+        self.assertEqual(run.output, 'x\n')
+        self.assertGreater(run.seconds, 0)
+        self.assertGreater(run.peak_bytes, 1 << 18)
+        self.assertGreaterEqual(run.others, 0)
 
 
 class TablesTest(unittest.TestCase):
 
-    def test_a_ratio_is_of_medians_with_the_spread_of_rounds(self):
-        figure = bench.Figure('s', wanted_ratio=8.0, less_is_better=True)
-        line = bench.result('iris', figure, {'tpurun': [1, 2, 9], 'peer': [20, 10, 27],
-                                             'others': [0, 0.5, 0.1]}, 'TPUEstimator')
-        self.assertEqual(line['ratio'], {'median': 10, 'min': 3, 'max': 20, 'runs': [20, 5, 3]})
-        self.assertEqual(line['most_others_took'], 0.5)
-        self.assertEqual(bench.table([line])[1].split(' | '), [
-            'iris', 's   ', '2 (1..9)', 'TPUEstimator: 20 (10..27)', '10 (3..20)', 'ratio >= 8'])
+    def setUp(self):
+        spread = lambda *runs: {**bench.spread(list(runs)), 'peak_bytes': 3 << 20, 'others': 0.0}
+        self.line = {'name': 'iris', 'mode': 'bf16', 'unit': 'examples/s',
+                     'tpurun': spread(5000, 5200, 5181), 'peers': {'JAX f32': spread(2500, 2467, 2400)},
+                     'best_peer': 'JAX f32', 'ratio': bench.spread([2.0, 2.1, 2.2])}
+
+    def test_table(self):
+        cells = [cell.strip() for cell in bench.table([self.line])[1].split(' | ')]
+        self.assertEqual(cells, ['iris', 'bf16', 'examples/s', '5,181 (5,000..5,200)',
+                                 'JAX f32: 2,467 (2,400..2,500)', '2.1 (2..2.2)', '3 MiB'])
+
+    def test_results_are_kept_by_kind_and_read_back_as_markdown(self):
+        described = {'model': 'A CPU', 'kind': 'AVX-512 with bf16', 'threads': 2, 'date': '2026-01-02',
+                     'commit': 'abc'}
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(bench, 'RESULTS', folder):
+            bench.keep(described, [self.line])
+            bench.keep(described, [{**self.line, 'name': 'mnist'}])
+            self.assertEqual(os.listdir(folder), ['avx512_bf16.json'])
+            lines = bench.markdown().splitlines()
+        self.assertEqual(lines[0], '|  | AVX-512 with bf16 |')
+        cell = '**2.1** (2..2.2): 5,181 to 2,467 examples/s of JAX f32'
+        self.assertEqual(lines[2:4], [f'| mnist, bf16 | {cell} |', f'| iris, bf16 | {cell} |'])
+        self.assertEqual(lines[5], '- AVX-512 with bf16: A CPU, 2 threads, 2026-01-02, commit abc.')
 
     def test_numbers_have_three_digits_or_more(self):
         self.assertEqual([bench.number(value) for value in (5224.1, 999.6, 12.34, 0.18123)],

@@ -20,8 +20,7 @@ class ProfileTest(ProgramTest):
 
     def check(self, profile, steps):
         self.assertEqual(profile['steps'], steps)
-        # Less where another process takes a worker's processor between its spans.
-        self.assertTrue(0.7 < profile['accounted_share'] <= 1.001, profile['accounted_share'])
+        self.assertAlmostEqual(profile['accounted_share'], 1, delta=0.001)
         for rows in ('layer', 'op', 'instruction'):
             self.assertTrue(profile[rows])
             seconds = [row['seconds'] for row in profile[rows]]
@@ -60,8 +59,8 @@ class ProfileTest(ProgramTest):
             self.assertEqual(len(profile['worker']), workers)
             for worker in profile['worker']:
                 parts = sum(worker[f'{part}_seconds'] for part in
-                            ('busy', 'barrier', 'infeed', 'outfeed', 'other'))
-                self.assertAlmostEqual(parts / profile['step_seconds'], 1, delta=1e-6)
+                            ('busy', 'barrier', 'infeed', 'outfeed'))
+                self.assertAlmostEqual(parts / profile['step_seconds'], 1, delta=0.001)
 
     def test_input(self):
         stages = self.profile('--steps=10')['input']
@@ -86,10 +85,8 @@ class ProfileTest(ProgramTest):
         end = max(span['ts'] + span['dur'] for span in steps)
         for span in spans:
             self.assertGreaterEqual(span['dur'], 0)
-            # The first and the last wait at a barrier may begin before the steps and end after them.
-            if 'wait' not in span['name']:
-                self.assertGreaterEqual(span['ts'], 0)
-                self.assertLessEqual(span['ts'] + span['dur'], end + 0.01)
+            self.assertGreaterEqual(span['ts'], 0)
+            self.assertLessEqual(span['ts'] + span['dur'], end + 0.01)
 
     def test_compare(self):
         profile = self.profile('--steps=10')

@@ -135,8 +135,8 @@ TEST(RunProfileTest, RecordsOnlyItsSteps) {
 TEST(RunProfileTest, WithoutMemoryItIsNotComplete) {
   const Ran ran = RunSteps(true);
   RunProfile small(ran.program, kWorkers, 1);
-  small.AddStepTick(0, 100);
-  for (int i = 0; i < 1000; ++i) small.Add(0, {.begin = 110, .end = 120});
+  small.AddStepTick(0, Ticks());
+  for (int i = 0; i < 1000; ++i) small.EndSpan(0, ProfileSpan::Kind::kBarrier);
   EXPECT_FALSE(small.complete());
 }
 
@@ -166,7 +166,7 @@ TEST(AnalyzeTest, TimesAddUp) {
   for (const proto::WorkerTime& worker : profile.worker()) {
     busy += worker.busy_seconds();
     EXPECT_NEAR(worker.busy_seconds() + worker.barrier_seconds() + worker.infeed_seconds() +
-                    worker.outfeed_seconds() + worker.other_seconds(),
+                    worker.outfeed_seconds(),
                 profile.step_seconds(), 1e-9);
   }
   EXPECT_NEAR(busy, all, 1e-9);
@@ -203,9 +203,17 @@ TEST(MemoryAtPeakTest, CountsWhatLivesTogether) {
 
 TEST(TraceTest, HasEverySpanAndEveryLane) {
   const Ran ran = RunSteps(true);
-  const nlohmann::json trace = nlohmann::json::parse(TraceJson(ran.program, *ran.profile));
+  const std::vector<int64_t>& ticks = ran.profile->step_ticks();
+  const auto batch = [&](int64_t begin, int64_t end) {
+    return HostTrace::Span{HostTrace::Lane::kInfeed, "batch", begin, end};
+  };
+  const std::vector<HostTrace::Span> host_spans = {
+      batch(ticks[0] - 2, ticks[0] - 1),  // before the steps: left out
+      batch(ticks[1], ticks[2])};
+  const nlohmann::json trace =
+      nlohmann::json::parse(TraceJson(ran.program, *ran.profile, host_spans));
   std::vector<std::string> lanes;
-  int64_t spans = 0, steps = 0;
+  int64_t spans = 0, steps = 0, batches = 0;
   for (const auto& event : trace["traceEvents"]) {
     if (event["ph"] == "M") {
       if (event["name"] == "thread_name") lanes.push_back(event["args"]["name"]);
@@ -215,11 +223,14 @@ TEST(TraceTest, HasEverySpanAndEveryLane) {
     EXPECT_GE(event["dur"].get<double>(), 0);
     if (event["pid"] == 1) ++spans;
     if (event["pid"] == 3 && event["tid"] == 0) ++steps;
+    if (event["pid"] == 3 && event["tid"] == 2) ++batches;
   }
-  const std::vector<std::string> want = {"worker 0", "worker 1", "core 0", "core 1", "core 2",
-                                         "core 3",   "steps",    "infeed", "outfeed"};
+  const std::vector<std::string> want = {"worker 0", "worker 1", "core 0",    "core 1",
+                                         "core 2",   "core 3",   "steps",     "waits of the device",
+                                         "infeed",   "outfeed",  "checkpoint"};
   EXPECT_EQ(lanes, want);
   EXPECT_EQ(steps, kSteps);
+  EXPECT_EQ(batches, 1);
   int64_t recorded = 0;
   for (int worker = 0; worker < kWorkers; ++worker)
     recorded += std::ssize(ran.profile->spans(worker));

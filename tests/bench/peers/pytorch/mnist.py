@@ -1,7 +1,8 @@
 """testdata/mnist/model.textproto in PyTorch, as fast as PyTorch trains it on a CPU: bf16 by autocast
 or f32, channels_last, fused SGD, data in memory.
 
-mnist_pytorch.py IMAGES LABELS --products=bf16|f32 and the options of pytorch_windows.py.
+mnist.py [IMAGES LABELS] and the options of windows.py. Without the two idx files, .gz or not, it trains
+on noise.
 """
 import argparse
 import gzip
@@ -10,12 +11,24 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-import pytorch_windows
+import windows
 
 
 def read_idx(path, header_bytes):
     with (gzip.open if path.endswith('.gz') else open)(path, 'rb') as file:
         return torch.frombuffer(bytearray(file.read()[header_bytes:]), dtype=torch.uint8)
+
+
+def read(args):
+    """Images (N, 1, 28, 28) with values of -0.5 to 0.5, and labels (N)."""
+    if args.images:
+        images, labels = read_idx(args.images, 16), read_idx(args.labels, 8)
+    else:
+        count = 20 * args.batch_size
+        images = torch.randint(0, 256, (count * 28 * 28,), dtype=torch.uint8)
+        labels = torch.randint(0, 10, (count,))
+    images = images.reshape(-1, 1, 28, 28).float().div_(255).sub_(0.5)
+    return images.contiguous(memory_format=torch.channels_last), labels.long()
 
 
 class Model(nn.Module):
@@ -27,8 +40,6 @@ class Model(nn.Module):
         self.dense = nn.Linear(7 * 7 * 64, 128)
         self.dropout = nn.Dropout(0.4)
         self.logits = nn.Linear(128, 10)
-        for name, parameter in self.named_parameters():
-            nn.init.zeros_(parameter) if name.endswith('bias') else nn.init.xavier_uniform_(parameter)
 
     def forward(self, x):
         x = functional.max_pool2d(functional.relu(self.conv2d(x)), 2)
@@ -39,18 +50,13 @@ class Model(nn.Module):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument('images')
-    parser.add_argument('labels')
-    parser.add_argument('--products', choices=('bf16', 'f32'), required=True)
-    args = pytorch_windows.parse_args(parser)
-
-    images = read_idx(args.images, 16).reshape(-1, 1, 28, 28).float().div_(255).sub_(0.5)
-    images = images.contiguous(memory_format=torch.channels_last)
-    model = Model().to(memory_format=torch.channels_last).train()
+    parser.add_argument('images', nargs='?')
+    parser.add_argument('labels', nargs='?')
+    args = windows.parse_args(parser)
+    images, labels = read(args)
+    model = windows.initialize(Model()).to(memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, fused=True)
-    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.96**(1 / 100000))
-    pytorch_windows.train(args, model, images, read_idx(args.labels, 8).long(), optimizer, schedule,
-                          bf16=args.products == 'bf16')
+    windows.train(args, model, images, labels, optimizer, lambda step: 0.96**(step / 100000))
 
 
 if __name__ == '__main__':

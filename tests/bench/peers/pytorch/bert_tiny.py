@@ -1,7 +1,7 @@
 """models/zoo/bert_tiny/model.textproto in PyTorch, as fast as PyTorch trains it on a CPU: bf16 by autocast,
-values between the products in bf16, fused AdamW, noise in memory.
+values between the products in bf16, or f32; fused AdamW, noise in memory.
 
-bert_tiny_pytorch.py takes the options of pytorch_windows.py, --dropout=RATE and --attention=HOW.
+bert_tiny.py takes the options of windows.py and of attention.py.
 """
 import argparse
 
@@ -9,8 +9,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-import pytorch_attention
-import pytorch_windows
+import attention
+import windows
 
 VOCABULARY, LENGTH, MASKED, WIDTH, HEADS, BLOCKS = 64, 128, 20, 128, 2, 2
 
@@ -30,22 +30,20 @@ class Block(nn.Module):
 
     def forward(self, x, bias):
         heads = self.qkv(x).unflatten(-1, (3, HEADS, -1)).permute(2, 0, 3, 1, 4)
-        attended = pytorch_attention.attention(self.how, *heads, bias, self.rate)
+        attended = attention.attention(self.how, *heads, bias, self.rate)
         attended = self.out(attended.transpose(1, 2).flatten(2))
-        x = self.attention_norm(x + pytorch_attention.dropout(attended, self.rate))
+        x = self.attention_norm(x + attention.dropout(attended, self.rate))
         inner = self.output(functional.gelu(self.intermediate(x)))
-        return self.output_norm(x + pytorch_attention.dropout(inner, self.rate))
+        return self.output_norm(x + attention.dropout(inner, self.rate))
 
 
 class Model(nn.Module):
 
     def __init__(self, args):
         super().__init__()
-        self.rate = args.dropout
+        self.rate, self.dtype = args.dropout, args.dtype
         self.words, self.types = nn.Embedding(VOCABULARY, WIDTH), nn.Embedding(2, WIDTH)
         self.position = nn.Parameter(torch.randn(LENGTH, WIDTH) * 0.02)
-        for embedding in (self.words, self.types):
-            nn.init.trunc_normal_(embedding.weight, std=0.02)
         self.embeddings_norm = norm()
         self.blocks = nn.ModuleList(Block(args) for _ in range(BLOCKS))
         self.transform, self.transform_norm = nn.Linear(WIDTH, WIDTH), norm()
@@ -55,10 +53,10 @@ class Model(nn.Module):
     def forward(self, inputs):
         """Logits (batch, MASKED, VOCABULARY) of the masked words and (batch, 2) of the next sentence."""
         ids, mask, segments, masked_positions = inputs
-        bias = torch.zeros(mask.shape, dtype=torch.bfloat16).masked_fill_(mask == 0, -torch.inf)
+        bias = torch.zeros(mask.shape, dtype=self.dtype).masked_fill(mask == 0, -torch.inf)
         bias = bias[:, None, None, :]
         x = self.embeddings_norm(self.words(ids) + self.types(segments) + self.position)
-        x = pytorch_attention.dropout(x.bfloat16(), self.rate)
+        x = attention.dropout(x.to(self.dtype), self.rate)
         for block in self.blocks:
             x = block(x, bias)
         masked = x.gather(1, masked_positions[:, :, None].expand(-1, -1, WIDTH))
@@ -89,16 +87,19 @@ def noise(examples):
                     torch.randint(2, (examples,)))
 
 
+def rate_factor(step):
+    """100 steps of linear warm-up times a linear decay over 3000."""
+    return min(step / 100, 1) * (1 - min(step, 3000) / 3000)
+
+
 def main():
-    parser = argparse.ArgumentParser()
-    pytorch_attention.add_options(parser)
-    args = pytorch_windows.parse_args(parser)
+    args = windows.parse_args(attention.add_options(argparse.ArgumentParser()))
     inputs, labels = noise(20 * args.batch_size)
-    model = Model(args).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.001, eps=1e-6, weight_decay=0.01, fused=True)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 0.01, total_iters=100)
-    pytorch_windows.train(args, model, inputs, labels, optimizer, schedule, bf16=True,
-                          loss_function=both_losses, clip_norm=1)
+    model = windows.initialize(Model(args))
+    rows = [parameter for parameter in model.parameters() if parameter.dim() == 1]
+    optimizer = torch.optim.AdamW(windows.decayed(model, 0.01, excluded=rows), lr=0.001, eps=1e-6,
+                                  fused=True)
+    windows.train(args, model, inputs, labels, optimizer, rate_factor, both_losses, clip_norm=1)
 
 
 if __name__ == '__main__':

@@ -1,7 +1,7 @@
 """models/zoo/char_transformer/model.textproto in PyTorch, as fast as PyTorch trains it on a CPU: bf16 by
-autocast, values between the products in bf16, fused AdamW, noise in memory.
+autocast, values between the products in bf16, or f32; fused AdamW, noise in memory.
 
-char_transformer_pytorch.py takes the options of pytorch_windows.py, --dropout=RATE and --attention=HOW.
+char_transformer.py takes the options of windows.py and of attention.py.
 """
 import argparse
 
@@ -9,8 +9,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-import pytorch_attention
-import pytorch_windows
+import attention
+import windows
 
 CHARACTERS, LENGTH, WIDTH, HEADS, BLOCKS = 65, 128, 256, 4, 4
 
@@ -24,15 +24,15 @@ class Block(nn.Module):
         self.intermediate, self.output = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
         self.how, self.rate = args.attention, args.dropout
         hidden = torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1)
-        self.bias = torch.zeros(hidden.shape, dtype=torch.bfloat16).masked_fill_(hidden, -torch.inf)
+        self.bias = torch.zeros(hidden.shape, dtype=args.dtype).masked_fill_(hidden, -torch.inf)
 
     def forward(self, x):
         heads = self.qkv(self.norms[0](x)).unflatten(-1, (3, HEADS, -1)).permute(2, 0, 3, 1, 4)
-        attended = pytorch_attention.attention(self.how, *heads, self.bias, self.rate)
+        attended = attention.attention(self.how, *heads, self.bias, self.rate)
         attended = self.out(attended.transpose(1, 2).flatten(2))
-        x = x + pytorch_attention.dropout(attended, self.rate)
+        x = x + attention.dropout(attended, self.rate)
         inner = self.output(functional.gelu(self.intermediate(self.norms[1](x))))
-        return x + pytorch_attention.dropout(inner, self.rate)
+        return x + attention.dropout(inner, self.rate)
 
 
 class Model(nn.Module):
@@ -41,27 +41,28 @@ class Model(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(CHARACTERS, WIDTH)
         self.position = nn.Parameter(torch.randn(LENGTH, WIDTH) * 0.02)
-        nn.init.trunc_normal_(self.embedding.weight, std=0.02)
-        self.rate = args.dropout
+        self.rate, self.dtype = args.dropout, args.dtype
         self.blocks = nn.Sequential(*(Block(args) for _ in range(BLOCKS)))
         self.norm, self.logits = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, CHARACTERS)
 
     def forward(self, ids):
-        x = pytorch_attention.dropout((self.embedding(ids) + self.position).bfloat16(), self.rate)
+        x = attention.dropout((self.embedding(ids) + self.position).to(self.dtype), self.rate)
         return self.logits(self.norm(self.blocks(x)))
+
+    def not_decayed(self):
+        """The embeddings, and what is a row: biases and normalizations."""
+        rows = [parameter for parameter in self.parameters() if parameter.dim() == 1]
+        return [self.embedding.weight, self.position, *rows]
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    pytorch_attention.add_options(parser)
-    args = pytorch_windows.parse_args(parser)
+    args = windows.parse_args(attention.add_options(argparse.ArgumentParser()))
     text = torch.randint(0, CHARACTERS, (20 * args.batch_size, LENGTH + 1))
-    model = Model(args).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.001, betas=(0.9, 0.99),
-                                  weight_decay=0.1, fused=True)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 0.01, total_iters=100)
-    pytorch_windows.train(args, model, text[:, :-1], text[:, 1:].contiguous(), optimizer, schedule,
-                          bf16=True, clip_norm=1)
+    model = windows.initialize(Model(args))
+    optimizer = torch.optim.AdamW(windows.decayed(model, 0.1, model.not_decayed()), lr=0.001,
+                                  betas=(0.9, 0.99), fused=True)
+    windows.train(args, model, text[:, :-1], text[:, 1:].contiguous(), optimizer,
+                  lambda step: min(step / 100, 1), clip_norm=1)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,109 @@
+"""The machine that tools/bench measures on, and the programs that run there one at a time."""
+import os
+import re
+import subprocess
+import tempfile
+import threading
+import time
+import typing
+
+# A machine is quiet, and a program undisturbed, when all others together take less than this part of
+# its processors.
+QUIET_SHARE = 0.03
+
+# The kinds of machines, by the first of these flags that a processor has.
+KINDS = (('amx_bf16', 'AMX'), ('avx512_bf16', 'AVX-512 with bf16'), ('avx512f', 'AVX-512'),
+         ('avx2', 'AVX2'))
+
+
+class Failure(Exception):
+    """A program did not do its part; the message is for the user."""
+
+
+def processor():
+    """{'model': its name, 'kind': one of KINDS, 'cpus': how many this process may use}."""
+    with open('/proc/cpuinfo', encoding='utf-8') as file:
+        text = file.read()
+    found = re.search(r'^model name\s*: (.*)$', text, re.MULTILINE)
+    flags = set(re.search(r'^flags\s*: (.*)$', text, re.MULTILINE).group(1).split())
+    kind = next((kind for flag, kind in KINDS if flag in flags), 'x86-64')
+    return {'model': found.group(1) if found else 'unknown', 'kind': kind,
+            'cpus': len(os.sched_getaffinity(0))}
+
+
+def busy_seconds():
+    """Processor seconds that anybody used since the machine started, stolen ones included, and the
+    stolen ones."""
+    with open('/proc/stat', encoding='utf-8') as file:
+        user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    tick = os.sysconf('SC_CLK_TCK')
+    return (user + nice + system + irq + softirq + steal) / tick, steal / tick
+
+
+def wait_until_quiet(seconds):
+    """Waits for one quiet second, but no longer than the seconds given, at least one."""
+    end = time.monotonic() + seconds
+    while True:
+        (busy, _), start = busy_seconds(), time.monotonic()
+        time.sleep(1)
+        busy, elapsed = busy_seconds()[0] - busy, time.monotonic() - start
+        if busy < QUIET_SHARE * os.cpu_count() * elapsed or time.monotonic() >= end:
+            return
+
+
+def output_of(command):
+    """What a program prints whose time does not matter."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          check=False)
+    if done.returncode:
+        raise Failure(f'{" ".join(command)}\nexit code {done.returncode}: {done.stderr}')
+    return done.stdout
+
+
+class Run(typing.NamedTuple):
+    """What one program did. `others` and `steal`: the part of the processors that other programs took
+    meanwhile, stolen time included, and the part that was stolen."""
+    output: str
+    seconds: float
+    peak_bytes: int
+    others: float
+    steal: float
+
+
+class Runner:
+    """Runs what is measured, and sees who else is at work meanwhile."""
+
+    def __init__(self, quiet_wait):
+        self.quiet_wait = quiet_wait
+
+    def run(self, command, limit=None, **environment):
+        """It sees no settings of threads or allocators but those given. It is ended, a Failure, after
+        `limit` seconds."""
+        env = {name: value for name, value in os.environ.items()
+               if not name.startswith(('OMP_', 'GOMP_', 'KMP_', 'MKL_', 'OPENBLAS_', 'LD_PRELOAD'))}
+        wait_until_quiet(self.quiet_wait)
+        with tempfile.TemporaryFile('w+') as out, tempfile.TemporaryFile('w+') as err:
+            (busy, steal), start = busy_seconds(), time.monotonic()
+            child = subprocess.Popen(command, env=env | environment, stdin=subprocess.DEVNULL,
+                                     stdout=out, stderr=err)
+            ended = threading.Timer(limit, child.kill) if limit else None
+            if ended:
+                ended.start()
+            _, status, usage = os.wait4(child.pid, 0)
+            if ended:
+                ended.cancel()
+            seconds = time.monotonic() - start
+            if limit and seconds >= limit:
+                child.returncode = 1
+                raise Failure(f'{" ".join(command)}\ntakes over {limit:g} s')
+            all_busy, all_steal = busy_seconds()
+            child.returncode = os.waitstatus_to_exitcode(status)
+            err.seek(0)
+            out.seek(0)
+            if child.returncode:
+                raise Failure(f'{" ".join(command)}\nexit code {child.returncode}: '
+                              f'{err.read()[-4000:]}')
+            available = seconds * os.cpu_count()
+            others = (all_busy - busy - usage.ru_utime - usage.ru_stime) / available
+            return Run(out.read(), seconds, usage.ru_maxrss * 1024, max(0, others),
+                       (all_steal - steal) / available)
