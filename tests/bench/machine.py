@@ -104,6 +104,8 @@ class Runner:
                 raise Failure(f'{" ".join(command)}\nexit code {child.returncode}: '
                               f'{err.read()[-4000:]}')
             available = seconds * os.cpu_count()
-            others = (all_busy - busy - usage.ru_utime - usage.ru_stime) / available
+            # The system counts in ticks, for each processor.
+            unsure = os.cpu_count() / os.sysconf('SC_CLK_TCK')
+            others = (all_busy - busy - usage.ru_utime - usage.ru_stime - unsure) / available
             return Run(out.read(), seconds, usage.ru_maxrss * 1024, max(0, others),
                        (all_steal - steal) / available)
