@@ -25,8 +25,11 @@ RunProfile::RunProfile(const CoreProgram& program, int num_workers, int64_t step
   size_t of_step = MostSpans(program.step) + 1;
   for (const PeriodicSection& section : program.periodic)
     of_step += MostSpans(section.before) + MostSpans(section.after);
-  for (Worker& worker : workers_)
-    worker.spans.reserve(1 + MostSpans(program.prologue) + of_step * static_cast<size_t>(steps));
+  const size_t spans = 1 + MostSpans(program.prologue) + of_step * static_cast<size_t>(steps);
+  for (Worker& worker : workers_) {
+    worker.spans.resize(spans);  // touched now, so that no step waits for the memory
+    worker.spans.clear();
+  }
   waits_.reserve(2 * static_cast<size_t>(steps) + 2);
   step_ticks_.reserve(static_cast<size_t>(steps) + 1);
 }

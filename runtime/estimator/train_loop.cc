@@ -64,17 +64,18 @@ absl::Status TrainLoop::Run() {
             << " in loops of " << length.ToString() << ".";
   RETURN_IF_ERROR(RunHooksOfCheckpoint());
   while (done_.step < input_.final_step() && !stopped_early_) {
-    const Clock::time_point start = Clock::now();
     const int64_t final_step = input_.final_step();
     const int64_t stop =
         evaluations_ == nullptr ? final_step : evaluations_->NextStop(done_.step, final_step);
     const int64_t iterations = length.Next(stop - done_.step);
+    RunProfile* const profile = profile_.Begin(done_.step, iterations);
+    const Clock::time_point start = Clock::now();
     RunResult result = program_.session.RunLoop(
         {.iterations = iterations,
          .first_step = done_.step,
          .host_call_every_n_steps =
              options_.config.tpu_config().experimental_host_call_every_n_steps(),
-         .profile = profile_.Begin(done_.step, iterations),
+         .profile = profile,
          .interrupt = options_.interrupt},
         input_.infeed(), outfeed_.get());
     // From here on only this thread writes the event file.
