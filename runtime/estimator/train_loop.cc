@@ -187,6 +187,8 @@ absl::Status TrainLoop::Stopped(const RunResult& result) {
 
 absl::Status TrainLoop::Interrupted() {
   RETURN_IF_ERROR(output_.SaveIfNew(done_.step));
+  const absl::Status profiled = profile_.End(done_.step, true);
+  if (!profiled.ok()) LOG(ERROR) << profiled.message();
   RETURN_IF_ERROR(output_.events().writer().Close());
   return absl::CancelledError(absl::StrCat(
       "interrupted after step ", done_.step, " of ", input_.final_step(),

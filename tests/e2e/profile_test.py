@@ -2,6 +2,8 @@
 import glob
 import json
 import os
+import signal
+import time
 import unittest
 
 from program import ProgramTest, read, tree, write
@@ -146,6 +148,17 @@ class ProfileTest(ProgramTest):
     def test_profile_of_the_last_steps(self):
         """Those that the training runs."""
         self.train('model', '--profile_steps=51-80')
+        self.check(self.profile_of('model'), 10)
+
+    def test_profile_of_an_interrupted_loop(self):
+        process = self.start(*self.iris('train', 'model', '--max_steps=1000000000',
+                                        '--set', 'tpu_config.iterations_per_loop="1000000000"',
+                                        '--profile_steps=10-19'))
+        self.wait_until(lambda: glob.glob(self.path('model/model.ckpt-0.index')), process)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        call = self.finish(process)
+        self.assertEqual(call.code, 75, str(call))
         self.check(self.profile_of('model'), 10)
 
     def test_profile_of_no_step(self):
