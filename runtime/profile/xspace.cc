@@ -130,7 +130,7 @@ class XSpaceMaker {
       auto& stats = *metadata.mutable_stats();
       plane.Stat("hlo_category", stats).set_str_value(instruction->op->name);
       plane.Stat("tf_op", stats).set_str_value(TfOp(*instruction));
-      // Of one call: it may serve several cores.
+      // Of one part: a call of several replicas is an event on each of their cores.
       const Cost cost =
           CostOfInstruction(*instruction, args_.program.num_replicas) * (1.0 / instruction->parts);
       plane.Stat("flops", stats).set_uint64_value(static_cast<uint64_t>(cost.flops()));
@@ -158,21 +158,26 @@ class XSpaceMaker {
     return metadata.id();
   }
 
-  // Adds what of a span lies within the steps. nullptr if nothing does.
-  static xplane::XEvent* AddEvent(const RunProfile& run, int64_t base_ns, int64_t begin,
-                                  int64_t end, int64_t metadata, xplane::XLine& line) {
-    const std::vector<int64_t>& ticks = run.step_ticks();
-    begin = std::max(begin, ticks.front());
-    end = std::min(end, ticks.back());
-    if (begin >= end) return nullptr;
+  // Adds an event that begins and ends at ticks of the clock of `run`.
+  xplane::XEvent& Append(const RunProfile& run, int64_t begin, int64_t end, int64_t metadata,
+                         xplane::XLine& line) const {
     const double picoseconds = run.seconds_per_tick() * 1e12;
-    const int64_t from = (run.StepNanoseconds(0) - base_ns) * 1000;
+    const int64_t from = (run.StepNanoseconds(0) - begin_ns_) * 1000;
     xplane::XEvent& event = *line.add_events();
     event.set_metadata_id(metadata);
     event.set_offset_ps(
-        from + static_cast<int64_t>(static_cast<double>(begin - ticks.front()) * picoseconds));
+        from +
+        static_cast<int64_t>(static_cast<double>(begin - run.step_ticks().front()) * picoseconds));
     event.set_duration_ps(static_cast<int64_t>(static_cast<double>(end - begin) * picoseconds));
-    return &event;
+    return event;
+  }
+
+  // Adds what of a span lies within the steps. nullptr if nothing does.
+  xplane::XEvent* AddEvent(const RunProfile& run, int64_t begin, int64_t end, int64_t metadata,
+                           xplane::XLine& line) const {
+    begin = std::max(begin, run.step_ticks().front());
+    end = std::min(end, run.step_ticks().back());
+    return begin < end ? &Append(run, begin, end, metadata, line) : nullptr;
   }
 
   void AddDevice(int core) {
@@ -198,8 +203,7 @@ class XSpaceMaker {
       for (size_t i = 1; i < ticks.size(); ++i) {
         const int64_t step = loop.first_step + static_cast<int64_t>(i) - 1;
         const int64_t metadata = module != 0 ? module : plane.Events(absl::StrCat(step)).id();
-        xplane::XEvent* const event =
-            AddEvent(*loop.run, begin_ns_, ticks[i - 1], ticks[i], metadata, line);
+        xplane::XEvent* const event = AddEvent(*loop.run, ticks[i - 1], ticks[i], metadata, line);
         if (event != nullptr) SetStep(plane, step, *event);
       }
     }
@@ -235,8 +239,7 @@ class XSpaceMaker {
       size_t step = 0;
       for (const auto& [span, metadata] : spans) {
         while (step + 2 < ticks.size() && span.begin >= ticks[step + 1]) ++step;
-        xplane::XEvent* const event =
-            AddEvent(run, begin_ns_, span.begin, span.end, metadata, line);
+        xplane::XEvent* const event = AddEvent(run, span.begin, span.end, metadata, line);
         if (event != nullptr) SetStep(plane, loop.first_step + static_cast<int64_t>(step), *event);
       }
     }
@@ -257,7 +260,7 @@ class XSpaceMaker {
           const int64_t metadata = span.kind == Kind::kInstruction ? names[span.instruction]
                                    : span.kind == Kind::kBarrier   ? barrier
                                                                    : rendezvous;
-          AddEvent(*loop.run, begin_ns_, span.begin, span.end, metadata, line);
+          AddEvent(*loop.run, span.begin, span.end, metadata, line);
         }
       }
     }
@@ -277,14 +280,8 @@ class XSpaceMaker {
     for (const auto& [lane, spans] : lanes) {
       xplane::XLine& line = plane.Line(++workers, LaneName(lane), begin_ns_);
       for (const HostTrace::Span* span : spans) {
-        const double picoseconds = first.seconds_per_tick() * 1e12;
         const int64_t begin = std::max(span->begin, first.step_ticks().front());
-        xplane::XEvent& event = *line.add_events();
-        event.set_metadata_id(plane.Events(span->name).id());
-        event.set_offset_ps(static_cast<int64_t>(
-            static_cast<double>(begin - first.step_ticks().front()) * picoseconds));
-        event.set_duration_ps(
-            static_cast<int64_t>(static_cast<double>(span->end - begin) * picoseconds));
+        Append(first, begin, span->end, plane.Events(span->name).id(), line);
       }
     }
   }

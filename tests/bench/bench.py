@@ -17,7 +17,7 @@ import time
 
 import machine
 from machine import QUIET_SHARE, Failure
-from workloads import FRAMEWORKS, ROOT, WORKLOADS, Sample
+from workloads import FRAMEWORKS, ROOT, WORKLOADS
 
 RESULTS = os.path.join(ROOT, 'tests/bench/results')
 README = os.path.join(ROOT, 'tests/bench/README.md')

@@ -101,6 +101,19 @@ def script_of(args, framework, name):
             os.path.join(PEERS, framework, f'{name}.py')]
 
 
+def train_command(args, workload, binary, mode, steps, inputs):
+    """tpurun's training of a workload, without its model_dir."""
+    return [binary, 'train', f'--config={workload.config}',
+            f'--train_batch_size={workload.batch_size}', f'--worker_threads={args.threads}',
+            f'--use_tpu={"true" if mode == "bf16" else "false"}', f'--max_steps={steps}',
+            *inputs.flags]
+
+
+def of_binary(args, name, binary, run_of):
+    """The programs of a tpurun by mode; run_of(binary, mode) is Program.run."""
+    return {mode: Program(f'{name} {mode}', run_of(binary, mode)) for mode in args.modes}
+
+
 class Training:
     """Training at a steady state, examples a second: the median of windows of steps, without the first.
     tpurun reads files; the peers train from memory, but for TPUEstimator."""
@@ -122,10 +135,9 @@ class Training:
             return lambda runner, model_dir: self.tpurun(args, binary, mode, window, inputs, runner,
                                                          model_dir)
 
-        ours = {mode: Program(f'tpurun {mode}', tpurun(args.tpurun, mode)) for mode in args.modes}
+        ours = of_binary(args, 'tpurun', args.tpurun, tpurun)
         if args.peer_binary:
-            return ours, [Program(f'{args.peer_binary} {mode}', tpurun(args.peer_binary, mode))
-                          for mode in args.modes]
+            return ours, list(of_binary(args, args.peer_binary, args.peer_binary, tpurun).values())
         return ours, [self.peer(args, window, inputs, framework, variant, precision)
                       for framework in self.frameworks if framework in args.peers
                       for variant in FRAMEWORKS[framework].variants
@@ -134,11 +146,9 @@ class Training:
     def tpurun(self, args, binary, mode, window, inputs, runner, model_dir):
         steps = (args.windows + 1) * window
         run = runner.run([
-            binary, 'train', f'--config={self.config}', f'--model_dir={model_dir}',
-            f'--train_batch_size={self.batch_size}', f'--worker_threads={args.threads}',
+            *train_command(args, self, binary, mode, steps, inputs), f'--model_dir={model_dir}',
             f'--save_checkpoints_steps={steps}', f'--log_step_count_steps={window}',
-            f'--use_tpu={"true" if mode == "bf16" else "false"}',
-            f'--max_steps={steps}', '--set', f'tpu_config.iterations_per_loop="{window}"', *inputs.flags])
+            '--set', f'tpu_config.iterations_per_loop="{window}"'])
         (path,) = glob.glob(os.path.join(model_dir, 'events*'))
         lines = output_of([binary, 'inspect', path, '--format=json']).splitlines()
         windows = [event['value'] for event in map(json.loads, lines)
@@ -166,7 +176,6 @@ class WholeProcess:
     """From the start of the program to its end, seconds. Beside TPUEstimator, which reads the same files."""
     unit = 's'
     less_is_better = True
-    frameworks = ['tpu_estimator']
 
     def __init__(self, name, config, steps, script=None, inputs=iris_csv, batch_size=128):
         self.name, self.steps, self.script = name, steps, script
@@ -179,10 +188,7 @@ class WholeProcess:
         steps = args.process_steps or self.steps
 
         def tpurun(binary, mode):
-            command = [binary, 'train', f'--config={self.config}',
-                       f'--train_batch_size={self.batch_size}', f'--worker_threads={args.threads}',
-                       f'--use_tpu={"true" if mode == "bf16" else "false"}',
-                       f'--max_steps={steps}', *inputs.flags]
+            command = train_command(args, self, binary, mode, steps, inputs)
 
             def run(runner, model_dir):
                 done = runner.run(command + [f'--model_dir={model_dir}'])
@@ -196,10 +202,9 @@ class WholeProcess:
                               limit=args.limit, **QUIET_TENSORFLOW)
             return Sample(done.seconds, done)
 
-        ours = {mode: Program(f'tpurun {mode}', tpurun(args.tpurun, mode)) for mode in args.modes}
+        ours = of_binary(args, 'tpurun', args.tpurun, tpurun)
         if args.peer_binary:
-            return ours, [Program(f'{args.peer_binary} {mode}', tpurun(args.peer_binary, mode))
-                          for mode in args.modes]
+            return ours, list(of_binary(args, args.peer_binary, args.peer_binary, tpurun).values())
         if not self.script or 'tpu_estimator' not in args.peers:
             return ours, []
         return ours, [Program('TPUEstimator f32', tpu_estimator)]
