@@ -36,7 +36,8 @@ struct Attention {
 
 // Allocates scratch memory in each call. Products are plain loops.
 std::unique_ptr<Kernel> AttentionReference(const Attention& attention, const OpCall& call);
-// The implementation is "onednn_bf16", "onednn_f32", or "tiles", which computes products in loops.
+// The implementation is "onednn_bf16", "onednn_f32", one of gemm_call.h, or "tiles", which computes
+// products in loops.
 KernelPlan PlanAttention(const Attention& attention, const OpCall& call, const Machine& machine);
 std::unique_ptr<Kernel> MakeAttention(const Attention& attention, const OpCall& call,
                                       const KernelPlan& plan);

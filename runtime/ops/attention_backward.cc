@@ -45,8 +45,8 @@ TPURUN_CLONES void WeightsAndScoreGradients(const KeyOfQueries& of, int64_t n, f
 class AttentionBackward final : public AttentionTiles {
  public:
   AttentionBackward(const Attention& attention, const OpCall& call, ProductDType product_dtype,
-                    bool by_library)
-      : AttentionTiles(attention, call, product_dtype, by_library) {
+                    const MakeStridedProduct& make_product)
+      : AttentionTiles(attention, call, product_dtype, make_product) {
     const int64_t floats = static_cast<int64_t>(sizeof(float));
     const int64_t scores = TileKeys() * TileQueries();
     weights_ = scratch_.Add(scores * floats);
@@ -277,8 +277,9 @@ class AttentionBackward final : public AttentionTiles {
 
 std::unique_ptr<AttentionTiles> MakeAttentionBackward(const Attention& attention,
                                                       const OpCall& call,
-                                                      ProductDType product_dtype, bool by_library) {
-  return std::make_unique<AttentionBackward>(attention, call, product_dtype, by_library);
+                                                      ProductDType product_dtype,
+                                                      const MakeStridedProduct& make_product) {
+  return std::make_unique<AttentionBackward>(attention, call, product_dtype, make_product);
 }
 
 }  // namespace tpurun

@@ -33,8 +33,8 @@ TPURUN_CLONES void MultiplyRow(float factor, int64_t n, float* x) {
 class AttentionForward final : public AttentionTiles {
  public:
   AttentionForward(const Attention& attention, const OpCall& call, ProductDType product_dtype,
-                   bool by_library)
-      : AttentionTiles(attention, call, product_dtype, by_library) {
+                   const MakeStridedProduct& make_product)
+      : AttentionTiles(attention, call, product_dtype, make_product) {
     const int64_t floats = static_cast<int64_t>(sizeof(float));
     scores_ = scratch_.Add(TileQueries() * TileKeys() * floats);
     weights_ =
@@ -170,8 +170,9 @@ class AttentionForward final : public AttentionTiles {
 }  // namespace
 
 std::unique_ptr<AttentionTiles> MakeAttentionForward(const Attention& attention, const OpCall& call,
-                                                     ProductDType product_dtype, bool by_library) {
-  return std::make_unique<AttentionForward>(attention, call, product_dtype, by_library);
+                                                     ProductDType product_dtype,
+                                                     const MakeStridedProduct& make_product) {
+  return std::make_unique<AttentionForward>(attention, call, product_dtype, make_product);
 }
 
 }  // namespace tpurun

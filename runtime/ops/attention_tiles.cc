@@ -5,17 +5,12 @@
 #include <vector>
 
 #include "runtime/base/bfloat16.h"
+#include "runtime/ops/gemm_call.h"
 #include "runtime/ops/onednn/onednn.h"
 #include "runtime/ops/onednn/strided_products.h"
 
 namespace tpurun {
 namespace {
-
-std::unique_ptr<AttentionTiles> MakeTiles(const Attention& attention, const OpCall& call,
-                                          ProductDType product_dtype, bool by_library) {
-  return attention.is_gradient ? MakeAttentionBackward(attention, call, product_dtype, by_library)
-                               : MakeAttentionForward(attention, call, product_dtype, by_library);
-}
 
 // Allocates the scratch memory in each call.
 class WithOwnScratch final : public Kernel {
@@ -38,25 +33,43 @@ constexpr char kTiles[] = "tiles";
 constexpr char kLibraryBf16[] = "onednn_bf16";
 constexpr char kLibraryF32[] = "onednn_f32";
 
+// nullptr if this processor lacks the instructions.
 std::unique_ptr<AttentionTiles> MakeTiles(const Attention& attention, const OpCall& call,
                                           const std::string& implementation) {
-  const bool by_library = implementation != kTiles;
+  const Precision precision = attention.precision;
   ProductDType product_dtype = ProductDType::kFloat;
-  if (implementation == kLibraryBf16) product_dtype = ProductDType::kBFloat16;
-  if (implementation == kLibraryF32 && attention.precision == Precision::kDefault)
-    product_dtype = ProductDType::kRounded;
-  return MakeTiles(attention, call, product_dtype, by_library);
+  MakeStridedProduct make = [=](const StridedProductDef& def) {
+    return MakePlainProduct(def, precision);
+  };
+  if (implementation != kTiles && precision == Precision::kDefault) {
+    product_dtype =
+        implementation == kLibraryBf16 ? ProductDType::kBFloat16 : ProductDType::kRounded;
+  }
+  if (IsGemm(implementation)) {
+    const gemm::Tiles* const tiles = GemmTiles(implementation);
+    if (tiles == nullptr) return nullptr;
+    // Operands that are rounded before all products are multiplied as they are.
+    const Precision left = precision == Precision::kDefault ? Precision::kF32 : precision;
+    make = [=](const StridedProductDef& def) { return MakeGemmProduct(def, left, *tiles); };
+  } else if (implementation != kTiles) {
+    make = [=](const StridedProductDef& def) {
+      return MakeLibraryProduct(def, StoredDType(product_dtype));
+    };
+  }
+  return attention.is_gradient ? MakeAttentionBackward(attention, call, product_dtype, make)
+                               : MakeAttentionForward(attention, call, product_dtype, make);
 }
 
 // The library if it supports the precision and the product of a whole tile is large enough for a
-// call, else kTiles.
+// call.
 std::string ImplementationOf(const Attention& attention, const Machine& machine) {
   const double multiply_adds = 1.0 * std::min(attention.queries, kTileQueries) *
                                std::min(attention.keys, kTileKeys) * attention.key_dim;
-  if (multiply_adds < kLibraryMultiplyAdds || !machine.avx2) return kTiles;
-  if (attention.precision == Precision::kF32) return kLibraryF32;
-  if (attention.precision != Precision::kDefault) return kTiles;
-  return machine.avx512 ? kLibraryBf16 : kLibraryF32;
+  if (multiply_adds >= kLibraryMultiplyAdds && LibraryMultiplies(attention.precision, machine)) {
+    if (attention.precision == Precision::kF32) return kLibraryF32;
+    if (attention.precision == Precision::kDefault) return kLibraryBf16;
+  }
+  return std::string(GemmFor(machine));
 }
 
 }  // namespace
@@ -74,12 +87,12 @@ void ToProductDType(ProductDType product_dtype, const float* from, int64_t n, vo
 }
 
 AttentionTiles::AttentionTiles(const Attention& attention, const OpCall& call,
-                               ProductDType product_dtype, bool by_library)
+                               ProductDType product_dtype, const MakeStridedProduct& make_product)
     : a(attention),
       call_(call),
       product_dtype_(product_dtype),
       threshold_(DrawThreshold(a.rate)),
-      by_library_(by_library) {
+      make_product_(make_product) {
   for (const int operand : {a.dy, a.q, a.k, a.v}) {
     if (operand < 0 || !Converts(operand)) continue;
     converted_[operand] =
@@ -113,8 +126,7 @@ void AttentionTiles::AddProduct(int kind, const MakeProduct& make) {
       for (const bool accumulates : {false, true}) {
         def.accumulates = accumulates;
         auto& product = products_[Index(kind, last_query, last_key, accumulates)];
-        product = by_library_ ? MakeLibraryProduct(def, StoredDType(product_dtype_))
-                              : MakePlainProduct(def, a.precision);
+        product = make_product_(def);
         good_ = good_ && product != nullptr;
         if (product != nullptr) product_bytes_ = std::max(product_bytes_, product->scratch_bytes());
       }
@@ -179,7 +191,7 @@ KernelPlan PlanAttention(const Attention& attention, const OpCall& call, const M
   plan.implementation = ImplementationOf(attention, machine);
   plan.native_bf16 = plan.implementation == kLibraryBf16;
   std::unique_ptr<AttentionTiles> tiles = MakeTiles(attention, call, plan.implementation);
-  if (!tiles->good()) {
+  if (tiles == nullptr || !tiles->good()) {
     plan = {.implementation = kTiles};
     tiles = MakeTiles(attention, call, kTiles);
   }
@@ -193,7 +205,7 @@ std::unique_ptr<Kernel> MakeAttention(const Attention& attention, const OpCall& 
   if (plan.implementation == KernelPlan().implementation)
     return AttentionReference(attention, call);
   std::unique_ptr<AttentionTiles> tiles = MakeTiles(attention, call, plan.implementation);
-  return tiles->good() ? std::move(tiles) : nullptr;
+  return tiles != nullptr && tiles->good() ? std::move(tiles) : nullptr;
 }
 
 }  // namespace tpurun

@@ -26,6 +26,10 @@ enum class ProductDType : uint8_t {
   kRounded,  // rounded to bf16, stored in f32
   kBFloat16,
 };
+// Returns nullptr if the product cannot be made.
+using MakeStridedProduct =
+    std::function<std::unique_ptr<StridedProduct>(const StridedProductDef& def)>;
+
 inline DType StoredDType(ProductDType product_dtype) {
   return product_dtype == ProductDType::kBFloat16 ? DType::kBF16 : DType::kF32;
 }
@@ -57,9 +61,9 @@ class ScratchPlan {
 // The common part of both kernels: tiles, products, and operands in the type of the products.
 class AttentionTiles : public Kernel {
  public:
-  // `by_library`: oneDNN computes products; else loops split the operands at the call's precision.
+  // `make_product` makes the kernels of products.
   AttentionTiles(const Attention& attention, const OpCall& call, ProductDType product_dtype,
-                 bool by_library);
+                 const MakeStridedProduct& make_product);
 
   // True if every product could be made.
   bool good() const { return good_; }
@@ -140,7 +144,7 @@ class AttentionTiles : public Kernel {
   bool Converts(int operand) const;
   const void* Operand(const KernelArgs& args, int operand, int64_t n) const;
 
-  const bool by_library_;
+  const MakeStridedProduct make_product_;
   int64_t hide_ = 0;
   std::array<int64_t, 4> converted_ = {};  // [operand]
   // Indexed by kind, tile is the last of the queries, tile is the last of the keys, accumulates.
@@ -150,10 +154,12 @@ class AttentionTiles : public Kernel {
 };
 
 std::unique_ptr<AttentionTiles> MakeAttentionForward(const Attention& attention, const OpCall& call,
-                                                     ProductDType product_dtype, bool by_library);
+                                                     ProductDType product_dtype,
+                                                     const MakeStridedProduct& make_product);
 std::unique_ptr<AttentionTiles> MakeAttentionBackward(const Attention& attention,
                                                       const OpCall& call,
-                                                      ProductDType product_dtype, bool by_library);
+                                                      ProductDType product_dtype,
+                                                      const MakeStridedProduct& make_product);
 
 }  // namespace tpurun
 

@@ -1,5 +1,6 @@
 #include "runtime/ops/batch_matmul.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -76,17 +77,24 @@ std::unique_ptr<Kernel> BatchMatMulReference(const OpCall& call, const OpDef& ma
 }
 
 KernelPlan PlanBatchMatMul(const MatMulDims& dims, const OpCall& call, const Machine& machine) {
-  const KernelPlan plan = PlanMatMulOfPairs(dims, OneEntry(call), machine);
-  if (plan.implementation != KernelPlan().implementation) return plan;
-  return PlanDense(dims, OneProduct(call));
+  if (LibraryMultiplies(PrecisionOf(call.attrs), machine)) {
+    KernelPlan plan = PlanMatMulOfPairs(dims, OneEntry(call), machine);
+    if (plan.implementation != KernelPlan().implementation) return plan;
+  }
+  KernelPlan plan = PlanGemm(dims, OneProduct(call), machine);
+  // Each y is multiplied once.
+  plan.best_operands.clear();
+  plan.takes_bias = false;
+  plan.copied_bytes *= call.results[0].num_elements() / std::max<int64_t>(dims.m * dims.n, 1);
+  return plan;
 }
 
 std::unique_ptr<Kernel> MakeBatchMatMul(const MatMulDims& dims, const OpCall& call,
                                         const OpDef& matmul, const KernelPlan& plan) {
   if (plan.implementation == KernelPlan().implementation) return BatchMatMulReference(call, matmul);
-  const bool dense = plan.implementation == kDenseKernel;
-  const OpCall one = dense ? OneProduct(call) : OneEntry(call);
-  return ForEach(one, call, dense ? MakeDense(dims, one) : MakeMatMulOfPairs(dims, one, plan));
+  const bool own = IsGemm(plan.implementation);
+  const OpCall one = own ? OneProduct(call) : OneEntry(call);
+  return ForEach(one, call, own ? MakeGemm(dims, one, plan) : MakeMatMulOfPairs(dims, one, plan));
 }
 
 }  // namespace tpurun

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "runtime/ir/op_def.h"
-#include "runtime/ops/dense.h"
+#include "runtime/ops/gemm_call.h"
 
 namespace tpurun {
 
@@ -13,7 +13,7 @@ namespace tpurun {
 // are entries of the first dimension of B. They are computed one after the other, so that the bits
 // of an entry depend on no other entry. The reference runs the reference of `matmul` for each
 // product. The plan is the library's, with one library call for all products of an entry, or else
-// that of the dense kernel.
+// that of gemm_call.h.
 std::unique_ptr<Kernel> BatchMatMulReference(const OpCall& call, const OpDef& matmul);
 KernelPlan PlanBatchMatMul(const MatMulDims& dims, const OpCall& call, const Machine& machine);
 std::unique_ptr<Kernel> MakeBatchMatMul(const MatMulDims& dims, const OpCall& call,

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/fused_multiply_add.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/sum_rows.h"
 #include "runtime/ops/batch_matmul.h"
-#include "runtime/ops/dense.h"
+#include "runtime/ops/gemm_call.h"
 #include "runtime/ops/onednn/products.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
@@ -31,9 +32,9 @@ MatMulDims DimsOf(const OpCall& call) {
           ty};
 }
 
-// z[i][j] = sum over k in f32, in ascending order, for one product of parts after the other. Then
-// the bias is added. A product over all replicas sums the k of one replica after those of the
-// previous one.
+// z[i][j] = sum over k in f32, a chain of fused multiply-adds in ascending order, for one product
+// of parts after the other. Then the bias is added. A product over all replicas sums the k of one
+// replica after those of the previous one.
 std::unique_ptr<Kernel> MatMulReference(const OpCall& call) {
   const MatMulDims d = DimsOf(call);
   const Precision precision = PrecisionOf(call.attrs);
@@ -54,8 +55,8 @@ std::unique_ptr<Kernel> MatMulReference(const OpCall& call) {
           const float xik =
               PartOf(d.transpose_x ? x[k * d.m + i] : x[i * d.k + k], precision, product.x);
           for (int64_t j = 0; j < d.n; ++j) {
-            row[j] +=
-                xik * PartOf(d.transpose_y ? y[j * d.k + k] : y[k * d.n + j], precision, product.y);
+            const float ykj = d.transpose_y ? y[j * d.k + k] : y[k * d.n + j];
+            row[j] = FusedMultiplyAdd(xik, PartOf(ykj, precision, product.y), row[j]);
           }
         }
       }
@@ -79,14 +80,17 @@ const OpDef* MatMulOfAllReplicas(const OpCall& call) {
 }
 
 KernelPlan PlanOfMatMul(const OpCall& call, const Machine& machine) {
+  if (!LibraryMultiplies(PrecisionOf(call.attrs), machine))
+    return PlanGemm(DimsOf(call), call, machine);
   KernelPlan plan = PlanMatMul(DimsOf(call), call, machine);
-  if (plan.implementation == KernelPlan().implementation) plan = PlanDense(DimsOf(call), call);
+  if (plan.implementation == KernelPlan().implementation)
+    return PlanGemm(DimsOf(call), call, machine);
   plan.takes_bias = true;
   return plan;
 }
 
 std::unique_ptr<Kernel> KernelOfMatMul(const OpCall& call, const KernelPlan& plan) {
-  if (plan.implementation == kDenseKernel) return MakeDense(DimsOf(call), call);
+  if (IsGemm(plan.implementation)) return MakeGemm(DimsOf(call), call, plan);
   return MakeMatMul(DimsOf(call), call, plan);
 }
 

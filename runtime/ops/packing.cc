@@ -18,6 +18,7 @@ namespace tpurun {
 namespace {
 
 constexpr char kPrefix[] = "blocked";
+constexpr char kRounded[] = "rounded";
 
 // [dimension][index]: the offset of an index in elements. The place of an element is the sum over
 // its dimensions.
@@ -142,12 +143,30 @@ std::unique_ptr<Kernel> PackKernel(const Shape& result, Convert convert) {
   });
 }
 
+std::unique_ptr<Kernel> PackReference(const OpCall& call) {
+  const Shape& result = call.results[0];
+  const auto copy = [](const auto* from, int64_t n, auto* to) { std::copy(from, from + n, to); };
+  if (call.operands[0].dtype == DType::kBF16) {
+    if (result.dtype == DType::kBF16) return PackKernel<uint16_t, uint16_t>(result, copy);
+    return PackKernel<uint16_t, float>(
+        result, [](const uint16_t* from, int64_t n, float* to) { FromBFloat16(from, n, to); });
+  }
+  if (result.dtype == DType::kBF16) {
+    return PackKernel<float, uint16_t>(
+        result, [](const float* from, int64_t n, uint16_t* to) { RoundToBFloat16(from, n, to); });
+  }
+  if (!ParseBlockedLayout(result)->rounded) return PackKernel<float, float>(result, copy);
+  return PackKernel<float, float>(
+      result, [](const float* from, int64_t n, float* to) { RoundInFloat(from, n, to); });
+}
+
 const OpDef& PackOp() {
   static const OpDef& op = *new OpDef{
       .name = "pack",
       .doc =
           "x (plain) in a blocked layout of so many bytes; f32 becomes bf16, rounded to the "
-          "nearest, when dtype is bf16; padding is 0.",
+          "nearest, when dtype is bf16, and is rounded to bf16 but kept as f32 in a layout named "
+          "so; bf16 becomes f32 when dtype is f32; padding is 0.",
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"dtype", DType::kF32, true},
@@ -161,12 +180,10 @@ const OpDef& PackOp() {
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
         const Shape packed{attrs.Get<DType>("dtype"), operands[0].dims,
                            Layout{attrs.String("layout"), attrs.Int("bytes")}};
-        const DType from = operands[0].dtype, to = packed.dtype;
-        const bool rounds = from == DType::kF32 && to == DType::kBF16;
-        if (!operands[0].layout.plain() || !IsFloat(from) || (from != to && !rounds)) {
+        if (!operands[0].layout.plain() || !IsFloat(operands[0].dtype) || !IsFloat(packed.dtype)) {
           return absl::InvalidArgumentError(
-              absl::StrCat("pack: want plain f32 or bf16 as it is, or f32 into bf16, got ",
-                           operands[0].ToString(), " into ", std::string(Name(to))));
+              absl::StrCat("pack: want plain f32 or bf16 into f32 or bf16, got ",
+                           operands[0].ToString(), " into ", std::string(Name(packed.dtype))));
         }
         if (!ParseBlockedLayout(packed)) {
           return absl::InvalidArgumentError(
@@ -174,18 +191,7 @@ const OpDef& PackOp() {
         }
         return std::vector<Shape>{packed};
       },
-      .reference = [](const OpCall& call) -> std::unique_ptr<Kernel> {
-        const Shape& result = call.results[0];
-        const auto copy = [](const auto* from, int64_t n, auto* to) {
-          std::copy(from, from + n, to);
-        };
-        if (result.dtype == DType::kF32) return PackKernel<float, float>(result, copy);
-        if (call.operands[0].dtype == DType::kBF16)
-          return PackKernel<uint16_t, uint16_t>(result, copy);
-        return PackKernel<float, uint16_t>(result, [](const float* from, int64_t n, uint16_t* to) {
-          RoundToBFloat16(from, n, to);
-        });
-      }};
+      .reference = PackReference};
   return op;
 }
 
@@ -195,14 +201,19 @@ Layout BlockedLayout::Named(int64_t bytes) const {
   std::string name = kPrefix;
   for (const int64_t stride : strides) absl::StrAppend(&name, "_s", stride);
   for (const Block& block : blocks) absl::StrAppend(&name, "_b", block.size, "d", block.dimension);
+  if (rounded) absl::StrAppend(&name, "_", kRounded);
   return Layout{name, bytes};
 }
 
 std::optional<BlockedLayout> ParseBlockedLayout(const Shape& shape) {
-  const std::vector<absl::string_view> words = absl::StrSplit(shape.layout.name, '_');
+  std::vector<absl::string_view> words = absl::StrSplit(shape.layout.name, '_');
   const size_t rank = shape.dims.size();
-  if (words[0] != kPrefix || words.size() < 1 + rank) return std::nullopt;
   BlockedLayout layout;
+  if (words.back() == kRounded && shape.dtype == DType::kF32) {
+    layout.rounded = true;
+    words.pop_back();
+  }
+  if (words.empty() || words[0] != kPrefix || words.size() < 1 + rank) return std::nullopt;
   for (size_t i = 1; i < words.size(); ++i) {
     if (i <= rank) {
       const std::optional<int64_t> stride = ParseAfter("s", words[i]);

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "runtime/base/bfloat16.h"
+#include "runtime/base/bfloat16_parts.h"
 #include "runtime/ir/attrs.h"
 #include "runtime/ops/ops.h"
 
@@ -38,14 +38,10 @@ inline std::vector<PartProduct> PartProducts(Precision precision) {
   }
 }
 
-// Part `which` of a value. At kF32 it is the value itself, at kDefault the value rounded to bf16.
-// Otherwise it is one of the bf16 numbers whose sum equals the value to 16 or 24 bits.
+// Part `which` of a value: at kF32 the value itself, at kDefault the value rounded to bf16, else
+// one of the numbers of bfloat16_parts.h.
 [[gnu::always_inline]] inline float PartOf(float value, Precision precision, int which) {
-  if (precision == Precision::kF32) return value;
-  const float high = RoundToBFloat16(value);
-  if (which == 0) return high;
-  const float middle = RoundToBFloat16(value - high);
-  return which == 1 ? middle : RoundToBFloat16(value - high - middle);
+  return precision == Precision::kF32 ? value : BFloat16Part(value, which);
 }
 
 }  // namespace tpurun

@@ -71,39 +71,93 @@ class StackedMatMul final : public Kernel {
   std::map<int64_t, std::unique_ptr<Kernel>> by_rows_;
 };
 
-}  // namespace
+// The sum over replicas as one chain of additions for each element of z.
+class SumOfProducts final : public Kernel {
+ public:
+  SumOfProducts(const MatMulDims& dims, const OpCall& call, const gemm::Tiles& tiles)
+      : replicas_(call.num_replicas),
+        x_bytes_(ByteSize(call.operands[0].dtype)),
+        z_row_bytes_(dims.n * ByteSize(call.results[0].dtype)) {
+    for (const gemm::Def& def : DefsOf(dims, call)) products_.emplace_back(def, tiles);
+  }
 
-KernelPlan PlanStackedMatMul(const MatMulDims& dims, const OpCall& call, const OpDef& matmul,
-                             const Machine& machine) {
-  const KernelPlan reference;
-  if (!dims.transpose_x || dims.transpose_y) return reference;
+  // For each product of parts, the product of the first replica and those of the others.
+  static std::vector<gemm::Def> DefsOf(const MatMulDims& dims, const OpCall& call) {
+    std::vector<gemm::Def> defs;
+    for (const gemm::Parts& parts : GemmProducts(PrecisionOf(call.attrs))) {
+      gemm::Def def = GemmDefOf(dims, call, {parts});
+      def.accumulates = !defs.empty();
+      defs.push_back(def);
+      def.accumulates = true;
+      defs.push_back(def);
+    }
+    return defs;
+  }
+
+  absl::Status Run(const KernelArgs& args) const override {
+    for (size_t i = 0; i < products_.size(); i += 2) {
+      for (int replica = 0; replica < replicas_; ++replica) {
+        const auto* const x = static_cast<const std::byte*>(args.operands[replica]);
+        products_[replica == 0 ? i : i + 1].Run(
+            {.x = x + args.begin * x_bytes_,
+             .y = args.operands[replicas_ + replica],
+             .z = static_cast<std::byte*>(args.results[0]) + args.begin * z_row_bytes_,
+             .m = args.end - args.begin,
+             .scratch = args.scratch});
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const int replicas_;
+  const int64_t x_bytes_, z_row_bytes_;
+  std::vector<gemm::Product> products_;
+};
+
+KernelPlan PlanSumOfProducts(const MatMulDims& dims, const OpCall& call, const Machine& machine) {
+  KernelPlan plan = PlanGemm(dims, call, machine);
+  plan.native_bf16 = plan.native_bf16 && call.results[0].dtype == DType::kF32;
+  plan.copied_bytes *= call.num_replicas;
+  return plan;
+}
+
+KernelPlan PlanOfStacks(const MatMulDims& dims, const OpCall& call, const OpDef& matmul,
+                        const Machine& machine) {
   std::vector<OpCall> shares;
   for (const int64_t m : ShareSizes(call)) shares.push_back(Stacked(dims, m, call, matmul));
-  const auto behind_the_stacks = [&](const OpCall& share, KernelPlan plan) {
+  return PlanOfAll(shares, [&](const OpCall& share) {
+    KernelPlan plan = PlanKernel(share, machine);
     for (const Shape& operand : share.operands) {
       plan.scratch_bytes += Aligned(operand.bytes());
       plan.copied_bytes += operand.bytes();
     }
     plan.copied_bytes *= call.parts;
     return plan;
-  };
-  KernelPlan plan = PlanOfAll(shares, [&](const OpCall& share) {
-    return behind_the_stacks(share, PlanKernel(share, machine));
   });
-  if (plan.implementation == reference.implementation) {
-    plan = PlanOfAll(shares, [&](const OpCall& share) {
-      MatMulDims of_share = dims;
-      of_share.m = share.results[0].dims[0];
-      of_share.k = share.operands[0].dims[0];
-      return behind_the_stacks(share, PlanDense(of_share, share));
-    });
+}
+
+}  // namespace
+
+KernelPlan PlanStackedMatMul(const MatMulDims& dims, const OpCall& call, const OpDef& matmul,
+                             const Machine& machine) {
+  const KernelPlan reference;
+  if (!dims.transpose_x || dims.transpose_y) return reference;
+  if (LibraryMultiplies(PrecisionOf(call.attrs), machine)) {
+    const KernelPlan plan = PlanOfStacks(dims, call, matmul, machine);
+    if (plan.implementation != reference.implementation && !IsGemm(plan.implementation))
+      return plan;
   }
-  return plan.implementation == reference.implementation ? reference : plan;
+  return PlanSumOfProducts(dims, call, machine);
 }
 
 std::unique_ptr<Kernel> MakeStackedMatMul(const MatMulDims& dims, const OpCall& call,
                                           const OpDef& matmul, const KernelPlan& plan) {
   if (plan.implementation == KernelPlan().implementation) return call.op->reference(call);
+  if (IsGemm(plan.implementation)) {
+    const gemm::Tiles* const tiles = GemmTiles(plan.implementation);
+    return tiles == nullptr ? nullptr : std::make_unique<SumOfProducts>(dims, call, *tiles);
+  }
   auto kernel = std::make_unique<StackedMatMul>(dims, call);
   for (const int64_t m : ShareSizes(call)) {
     std::unique_ptr<Kernel> share = MakeKernel(Stacked(dims, m, call, matmul), plan);

@@ -6,7 +6,7 @@
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/pass_ops.h"
-#include "runtime/ops/dense.h"
+#include "runtime/ops/gemm_call.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/shares.h"
 
@@ -62,8 +62,9 @@ KernelPlan PlanStepProducts(const std::vector<StepProductDef>& products, const O
   KernelPlan plan =
       PlanOfAll(calls, [&](const OpCall& product) { return PlanKernel(product, machine); });
   if (plan.implementation == KernelPlan().implementation) {
-    return PlanOfAll(
-        calls, [](const OpCall& product) { return PlanDense(DimsOfProduct(product), product); });
+    return PlanOfAll(calls, [&](const OpCall& product) {
+      return PlanGemm(DimsOfProduct(product), product, machine);
+    });
   }
   if (best != call.operands) plan.best_operands = std::move(best);
   for (const Shape& operand : call.operands) {

@@ -21,7 +21,7 @@ struct StepProductDef {
 };
 
 // One plan for all products of a call: the matmul implementation that every product gets for every
-// share size, or "dense" if implementations would differ. best_operands has the layouts that the
+// share size, or "gemm" if implementations would differ. best_operands has the layouts that the
 // products prefer, for operands with a plain layout.
 KernelPlan PlanStepProducts(const std::vector<StepProductDef>& products, const OpCall& call,
                             const Machine& machine);

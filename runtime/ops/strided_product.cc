@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/base/clones.h"
+#include "runtime/ops/gemm_call.h"
 
 namespace tpurun {
 namespace {
@@ -92,7 +93,42 @@ class PlainProduct final : public StridedProduct {
   const std::vector<PartProduct> parts_;
 };
 
+gemm::Operand OperandOf(int64_t row, int64_t column) {
+  const bool transposed = column != 1;
+  return {.transposed = transposed, .stride = transposed ? column : row};
+}
+
+class GemmProduct final : public StridedProduct {
+ public:
+  GemmProduct(const StridedProductDef& def, Precision precision, const gemm::Tiles& tiles)
+      : m_(def.m),
+        product_({.k = def.k,
+                  .n = def.n,
+                  .x = OperandOf(def.x_row, def.x_column),
+                  .y = OperandOf(def.y_row, def.y_column),
+                  .products = GemmProducts(precision),
+                  .accumulates = def.accumulates,
+                  .z_stride = def.z_row},
+                 tiles) {}
+
+  int64_t scratch_bytes() const override { return product_.ScratchBytes(m_); }
+
+  absl::Status Run(int, const void* x, const void* y, float* z, void* scratch) const override {
+    product_.Run({.x = x, .y = y, .z = z, .m = m_, .scratch = scratch});
+    return absl::OkStatus();
+  }
+
+ private:
+  const int64_t m_;
+  const gemm::Product product_;
+};
+
 }  // namespace
+
+std::unique_ptr<StridedProduct> MakeGemmProduct(const StridedProductDef& def, Precision precision,
+                                                const gemm::Tiles& tiles) {
+  return std::make_unique<GemmProduct>(def, precision, tiles);
+}
 
 std::unique_ptr<StridedProduct> MakePlainProduct(const StridedProductDef& def,
                                                  Precision precision) {

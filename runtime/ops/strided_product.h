@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "runtime/ir/op_def.h"
+#include "runtime/kernels/gemm/gemm.h"
 #include "runtime/ops/precision.h"
 
 namespace tpurun {
@@ -36,6 +37,11 @@ class StridedProduct {
 // Each element is a sum over k in rising order. If rows of x and columns of y are contiguous, the
 // sum has 16 lanes.
 std::unique_ptr<StridedProduct> MakePlainProduct(const StridedProductDef& def, Precision precision);
+
+// The same sums as one chain of fused multiply-adds for each element (runtime/kernels/gemm). x and
+// y have contiguous rows or contiguous columns.
+std::unique_ptr<StridedProduct> MakeGemmProduct(const StridedProductDef& def, Precision precision,
+                                                const gemm::Tiles& tiles);
 
 }  // namespace tpurun
 

@@ -140,29 +140,30 @@ TEST(VerifyProgram, PartsAreJoinedEvenly) {
 
 // A product with a bias whose x may come in bf16 and whose y may come packed.
 constexpr char kProduct[] = R"(program "p" replicas=1 machine="x86_64" library="tpurun"
-arena shared=0 core=0 worker=640
+arena shared=0 core=0 worker=65536
 infeed 0 "x" f32[4,8]
 infeed 1 "y" f32[8,16]
 infeed 2 "bias" f32[16]
 outfeed 0 "z" f32[4,16]
 prologue phase 0
 step phase 0
-  matmul {precision=0} "z" parts=4 rows=4 kernel="dense" scratch=worker:0+640
+  matmul {precision=0} "z" parts=4 rows=4 kernel="gemm_plain" scratch=worker:0+65536
     <- infeed:0 f32[4,8], infeed:1 f32[8,16], infeed:2 f32[16]
     -> outfeed:0 f32[4,16]
 )";
 
 TEST(VerifyProgram, AKernelIsGivenWhatItsPlanTakes) {
   EXPECT_EQ(VerifyWith("", "", kProduct), "");
-  EXPECT_EQ(VerifyWith("\"dense\"", "\"another\"", kProduct),
+  EXPECT_EQ(VerifyWith("\"gemm_plain\"", "\"another\"", kProduct),
             "program step phase 0: matmul \"z\": its kernel \"another\" takes no bias");
   EXPECT_EQ(VerifyWith("infeed:0 f32[4,8], infeed:1 f32[8,16], infeed:2 f32[16]",
                        "infeed:0 bf16[4,8], infeed:1 f32[8,16]",
-                       absl::StrReplaceAll(kProduct, {{"\"x\" f32[4,8]", "\"x\" bf16[4,8]"}})),
-            "program step phase 0: matmul \"z\": its kernel \"dense\" takes no bf16[4,8]");
+                       absl::StrReplaceAll(kProduct, {{"\"x\" f32[4,8]", "\"x\" bf16[4,8]"},
+                                                      {"gemm_plain", "another"}})),
+            "program step phase 0: matmul \"z\": its kernel \"another\" takes no bf16[4,8]");
   EXPECT_EQ(VerifyWith("infeed:1 f32[8,16], infeed:2 f32[16]",
                        "infeed:1 f32[8,16]{blocked_s16_s1:512}", kProduct),
-            "program step phase 0: matmul \"z\": its kernel \"dense\" takes no "
+            "program step phase 0: matmul \"z\": its kernel \"gemm_plain\" takes no "
             "f32[8,16]{blocked_s16_s1:512}");
 }
 

@@ -21,7 +21,7 @@ KernelPlan PlanByTrying(const OpCall& call, const Machine& machine, double multi
   if (multiply_adds < kLibraryMultiplyAdds || !machine.avx2) return refused;
   const Precision precision = PrecisionOf(call.attrs);
   KernelPlan plan;
-  plan.implementation = precision != Precision::kF32 && machine.avx512 ? kBf16 : kF32;
+  plan.implementation = precision != Precision::kF32 && machine.avx512_bf16 ? kBf16 : kF32;
   const bool takes_bf16 = precision == Precision::kDefault && plan.implementation == kBf16;
   for (const auto* shapes : {&call.operands, &call.results}) {
     for (const Shape& shape : *shapes) {

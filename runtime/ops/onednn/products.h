@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "runtime/ir/op_def.h"
-#include "runtime/ops/dense.h"
+#include "runtime/ops/gemm_call.h"
 
 namespace tpurun {
 

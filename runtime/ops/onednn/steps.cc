@@ -14,18 +14,15 @@ namespace {
 
 using dnnl::memory;
 
-// Parts 1 and 2 of the values of an array (precision.h).
+// A part of the values of an array (precision.h).
 TPURUN_CLONES void SmallerParts(const float* from, int64_t n, int part, uint16_t* to) {
-  for (int64_t i = 0; i < n; ++i) to[i] = BFloat16Bits(PartOf(from[i], Precision::kHighest, part));
-}
-TPURUN_CLONES void SmallerParts(const float* from, int64_t n, int part, float* to) {
-  for (int64_t i = 0; i < n; ++i) to[i] = PartOf(from[i], Precision::kHighest, part);
+  for (int64_t i = 0; i < n; ++i) to[i] = BFloat16Bits(BFloat16Part(from[i], part));
 }
 void PartsOf(const float* from, int64_t n, int part, uint16_t* to) {
   part == 0 ? RoundToBFloat16(from, n, to) : SmallerParts(from, n, part, to);
 }
 void PartsOf(const float* from, int64_t n, int part, float* to) {
-  part == 0 ? RoundInFloat(from, n, to) : SmallerParts(from, n, part, to);
+  part == 0 ? RoundInFloat(from, n, to) : BFloat16Parts(from, n, part, to);
 }
 
 TPURUN_CLONES void AddArray(const float* from, int64_t n, float* to) {

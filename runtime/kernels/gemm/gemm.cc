@@ -1,0 +1,338 @@
+#include "runtime/kernels/gemm/gemm.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/bfloat16.h"
+#include "runtime/base/bfloat16_parts.h"
+#include "runtime/base/dcheck.h"
+
+namespace tpurun::gemm {
+namespace {
+
+// A block of x has at most kBlockRows rows and kBlockDepth columns: 192 KB. Together with the
+// panels of y that are packed at a time, 192 KB too, it fits into an L2 cache of 512 KB. A panel is
+// 24 KB and fits into an L1 cache of 32 KB.
+constexpr int64_t kBlockRows = 192;
+constexpr int64_t kBlockDepth = 256;
+constexpr int64_t kPackedPanels = 8;
+
+constexpr int64_t kFloat = sizeof(float);
+
+int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t AlignedFloats(int64_t floats) { return DivideUp(floats, 16) * 16; }
+
+int64_t BytesOf(Storage storage) { return storage == Storage::kBF16 ? 2 : 4; }
+
+// Element `element` of a stored matrix.
+const void* At(const void* data, Storage storage, int64_t element) {
+  return static_cast<const char*>(data) + element * BytesOf(storage);
+}
+
+// A part of n contiguous stored numbers, as f32.
+void Convert(const void* from, Storage storage, int part, int64_t n, float* to) {
+  if (storage == Storage::kBF16) {
+    FromBFloat16(static_cast<const uint16_t*>(from), n, to);
+    if (part > 0) BFloat16Parts(to, n, part, to);
+    return;
+  }
+  const float* const numbers = static_cast<const float*>(from);
+  if (part == kWhole) {
+    std::memcpy(to, numbers, n * kFloat);
+  } else if (part == 0) {
+    RoundInFloat(numbers, n, to);
+  } else {
+    BFloat16Parts(numbers, n, part, to);
+  }
+}
+
+// Rows divided into tiles as equal as possible: the first `larger` have one row more than the rest.
+struct RowTiles {
+  RowTiles(int64_t rows, int most_rows)
+      : count(DivideUp(rows, most_rows)),
+        rows_of_smaller(static_cast<int>(rows / count)),
+        larger(rows % count) {}
+
+  int64_t Begin(int64_t tile) const { return tile * rows_of_smaller + std::min(tile, larger); }
+  int Rows(int64_t tile) const { return rows_of_smaller + (tile < larger ? 1 : 0); }
+
+  int64_t count;
+  int rows_of_smaller;
+  int64_t larger;
+};
+
+}  // namespace
+
+int64_t PanelColumns(int64_t n, const Tiles& tiles) {
+  const int64_t most = int64_t{kMostVectors} * tiles.lanes, less = most - tiles.lanes;
+  if (n <= most) return DivideUp(n, tiles.lanes) * tiles.lanes;
+  // The last panel of narrow matrices would be a large share of them, with few sums at a time.
+  constexpr int64_t kFewPanels = 6;
+  const bool narrow_last = n % most > 0 && n % most <= tiles.lanes;
+  return narrow_last && n % less == 0 && n <= kFewPanels * most ? less : most;
+}
+
+// Rows [row, row + rows) of x and z, and the depth [begin, begin + depth).
+struct Product::Block {
+  int64_t row = 0, rows = 0;
+  int64_t begin = 0, depth = 0;
+  RowTiles tiles;
+  // x: element (r, k) of the block is x[r * x_row + k], or in interleaved tiles.
+  const float* x = nullptr;
+  int64_t x_row = 0;
+  bool interleaved = false;
+  float* z = nullptr;
+  int64_t z_row = 0;
+  bool accumulates = false;
+  bool is_last = false;  // the sums are complete after this block
+  // Scratch memory for x, for panels of y, and for numbers before they are transposed or spread.
+  float* x_copy = nullptr;
+  float* y_copy = nullptr;
+  float* line = nullptr;
+};
+
+Product::Product(const Def& def, const Tiles& tiles)
+    : def_(def),
+      tiles_(tiles),
+      panel_columns_(PanelColumns(def.n, tiles)),
+      most_rows_(tiles.most_rows[panel_columns_ / tiles.lanes]),
+      depth_(def.k == 0 ? 1 : DivideUp(def.k, DivideUp(def.k, kBlockDepth))),
+      packs_x_(PacksAnyX()) {
+  TPURUN_DCHECK(!def.accumulates || def.z == Storage::kF32);
+  TPURUN_DCHECK(!def.products.empty());
+  TPURUN_DCHECK(!def.y_is_packed ||
+                (def.products.size() == 1 && !Converts(def.y, def.products[0].y)));
+}
+
+bool Product::PacksAnyX() const {
+  return std::any_of(def_.products.begin(), def_.products.end(),
+                     [&](const Parts& parts) { return PacksX(parts.x); });
+}
+
+int64_t Product::PackedColumns() const {
+  if (def_.y_is_packed) return def_.n;
+  return std::min(kPackedPanels, DivideUp(def_.n, panel_columns_)) * panel_columns_;
+}
+
+int64_t Product::LineFloats(int64_t rows) const {
+  int64_t floats = def_.x.transposed ? rows : 0;
+  if (!def_.y_is_packed) floats = std::max({floats, PackedColumns(), depth_ * panel_columns_});
+  return floats;
+}
+
+int64_t Product::ScratchBytes(int64_t m) const {
+  const int64_t rows = std::min(m, kBlockRows);
+  int64_t floats = 0;
+  if (packs_x_) floats += AlignedFloats(rows * depth_);
+  if (!def_.y_is_packed) floats += AlignedFloats(depth_ * PackedColumns());
+  floats += AlignedFloats(LineFloats(rows));
+  if (def_.z == Storage::kBF16) floats += AlignedFloats(rows * def_.n);
+  return floats * kFloat;
+}
+
+int64_t Product::PackedBytesOfY() const {
+  return DivideUp(def_.n, panel_columns_) * panel_columns_ * def_.k * kFloat *
+         static_cast<int64_t>(def_.products.size());
+}
+
+int64_t Product::CopiedBytes(int64_t m) const {
+  int64_t bytes = 0;
+  for (const Parts& parts : def_.products) bytes += PacksX(parts.x) ? m * def_.k * kFloat : 0;
+  if (!def_.y_is_packed) bytes += DivideUp(m, kBlockRows) * PackedBytesOfY();
+  if (def_.z == Storage::kBF16) bytes += m * def_.n * kFloat;
+  return bytes;
+}
+
+void Product::Run(const Args& args) const {
+  const int64_t blocks = DivideUp(args.m, kBlockRows);
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t begin = args.m * block / blocks, end = args.m * (block + 1) / blocks;
+    RunRows(args, begin, end - begin);
+  }
+}
+
+void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
+  Block block{.row = begin, .rows = rows, .tiles = RowTiles(rows, most_rows_)};
+  float* scratch = static_cast<float*>(args.scratch);
+  const auto take = [&](int64_t floats) {
+    float* const taken = scratch;
+    scratch += AlignedFloats(floats);
+    return taken;
+  };
+  if (packs_x_) block.x_copy = take(rows * depth_);
+  if (!def_.y_is_packed) block.y_copy = take(depth_ * PackedColumns());
+  block.line = take(LineFloats(rows));
+  const bool rounds = def_.z == Storage::kBF16;
+  block.z = rounds ? take(rows * def_.n) : static_cast<float*>(args.z) + begin * def_.z_stride;
+  block.z_row = rounds ? def_.n : def_.z_stride;
+  block.accumulates = def_.accumulates;
+  for (size_t i = 0; i < def_.products.size(); ++i) {
+    const Parts& parts = def_.products[i];
+    for (block.begin = 0; block.begin < std::max<int64_t>(def_.k, 1); block.begin += depth_) {
+      block.depth = std::min(depth_, def_.k - block.begin);
+      block.is_last = i + 1 == def_.products.size() && block.begin + depth_ >= def_.k;
+      PackX(args, parts.x, block);
+      for (int64_t column = 0; column < def_.n; column += PackedColumns())
+        RunPanels(args, column, PanelsOfY(args, parts.y, column, block), block);
+      block.accumulates = true;
+    }
+  }
+  for (int64_t r = 0; rounds && r < rows; ++r) {
+    RoundToBFloat16(block.z + r * def_.n, def_.n,
+                    static_cast<uint16_t*>(args.z) + (begin + r) * def_.z_stride);
+  }
+}
+
+void Product::PackX(const Args& args, int part, Block& block) const {
+  block.interleaved = def_.x.transposed;
+  if (def_.x.transposed) return PackTransposedX(args, part, block);
+  const void* const x = At(args.x, def_.x.storage, block.row * def_.x.stride + block.begin);
+  if (!Converts(def_.x, part)) {
+    block.x = static_cast<const float*>(x);
+    block.x_row = def_.x.stride;
+    return;
+  }
+  block.x = block.x_copy;
+  block.x_row = block.depth;
+  if (block.depth == def_.x.stride) {
+    return Convert(x, def_.x.storage, part, block.rows * block.depth, block.x_copy);
+  }
+  for (int64_t r = 0; r < block.rows; ++r) {
+    Convert(At(x, def_.x.storage, r * def_.x.stride), def_.x.storage, part, block.depth,
+            block.x_copy + r * block.depth);
+  }
+}
+
+// One tile after the other, each (depth, rows of the tile).
+void Product::PackTransposedX(const Args& args, int part, Block& block) const {
+  block.x = block.x_copy;
+  const RowTiles& tiles = block.tiles;
+  const int small = tiles.rows_of_smaller;
+  const int64_t smaller = tiles.count - tiles.larger;
+  const int64_t large_rows = tiles.larger * (small + 1);
+  for (int64_t k = 0; k < block.depth; ++k) {
+    const void* from = At(args.x, def_.x.storage, (block.begin + k) * def_.x.stride + block.row);
+    if (Converts(def_.x, part)) {
+      Convert(from, def_.x.storage, part, block.rows, block.line);
+      from = block.line;
+    }
+    const float* const numbers = static_cast<const float*>(from);
+    if (tiles.larger > 0) {
+      tiles_.spread[small + 1](numbers, tiles.larger, block.depth * (small + 1),
+                               block.x_copy + k * (small + 1));
+    }
+    tiles_.spread[small](numbers + large_rows, smaller, block.depth * small,
+                         block.x_copy + large_rows * block.depth + k * small);
+  }
+}
+
+// Rows [block.begin, block.begin + block.depth) of the panels from `column` on: the first of them.
+const float* Product::PanelsOfY(const Args& args, int part, int64_t column,
+                                const Block& block) const {
+  if (def_.y_is_packed) return static_cast<const float*>(args.y) + block.begin * panel_columns_;
+  const int64_t end = std::min(column + PackedColumns(), def_.n);
+  if (!def_.y.transposed) {
+    PackY(args, part, column, end, block);
+    return block.y_copy;
+  }
+  float* panel = block.y_copy;
+  for (; column < end; column += panel_columns_, panel += block.depth * panel_columns_)
+    PackTransposedY(args, part, column, std::min(panel_columns_, end - column), block, panel);
+  return block.y_copy;
+}
+
+void Product::PackY(const Args& args, int part, int64_t begin, int64_t end,
+                    const Block& block) const {
+  const Operand& y = def_.y;
+  const int64_t columns = end - begin, panel = block.depth * panel_columns_;
+  const int64_t whole = columns / panel_columns_, rest = columns % panel_columns_;
+  const auto spread = tiles_.spread_vectors[panel_columns_ / tiles_.lanes];
+  for (int64_t k = 0; k < block.depth; ++k) {
+    const void* from = At(args.y, y.storage, (block.begin + k) * y.stride + begin);
+    if (Converts(y, part)) {
+      Convert(from, y.storage, part, columns, block.line);
+      from = block.line;
+    }
+    const float* const numbers = static_cast<const float*>(from);
+    float* const to = block.y_copy + k * panel_columns_;
+    spread(numbers, whole, panel, to);
+    if (rest == 0) continue;
+    // Columns behind the last one are multiplied too, but their sums are not stored.
+    std::fill(to + whole * panel + rest, to + whole * panel + panel_columns_, 0.0f);
+    std::copy_n(numbers + whole * panel_columns_, rest, to + whole * panel);
+  }
+}
+
+void Product::PackTransposedY(const Args& args, int part, int64_t column, int64_t columns,
+                              const Block& block, float* panel) const {
+  const Operand& y = def_.y;
+  if (columns < panel_columns_) std::fill_n(panel, block.depth * panel_columns_, 0.0f);
+  const void* const from = At(args.y, y.storage, column * y.stride + block.begin);
+  if (!Converts(y, part)) {
+    return tiles_.transpose(static_cast<const float*>(from), y.stride, columns, block.depth, panel,
+                            panel_columns_);
+  }
+  for (int64_t j = 0; j < columns; ++j) {
+    Convert(At(from, y.storage, j * y.stride), y.storage, part, block.depth,
+            block.line + j * block.depth);
+  }
+  tiles_.transpose(block.line, block.depth, columns, block.depth, panel, panel_columns_);
+}
+
+// `y` is the first panel.
+void Product::RunPanels(const Args& args, int64_t begin, const float* y, const Block& block) const {
+  const int64_t end = std::min(begin + PackedColumns(), def_.n);
+  const int64_t panel = panel_columns_ * (def_.y_is_packed ? def_.k : block.depth);
+  for (int64_t column = begin; column < end; column += panel_columns_, y += panel)
+    RunPanel(args, column, y, block);
+}
+
+void Product::RunPanel(const Args& args, int64_t column, const float* y, const Block& block) const {
+  const int64_t columns = std::min(panel_columns_, def_.n - column);
+  const int vectors = static_cast<int>(DivideUp(columns, tiles_.lanes));
+  const float* const bias = block.is_last && args.bias != nullptr ? args.bias + column : nullptr;
+  TileArgs tile{.x_row = block.x_row,
+                .y = y,
+                .y_depth = panel_columns_,
+                .depth = block.depth,
+                .z_row = block.z_row,
+                .accumulates = block.accumulates};
+  for (int64_t t = 0; t < block.tiles.count; ++t) {
+    const int64_t row = block.tiles.Begin(t);
+    tile.x = block.x + row * (block.interleaved ? block.depth : block.x_row);
+    tile.z = block.z + row * block.z_row + column;
+    RunTile(block.tiles.Rows(t), vectors, columns, bias, block, tile);
+  }
+}
+
+// A tile that ends with a part of a vector is computed in a buffer.
+void Product::RunTile(int rows, int vectors, int64_t columns, const float* bias, const Block& block,
+                      TileArgs& tile) const {
+  const auto run =
+      block.interleaved ? tiles_.interleaved[vectors][rows] : tiles_.of_rows[vectors][rows];
+  if (columns == int64_t{vectors} * tiles_.lanes) {
+    tile.bias = bias;
+    return run(tile);
+  }
+  constexpr int64_t kMostLanes = 16;
+  alignas(64) float buffer[kMostRows][kMostVectors * kMostLanes];
+  constexpr int64_t kBufferRow = kMostVectors * kMostLanes;
+  float* const z = tile.z;
+  for (int r = 0; tile.accumulates && r < rows; ++r) {
+    std::fill_n(buffer[r], vectors * tiles_.lanes, 0.0f);
+    std::memcpy(buffer[r], z + r * block.z_row, columns * kFloat);
+  }
+  tile.z = buffer[0];
+  tile.z_row = kBufferRow;
+  run(tile);
+  tile.z = z;
+  tile.z_row = block.z_row;
+  for (int r = 0; r < rows; ++r) {
+    float* const to = z + r * block.z_row;
+    std::memcpy(to, buffer[r], columns * kFloat);
+    for (int64_t c = 0; bias != nullptr && c < columns; ++c) to[c] += bias[c];
+  }
+}
+
+}  // namespace tpurun::gemm

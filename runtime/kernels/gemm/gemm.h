@@ -1,0 +1,114 @@
+// Matrix products of f32 numbers on plain pointers: z = x y (+ bias).
+//
+// Every element of z is one chain of fused multiply-adds over rising k, which starts with 0 (or
+// with z, if the product accumulates): fma(x[i][K-1], y[K-1][j], ... fma(x[i][0], y[0][j], 0)). The
+// bias is added last. The bits of an element therefore depend neither on the number of rows nor on
+// tiles, packing, partition and instruction set.
+//
+// The loops are those of Goto and van de Geijn, "Anatomy of High-Performance Matrix
+// Multiplication", ACM TOMS 34(3), 2008, with panels of y in the L1 cache and a block of x in the
+// L2 cache.
+#ifndef TPURUN_RUNTIME_KERNELS_GEMM_GEMM_H_
+#define TPURUN_RUNTIME_KERNELS_GEMM_GEMM_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/kernels/gemm/tiles.h"
+
+namespace tpurun::gemm {
+
+// How the numbers of a matrix are stored.
+enum class Storage : uint8_t { kF32, kBF16 };
+
+// The part of a number that is multiplied: the number itself, or a part of runtime/base/
+// bfloat16_parts.h.
+inline constexpr int kWhole = -1;
+
+// An operand as its rows are stored: (rows, columns), or (columns, rows) if `transposed`. The
+// elements of a stored row are contiguous.
+struct Operand {
+  Storage storage = Storage::kF32;
+  bool transposed = false;
+  int64_t stride = 0;  // elements from a stored row to the next
+};
+
+// One product of parts of x and y.
+struct Parts {
+  int x = kWhole;
+  int y = kWhole;
+};
+
+struct Def {
+  int64_t k = 0;
+  int64_t n = 0;
+  Operand x;                           // (m, k)
+  Operand y;                           // (k, n); f32 and whole if it is packed
+  bool y_is_packed = false;            // in panels, see PanelColumns
+  std::vector<Parts> products = {{}};  // their sums are added one after the other, in this order
+  bool accumulates = false;            // adds to z, which is f32
+  Storage z = Storage::kF32;           // rounded to bf16 once, when it is complete
+  int64_t z_stride = 0;                // elements from a row of z to the next
+};
+
+// Columns of y in a panel of packed weights: element (row k, column j) of y is element
+// (j / columns * K + k) * columns + j % columns. Columns n and above of the last panel are 0.
+int64_t PanelColumns(int64_t n, const Tiles& tiles);
+
+struct Args {
+  const void* x = nullptr;
+  const void* y = nullptr;
+  const float* bias = nullptr;  // (n); nullptr: none
+  void* z = nullptr;
+  int64_t m = 0;            // rows of x and z
+  void* scratch = nullptr;  // ScratchBytes(m), 64-byte aligned
+};
+
+// Immutable: several threads may run it at the same time.
+class Product {
+ public:
+  Product(const Def& def, const Tiles& tiles);
+
+  // For products of at most `m` rows.
+  int64_t ScratchBytes(int64_t m) const;
+  // Bytes of the copies that a product of `m` rows makes of parts of x and y and of a bf16 z.
+  int64_t CopiedBytes(int64_t m) const;
+  // Those of one copy of all of y.
+  int64_t PackedBytesOfY() const;
+  void Run(const Args& args) const;
+
+ private:
+  struct Block;
+
+  void RunRows(const Args& args, int64_t begin, int64_t rows) const;
+  void PackX(const Args& args, int part, Block& block) const;
+  void PackTransposedX(const Args& args, int part, Block& block) const;
+  const float* PanelsOfY(const Args& args, int part, int64_t column, const Block& block) const;
+  void PackY(const Args& args, int part, int64_t begin, int64_t end, const Block& block) const;
+  void PackTransposedY(const Args& args, int part, int64_t column, int64_t columns,
+                       const Block& block, float* panel) const;
+  void RunPanels(const Args& args, int64_t begin, const float* y, const Block& block) const;
+  void RunPanel(const Args& args, int64_t column, const float* y, const Block& block) const;
+  void RunTile(int rows, int vectors, int64_t columns, const float* bias, const Block& block,
+               TileArgs& tile) const;
+
+  bool PacksX(int part) const { return def_.x.transposed || Converts(def_.x, part); }
+  static bool Converts(const Operand& operand, int part) {
+    return operand.storage != Storage::kF32 || part != kWhole;
+  }
+  bool PacksAnyX() const;
+  // The columns of y that are packed at a time; all of them if y is packed already.
+  int64_t PackedColumns() const;
+  int64_t LineFloats(int64_t rows) const;
+
+  const Def def_;
+  const Tiles& tiles_;
+  const int64_t panel_columns_;
+  const int most_rows_;  // of a tile
+  const int64_t depth_;  // of a block; the last may be less deep
+  const bool packs_x_;   // in some product
+};
+
+}  // namespace tpurun::gemm
+
+#endif  // TPURUN_RUNTIME_KERNELS_GEMM_GEMM_H_

@@ -1,0 +1,93 @@
+// The loops of a tile for any vector type, for the files of the instruction sets alone. Each of
+// them defines `Vector` in an unnamed namespace, so that no two share an instance of these
+// templates:
+//
+//   struct Vector {
+//     static constexpr int kLanes;
+//     using Type;                            // kLanes floats
+//     static Type Zero(), Load(const float*), Broadcast(const float*);
+//     static Type FusedMultiplyAdd(Type x, Type y, Type z);  // x y + z
+//     static Type Add(Type, Type);
+//     static void Store(Type, float*);
+//   };
+#ifndef TPURUN_RUNTIME_KERNELS_GEMM_TILE_LOOPS_H_
+#define TPURUN_RUNTIME_KERNELS_GEMM_TILE_LOOPS_H_
+
+#include "runtime/kernels/gemm/tiles.h"
+
+// Loops over a tile are unrolled by order: only then does GCC 12 keep the sums in registers.
+#define TPURUN_UNROLL _Pragma("GCC unroll 8")
+
+namespace tpurun::gemm {
+
+template <typename Vector, int rows, int vectors, bool interleaved>
+void RunTile(const TileArgs& tile) {
+  constexpr int kLanes = Vector::kLanes;
+  const float* x = tile.x;
+  const float* y = tile.y;
+  float* const z = tile.z;
+  const float* const bias = tile.bias;
+  const int64_t x_row = interleaved ? 1 : tile.x_row, x_depth = interleaved ? rows : 1;
+  const int64_t y_depth = tile.y_depth, z_row = tile.z_row, depth = tile.depth;
+  const bool accumulates = tile.accumulates;
+  typename Vector::Type sums[rows][vectors];
+  TPURUN_UNROLL for (int r = 0; r < rows; ++r) {
+    TPURUN_UNROLL for (int v = 0; v < vectors; ++v) sums[r][v] =
+        accumulates ? Vector::Load(z + r * z_row + v * kLanes) : Vector::Zero();
+  }
+  for (int64_t k = 0; k < depth; ++k) {
+    typename Vector::Type right[vectors];
+    TPURUN_UNROLL for (int v = 0; v < vectors; ++v) right[v] = Vector::Load(y + v * kLanes);
+    TPURUN_UNROLL for (int r = 0; r < rows; ++r) {
+      const typename Vector::Type left = Vector::Broadcast(x + r * x_row);
+      TPURUN_UNROLL for (int v = 0; v < vectors; ++v) sums[r][v] =
+          Vector::FusedMultiplyAdd(left, right[v], sums[r][v]);
+    }
+    x += x_depth;
+    y += y_depth;
+  }
+  TPURUN_UNROLL for (int v = 0; v < vectors; ++v) {
+    if (bias == nullptr) continue;
+    const typename Vector::Type added = Vector::Load(bias + v * kLanes);
+    TPURUN_UNROLL for (int r = 0; r < rows; ++r) sums[r][v] = Vector::Add(sums[r][v], added);
+  }
+  TPURUN_UNROLL for (int r = 0; r < rows; ++r) {
+    TPURUN_UNROLL for (int v = 0; v < vectors; ++v)
+        Vector::Store(sums[r][v], z + r * z_row + v * kLanes);
+  }
+}
+
+template <typename Vector, int rows>
+void Spread(const float* from, int64_t tiles, int64_t tile_stride, float* to) {
+  for (int64_t t = 0; t < tiles; ++t) {
+    for (int r = 0; r < rows; ++r) to[t * tile_stride + r] = from[t * rows + r];
+  }
+}
+
+template <typename Vector, int vectors>
+void SpreadVectors(const float* from, int64_t tiles, int64_t tile_stride, float* to) {
+  constexpr int kLanes = Vector::kLanes;
+  for (int64_t t = 0; t < tiles; ++t) {
+    for (int v = 0; v < vectors; ++v) {
+      Vector::Store(Vector::Load(from + (t * vectors + v) * kLanes),
+                    to + t * tile_stride + v * kLanes);
+    }
+  }
+}
+
+// The tiles of `vectors` vectors and of at most `rows` rows.
+template <typename Vector, int vectors, int rows>
+constexpr void SetTiles(Tiles& tiles) {
+  tiles.most_rows[vectors] = tiles.most_rows[vectors] < rows ? rows : tiles.most_rows[vectors];
+  tiles.of_rows[vectors][rows] = RunTile<Vector, rows, vectors, false>;
+  tiles.interleaved[vectors][rows] = RunTile<Vector, rows, vectors, true>;
+  tiles.spread[rows] = Spread<Vector, rows>;
+  tiles.spread_vectors[vectors] = SpreadVectors<Vector, vectors>;
+  if constexpr (rows > 1) SetTiles<Vector, vectors, rows - 1>(tiles);
+}
+
+}  // namespace tpurun::gemm
+
+#undef TPURUN_UNROLL
+
+#endif  // TPURUN_RUNTIME_KERNELS_GEMM_TILE_LOOPS_H_

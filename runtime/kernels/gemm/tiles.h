@@ -1,0 +1,55 @@
+// The innermost loops of a matrix product: a tile of z that stays in vector registers. One file per
+// instruction set (tiles_avx2.cc) is compiled with that instruction set's own options. It therefore
+// includes no header whose inline functions other files share.
+#ifndef TPURUN_RUNTIME_KERNELS_GEMM_TILES_H_
+#define TPURUN_RUNTIME_KERNELS_GEMM_TILES_H_
+
+#include <cstdint>
+
+namespace tpurun::gemm {
+
+// A tile: some rows of z, and columns that fill some vectors.
+struct TileArgs {
+  // Element (row r, depth k) of x is x[r * x_row + k], or x[k * rows + r] for an interleaved tile.
+  const float* x = nullptr;
+  int64_t x_row = 0;
+  // Element (depth k, column c) of y is y[k * y_depth + c].
+  const float* y = nullptr;
+  int64_t y_depth = 0;
+  int64_t depth = 0;  // number of k
+  // Element (row r, column c) of z is z[r * z_row + c].
+  float* z = nullptr;
+  int64_t z_row = 0;
+  bool accumulates = false;     // the sums start with z
+  const float* bias = nullptr;  // added to the complete sums; nullptr: none
+};
+
+inline constexpr int kMostVectors = 3;
+inline constexpr int kMostRows = 8;
+
+struct Tiles {
+  int lanes = 0;  // floats of a vector
+  // [vectors]: the rows of the largest tile with so many vectors of columns
+  int most_rows[kMostVectors + 1] = {};
+  // [vectors][rows]
+  void (*of_rows[kMostVectors + 1][kMostRows + 1])(const TileArgs&) = {};
+  void (*interleaved[kMostVectors + 1][kMostRows + 1])(const TileArgs&) = {};
+  // [rows]: copies `tiles` times `rows` floats; tile t is at from + t * rows, and goes to
+  // to + t * tile_stride.
+  void (*spread[kMostRows + 1])(const float* from, int64_t tiles, int64_t tile_stride,
+                                float* to) = {};
+  // [vectors]: the same for tiles of so many vectors
+  void (*spread_vectors[kMostVectors + 1])(const float* from, int64_t tiles, int64_t tile_stride,
+                                           float* to) = {};
+  // to[c * to_row + r] = from[r * from_row + c]. rows and columns need not be multiples of lanes.
+  void (*transpose)(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to,
+                    int64_t to_row) = nullptr;
+};
+
+// Constants, so that no code runs when the program starts: the processor may lack the instructions.
+extern const Tiles kPlainTiles;
+extern const Tiles kAvx2Tiles;  // for processors with AVX2 and FMA
+
+}  // namespace tpurun::gemm
+
+#endif  // TPURUN_RUNTIME_KERNELS_GEMM_TILES_H_

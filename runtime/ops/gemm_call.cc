@@ -1,0 +1,123 @@
+#include "runtime/ops/gemm_call.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "runtime/base/instruction_sets.h"
+#include "runtime/ops/packing.h"
+#include "runtime/ops/shares.h"
+
+namespace tpurun {
+namespace {
+
+constexpr std::string_view kPlainGemm = "gemm_plain";
+constexpr std::string_view kAvx2Gemm = "gemm_avx2";
+
+const gemm::Tiles& TilesFor(const Machine& machine) {
+  return machine.avx2 ? gemm::kAvx2Tiles : gemm::kPlainTiles;
+}
+
+gemm::Storage StorageOf(const Shape& shape) {
+  return shape.dtype == DType::kBF16 ? gemm::Storage::kBF16 : gemm::Storage::kF32;
+}
+
+// Operand 1 as panels (gemm.h, PanelColumns). Its dimensions stay those of the plain weights.
+Shape PackedWeights(const MatMulDims& d, const OpCall& call, const gemm::Tiles& tiles) {
+  const int64_t columns = gemm::PanelColumns(d.n, tiles);
+  const int of_columns = d.transpose_y ? 0 : 1;
+  BlockedLayout layout{.strides = {columns, columns},
+                       .blocks = {{of_columns, columns}},
+                       .rounded = PrecisionOf(call.attrs) == Precision::kDefault};
+  layout.strides[of_columns] = d.k * columns;
+  Shape packed{DType::kF32, call.operands[1].dims};
+  const int64_t panels = (d.n + columns - 1) / columns;
+  packed.layout = layout.Named(panels * columns * d.k * ByteSize(packed.dtype));
+  return packed;
+}
+
+bool TakesPackedWeights(const MatMulDims& d, const OpCall& call) {
+  return !d.transpose_x && d.k > 0 && d.n > 0 && GemmProducts(PrecisionOf(call.attrs)).size() == 1;
+}
+
+}  // namespace
+
+bool LibraryMultiplies(Precision precision, const Machine& machine) {
+  return precision == Precision::kF32 ? machine.avx512 : machine.avx512_bf16;
+}
+
+std::string_view GemmFor(const Machine& machine) { return machine.avx2 ? kAvx2Gemm : kPlainGemm; }
+
+std::vector<gemm::Parts> GemmProducts(Precision precision) {
+  if (precision == Precision::kF32) return {{}};
+  std::vector<gemm::Parts> products;
+  for (const PartProduct& product : PartProducts(precision))
+    products.push_back({product.x, product.y});
+  return products;
+}
+
+gemm::Def GemmDefOf(const MatMulDims& d, const OpCall& call, std::vector<gemm::Parts> products) {
+  gemm::Def def{.k = d.k,
+                .n = d.n,
+                .x = {StorageOf(call.operands[0]), d.transpose_x, d.transpose_x ? d.m : d.k},
+                .y = {StorageOf(call.operands[1]), d.transpose_y, d.transpose_y ? d.k : d.n},
+                .y_is_packed = !call.operands[1].layout.plain(),
+                .products = std::move(products),
+                .z = StorageOf(call.results[0]),
+                .z_stride = d.n};
+  // The numbers are rounded where they are packed.
+  if (def.y_is_packed) def.products[0].y = gemm::kWhole;
+  return def;
+}
+
+bool IsGemm(std::string_view implementation) {
+  return implementation == kPlainGemm || implementation == kAvx2Gemm;
+}
+
+const gemm::Tiles* GemmTiles(std::string_view implementation) {
+  if (implementation == kPlainGemm) return &gemm::kPlainTiles;
+  return InstructionSets::OfThisProcessor().avx2 ? &gemm::kAvx2Tiles : nullptr;
+}
+
+KernelPlan PlanGemm(const MatMulDims& d, const OpCall& call, const Machine& machine) {
+  const gemm::Tiles& tiles = TilesFor(machine);
+  const bool takes_packed = TakesPackedWeights(d, call);
+  const bool is_packed = !call.operands[1].layout.plain();
+  KernelPlan plan;
+  if (is_packed && (!takes_packed || call.operands[1] != PackedWeights(d, call, tiles))) {
+    plan.implementation = "none";
+    return plan;
+  }
+  plan.implementation = GemmFor(machine);
+  plan.takes_bias = true;
+  plan.native_bf16 = call.operands.size() < 3 || call.operands[2].dtype == DType::kF32;
+  const gemm::Product product(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))), tiles);
+  const std::vector<int64_t> shares = ShareSizes(call);
+  plan.scratch_bytes = product.ScratchBytes(shares.empty() ? 0 : shares.back());
+  plan.copied_bytes = product.CopiedBytes(d.m);
+  if (!is_packed) plan.copied_bytes += (call.parts - 1) * product.PackedBytesOfY();
+  if (takes_packed) {
+    plan.best_operands = call.operands;
+    plan.best_operands[1] = PackedWeights(d, call, tiles);
+  }
+  return plan;
+}
+
+std::unique_ptr<Kernel> MakeGemm(const MatMulDims& d, const OpCall& call, const KernelPlan& plan) {
+  const gemm::Tiles* const tiles = GemmTiles(plan.implementation);
+  if (tiles == nullptr) return nullptr;
+  const int64_t x_unit = (d.transpose_x ? 1 : d.k) * ByteSize(call.operands[0].dtype);
+  const int64_t z_unit = d.n * ByteSize(call.results[0].dtype);
+  const bool has_bias = call.operands.size() > 2;
+  return KernelOf(
+      [=, product = gemm::Product(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))),
+                                  *tiles)](const KernelArgs& args) {
+        product.Run({.x = static_cast<const std::byte*>(args.operands[0]) + args.begin * x_unit,
+                     .y = args.operands[1],
+                     .bias = has_bias ? static_cast<const float*>(args.operands[2]) : nullptr,
+                     .z = static_cast<std::byte*>(args.results[0]) + args.begin * z_unit,
+                     .m = args.end - args.begin,
+                     .scratch = args.scratch});
+      });
+}
+
+}  // namespace tpurun

@@ -1,0 +1,237 @@
+// Products of runtime/kernels/gemm beside one chain of std::fma for each element, bit for bit, with
+// the tiles of every instruction set that this processor has.
+#include "runtime/kernels/gemm/gemm.h"
+
+#include <cmath>
+#include <cstring>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/base/bfloat16.h"
+#include "runtime/base/bfloat16_parts.h"
+#include "runtime/base/instruction_sets.h"
+
+namespace tpurun::gemm {
+namespace {
+
+struct Level {
+  const char* name;
+  const Tiles* tiles;
+  bool is_here;
+};
+
+std::vector<Level> Levels() {
+  return {{"plain", &kPlainTiles, true},
+          {"avx2", &kAvx2Tiles, InstructionSets::OfThisProcessor().avx2}};
+}
+
+struct Case {
+  int64_t m, k, n;
+  Operand x = {}, y = {};
+  std::vector<Parts> products = {{}};
+  bool packed = false, accumulates = false, bias = false;
+  Storage z = Storage::kF32;
+  int64_t more_stride = 0;  // of each matrix, behind its rows
+
+  std::string Name() const {
+    std::string name;
+    for (const int64_t size : {m, k, n}) name += std::to_string(size) + " ";
+    const auto add = [&](const char* letter, const Operand& operand) {
+      name += letter;
+      if (operand.transposed) name += "'";
+      name += operand.storage == Storage::kBF16 ? " bf16 " : " ";
+    };
+    add("x", x);
+    add("y", y);
+    return name + std::to_string(products.size()) + " products" + (packed ? " packed" : "") +
+           (accumulates ? " accumulates" : "") + (bias ? " bias" : "") +
+           (z == Storage::kBF16 ? " into bf16" : "") + " stride + " + std::to_string(more_stride);
+  }
+};
+
+// A matrix as it is stored, and its numbers.
+class Matrix {
+ public:
+  Matrix(int64_t rows, int64_t columns, Operand operand, int64_t more_stride, std::mt19937& random)
+      : operand_(operand), columns_(columns) {
+    const int64_t stored_rows = operand.transposed ? columns : rows;
+    operand_.stride = (operand.transposed ? rows : columns) + more_stride;
+    std::uniform_real_distribution<float> number(-1, 1);
+    f32_.resize(stored_rows * operand_.stride);
+    bf16_.resize(f32_.size());
+    for (size_t i = 0; i < f32_.size(); ++i) {
+      f32_[i] = number(random);
+      bf16_[i] = BFloat16Bits(f32_[i]);
+      if (operand.storage == Storage::kBF16) f32_[i] = FromBFloat16Bits(bf16_[i]);
+    }
+  }
+
+  const Operand& operand() const { return operand_; }
+  const void* data() const {
+    return operand_.storage == Storage::kBF16 ? static_cast<const void*>(bf16_.data())
+                                              : f32_.data();
+  }
+  float At(int64_t row, int64_t column, int part) const {
+    if (operand_.transposed) std::swap(row, column);
+    const float number = f32_[row * operand_.stride + column];
+    return part == kWhole ? number : BFloat16Part(number, part);
+  }
+  // As panels of `columns` columns.
+  std::vector<float> Panels(int64_t rows, int64_t columns) const {
+    std::vector<float> panels((columns_ + columns - 1) / columns * columns * rows, 0.0f);
+    for (int64_t k = 0; k < rows; ++k) {
+      for (int64_t j = 0; j < columns_; ++j)
+        panels[(j / columns * rows + k) * columns + j % columns] = At(k, j, kWhole);
+    }
+    return panels;
+  }
+
+ private:
+  Operand operand_;
+  int64_t columns_;
+  std::vector<float> f32_;
+  std::vector<uint16_t> bf16_;
+};
+
+constexpr float kUnwritten = 12345;
+
+void ExpectChains(const Case& c, const Tiles& tiles) {
+  std::mt19937 random(7);
+  const Matrix x(c.m, c.k, c.x, c.more_stride, random), y(c.k, c.n, c.y, c.more_stride, random);
+  std::vector<float> bias(c.n);
+  for (float& number : bias) number = static_cast<float>(random() % 7) / 4;
+  const int64_t z_stride = c.n + c.more_stride;
+  std::vector<float> z(c.m * z_stride, kUnwritten);
+  std::vector<uint16_t> z_bf16(z.size(), 0);
+  const Product product({.k = c.k,
+                         .n = c.n,
+                         .x = x.operand(),
+                         .y = y.operand(),
+                         .y_is_packed = c.packed,
+                         .products = c.products,
+                         .accumulates = c.accumulates,
+                         .z = c.z,
+                         .z_stride = z_stride},
+                        tiles);
+  const std::vector<float> panels = y.Panels(c.k, PanelColumns(c.n, tiles));
+  constexpr int64_t kBehind = 4096;
+  std::vector<unsigned char> scratch(product.ScratchBytes(c.m) + kBehind, 0xff);  // NaN
+  const bool into_bf16 = c.z == Storage::kBF16;
+  product.Run({.x = x.data(),
+               .y = c.packed ? panels.data() : y.data(),
+               .bias = c.bias ? bias.data() : nullptr,
+               .z = into_bf16 ? static_cast<void*>(z_bf16.data()) : z.data(),
+               .m = c.m,
+               .scratch = scratch.data()});
+  for (size_t i = scratch.size() - kBehind; i < scratch.size(); ++i)
+    ASSERT_EQ(scratch[i], 0xff) << "writes behind its scratch memory";
+  for (int64_t i = 0; i < c.m; ++i) {
+    for (int64_t j = 0; j < z_stride; ++j) {
+      if (j >= c.n) {
+        ASSERT_EQ(z[i * z_stride + j], kUnwritten) << "writes behind row " << i;
+        continue;
+      }
+      float want = c.accumulates ? kUnwritten : 0.0f;
+      for (const Parts& parts : c.products) {
+        for (int64_t k = 0; k < c.k; ++k)
+          want = std::fma(x.At(i, k, parts.x), y.At(k, j, parts.y), want);
+      }
+      if (c.bias) want += bias[j];
+      if (into_bf16) {
+        ASSERT_EQ(z_bf16[i * z_stride + j], BFloat16Bits(want)) << i << ", " << j;
+      } else {
+        ASSERT_EQ(z[i * z_stride + j], want) << i << ", " << j;
+      }
+    }
+  }
+}
+
+void ExpectChains(const Case& c) {
+  for (const Level& level : Levels()) {
+    if (!level.is_here) continue;
+    SCOPED_TRACE(std::string(level.name) + ": " + c.Name());
+    ExpectChains(c, *level.tiles);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+// Whole tiles and parts of tiles, vectors, panels, and blocks of rows and depth.
+const std::vector<int64_t> kRows = {0, 1, 3, 4, 5, 13, 193};
+const std::vector<int64_t> kDepths = {0, 1, 10, 257};
+const std::vector<int64_t> kColumns = {1, 8, 10, 16, 24, 31, 64, 128, 203};
+
+TEST(Gemm, EveryElementIsOneChain) {
+  for (const int64_t m : kRows) {
+    for (const int64_t k : kDepths) {
+      for (const int64_t n : kColumns) {
+        for (const bool tx : {false, true}) {
+          for (const bool ty : {false, true}) {
+            Case c{m, k, n, {.transposed = tx}, {.transposed = ty}};
+            ExpectChains(c);
+            c.packed = c.bias = true;
+            ExpectChains(c);
+            if (HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Gemm, AddsToZAndReadsRowsThatAreApart) {
+  for (const int64_t m : {1, 7, 200}) {
+    for (const int64_t n : {5, 24, 50}) {
+      for (const bool transposed : {false, true}) {
+        for (const int64_t k : {3, 300}) {
+          Case c{m, k, n, {.transposed = transposed}, {.transposed = !transposed}};
+          c.accumulates = c.bias = true;
+          c.more_stride = 3;
+          ExpectChains(c);
+        }
+      }
+    }
+  }
+}
+
+TEST(Gemm, ReadsAndRoundsBFloat16) {
+  for (const bool x_in_bf16 : {false, true}) {
+    for (const bool y_in_bf16 : {false, true}) {
+      for (const bool transposed : {false, true}) {
+        for (const std::vector<Parts>& products :
+             {std::vector<Parts>{{0, 0}}, {{1, 0}, {0, 1}, {0, 0}}, {{2, 0}, {1, 1}, {0, 2}}}) {
+          Case c{21, 270, 50, {.transposed = transposed}, {.transposed = transposed}};
+          c.x.storage = x_in_bf16 ? Storage::kBF16 : Storage::kF32;
+          c.y.storage = y_in_bf16 ? Storage::kBF16 : Storage::kF32;
+          c.products = products;
+          ExpectChains(c);
+          c.z = Storage::kBF16;
+          c.bias = true;
+          ExpectChains(c);
+        }
+      }
+    }
+  }
+}
+
+// What a tile reads beside its rows and columns does not reach the result.
+TEST(Gemm, KeepsMinusZeroAndNaN) {
+  for (const Level& level : Levels()) {
+    if (!level.is_here) continue;
+    const Product product({.k = 1, .n = 3, .x = {.stride = 1}, .y = {.stride = 3}, .z_stride = 3},
+                          *level.tiles);
+    const float x[] = {-0.0f}, y[] = {1.0f, NAN, INFINITY};
+    float z[] = {1, 1, 1};
+    std::vector<unsigned char> scratch(product.ScratchBytes(1));
+    product.Run({.x = x, .y = y, .z = z, .m = 1, .scratch = scratch.data()});
+    EXPECT_EQ(z[0], 0.0f);
+    EXPECT_FALSE(std::signbit(z[0]));  // 0 + -0 is 0
+    EXPECT_TRUE(std::isnan(z[1]));
+    EXPECT_TRUE(std::isnan(z[2]));  // -0 times infinity
+  }
+}
+
+}  // namespace
+}  // namespace tpurun::gemm
