@@ -91,10 +91,14 @@ KernelPlan PlanGemm(const MatMulDims& d, const OpCall& call, const Machine& mach
   plan.takes_bias = true;
   plan.native_bf16 = call.operands.size() < 3 || call.operands[2].dtype == DType::kF32;
   const gemm::Product product(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))), tiles);
+  const bool by_columns = ByColumns(call);
   const std::vector<int64_t> shares = ShareSizes(call);
-  plan.scratch_bytes = product.ScratchBytes(shares.empty() ? 0 : shares.back());
+  const int64_t most_rows = by_columns ? d.m : shares.empty() ? 0 : shares.back();
+  plan.scratch_bytes = product.ScratchBytes(most_rows);
   plan.copied_bytes = product.CopiedBytes(d.m);
-  if (!is_packed) plan.copied_bytes += (call.parts - 1) * product.PackedBytesOfY();
+  // Each part packs all of the operand that the parts do not divide.
+  const int64_t again = by_columns ? product.PackedBytesOfX(d.m) : product.PackedBytesOfY();
+  plan.copied_bytes += (call.parts - 1) * again;
   if (takes_packed) {
     plan.best_operands = call.operands;
     plan.best_operands[1] = PackedWeights(d, call, tiles);
@@ -105,8 +109,12 @@ KernelPlan PlanGemm(const MatMulDims& d, const OpCall& call, const Machine& mach
 std::unique_ptr<Kernel> MakeGemm(const MatMulDims& d, const OpCall& call, const KernelPlan& plan) {
   const gemm::Tiles* const tiles = GemmTiles(plan.implementation);
   if (tiles == nullptr) return nullptr;
-  const int64_t x_unit = (d.transpose_x ? 1 : d.k) * ByteSize(call.operands[0].dtype);
-  const int64_t z_unit = d.n * ByteSize(call.results[0].dtype);
+  const bool by_columns = ByColumns(call);
+  const int64_t x_row = (d.transpose_x ? 1 : d.k) * ByteSize(call.operands[0].dtype);
+  const int64_t y_column = (d.transpose_y ? d.k : 1) * ByteSize(call.operands[1].dtype);
+  const int64_t z_bytes = ByteSize(call.results[0].dtype);
+  const int64_t x_unit = by_columns ? 0 : x_row, y_unit = by_columns ? y_column : 0;
+  const int64_t z_unit = by_columns ? z_bytes : d.n * z_bytes;
   const bool has_bias = call.operands.size() > 2;
   return KernelOf(
       [=, product = gemm::Product(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))),

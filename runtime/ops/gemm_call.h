@@ -22,6 +22,9 @@ struct MatMulDims {
 // True if a plan's implementation is of PlanGemm: "gemm_avx2", "gemm_plain".
 bool IsGemm(std::string_view implementation);
 
+// True if the work units of a matmul are columns of z.
+inline bool ByColumns(const OpCall& call) { return OpFlagsOf(call).unit == WorkUnit::kColumns; }
+
 // The implementation for a machine.
 std::string_view GemmFor(const Machine& machine);
 

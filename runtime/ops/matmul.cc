@@ -41,26 +41,29 @@ std::unique_ptr<Kernel> MatMulReference(const OpCall& call) {
   const std::vector<PartProduct> products = PartProducts(precision);
   const bool has_bias = call.operands.size() > 2;
   const int copies = CopiesPerOperand(call);
+  const bool by_columns = ByColumns(call);
   return KernelOf([=](const KernelArgs& args) {
     const auto* const* operands = reinterpret_cast<const float* const*>(args.operands);
     const float* bias = has_bias ? operands[2] : nullptr;
     float* z = static_cast<float*>(args.results[0]);
-    for (int64_t i = args.begin; i < args.end; ++i) {
+    const int64_t row_begin = by_columns ? 0 : args.begin, row_end = by_columns ? d.m : args.end;
+    const int64_t begin = by_columns ? args.begin : 0, end = by_columns ? args.end : d.n;
+    for (int64_t i = row_begin; i < row_end; ++i) {
       float* row = z + i * d.n;
-      std::fill(row, row + d.n, 0.0f);
+      std::fill(row + begin, row + end, 0.0f);
       for (const PartProduct product : products) {
         for (int64_t at = 0; at < copies * d.k; ++at) {
           const float *x = operands[at / d.k], *y = operands[copies + at / d.k];
           const int64_t k = at % d.k;
           const float xik =
               PartOf(d.transpose_x ? x[k * d.m + i] : x[i * d.k + k], precision, product.x);
-          for (int64_t j = 0; j < d.n; ++j) {
+          for (int64_t j = begin; j < end; ++j) {
             const float ykj = d.transpose_y ? y[j * d.k + k] : y[k * d.n + j];
             row[j] = FusedMultiplyAdd(xik, PartOf(ykj, precision, product.y), row[j]);
           }
         }
       }
-      for (int64_t j = 0; has_bias && j < d.n; ++j) row[j] += bias[j];
+      for (int64_t j = begin; has_bias && j < end; ++j) row[j] += bias[j];
     }
   });
 }
@@ -148,6 +151,18 @@ void RoundsAtDefault(const OpCall& call, OpFlags& flags) {
   if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = 3u;
 }
 
+// A gradient of weights reads the rows of a whole batch, and each of its parts packs the operand
+// that they do not divide. Parts of the larger dimension pack less. `results` may be unknown yet.
+bool IsDividedByColumns(const OpCall& call) {
+  constexpr int64_t kLeastElements = 1 << 15;
+  const bool sums_rows =
+      call.attrs.Get<bool>("transpose_x") && !call.attrs.Get<bool>("transpose_y");
+  const bool is_one_product = PartProducts(PrecisionOf(call.attrs)).size() == 1;
+  if (!sums_rows || !is_one_product || call.operands.size() > 2) return false;
+  const int64_t m = Dim(call.operands[0], 1), n = Dim(call.operands[1], 1);
+  return n > m && m * n >= kLeastElements;
+}
+
 void MatMulCost(const OpCall& call, Cost& cost) {
   cost.matrix_flops = 2.0 * call.results[0].num_elements() * DimsOf(call).k *
                       PartProducts(PrecisionOf(call.attrs)).size();
@@ -196,6 +211,7 @@ const OpDef& MatMulOp() {
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
             if (call.attrs.Get<bool>("transpose_x")) flags.row_operands = 0;
+            if (IsDividedByColumns(call)) flags.unit = WorkUnit::kColumns;
             RoundsAtDefault(call, flags);
           },
       .infer_shape = [](std::span<const Shape> operands,

@@ -31,17 +31,20 @@ class StackedMatMul final : public Kernel {
         y_row_bytes_(dims.n * ByteSize(call.operands[1].dtype)),
         z_row_bytes_(dims.n * ByteSize(call.results[0].dtype)) {}
 
-  void Add(int64_t m, std::unique_ptr<Kernel> matmul) { by_rows_[m] = std::move(matmul); }
+  // `units`: those of the call of matmul.
+  void Add(int64_t m, int64_t units, std::unique_ptr<Kernel> matmul) {
+    by_rows_[m] = {units, std::move(matmul)};
+  }
 
   void SetWorkers(int workers) override {
-    for (auto& [m, matmul] : by_rows_) matmul->SetWorkers(workers);
+    for (auto& [m, share] : by_rows_) share.matmul->SetWorkers(workers);
   }
 
   absl::Status Run(const KernelArgs& args) const override {
     const int64_t m = args.end - args.begin, rows = replicas_ * d_.k;
     if (m == 0) return absl::OkStatus();
-    const auto matmul = by_rows_.find(m);
-    if (matmul == by_rows_.end()) {
+    const auto share = by_rows_.find(m);
+    if (share == by_rows_.end()) {
       return absl::InternalError(absl::StrCat("no kernel for a share of ", m, " rows"));
     }
     std::byte* const x = static_cast<std::byte*>(args.scratch);
@@ -57,18 +60,23 @@ class StackedMatMul final : public Kernel {
       std::memcpy(y + replica * y_bytes, args.operands[replicas_ + replica], y_bytes);
     const void* const operands[] = {x, y};
     void* const z = static_cast<std::byte*>(args.results[0]) + args.begin * z_row_bytes_;
-    return matmul->second->Run({.operands = operands,
-                                .results = &z,
-                                .scratch = rest,
-                                .worker = args.worker,
-                                .begin = 0,
-                                .end = m});
+    return share->second.matmul->Run({.operands = operands,
+                                      .results = &z,
+                                      .scratch = rest,
+                                      .worker = args.worker,
+                                      .begin = 0,
+                                      .end = share->second.units});
   }
 
  private:
+  struct Share {
+    int64_t units = 0;
+    std::unique_ptr<Kernel> matmul;
+  };
+
   const MatMulDims d_;
   const int64_t replicas_, x_bytes_, y_row_bytes_, z_row_bytes_;
-  std::map<int64_t, std::unique_ptr<Kernel>> by_rows_;
+  std::map<int64_t, Share> by_rows_;
 };
 
 // The sum over replicas as one chain of additions for each element of z.
@@ -76,6 +84,7 @@ class SumOfProducts final : public Kernel {
  public:
   SumOfProducts(const MatMulDims& dims, const OpCall& call, const gemm::Tiles& tiles)
       : replicas_(call.num_replicas),
+        n_(dims.n),
         x_bytes_(ByteSize(call.operands[0].dtype)),
         z_row_bytes_(dims.n * ByteSize(call.results[0].dtype)) {
     for (const gemm::Def& def : DefsOf(dims, call)) products_.emplace_back(def, tiles);
@@ -103,6 +112,7 @@ class SumOfProducts final : public Kernel {
              .y = args.operands[replicas_ + replica],
              .z = static_cast<std::byte*>(args.results[0]) + args.begin * z_row_bytes_,
              .m = args.end - args.begin,
+             .n = n_,
              .scratch = args.scratch});
       }
     }
@@ -111,7 +121,7 @@ class SumOfProducts final : public Kernel {
 
  private:
   const int replicas_;
-  const int64_t x_bytes_, z_row_bytes_;
+  const int64_t n_, x_bytes_, z_row_bytes_;
   std::vector<gemm::Product> products_;
 };
 
@@ -160,9 +170,10 @@ std::unique_ptr<Kernel> MakeStackedMatMul(const MatMulDims& dims, const OpCall& 
   }
   auto kernel = std::make_unique<StackedMatMul>(dims, call);
   for (const int64_t m : ShareSizes(call)) {
-    std::unique_ptr<Kernel> share = MakeKernel(Stacked(dims, m, call, matmul), plan);
-    if (share == nullptr) return nullptr;
-    kernel->Add(m, std::move(share));
+    const OpCall share = Stacked(dims, m, call, matmul);
+    std::unique_ptr<Kernel> product = MakeKernel(share, plan);
+    if (product == nullptr) return nullptr;
+    kernel->Add(m, Units(share), std::move(product));
   }
   return kernel;
 }

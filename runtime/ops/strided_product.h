@@ -33,9 +33,8 @@ class StridedProduct {
                            void* scratch) const = 0;
 };
 
-// Loops over f32 operands. The products of their parts at `precision` are added smallest first.
-// Each element is a sum over k in rising order. If rows of x and columns of y are contiguous, the
-// sum has 16 lanes.
+// Plain loops over f32 operands. Each element is one chain of fused multiply-adds over rising k,
+// for the products of the parts at `precision` smallest first.
 std::unique_ptr<StridedProduct> MakePlainProduct(const StridedProductDef& def, Precision precision);
 
 // The same sums as one chain of fused multiply-adds for each element (runtime/kernels/gemm). x and

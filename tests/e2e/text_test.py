@@ -332,7 +332,8 @@ class StatefulTest(GenerationTest):
 
     def test_a_generation_ends_where_a_logit_is_nan(self):
         self.use_model(LOGITS)
-        self.run_verb('train', '--max_steps=1', '--set', 'model.optimizer.0.learning_rate.constant=1e30')
+        self.run_verb('train', '--max_steps=1', '--set', 'model.optimizer.0={ adamw { weight_decay_rate: '
+                      '1e10 } learning_rate { constant: 1e30 } }')
         done = self.refused(1, '--unset', 'predict.input', '--set',
                                 'predict.generate={ start_string: "c" num_generate: 30 }', '--unset',
                                 'predict.keys', '--unset', 'predict.forward_features', *self.flags)

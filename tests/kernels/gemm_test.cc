@@ -125,6 +125,7 @@ void ExpectChains(const Case& c, const Tiles& tiles) {
                .bias = c.bias ? bias.data() : nullptr,
                .z = into_bf16 ? static_cast<void*>(z_bf16.data()) : z.data(),
                .m = c.m,
+               .n = c.n,
                .scratch = scratch.data()});
   for (size_t i = scratch.size() - kBehind; i < scratch.size(); ++i)
     ASSERT_EQ(scratch[i], 0xff) << "writes behind its scratch memory";
@@ -225,7 +226,7 @@ TEST(Gemm, KeepsMinusZeroAndNaN) {
     const float x[] = {-0.0f}, y[] = {1.0f, NAN, INFINITY};
     float z[] = {1, 1, 1};
     std::vector<unsigned char> scratch(product.ScratchBytes(1));
-    product.Run({.x = x, .y = y, .z = z, .m = 1, .scratch = scratch.data()});
+    product.Run({.x = x, .y = y, .z = z, .m = 1, .n = 3, .scratch = scratch.data()});
     EXPECT_EQ(z[0], 0.0f);
     EXPECT_FALSE(std::signbit(z[0]));  // 0 + -0 is 0
     EXPECT_TRUE(std::isnan(z[1]));

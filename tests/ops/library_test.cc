@@ -110,9 +110,9 @@ void ExpectNearReference(const std::string& op, const Attrs& attrs, std::vector<
     operands.push_back(RandomLiteral(shapes[i / replicas], static_cast<uint32_t>(i)));
     absolute.push_back(Absolute(operands.back()));
   }
-  Machine plain_avx2;
-  plain_avx2.avx2 = true;
-  for (const Machine& machine : {Machine::This(), plain_avx2}) {
+  // With AVX-512 the library multiplies; it runs on any processor.
+  for (const Machine& machine :
+       {Machine::This(), Machine{.avx2 = true}, Machine{.avx2 = true, .avx512 = true}}) {
     if (!Machine::This().avx2) continue;
     const std::string place = absl::StrCat(op, " ", attrs.ToString(), " ", shapes[0].ToString(),
                                            " ", machine.ToString(), " in ", parts, " parts");
@@ -161,6 +161,16 @@ TEST(LibraryKernels, MatMulIsNearTheReference) {
               k + 1);
         }
       }
+    }
+  }
+}
+
+// Gradients of weights with more columns than rows are divided by columns.
+TEST(LibraryKernels, ProductsDividedByColumnsAreNearTheReference) {
+  for (const int64_t precision : {0, 3}) {
+    const Attrs attrs = {{"precision", precision}, {"transpose_x", true}};
+    for (const int parts : {1, 8}) {
+      ExpectNearReference("matmul", attrs, {F32({70, 100}), F32({70, 330})}, parts, 70);
     }
   }
 }

@@ -131,20 +131,25 @@ int64_t Product::ScratchBytes(int64_t m) const {
   return floats * kFloat;
 }
 
+int64_t Product::PackedBytesOfX(int64_t m) const {
+  int64_t bytes = 0;
+  for (const Parts& parts : def_.products) bytes += PacksX(parts.x) ? m * def_.k * kFloat : 0;
+  return bytes;
+}
+
 int64_t Product::PackedBytesOfY() const {
+  if (def_.y_is_packed) return 0;
   return DivideUp(def_.n, panel_columns_) * panel_columns_ * def_.k * kFloat *
          static_cast<int64_t>(def_.products.size());
 }
 
 int64_t Product::CopiedBytes(int64_t m) const {
-  int64_t bytes = 0;
-  for (const Parts& parts : def_.products) bytes += PacksX(parts.x) ? m * def_.k * kFloat : 0;
-  if (!def_.y_is_packed) bytes += DivideUp(m, kBlockRows) * PackedBytesOfY();
-  if (def_.z == Storage::kBF16) bytes += m * def_.n * kFloat;
-  return bytes;
+  const int64_t rounded = def_.z == Storage::kBF16 ? m * def_.n * kFloat : 0;
+  return PackedBytesOfX(m) + DivideUp(m, kBlockRows) * PackedBytesOfY() + rounded;
 }
 
 void Product::Run(const Args& args) const {
+  TPURUN_DCHECK(args.n == def_.n || (args.n < def_.n && !def_.y_is_packed));
   const int64_t blocks = DivideUp(args.m, kBlockRows);
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t begin = args.m * block / blocks, end = args.m * (block + 1) / blocks;
@@ -164,8 +169,8 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
   if (!def_.y_is_packed) block.y_copy = take(depth_ * PackedColumns());
   block.line = take(LineFloats(rows));
   const bool rounds = def_.z == Storage::kBF16;
-  block.z = rounds ? take(rows * def_.n) : static_cast<float*>(args.z) + begin * def_.z_stride;
-  block.z_row = rounds ? def_.n : def_.z_stride;
+  block.z = rounds ? take(rows * args.n) : static_cast<float*>(args.z) + begin * def_.z_stride;
+  block.z_row = rounds ? args.n : def_.z_stride;
   block.accumulates = def_.accumulates;
   for (size_t i = 0; i < def_.products.size(); ++i) {
     const Parts& parts = def_.products[i];
@@ -173,13 +178,13 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
       block.depth = std::min(depth_, def_.k - block.begin);
       block.is_last = i + 1 == def_.products.size() && block.begin + depth_ >= def_.k;
       PackX(args, parts.x, block);
-      for (int64_t column = 0; column < def_.n; column += PackedColumns())
+      for (int64_t column = 0; column < args.n; column += PackedColumns())
         RunPanels(args, column, PanelsOfY(args, parts.y, column, block), block);
       block.accumulates = true;
     }
   }
   for (int64_t r = 0; rounds && r < rows; ++r) {
-    RoundToBFloat16(block.z + r * def_.n, def_.n,
+    RoundToBFloat16(block.z + r * args.n, args.n,
                     static_cast<uint16_t*>(args.z) + (begin + r) * def_.z_stride);
   }
 }
@@ -231,7 +236,7 @@ void Product::PackTransposedX(const Args& args, int part, Block& block) const {
 const float* Product::PanelsOfY(const Args& args, int part, int64_t column,
                                 const Block& block) const {
   if (def_.y_is_packed) return static_cast<const float*>(args.y) + block.begin * panel_columns_;
-  const int64_t end = std::min(column + PackedColumns(), def_.n);
+  const int64_t end = std::min(column + PackedColumns(), args.n);
   if (!def_.y.transposed) {
     PackY(args, part, column, end, block);
     return block.y_copy;
@@ -282,14 +287,14 @@ void Product::PackTransposedY(const Args& args, int part, int64_t column, int64_
 
 // `y` is the first panel.
 void Product::RunPanels(const Args& args, int64_t begin, const float* y, const Block& block) const {
-  const int64_t end = std::min(begin + PackedColumns(), def_.n);
+  const int64_t end = std::min(begin + PackedColumns(), args.n);
   const int64_t panel = panel_columns_ * (def_.y_is_packed ? def_.k : block.depth);
   for (int64_t column = begin; column < end; column += panel_columns_, y += panel)
     RunPanel(args, column, y, block);
 }
 
 void Product::RunPanel(const Args& args, int64_t column, const float* y, const Block& block) const {
-  const int64_t columns = std::min(panel_columns_, def_.n - column);
+  const int64_t columns = std::min(panel_columns_, args.n - column);
   const int vectors = static_cast<int>(DivideUp(columns, tiles_.lanes));
   const float* const bias = block.is_last && args.bias != nullptr ? args.bias + column : nullptr;
   TileArgs tile{.x_row = block.x_row,

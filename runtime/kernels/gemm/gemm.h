@@ -61,6 +61,7 @@ struct Args {
   const float* bias = nullptr;  // (n); nullptr: none
   void* z = nullptr;
   int64_t m = 0;            // rows of x and z
+  int64_t n = 0;            // columns of y and z, at most those of Def; the same if y is packed
   void* scratch = nullptr;  // ScratchBytes(m), 64-byte aligned
 };
 
@@ -73,7 +74,8 @@ class Product {
   int64_t ScratchBytes(int64_t m) const;
   // Bytes of the copies that a product of `m` rows makes of parts of x and y and of a bf16 z.
   int64_t CopiedBytes(int64_t m) const;
-  // Those of one copy of all of y.
+  // Those of one copy of all of x, of y.
+  int64_t PackedBytesOfX(int64_t m) const;
   int64_t PackedBytesOfY() const;
   void Run(const Args& args) const;
 

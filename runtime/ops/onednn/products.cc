@@ -36,17 +36,30 @@ int64_t BlockRows(const MatMulDims& d, int64_t m, const dnnl::matmul::primitive_
   return general && !d.transpose_x && m > 0 ? kBlockRows : m;
 }
 
-// z = x y for `m` rows of z. They are rows of x, or columns of a transposed x.
-void MatMulSteps(const MatMulDims& d, int64_t m, const OpCall& call, StepList& list) {
+// The first n columns of y from the share's first one on, as the library wants them.
+CallPlace ColumnsOfY(const MatMulDims& d, int64_t n, const OpCall& call, int part,
+                     const memory::desc& wanted, StepList& list) {
+  const Shape& shape = call.operands[1];
+  if (!shape.layout.plain()) throw dnnl::error(dnnl_invalid_arguments, "packed columns");
+  CallPlace columns = list.Input(OperandPlace(call, 1), d.k * d.n, shape, part);
+  columns.unit_bytes = list.element_bytes();
+  return list.InLayout(columns, memory::desc({d.k, n}, list.type(), memory::dims{d.n, 1}), wanted);
+}
+
+// z = x y for so many units of z: rows, which are rows of x or columns of a transposed x, or
+// columns.
+void MatMulSteps(const MatMulDims& d, int64_t units, const OpCall& call, StepList& list) {
+  const bool by_columns = ByColumns(call);
+  const int64_t m = by_columns ? d.m : units, n = by_columns ? units : d.n;
   const bool straighten = d.transpose_x && list.dtype() == DType::kBF16 &&
                           d.n >= kColumnsToStraighten && d.k >= kDepthToStraighten;
   const memory::dims transposed = {1, d.m};
   const memory::dims x_strides = d.transpose_x && !straighten ? transposed : memory::dims{d.k, 1};
-  const memory::desc any_y({d.k, d.n}, list.type(), Tag::any);
+  const memory::desc any_y({d.k, n}, list.type(), Tag::any);
   const memory::desc bias({1, d.n}, memory::data_type::f32, Tag::ab);
   const auto x_of = [&](int64_t rows) { return memory::desc({rows, d.k}, list.type(), x_strides); };
   const auto z_of = [&](int64_t rows) {
-    return memory::desc({rows, d.n}, OneDnnType(call.results[0]), Tag::ab);
+    return memory::desc({rows, n}, OneDnnType(call.results[0]), memory::dims{d.n, 1});
   };
   const auto desc_of = [&](int64_t rows, bool has_bias) {
     const dnnl::matmul::desc desc = has_bias
@@ -63,10 +76,11 @@ void MatMulSteps(const MatMulDims& d, int64_t m, const OpCall& call, StepList& l
     const dnnl::matmul::primitive_desc pd = desc_of(rows, has_bias);
     CallPlace left = list.Input(OperandPlace(call, 0, d.transpose_x ? 0 : d.k), x_rows * d.k,
                                 call.operands[0], parts.x);
-    if (d.transpose_x) left.unit_bytes = list.element_bytes();
+    if (d.transpose_x) left.unit_bytes = by_columns ? 0 : list.element_bytes();
     if (straighten) left = list.InLayout(left, {{m, d.k}, list.type(), transposed}, x_of(m));
     const std::vector<int> axes = d.transpose_y ? std::vector<int>{1, 0} : std::vector<int>{0, 1};
-    const CallPlace right = WeightsPlace(call, parts.y, axes, pd.weights_desc(), list);
+    const CallPlace right = by_columns ? ColumnsOfY(d, n, call, parts.y, pd.weights_desc(), list)
+                                       : WeightsPlace(call, parts.y, axes, pd.weights_desc(), list);
     const auto multiply = [&](CallPlace from, CallPlace result) {
       std::vector<StepArgument> arguments = {{DNNL_ARG_SRC, x_of(rows), from},
                                              {DNNL_ARG_WEIGHTS, pd.weights_desc(), right},
@@ -89,12 +103,12 @@ void MatMulSteps(const MatMulDims& d, int64_t m, const OpCall& call, StepList& l
       multiply(left.Behind(row * x_row_bytes), to.Behind(row * z_row_bytes));
     }
   };
-  list.SumProducts(ResultPlace(call, d.n), m * d.n, add);
+  list.SumProducts(ResultPlace(call, by_columns ? 1 : d.n), m * n, add);
 }
 
 CallSteps MatMulStepsOf(const MatMulDims& d, const OpCall& call, bool bf16) {
   return StepsOfShares(call, bf16, ShareSizes(call),
-                       [&](int64_t m, StepList& list) { MatMulSteps(d, m, call, list); });
+                       [&](int64_t units, StepList& list) { MatMulSteps(d, units, call, list); });
 }
 
 // The number of products of a call.
