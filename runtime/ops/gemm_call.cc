@@ -120,10 +120,11 @@ std::unique_ptr<Kernel> MakeGemm(const MatMulDims& d, const OpCall& call, const 
       [=, product = gemm::Product(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))),
                                   *tiles)](const KernelArgs& args) {
         product.Run({.x = static_cast<const std::byte*>(args.operands[0]) + args.begin * x_unit,
-                     .y = args.operands[1],
+                     .y = static_cast<const std::byte*>(args.operands[1]) + args.begin * y_unit,
                      .bias = has_bias ? static_cast<const float*>(args.operands[2]) : nullptr,
                      .z = static_cast<std::byte*>(args.results[0]) + args.begin * z_unit,
-                     .m = args.end - args.begin,
+                     .m = by_columns ? d.m : args.end - args.begin,
+                     .n = by_columns ? args.end - args.begin : d.n,
                      .scratch = args.scratch});
       });
 }

@@ -202,6 +202,10 @@ LOGITS = """
 layer {{ name: "logits" dense {{ units: {depth} }} }}
 head {{ sequence {{ logits: "logits" label: "next" }} }}
 """
+TWO_DENSE_LAYERS = """
+layer {{ name: "first" dense {{ units: 8 }} }}
+layer {{ name: "second" dense {{ units: 8 }} }}
+"""
 # Which wants the whole window.
 LOGITS_OF_WINDOW = """
 layer {{ name: "flat" flatten {{}} }}
@@ -331,9 +335,9 @@ class StatefulTest(GenerationTest):
         self.assertEqual(set(self.result(done)['text']), set(self.letters))
 
     def test_a_generation_ends_where_a_logit_is_nan(self):
-        self.use_model(LOGITS)
-        self.run_verb('train', '--max_steps=1', '--set', 'model.optimizer.0={ adamw { weight_decay_rate: '
-                      '1e10 } learning_rate { constant: 1e30 } }')
+        # Weights of 1e30: the second dense layer overflows to infinities, the third has their differences.
+        self.use_model(TWO_DENSE_LAYERS + LOGITS)
+        self.run_verb('train', '--max_steps=1', '--set', 'model.optimizer.0.learning_rate.constant=1e30')
         done = self.refused(1, '--unset', 'predict.input', '--set',
                                 'predict.generate={ start_string: "c" num_generate: 30 }', '--unset',
                                 'predict.keys', '--unset', 'predict.forward_features', *self.flags)
