@@ -89,7 +89,10 @@ KernelPlan PlanGemm(const MatMulDims& d, const OpCall& call, const Machine& mach
   }
   plan.implementation = GemmFor(machine);
   plan.takes_bias = true;
-  plan.native_bf16 = call.operands.size() < 3 || call.operands[2].dtype == DType::kF32;
+  // At DEFAULT, f32 is rounded while it is packed, at no cost: storing values in bf16 (the pass
+  // bfloat16_propagation) would add conversions.
+  plan.native_bf16 = PrecisionOf(call.attrs) != Precision::kDefault &&
+                     (call.operands.size() < 3 || call.operands[2].dtype == DType::kF32);
   const gemm::Product product(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))), tiles);
   const bool by_columns = ByColumns(call);
   const std::vector<int64_t> shares = ShareSizes(call);

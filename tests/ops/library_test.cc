@@ -460,7 +460,7 @@ TEST(LibraryKernels, ProductsOfPairsReadAndStoreBFloat16) {
   call.attrs.Set(kStoredIn, DType::kBF16);
   call.results[0].dtype = DType::kBF16;
   const KernelPlan plan = PlanKernel(call, Machine::This());
-  EXPECT_TRUE(plan.native_bf16);
+  EXPECT_EQ(plan.native_bf16, Machine::This().avx512_bf16);
   Literal got = RunPlanned(call, plan, operands);
   for (int64_t i = 0; i < want.shape().num_elements(); ++i)
     ASSERT_EQ(got.values<uint16_t>()[i], BFloat16Bits(want.values<float>()[i])) << i;
