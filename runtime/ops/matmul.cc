@@ -83,13 +83,12 @@ const OpDef* MatMulOfAllReplicas(const OpCall& call) {
 }
 
 KernelPlan PlanOfMatMul(const OpCall& call, const Machine& machine) {
-  if (!LibraryMultiplies(PrecisionOf(call.attrs), machine))
-    return PlanGemm(DimsOf(call), call, machine);
-  KernelPlan plan = PlanMatMul(DimsOf(call), call, machine);
-  if (plan.implementation == KernelPlan().implementation)
-    return PlanGemm(DimsOf(call), call, machine);
-  plan.takes_bias = true;
-  return plan;
+  if (LibraryMultiplies(PrecisionOf(call.attrs), machine)) {
+    KernelPlan plan = PlanMatMul(DimsOf(call), call, machine);
+    plan.takes_bias = true;
+    if (!plan.library_kernel.empty()) return plan;  // else the library refuses
+  }
+  return PlanGemm(DimsOf(call), call, machine);
 }
 
 std::unique_ptr<Kernel> KernelOfMatMul(const OpCall& call, const KernelPlan& plan) {

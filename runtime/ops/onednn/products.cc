@@ -1,6 +1,5 @@
 #include "runtime/ops/onednn/products.h"
 
-#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -18,22 +17,18 @@ namespace {
 using dnnl::memory;
 using Tag = memory::format_tag;
 
-// The library's general matrix product sums the last rows in another order than the others. With
-// more rows it sums all of them in another order. Rows whose bits must not depend on this are given
-// to it in blocks of this size. Larger blocks compute more unused rows if there are few rows.
-// Smaller blocks read y more often.
-constexpr int64_t kBlockRows = 12;
-
 // A transposed x is reordered first if the product has at least this many columns. Such a product
 // reads x so often that this is faster, by a third for 512x800x2048 on AMX. The library would
 // transpose x during the product.
 constexpr int64_t kColumnsToStraighten = 512;
 constexpr int64_t kDepthToStraighten = 64;
 
-// The number of rows of a block: `m` if the number of rows changes no bit of a row.
-int64_t BlockRows(const MatMulDims& d, int64_t m, const dnnl::matmul::primitive_desc& pd) {
-  const bool general = std::strstr(pd.impl_info_str(), "gemm") != nullptr;
-  return general && !d.transpose_x && m > 0 ? kBlockRows : m;
+// The library's general matrix product sums the last rows in another order than the others. With
+// more rows it sums all of them in another order. It is refused where the bits of a row must not
+// depend on this.
+void RefuseGeneralProduct(const dnnl::matmul::primitive_desc& pd) {
+  if (std::strstr(pd.impl_info_str(), "gemm") != nullptr)
+    throw dnnl::error(dnnl_unimplemented, "the bits of a row depend on the other rows");
 }
 
 // The first n columns of y from the share's first one on, as the library wants them.
@@ -55,53 +50,28 @@ void MatMulSteps(const MatMulDims& d, int64_t units, const OpCall& call, StepLis
                           d.n >= kColumnsToStraighten && d.k >= kDepthToStraighten;
   const memory::dims transposed = {1, d.m};
   const memory::dims x_strides = d.transpose_x && !straighten ? transposed : memory::dims{d.k, 1};
-  const memory::desc any_y({d.k, n}, list.type(), Tag::any);
+  const memory::desc x({m, d.k}, list.type(), x_strides);
+  const memory::desc y({d.k, n}, list.type(), Tag::any);
   const memory::desc bias({1, d.n}, memory::data_type::f32, Tag::ab);
-  const auto x_of = [&](int64_t rows) { return memory::desc({rows, d.k}, list.type(), x_strides); };
-  const auto z_of = [&](int64_t rows) {
-    return memory::desc({rows, n}, OneDnnType(call.results[0]), memory::dims{d.n, 1});
-  };
-  const auto desc_of = [&](int64_t rows, bool has_bias) {
-    const dnnl::matmul::desc desc = has_bias
-                                        ? dnnl::matmul::desc(x_of(rows), any_y, bias, z_of(rows))
-                                        : dnnl::matmul::desc(x_of(rows), any_y, z_of(rows));
-    return dnnl::matmul::primitive_desc(desc, UserScratchpad(), OneDnnEngine());
-  };
-  const int64_t x_rows = d.transpose_x ? d.m : m;
-  const int64_t x_row_bytes = d.k * list.element_bytes();
-  const int64_t z_row_bytes = d.n * ByteSize(call.results[0].dtype);
+  const memory::desc z({m, n}, OneDnnType(call.results[0]), memory::dims{d.n, 1});
   const auto add = [&](PartProduct parts, CallPlace to, bool first) {
     const bool has_bias = first && call.operands.size() > 2;
-    const int64_t rows = BlockRows(d, m, desc_of(m, has_bias));
-    const dnnl::matmul::primitive_desc pd = desc_of(rows, has_bias);
-    CallPlace left = list.Input(OperandPlace(call, 0, d.transpose_x ? 0 : d.k), x_rows * d.k,
-                                call.operands[0], parts.x);
+    const dnnl::matmul::desc desc =
+        has_bias ? dnnl::matmul::desc(x, y, bias, z) : dnnl::matmul::desc(x, y, z);
+    const dnnl::matmul::primitive_desc pd(desc, UserScratchpad(), OneDnnEngine());
+    if (!d.transpose_x) RefuseGeneralProduct(pd);
+    CallPlace left = list.Input(OperandPlace(call, 0, d.transpose_x ? 0 : d.k),
+                                (d.transpose_x ? d.m : m) * d.k, call.operands[0], parts.x);
     if (d.transpose_x) left.unit_bytes = by_columns ? 0 : list.element_bytes();
-    if (straighten) left = list.InLayout(left, {{m, d.k}, list.type(), transposed}, x_of(m));
+    if (straighten) left = list.InLayout(left, {{m, d.k}, list.type(), transposed}, x);
     const std::vector<int> axes = d.transpose_y ? std::vector<int>{1, 0} : std::vector<int>{0, 1};
     const CallPlace right = by_columns ? ColumnsOfY(d, n, call, parts.y, pd.weights_desc(), list)
                                        : WeightsPlace(call, parts.y, axes, pd.weights_desc(), list);
-    const auto multiply = [&](CallPlace from, CallPlace result) {
-      std::vector<StepArgument> arguments = {{DNNL_ARG_SRC, x_of(rows), from},
-                                             {DNNL_ARG_WEIGHTS, pd.weights_desc(), right},
-                                             {DNNL_ARG_DST, z_of(rows), result}};
-      if (has_bias) arguments.push_back({DNNL_ARG_BIAS, bias, OperandPlace(call, 2)});
-      list.Add(pd, std::move(arguments));
-    };
-    if (m < rows) {
-      const CallPlace some = list.Scratch(rows * x_row_bytes),
-                      all = list.Scratch(rows * z_row_bytes);
-      // The rows after row m are uninitialized scratch memory. Their results are not read.
-      list.Copy(left, m * x_row_bytes, some);
-      multiply(some, all);
-      list.Copy(all, m * z_row_bytes, to);
-      return;
-    }
-    // The last block overlaps the previous block if needed, and computes the same results again.
-    for (int64_t begin = 0; begin < m; begin += rows) {
-      const int64_t row = std::min(begin, m - rows);
-      multiply(left.Behind(row * x_row_bytes), to.Behind(row * z_row_bytes));
-    }
+    std::vector<StepArgument> arguments = {{DNNL_ARG_SRC, x, left},
+                                           {DNNL_ARG_WEIGHTS, pd.weights_desc(), right},
+                                           {DNNL_ARG_DST, z, to}};
+    if (has_bias) arguments.push_back({DNNL_ARG_BIAS, bias, OperandPlace(call, 2)});
+    list.Add(pd, std::move(arguments));
   };
   list.SumProducts(ResultPlace(call, by_columns ? 1 : d.n), m * n, add);
 }

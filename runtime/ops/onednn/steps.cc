@@ -80,7 +80,7 @@ dnnl::primitive_attr UserScratchpad() {
 }
 
 void* CallPlace::In(const KernelArgs& args) const {
-  const int64_t behind = args.begin * unit_bytes + more_bytes;
+  const int64_t behind = args.begin * unit_bytes;
   switch (from) {
     case From::kOperand:
       return const_cast<char*>(static_cast<const char*>(args.operands[index])) + behind;
@@ -90,12 +90,6 @@ void* CallPlace::In(const KernelArgs& args) const {
       return static_cast<char*>(args.scratch) + index + behind;
   }
   return nullptr;
-}
-
-CallPlace CallPlace::Behind(int64_t bytes) const {
-  CallPlace place = *this;
-  place.more_bytes += bytes;
-  return place;
 }
 
 CallPlace OperandPlace(const OpCall& call, int index, int64_t unit_elements) {
@@ -186,12 +180,6 @@ CallPlace StepList::InLayout(CallPlace from, const memory::desc& is, const memor
   const CallPlace to = Scratch(static_cast<int64_t>(wanted.get_size()));
   Reorder(from, is, to, wanted);
   return to;
-}
-
-void StepList::Copy(CallPlace from, int64_t bytes, CallPlace to) {
-  copied_bytes_ += bytes;
-  steps_.emplace_back(
-      [=](const KernelArgs& args) { std::memcpy(to.In(args), from.In(args), bytes); });
 }
 
 void StepList::Reorder(CallPlace from, const memory::desc& is, CallPlace to,

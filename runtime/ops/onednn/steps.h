@@ -36,10 +36,8 @@ struct CallPlace {
   enum class From { kOperand, kResult, kScratch } from = From::kScratch;
   int64_t index = 0;       // of the operand or result; for kScratch the offset in bytes
   int64_t unit_bytes = 0;  // bytes per unit; 0: the array starts at its first byte for every share
-  int64_t more_bytes = 0;  // added to the address
 
   void* In(const KernelArgs& args) const;
-  CallPlace Behind(int64_t bytes) const;
 };
 // Operand `index`, starting at the share's first unit if `unit_elements` is given.
 CallPlace OperandPlace(const OpCall& call, int index, int64_t unit_elements = 0);
@@ -107,7 +105,6 @@ class StepList {
   // `from` converted to another layout in scratch memory, or `from` itself if it has that layout.
   CallPlace InLayout(CallPlace from, const dnnl::memory::desc& is,
                      const dnnl::memory::desc& wanted);
-  void Copy(CallPlace from, int64_t bytes, CallPlace to);
   void Reorder(CallPlace from, const dnnl::memory::desc& is, CallPlace to,
                const dnnl::memory::desc& wanted);
   // `more_scratchpad`: bytes that the primitive writes after the scratchpad that it asks for.
