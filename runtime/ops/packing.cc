@@ -143,6 +143,13 @@ std::unique_ptr<Kernel> PackKernel(const Shape& result, Convert convert) {
   });
 }
 
+// The result of infer_shape.
+Shape PackedShape(const Shape& x, const Attrs& attrs) {
+  return Shape{attrs.Get<DType>("dtype"), x.dims,
+               Layout{attrs.String("layout"), attrs.Int("bytes")}};
+}
+
+// The result is plain where a graph is evaluated without layouts; it is rounded there, too.
 std::unique_ptr<Kernel> PackReference(const OpCall& call) {
   const Shape& result = call.results[0];
   const auto copy = [](const auto* from, int64_t n, auto* to) { std::copy(from, from + n, to); };
@@ -155,7 +162,9 @@ std::unique_ptr<Kernel> PackReference(const OpCall& call) {
     return PackKernel<float, uint16_t>(
         result, [](const float* from, int64_t n, uint16_t* to) { RoundToBFloat16(from, n, to); });
   }
-  if (!ParseBlockedLayout(result)->rounded) return PackKernel<float, float>(result, copy);
+  if (!ParseBlockedLayout(PackedShape(call.operands[0], call.attrs))->rounded) {
+    return PackKernel<float, float>(result, copy);
+  }
   return PackKernel<float, float>(
       result, [](const float* from, int64_t n, float* to) { RoundInFloat(from, n, to); });
 }
@@ -178,8 +187,7 @@ const OpDef& PackOp() {
                 .any_dtype = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
-        const Shape packed{attrs.Get<DType>("dtype"), operands[0].dims,
-                           Layout{attrs.String("layout"), attrs.Int("bytes")}};
+        const Shape packed = PackedShape(operands[0], attrs);
         if (!operands[0].layout.plain() || !IsFloat(operands[0].dtype) || !IsFloat(packed.dtype)) {
           return absl::InvalidArgumentError(
               absl::StrCat("pack: want plain f32 or bf16 into f32 or bf16, got ",

@@ -47,8 +47,19 @@ void Convert(const void* from, Storage storage, int part, int64_t n, float* to) 
   }
 }
 
+}  // namespace
+
+int64_t PanelColumns(int64_t n, const Tiles& tiles) {
+  const int64_t most = int64_t{kMostVectors} * tiles.lanes, less = most - tiles.lanes;
+  if (n <= most) return DivideUp(n, tiles.lanes) * tiles.lanes;
+  // The last panel of narrow matrices would be a large share of them, with few sums at a time.
+  constexpr int64_t kFewPanels = 6;
+  const bool narrow_last = n % most > 0 && n % most <= tiles.lanes;
+  return narrow_last && n % less == 0 && n <= kFewPanels * most ? less : most;
+}
+
 // Rows divided into tiles as equal as possible: the first `larger` have one row more than the rest.
-struct RowTiles {
+struct Product::RowTiles {
   RowTiles(int64_t rows, int most_rows)
       : count(DivideUp(rows, most_rows)),
         rows_of_smaller(static_cast<int>(rows / count)),
@@ -61,17 +72,6 @@ struct RowTiles {
   int rows_of_smaller;
   int64_t larger;
 };
-
-}  // namespace
-
-int64_t PanelColumns(int64_t n, const Tiles& tiles) {
-  const int64_t most = int64_t{kMostVectors} * tiles.lanes, less = most - tiles.lanes;
-  if (n <= most) return DivideUp(n, tiles.lanes) * tiles.lanes;
-  // The last panel of narrow matrices would be a large share of them, with few sums at a time.
-  constexpr int64_t kFewPanels = 6;
-  const bool narrow_last = n % most > 0 && n % most <= tiles.lanes;
-  return narrow_last && n % less == 0 && n <= kFewPanels * most ? less : most;
-}
 
 // Rows [row, row + rows) of x and z, and the depth [begin, begin + depth).
 struct Product::Block {

@@ -80,6 +80,7 @@ class Product {
   void Run(const Args& args) const;
 
  private:
+  struct RowTiles;
   struct Block;
 
   void RunRows(const Args& args, int64_t begin, int64_t rows) const;
