@@ -19,6 +19,7 @@
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
 #include "runtime/io/local_path.h"
+#include "runtime/ir/machine.h"
 
 namespace tpurun {
 namespace {
@@ -53,6 +54,10 @@ const std::vector<Flag>& RunFlags() {
        .value_name = "N",
        .help =
            "threads that compute; 0 is one a hardware thread (default); no result depends on it"},
+      {.name = "kernels",
+       .value_name = "own|library|reference",
+       .help = "compute with tpurun's own kernels alone, with a library's wherever it has one, or "
+               "with the plain loops that define the ops (slow); default the fastest"},
       {.name = "dump_dir",
        .type = Flag::Type::kPath,
        .value_name = "DIR",
@@ -402,6 +407,11 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
   if (worker_threads < 0 || worker_threads > kMaxWorkerThreads) {
     return absl::InvalidArgumentError(
         absl::StrCat("--worker_threads: got ", worker_threads, ", want 0 to ", kMaxWorkerThreads));
+  }
+  const std::string kernels = command.GetString("kernels", "fastest");
+  if (!KernelChoiceOf(kernels)) {
+    return absl::InvalidArgumentError(absl::StrCat("--kernels: got ", Quote(kernels),
+                                                   ", want own, library, reference or fastest"));
   }
   if (command.Has("steps") && command.GetInt("steps") <= 0) {
     const bool trains = !FindFlag(flags, "steps")->sets.empty();

@@ -43,7 +43,7 @@ struct Verb {
   std::vector<Flag> flags;
   // The verb takes --config, --set, --unset and the scalar fields of RunConfig as flags.
   bool takes_config = false;
-  // The verb runs a model: it takes --worker_threads, --dump_dir and --log_format.
+  // The verb runs a model: it takes --worker_threads, --kernels, --dump_dir and --log_format.
   bool runs = false;
   int min_arguments = 0;
   int max_arguments = 0;

@@ -25,6 +25,7 @@
 #include "runtime/base/status.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
+#include "runtime/ir/machine.h"
 #include "runtime/spec/topology.h"
 
 namespace tpurun {
@@ -278,6 +279,7 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
                           .features = std::move(model.features),
                           .topology = TopologyOf(config.run),
                           .num_workers = static_cast<int>(command.GetInt("worker_threads")),
+                          .kernels = *KernelChoiceOf(command.GetString("kernels", "fastest")),
                           .dump_dir = command.GetString("dump_dir"),
                           .dump_infeed = command.GetString("dump_infeed"),
                           .allow_untrained = command.GetBool("allow_untrained"),

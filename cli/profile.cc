@@ -17,6 +17,7 @@
 #include "runtime/estimator/profile.h"
 #include "runtime/estimator/quick_test.h"
 #include "runtime/io/file.h"
+#include "runtime/ir/machine.h"
 #include "runtime/profile/profile_files.h"
 #include "runtime/profile/trace.h"
 
@@ -90,7 +91,8 @@ constexpr double kV2Gflops = 8 * 128 * 128 * 2 * 0.7;
 
 absl::Status QuickTestCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(const QuickTestResult result,
-                   RunQuickTest(static_cast<int>(command.GetInt("worker_threads")), nullptr));
+                   RunQuickTest(static_cast<int>(command.GetInt("worker_threads")),
+                                *KernelChoiceOf(command.GetString("kernels", "fastest")), nullptr));
   if (command.GetString("format", "text") == "json") {
     return WriteResult({{"num_replicas", result.num_replicas},
                         {"num_workers", result.num_workers},

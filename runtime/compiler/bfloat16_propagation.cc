@@ -157,7 +157,7 @@ class Storage {
     const auto shapes = InferShapes(*node.op, call.operands, call.attrs);
     if (!shapes.ok()) return false;
     call.results = *shapes;
-    if (!stored_[node.id] && node.op->plan && !IsBF16(call)) return false;
+    if (!stored_[node.id] && !node.op->kernels.empty() && !IsBF16(call)) return false;
     *attrs = call.attrs;
     return true;
   }

@@ -8,7 +8,7 @@
 namespace tpurun {
 
 // A value is stored in bf16 if every path from it ends in an operand that a kernel rounds and reads
-// in bf16 at less cost (OpFlags::rounds, KernelPlan::native_bf16). Such a path may pass through
+// in bf16 at less cost (OpFlags::rounds, KernelOffer::native_bf16). Such a path may pass through
 // operands that commute with rounding or whose sign only is read. The producer of the value rounds
 // it (attribute `out`), or a convert does. If other readers need f32, the value is converted once
 // for two or more readers that round it. By the ops' definitions the result has the same bits.

@@ -153,7 +153,7 @@ std::vector<Pass> Passes(const PassOps& ops, const Machine& machine) {
       {"hoist_column_sums", HoistColumnSums},
       {"per_core", MarkPerCoreVariables},  // before any kernel is asked for a plan (calls.h)
       {"fuse_allreduce_matmul", FuseAllReduceMatmul},
-      {"epilogue", on_machine(MakeBiasEpilogues)},
+      {"epilogue", MakeBiasEpilogues},
       {"bfloat16_propagation", on_machine(PropagateBFloat16)},
       {"layout_assignment",
        [=](const Graph& graph) { return AssignLayouts(graph, *ops.pack, machine); }},

@@ -1,17 +1,14 @@
 #include "runtime/compiler/epilogue.h"
 
 #include "runtime/base/status.h"
-#include "runtime/compiler/calls.h"
 #include "runtime/compiler/rewrite.h"
 
 namespace tpurun {
 namespace {
 
-// For each node: the product to which it adds a bias, if the product's kernel adds a bias at no
-// cost, or nullptr.
-std::vector<const Node*> ProductsOf(const Graph& graph, const Machine& machine) {
+// For each node: the product to which it adds a bias, or nullptr.
+std::vector<const Node*> ProductsOf(const Graph& graph) {
   const std::vector<int> reads = CountReads(graph);
-  const Calls calls(graph);
   std::vector<const Node*> products(graph.nodes().size(), nullptr);
   for (const Node& node : graph.nodes()) {
     if (!node.op->flags.adds_bias) continue;
@@ -19,18 +16,15 @@ std::vector<const Node*> ProductsOf(const Graph& graph, const Machine& machine) 
     const bool has_room = product.op->flags.bias == static_cast<int>(product.inputs.size());
     // A product that is rounded before or after the bias stays separate.
     const bool f32 = product.shapes[0].dtype == DType::kF32 && node.shapes[0].dtype == DType::kF32;
-    if (reads[product.id] != 1 || !has_room || !f32) continue;
-    OpCall call = calls.Of(product);
-    call.operands.push_back(graph.shape(node.inputs[1]));
-    if (PlanKernel(call, machine).takes_bias) products[node.id] = &product;
+    if (reads[product.id] == 1 && has_room && f32) products[node.id] = &product;
   }
   return products;
 }
 
 }  // namespace
 
-absl::StatusOr<Graph> MakeBiasEpilogues(const Graph& graph, const Machine& machine) {
-  const std::vector<const Node*> products = ProductsOf(graph, machine);
+absl::StatusOr<Graph> MakeBiasEpilogues(const Graph& graph) {
+  const std::vector<const Node*> products = ProductsOf(graph);
   std::vector<bool> interleaving(graph.nodes().size(), false);
   for (const Node* product : products) {
     if (product != nullptr) interleaving[product->id] = true;

@@ -9,11 +9,11 @@
 namespace tpurun {
 
 // Adds a `pack` for an operand for which a kernel prefers another dtype or layout
-// (KernelPlan::best_operands). All kernels with the same preference share one pack. A pack is added
-// in three cases: the operand is in the prologue and its reader is not; or it is a variable that
-// all cores share and its reader has enough parts (this pack is loop-carried, replication.h); or it
-// is per core and several kernels have the same preference. Exact: the kernel would do the same
-// conversion. `pack` is PassOps::pack.
+// (KernelOffer::best_operands). All kernels with the same preference share one pack. A pack is
+// added in three cases: the operand is in the prologue and its reader is not; or it is a variable
+// that all cores share and its reader has enough parts (this pack is loop-carried, replication.h);
+// or it is per core and several kernels have the same preference. Exact: the kernel would do the
+// same conversion. `pack` is PassOps::pack.
 absl::StatusOr<Graph> AssignLayouts(const Graph& graph, const OpDef& pack, const Machine& machine);
 
 }  // namespace tpurun

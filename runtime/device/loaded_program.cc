@@ -164,9 +164,8 @@ void LoadedProgram::AddChecks(const OpCall& call, LoadedInstruction& loaded) con
                               .line_elements = by_columns ? units : elements});
   }
   loaded.is_update = loaded.kernel_checks || !loaded.checked.empty();
-  // A kernel that is not the reference may support parts of one size only.
-  const bool any_share = flags.elementwise && instruction.plan.implementation == "reference";
-  loaded.checked_units = any_share ? kCheckedElements : loaded.end;
+  // Other kernels may support parts of one size only.
+  loaded.checked_units = flags.elementwise ? kCheckedElements : loaded.end;
 }
 
 std::optional<NotFinite> LoadedProgram::FindNotFinite() const {
@@ -196,8 +195,7 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
       kernels_.push_back(MakeKernel(call, instruction.plan));
       if (kernels_.back() == nullptr) {
         return absl::InternalError(absl::StrCat(instruction.op->name, " \"", instruction.name,
-                                                "\": no kernel \"", instruction.plan.implementation,
-                                                "\""));
+                                                "\": no kernel \"", instruction.plan.name(), "\""));
       }
       kernels_.back()->SetWorkers(static_cast<int>(workers_.size()));
       LoadedInstruction loaded{.kernel = kernels_.back().get(),

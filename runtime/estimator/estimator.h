@@ -18,6 +18,7 @@
 #include "proto/run_config.pb.h"
 #include "runtime/base/host_trace.h"
 #include "runtime/io/hparams.h"
+#include "runtime/ir/machine.h"
 #include "runtime/spec/spec.h"
 #include "runtime/spec/topology.h"
 #include "runtime/spec/trained_folder.h"
@@ -66,8 +67,10 @@ struct EstimatorOptions {
   std::vector<FeatureSpec> features;  // features that the model declares
   Topology topology = {};             // the replicas of one batch
   int num_workers = 0;                // number of threads; 0: one for each CPU
-  std::string dump_dir;               // folder for artefacts of the compiler; empty: none
-  std::string dump_infeed;            // folder for dumps of the infeed; empty: none
+  // The kernels that programs may have.
+  KernelChoice kernels = KernelChoice::kFastest;
+  std::string dump_dir;     // folder for artefacts of the compiler; empty: none
+  std::string dump_infeed;  // folder for dumps of the infeed; empty: none
   // Without a checkpoint, Evaluate and Predict use fresh variables, as TPUEstimator does.
   bool allow_untrained = false;
   // Whether the hooks of the configuration are run.

@@ -66,11 +66,11 @@ absl::Status CheckSums(const std::byte* entry, const CoreProgram& program) {
 }
 
 // 1e9 flops a second of all cores.
-absl::StatusOr<double> Measure(Precision precision, int num_workers,
+absl::StatusOr<double> Measure(Precision precision, int num_workers, KernelChoice kernels,
                                const std::atomic<int>* interrupt, QuickTestResult& result) {
   ASSIGN_OR_RETURN(const Graph graph, SumOfProduct(precision));
   Session session(num_workers, kDevice);
-  EstimatorOptions options;
+  const EstimatorOptions options{.kernels = kernels};
   RETURN_IF_ERROR(session.Load(graph, MakeCompileOptions(options)));
   RETURN_IF_ERROR(SetVariables(options, std::nullopt, false, graph.variables(), session));
   const CoreProgram& program = session.program();
@@ -107,12 +107,14 @@ absl::StatusOr<double> Measure(Precision precision, int num_workers,
 
 }  // namespace
 
-absl::StatusOr<QuickTestResult> RunQuickTest(int num_workers, const std::atomic<int>* interrupt) {
+absl::StatusOr<QuickTestResult> RunQuickTest(int num_workers, KernelChoice kernels,
+                                             const std::atomic<int>* interrupt) {
   QuickTestResult result = {
       .num_replicas = kReplicas, .size = kSize, .products = kProducts, .sum = std::pow(kSize, 3)};
   ASSIGN_OR_RETURN(result.bf16_gflops,
-                   Measure(Precision::kDefault, num_workers, interrupt, result));
-  ASSIGN_OR_RETURN(result.f32_gflops, Measure(Precision::kF32, num_workers, interrupt, result));
+                   Measure(Precision::kDefault, num_workers, kernels, interrupt, result));
+  ASSIGN_OR_RETURN(result.f32_gflops,
+                   Measure(Precision::kF32, num_workers, kernels, interrupt, result));
   const std::string name = result.machine.name();
   result.machine = MeasurePeaks(result.num_workers);
   result.machine.set_name(name);

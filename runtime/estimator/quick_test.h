@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/profile.pb.h"
+#include "runtime/ir/machine.h"
 
 namespace tpurun {
 
@@ -27,7 +28,8 @@ struct QuickTestResult {
 // Feeds a batch of ones to each of 8 cores, multiplies it with a variable of ones several times,
 // and reads the sum of the last product from the outfeed. DataLoss if a sum is wrong. Cancelled if
 // `interrupt` (may be nullptr) becomes non-zero. `num_workers` 0: one for each CPU.
-absl::StatusOr<QuickTestResult> RunQuickTest(int num_workers, const std::atomic<int>* interrupt);
+absl::StatusOr<QuickTestResult> RunQuickTest(int num_workers, KernelChoice kernels,
+                                             const std::atomic<int>* interrupt);
 
 }  // namespace tpurun
 

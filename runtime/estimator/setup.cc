@@ -129,6 +129,7 @@ absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeK
 
 CompileOptions MakeCompileOptions(const EstimatorOptions& options) {
   CompileOptions compile{.ops = OpsOfPasses()};
+  compile.machine.kernels = options.kernels;
   compile.library = KernelLibraries();
   compile.compiled = [logs = options.config.log_device_placement()](const CoreProgram& program) {
     VLOG(1) << "Compiled " << Quote(program.name) << " for " << program.machine << ".";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/base/instruction_sets.h"
 #include "runtime/io/little_endian.h"
 
 #if defined(__x86_64__)
@@ -104,7 +105,7 @@ uint32_t ExtendByTable(uint32_t crc, const char* data, size_t size) {
 #if defined(__x86_64__)
 
 bool HasInstruction() {
-  static const bool has = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+  static const bool has = InstructionSets::OfThisProcessor().crc32c;
   return has;
 }
 

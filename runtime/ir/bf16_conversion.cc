@@ -36,7 +36,7 @@ int64_t MostUnits(const OpCall& call, const Conversions& conversions) {
   int64_t largest = 0;
   for (int part = 0; part < call.parts; ++part)
     largest = std::max(largest, BeginOfPart(call, part + 1) - BeginOfPart(call, part));
-  if (call.op->plan) return largest;
+  if (!call.op->kernels.empty()) return largest;
   int64_t per_unit = conversions.result.per_unit;
   for (const Edge& edge : conversions.operands) per_unit = std::max(per_unit, edge.per_unit);
   return std::min(largest, std::max<int64_t>(1, kTile / std::max<int64_t>(1, per_unit)));

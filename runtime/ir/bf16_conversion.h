@@ -16,11 +16,11 @@ bool HasBF16(const OpCall& call);
 OpCall InF32(const OpCall& call);
 
 // Runs the call with `wide`, the kernel of InF32(call). If the op has no kernels of its own
-// (OpDef::plan), conversion and kernel work on tiles of about 1024 elements. Otherwise a whole part
-// is converted at once, because the kernel may accept parts of one size only. The conversion uses
-// the first ConversionBytes(call) bytes of scratch memory, the kernel the bytes after them.
+// (OpDef::kernels), conversion and kernel work on tiles of about 1024 elements. Otherwise a whole
+// part is converted at once, because the kernel may accept parts of one size only. The conversion
+// uses the first ConversionBytes(call) bytes of scratch memory, the kernel the bytes after them.
 int64_t ConversionBytes(const OpCall& call);
-// The bytes of all f32 copies that all parts make (KernelPlan::copied_bytes).
+// The bytes of all f32 copies that all parts make (KernelOffer::copied_bytes).
 int64_t ConvertedBytes(const OpCall& call);
 std::unique_ptr<Kernel> WithConversions(const OpCall& call, std::unique_ptr<Kernel> wide);
 

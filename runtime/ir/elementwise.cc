@@ -151,16 +151,16 @@ const OpDef& SumOfRowsOp() {
         return std::vector<Shape>{Shape{DType::kF32, {operands[0].dims.back()}}};
       },
       .reference = SumOfRowsKernel<float>,
-      .plan =
-          [](const OpCall& call, const Machine&) {
-            return KernelPlan{.native_bf16 = call.operands[0].dtype == DType::kBF16 &&
-                                             call.results[0].dtype == DType::kF32};
-          },
-      .make_kernel =
-          [](const OpCall& call, const KernelPlan& plan) {
-            return plan.native_bf16 ? SumOfRowsKernel<uint16_t>(call)
-                                    : SumOfRowsKernel<float>(call);
-          },
+      .kernels = {{.name = "bf16_loops",
+                   .offer = [](const OpCall& call, const Machine&) -> std::optional<KernelOffer> {
+                     if (call.operands[0].dtype != DType::kBF16 ||
+                         call.results[0].dtype != DType::kF32) {
+                       return std::nullopt;
+                     }
+                     return KernelOffer{.native_bf16 = true};
+                   },
+                   .make = [](const OpCall& call,
+                              const KernelOffer&) { return SumOfRowsKernel<uint16_t>(call); }}},
       .cost =
           [](const OpCall& call, Cost& cost) {
             cost.vector_flops = static_cast<double>(call.operands[0].num_elements());

@@ -1,8 +1,9 @@
 #include "runtime/ir/op_def.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/base/dcheck.h"
-#include "runtime/base/instruction_sets.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/ir/bf16_conversion.h"
@@ -50,6 +51,37 @@ absl::Status CheckAttrs(const OpDef& op, const Attrs& attrs) {
   return absl::OkStatus();
 }
 
+bool MayUse(const KernelDef& kernel, KernelChoice choice) {
+  if (choice == KernelChoice::kReference) return &kernel == &ReferenceKernel();
+  return choice != KernelChoice::kOwn || !kernel.is_library;
+}
+
+std::optional<KernelOffer> OfferOf(const KernelDef& kernel, const OpCall& call,
+                                   const Machine& machine) {
+  if (!MayUse(kernel, machine.kernels)) return std::nullopt;
+  if (kernel.offer) return kernel.offer(call, machine);
+  const auto plain = [](const Shape& operand) { return operand.layout.plain(); };
+  // An op without kernels of its own moves packed operands as they are.
+  const bool any_layout = call.op->kernels.empty();
+  if (!any_layout && !std::all_of(call.operands.begin(), call.operands.end(), plain))
+    return std::nullopt;
+  return KernelOffer{};
+}
+
+// For the values as they are stored.
+KernelPlan FirstOffer(const OpCall& call, const Machine& machine) {
+  KernelPlan plan;
+  const auto ask = [&](const KernelDef& kernel) {
+    std::optional<KernelOffer> offer = OfferOf(kernel, call, machine);
+    if (!offer) return false;
+    static_cast<KernelOffer&>(plan) = *std::move(offer);
+    plan.kernel = &kernel;
+    return true;
+  };
+  std::any_of(call.op->kernels.begin(), call.op->kernels.end(), ask) || ask(ReferenceKernel());
+  return plan;
+}
+
 // True if the op has f32 values and an operand or result 0 is bf16.
 bool Converts(const OpCall& call) {
   return !call.op->flags.any_dtype && !call.op->flags.source && HasBF16(call);
@@ -57,24 +89,18 @@ bool Converts(const OpCall& call) {
 
 }  // namespace
 
-Machine Machine::This() {
-  const InstructionSets sets = InstructionSets::OfThisProcessor();
-  return {.avx2 = sets.avx2, .avx512 = sets.avx512, .avx512_bf16 = sets.avx512_bf16};
+const KernelDef& ReferenceKernel() {
+  static const KernelDef& kernel = *new KernelDef{
+      .name = "reference",
+      .make = [](const OpCall& call, const KernelOffer&) { return call.op->reference(call); }};
+  return kernel;
 }
 
-std::optional<Machine> Machine::Parse(std::string_view name) {
-  for (const Machine& machine :
-       {Machine{}, Machine{true}, Machine{true, true}, Machine{true, true, true}}) {
-    if (machine.ToString() == name) return machine;
+const KernelDef* FindKernel(const OpDef& op, std::string_view name) {
+  for (const KernelDef& kernel : op.kernels) {
+    if (kernel.name == name) return &kernel;
   }
-  return std::nullopt;
-}
-
-std::string Machine::ToString() const {
-  if (avx512_bf16) return "x86_64+avx512_bf16";
-  if (avx512) return "x86_64+avx512";
-  if (avx2) return "x86_64+avx2";
-  return "x86_64";
+  return name == ReferenceKernel().name ? &ReferenceKernel() : nullptr;
 }
 
 int CopiesPerOperand(const OpCall& call) {
@@ -159,12 +185,9 @@ int64_t BeginOfPart(const OpCall& call, int part) {
 }
 
 KernelPlan PlanKernel(const OpCall& call, const Machine& machine) {
-  const auto ask = [&](const OpCall& asked) {
-    return asked.op->plan ? asked.op->plan(asked, machine) : KernelPlan{};
-  };
-  KernelPlan plan = ask(call);
+  KernelPlan plan = FirstOffer(call, machine);
   if (Converts(call) && !plan.native_bf16) {
-    plan = ask(InF32(call));
+    plan = FirstOffer(InF32(call), machine);
     plan.native_bf16 = false;
     plan.converts_bf16 = true;
     plan.scratch_bytes += ConversionBytes(call);
@@ -180,13 +203,10 @@ KernelPlan PlanKernel(const OpCall& call, const Machine& machine) {
 }
 
 std::unique_ptr<Kernel> MakeKernel(const OpCall& call, const KernelPlan& plan) {
-  if (plan.converts_bf16) {
-    KernelPlan inside = plan;
-    inside.converts_bf16 = false;
-    std::unique_ptr<Kernel> f32 = MakeKernel(InF32(call), inside);
-    return f32 == nullptr ? nullptr : WithConversions(call, std::move(f32));
-  }
-  return call.op->make_kernel ? call.op->make_kernel(call, plan) : call.op->reference(call);
+  if (plan.kernel == nullptr) return nullptr;
+  if (!plan.converts_bf16) return plan.kernel->make(call, plan);
+  std::unique_ptr<Kernel> f32 = plan.kernel->make(InF32(call), plan);
+  return f32 == nullptr ? nullptr : WithConversions(call, std::move(f32));
 }
 
 std::unique_ptr<Kernel> MakeReference(const OpCall& call) {
@@ -217,10 +237,10 @@ Cost CostOf(const OpCall& call) {
   return cost;
 }
 
-Cost CostOf(const OpCall& call, const KernelPlan& plan) {
+Cost CostOf(const OpCall& call, const KernelOffer& offer) {
   Cost cost = CostOf(call);
-  cost.bytes_read += static_cast<double>(plan.copied_bytes);
-  cost.bytes_written += static_cast<double>(plan.copied_bytes);
+  cost.bytes_read += static_cast<double>(offer.copied_bytes);
+  cost.bytes_written += static_cast<double>(offer.copied_bytes);
   return cost;
 }
 

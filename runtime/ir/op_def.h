@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/ir/attrs.h"
 #include "runtime/ir/cost.h"
+#include "runtime/ir/machine.h"
 #include "runtime/ir/shape.h"
 
 namespace tpurun {
@@ -70,7 +71,7 @@ int CopiesPerOperand(const OpCall& call);
 struct KernelArgs {
   const void* const* operands = nullptr;
   void* const* results = nullptr;  // nullptr if OpCall::needed is false
-  void* scratch = nullptr;  // KernelPlan::scratch_bytes, 64-byte aligned, private to the call
+  void* scratch = nullptr;  // KernelOffer::scratch_bytes, 64-byte aligned, private to the call
   int worker = 0;  // index of the worker that runs the kernel, less than Kernel::SetWorkers' count
   // A kernel of an op with OpFlags::overwrites sets this to true if it writes a NaN or an infinity.
   // May be nullptr.
@@ -106,30 +107,40 @@ std::unique_ptr<Kernel> KernelOf(F run) {
   return std::make_unique<Callable>(std::move(run));
 }
 
-// The properties of the chosen implementation, returned by plan(shapes, attrs, machine).
-struct KernelPlan {
-  std::string implementation = "reference";
+// The properties of a kernel for a call.
+struct KernelOffer {
   std::vector<Shape> best_operands;  // preferred dtypes and layouts; empty: as the operands are
   int64_t scratch_bytes = 0;
   bool native_bf16 = false;  // reads bf16 operands and writes a bf16 result 0 itself, at less cost
-  bool converts_bf16 = false;  // set by PlanKernel: bf16 is converted around it (bf16_conversion.h)
-  bool takes_bias = false;     // adds the operand OpFlags::bias at no cost
   // Bytes of packed and converted copies that all parts of the call write to scratch memory. Each
   // is read again.
   int64_t copied_bytes = 0;
   std::string library_kernel;  // the implementation that the library chose; "" without a library
 };
 
-// The instruction sets of the machine that a program is compiled for. Programs and checkpoints
-// record its name.
-struct Machine {
-  bool avx2 = false;
-  bool avx512 = false;
-  bool avx512_bf16 = false;
-  static Machine This();
-  // Parses the output of ToString.
-  static std::optional<Machine> Parse(std::string_view name);
-  std::string ToString() const;  // "x86_64", "x86_64+avx2", "x86_64+avx512", "x86_64+avx512_bf16"
+// A way to compute an op: a row of OpDef::kernels.
+struct KernelDef {
+  std::string name;  // in program texts: "gemm_avx2"
+  bool is_library = false;
+  bool multiplies_bf16 = false;  // with the processor's instructions for bf16
+  // The offer for a call on a machine, or nullopt if the kernel cannot compute the call there or
+  // another kernel is sure to be faster. Null: any call on plain operands, as they are.
+  std::function<std::optional<KernelOffer>(const OpCall& call, const Machine& machine)> offer;
+  // Makes the kernel that was offered. Returns nullptr if this processor lacks the instructions.
+  std::function<std::unique_ptr<Kernel>(const OpCall& call, const KernelOffer& offer)> make;
+};
+
+// Any call on plain operands, by OpDef::reference. Its name is "reference".
+const KernelDef& ReferenceKernel();
+// The kernel of the op with that name, or nullptr.
+const KernelDef* FindKernel(const OpDef& op, std::string_view name);
+
+// The kernel that a call gets, and its offer.
+struct KernelPlan : KernelOffer {
+  const KernelDef* kernel = nullptr;  // nullptr: no kernel computes the call (packed operands)
+  bool converts_bf16 = false;         // bf16 is converted around it (bf16_conversion.h)
+
+  std::string name() const { return kernel == nullptr ? "" : kernel->name; }
 };
 
 struct AttrDef {
@@ -174,7 +185,8 @@ struct OpFlags {
   bool sums_columns = false;  // operand 0 (..., C) -> (C), the sums over all but the last dimension
   bool keeps_column_sums = false;  // result 0 has the same column sums as operand 0
   int summed_result = -1;  // a result with the column sums of result 0 and fewer rows; -1: none
-  // Index of an optional operand (C) added along the last dimension of the result; -1: none.
+  // Index of an optional operand (C) that every kernel adds along the last dimension of the result,
+  // at no cost; -1: none.
   int bias = -1;
 };
 constexpr uint32_t kAllOperands = 0x80000000u;
@@ -215,7 +227,7 @@ inline constexpr char kBatchDims[] = "batch_dims";
 // How values are stored. The numbers of an op are f32. An operand stored in bf16 is read as the f32
 // numbers that it represents. With the attribute `out` = bf16, result 0 is rounded once, when it is
 // stored. Only ops that move, select or convert elements (OpFlags::any_dtype) set the dtypes of
-// their results themselves. infer_shape, gradient and reference see f32 only. A kernel whose plan
+// their results themselves. infer_shape, gradient and reference see f32 only. A kernel whose offer
 // is `native_bf16` reads and writes bf16 itself; other kernels run inside a bf16 conversion
 // (bf16_conversion.h).
 struct OpDef {
@@ -246,10 +258,9 @@ struct OpDef {
   // For an element-wise op without attributes: its loop over f32, with a pred as 1 or 0. It is the
   // step of a TileProgram. Null: the op is never fused.
   TileFunction tile = nullptr;
-  // Chooses an implementation. Null: the reference.
-  std::function<KernelPlan(const OpCall& call, const Machine& machine)> plan;
-  // The kernel of a plan. Null: the reference.
-  std::function<std::unique_ptr<Kernel>(const OpCall& call, const KernelPlan& plan)> make_kernel;
+  // In order of preference. A call gets the first kernel with an offer, or else the reference. The
+  // kernels of an element-wise op compute any share of the units.
+  std::vector<KernelDef> kernels;
   // An op with the same operands and attributes that equals CrossReplicaSum of this op and does
   // less work for these shapes, or nullptr if there is none. The function itself may be null.
   std::function<const OpDef*(const OpCall& call)> summed_over_replicas;
@@ -288,7 +299,9 @@ OpFlags OpFlagsOf(const OpCall& call);
 int64_t Units(const OpCall& call);
 // The first unit of part `part`; for `part` == call.parts, the end of the last part.
 int64_t BeginOfPart(const OpCall& call, int part);
+// The first kernel with an offer among those that the machine may use.
 KernelPlan PlanKernel(const OpCall& call, const Machine& machine);
+// nullptr if the plan has no kernel or this processor lacks its instructions.
 std::unique_ptr<Kernel> MakeKernel(const OpCall& call, const KernelPlan& plan);
 // The reference kernel for the values as they are stored. It needs ReferenceScratchBytes(call)
 // bytes of scratch memory.
@@ -296,9 +309,9 @@ std::unique_ptr<Kernel> MakeReference(const OpCall& call);
 int64_t ReferenceScratchBytes(const OpCall& call);
 // The cost of the op's formula, for all units of the call.
 Cost CostOf(const OpCall& call);
-// The same, and the passes over memory that the kernel of the plan makes to pack and convert
-// operands and results.
-Cost CostOf(const OpCall& call, const KernelPlan& plan);
+// The same, and the passes over memory that the kernel makes to pack and convert operands and
+// results.
+Cost CostOf(const OpCall& call, const KernelOffer& offer);
 // OpDef::cost of an op that only moves elements.
 void CostOfMove(const OpCall& call, Cost& cost);
 

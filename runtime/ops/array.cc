@@ -311,11 +311,7 @@ const OpDef& BroadcastOp() {
           [](const OpCall& call) {
             return StridedCopyReference(call.results[0], StridesOfRepeated(call));
           },
-      .plan = [](const OpCall&, const Machine&) { return PlanStridedCopy(); },
-      .make_kernel =
-          [](const OpCall& call, const KernelPlan& plan) {
-            return MakeStridedCopy(call.results[0], StridesOfRepeated(call), plan);
-          },
+      .kernels = {StridedCopyKernel(StridesOfRepeated)},
       .cost = CostOfMove,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         ASSIGN_OR_RETURN(const std::vector<int64_t> repeats, Repeats(call));

@@ -145,14 +145,7 @@ const OpDef& AttentionGradOp() {
       .infer_shape = AttentionGradShape,
       .reference =
           [](const OpCall& call) { return AttentionReference(Attention(call, true), call); },
-      .plan =
-          [](const OpCall& call, const Machine& machine) {
-            return PlanAttention(Attention(call, true), call, machine);
-          },
-      .make_kernel =
-          [](const OpCall& call, const KernelPlan& plan) {
-            return MakeAttention(Attention(call, true), call, plan);
-          },
+      .kernels = AttentionKernels(true),
       .cost =
           [](const OpCall& call, Cost& cost) {
             const Attention a(call, true);
@@ -237,14 +230,7 @@ const OpDef& AttentionOp() {
       .gradient = AttentionGradient,
       .reference =
           [](const OpCall& call) { return AttentionReference(Attention(call, false), call); },
-      .plan =
-          [](const OpCall& call, const Machine& machine) {
-            return PlanAttention(Attention(call, false), call, machine);
-          },
-      .make_kernel =
-          [](const OpCall& call, const KernelPlan& plan) {
-            return MakeAttention(Attention(call, false), call, plan);
-          },
+      .kernels = AttentionKernels(false),
       .cost =
           [](const OpCall& call, Cost& cost) {
             const Attention a(call, false);

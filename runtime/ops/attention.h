@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "runtime/ir/op_def.h"
 #include "runtime/ops/precision.h"
@@ -36,11 +37,8 @@ struct Attention {
 
 // Allocates scratch memory in each call. Products are plain loops.
 std::unique_ptr<Kernel> AttentionReference(const Attention& attention, const OpCall& call);
-// The implementation is "onednn_bf16", "onednn_f32", one of gemm_call.h, or "tiles", which computes
-// products in loops.
-KernelPlan PlanAttention(const Attention& attention, const OpCall& call, const Machine& machine);
-std::unique_ptr<Kernel> MakeAttention(const Attention& attention, const OpCall& call,
-                                      const KernelPlan& plan);
+// With products of the library and of gemm_call.h.
+std::vector<KernelDef> AttentionKernels(bool is_gradient);
 
 }  // namespace tpurun
 

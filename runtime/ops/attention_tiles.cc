@@ -1,7 +1,8 @@
 #include "runtime/ops/attention_tiles.h"
 
 #include <cstring>
-#include <string>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/bfloat16.h"
@@ -29,47 +30,57 @@ class WithOwnScratch final : public Kernel {
   const std::unique_ptr<AttentionTiles> tiles_;
 };
 
-constexpr char kTiles[] = "tiles";
-constexpr char kLibraryBf16[] = "onednn_bf16";
-constexpr char kLibraryF32[] = "onednn_f32";
-
-// nullptr if this processor lacks the instructions.
 std::unique_ptr<AttentionTiles> MakeTiles(const Attention& attention, const OpCall& call,
-                                          const std::string& implementation) {
-  const Precision precision = attention.precision;
-  ProductDType product_dtype = ProductDType::kFloat;
-  MakeStridedProduct make = [=](const StridedProductDef& def) {
-    return MakePlainProduct(def, precision);
-  };
-  if (implementation != kTiles && precision == Precision::kDefault) {
-    product_dtype =
-        implementation == kLibraryBf16 ? ProductDType::kBFloat16 : ProductDType::kRounded;
-  }
-  if (IsGemm(implementation)) {
-    const gemm::Tiles* const tiles = GemmTiles(implementation);
-    if (tiles == nullptr) return nullptr;
-    // Operands that are rounded before all products are multiplied as they are.
-    const Precision left = precision == Precision::kDefault ? Precision::kF32 : precision;
-    make = [=](const StridedProductDef& def) { return MakeGemmProduct(def, left, *tiles); };
-  } else if (implementation != kTiles) {
-    make = [=](const StridedProductDef& def) {
-      return MakeLibraryProduct(def, StoredDType(product_dtype));
-    };
-  }
+                                          ProductDType product_dtype,
+                                          const MakeStridedProduct& make) {
   return attention.is_gradient ? MakeAttentionBackward(attention, call, product_dtype, make)
                                : MakeAttentionForward(attention, call, product_dtype, make);
 }
 
-// The library if it supports the precision and the product of a whole tile is large enough for a
+std::unique_ptr<AttentionTiles> TilesByLoops(const Attention& attention, const OpCall& call) {
+  return MakeTiles(attention, call, ProductDType::kFloat,
+                   [precision = attention.precision](const StridedProductDef& def) {
+                     return MakePlainProduct(def, precision);
+                   });
+}
+
+std::unique_ptr<AttentionTiles> TilesByGemm(const Attention& attention, const OpCall& call,
+                                            const gemm::Tiles& tiles) {
+  const Precision precision = attention.precision;
+  const bool rounds = precision == Precision::kDefault;
+  // Operands that are rounded before all products are multiplied as they are.
+  const Precision left = rounds ? Precision::kF32 : precision;
+  return MakeTiles(
+      attention, call, rounds ? ProductDType::kRounded : ProductDType::kFloat,
+      [left, &tiles](const StridedProductDef& def) { return MakeGemmProduct(def, left, tiles); });
+}
+
+std::unique_ptr<AttentionTiles> TilesByLibrary(const Attention& attention, const OpCall& call,
+                                               bool bf16) {
+  const ProductDType product_dtype = bf16 ? ProductDType::kBFloat16
+                                     : attention.precision == Precision::kDefault
+                                         ? ProductDType::kRounded
+                                         : ProductDType::kFloat;
+  return MakeTiles(attention, call, product_dtype, [product_dtype](const StridedProductDef& def) {
+    return MakeLibraryProduct(def, StoredDType(product_dtype));
+  });
+}
+
+// True if the library supports the precision and the product of a whole tile is large enough for a
 // call.
-std::string ImplementationOf(const Attention& attention, const Machine& machine) {
+bool LibraryMultipliesTiles(const Attention& attention, bool bf16, const Machine& machine) {
+  const Precision precision = attention.precision;
+  const bool in_bf16 = precision == Precision::kDefault && machine.avx512_bf16;
+  if (!machine.avx2 || bf16 != in_bf16 || !LibraryMultiplies(precision, machine)) return false;
+  if (precision != Precision::kDefault && precision != Precision::kF32) return false;
   const double multiply_adds = 1.0 * std::min(attention.queries, kTileQueries) *
                                std::min(attention.keys, kTileKeys) * attention.key_dim;
-  if (multiply_adds >= kLibraryMultiplyAdds && LibraryMultiplies(attention.precision, machine)) {
-    if (attention.precision == Precision::kF32) return kLibraryF32;
-    if (attention.precision == Precision::kDefault) return kLibraryBf16;
-  }
-  return std::string(GemmFor(machine));
+  return multiply_adds >= kLibraryMultiplyAdds || machine.kernels == KernelChoice::kLibrary;
+}
+
+std::optional<KernelOffer> OfferTiles(const AttentionTiles& tiles) {
+  if (!tiles.good()) return std::nullopt;
+  return KernelOffer{.scratch_bytes = tiles.scratch_bytes(), .copied_bytes = tiles.copied_bytes()};
 }
 
 }  // namespace
@@ -183,29 +194,36 @@ const void* AttentionTiles::Operand(const KernelArgs& args, int operand, int64_t
 }
 
 std::unique_ptr<Kernel> AttentionReference(const Attention& attention, const OpCall& call) {
-  return std::make_unique<WithOwnScratch>(MakeTiles(attention, call, kTiles));
+  return std::make_unique<WithOwnScratch>(TilesByLoops(attention, call));
 }
 
-KernelPlan PlanAttention(const Attention& attention, const OpCall& call, const Machine& machine) {
-  KernelPlan plan;
-  plan.implementation = ImplementationOf(attention, machine);
-  plan.native_bf16 = plan.implementation == kLibraryBf16;
-  std::unique_ptr<AttentionTiles> tiles = MakeTiles(attention, call, plan.implementation);
-  if (tiles == nullptr || !tiles->good()) {
-    plan = {.implementation = kTiles};
-    tiles = MakeTiles(attention, call, kTiles);
+std::vector<KernelDef> AttentionKernels(bool is_gradient) {
+  std::vector<KernelDef> kernels;
+  for (const bool bf16 : {true, false}) {
+    kernels.push_back(
+        {.name = bf16 ? kLibraryBF16 : kLibraryF32,
+         .is_library = true,
+         .multiplies_bf16 = bf16,
+         .offer = [=](const OpCall& call, const Machine& machine) -> std::optional<KernelOffer> {
+           const Attention attention(call, is_gradient);
+           if (!LibraryMultipliesTiles(attention, bf16, machine)) return std::nullopt;
+           std::optional<KernelOffer> offer = OfferTiles(*TilesByLibrary(attention, call, bf16));
+           if (offer) offer->native_bf16 = bf16;
+           return offer;
+         },
+         .make = [=](const OpCall& call, const KernelOffer&) -> std::unique_ptr<Kernel> {
+           auto tiles = TilesByLibrary(Attention(call, is_gradient), call, bf16);
+           return tiles->good() ? std::move(tiles) : nullptr;
+         }});
   }
-  plan.scratch_bytes = tiles->scratch_bytes();
-  plan.copied_bytes = tiles->copied_bytes();
-  return plan;
-}
-
-std::unique_ptr<Kernel> MakeAttention(const Attention& attention, const OpCall& call,
-                                      const KernelPlan& plan) {
-  if (plan.implementation == KernelPlan().implementation)
-    return AttentionReference(attention, call);
-  std::unique_ptr<AttentionTiles> tiles = MakeTiles(attention, call, plan.implementation);
-  return tiles != nullptr && tiles->good() ? std::move(tiles) : nullptr;
+  const auto offer = [=](const OpCall& call, const gemm::Tiles& tiles) {
+    return OfferTiles(*TilesByGemm(Attention(call, is_gradient), call, tiles));
+  };
+  const auto make = [=](const OpCall& call, const gemm::Tiles& tiles) {
+    return TilesByGemm(Attention(call, is_gradient), call, tiles);
+  };
+  for (KernelDef& kernel : GemmKernels(offer, make)) kernels.push_back(std::move(kernel));
+  return kernels;
 }
 
 }  // namespace tpurun

@@ -68,7 +68,7 @@ class AttentionTiles : public Kernel {
   // True if every product could be made.
   bool good() const { return good_; }
   int64_t scratch_bytes() const { return scratch_.bytes() + product_bytes_; }
-  // KernelPlan::copied_bytes: of the operands that are converted, for all examples.
+  // KernelOffer::copied_bytes: of the operands that are converted, for all examples.
   int64_t copied_bytes() const;
   void SetWorkers(int workers) override;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "runtime/ops/onednn/products.h"
@@ -76,25 +77,36 @@ std::unique_ptr<Kernel> BatchMatMulReference(const OpCall& call, const OpDef& ma
   return ForEach(one, call, matmul.reference(one));
 }
 
-KernelPlan PlanBatchMatMul(const MatMulDims& dims, const OpCall& call, const Machine& machine) {
-  if (LibraryMultiplies(PrecisionOf(call.attrs), machine)) {
-    KernelPlan plan = PlanMatMulOfPairs(dims, OneEntry(call), machine);
-    if (plan.implementation != KernelPlan().implementation) return plan;
+std::vector<KernelDef> BatchMatMulKernels(MatMulDims (*dims_of)(const OpCall& call)) {
+  std::vector<KernelDef> kernels;
+  for (const KernelDef& pairs : LibraryKernelsOfPairs(dims_of)) {
+    kernels.push_back(
+        {.name = pairs.name,
+         .is_library = true,
+         .multiplies_bf16 = pairs.multiplies_bf16,
+         .offer = [pairs](const OpCall& call,
+                          const Machine& machine) { return pairs.offer(OneEntry(call), machine); },
+         .make =
+             [pairs](const OpCall& call, const KernelOffer& offer) {
+               const OpCall one = OneEntry(call);
+               return ForEach(one, call, pairs.make(one, offer));
+             }});
   }
-  KernelPlan plan = PlanGemm(dims, OneProduct(call), machine);
-  // Each y is multiplied once.
-  plan.best_operands.clear();
-  plan.takes_bias = false;
-  plan.copied_bytes *= call.results[0].num_elements() / std::max<int64_t>(dims.m * dims.n, 1);
-  return plan;
-}
-
-std::unique_ptr<Kernel> MakeBatchMatMul(const MatMulDims& dims, const OpCall& call,
-                                        const OpDef& matmul, const KernelPlan& plan) {
-  if (plan.implementation == KernelPlan().implementation) return BatchMatMulReference(call, matmul);
-  const bool own = IsGemm(plan.implementation);
-  const OpCall one = own ? OneProduct(call) : OneEntry(call);
-  return ForEach(one, call, own ? MakeGemm(dims, one, plan) : MakeMatMulOfPairs(dims, one, plan));
+  const auto offer = [dims_of](const OpCall& call, const gemm::Tiles& tiles) {
+    const MatMulDims dims = dims_of(call);
+    std::optional<KernelOffer> of_one = OfferGemm(dims, OneProduct(call), tiles);
+    if (!of_one) return of_one;
+    // Each y is multiplied once.
+    of_one->best_operands.clear();
+    of_one->copied_bytes *= call.results[0].num_elements() / std::max<int64_t>(dims.m * dims.n, 1);
+    return of_one;
+  };
+  const auto make = [dims_of](const OpCall& call, const gemm::Tiles& tiles) {
+    const OpCall one = OneProduct(call);
+    return ForEach(one, call, MakeGemm(dims_of(call), one, tiles));
+  };
+  for (KernelDef& kernel : GemmKernels(offer, make)) kernels.push_back(std::move(kernel));
+  return kernels;
 }
 
 }  // namespace tpurun

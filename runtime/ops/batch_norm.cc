@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/ir/bf16_conversion.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/sum_rows.h"
 #include "runtime/ops/op_list.h"
@@ -56,11 +57,16 @@ ExportRule ExportAs(std::string add, std::string divide,
   };
 }
 
-// bf16 operands are read without conversion. The sums are f32.
-KernelPlan PlanOfSums(const OpCall& call, const Machine&) {
-  bool native_bf16 = true;
-  for (const Shape& result : call.results) native_bf16 = native_bf16 && result.dtype == DType::kF32;
-  return {.native_bf16 = native_bf16};
+// Reads bf16 operands without conversion. The sums are f32.
+KernelDef BFloat16Sums(std::unique_ptr<Kernel> (*make)(const OpCall& call)) {
+  return {.name = "bf16_loops",
+          .offer = [](const OpCall& call, const Machine&) -> std::optional<KernelOffer> {
+            const auto is_f32 = [](const Shape& result) { return result.dtype == DType::kF32; };
+            if (!HasBF16(call) || !std::all_of(call.results.begin(), call.results.end(), is_f32))
+              return std::nullopt;
+            return KernelOffer{.native_bf16 = true};
+          },
+          .make = [make](const OpCall& call, const KernelOffer&) { return make(call); }};
 }
 
 // T is float, or uint16_t for x stored in bf16.
@@ -130,11 +136,7 @@ const OpDef& MomentsOp() {
             return std::vector<Value>{dx};
           },
       .reference = MomentsKernel<float>,
-      .plan = PlanOfSums,
-      .make_kernel = [](const OpCall& call, const KernelPlan&) -> std::unique_ptr<Kernel> {
-        if (call.operands[0].dtype == DType::kBF16) return MomentsKernel<uint16_t>(call);
-        return MomentsKernel<float>(call);
-      },
+      .kernels = {BFloat16Sums(MomentsKernel<uint16_t>)},
       .cost =
           [](const OpCall& call, Cost& cost) {
             cost.vector_flops = 4.0 * static_cast<double>(call.operands[0].num_elements());
@@ -157,15 +159,14 @@ const OpDef& BatchNormGradOp() {
         return std::vector<Shape>(2, operands[2]);
       },
       .reference = BatchNormGradKernel<float, float>,
-      .plan = PlanOfSums,
-      .make_kernel = [](const OpCall& call, const KernelPlan&) -> std::unique_ptr<Kernel> {
+      .kernels = {BFloat16Sums([](const OpCall& call) {
         const auto of_x = [&](auto dy) {
           using T = decltype(dy);
           return call.operands[1].dtype == DType::kBF16 ? BatchNormGradKernel<T, uint16_t>(call)
                                                         : BatchNormGradKernel<T, float>(call);
         };
         return call.operands[0].dtype == DType::kBF16 ? of_x(uint16_t{}) : of_x(float{});
-      },
+      })},
       .cost =
           [](const OpCall& call, Cost& cost) {
             cost.vector_flops = 4.0 * static_cast<double>(call.operands[0].num_elements());

@@ -235,16 +235,7 @@ const OpDef& Conv2dOp() {
               }
             });
           },
-      .plan =
-          [](const OpCall& call, const Machine& machine) {
-            KernelPlan plan = PlanConv(ConvKind::kForward, ForwardDims(call), call, machine);
-            plan.takes_bias = true;
-            return plan;
-          },
-      .make_kernel =
-          [](const OpCall& call, const KernelPlan& plan) {
-            return MakeConv(ConvKind::kForward, ForwardDims(call), call, plan);
-          },
+      .kernels = LibraryConvKernels(ConvKind::kForward, ForwardDims),
       .cost =
           [](const OpCall& call, Cost& cost) {
             SetProducts(ForwardDims(call), call, cost);
@@ -309,18 +300,22 @@ const OpDef& Conv2dInputGradOp() {
               }
             });
           },
-      .plan =
-          [](const OpCall& call, const Machine& machine) {
-            return PlanConv(ConvKind::kInputGrad, InputGradDims(call), call, machine);
-          },
-      .make_kernel =
-          [](const OpCall& call, const KernelPlan& plan) {
-            return MakeConv(ConvKind::kInputGrad, InputGradDims(call), call, plan);
-          },
+      .kernels = LibraryConvKernels(ConvKind::kInputGrad, InputGradDims),
       .cost = [](const OpCall& call, Cost& cost) { SetProducts(InputGradDims(call), call, cost); },
       .tensorflow = TransposedConvolutionToTensorFlow,
       .onnx = TransposedConvolutionToOnnx};
   return op;
+}
+
+// bf16 is native only in the operands: the kernels write f32.
+std::vector<KernelDef> WritingF32(std::vector<KernelDef> kernels) {
+  for (KernelDef& kernel : kernels) {
+    kernel.offer = [offer = std::move(kernel.offer)](const OpCall& call, const Machine& machine) {
+      const bool is_f32 = call.results[0].dtype == DType::kF32;
+      return is_f32 ? offer(call, machine) : std::nullopt;
+    };
+  }
+  return kernels;
 }
 
 const OpDef& Conv2dFilterGradOp() {
@@ -387,17 +382,7 @@ const OpDef& Conv2dFilterGradOp() {
               }
             });
           },
-      .plan =
-          [](const OpCall& call, const Machine& machine) {
-            KernelPlan plan = PlanConv(ConvKind::kFilterGrad, FilterGradDims(call), call, machine);
-            // bf16 is native only in the operands: the kernel writes f32.
-            plan.native_bf16 = plan.native_bf16 && call.results[0].dtype == DType::kF32;
-            return plan;
-          },
-      .make_kernel =
-          [](const OpCall& call, const KernelPlan& plan) {
-            return MakeConv(ConvKind::kFilterGrad, FilterGradDims(call), call, plan);
-          },
+      .kernels = WritingF32(LibraryConvKernels(ConvKind::kFilterGrad, FilterGradDims)),
       .cost = [](const OpCall& call,
                  Cost& cost) { SetProducts(FilterGradDims(call), call, cost); }};
   return op;

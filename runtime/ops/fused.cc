@@ -10,6 +10,7 @@
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/ir/bf16_conversion.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ops/op_list.h"
 
@@ -331,18 +332,21 @@ const OpDef& FusedOp() {
       .reference = [](const OpCall& call) -> std::unique_ptr<Kernel> {
         return std::make_unique<FusedKernel>(call);
       },
-      .plan =
-          [](const OpCall& call, const Machine&) {
-            const auto bf16 = [&](const Shape& shape) {
-              return shape.dtype == DType::kBF16 &&
-                     (shape.rank() == 0 || IsRow(shape, call.results[0]));
-            };
-            return KernelPlan{.native_bf16 =
-                                  std::none_of(call.operands.begin(), call.operands.end(), bf16)};
-          },
-      .make_kernel = [](const OpCall& call, const KernelPlan&) -> std::unique_ptr<Kernel> {
-        return std::make_unique<FusedKernel>(call);
-      },
+      .kernels = {{.name = "bf16_loops",
+                   .offer = [](const OpCall& call, const Machine&) -> std::optional<KernelOffer> {
+                     const auto is_small_bf16 = [&](const Shape& shape) {
+                       return shape.dtype == DType::kBF16 &&
+                              (shape.rank() == 0 || IsRow(shape, call.results[0]));
+                     };
+                     if (!HasBF16(call) ||
+                         std::any_of(call.operands.begin(), call.operands.end(), is_small_bf16)) {
+                       return std::nullopt;
+                     }
+                     return KernelOffer{.native_bf16 = true};
+                   },
+                   .make = [](const OpCall& call, const KernelOffer&) -> std::unique_ptr<Kernel> {
+                     return std::make_unique<FusedKernel>(call);
+                   }}},
       .cost =
           [](const OpCall& call, Cost& cost) {
             const auto elements = static_cast<double>(call.results[0].num_elements());

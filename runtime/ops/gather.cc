@@ -311,21 +311,21 @@ const OpDef& FirstPlacesOp() {
               return FindFirst(ids, args.operands[0], i);
             });
           },
-      .plan =
-          [](const OpCall& call, const Machine&) {
-            const int64_t slots = SlotsFor(call.operands[0].num_elements());
-            return KernelPlan{.implementation = "table",
-                              .scratch_bytes = slots * static_cast<int64_t>(sizeof(int32_t))};
-          },
-      .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
-        if (plan.implementation != "table") return call.op->reference(call);
-        const int64_t slots = SlotsFor(call.operands[0].num_elements());
-        return FirstPlacesKernel(call, [slots](const KernelArgs& args, const Ids& ids, int64_t i) {
-          auto* places = static_cast<int32_t*>(args.scratch);
-          if (i == 0) std::fill_n(places, slots, -1);
-          return FindFirst(ids, args.operands[0], i, slots, places);
-        });
-      }};
+      .kernels = {{.name = "table",
+                   .offer = [](const OpCall& call, const Machine&) -> std::optional<KernelOffer> {
+                     const int64_t slots = SlotsFor(call.operands[0].num_elements());
+                     return KernelOffer{.scratch_bytes =
+                                            slots * static_cast<int64_t>(sizeof(int32_t))};
+                   },
+                   .make = [](const OpCall& call, const KernelOffer&) -> std::unique_ptr<Kernel> {
+                     const int64_t slots = SlotsFor(call.operands[0].num_elements());
+                     return FirstPlacesKernel(
+                         call, [slots](const KernelArgs& args, const Ids& ids, int64_t i) {
+                           auto* places = static_cast<int32_t*>(args.scratch);
+                           if (i == 0) std::fill_n(places, slots, -1);
+                           return FindFirst(ids, args.operands[0], i, slots, places);
+                         });
+                   }}}};
   return op;
 }
 

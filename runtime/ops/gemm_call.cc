@@ -3,19 +3,21 @@
 #include <cstddef>
 #include <utility>
 
-#include "runtime/base/instruction_sets.h"
 #include "runtime/ops/packing.h"
 #include "runtime/ops/shares.h"
 
 namespace tpurun {
 namespace {
 
-constexpr std::string_view kPlainGemm = "gemm_plain";
-constexpr std::string_view kAvx2Gemm = "gemm_avx2";
-
-const gemm::Tiles& TilesFor(const Machine& machine) {
-  return machine.avx2 ? gemm::kAvx2Tiles : gemm::kPlainTiles;
-}
+// The tiles of an instruction set.
+struct Variant {
+  const char* name;
+  const gemm::Tiles* tiles;
+  bool (*runs_on)(const Machine& machine);
+};
+constexpr Variant kVariants[] = {
+    {"gemm_avx2", &gemm::kAvx2Tiles, [](const Machine& machine) { return machine.avx2; }},
+    {"gemm_plain", &gemm::kPlainTiles, [](const Machine&) { return true; }}};
 
 gemm::Storage StorageOf(const Shape& shape) {
   return shape.dtype == DType::kBF16 ? gemm::Storage::kBF16 : gemm::Storage::kF32;
@@ -42,10 +44,9 @@ bool TakesPackedWeights(const MatMulDims& d, const OpCall& call) {
 }  // namespace
 
 bool LibraryMultiplies(Precision precision, const Machine& machine) {
+  if (machine.kernels == KernelChoice::kLibrary) return true;
   return precision == Precision::kF32 ? machine.avx512 : machine.avx512_bf16;
 }
-
-std::string_view GemmFor(const Machine& machine) { return machine.avx2 ? kAvx2Gemm : kPlainGemm; }
 
 std::vector<gemm::Parts> GemmProducts(Precision precision) {
   if (precision == Precision::kF32) return {{}};
@@ -69,49 +70,55 @@ gemm::Def GemmDefOf(const MatMulDims& d, const OpCall& call, std::vector<gemm::P
   return def;
 }
 
-bool IsGemm(std::string_view implementation) {
-  return implementation == kPlainGemm || implementation == kAvx2Gemm;
+std::vector<KernelDef> GemmKernels(
+    std::function<std::optional<KernelOffer>(const OpCall& call, const gemm::Tiles& tiles)> offer,
+    std::function<std::unique_ptr<Kernel>(const OpCall& call, const gemm::Tiles& tiles)> make) {
+  std::vector<KernelDef> kernels;
+  for (const Variant& variant : kVariants) {
+    kernels.push_back({.name = variant.name,
+                       .offer = [offer, variant](const OpCall& call, const Machine& machine)
+                           -> std::optional<KernelOffer> {
+                         if (!variant.runs_on(machine)) return std::nullopt;
+                         return offer(call, *variant.tiles);
+                       },
+                       .make = [make, variant](const OpCall& call,
+                                               const KernelOffer&) -> std::unique_ptr<Kernel> {
+                         if (!variant.runs_on(Machine::This())) return nullptr;
+                         return make(call, *variant.tiles);
+                       }});
+  }
+  return kernels;
 }
 
-const gemm::Tiles* GemmTiles(std::string_view implementation) {
-  if (implementation == kPlainGemm) return &gemm::kPlainTiles;
-  return InstructionSets::OfThisProcessor().avx2 ? &gemm::kAvx2Tiles : nullptr;
-}
-
-KernelPlan PlanGemm(const MatMulDims& d, const OpCall& call, const Machine& machine) {
-  const gemm::Tiles& tiles = TilesFor(machine);
+std::optional<KernelOffer> OfferGemm(const MatMulDims& d, const OpCall& call,
+                                     const gemm::Tiles& tiles) {
   const bool takes_packed = TakesPackedWeights(d, call);
   const bool is_packed = !call.operands[1].layout.plain();
-  KernelPlan plan;
-  if (is_packed && (!takes_packed || call.operands[1] != PackedWeights(d, call, tiles))) {
-    plan.implementation = "none";
-    return plan;
-  }
-  plan.implementation = GemmFor(machine);
-  plan.takes_bias = true;
+  if (is_packed && (!takes_packed || call.operands[1] != PackedWeights(d, call, tiles)))
+    return std::nullopt;
+  KernelOffer offer;
   // At DEFAULT, f32 is rounded while it is packed, at no cost: storing values in bf16 (the pass
   // bfloat16_propagation) would add conversions.
-  plan.native_bf16 = PrecisionOf(call.attrs) != Precision::kDefault &&
-                     (call.operands.size() < 3 || call.operands[2].dtype == DType::kF32);
+  offer.native_bf16 = PrecisionOf(call.attrs) != Precision::kDefault &&
+                      (call.operands.size() < 3 || call.operands[2].dtype == DType::kF32);
   const gemm::Product product(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))), tiles);
   const bool by_columns = ByColumns(call);
   const std::vector<int64_t> shares = ShareSizes(call);
   const int64_t most_rows = by_columns ? d.m : shares.empty() ? 0 : shares.back();
-  plan.scratch_bytes = product.ScratchBytes(most_rows);
-  plan.copied_bytes = product.CopiedBytes(d.m);
+  offer.scratch_bytes = product.ScratchBytes(most_rows);
+  offer.copied_bytes = product.CopiedBytes(d.m);
   // Each part packs all of the operand that the parts do not divide.
   const int64_t again = by_columns ? product.PackedBytesOfX(d.m) : product.PackedBytesOfY();
-  plan.copied_bytes += (call.parts - 1) * again;
+  offer.copied_bytes += (call.parts - 1) * again;
   if (takes_packed) {
-    plan.best_operands = call.operands;
-    plan.best_operands[1] = PackedWeights(d, call, tiles);
+    offer.best_operands = call.operands;
+    offer.best_operands[1] = PackedWeights(d, call, tiles);
   }
-  return plan;
+  return offer;
 }
 
-std::unique_ptr<Kernel> MakeGemm(const MatMulDims& d, const OpCall& call, const KernelPlan& plan) {
-  const gemm::Tiles* const tiles = GemmTiles(plan.implementation);
-  if (tiles == nullptr) return nullptr;
+std::unique_ptr<Kernel> MakeGemm(const MatMulDims& d, const OpCall& call,
+                                 const gemm::Tiles& tiles) {
   const bool by_columns = ByColumns(call);
   const int64_t x_row = (d.transpose_x ? 1 : d.k) * ByteSize(call.operands[0].dtype);
   const int64_t y_column = (d.transpose_y ? d.k : 1) * ByteSize(call.operands[1].dtype);
@@ -121,7 +128,7 @@ std::unique_ptr<Kernel> MakeGemm(const MatMulDims& d, const OpCall& call, const 
   const bool has_bias = call.operands.size() > 2;
   return KernelOf(
       [=, product = gemm::Product(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))),
-                                  *tiles)](const KernelArgs& args) {
+                                  tiles)](const KernelArgs& args) {
         product.Run({.x = static_cast<const std::byte*>(args.operands[0]) + args.begin * x_unit,
                      .y = static_cast<const std::byte*>(args.operands[1]) + args.begin * y_unit,
                      .bias = has_bias ? static_cast<const float*>(args.operands[2]) : nullptr,

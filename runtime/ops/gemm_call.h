@@ -3,8 +3,9 @@
 #define TPURUN_RUNTIME_OPS_GEMM_CALL_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <string_view>
+#include <optional>
 #include <vector>
 
 #include "runtime/ir/op_def.h"
@@ -19,17 +20,11 @@ struct MatMulDims {
   bool transpose_x, transpose_y;
 };
 
-// True if a plan's implementation is of PlanGemm: "gemm_avx2", "gemm_plain".
-bool IsGemm(std::string_view implementation);
-
 // True if the work units of a matmul are columns of z.
 inline bool ByColumns(const OpCall& call) { return OpFlagsOf(call).unit == WorkUnit::kColumns; }
 
-// The implementation for a machine.
-std::string_view GemmFor(const Machine& machine);
-
-// True if the library's kernels for products of this precision are worth a try: they use the
-// AVX-512 and bf16 instructions that runtime/kernels/gemm does not have.
+// True if the library's kernels for products of this precision are asked: they use the AVX-512 and
+// bf16 instructions that runtime/kernels/gemm does not have.
 bool LibraryMultiplies(Precision precision, const Machine& machine);
 
 // The product of operands 0 and 1, without the sum of several (collectives). `products` are some of
@@ -37,14 +32,18 @@ bool LibraryMultiplies(Precision precision, const Machine& machine);
 gemm::Def GemmDefOf(const MatMulDims& dims, const OpCall& call, std::vector<gemm::Parts> products);
 std::vector<gemm::Parts> GemmProducts(Precision precision);
 
-// The implementation is "gemm_" and the instruction set, or "none" for weights in another layout.
-// The kernel prefers packed weights if x is not transposed.
-KernelPlan PlanGemm(const MatMulDims& dims, const OpCall& call, const Machine& machine);
-// nullptr if this processor lacks the instructions.
+// The kernels of an op that multiplies with runtime/kernels/gemm: "gemm_avx2", "gemm_plain", one
+// for an instruction set, the fastest first. Their offers and makers get the tiles of that set.
+std::vector<KernelDef> GemmKernels(
+    std::function<std::optional<KernelOffer>(const OpCall& call, const gemm::Tiles& tiles)> offer,
+    std::function<std::unique_ptr<Kernel>(const OpCall& call, const gemm::Tiles& tiles)> make);
+
+// For one product. Nothing is offered for weights that are packed in another layout. The kernel
+// prefers packed weights if x is not transposed.
+std::optional<KernelOffer> OfferGemm(const MatMulDims& dims, const OpCall& call,
+                                     const gemm::Tiles& tiles);
 std::unique_ptr<Kernel> MakeGemm(const MatMulDims& dims, const OpCall& call,
-                                 const KernelPlan& plan);
-// The tiles of a plan's implementation. nullptr if this processor lacks the instructions.
-const gemm::Tiles* GemmTiles(std::string_view implementation);
+                                 const gemm::Tiles& tiles);
 
 }  // namespace tpurun
 

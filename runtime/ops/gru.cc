@@ -269,11 +269,7 @@ const OpDef& GruGradOp() {
                                   ResetsAfter(attrs) ? s.gates : s.states, s.sums};
       },
       .reference = [](const OpCall& call) { return ReferenceRecurrence(GruGradOf(call), call); },
-      .plan = [](const OpCall& call,
-                 const Machine& machine) { return PlanRecurrence(GruGradOf(call), call, machine); },
-      .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
-        return MakeRecurrence(GruGradOf(call), call, plan);
-      },
+      .kernels = RecurrenceKernels(GruGradOf),
       .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(GruGradOf(call), call, cost); }};
   return op;
 }
@@ -346,11 +342,7 @@ const OpDef& GruOp() {
       },
       .gradient = GruGradient,
       .reference = [](const OpCall& call) { return ReferenceRecurrence(GruOf(call), call); },
-      .plan = [](const OpCall& call,
-                 const Machine& machine) { return PlanRecurrence(GruOf(call), call, machine); },
-      .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
-        return MakeRecurrence(GruOf(call), call, plan);
-      },
+      .kernels = RecurrenceKernels(GruOf),
       .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(GruOf(call), call, cost); },
       .onnx =
           [](ExportCall& call) {

@@ -116,9 +116,9 @@ const OpDef& HistogramOp() {
                                   Shape{DType::kF32, {rows, kStatistics}}};
       },
       .reference = [](const OpCall& call) { return CountKernel(call, BucketOf); },
-      .plan = [](const OpCall&, const Machine&) { return KernelPlan{.implementation = "table"}; },
-      .make_kernel = [](const OpCall& call,
-                        const KernelPlan&) { return CountKernel(call, BucketTable()); },
+      .kernels = {{.name = "table",
+                   .make = [](const OpCall& call,
+                              const KernelOffer&) { return CountKernel(call, BucketTable()); }}},
       .cost =
           [](const OpCall& call, Cost& cost) {
             cost.vector_flops = 3.0 * static_cast<double>(call.operands[0].num_elements());

@@ -171,13 +171,7 @@ const OpDef& LstmGradOp() {
         return std::vector<Shape>{s.gates, s.state, s.state, s.states, s.sums};
       },
       .reference = [](const OpCall& call) { return ReferenceRecurrence(LstmGradOf(call), call); },
-      .plan =
-          [](const OpCall& call, const Machine& machine) {
-            return PlanRecurrence(LstmGradOf(call), call, machine);
-          },
-      .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
-        return MakeRecurrence(LstmGradOf(call), call, plan);
-      },
+      .kernels = RecurrenceKernels(LstmGradOf),
       .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(LstmGradOf(call), call, cost); }};
   return op;
 }
@@ -225,11 +219,7 @@ const OpDef& LstmOp() {
       },
       .gradient = LstmGradient,
       .reference = [](const OpCall& call) { return ReferenceRecurrence(LstmOf(call), call); },
-      .plan = [](const OpCall& call,
-                 const Machine& machine) { return PlanRecurrence(LstmOf(call), call, machine); },
-      .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
-        return MakeRecurrence(LstmOf(call), call, plan);
-      },
+      .kernels = RecurrenceKernels(LstmOf),
       .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(LstmOf(call), call, cost); },
       .onnx =
           [](ExportCall& call) {

@@ -82,18 +82,17 @@ const OpDef* MatMulOfAllReplicas(const OpCall& call) {
   return &CrossReplicaMatMulOp();
 }
 
-KernelPlan PlanOfMatMul(const OpCall& call, const Machine& machine) {
-  if (LibraryMultiplies(PrecisionOf(call.attrs), machine)) {
-    KernelPlan plan = PlanMatMul(DimsOf(call), call, machine);
-    plan.takes_bias = true;
-    if (!plan.library_kernel.empty()) return plan;  // else the library refuses
+std::vector<KernelDef> MatMulKernels() {
+  std::vector<KernelDef> kernels = LibraryMatMulKernels(DimsOf);
+  for (KernelDef& kernel :
+       GemmKernels([](const OpCall&call,
+                      const gemm::Tiles&tiles) { return OfferGemm(DimsOf(call), call, tiles); },
+                   [](const OpCall&call, const gemm::Tiles&tiles) {
+                     return MakeGemm(DimsOf(call), call, tiles);
+                   })) {
+    kernels.push_back(std::move(kernel));
   }
-  return PlanGemm(DimsOf(call), call, machine);
-}
-
-std::unique_ptr<Kernel> KernelOfMatMul(const OpCall& call, const KernelPlan& plan) {
-  if (IsGemm(plan.implementation)) return MakeGemm(DimsOf(call), call, plan);
-  return MakeMatMul(DimsOf(call), call, plan);
+  return kernels;
 }
 
 // The shape of a product along the last two dimensions. The other dimensions are those of x.
@@ -217,8 +216,7 @@ const OpDef& MatMulOp() {
                         const Attrs& attrs) { return MatMulShape("matmul", operands, attrs); },
       .gradient = MatMulGradient,
       .reference = MatMulReference,
-      .plan = PlanOfMatMul,
-      .make_kernel = KernelOfMatMul,
+      .kernels = MatMulKernels(),
       .summed_over_replicas = MatMulOfAllReplicas,
       .cost = MatMulCost,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
@@ -255,14 +253,7 @@ const OpDef& CrossReplicaMatMulOp() {
             return MatMulShape("cross_replica_matmul", operands, attrs);
           },
       .reference = MatMulReference,
-      .plan =
-          [](const OpCall& call, const Machine& machine) {
-            return PlanStackedMatMul(DimsOf(call), call, MatMulOp(), machine);
-          },
-      .make_kernel =
-          [](const OpCall& call, const KernelPlan& plan) {
-            return MakeStackedMatMul(DimsOf(call), call, MatMulOp(), plan);
-          },
+      .kernels = StackedMatMulKernels(DimsOf, MatMulOp()),
       .cost =
           [](const OpCall& call, Cost& cost) {
             MatMulCost(call, cost);
@@ -294,12 +285,7 @@ const OpDef& BatchMatMulOp() {
       .infer_shape = BatchMatMulShape,
       .gradient = BatchMatMulGradient,
       .reference = [](const OpCall& call) { return BatchMatMulReference(call, MatMulOp()); },
-      .plan = [](const OpCall& call,
-                 const Machine& machine) { return PlanBatchMatMul(DimsOf(call), call, machine); },
-      .make_kernel =
-          [](const OpCall& call, const KernelPlan& plan) {
-            return MakeBatchMatMul(DimsOf(call), call, MatMulOp(), plan);
-          },
+      .kernels = BatchMatMulKernels(DimsOf),
       .cost = MatMulCost,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         return std::vector<Value>{call.graph.Add("BatchMatMulV2", call.inputs,

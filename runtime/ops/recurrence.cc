@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/status.h"
+#include "runtime/ops/op_list.h"
 #include "runtime/ops/precision.h"
 #include "runtime/ops/shares.h"
 #include "runtime/ops/step_product.h"
@@ -354,16 +355,31 @@ std::unique_ptr<TimeLoop> LoopOf(const Recurrence& r, const OpCall& call,
   return std::make_unique<ForwardLoop>(r, call, std::move(products), rows);
 }
 
-// Returns nullptr if a planned kernel cannot be made.
-std::unique_ptr<TimeLoop> PlannedLoop(const Recurrence& r, const OpCall& call,
-                                      const KernelPlan& plan) {
+// With products by matmul's kernel `matmul`. nullptr if one of them cannot be made and `must_run`.
+std::unique_ptr<TimeLoop> LoopWith(const KernelDef& matmul, const KernelOffer& offer,
+                                   const Recurrence& r, const OpCall& call, bool must_run) {
   const std::vector<int64_t> sizes = ShareSizes(call);
   std::vector<StepProduct> products;
   for (const StepProductDef& def : ProductDefs(r)) {
-    products.emplace_back(def, call, plan, sizes);
-    if (!products.back().good()) return nullptr;
+    products.emplace_back(def, call, matmul, offer, sizes);
+    if (must_run && !products.back().good()) return nullptr;
   }
   return LoopOf(r, call, std::move(products), sizes.empty() ? 0 : sizes.back());
+}
+
+std::optional<KernelOffer> OfferRecurrence(const KernelDef& matmul, const Recurrence& r,
+                                           const OpCall& call, const Machine& machine) {
+  std::optional<KernelOffer> offer = OfferStepProducts(ProductDefs(r), call, matmul, machine);
+  if (!offer) return std::nullopt;
+  offer->native_bf16 = true;
+  offer->copied_bytes *= call.operands[0].dims[1] * call.parts;  // in every step
+  for (const int weights : r.weights) {
+    if (offer->best_operands.empty() || offer->best_operands[weights] == call.operands[weights])
+      continue;
+    offer->copied_bytes += offer->best_operands[weights].bytes() * call.parts;
+  }
+  offer->scratch_bytes += LoopWith(matmul, *offer, r, call, false)->bytes();
+  return offer;
 }
 
 }  // namespace
@@ -470,24 +486,22 @@ std::unique_ptr<Kernel> ReferenceRecurrence(const Recurrence& recurrence, const 
   return std::make_unique<Reference>(loop);
 }
 
-KernelPlan PlanRecurrence(const Recurrence& recurrence, const OpCall& call,
-                          const Machine& machine) {
-  KernelPlan plan = PlanStepProducts(ProductDefs(recurrence), call, machine);
-  plan.native_bf16 = true;
-  plan.copied_bytes *= call.operands[0].dims[1] * call.parts;  // in every step
-  for (const int weights : recurrence.weights) {
-    if (plan.best_operands.empty() || plan.best_operands[weights] == call.operands[weights])
-      continue;
-    plan.copied_bytes += plan.best_operands[weights].bytes() * call.parts;
+std::vector<KernelDef> RecurrenceKernels(Recurrence (*of)(const OpCall& call)) {
+  std::vector<KernelDef> kernels;
+  for (const KernelDef& matmul : OpOfFamily(MatMulOps(), "matmul").kernels) {
+    kernels.push_back({.name = matmul.name,
+                       .is_library = matmul.is_library,
+                       .multiplies_bf16 = matmul.multiplies_bf16,
+                       .offer =
+                           [&matmul, of](const OpCall& call, const Machine& machine) {
+                             return OfferRecurrence(matmul, of(call), call, machine);
+                           },
+                       .make = [&matmul, of](const OpCall& call,
+                                             const KernelOffer& offer) -> std::unique_ptr<Kernel> {
+                         return LoopWith(matmul, offer, of(call), call, true);
+                       }});
   }
-  const std::unique_ptr<TimeLoop> loop = PlannedLoop(recurrence, call, plan);
-  plan.scratch_bytes += loop == nullptr ? 0 : loop->bytes();
-  return plan;
-}
-
-std::unique_ptr<Kernel> MakeRecurrence(const Recurrence& recurrence, const OpCall& call,
-                                       const KernelPlan& plan) {
-  return PlannedLoop(recurrence, call, plan);
+  return kernels;
 }
 
 }  // namespace tpurun

@@ -139,9 +139,7 @@ Value RecurrentKernelGradient(GraphBuilder& b, Value left, Value dproducts, cons
 std::unique_ptr<Kernel> ReferenceRecurrence(const Recurrence& recurrence, const OpCall& call);
 // Computes the products with matmul's kernels, for all rows of a share at once. Weights are packed
 // once per call into the layout that these kernels prefer. Reads and writes bf16 itself.
-KernelPlan PlanRecurrence(const Recurrence& recurrence, const OpCall& call, const Machine& machine);
-std::unique_ptr<Kernel> MakeRecurrence(const Recurrence& recurrence, const OpCall& call,
-                                       const KernelPlan& plan);
+std::vector<KernelDef> RecurrenceKernels(Recurrence (*of)(const OpCall& call));
 
 }  // namespace tpurun
 

@@ -13,19 +13,20 @@ std::vector<int64_t> ShareSizes(const OpCall& call) {
   return {sizes.begin(), sizes.end()};
 }
 
-KernelPlan PlanOfAll(std::span<const OpCall> calls,
-                     const std::function<KernelPlan(const OpCall&)>& plan) {
-  KernelPlan of_all;
-  for (size_t i = 0; i < calls.size(); ++i) {
-    const KernelPlan one = plan(calls[i]);
-    if (i > 0 && one.implementation != of_all.implementation) return {};
-    of_all.implementation = one.implementation;
-    of_all.native_bf16 = one.native_bf16;
-    of_all.scratch_bytes = std::max(of_all.scratch_bytes, one.scratch_bytes);
-    of_all.copied_bytes = std::max(of_all.copied_bytes, one.copied_bytes);
-    of_all.library_kernel = one.library_kernel;
+std::optional<KernelOffer> OfferForAll(
+    std::span<const OpCall> calls,
+    const std::function<std::optional<KernelOffer>(const OpCall& call)>& offer) {
+  if (calls.empty()) return std::nullopt;
+  KernelOffer for_all;
+  for (const OpCall& call : calls) {
+    const std::optional<KernelOffer> one = offer(call);
+    if (!one) return std::nullopt;
+    for_all.native_bf16 = one->native_bf16;
+    for_all.scratch_bytes = std::max(for_all.scratch_bytes, one->scratch_bytes);
+    for_all.copied_bytes = std::max(for_all.copied_bytes, one->copied_bytes);
+    for_all.library_kernel = one->library_kernel;
   }
-  return of_all;
+  return for_all;
 }
 
 }  // namespace tpurun

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,11 +16,12 @@ namespace tpurun {
 // Empty shares are omitted.
 std::vector<int64_t> ShareSizes(const OpCall& call);
 
-// One plan for all of `calls`, which differ only in the sizes of their shares. It has the
-// implementation that plan(call) returns for each of them and the largest scratch memory, or is the
-// reference if the implementations differ. It prefers no layout and takes no bias.
-KernelPlan PlanOfAll(std::span<const OpCall> calls,
-                     const std::function<KernelPlan(const OpCall&)>& plan);
+// One offer for all of `calls`, which differ only in the sizes of their shares, or nullopt if there
+// are no calls or `offer` has none for one of them. It has the largest scratch memory and prefers
+// no layout.
+std::optional<KernelOffer> OfferForAll(
+    std::span<const OpCall> calls,
+    const std::function<std::optional<KernelOffer>(const OpCall& call)>& offer);
 
 }  // namespace tpurun
 

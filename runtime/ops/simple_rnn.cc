@@ -106,13 +106,7 @@ const OpDef& SimpleRnnGradOp() {
       },
       .reference =
           [](const OpCall& call) { return ReferenceRecurrence(SimpleRnnGradOf(call), call); },
-      .plan =
-          [](const OpCall& call, const Machine& machine) {
-            return PlanRecurrence(SimpleRnnGradOf(call), call, machine);
-          },
-      .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
-        return MakeRecurrence(SimpleRnnGradOf(call), call, plan);
-      },
+      .kernels = RecurrenceKernels(SimpleRnnGradOf),
       .cost = [](const OpCall& call,
                  Cost& cost) { RecurrenceCost(SimpleRnnGradOf(call), call, cost); }};
   return op;
@@ -154,13 +148,7 @@ const OpDef& SimpleRnnOp() {
       },
       .gradient = SimpleRnnGradient,
       .reference = [](const OpCall& call) { return ReferenceRecurrence(SimpleRnnOf(call), call); },
-      .plan =
-          [](const OpCall& call, const Machine& machine) {
-            return PlanRecurrence(SimpleRnnOf(call), call, machine);
-          },
-      .make_kernel = [](const OpCall& call, const KernelPlan& plan) -> std::unique_ptr<Kernel> {
-        return MakeRecurrence(SimpleRnnOf(call), call, plan);
-      },
+      .kernels = RecurrenceKernels(SimpleRnnOf),
       .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(SimpleRnnOf(call), call, cost); },
       .onnx =
           [](ExportCall& call) {

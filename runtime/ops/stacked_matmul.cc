@@ -2,6 +2,8 @@
 
 #include <cstring>
 #include <map>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -125,57 +127,77 @@ class SumOfProducts final : public Kernel {
   std::vector<gemm::Product> products_;
 };
 
-KernelPlan PlanSumOfProducts(const MatMulDims& dims, const OpCall& call, const Machine& machine) {
-  KernelPlan plan = PlanGemm(dims, call, machine);
-  plan.native_bf16 = plan.native_bf16 && call.results[0].dtype == DType::kF32;
-  plan.copied_bytes *= call.num_replicas;
-  return plan;
+std::optional<KernelOffer> OfferSumOfProducts(const MatMulDims& dims, const OpCall& call,
+                                              const gemm::Tiles& tiles) {
+  std::optional<KernelOffer> offer = OfferGemm(dims, call, tiles);
+  if (!offer) return offer;
+  offer->native_bf16 = offer->native_bf16 && call.results[0].dtype == DType::kF32;
+  offer->copied_bytes *= call.num_replicas;
+  return offer;
 }
 
-KernelPlan PlanOfStacks(const MatMulDims& dims, const OpCall& call, const OpDef& matmul,
-                        const Machine& machine) {
+std::optional<KernelOffer> OfferStacks(const MatMulDims& dims, const OpCall& call,
+                                       const OpDef& matmul, const KernelDef& kernel,
+                                       const Machine& machine) {
   std::vector<OpCall> shares;
   for (const int64_t m : ShareSizes(call)) shares.push_back(Stacked(dims, m, call, matmul));
-  return PlanOfAll(shares, [&](const OpCall& share) {
-    KernelPlan plan = PlanKernel(share, machine);
+  return OfferForAll(shares, [&](const OpCall& share) {
+    std::optional<KernelOffer> offer = kernel.offer(share, machine);
+    if (!offer) return offer;
     for (const Shape& operand : share.operands) {
-      plan.scratch_bytes += Aligned(operand.bytes());
-      plan.copied_bytes += operand.bytes();
+      offer->scratch_bytes += Aligned(operand.bytes());
+      offer->copied_bytes += operand.bytes();
     }
-    plan.copied_bytes *= call.parts;
-    return plan;
+    offer->copied_bytes *= call.parts;
+    return offer;
   });
 }
 
-}  // namespace
-
-KernelPlan PlanStackedMatMul(const MatMulDims& dims, const OpCall& call, const OpDef& matmul,
-                             const Machine& machine) {
-  const KernelPlan reference;
-  if (!dims.transpose_x || dims.transpose_y) return reference;
-  if (LibraryMultiplies(PrecisionOf(call.attrs), machine)) {
-    const KernelPlan plan = PlanOfStacks(dims, call, matmul, machine);
-    if (plan.implementation != reference.implementation && !IsGemm(plan.implementation))
-      return plan;
-  }
-  return PlanSumOfProducts(dims, call, machine);
-}
-
-std::unique_ptr<Kernel> MakeStackedMatMul(const MatMulDims& dims, const OpCall& call,
-                                          const OpDef& matmul, const KernelPlan& plan) {
-  if (plan.implementation == KernelPlan().implementation) return call.op->reference(call);
-  if (IsGemm(plan.implementation)) {
-    const gemm::Tiles* const tiles = GemmTiles(plan.implementation);
-    return tiles == nullptr ? nullptr : std::make_unique<SumOfProducts>(dims, call, *tiles);
-  }
-  auto kernel = std::make_unique<StackedMatMul>(dims, call);
+std::unique_ptr<Kernel> MakeStacks(const MatMulDims& dims, const OpCall& call, const OpDef& matmul,
+                                   const KernelDef& kernel, const KernelOffer& offer) {
+  auto stacked = std::make_unique<StackedMatMul>(dims, call);
   for (const int64_t m : ShareSizes(call)) {
     const OpCall share = Stacked(dims, m, call, matmul);
-    std::unique_ptr<Kernel> product = MakeKernel(share, plan);
+    std::unique_ptr<Kernel> product = kernel.make(share, offer);
     if (product == nullptr) return nullptr;
-    kernel->Add(m, Units(share), std::move(product));
+    stacked->Add(m, Units(share), std::move(product));
   }
-  return kernel;
+  return stacked;
+}
+
+bool SumsRows(const MatMulDims& dims) { return dims.transpose_x && !dims.transpose_y; }
+
+}  // namespace
+
+std::vector<KernelDef> StackedMatMulKernels(MatMulDims (*dims_of)(const OpCall& call),
+                                            const OpDef& matmul) {
+  std::vector<KernelDef> kernels;
+  for (const KernelDef& kernel : matmul.kernels) {
+    if (!kernel.is_library) continue;
+    kernels.push_back({.name = kernel.name,
+                       .is_library = true,
+                       .multiplies_bf16 = kernel.multiplies_bf16,
+                       .offer = [&, dims_of](const OpCall& call,
+                                             const Machine& machine) -> std::optional<KernelOffer> {
+                         const MatMulDims dims = dims_of(call);
+                         if (!SumsRows(dims)) return std::nullopt;
+                         return OfferStacks(dims, call, matmul, kernel, machine);
+                       },
+                       .make =
+                           [&, dims_of](const OpCall& call, const KernelOffer& offer) {
+                             return MakeStacks(dims_of(call), call, matmul, kernel, offer);
+                           }});
+  }
+  const auto offer = [dims_of](const OpCall& call,
+                               const gemm::Tiles& tiles) -> std::optional<KernelOffer> {
+    const MatMulDims dims = dims_of(call);
+    return SumsRows(dims) ? OfferSumOfProducts(dims, call, tiles) : std::nullopt;
+  };
+  const auto make = [dims_of](const OpCall& call, const gemm::Tiles& tiles) {
+    return std::make_unique<SumOfProducts>(dims_of(call), call, tiles);
+  };
+  for (KernelDef& kernel : GemmKernels(offer, make)) kernels.push_back(std::move(kernel));
+  return kernels;
 }
 
 }  // namespace tpurun

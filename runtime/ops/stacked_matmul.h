@@ -3,22 +3,19 @@
 #ifndef TPURUN_RUNTIME_OPS_STACKED_MATMUL_H_
 #define TPURUN_RUNTIME_OPS_STACKED_MATMUL_H_
 
-#include <memory>
+#include <vector>
 
 #include "runtime/ir/op_def.h"
 #include "runtime/ops/gemm_call.h"
 
 namespace tpurun {
 
-// A collective call on x (K, M), which is transposed, and y (K, N) of each replica. The library
-// multiplies copies: each share of the rows of z copies its columns of every x, and all of every y,
-// to scratch memory and runs `matmul` on them. gemm_call.h's product adds that of one replica after
-// the other, to the same bits. It is the plan if share sizes would get different kernels of the
-// library.
-KernelPlan PlanStackedMatMul(const MatMulDims& dims, const OpCall& call, const OpDef& matmul,
-                             const Machine& machine);
-std::unique_ptr<Kernel> MakeStackedMatMul(const MatMulDims& dims, const OpCall& call,
-                                          const OpDef& matmul, const KernelPlan& plan);
+// The kernels of a collective call on x (K, M), which is transposed, and y (K, N) of each replica.
+// The library multiplies copies: each share of the rows of z copies its columns of every x, and all
+// of every y, to scratch memory and runs `matmul` on them. gemm_call.h's product adds that of one
+// replica after the other, to the same bits.
+std::vector<KernelDef> StackedMatMulKernels(MatMulDims (*dims_of)(const OpCall& call),
+                                            const OpDef& matmul);
 
 }  // namespace tpurun
 

@@ -1,12 +1,12 @@
 #include "runtime/ops/step_product.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/pass_ops.h"
-#include "runtime/ops/gemm_call.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/shares.h"
 
@@ -35,42 +35,28 @@ OpCall ProductOf(const StepProductDef& def, const OpCall& call, int64_t rows,
   return product;
 }
 
-MatMulDims DimsOfProduct(const OpCall& product) {
-  return {product.results[0].dims[0], product.operands[0].dims[1], product.results[0].dims[1],
-          false, product.attrs.Get<bool>("transpose_y")};
-}
-
-std::unique_ptr<Kernel> KernelOfProduct(const OpCall& product, const KernelPlan& of_all) {
-  KernelPlan plan;
-  plan.implementation = of_all.implementation;
-  return MakeKernel(product, plan);
-}
-
 }  // namespace
 
-KernelPlan PlanStepProducts(const std::vector<StepProductDef>& products, const OpCall& call,
-                            const Machine& machine) {
+std::optional<KernelOffer> OfferStepProducts(const std::vector<StepProductDef>& products,
+                                             const OpCall& call, const KernelDef& matmul,
+                                             const Machine& machine) {
   std::vector<OpCall> calls;
   std::vector<Shape> best = call.operands;
   for (const StepProductDef& def : products) {
     for (const int64_t rows : ShareSizes(call)) {
       calls.push_back(ProductOf(def, call, rows, F32Weights(def, call)));
-      const KernelPlan one = PlanKernel(calls.back(), machine);
-      if (!one.best_operands.empty()) best[def.weights] = one.best_operands[1];
+      const std::optional<KernelOffer> one = matmul.offer(calls.back(), machine);
+      if (!one) return std::nullopt;
+      if (!one->best_operands.empty()) best[def.weights] = one->best_operands[1];
     }
   }
-  KernelPlan plan =
-      PlanOfAll(calls, [&](const OpCall& product) { return PlanKernel(product, machine); });
-  if (plan.implementation == KernelPlan().implementation) {
-    return PlanOfAll(calls, [&](const OpCall& product) {
-      return PlanGemm(DimsOfProduct(product), product, machine);
-    });
-  }
-  if (best != call.operands) plan.best_operands = std::move(best);
-  for (const Shape& operand : call.operands) {
-    if (!operand.layout.plain()) plan.best_operands = best;
-  }
-  return plan;
+  std::optional<KernelOffer> offer =
+      OfferForAll(calls, [&](const OpCall& product) { return matmul.offer(product, machine); });
+  if (!offer) return std::nullopt;
+  const auto packed = [](const Shape& operand) { return !operand.layout.plain(); };
+  if (best != call.operands || std::any_of(best.begin(), best.end(), packed))
+    offer->best_operands = std::move(best);
+  return offer;
 }
 
 StepProduct::StepProduct(const StepProductDef& def, const OpCall& call)
@@ -78,13 +64,13 @@ StepProduct::StepProduct(const StepProductDef& def, const OpCall& call)
   by_rows_[0] = MakeReference(ProductOf(def, call, 1, weights_));
 }
 
-StepProduct::StepProduct(const StepProductDef& def, const OpCall& call, const KernelPlan& plan,
-                         const std::vector<int64_t>& sizes)
+StepProduct::StepProduct(const StepProductDef& def, const OpCall& call, const KernelDef& matmul,
+                         const KernelOffer& offer, const std::vector<int64_t>& sizes)
     : def_(def), replicas_per_call_(call.replicas_per_call), weights_(call.operands[def.weights]) {
   Shape taken = F32Weights(def, call);
   if (taken != weights_) f32_bytes_ = Aligned(taken.bytes());
-  if (!plan.best_operands.empty() && plan.best_operands[def.weights] != taken) {
-    const Shape& best = plan.best_operands[def.weights];
+  if (!offer.best_operands.empty() && offer.best_operands[def.weights] != taken) {
+    const Shape& best = offer.best_operands[def.weights];
     const OpCall pack{.op = &OpOfFamily(PackingOps(), "pack"),
                       .attrs = PackAttrs(best),
                       .operands = {taken},
@@ -99,7 +85,7 @@ StepProduct::StepProduct(const StepProductDef& def, const OpCall& call, const Ke
     bias_bytes_ = Aligned(bias_elements_ * static_cast<int64_t>(sizeof(float)));
   }
   for (const int64_t rows : sizes) {
-    by_rows_[rows] = KernelOfProduct(ProductOf(def, call, rows, taken), plan);
+    by_rows_[rows] = matmul.make(ProductOf(def, call, rows, taken), offer);
     good_ = good_ && by_rows_[rows] != nullptr;
   }
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/ir/op_def.h"
@@ -20,19 +21,20 @@ struct StepProductDef {
   int bias = -1;  // operand (N); -1: none
 };
 
-// One plan for all products of a call: the matmul implementation that every product gets for every
-// share size, or "gemm" if implementations would differ. best_operands has the layouts that the
-// products prefer, for operands with a plain layout.
-KernelPlan PlanStepProducts(const std::vector<StepProductDef>& products, const OpCall& call,
-                            const Machine& machine);
+// The offer of matmul's kernel `matmul` for all products of a call and every share size, or nullopt
+// if one of them has none. best_operands has the layouts that the products prefer, for operands
+// with a plain layout.
+std::optional<KernelOffer> OfferStepProducts(const std::vector<StepProductDef>& products,
+                                             const OpCall& call, const KernelDef& matmul,
+                                             const Machine& machine);
 
 class StepProduct {
  public:
   // Uses the reference, for any number of rows.
   StepProduct(const StepProductDef& def, const OpCall& call);
-  // For shares of `sizes` rows, with a plan made by PlanStepProducts.
-  StepProduct(const StepProductDef& def, const OpCall& call, const KernelPlan& plan,
-              const std::vector<int64_t>& sizes);
+  // For shares of `sizes` rows, with an offer made by OfferStepProducts.
+  StepProduct(const StepProductDef& def, const OpCall& call, const KernelDef& matmul,
+              const KernelOffer& offer, const std::vector<int64_t>& sizes);
 
   // True if every kernel could be made.
   bool good() const { return good_; }
@@ -40,7 +42,7 @@ class StepProduct {
   // Bytes of scratch memory that must not change between Prepare and the last Run.
   int64_t prepared_bytes() const { return f32_bytes_ + packed_bytes_ + bias_bytes_; }
   absl::Status Prepare(const KernelArgs& args, std::byte* prepared) const;
-  // `scratch` has at least the plan's KernelPlan::scratch_bytes.
+  // `scratch` has at least KernelOffer::scratch_bytes.
   absl::Status Run(const KernelArgs& args, const std::byte* prepared, const float* x, int64_t rows,
                    float* y, void* scratch) const;
 

@@ -4,11 +4,10 @@
 #include <cstddef>
 #include <cstring>
 #include <span>
+#include <utility>
 
 namespace tpurun {
 namespace {
-
-constexpr char kStridedCopy[] = "strided_copy";
 
 // One dimension: the number of entries, and the distance between two entries in bytes.
 struct Loop {
@@ -223,16 +222,12 @@ std::unique_ptr<Kernel> StridedCopyReference(const Shape& y, const std::vector<i
   });
 }
 
-KernelPlan PlanStridedCopy() {
-  KernelPlan plan;
-  plan.implementation = kStridedCopy;
-  return plan;
-}
-
-std::unique_ptr<Kernel> MakeStridedCopy(const Shape& y, const std::vector<int64_t>& strides,
-                                        const KernelPlan& plan) {
-  if (plan.implementation != kStridedCopy) return StridedCopyReference(y, strides);
-  return std::make_unique<StridedCopy>(y, strides);
+KernelDef StridedCopyKernel(std::function<std::vector<int64_t>(const OpCall& call)> strides_of) {
+  return {.name = "strided_copy",
+          .make = [strides_of = std::move(strides_of)](
+                      const OpCall& call, const KernelOffer&) -> std::unique_ptr<Kernel> {
+            return std::make_unique<StridedCopy>(call.results[0], strides_of(call));
+          }};
 }
 
 }  // namespace tpurun

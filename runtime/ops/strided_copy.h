@@ -6,6 +6,7 @@
 #define TPURUN_RUNTIME_OPS_STRIDED_COPY_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -21,9 +22,7 @@ std::vector<int64_t> StridesOf(const std::vector<int64_t>& dims);
 std::unique_ptr<Kernel> StridedCopyReference(const Shape& y, const std::vector<int64_t>& strides);
 
 // Copies contiguous runs of x and y at once, other elements in square tiles.
-KernelPlan PlanStridedCopy();
-std::unique_ptr<Kernel> MakeStridedCopy(const Shape& y, const std::vector<int64_t>& strides,
-                                        const KernelPlan& plan);
+KernelDef StridedCopyKernel(std::function<std::vector<int64_t>(const OpCall& call)> strides_of);
 
 }  // namespace tpurun
 

@@ -106,11 +106,7 @@ const OpDef& TransposeOp() {
           [](const OpCall& call) {
             return StridedCopyReference(call.results[0], StridesOfTransposed(call));
           },
-      .plan = [](const OpCall&, const Machine&) { return PlanStridedCopy(); },
-      .make_kernel =
-          [](const OpCall& call, const KernelPlan& plan) {
-            return MakeStridedCopy(call.results[0], StridesOfTransposed(call), plan);
-          },
+      .kernels = {StridedCopyKernel(StridesOfTransposed)},
       .cost = CostOfMove,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const Value perm = call.graph.Int64s(call.attrs.Ints("perm"), "perm");

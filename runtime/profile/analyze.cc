@@ -133,7 +133,7 @@ class Analysis {
   // The shortest time of all calls of an instruction in a step, on one worker.
   double MachineSeconds(const Instruction& instruction, const Cost& cost) const {
     const proto::MachinePeaks& machine = args_.machine;
-    const bool bf16 = instruction.plan.implementation.find("bf16") != std::string::npos;
+    const bool bf16 = instruction.plan.kernel->multiplies_bf16;
     const double peak = bf16 && machine.bf16_gflops() > 0 && cost.matrix_flops > 0
                             ? machine.bf16_gflops()
                             : machine.f32_gflops();
@@ -171,7 +171,7 @@ class Analysis {
     sum.row.set_op(instruction.op->name);
     for (const NodeOrigin& origin : instruction.origins)
       sum.row.add_from(absl::StrCat(origin.layer, ":", PhaseName(origin.phase)));
-    sum.row.set_kernel(instruction.plan.implementation);
+    sum.row.set_kernel(instruction.plan.name());
     sum.row.set_library_kernel(instruction.plan.library_kernel);
     sum.row.set_calls(static_cast<double>(times.calls) / steps);
     sum.row.set_seconds(times.seconds / steps);

@@ -34,7 +34,7 @@ class TraceWriter {
           {JsonString(named ? instruction->name : instruction->op->name),
            absl::StrCat("{\"op\":", JsonString(instruction->op->name),
                         ",\"from\":", JsonString(Describe(instruction->origins)),
-                        ",\"kernel\":", JsonString(instruction->plan.implementation), ",\"part\":"),
+                        ",\"kernel\":", JsonString(instruction->plan.name()), ",\"part\":"),
            instruction->per_core, instruction->replicas_per_call});
     }
   }

@@ -138,8 +138,8 @@ class XSpaceMaker {
       plane.Stat("program_id", stats).set_uint64_value(1);
       plane.Stat("symbol_id", stats).set_uint64_value(static_cast<uint64_t>(number));
       plane.Stat("kernel_details", stats)
-          .set_str_value(absl::StrCat(instruction->plan.implementation, " ",
-                                      instruction->plan.library_kernel));
+          .set_str_value(
+              absl::StrCat(instruction->plan.name(), " ", instruction->plan.library_kernel));
       ids.instructions.push_back(metadata.id());
     }
     ids.infeed = AddQueue(plane, "infeed", instructions_.size() + 1);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/graph_text.h"
@@ -28,6 +29,21 @@ std::string PrintOperands(const std::vector<Operand>& operands) {
   return text;
 }
 
+std::string PrintShapes(const std::vector<Shape>& shapes) {
+  return absl::StrJoin(shapes, ", ", [](std::string* text, const Shape& shape) {
+    absl::StrAppend(text, shape.ToString());
+  });
+}
+
+// What the kernel was chosen for, besides its scratch memory.
+void PrintOffer(const KernelPlan& plan, std::string* text) {
+  if (!plan.library_kernel.empty())
+    absl::StrAppend(text, " library_kernel=", Quote(plan.library_kernel));
+  if (plan.native_bf16) absl::StrAppend(text, " native_bf16");
+  if (plan.converts_bf16) absl::StrAppend(text, " converts_bf16");
+  if (plan.copied_bytes > 0) absl::StrAppend(text, " copies=", plan.copied_bytes);
+}
+
 std::string PrintInstruction(const Instruction& instruction) {
   std::string text = absl::StrCat(
       "  ", instruction.op->name, " ", instruction.attrs.ToString(), " ", Quote(instruction.name),
@@ -37,13 +53,16 @@ std::string PrintInstruction(const Instruction& instruction) {
           : "",
       " parts=", instruction.parts,
       instruction.by_columns ? " columns=" : " rows=", instruction.rows,
-      " kernel=", Quote(instruction.plan.implementation));
+      " kernel=", Quote(instruction.plan.name()));
+  PrintOffer(instruction.plan, &text);
   if (instruction.plan.scratch_bytes > 0) {
     absl::StrAppend(&text, " scratch=", PrintBuffer(instruction.scratch), "+",
                     instruction.plan.scratch_bytes);
   }
-  absl::StrAppend(&text, "\n    <- ", PrintOperands(instruction.operands), "\n    -> ",
-                  PrintOperands(instruction.results), "\n");
+  absl::StrAppend(&text, "\n    <- ", PrintOperands(instruction.operands), "\n");
+  if (!instruction.plan.best_operands.empty())
+    absl::StrAppend(&text, "    prefers ", PrintShapes(instruction.plan.best_operands), "\n");
+  absl::StrAppend(&text, "    -> ", PrintOperands(instruction.results), "\n");
   return text;
 }
 
@@ -95,11 +114,26 @@ std::optional<int64_t> Field(LineTokenizer& line, std::string_view name) {
   return line.Eat(name) ? line.Int() : std::nullopt;
 }
 
+// Parses the output of PrintOffer. Returns false for any other text.
+bool ParseOffer(LineTokenizer& line, KernelPlan& plan) {
+  if (line.Eat("library_kernel=")) {
+    std::optional<std::string> name = line.QuotedString();
+    if (!name) return false;
+    plan.library_kernel = *std::move(name);
+  }
+  plan.native_bf16 = line.Eat("native_bf16");
+  plan.converts_bf16 = line.Eat("converts_bf16");
+  if (!line.Eat("copies=")) return true;
+  const std::optional<int64_t> bytes = line.Int();
+  plan.copied_bytes = bytes.value_or(-1);
+  return plan.copied_bytes >= 0;
+}
+
 absl::StatusOr<Instruction> ParseInstruction(LineTokenizer& line, const FindOp& find_op) {
   const absl::Status bad =
       Bad("OP {attributes} \"name\" [from \"PHASE:LAYER\" ...] [per_core [replicas_per_call=N]] "
           "parts=N rows=N|columns=N "
-          "kernel=\"name\" "
+          "kernel=\"name\" [library_kernel=\"name\"] [native_bf16] [converts_bf16] [copies=BYTES] "
           "[scratch=worker:OFFSET+BYTES]");
   Instruction instruction;
   const std::string op = line.Word();
@@ -129,7 +163,10 @@ absl::StatusOr<Instruction> ParseInstruction(LineTokenizer& line, const FindOp& 
   if (!kernel) return bad;
   instruction.parts = static_cast<int>(*parts);
   instruction.rows = *rows;
-  instruction.plan.implementation = *kernel;
+  instruction.plan.kernel = FindKernel(*instruction.op, *kernel);
+  if (instruction.plan.kernel == nullptr)
+    return absl::InvalidArgumentError(absl::StrCat(op, " has no kernel \"", *kernel, "\""));
+  if (!ParseOffer(line, instruction.plan)) return bad;
   if (line.Eat("scratch=")) {
     const std::optional<BufferRef> scratch = ParseBuffer(line);
     const std::optional<int64_t> bytes = scratch ? Field(line, "+") : std::nullopt;
@@ -157,6 +194,7 @@ class Parser {
     if (line.Eat("step phase ")) return StartPhase(line, &program_.step);
     if (line.Eat("periodic ")) return Periodic(line);
     if (line.Eat("<- ") || line.Eat("<-")) return Operands(line, &Instruction::operands);
+    if (line.Eat("prefers ")) return Preferred(line);
     if (line.Eat("-> ") || line.Eat("->")) return Operands(line, &Instruction::results);
     if (phases_ == nullptr)
       return Bad("program, arena, variable, infeed, outfeed, loss or a phase");
@@ -165,43 +203,9 @@ class Parser {
     return absl::OkStatus();
   }
 
-  CoreProgram Take() {
-    AskForPlans();
-    return std::move(program_);
-  }
+  CoreProgram Take() { return std::move(program_); }
 
  private:
-  // The text does not say which operands a kernel supports. The plan for the call says it.
-  void AskForPlans() {
-    const std::optional<Machine> machine = Machine::Parse(program_.machine);
-    if (!machine) return;
-    const auto ask = [&](std::vector<Phase>& phases) {
-      for (Phase& phase : phases) {
-        for (Instruction& instruction : phase.instructions) Ask(*machine, instruction);
-      }
-    };
-    ask(program_.prologue);
-    ask(program_.step);
-    for (PeriodicSection& range : program_.periodic) {
-      ask(range.before);
-      ask(range.after);
-    }
-  }
-
-  // Keeps the plan of the text if the op does not infer these shapes or the planned kernel is
-  // another.
-  void Ask(const Machine& machine, Instruction& instruction) const {
-    const OpCall call = CallOfInstruction(instruction, program_.num_replicas);
-    const auto shapes = InferShapes(*call.op, call.operands, call.attrs);
-    if (!shapes.ok() || *shapes != call.results) return;
-    KernelPlan plan = PlanKernel(call, machine);
-    const KernelPlan& said = instruction.plan;
-    if (plan.implementation != said.implementation || plan.scratch_bytes > said.scratch_bytes)
-      return;
-    plan.scratch_bytes = said.scratch_bytes;
-    instruction.plan = std::move(plan);
-  }
-
   absl::Status Header(LineTokenizer& line) {
     const std::optional<std::string> name = line.QuotedString();
     const std::optional<int64_t> replicas = name ? Field(line, "replicas=") : std::nullopt;
@@ -286,6 +290,24 @@ class Parser {
       return Bad("an instruction before its operands");
     ASSIGN_OR_RETURN(std::vector<Operand> operands, ParseOperands(line));
     phases_->back().instructions.back().*which = std::move(operands);
+    return absl::OkStatus();
+  }
+
+  // KernelOffer::best_operands: a shape for each operand.
+  absl::Status Preferred(LineTokenizer& line) {
+    if (phases_ == nullptr || phases_->back().instructions.empty())
+      return Bad("an instruction before the operands that it prefers");
+    Instruction& instruction = phases_->back().instructions.back();
+    std::vector<Shape>& shapes = instruction.plan.best_operands;
+    shapes.clear();
+    while (!line.AtEnd()) {
+      const std::optional<Shape> shape = line.AShape();
+      if (!shape) return Bad("prefers shape, ...");
+      shapes.push_back(*shape);
+      if (!line.AtEnd() && !line.Eat(",")) return Bad("a comma between shapes");
+    }
+    if (shapes.size() != instruction.operands.size())
+      return Bad("a preferred shape for each operand");
     return absl::OkStatus();
   }
 

@@ -125,11 +125,8 @@ class Verifier {
   static absl::Status Promises(const KernelPlan& plan, const OpCall& call) {
     const OpFlags flags = OpFlagsOf(call);
     const auto missing = [&](const std::string& what) {
-      return absl::InternalError(
-          absl::StrCat("its kernel \"", plan.implementation, "\" takes no ", what));
+      return absl::InternalError(absl::StrCat("its kernel \"", plan.name(), "\" takes no ", what));
     };
-    const bool has_bias = flags.bias >= 0 && static_cast<int>(call.operands.size()) > flags.bias;
-    if (has_bias && !plan.takes_bias) return missing("bias");
     for (size_t i = 0; i < call.operands.size(); ++i) {
       const Shape& operand = call.operands[i];
       const bool rounded = HasOperand(flags.rounds, static_cast<int>(i));

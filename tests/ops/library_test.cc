@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -91,6 +93,21 @@ void ExpectSameOfPacked(OpCall call, const Machine& machine, const KernelPlan& p
   EXPECT_EQ(RunPlanned(call, PlanKernel(call, machine), operands), want) << best.ToString();
 }
 
+// The kernels with an offer for the call on a level of machine that this one can stand for: the
+// library multiplies with AVX-512 and where it is asked to, and it runs on any processor.
+std::vector<std::pair<Machine, const KernelDef*>> KernelsOfLevels(const OpCall& call) {
+  std::vector<std::pair<Machine, const KernelDef*>> kernels;
+  for (const Machine& machine :
+       {Machine::This(), Machine{}, Machine{.avx2 = true}, Machine{.avx2 = true, .avx512 = true},
+        Machine{.avx2 = true, .kernels = KernelChoice::kLibrary}}) {
+    if (machine.avx2 && !Machine::This().avx2) continue;
+    for (const KernelDef& kernel : call.op->kernels) {
+      if (kernel.offer(call, machine)) kernels.emplace_back(machine, &kernel);
+    }
+  }
+  return kernels;
+}
+
 int64_t ProductsOfParts(int64_t precision) { return precision == 1 ? 3 : precision == 2 ? 6 : 1; }
 
 // `products` are those of whole values; each is that of several parts.
@@ -110,15 +127,14 @@ void ExpectNearReference(const std::string& op, const Attrs& attrs, std::vector<
     operands.push_back(RandomLiteral(shapes[i / replicas], static_cast<uint32_t>(i)));
     absolute.push_back(Absolute(operands.back()));
   }
-  // With AVX-512 the library multiplies; it runs on any processor.
-  for (const Machine& machine :
-       {Machine::This(), Machine{.avx2 = true}, Machine{.avx2 = true, .avx512 = true}}) {
-    if (!Machine::This().avx2) continue;
-    const std::string place = absl::StrCat(op, " ", attrs.ToString(), " ", shapes[0].ToString(),
-                                           " ", machine.ToString(), " in ", parts, " parts");
-    const KernelPlan plan = PlanKernel(call, machine);
-    const std::string kernel = plan.implementation.substr(0, plan.implementation.find('_'));
-    ASSERT_TRUE(kernel == "gemm" || kernel == "onednn") << place << ": " << kernel;
+  std::set<std::string> seen;
+  for (const auto& [machine, kernel] : KernelsOfLevels(call)) {
+    if (!seen.insert(kernel->name).second) continue;
+    const std::string place =
+        absl::StrCat(op, " ", attrs.ToString(), " ", shapes[0].ToString(), " ", kernel->name, " ",
+                     machine.ToString(), " in ", parts, " parts");
+    KernelPlan plan{*kernel->offer(call, machine)};
+    plan.kernel = kernel;
     const Literal got = RunPlanned(call, plan, operands);
     EXPECT_EQ(got, RunPlanned(call, plan, operands)) << place << ": the same call, other bits";
     // What is multiplied as it is, by a forward convolution without groups, has packed weights on
@@ -128,7 +144,7 @@ void ExpectNearReference(const std::string& op, const Attrs& attrs, std::vector<
     }
     ExpectSameOfPacked(call, machine, plan, operands, got);
     const Literal want = RunReference(call, operands, {{0, Units(call)}})[0];
-    if (kernel == "gemm") {
+    if (!kernel->is_library) {
       ASSERT_EQ(got, want) << place;
       continue;
     }
@@ -141,6 +157,7 @@ void ExpectNearReference(const std::string& op, const Attrs& attrs, std::vector<
           << place << " element " << i;
     }
   }
+  EXPECT_FALSE(seen.empty()) << op << " has no kernel for " << shapes[0].ToString();
 }
 
 Shape F32(std::vector<int64_t> dims) { return Shape{DType::kF32, std::move(dims)}; }
@@ -217,7 +234,7 @@ TEST(GemmKernel, HasOnePlanForSharesOfTwoSizes) {
               .num_replicas = 8};
   // 2 rows are too little for the library, 3 are enough.
   const KernelPlan plan = PlanKernel(call, Machine::This());
-  ASSERT_EQ(plan.implementation.substr(0, 4), "gemm");
+  ASSERT_EQ(plan.name().substr(0, 4), "gemm");
   std::vector<Literal> operands;
   for (int i = 0; i < 16; ++i)
     operands.push_back(RandomLiteral(call.operands[i / 8], static_cast<uint32_t>(i)));
@@ -346,7 +363,7 @@ TEST(LibraryKernels, AnImagesBitsDoNotDependOnTheImagesThatGoAlong) {
         for (const int64_t images : {1, 2, 7, 16}) {
           const OpCall some = call_of(images);
           const KernelPlan some_plan = PlanKernel(some, Machine::This());
-          EXPECT_EQ(some_plan.implementation, plan.implementation);
+          EXPECT_EQ(some_plan.kernel, plan.kernel);
           EXPECT_EQ(RunPlanned(some, some_plan, {Rows(operands[0], images), operands[1]}),
                     Rows(want, images))
               << all.attrs.ToString() << " " << images << " images";
@@ -379,7 +396,7 @@ TEST(LibraryKernels, TheBitsOfAnExamplesProductsDoNotDependOnTheExamplesThatGoAl
       for (const int64_t examples : {1, 2, 7, 16}) {
         const OpCall some = call_of(examples);
         const KernelPlan some_plan = PlanKernel(some, Machine::This());
-        EXPECT_EQ(some_plan.implementation, plan.implementation);
+        EXPECT_EQ(some_plan.kernel, plan.kernel);
         EXPECT_EQ(
             RunPlanned(some, some_plan, {Rows(operands[0], examples), Rows(operands[1], examples)}),
             Rows(want, examples))
@@ -413,7 +430,7 @@ TEST(LibraryKernels, AFilterGradientCutOverChannelsHasTheBitsOfTheWhole) {
         OpCall cut = call;
         cut.parts = parts;
         const KernelPlan whole_plan = PlanKernel(call, machine), plan = PlanKernel(cut, machine);
-        EXPECT_EQ(plan.implementation, whole_plan.implementation) << place;
+        EXPECT_EQ(plan.kernel, whole_plan.kernel) << place;
         EXPECT_EQ(RunPlanned(cut, plan, operands), RunPlanned(call, whole_plan, operands)) << place;
       }
     }
@@ -476,7 +493,7 @@ TEST(GemmKernel, OfSmallPairsHasTheBitsOfTheReference) {
                   .needed = {true},
                   .parts = 3};
       const KernelPlan plan = PlanKernel(call, Machine::This());
-      ASSERT_EQ(plan.implementation.substr(0, 4), "gemm");
+      ASSERT_EQ(plan.name().substr(0, 4), "gemm");
       const std::vector<Literal> operands = {RandomLiteral(call.operands[0], 0),
                                              RandomLiteral(call.operands[1], 1)};
       EXPECT_EQ(RunPlanned(call, plan, operands), RunReference(call, operands, {{0, 4}})[0])
@@ -500,7 +517,7 @@ TEST(GemmKernel, OfSmallProductsHasTheBitsOfTheReference) {
               .parts = 3};
           call.operands.insert(call.operands.end(), bias.begin(), bias.end());
           const KernelPlan plan = PlanKernel(call, Machine::This());
-          ASSERT_EQ(plan.implementation.substr(0, 4), "gemm");
+          ASSERT_EQ(plan.name().substr(0, 4), "gemm");
           std::vector<Literal> operands;
           for (size_t i = 0; i < call.operands.size(); ++i) {
             operands.push_back(RandomLiteral(call.operands[i], static_cast<uint32_t>(i)));
@@ -525,7 +542,7 @@ void ExpectCopiesLikeTheReference(const std::string& op, const Attrs& attrs, con
       values.data()[i] = static_cast<std::byte>(PhiloxElement(4, 0, 0, 0, i));
     }
     const KernelPlan plan = PlanKernel(call, Machine::This());
-    ASSERT_EQ(plan.implementation, "strided_copy");
+    ASSERT_EQ(plan.name(), "strided_copy");
     EXPECT_EQ(RunPlanned(call, plan, {values}), RunReference(call, {values}, {{0, Units(call)}})[0])
         << op << " " << attrs.ToString() << " " << x.ToString() << " in " << parts << " parts";
   }

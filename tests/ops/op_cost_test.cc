@@ -130,7 +130,7 @@ TEST(OpCostTest, ResultsThatAreNotNeeded) {
 
 TEST(OpCostTest, CopiesOfAPlanAreWrittenAndRead) {
   const OpCall call = CallOf("matmul", {{"precision", kDefault}}, {F32({3, 4}), F32({4, 5})});
-  const Cost plain = CostOf(call), copied = CostOf(call, KernelPlan{.copied_bytes = 64});
+  const Cost plain = CostOf(call), copied = CostOf(call, KernelOffer{.copied_bytes = 64});
   EXPECT_EQ(copied.bytes_read, plain.bytes_read + 64);
   EXPECT_EQ(copied.bytes_written, plain.bytes_written + 64);
   EXPECT_EQ(copied.matrix_flops, plain.matrix_flops);

@@ -162,17 +162,14 @@ CallSteps ConvSteps(ConvKind kind, const ConvDims& d, const OpCall& call, bool b
 
 }  // namespace
 
-KernelPlan PlanConv(ConvKind kind, const ConvDims& dims, const OpCall& call,
-                    const Machine& machine) {
-  // The sums of a filter gradient run over the batch.
-  const double images = kind == ConvKind::kFilterGrad ? 1.0 * dims.n : kJudgedRows;
-  return PlanByTrying(call, machine, dims.MultiplyAdds(images),
-                      [&](bool bf16) { return ConvSteps(kind, dims, call, bf16); });
-}
-
-std::unique_ptr<Kernel> MakeConv(ConvKind kind, const ConvDims& dims, const OpCall& call,
-                                 const KernelPlan& plan) {
-  return MakeByPlan(call, plan, [&](bool bf16) { return ConvSteps(kind, dims, call, bf16); });
+std::vector<KernelDef> LibraryConvKernels(ConvKind kind, ConvDims (*dims_of)(const OpCall& call)) {
+  return LibraryKernels([=](const OpCall& call) {
+    const ConvDims dims = dims_of(call);
+    // The sums of a filter gradient run over the batch.
+    const double images = kind == ConvKind::kFilterGrad ? 1.0 * dims.n : kJudgedRows;
+    return LibraryCall{dims.MultiplyAdds(images),
+                       [=](bool bf16) { return ConvSteps(kind, dims, call, bf16); }};
+  });
 }
 
 }  // namespace tpurun

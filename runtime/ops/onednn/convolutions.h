@@ -2,7 +2,7 @@
 #ifndef TPURUN_RUNTIME_OPS_ONEDNN_CONVOLUTIONS_H_
 #define TPURUN_RUNTIME_OPS_ONEDNN_CONVOLUTIONS_H_
 
-#include <memory>
+#include <vector>
 
 #include "runtime/ir/op_def.h"
 #include "runtime/ops/conv_dims.h"
@@ -11,11 +11,7 @@ namespace tpurun {
 
 enum class ConvKind { kForward, kInputGrad, kFilterGrad };
 
-// onednn.h lists the implementations of a plan.
-KernelPlan PlanConv(ConvKind kind, const ConvDims& dims, const OpCall& call,
-                    const Machine& machine);
-std::unique_ptr<Kernel> MakeConv(ConvKind kind, const ConvDims& dims, const OpCall& call,
-                                 const KernelPlan& plan);
+std::vector<KernelDef> LibraryConvKernels(ConvKind kind, ConvDims (*dims_of)(const OpCall& call));
 
 }  // namespace tpurun
 

@@ -1,6 +1,7 @@
 #include "runtime/ops/onednn/plan.h"
 
-#include <string>
+#include <memory>
+#include <optional>
 
 #include "runtime/ops/onednn/onednn.h"
 #include "runtime/ops/precision.h"
@@ -8,56 +9,72 @@
 namespace tpurun {
 namespace {
 
-constexpr char kBf16[] = "onednn_bf16";
-constexpr char kF32[] = "onednn_f32";
+// True if a call gets bf16 parts in bf16. Others get them in f32.
+bool MultipliesBF16(const OpCall& call, const Machine& machine) {
+  return PrecisionOf(call.attrs) != Precision::kF32 && machine.avx512_bf16;
+}
+
+// The library reads and writes bf16 itself only at DEFAULT.
+bool TakesStored(const OpCall& call, bool takes_bf16) {
+  for (const auto* shapes : {&call.operands, &call.results}) {
+    for (const Shape& shape : *shapes) {
+      if (shape.dtype == DType::kBF16 && !takes_bf16) return false;
+    }
+  }
+  return true;
+}
+
+std::optional<KernelOffer> Offer(const LibraryCall& library, bool bf16, const OpCall& call) {
+  const Precision precision = PrecisionOf(call.attrs);
+  const bool takes_bf16 = precision == Precision::kDefault && bf16;
+  if (!TakesStored(call, takes_bf16)) return std::nullopt;
+  try {
+    UseOneThread();
+    const CallSteps steps = library.make(bf16);
+    KernelOffer offer{.scratch_bytes = steps.scratch_bytes,
+                      .native_bf16 = takes_bf16,
+                      .copied_bytes = steps.copied_bytes * call.parts,
+                      .library_kernel = steps.library_kernel};
+    if (!steps.weights.plain() && (takes_bf16 || precision == Precision::kF32)) {
+      offer.best_operands = call.operands;
+      offer.best_operands[1].dtype = takes_bf16 ? DType::kBF16 : DType::kF32;
+      offer.best_operands[1].layout = steps.weights;
+    } else if (!call.operands[1].layout.plain()) {
+      offer.best_operands = call.operands;
+    }
+    return offer;
+  } catch (const dnnl::error&) {
+    return std::nullopt;
+  }
+}
 
 }  // namespace
 
-KernelPlan PlanByTrying(const OpCall& call, const Machine& machine, double multiply_adds,
-                        const MakeSteps& make) {
-  // No other kernel reads packed weights.
-  KernelPlan refused;
-  if (!call.operands[1].layout.plain()) refused.implementation = "none";
-  if (multiply_adds < kLibraryMultiplyAdds || !machine.avx2) return refused;
-  const Precision precision = PrecisionOf(call.attrs);
-  KernelPlan plan;
-  plan.implementation = precision != Precision::kF32 && machine.avx512_bf16 ? kBf16 : kF32;
-  const bool takes_bf16 = precision == Precision::kDefault && plan.implementation == kBf16;
-  for (const auto* shapes : {&call.operands, &call.results}) {
-    for (const Shape& shape : *shapes) {
-      if (shape.dtype == DType::kBF16 && !takes_bf16) return refused;
-    }
+std::vector<KernelDef> LibraryKernels(const std::function<LibraryCall(const OpCall& call)>& of) {
+  std::vector<KernelDef> kernels;
+  for (const bool bf16 : {true, false}) {
+    kernels.push_back(
+        {.name = bf16 ? kLibraryBF16 : kLibraryF32,
+         .is_library = true,
+         .multiplies_bf16 = bf16,
+         .offer = [of, bf16](const OpCall& call,
+                             const Machine& machine) -> std::optional<KernelOffer> {
+           if (!machine.avx2 || bf16 != MultipliesBF16(call, machine)) return std::nullopt;
+           const LibraryCall library = of(call);
+           const bool is_worth = library.multiply_adds >= kLibraryMultiplyAdds;
+           if (!is_worth && machine.kernels != KernelChoice::kLibrary) return std::nullopt;
+           return Offer(library, bf16, call);
+         },
+         .make = [of, bf16](const OpCall& call, const KernelOffer&) -> std::unique_ptr<Kernel> {
+           try {
+             UseOneThread();
+             return KernelOfSteps(of(call).make(bf16));
+           } catch (const dnnl::error&) {
+             return nullptr;
+           }
+         }});
   }
-  try {
-    UseOneThread();
-    const CallSteps steps = make(plan.implementation == kBf16);
-    plan.scratch_bytes = steps.scratch_bytes;
-    plan.copied_bytes = steps.copied_bytes * call.parts;
-    plan.library_kernel = steps.library_kernel;
-    plan.native_bf16 = takes_bf16;
-    if (!steps.weights.plain() && (takes_bf16 || precision == Precision::kF32)) {
-      plan.best_operands = call.operands;
-      plan.best_operands[1].dtype = takes_bf16 ? DType::kBF16 : DType::kF32;
-      plan.best_operands[1].layout = steps.weights;
-    } else if (!call.operands[1].layout.plain()) {
-      plan.best_operands = call.operands;
-    }
-  } catch (const dnnl::error&) {
-    return refused;
-  }
-  return plan;
-}
-
-std::unique_ptr<Kernel> MakeByPlan(const OpCall& call, const KernelPlan& plan,
-                                   const MakeSteps& make) {
-  if (plan.implementation == "reference") return call.op->reference(call);
-  if (plan.implementation != kBf16 && plan.implementation != kF32) return nullptr;
-  try {
-    UseOneThread();
-    return KernelOfSteps(make(plan.implementation == kBf16));
-  } catch (const dnnl::error&) {
-    return nullptr;
-  }
+  return kernels;
 }
 
 }  // namespace tpurun

@@ -1,9 +1,9 @@
-// Decides whether the library computes a call, and makes its kernel, for all primitives.
+// The kernels of the library for an op, for all primitives.
 #ifndef TPURUN_RUNTIME_OPS_ONEDNN_PLAN_H_
 #define TPURUN_RUNTIME_OPS_ONEDNN_PLAN_H_
 
 #include <functional>
-#include <memory>
+#include <vector>
 
 #include "runtime/ops/onednn/steps.h"
 
@@ -13,14 +13,17 @@ namespace tpurun {
 // dnnl::error if the library refuses.
 using MakeSteps = std::function<CallSteps(bool bf16)>;
 
-// Makes the steps once to find out whether the library accepts the call. A refused call gets the
-// reference kernel. `multiply_adds` is counted for kJudgedRows rows if the call works on the rows
-// of a batch, else for the whole call.
-KernelPlan PlanByTrying(const OpCall& call, const Machine& machine, double multiply_adds,
-                        const MakeSteps& make);
-// The kernel of a plan, or nullptr if the library now refuses it.
-std::unique_ptr<Kernel> MakeByPlan(const OpCall& call, const KernelPlan& plan,
-                                   const MakeSteps& make);
+// A call as the library computes it.
+struct LibraryCall {
+  // Counted for kJudgedRows rows if the call works on the rows of a batch, else for the whole call.
+  double multiply_adds = 0;
+  MakeSteps make;
+};
+
+// The kernels "onednn_bf16" and "onednn_f32" (onednn.h) of an op. The library is asked for its
+// layouts and its scratch memory, on this processor: it makes the steps once. A call that it
+// refuses, or that is too small for it, gets no offer.
+std::vector<KernelDef> LibraryKernels(const std::function<LibraryCall(const OpCall& call)>& of);
 
 }  // namespace tpurun
 

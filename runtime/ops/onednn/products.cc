@@ -118,28 +118,35 @@ CallSteps StepsOfPairs(const MatMulDims& d, const OpCall& call, bool bf16) {
   return StepsOfShares(call, bf16, {0}, [&](int64_t, StepList& list) { AddPairs(d, call, list); });
 }
 
+std::vector<KernelDef> WhereTheLibraryMultiplies(std::vector<KernelDef> kernels) {
+  for (KernelDef& kernel : kernels) {
+    kernel.offer = [offer = std::move(kernel.offer)](
+                       const OpCall& call, const Machine& machine) -> std::optional<KernelOffer> {
+      if (!LibraryMultiplies(PrecisionOf(call.attrs), machine)) return std::nullopt;
+      return offer(call, machine);
+    };
+  }
+  return kernels;
+}
+
 }  // namespace
 
-KernelPlan PlanMatMul(const MatMulDims& dims, const OpCall& call, const Machine& machine) {
-  // If x is transposed, the sums run over the batch.
-  const double rows = dims.transpose_x ? 1.0 * dims.m : kJudgedRows;
-  return PlanByTrying(call, machine, rows * dims.k * dims.n,
-                      [&](bool bf16) { return MatMulStepsOf(dims, call, bf16); });
+std::vector<KernelDef> LibraryMatMulKernels(MatMulDims (*dims_of)(const OpCall& call)) {
+  return WhereTheLibraryMultiplies(LibraryKernels([dims_of](const OpCall& call) {
+    const MatMulDims dims = dims_of(call);
+    // If x is transposed, the sums run over the batch.
+    const double rows = dims.transpose_x ? 1.0 * dims.m : kJudgedRows;
+    return LibraryCall{rows * dims.k * dims.n,
+                       [=](bool bf16) { return MatMulStepsOf(dims, call, bf16); }};
+  }));
 }
 
-std::unique_ptr<Kernel> MakeMatMul(const MatMulDims& dims, const OpCall& call,
-                                   const KernelPlan& plan) {
-  return MakeByPlan(call, plan, [&](bool bf16) { return MatMulStepsOf(dims, call, bf16); });
-}
-
-KernelPlan PlanMatMulOfPairs(const MatMulDims& dims, const OpCall& call, const Machine& machine) {
-  return PlanByTrying(call, machine, 1.0 * Products(call) * dims.m * dims.k * dims.n,
-                      [&](bool bf16) { return StepsOfPairs(dims, call, bf16); });
-}
-
-std::unique_ptr<Kernel> MakeMatMulOfPairs(const MatMulDims& dims, const OpCall& call,
-                                          const KernelPlan& plan) {
-  return MakeByPlan(call, plan, [&](bool bf16) { return StepsOfPairs(dims, call, bf16); });
+std::vector<KernelDef> LibraryKernelsOfPairs(MatMulDims (*dims_of)(const OpCall& call)) {
+  return WhereTheLibraryMultiplies(LibraryKernels([dims_of](const OpCall& call) {
+    const MatMulDims dims = dims_of(call);
+    return LibraryCall{1.0 * Products(call) * dims.m * dims.k * dims.n,
+                       [=](bool bf16) { return StepsOfPairs(dims, call, bf16); }};
+  }));
 }
 
 }  // namespace tpurun

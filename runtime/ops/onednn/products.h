@@ -2,22 +2,19 @@
 #ifndef TPURUN_RUNTIME_OPS_ONEDNN_PRODUCTS_H_
 #define TPURUN_RUNTIME_OPS_ONEDNN_PRODUCTS_H_
 
-#include <memory>
+#include <vector>
 
 #include "runtime/ir/op_def.h"
 #include "runtime/ops/gemm_call.h"
 
 namespace tpurun {
 
-// onednn.h lists the implementations of a plan.
-KernelPlan PlanMatMul(const MatMulDims& dims, const OpCall& call, const Machine& machine);
-std::unique_ptr<Kernel> MakeMatMul(const MatMulDims& dims, const OpCall& call,
-                                   const KernelPlan& plan);
+// The kernels of matmul. They have no offer where those of gemm_call.h are faster
+// (LibraryMultiplies).
+std::vector<KernelDef> LibraryMatMulKernels(MatMulDims (*dims_of)(const OpCall& call));
 
 // For a call on any number of pairs (B..., M, K) and (B..., K, N), which cannot be partitioned.
-KernelPlan PlanMatMulOfPairs(const MatMulDims& dims, const OpCall& call, const Machine& machine);
-std::unique_ptr<Kernel> MakeMatMulOfPairs(const MatMulDims& dims, const OpCall& call,
-                                          const KernelPlan& plan);
+std::vector<KernelDef> LibraryKernelsOfPairs(MatMulDims (*dims_of)(const OpCall& call));
 
 }  // namespace tpurun
 

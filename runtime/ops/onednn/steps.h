@@ -75,8 +75,8 @@ class CallStep {
 struct CallSteps {
   std::map<int64_t, std::vector<CallStep>> by_size;
   int64_t scratch_bytes = 0;
-  int64_t copied_bytes = 0;    // KernelPlan::copied_bytes of the largest share
-  std::string library_kernel;  // KernelPlan::library_kernel
+  int64_t copied_bytes = 0;    // KernelOffer::copied_bytes of the largest share
+  std::string library_kernel;  // KernelOffer::library_kernel
   Layout weights;              // the preferred layout of operand 1
 };
 std::unique_ptr<Kernel> KernelOfSteps(CallSteps steps);
