@@ -16,6 +16,8 @@ namespace {
 constexpr int64_t kBlockRows = 192;
 constexpr int64_t kBlockDepth = 256;
 constexpr int64_t kPackedPanels = 8;
+// A matrix of so few numbers stays in an L1 cache, 4 KB of it: packing costs more than it gives.
+constexpr int64_t kFewNumbers = 1024;
 
 constexpr int64_t kFloat = sizeof(float);
 
@@ -78,10 +80,13 @@ struct Product::Block {
   int64_t row = 0, rows = 0;
   int64_t begin = 0, depth = 0;
   RowTiles tiles;
-  // x: element (r, k) of the block is x[r * x_row + k], or in interleaved tiles.
+  // Element (r, k) of the block is x[r * x_row + k], or x[k * x_depth + r] if it is interleaved. If
+  // x_depth is 0, its tiles come one after the other: see PackTransposedX.
   const float* x = nullptr;
   int64_t x_row = 0;
+  int64_t x_depth = 0;
   bool interleaved = false;
+  int64_t y_depth = 0;  // from a row of a panel of y to the next
   float* z = nullptr;
   int64_t z_row = 0;
   bool accumulates = false;
@@ -98,6 +103,9 @@ Product::Product(const Def& def, const Tiles& tiles)
       panel_columns_(PanelColumns(def.n, tiles)),
       most_rows_(tiles.most_rows[panel_columns_ / tiles.lanes]),
       depth_(def.k == 0 ? 1 : DivideUp(def.k, DivideUp(def.k, kBlockDepth))),
+      packed_columns_(def.y_is_packed ? def.n
+                                      : panel_columns_ * std::min(kPackedPanels,
+                                                                  DivideUp(def.n, panel_columns_))),
       packs_x_(PacksAnyX()) {
   TPURUN_DCHECK(!def.accumulates || def.z == Storage::kF32);
   TPURUN_DCHECK(!def.products.empty());
@@ -110,14 +118,10 @@ bool Product::PacksAnyX() const {
                      [&](const Parts& parts) { return PacksX(parts.x); });
 }
 
-int64_t Product::PackedColumns() const {
-  if (def_.y_is_packed) return def_.n;
-  return std::min(kPackedPanels, DivideUp(def_.n, panel_columns_)) * panel_columns_;
-}
-
 int64_t Product::LineFloats(int64_t rows) const {
   int64_t floats = def_.x.transposed ? rows : 0;
-  if (!def_.y_is_packed) floats = std::max({floats, PackedColumns(), depth_ * panel_columns_});
+  if (!def_.y_is_packed) floats = std::max(floats, packed_columns_);
+  if (def_.y.transposed) floats = std::max(floats, depth_ * panel_columns_);
   return floats;
 }
 
@@ -125,7 +129,7 @@ int64_t Product::ScratchBytes(int64_t m) const {
   const int64_t rows = std::min(m, kBlockRows);
   int64_t floats = 0;
   if (packs_x_) floats += AlignedFloats(rows * depth_);
-  if (!def_.y_is_packed) floats += AlignedFloats(depth_ * PackedColumns());
+  if (!def_.y_is_packed) floats += AlignedFloats(depth_ * packed_columns_);
   floats += AlignedFloats(LineFloats(rows));
   if (def_.z == Storage::kBF16) floats += AlignedFloats(rows * def_.n);
   return floats * kFloat;
@@ -166,7 +170,7 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
     return taken;
   };
   if (packs_x_) block.x_copy = take(rows * depth_);
-  if (!def_.y_is_packed) block.y_copy = take(depth_ * PackedColumns());
+  if (!def_.y_is_packed) block.y_copy = take(depth_ * packed_columns_);
   block.line = take(LineFloats(rows));
   const bool rounds = def_.z == Storage::kBF16;
   block.z = rounds ? take(rows * args.n) : static_cast<float*>(args.z) + begin * def_.z_stride;
@@ -178,7 +182,7 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
       block.depth = std::min(depth_, def_.k - block.begin);
       block.is_last = i + 1 == def_.products.size() && block.begin + depth_ >= def_.k;
       PackX(args, parts.x, block);
-      for (int64_t column = 0; column < args.n; column += PackedColumns())
+      for (int64_t column = 0; column < args.n; column += packed_columns_)
         RunPanels(args, column, PanelsOfY(args, parts.y, column, block), block);
       block.accumulates = true;
     }
@@ -209,16 +213,29 @@ void Product::PackX(const Args& args, int part, Block& block) const {
   }
 }
 
-// One tile after the other, each (depth, rows of the tile).
+// One tile after the other, each (depth, rows of the tile); few numbers stay as they are.
 void Product::PackTransposedX(const Args& args, int part, Block& block) const {
+  const void* const x = At(args.x, def_.x.storage, block.begin * def_.x.stride + block.row);
+  const bool converts = Converts(def_.x, part);
+  const int64_t numbers = block.rows * block.depth;
   block.x = block.x_copy;
+  block.x_depth = 0;
+  if (numbers <= kFewNumbers && (!converts || def_.x.stride == block.rows)) {
+    block.x_depth = def_.x.stride;
+    if (converts) {
+      Convert(x, def_.x.storage, part, numbers, block.x_copy);
+    } else {
+      block.x = static_cast<const float*>(x);
+    }
+    return;
+  }
   const RowTiles& tiles = block.tiles;
   const int small = tiles.rows_of_smaller;
   const int64_t smaller = tiles.count - tiles.larger;
   const int64_t large_rows = tiles.larger * (small + 1);
   for (int64_t k = 0; k < block.depth; ++k) {
-    const void* from = At(args.x, def_.x.storage, (block.begin + k) * def_.x.stride + block.row);
-    if (Converts(def_.x, part)) {
+    const void* from = At(x, def_.x.storage, k * def_.x.stride);
+    if (converts) {
       Convert(from, def_.x.storage, part, block.rows, block.line);
       from = block.line;
     }
@@ -233,10 +250,19 @@ void Product::PackTransposedX(const Args& args, int part, Block& block) const {
 }
 
 // Rows [block.begin, block.begin + block.depth) of the panels from `column` on: the first of them.
-const float* Product::PanelsOfY(const Args& args, int part, int64_t column,
-                                const Block& block) const {
+const float* Product::PanelsOfY(const Args& args, int part, int64_t column, Block& block) const {
+  block.y_depth = panel_columns_;
   if (def_.y_is_packed) return static_cast<const float*>(args.y) + block.begin * panel_columns_;
-  const int64_t end = std::min(column + PackedColumns(), args.n);
+  const int64_t end = std::min(column + packed_columns_, args.n);
+  const int64_t numbers = block.depth * args.n;
+  if (!def_.y.transposed && args.n == def_.y.stride && args.n <= panel_columns_ &&
+      numbers <= kFewNumbers) {
+    // Sums of the columns behind the last one are not stored.
+    block.y_depth = args.n;
+    Convert(At(args.y, def_.y.storage, block.begin * args.n), def_.y.storage, part, numbers,
+            block.y_copy);
+    return block.y_copy;
+  }
   if (!def_.y.transposed) {
     PackY(args, part, column, end, block);
     return block.y_copy;
@@ -278,16 +304,20 @@ void Product::PackTransposedY(const Args& args, int part, int64_t column, int64_
     return tiles_.transpose(static_cast<const float*>(from), y.stride, columns, block.depth, panel,
                             panel_columns_);
   }
-  for (int64_t j = 0; j < columns; ++j) {
-    Convert(At(from, y.storage, j * y.stride), y.storage, part, block.depth,
-            block.line + j * block.depth);
+  if (y.stride == block.depth) {
+    Convert(from, y.storage, part, columns * block.depth, block.line);
+  } else {
+    for (int64_t j = 0; j < columns; ++j) {
+      Convert(At(from, y.storage, j * y.stride), y.storage, part, block.depth,
+              block.line + j * block.depth);
+    }
   }
   tiles_.transpose(block.line, block.depth, columns, block.depth, panel, panel_columns_);
 }
 
 // `y` is the first panel.
 void Product::RunPanels(const Args& args, int64_t begin, const float* y, const Block& block) const {
-  const int64_t end = std::min(begin + PackedColumns(), args.n);
+  const int64_t end = std::min(begin + packed_columns_, args.n);
   const int64_t panel = panel_columns_ * (def_.y_is_packed ? def_.k : block.depth);
   for (int64_t column = begin; column < end; column += panel_columns_, y += panel)
     RunPanel(args, column, y, block);
@@ -296,47 +326,23 @@ void Product::RunPanels(const Args& args, int64_t begin, const float* y, const B
 void Product::RunPanel(const Args& args, int64_t column, const float* y, const Block& block) const {
   const int64_t columns = std::min(panel_columns_, args.n - column);
   const int vectors = static_cast<int>(DivideUp(columns, tiles_.lanes));
-  const float* const bias = block.is_last && args.bias != nullptr ? args.bias + column : nullptr;
   TileArgs tile{.x_row = block.x_row,
                 .y = y,
-                .y_depth = panel_columns_,
+                .y_depth = block.y_depth,
                 .depth = block.depth,
                 .z_row = block.z_row,
-                .accumulates = block.accumulates};
+                .accumulates = block.accumulates,
+                .bias = block.is_last && args.bias != nullptr ? args.bias + column : nullptr,
+                .last_lanes = static_cast<int>(columns - int64_t{vectors - 1} * tiles_.lanes)};
   for (int64_t t = 0; t < block.tiles.count; ++t) {
     const int64_t row = block.tiles.Begin(t);
-    tile.x = block.x + row * (block.interleaved ? block.depth : block.x_row);
+    const int rows = block.tiles.Rows(t);
+    tile.x_depth = block.x_depth > 0 ? block.x_depth : rows;
+    tile.x = block.x + row * (!block.interleaved  ? block.x_row
+                              : block.x_depth > 0 ? 1
+                                                  : block.depth);
     tile.z = block.z + row * block.z_row + column;
-    RunTile(block.tiles.Rows(t), vectors, columns, bias, block, tile);
-  }
-}
-
-// A tile that ends with a part of a vector is computed in a buffer.
-void Product::RunTile(int rows, int vectors, int64_t columns, const float* bias, const Block& block,
-                      TileArgs& tile) const {
-  const auto run =
-      block.interleaved ? tiles_.interleaved[vectors][rows] : tiles_.of_rows[vectors][rows];
-  if (columns == int64_t{vectors} * tiles_.lanes) {
-    tile.bias = bias;
-    return run(tile);
-  }
-  constexpr int64_t kMostLanes = 16;
-  alignas(64) float buffer[kMostRows][kMostVectors * kMostLanes];
-  constexpr int64_t kBufferRow = kMostVectors * kMostLanes;
-  float* const z = tile.z;
-  for (int r = 0; tile.accumulates && r < rows; ++r) {
-    std::fill_n(buffer[r], vectors * tiles_.lanes, 0.0f);
-    std::memcpy(buffer[r], z + r * block.z_row, columns * kFloat);
-  }
-  tile.z = buffer[0];
-  tile.z_row = kBufferRow;
-  run(tile);
-  tile.z = z;
-  tile.z_row = block.z_row;
-  for (int r = 0; r < rows; ++r) {
-    float* const to = z + r * block.z_row;
-    std::memcpy(to, buffer[r], columns * kFloat);
-    for (int64_t c = 0; bias != nullptr && c < columns; ++c) to[c] += bias[c];
+    (block.interleaved ? tiles_.interleaved : tiles_.of_rows)[vectors][rows](tile);
   }
 }
 

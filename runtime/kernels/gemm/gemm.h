@@ -86,22 +86,18 @@ class Product {
   void RunRows(const Args& args, int64_t begin, int64_t rows) const;
   void PackX(const Args& args, int part, Block& block) const;
   void PackTransposedX(const Args& args, int part, Block& block) const;
-  const float* PanelsOfY(const Args& args, int part, int64_t column, const Block& block) const;
+  const float* PanelsOfY(const Args& args, int part, int64_t column, Block& block) const;
   void PackY(const Args& args, int part, int64_t begin, int64_t end, const Block& block) const;
   void PackTransposedY(const Args& args, int part, int64_t column, int64_t columns,
                        const Block& block, float* panel) const;
   void RunPanels(const Args& args, int64_t begin, const float* y, const Block& block) const;
   void RunPanel(const Args& args, int64_t column, const float* y, const Block& block) const;
-  void RunTile(int rows, int vectors, int64_t columns, const float* bias, const Block& block,
-               TileArgs& tile) const;
 
   bool PacksX(int part) const { return def_.x.transposed || Converts(def_.x, part); }
   static bool Converts(const Operand& operand, int part) {
     return operand.storage != Storage::kF32 || part != kWhole;
   }
   bool PacksAnyX() const;
-  // The columns of y that are packed at a time; all of them if y is packed already.
-  int64_t PackedColumns() const;
   int64_t LineFloats(int64_t rows) const;
 
   const Def def_;
@@ -109,7 +105,9 @@ class Product {
   const int64_t panel_columns_;
   const int most_rows_;  // of a tile
   const int64_t depth_;  // of a block; the last may be less deep
-  const bool packs_x_;   // in some product
+  // The columns of y that are packed at a time; all of them if y is packed already.
+  const int64_t packed_columns_;
+  const bool packs_x_;  // in some product
 };
 
 }  // namespace tpurun::gemm

@@ -9,6 +9,9 @@
 //     static Type FusedMultiplyAdd(Type x, Type y, Type z);  // x y + z
 //     static Type Add(Type, Type);
 //     static void Store(Type, float*);
+//     // The first `lanes` floats, 1 to kLanes - 1. No other is read or written.
+//     static Type LoadPart(const float*, int lanes);
+//     static void StorePart(Type, float*, int lanes);
 //   };
 #ifndef TPURUN_RUNTIME_KERNELS_GEMM_TILE_LOOPS_H_
 #define TPURUN_RUNTIME_KERNELS_GEMM_TILE_LOOPS_H_
@@ -20,6 +23,11 @@
 
 namespace tpurun::gemm {
 
+template <typename Vector>
+typename Vector::Type LoadLanes(const float* from, int lanes) {
+  return lanes == Vector::kLanes ? Vector::Load(from) : Vector::LoadPart(from, lanes);
+}
+
 template <typename Vector, int rows, int vectors, bool interleaved>
 void RunTile(const TileArgs& tile) {
   constexpr int kLanes = Vector::kLanes;
@@ -27,13 +35,14 @@ void RunTile(const TileArgs& tile) {
   const float* y = tile.y;
   float* const z = tile.z;
   const float* const bias = tile.bias;
-  const int64_t x_row = interleaved ? 1 : tile.x_row, x_depth = interleaved ? rows : 1;
+  const int64_t x_row = interleaved ? 1 : tile.x_row, x_depth = interleaved ? tile.x_depth : 1;
   const int64_t y_depth = tile.y_depth, z_row = tile.z_row, depth = tile.depth;
   const bool accumulates = tile.accumulates;
+  const auto lanes = [last = tile.last_lanes](int v) { return v + 1 < vectors ? kLanes : last; };
   typename Vector::Type sums[rows][vectors];
   TPURUN_UNROLL for (int r = 0; r < rows; ++r) {
     TPURUN_UNROLL for (int v = 0; v < vectors; ++v) sums[r][v] =
-        accumulates ? Vector::Load(z + r * z_row + v * kLanes) : Vector::Zero();
+        accumulates ? LoadLanes<Vector>(z + r * z_row + v * kLanes, lanes(v)) : Vector::Zero();
   }
   for (int64_t k = 0; k < depth; ++k) {
     typename Vector::Type right[vectors];
@@ -48,12 +57,18 @@ void RunTile(const TileArgs& tile) {
   }
   TPURUN_UNROLL for (int v = 0; v < vectors; ++v) {
     if (bias == nullptr) continue;
-    const typename Vector::Type added = Vector::Load(bias + v * kLanes);
+    const typename Vector::Type added = LoadLanes<Vector>(bias + v * kLanes, lanes(v));
     TPURUN_UNROLL for (int r = 0; r < rows; ++r) sums[r][v] = Vector::Add(sums[r][v], added);
   }
   TPURUN_UNROLL for (int r = 0; r < rows; ++r) {
-    TPURUN_UNROLL for (int v = 0; v < vectors; ++v)
-        Vector::Store(sums[r][v], z + r * z_row + v * kLanes);
+    TPURUN_UNROLL for (int v = 0; v < vectors; ++v) {
+      float* const to = z + r * z_row + v * kLanes;
+      if (lanes(v) == kLanes) {
+        Vector::Store(sums[r][v], to);
+      } else {
+        Vector::StorePart(sums[r][v], to, lanes(v));
+      }
+    }
   }
 }
 

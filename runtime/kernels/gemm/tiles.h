@@ -8,11 +8,14 @@
 
 namespace tpurun::gemm {
 
-// A tile: some rows of z, and columns that fill some vectors.
+// A tile: some rows of z, and columns that fill some vectors; the last vector may be filled in
+// part.
 struct TileArgs {
-  // Element (row r, depth k) of x is x[r * x_row + k], or x[k * rows + r] for an interleaved tile.
+  // Element (row r, depth k) of x is x[r * x_row + k], or x[k * x_depth + r] for an interleaved
+  // tile.
   const float* x = nullptr;
   int64_t x_row = 0;
+  int64_t x_depth = 0;
   // Element (depth k, column c) of y is y[k * y_depth + c].
   const float* y = nullptr;
   int64_t y_depth = 0;
@@ -22,6 +25,7 @@ struct TileArgs {
   int64_t z_row = 0;
   bool accumulates = false;     // the sums start with z
   const float* bias = nullptr;  // added to the complete sums; nullptr: none
+  int last_lanes = 0;           // columns of z in the last vector, 1 to Tiles::lanes
 };
 
 inline constexpr int kMostVectors = 3;

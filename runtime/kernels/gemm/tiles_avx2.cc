@@ -16,6 +16,26 @@ struct Avx2Vector {
   static Type FusedMultiplyAdd(Type x, Type y, Type z) { return _mm256_fmadd_ps(x, y, z); }
   static Type Add(Type x, Type y) { return _mm256_add_ps(x, y); }
   static void Store(Type x, float* to) { _mm256_storeu_ps(to, x); }
+  static Type LoadPart(const float* from, int lanes) {
+    alignas(32) static constexpr int kMask[2 * kLanes] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    const auto* const mask = reinterpret_cast<const __m256i*>(kMask + kLanes - lanes);
+    return _mm256_maskload_ps(from, _mm256_loadu_si256(mask));
+  }
+  // Stores of a mask are slow on Zen.
+  static void StorePart(Type x, float* to, int lanes) {
+    __m128 part = _mm256_castps256_ps128(x);
+    if ((lanes & 4) != 0) {
+      _mm_storeu_ps(to, part);
+      part = _mm256_extractf128_ps(x, 1);
+      to += 4;
+    }
+    if ((lanes & 2) != 0) {
+      _mm_storel_pi(reinterpret_cast<__m64*>(to), part);
+      part = _mm_movehl_ps(part, part);
+      to += 2;
+    }
+    if ((lanes & 1) != 0) _mm_store_ss(to, part);
+  }
 };
 constexpr int kLanes = Avx2Vector::kLanes;
 

@@ -25,6 +25,14 @@ struct PlainVector {
   static void Store(const Type& x, float* to) {
     for (int i = 0; i < kLanes; ++i) to[i] = x.lanes[i];
   }
+  static Type LoadPart(const float* from, int lanes) {
+    Type x = Zero();
+    for (int i = 0; i < lanes; ++i) x.lanes[i] = from[i];
+    return x;
+  }
+  static void StorePart(const Type& x, float* to, int lanes) {
+    for (int i = 0; i < lanes; ++i) to[i] = x.lanes[i];
+  }
 };
 
 void PlainTranspose(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to,
