@@ -21,7 +21,6 @@
 #include "runtime/compiler/schedule.h"
 #include "runtime/compiler/simplify.h"
 #include "runtime/ir/graph_text.h"
-#include "runtime/ir/structural.h"
 #include "runtime/program/program_text.h"
 #include "runtime/program/verify_program.h"
 
@@ -32,18 +31,8 @@ absl::Status Dump(const CompileOptions& options, const std::string& file, const 
   return options.dump ? options.dump(file, text) : absl::OkStatus();
 }
 
-BufferRef SourceBuffer(const Graph& graph, const Node& node) {
-  if (node.op == &InfeedOp()) return {Space::kInfeed, node.attrs.Int("slot")};
-  if (node.op == &VariableOp())
-    return {Space::kVariable, graph.FindVariable(node.attrs.String("variable"))};
-  if (node.op == &ReplicaIdOp()) return {Space::kReplicaId};
-  return {Space::kLoopIndex};
-}
-
-BufferRef BufferOf(const Graph& graph, const MemoryPlan& memory, Value value) {
-  const Node& node = graph.node(value);
-  return node.op->flags.source ? SourceBuffer(graph, node)
-                               : memory.values[value.node][value.result];
+BufferRef BufferOf(const MemoryPlan& memory, Value value) {
+  return memory.values[value.node][value.result];
 }
 
 // The outfeed slot of an output. An output that never leaves the device has none.
@@ -67,8 +56,7 @@ Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
     const Output& output = graph.outputs()[scheduled.output];
     instruction.name = output.name + "/outfeed";
     instruction.origins = InPhase(graph.node(output.value).origins, NodeOrigin::Phase::kOutput);
-    instruction.operands.push_back(
-        {BufferOf(graph, memory, output.value), scheduled.call.operands[0]});
+    instruction.operands.push_back({BufferOf(memory, output.value), scheduled.call.operands[0]});
     instruction.results.push_back(
         {BufferRef{Space::kOutfeed, OutfeedSlotOf(graph, scheduled.output)},
          scheduled.call.results[0]});
@@ -78,7 +66,7 @@ Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
   instruction.name = node.name;
   instruction.origins = node.origins;
   for (const Value input : node.inputs) {
-    Operand operand{BufferOf(graph, memory, input), graph.shape(input)};
+    Operand operand{BufferOf(memory, input), graph.shape(input)};
     const int copies = CopiesPerOperand(scheduled.call);
     for (int core = 0; core < copies; ++core) {
       const bool has_copies = operand.buffer.space != Space::kShared;
@@ -130,8 +118,7 @@ CoreProgram Emit(const Graph& graph, const Schedule& schedule, const MemoryPlan&
       program.loss_phase = scheduled.phase;
   }
   if (!options.loss_output.empty()) {
-    program.loss =
-        BufferOf(graph, memory, graph.outputs()[graph.FindOutput(options.loss_output)].value);
+    program.loss = BufferOf(memory, graph.outputs()[graph.FindOutput(options.loss_output)].value);
   }
   return program;
 }

@@ -103,6 +103,9 @@ class Planner {
         plan_.values[buffer.node][buffer.result] = ref;
       }
     }
+    for (const Node& node : graph_.nodes()) {
+      if (node.op->flags.source) plan_.values[node.id][0] = SourceBuffer(node);
+    }
     for (size_t node = 0; node < graph_.nodes().size(); ++node) {
       const Value shown = schedule_.alias_of[node];
       if (shown.valid()) plan_.values[node][0] = plan_.values[shown.node][shown.result];
@@ -112,6 +115,14 @@ class Planner {
   }
 
  private:
+  BufferRef SourceBuffer(const Node& node) const {
+    if (node.op == &InfeedOp()) return {Space::kInfeed, node.attrs.Int("slot")};
+    if (node.op == &VariableOp())
+      return {Space::kVariable, graph_.FindVariable(node.attrs.String("variable"))};
+    if (node.op == &ReplicaIdOp()) return {Space::kReplicaId};
+    return {Space::kLoopIndex};
+  }
+
   static int64_t Rounded(int64_t bytes) { return Aligned(std::max<int64_t>(bytes, 1)); }
 
   bool SamePhase(int a, int b) const {

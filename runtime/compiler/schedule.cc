@@ -91,12 +91,14 @@ class Scheduler {
     if (!node.op->flags.is_bitcast || node.id == schedule_.loss_node) return false;
     const Value operand = node.inputs[0];
     const Shape &from = graph_.shape(operand), &to = node.shapes[0];
+    // A batch stays in the infeed for the whole step.
+    const bool in_memory =
+        !graph_.node(operand).op->flags.source || graph_.node(operand).op == &InfeedOp();
     const auto is_updated = [&](Value value) {
       return schedule_.updates_variable[value.node][value.result] >= 0;
     };
-    return from.dtype == to.dtype && from.layout.plain() && to.layout.plain() &&
-           !graph_.node(operand).op->flags.source && !carried_[operand.node] &&
-           !is_updated({node.id, 0});
+    return from.dtype == to.dtype && from.layout.plain() && to.layout.plain() && in_memory &&
+           !carried_[operand.node] && !is_updated({node.id, 0});
   }
 
   void PlaceView(const Node& node) {

@@ -43,8 +43,8 @@ struct Schedule {
 // to the prologue, and again after the updates of its variables. In the step a node runs in the
 // earliest phase that its operands, the readers of a variable it overwrites and the loss check
 // (before any update) allow. Nodes that only outputs of some steps need go to the periodic sections
-// of those outputs (node_periods.h). A reshape of a computed value is no instruction: its readers
-// read the computed value.
+// of those outputs (node_periods.h). A reshape of a computed value or of the infeed is no
+// instruction: its readers read that value.
 absl::StatusOr<Schedule> MakeSchedule(const Graph& graph, const Machine& machine,
                                       const std::string& loss_output);
 
