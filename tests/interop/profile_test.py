@@ -39,7 +39,7 @@ class ProfileTest(unittest.TestCase):
         self.assertEqual(steps['p']['hardware_type'], 'TPU')
         self.assertEqual([int(step['stepnum']) for step in rows(steps)],
                          list(range(FIRST, LAST + 1)))
-        self.assertEqual(rows(ops)[0]['category'], 'Matmul')
+        self.assertIn('Matmul', {op['category'] for op in rows(ops)})
 
     def test_op_profile(self):
         """Its flops of products are those of profile.json."""
