@@ -6,7 +6,7 @@
 // sum of each query so far (Milakov, Gimelshein 2018; Dao et al. 2022). If a tile has a larger
 // maximum, sum and result are multiplied by exp(old - new). The gradient recomputes the weights
 // from the statistics that forward stores for each query. With `causal`, tiles without a visible
-// score are skipped.
+// score are skipped, and so are the parts of a product that no visible score needs.
 #ifndef TPURUN_RUNTIME_OPS_ATTENTION_H_
 #define TPURUN_RUNTIME_OPS_ATTENTION_H_
 

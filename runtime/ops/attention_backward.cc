@@ -63,19 +63,19 @@ class AttentionBackward final : public AttentionTiles {
     if (rounds_dq_) dq_ = scratch_.Add(a.queries * a.key_dim * floats);
     const int64_t query_row = a.heads * a.key_dim, value_row = a.heads * a.value_dim;
     dq_row_ = rounds_dq_ ? a.key_dim : query_row;
-    AddProduct(kScores, [&](int64_t queries, int64_t keys) {
+    AddProduct(kScores, gemm::Triangle::kUpperZ, [&](int64_t queries, int64_t keys) {
       return OfKeysAndQueries(queries, keys, a.key_dim, query_row);
     });
-    AddProduct(kWeightGradients, [&](int64_t queries, int64_t keys) {
+    AddProduct(kWeightGradients, gemm::Triangle::kUpperZ, [&](int64_t queries, int64_t keys) {
       return OfKeysAndQueries(queries, keys, a.value_dim, value_row);
     });
-    AddProduct(kValueGradients, [&](int64_t queries, int64_t keys) {
+    AddProduct(kValueGradients, gemm::Triangle::kUpperX, [&](int64_t queries, int64_t keys) {
       return OverQueries(queries, keys, a.value_dim, value_row);
     });
-    AddProduct(kKeyGradients, [&](int64_t queries, int64_t keys) {
+    AddProduct(kKeyGradients, gemm::Triangle::kUpperX, [&](int64_t queries, int64_t keys) {
       return OverQueries(queries, keys, a.key_dim, query_row);
     });
-    AddProduct(kQueryGradients, [&](int64_t queries, int64_t keys) {
+    AddProduct(kQueryGradients, gemm::Triangle::kLowerX, [&](int64_t queries, int64_t keys) {
       return StridedProductDef{.m = queries,
                                .k = keys,
                                .n = a.key_dim,

@@ -46,7 +46,7 @@ class AttentionForward final : public AttentionTiles {
     total_ = scratch_.Add(TileQueries() * floats);
     draws_ = scratch_.Add((TileKeys() + kGroupKeys) * static_cast<int64_t>(sizeof(uint16_t)));
     const int64_t query_row = a.heads * a.key_dim, value_row = a.heads * a.value_dim;
-    AddProduct(kScores, [&](int64_t queries, int64_t keys) {
+    AddProduct(kScores, gemm::Triangle::kLowerZ, [&](int64_t queries, int64_t keys) {
       return StridedProductDef{.m = queries,
                                .k = a.key_dim,
                                .n = keys,
@@ -56,7 +56,7 @@ class AttentionForward final : public AttentionTiles {
                                .y_column = query_row,
                                .z_row = TileKeys()};
     });
-    AddProduct(kValues, [&](int64_t queries, int64_t keys) {
+    AddProduct(kValues, gemm::Triangle::kLowerX, [&](int64_t queries, int64_t keys) {
       return StridedProductDef{.m = queries,
                                .k = keys,
                                .n = a.value_dim,

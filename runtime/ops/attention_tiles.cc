@@ -127,7 +127,8 @@ void AttentionTiles::SetWorkers(int workers) {
   }
 }
 
-void AttentionTiles::AddProduct(int kind, const MakeProduct& make) {
+void AttentionTiles::AddProduct(int kind, gemm::Triangle::Kind triangle, const MakeProduct& make) {
+  triangles_[kind] = triangle;
   for (const bool last_query : {false, true}) {
     for (const bool last_key : {false, true}) {
       const int64_t queries = last_query ? a.queries % TileQueries() : TileQueries();
@@ -145,11 +146,23 @@ void AttentionTiles::AddProduct(int kind, const MakeProduct& make) {
   }
 }
 
+gemm::Triangle AttentionTiles::TriangleOf(const Example& example, int kind, const Tile& queries,
+                                          const Tile& keys) const {
+  if (!a.causal || HasBlind(example, queries)) return {};
+  const gemm::Triangle::Kind triangle = triangles_[kind];
+  // Query t of the tile sees key s of the other tile if s <= t + ahead.
+  const int64_t ahead = queries.begin - keys.begin;
+  const bool rows_are_queries =
+      triangle == gemm::Triangle::kLowerX || triangle == gemm::Triangle::kLowerZ;
+  return {triangle, rows_are_queries ? ahead : -ahead};
+}
+
 void AttentionTiles::Multiply(Example& example, int kind, const Tile& queries, const Tile& keys,
                               bool accumulates, const void* x, const void* y, float* z) const {
   if (!example.status.ok()) return;
   const int product = Index(kind, queries.is_tail, keys.is_tail, accumulates);
   example.status = products_[product]->Run(example.args.worker, x, y, z,
+                                           TriangleOf(example, kind, queries, keys),
                                            Scratch<void>(example.args, scratch_.bytes()));
 }
 

@@ -89,9 +89,10 @@ class AttentionTiles : public Kernel {
   };
 
   // make(queries, keys) defines product `kind` for a tile of that size. The product is made in two
-  // forms: one sets its result, the other adds to it.
+  // forms: one sets its result, the other adds to it. `triangle`: what is triangular with `causal`,
+  // where a query sees no key behind it.
   using MakeProduct = std::function<StridedProductDef(int64_t queries, int64_t keys)>;
-  void AddProduct(int kind, const MakeProduct& make);
+  void AddProduct(int kind, gemm::Triangle::Kind triangle, const MakeProduct& make);
   // After the first failure no product runs. The error is in example.status.
   void Multiply(Example& example, int kind, const Tile& queries, const Tile& keys, bool accumulates,
                 const void* x, const void* y, float* z) const;
@@ -134,6 +135,8 @@ class AttentionTiles : public Kernel {
  private:
   static constexpr int kKindsOfProduct = 5;
 
+  gemm::Triangle TriangleOf(const Example& example, int kind, const Tile& queries,
+                            const Tile& keys) const;
   static Tile TileAt(int64_t begin, int64_t of, int64_t most) {
     const int64_t size = std::min(most, of - begin);
     return {begin, size, size < most};
@@ -149,6 +152,7 @@ class AttentionTiles : public Kernel {
   std::array<int64_t, 4> converted_ = {};  // [operand]
   // Indexed by kind, tile is the last of the queries, tile is the last of the keys, accumulates.
   std::array<std::unique_ptr<StridedProduct>, kKindsOfProduct * 8> products_;
+  std::array<gemm::Triangle::Kind, kKindsOfProduct> triangles_ = {};  // [kind]
   int64_t product_bytes_ = 0;
   bool good_ = true;
 };

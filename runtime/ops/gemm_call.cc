@@ -106,10 +106,11 @@ std::optional<KernelOffer> OfferGemm(const MatMulDims& d, const OpCall& call,
   const std::vector<int64_t> shares = ShareSizes(call);
   const int64_t most_rows = by_columns ? d.m : shares.empty() ? 0 : shares.back();
   offer.scratch_bytes = product.ScratchBytes(most_rows);
-  offer.copied_bytes = product.CopiedBytes(d.m);
-  // Each part packs all of the operand that the parts do not divide.
-  const int64_t again = by_columns ? product.PackedBytesOfX(d.m) : product.PackedBytesOfY();
-  offer.copied_bytes += (call.parts - 1) * again;
+  for (int part = 0; part < call.parts; ++part) {
+    const int64_t share = BeginOfPart(call, part + 1) - BeginOfPart(call, part);
+    offer.copied_bytes +=
+        by_columns ? product.CopiedBytes(d.m, share) : product.CopiedBytes(share, d.n);
+  }
   if (takes_packed) {
     offer.best_operands = call.operands;
     offer.best_operands[1] = PackedWeights(d, call, tiles);

@@ -13,7 +13,8 @@ class PlainProduct final : public StridedProduct {
   PlainProduct(const StridedProductDef& def, Precision precision)
       : def_(def), precision_(precision), parts_(PartProducts(precision)) {}
 
-  absl::Status Run(int, const void* x, const void* y, float* z, void*) const override {
+  absl::Status Run(int, const void* x, const void* y, float* z, const gemm::Triangle&,
+                   void*) const override {
     const auto* const left = static_cast<const float*>(x);
     const auto* const right = static_cast<const float*>(y);
     for (int64_t i = 0; i < def_.m; ++i) {
@@ -63,8 +64,10 @@ class GemmProduct final : public StridedProduct {
 
   int64_t scratch_bytes() const override { return product_.ScratchBytes(m_); }
 
-  absl::Status Run(int, const void* x, const void* y, float* z, void* scratch) const override {
-    product_.Run({.x = x, .y = y, .z = z, .m = m_, .n = n_, .scratch = scratch});
+  absl::Status Run(int, const void* x, const void* y, float* z, const gemm::Triangle& triangle,
+                   void* scratch) const override {
+    product_.Run(
+        {.x = x, .y = y, .z = z, .m = m_, .n = n_, .triangle = triangle, .scratch = scratch});
     return absl::OkStatus();
   }
 

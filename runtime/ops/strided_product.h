@@ -27,10 +27,10 @@ class StridedProduct {
   virtual ~StridedProduct() = default;
   virtual void SetWorkers(int) {}
   virtual int64_t scratch_bytes() const { return 0; }
-  // x and y have the type that the product was made for. `scratch` has scratch_bytes() bytes and is
-  // 64-byte aligned.
+  // x and y have the type that the product was made for. Elements outside the triangle may be
+  // computed too. `scratch` has scratch_bytes() bytes and is 64-byte aligned.
   virtual absl::Status Run(int worker, const void* x, const void* y, float* z,
-                           void* scratch) const = 0;
+                           const gemm::Triangle& triangle, void* scratch) const = 0;
 };
 
 // Plain loops over f32 operands. Each element is one chain of fused multiply-adds over rising k,

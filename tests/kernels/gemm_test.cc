@@ -35,6 +35,7 @@ struct Case {
   bool packed = false, accumulates = false, bias = false;
   Storage z = Storage::kF32;
   int64_t more_stride = 0;  // of each matrix, behind its rows
+  Triangle triangle = {};
 
   std::string Name() const {
     std::string name;
@@ -48,7 +49,17 @@ struct Case {
     add("y", y);
     return name + std::to_string(products.size()) + " products" + (packed ? " packed" : "") +
            (accumulates ? " accumulates" : "") + (bias ? " bias" : "") +
-           (z == Storage::kBF16 ? " into bf16" : "") + " stride + " + std::to_string(more_stride);
+           (z == Storage::kBF16 ? " into bf16" : "") + " stride + " + std::to_string(more_stride) +
+           " triangle " + std::to_string(triangle.kind) + " at " +
+           std::to_string(triangle.diagonal);
+  }
+  bool IsOutsideOfX(int64_t i, int64_t k) const {
+    return (triangle.kind == Triangle::kLowerX && k > i + triangle.diagonal) ||
+           (triangle.kind == Triangle::kUpperX && k < i + triangle.diagonal);
+  }
+  bool IsOutsideOfZ(int64_t i, int64_t j) const {
+    return (triangle.kind == Triangle::kLowerZ && j > i + triangle.diagonal) ||
+           (triangle.kind == Triangle::kUpperZ && j < i + triangle.diagonal);
   }
 };
 
@@ -79,6 +90,11 @@ class Matrix {
     const float number = f32_[row * operand_.stride + column];
     return part == kWhole ? number : BFloat16Part(number, part);
   }
+  void Clear(int64_t row, int64_t column) {
+    if (operand_.transposed) std::swap(row, column);
+    f32_[row * operand_.stride + column] = 0;
+    bf16_[row * operand_.stride + column] = 0;
+  }
   // As panels of `columns` columns.
   std::vector<float> Panels(int64_t rows, int64_t columns) const {
     std::vector<float> panels((columns_ + columns - 1) / columns * columns * rows, 0.0f);
@@ -100,7 +116,13 @@ constexpr float kUnwritten = 12345;
 
 void ExpectChains(const Case& c, const Tiles& tiles) {
   std::mt19937 random(7);
-  const Matrix x(c.m, c.k, c.x, c.more_stride, random), y(c.k, c.n, c.y, c.more_stride, random);
+  Matrix x(c.m, c.k, c.x, c.more_stride, random);
+  const Matrix y(c.k, c.n, c.y, c.more_stride, random);
+  for (int64_t i = 0; i < c.m; ++i) {
+    for (int64_t k = 0; k < c.k; ++k) {
+      if (c.IsOutsideOfX(i, k)) x.Clear(i, k);
+    }
+  }
   std::vector<float> bias(c.n);
   for (float& number : bias) number = static_cast<float>(random() % 7) / 4;
   const int64_t z_stride = c.n + c.more_stride;
@@ -126,6 +148,7 @@ void ExpectChains(const Case& c, const Tiles& tiles) {
                .z = into_bf16 ? static_cast<void*>(z_bf16.data()) : z.data(),
                .m = c.m,
                .n = c.n,
+               .triangle = c.triangle,
                .scratch = scratch.data()});
   for (size_t i = scratch.size() - kBehind; i < scratch.size(); ++i)
     ASSERT_EQ(scratch[i], 0xff) << "writes behind its scratch memory";
@@ -135,6 +158,7 @@ void ExpectChains(const Case& c, const Tiles& tiles) {
         ASSERT_EQ(z[i * z_stride + j], kUnwritten) << "writes behind row " << i;
         continue;
       }
+      if (c.IsOutsideOfZ(i, j)) continue;
       float want = c.accumulates ? kUnwritten : 0.0f;
       for (const Parts& parts : c.products) {
         for (int64_t k = 0; k < c.k; ++k)
@@ -176,6 +200,34 @@ TEST(Gemm, EveryElementIsOneChain) {
             ExpectChains(c);
             if (HasFatalFailure()) return;
           }
+        }
+      }
+    }
+  }
+}
+
+// More columns than are packed at a time, and several blocks of rows.
+TEST(Gemm, PacksTheColumnsInBlocks) {
+  for (const bool tx : {false, true}) {
+    for (const bool ty : {false, true}) {
+      Case c{200, 260, 800, {.transposed = tx}, {.transposed = ty}};
+      ExpectChains(c);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(Gemm, LeavesOutWhatIsOutsideOfATriangle) {
+  for (const Triangle::Kind kind :
+       {Triangle::kLowerX, Triangle::kUpperX, Triangle::kLowerZ, Triangle::kUpperZ}) {
+    for (const int64_t diagonal : {-400, -9, 0, 7, 400}) {
+      for (const bool transposed : {false, true}) {
+        for (const bool accumulates : {false, true}) {
+          Case c{50, 270, 70, {.transposed = transposed}, {.transposed = !transposed}};
+          c.accumulates = accumulates;
+          c.triangle = {kind, diagonal};
+          ExpectChains(c);
+          if (HasFatalFailure()) return;
         }
       }
     }

@@ -10,12 +10,15 @@
 namespace tpurun::gemm {
 namespace {
 
-// A block of x has at most kBlockRows rows and kBlockDepth columns: 192 KB. Together with the
-// panels of y that are packed at a time, 192 KB too, it fits into an L2 cache of 512 KB. A panel is
-// 24 KB and fits into an L1 cache of 32 KB.
+// A block of x has at most kBlockRows rows and kBlockDepth columns: 192 KB, which fit into an L2
+// cache of 512 KB. A panel of y is 24 KB and fits into an L1 cache of 32 KB. The panels of y that
+// are packed at a time, 768 KB, stay in the L3 cache for all blocks of rows.
 constexpr int64_t kBlockRows = 192;
 constexpr int64_t kBlockDepth = 256;
-constexpr int64_t kPackedPanels = 8;
+constexpr int64_t kPackedPanels = 32;
+// Rows of x' and y that are packed at a time, so that lines of the packed tiles are complete at
+// once.
+constexpr int64_t kPackedDepth = 8;
 // A matrix of so few numbers stays in an L1 cache, 4 KB of it: packing costs more than it gives.
 constexpr int64_t kFewNumbers = 1024;
 
@@ -75,11 +78,17 @@ struct Product::RowTiles {
   int64_t larger;
 };
 
+// The depth [begin, end) of a tile in a block.
+struct Product::Range {
+  int64_t begin = 0, end = 0;
+  bool is_empty = false;  // nobody reads the tile
+};
+
 // Rows [row, row + rows) of x and z, and the depth [begin, begin + depth).
 struct Product::Block {
   int64_t row = 0, rows = 0;
   int64_t begin = 0, depth = 0;
-  RowTiles tiles;
+  RowTiles tiles = RowTiles(1, 1);
   // Element (r, k) of the block is x[r * x_row + k], or x[k * x_depth + r] if it is interleaved. If
   // x_depth is 0, its tiles come one after the other: see PackTransposedX.
   const float* x = nullptr;
@@ -119,8 +128,8 @@ bool Product::PacksAnyX() const {
 }
 
 int64_t Product::LineFloats(int64_t rows) const {
-  int64_t floats = def_.x.transposed ? rows : 0;
-  if (!def_.y_is_packed) floats = std::max(floats, packed_columns_);
+  int64_t floats = def_.x.transposed ? kPackedDepth * rows : 0;
+  if (!def_.y_is_packed) floats = std::max(floats, kPackedDepth * packed_columns_);
   if (def_.y.transposed) floats = std::max(floats, depth_ * panel_columns_);
   return floats;
 }
@@ -135,45 +144,49 @@ int64_t Product::ScratchBytes(int64_t m) const {
   return floats * kFloat;
 }
 
-int64_t Product::PackedBytesOfX(int64_t m) const {
-  int64_t bytes = 0;
-  for (const Parts& parts : def_.products) bytes += PacksX(parts.x) ? m * def_.k * kFloat : 0;
-  return bytes;
-}
-
-int64_t Product::PackedBytesOfY() const {
-  if (def_.y_is_packed) return 0;
-  return DivideUp(def_.n, panel_columns_) * panel_columns_ * def_.k * kFloat *
-         static_cast<int64_t>(def_.products.size());
-}
-
-int64_t Product::CopiedBytes(int64_t m) const {
-  const int64_t rounded = def_.z == Storage::kBF16 ? m * def_.n * kFloat : 0;
-  return PackedBytesOfX(m) + DivideUp(m, kBlockRows) * PackedBytesOfY() + rounded;
+int64_t Product::CopiedBytes(int64_t m, int64_t n) const {
+  if (m == 0 || n == 0) return 0;
+  int64_t floats = def_.z == Storage::kBF16 ? m * n : 0;
+  const int64_t x_copies = DivideUp(n, packed_columns_);
+  const int64_t y_copies = def_.y_is_packed ? 0 : DivideUp(m, RowsOfPackedY(m));
+  const int64_t panels = DivideUp(n, panel_columns_);
+  for (const Parts& parts : def_.products) {
+    floats += PacksX(parts.x) ? x_copies * m * def_.k : 0;
+    floats += y_copies * panels * panel_columns_ * def_.k;
+  }
+  return floats * kFloat;
 }
 
 void Product::Run(const Args& args) const {
   TPURUN_DCHECK(args.n == def_.n || (args.n < def_.n && !def_.y_is_packed));
-  const int64_t blocks = DivideUp(args.m, kBlockRows);
+  if (args.m == 0) return;
+  const int64_t blocks = DivideUp(args.m, RowsOfPackedY(args.m));
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t begin = args.m * block / blocks, end = args.m * (block + 1) / blocks;
     RunRows(args, begin, end - begin);
   }
 }
 
+int64_t Product::RowsOfPackedY(int64_t m) const {
+  // Packed weights need no copy, and scratch memory holds a block of bf16 z.
+  return def_.y_is_packed || def_.z == Storage::kBF16 ? std::min(m, kBlockRows) : m;
+}
+
 void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
-  Block block{.row = begin, .rows = rows, .tiles = RowTiles(rows, most_rows_)};
+  Block block;
   float* scratch = static_cast<float*>(args.scratch);
   const auto take = [&](int64_t floats) {
     float* const taken = scratch;
     scratch += AlignedFloats(floats);
     return taken;
   };
-  if (packs_x_) block.x_copy = take(rows * depth_);
+  const int64_t blocks = DivideUp(rows, kBlockRows), most_rows = DivideUp(rows, blocks);
+  if (packs_x_) block.x_copy = take(most_rows * depth_);
   if (!def_.y_is_packed) block.y_copy = take(depth_ * packed_columns_);
-  block.line = take(LineFloats(rows));
+  block.line = take(LineFloats(most_rows));
   const bool rounds = def_.z == Storage::kBF16;
-  block.z = rounds ? take(rows * args.n) : static_cast<float*>(args.z) + begin * def_.z_stride;
+  float* const z =
+      rounds ? take(rows * args.n) : static_cast<float*>(args.z) + begin * def_.z_stride;
   block.z_row = rounds ? args.n : def_.z_stride;
   block.accumulates = def_.accumulates;
   for (size_t i = 0; i < def_.products.size(); ++i) {
@@ -181,14 +194,23 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
     for (block.begin = 0; block.begin < std::max<int64_t>(def_.k, 1); block.begin += depth_) {
       block.depth = std::min(depth_, def_.k - block.begin);
       block.is_last = i + 1 == def_.products.size() && block.begin + depth_ >= def_.k;
-      PackX(args, parts.x, block);
-      for (int64_t column = 0; column < args.n; column += packed_columns_)
-        RunPanels(args, column, PanelsOfY(args, parts.y, column, block), block);
+      for (int64_t column = 0; column < args.n; column += packed_columns_) {
+        const float* const y = PanelsOfY(args, parts.y, column, block);
+        for (int64_t b = 0; b < blocks; ++b) {
+          const int64_t first = rows * b / blocks;
+          block.row = begin + first;
+          block.rows = rows * (b + 1) / blocks - first;
+          block.tiles = RowTiles(block.rows, most_rows_);
+          block.z = z + first * block.z_row;
+          PackX(args, parts.x, block);
+          RunPanels(args, column, y, block);
+        }
+      }
       block.accumulates = true;
     }
   }
   for (int64_t r = 0; rounds && r < rows; ++r) {
-    RoundToBFloat16(block.z + r * args.n, args.n,
+    RoundToBFloat16(z + r * args.n, args.n,
                     static_cast<uint16_t*>(args.z) + (begin + r) * def_.z_stride);
   }
 }
@@ -233,18 +255,24 @@ void Product::PackTransposedX(const Args& args, int part, Block& block) const {
   const int small = tiles.rows_of_smaller;
   const int64_t smaller = tiles.count - tiles.larger;
   const int64_t large_rows = tiles.larger * (small + 1);
-  for (int64_t k = 0; k < block.depth; ++k) {
+  for (int64_t k = 0; k < block.depth; k += kPackedDepth) {
+    const int64_t depth = std::min(kPackedDepth, block.depth - k);
     const void* from = At(x, def_.x.storage, k * def_.x.stride);
+    int64_t stride = def_.x.stride;
     if (converts) {
-      Convert(from, def_.x.storage, part, block.rows, block.line);
+      for (int64_t i = 0; i < depth; ++i) {
+        Convert(At(from, def_.x.storage, i * def_.x.stride), def_.x.storage, part, block.rows,
+                block.line + i * block.rows);
+      }
       from = block.line;
+      stride = block.rows;
     }
     const float* const numbers = static_cast<const float*>(from);
     if (tiles.larger > 0) {
-      tiles_.spread[small + 1](numbers, tiles.larger, block.depth * (small + 1),
+      tiles_.spread[small + 1](numbers, stride, depth, tiles.larger, block.depth * (small + 1),
                                block.x_copy + k * (small + 1));
     }
-    tiles_.spread[small](numbers + large_rows, smaller, block.depth * small,
+    tiles_.spread[small](numbers + large_rows, stride, depth, smaller, block.depth * small,
                          block.x_copy + large_rows * block.depth + k * small);
   }
 }
@@ -279,19 +307,27 @@ void Product::PackY(const Args& args, int part, int64_t begin, int64_t end,
   const int64_t columns = end - begin, panel = block.depth * panel_columns_;
   const int64_t whole = columns / panel_columns_, rest = columns % panel_columns_;
   const auto spread = tiles_.spread_vectors[panel_columns_ / tiles_.lanes];
-  for (int64_t k = 0; k < block.depth; ++k) {
+  for (int64_t k = 0; k < block.depth; k += kPackedDepth) {
+    const int64_t depth = std::min(kPackedDepth, block.depth - k);
     const void* from = At(args.y, y.storage, (block.begin + k) * y.stride + begin);
+    int64_t stride = y.stride;
     if (Converts(y, part)) {
-      Convert(from, y.storage, part, columns, block.line);
+      for (int64_t i = 0; i < depth; ++i) {
+        Convert(At(from, y.storage, i * y.stride), y.storage, part, columns,
+                block.line + i * columns);
+      }
       from = block.line;
+      stride = columns;
     }
     const float* const numbers = static_cast<const float*>(from);
     float* const to = block.y_copy + k * panel_columns_;
-    spread(numbers, whole, panel, to);
-    if (rest == 0) continue;
+    spread(numbers, stride, depth, whole, panel, to);
     // Columns behind the last one are multiplied too, but their sums are not stored.
-    std::fill(to + whole * panel + rest, to + whole * panel + panel_columns_, 0.0f);
-    std::copy_n(numbers + whole * panel_columns_, rest, to + whole * panel);
+    for (int64_t i = 0; rest > 0 && i < depth; ++i) {
+      float* const last = to + whole * panel + i * panel_columns_;
+      std::fill(last + rest, last + panel_columns_, 0.0f);
+      std::copy_n(numbers + i * stride + whole * panel_columns_, rest, last);
+    }
   }
 }
 
@@ -323,13 +359,35 @@ void Product::RunPanels(const Args& args, int64_t begin, const float* y, const B
     RunPanel(args, column, y, block);
 }
 
+Product::Range Product::InTriangle(const Triangle& triangle, const Block& block, int64_t row,
+                                   int rows, int64_t column, int64_t columns) {
+  // Of the first and the last row of the tile.
+  const int64_t first = block.row + row + triangle.diagonal, last = first + rows - 1;
+  Range range{.end = block.depth};
+  switch (triangle.kind) {
+    case Triangle::kNone:
+      break;
+    case Triangle::kLowerX:
+      range.end = std::clamp<int64_t>(last + 1 - block.begin, 0, block.depth);
+      break;
+    case Triangle::kUpperX:
+      range.begin = std::clamp<int64_t>(first - block.begin, 0, block.depth);
+      break;
+    case Triangle::kLowerZ:
+      range.is_empty = column > last;
+      break;
+    case Triangle::kUpperZ:
+      range.is_empty = column + columns - 1 < first;
+      break;
+  }
+  return range;
+}
+
 void Product::RunPanel(const Args& args, int64_t column, const float* y, const Block& block) const {
   const int64_t columns = std::min(panel_columns_, args.n - column);
   const int vectors = static_cast<int>(DivideUp(columns, tiles_.lanes));
   TileArgs tile{.x_row = block.x_row,
-                .y = y,
                 .y_depth = block.y_depth,
-                .depth = block.depth,
                 .z_row = block.z_row,
                 .accumulates = block.accumulates,
                 .bias = block.is_last && args.bias != nullptr ? args.bias + column : nullptr,
@@ -337,10 +395,15 @@ void Product::RunPanel(const Args& args, int64_t column, const float* y, const B
   for (int64_t t = 0; t < block.tiles.count; ++t) {
     const int64_t row = block.tiles.Begin(t);
     const int rows = block.tiles.Rows(t);
+    const Range in = InTriangle(args.triangle, block, row, rows, column, columns);
+    if (in.is_empty) continue;
     tile.x_depth = block.x_depth > 0 ? block.x_depth : rows;
     tile.x = block.x + row * (!block.interleaved  ? block.x_row
                               : block.x_depth > 0 ? 1
                                                   : block.depth);
+    tile.x += in.begin * (block.interleaved ? tile.x_depth : 1);
+    tile.y = y + in.begin * block.y_depth;
+    tile.depth = in.end - in.begin;
     tile.z = block.z + row * block.z_row + column;
     (block.interleaved ? tiles_.interleaved : tiles_.of_rows)[vectors][rows](tile);
   }

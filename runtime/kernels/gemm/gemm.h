@@ -55,13 +55,27 @@ struct Def {
 // (j / columns * K + k) * columns + j % columns. Columns n and above of the last panel are 0.
 int64_t PanelColumns(int64_t n, const Tiles& tiles);
 
+// A triangular operand or result. Tiles outside the triangle are not multiplied.
+struct Triangle {
+  enum Kind : uint8_t {
+    kNone,
+    kLowerX,  // x[i][k] is 0 where k > i + diagonal
+    kUpperX,  // x[i][k] is 0 where k < i + diagonal
+    kLowerZ,  // nobody reads z[i][j] where j > i + diagonal, and it need not be set
+    kUpperZ,  // nobody reads z[i][j] where j < i + diagonal, and it need not be set
+  };
+  Kind kind = kNone;
+  int64_t diagonal = 0;
+};
+
 struct Args {
   const void* x = nullptr;
   const void* y = nullptr;
   const float* bias = nullptr;  // (n); nullptr: none
   void* z = nullptr;
-  int64_t m = 0;            // rows of x and z
-  int64_t n = 0;            // columns of y and z, at most those of Def; the same if y is packed
+  int64_t m = 0;  // rows of x and z
+  int64_t n = 0;  // columns of y and z, at most those of Def; the same if y is packed
+  Triangle triangle;
   void* scratch = nullptr;  // ScratchBytes(m), 64-byte aligned
 };
 
@@ -72,17 +86,18 @@ class Product {
 
   // For products of at most `m` rows.
   int64_t ScratchBytes(int64_t m) const;
-  // Bytes of the copies that a product of `m` rows makes of parts of x and y and of a bf16 z.
-  int64_t CopiedBytes(int64_t m) const;
-  // Those of one copy of all of x, of y.
-  int64_t PackedBytesOfX(int64_t m) const;
-  int64_t PackedBytesOfY() const;
+  // Bytes of the copies that a product of `m` rows and `n` columns makes of parts of x and y and of
+  // a bf16 z.
+  int64_t CopiedBytes(int64_t m, int64_t n) const;
   void Run(const Args& args) const;
 
  private:
+  struct Range;
   struct RowTiles;
   struct Block;
 
+  // The rows of x, of m, for which y is packed once.
+  int64_t RowsOfPackedY(int64_t m) const;
   void RunRows(const Args& args, int64_t begin, int64_t rows) const;
   void PackX(const Args& args, int part, Block& block) const;
   void PackTransposedX(const Args& args, int part, Block& block) const;
@@ -90,6 +105,8 @@ class Product {
   void PackY(const Args& args, int part, int64_t begin, int64_t end, const Block& block) const;
   void PackTransposedY(const Args& args, int part, int64_t column, int64_t columns,
                        const Block& block, float* panel) const;
+  static Range InTriangle(const Triangle& triangle, const Block& block, int64_t row, int rows,
+                          int64_t column, int64_t columns);
   void RunPanels(const Args& args, int64_t begin, const float* y, const Block& block) const;
   void RunPanel(const Args& args, int64_t column, const float* y, const Block& block) const;
 
@@ -105,7 +122,8 @@ class Product {
   const int64_t panel_columns_;
   const int most_rows_;  // of a tile
   const int64_t depth_;  // of a block; the last may be less deep
-  // The columns of y that are packed at a time; all of them if y is packed already.
+  // The columns of y that are packed at a time; all of them if y is packed already. x is packed
+  // again for each of these blocks of columns.
   const int64_t packed_columns_;
   const bool packs_x_;  // in some product
 };

@@ -73,19 +73,26 @@ void RunTile(const TileArgs& tile) {
 }
 
 template <typename Vector, int rows>
-void Spread(const float* from, int64_t tiles, int64_t tile_stride, float* to) {
+void Spread(const float* from, int64_t from_row, int64_t depth, int64_t tiles, int64_t tile_stride,
+            float* to) {
   for (int64_t t = 0; t < tiles; ++t) {
-    for (int r = 0; r < rows; ++r) to[t * tile_stride + r] = from[t * rows + r];
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int r = 0; r < rows; ++r)
+        to[t * tile_stride + k * rows + r] = from[k * from_row + t * rows + r];
+    }
   }
 }
 
 template <typename Vector, int vectors>
-void SpreadVectors(const float* from, int64_t tiles, int64_t tile_stride, float* to) {
+void SpreadVectors(const float* from, int64_t from_row, int64_t depth, int64_t tiles,
+                   int64_t tile_stride, float* to) {
   constexpr int kLanes = Vector::kLanes;
   for (int64_t t = 0; t < tiles; ++t) {
-    for (int v = 0; v < vectors; ++v) {
-      Vector::Store(Vector::Load(from + (t * vectors + v) * kLanes),
-                    to + t * tile_stride + v * kLanes);
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int v = 0; v < vectors; ++v) {
+        Vector::Store(Vector::Load(from + k * from_row + (t * vectors + v) * kLanes),
+                      to + t * tile_stride + (k * vectors + v) * kLanes);
+      }
     }
   }
 }

@@ -38,13 +38,13 @@ struct Tiles {
   // [vectors][rows]
   void (*of_rows[kMostVectors + 1][kMostRows + 1])(const TileArgs&) = {};
   void (*interleaved[kMostVectors + 1][kMostRows + 1])(const TileArgs&) = {};
-  // [rows]: copies `tiles` times `rows` floats; tile t is at from + t * rows, and goes to
-  // to + t * tile_stride.
-  void (*spread[kMostRows + 1])(const float* from, int64_t tiles, int64_t tile_stride,
-                                float* to) = {};
+  // [rows]: copies `depth` rows of `tiles` times `rows` floats. Those of tile t in row k are at
+  // from + k * from_row + t * rows, and go to to + t * tile_stride + k * rows.
+  void (*spread[kMostRows + 1])(const float* from, int64_t from_row, int64_t depth, int64_t tiles,
+                                int64_t tile_stride, float* to) = {};
   // [vectors]: the same for tiles of so many vectors
-  void (*spread_vectors[kMostVectors + 1])(const float* from, int64_t tiles, int64_t tile_stride,
-                                           float* to) = {};
+  void (*spread_vectors[kMostVectors + 1])(const float* from, int64_t from_row, int64_t depth,
+                                           int64_t tiles, int64_t tile_stride, float* to) = {};
   // to[c * to_row + r] = from[r * from_row + c]. rows and columns need not be multiples of lanes.
   void (*transpose)(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to,
                     int64_t to_row) = nullptr;

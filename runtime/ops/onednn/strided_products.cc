@@ -24,7 +24,7 @@ class LibraryProduct final : public StridedProduct {
 
   int64_t scratch_bytes() const override { return scratch_bytes_; }
 
-  absl::Status Run(int worker, const void* x, const void* y, float* z,
+  absl::Status Run(int worker, const void* x, const void* y, float* z, const gemm::Triangle&,
                    void* scratch) const override {
     const void* const operands[] = {x, y};
     void* const result = z;
