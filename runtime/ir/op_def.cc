@@ -91,8 +91,9 @@ bool Converts(const OpCall& call) {
 
 const KernelDef& ReferenceKernel() {
   static const KernelDef& kernel = *new KernelDef{
-      .name = "reference",
-      .make = [](const OpCall& call, const KernelOffer&) { return call.op->reference(call); }};
+      .name = "reference", .any_share = true, .make = [](const OpCall& call, const KernelOffer&) {
+        return call.op->reference(call);
+      }};
   return kernel;
 }
 

@@ -123,6 +123,9 @@ struct KernelDef {
   std::string name;  // in program texts: "gemm_avx2"
   bool is_library = false;
   bool multiplies_bf16 = false;  // with the processor's instructions for bf16
+  // A call may compute any share of the units, with the scratch memory of the offer. Kernels of
+  // element-wise ops always may.
+  bool any_share = false;
   // The offer for a call on a machine, or nullopt if the kernel cannot compute the call there or
   // another kernel is sure to be faster. Null: any call on plain operands, as they are.
   std::function<std::optional<KernelOffer>(const OpCall& call, const Machine& machine)> offer;
@@ -258,8 +261,7 @@ struct OpDef {
   // For an element-wise op without attributes: its loop over f32, with a pred as 1 or 0. It is the
   // step of a TileProgram. Null: the op is never fused.
   TileFunction tile = nullptr;
-  // In order of preference. A call gets the first kernel with an offer, or else the reference. The
-  // kernels of an element-wise op compute any share of the units.
+  // In order of preference. A call gets the first kernel with an offer, or else the reference.
   std::vector<KernelDef> kernels;
   // An op with the same operands and attributes that equals CrossReplicaSum of this op and does
   // less work for these shapes, or nullptr if there is none. The function itself may be null.

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "runtime/ops/packing.h"
-#include "runtime/ops/shares.h"
 
 namespace tpurun {
 namespace {
@@ -103,9 +102,7 @@ std::optional<KernelOffer> OfferGemm(const MatMulDims& d, const OpCall& call,
                       (call.operands.size() < 3 || call.operands[2].dtype == DType::kF32);
   const gemm::Product product(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))), tiles);
   const bool by_columns = ByColumns(call);
-  const std::vector<int64_t> shares = ShareSizes(call);
-  const int64_t most_rows = by_columns ? d.m : shares.empty() ? 0 : shares.back();
-  offer.scratch_bytes = product.ScratchBytes(most_rows);
+  offer.scratch_bytes = product.ScratchBytes(d.m);
   for (int part = 0; part < call.parts; ++part) {
     const int64_t share = BeginOfPart(call, part + 1) - BeginOfPart(call, part);
     offer.copied_bytes +=

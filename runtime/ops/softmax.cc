@@ -1,4 +1,5 @@
 // Softmax and softmax cross-entropy over the last axis.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -127,6 +128,17 @@ const OpDef& SoftmaxOp() {
   return op;
 }
 
+// The sum of exp(x[c] - max) in order. The powers go to `powers`, unless it is nullptr.
+float SumOfPowers(const float* x, float max, int64_t n, float* powers) {
+  float sum = 0;
+  for (int64_t c = 0; c < n; ++c) {
+    const float power = std::exp(x[c] - max);
+    if (powers != nullptr) powers[c] = power;
+    sum += power;
+  }
+  return sum;
+}
+
 // The gradient of a loss whose result 1 is its gradient with respect to the logits, operand 0. The
 // labels get no gradient.
 std::vector<Value> BackpropGradient(GraphBuilder& b, const Node& node, std::span<const Value> dy) {
@@ -172,14 +184,16 @@ const OpDef& SparseSoftmaxCrossEntropyOp() {
                                            : static_cast<const int32_t*>(args.operands[1])[row];
                 const bool valid = label >= 0 && label < classes;
                 const float max = RowMax(x, classes);
-                float sum = 0;
-                for (int64_t c = 0; c < classes; ++c) sum += std::exp(x[c] - max);
+                float* const of_row = backprop == nullptr ? nullptr : backprop + row * classes;
+                const float sum = SumOfPowers(x, max, classes, of_row);
                 const float nan = std::numeric_limits<float>::quiet_NaN();
                 if (loss != nullptr) loss[row] = valid ? std::log(sum) - (x[label] - max) : nan;
-                if (backprop == nullptr) continue;
-                for (int64_t c = 0; c < classes; ++c) {
-                  backprop[row * classes + c] =
-                      valid ? std::exp(x[c] - max) / sum - (c == label ? 1.0f : 0.0f) : nan;
+                if (of_row == nullptr) continue;
+                if (valid) {
+                  DivideBy(sum, classes, of_row);
+                  of_row[label] -= 1.0f;
+                } else {
+                  std::fill_n(of_row, classes, nan);
                 }
               }
             });
@@ -225,16 +239,14 @@ const OpDef& SoftmaxCrossEntropyOp() {
                 const float* x = static_cast<const float*>(args.operands[0]) + row * classes;
                 const float* y = static_cast<const float*>(args.operands[1]) + row * classes;
                 const float max = RowMax(x, classes);
-                float sum = 0;
-                for (int64_t c = 0; c < classes; ++c) sum += std::exp(x[c] - max);
+                float* const of_row = backprop == nullptr ? nullptr : backprop + row * classes;
+                const float sum = SumOfPowers(x, max, classes, of_row);
                 const float log_sum = std::log(sum);
                 float total = 0;
                 for (int64_t c = 0; c < classes; ++c) total += y[c] * (log_sum - (x[c] - max));
                 if (loss != nullptr) loss[row] = total;
-                if (backprop == nullptr) continue;
-                for (int64_t c = 0; c < classes; ++c) {
-                  backprop[row * classes + c] = std::exp(x[c] - max) / sum - y[c];
-                }
+                if (of_row == nullptr) continue;
+                for (int64_t c = 0; c < classes; ++c) of_row[c] = of_row[c] / sum - y[c];
               }
             });
           },

@@ -10,6 +10,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/device/loaded_program.h"
+#include "runtime/program/combine_parts.h"
 
 namespace tpurun {
 namespace {
@@ -69,6 +70,7 @@ absl::Status Session::Load(const Graph& graph, const CompileOptions& options) {
   const double variables = VariableBytes(graph.variables(), graph.num_replicas());
   if (variables > MemoryBytes()) return DoesNotFit(BytesText(variables) + " for variables alone");
   ASSIGN_OR_RETURN(program_, Compile(graph, options));
+  CombineParts(device_->num_workers(), program_);
   RETURN_IF_ERROR(CheckFits(program_, VariableBytes(program_.variables, program_.num_replicas),
                             device_->num_workers()));
   RETURN_IF_ERROR(variables_.Add(program_.variables));

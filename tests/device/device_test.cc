@@ -14,7 +14,9 @@
 #include "runtime/ir/evaluate.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
+#include "runtime/program/combine_parts.h"
 #include "runtime/program/program_text.h"
+#include "runtime/program/verify_program.h"
 
 namespace tpurun {
 namespace {
@@ -108,8 +110,10 @@ Trained TrainOnInterpreter(const Graph& graph, int64_t steps) {
 // `new_versions`: the prologue runs before every loop, not only before the first.
 Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t loop,
                       bool new_versions = false) {
-  const auto program = Compile(graph, {.ops = OpsOfPasses(), .loss_output = "loss"});
+  auto program = Compile(graph, {.ops = OpsOfPasses(), .loss_output = "loss"});
   EXPECT_TRUE(program.ok()) << program.status();
+  CombineParts(workers, *program);
+  EXPECT_TRUE(VerifyProgram(*program).ok()) << VerifyProgram(*program);
   std::map<std::string, Literal> store;
   std::vector<void*> variables;
   for (const Variable& variable : program->variables) {

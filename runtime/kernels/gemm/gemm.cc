@@ -395,7 +395,9 @@ void Product::RunPanel(const Args& args, int64_t column, const float* y, const B
   for (int64_t t = 0; t < block.tiles.count; ++t) {
     const int64_t row = block.tiles.Begin(t);
     const int rows = block.tiles.Rows(t);
-    const Range in = InTriangle(args.triangle, block, row, rows, column, columns);
+    const Range in = args.triangle.kind == Triangle::kNone
+                         ? Range{.end = block.depth}
+                         : InTriangle(args.triangle, block, row, rows, column, columns);
     if (in.is_empty) continue;
     tile.x_depth = block.x_depth > 0 ? block.x_depth : rows;
     tile.x = block.x + row * (!block.interleaved  ? block.x_row

@@ -1,0 +1,103 @@
+// Parts of programs for few workers.
+#include "runtime/program/combine_parts.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gtest/gtest.h"
+#include "runtime/ops/op_list.h"
+#include "runtime/program/program_text.h"
+#include "runtime/program/verify_program.h"
+
+namespace tpurun {
+namespace {
+
+// One phase: exp of f32[rows] in `parts` parts, then `second`.
+std::string Text(int64_t rows, int parts, const std::string& second) {
+  return absl::StrCat(
+      "program \"p\" replicas=1 machine=\"x86_64\" library=\"tpurun\"\narena shared=", 32 * rows,
+      " core=0 worker=0\ninfeed 0 \"x\" f32[", rows,
+      "]\nstep phase 0\n  exp {} \"a\" parts=", parts, " rows=", rows,
+      " kernel=\"reference\"\n    <- infeed:0 f32[", rows, "]\n    -> shared:0 f32[", rows, "]\n",
+      second);
+}
+
+// `parts` of the instructions for so many workers.
+std::vector<int> PartsFor(int workers, const std::string& text) {
+  absl::StatusOr<CoreProgram> program = ParseProgram(text, FindOpByName);
+  EXPECT_TRUE(program.ok()) << program.status() << text;
+  if (!program.ok()) return {};
+  CombineParts(workers, *program);
+  EXPECT_TRUE(VerifyProgram(*program).ok()) << VerifyProgram(*program);
+  std::vector<int> parts;
+  for (const Instruction* instruction : program->Instructions())
+    parts.push_back(instruction->parts);
+  return parts;
+}
+
+using Parts = std::vector<int>;
+
+TEST(CombineParts, AWorkerHasOnePartOfLittleWork) {
+  const std::string text = Text(64, 8, "");
+  EXPECT_EQ(PartsFor(1, text), Parts{1});
+  EXPECT_EQ(PartsFor(2, text), Parts{2});
+  EXPECT_EQ(PartsFor(4, text), Parts{4});
+  EXPECT_EQ(PartsFor(8, text), Parts{8});
+  EXPECT_EQ(PartsFor(16, text), Parts{8});
+}
+
+TEST(CombineParts, AWorkerHasTwoPartsOfMuchWork) {
+  const std::string text = Text(1 << 20, 8, "");
+  EXPECT_EQ(PartsFor(1, text), Parts{2});
+  EXPECT_EQ(PartsFor(2, text), Parts{4});
+  EXPECT_EQ(PartsFor(4, text), Parts{8});
+}
+
+TEST(CombineParts, PartsThatWorkersCannotShareEquallyStay) {
+  EXPECT_EQ(PartsFor(3, Text(64, 8, "")), Parts{8});
+  EXPECT_EQ(PartsFor(2, Text(64, 5, "")), Parts{5});
+}
+
+TEST(CombineParts, APhaseHasOneDivision) {
+  const std::string same = R"(  neg {} "b" parts=8 rows=64 kernel="reference"
+    <- shared:0 f32[64]
+    -> shared:256 f32[64]
+)";
+  EXPECT_EQ(PartsFor(2, Text(64, 8, same)), (Parts{2, 2}));
+  const std::string whole = R"(  neg {} "b" parts=1 rows=1 kernel="reference"
+    <- infeed:0 f32[64]
+    -> shared:256 f32[64]
+)";
+  EXPECT_EQ(PartsFor(2, Text(64, 8, whole)), (Parts{2, 1}));
+}
+
+TEST(CombineParts, AKernelForTheSizeOfAPartKeepsThePartsOfItsPhase) {
+  const std::string library = R"(  matmul {precision=3} "b" parts=8 rows=64 kernel="onednn_f32"
+    <- infeed:1 f32[64,4], infeed:2 f32[4,4]
+    -> shared:512 f32[64,4]
+)";
+  std::string text = Text(64, 8, library);
+  text.insert(text.find("step phase"), "infeed 1 \"y\" f32[64,4]\ninfeed 2 \"z\" f32[4,4]\n");
+  EXPECT_EQ(PartsFor(2, text), (Parts{8, 8}));
+  const std::string own = absl::StrReplaceAll(text, {{"onednn_f32", "gemm_plain"}});
+  EXPECT_EQ(PartsFor(2, own), (Parts{2, 2}));
+}
+
+// The scratch memory of a conversion is that of a part.
+TEST(CombineParts, AConversionKeepsThePartsOfItsPhase) {
+  const std::string converted = R"(  neg {} "b" parts=8 rows=64 kernel="reference" converts_bf16
+    <- infeed:1 bf16[64]
+    -> shared:256 f32[64]
+)";
+  std::string text = Text(64, 8, converted);
+  text.insert(text.find("step phase"), "infeed 1 \"y\" bf16[64]\n");
+  absl::StatusOr<CoreProgram> program = ParseProgram(text, FindOpByName);
+  ASSERT_TRUE(program.ok()) << program.status();
+  CombineParts(2, *program);
+  for (const Instruction* instruction : program->Instructions()) EXPECT_EQ(instruction->parts, 8);
+}
+
+}  // namespace
+}  // namespace tpurun
