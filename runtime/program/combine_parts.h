@@ -6,11 +6,14 @@
 
 namespace tpurun {
 
-// Parts depend on shapes alone, so a worker of few has several parts of a phase. Each begins a
-// call, and a product packs again in each the operand that they do not divide. Combines neighbours:
-// a phase of much work keeps two parts for each worker, so that a worker that is late gives one
-// away, and others one. No bit depends on it. Phases with a kernel that is made for the size of a
-// part (KernelDef::any_share) keep their parts, and so do those of all cores.
+// The compiler divides instructions by shapes alone, into up to 8 parts. If there are few workers,
+// each has several parts of a phase. Each part is a call, and each call of a product packs the
+// undivided operand again. This joins neighbouring parts. A phase of much work keeps two parts for
+// each of several workers: a worker that is late leaves one to another. Any other phase keeps one.
+// No bit depends on it.
+//
+// A phase keeps its parts if it has a per-core instruction, a kernel without KernelDef::any_share
+// or a conversion of bf16, or if the workers cannot share its parts equally.
 void CombineParts(int num_workers, CoreProgram& program);
 
 }  // namespace tpurun

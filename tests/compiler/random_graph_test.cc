@@ -1,6 +1,7 @@
 // Properties over random graphs: text parses back, every pass keeps what the graph computes, memory
 // plans are sound, and the device gives the reference interpreter's bits.
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 
 #include "absl/strings/match.h"
@@ -17,7 +18,9 @@
 #include "runtime/ir/graph_text.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
+#include "runtime/program/combine_parts.h"
 #include "runtime/program/program_text.h"
+#include "runtime/program/verify_program.h"
 #include "tests/compiler/evaluate_args.h"
 #include "tests/compiler/run_on_device.h"
 
@@ -278,14 +281,20 @@ TEST_P(RandomGraphTest, ProgramsVerifyParseBackAndRunLikeTheInterpreter) {
   const auto parsed = ParseProgram(text, FindOpByName);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(PrintProgram(*parsed), text);
+  CoreProgram combined = *parsed;
+  CombineParts(2, combined);
+  EXPECT_TRUE(VerifyProgram(combined).ok()) << VerifyProgram(combined);
   const auto device = Device::Create(2);
-  const auto got = RunOnDevice(device.get(), *parsed, args, 1);
-  for (size_t slot = 0; slot < program->outfeed.size(); ++slot) {
-    EXPECT_EQ(got.outputs[slot], want->outputs[slot]) << "output " << program->outfeed[slot].name;
-  }
-  for (const Variable& variable : program->variables) {
-    EXPECT_EQ(got.variables.at(variable.name)[0], want->variables.at(variable.name)[0])
-        << variable.name;
+  for (const CoreProgram* run : std::initializer_list<const CoreProgram*>{&*parsed, &combined}) {
+    SCOPED_TRACE(run == &combined ? "with combined parts" : "as compiled");
+    const auto got = RunOnDevice(device.get(), *run, args, 1);
+    for (size_t slot = 0; slot < program->outfeed.size(); ++slot) {
+      EXPECT_EQ(got.outputs[slot], want->outputs[slot]) << "output " << program->outfeed[slot].name;
+    }
+    for (const Variable& variable : program->variables) {
+      EXPECT_EQ(got.variables.at(variable.name)[0], want->variables.at(variable.name)[0])
+          << variable.name;
+    }
   }
 }
 
@@ -371,7 +380,6 @@ TEST(RandomGraphs, PackAndMerge) {
     merged += absl::StrContains(text, "cross_replica_matmul");
   }
   EXPECT_GT(merged, 3);
-  if (!Machine::This().avx512) GTEST_SKIP() << "weights rounded to bf16 are packed with AVX-512";
   EXPECT_GT(packs, kSeeds / 10);
   EXPECT_GT(loop_carried, kSeeds / 10);
 }

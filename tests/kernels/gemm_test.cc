@@ -7,6 +7,7 @@
 #include <ostream>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -223,13 +224,43 @@ TEST(Gemm, LeavesOutWhatIsOutsideOfATriangle) {
     for (const int64_t diagonal : {-400, -9, 0, 7, 400}) {
       for (const bool transposed : {false, true}) {
         for (const bool accumulates : {false, true}) {
-          Case c{50, 270, 70, {.transposed = transposed}, {.transposed = !transposed}};
+          // Several blocks of rows.
+          Case c{400, 270, 40, {.transposed = transposed}, {.transposed = !transposed}};
           c.accumulates = accumulates;
           c.triangle = {kind, diagonal};
           ExpectChains(c);
           if (HasFatalFailure()) return;
         }
       }
+    }
+  }
+}
+
+// NaN in all of y reach no sum if everything is outside of the triangle.
+TEST(Gemm, MultipliesNothingOutsideOfATriangle) {
+  constexpr int64_t kSize = 200;
+  const std::vector<float> x(kSize * kSize, 0.0f), y(kSize * kSize, NAN);
+  for (const Level& level : Levels()) {
+    if (!level.is_here) continue;
+    const Product product(
+        {.k = kSize, .n = kSize, .x = {.stride = kSize}, .y = {.stride = kSize}, .z_stride = kSize},
+        *level.tiles);
+    std::vector<unsigned char> scratch(product.ScratchBytes(kSize));
+    for (const auto& [triangle, want] :
+         std::vector<std::pair<Triangle, float>>{{{Triangle::kLowerX, -kSize}, 0.0f},
+                                                 {{Triangle::kUpperX, kSize}, 0.0f},
+                                                 {{Triangle::kLowerZ, -kSize}, kUnwritten},
+                                                 {{Triangle::kUpperZ, kSize}, kUnwritten}}) {
+      std::vector<float> z(kSize * kSize, kUnwritten);
+      product.Run({.x = x.data(),
+                   .y = y.data(),
+                   .z = z.data(),
+                   .m = kSize,
+                   .n = kSize,
+                   .triangle = triangle,
+                   .scratch = scratch.data()});
+      EXPECT_EQ(z, std::vector<float>(kSize * kSize, want))
+          << level.name << " triangle " << int{triangle.kind};
     }
   }
 }

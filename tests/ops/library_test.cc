@@ -483,6 +483,89 @@ TEST(LibraryKernels, ProductsOfPairsReadAndStoreBFloat16) {
     ASSERT_EQ(got.values<uint16_t>()[i], BFloat16Bits(want.values<float>()[i])) << i;
 }
 
+// All results of a call by one kernel. Scratch memory begins as NaN.
+std::vector<Literal> ResultsOf(const OpCall& call, const KernelDef& kernel,
+                               const KernelOffer& offer, const std::vector<Literal>& operands) {
+  std::vector<Literal> results;
+  std::vector<void*> out;
+  for (const Shape& shape : call.results) results.emplace_back(shape);
+  for (Literal& result : results) out.push_back(result.data());
+  std::vector<const void*> in;
+  for (const Literal& operand : operands) in.push_back(operand.data());
+  Literal scratch(Shape{DType::kU8, {offer.scratch_bytes}});
+  std::memset(scratch.data(), 0xff, offer.scratch_bytes);
+  const absl::Status status = kernel.make(call, offer)
+                                  ->Run({.operands = in.data(),
+                                         .results = out.data(),
+                                         .scratch = scratch.data(),
+                                         .end = Units(call)});
+  EXPECT_TRUE(status.ok()) << status;
+  return results;
+}
+
+// Bit for bit, with every own kernel of this machine; returns the reference's results.
+std::vector<Literal> ExpectReferenceOfAttention(const char* op, const Attrs& attrs,
+                                                const std::vector<Literal>& operands) {
+  OpCall call{.op = FindOpByName(op), .attrs = attrs};
+  for (const Literal& operand : operands) call.operands.push_back(operand.shape());
+  const auto results = InferShapes(*call.op, call.operands, attrs);
+  EXPECT_TRUE(results.ok()) << results.status();
+  if (!results.ok()) return {};
+  call.results = *results;
+  call.needed.assign(call.results.size(), true);
+  std::vector<Literal> want = RunReference(call, operands, {{0, Units(call)}});
+  int kernels = 0;
+  for (const KernelDef& kernel : call.op->kernels) {
+    const auto offer = kernel.is_library ? std::nullopt : kernel.offer(call, Machine::This());
+    if (!offer) continue;
+    ++kernels;
+    EXPECT_EQ(ResultsOf(call, kernel, *offer, operands), want) << op << " " << kernel.name;
+  }
+  EXPECT_GT(kernels, 0);
+  return want;
+}
+
+// Several tiles of queries and of keys: tiles that no query of another sees are left out, and parts
+// of tiles. A mask hides the first keys from queries, which then weigh all.
+TEST(GemmKernel, OfCausalAttentionHasTheBitsOfTheReferenceOverSeveralTiles) {
+  for (const auto& [queries, keys] :
+       {std::pair<int64_t, int64_t>{300, 300}, {130, 520}, {520, 130}}) {
+    for (const int64_t precision : {0, 3}) {
+      for (const bool masked : {false, true}) {
+        for (const double rate : {0.0, 0.25}) {
+          SCOPED_TRACE(absl::StrCat(queries, " queries, ", keys, " keys, precision ", precision,
+                                    masked ? ", masked" : "", ", rate ", rate));
+          Attrs attrs = {{"precision", precision}, {"scale", 0.5}, {"causal", true}};
+          std::vector<Literal> operands;
+          for (const int64_t rows : {queries, keys, keys}) {
+            operands.push_back(
+                RandomLiteral(F32({1, rows, 1, 4}), static_cast<uint32_t>(operands.size())));
+          }
+          std::vector<Literal> optional;
+          if (masked) {
+            optional.emplace_back(F32({1, keys}));
+            for (int64_t s = 0; s < keys; ++s) optional[0].values<float>()[s] = s < 5 ? 0 : 1;
+          }
+          if (rate > 0) {
+            attrs.Set("rate", rate);
+            optional.push_back(Literal::Scalar<int64_t>(5));
+            optional.push_back(Literal::Scalar<int32_t>(2));
+          }
+          std::vector<Literal> forward = operands;
+          forward.insert(forward.end(), optional.begin(), optional.end());
+          const std::vector<Literal> y = ExpectReferenceOfAttention("attention", attrs, forward);
+          ASSERT_EQ(y.size(), 2u);
+          std::vector<Literal> backward = {RandomLiteral(y[0].shape(), 7)};
+          backward.insert(backward.end(), operands.begin(), operands.end());
+          backward.insert(backward.end(), y.begin(), y.end());
+          backward.insert(backward.end(), optional.begin(), optional.end());
+          ExpectReferenceOfAttention("attention_grad", attrs, backward);
+        }
+      }
+    }
+  }
+}
+
 TEST(GemmKernel, OfSmallPairsHasTheBitsOfTheReference) {
   for (const int64_t precision : {0, 3}) {
     for (const bool tx : {false, true}) {

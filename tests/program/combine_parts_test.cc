@@ -50,9 +50,12 @@ TEST(CombineParts, AWorkerHasOnePartOfLittleWork) {
 
 TEST(CombineParts, AWorkerHasTwoPartsOfMuchWork) {
   const std::string text = Text(1 << 20, 8, "");
-  EXPECT_EQ(PartsFor(1, text), Parts{2});
   EXPECT_EQ(PartsFor(2, text), Parts{4});
   EXPECT_EQ(PartsFor(4, text), Parts{8});
+}
+
+TEST(CombineParts, OneWorkerHasNobodyToLeaveAPartTo) {
+  EXPECT_EQ(PartsFor(1, Text(1 << 20, 8, "")), Parts{1});
 }
 
 TEST(CombineParts, PartsThatWorkersCannotShareEquallyStay) {
@@ -93,6 +96,54 @@ TEST(CombineParts, AConversionKeepsThePartsOfItsPhase) {
 )";
   std::string text = Text(64, 8, converted);
   text.insert(text.find("step phase"), "infeed 1 \"y\" bf16[64]\n");
+  absl::StatusOr<CoreProgram> program = ParseProgram(text, FindOpByName);
+  ASSERT_TRUE(program.ok()) << program.status();
+  CombineParts(2, *program);
+  for (const Instruction* instruction : program->Instructions()) EXPECT_EQ(instruction->parts, 8);
+}
+
+// Each part of a gradient of weights packs all of the operand that it does not divide.
+TEST(CombineParts, FewerPartsCopyLess) {
+  const std::string text = R"(program "p" replicas=1 machine="x86_64" library="tpurun"
+arena shared=12288 core=0 worker=131072
+infeed 0 "x" f32[64,32]
+infeed 1 "dy" f32[64,96]
+step phase 0
+  matmul {precision=3, transpose_x=true} "dw" parts=4 rows=32 kernel="gemm_plain" copies=1 scratch=worker:0+131072
+    <- infeed:0 f32[64,32], infeed:1 f32[64,96]
+    -> shared:0 f32[32,96]
+)";
+  absl::StatusOr<CoreProgram> program = ParseProgram(text, FindOpByName);
+  ASSERT_TRUE(program.ok()) << program.status();
+  CombineParts(2, *program);
+  // x once, and y in each part, in f32.
+  EXPECT_EQ(program->step[0].instructions[0].parts, 2);
+  EXPECT_EQ(program->step[0].instructions[0].plan.copied_bytes, (64 * 32 + 2 * 64 * 96) * 4);
+}
+
+TEST(CombineParts, AllSectionsAreCombined) {
+  std::string text = Text(64, 8, "");
+  const size_t step = text.find("step phase 0\n");
+  const std::string phase = text.substr(step + std::string("step phase 0\n").size());
+  text.insert(step, "prologue phase 0\n" +
+                        absl::StrReplaceAll(
+                            phase, {{"infeed:0", "shared:0"}, {"shared:0", "shared:1024"}}));
+  for (const char* place : {"before", "after"})
+    text += absl::StrCat("periodic period=2 ", place, " phase 0\n", phase);
+  absl::StatusOr<CoreProgram> program = ParseProgram(text, FindOpByName);
+  ASSERT_TRUE(program.ok()) << program.status();
+  CombineParts(2, *program);
+  ASSERT_EQ(program->Instructions().size(), 4u);
+  for (const Instruction* instruction : program->Instructions()) EXPECT_EQ(instruction->parts, 2);
+}
+
+TEST(CombineParts, PerCoreInstructionsKeepThePartsOfTheirPhase) {
+  std::string text =
+      absl::StrReplaceAll(Text(64, 8, R"(  neg {} "b" per_core parts=8 rows=1 kernel="reference"
+    <- infeed:0 f32[64]
+    -> shared:512 f32[64]
+)"),
+                          {{"replicas=1", "replicas=8"}});
   absl::StatusOr<CoreProgram> program = ParseProgram(text, FindOpByName);
   ASSERT_TRUE(program.ok()) << program.status();
   CombineParts(2, *program);

@@ -16,8 +16,8 @@ namespace {
 constexpr int64_t kBlockRows = 192;
 constexpr int64_t kBlockDepth = 256;
 constexpr int64_t kPackedPanels = 32;
-// Rows of x' and y that are packed at a time, so that lines of the packed tiles are complete at
-// once.
+// Rows of x' and y that are packed at a time, so that whole cache lines of the packed tiles are
+// written.
 constexpr int64_t kPackedDepth = 8;
 // A matrix of so few numbers stays in an L1 cache, 4 KB of it: packing costs more than it gives.
 constexpr int64_t kFewNumbers = 1024;
@@ -81,7 +81,7 @@ struct Product::RowTiles {
 // The depth [begin, end) of a tile in a block.
 struct Product::Range {
   int64_t begin = 0, end = 0;
-  bool is_empty = false;  // nobody reads the tile
+  bool is_unread = false;  // nobody reads the tile, and it is not stored
 };
 
 // Rows [row, row + rows) of x and z, and the depth [begin, begin + depth).
@@ -147,7 +147,7 @@ int64_t Product::ScratchBytes(int64_t m) const {
 int64_t Product::CopiedBytes(int64_t m, int64_t n) const {
   if (m == 0 || n == 0) return 0;
   int64_t floats = def_.z == Storage::kBF16 ? m * n : 0;
-  const int64_t x_copies = DivideUp(n, packed_columns_);
+  const int64_t x_copies = RowsOfPackedY(m) > kBlockRows ? DivideUp(n, packed_columns_) : 1;
   const int64_t y_copies = def_.y_is_packed ? 0 : DivideUp(m, RowsOfPackedY(m));
   const int64_t panels = DivideUp(n, panel_columns_);
   for (const Parts& parts : def_.products) {
@@ -159,6 +159,8 @@ int64_t Product::CopiedBytes(int64_t m, int64_t n) const {
 
 void Product::Run(const Args& args) const {
   TPURUN_DCHECK(args.n == def_.n || (args.n < def_.n && !def_.y_is_packed));
+  TPURUN_DCHECK(def_.z == Storage::kF32 || (args.triangle.kind != Triangle::kLowerZ &&
+                                            args.triangle.kind != Triangle::kUpperZ));
   if (args.m == 0) return;
   const int64_t blocks = DivideUp(args.m, RowsOfPackedY(args.m));
   for (int64_t block = 0; block < blocks; ++block) {
@@ -202,7 +204,8 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
           block.rows = rows * (b + 1) / blocks - first;
           block.tiles = RowTiles(block.rows, most_rows_);
           block.z = z + first * block.z_row;
-          PackX(args, parts.x, block);
+          // A single block stays packed for all columns.
+          if (column == 0 || blocks > 1) PackX(args, parts.x, block);
           RunPanels(args, column, y, block);
         }
       }
@@ -361,7 +364,7 @@ void Product::RunPanels(const Args& args, int64_t begin, const float* y, const B
 
 Product::Range Product::InTriangle(const Triangle& triangle, const Block& block, int64_t row,
                                    int rows, int64_t column, int64_t columns) {
-  // Of the first and the last row of the tile.
+  // The diagonal in the first and in the last row of the tile.
   const int64_t first = block.row + row + triangle.diagonal, last = first + rows - 1;
   Range range{.end = block.depth};
   switch (triangle.kind) {
@@ -374,10 +377,10 @@ Product::Range Product::InTriangle(const Triangle& triangle, const Block& block,
       range.begin = std::clamp<int64_t>(first - block.begin, 0, block.depth);
       break;
     case Triangle::kLowerZ:
-      range.is_empty = column > last;
+      range.is_unread = column > last;
       break;
     case Triangle::kUpperZ:
-      range.is_empty = column + columns - 1 < first;
+      range.is_unread = column + columns - 1 < first;
       break;
   }
   return range;
@@ -398,7 +401,7 @@ void Product::RunPanel(const Args& args, int64_t column, const float* y, const B
     const Range in = args.triangle.kind == Triangle::kNone
                          ? Range{.end = block.depth}
                          : InTriangle(args.triangle, block, row, rows, column, columns);
-    if (in.is_empty) continue;
+    if (in.is_unread) continue;
     tile.x_depth = block.x_depth > 0 ? block.x_depth : rows;
     tile.x = block.x + row * (!block.interleaved  ? block.x_row
                               : block.x_depth > 0 ? 1

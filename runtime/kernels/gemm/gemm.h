@@ -55,7 +55,9 @@ struct Def {
 // (j / columns * K + k) * columns + j % columns. Columns n and above of the last panel are 0.
 int64_t PanelColumns(int64_t n, const Tiles& tiles);
 
-// A triangular operand or result. Tiles outside the triangle are not multiplied.
+// A triangular operand or result. Tiles outside the triangle are not multiplied: sums of finite
+// numbers have the same bits, but an infinity or a NaN there may reach a sum or not. A result is
+// triangular in f32 alone.
 struct Triangle {
   enum Kind : uint8_t {
     kNone,
@@ -96,7 +98,7 @@ class Product {
   struct RowTiles;
   struct Block;
 
-  // The rows of x, of m, for which y is packed once.
+  // How many of m rows of x share one packing of y.
   int64_t RowsOfPackedY(int64_t m) const;
   void RunRows(const Args& args, int64_t begin, int64_t rows) const;
   void PackX(const Args& args, int part, Block& block) const;
@@ -122,8 +124,8 @@ class Product {
   const int64_t panel_columns_;
   const int most_rows_;  // of a tile
   const int64_t depth_;  // of a block; the last may be less deep
-  // The columns of y that are packed at a time; all of them if y is packed already. x is packed
-  // again for each of these blocks of columns.
+  // The columns of y that are packed at a time; all of them if y is packed already. Several blocks
+  // of rows are packed again for each of these blocks of columns.
   const int64_t packed_columns_;
   const bool packs_x_;  // in some product
 };
