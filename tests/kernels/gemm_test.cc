@@ -221,11 +221,11 @@ TEST(Gemm, PacksTheColumnsInBlocks) {
 TEST(Gemm, LeavesOutWhatIsOutsideOfATriangle) {
   for (const Triangle::Kind kind :
        {Triangle::kLowerX, Triangle::kUpperX, Triangle::kLowerZ, Triangle::kUpperZ}) {
-    for (const int64_t diagonal : {-400, -9, 0, 7, 400}) {
+    for (const int64_t diagonal : {-150, 0, 7}) {
       for (const bool transposed : {false, true}) {
         for (const bool accumulates : {false, true}) {
           // Several blocks of rows.
-          Case c{400, 270, 40, {.transposed = transposed}, {.transposed = !transposed}};
+          Case c{200, 260, 26, {.transposed = transposed}, {.transposed = !transposed}};
           c.accumulates = accumulates;
           c.triangle = {kind, diagonal};
           ExpectChains(c);
