@@ -48,7 +48,8 @@ struct Operand {
 // Per core: num_replicas parts. Part c computes all values of core c. `replicas_per_call`
 // consecutive parts are one call. Shared: the examples, the entries of the leading dimension or
 // those of the last dimension are divided into `parts` equal shares (part p starts at rows * p /
-// parts). The compiler divides by shapes alone; combine_parts.h may join neighbours for few workers.
+// parts). The compiler divides by shapes alone; combine_parts.h may join neighbours for few
+// workers.
 struct Instruction {
   std::string name;  // of the computed node
   Origins origins;   // of the computed node

@@ -211,7 +211,7 @@ TEST(Gemm, EveryElementIsOneChain) {
 TEST(Gemm, PacksTheColumnsInBlocks) {
   for (const bool tx : {false, true}) {
     for (const bool ty : {false, true}) {
-      Case c{200, 260, 800, {.transposed = tx}, {.transposed = ty}};
+      Case c{200, 20, 800, {.transposed = tx}, {.transposed = ty}};
       ExpectChains(c);
       if (HasFatalFailure()) return;
     }
