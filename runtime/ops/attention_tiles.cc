@@ -46,13 +46,18 @@ std::unique_ptr<AttentionTiles> TilesByLoops(const Attention& attention, const O
 
 std::unique_ptr<AttentionTiles> TilesByGemm(const Attention& attention, const OpCall& call,
                                             const gemm::Tiles& tiles) {
-  const Precision precision = attention.precision;
-  const bool rounds = precision == Precision::kDefault;
+  const bool rounds = attention.precision == Precision::kDefault;
+  const ProductDType product_dtype = !rounds             ? ProductDType::kFloat
+                                     : tiles.numbers > 1 ? ProductDType::kBFloat16
+                                                         : ProductDType::kRounded;
   // Operands that are rounded before all products are multiplied as they are.
-  const Precision left = rounds ? Precision::kF32 : precision;
+  const Precision left =
+      product_dtype == ProductDType::kRounded ? Precision::kF32 : attention.precision;
   return MakeTiles(
-      attention, call, rounds ? ProductDType::kRounded : ProductDType::kFloat,
-      [left, &tiles](const StridedProductDef& def) { return MakeGemmProduct(def, left, tiles); });
+      attention, call, product_dtype,
+      [left, stored = StoredDType(product_dtype), &tiles](const StridedProductDef& def) {
+        return MakeGemmProduct(def, left, stored, tiles);
+      });
 }
 
 std::unique_ptr<AttentionTiles> TilesByLibrary(const Attention& attention, const OpCall& call,
@@ -230,7 +235,10 @@ std::vector<KernelDef> AttentionKernels(bool is_gradient) {
          }});
   }
   const auto offer = [=](const OpCall& call, const gemm::Tiles& tiles) {
-    return OfferTiles(*TilesByGemm(Attention(call, is_gradient), call, tiles));
+    std::optional<KernelOffer> offer =
+        OfferTiles(*TilesByGemm(Attention(call, is_gradient), call, tiles));
+    if (offer) offer->native_bf16 = tiles.numbers > 1;
+    return offer;
   };
   const auto make = [=](const OpCall& call, const gemm::Tiles& tiles) {
     return TilesByGemm(Attention(call, is_gradient), call, tiles);

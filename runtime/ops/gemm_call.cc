@@ -13,8 +13,15 @@ struct Variant {
   const char* name;
   const gemm::Tiles* tiles;
   bool (*runs_on)(const Machine& machine);
+
+  bool Multiplies(const OpCall& call) const {
+    return tiles->numbers == 1 || PrecisionOf(call.attrs) == Precision::kDefault;
+  }
 };
 constexpr Variant kVariants[] = {
+    {"gemm_avx512_bf16", &gemm::kAvx512BFloat16Tiles,
+     [](const Machine& machine) { return machine.avx512_bf16; }},
+    {"gemm_avx512", &gemm::kAvx512Tiles, [](const Machine& machine) { return machine.avx512; }},
     {"gemm_avx2", &gemm::kAvx2Tiles, [](const Machine& machine) { return machine.avx2; }},
     {"gemm_plain", &gemm::kPlainTiles, [](const Machine&) { return true; }}};
 
@@ -24,16 +31,28 @@ gemm::Storage StorageOf(const Shape& shape) {
 
 // Operand 1 as panels (gemm.h, PanelColumns). Its dimensions stay those of the plain weights.
 Shape PackedWeights(const MatMulDims& d, const OpCall& call, const gemm::Tiles& tiles) {
-  const int64_t columns = gemm::PanelColumns(d.n, tiles);
-  const int of_columns = d.transpose_y ? 0 : 1;
-  BlockedLayout layout{.strides = {columns, columns},
-                       .blocks = {{of_columns, columns}},
-                       .rounded = PrecisionOf(call.attrs) == Precision::kDefault};
-  layout.strides[of_columns] = d.k * columns;
+  const int64_t columns = gemm::PanelColumns(d.n, tiles), panels = (d.n + columns - 1) / columns;
+  const int64_t elements = (d.k + tiles.numbers - 1) / tiles.numbers;
+  const int of_columns = d.transpose_y ? 0 : 1, of_k = 1 - of_columns;
+  BlockedLayout layout{.strides = {columns * tiles.numbers, columns * tiles.numbers},
+                       .blocks = {{of_columns, columns}}};
+  layout.strides[of_columns] *= elements;
   Shape packed{DType::kF32, call.operands[1].dims};
-  const int64_t panels = (d.n + columns - 1) / columns;
-  packed.layout = layout.Named(panels * columns * d.k * ByteSize(packed.dtype));
+  if (tiles.numbers > 1) {
+    packed.dtype = DType::kBF16;
+    layout.blocks.push_back({of_k, tiles.numbers});
+    layout.reversed = true;
+  } else {
+    layout.rounded = PrecisionOf(call.attrs) == Precision::kDefault;
+  }
+  packed.layout = layout.Named(panels * columns * elements * static_cast<int64_t>(sizeof(float)));
   return packed;
+}
+
+// A product so small is done before its numbers are packed as pairs.
+bool IsSmall(const MatMulDims& d) {
+  constexpr int64_t kFewNumbers = 1024;
+  return d.k * d.n <= kFewNumbers;
 }
 
 bool TakesPackedWeights(const MatMulDims& d, const OpCall& call) {
@@ -44,7 +63,7 @@ bool TakesPackedWeights(const MatMulDims& d, const OpCall& call) {
 
 bool LibraryMultiplies(Precision precision, const Machine& machine) {
   if (machine.kernels == KernelChoice::kLibrary) return true;
-  return precision == Precision::kF32 ? machine.avx512 : machine.avx512_bf16;
+  return precision != Precision::kF32 && machine.amx_bf16;
 }
 
 std::vector<gemm::Parts> GemmProducts(Precision precision) {
@@ -75,9 +94,11 @@ std::vector<KernelDef> GemmKernels(
   std::vector<KernelDef> kernels;
   for (const Variant& variant : kVariants) {
     kernels.push_back({.name = variant.name,
+                       .multiplies_bf16 = variant.tiles->numbers > 1,
                        .offer = [offer, variant](const OpCall& call, const Machine& machine)
                            -> std::optional<KernelOffer> {
-                         if (!variant.runs_on(machine)) return std::nullopt;
+                         if (!variant.runs_on(machine) || !variant.Multiplies(call))
+                           return std::nullopt;
                          return offer(call, *variant.tiles);
                        },
                        .make = [make, variant](const OpCall& call,
@@ -91,14 +112,15 @@ std::vector<KernelDef> GemmKernels(
 
 std::optional<KernelOffer> OfferGemm(const MatMulDims& d, const OpCall& call,
                                      const gemm::Tiles& tiles) {
+  if (tiles.numbers > 1 && IsSmall(d)) return std::nullopt;
   const bool takes_packed = TakesPackedWeights(d, call);
   const bool is_packed = !call.operands[1].layout.plain();
   if (is_packed && (!takes_packed || call.operands[1] != PackedWeights(d, call, tiles)))
     return std::nullopt;
   KernelOffer offer;
-  // At DEFAULT, f32 is rounded while it is packed, at no cost: storing values in bf16 (the pass
-  // bfloat16_propagation) would add conversions.
-  offer.native_bf16 = PrecisionOf(call.attrs) != Precision::kDefault &&
+  // At DEFAULT, tiles of f32 have it rounded while it is packed, at no cost: storing values in bf16
+  // (the pass bfloat16_propagation) would add conversions.
+  offer.native_bf16 = (PrecisionOf(call.attrs) != Precision::kDefault || tiles.numbers > 1) &&
                       (call.operands.size() < 3 || call.operands[2].dtype == DType::kF32);
   const gemm::Product product(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))), tiles);
   const bool by_columns = ByColumns(call);

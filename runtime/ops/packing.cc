@@ -19,6 +19,7 @@ namespace {
 
 constexpr char kPrefix[] = "blocked";
 constexpr char kRounded[] = "rounded";
+constexpr char kReversed[] = "reversed";
 
 // [dimension][index]: the offset of an index in elements. The place of an element is the sum over
 // its dimensions.
@@ -36,8 +37,14 @@ std::vector<std::vector<int64_t>> Offsets(const BlockedLayout& layout,
       stride *= block->size;
     }
     offsets.emplace_back();
+    const bool reversed = layout.reversed && !layout.blocks.empty() &&
+                          layout.blocks.back().dimension == static_cast<int>(dim);
     for (int64_t index = 0; index < dims[dim]; ++index) {
       int64_t rest = index, offset = 0;
+      if (reversed) {
+        const int64_t size = layout.blocks.back().size;
+        rest += size - 1 - 2 * (index % size);
+      }
       for (const Level& level : levels) {
         offset += rest % level.size * level.stride;
         rest /= level.size;
@@ -210,6 +217,7 @@ Layout BlockedLayout::Named(int64_t bytes) const {
   for (const int64_t stride : strides) absl::StrAppend(&name, "_s", stride);
   for (const Block& block : blocks) absl::StrAppend(&name, "_b", block.size, "d", block.dimension);
   if (rounded) absl::StrAppend(&name, "_", kRounded);
+  if (reversed) absl::StrAppend(&name, "_", kReversed);
   return Layout{name, bytes};
 }
 
@@ -217,7 +225,11 @@ std::optional<BlockedLayout> ParseBlockedLayout(const Shape& shape) {
   std::vector<absl::string_view> words = absl::StrSplit(shape.layout.name, '_');
   const size_t rank = shape.dims.size();
   BlockedLayout layout;
-  if (words.back() == kRounded && shape.dtype == DType::kF32) {
+  if (words.back() == kReversed) {
+    layout.reversed = true;
+    words.pop_back();
+  }
+  if (!words.empty() && words.back() == kRounded && shape.dtype == DType::kF32) {
     layout.rounded = true;
     words.pop_back();
   }

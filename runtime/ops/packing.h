@@ -23,9 +23,11 @@ struct BlockedLayout {
   std::vector<int64_t> strides;  // elements from one outermost block of a dimension to the next
   std::vector<Block> blocks;     // the inner blocks, outermost first
   bool rounded = false;          // f32 numbers, rounded to bf16
+  bool reversed = false;         // the elements of an innermost block come in falling order
   bool operator==(const BlockedLayout&) const = default;
 
-  // The name for Shapes: "blocked_s32_s1_b4d0_b2d1", or "blocked_s16_s160_b16d1_rounded".
+  // The name for Shapes: "blocked_s32_s1_b4d0_b2d1", "blocked_s16_s160_b16d1_rounded" or
+  // "blocked_s32_s640_b16d1_b2d0_reversed".
   Layout Named(int64_t bytes) const;
 };
 

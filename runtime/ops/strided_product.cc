@@ -43,20 +43,23 @@ class PlainProduct final : public StridedProduct {
   const std::vector<PartProduct> parts_;
 };
 
-gemm::Operand OperandOf(int64_t row, int64_t column) {
+gemm::Operand OperandOf(int64_t row, int64_t column, DType stored) {
   const bool transposed = column != 1;
-  return {.transposed = transposed, .stride = transposed ? column : row};
+  return {.storage = stored == DType::kBF16 ? gemm::Storage::kBF16 : gemm::Storage::kF32,
+          .transposed = transposed,
+          .stride = transposed ? column : row};
 }
 
 class GemmProduct final : public StridedProduct {
  public:
-  GemmProduct(const StridedProductDef& def, Precision precision, const gemm::Tiles& tiles)
+  GemmProduct(const StridedProductDef& def, Precision precision, DType stored,
+              const gemm::Tiles& tiles)
       : m_(def.m),
         n_(def.n),
         product_({.k = def.k,
                   .n = def.n,
-                  .x = OperandOf(def.x_row, def.x_column),
-                  .y = OperandOf(def.y_row, def.y_column),
+                  .x = OperandOf(def.x_row, def.x_column, stored),
+                  .y = OperandOf(def.y_row, def.y_column, stored),
                   .products = GemmProducts(precision),
                   .accumulates = def.accumulates,
                   .z_stride = def.z_row},
@@ -79,8 +82,8 @@ class GemmProduct final : public StridedProduct {
 }  // namespace
 
 std::unique_ptr<StridedProduct> MakeGemmProduct(const StridedProductDef& def, Precision precision,
-                                                const gemm::Tiles& tiles) {
-  return std::make_unique<GemmProduct>(def, precision, tiles);
+                                                DType stored, const gemm::Tiles& tiles) {
+  return std::make_unique<GemmProduct>(def, precision, stored, tiles);
 }
 
 std::unique_ptr<StridedProduct> MakePlainProduct(const StridedProductDef& def,

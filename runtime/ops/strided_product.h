@@ -38,9 +38,9 @@ class StridedProduct {
 std::unique_ptr<StridedProduct> MakePlainProduct(const StridedProductDef& def, Precision precision);
 
 // The same sums as one chain of fused multiply-adds for each element (runtime/kernels/gemm). x and
-// y have contiguous rows or contiguous columns.
+// y are of dtype `stored` and have contiguous rows or contiguous columns.
 std::unique_ptr<StridedProduct> MakeGemmProduct(const StridedProductDef& def, Precision precision,
-                                                const gemm::Tiles& tiles);
+                                                DType stored, const gemm::Tiles& tiles);
 
 }  // namespace tpurun
 

@@ -2,8 +2,9 @@
 // the tiles of every instruction set that this processor has.
 #include "runtime/kernels/gemm/gemm.h"
 
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
 #include <ostream>
 #include <random>
 #include <string>
@@ -21,12 +22,23 @@ namespace {
 struct Level {
   const char* name;
   const Tiles* tiles;
-  bool is_here;
 };
 
+// Those of this processor.
 std::vector<Level> Levels() {
-  return {{"plain", &kPlainTiles, true},
-          {"avx2", &kAvx2Tiles, InstructionSets::OfThisProcessor().avx2}};
+  const InstructionSets sets = InstructionSets::OfThisProcessor();
+  std::vector<Level> levels = {{"plain", &kPlainTiles}};
+  if (sets.avx2) levels.push_back({"avx2", &kAvx2Tiles});
+  if (sets.avx512) levels.push_back({"avx512", &kAvx512Tiles});
+  if (sets.avx512_bf16) levels.push_back({"avx512_bf16", &kAvx512BFloat16Tiles});
+  return levels;
+}
+
+bool MultipliesBF16(const Tiles& tiles) { return tiles.numbers > 1; }
+
+// Only rounded numbers are multiplied by tiles of bf16.
+std::vector<Parts> OneProduct(const Tiles& tiles) {
+  return {MultipliesBF16(tiles) ? Parts{0, 0} : Parts{}};
 }
 
 struct Case {
@@ -96,17 +108,28 @@ class Matrix {
     f32_[row * operand_.stride + column] = 0;
     bf16_[row * operand_.stride + column] = 0;
   }
-  // As panels of `columns` columns.
-  std::vector<float> Panels(int64_t rows, int64_t columns) const {
-    std::vector<float> panels((columns_ + columns - 1) / columns * columns * rows, 0.0f);
+  // As packed panels.
+  std::vector<float> Panels(int64_t rows, const Tiles& tiles) const {
+    const int64_t columns = PanelColumns(columns_, tiles), numbers = tiles.numbers;
+    const int64_t elements = (rows + numbers - 1) / numbers;
+    std::vector<float> panels((columns_ + columns - 1) / columns * columns * elements, 0.0f);
     for (int64_t k = 0; k < rows; ++k) {
-      for (int64_t j = 0; j < columns_; ++j)
-        panels[(j / columns * rows + k) * columns + j % columns] = At(k, j, kWhole);
+      for (int64_t j = 0; j < columns_; ++j) {
+        float& element = panels[(j / columns * elements + k / numbers) * columns + j % columns];
+        element = numbers == 1 ? At(k, j, kWhole) : WithNumber(element, k % 2, At(k, j, kWhole));
+      }
     }
     return panels;
   }
 
  private:
+  // A pair of bf16 numbers: number 0 is in the upper half.
+  static float WithNumber(float element, int64_t which, float number) {
+    const uint32_t bits = BFloat16Bits(number);
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(element) |
+                                (which == 0 ? bits << 16 : bits));
+  }
+
   Operand operand_;
   int64_t columns_;
   std::vector<float> f32_;
@@ -115,37 +138,65 @@ class Matrix {
 
 constexpr float kUnwritten = 12345;
 
-void ExpectChains(const Case& c, const Tiles& tiles) {
-  std::mt19937 random(7);
-  Matrix x(c.m, c.k, c.x, c.more_stride, random);
-  const Matrix y(c.k, c.n, c.y, c.more_stride, random);
+struct Numbers {
+  explicit Numbers(const Case& c)
+      : random(7),
+        x(c.m, c.k, c.x, c.more_stride, random),
+        y(c.k, c.n, c.y, c.more_stride, random),
+        bias(c.n) {
+    for (int64_t i = 0; i < c.m; ++i) {
+      for (int64_t k = 0; k < c.k; ++k) {
+        if (c.IsOutsideOfX(i, k)) x.Clear(i, k);
+      }
+    }
+    for (float& number : bias) number = static_cast<float>(random() % 7) / 4;
+  }
+
+  std::mt19937 random;
+  Matrix x;
+  const Matrix y;
+  std::vector<float> bias;
+};
+
+// z, row by row, with `products` instead of the case's own.
+std::vector<float> Chains(const Case& c, const std::vector<Parts>& products, const Numbers& given) {
+  std::vector<float> z(c.m * c.n);
   for (int64_t i = 0; i < c.m; ++i) {
-    for (int64_t k = 0; k < c.k; ++k) {
-      if (c.IsOutsideOfX(i, k)) x.Clear(i, k);
+    for (int64_t j = 0; j < c.n; ++j) {
+      if (c.IsOutsideOfZ(i, j)) continue;
+      float sum = c.accumulates ? kUnwritten : 0.0f;
+      for (const Parts& parts : products) {
+        for (int64_t k = 0; k < c.k; ++k)
+          sum = std::fma(given.x.At(i, k, parts.x), given.y.At(k, j, parts.y), sum);
+      }
+      z[i * c.n + j] = c.bias ? sum + given.bias[j] : sum;
     }
   }
-  std::vector<float> bias(c.n);
-  for (float& number : bias) number = static_cast<float>(random() % 7) / 4;
+  return z;
+}
+
+void ExpectChains(const Case& c, const std::vector<Parts>& products, const Numbers& given,
+                  const std::vector<float>& want, const Tiles& tiles) {
   const int64_t z_stride = c.n + c.more_stride;
   std::vector<float> z(c.m * z_stride, kUnwritten);
   std::vector<uint16_t> z_bf16(z.size(), 0);
   const Product product({.k = c.k,
                          .n = c.n,
-                         .x = x.operand(),
-                         .y = y.operand(),
+                         .x = given.x.operand(),
+                         .y = given.y.operand(),
                          .y_is_packed = c.packed,
-                         .products = c.products,
+                         .products = products,
                          .accumulates = c.accumulates,
                          .z = c.z,
                          .z_stride = z_stride},
                         tiles);
-  const std::vector<float> panels = y.Panels(c.k, PanelColumns(c.n, tiles));
+  const std::vector<float> panels = given.y.Panels(c.k, tiles);
   constexpr int64_t kBehind = 4096;
   std::vector<unsigned char> scratch(product.ScratchBytes(c.m) + kBehind, 0xff);  // NaN
   const bool into_bf16 = c.z == Storage::kBF16;
-  product.Run({.x = x.data(),
-               .y = c.packed ? panels.data() : y.data(),
-               .bias = c.bias ? bias.data() : nullptr,
+  product.Run({.x = given.x.data(),
+               .y = c.packed ? panels.data() : given.y.data(),
+               .bias = c.bias ? given.bias.data() : nullptr,
                .z = into_bf16 ? static_cast<void*>(z_bf16.data()) : z.data(),
                .m = c.m,
                .n = c.n,
@@ -157,30 +208,30 @@ void ExpectChains(const Case& c, const Tiles& tiles) {
     for (int64_t j = 0; j < z_stride; ++j) {
       if (j >= c.n) {
         ASSERT_EQ(z[i * z_stride + j], kUnwritten) << "writes behind row " << i;
-        continue;
-      }
-      if (c.IsOutsideOfZ(i, j)) continue;
-      float want = c.accumulates ? kUnwritten : 0.0f;
-      for (const Parts& parts : c.products) {
-        for (int64_t k = 0; k < c.k; ++k)
-          want = std::fma(x.At(i, k, parts.x), y.At(k, j, parts.y), want);
-      }
-      if (c.bias) want += bias[j];
-      if (into_bf16) {
-        ASSERT_EQ(z_bf16[i * z_stride + j], BFloat16Bits(want)) << i << ", " << j;
-      } else {
-        ASSERT_EQ(z[i * z_stride + j], want) << i << ", " << j;
+      } else if (into_bf16) {
+        ASSERT_EQ(z_bf16[i * z_stride + j], BFloat16Bits(want[i * c.n + j])) << i << ", " << j;
+      } else if (!c.IsOutsideOfZ(i, j)) {
+        ASSERT_EQ(z[i * z_stride + j], want[i * c.n + j]) << i << ", " << j;
       }
     }
   }
 }
 
+// With tiles of bf16, the product of the numbers themselves is that of the rounded ones.
 void ExpectChains(const Case& c) {
-  for (const Level& level : Levels()) {
-    if (!level.is_here) continue;
-    SCOPED_TRACE(std::string(level.name) + ": " + c.Name());
-    ExpectChains(c, *level.tiles);
-    if (testing::Test::HasFatalFailure()) return;
+  const Numbers given(c);
+  for (const bool bf16 : {false, true}) {
+    std::vector<float> want;
+    for (const Level& level : Levels()) {
+      if (MultipliesBF16(*level.tiles) != bf16) continue;
+      const bool is_whole = c.products.size() == 1 && c.products[0].x == kWhole;
+      const std::vector<Parts> products = is_whole ? OneProduct(*level.tiles) : c.products;
+      if (bf16 && products.size() > 1) continue;
+      if (want.empty()) want = Chains(c, products, given);
+      SCOPED_TRACE(std::string(level.name) + ": " + c.Name());
+      ExpectChains(c, products, given, want, *level.tiles);
+      if (testing::Test::HasFatalFailure()) return;
+    }
   }
 }
 
@@ -241,10 +292,13 @@ TEST(Gemm, MultipliesNothingOutsideOfATriangle) {
   constexpr int64_t kSize = 200;
   const std::vector<float> x(kSize * kSize, 0.0f), y(kSize * kSize, NAN);
   for (const Level& level : Levels()) {
-    if (!level.is_here) continue;
-    const Product product(
-        {.k = kSize, .n = kSize, .x = {.stride = kSize}, .y = {.stride = kSize}, .z_stride = kSize},
-        *level.tiles);
+    const Product product({.k = kSize,
+                           .n = kSize,
+                           .x = {.stride = kSize},
+                           .y = {.stride = kSize},
+                           .products = OneProduct(*level.tiles),
+                           .z_stride = kSize},
+                          *level.tiles);
     std::vector<unsigned char> scratch(product.ScratchBytes(kSize));
     for (const auto& [triangle, want] :
          std::vector<std::pair<Triangle, float>>{{{Triangle::kLowerX, -kSize}, 0.0f},
@@ -303,8 +357,12 @@ TEST(Gemm, ReadsAndRoundsBFloat16) {
 // What a tile reads beside its rows and columns does not reach the result.
 TEST(Gemm, KeepsMinusZeroAndNaN) {
   for (const Level& level : Levels()) {
-    if (!level.is_here) continue;
-    const Product product({.k = 1, .n = 3, .x = {.stride = 1}, .y = {.stride = 3}, .z_stride = 3},
+    const Product product({.k = 1,
+                           .n = 3,
+                           .x = {.stride = 1},
+                           .y = {.stride = 3},
+                           .products = OneProduct(*level.tiles),
+                           .z_stride = 3},
                           *level.tiles);
     const float x[] = {-0.0f}, y[] = {1.0f, NAN, INFINITY};
     float z[] = {1, 1, 1};

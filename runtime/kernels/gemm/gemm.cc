@@ -10,9 +10,9 @@
 namespace tpurun::gemm {
 namespace {
 
-// A block of x has at most kBlockRows rows and kBlockDepth columns: 192 KB, which fit into an L2
-// cache of 512 KB. A panel of y is 24 KB and fits into an L1 cache of 32 KB. The panels of y that
-// are packed at a time, 768 KB, stay in the L3 cache for all blocks of rows.
+// A block of x has at most kBlockRows rows and kBlockDepth elements of a row: 192 KB, which fit
+// into an L2 cache of 512 KB. A panel of y is 24 KB with AVX2 and fits into an L1 cache of 32 KB.
+// The panels of y that are packed at a time, 768 KB, stay in the L3 cache for all blocks of rows.
 constexpr int64_t kBlockRows = 192;
 constexpr int64_t kBlockDepth = 256;
 constexpr int64_t kPackedPanels = 32;
@@ -84,7 +84,7 @@ struct Product::Range {
   bool is_unread = false;  // nobody reads the tile, and it is not stored
 };
 
-// Rows [row, row + rows) of x and z, and the depth [begin, begin + depth).
+// Rows [row, row + rows) of x and z, and the elements [begin, begin + depth) along k.
 struct Product::Block {
   int64_t row = 0, rows = 0;
   int64_t begin = 0, depth = 0;
@@ -109,17 +109,19 @@ struct Product::Block {
 Product::Product(const Def& def, const Tiles& tiles)
     : def_(def),
       tiles_(tiles),
+      elements_(DivideUp(def.k, tiles.numbers)),
       panel_columns_(PanelColumns(def.n, tiles)),
       most_rows_(tiles.most_rows[panel_columns_ / tiles.lanes]),
-      depth_(def.k == 0 ? 1 : DivideUp(def.k, DivideUp(def.k, kBlockDepth))),
+      depth_(def.k == 0 ? 1 : DivideUp(elements_, DivideUp(elements_, kBlockDepth))),
       packed_columns_(def.y_is_packed ? def.n
                                       : panel_columns_ * std::min(kPackedPanels,
                                                                   DivideUp(def.n, panel_columns_))),
       packs_x_(PacksAnyX()) {
   TPURUN_DCHECK(!def.accumulates || def.z == Storage::kF32);
   TPURUN_DCHECK(!def.products.empty());
-  TPURUN_DCHECK(!def.y_is_packed ||
-                (def.products.size() == 1 && !Converts(def.y, def.products[0].y)));
+  TPURUN_DCHECK(!def.y_is_packed || (def.products.size() == 1 &&
+                                     (tiles.numbers > 1 || !Converts(def.y, def.products[0].y))));
+  TPURUN_DCHECK(tiles.numbers == 1 || (def.products.size() == 1 && def.products[0].x == 0));
 }
 
 bool Product::PacksAnyX() const {
@@ -151,8 +153,8 @@ int64_t Product::CopiedBytes(int64_t m, int64_t n) const {
   const int64_t y_copies = def_.y_is_packed ? 0 : DivideUp(m, RowsOfPackedY(m));
   const int64_t panels = DivideUp(n, panel_columns_);
   for (const Parts& parts : def_.products) {
-    floats += PacksX(parts.x) ? x_copies * m * def_.k : 0;
-    floats += y_copies * panels * panel_columns_ * def_.k;
+    floats += PacksX(parts.x) ? x_copies * m * elements_ : 0;
+    floats += y_copies * panels * panel_columns_ * elements_;
   }
   return floats * kFloat;
 }
@@ -193,9 +195,9 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
   block.accumulates = def_.accumulates;
   for (size_t i = 0; i < def_.products.size(); ++i) {
     const Parts& parts = def_.products[i];
-    for (block.begin = 0; block.begin < std::max<int64_t>(def_.k, 1); block.begin += depth_) {
-      block.depth = std::min(depth_, def_.k - block.begin);
-      block.is_last = i + 1 == def_.products.size() && block.begin + depth_ >= def_.k;
+    for (block.begin = 0; block.begin < std::max<int64_t>(elements_, 1); block.begin += depth_) {
+      block.depth = std::min(depth_, elements_ - block.begin);
+      block.is_last = i + 1 == def_.products.size() && block.begin + depth_ >= elements_;
       for (int64_t column = 0; column < args.n; column += packed_columns_) {
         const float* const y = PanelsOfY(args, parts.y, column, block);
         for (int64_t b = 0; b < blocks; ++b) {
@@ -218,24 +220,55 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
   }
 }
 
+// The block's elements of stored rows of k, one row after the other.
+void Product::PackLines(const Operand& operand, const void* data, int part, int64_t line,
+                        int64_t lines, const Block& block, float* to) const {
+  const int64_t k = block.begin * tiles_.numbers, whole = block.depth * tiles_.numbers;
+  int64_t numbers = std::min(whole, def_.k - k);
+  const void* from = At(data, operand.storage, line * operand.stride + k);
+  if (numbers == operand.stride && numbers == whole) {
+    numbers *= lines;
+    lines = 1;
+  }
+  for (; lines > 0; --lines) {
+    if (tiles_.numbers == 1) {
+      Convert(from, operand.storage, part, numbers, to);
+    } else if (operand.storage == Storage::kBF16) {
+      tiles_.pair_neighbours_bf16(static_cast<const uint16_t*>(from), numbers, to);
+    } else {
+      tiles_.pair_neighbours_f32(static_cast<const float*>(from), numbers, to);
+    }
+    from = At(from, operand.storage, operand.stride);
+    to += block.depth;
+  }
+}
+
+// Element `element` along k of n columns, where a stored row is a row of columns.
+void Product::PackRow(const Operand& operand, const void* data, int part, int64_t element,
+                      int64_t column, int64_t n, float* to) const {
+  const int64_t k = element * tiles_.numbers;
+  const void* const from = At(data, operand.storage, k * operand.stride + column);
+  if (tiles_.numbers == 1) return Convert(from, operand.storage, part, n, to);
+  const void* const next = k + 1 < def_.k ? At(from, operand.storage, operand.stride) : nullptr;
+  if (operand.storage == Storage::kBF16) {
+    tiles_.pair_rows_bf16(static_cast<const uint16_t*>(from), static_cast<const uint16_t*>(next), n,
+                          to);
+  } else {
+    tiles_.pair_rows_f32(static_cast<const float*>(from), static_cast<const float*>(next), n, to);
+  }
+}
+
 void Product::PackX(const Args& args, int part, Block& block) const {
   block.interleaved = def_.x.transposed;
   if (def_.x.transposed) return PackTransposedX(args, part, block);
-  const void* const x = At(args.x, def_.x.storage, block.row * def_.x.stride + block.begin);
   if (!Converts(def_.x, part)) {
-    block.x = static_cast<const float*>(x);
+    block.x = static_cast<const float*>(args.x) + block.row * def_.x.stride + block.begin;
     block.x_row = def_.x.stride;
     return;
   }
   block.x = block.x_copy;
   block.x_row = block.depth;
-  if (block.depth == def_.x.stride) {
-    return Convert(x, def_.x.storage, part, block.rows * block.depth, block.x_copy);
-  }
-  for (int64_t r = 0; r < block.rows; ++r) {
-    Convert(At(x, def_.x.storage, r * def_.x.stride), def_.x.storage, part, block.depth,
-            block.x_copy + r * block.depth);
-  }
+  PackLines(def_.x, args.x, part, block.row, block.rows, block, block.x_copy);
 }
 
 // One tile after the other, each (depth, rows of the tile); few numbers stay as they are.
@@ -245,7 +278,7 @@ void Product::PackTransposedX(const Args& args, int part, Block& block) const {
   const int64_t numbers = block.rows * block.depth;
   block.x = block.x_copy;
   block.x_depth = 0;
-  if (numbers <= kFewNumbers && (!converts || def_.x.stride == block.rows)) {
+  if (numbers <= kFewNumbers && tiles_.numbers == 1 && (!converts || def_.x.stride == block.rows)) {
     block.x_depth = def_.x.stride;
     if (converts) {
       Convert(x, def_.x.storage, part, numbers, block.x_copy);
@@ -260,22 +293,21 @@ void Product::PackTransposedX(const Args& args, int part, Block& block) const {
   const int64_t large_rows = tiles.larger * (small + 1);
   for (int64_t k = 0; k < block.depth; k += kPackedDepth) {
     const int64_t depth = std::min(kPackedDepth, block.depth - k);
-    const void* from = At(x, def_.x.storage, k * def_.x.stride);
-    int64_t stride = def_.x.stride;
-    if (converts) {
-      for (int64_t i = 0; i < depth; ++i) {
-        Convert(At(from, def_.x.storage, i * def_.x.stride), def_.x.storage, part, block.rows,
-                block.line + i * block.rows);
-      }
-      from = block.line;
-      stride = block.rows;
+    const float* from = block.line;
+    int64_t stride = block.rows;
+    if (!converts) {
+      from = static_cast<const float*>(x) + k * def_.x.stride;
+      stride = def_.x.stride;
     }
-    const float* const numbers = static_cast<const float*>(from);
+    for (int64_t i = 0; converts && i < depth; ++i) {
+      PackRow(def_.x, args.x, part, block.begin + k + i, block.row, block.rows,
+              block.line + i * block.rows);
+    }
     if (tiles.larger > 0) {
-      tiles_.spread[small + 1](numbers, stride, depth, tiles.larger, block.depth * (small + 1),
+      tiles_.spread[small + 1](from, stride, depth, tiles.larger, block.depth * (small + 1),
                                block.x_copy + k * (small + 1));
     }
-    tiles_.spread[small](numbers + large_rows, stride, depth, smaller, block.depth * small,
+    tiles_.spread[small](from + large_rows, stride, depth, smaller, block.depth * small,
                          block.x_copy + large_rows * block.depth + k * small);
   }
 }
@@ -286,8 +318,8 @@ const float* Product::PanelsOfY(const Args& args, int part, int64_t column, Bloc
   if (def_.y_is_packed) return static_cast<const float*>(args.y) + block.begin * panel_columns_;
   const int64_t end = std::min(column + packed_columns_, args.n);
   const int64_t numbers = block.depth * args.n;
-  if (!def_.y.transposed && args.n == def_.y.stride && args.n <= panel_columns_ &&
-      numbers <= kFewNumbers) {
+  if (!def_.y.transposed && tiles_.numbers == 1 && args.n == def_.y.stride &&
+      args.n <= panel_columns_ && numbers <= kFewNumbers) {
     // Sums of the columns behind the last one are not stored.
     block.y_depth = args.n;
     Convert(At(args.y, def_.y.storage, block.begin * args.n), def_.y.storage, part, numbers,
@@ -307,29 +339,27 @@ const float* Product::PanelsOfY(const Args& args, int part, int64_t column, Bloc
 void Product::PackY(const Args& args, int part, int64_t begin, int64_t end,
                     const Block& block) const {
   const Operand& y = def_.y;
+  const bool converts = Converts(y, part);
   const int64_t columns = end - begin, panel = block.depth * panel_columns_;
   const int64_t whole = columns / panel_columns_, rest = columns % panel_columns_;
   const auto spread = tiles_.spread_vectors[panel_columns_ / tiles_.lanes];
   for (int64_t k = 0; k < block.depth; k += kPackedDepth) {
     const int64_t depth = std::min(kPackedDepth, block.depth - k);
-    const void* from = At(args.y, y.storage, (block.begin + k) * y.stride + begin);
-    int64_t stride = y.stride;
-    if (Converts(y, part)) {
-      for (int64_t i = 0; i < depth; ++i) {
-        Convert(At(from, y.storage, i * y.stride), y.storage, part, columns,
-                block.line + i * columns);
-      }
-      from = block.line;
-      stride = columns;
+    const float* from = block.line;
+    int64_t stride = columns;
+    if (!converts) {
+      from = static_cast<const float*>(args.y) + (block.begin + k) * y.stride + begin;
+      stride = y.stride;
     }
-    const float* const numbers = static_cast<const float*>(from);
+    for (int64_t i = 0; converts && i < depth; ++i)
+      PackRow(y, args.y, part, block.begin + k + i, begin, columns, block.line + i * columns);
     float* const to = block.y_copy + k * panel_columns_;
-    spread(numbers, stride, depth, whole, panel, to);
+    spread(from, stride, depth, whole, panel, to);
     // Columns behind the last one are multiplied too, but their sums are not stored.
     for (int64_t i = 0; rest > 0 && i < depth; ++i) {
       float* const last = to + whole * panel + i * panel_columns_;
       std::fill(last + rest, last + panel_columns_, 0.0f);
-      std::copy_n(numbers + i * stride + whole * panel_columns_, rest, last);
+      std::copy_n(from + i * stride + whole * panel_columns_, rest, last);
     }
   }
 }
@@ -338,32 +368,25 @@ void Product::PackTransposedY(const Args& args, int part, int64_t column, int64_
                               const Block& block, float* panel) const {
   const Operand& y = def_.y;
   if (columns < panel_columns_) std::fill_n(panel, block.depth * panel_columns_, 0.0f);
-  const void* const from = At(args.y, y.storage, column * y.stride + block.begin);
   if (!Converts(y, part)) {
-    return tiles_.transpose(static_cast<const float*>(from), y.stride, columns, block.depth, panel,
-                            panel_columns_);
+    return tiles_.transpose(static_cast<const float*>(args.y) + column * y.stride + block.begin,
+                            y.stride, columns, block.depth, panel, panel_columns_);
   }
-  if (y.stride == block.depth) {
-    Convert(from, y.storage, part, columns * block.depth, block.line);
-  } else {
-    for (int64_t j = 0; j < columns; ++j) {
-      Convert(At(from, y.storage, j * y.stride), y.storage, part, block.depth,
-              block.line + j * block.depth);
-    }
-  }
+  PackLines(y, args.y, part, column, columns, block, block.line);
   tiles_.transpose(block.line, block.depth, columns, block.depth, panel, panel_columns_);
 }
 
 // `y` is the first panel.
 void Product::RunPanels(const Args& args, int64_t begin, const float* y, const Block& block) const {
   const int64_t end = std::min(begin + packed_columns_, args.n);
-  const int64_t panel = panel_columns_ * (def_.y_is_packed ? def_.k : block.depth);
+  const int64_t panel = panel_columns_ * (def_.y_is_packed ? elements_ : block.depth);
   for (int64_t column = begin; column < end; column += panel_columns_, y += panel)
     RunPanel(args, column, y, block);
 }
 
 Product::Range Product::InTriangle(const Triangle& triangle, const Block& block, int64_t row,
-                                   int rows, int64_t column, int64_t columns) {
+                                   int rows, int64_t column, int64_t columns) const {
+  const int64_t numbers = tiles_.numbers;
   // The diagonal in the first and in the last row of the tile.
   const int64_t first = block.row + row + triangle.diagonal, last = first + rows - 1;
   Range range{.end = block.depth};
@@ -371,10 +394,10 @@ Product::Range Product::InTriangle(const Triangle& triangle, const Block& block,
     case Triangle::kNone:
       break;
     case Triangle::kLowerX:
-      range.end = std::clamp<int64_t>(last + 1 - block.begin, 0, block.depth);
+      range.end = std::clamp<int64_t>(DivideUp(last + 1, numbers) - block.begin, 0, block.depth);
       break;
     case Triangle::kUpperX:
-      range.begin = std::clamp<int64_t>(first - block.begin, 0, block.depth);
+      range.begin = std::clamp<int64_t>(first / numbers - block.begin, 0, block.depth);
       break;
     case Triangle::kLowerZ:
       range.is_unread = column > last;

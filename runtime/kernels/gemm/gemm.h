@@ -3,7 +3,8 @@
 // Every element of z is one chain of fused multiply-adds over rising k, which starts with 0 (or
 // with z, if the product accumulates): fma(x[i][K-1], y[K-1][j], ... fma(x[i][0], y[0][j], 0)). The
 // bias is added last. The bits of an element therefore depend neither on the number of rows nor on
-// tiles, packing, partition and instruction set.
+// tiles, packing, partition and instruction set. This holds for the bf16 instructions of AVX-512,
+// too, where subnormal numbers are flushed to 0 (ScopedFlushDenormals).
 //
 // The loops are those of Goto and van de Geijn, "Anatomy of High-Performance Matrix
 // Multiplication", ACM TOMS 34(3), 2008, with panels of y in the L1 cache and a block of x in the
@@ -43,7 +44,7 @@ struct Def {
   int64_t k = 0;
   int64_t n = 0;
   Operand x;                           // (m, k)
-  Operand y;                           // (k, n); f32 and whole if it is packed
+  Operand y;                           // (k, n); whole elements if it is packed
   bool y_is_packed = false;            // in panels, see PanelColumns
   std::vector<Parts> products = {{}};  // their sums are added one after the other, in this order
   bool accumulates = false;            // adds to z, which is f32
@@ -51,8 +52,9 @@ struct Def {
   int64_t z_stride = 0;                // elements from a row of z to the next
 };
 
-// Columns of y in a panel of packed weights: element (row k, column j) of y is element
-// (j / columns * K + k) * columns + j % columns. Columns n and above of the last panel are 0.
+// Columns of y in a panel of packed weights: number (row k, column j) of y is in element
+// (j / columns * ceil(K / numbers) + k / numbers) * columns + j % columns, for elements of
+// Tiles::numbers. Columns n and above of the last panel are 0.
 int64_t PanelColumns(int64_t n, const Tiles& tiles);
 
 // A triangular operand or result. Tiles outside the triangle are not multiplied: sums of finite
@@ -84,6 +86,7 @@ struct Args {
 // Immutable: several threads may run it at the same time.
 class Product {
  public:
+  // Tiles of bf16 numbers multiply part 0 of x and y.
   Product(const Def& def, const Tiles& tiles);
 
   // For products of at most `m` rows.
@@ -101,29 +104,35 @@ class Product {
   // How many of m rows of x share one packing of y.
   int64_t RowsOfPackedY(int64_t m) const;
   void RunRows(const Args& args, int64_t begin, int64_t rows) const;
+  void PackLines(const Operand& operand, const void* data, int part, int64_t line, int64_t lines,
+                 const Block& block, float* to) const;
+  void PackRow(const Operand& operand, const void* data, int part, int64_t element, int64_t column,
+               int64_t n, float* to) const;
   void PackX(const Args& args, int part, Block& block) const;
   void PackTransposedX(const Args& args, int part, Block& block) const;
   const float* PanelsOfY(const Args& args, int part, int64_t column, Block& block) const;
   void PackY(const Args& args, int part, int64_t begin, int64_t end, const Block& block) const;
   void PackTransposedY(const Args& args, int part, int64_t column, int64_t columns,
                        const Block& block, float* panel) const;
-  static Range InTriangle(const Triangle& triangle, const Block& block, int64_t row, int rows,
-                          int64_t column, int64_t columns);
+  Range InTriangle(const Triangle& triangle, const Block& block, int64_t row, int rows,
+                   int64_t column, int64_t columns) const;
   void RunPanels(const Args& args, int64_t begin, const float* y, const Block& block) const;
   void RunPanel(const Args& args, int64_t column, const float* y, const Block& block) const;
 
   bool PacksX(int part) const { return def_.x.transposed || Converts(def_.x, part); }
-  static bool Converts(const Operand& operand, int part) {
-    return operand.storage != Storage::kF32 || part != kWhole;
+  // True if the elements are not the stored numbers.
+  bool Converts(const Operand& operand, int part) const {
+    return operand.storage != Storage::kF32 || part != kWhole || tiles_.numbers > 1;
   }
   bool PacksAnyX() const;
   int64_t LineFloats(int64_t rows) const;
 
   const Def def_;
   const Tiles& tiles_;
+  const int64_t elements_;  // along k
   const int64_t panel_columns_;
   const int most_rows_;  // of a tile
-  const int64_t depth_;  // of a block; the last may be less deep
+  const int64_t depth_;  // elements of a block along k; the last may be less deep
   // The columns of y that are packed at a time; all of them if y is packed already. Several blocks
   // of rows are packed again for each of these blocks of columns.
   const int64_t packed_columns_;

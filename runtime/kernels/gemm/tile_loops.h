@@ -19,7 +19,7 @@
 #include "runtime/kernels/gemm/tiles.h"
 
 // Loops over a tile are unrolled by order: only then does GCC 12 keep the sums in registers.
-#define TPURUN_UNROLL _Pragma("GCC unroll 8")
+#define TPURUN_UNROLL _Pragma("GCC unroll 16")
 
 namespace tpurun::gemm {
 
@@ -109,7 +109,5 @@ constexpr void SetTiles(Tiles& tiles) {
 }
 
 }  // namespace tpurun::gemm
-
-#undef TPURUN_UNROLL
 
 #endif  // TPURUN_RUNTIME_KERNELS_GEMM_TILE_LOOPS_H_

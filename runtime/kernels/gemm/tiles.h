@@ -9,7 +9,8 @@
 namespace tpurun::gemm {
 
 // A tile: some rows of z, and columns that fill some vectors; the last vector may be filled in
-// part.
+// part. An element of x and y is a float, or Tiles::numbers bf16 numbers of rising k, the first of
+// them in the upper half.
 struct TileArgs {
   // Element (row r, depth k) of x is x[r * x_row + k], or x[k * x_depth + r] for an interleaved
   // tile.
@@ -29,10 +30,11 @@ struct TileArgs {
 };
 
 inline constexpr int kMostVectors = 3;
-inline constexpr int kMostRows = 8;
+inline constexpr int kMostRows = 12;
 
 struct Tiles {
-  int lanes = 0;  // floats of a vector
+  int lanes = 0;    // floats of a vector
+  int numbers = 1;  // of an element of x and y, see TileArgs; 1: f32
   // [vectors]: the rows of the largest tile with so many vectors of columns
   int most_rows[kMostVectors + 1] = {};
   // [vectors][rows]
@@ -45,6 +47,14 @@ struct Tiles {
   // [vectors]: the same for tiles of so many vectors
   void (*spread_vectors[kMostVectors + 1])(const float* from, int64_t from_row, int64_t depth,
                                            int64_t tiles, int64_t tile_stride, float* to) = {};
+  // For bf16 numbers, to pack elements. The numbers of f32 are rounded to the nearest. n numbers,
+  // one after the other, become (n + 1) / 2 elements, the last of an odd n with a 0 behind it.
+  void (*pair_neighbours_f32)(const float* from, int64_t n, float* to) = nullptr;
+  void (*pair_neighbours_bf16)(const uint16_t* from, int64_t n, float* to) = nullptr;
+  // n numbers of two rows become n elements. Without a second row its numbers are 0.
+  void (*pair_rows_f32)(const float* first, const float* second, int64_t n, float* to) = nullptr;
+  void (*pair_rows_bf16)(const uint16_t* first, const uint16_t* second, int64_t n,
+                         float* to) = nullptr;
   // to[c * to_row + r] = from[r * from_row + c]. rows and columns need not be multiples of lanes.
   void (*transpose)(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to,
                     int64_t to_row) = nullptr;
@@ -52,7 +62,9 @@ struct Tiles {
 
 // Constants, so that no code runs when the program starts: the processor may lack the instructions.
 extern const Tiles kPlainTiles;
-extern const Tiles kAvx2Tiles;  // for processors with AVX2 and FMA
+extern const Tiles kAvx2Tiles;            // for processors with AVX2 and FMA
+extern const Tiles kAvx512Tiles;          // for AVX-512: F, DQ, BW and VL
+extern const Tiles kAvx512BFloat16Tiles;  // for AVX-512 and AVX512_BF16; numbers is 2
 
 }  // namespace tpurun::gemm
 

@@ -1,0 +1,20 @@
+// Tiles for AVX-512: 8 x 48, 12 x 32 and 12 x 16, of 24 or 12 independent sums.
+#include "runtime/kernels/gemm/avx512_vector.h"
+#include "runtime/kernels/gemm/tile_loops.h"
+
+namespace tpurun::gemm {
+namespace {
+
+constexpr Tiles MakeAvx512Tiles() {
+  Tiles tiles{.lanes = Avx512Vector::kLanes, .transpose = Transpose16};
+  SetTiles<Avx512Vector, 3, 8>(tiles);
+  SetTiles<Avx512Vector, 2, 12>(tiles);
+  SetTiles<Avx512Vector, 1, 12>(tiles);
+  return tiles;
+}
+
+}  // namespace
+
+constinit const Tiles kAvx512Tiles = MakeAvx512Tiles();
+
+}  // namespace tpurun::gemm
