@@ -10,11 +10,11 @@
 namespace tpurun::gemm {
 namespace {
 
-// A block of x has at most kBlockRows rows and kBlockDepth elements of a row: 192 KB, which fit
-// into an L2 cache of 512 KB. A panel of y is 24 KB with AVX2 and fits into an L1 cache of 32 KB.
-// The panels of y that are packed at a time, 768 KB, stay in the L3 cache for all blocks of rows.
+// A block of x has at most kBlockRows rows and Tiles::block_depth elements of a row: 192 KB, which
+// fit into an L2 cache of 512 KB, or with AVX-512 384 KB of 1 MB. A panel of y is 24 KB with AVX2
+// and fits into an L1 cache of 32 KB. The panels of y that are packed at a time, 768 KB or 3 MB,
+// stay in the L3 cache for all blocks of rows.
 constexpr int64_t kBlockRows = 192;
-constexpr int64_t kBlockDepth = 256;
 constexpr int64_t kPackedPanels = 32;
 // Rows of x' and y that are packed at a time, so that whole cache lines of the packed tiles are
 // written.
@@ -112,7 +112,7 @@ Product::Product(const Def& def, const Tiles& tiles)
       elements_(DivideUp(def.k, tiles.numbers)),
       panel_columns_(PanelColumns(def.n, tiles)),
       most_rows_(tiles.most_rows[panel_columns_ / tiles.lanes]),
-      depth_(def.k == 0 ? 1 : DivideUp(elements_, DivideUp(elements_, kBlockDepth))),
+      depth_(def.k == 0 ? 1 : DivideUp(elements_, DivideUp(elements_, tiles.block_depth))),
       packed_columns_(def.y_is_packed ? def.n
                                       : panel_columns_ * std::min(kPackedPanels,
                                                                   DivideUp(def.n, panel_columns_))),
@@ -258,6 +258,20 @@ void Product::PackRow(const Operand& operand, const void* data, int part, int64_
   }
 }
 
+// Reads kPackedDepth elements of n columns from memory ahead of time. The processor foresees the
+// next bytes of a row, not the next rows.
+void Product::PrefetchRows(const Operand& operand, const void* data, int64_t element,
+                           int64_t column, int64_t n) const {
+  constexpr int64_t kCacheLine = 64;
+  const int64_t begin = element * tiles_.numbers;
+  const int64_t end = std::min(begin + kPackedDepth * tiles_.numbers, def_.k);
+  for (int64_t k = begin; k < end; ++k) {
+    const void* const row = At(data, operand.storage, k * operand.stride + column);
+    for (int64_t byte = 0; byte < n * BytesOf(operand.storage); byte += kCacheLine)
+      __builtin_prefetch(static_cast<const char*>(row) + byte);
+  }
+}
+
 void Product::PackX(const Args& args, int part, Block& block) const {
   block.interleaved = def_.x.transposed;
   if (def_.x.transposed) return PackTransposedX(args, part, block);
@@ -293,6 +307,7 @@ void Product::PackTransposedX(const Args& args, int part, Block& block) const {
   const int64_t large_rows = tiles.larger * (small + 1);
   for (int64_t k = 0; k < block.depth; k += kPackedDepth) {
     const int64_t depth = std::min(kPackedDepth, block.depth - k);
+    PrefetchRows(def_.x, args.x, block.begin + k + depth, block.row, block.rows);
     const float* from = block.line;
     int64_t stride = block.rows;
     if (!converts) {
@@ -345,6 +360,7 @@ void Product::PackY(const Args& args, int part, int64_t begin, int64_t end,
   const auto spread = tiles_.spread_vectors[panel_columns_ / tiles_.lanes];
   for (int64_t k = 0; k < block.depth; k += kPackedDepth) {
     const int64_t depth = std::min(kPackedDepth, block.depth - k);
+    PrefetchRows(y, args.y, block.begin + k + depth, begin, columns);
     const float* from = block.line;
     int64_t stride = columns;
     if (!converts) {

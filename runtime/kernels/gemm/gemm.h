@@ -108,6 +108,8 @@ class Product {
                  const Block& block, float* to) const;
   void PackRow(const Operand& operand, const void* data, int part, int64_t element, int64_t column,
                int64_t n, float* to) const;
+  void PrefetchRows(const Operand& operand, const void* data, int64_t element, int64_t column,
+                    int64_t n) const;
   void PackX(const Args& args, int part, Block& block) const;
   void PackTransposedX(const Args& args, int part, Block& block) const;
   const float* PanelsOfY(const Args& args, int part, int64_t column, Block& block) const;

@@ -33,8 +33,9 @@ inline constexpr int kMostVectors = 3;
 inline constexpr int kMostRows = 12;
 
 struct Tiles {
-  int lanes = 0;    // floats of a vector
-  int numbers = 1;  // of an element of x and y, see TileArgs; 1: f32
+  int lanes = 0;          // floats of a vector
+  int numbers = 1;        // of an element of x and y, see TileArgs; 1: f32
+  int block_depth = 256;  // elements along k of a block of x, at most (gemm.cc)
   // [vectors]: the rows of the largest tile with so many vectors of columns
   int most_rows[kMostVectors + 1] = {};
   // [vectors][rows]

@@ -6,7 +6,7 @@ namespace tpurun::gemm {
 namespace {
 
 constexpr Tiles MakeAvx512Tiles() {
-  Tiles tiles{.lanes = Avx512Vector::kLanes, .transpose = Transpose16};
+  Tiles tiles{.lanes = Avx512Vector::kLanes, .block_depth = 512, .transpose = Transpose16};
   SetTiles<Avx512Vector, 3, 8>(tiles);
   SetTiles<Avx512Vector, 2, 12>(tiles);
   SetTiles<Avx512Vector, 1, 12>(tiles);

@@ -16,52 +16,60 @@ struct BFloat16PairVector : Avx512Vector {
 };
 constexpr int kLanes = Avx512Vector::kLanes;
 
-// bf16 numbers in the lower halves of words.
-__m512i Load16(const uint16_t* from, __mmask16 mask) {
-  return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
+// 32 numbers or less as bf16, those behind them as 0.
+__m512i Load(const uint16_t* from, int numbers) {
+  if (numbers == 2 * kLanes) return _mm512_loadu_si512(from);
+  return _mm512_maskz_loadu_epi16(static_cast<__mmask32>((uint64_t{1} << numbers) - 1), from);
 }
-__m512i Load16(const float* from, __mmask16 mask) {
-  const __m512 numbers = _mm512_maskz_loadu_ps(mask, from);
-  return _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(numbers)));
-}
-
-__m512i Load32(const uint16_t* from, __mmask32 mask) {
-  return _mm512_maskz_loadu_epi16(mask, from);
-}
-__m512i Load32(const float* from, __mmask32 mask) {
-  const __m512 low = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from);
-  const __m512 high = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask >> 16), from + kLanes);
+__m512i Load(const float* from, int numbers) {
+  __m512 low, high;
+  if (numbers == 2 * kLanes) {
+    low = _mm512_loadu_ps(from);
+    high = _mm512_loadu_ps(from + kLanes);
+  } else {
+    const uint32_t mask = (1u << numbers) - 1;
+    low = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from);
+    high = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask >> kLanes), from + kLanes);
+  }
   return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
 }
 
 void StoreElements(__m512i elements, int n, float* to) {
-  if (n == kLanes) return _mm512_storeu_si512(to, elements);
-  _mm512_mask_storeu_epi32(to, Avx512Vector::Mask(n), elements);
+  if (n >= kLanes) return _mm512_storeu_si512(to, elements);
+  if (n > 0) _mm512_mask_storeu_epi32(to, Avx512Vector::Mask(n), elements);
 }
+
+int AtMost(int64_t n, int most) { return n < most ? static_cast<int>(n) : most; }
 
 template <typename Number>
 void PairNeighbours(const Number* from, int64_t n, float* to) {
   for (int64_t i = 0; i < n; i += 2 * kLanes, to += kLanes) {
-    const int numbers = static_cast<int>(n - i < 2 * kLanes ? n - i : 2 * kLanes);
-    const __m512i pairs = Load32(from + i, static_cast<__mmask32>((uint64_t{1} << numbers) - 1));
-    StoreElements(_mm512_rol_epi32(pairs, 16), (numbers + 1) / 2, to);
+    const int numbers = AtMost(n - i, 2 * kLanes);
+    StoreElements(_mm512_rol_epi32(Load(from + i, numbers), 16), (numbers + 1) / 2, to);
   }
 }
 
 template <typename Number>
 void PairRows(const Number* first, const Number* second, int64_t n, float* to) {
-  for (int64_t i = 0; i < n; i += kLanes) {
-    const int numbers = static_cast<int>(n - i < kLanes ? n - i : kLanes);
-    const __mmask16 mask = Avx512Vector::Mask(numbers);
-    __m512i pairs = _mm512_slli_epi32(Load16(first + i, mask), 16);
-    if (second != nullptr) pairs = _mm512_or_si512(pairs, Load16(second + i, mask));
-    StoreElements(pairs, numbers, to + i);
+  // Element i is number i of `second`, then number i of `first`; those of `first` follow 32 others.
+  alignas(64) static constexpr uint16_t kOrder[4 * kLanes] = {
+      0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
+      11, 43, 12, 44, 13, 45, 14, 46, 15, 47, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53,
+      22, 54, 23, 55, 24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63};
+  const __m512i low = _mm512_load_si512(kOrder), high = _mm512_load_si512(kOrder + 2 * kLanes);
+  for (int64_t i = 0; i < n; i += 2 * kLanes) {
+    const int numbers = AtMost(n - i, 2 * kLanes);
+    const __m512i above = Load(first + i, numbers);
+    const __m512i below = second == nullptr ? _mm512_setzero_si512() : Load(second + i, numbers);
+    StoreElements(_mm512_permutex2var_epi16(below, low, above), numbers, to + i);
+    StoreElements(_mm512_permutex2var_epi16(below, high, above), numbers - kLanes, to + i + kLanes);
   }
 }
 
 constexpr Tiles MakeBFloat16Tiles() {
   Tiles tiles{.lanes = kLanes,
               .numbers = 2,
+              .block_depth = 512,
               .pair_neighbours_f32 = PairNeighbours<float>,
               .pair_neighbours_bf16 = PairNeighbours<uint16_t>,
               .pair_rows_f32 = PairRows<float>,
