@@ -10,6 +10,7 @@
 
 #include "Random123/philox.h"
 #include "runtime/base/dcheck.h"
+#include "runtime/base/philox.h"
 
 namespace tpurun {
 
@@ -38,38 +39,9 @@ inline std::array<uint32_t, 4> PhiloxBlock(uint64_t seed, uint32_t stream, uint3
   return {lanes[0], lanes[1], lanes[2], lanes[3]};
 }
 
-// Computes kPhiloxLanes blocks in loops that become vector instructions: words[w][l] is word w of
-// block first + l * stride, with the values of PhiloxBlock.
-inline constexpr int kPhiloxLanes = 16;
-struct PhiloxBlocks {
-  uint32_t words[4][kPhiloxLanes];
-};
-[[gnu::always_inline]] inline void DrawPhiloxBlocks(uint64_t seed, uint32_t stream, uint32_t a,
-                                                    uint32_t b, uint64_t first, uint64_t stride,
-                                                    PhiloxBlocks& blocks) {
-  auto& w = blocks.words;
-  for (int l = 0; l < kPhiloxLanes; ++l) {
-    const uint64_t block = first + static_cast<uint64_t>(l) * stride;
-    w[0][l] = static_cast<uint32_t>(block);
-    w[1][l] = static_cast<uint32_t>(block >> 32);
-    w[2][l] = a;
-    w[3][l] = b;
-  }
-  uint32_t key0 = PhiloxKey(seed), key1 = stream;
-  for (int round = 0; round < 10; ++round) {
-#pragma GCC ivdep
-    for (int l = 0; l < kPhiloxLanes; ++l) {
-      const uint64_t product0 = uint64_t{PHILOX_M4x32_0} * w[0][l];
-      const uint64_t product1 = uint64_t{PHILOX_M4x32_1} * w[2][l];
-      w[0][l] = static_cast<uint32_t>(product1 >> 32) ^ w[1][l] ^ key0;
-      w[1][l] = static_cast<uint32_t>(product1);
-      w[2][l] = static_cast<uint32_t>(product0 >> 32) ^ w[3][l] ^ key1;
-      w[3][l] = static_cast<uint32_t>(product0);
-    }
-    key0 += PHILOX_W32_0;
-    key1 += PHILOX_W32_1;
-  }
-}
+// blocks.words[w][l] = word w of block first + l * stride, with the values of PhiloxBlock.
+void DrawPhiloxBlocks(uint64_t seed, uint32_t stream, uint32_t a, uint32_t b, uint64_t first,
+                      uint64_t stride, PhiloxBlocks& blocks);
 
 inline uint32_t PhiloxElement(uint64_t seed, uint32_t stream, uint32_t a, uint32_t b, uint64_t i) {
   return PhiloxBlock(seed, stream, a, b, i / 4)[i % 4];

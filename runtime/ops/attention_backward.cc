@@ -55,7 +55,7 @@ class AttentionBackward final : public AttentionTiles {
     work_weights_ = bf16 ? scratch_.Add(scores * ByteSize(StoredDType(product_dtype_))) : weights_;
     work_gradients_ =
         bf16 ? scratch_.Add(scores * ByteSize(StoredDType(product_dtype_))) : gradients_;
-    draws_ = scratch_.Add((TileKeys() + kGroupKeys) * DrawStride() *
+    draws_ = scratch_.Add((TileKeys() + kGroupValues) * DrawStride() *
                           static_cast<int64_t>(sizeof(uint16_t)));
     delta_ = scratch_.Add(a.queries * floats);
     row_ = scratch_.Add(3 * a.value_dim * floats);
@@ -214,10 +214,10 @@ class AttentionBackward final : public AttentionTiles {
     uint16_t* const draws = Scratch<uint16_t>(args, draws_);
     if (drops()) {
       for (int64_t t = 0; t < queries.size; t += kPhiloxLanes) {
-        for (int64_t s = 0; s < keys.size; s += kGroupKeys) {
+        for (int64_t s = 0; s < keys.size; s += kGroupValues) {
           DrawForQueries(example.draws, DrawRow(example, head, queries.begin + t),
-                         (keys.begin + s) / kGroupKeys, std::min(kGroupKeys, keys.size - s), stride,
-                         draws + s * stride + t);
+                         (keys.begin + s) / kGroupValues, std::min(kGroupValues, keys.size - s),
+                         stride, draws + s * stride + t);
         }
       }
     }

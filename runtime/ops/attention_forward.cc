@@ -44,7 +44,7 @@ class AttentionForward final : public AttentionTiles {
     sums_ = scratch_.Add(TileQueries() * a.value_dim * floats);
     max_ = scratch_.Add(TileQueries() * floats);
     total_ = scratch_.Add(TileQueries() * floats);
-    draws_ = scratch_.Add((TileKeys() + kGroupKeys) * static_cast<int64_t>(sizeof(uint16_t)));
+    draws_ = scratch_.Add((TileKeys() + kGroupValues) * static_cast<int64_t>(sizeof(uint16_t)));
     const int64_t query_row = a.heads * a.key_dim, value_row = a.heads * a.value_dim;
     AddProduct(kScores, gemm::Triangle::kLowerZ, [&](int64_t queries, int64_t keys) {
       return StridedProductDef{.m = queries,
@@ -131,8 +131,8 @@ class AttentionForward final : public AttentionTiles {
       max = next;
       if (drops()) {
         uint16_t* const draws = Scratch<uint16_t>(args, draws_);
-        DrawForKeys(example.draws, DrawRow(example, head, t), keys.begin / kGroupKeys,
-                    (count + kGroupKeys - 1) / kGroupKeys, draws);
+        DrawForKeys(example.draws, DrawRow(example, head, t), keys.begin / kGroupValues,
+                    (count + kGroupValues - 1) / kGroupValues, draws);
         DropDrawn(draws, threshold_, count, x);
       }
     }

@@ -185,12 +185,13 @@ AttentionTiles::Example AttentionTiles::Begin(const KernelArgs& args, int64_t n)
     example.first_visible = std::find(hide, hide + a.keys, 0.0f) - hide;
   }
   if (a.step >= 0) {
-    example.draws = {
-        .seed = a.seed,
-        .stream = a.stream,
-        .step = static_cast<uint32_t>(*static_cast<const int64_t*>(args.operands[a.step])),
-        .replica = static_cast<uint32_t>(*static_cast<const int32_t*>(args.operands[a.replica])),
-        .blocks_per_query = BlocksPerQuery(a.keys)};
+    example.draws = {.stream = {.seed = a.seed,
+                                .stream = a.stream,
+                                .step = static_cast<uint32_t>(
+                                    *static_cast<const int64_t*>(args.operands[a.step])),
+                                .replica = static_cast<uint32_t>(
+                                    *static_cast<const int32_t*>(args.operands[a.replica]))},
+                     .blocks_per_query = BlocksPerQuery(a.keys)};
   }
   return example;
 }

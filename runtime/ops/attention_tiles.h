@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "runtime/ops/attention.h"
-#include "runtime/ops/attention_draws.h"
+#include "runtime/ops/dropout_draws.h"
 #include "runtime/ops/strided_product.h"
 
 namespace tpurun {

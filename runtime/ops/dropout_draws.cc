@@ -1,4 +1,4 @@
-#include "runtime/ops/attention_draws.h"
+#include "runtime/ops/dropout_draws.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,20 +19,24 @@ uint32_t DrawThreshold(double rate) {
 
 float KeepScale(uint32_t threshold) { return static_cast<float>(1 / (1 - threshold / kDraws)); }
 
-TPURUN_CLONES void DrawForKeys(const WeightDraws& of, int64_t query, int64_t group, int64_t groups,
-                               uint16_t* draws) {
-  for (int64_t g = 0; g < groups; ++g) {
-    PhiloxBlocks blocks;
-    DrawPhiloxBlocks(of.seed, of.stream, of.step, of.replica,
-                     query * of.blocks_per_query + (group + g) * kPhiloxLanes, 1, blocks);
-    for (int w = 0; w < 4; ++w) {
-      uint16_t* const low = draws + g * kGroupKeys + int64_t{2} * w * kPhiloxLanes;
+TPURUN_CLONES void DrawGroup(const DropoutStream& of, uint64_t block, uint16_t* draws) {
+  PhiloxBlocks blocks;
+  DrawPhiloxBlocks(of.seed, of.stream, of.step, of.replica, block, 1, blocks);
+  for (int w = 0; w < 4; ++w) {
+    uint16_t* const low = draws + int64_t{2} * w * kPhiloxLanes;
 #pragma GCC ivdep
-      for (int l = 0; l < kPhiloxLanes; ++l) {
-        low[l] = static_cast<uint16_t>(blocks.words[w][l]);
-        low[kPhiloxLanes + l] = static_cast<uint16_t>(blocks.words[w][l] >> 16);
-      }
+    for (int l = 0; l < kPhiloxLanes; ++l) {
+      low[l] = static_cast<uint16_t>(blocks.words[w][l]);
+      low[kPhiloxLanes + l] = static_cast<uint16_t>(blocks.words[w][l] >> 16);
     }
+  }
+}
+
+void DrawForKeys(const WeightDraws& of, int64_t query, int64_t group, int64_t groups,
+                 uint16_t* draws) {
+  for (int64_t g = 0; g < groups; ++g) {
+    DrawGroup(of.stream, query * of.blocks_per_query + (group + g) * kPhiloxLanes,
+              draws + g * kGroupValues);
   }
 }
 
@@ -40,7 +44,7 @@ TPURUN_CLONES void DrawForQueries(const WeightDraws& of, int64_t query, int64_t 
                                   int64_t stride, uint16_t* draws) {
   for (int64_t b = 0; b < std::min<int64_t>(keys, kPhiloxLanes); ++b) {
     PhiloxBlocks blocks;
-    DrawPhiloxBlocks(of.seed, of.stream, of.step, of.replica,
+    DrawPhiloxBlocks(of.stream.seed, of.stream.stream, of.stream.step, of.stream.replica,
                      query * of.blocks_per_query + group * kPhiloxLanes + b, of.blocks_per_query,
                      blocks);
     for (int64_t i = 0; i < kDrawsOfBlock && i * kPhiloxLanes + b < keys; ++i) {

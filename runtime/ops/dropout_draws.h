@@ -1,7 +1,7 @@
-// Selects the attention weights to drop: 16-bit random draws that depend only on the position of
-// the weight.
-#ifndef TPURUN_RUNTIME_OPS_ATTENTION_DRAWS_H_
-#define TPURUN_RUNTIME_OPS_ATTENTION_DRAWS_H_
+// Selects the values that dropout sets to 0, among the elements of an array or the weights of
+// attention: 16-bit random draws that depend only on the position of the value.
+#ifndef TPURUN_RUNTIME_OPS_DROPOUT_DRAWS_H_
+#define TPURUN_RUNTIME_OPS_DROPOUT_DRAWS_H_
 
 #include <cstdint>
 
@@ -9,22 +9,31 @@
 
 namespace tpurun {
 
-// The draws of one Philox block, and the keys of a group of kPhiloxLanes blocks. Draw i of block b
-// of the group belongs to key i * kPhiloxLanes + b.
+// The draws of one Philox block, and the values of a group of kPhiloxLanes blocks. Draw i of block
+// b of the group belongs to value i * kPhiloxLanes + b: draws 2 w and 2 w + 1 are the lower and the
+// upper half of word w.
 inline constexpr int64_t kDrawsOfBlock = 8;
-inline constexpr int64_t kGroupKeys = kDrawsOfBlock * kPhiloxLanes;
+inline constexpr int64_t kGroupValues = kDrawsOfBlock * kPhiloxLanes;
 
-// A weight is dropped if its draw is below the threshold. Others are multiplied by KeepScale.
+// A value is dropped if its draw is below the threshold. Others are multiplied by KeepScale.
 uint32_t DrawThreshold(double rate);
 float KeepScale(uint32_t threshold);
-inline int64_t BlocksPerQuery(int64_t keys) {
-  return (keys + kGroupKeys - 1) / kGroupKeys * kPhiloxLanes;
-}
 
-// Identifies the draws of one worker for the weights of one step.
-struct WeightDraws {
+// Identifies the draws of one replica in one step.
+struct DropoutStream {
   uint64_t seed;
   uint32_t stream, step, replica;
+};
+// Sets `draws` for the kGroupValues values of the group that begins with block `block`.
+void DrawGroup(const DropoutStream& of, uint64_t block, uint16_t* draws);
+
+inline int64_t BlocksPerQuery(int64_t keys) {
+  return (keys + kGroupValues - 1) / kGroupValues * kPhiloxLanes;
+}
+
+// Identifies the draws of the attention weights of one replica in one step.
+struct WeightDraws {
+  DropoutStream stream;
   int64_t blocks_per_query;
 };
 
@@ -39,4 +48,4 @@ void DrawForQueries(const WeightDraws& of, int64_t query, int64_t group, int64_t
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_OPS_ATTENTION_DRAWS_H_
+#endif  // TPURUN_RUNTIME_OPS_DROPOUT_DRAWS_H_

@@ -1,62 +1,45 @@
 // Ops that draw random numbers by counter: element i of a stream is a function of
 // (seed, stream, step, replica, i), for any tile and thread (runtime/base/random.h).
-#include "runtime/base/random.h"
-
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clones.h"
 #include "runtime/base/status.h"
+#include "runtime/ops/dropout_draws.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 
 namespace tpurun {
 namespace {
 
-struct DropoutStream {
-  uint64_t seed;
-  uint32_t stream, step, replica;
-};
-
-// y[i] = x[i] * scale, or 0 if the element's draw is below `threshold` (the 24 bits of
-// UniformFloat).
-[[gnu::always_inline]] inline void DropBlocks(const DropoutStream& of, int64_t block,
-                                              uint32_t threshold, float scale, const float* x,
-                                              float* y) {
-  PhiloxBlocks draws;
-  DrawPhiloxBlocks(of.seed, of.stream, of.step, of.replica, block, 1, draws);
-  float kept[4 * kPhiloxLanes];
+// y[i] = x[i] * scale, or 0 if the draw is below `threshold`.
+TPURUN_CLONES void Drop(const uint16_t* draws, uint32_t threshold, float scale, int64_t n,
+                        const float* x, float* y) {
 #pragma GCC ivdep
-  for (int l = 0; l < kPhiloxLanes; ++l) {
-    for (int w = 0; w < 4; ++w)
-      kept[4 * l + w] = draws.words[w][l] >> 8 >= threshold ? scale : 0.0f;
-  }
-  for (int i = 0; i < 4 * kPhiloxLanes; ++i) y[i] = kept[i] == 0 ? 0.0f : x[i] * kept[i];
+  for (int64_t i = 0; i < n; ++i) y[i] = draws[i] >= threshold ? x[i] * scale : 0.0f;
 }
 
-TPURUN_CLONES void DropElements(const DropoutStream& of, uint32_t threshold, float scale,
-                                const float* x, int64_t begin, int64_t end, float* y) {
-  constexpr int64_t kMost = int64_t{4} * kPhiloxLanes;
-  int64_t i = begin;
-  const auto one_by_one = [&](int64_t until) {
-    for (; i < until; ++i) {
-      const uint32_t draw = PhiloxElement(of.seed, of.stream, of.step, of.replica, i);
-      y[i] = draw >> 8 >= threshold ? x[i] * scale : 0.0f;
-    }
-  };
-  one_by_one(std::min(end, (begin + 3) / 4 * 4));
-  for (; i + kMost <= end; i += kMost) DropBlocks(of, i / 4, threshold, scale, x + i, y + i);
-  one_by_one(end);
+void DropElements(const DropoutStream& of, uint32_t threshold, const float* x, int64_t begin,
+                  int64_t end, float* y) {
+  const float scale = KeepScale(threshold);
+  for (int64_t i = begin; i < end;) {
+    const int64_t group = i / kGroupValues, first = group * kGroupValues;
+    const int64_t n = std::min(end, first + kGroupValues) - i;
+    uint16_t draws[kGroupValues];
+    DrawGroup(of, group * kPhiloxLanes, draws);
+    Drop(draws + (i - first), threshold, scale, n, x + i, y + i);
+    i += n;
+  }
 }
 
 const OpDef& DropoutOp() {
   static const OpDef& op = *new OpDef{
       .name = "dropout",
       .doc =
-          "x f32, step s64[], replica s32[] -> y[i] = x[i] / (1 - rate) where u[i] >= rate, else "
-          "0; u[i] is uniform in [0, 1), Philox of (seed, stream; step, replica; i). The gradient "
-          "draws the same u.",
+          "x f32, step s64[], replica s32[] -> y[i] = x[i] / (1 - r) where u[i] >= r, else 0; r is "
+          "the rate rounded to a multiple of 2^-16 below 1, u[i] a uniform such multiple in [0, "
+          "1), "
+          "Philox of (seed, stream; step, replica; i). The gradient draws the same u.",
       .min_operands = 3,
       .max_operands = 3,
       .attrs = {{"rate", 0.0, true}, {"seed", int64_t{0}, true}, {"stream", int64_t{0}, true}},
@@ -83,17 +66,16 @@ const OpDef& DropoutOp() {
           },
       .reference =
           [](const OpCall& call) {
-            const float rate = static_cast<float>(call.attrs.Get<double>("rate"));
-            const auto threshold = static_cast<uint32_t>(std::ceil(rate * 0x1p24));
+            const uint32_t threshold = DrawThreshold(call.attrs.Get<double>("rate"));
             const DropoutStream stream = {
                 .seed = static_cast<uint64_t>(call.attrs.Int("seed")),
                 .stream = static_cast<uint32_t>(call.attrs.Int("stream"))};
-            return KernelOf([=, scale = 1.0f / (1.0f - rate)](const KernelArgs& args) {
+            return KernelOf([=](const KernelArgs& args) {
               DropoutStream of = stream;
               of.step = static_cast<uint32_t>(*static_cast<const int64_t*>(args.operands[1]));
               of.replica = static_cast<uint32_t>(*static_cast<const int32_t*>(args.operands[2]));
-              DropElements(of, threshold, scale, static_cast<const float*>(args.operands[0]),
-                           args.begin, args.end, static_cast<float*>(args.results[0]));
+              DropElements(of, threshold, static_cast<const float*>(args.operands[0]), args.begin,
+                           args.end, static_cast<float*>(args.results[0]));
             });
           },
       .cost =

@@ -6,20 +6,6 @@ import philox
 from recurrence_in_tf import rounded
 
 HIDDEN = -1e9
-BLOCKS_OF_GROUP, DRAWS_OF_BLOCK = 16, 8
-
-
-def kept(shape, step, replica, rate, seed, stream):
-    """1 / (1 - rate) where a weight (N, H, T, S) is kept, else 0; draw i of block b of a group of keys is
-    of its key 16 i + b."""
-    groups = -(-shape[-1] // (BLOCKS_OF_GROUP * DRAWS_OF_BLOCK))
-    blocks = int(np.prod(shape[:-1])) * groups * BLOCKS_OF_GROUP
-    words = philox.lanes(seed, stream, int(step), int(replica), blocks * 4)
-    draws = np.stack([words & 0xffff, words >> 16], -1)
-    draws = draws.reshape(*shape[:-1], groups, BLOCKS_OF_GROUP, DRAWS_OF_BLOCK).swapaxes(-1, -2)
-    threshold = min(round(rate * 65536), 65535)
-    kept = draws.reshape(*shape[:-1], -1)[..., :shape[-1]] >= threshold
-    return np.float32(kept / (1 - threshold / 65536))
 
 
 def hidden(mask, causal, queries, keys):
@@ -48,7 +34,7 @@ def attention(q, k, v, *more, precision, scale, causal=False, rate=0, **stream):
     most = tf.reduce_max(scores, -1)
     powers = tf.exp(scores - most[..., None])
     total = tf.reduce_sum(powers, -1)
-    keep = kept(scores.shape, *place, rate, **stream) if rate else tf.ones_like(scores)
+    keep = philox.kept(scores.shape, *place, rate, **stream) if rate else tf.ones_like(scores)
     y = tf.einsum('nhts,nshe->nthe', product(tf.where(keep > 0, powers, 0)), product(v))
     y = y / tf.transpose(total, [0, 2, 1])[..., None] * tf.reduce_max(keep)
     return y, tf.stack([most, 1 / total], 2)
@@ -62,7 +48,7 @@ def attention_grad(dy, q, k, v, y, statistics, *more, precision, scale, causal=F
     scores += hidden(mask, causal, q.shape[1], k.shape[1])
     most, inverse = tf.unstack(tf.convert_to_tensor(statistics), axis=2)
     weights = tf.exp(scores - most[..., None]) * inverse[..., None]
-    keep = kept(scores.shape, *place, rate, **stream) if rate else tf.ones_like(scores)
+    keep = philox.kept(scores.shape, *place, rate, **stream) if rate else tf.ones_like(scores)
     dv = tf.einsum('nhts,nthe->nshe', product(weights * keep), dy)
     dweights = tf.einsum('nthe,nshe->nhts', dy, v) * keep
     delta = tf.transpose(tf.reduce_sum(dy * y, -1), [0, 2, 1])

@@ -240,8 +240,9 @@ def dropout(self, args, x):
         return tf.identity(x)
     self.declare('global_step', [], 'constant(0)', False, 's64')
     step, scope = int(self.values['global_step']), v1.get_variable_scope().name
-    draws = philox.uniform(SEED, philox.stream_of(scope), step, 0, (self.rows, *x.shape[1:]))
-    return tf.where(draws >= np.float32(rate), x / (1 - rate), 0)
+    shape = (self.rows, *x.shape[1:])
+    kept = philox.kept((math.prod(shape),), step, 0, rate, SEED, philox.stream_of(scope))
+    return x * kept.reshape(shape)
 
 
 def batch_normalization(self, args, x):

@@ -1,8 +1,8 @@
 """The random numbers of runtime/base/random.h, drawn by TensorFlow's Philox4x32-10."""
-import math
-
 import numpy as np
 import tensorflow as tf
+
+BLOCKS_OF_GROUP, DRAWS_OF_BLOCK = 16, 8
 
 
 def stream_of(name):
@@ -22,6 +22,14 @@ def lanes(seed, stream, a, b, count):
             counter=tf.constant([0, a | b << 32], tf.uint64), alg=1, dtype=tf.uint32))
 
 
-def uniform(seed, stream, a, b, shape):
-    """In [0, 1), of 24 bits."""
-    return (lanes(seed, stream, a, b, math.prod(shape)) >> 8).reshape(shape) * np.float32(2**-24)
+def kept(shape, step, replica, rate, seed, stream):
+    """1 / (1 - rate) where dropout keeps a value, else 0 (runtime/ops/dropout_draws.h). The values of the
+    last dimension are divided into groups; draw i of block b of a group is of its value 16 i + b."""
+    groups = -(-shape[-1] // (BLOCKS_OF_GROUP * DRAWS_OF_BLOCK))
+    blocks = int(np.prod(shape[:-1])) * groups * BLOCKS_OF_GROUP
+    words = lanes(seed, stream, int(step), int(replica), blocks * 4)
+    draws = np.stack([words & 0xffff, words >> 16], -1)
+    draws = draws.reshape(*shape[:-1], groups, BLOCKS_OF_GROUP, DRAWS_OF_BLOCK).swapaxes(-1, -2)
+    threshold = min(round(rate * 65536), 65535)
+    kept = draws.reshape(*shape[:-1], -1)[..., :shape[-1]] >= threshold
+    return np.float32(kept / (1 - threshold / 65536))
