@@ -26,6 +26,23 @@ bool Fusable(const Graph& graph, const Node& node) {
          });
 }
 
+// True if reading the node's operands and computing it costs no more than reading its result: one
+// operation an element of one array, which is in memory already.
+bool IsAsCheapAsItsResult(const Graph& graph, int id) {
+  const Node& node = graph.nodes()[id];
+  if (node.op->cost || node.op->element_flops > 1 || node.op->element_transcendentals > 0 ||
+      node.shapes[0].dtype != DType::kF32) {
+    return false;
+  }
+  int arrays = 0;
+  for (const Value input : node.inputs) {
+    if (graph.shape(input).dims != node.shapes[0].dims) continue;
+    ++arrays;
+    if (Fusable(graph, graph.nodes()[input.node])) return false;
+  }
+  return arrays == 1;
+}
+
 struct Group {
   std::vector<int> nodes;  // ascending after the grouping
   bool has_output = false;
@@ -60,6 +77,22 @@ class Grouping {
     if (group_of_[node] < 0) return nullptr;
     const Group& group = groups_[group_of_[node]];
     return group.nodes.size() > 1 ? &group : nullptr;
+  }
+  int GroupNumber(int node) const { return group_of_[node]; }
+  // True if every reader computes the node's value again in its own group.
+  bool IsRecomputed(int node) const {
+    if (group_of_[node] < 0 || is_output_[node] || is_update_[node] ||
+        groups_[group_of_[node]].nodes.size() > 1 || !IsAsCheapAsItsResult(graph_, node)) {
+      return false;
+    }
+    std::set<int> groups;
+    for (const int reader : readers_[node]) {
+      const int group = group_of_[reader];
+      if (group < 0 || !Alike(node, reader) || groups_[group].nodes.size() >= kMaxTileSteps)
+        return false;
+      groups.insert(group);
+    }
+    return groups.size() > 1;
   }
   bool IsUpdate(int node) const { return is_update_[node]; }
   // True if the node comes after all groups: it has no readers, and it overwrites a value that may
@@ -184,9 +217,32 @@ absl::Status AddFused(const Grouping& grouping, const Group& group, const OpDef&
   return absl::OkStatus();
 }
 
+// The graph in which every group has its own copy of the nodes that it computes again.
+absl::StatusOr<Graph> WithCopies(const Graph& graph) {
+  const Grouping grouping(graph);
+  Rewrite rewrite(graph);
+  std::map<std::pair<Value, int>, Value> copies;  // [value, group]
+  for (const Node& node : graph.nodes()) {
+    if (grouping.IsRecomputed(node.id)) continue;
+    for (const Value input : node.inputs) {
+      if (!grouping.IsRecomputed(input.node)) continue;
+      const auto [copy, is_new] =
+          copies.try_emplace({input, grouping.GroupNumber(node.id)}, Value{});
+      if (is_new) {
+        RETURN_IF_ERROR(rewrite.Copy(graph.nodes()[input.node]));
+        copy->second = rewrite.At(input);
+      }
+      rewrite.map[input.node][input.result] = copy->second;
+    }
+    RETURN_IF_ERROR(rewrite.Copy(node));
+  }
+  return rewrite.Finish();
+}
+
 }  // namespace
 
-absl::StatusOr<Graph> FuseElementwise(const Graph& graph, const OpDef& fused) {
+absl::StatusOr<Graph> FuseElementwise(const Graph& of_all, const OpDef& fused) {
+  ASSIGN_OR_RETURN(const Graph graph, WithCopies(of_all));
   const Grouping grouping(graph);
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) {

@@ -18,6 +18,8 @@ namespace tpurun {
 // the new slot and the new v, so the whole update of a variable is one instruction. An output is
 // the last value of its group, and that group has no update: the loss is therefore known before any
 // update is written.
+// A value that several groups read is computed in each of them, instead of being stored, if that is
+// one operation on a value that is stored anyway: x - mean of a batch normalization.
 // `fused` is PassOps::fused.
 absl::StatusOr<Graph> FuseElementwise(const Graph& graph, const OpDef& fused);
 

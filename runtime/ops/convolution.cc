@@ -5,13 +5,20 @@
 //
 // x is zero outside its bounds. The kernel has C/G input channels: output channel f belongs to
 // group g = f / (F/G) and reads only the channels of that group. At precision 0 both inputs are
-// rounded to bf16, as in matmul. Sums are f32.
+// rounded to bf16, as in matmul. Sums are f32: the reference of each direction is a chain of fused
+// multiply-adds for each element, over rising (kh, kw, c), (oh, ow, f) and (n, oh, ow).
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/fused_multiply_add.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ops/conv_dims.h"
+#include "runtime/ops/direct_convolution.h"
 #include "runtime/ops/export_convolution.h"
 #include "runtime/ops/onednn/convolutions.h"
 #include "runtime/ops/onednn/onednn.h"
@@ -114,16 +121,19 @@ void SetProducts(const ConvDims& d, const OpCall& call, Cost& cost) {
   cost.matrix_flops = 2 * d.MultiplyAdds(static_cast<double>(d.n)) * products;
 }
 
-// If the library computes a filter gradient, it may be partitioned by output channels, but not
-// across groups. Each part then copies its columns of dy. Copying must cost little compared with
-// the products, which read each element several times.
-WorkUnit FilterGradUnit(const ConvDims& d) {
+// A large filter gradient is partitioned by output channels, but not across groups. Each part then
+// copies x or its columns of dy. Copying must cost little compared with the products, which read
+// each element several times. A smaller one is partitioned by rows of the kernel, which the library
+// does not compute.
+WorkUnit FilterGradUnit(const OpCall& call) {
   constexpr int64_t kProducts = 256;
   constexpr double kWorthParts = 32 * kLibraryMultiplyAdds;
+  const ConvDims d = FilterGradDims(call);
   const double multiply_adds = d.MultiplyAdds(static_cast<double>(d.n));
   if (multiply_adds < kLibraryMultiplyAdds) return WorkUnit::kRows;
   const bool may_cut = d.groups == 1 && d.kh * d.kw * d.c >= kProducts;
-  return may_cut && multiply_adds >= kWorthParts ? WorkUnit::kColumns : WorkUnit::kWhole;
+  if (may_cut && multiply_adds >= kWorthParts) return WorkUnit::kColumns;
+  return HasDirectKernel(ConvKind::kFilterGrad, d, call) ? WorkUnit::kRows : WorkUnit::kWhole;
 }
 
 // Calls f(x offset, y offset, kernel offset) for each pixel of x and each pixel of y of image n
@@ -148,6 +158,21 @@ void ForEachTap(const ConvDims& d, int64_t n, int64_t kh_begin, int64_t kh_end, 
       }
     }
   }
+}
+
+std::vector<KernelDef> ConvKernels(ConvKind kind, ConvDims (*dims_of)(const OpCall& call)) {
+  std::vector<KernelDef> kernels = LibraryConvKernels(kind, dims_of);
+  for (KernelDef& kernel : kernels) {
+    kernel.offer = [kind, dims_of, offer = std::move(kernel.offer)](
+                       const OpCall& call, const Machine& machine) -> std::optional<KernelOffer> {
+      if (IsDirect(kind, dims_of(call), call, machine)) return std::nullopt;
+      if (kind == ConvKind::kFilterGrad && OpFlagsOf(call).unit == WorkUnit::kRows)
+        return std::nullopt;
+      return offer(call, machine);
+    };
+  }
+  for (KernelDef& kernel : DirectConvKernels(kind, dims_of)) kernels.push_back(std::move(kernel));
+  return kernels;
 }
 
 const OpDef& Conv2dOp();
@@ -223,8 +248,9 @@ const OpDef& Conv2dOp() {
                     for (int64_t c = 0; c < d.group_c(); ++c) {
                       const float v = PartOf(x[at_x + c], precision, product.x);
                       for (int64_t f = 0; f < d.group_f(); ++f) {
-                        y[at_y + f] +=
-                            v * PartOf(kernel[at_kernel + c * d.f + f], precision, product.y);
+                        float& sum = y[at_y + f];
+                        sum = FusedMultiplyAdd(
+                            v, PartOf(kernel[at_kernel + c * d.f + f], precision, product.y), sum);
                       }
                     }
                   });
@@ -235,7 +261,7 @@ const OpDef& Conv2dOp() {
               }
             });
           },
-      .kernels = LibraryConvKernels(ConvKind::kForward, ForwardDims),
+      .kernels = ConvKernels(ConvKind::kForward, ForwardDims),
       .cost =
           [](const OpCall& call, Cost& cost) {
             SetProducts(ForwardDims(call), call, cost);
@@ -288,19 +314,19 @@ const OpDef& Conv2dInputGradOp() {
                 for (const PartProduct product : products) {
                   ForEachTap(d, n, 0, d.kh, [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
                     for (int64_t c = 0; c < d.group_c(); ++c) {
-                      float sum = 0;
+                      float& sum = dx[at_x + c];
                       for (int64_t f = 0; f < d.group_f(); ++f) {
-                        sum += PartOf(dy[at_y + f], precision, product.x) *
-                               PartOf(kernel[at_kernel + c * d.f + f], precision, product.y);
+                        sum = FusedMultiplyAdd(
+                            PartOf(dy[at_y + f], precision, product.x),
+                            PartOf(kernel[at_kernel + c * d.f + f], precision, product.y), sum);
                       }
-                      dx[at_x + c] += sum;
                     }
                   });
                 }
               }
             });
           },
-      .kernels = LibraryConvKernels(ConvKind::kInputGrad, InputGradDims),
+      .kernels = ConvKernels(ConvKind::kInputGrad, InputGradDims),
       .cost = [](const OpCall& call, Cost& cost) { SetProducts(InputGradDims(call), call, cost); },
       .tensorflow = TransposedConvolutionToTensorFlow,
       .onnx = TransposedConvolutionToOnnx};
@@ -331,7 +357,7 @@ const OpDef& Conv2dFilterGradOp() {
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
             RoundsBothAtDefault(call, flags);
-            flags.unit = FilterGradUnit(FilterGradDims(call));
+            flags.unit = FilterGradUnit(call);
           },
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
@@ -372,8 +398,8 @@ const OpDef& Conv2dFilterGradOp() {
                     for (int64_t c = 0; c < d.group_c(); ++c) {
                       const float v = PartOf(x[at_x + c], precision, product.x);
                       for (int64_t f = f_begin; f < f_last; ++f) {
-                        dk[at_kernel + c * d.f + f] +=
-                            v * PartOf(dy[at_y + f], precision, product.y);
+                        float& sum = dk[at_kernel + c * d.f + f];
+                        sum = FusedMultiplyAdd(v, PartOf(dy[at_y + f], precision, product.y), sum);
                       }
                     }
                   };
@@ -382,7 +408,7 @@ const OpDef& Conv2dFilterGradOp() {
               }
             });
           },
-      .kernels = WritingF32(LibraryConvKernels(ConvKind::kFilterGrad, FilterGradDims)),
+      .kernels = WritingF32(ConvKernels(ConvKind::kFilterGrad, FilterGradDims)),
       .cost = [](const OpCall& call,
                  Cost& cost) { SetProducts(FilterGradDims(call), call, cost); }};
   return op;

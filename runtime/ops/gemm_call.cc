@@ -19,15 +19,11 @@ struct Variant {
   }
 };
 constexpr Variant kVariants[] = {
-    {"gemm_avx512_bf16", &gemm::kAvx512BFloat16Tiles,
+    {"_avx512_bf16", &gemm::kAvx512BFloat16Tiles,
      [](const Machine& machine) { return machine.avx512_bf16; }},
-    {"gemm_avx512", &gemm::kAvx512Tiles, [](const Machine& machine) { return machine.avx512; }},
-    {"gemm_avx2", &gemm::kAvx2Tiles, [](const Machine& machine) { return machine.avx2; }},
-    {"gemm_plain", &gemm::kPlainTiles, [](const Machine&) { return true; }}};
-
-gemm::Storage StorageOf(const Shape& shape) {
-  return shape.dtype == DType::kBF16 ? gemm::Storage::kBF16 : gemm::Storage::kF32;
-}
+    {"_avx512", &gemm::kAvx512Tiles, [](const Machine& machine) { return machine.avx512; }},
+    {"_avx2", &gemm::kAvx2Tiles, [](const Machine& machine) { return machine.avx2; }},
+    {"_plain", &gemm::kPlainTiles, [](const Machine&) { return true; }}};
 
 // Operand 1 as panels (gemm.h, PanelColumns). Its dimensions stay those of the plain weights.
 Shape PackedWeights(const MatMulDims& d, const OpCall& call, const gemm::Tiles& tiles) {
@@ -61,6 +57,10 @@ bool TakesPackedWeights(const MatMulDims& d, const OpCall& call) {
 
 }  // namespace
 
+gemm::Storage StorageOf(const Shape& shape) {
+  return shape.dtype == DType::kBF16 ? gemm::Storage::kBF16 : gemm::Storage::kF32;
+}
+
 bool LibraryMultiplies(Precision precision, const Machine& machine) {
   if (machine.kernels == KernelChoice::kLibrary) return true;
   return precision != Precision::kF32 && machine.amx_bf16;
@@ -90,10 +90,11 @@ gemm::Def GemmDefOf(const MatMulDims& d, const OpCall& call, std::vector<gemm::P
 
 std::vector<KernelDef> GemmKernels(
     std::function<std::optional<KernelOffer>(const OpCall& call, const gemm::Tiles& tiles)> offer,
-    std::function<std::unique_ptr<Kernel>(const OpCall& call, const gemm::Tiles& tiles)> make) {
+    std::function<std::unique_ptr<Kernel>(const OpCall& call, const gemm::Tiles& tiles)> make,
+    const std::string& algorithm) {
   std::vector<KernelDef> kernels;
   for (const Variant& variant : kVariants) {
-    kernels.push_back({.name = variant.name,
+    kernels.push_back({.name = algorithm + variant.name,
                        .multiplies_bf16 = variant.tiles->numbers > 1,
                        .offer = [offer, variant](const OpCall& call, const Machine& machine)
                            -> std::optional<KernelOffer> {

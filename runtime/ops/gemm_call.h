@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/ir/op_def.h"
@@ -32,12 +33,17 @@ bool LibraryMultiplies(Precision precision, const Machine& machine);
 gemm::Def GemmDefOf(const MatMulDims& dims, const OpCall& call, std::vector<gemm::Parts> products);
 std::vector<gemm::Parts> GemmProducts(Precision precision);
 
-// The kernels of an op that multiplies with runtime/kernels/gemm: "gemm_avx512_bf16" (at DEFAULT
-// alone), "gemm_avx512", "gemm_avx2", "gemm_plain", one for an instruction set, the fastest first.
-// Their offers and makers get the tiles of that set. The op has the attribute `precision`.
+// The kernels of an op that multiplies with the tiles of runtime/kernels/gemm, one for an
+// instruction set, the fastest first: "gemm_avx512_bf16" (at DEFAULT alone), "gemm_avx512",
+// "gemm_avx2", "gemm_plain", or with the name of another algorithm. Their offers and makers get the
+// tiles of that set. The op has the attribute `precision`.
 std::vector<KernelDef> GemmKernels(
     std::function<std::optional<KernelOffer>(const OpCall& call, const gemm::Tiles& tiles)> offer,
-    std::function<std::unique_ptr<Kernel>(const OpCall& call, const gemm::Tiles& tiles)> make);
+    std::function<std::unique_ptr<Kernel>(const OpCall& call, const gemm::Tiles& tiles)> make,
+    const std::string& algorithm = "gemm");
+
+// How the numbers of an operand are stored.
+gemm::Storage StorageOf(const Shape& shape);
 
 // For one product. Nothing is offered for weights that are packed in another layout. The kernel
 // prefers packed weights if x is not transposed.

@@ -14,27 +14,10 @@
 #include "gtest/gtest.h"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/bfloat16_parts.h"
-#include "runtime/base/instruction_sets.h"
+#include "tests/kernels/levels.h"
 
 namespace tpurun::gemm {
 namespace {
-
-struct Level {
-  const char* name;
-  const Tiles* tiles;
-};
-
-// Those of this processor.
-std::vector<Level> Levels() {
-  const InstructionSets sets = InstructionSets::OfThisProcessor();
-  std::vector<Level> levels = {{"plain", &kPlainTiles}};
-  if (sets.avx2) levels.push_back({"avx2", &kAvx2Tiles});
-  if (sets.avx512) levels.push_back({"avx512", &kAvx512Tiles});
-  if (sets.avx512_bf16) levels.push_back({"avx512_bf16", &kAvx512BFloat16Tiles});
-  return levels;
-}
-
-bool MultipliesBF16(const Tiles& tiles) { return tiles.numbers > 1; }
 
 // Only rounded numbers are multiplied by tiles of bf16.
 std::vector<Parts> OneProduct(const Tiles& tiles) {

@@ -1,11 +1,11 @@
 #include "runtime/kernels/gemm/gemm.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "runtime/base/bfloat16.h"
-#include "runtime/base/bfloat16_parts.h"
 #include "runtime/base/dcheck.h"
+#include "runtime/kernels/gemm/row_tiles.h"
+#include "runtime/kernels/gemm/sizes.h"
 
 namespace tpurun::gemm {
 namespace {
@@ -22,36 +22,6 @@ constexpr int64_t kPackedDepth = 8;
 // A matrix of so few numbers stays in an L1 cache, 4 KB of it: packing costs more than it gives.
 constexpr int64_t kFewNumbers = 1024;
 
-constexpr int64_t kFloat = sizeof(float);
-
-int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-int64_t AlignedFloats(int64_t floats) { return DivideUp(floats, 16) * 16; }
-
-int64_t BytesOf(Storage storage) { return storage == Storage::kBF16 ? 2 : 4; }
-
-// Element `element` of a stored matrix.
-const void* At(const void* data, Storage storage, int64_t element) {
-  return static_cast<const char*>(data) + element * BytesOf(storage);
-}
-
-// A part of n contiguous stored numbers, as f32.
-void Convert(const void* from, Storage storage, int part, int64_t n, float* to) {
-  if (storage == Storage::kBF16) {
-    FromBFloat16(static_cast<const uint16_t*>(from), n, to);
-    if (part > 0) BFloat16Parts(to, n, part, to);
-    return;
-  }
-  const float* const numbers = static_cast<const float*>(from);
-  if (part == kWhole) {
-    std::memcpy(to, numbers, n * kFloat);
-  } else if (part == 0) {
-    RoundInFloat(numbers, n, to);
-  } else {
-    BFloat16Parts(numbers, n, part, to);
-  }
-}
-
 }  // namespace
 
 int64_t PanelColumns(int64_t n, const Tiles& tiles) {
@@ -62,21 +32,6 @@ int64_t PanelColumns(int64_t n, const Tiles& tiles) {
   const bool narrow_last = n % most > 0 && n % most <= tiles.lanes;
   return narrow_last && n % less == 0 && n <= kFewPanels * most ? less : most;
 }
-
-// Rows divided into tiles as equal as possible: the first `larger` have one row more than the rest.
-struct Product::RowTiles {
-  RowTiles(int64_t rows, int most_rows)
-      : count(DivideUp(rows, most_rows)),
-        rows_of_smaller(static_cast<int>(rows / count)),
-        larger(rows % count) {}
-
-  int64_t Begin(int64_t tile) const { return tile * rows_of_smaller + std::min(tile, larger); }
-  int Rows(int64_t tile) const { return rows_of_smaller + (tile < larger ? 1 : 0); }
-
-  int64_t count;
-  int rows_of_smaller;
-  int64_t larger;
-};
 
 // The depth [begin, end) of a tile in a block.
 struct Product::Range {
@@ -231,13 +186,7 @@ void Product::PackLines(const Operand& operand, const void* data, int part, int6
     lines = 1;
   }
   for (; lines > 0; --lines) {
-    if (tiles_.numbers == 1) {
-      Convert(from, operand.storage, part, numbers, to);
-    } else if (operand.storage == Storage::kBF16) {
-      tiles_.pair_neighbours_bf16(static_cast<const uint16_t*>(from), numbers, to);
-    } else {
-      tiles_.pair_neighbours_f32(static_cast<const float*>(from), numbers, to);
-    }
+    PackNeighbours(tiles_, from, operand.storage, part, numbers, to);
     from = At(from, operand.storage, operand.stride);
     to += block.depth;
   }
@@ -248,14 +197,8 @@ void Product::PackRow(const Operand& operand, const void* data, int part, int64_
                       int64_t column, int64_t n, float* to) const {
   const int64_t k = element * tiles_.numbers;
   const void* const from = At(data, operand.storage, k * operand.stride + column);
-  if (tiles_.numbers == 1) return Convert(from, operand.storage, part, n, to);
   const void* const next = k + 1 < def_.k ? At(from, operand.storage, operand.stride) : nullptr;
-  if (operand.storage == Storage::kBF16) {
-    tiles_.pair_rows_bf16(static_cast<const uint16_t*>(from), static_cast<const uint16_t*>(next), n,
-                          to);
-  } else {
-    tiles_.pair_rows_f32(static_cast<const float*>(from), static_cast<const float*>(next), n, to);
-  }
+  PackRows(tiles_, from, next, operand.storage, part, n, to);
 }
 
 // Reads kPackedDepth elements of n columns from memory ahead of time. The processor foresees the

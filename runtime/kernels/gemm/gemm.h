@@ -15,16 +15,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/kernels/gemm/numbers.h"
 #include "runtime/kernels/gemm/tiles.h"
 
 namespace tpurun::gemm {
-
-// How the numbers of a matrix are stored.
-enum class Storage : uint8_t { kF32, kBF16 };
-
-// The part of a number that is multiplied: the number itself, or a part of runtime/base/
-// bfloat16_parts.h.
-inline constexpr int kWhole = -1;
 
 // An operand as its rows are stored: (rows, columns), or (columns, rows) if `transposed`. The
 // elements of a stored row are contiguous.
@@ -32,12 +26,6 @@ struct Operand {
   Storage storage = Storage::kF32;
   bool transposed = false;
   int64_t stride = 0;  // elements from a stored row to the next
-};
-
-// One product of parts of x and y.
-struct Parts {
-  int x = kWhole;
-  int y = kWhole;
 };
 
 struct Def {
@@ -98,7 +86,6 @@ class Product {
 
  private:
   struct Range;
-  struct RowTiles;
   struct Block;
 
   // How many of m rows of x share one packing of y.

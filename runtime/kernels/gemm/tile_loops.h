@@ -44,16 +44,18 @@ void RunTile(const TileArgs& tile) {
     TPURUN_UNROLL for (int v = 0; v < vectors; ++v) sums[r][v] =
         accumulates ? LoadLanes<Vector>(z + r * z_row + v * kLanes, lanes(v)) : Vector::Zero();
   }
-  for (int64_t k = 0; k < depth; ++k) {
-    typename Vector::Type right[vectors];
-    TPURUN_UNROLL for (int v = 0; v < vectors; ++v) right[v] = Vector::Load(y + v * kLanes);
-    TPURUN_UNROLL for (int r = 0; r < rows; ++r) {
-      const typename Vector::Type left = Vector::Broadcast(x + r * x_row);
-      TPURUN_UNROLL for (int v = 0; v < vectors; ++v) sums[r][v] =
-          Vector::FusedMultiplyAdd(left, right[v], sums[r][v]);
+  for (int64_t repeat = 0; repeat < tile.repeats; ++repeat, x += tile.x_jump) {
+    for (int64_t k = 0; k < depth; ++k) {
+      typename Vector::Type right[vectors];
+      TPURUN_UNROLL for (int v = 0; v < vectors; ++v) right[v] = Vector::Load(y + v * kLanes);
+      TPURUN_UNROLL for (int r = 0; r < rows; ++r) {
+        const typename Vector::Type left = Vector::Broadcast(x + r * x_row);
+        TPURUN_UNROLL for (int v = 0; v < vectors; ++v) sums[r][v] =
+            Vector::FusedMultiplyAdd(left, right[v], sums[r][v]);
+      }
+      x += x_depth;
+      y += y_depth;
     }
-    x += x_depth;
-    y += y_depth;
   }
   TPURUN_UNROLL for (int v = 0; v < vectors; ++v) {
     if (bias == nullptr) continue;

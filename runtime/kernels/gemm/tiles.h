@@ -21,6 +21,10 @@ struct TileArgs {
   const float* y = nullptr;
   int64_t y_depth = 0;
   int64_t depth = 0;  // number of k
+  // `depth` k, so many times. y goes on behind the last k; x_jump is from behind the last x to the
+  // first of the next time.
+  int64_t repeats = 1;
+  int64_t x_jump = 0;
   // Element (row r, column c) of z is z[r * z_row + c].
   float* z = nullptr;
   int64_t z_row = 0;
@@ -30,7 +34,7 @@ struct TileArgs {
 };
 
 inline constexpr int kMostVectors = 3;
-inline constexpr int kMostRows = 12;
+inline constexpr int kMostRows = 14;
 
 struct Tiles {
   int lanes = 0;          // floats of a vector

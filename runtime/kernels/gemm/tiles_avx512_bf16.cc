@@ -49,20 +49,43 @@ void PairNeighbours(const Number* from, int64_t n, float* to) {
   }
 }
 
+// 16 numbers as bf16.
+__m512i Load16(const uint16_t* from) {
+  return _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
+__m512i Load16(const float* from) {
+  const __m256bh numbers = _mm512_cvtneps_pbh(_mm512_loadu_ps(from));
+  return _mm512_castsi256_si512(reinterpret_cast<__m256i>(numbers));
+}
+
+// Number i of `below`, then number i of `above`, from element `first` on.
+template <int first>
+__m512i Interleave(__m512i below, __m512i above) {
+  // Those of `above` follow the 32 numbers of `below`.
+  alignas(64) static constexpr uint16_t kOrder[2 * kLanes] = {
+      first,      first + 32, first + 1,  first + 33, first + 2,  first + 34, first + 3,
+      first + 35, first + 4,  first + 36, first + 5,  first + 37, first + 6,  first + 38,
+      first + 7,  first + 39, first + 8,  first + 40, first + 9,  first + 41, first + 10,
+      first + 42, first + 11, first + 43, first + 12, first + 44, first + 13, first + 45,
+      first + 14, first + 46, first + 15, first + 47};
+  return _mm512_permutex2var_epi16(below, _mm512_load_si512(kOrder), above);
+}
+
 template <typename Number>
 void PairRows(const Number* first, const Number* second, int64_t n, float* to) {
-  // Element i is number i of `second`, then number i of `first`; those of `first` follow 32 others.
-  alignas(64) static constexpr uint16_t kOrder[4 * kLanes] = {
-      0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
-      11, 43, 12, 44, 13, 45, 14, 46, 15, 47, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53,
-      22, 54, 23, 55, 24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63};
-  const __m512i low = _mm512_load_si512(kOrder), high = _mm512_load_si512(kOrder + 2 * kLanes);
-  for (int64_t i = 0; i < n; i += 2 * kLanes) {
-    const int numbers = AtMost(n - i, 2 * kLanes);
+  int64_t i = 0;
+  for (; second != nullptr && i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const __m512i above = Load(first + i, 2 * kLanes), below = Load(second + i, 2 * kLanes);
+    _mm512_storeu_si512(to + i, Interleave<0>(below, above));
+    _mm512_storeu_si512(to + i + kLanes, Interleave<kLanes>(below, above));
+  }
+  for (; second != nullptr && i + kLanes <= n; i += kLanes)
+    _mm512_storeu_si512(to + i, Interleave<0>(Load16(second + i), Load16(first + i)));
+  for (; i < n; i += kLanes) {
+    const int numbers = AtMost(n - i, kLanes);
     const __m512i above = Load(first + i, numbers);
     const __m512i below = second == nullptr ? _mm512_setzero_si512() : Load(second + i, numbers);
-    StoreElements(_mm512_permutex2var_epi16(below, low, above), numbers, to + i);
-    StoreElements(_mm512_permutex2var_epi16(below, high, above), numbers - kLanes, to + i + kLanes);
+    StoreElements(Interleave<0>(below, above), numbers, to + i);
   }
 }
 
@@ -76,7 +99,7 @@ constexpr Tiles MakeBFloat16Tiles() {
               .pair_rows_bf16 = PairRows<uint16_t>,
               .transpose = Transpose16};
   SetTiles<BFloat16PairVector, 3, 8>(tiles);
-  SetTiles<BFloat16PairVector, 2, 12>(tiles);
+  SetTiles<BFloat16PairVector, 2, 14>(tiles);
   SetTiles<BFloat16PairVector, 1, 12>(tiles);
   return tiles;
 }

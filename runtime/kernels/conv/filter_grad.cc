@@ -1,0 +1,122 @@
+#include "runtime/kernels/conv/filter_grad.h"
+
+#include <algorithm>
+
+#include "runtime/kernels/gemm/gemm.h"
+#include "runtime/kernels/gemm/row_tiles.h"
+#include "runtime/kernels/gemm/sizes.h"
+
+namespace tpurun::conv {
+namespace {
+
+using gemm::DivideUp;
+using gemm::kFloat;
+
+// The pixels of a padded row of x that `elements` elements along a row of dy read.
+int64_t PixelsOfX(const ConvDims& d, int64_t elements, int numbers) {
+  return std::max<int64_t>(elements - 1, 0) * numbers * d.sw + d.kw;
+}
+
+}  // namespace
+
+FilterGrad::FilterGrad(const ConvDims& dims, const Numbers& x, const Numbers& dy,
+                       const gemm::Tiles& tiles)
+    : d_(dims),
+      dy_(dy),
+      tiles_(tiles),
+      panel_columns_(gemm::PanelColumns(dims.f, tiles)),
+      pixels_(DivideUp(dims.ow, tiles.numbers)),
+      packs_dy_(tiles.numbers > 1 || dy.storage != gemm::Storage::kF32 || dy.part != gemm::kWhole ||
+                dims.f != panel_columns_),
+      rows_(dims, x, PaddedRows::Pairs::kPixels, PixelsOfX(dims, pixels_, tiles.numbers), tiles) {}
+
+// Of the panels of a block of dy. Element (row, pixel p, column j) of a panel is
+// [(row * pixels_ + p) * panel_columns_ + j].
+int64_t FilterGrad::PanelFloats(int64_t f) const {
+  if (!packs_dy_) return 0;
+  const int64_t columns = DivideUp(f, panel_columns_) * panel_columns_;
+  return gemm::AlignedFloats(rows_.block_rows() * pixels_ * columns);
+}
+
+int64_t FilterGrad::ScratchBytes() const {
+  return PanelFloats(d_.f) * kFloat + rows_.ScratchBytes();
+}
+
+int64_t FilterGrad::CopiedBytes(int64_t f) const {
+  const int64_t columns = packs_dy_ ? DivideUp(f, panel_columns_) * panel_columns_ : 0;
+  return d_.n * d_.oh * pixels_ * columns * kFloat + rows_.CopiedBytes(d_.n);
+}
+
+void FilterGrad::Run(const FilterGradArgs& args) const {
+  const int64_t kernel_row = d_.kw * d_.c;
+  for (int64_t row = args.kh_begin * kernel_row; row < args.kh_end * kernel_row; ++row)
+    std::fill(args.dk + row * d_.f + args.f_begin, args.dk + row * d_.f + args.f_end, 0.0f);
+  float* const dy = static_cast<float*>(args.scratch);
+  void* const of_rows = dy + PanelFloats(d_.f);
+  rows_.Begin(of_rows);
+  for (int64_t image = 0; image < d_.n; ++image) {
+    for (int64_t oh = 0; oh < d_.oh; oh += rows_.block_rows()) {
+      const PaddedRows::Block block = rows_.Copy(args.x, image, oh, of_rows);
+      const float* panels = dy;
+      if (packs_dy_) {
+        PackDy(args, block, dy);
+      } else {
+        panels =
+            static_cast<const float*>(args.dy) + (image * d_.oh + oh) * d_.ow * d_.f + args.f_begin;
+      }
+      for (int64_t kh = args.kh_begin; kh < args.kh_end; ++kh) RunRow(args, block, kh, panels);
+    }
+  }
+}
+
+void FilterGrad::PackDy(const FilterGradArgs& args, const PaddedRows::Block& block,
+                        float* to) const {
+  const int64_t f = args.f_end - args.f_begin;
+  const int64_t panel = block.rows * pixels_ * panel_columns_;
+  for (int64_t row = 0; row < block.rows; ++row) {
+    const int64_t first = (block.image * d_.oh + block.oh + row) * d_.ow;
+    for (int64_t pixel = 0; pixel < d_.ow; pixel += tiles_.numbers, to += panel_columns_) {
+      for (int64_t column = 0; column < f; column += panel_columns_) {
+        const int64_t columns = std::min(panel_columns_, f - column);
+        const int64_t number = (first + pixel) * d_.f + args.f_begin + column;
+        const void* const from = gemm::At(args.dy, dy_.storage, number);
+        const void* const next = pixel + 1 < d_.ow ? gemm::At(from, dy_.storage, d_.f) : nullptr;
+        float* const line = to + column / panel_columns_ * panel;
+        gemm::PackRows(tiles_, from, next, dy_.storage, dy_.part, columns, line);
+        // Columns behind the last one are multiplied too, but their sums are not stored.
+        if (columns < panel_columns_) std::fill(line + columns, line + panel_columns_, 0.0f);
+      }
+    }
+  }
+}
+
+void FilterGrad::RunRow(const FilterGradArgs& args, const PaddedRows::Block& block, int64_t kh,
+                        const float* dy) const {
+  const PaddedRows::Rows rows = rows_.RowsOf(block, kh);
+  if (rows.begin >= rows.end) return;
+  const int64_t f = args.f_end - args.f_begin, row_elements = rows_.row_elements();
+  const float* const x = block.x + (rows.begin * d_.sh + rows_.Shift(kh) - block.h) * row_elements;
+  gemm::TileArgs tile{.x_depth = tiles_.numbers * d_.sw * d_.c,
+                      .y_depth = panel_columns_,
+                      .depth = pixels_,
+                      .repeats = rows.end - rows.begin,
+                      .z_row = d_.f,
+                      .accumulates = true};
+  tile.x_jump = d_.sh * row_elements - pixels_ * tile.x_depth;
+  for (int64_t column = 0; column < f; column += panel_columns_) {
+    const int64_t columns = std::min(panel_columns_, f - column);
+    const int vectors = static_cast<int>(DivideUp(columns, tiles_.lanes));
+    tile.last_lanes = static_cast<int>(columns - int64_t{vectors - 1} * tiles_.lanes);
+    tile.y = dy + (column / panel_columns_ * block.rows + rows.begin - block.oh) * pixels_ *
+                      panel_columns_;
+    const gemm::RowTiles tiles(d_.kw * d_.c, tiles_.most_rows[vectors]);
+    for (int64_t t = 0; t < tiles.count; ++t) {
+      const int64_t row = tiles.Begin(t);
+      tile.x = x + row;
+      tile.z = args.dk + (kh * d_.kw * d_.c + row) * d_.f + args.f_begin + column;
+      tiles_.interleaved[vectors][tiles.Rows(t)](tile);
+    }
+  }
+}
+
+}  // namespace tpurun::conv

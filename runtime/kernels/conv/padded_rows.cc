@@ -1,0 +1,96 @@
+#include "runtime/kernels/conv/padded_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/kernels/gemm/sizes.h"
+
+namespace tpurun::conv {
+namespace {
+
+// Elements of a copy: 128 KB, a quarter of an L2 cache of 512 KB.
+constexpr int64_t kCopiedElements = 32768;
+
+using gemm::DivideUp;
+
+// The most rows of y, one or more, whose rows of x are few enough.
+int64_t BlockRows(const ConvDims& d, int64_t row_elements) {
+  const int64_t more = (d.kh - 1) * d.dh + 1;
+  const int64_t rows = (kCopiedElements / std::max<int64_t>(row_elements, 1) - more) / d.sh + 1;
+  return std::clamp<int64_t>(rows, 1, std::max<int64_t>(d.oh, 1));
+}
+
+}  // namespace
+
+PaddedRows::PaddedRows(const ConvDims& dims, const Numbers& x, Pairs pairs, int64_t pixels,
+                       const gemm::Tiles& tiles)
+    : d_(dims),
+      x_(x),
+      pairs_(pairs),
+      tiles_(tiles),
+      line_pixels_(pixels + (pairs == Pairs::kPixels ? (tiles.numbers - 1) * dims.sw : 0)),
+      row_elements_(pixels * (pairs == Pairs::kPixels ? dims.c : dims.c / tiles.numbers)),
+      block_rows_(BlockRows(dims, row_elements_)) {}
+
+int64_t PaddedRows::RowsOfX(int64_t rows) const {
+  return std::min((rows - 1) * d_.sh + (d_.kh - 1) * d_.dh + 1, d_.h);
+}
+
+int64_t PaddedRows::CopyBytes() const {
+  return gemm::AlignedFloats(RowsOfX(block_rows_) * row_elements_) * gemm::kFloat;
+}
+
+int64_t PaddedRows::ScratchBytes() const {
+  return CopyBytes() + gemm::AlignedFloats(line_pixels_ * d_.c) * gemm::kFloat;
+}
+
+int64_t PaddedRows::CopiedBytes(int64_t images) const {
+  const int64_t blocks = DivideUp(d_.oh, block_rows_);
+  return images * blocks * RowsOfX(block_rows_) * row_elements_ * gemm::kFloat;
+}
+
+void PaddedRows::Begin(void* scratch) const {
+  if (tiles_.numbers == 1) {
+    std::memset(scratch, 0, CopyBytes());
+  } else {
+    std::memset(static_cast<char*>(scratch) + CopyBytes(), 0,
+                line_pixels_ * d_.c * gemm::BytesOf(x_.storage));
+  }
+}
+
+PaddedRows::Block PaddedRows::Copy(const void* x, int64_t image, int64_t oh, void* scratch) const {
+  Block block{.image = image, .oh = oh, .rows = std::min(block_rows_, d_.oh - oh)};
+  block.h = std::clamp<int64_t>(oh * d_.sh + Shift(0), 0, d_.h);
+  block.h_end =
+      std::clamp<int64_t>((oh + block.rows - 1) * d_.sh + Shift(d_.kh - 1) + 1, block.h, d_.h);
+  float* to = static_cast<float*>(scratch);
+  block.x = to;
+  char* const line = static_cast<char*>(scratch) + CopyBytes();
+  // Pixel w of x is pixel w + left of a line.
+  const int64_t bytes = gemm::BytesOf(x_.storage);
+  const int64_t pixels = std::clamp<int64_t>(line_pixels_ - d_.left, 0, d_.w);
+  for (int64_t h = block.h; h < block.h_end; ++h, to += row_elements_) {
+    const void* const row = gemm::At(x, x_.storage, (image * d_.h + h) * d_.w * d_.c);
+    if (tiles_.numbers == 1) {
+      gemm::Convert(row, x_.storage, x_.part, pixels * d_.c, to + d_.left * d_.c);
+      continue;
+    }
+    if (pixels > 0) std::memcpy(line + d_.left * d_.c * bytes, row, pixels * d_.c * bytes);
+    if (pairs_ == Pairs::kPixels) {
+      const void* const next = gemm::At(line, x_.storage, d_.sw * d_.c);
+      gemm::PackRows(tiles_, line, next, x_.storage, x_.part, row_elements_, to);
+    } else {
+      gemm::PackNeighbours(tiles_, line, x_.storage, x_.part, line_pixels_ * d_.c, to);
+    }
+  }
+  return block;
+}
+
+PaddedRows::Rows PaddedRows::RowsOf(const Block& block, int64_t kh) const {
+  const int64_t shift = Shift(kh);
+  const int64_t begin = std::max(block.oh, DivideUp(std::max<int64_t>(-shift, 0), d_.sh));
+  const int64_t end = d_.h > shift ? DivideUp(d_.h - shift, d_.sh) : 0;
+  return {begin, std::min(block.oh + block.rows, end)};
+}
+
+}  // namespace tpurun::conv

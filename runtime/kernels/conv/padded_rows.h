@@ -1,0 +1,68 @@
+// Copies of some rows of x with their pads, as elements that the tiles of runtime/kernels/gemm
+// multiply. All rows kh of a convolution's kernel read the same copy.
+#ifndef TPURUN_RUNTIME_KERNELS_CONV_PADDED_ROWS_H_
+#define TPURUN_RUNTIME_KERNELS_CONV_PADDED_ROWS_H_
+
+#include <cstdint>
+
+#include "runtime/kernels/conv/conv_dims.h"
+#include "runtime/kernels/gemm/numbers.h"
+#include "runtime/kernels/gemm/tiles.h"
+
+namespace tpurun::conv {
+
+// An operand: how its numbers are stored, and the part of them that is multiplied.
+struct Numbers {
+  gemm::Storage storage = gemm::Storage::kF32;
+  int part = gemm::kWhole;
+};
+
+class PaddedRows {
+ public:
+  // What the numbers of an element are (Tiles::numbers): channels of a pixel, or one channel of
+  // pixels that are sw apart.
+  enum class Pairs : uint8_t { kChannels, kPixels };
+
+  // `pixels`: pixels of a row that are read, from pixel -left on.
+  PaddedRows(const ConvDims& dims, const Numbers& x, Pairs pairs, int64_t pixels,
+             const gemm::Tiles& tiles);
+
+  // Rows [oh, oh + rows) of y, and the rows [h, h_end) of x that they read.
+  struct Block {
+    int64_t image = 0;
+    int64_t oh = 0, rows = 0;
+    int64_t h = 0, h_end = 0;
+    const float* x = nullptr;  // row_elements() of each row
+  };
+  // Row kh of the kernel reads row oh * sh + Shift(kh) of x for rows [begin, end) of y.
+  struct Rows {
+    int64_t begin = 0, end = 0;
+  };
+
+  int64_t row_elements() const { return row_elements_; }
+  int64_t block_rows() const { return block_rows_; }  // of y, at most
+  int64_t ScratchBytes() const;
+  int64_t CopiedBytes(int64_t images) const;
+  // Sets the pads in the scratch memory. Call before Copy.
+  void Begin(void* scratch) const;
+  // The block of an image that begins with row oh of y.
+  Block Copy(const void* x, int64_t image, int64_t oh, void* scratch) const;
+  int64_t Shift(int64_t kh) const { return kh * d_.dh - d_.top; }
+  Rows RowsOf(const Block& block, int64_t kh) const;
+
+ private:
+  int64_t RowsOfX(int64_t rows) const;
+  int64_t CopyBytes() const;
+
+  const ConvDims d_;
+  const Numbers x_;
+  const Pairs pairs_;
+  const gemm::Tiles& tiles_;
+  const int64_t line_pixels_;  // of a row with its pads, as it is stored, before pairs are made
+  const int64_t row_elements_;
+  const int64_t block_rows_;
+};
+
+}  // namespace tpurun::conv
+
+#endif  // TPURUN_RUNTIME_KERNELS_CONV_PADDED_ROWS_H_

@@ -1,0 +1,18 @@
+// Sizes of arrays in scratch memory.
+#ifndef TPURUN_RUNTIME_KERNELS_GEMM_SIZES_H_
+#define TPURUN_RUNTIME_KERNELS_GEMM_SIZES_H_
+
+#include <cstdint>
+
+namespace tpurun::gemm {
+
+inline constexpr int64_t kFloat = sizeof(float);
+
+inline int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// So many floats or more, a whole number of cache lines.
+inline int64_t AlignedFloats(int64_t floats) { return DivideUp(floats, 16) * 16; }
+
+}  // namespace tpurun::gemm
+
+#endif  // TPURUN_RUNTIME_KERNELS_GEMM_SIZES_H_

@@ -1,0 +1,137 @@
+#include "runtime/ops/direct_convolution.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "runtime/kernels/conv/convolution.h"
+#include "runtime/kernels/conv/filter_grad.h"
+#include "runtime/ops/gemm_call.h"
+#include "runtime/ops/precision.h"
+
+namespace tpurun {
+namespace {
+
+// The convolution of dy with the flipped kernel, whose result is dx.
+ConvDims OfGradient(const ConvDims& d) {
+  ConvDims dims = d;
+  dims.h = d.oh;
+  dims.w = d.ow;
+  dims.c = d.f;
+  dims.oh = d.h;
+  dims.ow = d.w;
+  dims.f = d.c;
+  dims.top = (d.kh - 1) * d.dh - d.top;
+  dims.left = d.kw - 1 - d.left;
+  return dims;
+}
+
+conv::Numbers NumbersOf(const Shape& shape, int part) { return {StorageOf(shape), part}; }
+
+conv::FilterGrad FilterGradOf(const ConvDims& d, const OpCall& call, const gemm::Tiles& tiles) {
+  const gemm::Parts parts = GemmProducts(PrecisionOf(call.attrs))[0];
+  return {d, NumbersOf(call.operands[0], parts.x), NumbersOf(call.operands[1], parts.y), tiles};
+}
+
+conv::Convolution ConvolutionOf(ConvKind kind, const ConvDims& d, const OpCall& call,
+                                const gemm::Tiles& tiles) {
+  const gemm::Parts parts = GemmProducts(PrecisionOf(call.attrs))[0];
+  const bool is_gradient = kind == ConvKind::kInputGrad;
+  return {{.dims = is_gradient ? OfGradient(d) : d,
+           .x = NumbersOf(call.operands[0], parts.x),
+           .kernel = NumbersOf(call.operands[1], parts.y),
+           .is_flipped = is_gradient,
+           .y = StorageOf(call.results[0])},
+          tiles};
+}
+
+std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const OpCall& call,
+                                       const gemm::Tiles& tiles) {
+  if (!HasDirectKernel(kind, d, call)) return std::nullopt;
+  const bool is_filter_grad = kind == ConvKind::kFilterGrad;
+  // The numbers of an element are channels of a pixel, or of a pixel of dy.
+  const int64_t channels = kind == ConvKind::kInputGrad ? d.f : d.c;
+  if (!is_filter_grad && channels % tiles.numbers != 0) return std::nullopt;
+  KernelOffer offer;
+  offer.native_bf16 = (PrecisionOf(call.attrs) != Precision::kDefault || tiles.numbers > 1) &&
+                      (call.operands.size() < 3 || call.operands[2].dtype == DType::kF32);
+  const auto share_of = [&](int part) {
+    return BeginOfPart(call, part + 1) - BeginOfPart(call, part);
+  };
+  if (is_filter_grad) {
+    const conv::FilterGrad product = FilterGradOf(d, call, tiles);
+    const bool by_columns = OpFlagsOf(call).unit == WorkUnit::kColumns;
+    offer.scratch_bytes = product.ScratchBytes();
+    for (int part = 0; part < call.parts; ++part)
+      offer.copied_bytes += product.CopiedBytes(by_columns ? share_of(part) : d.f);
+  } else {
+    const conv::Convolution product = ConvolutionOf(kind, d, call, tiles);
+    offer.scratch_bytes = product.ScratchBytes();
+    for (int part = 0; part < call.parts; ++part)
+      offer.copied_bytes += product.CopiedBytes(share_of(part));
+  }
+  return offer;
+}
+
+std::unique_ptr<Kernel> MakeFilterGrad(const ConvDims& d, const OpCall& call,
+                                       const gemm::Tiles& tiles) {
+  const WorkUnit unit = OpFlagsOf(call).unit;
+  return KernelOf([=, product = FilterGradOf(d, call, tiles)](const KernelArgs& args) {
+    const bool rows = unit == WorkUnit::kRows, columns = unit == WorkUnit::kColumns;
+    product.Run({.x = args.operands[0],
+                 .dy = args.operands[1],
+                 .dk = static_cast<float*>(args.results[0]),
+                 .kh_begin = rows ? args.begin : 0,
+                 .kh_end = rows ? args.end : d.kh,
+                 .f_begin = columns ? args.begin : 0,
+                 .f_end = columns ? args.end : d.f,
+                 .scratch = args.scratch});
+  });
+}
+
+std::unique_ptr<Kernel> MakeDirect(ConvKind kind, const ConvDims& d, const OpCall& call,
+                                   const gemm::Tiles& tiles) {
+  if (kind == ConvKind::kFilterGrad) return MakeFilterGrad(d, call, tiles);
+  const bool has_bias = call.operands.size() > 2;
+  return KernelOf([=, product = ConvolutionOf(kind, d, call, tiles)](const KernelArgs& args) {
+    product.Run({.x = args.operands[0],
+                 .kernel = args.operands[1],
+                 .bias = has_bias ? static_cast<const float*>(args.operands[2]) : nullptr,
+                 .y = args.results[0],
+                 .begin = args.begin,
+                 .end = args.end,
+                 .scratch = args.scratch});
+  });
+}
+
+}  // namespace
+
+bool HasDirectKernel(ConvKind kind, const ConvDims& d, const OpCall& call) {
+  const auto plain = [](const Shape& operand) { return operand.layout.plain(); };
+  if (d.groups != 1 || d.dw != 1 || GemmProducts(PrecisionOf(call.attrs)).size() != 1 ||
+      !std::all_of(call.operands.begin(), call.operands.end(), plain)) {
+    return false;
+  }
+  if (kind != ConvKind::kInputGrad) return true;
+  const ConvDims of_gradient = OfGradient(d);
+  return d.sh == 1 && d.sw == 1 && of_gradient.top >= 0 && of_gradient.left >= 0;
+}
+
+bool IsDirect(ConvKind kind, const ConvDims& dims, const OpCall& call, const Machine& machine) {
+  return !LibraryMultiplies(PrecisionOf(call.attrs), machine) && HasDirectKernel(kind, dims, call);
+}
+
+std::vector<KernelDef> DirectConvKernels(ConvKind kind, ConvDims (*dims_of)(const OpCall& call)) {
+  std::vector<KernelDef> kernels = GemmKernels(
+      [=](const OpCall& call, const gemm::Tiles& tiles) {
+        return OfferDirect(kind, dims_of(call), call, tiles);
+      },
+      [=](const OpCall& call, const gemm::Tiles& tiles) {
+        return MakeDirect(kind, dims_of(call), call, tiles);
+      },
+      "direct");
+  for (KernelDef& kernel : kernels) kernel.any_share = true;
+  return kernels;
+}
+
+}  // namespace tpurun

@@ -1,0 +1,24 @@
+// The convolutions of runtime/kernels/conv as kernels of calls.
+#ifndef TPURUN_RUNTIME_OPS_DIRECT_CONVOLUTION_H_
+#define TPURUN_RUNTIME_OPS_DIRECT_CONVOLUTION_H_
+
+#include <vector>
+
+#include "runtime/ir/op_def.h"
+#include "runtime/ops/conv_dims.h"
+#include "runtime/ops/onednn/convolutions.h"
+
+namespace tpurun {
+
+// True if DirectConvKernels offers the call: it has one group, one product of parts, dilations of 1
+// along the width and, as a gradient of x, strides of 1 and no pad larger than the kernel.
+bool HasDirectKernel(ConvKind kind, const ConvDims& dims, const OpCall& call);
+// True if that kernel is also faster than the library's.
+bool IsDirect(ConvKind kind, const ConvDims& dims, const OpCall& call, const Machine& machine);
+
+// The kernels "direct_avx512_bf16", "direct_avx512", "direct_avx2", "direct_plain" (GemmKernels).
+std::vector<KernelDef> DirectConvKernels(ConvKind kind, ConvDims (*dims_of)(const OpCall& call));
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_OPS_DIRECT_CONVOLUTION_H_

@@ -1,0 +1,237 @@
+// The convolutions of runtime/kernels/conv beside one chain of std::fma for each element, bit for
+// bit, with the tiles of every instruction set that this processor has.
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/base/bfloat16.h"
+#include "runtime/kernels/conv/convolution.h"
+#include "runtime/kernels/conv/filter_grad.h"
+#include "tests/kernels/levels.h"
+
+namespace tpurun::conv {
+namespace {
+
+using gemm::Level;
+using gemm::Storage;
+
+ConvDims Dims(int64_t n, int64_t h, int64_t w, int64_t c, int64_t kh, int64_t kw, int64_t f,
+              int64_t stride = 1, int64_t pad = 0, int64_t dilation = 1) {
+  return {.n = n,
+          .h = h,
+          .w = w,
+          .c = c,
+          .kh = kh,
+          .kw = kw,
+          .f = f,
+          .oh = (h + 2 * pad - (kh - 1) * dilation - 1) / stride + 1,
+          .ow = (w + 2 * pad - kw) / stride + 1,
+          .sh = stride,
+          .sw = stride,
+          .dh = dilation,
+          .dw = 1,
+          .top = pad,
+          .bottom = pad,
+          .left = pad,
+          .right = pad,
+          .groups = 1};
+}
+
+// Parts of tiles and panels, several panels, several blocks of rows, pads wider than the image,
+// strides that leave pixels out.
+std::vector<ConvDims> Cases() {
+  return {Dims(2, 5, 7, 4, 3, 3, 5, 1, 1),    Dims(1, 8, 9, 4, 3, 3, 20, 2, 1),
+          Dims(2, 6, 6, 2, 5, 5, 50, 1, 2),   Dims(1, 7, 8, 6, 1, 1, 17, 2),
+          Dims(1, 3, 3, 2, 5, 5, 4, 1, 2),    Dims(1, 40, 50, 34, 3, 3, 70, 1, 1),
+          Dims(1, 4, 11, 2, 3, 2, 3, 3, 2),   Dims(1, 9, 9, 4, 3, 3, 33, 1, 2, 2),
+          Dims(1, 2, 2, 2, 3, 3, 3, 1, 3),    Dims(2, 6, 5, 3, 3, 3, 8, 1, 1),
+          Dims(1, 12, 12, 1, 5, 5, 32, 1, 2), Dims(0, 4, 4, 2, 3, 3, 4)};
+}
+
+// An array as it is stored, and its numbers.
+struct Array {
+  Array(int64_t size, bool in_bf16, unsigned seed) : f32(size), bf16(size), is_bf16(in_bf16) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> number(-1, 1);
+    for (int64_t i = 0; i < size; ++i) {
+      f32[i] = number(random);
+      bf16[i] = BFloat16Bits(f32[i]);
+      if (is_bf16) f32[i] = FromBFloat16Bits(bf16[i]);
+    }
+  }
+  const void* data() const { return is_bf16 ? static_cast<const void*>(bf16.data()) : f32.data(); }
+  Storage storage() const { return is_bf16 ? Storage::kBF16 : Storage::kF32; }
+
+  std::vector<float> f32;
+  std::vector<uint16_t> bf16;
+  bool is_bf16;
+};
+
+// What a call is given besides dimensions.
+struct Form {
+  bool in_bf16 = false;  // operands, and y of a convolution
+  bool rounds = false;   // multiplies part 0
+
+  float Part(float number) const { return rounds ? RoundToBFloat16(number) : number; }
+  int part() const { return rounds ? 0 : gemm::kWhole; }
+};
+
+std::vector<Form> FormsOf(const Level& level) {
+  std::vector<Form> forms = {{false, true}, {true, true}};
+  if (!gemm::MultipliesBF16(*level.tiles))
+    forms.insert(forms.end(), {{false, false}, {true, false}});
+  return forms;
+}
+
+// Memory of an array's size that is NaN, and behind it bytes that nobody may write.
+class Scratch {
+ public:
+  explicit Scratch(int64_t bytes) : bytes_(bytes), memory_(bytes + kBehind + 64, 0xff) {}
+  void* data() { return memory_.data() + 64 - reinterpret_cast<uintptr_t>(memory_.data()) % 64; }
+  bool IsWhole() {
+    const auto* const behind = static_cast<unsigned char*>(data()) + bytes_;
+    for (int i = 0; i < kBehind - 64; ++i) {
+      if (behind[i] != 0xff) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr int kBehind = 1024;
+  int64_t bytes_;
+  std::vector<unsigned char> memory_;
+};
+
+std::string Told(const Level& level, const ConvDims& d, const Form& form) {
+  std::string text = level.name;
+  for (const int64_t size : {d.n, d.h, d.w, d.c, d.kh, d.kw, d.f, d.sh, d.top, d.dh})
+    text += " " + std::to_string(size);
+  return text + (form.in_bf16 ? " bf16" : "") + (form.rounds ? " rounds" : "");
+}
+
+// f(h, w) for the pixel of x that pixel (oh, ow) of y reads at (kh, kw), if there is one.
+template <typename F>
+void IfInside(const ConvDims& d, int64_t oh, int64_t ow, int64_t kh, int64_t kw, F f) {
+  const int64_t h = oh * d.sh + kh * d.dh - d.top, w = ow * d.sw + kw - d.left;
+  if (h >= 0 && h < d.h && w >= 0 && w < d.w) f(h, w);
+}
+
+void ExpectFilterGrad(const Level& level, const ConvDims& d, const Form& form) {
+  SCOPED_TRACE(Told(level, d, form));
+  const Array x(d.n * d.h * d.w * d.c, form.in_bf16, 1),
+      dy(d.n * d.oh * d.ow * d.f, form.in_bf16, 2);
+  const FilterGrad product(d, {x.storage(), form.part()}, {dy.storage(), form.part()},
+                           *level.tiles);
+  // In parts of rows and of columns.
+  std::vector<float> dk(d.kh * d.kw * d.c * d.f, 7);
+  Scratch scratch(product.ScratchBytes());
+  const int64_t kh_cut = d.kh / 2, f_cut = d.f / 3;
+  for (const auto& [kh, kh_end] : {std::pair<int64_t, int64_t>{0, kh_cut}, {kh_cut, d.kh}}) {
+    for (const auto& [f, f_end] : {std::pair<int64_t, int64_t>{0, f_cut}, {f_cut, d.f}}) {
+      product.Run({.x = x.data(),
+                   .dy = dy.data(),
+                   .dk = dk.data(),
+                   .kh_begin = kh,
+                   .kh_end = kh_end,
+                   .f_begin = f,
+                   .f_end = f_end,
+                   .scratch = scratch.data()});
+    }
+  }
+  EXPECT_TRUE(scratch.IsWhole());
+  for (int64_t i = 0; i < static_cast<int64_t>(dk.size()); ++i) {
+    const int64_t f = i % d.f, c = i / d.f % d.c, kw = i / d.f / d.c % d.kw,
+                  kh = i / d.f / d.c / d.kw;
+    float want = 0;
+    for (int64_t pixel = 0; pixel < d.n * d.oh * d.ow; ++pixel) {
+      const int64_t n = pixel / d.oh / d.ow;
+      IfInside(d, pixel / d.ow % d.oh, pixel % d.ow, kh, kw, [&](int64_t h, int64_t w) {
+        want = std::fma(form.Part(x.f32[((n * d.h + h) * d.w + w) * d.c + c]),
+                        form.Part(dy.f32[pixel * d.f + f]), want);
+      });
+    }
+    ASSERT_EQ(dk[i], want) << kh << ", " << kw << ", " << c << ", " << f;
+  }
+}
+
+void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form, bool is_flipped) {
+  SCOPED_TRACE(Told(level, d, form) + (is_flipped ? " flipped" : ""));
+  const Array x(d.n * d.h * d.w * d.c, form.in_bf16, 1),
+      kernel(d.kh * d.kw * d.c * d.f, form.in_bf16, 2);
+  const Array bias(d.f, false, 3);
+  const Convolution product({.dims = d,
+                             .x = {x.storage(), form.part()},
+                             .kernel = {kernel.storage(), form.part()},
+                             .is_flipped = is_flipped,
+                             .y = x.storage()},
+                            *level.tiles);
+  const int64_t size = d.n * d.oh * d.ow * d.f;
+  std::vector<float> y(size, 7);
+  std::vector<uint16_t> y_bf16(size, 7);
+  Scratch scratch(product.ScratchBytes());
+  for (int64_t n = 0; n < d.n; ++n) {
+    product.Run({.x = x.data(),
+                 .kernel = kernel.data(),
+                 .bias = is_flipped ? nullptr : bias.f32.data(),
+                 .y = form.in_bf16 ? static_cast<void*>(y_bf16.data()) : y.data(),
+                 .begin = n,
+                 .end = n + 1,
+                 .scratch = scratch.data()});
+  }
+  EXPECT_TRUE(scratch.IsWhole());
+  for (int64_t i = 0; i < size; ++i) {
+    const int64_t f = i % d.f, ow = i / d.f % d.ow, oh = i / d.f / d.ow % d.oh;
+    const int64_t n = i / d.f / d.ow / d.oh;
+    float want = 0;
+    for (int64_t kh = 0; kh < d.kh; ++kh) {
+      for (int64_t kw = 0; kw < d.kw; ++kw) {
+        IfInside(d, oh, ow, kh, kw, [&](int64_t h, int64_t w) {
+          for (int64_t c = 0; c < d.c; ++c) {
+            const int64_t number =
+                is_flipped ? (((d.kh - 1 - kh) * d.kw + d.kw - 1 - kw) * d.f + f) * d.c + c
+                           : ((kh * d.kw + kw) * d.c + c) * d.f + f;
+            want = std::fma(form.Part(x.f32[((n * d.h + h) * d.w + w) * d.c + c]),
+                            form.Part(kernel.f32[number]), want);
+          }
+        });
+      }
+    }
+    if (!is_flipped) want += bias.f32[f];
+    if (form.in_bf16) {
+      ASSERT_EQ(y_bf16[i], BFloat16Bits(want)) << n << ", " << oh << ", " << ow << ", " << f;
+    } else {
+      ASSERT_EQ(y[i], want) << n << ", " << oh << ", " << ow << ", " << f;
+    }
+  }
+}
+
+TEST(Convolution, EveryElementIsOneChain) {
+  for (const Level& level : gemm::Levels()) {
+    for (const ConvDims& d : Cases()) {
+      if (d.c % level.tiles->numbers != 0) continue;
+      for (const Form& form : FormsOf(level)) {
+        for (const bool is_flipped : {false, true}) {
+          ExpectConvolution(level, d, form, is_flipped);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST(FilterGrad, EveryElementIsOneChain) {
+  for (const Level& level : gemm::Levels()) {
+    for (const ConvDims& d : Cases()) {
+      for (const Form& form : FormsOf(level)) {
+        ExpectFilterGrad(level, d, form);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tpurun::conv
