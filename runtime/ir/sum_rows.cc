@@ -11,6 +11,10 @@ namespace {
 
 constexpr int64_t kRowBlock = 64;    // rows that are summed one after the other
 constexpr int64_t kColumnTile = 32;  // columns at a time; does not change bits
+// Blocks of rows at a time, so that an addition need not wait for the one before; does not change
+// bits either.
+constexpr int64_t kRowBlocks = 4;
+constexpr int64_t kBlockColumns = 16;  // columns of such blocks at a time
 
 // The position of a block of rows with at most kColumnTile columns.
 struct Block {
@@ -23,7 +27,7 @@ struct Block {
 
 // sums[c] = the sum over r of of(index, c), where index is that of element (r, c) of the block.
 template <typename Of>
-[[gnu::always_inline]] inline void Sum(const Block& block, float* sums, Of of) {
+[[gnu::always_inline]] inline void SumBlock(const Block& block, float* sums, Of of) {
   float sum[kColumnTile] = {};
   if (block.tile == kColumnTile) {
     for (int64_t r = 0; r < block.rows; ++r) {
@@ -37,12 +41,47 @@ template <typename Of>
   std::copy(sum, sum + block.tile, sums);
 }
 
+// The same for kBlockColumns columns of kRowBlocks blocks, whose sums are added in pairs.
+template <typename Of>
+[[gnu::always_inline]] inline void SumBlocks(const Block& block, float* sums, Of of) {
+  const int64_t step = kRowBlock * block.columns;
+  int64_t at0 = 0, at1 = step, at2 = 2 * step, at3 = 3 * step;
+  float sum0[kBlockColumns] = {}, sum1[kBlockColumns] = {}, sum2[kBlockColumns] = {},
+        sum3[kBlockColumns] = {};
+  for (int64_t r = 0; r < kRowBlock; ++r) {
+#pragma GCC ivdep
+    for (int64_t c = 0; c < kBlockColumns; ++c) {
+      sum0[c] += of(at0 + c, c);
+      sum1[c] += of(at1 + c, c);
+      sum2[c] += of(at2 + c, c);
+      sum3[c] += of(at3 + c, c);
+    }
+    at0 += block.columns;
+    at1 += block.columns;
+    at2 += block.columns;
+    at3 += block.columns;
+  }
+  for (int64_t c = 0; c < kBlockColumns; ++c) sums[c] = (sum0[c] + sum1[c]) + (sum2[c] + sum3[c]);
+}
+
+bool HasBlocks(const Block& block) {
+  return block.rows == kRowBlocks * kRowBlock && block.tile % kBlockColumns == 0;
+}
+
+template <typename Of>
+[[gnu::always_inline]] inline void Sum(const Block& block, float* sums, Of of) {
+  if (!HasBlocks(block)) return SumBlock(block, sums, of);
+  for (int64_t first = 0; first < block.tile; first += kBlockColumns) {
+    SumBlocks(block, sums + first, [=](int64_t i, int64_t c) { return of(first + i, first + c); });
+  }
+}
+
 inline float Number(float x) { return x; }
 inline float Number(uint16_t bits) { return FromBFloat16Bits(bits); }
 
 template <typename SumOfBlock>
 void SumTile(Block block, float* sums, SumOfBlock sum_of_block) {
-  if (block.rows <= kRowBlock) return sum_of_block(block, sums);
+  if (block.rows <= kRowBlock || HasBlocks(block)) return sum_of_block(block, sums);
   const int64_t blocks = (block.rows + kRowBlock - 1) / kRowBlock;
   Block above = block, below = block;
   above.rows = (blocks + 1) / 2 * kRowBlock;
@@ -57,12 +96,12 @@ void SumTile(Block block, float* sums, SumOfBlock sum_of_block) {
 template <typename SumOfBlock>
 void SumTiles(int64_t rows, int64_t columns, int64_t begin, int64_t end, float* sums,
               SumOfBlock sum_of_block) {
-  for (int64_t c = begin; c < end; c += kColumnTile) {
-    const Block block = {.at = c,
-                         .column = c - begin,
-                         .rows = rows,
-                         .columns = columns,
-                         .tile = std::min(kColumnTile, end - c)};
+  for (int64_t c = begin, tile = 0; c < end; c += tile) {
+    tile = end - c >= kColumnTile     ? kColumnTile
+           : end - c >= kBlockColumns ? kBlockColumns
+                                      : end - c;
+    const Block block = {
+        .at = c, .column = c - begin, .rows = rows, .columns = columns, .tile = tile};
     SumTile(block, sums + c - begin, sum_of_block);
   }
 }

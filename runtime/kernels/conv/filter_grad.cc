@@ -33,7 +33,6 @@ FilterGrad::FilterGrad(const ConvDims& dims, const Numbers& x, const Numbers& dy
 // Of the panels of a block of dy. Element (row, pixel p, column j) of a panel is
 // [(row * pixels_ + p) * panel_columns_ + j].
 int64_t FilterGrad::PanelFloats(int64_t f) const {
-  if (!packs_dy_) return 0;
   const int64_t columns = DivideUp(f, panel_columns_) * panel_columns_;
   return gemm::AlignedFloats(rows_.block_rows() * pixels_ * columns);
 }
@@ -58,7 +57,8 @@ void FilterGrad::Run(const FilterGradArgs& args) const {
     for (int64_t oh = 0; oh < d_.oh; oh += rows_.block_rows()) {
       const PaddedRows::Block block = rows_.Copy(args.x, image, oh, of_rows);
       const float* panels = dy;
-      if (packs_dy_) {
+      // The last vector of a panel is read as a whole.
+      if (packs_dy_ || args.f_begin % tiles_.lanes != 0) {
         PackDy(args, block, dy);
       } else {
         panels =

@@ -8,6 +8,7 @@
 namespace tpurun::gemm {
 
 void Convert(const void* from, Storage storage, int part, int64_t n, float* to) {
+  if (n == 0) return;
   if (storage == Storage::kBF16) {
     FromBFloat16(static_cast<const uint16_t*>(from), n, to);
     if (part > 0) BFloat16Parts(to, n, part, to);
