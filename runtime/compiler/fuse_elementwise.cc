@@ -38,7 +38,9 @@ bool IsAsCheapAsItsResult(const Graph& graph, int id) {
   for (const Value input : node.inputs) {
     if (graph.shape(input).dims != node.shapes[0].dims) continue;
     ++arrays;
-    if (Fusable(graph, graph.nodes()[input.node])) return false;
+    const Node& array = graph.nodes()[input.node];
+    // A variable may be updated before the last reader comes.
+    if (Fusable(graph, array) || array.op->flags.source) return false;
   }
   return arrays == 1;
 }
@@ -47,6 +49,7 @@ struct Group {
   std::vector<int> nodes;  // ascending after the grouping
   bool has_output = false;
   bool read_outside = false;  // true if a node outside of the group reads a value of it
+  size_t copies = 0;          // nodes that it computes again
 };
 
 class Grouping {
@@ -59,6 +62,7 @@ class Grouping {
         is_output_(graph.nodes().size(), false),
         is_update_(graph.nodes().size(), false),
         comes_last_(graph.nodes().size(), false),
+        is_recomputed_(graph.nodes().size(), false),
         readers_(graph.nodes().size()) {
     for (const Output& output : graph.outputs()) is_output_[output.value.node] = true;
     for (const Node& node : graph.nodes()) {
@@ -70,6 +74,11 @@ class Grouping {
       if (Fusable(graph, graph.nodes()[id])) Add(static_cast<int>(id));
     }
     for (Group& group : groups_) std::sort(group.nodes.begin(), group.nodes.end());
+    for (const Node& node : graph.nodes()) {
+      const std::set<int> groups = GroupsThatRecompute(node.id);
+      is_recomputed_[node.id] = !groups.empty();
+      for (const int group : groups) ++groups_[group].copies;
+    }
   }
 
   // nullptr if the node stays by itself.
@@ -80,20 +89,7 @@ class Grouping {
   }
   int GroupNumber(int node) const { return group_of_[node]; }
   // True if every reader computes the node's value again in its own group.
-  bool IsRecomputed(int node) const {
-    if (group_of_[node] < 0 || is_output_[node] || is_update_[node] ||
-        groups_[group_of_[node]].nodes.size() > 1 || !IsAsCheapAsItsResult(graph_, node)) {
-      return false;
-    }
-    std::set<int> groups;
-    for (const int reader : readers_[node]) {
-      const int group = group_of_[reader];
-      if (group < 0 || !Alike(node, reader) || groups_[group].nodes.size() >= kMaxTileSteps)
-        return false;
-      groups.insert(group);
-    }
-    return groups.size() > 1;
-  }
+  bool IsRecomputed(int node) const { return is_recomputed_[node]; }
   bool IsUpdate(int node) const { return is_update_[node]; }
   // True if the node comes after all groups: it has no readers, and it overwrites a value that may
   // be the result of a group.
@@ -157,6 +153,24 @@ class Grouping {
     return graph_.nodes()[group.nodes.front()].shapes[0].dtype == DType::kBF16;
   }
 
+  // The groups that compute the value of a node again, instead of reading it. Empty: none.
+  std::set<int> GroupsThatRecompute(int node) const {
+    if (group_of_[node] < 0 || is_output_[node] || is_update_[node] ||
+        groups_[group_of_[node]].nodes.size() > 1 || !IsAsCheapAsItsResult(graph_, node)) {
+      return {};
+    }
+    std::set<int> groups;
+    for (const int reader : readers_[node]) {
+      const int group = group_of_[reader];
+      if (group < 0 || !Alike(node, reader) ||
+          groups_[group].nodes.size() + groups_[group].copies >= kMaxTileSteps) {
+        return {};
+      }
+      groups.insert(group);
+    }
+    return groups.size() > 1 ? groups : std::set<int>();
+  }
+
   bool Alike(int a, int b) const {
     return graph_.nodes()[a].shapes[0].dims == graph_.nodes()[b].shapes[0].dims &&
            per_core_[a] == per_core_[b] && in_prologue_[a] == in_prologue_[b];
@@ -166,7 +180,7 @@ class Grouping {
   const std::vector<bool> per_core_, in_prologue_;
   std::vector<Group> groups_;
   std::vector<int> group_of_;  // [node]; -1: the node cannot be fused
-  std::vector<bool> is_output_, is_update_, comes_last_;
+  std::vector<bool> is_output_, is_update_, comes_last_, is_recomputed_;
   std::vector<std::vector<int>> readers_;
 };
 
@@ -241,8 +255,8 @@ absl::StatusOr<Graph> WithCopies(const Graph& graph) {
 
 }  // namespace
 
-absl::StatusOr<Graph> FuseElementwise(const Graph& of_all, const OpDef& fused) {
-  ASSIGN_OR_RETURN(const Graph graph, WithCopies(of_all));
+absl::StatusOr<Graph> FuseElementwise(const Graph& original, const OpDef& fused) {
+  ASSIGN_OR_RETURN(const Graph graph, WithCopies(original));
   const Grouping grouping(graph);
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) {

@@ -194,7 +194,9 @@ KernelPlan PlanKernel(const OpCall& call, const Machine& machine) {
     plan.scratch_bytes += ConversionBytes(call);
     plan.copied_bytes += ConvertedBytes(call);
     for (size_t i = 0; i < plan.best_operands.size(); ++i) {
-      if (call.operands[i].dtype == DType::kBF16) plan.best_operands[i] = call.operands[i];
+      // Weights in bf16 would be converted, too.
+      if (call.operands[i].dtype == DType::kBF16 || plan.best_operands[i].dtype == DType::kBF16)
+        plan.best_operands[i] = call.operands[i];
     }
   }
   // best_operands is empty or has an entry for each operand.

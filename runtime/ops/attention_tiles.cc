@@ -83,6 +83,15 @@ bool LibraryMultipliesTiles(const Attention& attention, bool bf16, const Machine
   return multiply_adds >= kLibraryMultiplyAdds || machine.kernels == KernelChoice::kLibrary;
 }
 
+// Only the operands of products are read in bf16.
+bool ReadsOthersInF32(const OpCall& call, bool is_gradient) {
+  const Attention a(call, is_gradient);
+  const auto is_f32 = [&](int operand) {
+    return operand < 0 || call.operands[operand].dtype == DType::kF32;
+  };
+  return is_f32(a.mask) && is_f32(a.statistics);
+}
+
 std::optional<KernelOffer> OfferTiles(const AttentionTiles& tiles) {
   if (!tiles.good()) return std::nullopt;
   return KernelOffer{.scratch_bytes = tiles.scratch_bytes(), .copied_bytes = tiles.copied_bytes()};
@@ -227,7 +236,7 @@ std::vector<KernelDef> AttentionKernels(bool is_gradient) {
            const Attention attention(call, is_gradient);
            if (!LibraryMultipliesTiles(attention, bf16, machine)) return std::nullopt;
            std::optional<KernelOffer> offer = OfferTiles(*TilesByLibrary(attention, call, bf16));
-           if (offer) offer->native_bf16 = bf16;
+           if (offer) offer->native_bf16 = bf16 && ReadsOthersInF32(call, is_gradient);
            return offer;
          },
          .make = [=](const OpCall& call, const KernelOffer&) -> std::unique_ptr<Kernel> {
@@ -238,7 +247,7 @@ std::vector<KernelDef> AttentionKernels(bool is_gradient) {
   const auto offer = [=](const OpCall& call, const gemm::Tiles& tiles) {
     std::optional<KernelOffer> offer =
         OfferTiles(*TilesByGemm(Attention(call, is_gradient), call, tiles));
-    if (offer) offer->native_bf16 = tiles.numbers > 1;
+    if (offer) offer->native_bf16 = tiles.numbers > 1 && ReadsOthersInF32(call, is_gradient);
     return offer;
   };
   const auto make = [=](const OpCall& call, const gemm::Tiles& tiles) {

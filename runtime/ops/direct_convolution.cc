@@ -23,6 +23,8 @@ ConvDims OfGradient(const ConvDims& d) {
   dims.f = d.c;
   dims.top = (d.kh - 1) * d.dh - d.top;
   dims.left = d.kw - 1 - d.left;
+  dims.bottom = (d.kh - 1) * d.dh - d.bottom;
+  dims.right = d.kw - 1 - d.right;
   return dims;
 }
 
@@ -108,7 +110,8 @@ std::unique_ptr<Kernel> MakeDirect(ConvKind kind, const ConvDims& d, const OpCal
 
 bool HasDirectKernel(ConvKind kind, const ConvDims& d, const OpCall& call) {
   const auto plain = [](const Shape& operand) { return operand.layout.plain(); };
-  if (d.groups != 1 || d.dw != 1 || GemmProducts(PrecisionOf(call.attrs)).size() != 1 ||
+  const bool is_empty = std::min({d.h, d.w, d.c, d.kh, d.kw, d.f}) == 0;
+  if (is_empty || d.groups != 1 || d.dw != 1 || GemmProducts(PrecisionOf(call.attrs)).size() != 1 ||
       !std::all_of(call.operands.begin(), call.operands.end(), plain)) {
     return false;
   }

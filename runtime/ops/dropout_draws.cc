@@ -13,7 +13,7 @@ constexpr double kDraws = 65536;
 }  // namespace
 
 uint32_t DrawThreshold(double rate) {
-  // At least one draw keeps its weight, because rate < 1.
+  // At least one draw keeps its value, because rate < 1.
   return static_cast<uint32_t>(std::min(std::round(rate * kDraws), kDraws - 1));
 }
 

@@ -45,7 +45,7 @@ Shape PackedWeights(const MatMulDims& d, const OpCall& call, const gemm::Tiles& 
   return packed;
 }
 
-// A product so small is done before its numbers are packed as pairs.
+// Packing pairs of numbers would cost more than the product.
 bool IsSmall(const MatMulDims& d) {
   constexpr int64_t kFewNumbers = 1024;
   return d.k * d.n <= kFewNumbers;

@@ -9,6 +9,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/base/bfloat16.h"
+#include "runtime/base/instruction_sets.h"
 #include "runtime/base/random.h"
 
 namespace tpurun {
@@ -153,6 +154,26 @@ TEST(Philox, GivesRandom123sKnownAnswers) {
   const std::array<uint32_t, 4> zero = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
   EXPECT_EQ(PhiloxBlock(0, 0, 0, 0, 0), zero);
   EXPECT_EQ(PhiloxElement(0, 0, 0, 0, 2), zero[2]);
+}
+
+// By the vectors of this processor, and by those of AVX2.
+TEST(Philox, VectorsDrawTheSameBlocks) {
+  constexpr uint64_t kSeed = (uint64_t{5} << 32) + 7, kFirst = (uint64_t{1} << 32) - 9;
+  for (const uint64_t stride : {uint64_t{1}, uint64_t{48}}) {
+    PhiloxBlocks blocks;
+    DrawPhiloxBlocks(kSeed, 11, 13, 17, kFirst, stride, blocks);
+    PhiloxCounters counters = {.a = 13, .b = 17, .key0 = PhiloxKey(kSeed), .key1 = 11};
+    for (int l = 0; l < kPhiloxLanes; ++l) counters.blocks[l] = kFirst + l * stride;
+    PhiloxBlocks of_avx2 = blocks;
+    if (InstructionSets::OfThisProcessor().avx2) DrawPhiloxByAvx2(counters, of_avx2);
+    for (int l = 0; l < kPhiloxLanes; ++l) {
+      const std::array<uint32_t, 4> want = PhiloxBlock(kSeed, 11, 13, 17, kFirst + l * stride);
+      for (int w = 0; w < 4; ++w) {
+        EXPECT_EQ(blocks.words[w][l], want[w]) << l << ", " << w;
+        EXPECT_EQ(of_avx2.words[w][l], want[w]) << l << ", " << w;
+      }
+    }
+  }
 }
 
 TEST(Philox, NegativeSeedsDoNotMeetTheirNeighbours) {

@@ -40,15 +40,27 @@ ConvDims Dims(int64_t n, int64_t h, int64_t w, int64_t c, int64_t kh, int64_t kw
           .groups = 1};
 }
 
+// One row of pads above and three pixels on the left, none below and on the right.
+ConvDims Uneven(ConvDims d) {
+  d.top = 1;
+  d.left = 3;
+  d.bottom = d.right = 0;
+  d.oh = d.h + d.top - d.kh + 1;
+  d.ow = d.w + d.left - d.kw + 1;
+  return d;
+}
+
 // Parts of tiles and panels, several panels, several blocks of rows, pads wider than the image,
 // strides that leave pixels out.
 std::vector<ConvDims> Cases() {
-  return {Dims(2, 5, 7, 4, 3, 3, 5, 1, 1),    Dims(1, 8, 9, 4, 3, 3, 20, 2, 1),
-          Dims(2, 6, 6, 2, 5, 5, 50, 1, 2),   Dims(1, 7, 8, 6, 1, 1, 17, 2),
-          Dims(1, 3, 3, 2, 5, 5, 4, 1, 2),    Dims(1, 40, 50, 34, 3, 3, 18, 1, 1),
-          Dims(1, 4, 11, 2, 3, 2, 3, 3, 2),   Dims(1, 9, 9, 4, 3, 3, 33, 1, 2, 2),
-          Dims(1, 2, 2, 2, 3, 3, 3, 1, 3),    Dims(2, 6, 5, 3, 3, 3, 8, 1, 1),
-          Dims(1, 12, 12, 1, 5, 5, 32, 1, 2), Dims(0, 4, 4, 2, 3, 3, 4)};
+  return {Dims(2, 5, 7, 4, 3, 3, 5, 1, 1),        Dims(1, 8, 9, 4, 3, 3, 20, 2, 1),
+          Dims(2, 6, 6, 2, 5, 5, 50, 1, 2),       Dims(1, 7, 8, 6, 1, 1, 17, 2),
+          Dims(1, 3, 3, 2, 5, 5, 4, 1, 2),        Dims(1, 40, 50, 34, 3, 3, 18, 1, 1),
+          Dims(1, 4, 11, 2, 3, 2, 3, 3, 2),       Dims(1, 9, 9, 4, 3, 3, 33, 1, 2, 2),
+          Dims(1, 2, 2, 2, 3, 3, 3, 1, 3),        Dims(2, 6, 5, 3, 3, 3, 8, 1, 1),
+          Dims(1, 12, 12, 1, 5, 5, 32, 1, 2),     Dims(0, 4, 4, 2, 3, 3, 4),
+          Dims(2, 5, 6, 2, 3, 3, 48, 1, 1),       Dims(1, 3, 4, 2, 3, 3, 24, 1, 5),
+          Uneven(Dims(1, 6, 7, 2, 3, 3, 5, 1, 1))};
 }
 
 // An array as it is stored, and its numbers.

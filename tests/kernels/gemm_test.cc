@@ -302,6 +302,40 @@ TEST(Gemm, MultipliesNothingOutsideOfATriangle) {
   }
 }
 
+// A share of the columns, whose last panel has fewer vectors than the others.
+TEST(Gemm, MultipliesSomeOfTheColumns) {
+  constexpr int64_t kRows = 27, kDepth = 5, kMost = 256;
+  std::vector<float> x(kDepth * kRows), y(kDepth * kMost);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7);
+  for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(i % 5);
+  for (const Level& level : Levels()) {
+    const Product product({.k = kDepth,
+                           .n = kMost,
+                           .x = {.transposed = true, .stride = kRows},
+                           .y = {.stride = kMost},
+                           .products = OneProduct(*level.tiles),
+                           .z_stride = kMost},
+                          *level.tiles);
+    std::vector<unsigned char> scratch(product.ScratchBytes(kRows));
+    for (const int64_t n : {1, 17, 40, 255}) {
+      std::vector<float> z(kRows * kMost, kUnwritten);
+      product.Run({.x = x.data(),
+                   .y = y.data(),
+                   .z = z.data(),
+                   .m = kRows,
+                   .n = n,
+                   .scratch = scratch.data()});
+      for (int64_t i = 0; i < kRows; ++i) {
+        for (int64_t j = 0; j < kMost; ++j) {
+          float want = j < n ? 0.0f : kUnwritten;
+          for (int64_t k = 0; j < n && k < kDepth; ++k) want += x[k * kRows + i] * y[k * kMost + j];
+          ASSERT_EQ(z[i * kMost + j], want) << level.name << " " << n << ": " << i << ", " << j;
+        }
+      }
+    }
+  }
+}
+
 TEST(Gemm, AddsToZAndReadsRowsThatAreApart) {
   for (const int64_t m : {1, 7, 200}) {
     for (const int64_t n : {5, 24, 50}) {

@@ -102,7 +102,8 @@ std::vector<std::pair<Machine, const KernelDef*>> KernelsOfLevels(const OpCall& 
   for (const Machine& machine : {Machine::This(), asking_the_library, Machine{},
                                  Machine{.avx2 = true}, Machine{.avx2 = true, .avx512 = true},
                                  Machine{.avx2 = true, .kernels = KernelChoice::kLibrary}}) {
-    if (machine.avx2 && !Machine::This().avx2) continue;
+    if ((machine.avx2 && !Machine::This().avx2) || (machine.avx512 && !Machine::This().avx512))
+      continue;
     for (const KernelDef& kernel : call.op->kernels) {
       if (kernel.offer(call, machine)) kernels.emplace_back(machine, &kernel);
     }

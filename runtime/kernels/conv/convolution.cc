@@ -9,9 +9,13 @@
 #include "runtime/kernels/gemm/sizes.h"
 
 namespace tpurun::conv {
+namespace {
+
 using gemm::AlignedFloats;
 using gemm::DivideUp;
 using gemm::kFloat;
+
+}  // namespace
 
 struct Convolution::Scratch {
   float* panels;  // of the kernel, one after the other: (KH * depth_, panel_columns_)
@@ -133,7 +137,7 @@ void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block&
   const gemm::RowTiles tiles(d.ow, tiles_.most_rows[vectors]);
   for (int64_t row = 0; row < block.rows; ++row) {
     const int64_t h = (block.oh + row) * d.sh - d.top;  // read by kh = 0
-    const int64_t kh = DivideUp(std::max<int64_t>(-h, 0), d.dh);
+    const int64_t kh = std::min(DivideUp(std::max<int64_t>(-h, 0), d.dh), d.kh);
     const int64_t kh_end = std::clamp<int64_t>(DivideUp(d.h - h, d.dh), kh, d.kh);
     tile.repeats = kh_end - kh;
     tile.y = panel + kh * depth_ * panel_columns_;

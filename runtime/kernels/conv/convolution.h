@@ -15,7 +15,8 @@ namespace tpurun::conv {
 //                                        kernel[kh,kw,c,f]   (+ bias[f])
 //
 // Every element is one chain of fused multiply-adds over rising (kh, kw, c), which starts with 0,
-// as in gemm.h; the bias is added last. x is 0 outside its bounds.
+// as in gemm.h; the bias is added last. x is 0 outside its bounds; an infinity or a NaN of the
+// kernel may be multiplied by that 0 or not.
 struct ConvolutionDef {
   ConvDims dims;  // one group, dilations of 1 along the width, no pad below 0
   Numbers x, kernel;

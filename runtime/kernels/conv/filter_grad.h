@@ -4,7 +4,8 @@
 //                                         dy[n,oh,ow,f]
 //
 // Every element is one chain of fused multiply-adds over rising (n, oh, ow), which starts with 0,
-// as in gemm.h. x is 0 outside its bounds.
+// as in gemm.h. x is 0 outside its bounds; an infinity or a NaN of dy may be multiplied by that 0
+// or not, and one of x beside the last pixel that is read by a 0.
 //
 // A row kh of the kernel is a product of matrices. Its rows are (kw, c): they are contiguous in x.
 // Its columns are f, and k runs over the pixels of dy. It reads a copy of some rows of x with their

@@ -26,7 +26,7 @@ constexpr int64_t kFewNumbers = 1024;
 
 int64_t PanelColumns(int64_t n, const Tiles& tiles) {
   const int64_t most = int64_t{kMostVectors} * tiles.lanes, less = most - tiles.lanes;
-  if (n <= most) return DivideUp(n, tiles.lanes) * tiles.lanes;
+  if (n <= most) return std::max<int64_t>(DivideUp(n, tiles.lanes), 1) * tiles.lanes;
   // The last panel of narrow matrices would be a large share of them, with few sums at a time.
   constexpr int64_t kFewPanels = 6;
   const bool narrow_last = n % most > 0 && n % most <= tiles.lanes;

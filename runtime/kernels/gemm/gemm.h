@@ -7,8 +7,8 @@
 // too, where subnormal numbers are flushed to 0 (ScopedFlushDenormals).
 //
 // The loops are those of Goto and van de Geijn, "Anatomy of High-Performance Matrix
-// Multiplication", ACM TOMS 34(3), 2008, with panels of y in the L1 cache and a block of x in the
-// L2 cache.
+// Multiplication", ACM TOMS 34(3), 2008, with a block of x in the L2 cache, and panels of y in the
+// L1 cache, or with AVX-512 (96 KB) in the L2 cache, too.
 #ifndef TPURUN_RUNTIME_KERNELS_GEMM_GEMM_H_
 #define TPURUN_RUNTIME_KERNELS_GEMM_GEMM_H_
 
@@ -32,7 +32,7 @@ struct Def {
   int64_t k = 0;
   int64_t n = 0;
   Operand x;                           // (m, k)
-  Operand y;                           // (k, n); whole elements if it is packed
+  Operand y;                           // (k, n); storage and part are not used if it is packed
   bool y_is_packed = false;            // in panels, see PanelColumns
   std::vector<Parts> products = {{}};  // their sums are added one after the other, in this order
   bool accumulates = false;            // adds to z, which is f32

@@ -18,7 +18,8 @@
 
 #include "runtime/kernels/gemm/tiles.h"
 
-// Loops over a tile are unrolled by order: only then does GCC 12 keep the sums in registers.
+// Loops over a tile are unrolled by order: only then does GCC 12 keep the sums in registers. Each
+// file of an instruction set undefines the macro at its end.
 #define TPURUN_UNROLL _Pragma("GCC unroll 16")
 
 namespace tpurun::gemm {

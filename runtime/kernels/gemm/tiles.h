@@ -40,7 +40,8 @@ struct Tiles {
   int lanes = 0;          // floats of a vector
   int numbers = 1;        // of an element of x and y, see TileArgs; 1: f32
   int block_depth = 256;  // elements along k of a block of x, at most (gemm.cc)
-  // [vectors]: the rows of the largest tile with so many vectors of columns
+  // [vectors]: the rows of the largest tile with so many vectors of columns; no less with fewer
+  // vectors, as the last columns of a panel have the same rows
   int most_rows[kMostVectors + 1] = {};
   // [vectors][rows]
   void (*of_rows[kMostVectors + 1][kMostRows + 1])(const TileArgs&) = {};

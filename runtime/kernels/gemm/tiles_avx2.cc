@@ -85,3 +85,5 @@ constexpr Tiles MakeAvx2Tiles() {
 constinit const Tiles kAvx2Tiles = MakeAvx2Tiles();
 
 }  // namespace tpurun::gemm
+
+#undef TPURUN_UNROLL

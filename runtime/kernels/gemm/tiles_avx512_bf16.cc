@@ -100,7 +100,7 @@ constexpr Tiles MakeBFloat16Tiles() {
               .transpose = Transpose16};
   SetTiles<BFloat16PairVector, 3, 8>(tiles);
   SetTiles<BFloat16PairVector, 2, 14>(tiles);
-  SetTiles<BFloat16PairVector, 1, 12>(tiles);
+  SetTiles<BFloat16PairVector, 1, 14>(tiles);
   return tiles;
 }
 
@@ -109,3 +109,5 @@ constexpr Tiles MakeBFloat16Tiles() {
 constinit const Tiles kAvx512BFloat16Tiles = MakeBFloat16Tiles();
 
 }  // namespace tpurun::gemm
+
+#undef TPURUN_UNROLL

@@ -55,3 +55,5 @@ constexpr Tiles MakePlainTiles() {
 constinit const Tiles kPlainTiles = MakePlainTiles();
 
 }  // namespace tpurun::gemm
+
+#undef TPURUN_UNROLL
