@@ -55,8 +55,7 @@ std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const O
   const int64_t channels = kind == ConvKind::kInputGrad ? d.f : d.c;
   if (!is_filter_grad && channels % tiles.numbers != 0) return std::nullopt;
   KernelOffer offer;
-  offer.native_bf16 = (PrecisionOf(call.attrs) != Precision::kDefault || tiles.numbers > 1) &&
-                      (call.operands.size() < 3 || call.operands[2].dtype == DType::kF32);
+  offer.native_bf16 = IsNativeBF16(call, tiles);
   const auto share_of = [&](int part) {
     return BeginOfPart(call, part + 1) - BeginOfPart(call, part);
   };

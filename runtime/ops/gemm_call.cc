@@ -46,10 +46,7 @@ Shape PackedWeights(const MatMulDims& d, const OpCall& call, const gemm::Tiles& 
 }
 
 // Packing pairs of numbers would cost more than the product.
-bool IsSmall(const MatMulDims& d) {
-  constexpr int64_t kFewNumbers = 1024;
-  return d.k * d.n <= kFewNumbers;
-}
+bool IsSmall(const MatMulDims& d) { return d.k * d.n <= gemm::kFewNumbers; }
 
 bool TakesPackedWeights(const MatMulDims& d, const OpCall& call) {
   return !d.transpose_x && d.k > 0 && d.n > 0 && GemmProducts(PrecisionOf(call.attrs)).size() == 1;
@@ -64,6 +61,11 @@ gemm::Storage StorageOf(const Shape& shape) {
 bool LibraryMultiplies(Precision precision, const Machine& machine) {
   if (machine.kernels == KernelChoice::kLibrary) return true;
   return precision != Precision::kF32 && machine.amx_bf16;
+}
+
+bool IsNativeBF16(const OpCall& call, const gemm::Tiles& tiles) {
+  return (PrecisionOf(call.attrs) != Precision::kDefault || tiles.numbers > 1) &&
+         (call.operands.size() < 3 || call.operands[2].dtype == DType::kF32);
 }
 
 std::vector<gemm::Parts> GemmProducts(Precision precision) {
@@ -119,10 +121,7 @@ std::optional<KernelOffer> OfferGemm(const MatMulDims& d, const OpCall& call,
   if (is_packed && (!takes_packed || call.operands[1] != PackedWeights(d, call, tiles)))
     return std::nullopt;
   KernelOffer offer;
-  // At DEFAULT, tiles of f32 have it rounded while it is packed, at no cost: storing values in bf16
-  // (the pass bfloat16_propagation) would add conversions.
-  offer.native_bf16 = (PrecisionOf(call.attrs) != Precision::kDefault || tiles.numbers > 1) &&
-                      (call.operands.size() < 3 || call.operands[2].dtype == DType::kF32);
+  offer.native_bf16 = IsNativeBF16(call, tiles);
   const gemm::Product product(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))), tiles);
   const bool by_columns = ByColumns(call);
   offer.scratch_bytes = product.ScratchBytes(d.m);

@@ -71,7 +71,7 @@ void Convolution::Run(const ConvolutionArgs& args) const {
   rows_.Begin(scratch.rows);
   for (int64_t image = args.begin; image < args.end; ++image) {
     for (int64_t oh = 0; oh < d.oh; oh += rows_.block_rows()) {
-      const PaddedRows::Block block = rows_.Copy(args.x, image, oh, scratch.rows);
+      const PaddedRows::Block block = rows_.Copy(args.x, image, oh, 0, d.kh, scratch.rows);
       for (int64_t column = 0; column < d.f; column += panel_columns_)
         RunPanel(args, block, column, scratch);
     }
@@ -121,20 +121,19 @@ void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block&
   const ConvDims& d = def_.dims;
   const bool rounds = def_.y == gemm::Storage::kBF16;
   const int64_t columns = std::min(panel_columns_, d.f - column);
-  const int vectors = static_cast<int>(DivideUp(columns, tiles_.lanes));
+  const gemm::ColumnVectors vectors(columns, tiles_.lanes);
   const int64_t first = (block.image * d.oh + block.oh) * d.ow * d.f + column;
   float* const y = rounds ? scratch.y : static_cast<float*>(args.y) + first;
   const float* const panel =
       scratch.panels + column / panel_columns_ * d.kh * depth_ * panel_columns_;
-  gemm::TileArgs tile{
-      .x_row = d.sw * channels_,
-      .y_depth = panel_columns_,
-      .depth = depth_,
-      .x_jump = d.dh * rows_.row_elements() - depth_,
-      .z_row = rounds ? columns : d.f,
-      .bias = args.bias == nullptr ? nullptr : args.bias + column,
-      .last_lanes = static_cast<int>(columns - int64_t{vectors - 1} * tiles_.lanes)};
-  const gemm::RowTiles tiles(d.ow, tiles_.most_rows[vectors]);
+  gemm::TileArgs tile{.x_row = d.sw * channels_,
+                      .y_depth = panel_columns_,
+                      .depth = depth_,
+                      .x_jump = d.dh * rows_.row_elements() - depth_,
+                      .z_row = rounds ? columns : d.f,
+                      .bias = args.bias == nullptr ? nullptr : args.bias + column,
+                      .last_lanes = vectors.last_lanes};
+  const gemm::RowTiles tiles(d.ow, tiles_.most_rows[vectors.count]);
   for (int64_t row = 0; row < block.rows; ++row) {
     const int64_t h = (block.oh + row) * d.sh - d.top;  // read by kh = 0
     const int64_t kh = std::min(DivideUp(std::max<int64_t>(-h, 0), d.dh), d.kh);
@@ -145,7 +144,7 @@ void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block&
       const int64_t ow = tiles.Begin(t);
       tile.x = block.x + (h + kh * d.dh - block.h) * rows_.row_elements() + ow * tile.x_row;
       tile.z = y + (row * d.ow + ow) * tile.z_row;
-      tiles_.of_rows[vectors][tiles.Rows(t)](tile);
+      tiles_.of_rows[vectors.count][tiles.Rows(t)](tile);
     }
   }
   if (!rounds) return;

@@ -47,6 +47,7 @@ int64_t FilterGrad::CopiedBytes(int64_t f) const {
 }
 
 void FilterGrad::Run(const FilterGradArgs& args) const {
+  if (args.kh_begin == args.kh_end || args.f_begin == args.f_end) return;
   const int64_t kernel_row = d_.kw * d_.c;
   for (int64_t row = args.kh_begin * kernel_row; row < args.kh_end * kernel_row; ++row)
     std::fill(args.dk + row * d_.f + args.f_begin, args.dk + row * d_.f + args.f_end, 0.0f);
@@ -55,7 +56,8 @@ void FilterGrad::Run(const FilterGradArgs& args) const {
   rows_.Begin(of_rows);
   for (int64_t image = 0; image < d_.n; ++image) {
     for (int64_t oh = 0; oh < d_.oh; oh += rows_.block_rows()) {
-      const PaddedRows::Block block = rows_.Copy(args.x, image, oh, of_rows);
+      const PaddedRows::Block block =
+          rows_.Copy(args.x, image, oh, args.kh_begin, args.kh_end, of_rows);
       const float* panels = dy;
       // The last vector of a panel is read as a whole.
       if (packs_dy_ || args.f_begin % tiles_.lanes != 0) {
@@ -105,16 +107,16 @@ void FilterGrad::RunRow(const FilterGradArgs& args, const PaddedRows::Block& blo
   tile.x_jump = d_.sh * row_elements - pixels_ * tile.x_depth;
   for (int64_t column = 0; column < f; column += panel_columns_) {
     const int64_t columns = std::min(panel_columns_, f - column);
-    const int vectors = static_cast<int>(DivideUp(columns, tiles_.lanes));
-    tile.last_lanes = static_cast<int>(columns - int64_t{vectors - 1} * tiles_.lanes);
+    const gemm::ColumnVectors vectors(columns, tiles_.lanes);
+    tile.last_lanes = vectors.last_lanes;
     tile.y = dy + (column / panel_columns_ * block.rows + rows.begin - block.oh) * pixels_ *
                       panel_columns_;
-    const gemm::RowTiles tiles(d_.kw * d_.c, tiles_.most_rows[vectors]);
+    const gemm::RowTiles tiles(d_.kw * d_.c, tiles_.most_rows[vectors.count]);
     for (int64_t t = 0; t < tiles.count; ++t) {
       const int64_t row = tiles.Begin(t);
       tile.x = x + row;
       tile.z = args.dk + (kh * d_.kw * d_.c + row) * d_.f + args.f_begin + column;
-      tiles_.interleaved[vectors][tiles.Rows(t)](tile);
+      tiles_.interleaved[vectors.count][tiles.Rows(t)](tile);
     }
   }
 }

@@ -58,11 +58,12 @@ void PaddedRows::Begin(void* scratch) const {
   }
 }
 
-PaddedRows::Block PaddedRows::Copy(const void* x, int64_t image, int64_t oh, void* scratch) const {
+PaddedRows::Block PaddedRows::Copy(const void* x, int64_t image, int64_t oh, int64_t kh,
+                                   int64_t kh_end, void* scratch) const {
   Block block{.image = image, .oh = oh, .rows = std::min(block_rows_, d_.oh - oh)};
-  block.h = std::clamp<int64_t>(oh * d_.sh + Shift(0), 0, d_.h);
+  block.h = std::clamp<int64_t>(oh * d_.sh + Shift(kh), 0, d_.h);
   block.h_end =
-      std::clamp<int64_t>((oh + block.rows - 1) * d_.sh + Shift(d_.kh - 1) + 1, block.h, d_.h);
+      std::clamp<int64_t>((oh + block.rows - 1) * d_.sh + Shift(kh_end - 1) + 1, block.h, d_.h);
   float* to = static_cast<float*>(scratch);
   block.x = to;
   char* const line = static_cast<char*>(scratch) + CopyBytes();

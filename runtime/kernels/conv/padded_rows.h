@@ -27,7 +27,7 @@ class PaddedRows {
   PaddedRows(const ConvDims& dims, const Numbers& x, Pairs pairs, int64_t pixels,
              const gemm::Tiles& tiles);
 
-  // Rows [oh, oh + rows) of y, and the rows [h, h_end) of x that they read.
+  // Rows [oh, oh + rows) of y, and the rows [h, h_end) of x that they read for some rows kh.
   struct Block {
     int64_t image = 0;
     int64_t oh = 0, rows = 0;
@@ -45,8 +45,9 @@ class PaddedRows {
   int64_t CopiedBytes(int64_t images) const;
   // Sets the pads in the scratch memory. Call before Copy.
   void Begin(void* scratch) const;
-  // The block of an image that begins with row oh of y.
-  Block Copy(const void* x, int64_t image, int64_t oh, void* scratch) const;
+  // The block of an image that begins with row oh of y, for the rows [kh, kh_end) of the kernel.
+  Block Copy(const void* x, int64_t image, int64_t oh, int64_t kh, int64_t kh_end,
+             void* scratch) const;
   int64_t Shift(int64_t kh) const { return kh * d_.dh - d_.top; }
   Rows RowsOf(const Block& block, int64_t kh) const;
 

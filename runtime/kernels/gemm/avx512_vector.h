@@ -79,6 +79,15 @@ inline void Transpose16(const float* from, int64_t from_row, int64_t rows, int64
   }
 }
 
+// Tiles of 8 x 48, 14 x 32 and 14 x 16, of 14 to 28 independent sums. 14 rows divide the images of
+// common networks.
+template <typename Vector>
+constexpr void SetAvx512Tiles(Tiles& tiles) {
+  SetTiles<Vector, 3, 8>(tiles);
+  SetTiles<Vector, 2, 14>(tiles);
+  SetTiles<Vector, 1, 14>(tiles);
+}
+
 }  // namespace
 }  // namespace tpurun::gemm
 

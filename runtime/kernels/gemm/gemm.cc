@@ -19,9 +19,6 @@ constexpr int64_t kPackedPanels = 32;
 // Rows of x' and y that are packed at a time, so that whole cache lines of the packed tiles are
 // written.
 constexpr int64_t kPackedDepth = 8;
-// A matrix of so few numbers stays in an L1 cache, 4 KB of it: packing costs more than it gives.
-constexpr int64_t kFewNumbers = 1024;
-
 }  // namespace
 
 int64_t PanelColumns(int64_t n, const Tiles& tiles) {
@@ -370,13 +367,13 @@ Product::Range Product::InTriangle(const Triangle& triangle, const Block& block,
 
 void Product::RunPanel(const Args& args, int64_t column, const float* y, const Block& block) const {
   const int64_t columns = std::min(panel_columns_, args.n - column);
-  const int vectors = static_cast<int>(DivideUp(columns, tiles_.lanes));
+  const ColumnVectors vectors(columns, tiles_.lanes);
   TileArgs tile{.x_row = block.x_row,
                 .y_depth = block.y_depth,
                 .z_row = block.z_row,
                 .accumulates = block.accumulates,
                 .bias = block.is_last && args.bias != nullptr ? args.bias + column : nullptr,
-                .last_lanes = static_cast<int>(columns - int64_t{vectors - 1} * tiles_.lanes)};
+                .last_lanes = vectors.last_lanes};
   for (int64_t t = 0; t < block.tiles.count; ++t) {
     const int64_t row = block.tiles.Begin(t);
     const int rows = block.tiles.Rows(t);
@@ -392,7 +389,7 @@ void Product::RunPanel(const Args& args, int64_t column, const float* y, const B
     tile.y = y + in.begin * block.y_depth;
     tile.depth = in.end - in.begin;
     tile.z = block.z + row * block.z_row + column;
-    (block.interleaved ? tiles_.interleaved : tiles_.of_rows)[vectors][rows](tile);
+    (block.interleaved ? tiles_.interleaved : tiles_.of_rows)[vectors.count][rows](tile);
   }
 }
 

@@ -20,6 +20,9 @@
 
 namespace tpurun::gemm {
 
+// A matrix of so few numbers stays in an L1 cache, 4 KB of it: packing costs more than it gives.
+inline constexpr int64_t kFewNumbers = 1024;
+
 // An operand as its rows are stored: (rows, columns), or (columns, rows) if `transposed`. The
 // elements of a stored row are contiguous.
 struct Operand {

@@ -1,4 +1,4 @@
-// Rows of z as tiles.
+// Rows and columns of z as tiles.
 #ifndef TPURUN_RUNTIME_KERNELS_GEMM_ROW_TILES_H_
 #define TPURUN_RUNTIME_KERNELS_GEMM_ROW_TILES_H_
 
@@ -22,6 +22,16 @@ struct RowTiles {
   int64_t count;
   int rows_of_smaller;
   int64_t larger;
+};
+
+// Columns, one or more, as vectors. The last one may be filled in part.
+struct ColumnVectors {
+  ColumnVectors(int64_t columns, int lanes)
+      : count(static_cast<int>(DivideUp(columns, lanes))),
+        last_lanes(static_cast<int>(columns - int64_t{count - 1} * lanes)) {}
+
+  int count;
+  int last_lanes;
 };
 
 }  // namespace tpurun::gemm

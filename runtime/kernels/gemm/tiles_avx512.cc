@@ -1,5 +1,4 @@
-// Tiles for AVX-512: 8 x 48, 14 x 32 and 14 x 16, of 14 to 28 independent sums. 14 rows divide the
-// images of common networks.
+// Tiles of f32 for AVX-512.
 #include "runtime/kernels/gemm/avx512_vector.h"
 #include "runtime/kernels/gemm/tile_loops.h"
 
@@ -8,9 +7,7 @@ namespace {
 
 constexpr Tiles MakeAvx512Tiles() {
   Tiles tiles{.lanes = Avx512Vector::kLanes, .block_depth = 512, .transpose = Transpose16};
-  SetTiles<Avx512Vector, 3, 8>(tiles);
-  SetTiles<Avx512Vector, 2, 14>(tiles);
-  SetTiles<Avx512Vector, 1, 14>(tiles);
+  SetAvx512Tiles<Avx512Vector>(tiles);
   return tiles;
 }
 

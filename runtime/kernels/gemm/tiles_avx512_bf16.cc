@@ -98,9 +98,7 @@ constexpr Tiles MakeBFloat16Tiles() {
               .pair_rows_f32 = PairRows<float>,
               .pair_rows_bf16 = PairRows<uint16_t>,
               .transpose = Transpose16};
-  SetTiles<BFloat16PairVector, 3, 8>(tiles);
-  SetTiles<BFloat16PairVector, 2, 14>(tiles);
-  SetTiles<BFloat16PairVector, 1, 14>(tiles);
+  SetAvx512Tiles<BFloat16PairVector>(tiles);
   return tiles;
 }
 
