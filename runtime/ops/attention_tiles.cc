@@ -194,7 +194,7 @@ AttentionTiles::Example AttentionTiles::Begin(const KernelArgs& args, int64_t n)
     example.first_visible = std::find(hide, hide + a.keys, 0.0f) - hide;
   }
   if (a.step >= 0) {
-    example.draws = {.stream = {.seed = a.seed,
+    example.draws = {.source = {.seed = a.seed,
                                 .stream = a.stream,
                                 .step = static_cast<uint32_t>(
                                     *static_cast<const int64_t*>(args.operands[a.step])),

@@ -166,8 +166,6 @@ std::vector<KernelDef> ConvKernels(ConvKind kind, ConvDims (*dims_of)(const OpCa
     kernel.offer = [kind, dims_of, offer = std::move(kernel.offer)](
                        const OpCall& call, const Machine& machine) -> std::optional<KernelOffer> {
       if (IsDirect(kind, dims_of(call), call, machine)) return std::nullopt;
-      if (kind == ConvKind::kFilterGrad && OpFlagsOf(call).unit == WorkUnit::kRows)
-        return std::nullopt;
       return offer(call, machine);
     };
   }

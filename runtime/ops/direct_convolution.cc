@@ -49,7 +49,11 @@ conv::Convolution ConvolutionOf(ConvKind kind, const ConvDims& d, const OpCall& 
 
 std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const OpCall& call,
                                        const gemm::Tiles& tiles) {
-  if (!HasDirectKernel(kind, d, call)) return std::nullopt;
+  const auto plain = [](const Shape& operand) { return operand.layout.plain(); };
+  if (!HasDirectKernel(kind, d, call) ||
+      !std::all_of(call.operands.begin(), call.operands.end(), plain)) {
+    return std::nullopt;
+  }
   const bool is_filter_grad = kind == ConvKind::kFilterGrad;
   // The numbers of an element are channels of a pixel, or of a pixel of dy.
   const int64_t channels = kind == ConvKind::kInputGrad ? d.f : d.c;
@@ -108,10 +112,8 @@ std::unique_ptr<Kernel> MakeDirect(ConvKind kind, const ConvDims& d, const OpCal
 }  // namespace
 
 bool HasDirectKernel(ConvKind kind, const ConvDims& d, const OpCall& call) {
-  const auto plain = [](const Shape& operand) { return operand.layout.plain(); };
   const bool is_empty = std::min({d.h, d.w, d.c, d.kh, d.kw, d.f}) == 0;
-  if (is_empty || d.groups != 1 || d.dw != 1 || GemmProducts(PrecisionOf(call.attrs)).size() != 1 ||
-      !std::all_of(call.operands.begin(), call.operands.end(), plain)) {
+  if (is_empty || d.groups != 1 || d.dw != 1 || GemmProducts(PrecisionOf(call.attrs)).size() != 1) {
     return false;
   }
   if (kind != ConvKind::kInputGrad) return true;

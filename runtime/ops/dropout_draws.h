@@ -33,7 +33,7 @@ inline int64_t BlocksPerQuery(int64_t keys) {
 
 // Identifies the draws of the attention weights of one replica in one step.
 struct WeightDraws {
-  DropoutStream stream;
+  DropoutStream source;
   int64_t blocks_per_query;
 };
 

@@ -18,7 +18,7 @@ using gemm::kFloat;
 }  // namespace
 
 struct Convolution::Scratch {
-  float* panels;  // of the kernel, one after the other: (KH * depth_, panel_columns_)
+  float* panels;  // of the kernel, each (KH * depth_, panel_columns_)
   float* line;    // elements of the kernel before they are transposed
   float* y;       // a panel of columns of a block, before it is rounded
   void* rows;     // PaddedRows
@@ -30,6 +30,8 @@ Convolution::Convolution(const ConvolutionDef& def, const gemm::Tiles& tiles)
       panel_columns_(gemm::PanelColumns(def.dims.f, tiles)),
       channels_(def.dims.c / tiles.numbers),
       depth_(def.dims.kw * channels_),
+      panels_(DivideUp(def.dims.f, panel_columns_)),
+      panel_floats_(def.dims.kh * depth_ * panel_columns_),
       rows_(def.dims, def.x, PaddedRows::Pairs::kChannels,
             std::max<int64_t>(def.dims.ow - 1, 0) * def.dims.sw + def.dims.kw, tiles) {
   TPURUN_DCHECK(def.dims.c % tiles.numbers == 0);
@@ -37,8 +39,7 @@ Convolution::Convolution(const ConvolutionDef& def, const gemm::Tiles& tiles)
 
 int64_t Convolution::ScratchBytes() const {
   const ConvDims& d = def_.dims;
-  const int64_t columns = DivideUp(d.f, panel_columns_) * panel_columns_;
-  int64_t floats = AlignedFloats(d.kh * depth_ * columns);
+  int64_t floats = AlignedFloats(panels_ * panel_floats_);
   if (def_.is_flipped) floats += AlignedFloats(d.f * channels_);
   if (def_.y == gemm::Storage::kBF16)
     floats += AlignedFloats(rows_.block_rows() * d.ow * panel_columns_);
@@ -48,7 +49,7 @@ int64_t Convolution::ScratchBytes() const {
 int64_t Convolution::CopiedBytes(int64_t images) const {
   const ConvDims& d = def_.dims;
   if (images == 0) return 0;
-  int64_t floats = d.kh * depth_ * DivideUp(d.f, panel_columns_) * panel_columns_;
+  int64_t floats = panels_ * panel_floats_;
   if (def_.y == gemm::Storage::kBF16) floats += images * d.oh * d.ow * d.f;
   return floats * kFloat + rows_.CopiedBytes(images);
 }
@@ -56,17 +57,13 @@ int64_t Convolution::CopiedBytes(int64_t images) const {
 void Convolution::Run(const ConvolutionArgs& args) const {
   const ConvDims& d = def_.dims;
   if (args.begin == args.end) return;
-  float* free = static_cast<float*>(args.scratch);
-  const auto take = [&](int64_t floats) {
-    float* const taken = free;
-    free += AlignedFloats(floats);
-    return taken;
-  };
+  gemm::ScratchFloats floats(args.scratch);
   Scratch scratch{};
-  scratch.panels = take(d.kh * depth_ * DivideUp(d.f, panel_columns_) * panel_columns_);
-  if (def_.is_flipped) scratch.line = take(d.f * channels_);
-  if (def_.y == gemm::Storage::kBF16) scratch.y = take(rows_.block_rows() * d.ow * panel_columns_);
-  scratch.rows = free;
+  scratch.panels = floats.Take(panels_ * panel_floats_);
+  if (def_.is_flipped) scratch.line = floats.Take(d.f * channels_);
+  if (def_.y == gemm::Storage::kBF16)
+    scratch.y = floats.Take(rows_.block_rows() * d.ow * panel_columns_);
+  scratch.rows = floats.rest();
   PackKernel(args.kernel, scratch);
   rows_.Begin(scratch.rows);
   for (int64_t image = args.begin; image < args.end; ++image) {
@@ -80,9 +77,8 @@ void Convolution::Run(const ConvolutionArgs& args) const {
 
 void Convolution::PackKernel(const void* kernel, const Scratch& scratch) const {
   const ConvDims& d = def_.dims;
-  const int64_t panel = d.kh * depth_ * panel_columns_;
   if (d.f % panel_columns_ > 0)
-    std::fill_n(scratch.panels + d.f / panel_columns_ * panel, panel, 0.0f);
+    std::fill_n(scratch.panels + (panels_ - 1) * panel_floats_, panel_floats_, 0.0f);
   for (int64_t kh = 0; kh < d.kh; ++kh) {
     for (int64_t kw = 0; kw < d.kw; ++kw) {
       PackPixel(kernel, kh, kw, scratch.line,
@@ -96,11 +92,10 @@ void Convolution::PackPixel(const void* kernel, int64_t kh, int64_t kw, float* l
                             float* panels) const {
   const ConvDims& d = def_.dims;
   const Numbers& k = def_.kernel;
-  const int64_t panel = d.kh * depth_ * panel_columns_;
   const int64_t pixel = def_.is_flipped ? (d.kh - 1 - kh) * d.kw + d.kw - 1 - kw : kh * d.kw + kw;
   const void* const from = gemm::At(kernel, k.storage, pixel * d.c * d.f);
   if (def_.is_flipped) gemm::PackNeighbours(tiles_, from, k.storage, k.part, d.f * d.c, line);
-  for (int64_t column = 0; column < d.f; column += panel_columns_, panels += panel) {
+  for (int64_t column = 0; column < d.f; column += panel_columns_, panels += panel_floats_) {
     const int64_t columns = std::min(panel_columns_, d.f - column);
     if (def_.is_flipped) {
       tiles_.transpose(line + column * channels_, channels_, columns, channels_, panels,
@@ -124,8 +119,7 @@ void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block&
   const gemm::ColumnVectors vectors(columns, tiles_.lanes);
   const int64_t first = (block.image * d.oh + block.oh) * d.ow * d.f + column;
   float* const y = rounds ? scratch.y : static_cast<float*>(args.y) + first;
-  const float* const panel =
-      scratch.panels + column / panel_columns_ * d.kh * depth_ * panel_columns_;
+  const float* const panel = scratch.panels + column / panel_columns_ * panel_floats_;
   gemm::TileArgs tile{.x_row = d.sw * channels_,
                       .y_depth = panel_columns_,
                       .depth = depth_,
@@ -135,7 +129,7 @@ void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block&
                       .last_lanes = vectors.last_lanes};
   const gemm::RowTiles tiles(d.ow, tiles_.most_rows[vectors.count]);
   for (int64_t row = 0; row < block.rows; ++row) {
-    const int64_t h = (block.oh + row) * d.sh - d.top;  // read by kh = 0
+    const int64_t h = (block.oh + row) * d.sh + rows_.Shift(0);  // read by kh = 0
     const int64_t kh = std::min(DivideUp(std::max<int64_t>(-h, 0), d.dh), d.kh);
     const int64_t kh_end = std::clamp<int64_t>(DivideUp(d.h - h, d.dh), kh, d.kh);
     tile.repeats = kh_end - kh;

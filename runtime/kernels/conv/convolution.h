@@ -57,8 +57,9 @@ class Convolution {
   const ConvolutionDef def_;
   const gemm::Tiles& tiles_;
   const int64_t panel_columns_;
-  const int64_t channels_;  // elements of a pixel of x
-  const int64_t depth_;     // elements of a row of the kernel along k
+  const int64_t channels_;               // elements of a pixel of x
+  const int64_t depth_;                  // elements of a row of the kernel along k
+  const int64_t panels_, panel_floats_;  // of the kernel
   const PaddedRows rows_;
 };
 

@@ -26,8 +26,7 @@ FilterGrad::FilterGrad(const ConvDims& dims, const Numbers& x, const Numbers& dy
       tiles_(tiles),
       panel_columns_(gemm::PanelColumns(dims.f, tiles)),
       pixels_(DivideUp(dims.ow, tiles.numbers)),
-      packs_dy_(tiles.numbers > 1 || dy.storage != gemm::Storage::kF32 || dy.part != gemm::kWhole ||
-                dims.f != panel_columns_),
+      packs_dy_(gemm::Converts(tiles, dy.storage, dy.part) || dims.f != panel_columns_),
       rows_(dims, x, PaddedRows::Pairs::kPixels, PixelsOfX(dims, pixels_, tiles.numbers), tiles) {}
 
 // Of the panels of a block of dy. Element (row, pixel p, column j) of a panel is

@@ -82,10 +82,12 @@ inline void Transpose16(const float* from, int64_t from_row, int64_t rows, int64
 // Tiles of 8 x 48, 14 x 32 and 14 x 16, of 14 to 28 independent sums. 14 rows divide the images of
 // common networks.
 template <typename Vector>
-constexpr void SetAvx512Tiles(Tiles& tiles) {
+constexpr Tiles MakeAvx512Tiles() {
+  Tiles tiles{.lanes = Vector::kLanes, .block_depth = 512, .transpose = Transpose16};
   SetTiles<Vector, 3, 8>(tiles);
   SetTiles<Vector, 2, 14>(tiles);
   SetTiles<Vector, 1, 14>(tiles);
+  return tiles;
 }
 
 }  // namespace

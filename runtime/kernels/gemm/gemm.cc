@@ -130,19 +130,14 @@ int64_t Product::RowsOfPackedY(int64_t m) const {
 
 void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
   Block block;
-  float* scratch = static_cast<float*>(args.scratch);
-  const auto take = [&](int64_t floats) {
-    float* const taken = scratch;
-    scratch += AlignedFloats(floats);
-    return taken;
-  };
+  ScratchFloats scratch(args.scratch);
   const int64_t blocks = DivideUp(rows, kBlockRows), most_rows = DivideUp(rows, blocks);
-  if (packs_x_) block.x_copy = take(most_rows * depth_);
-  if (!def_.y_is_packed) block.y_copy = take(depth_ * packed_columns_);
-  block.line = take(LineFloats(most_rows));
+  if (packs_x_) block.x_copy = scratch.Take(most_rows * depth_);
+  if (!def_.y_is_packed) block.y_copy = scratch.Take(depth_ * packed_columns_);
+  block.line = scratch.Take(LineFloats(most_rows));
   const bool rounds = def_.z == Storage::kBF16;
   float* const z =
-      rounds ? take(rows * args.n) : static_cast<float*>(args.z) + begin * def_.z_stride;
+      rounds ? scratch.Take(rows * args.n) : static_cast<float*>(args.z) + begin * def_.z_stride;
   block.z_row = rounds ? args.n : def_.z_stride;
   block.accumulates = def_.accumulates;
   for (size_t i = 0; i < def_.products.size(); ++i) {

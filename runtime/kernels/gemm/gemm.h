@@ -112,9 +112,8 @@ class Product {
   void RunPanel(const Args& args, int64_t column, const float* y, const Block& block) const;
 
   bool PacksX(int part) const { return def_.x.transposed || Converts(def_.x, part); }
-  // True if the elements are not the stored numbers.
   bool Converts(const Operand& operand, int part) const {
-    return operand.storage != Storage::kF32 || part != kWhole || tiles_.numbers > 1;
+    return gemm::Converts(tiles_, operand.storage, part);
   }
   bool PacksAnyX() const;
   int64_t LineFloats(int64_t rows) const;

@@ -28,6 +28,11 @@ inline const void* At(const void* data, Storage storage, int64_t number) {
   return static_cast<const char*>(data) + number * BytesOf(storage);
 }
 
+// True if the elements are not the stored numbers.
+inline bool Converts(const Tiles& tiles, Storage storage, int part) {
+  return storage != Storage::kF32 || part != kWhole || tiles.numbers > 1;
+}
+
 // A part of n contiguous numbers, as f32.
 void Convert(const void* from, Storage storage, int part, int64_t n, float* to);
 

@@ -13,6 +13,22 @@ inline int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // So many floats or more, a whole number of cache lines.
 inline int64_t AlignedFloats(int64_t floats) { return DivideUp(floats, 16) * 16; }
 
+// Arrays in scratch memory, one after the other, each at the beginning of a cache line.
+class ScratchFloats {
+ public:
+  explicit ScratchFloats(void* scratch) : rest_(static_cast<float*>(scratch)) {}
+
+  float* Take(int64_t floats) {
+    float* const taken = rest_;
+    rest_ += AlignedFloats(floats);
+    return taken;
+  }
+  float* rest() const { return rest_; }
+
+ private:
+  float* rest_;
+};
+
 }  // namespace tpurun::gemm
 
 #endif  // TPURUN_RUNTIME_KERNELS_GEMM_SIZES_H_

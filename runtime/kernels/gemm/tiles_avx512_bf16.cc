@@ -1,6 +1,5 @@
 // Tiles of pairs of bf16 numbers, for AVX-512 with bf16.
 #include "runtime/kernels/gemm/avx512_vector.h"
-#include "runtime/kernels/gemm/tile_loops.h"
 
 namespace tpurun::gemm {
 namespace {
@@ -90,15 +89,12 @@ void PairRows(const Number* first, const Number* second, int64_t n, float* to) {
 }
 
 constexpr Tiles MakeBFloat16Tiles() {
-  Tiles tiles{.lanes = kLanes,
-              .numbers = 2,
-              .block_depth = 512,
-              .pair_neighbours_f32 = PairNeighbours<float>,
-              .pair_neighbours_bf16 = PairNeighbours<uint16_t>,
-              .pair_rows_f32 = PairRows<float>,
-              .pair_rows_bf16 = PairRows<uint16_t>,
-              .transpose = Transpose16};
-  SetAvx512Tiles<BFloat16PairVector>(tiles);
+  Tiles tiles = MakeAvx512Tiles<BFloat16PairVector>();
+  tiles.numbers = 2;
+  tiles.pair_neighbours_f32 = PairNeighbours<float>;
+  tiles.pair_neighbours_bf16 = PairNeighbours<uint16_t>;
+  tiles.pair_rows_f32 = PairRows<float>;
+  tiles.pair_rows_bf16 = PairRows<uint16_t>;
   return tiles;
 }
 
