@@ -1,0 +1,190 @@
+// The kernels of convolutions beside the reference (kernel_case.h).
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/base/bfloat16.h"
+#include "runtime/ir/pass_ops.h"
+#include "runtime/ops/op_list.h"
+#include "tests/ops/kernel_case.h"
+
+namespace tpurun {
+namespace {
+
+struct ConvCase {
+  std::vector<int64_t> x, kernel, y, strides, pads, dilations = {1, 1};
+
+  Attrs AttrsAt(int64_t precision) const {
+    return {
+        {"precision", precision}, {"strides", strides}, {"pads", pads}, {"dilations", dilations}};
+  }
+  Attrs AttrsAt(int64_t precision, const std::string& name,
+                const std::vector<int64_t>& dims) const {
+    Attrs attrs = AttrsAt(precision);
+    attrs.Set(name, dims);
+    return attrs;
+  }
+};
+
+void ExpectConvNearReference(const ConvCase& c, int64_t precision, int parts) {
+  const double filter = static_cast<double>(c.kernel[0] * c.kernel[1]);
+  const Attrs attrs = c.AttrsAt(precision);
+  const Attrs to_x = c.AttrsAt(precision, "x_dims", c.x);
+  ExpectNearReference("conv2d", attrs, {F32(c.x), F32(c.kernel)}, parts, filter * c.x[3]);
+  ExpectNearReference("conv2d", attrs, {F32(c.x), F32(c.kernel), F32({c.kernel[3]})}, parts,
+                      filter * c.x[3] + 1);
+  ExpectNearReference("conv2d_input_grad", to_x, {F32(c.y), F32(c.kernel)}, parts, filter * c.y[3]);
+}
+
+void ExpectFilterGradNearReference(const ConvCase& c, int64_t precision) {
+  ExpectNearReference("conv2d_filter_grad", c.AttrsAt(precision, "kernel_dims", c.kernel),
+                      {F32(c.x), F32(c.y)}, 1, static_cast<double>(c.y[0] * c.y[1] * c.y[2]));
+}
+
+// Fewer than 16 channels and pixels left out: oneDNN 2.6 uses more scratch memory than it asks for.
+TEST(LibraryKernels, FilterGradientsOfPointwiseConvolutionsWithStridesKeepWithinTheirScratch) {
+  for (const int64_t channels : {1, 3, 8, 15, 16, 20}) {
+    const int64_t filters = std::max<int64_t>(16, channels);
+    for (const int64_t size : {64, 112}) {
+      for (const int64_t precision : {0, 3}) {
+        ExpectFilterGradNearReference({{4, size, size, channels},
+                                       {1, 1, channels, filters},
+                                       {4, size / 2, size / 2, filters},
+                                       {2, 2},
+                                       {0, 0, 0, 0}},
+                                      precision);
+      }
+    }
+  }
+}
+
+TEST(LibraryKernels, ConvolutionsAreNearTheReference) {
+  const std::vector<ConvCase> cases = {
+      {{3, 9, 9, 32}, {5, 5, 32, 64}, {3, 9, 9, 64}, {1, 1}, {2, 2, 2, 2}},
+      {{3, 28, 28, 1}, {5, 5, 1, 32}, {3, 28, 28, 32}, {1, 1}, {2, 2, 2, 2}},
+      {{2, 15, 12, 3}, {3, 2, 3, 48}, {2, 7, 6, 48}, {2, 2}, {0, 0, 0, 1}},
+  };
+  for (const ConvCase& c : cases) {
+    for (const int64_t precision : {0, 1, 2, 3}) {
+      for (const int parts : {1, 2}) {
+        // The reference takes seconds for the many products.
+        if (parts == 1 && ProductsOfParts(precision) > 1) continue;
+        ExpectConvNearReference(c, precision, parts);
+      }
+      ExpectFilterGradNearReference(c, precision);
+    }
+  }
+}
+
+// With dilations, groups, one channel a group, strides wider than the kernel.
+const std::vector<ConvCase>& UnusualConvolutions() {
+  static const std::vector<ConvCase>& cases = *new std::vector<ConvCase>{
+      {{3, 11, 12, 16}, {2, 3, 16, 32}, {3, 4, 3, 32}, {3, 4}, {0, 0, 0, 0}},
+      {{3, 8, 7, 16}, {3, 3, 16, 32}, {3, 8, 7, 32}, {1, 1}, {2, 2, 3, 3}, {2, 3}},
+      {{3, 13, 11, 5}, {3, 2, 5, 24}, {3, 5, 3, 24}, {2, 3}, {0, 0, 0, 0}, {2, 4}},
+      {{3, 6, 6, 48}, {3, 3, 16, 96}, {3, 6, 6, 96}, {1, 1}, {1, 1, 1, 1}},
+      {{3, 9, 10, 6}, {3, 3, 2, 48}, {3, 5, 5, 48}, {2, 2}, {1, 1, 0, 1}},
+      {{3, 14, 14, 48}, {3, 3, 1, 48}, {3, 14, 14, 48}, {1, 1}, {1, 1, 1, 1}},
+      {{3, 14, 14, 20}, {3, 3, 1, 40}, {3, 12, 12, 40}, {1, 1}, {1, 1, 1, 1}, {2, 2}},
+  };
+  return cases;
+}
+
+TEST(LibraryKernels, UnusualConvolutionsAreNearTheReference) {
+  for (const ConvCase& c : UnusualConvolutions()) {
+    for (const int64_t precision : {0, 3}) {
+      ExpectConvNearReference(c, precision, 2);
+      ExpectFilterGradNearReference(c, precision);
+    }
+  }
+}
+
+// A transposed convolution is a forward op too, whose result for an example no batch may change.
+TEST(LibraryKernels, AnImagesBitsDoNotDependOnTheImagesThatGoAlong) {
+  constexpr int64_t kImages = 19;
+  for (const ConvCase& c : UnusualConvolutions()) {
+    for (const int64_t precision : {0, 3}) {
+      for (const bool forward : {true, false}) {
+        const auto call_of = [&](int64_t images) {
+          OpCall call{.op = FindOpByName(forward ? "conv2d" : "conv2d_input_grad"),
+                      .attrs = c.AttrsAt(precision),
+                      .operands = {Rows(F32(forward ? c.x : c.y), images), F32(c.kernel)},
+                      .results = {Rows(F32(forward ? c.y : c.x), images)},
+                      .needed = {true}};
+          if (!forward) call.attrs.Set("x_dims", call.results[0].dims);
+          return call;
+        };
+        const OpCall all = call_of(kImages);
+        const std::vector<Literal> operands = {RandomLiteral(all.operands[0], 0),
+                                               RandomLiteral(all.operands[1], 1)};
+        const KernelPlan plan = PlanKernel(all, Machine::This());
+        const Literal want = RunPlanned(all, plan, operands);
+        for (const int64_t images : {1, 2, 7, 16}) {
+          const OpCall some = call_of(images);
+          const KernelPlan some_plan = PlanKernel(some, Machine::This());
+          EXPECT_EQ(some_plan.kernel, plan.kernel);
+          EXPECT_EQ(RunPlanned(some, some_plan, {Rows(operands[0], images), operands[1]}),
+                    Rows(want, images))
+              << all.attrs.ToString() << " " << images << " images";
+        }
+      }
+    }
+  }
+}
+
+// Each part computes its output channels wholly, so they have the bits of the one call.
+TEST(LibraryKernels, AFilterGradientCutOverChannelsHasTheBitsOfTheWhole) {
+  for (const auto& [channels, parts] : {std::pair(64, 4), {64, 2}, {40, 2}, {37, 2}, {130, 8}}) {
+    for (const int64_t precision : {0, 1, 2, 3}) {
+      OpCall call{.op = FindOpByName("conv2d_filter_grad"),
+                  .attrs = {{"precision", precision},
+                            {"strides", std::vector<int64_t>{1, 1}},
+                            {"pads", std::vector<int64_t>{1, 1, 1, 1}},
+                            {"kernel_dims", std::vector<int64_t>{3, 3, 32, channels}}},
+                  .operands = {F32({3, 9, 9, 32}), F32({3, 9, 9, channels})},
+                  .results = {F32({3, 3, 32, channels})},
+                  .needed = {true}};
+      ASSERT_EQ(Units(call), channels);
+      const std::vector<Literal> operands = {RandomLiteral(call.operands[0], 0),
+                                             RandomLiteral(call.operands[1], 1)};
+      for (const Machine& machine : {Machine::This(), Machine{}}) {
+        const bool reference = !machine.avx2;
+        if (reference && (precision != 3 || channels != 37)) continue;  // as slow as it is plain
+        const std::string place =
+            absl::StrCat(channels, " channels in ", parts, " parts, precision ", precision, ", ",
+                         machine.ToString());
+        OpCall cut = call;
+        cut.parts = parts;
+        const KernelPlan whole_plan = PlanKernel(call, machine), plan = PlanKernel(cut, machine);
+        EXPECT_EQ(plan.kernel, whole_plan.kernel) << place;
+        EXPECT_EQ(RunPlanned(cut, plan, operands), RunPlanned(call, whole_plan, operands)) << place;
+      }
+    }
+  }
+}
+
+TEST(LibraryKernels, AFilterGradientStoredInBFloat16IsThatInF32Rounded) {
+  OpCall call{.op = FindOpByName("conv2d_filter_grad"),
+              .attrs = {{"precision", int64_t{0}},
+                        {"strides", std::vector<int64_t>{1, 1}},
+                        {"pads", std::vector<int64_t>{1, 1, 1, 1}},
+                        {"kernel_dims", std::vector<int64_t>{3, 3, 32, 64}}},
+              .operands = {F32({3, 9, 9, 32}), F32({3, 9, 9, 64})},
+              .results = {F32({3, 3, 32, 64})},
+              .needed = {true},
+              .parts = 4};
+  const std::vector<Literal> operands = {RandomLiteral(call.operands[0], 0),
+                                         RandomLiteral(call.operands[1], 1)};
+  const Literal want = RunPlanned(call, PlanKernel(call, Machine::This()), operands);
+  call.attrs.Set(kStoredIn, DType::kBF16);
+  call.results[0].dtype = DType::kBF16;
+  Literal got = RunPlanned(call, PlanKernel(call, Machine::This()), operands);
+  for (int64_t i = 0; i < want.shape().num_elements(); ++i)
+    ASSERT_EQ(got.values<uint16_t>()[i], BFloat16Bits(want.values<float>()[i])) << i;
+}
+
+}  // namespace
+}  // namespace tpurun
