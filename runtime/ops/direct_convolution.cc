@@ -12,22 +12,6 @@
 namespace tpurun {
 namespace {
 
-// The convolution of dy with the flipped kernel, whose result is dx.
-ConvDims OfGradient(const ConvDims& d) {
-  ConvDims dims = d;
-  dims.h = d.oh;
-  dims.w = d.ow;
-  dims.c = d.f;
-  dims.oh = d.h;
-  dims.ow = d.w;
-  dims.f = d.c;
-  dims.top = (d.kh - 1) * d.dh - d.top;
-  dims.left = d.kw - 1 - d.left;
-  dims.bottom = (d.kh - 1) * d.dh - d.bottom;
-  dims.right = d.kw - 1 - d.right;
-  return dims;
-}
-
 conv::Numbers NumbersOf(const Shape& shape, int part) { return {StorageOf(shape), part}; }
 
 conv::FilterGrad FilterGradOf(const ConvDims& d, const OpCall& call, const gemm::Tiles& tiles) {
@@ -38,12 +22,11 @@ conv::FilterGrad FilterGradOf(const ConvDims& d, const OpCall& call, const gemm:
 conv::Convolution ConvolutionOf(ConvKind kind, const ConvDims& d, const OpCall& call,
                                 const gemm::Tiles& tiles) {
   const gemm::Parts parts = GemmProducts(PrecisionOf(call.attrs))[0];
-  const bool is_gradient = kind == ConvKind::kInputGrad;
-  return {{.dims = is_gradient ? OfGradient(d) : d,
-           .x = NumbersOf(call.operands[0], parts.x),
+  return {{.dims = d,
+           .is_input_grad = kind == ConvKind::kInputGrad,
+           .operand = NumbersOf(call.operands[0], parts.x),
            .kernel = NumbersOf(call.operands[1], parts.y),
-           .is_flipped = is_gradient,
-           .y = StorageOf(call.results[0])},
+           .result = StorageOf(call.results[0])},
           tiles};
 }
 
@@ -99,10 +82,10 @@ std::unique_ptr<Kernel> MakeDirect(ConvKind kind, const ConvDims& d, const OpCal
   if (kind == ConvKind::kFilterGrad) return MakeFilterGrad(d, call, tiles);
   const bool has_bias = call.operands.size() > 2;
   return KernelOf([=, product = ConvolutionOf(kind, d, call, tiles)](const KernelArgs& args) {
-    product.Run({.x = args.operands[0],
+    product.Run({.operand = args.operands[0],
                  .kernel = args.operands[1],
                  .bias = has_bias ? static_cast<const float*>(args.operands[2]) : nullptr,
-                 .y = args.results[0],
+                 .result = args.results[0],
                  .begin = args.begin,
                  .end = args.end,
                  .scratch = args.scratch});
@@ -116,9 +99,7 @@ bool HasDirectKernel(ConvKind kind, const ConvDims& d, const OpCall& call) {
   if (is_empty || d.groups != 1 || d.dw != 1 || GemmProducts(PrecisionOf(call.attrs)).size() != 1) {
     return false;
   }
-  if (kind != ConvKind::kInputGrad) return true;
-  const ConvDims of_gradient = OfGradient(d);
-  return d.sh == 1 && d.sw == 1 && of_gradient.top >= 0 && of_gradient.left >= 0;
+  return kind != ConvKind::kInputGrad || d.dh == 1 || d.sh == 1;
 }
 
 bool IsDirect(ConvKind kind, const ConvDims& dims, const OpCall& call, const Machine& machine) {

@@ -1,7 +1,7 @@
 // Math functions for loops that the compiler vectorizes. The standard library's functions would be
 // one call per element.
-#ifndef TPURUN_RUNTIME_OPS_EXP_OF_NEGATIVE_H_
-#define TPURUN_RUNTIME_OPS_EXP_OF_NEGATIVE_H_
+#ifndef TPURUN_RUNTIME_OPS_VECTOR_MATH_H_
+#define TPURUN_RUNTIME_OPS_VECTOR_MATH_H_
 
 #include <bit>
 #include <cstdint>
@@ -62,4 +62,4 @@ inline constexpr float kLeastExponent = -87.0f;
 
 }  // namespace tpurun
 
-#endif  // TPURUN_RUNTIME_OPS_EXP_OF_NEGATIVE_H_
+#endif  // TPURUN_RUNTIME_OPS_VECTOR_MATH_H_

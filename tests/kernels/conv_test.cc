@@ -53,14 +53,19 @@ ConvDims Uneven(ConvDims d) {
 // Parts of tiles and panels, several panels, several blocks of rows, pads wider than the image,
 // strides that leave pixels out.
 std::vector<ConvDims> Cases() {
-  return {Dims(2, 5, 7, 4, 3, 3, 5, 1, 1),        Dims(1, 8, 9, 4, 3, 3, 20, 2, 1),
-          Dims(2, 6, 6, 2, 5, 5, 50, 1, 2),       Dims(1, 7, 8, 6, 1, 1, 17, 2),
-          Dims(1, 3, 3, 2, 5, 5, 4, 1, 2),        Dims(1, 40, 50, 34, 3, 3, 18, 1, 1),
-          Dims(1, 4, 11, 2, 3, 2, 3, 3, 2),       Dims(1, 9, 9, 4, 3, 3, 33, 1, 2, 2),
-          Dims(1, 2, 2, 2, 3, 3, 3, 1, 3),        Dims(2, 6, 5, 3, 3, 3, 8, 1, 1),
-          Dims(1, 12, 12, 1, 5, 5, 32, 1, 2),     Dims(0, 4, 4, 2, 3, 3, 4),
-          Dims(2, 5, 6, 2, 3, 3, 48, 1, 1),       Dims(1, 3, 4, 2, 3, 3, 24, 1, 5),
-          Uneven(Dims(1, 6, 7, 2, 3, 3, 5, 1, 1))};
+  return {Dims(2, 5, 7, 4, 3, 3, 5, 1, 1), Dims(1, 8, 9, 4, 3, 3, 20, 2, 1),
+          Dims(2, 6, 6, 2, 5, 5, 50, 1, 2), Dims(1, 7, 8, 6, 1, 1, 17, 2),
+          Dims(1, 3, 3, 2, 5, 5, 4, 1, 2), Dims(1, 40, 50, 34, 3, 3, 18, 1, 1),
+          Dims(1, 4, 11, 2, 3, 2, 3, 3, 2), Dims(1, 9, 9, 4, 3, 3, 33, 1, 2, 2),
+          Dims(1, 2, 2, 2, 3, 3, 3, 1, 3), Dims(2, 6, 5, 3, 3, 3, 8, 1, 1),
+          Dims(1, 12, 12, 1, 5, 5, 32, 1, 2), Dims(0, 4, 4, 2, 3, 3, 4),
+          Dims(2, 5, 6, 2, 3, 3, 48, 1, 1), Dims(1, 3, 4, 2, 3, 3, 24, 1, 5),
+          Uneven(Dims(1, 6, 7, 2, 3, 3, 5, 1, 1)),
+          // Gradients of x at strides: pixels that none reads, pads that are wider than a window,
+          // pixels fewer than the stride, several blocks.
+          Dims(2, 9, 8, 4, 3, 3, 6, 2, 1), Dims(1, 8, 11, 17, 1, 1, 6, 3, 2),
+          Dims(1, 7, 9, 3, 5, 4, 8, 2, 3), Dims(1, 1, 2, 2, 3, 3, 4, 4, 1),
+          Dims(1, 56, 61, 50, 3, 3, 34, 2, 1), Dims(1, 13, 13, 33, 2, 2, 4, 5, 0)};
 }
 
 // An array as it is stored, and its numbers.
@@ -169,53 +174,63 @@ void ExpectFilterGrad(const Level& level, const ConvDims& d, const Form& form) {
   }
 }
 
-void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form, bool is_flipped) {
-  SCOPED_TRACE(Told(level, d, form) + (is_flipped ? " flipped" : ""));
-  const Array x(d.n * d.h * d.w * d.c, form.in_bf16, 1),
-      kernel(d.kh * d.kw * d.c * d.f, form.in_bf16, 2);
-  const Array bias(d.f, false, 3);
+// What a convolution or its gradient of x must be, but for the bias.
+std::vector<float> Expected(const ConvDims& d, const Form& form, bool is_input_grad,
+                            const Array& operand, const Array& kernel) {
+  std::vector<float> want(is_input_grad ? d.n * d.h * d.w * d.c : d.n * d.oh * d.ow * d.f, 0.0f);
+  const auto add = [&](int64_t x, int64_t y, int64_t k) {
+    float& sum = want[is_input_grad ? x : y];
+    sum = std::fma(form.Part(operand.f32[is_input_grad ? y : x]), form.Part(kernel.f32[k]), sum);
+  };
+  for (int64_t pixel = 0; pixel < d.n * d.oh * d.ow; ++pixel) {
+    const int64_t n = pixel / d.oh / d.ow;
+    for (int64_t tap = 0; tap < d.kh * d.kw; ++tap) {
+      IfInside(d, pixel / d.ow % d.oh, pixel % d.ow, tap / d.kw, tap % d.kw,
+               [&](int64_t h, int64_t w) {
+                 for (int64_t c = 0; c < d.c; ++c) {
+                   for (int64_t f = 0; f < d.f; ++f)
+                     add(((n * d.h + h) * d.w + w) * d.c + c, pixel * d.f + f,
+                         (tap * d.c + c) * d.f + f);
+                 }
+               });
+    }
+  }
+  return want;
+}
+
+void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form,
+                       bool is_input_grad) {
+  SCOPED_TRACE(Told(level, d, form) + (is_input_grad ? " gradient" : ""));
+  const Array operand(is_input_grad ? d.n * d.oh * d.ow * d.f : d.n * d.h * d.w * d.c, form.in_bf16,
+                      1),
+      kernel(d.kh * d.kw * d.c * d.f, form.in_bf16, 2), bias(d.f, false, 3);
   const Convolution product({.dims = d,
-                             .x = {x.storage(), form.part()},
+                             .is_input_grad = is_input_grad,
+                             .operand = {operand.storage(), form.part()},
                              .kernel = {kernel.storage(), form.part()},
-                             .is_flipped = is_flipped,
-                             .y = x.storage()},
+                             .result = operand.storage()},
                             *level.tiles);
-  const int64_t size = d.n * d.oh * d.ow * d.f;
+  std::vector<float> want = Expected(d, form, is_input_grad, operand, kernel);
+  const int64_t size = static_cast<int64_t>(want.size());
   std::vector<float> y(size, 7);
   std::vector<uint16_t> y_bf16(size, 7);
   Scratch scratch(product.ScratchBytes());
   for (int64_t n = 0; n < d.n; ++n) {
-    product.Run({.x = x.data(),
+    product.Run({.operand = operand.data(),
                  .kernel = kernel.data(),
-                 .bias = is_flipped ? nullptr : bias.f32.data(),
-                 .y = form.in_bf16 ? static_cast<void*>(y_bf16.data()) : y.data(),
+                 .bias = is_input_grad ? nullptr : bias.f32.data(),
+                 .result = form.in_bf16 ? static_cast<void*>(y_bf16.data()) : y.data(),
                  .begin = n,
                  .end = n + 1,
                  .scratch = scratch.data()});
   }
   EXPECT_TRUE(scratch.IsWhole());
   for (int64_t i = 0; i < size; ++i) {
-    const int64_t f = i % d.f, ow = i / d.f % d.ow, oh = i / d.f / d.ow % d.oh;
-    const int64_t n = i / d.f / d.ow / d.oh;
-    float want = 0;
-    for (int64_t kh = 0; kh < d.kh; ++kh) {
-      for (int64_t kw = 0; kw < d.kw; ++kw) {
-        IfInside(d, oh, ow, kh, kw, [&](int64_t h, int64_t w) {
-          for (int64_t c = 0; c < d.c; ++c) {
-            const int64_t number =
-                is_flipped ? (((d.kh - 1 - kh) * d.kw + d.kw - 1 - kw) * d.f + f) * d.c + c
-                           : ((kh * d.kw + kw) * d.c + c) * d.f + f;
-            want = std::fma(form.Part(x.f32[((n * d.h + h) * d.w + w) * d.c + c]),
-                            form.Part(kernel.f32[number]), want);
-          }
-        });
-      }
-    }
-    if (!is_flipped) want += bias.f32[f];
+    if (!is_input_grad) want[i] += bias.f32[i % d.f];
     if (form.in_bf16) {
-      ASSERT_EQ(y_bf16[i], BFloat16Bits(want)) << n << ", " << oh << ", " << ow << ", " << f;
+      ASSERT_EQ(y_bf16[i], BFloat16Bits(want[i])) << i;
     } else {
-      ASSERT_EQ(y[i], want) << n << ", " << oh << ", " << ow << ", " << f;
+      ASSERT_EQ(y[i], want[i]) << i;
     }
   }
 }
@@ -223,10 +238,11 @@ void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form, 
 TEST(Convolution, EveryElementIsOneChain) {
   for (const Level& level : gemm::Levels()) {
     for (const ConvDims& d : Cases()) {
-      if (d.c % level.tiles->numbers != 0) continue;
-      for (const Form& form : FormsOf(level)) {
-        for (const bool is_flipped : {false, true}) {
-          ExpectConvolution(level, d, form, is_flipped);
+      for (const bool is_input_grad : {false, true}) {
+        if ((is_input_grad ? d.f : d.c) % level.tiles->numbers != 0) continue;
+        if (is_input_grad && d.sh > 1 && d.dh > 1) continue;
+        for (const Form& form : FormsOf(level)) {
+          ExpectConvolution(level, d, form, is_input_grad);
           if (HasFatalFailure()) return;
         }
       }

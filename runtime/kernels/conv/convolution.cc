@@ -15,138 +15,206 @@ using gemm::AlignedFloats;
 using gemm::DivideUp;
 using gemm::kFloat;
 
+Axis HeightOf(const ConvDims& d) { return {d.h, d.oh, d.kh, d.sh, d.dh, d.top}; }
+Axis WidthOf(const ConvDims& d) { return {d.w, d.ow, d.kw, d.sw, d.dw, d.left}; }
+
+Convolved Of(const Axis& axis, bool is_input_grad) {
+  return is_input_grad ? OfInputGrad(axis) : OfForward(axis);
+}
+
+// The convolution whose rows of the operand all phases read.
+ConvDims Together(int64_t images, int64_t channels, const Axis& h, const Axis& w) {
+  ConvDims dims{};
+  dims.n = images;
+  dims.c = channels;
+  dims.h = h.x, dims.oh = h.y, dims.kh = h.kernel, dims.sh = h.stride, dims.dh = h.dilation;
+  dims.w = w.x, dims.ow = w.y, dims.kw = w.kernel, dims.sw = w.stride, dims.dw = w.dilation;
+  dims.top = h.pad, dims.left = w.pad;
+  return dims;
+}
+
+int64_t PixelsRead(const Axis& w) { return std::max<int64_t>(w.y - 1, 0) * w.stride + w.kernel; }
+
 }  // namespace
 
 struct Convolution::Scratch {
-  float* panels;  // of the kernel, each (KH * depth_, panel_columns_)
-  float* line;    // elements of the kernel before they are transposed
-  float* y;       // a panel of columns of a block, before it is rounded
-  void* rows;     // PaddedRows
+  float* panels;   // of the kernel: of each phase, each (taps of h, taps of w, in_, panel_columns_)
+  float* line;     // elements of the kernel before they are transposed
+  float* rounded;  // a phase of a panel of columns of a block, before it is rounded
+  void* rows;      // PaddedRows
+};
+
+// A panel of the kernel, and the part of the result that is computed with it.
+struct Convolution::Panel {
+  const Phase& h;
+  const Phase& w;
+  int64_t column;
+  float* elements;
 };
 
 Convolution::Convolution(const ConvolutionDef& def, const gemm::Tiles& tiles)
+    : Convolution(def, Of(HeightOf(def.dims), def.is_input_grad),
+                  Of(WidthOf(def.dims), def.is_input_grad), tiles) {}
+
+Convolution::Convolution(const ConvolutionDef& def, const Convolved& h, const Convolved& w,
+                         const gemm::Tiles& tiles)
     : def_(def),
       tiles_(tiles),
-      panel_columns_(gemm::PanelColumns(def.dims.f, tiles)),
-      channels_(def.dims.c / tiles.numbers),
-      depth_(def.dims.kw * channels_),
-      panels_(DivideUp(def.dims.f, panel_columns_)),
-      panel_floats_(def.dims.kh * depth_ * panel_columns_),
-      rows_(def.dims, def.x, PaddedRows::Pairs::kChannels,
-            std::max<int64_t>(def.dims.ow - 1, 0) * def.dims.sw + def.dims.kw, tiles) {
-  TPURUN_DCHECK(def.dims.c % tiles.numbers == 0);
+      h_(h),
+      w_(w),
+      in_(def.is_input_grad ? def.dims.f : def.dims.c),
+      out_(def.is_input_grad ? def.dims.c : def.dims.f),
+      panel_columns_(gemm::PanelColumns(out_, tiles)),
+      pixel_elements_(in_ / tiles.numbers),
+      panels_(DivideUp(out_, panel_columns_)),
+      rows_(Together(def.dims.n, in_, h.axis, w.axis), def.operand, PaddedRows::Pairs::kChannels,
+            PixelsRead(w.axis), tiles) {
+  TPURUN_DCHECK(in_ % tiles.numbers == 0 && def.dims.dw == 1);
+}
+
+template <typename F>
+void Convolution::ForEachPanel(float* panels, F f) const {
+  for (const Phase& h : h_.phases) {
+    for (const Phase& w : w_.phases) {
+      for (int64_t column = 0; column < out_; column += panel_columns_) {
+        f(Panel{h, w, column, panels});
+        panels += h.taps * w.taps * pixel_elements_ * panel_columns_;
+      }
+    }
+  }
+}
+
+// At most: a phase without pixels has no panels.
+int64_t Convolution::KernelFloats() const {
+  const ConvDims& d = def_.dims;
+  return panels_ * d.kh * d.kw * pixel_elements_ * panel_columns_;
+}
+
+int64_t Convolution::RoundedFloats() const {
+  const bool rounds = def_.result == gemm::Storage::kBF16;
+  return rounds ? AlignedFloats(rows_.block_rows() * w_.axis.y * panel_columns_) : 0;
+}
+
+int64_t Convolution::LineFloats() const {
+  return def_.is_input_grad ? AlignedFloats(pixel_elements_ * out_) : 0;
 }
 
 int64_t Convolution::ScratchBytes() const {
-  const ConvDims& d = def_.dims;
-  int64_t floats = AlignedFloats(panels_ * panel_floats_);
-  if (def_.is_flipped) floats += AlignedFloats(d.f * channels_);
-  if (def_.y == gemm::Storage::kBF16)
-    floats += AlignedFloats(rows_.block_rows() * d.ow * panel_columns_);
+  const int64_t floats = AlignedFloats(KernelFloats()) + LineFloats() + RoundedFloats();
   return floats * kFloat + rows_.ScratchBytes();
 }
 
 int64_t Convolution::CopiedBytes(int64_t images) const {
   const ConvDims& d = def_.dims;
   if (images == 0) return 0;
-  int64_t floats = panels_ * panel_floats_;
-  if (def_.y == gemm::Storage::kBF16) floats += images * d.oh * d.ow * d.f;
+  int64_t floats = KernelFloats();
+  if (def_.result == gemm::Storage::kBF16)
+    floats += images * out_ * (def_.is_input_grad ? d.h * d.w : d.oh * d.ow);
   return floats * kFloat + rows_.CopiedBytes(images);
 }
 
 void Convolution::Run(const ConvolutionArgs& args) const {
-  const ConvDims& d = def_.dims;
   if (args.begin == args.end) return;
   gemm::ScratchFloats floats(args.scratch);
   Scratch scratch{};
-  scratch.panels = floats.Take(panels_ * panel_floats_);
-  if (def_.is_flipped) scratch.line = floats.Take(d.f * channels_);
-  if (def_.y == gemm::Storage::kBF16)
-    scratch.y = floats.Take(rows_.block_rows() * d.ow * panel_columns_);
+  scratch.panels = floats.Take(KernelFloats());
+  scratch.line = floats.Take(LineFloats());
+  scratch.rounded = floats.Take(RoundedFloats());
   scratch.rows = floats.rest();
   PackKernel(args.kernel, scratch);
   rows_.Begin(scratch.rows);
   for (int64_t image = args.begin; image < args.end; ++image) {
-    for (int64_t oh = 0; oh < d.oh; oh += rows_.block_rows()) {
-      const PaddedRows::Block block = rows_.Copy(args.x, image, oh, 0, d.kh, scratch.rows);
-      for (int64_t column = 0; column < d.f; column += panel_columns_)
-        RunPanel(args, block, column, scratch);
+    for (int64_t row = 0; row < h_.axis.y; row += rows_.block_rows()) {
+      const PaddedRows::Block block =
+          rows_.Copy(args.operand, image, row, 0, h_.axis.kernel, scratch.rows);
+      ForEachPanel(scratch.panels,
+                   [&](const Panel& panel) { RunPanel(args, block, panel, scratch.rounded); });
     }
   }
 }
 
 void Convolution::PackKernel(const void* kernel, const Scratch& scratch) const {
-  const ConvDims& d = def_.dims;
-  if (d.f % panel_columns_ > 0)
-    std::fill_n(scratch.panels + (panels_ - 1) * panel_floats_, panel_floats_, 0.0f);
-  for (int64_t kh = 0; kh < d.kh; ++kh) {
-    for (int64_t kw = 0; kw < d.kw; ++kw) {
-      PackPixel(kernel, kh, kw, scratch.line,
-                scratch.panels + (kh * depth_ + kw * channels_) * panel_columns_);
+  ForEachPanel(scratch.panels, [&](const Panel& panel) {
+    const int64_t floats = pixel_elements_ * panel_columns_;
+    float* to = panel.elements;
+    if (panel.column + panel_columns_ > out_)
+      std::fill_n(to, panel.h.taps * panel.w.taps * floats, 0.0f);
+    for (int64_t i = 0; i < panel.h.taps; ++i) {
+      for (int64_t j = 0; j < panel.w.taps; ++j, to += floats) {
+        const int64_t pixel = panel.h.KernelAt(i) * def_.dims.kw + panel.w.KernelAt(j);
+        PackPixel(gemm::At(kernel, def_.kernel.storage, pixel * in_ * out_), panel.column,
+                  scratch.line, to);
+      }
     }
-  }
+  });
 }
 
-// The elements of all channels of kernel[kh,kw]. `panels` is their place in the first panel.
-void Convolution::PackPixel(const void* kernel, int64_t kh, int64_t kw, float* line,
-                            float* panels) const {
-  const ConvDims& d = def_.dims;
+// The elements of a panel at one kernel[kh,kw].
+void Convolution::PackPixel(const void* pixel, int64_t column, float* line, float* to) const {
   const Numbers& k = def_.kernel;
-  const int64_t pixel = def_.is_flipped ? (d.kh - 1 - kh) * d.kw + d.kw - 1 - kw : kh * d.kw + kw;
-  const void* const from = gemm::At(kernel, k.storage, pixel * d.c * d.f);
-  if (def_.is_flipped) gemm::PackNeighbours(tiles_, from, k.storage, k.part, d.f * d.c, line);
-  for (int64_t column = 0; column < d.f; column += panel_columns_, panels += panel_floats_) {
-    const int64_t columns = std::min(panel_columns_, d.f - column);
-    if (def_.is_flipped) {
-      tiles_.transpose(line + column * channels_, channels_, columns, channels_, panels,
-                       panel_columns_);
-      continue;
-    }
-    for (int64_t c = 0; c < d.c; c += tiles_.numbers) {
-      const void* const row = gemm::At(from, k.storage, c * d.f + column);
-      gemm::PackRows(tiles_, row, gemm::At(row, k.storage, d.f), k.storage, k.part, columns,
-                     panels + c / tiles_.numbers * panel_columns_);
-    }
+  const int64_t columns = std::min(panel_columns_, out_ - column);
+  if (def_.is_input_grad) {
+    gemm::PackNeighbours(tiles_, gemm::At(pixel, k.storage, column * in_), k.storage, k.part,
+                         columns * in_, line);
+    tiles_.transpose(line, pixel_elements_, columns, pixel_elements_, to, panel_columns_);
+    return;
+  }
+  for (int64_t c = 0; c < in_; c += tiles_.numbers, to += panel_columns_) {
+    const void* const row = gemm::At(pixel, k.storage, c * out_ + column);
+    gemm::PackRows(tiles_, row, gemm::At(row, k.storage, out_), k.storage, k.part, columns, to);
   }
 }
 
-// Columns [column, column + panel_columns_) of a block of y.
+// The columns of a panel, in the rows and pixels of its phase.
 void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block& block,
-                           int64_t column, const Scratch& scratch) const {
+                           const Panel& panel, float* rounded) const {
   const ConvDims& d = def_.dims;
-  const bool rounds = def_.y == gemm::Storage::kBF16;
-  const int64_t columns = std::min(panel_columns_, d.f - column);
+  const Phase &ph = panel.h, &pw = panel.w;
+  const int64_t height = def_.is_input_grad ? d.h : d.oh, width = def_.is_input_grad ? d.w : d.ow;
+  const bool rounds = def_.result == gemm::Storage::kBF16;
+  const int64_t columns = std::min(panel_columns_, out_ - panel.column);
+  const int64_t rows = std::min(block.rows, ph.count - block.oh);
+  const int64_t first_row = block.image * height + ph.first + block.oh * ph.step;
+  const int64_t first = (first_row * width + pw.first) * out_ + panel.column;
+  const int64_t next_row = ph.step * width * out_, next_pixel = pw.step * out_;
+  float* const z = rounds ? rounded : static_cast<float*>(args.result) + first;
+  const int64_t z_line = rounds ? pw.count * columns : next_row;
   const gemm::ColumnVectors vectors(columns, tiles_.lanes);
-  const int64_t first = (block.image * d.oh + block.oh) * d.ow * d.f + column;
-  float* const y = rounds ? scratch.y : static_cast<float*>(args.y) + first;
-  const float* const panel = scratch.panels + column / panel_columns_ * panel_floats_;
-  gemm::TileArgs tile{.x_row = d.sw * channels_,
+  const gemm::RowTiles tiles(pw.count, tiles_.most_rows[vectors.count]);
+  const int64_t depth = pw.taps * pixel_elements_, dilation = h_.axis.dilation;
+  gemm::TileArgs tile{.x_row = w_.axis.stride * pixel_elements_,
                       .y_depth = panel_columns_,
-                      .depth = depth_,
-                      .x_jump = d.dh * rows_.row_elements() - depth_,
-                      .z_row = rounds ? columns : d.f,
-                      .bias = args.bias == nullptr ? nullptr : args.bias + column,
+                      .depth = depth,
+                      .x_jump = dilation * rows_.row_elements() - depth,
+                      .z_row = rounds ? columns : next_pixel,
+                      .bias = args.bias == nullptr ? nullptr : args.bias + panel.column,
                       .last_lanes = vectors.last_lanes};
-  const gemm::RowTiles tiles(d.ow, tiles_.most_rows[vectors.count]);
-  for (int64_t row = 0; row < block.rows; ++row) {
-    const int64_t h = (block.oh + row) * d.sh + rows_.Shift(0);  // read by kh = 0
-    const int64_t kh = std::min(DivideUp(std::max<int64_t>(-h, 0), d.dh), d.kh);
-    const int64_t kh_end = std::clamp<int64_t>(DivideUp(d.h - h, d.dh), kh, d.kh);
-    tile.repeats = kh_end - kh;
-    tile.y = panel + kh * depth_ * panel_columns_;
+  for (int64_t row = 0; row < rows; ++row) {
+    // The row of the operand that the first tap reads.
+    const int64_t h = (block.oh + row) * h_.axis.stride + rows_.Shift(ph.begin);
+    const int64_t tap = std::min(DivideUp(std::max<int64_t>(-h, 0), dilation), ph.taps);
+    const int64_t tap_end = std::clamp<int64_t>(DivideUp(h_.axis.x - h, dilation), tap, ph.taps);
+    tile.repeats = tap_end - tap;
+    tile.y = panel.elements + tap * depth * panel_columns_;
     for (int64_t t = 0; t < tiles.count; ++t) {
-      const int64_t ow = tiles.Begin(t);
-      tile.x = block.x + (h + kh * d.dh - block.h) * rows_.row_elements() + ow * tile.x_row;
-      tile.z = y + (row * d.ow + ow) * tile.z_row;
+      const int64_t pixel = tiles.Begin(t);
+      tile.x = block.x + (h + tap * dilation - block.h) * rows_.row_elements() +
+               pw.begin * pixel_elements_ + pixel * tile.x_row;
+      tile.z = z + row * z_line + pixel * tile.z_row;
       tiles_.of_rows[vectors.count][tiles.Rows(t)](tile);
     }
   }
   if (!rounds) return;
-  auto* const to = static_cast<uint16_t*>(args.y) + first;
-  const int64_t pixels = block.rows * d.ow;
-  if (columns == d.f) return RoundToBFloat16(y, pixels * columns, to);
-  for (int64_t pixel = 0; pixel < pixels; ++pixel)
-    RoundToBFloat16(y + pixel * columns, columns, to + pixel * d.f);
+  auto* to = static_cast<uint16_t*>(args.result) + first;
+  for (int64_t row = 0; row < rows; ++row, to += next_row) {
+    const float* const from = z + row * z_line;
+    if (columns == next_pixel) {
+      RoundToBFloat16(from, z_line, to);
+      continue;
+    }
+    for (int64_t pixel = 0; pixel < pw.count; ++pixel)
+      RoundToBFloat16(from + pixel * columns, columns, to + pixel * next_pixel);
+  }
 }
 
 }  // namespace tpurun::conv

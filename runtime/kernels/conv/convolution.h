@@ -1,4 +1,4 @@
-// Convolutions, and their gradients of x at a stride of 1, on the tiles of runtime/kernels/gemm.
+// Convolutions and their gradients of x on the tiles of runtime/kernels/gemm.
 #ifndef TPURUN_RUNTIME_KERNELS_CONV_CONVOLUTION_H_
 #define TPURUN_RUNTIME_KERNELS_CONV_CONVOLUTION_H_
 
@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/conv/conv_dims.h"
 #include "runtime/kernels/conv/padded_rows.h"
+#include "runtime/kernels/conv/phases.h"
 #include "runtime/kernels/gemm/numbers.h"
 #include "runtime/kernels/gemm/tiles.h"
 
@@ -13,24 +14,26 @@ namespace tpurun::conv {
 
 //   y[n,oh,ow,f] = sum over kh, kw, c of x[n, oh*sh + kh*dh - top, ow*sw + kw - left, c]
 //                                        kernel[kh,kw,c,f]   (+ bias[f])
+//   dx[n,h,w,c] = sum over oh, ow, f of dy[n,oh,ow,f] kernel[kh,kw,c,f],
+//                 where h = oh*sh + kh*dh - top and w = ow*sw + kw - left
 //
-// Every element is one chain of fused multiply-adds over rising (kh, kw, c), which starts with 0,
-// as in gemm.h; the bias is added last. x is 0 outside its bounds; an infinity or a NaN of the
-// kernel may be multiplied by that 0 or not.
+// Every element is one chain of fused multiply-adds over rising (kh, kw, c) or (oh, ow, f), which
+// starts with 0, as in gemm.h; the bias is added last. x and dy are 0 outside their bounds; an
+// infinity or a NaN of the kernel may be multiplied by that 0 or not.
 struct ConvolutionDef {
-  ConvDims dims;  // one group, dilations of 1 along the width, no pad below 0
-  Numbers x, kernel;
-  // The kernel is stored as k (KH, KW, F, C), and kernel[kh,kw,c,f] = k[KH-1-kh, KW-1-kw, f, c].
-  // The gradient of x is the convolution of dy with such a kernel.
-  bool is_flipped = false;
-  gemm::Storage y = gemm::Storage::kF32;
+  // One group, dilations of 1 along the width, no pad below 0. For the gradient of x the dilations
+  // or the strides are 1.
+  ConvDims dims;
+  bool is_input_grad = false;
+  Numbers operand, kernel;  // x or dy, (KH, KW, C, F)
+  gemm::Storage result = gemm::Storage::kF32;
 };
 
 struct ConvolutionArgs {
-  const void* x = nullptr;  // (N, H, W, C)
+  const void* operand = nullptr;  // x (N, H, W, C), or dy (N, OH, OW, F)
   const void* kernel = nullptr;
   const float* bias = nullptr;  // (F); nullptr: none
-  void* y = nullptr;            // (N, OH, OW, F)
+  void* result = nullptr;       // y (N, OH, OW, F), or dx (N, H, W, C)
   int64_t begin = 0, end = 0;   // images
   void* scratch = nullptr;      // ScratchBytes(), 64-byte aligned
 };
@@ -38,7 +41,7 @@ struct ConvolutionArgs {
 // Immutable: several threads may run it at the same time.
 class Convolution {
  public:
-  // C is a multiple of Tiles::numbers.
+  // The operand's channels are a multiple of Tiles::numbers.
   Convolution(const ConvolutionDef& def, const gemm::Tiles& tiles);
 
   int64_t ScratchBytes() const;
@@ -48,18 +51,28 @@ class Convolution {
 
  private:
   struct Scratch;
+  struct Panel;
 
+  Convolution(const ConvolutionDef& def, const Convolved& h, const Convolved& w,
+              const gemm::Tiles& tiles);
+
+  int64_t KernelFloats() const;
+  int64_t LineFloats() const;
+  int64_t RoundedFloats() const;
+  template <typename F>
+  void ForEachPanel(float* panels, F f) const;
   void PackKernel(const void* kernel, const Scratch& scratch) const;
-  void PackPixel(const void* kernel, int64_t kh, int64_t kw, float* line, float* panels) const;
-  void RunPanel(const ConvolutionArgs& args, const PaddedRows::Block& block, int64_t column,
-                const Scratch& scratch) const;
+  void PackPixel(const void* pixel, int64_t column, float* line, float* to) const;
+  void RunPanel(const ConvolutionArgs& args, const PaddedRows::Block& block, const Panel& panel,
+                float* rounded) const;
 
   const ConvolutionDef def_;
   const gemm::Tiles& tiles_;
-  const int64_t panel_columns_;
-  const int64_t channels_;               // elements of a pixel of x
-  const int64_t depth_;                  // elements of a row of the kernel along k
-  const int64_t panels_, panel_floats_;  // of the kernel
+  const Convolved h_, w_;
+  const int64_t in_, out_;        // channels of the operand, of the result
+  const int64_t panel_columns_;   // of out_
+  const int64_t pixel_elements_;  // of the operand
+  const int64_t panels_;          // of each phase
   const PaddedRows rows_;
 };
 

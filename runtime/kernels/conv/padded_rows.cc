@@ -67,16 +67,18 @@ PaddedRows::Block PaddedRows::Copy(const void* x, int64_t image, int64_t oh, int
   float* to = static_cast<float*>(scratch);
   block.x = to;
   char* const line = static_cast<char*>(scratch) + CopyBytes();
-  // Pixel w of x is pixel w + left of a line.
+  // Pixel w of x is pixel w + left of a line. A pad below 0 leaves pixels out.
+  const int64_t pad = std::max<int64_t>(d_.left, 0), skipped = std::max<int64_t>(-d_.left, 0);
+  const int64_t pixels =
+      std::clamp<int64_t>(line_pixels_ - pad, 0, std::max<int64_t>(d_.w - skipped, 0));
   const int64_t bytes = gemm::BytesOf(x_.storage);
-  const int64_t pixels = std::clamp<int64_t>(line_pixels_ - d_.left, 0, d_.w);
   for (int64_t h = block.h; h < block.h_end; ++h, to += row_elements_) {
-    const void* const row = gemm::At(x, x_.storage, (image * d_.h + h) * d_.w * d_.c);
+    const void* const row = gemm::At(x, x_.storage, ((image * d_.h + h) * d_.w + skipped) * d_.c);
     if (tiles_.numbers == 1) {
-      gemm::Convert(row, x_.storage, x_.part, pixels * d_.c, to + d_.left * d_.c);
+      gemm::Convert(row, x_.storage, x_.part, pixels * d_.c, to + pad * d_.c);
       continue;
     }
-    if (pixels > 0) std::memcpy(line + d_.left * d_.c * bytes, row, pixels * d_.c * bytes);
+    if (pixels > 0) std::memcpy(line + pad * d_.c * bytes, row, pixels * d_.c * bytes);
     if (pairs_ == Pairs::kPixels) {
       const void* const next = gemm::At(line, x_.storage, d_.sw * d_.c);
       gemm::PackRows(tiles_, line, next, x_.storage, x_.part, row_elements_, to);

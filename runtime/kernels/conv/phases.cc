@@ -1,0 +1,45 @@
+#include "runtime/kernels/conv/phases.h"
+
+#include <algorithm>
+
+#include "runtime/base/dcheck.h"
+#include "runtime/kernels/gemm/sizes.h"
+
+namespace tpurun::conv {
+
+Convolved OfForward(const Axis& axis) { return {axis, {{.count = axis.y, .taps = axis.kernel}}}; }
+
+Convolved OfInputGrad(const Axis& axis) {
+  TPURUN_DCHECK(axis.stride == 1 || axis.dilation == 1);
+  Convolved result{{.x = axis.y,
+                    .y = gemm::DivideUp(axis.x, axis.stride),
+                    .stride = 1,
+                    .dilation = axis.dilation}};
+  // Pixel p of x is read by pixel (p + pad - k * dilation) / stride of y where that is a whole
+  // number: at a stride above 1 for k = remainder, remainder + stride, ...
+  int64_t lowest = 0, highest = 0;  // pixels of dy that pixel 0 of any phase reads
+  std::vector<int64_t> first_read;
+  for (int64_t p = 0; p < std::min(axis.stride, axis.x); ++p) {
+    const int64_t remainder = (p + axis.pad) % axis.stride;
+    const int64_t taps = std::max<int64_t>(gemm::DivideUp(axis.kernel - remainder, axis.stride), 0);
+    const int64_t last = (p + axis.pad) / axis.stride;
+    const int64_t first = last - std::max<int64_t>(taps - 1, 0) * axis.dilation;
+    const bool is_first = result.phases.empty();
+    lowest = is_first ? first : std::min(lowest, first);
+    highest = is_first ? last : std::max(highest, last);
+    first_read.push_back(first);
+    result.phases.push_back({.first = p,
+                             .step = axis.stride,
+                             .count = gemm::DivideUp(axis.x - p, axis.stride),
+                             .taps = taps,
+                             .kernel = remainder + (taps - 1) * axis.stride,
+                             .kernel_step = -axis.stride});
+  }
+  for (size_t i = 0; i < result.phases.size(); ++i)
+    result.phases[i].begin = (first_read[i] - lowest) / axis.dilation;
+  result.axis.pad = -lowest;
+  result.axis.kernel = (highest - lowest) / axis.dilation + 1;
+  return result;
+}
+
+}  // namespace tpurun::conv
