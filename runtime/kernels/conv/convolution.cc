@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/base/bfloat16.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/kernels/gemm/gemm.h"
 #include "runtime/kernels/gemm/row_tiles.h"
@@ -38,10 +37,9 @@ int64_t PixelsRead(const Axis& w) { return std::max<int64_t>(w.y - 1, 0) * w.str
 }  // namespace
 
 struct Convolution::Scratch {
-  float* panels;   // of the kernel: of each phase, each (taps of h, taps of w, in_, panel_columns_)
-  float* line;     // elements of the kernel before they are transposed
-  float* rounded;  // a phase of a panel of columns of a block, before it is rounded
-  void* rows;      // PaddedRows
+  float* panels;  // of the kernel: of each phase, each (taps of h, taps of w, in_, panel_columns_)
+  float* line;    // elements of the kernel before they are transposed
+  void* rows;     // PaddedRows
 };
 
 // A panel of the kernel, and the part of the result that is computed with it.
@@ -90,27 +88,18 @@ int64_t Convolution::KernelFloats() const {
   return panels_ * d.kh * d.kw * pixel_elements_ * panel_columns_;
 }
 
-int64_t Convolution::RoundedFloats() const {
-  const bool rounds = def_.result == gemm::Storage::kBF16;
-  return rounds ? AlignedFloats(rows_.block_rows() * w_.axis.y * panel_columns_) : 0;
-}
-
 int64_t Convolution::LineFloats() const {
   return def_.is_input_grad ? AlignedFloats(pixel_elements_ * out_) : 0;
 }
 
 int64_t Convolution::ScratchBytes() const {
-  const int64_t floats = AlignedFloats(KernelFloats()) + LineFloats() + RoundedFloats();
+  const int64_t floats = AlignedFloats(KernelFloats()) + LineFloats();
   return floats * kFloat + rows_.ScratchBytes();
 }
 
 int64_t Convolution::CopiedBytes(int64_t images) const {
-  const ConvDims& d = def_.dims;
   if (images == 0) return 0;
-  int64_t floats = KernelFloats();
-  if (def_.result == gemm::Storage::kBF16)
-    floats += images * out_ * (def_.is_input_grad ? d.h * d.w : d.oh * d.ow);
-  return floats * kFloat + rows_.CopiedBytes(images);
+  return KernelFloats() * kFloat + rows_.CopiedBytes(images);
 }
 
 void Convolution::Run(const ConvolutionArgs& args) const {
@@ -119,7 +108,6 @@ void Convolution::Run(const ConvolutionArgs& args) const {
   Scratch scratch{};
   scratch.panels = floats.Take(KernelFloats());
   scratch.line = floats.Take(LineFloats());
-  scratch.rounded = floats.Take(RoundedFloats());
   scratch.rows = floats.rest();
   PackKernel(args.kernel, scratch);
   rows_.Begin(scratch.rows);
@@ -127,8 +115,7 @@ void Convolution::Run(const ConvolutionArgs& args) const {
     for (int64_t row = 0; row < h_.axis.y; row += rows_.block_rows()) {
       const PaddedRows::Block block =
           rows_.Copy(args.operand, image, row, 0, h_.axis.kernel, scratch.rows);
-      ForEachPanel(scratch.panels,
-                   [&](const Panel& panel) { RunPanel(args, block, panel, scratch.rounded); });
+      ForEachPanel(scratch.panels, [&](const Panel& panel) { RunPanel(args, block, panel); });
     }
   }
 }
@@ -167,53 +154,43 @@ void Convolution::PackPixel(const void* pixel, int64_t column, float* line, floa
 
 // The columns of a panel, in the rows and pixels of its phase.
 void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block& block,
-                           const Panel& panel, float* rounded) const {
+                           const Panel& panel) const {
   const ConvDims& d = def_.dims;
   const Phase &ph = panel.h, &pw = panel.w;
   const int64_t height = def_.is_input_grad ? d.h : d.oh, width = def_.is_input_grad ? d.w : d.ow;
-  const bool rounds = def_.result == gemm::Storage::kBF16;
-  const int64_t columns = std::min(panel_columns_, out_ - panel.column);
-  const int64_t rows = std::min(block.rows, ph.count - block.oh);
-  const int64_t first_row = block.image * height + ph.first + block.oh * ph.step;
-  const int64_t first = (first_row * width + pw.first) * out_ + panel.column;
-  const int64_t next_row = ph.step * width * out_, next_pixel = pw.step * out_;
-  float* const z = rounds ? rounded : static_cast<float*>(args.result) + first;
-  const int64_t z_line = rounds ? pw.count * columns : next_row;
-  const gemm::ColumnVectors vectors(columns, tiles_.lanes);
-  const gemm::RowTiles tiles(pw.count, tiles_.most_rows[vectors.count]);
   const int64_t depth = pw.taps * pixel_elements_, dilation = h_.axis.dilation;
+  const gemm::ColumnVectors vectors(std::min(panel_columns_, out_ - panel.column), tiles_.lanes);
   gemm::TileArgs tile{.x_row = w_.axis.stride * pixel_elements_,
                       .y_depth = panel_columns_,
                       .depth = depth,
                       .x_jump = dilation * rows_.row_elements() - depth,
-                      .z_row = rounds ? columns : next_pixel,
+                      .z_row = pw.step * out_,
+                      .rounded_row = pw.step * out_,
                       .bias = args.bias == nullptr ? nullptr : args.bias + panel.column,
                       .last_lanes = vectors.last_lanes};
-  for (int64_t row = 0; row < rows; ++row) {
+  const gemm::RowTiles tiles(pw.count, tiles_.most_rows[vectors.count]);
+  const int64_t end = std::min(block.oh + block.rows, ph.count);
+  for (int64_t row = block.oh; row < end; ++row) {
     // The row of the operand that the first tap reads.
-    const int64_t h = (block.oh + row) * h_.axis.stride + rows_.Shift(ph.begin);
+    const int64_t h = row * h_.axis.stride + rows_.Shift(ph.begin);
     const int64_t tap = std::min(DivideUp(std::max<int64_t>(-h, 0), dilation), ph.taps);
     const int64_t tap_end = std::clamp<int64_t>(DivideUp(h_.axis.x - h, dilation), tap, ph.taps);
+    const int64_t result_row = block.image * height + ph.first + row * ph.step;
     tile.repeats = tap_end - tap;
     tile.y = panel.elements + tap * depth * panel_columns_;
     for (int64_t t = 0; t < tiles.count; ++t) {
       const int64_t pixel = tiles.Begin(t);
       tile.x = block.x + (h + tap * dilation - block.h) * rows_.row_elements() +
                pw.begin * pixel_elements_ + pixel * tile.x_row;
-      tile.z = z + row * z_line + pixel * tile.z_row;
+      const int64_t result_pixel = result_row * width + pw.first + pixel * pw.step;
+      const int64_t number = result_pixel * out_ + panel.column;
+      if (def_.result == gemm::Storage::kBF16) {
+        tile.rounded = static_cast<uint16_t*>(args.result) + number;
+      } else {
+        tile.z = static_cast<float*>(args.result) + number;
+      }
       tiles_.of_rows[vectors.count][tiles.Rows(t)](tile);
     }
-  }
-  if (!rounds) return;
-  auto* to = static_cast<uint16_t*>(args.result) + first;
-  for (int64_t row = 0; row < rows; ++row, to += next_row) {
-    const float* const from = z + row * z_line;
-    if (columns == next_pixel) {
-      RoundToBFloat16(from, z_line, to);
-      continue;
-    }
-    for (int64_t pixel = 0; pixel < pw.count; ++pixel)
-      RoundToBFloat16(from + pixel * columns, columns, to + pixel * next_pixel);
   }
 }
 

@@ -58,13 +58,12 @@ class Convolution {
 
   int64_t KernelFloats() const;
   int64_t LineFloats() const;
-  int64_t RoundedFloats() const;
   template <typename F>
   void ForEachPanel(float* panels, F f) const;
   void PackKernel(const void* kernel, const Scratch& scratch) const;
   void PackPixel(const void* pixel, int64_t column, float* line, float* to) const;
-  void RunPanel(const ConvolutionArgs& args, const PaddedRows::Block& block, const Panel& panel,
-                float* rounded) const;
+  void RunPanel(const ConvolutionArgs& args, const PaddedRows::Block& block,
+                const Panel& panel) const;
 
   const ConvolutionDef def_;
   const gemm::Tiles& tiles_;

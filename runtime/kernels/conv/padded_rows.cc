@@ -36,12 +36,8 @@ int64_t PaddedRows::RowsOfX(int64_t rows) const {
   return std::min((rows - 1) * d_.sh + (d_.kh - 1) * d_.dh + 1, d_.h);
 }
 
-int64_t PaddedRows::CopyBytes() const {
-  return gemm::AlignedFloats(RowsOfX(block_rows_) * row_elements_) * gemm::kFloat;
-}
-
 int64_t PaddedRows::ScratchBytes() const {
-  return CopyBytes() + gemm::AlignedFloats(line_pixels_ * d_.c) * gemm::kFloat;
+  return gemm::AlignedFloats(RowsOfX(block_rows_) * row_elements_) * gemm::kFloat;
 }
 
 int64_t PaddedRows::CopiedBytes(int64_t images) const {
@@ -49,14 +45,7 @@ int64_t PaddedRows::CopiedBytes(int64_t images) const {
   return images * blocks * RowsOfX(block_rows_) * row_elements_ * gemm::kFloat;
 }
 
-void PaddedRows::Begin(void* scratch) const {
-  if (tiles_.numbers == 1) {
-    std::memset(scratch, 0, CopyBytes());
-  } else {
-    std::memset(static_cast<char*>(scratch) + CopyBytes(), 0,
-                line_pixels_ * d_.c * gemm::BytesOf(x_.storage));
-  }
-}
+void PaddedRows::Begin(void* scratch) const { std::memset(scratch, 0, ScratchBytes()); }
 
 PaddedRows::Block PaddedRows::Copy(const void* x, int64_t image, int64_t oh, int64_t kh,
                                    int64_t kh_end, void* scratch) const {
@@ -66,27 +55,36 @@ PaddedRows::Block PaddedRows::Copy(const void* x, int64_t image, int64_t oh, int
       std::clamp<int64_t>((oh + block.rows - 1) * d_.sh + Shift(kh_end - 1) + 1, block.h, d_.h);
   float* to = static_cast<float*>(scratch);
   block.x = to;
-  char* const line = static_cast<char*>(scratch) + CopyBytes();
-  // Pixel w of x is pixel w + left of a line. A pad below 0 leaves pixels out.
-  const int64_t pad = std::max<int64_t>(d_.left, 0), skipped = std::max<int64_t>(-d_.left, 0);
-  const int64_t pixels =
-      std::clamp<int64_t>(line_pixels_ - pad, 0, std::max<int64_t>(d_.w - skipped, 0));
-  const int64_t bytes = gemm::BytesOf(x_.storage);
-  for (int64_t h = block.h; h < block.h_end; ++h, to += row_elements_) {
-    const void* const row = gemm::At(x, x_.storage, ((image * d_.h + h) * d_.w + skipped) * d_.c);
-    if (tiles_.numbers == 1) {
-      gemm::Convert(row, x_.storage, x_.part, pixels * d_.c, to + pad * d_.c);
-      continue;
-    }
-    if (pixels > 0) std::memcpy(line + pad * d_.c * bytes, row, pixels * d_.c * bytes);
-    if (pairs_ == Pairs::kPixels) {
-      const void* const next = gemm::At(line, x_.storage, d_.sw * d_.c);
-      gemm::PackRows(tiles_, line, next, x_.storage, x_.part, row_elements_, to);
-    } else {
-      gemm::PackNeighbours(tiles_, line, x_.storage, x_.part, line_pixels_ * d_.c, to);
-    }
-  }
+  for (int64_t h = block.h; h < block.h_end; ++h, to += row_elements_)
+    CopyRow(gemm::At(x, x_.storage, (image * d_.h + h) * d_.w * d_.c), to);
   return block;
+}
+
+// Pixel w of the row is pixel w + left of the padded row. A pad below 0 leaves pixels out.
+void PaddedRows::CopyRow(const void* row, float* to) const {
+  const int64_t pad = std::max<int64_t>(d_.left, 0), skipped = std::max<int64_t>(-d_.left, 0);
+  const int64_t end =
+      pad + std::clamp<int64_t>(line_pixels_ - pad, 0, std::max<int64_t>(d_.w - skipped, 0));
+  // Pixel `pixel` of the padded row, in [pad, end).
+  const auto at = [&](int64_t pixel) {
+    return gemm::At(row, x_.storage, (pixel - pad + skipped) * d_.c);
+  };
+  if (pairs_ == Pairs::kChannels || tiles_.numbers == 1) {
+    gemm::PackNeighbours(tiles_, at(pad), x_.storage, x_.part, (end - pad) * d_.c,
+                         to + pad * d_.c / tiles_.numbers);
+    return;
+  }
+  // Pixels [from, until) of the row of pairs, of which pixel p is pixels p and p + sw.
+  const auto pack = [&](int64_t from, int64_t until, bool has_first, bool has_second) {
+    until = std::min(until, row_elements_ / d_.c);
+    if (from >= until) return;
+    gemm::PackRows(tiles_, has_first ? at(from) : nullptr, has_second ? at(from + d_.sw) : nullptr,
+                   x_.storage, x_.part, (until - from) * d_.c, to + from * d_.c);
+  };
+  const int64_t last_pair = std::max(end - d_.sw, pad);
+  pack(std::max<int64_t>(pad - d_.sw, 0), std::min(pad, end - d_.sw), false, true);
+  pack(pad, last_pair, true, true);
+  pack(last_pair, end, true, false);
 }
 
 PaddedRows::Rows PaddedRows::RowsOf(const Block& block, int64_t kh) const {

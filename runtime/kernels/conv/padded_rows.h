@@ -43,7 +43,7 @@ class PaddedRows {
   int64_t block_rows() const { return block_rows_; }  // of y, at most
   int64_t ScratchBytes() const;
   int64_t CopiedBytes(int64_t images) const;
-  // Sets the pads in the scratch memory. Call before Copy.
+  // Clears the scratch memory, for the pads. Call before Copy.
   void Begin(void* scratch) const;
   // The block of an image that begins with row oh of y, for the rows [kh, kh_end) of the kernel.
   Block Copy(const void* x, int64_t image, int64_t oh, int64_t kh, int64_t kh_end,
@@ -53,13 +53,13 @@ class PaddedRows {
 
  private:
   int64_t RowsOfX(int64_t rows) const;
-  int64_t CopyBytes() const;
+  void CopyRow(const void* row, float* to) const;
 
   const ConvDims d_;
   const Numbers x_;
   const Pairs pairs_;
   const gemm::Tiles& tiles_;
-  const int64_t line_pixels_;  // of a row with its pads, as it is stored, before pairs are made
+  const int64_t line_pixels_;  // of a row with its pads, before pairs are made
   const int64_t row_elements_;
   const int64_t block_rows_;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/base/bfloat16.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/kernels/gemm/row_tiles.h"
 #include "runtime/kernels/gemm/sizes.h"
@@ -48,7 +47,7 @@ struct Product::Block {
   int64_t x_depth = 0;
   bool interleaved = false;
   int64_t y_depth = 0;  // from a row of a panel of y to the next
-  float* z = nullptr;
+  float* z = nullptr;   // row `row` of the sums
   int64_t z_row = 0;
   bool accumulates = false;
   bool is_last = false;  // the sums are complete after this block
@@ -68,7 +67,8 @@ Product::Product(const Def& def, const Tiles& tiles)
       packed_columns_(def.y_is_packed ? def.n
                                       : panel_columns_ * std::min(kPackedPanels,
                                                                   DivideUp(def.n, panel_columns_))),
-      packs_x_(PacksAnyX()) {
+      packs_x_(PacksAnyX()),
+      keeps_sums_(def.z == Storage::kBF16 && (elements_ > depth_ || def.products.size() > 1)) {
   TPURUN_DCHECK(!def.accumulates || def.z == Storage::kF32);
   TPURUN_DCHECK(!def.products.empty());
   TPURUN_DCHECK(!def.y_is_packed || (def.products.size() == 1 &&
@@ -94,13 +94,13 @@ int64_t Product::ScratchBytes(int64_t m) const {
   if (packs_x_) floats += AlignedFloats(rows * depth_);
   if (!def_.y_is_packed) floats += AlignedFloats(depth_ * packed_columns_);
   floats += AlignedFloats(LineFloats(rows));
-  if (def_.z == Storage::kBF16) floats += AlignedFloats(rows * def_.n);
+  if (keeps_sums_) floats += AlignedFloats(rows * def_.n);
   return floats * kFloat;
 }
 
 int64_t Product::CopiedBytes(int64_t m, int64_t n) const {
   if (m == 0 || n == 0) return 0;
-  int64_t floats = def_.z == Storage::kBF16 ? m * n : 0;
+  int64_t floats = keeps_sums_ ? m * n : 0;
   const int64_t x_copies = RowsOfPackedY(m) > kBlockRows ? DivideUp(n, packed_columns_) : 1;
   const int64_t y_copies = def_.y_is_packed ? 0 : DivideUp(m, RowsOfPackedY(m));
   const int64_t panels = DivideUp(n, panel_columns_);
@@ -124,8 +124,8 @@ void Product::Run(const Args& args) const {
 }
 
 int64_t Product::RowsOfPackedY(int64_t m) const {
-  // Packed weights need no copy, and scratch memory holds a block of bf16 z.
-  return def_.y_is_packed || def_.z == Storage::kBF16 ? std::min(m, kBlockRows) : m;
+  // Packed weights need no copy, and scratch memory holds the sums of a block.
+  return def_.y_is_packed || keeps_sums_ ? std::min(m, kBlockRows) : m;
 }
 
 void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
@@ -135,10 +135,14 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
   if (packs_x_) block.x_copy = scratch.Take(most_rows * depth_);
   if (!def_.y_is_packed) block.y_copy = scratch.Take(depth_ * packed_columns_);
   block.line = scratch.Take(LineFloats(most_rows));
-  const bool rounds = def_.z == Storage::kBF16;
-  float* const z =
-      rounds ? scratch.Take(rows * args.n) : static_cast<float*>(args.z) + begin * def_.z_stride;
-  block.z_row = rounds ? args.n : def_.z_stride;
+  float* z = nullptr;
+  if (keeps_sums_) {
+    z = scratch.Take(rows * args.n);
+    block.z_row = args.n;
+  } else if (def_.z == Storage::kF32) {
+    z = static_cast<float*>(args.z) + begin * def_.z_stride;
+    block.z_row = def_.z_stride;
+  }
   block.accumulates = def_.accumulates;
   for (size_t i = 0; i < def_.products.size(); ++i) {
     const Parts& parts = def_.products[i];
@@ -152,7 +156,7 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
           block.row = begin + first;
           block.rows = rows * (b + 1) / blocks - first;
           block.tiles = RowTiles(block.rows, most_rows_);
-          block.z = z + first * block.z_row;
+          block.z = z == nullptr ? nullptr : z + first * block.z_row;
           // A single block stays packed for all columns.
           if (column == 0 || blocks > 1) PackX(args, parts.x, block);
           RunPanels(args, column, y, block);
@@ -160,10 +164,6 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
       }
       block.accumulates = true;
     }
-  }
-  for (int64_t r = 0; rounds && r < rows; ++r) {
-    RoundToBFloat16(z + r * args.n, args.n,
-                    static_cast<uint16_t*>(args.z) + (begin + r) * def_.z_stride);
   }
 }
 
@@ -366,9 +366,11 @@ void Product::RunPanel(const Args& args, int64_t column, const float* y, const B
   TileArgs tile{.x_row = block.x_row,
                 .y_depth = block.y_depth,
                 .z_row = block.z_row,
+                .rounded_row = def_.z_stride,
                 .accumulates = block.accumulates,
                 .bias = block.is_last && args.bias != nullptr ? args.bias + column : nullptr,
                 .last_lanes = vectors.last_lanes};
+  const bool rounds = block.is_last && def_.z == Storage::kBF16;
   for (int64_t t = 0; t < block.tiles.count; ++t) {
     const int64_t row = block.tiles.Begin(t);
     const int rows = block.tiles.Rows(t);
@@ -383,7 +385,10 @@ void Product::RunPanel(const Args& args, int64_t column, const float* y, const B
     tile.x += in.begin * (block.interleaved ? tile.x_depth : 1);
     tile.y = y + in.begin * block.y_depth;
     tile.depth = in.end - in.begin;
-    tile.z = block.z + row * block.z_row + column;
+    tile.z = block.z == nullptr ? nullptr : block.z + row * block.z_row + column;
+    if (rounds) {
+      tile.rounded = static_cast<uint16_t*>(args.z) + (block.row + row) * def_.z_stride + column;
+    }
     (block.interleaved ? tiles_.interleaved : tiles_.of_rows)[vectors.count][rows](tile);
   }
 }

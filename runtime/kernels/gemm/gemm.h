@@ -127,7 +127,8 @@ class Product {
   // The columns of y that are packed at a time; all of them if y is packed already. Several blocks
   // of rows are packed again for each of these blocks of columns.
   const int64_t packed_columns_;
-  const bool packs_x_;  // in some product
+  const bool packs_x_;     // in some product
+  const bool keeps_sums_;  // of several blocks along k, before they are rounded
 };
 
 }  // namespace tpurun::gemm

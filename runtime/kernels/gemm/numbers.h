@@ -41,7 +41,7 @@ void Convert(const void* from, Storage storage, int part, int64_t n, float* to);
 void PackNeighbours(const Tiles& tiles, const void* from, Storage storage, int part, int64_t n,
                     float* to);
 // The n elements of two rows that are neighbours along k. Where an element is one number, `next` is
-// not read; otherwise nullptr stands for zeros.
+// not read; otherwise nullptr in the place of a row stands for zeros.
 void PackRows(const Tiles& tiles, const void* from, const void* next, Storage storage, int part,
               int64_t n, float* to);
 

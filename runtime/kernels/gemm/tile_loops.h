@@ -12,6 +12,8 @@
 //     // The first `lanes` floats, 1 to kLanes - 1. No other is read or written.
 //     static Type LoadPart(const float*, int lanes);
 //     static void StorePart(Type, float*, int lanes);
+//     // The first `lanes` floats, 1 to kLanes, rounded to bf16 (BFloat16Bits).
+//     static void StoreRounded(Type, uint16_t*, int lanes);
 //   };
 #ifndef TPURUN_RUNTIME_KERNELS_GEMM_TILE_LOOPS_H_
 #define TPURUN_RUNTIME_KERNELS_GEMM_TILE_LOOPS_H_
@@ -62,6 +64,14 @@ void RunTile(const TileArgs& tile) {
     if (bias == nullptr) continue;
     const typename Vector::Type added = LoadLanes<Vector>(bias + v * kLanes, lanes(v));
     TPURUN_UNROLL for (int r = 0; r < rows; ++r) sums[r][v] = Vector::Add(sums[r][v], added);
+  }
+  if (uint16_t* const rounded = tile.rounded; rounded != nullptr) {
+    const int64_t rounded_row = tile.rounded_row;
+    TPURUN_UNROLL for (int r = 0; r < rows; ++r) {
+      TPURUN_UNROLL for (int v = 0; v < vectors; ++v)
+          Vector::StoreRounded(sums[r][v], rounded + r * rounded_row + v * kLanes, lanes(v));
+    }
+    return;
   }
   TPURUN_UNROLL for (int r = 0; r < rows; ++r) {
     TPURUN_UNROLL for (int v = 0; v < vectors; ++v) {

@@ -28,6 +28,10 @@ struct TileArgs {
   // Element (row r, column c) of z is z[r * z_row + c].
   float* z = nullptr;
   int64_t z_row = 0;
+  // If given, the sums are rounded to bf16 (BFloat16Bits) and stored here instead of in z: element
+  // (row r, column c) is rounded[r * rounded_row + c].
+  uint16_t* rounded = nullptr;
+  int64_t rounded_row = 0;
   bool accumulates = false;     // the sums start with z
   const float* bias = nullptr;  // added to the complete sums; nullptr: none
   int last_lanes = 0;           // columns of z in the last vector, 1 to Tiles::lanes
@@ -57,7 +61,7 @@ struct Tiles {
   // one after the other, become (n + 1) / 2 elements, the last of an odd n with a 0 behind it.
   void (*pair_neighbours_f32)(const float* from, int64_t n, float* to) = nullptr;
   void (*pair_neighbours_bf16)(const uint16_t* from, int64_t n, float* to) = nullptr;
-  // n numbers of two rows become n elements. Without a second row its numbers are 0.
+  // n numbers of two rows become n elements. Where one of the rows is missing, its numbers are 0.
   void (*pair_rows_f32)(const float* first, const float* second, int64_t n, float* to) = nullptr;
   void (*pair_rows_bf16)(const uint16_t* first, const uint16_t* second, int64_t n,
                          float* to) = nullptr;

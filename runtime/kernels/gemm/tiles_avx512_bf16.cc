@@ -12,6 +12,9 @@ struct BFloat16PairVector : Avx512Vector {
   static Type FusedMultiplyAdd(Type x, Type y, Type z) {
     return _mm512_dpbf16_ps(z, reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(y));
   }
+  static void StoreRounded(Type x, uint16_t* to, int lanes) {
+    StoreHalves(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)), to, lanes);
+  }
 };
 constexpr int kLanes = Avx512Vector::kLanes;
 
@@ -73,18 +76,20 @@ __m512i Interleave(__m512i below, __m512i above) {
 template <typename Number>
 void PairRows(const Number* first, const Number* second, int64_t n, float* to) {
   int64_t i = 0;
-  for (; second != nullptr && i + 2 * kLanes <= n; i += 2 * kLanes) {
+  const bool both = first != nullptr && second != nullptr;
+  for (; both && i + 2 * kLanes <= n; i += 2 * kLanes) {
     const __m512i above = Load(first + i, 2 * kLanes), below = Load(second + i, 2 * kLanes);
     _mm512_storeu_si512(to + i, Interleave<0>(below, above));
     _mm512_storeu_si512(to + i + kLanes, Interleave<kLanes>(below, above));
   }
-  for (; second != nullptr && i + kLanes <= n; i += kLanes)
+  for (; both && i + kLanes <= n; i += kLanes)
     _mm512_storeu_si512(to + i, Interleave<0>(Load16(second + i), Load16(first + i)));
   for (; i < n; i += kLanes) {
     const int numbers = AtMost(n - i, kLanes);
-    const __m512i above = Load(first + i, numbers);
-    const __m512i below = second == nullptr ? _mm512_setzero_si512() : Load(second + i, numbers);
-    StoreElements(Interleave<0>(below, above), numbers, to + i);
+    const auto load = [&](const Number* row) {
+      return row == nullptr ? _mm512_setzero_si512() : Load(row + i, numbers);
+    };
+    StoreElements(Interleave<0>(load(second), load(first)), numbers, to + i);
   }
 }
 

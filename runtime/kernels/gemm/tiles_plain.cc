@@ -1,4 +1,5 @@
 // Tiles for every processor, and the plain form of those of the instruction sets.
+#include "runtime/base/bfloat16.h"
 #include "runtime/base/fused_multiply_add.h"
 #include "runtime/kernels/gemm/tile_loops.h"
 
@@ -32,6 +33,9 @@ struct PlainVector {
   }
   static void StorePart(const Type& x, float* to, int lanes) {
     for (int i = 0; i < lanes; ++i) to[i] = x.lanes[i];
+  }
+  static void StoreRounded(const Type& x, uint16_t* to, int lanes) {
+    for (int i = 0; i < lanes; ++i) to[i] = BFloat16Bits(x.lanes[i]);
   }
 };
 
