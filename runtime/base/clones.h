@@ -34,12 +34,13 @@ inline InstructionSet BestInstructionSet() {
 inline const InstructionSet kBestInstructionSet = BestInstructionSet();
 
 template <typename Loop>
-[[gnu::target("avx2,avx512f,avx512bw,avx512dq,avx512vl")]] void RunWithAvx512(const Loop& loop) {
+[[gnu::target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]] void RunWithAvx512(
+    const Loop& loop) {
   loop();
 }
 
 template <typename Loop>
-[[gnu::target("avx2")]] void RunWithAvx2(const Loop& loop) {
+[[gnu::target("avx2,fma")]] void RunWithAvx2(const Loop& loop) {
   loop();
 }
 

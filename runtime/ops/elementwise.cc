@@ -325,8 +325,7 @@ const OpDef& FloorOp() {
 
 const OpDef& TanhOp() {
   static const OpDef& op = *new OpDef(Transcendental(Unary(
-      "tanh", "tanh(x)", {TensorFlowOp("Tanh"), OnnxOp("Tanh")},
-      [](float x) { return std::tanh(x); },
+      "tanh", "tanh(x)", {TensorFlowOp("Tanh"), OnnxOp("Tanh")}, [](float x) { return TanhOf(x); },
       [](GraphBuilder& b, Value, Value y, Value dy) {
         return Mul(b, dy, Sub(b, Scalar(b, 1), Square(b, y)));
       })));
@@ -352,10 +351,7 @@ const OpDef& CosOp() {
 const OpDef& SigmoidOp() {
   static const OpDef& op = *new OpDef(Transcendental(Unary(
       "sigmoid", "1 / (1 + exp(-x))", {TensorFlowOp("Sigmoid"), OnnxOp("Sigmoid")},
-      [](float x) {
-        const float e = std::exp(-std::fabs(x));
-        return x >= 0 ? 1.0f / (1.0f + e) : e / (1.0f + e);
-      },
+      [](float x) { return SigmoidOf(x); },
       [](GraphBuilder& b, Value, Value y, Value dy) {
         return Mul(b, dy, Mul(b, y, Sub(b, Scalar(b, 1), y)));
       })));

@@ -22,25 +22,6 @@ constexpr std::array<std::pair<std::string_view, GateFunction>, 6> kGateFunction
     {"elu", GateFunction::kElu},
 }};
 
-[[gnu::always_inline]] inline float SigmoidOf(float x) {
-  const float e = ExpOfNegative(-std::fabs(x));
-  return (x >= 0 ? 1.0f : e) / (1.0f + e);
-}
-
-// The polynomial near 0 is the one of Cephes' tanhf, within 2 units in the last place.
-[[gnu::always_inline]] inline float TanhOf(float x) {
-  const float size = std::fabs(x), square = x * x;
-  const float e = ExpOfNegative(-2.0f * size);
-  const float far = std::copysign((1.0f - e) / (1.0f + e), x);
-  float p = -5.70498872745e-3f;
-  p = p * square + 2.06390887954e-2f;
-  p = p * square - 5.37397155531e-2f;
-  p = p * square + 1.33314422036e-1f;
-  p = p * square - 3.33332819422e-1f;
-  const float near = p * square * x + x;
-  return size < 0.625f ? near : far;
-}
-
 TPURUN_CLONES void ReluOfArray(const float* x, int64_t n, float* y) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] > 0 || x[i] != x[i] ? x[i] : 0.0f;

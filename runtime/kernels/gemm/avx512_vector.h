@@ -18,6 +18,9 @@ struct Avx512Vector {
   static Type Load(const float* from) { return _mm512_loadu_ps(from); }
   static Type Broadcast(const float* from) { return _mm512_set1_ps(*from); }
   static Type FusedMultiplyAdd(Type x, Type y, Type z) { return _mm512_fmadd_ps(x, y, z); }
+  static Type MultiplyAddBroadcast(const float* x, Type y, Type z) {
+    return FusedMultiplyAdd(Broadcast(x), y, z);
+  }
   static Type Add(Type x, Type y) { return _mm512_add_ps(x, y); }
   static void Store(Type x, float* to) { _mm512_storeu_ps(to, x); }
   static Type LoadPart(const float* from, int lanes) {

@@ -7,6 +7,8 @@
 //     using Type;                            // kLanes floats
 //     static Type Zero(), Load(const float*), Broadcast(const float*);
 //     static Type FusedMultiplyAdd(Type x, Type y, Type z);  // x y + z
+//     // The same for an x that is broadcast and not used again.
+//     static Type MultiplyAddBroadcast(const float* x, Type y, Type z);
 //     static Type Add(Type, Type);
 //     static void Store(Type, float*);
 //     // The first `lanes` floats, 1 to kLanes - 1. No other is read or written.
@@ -52,6 +54,10 @@ void RunTile(const TileArgs& tile) {
       typename Vector::Type right[vectors];
       TPURUN_UNROLL for (int v = 0; v < vectors; ++v) right[v] = Vector::Load(y + v * kLanes);
       TPURUN_UNROLL for (int r = 0; r < rows; ++r) {
+        if constexpr (vectors == 1) {
+          sums[r][0] = Vector::MultiplyAddBroadcast(x + r * x_row, right[0], sums[r][0]);
+          continue;
+        }
         const typename Vector::Type left = Vector::Broadcast(x + r * x_row);
         TPURUN_UNROLL for (int v = 0; v < vectors; ++v) sums[r][v] =
             Vector::FusedMultiplyAdd(left, right[v], sums[r][v]);

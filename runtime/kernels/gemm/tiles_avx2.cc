@@ -14,6 +14,9 @@ struct Avx2Vector {
   static Type Load(const float* from) { return _mm256_loadu_ps(from); }
   static Type Broadcast(const float* from) { return _mm256_broadcast_ss(from); }
   static Type FusedMultiplyAdd(Type x, Type y, Type z) { return _mm256_fmadd_ps(x, y, z); }
+  static Type MultiplyAddBroadcast(const float* x, Type y, Type z) {
+    return FusedMultiplyAdd(Broadcast(x), y, z);
+  }
   static Type Add(Type x, Type y) { return _mm256_add_ps(x, y); }
   static void Store(Type x, float* to) { _mm256_storeu_ps(to, x); }
   static Type LoadPart(const float* from, int lanes) {

@@ -19,6 +19,9 @@ struct PlainVector {
       z.lanes[i] = tpurun::FusedMultiplyAdd(x.lanes[i], y.lanes[i], z.lanes[i]);
     return z;
   }
+  static Type MultiplyAddBroadcast(const float* x, const Type& y, const Type& z) {
+    return FusedMultiplyAdd(Broadcast(x), y, z);
+  }
   static Type Add(Type x, const Type& y) {
     for (int i = 0; i < kLanes; ++i) x.lanes[i] += y.lanes[i];
     return x;
