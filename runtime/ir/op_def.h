@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/base/chain_op.h"
 #include "runtime/ir/attrs.h"
 #include "runtime/ir/cost.h"
 #include "runtime/ir/machine.h"
@@ -261,6 +262,8 @@ struct OpDef {
   // For an element-wise op without attributes: its loop over f32, with a pred as 1 or 0. It is the
   // step of a TileProgram. Null: the op is never fused.
   TileFunction tile = nullptr;
+  // The same as a step of a chain, where a chain has it.
+  ChainOp chain_op = ChainOp::kNone;
   // In order of preference. A call gets the first kernel with an offer, or else the reference.
   std::vector<KernelDef> kernels;
   // An op with the same operands and attributes that equals CrossReplicaSum of this op and does

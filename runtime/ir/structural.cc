@@ -134,6 +134,7 @@ const OpDef& AddOp() {
           },
       .reference = [](const OpCall& call) { return BinaryKernel(call, kPlus); },
       .tile = BinaryTile(kPlus),
+      .chain_op = ChainOp::kAdd,
       .tensorflow = TensorFlowOp("AddV2"),
       .onnx = OnnxOp("Add")};
   return op;

@@ -72,6 +72,11 @@ OpDef Binary(const char* name, const char* doc, const ExportedAs& exported, F f,
   return op;
 }
 
+OpDef InChains(OpDef op, ChainOp chain_op) {
+  op.chain_op = chain_op;
+  return op;
+}
+
 // Counts an element of the op as a call of a transcendental function and `flops` operations.
 OpDef Transcendental(OpDef op, int flops = 0) {
   op.element_flops = flops;
@@ -122,56 +127,65 @@ OpDef Unary(const char* name, const char* doc, const ExportedAs& exported, F f,
 }
 
 const OpDef& SubOp() {
-  static const OpDef& op = *new OpDef(Binary(
-      "sub", "x - y", {TensorFlowOp("Sub"), OnnxOp("Sub")}, [](auto x, auto y) { return x - y; },
-      [](GraphBuilder& b, const Node&, Value dz) {
-        return std::vector<Value>{dz, Neg(b, dz)};
-      },
-      kArithmetic,
-      [](const Graph& graph, const Node& node) {
-        return WithoutIdentity(graph, node, 0, 0, false);
-      }));
+  static const OpDef& op =
+      *new OpDef(InChains(Binary(
+                              "sub", "x - y", {TensorFlowOp("Sub"), OnnxOp("Sub")},
+                              [](auto x, auto y) { return x - y; },
+                              [](GraphBuilder& b, const Node&, Value dz) {
+                                return std::vector<Value>{dz, Neg(b, dz)};
+                              },
+                              kArithmetic,
+                              [](const Graph& graph, const Node& node) {
+                                return WithoutIdentity(graph, node, 0, 0, false);
+                              }),
+                          ChainOp::kSubtract));
   return op;
 }
 
 const OpDef& MulOp() {
-  static const OpDef& op = *new OpDef(Binary(
-      "mul", "x * y", {TensorFlowOp("Mul"), OnnxOp("Mul")}, [](auto x, auto y) { return x * y; },
-      [](GraphBuilder& b, const Node& node, Value dz) {
-        return std::vector<Value>{Mul(b, dz, node.inputs[1]), Mul(b, dz, node.inputs[0])};
-      },
-      kArithmetic,
-      [](const Graph& graph, const Node& node) {
-        return WithoutIdentity(graph, node, 1, 1, true);
-      }));
+  static const OpDef& op = *new OpDef(InChains(
+      Binary(
+          "mul", "x * y", {TensorFlowOp("Mul"), OnnxOp("Mul")},
+          [](auto x, auto y) { return x * y; },
+          [](GraphBuilder& b, const Node& node, Value dz) {
+            return std::vector<Value>{Mul(b, dz, node.inputs[1]), Mul(b, dz, node.inputs[0])};
+          },
+          kArithmetic,
+          [](const Graph& graph, const Node& node) {
+            return WithoutIdentity(graph, node, 1, 1, true);
+          }),
+      ChainOp::kMultiply));
   return op;
 }
 
 const OpDef& DivOp() {
-  static const OpDef& op = *new OpDef(Binary(
-      "div", "x / y; whole numbers truncate, and x / 0 is 0 for them",
-      {[](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
-         const bool whole = call.operands[0].dtype != DType::kF32;
-         return TensorFlowOp(whole ? "TruncateDiv" : "RealDiv")(call);
-       },
-       OnnxOp("Div")},
-      [](auto x, auto y) {
-        if constexpr (std::is_integral_v<decltype(x)>) {
-          return y == 0    ? decltype(x)(0)
-                 : y == -1 ? decltype(x)(0 - static_cast<uint64_t>(x))
-                           : x / y;
-        } else {
-          return x / y;
-        }
-      },
-      [](GraphBuilder& b, const Node& node, Value dz) {
-        const Value y = node.inputs[1];
-        return std::vector<Value>{Div(b, dz, y), Neg(b, Div(b, Mul(b, dz, Value{node.id, 0}), y))};
-      },
-      kArithmetic,
-      [](const Graph& graph, const Node& node) {
-        return WithoutIdentity(graph, node, 1, 1, false);
-      }));
+  static const OpDef& op = *new OpDef(
+      InChains(Binary(
+                   "div", "x / y; whole numbers truncate, and x / 0 is 0 for them",
+                   {[](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+                      const bool whole = call.operands[0].dtype != DType::kF32;
+                      return TensorFlowOp(whole ? "TruncateDiv" : "RealDiv")(call);
+                    },
+                    OnnxOp("Div")},
+                   [](auto x, auto y) {
+                     if constexpr (std::is_integral_v<decltype(x)>) {
+                       return y == 0    ? decltype(x)(0)
+                              : y == -1 ? decltype(x)(0 - static_cast<uint64_t>(x))
+                                        : x / y;
+                     } else {
+                       return x / y;
+                     }
+                   },
+                   [](GraphBuilder& b, const Node& node, Value dz) {
+                     const Value y = node.inputs[1];
+                     return std::vector<Value>{Div(b, dz, y),
+                                               Neg(b, Div(b, Mul(b, dz, Value{node.id, 0}), y))};
+                   },
+                   kArithmetic,
+                   [](const Graph& graph, const Node& node) {
+                     return WithoutIdentity(graph, node, 1, 1, false);
+                   }),
+               ChainOp::kDivide));
   return op;
 }
 
@@ -250,6 +264,7 @@ const OpDef& NegOp() {
     OpDef& neg = *new OpDef(Unary(
         "neg", "-x", {TensorFlowOp("Neg"), OnnxOp("Neg")}, [](float x) { return -x; },
         [](GraphBuilder& b, Value, Value, Value dy) { return Neg(b, dy); }));
+    neg.chain_op = ChainOp::kNegate;
     neg.simplify = [](const Graph& graph, const Node& node) -> Replacement {
       const Node& inner = graph.node(node.inputs[0]);
       return inner.op == node.op ? Replacement{.same = inner.inputs[0]} : Replacement{};
@@ -287,15 +302,19 @@ const OpDef& RsqrtOp() {
 }
 
 const OpDef& SquareOp() {
-  static const OpDef& op = *new OpDef(Unary(
-      "square", "x * x",
-      {TensorFlowOp("Square"),
-       [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
-         return std::vector<Value>{call.graph.Add("Mul", {call.inputs[0], call.inputs[0]})};
-       }},
-      [](float x) { return x * x; },
-      [](GraphBuilder& b, Value x, Value, Value dy) { return Mul(b, dy, Mul(b, x, Scalar(b, 2))); },
-      kArithmetic));
+  static const OpDef& op = *new OpDef(InChains(
+      Unary(
+          "square", "x * x",
+          {TensorFlowOp("Square"),
+           [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+             return std::vector<Value>{call.graph.Add("Mul", {call.inputs[0], call.inputs[0]})};
+           }},
+          [](float x) { return x * x; },
+          [](GraphBuilder& b, Value x, Value, Value dy) {
+            return Mul(b, dy, Mul(b, x, Scalar(b, 2)));
+          },
+          kArithmetic),
+      ChainOp::kSquare));
   return op;
 }
 

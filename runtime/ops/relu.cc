@@ -111,7 +111,8 @@ const OpDef& ReluGradOp() {
           [](const OpCall& call) {
             return AnyBF16(call) ? BF16ReluGrad(call) : BinaryKernel(call, kWherePositive);
           },
-      .tile = BinaryTile(kWherePositive)};
+      .tile = BinaryTile(kWherePositive),
+      .chain_op = ChainOp::kWherePositive};
   return op;
 }
 
@@ -144,6 +145,7 @@ const OpDef& ReluOp() {
                        return AnyBF16(call) ? BF16Relu() : UnaryKernel(call, kNotNegative);
                      },
                  .tile = UnaryTile(kNotNegative),
+                 .chain_op = ChainOp::kRelu,
                  .tensorflow = TensorFlowOp("Relu"),
                  .onnx = OnnxOp("Relu")};
   return op;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "runtime/kernels/gemm/tile_loops.h"
+#include "runtime/kernels/round_avx512.h"
 
 namespace tpurun::gemm {
 namespace {
@@ -28,17 +29,7 @@ struct Avx512Vector {
   }
   static void StorePart(Type x, float* to, int lanes) { _mm512_mask_storeu_ps(to, Mask(lanes), x); }
   static void StoreRounded(Type x, uint16_t* to, int lanes) {
-    const __m512i bits = _mm512_castps_si512(x), top = _mm512_srli_epi32(bits, 16);
-    const __m512i exponent = _mm512_set1_epi32(0x7f800000);
-    const __m512i half =
-        _mm512_add_epi32(_mm512_set1_epi32(0x7fff), _mm512_and_si512(top, _mm512_set1_epi32(1)));
-    __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);
-    const __mmask16 is_subnormal = _mm512_testn_epi32_mask(bits, exponent);
-    rounded = _mm512_mask_and_epi32(rounded, is_subnormal, top, _mm512_set1_epi32(0x8000));
-    const __mmask16 is_nan =
-        _mm512_cmpgt_epi32_mask(_mm512_and_si512(bits, _mm512_set1_epi32(0x7fffffff)), exponent);
-    rounded = _mm512_mask_or_epi32(rounded, is_nan, top, _mm512_set1_epi32(0x40));
-    StoreHalves(_mm512_cvtepi32_epi16(rounded), to, lanes);
+    StoreHalves(_mm512_cvtepi32_epi16(RoundedLanes(x)), to, lanes);
   }
   static void StoreHalves(__m256i x, uint16_t* to, int lanes) {
     if (lanes == kLanes) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), x);

@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include "runtime/kernels/gemm/tile_loops.h"
+#include "runtime/kernels/round_avx2.h"
 
 namespace tpurun::gemm {
 namespace {
@@ -40,20 +41,7 @@ struct Avx2Vector {
     if ((lanes & 1) != 0) _mm_store_ss(to, part);
   }
   static void StoreRounded(Type x, uint16_t* to, int lanes) {
-    const __m256i bits = _mm256_castps_si256(x), top = _mm256_srli_epi32(bits, 16);
-    const __m256i exponent = _mm256_set1_epi32(0x7f800000);
-    const __m256i half =
-        _mm256_add_epi32(_mm256_set1_epi32(0x7fff), _mm256_and_si256(top, _mm256_set1_epi32(1)));
-    __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16);
-    const __m256i is_subnormal =
-        _mm256_cmpeq_epi32(_mm256_and_si256(bits, exponent), _mm256_setzero_si256());
-    rounded =
-        _mm256_blendv_epi8(rounded, _mm256_and_si256(top, _mm256_set1_epi32(0x8000)), is_subnormal);
-    const __m256i is_nan =
-        _mm256_cmpgt_epi32(_mm256_and_si256(bits, _mm256_set1_epi32(0x7fffffff)), exponent);
-    rounded = _mm256_blendv_epi8(rounded, _mm256_or_si256(top, _mm256_set1_epi32(0x40)), is_nan);
-    const __m128i halves =
-        _mm_packus_epi32(_mm256_castsi256_si128(rounded), _mm256_extracti128_si256(rounded, 1));
+    const __m128i halves = LowerHalves(RoundedLanes(x));
     if (lanes == kLanes) return _mm_storeu_si128(reinterpret_cast<__m128i*>(to), halves);
     alignas(16) uint16_t all[kLanes];
     _mm_store_si128(reinterpret_cast<__m128i*>(all), halves);

@@ -1,0 +1,25 @@
+// The operations that a chain of element-wise steps computes in vector registers
+// (runtime/kernels/elementwise/chain.h).
+#ifndef TPURUN_RUNTIME_BASE_CHAIN_OP_H_
+#define TPURUN_RUNTIME_BASE_CHAIN_OP_H_
+
+#include <cstdint>
+
+namespace tpurun {
+
+// Of f32 x and y, each one IEEE operation or a choice.
+enum class ChainOp : uint8_t {
+  kNone,           // no step of a chain
+  kAdd,            // x + y
+  kSubtract,       // x - y
+  kMultiply,       // x * y
+  kDivide,         // x / y
+  kWherePositive,  // x where y > 0, else 0
+  kNegate,         // -x
+  kSquare,         // x * x
+  kRelu,           // x where x > 0 or x is NaN, else 0
+};
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_BASE_CHAIN_OP_H_
