@@ -58,8 +58,8 @@ bool IsUnary(ChainOp op) {
   return op == ChainOp::kNegate || op == ChainOp::kSquare || op == ChainOp::kRelu;
 }
 
-// Random numbers with zeros, infinities, a NaN, ties of the rounding to bf16, and the largest
-// number, which rounds to infinity.
+// Random numbers with zeros, infinities, a NaN, a subnormal, ties of the rounding to bf16, and the
+// largest number, which rounds to infinity.
 std::vector<float> Numbers(int64_t n, unsigned seed) {
   using Limits = std::numeric_limits<float>;
   const float special[] = {0.0f,
@@ -70,6 +70,7 @@ std::vector<float> Numbers(int64_t n, unsigned seed) {
                            std::bit_cast<float>(0x3f808000u),
                            std::bit_cast<float>(0x3f818000u),
                            Limits::max(),
+                           -1000 * Limits::denorm_min(),
                            1.0f};
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> number(-2, 2);
