@@ -32,14 +32,15 @@ void RemoveDirectory(const std::string& path, const Directory& locked) {
 }  // namespace
 
 absl::Status FirstWrites::MakeDirectory(const std::string& dir) {
-  if (directories_.empty()) {
-    std::vector<std::string> missing;
-    for (std::string path = dir; !path.empty() && !FileExists(path); path = DirName(path)) {
-      missing.push_back(path);
-    }
-    directories_.assign(missing.rbegin(), missing.rend());
+  // A directory that another process makes at the same time is also one that was absent. One that
+  // was there may be removed and made again here.
+  std::vector<std::string> absent;
+  for (std::string path = dir; !path.empty() && !FileExists(path); path = DirName(path)) {
+    absent.push_back(path);
   }
-  return MakeDirectories(dir);
+  const absl::Status status = MakeDirectories(dir, &absent);
+  directories_.insert(absent.begin(), absent.end());
+  return status;
 }
 
 absl::Status FirstWrites::WriteFile(const FilePath& path, const std::string& bytes) {
@@ -85,8 +86,8 @@ void FirstWrites::Undo(const Directory& dir) {
     }
   }
   const bool moved = dir.is_open() && !dir.CheckPath().ok();
-  for (auto made = directories_.rbegin(); !moved && made != directories_.rend(); ++made) {
-    RemoveDirectory(*made, dir);
+  for (auto path = directories_.rbegin(); !moved && path != directories_.rend(); ++path) {
+    RemoveDirectory(*path, dir);
   }
   Forget();
 }

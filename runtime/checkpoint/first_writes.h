@@ -4,6 +4,7 @@
 #define TPURUN_RUNTIME_CHECKPOINT_FIRST_WRITES_H_
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,7 @@ class FirstWrites {
     FilePath path;
     std::optional<FilePath> before;  // nullopt if there was no file
   };
-  std::vector<std::string> directories_;  // directories that were absent, outermost first
+  std::set<std::string> directories_;  // that were absent or made here; a parent before its own
   std::vector<Replaced> replaced_;
   std::vector<FilePath> created_;
 };

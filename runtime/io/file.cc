@@ -169,7 +169,7 @@ absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern) {
   return paths;
 }
 
-absl::Status MakeDirectories(const std::string& path) {
+absl::Status MakeDirectories(const std::string& path, std::vector<std::string>* made) {
   if (path.empty()) return absl::OkStatus();
   int removed = 0;  // times that another process has removed what was there
   for (size_t end = 0; end != std::string::npos;) {
@@ -177,6 +177,7 @@ absl::Status MakeDirectories(const std::string& path) {
     end = path.find('/', end + 1);
     const std::string prefix = path.substr(0, end);
     if (mkdir(prefix.c_str(), 0777) == 0) {
+      if (made != nullptr) made->push_back(prefix);
       const std::string dir = DirName(prefix);
       const int sync_error = SyncError(dir);
       if (sync_error == 0) continue;

@@ -52,8 +52,9 @@ absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern);
 // ---- Changes ----
 
 // Makes the directory and its missing parents, durably if the parents may be read. Other processes
-// may make and remove the same directories meanwhile.
-absl::Status MakeDirectories(const std::string& path);
+// may make and remove the same directories meanwhile. Appends those that this call made to `made`,
+// if given, in that order, also when it fails.
+absl::Status MakeDirectories(const std::string& path, std::vector<std::string>* made = nullptr);
 // An absent file is not an error.
 absl::Status RemoveFile(const FilePath& path);
 // Makes the names in the directory durable.

@@ -178,6 +178,16 @@ TEST_F(FileTest, RemovesOnlyTemporaryFiles) {
   EXPECT_FALSE(FileExists(TemporaryName(Path("c"))));
 }
 
+TEST_F(FileTest, MadeDirectoriesAreNamed) {
+  std::vector<std::string> made;
+  ASSERT_TRUE(MakeDirectories(Path("d"), &made).ok());
+  ASSERT_TRUE(MakeDirectories(Path("d/e/f"), &made).ok());
+  ASSERT_TRUE(MakeDirectories(Path("d/e"), &made).ok());
+  Write("d/file", "");
+  EXPECT_FALSE(MakeDirectories(Path("d/file/g"), &made).ok());
+  EXPECT_THAT(made, ElementsAre(Path("d"), Path("d/e"), Path("d/e/f")));
+}
+
 TEST_F(FileTest, UnwritablePlacesArePermissionDenied) {
   // Root may write anywhere: a directory in the way and an absent one fail for everybody.
   ASSERT_TRUE(MakeDirectories(Path("d/e")).ok());
