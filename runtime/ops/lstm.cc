@@ -9,6 +9,7 @@
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/recurrence.h"
+#include "runtime/ops/vector_math.h"
 
 namespace tpurun {
 namespace {
@@ -42,6 +43,44 @@ TPURUN_CLONES void MemoryGradient(const float* gates, const float* c_before, int
   }
 }
 
+// A step whose functions are tanh and sigmoid: LstmCell::Step in one loop, with the same bits.
+TPURUN_CLONES void TanhSigmoidStep(const float* x, const float* products, int64_t units,
+                                   float* gates, float* c, float* h) {
+#pragma GCC ivdep
+  for (int64_t u = 0; u < units; ++u) {
+    const int64_t f = units + u, g = 2 * units + u, o = 3 * units + u;
+    const float in = SigmoidOf(x[u] + products[u]);
+    const float forget = SigmoidOf(x[f] + products[f]);
+    const float candidate = TanhOf(x[g] + products[g]);
+    const float out = SigmoidOf(x[o] + products[o]);
+    gates[u] = in;
+    gates[f] = forget;
+    gates[g] = candidate;
+    gates[o] = out;
+    const float next = forget * c[u] + in * candidate;
+    c[u] = next;
+    h[u] = out * TanhOf(next);
+  }
+}
+
+// Its gradient: LstmCell::StepGrad in one loop, with the same bits.
+TPURUN_CLONES void TanhSigmoidStepGrad(const float* gates, const float* c_before, const float* c,
+                                       int64_t units, float* dh, float* dc, float* dx) {
+#pragma GCC ivdep
+  for (int64_t u = 0; u < units; ++u) {
+    const int64_t f = units + u, g = 2 * units + u, o = 3 * units + u;
+    const float in = gates[u], forget = gates[f], candidate = gates[g], out = gates[o];
+    const float activated = TanhOf(c[u]);
+    const float d = dc[u] + dh[u] * out * (1.0f - activated * activated);
+    dx[u] = d * candidate * (in * (1.0f - in));
+    dx[f] = d * c_before[u] * (forget * (1.0f - forget));
+    dx[g] = d * in * (1.0f - candidate * candidate);
+    dx[o] = dh[u] * activated * (out * (1.0f - out));
+    dc[u] = d * forget;
+    dh[u] = 0.0f;
+  }
+}
+
 // i, f, o = s(x + h R), g = a(x + h R), c' = f c + i g, h' = o a(c').
 class LstmCell final : public RecurrentCell {
  public:
@@ -49,9 +88,11 @@ class LstmCell final : public RecurrentCell {
       : RecurrentCell(units, {4}, 4, {.flops = 8, .transcendentals = 5},
                       {.flops = 22, .transcendentals = 1}),
         activation_(FunctionOf(attrs, "activation")),
-        recurrent_(FunctionOf(attrs, "recurrent_activation")) {}
+        recurrent_(FunctionOf(attrs, "recurrent_activation")),
+        in_one_loop_(activation_ == GateFunction::kTanh && recurrent_ == GateFunction::kSigmoid) {}
 
   void Step(int, const CellStep& row) const override {
+    if (in_one_loop_) return TanhSigmoidStep(row.x, row.products, units, row.kept, row.c, row.h);
     float* const gates = row.kept;
     AddArrays(row.x, row.products, 4 * units, gates);
     ApplyGate(recurrent_, gates, 2 * units, gates);
@@ -63,6 +104,9 @@ class LstmCell final : public RecurrentCell {
   }
 
   void StepGrad(int, const CellGradStep& row) const override {
+    if (in_one_loop_) {
+      return TanhSigmoidStepGrad(row.kept, row.c_before, row.c, units, row.dh, row.dc, row.dx);
+    }
     const float* const out = row.kept + 3 * units;
     float* const activated = row.spare;
     float* const of_memory = row.spare + units;
@@ -75,7 +119,6 @@ class LstmCell final : public RecurrentCell {
     MultiplyBySlope(recurrent_, row.kept, 2 * units, row.dx);
     MultiplyBySlope(activation_, row.kept + 2 * units, units, row.dx + 2 * units);
     MultiplyBySlope(recurrent_, out, units, row.dx + 3 * units);
-    std::copy_n(row.dx, 4 * units, row.dproducts);
     std::fill_n(row.dh, units, 0.0f);
   }
 
@@ -92,6 +135,7 @@ class LstmCell final : public RecurrentCell {
 
  private:
   const GateFunction activation_, recurrent_;
+  const bool in_one_loop_;
 };
 
 // Operand 4, if given, is the mask. In lstm_grad, an optional operand with two dimensions is the

@@ -309,12 +309,16 @@ class BackwardLoop final : public TimeLoop {
                              .spare = At(args, spare_)});
   }
 
+  // True if the gradient of the only product is that of x.
+  bool IsProductOfX() const { return num_products() == 1 && r_.dproducts < 0; }
+
   // The gradient of x summed over the steps so far, or nullptr if it is not needed.
   float* Sums(const KernelArgs& args, int64_t row) const {
     return PlaceOf(args, r_.sums, row, -1, nullptr);
   }
 
   float* Dx(const KernelArgs& args, int64_t row, int64_t time) const {
+    if (IsProductOfX()) return At(args, dgates_[0]) + (row - args.begin) * width_;
     return PlaceOf(args, 0, row, time, At(args, dx_) + (row - args.begin) * width_);
   }
 

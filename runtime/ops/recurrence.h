@@ -40,7 +40,7 @@ struct CellGradStep {
   float* dh;           // (U), in-out; the result lacks the contribution through the first product
   float* dc;           // (U), in-out
   float* dx;           // (W), out
-  float* dproducts;    // out: the gradient of the gates of one product
+  float* dproducts;    // out: the gradient of the gates of one product; dx if it is that of all
   const float* dleft;  // (U): the gradient of the left operand of the second product
   float* left;         // (U), out: the left operand of the second product
   float* spare;        // temporary, 2 U elements

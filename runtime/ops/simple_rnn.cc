@@ -31,7 +31,6 @@ class SimpleCell final : public RecurrentCell {
   void StepGrad(int, const CellGradStep& row) const override {
     std::copy_n(row.dh, units, row.dx);
     MultiplyBySlope(activation_, row.h, units, row.dx);
-    std::copy_n(row.dx, units, row.dproducts);
     std::fill_n(row.dh, units, 0.0f);
   }
 
