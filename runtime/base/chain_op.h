@@ -17,6 +17,7 @@ enum class ChainOp : uint8_t {
   kWherePositive,  // x where y > 0, else 0
   kNegate,         // -x
   kSquare,         // x * x
+  kSquareRoot,     // the square root of x
   kRelu,           // x where x > 0 or x is NaN, else 0
 };
 

@@ -275,13 +275,15 @@ const OpDef& NegOp() {
 }
 
 const OpDef& SqrtOp() {
-  static const OpDef& op = *new OpDef(Transcendental(Unary(
-      "sqrt", "the square root of x", {TensorFlowOp("Sqrt"), OnnxOp("Sqrt")},
-      [](float x) { return std::sqrt(x); },
-      [](GraphBuilder& b, Value, Value y, Value dy) {
-        return Div(b, Mul(b, dy, Scalar(b, 0.5)), y);
-      },
-      kArithmetic)));
+  static const OpDef& op = *new OpDef(
+      InChains(Transcendental(Unary(
+                   "sqrt", "the square root of x", {TensorFlowOp("Sqrt"), OnnxOp("Sqrt")},
+                   [](float x) { return std::sqrt(x); },
+                   [](GraphBuilder& b, Value, Value y, Value dy) {
+                     return Div(b, Mul(b, dy, Scalar(b, 0.5)), y);
+                   },
+                   kArithmetic)),
+               ChainOp::kSquareRoot));
   return op;
 }
 

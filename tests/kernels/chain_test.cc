@@ -3,6 +3,7 @@
 #include "runtime/kernels/elementwise/chain.h"
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
@@ -48,6 +49,8 @@ float Expected(ChainOp op, float x, float y) {
       return -x;
     case ChainOp::kSquare:
       return x * x;
+    case ChainOp::kSquareRoot:
+      return std::sqrt(x);
     case ChainOp::kRelu:
       return x > 0 || x != x ? x : 0.0f;
   }
@@ -55,7 +58,8 @@ float Expected(ChainOp op, float x, float y) {
 }
 
 bool IsUnary(ChainOp op) {
-  return op == ChainOp::kNegate || op == ChainOp::kSquare || op == ChainOp::kRelu;
+  return op == ChainOp::kNegate || op == ChainOp::kSquare || op == ChainOp::kSquareRoot ||
+         op == ChainOp::kRelu;
 }
 
 // Random numbers with zeros, infinities, a NaN, a subnormal, ties of the rounding to bf16, and the

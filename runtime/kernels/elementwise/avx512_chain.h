@@ -27,6 +27,7 @@ struct Avx512Vector {
   static Type Multiply(Type x, Type y) { return _mm512_mul_ps(x, y); }
   static Type Divide(Type x, Type y) { return _mm512_div_ps(x, y); }
   static Type Negate(Type x) { return _mm512_xor_ps(x, _mm512_set1_ps(-0.0f)); }
+  static Type SquareRoot(Type x) { return _mm512_sqrt_ps(x); }
   static Type Round(Type x) { return Shifted(RoundedLanes(x)); }
   static Type WherePositive(Type x, Type y) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(y, _mm512_setzero_ps(), _CMP_GT_OQ), x);

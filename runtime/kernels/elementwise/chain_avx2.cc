@@ -23,6 +23,7 @@ struct Avx2Vector {
   static Type Multiply(Type x, Type y) { return _mm256_mul_ps(x, y); }
   static Type Divide(Type x, Type y) { return _mm256_div_ps(x, y); }
   static Type Negate(Type x) { return _mm256_xor_ps(x, _mm256_set1_ps(-0.0f)); }
+  static Type SquareRoot(Type x) { return _mm256_sqrt_ps(x); }
   static Type Round(Type x) { return Shifted(RoundedLanes(x)); }
   static Type WherePositive(Type x, Type y) {
     return _mm256_and_ps(x, _mm256_cmp_ps(y, _mm256_setzero_ps(), _CMP_GT_OQ));

@@ -8,7 +8,7 @@
 //     static Type Load(const float*), LoadBF16(const uint16_t*);
 //     static void Store(Type, float*), StoreBF16(Type, uint16_t*);  // rounded by BFloat16Bits
 //     static Type Add(Type, Type), Subtract(Type, Type), Multiply(Type, Type), Divide(Type, Type);
-//     static Type Negate(Type), Round(Type);         // to bf16, by BFloat16Bits
+//     static Type Negate(Type), SquareRoot(Type), Round(Type);  // to bf16, by BFloat16Bits
 //     static Type WherePositive(Type x, Type y);     // x where y > 0, else 0
 //     static Type WhereNotNegative(Type x);          // x where x > 0 or x is NaN, else 0
 //   };
@@ -86,6 +86,9 @@ template <typename Vector, int vectors>
     case ChainOp::kSquare:
       x.Apply([](typename Vector::Type value) { return Vector::Multiply(value, value); });
       break;
+    case ChainOp::kSquareRoot:
+      x.Apply(Vector::SquareRoot);
+      break;
     case ChainOp::kRelu:
       x.Apply(Vector::WhereNotNegative);
       break;
@@ -144,6 +147,7 @@ struct Element {
   static float Multiply(float x, float y) { return x * y; }
   static float Divide(float x, float y) { return x / y; }
   static float Negate(float x) { return -x; }
+  static float SquareRoot(float x) { return __builtin_sqrtf(x); }
   static float Round(float x) { return FromBits(Rounded(x) << 16); }
   static float WherePositive(float x, float y) { return y > 0 ? x : 0.0f; }
   static float WhereNotNegative(float x) { return x > 0 || x != x ? x : 0.0f; }
