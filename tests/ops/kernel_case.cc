@@ -37,24 +37,6 @@ void ExpectSameOfPacked(OpCall call, const Machine& machine, const KernelPlan& p
   EXPECT_EQ(RunPlanned(call, PlanKernel(call, machine), operands), want) << best.ToString();
 }
 
-// The kernels with an offer for the call on a level of machine that this one can stand for: the
-// library multiplies with AMX and where it is asked to, and it runs on any processor.
-std::vector<std::pair<Machine, const KernelDef*>> KernelsOfLevels(const OpCall& call) {
-  std::vector<std::pair<Machine, const KernelDef*>> kernels;
-  Machine asking_the_library = Machine::This();
-  asking_the_library.kernels = KernelChoice::kLibrary;
-  for (const Machine& machine : {Machine::This(), asking_the_library, Machine{},
-                                 Machine{.avx2 = true}, Machine{.avx2 = true, .avx512 = true},
-                                 Machine{.avx2 = true, .kernels = KernelChoice::kLibrary}}) {
-    if ((machine.avx2 && !Machine::This().avx2) || (machine.avx512 && !Machine::This().avx512))
-      continue;
-    for (const KernelDef& kernel : call.op->kernels) {
-      if (kernel.offer(call, machine)) kernels.emplace_back(machine, &kernel);
-    }
-  }
-  return kernels;
-}
-
 }  // namespace
 
 int64_t ProductsOfParts(int64_t precision) { return precision == 1 ? 3 : precision == 2 ? 6 : 1; }
@@ -80,6 +62,35 @@ Literal Rows(const Literal& literal, int64_t rows) {
   return some;
 }
 
+std::vector<Machine> MachinesOfThisProcessor() {
+  const Machine here = Machine::This();
+  Machine asking_the_library = here;
+  asking_the_library.kernels = KernelChoice::kLibrary;
+  std::vector<Machine> machines = {here, asking_the_library, Machine{}};
+  if (here.avx2) {
+    machines.push_back({.avx2 = true});
+    machines.push_back({.avx2 = true, .kernels = KernelChoice::kLibrary});
+  }
+  if (here.avx512) machines.push_back({.avx2 = true, .avx512 = true});
+  return machines;
+}
+
+std::vector<OfferedKernel> KernelsOf(const OpCall& call) {
+  std::vector<OfferedKernel> kernels;
+  std::set<std::string> seen;
+  for (const Machine& machine : MachinesOfThisProcessor()) {
+    for (const KernelDef& kernel : call.op->kernels) {
+      const std::optional<KernelOffer> offer =
+          kernel.offer ? kernel.offer(call, machine) : KernelOffer{};
+      if (!offer || !seen.insert(kernel.name).second) continue;
+      KernelPlan plan{*offer};
+      plan.kernel = &kernel;
+      kernels.push_back({machine, plan});
+    }
+  }
+  return kernels;
+}
+
 std::vector<std::pair<int64_t, int64_t>> SharesOf(const OpCall& call) {
   const int64_t units = Units(call);
   std::vector<std::pair<int64_t, int64_t>> shares;
@@ -88,29 +99,34 @@ std::vector<std::pair<int64_t, int64_t>> SharesOf(const OpCall& call) {
   return shares;
 }
 
-Literal RunPlanned(const OpCall& call, const KernelPlan& plan,
-                   const std::vector<Literal>& operands) {
-  Literal result(call.results[0]);
-  // What a kernel leaves unwritten must not look right by chance.
-  std::memset(result.data(), 0xa5, result.shape().bytes());
+std::vector<Literal> RunPlan(const OpCall& call, const KernelPlan& plan,
+                             const std::vector<Literal>& operands) {
+  std::vector<Literal> results;
   std::vector<const void*> in;
+  std::vector<void*> out;
+  for (const Shape& shape : call.results) results.emplace_back(shape);
   for (const Literal& operand : operands) in.push_back(operand.data());
-  void* out = result.data();
+  for (Literal& result : results) {
+    // What a kernel leaves unwritten must not look right by chance.
+    std::memset(result.data(), 0xa5, result.shape().bytes());
+    out.push_back(result.data());
+  }
   // The library is no better at keeping within its scratch memory than others.
-  constexpr int64_t kBehind = 1 << 20;
+  constexpr int64_t kBehind = 1 << 16;
   Literal scratch(Shape{DType::kU8, {plan.scratch_bytes + kBehind}});
   std::memset(scratch.data(), 0x5a, plan.scratch_bytes + kBehind);
   const std::unique_ptr<Kernel> kernel = MakeKernel(call, plan);
-  EXPECT_NE(kernel, nullptr);
+  EXPECT_NE(kernel, nullptr) << call.op->name;
+  if (kernel == nullptr) return results;
   kernel->SetWorkers(2);
-  int worker = 0;
-  for (const auto& [begin, end] : SharesOf(call)) {
+  const std::vector<std::pair<int64_t, int64_t>> shares = SharesOf(call);
+  for (size_t i = shares.size(); i-- > 0;) {
     const absl::Status status = kernel->Run({.operands = in.data(),
-                                             .results = &out,
+                                             .results = out.data(),
                                              .scratch = scratch.data(),
-                                             .worker = worker++ % 2,
-                                             .begin = begin,
-                                             .end = end});
+                                             .worker = static_cast<int>(i % 2),
+                                             .begin = shares[i].first,
+                                             .end = shares[i].second});
     EXPECT_TRUE(status.ok()) << status;
   }
   const std::byte* const behind = scratch.data() + plan.scratch_bytes;
@@ -119,7 +135,12 @@ Literal RunPlanned(const OpCall& call, const KernelPlan& plan,
                 behind,
             kBehind)
       << call.op->name << " " << call.attrs.ToString() << " writes behind its scratch memory";
-  return result;
+  return results;
+}
+
+Literal RunPlanned(const OpCall& call, const KernelPlan& plan,
+                   const std::vector<Literal>& operands) {
+  return RunPlan(call, plan, operands)[0];
 }
 
 void ExpectNearReference(const std::string& op, const Attrs& attrs, std::vector<Shape> shapes,
@@ -138,14 +159,12 @@ void ExpectNearReference(const std::string& op, const Attrs& attrs, std::vector<
     operands.push_back(RandomLiteral(shapes[i / replicas], static_cast<uint32_t>(i)));
     absolute.push_back(Absolute(operands.back()));
   }
-  std::set<std::string> seen;
-  for (const auto& [machine, kernel] : KernelsOfLevels(call)) {
-    if (!seen.insert(kernel->name).second) continue;
+  const std::vector<OfferedKernel> kernels = KernelsOf(call);
+  for (const auto& [machine, plan] : kernels) {
+    const KernelDef* const kernel = plan.kernel;
     const std::string place =
         absl::StrCat(op, " ", attrs.ToString(), " ", shapes[0].ToString(), " ", kernel->name, " ",
                      machine.ToString(), " in ", parts, " parts");
-    KernelPlan plan{*kernel->offer(call, machine)};
-    plan.kernel = kernel;
     const Literal got = RunPlanned(call, plan, operands);
     EXPECT_EQ(got, RunPlanned(call, plan, operands)) << place << ": the same call, other bits";
     // What the library multiplies as it is, by a forward convolution without groups, has packed
@@ -169,7 +188,7 @@ void ExpectNearReference(const std::string& op, const Attrs& attrs, std::vector<
           << place << " element " << i;
     }
   }
-  EXPECT_FALSE(seen.empty()) << op << " has no kernel for " << shapes[0].ToString();
+  EXPECT_FALSE(kernels.empty()) << op << " has no kernel for " << shapes[0].ToString();
 }
 
 }  // namespace tpurun

@@ -23,10 +23,26 @@ Literal RandomLiteral(const Shape& shape, uint32_t stream);
 Shape Rows(Shape shape, int64_t rows);
 Literal Rows(const Literal& literal, int64_t rows);
 
+// The machines that this processor can stand for: without some of its instruction sets, and asking
+// the library. The library multiplies with AMX and where it is asked to, and it runs on any
+// processor.
+std::vector<Machine> MachinesOfThisProcessor();
+
+// The kernels with an offer for the call on one of these machines, planned for the first such
+// machine. Not the reference.
+struct OfferedKernel {
+  Machine machine;
+  KernelPlan plan;
+};
+std::vector<OfferedKernel> KernelsOf(const OpCall& call);
+
 // The units of each of the call's parts.
 std::vector<std::pair<int64_t, int64_t>> SharesOf(const OpCall& call);
-// Runs the planned kernel on each share; worker i % 2 takes share i. Expects that nothing is
-// written behind its scratch memory.
+// Runs the planned kernel on each share, from the last to the first; worker i % 2 takes share i.
+// Expects that nothing is written behind its scratch memory.
+std::vector<Literal> RunPlan(const OpCall& call, const KernelPlan& plan,
+                             const std::vector<Literal>& operands);
+// Its first result.
 Literal RunPlanned(const OpCall& call, const KernelPlan& plan,
                    const std::vector<Literal>& operands);
 

@@ -12,6 +12,7 @@
 #include "runtime/ir/bf16_conversion.h"
 #include "runtime/ir/evaluate.h"
 #include "runtime/ops/op_list.h"
+#include "tests/ops/kernel_case.h"
 #include "tests/ops/op_case.h"
 
 namespace tpurun {
@@ -91,19 +92,6 @@ TEST(Ops, ShapesAndErrorsAreInferredAsTheGoldenFilesSay) {
   }
 }
 
-TEST(Ops, ReferenceKernelsGiveTheGoldenValues) {
-  for (const OpCase& op_case : AllOpCases()) {
-    if (!op_case.error.empty()) continue;
-    const OpCall call = op_case.Call();
-    const std::vector<Literal> got = RunReference(call, op_case.operands, {{0, Units(call)}});
-    for (size_t i = 0; i < got.size(); ++i) {
-      EXPECT_TRUE(Near(got[i], op_case.results[i], op_case.tolerance))
-          << op_case.Place() << " result " << i << "\n got " << Text(got[i]) << "\nwant "
-          << Text(op_case.results[i]);
-    }
-  }
-}
-
 TEST(Ops, PartsOfTheWorkGiveTheSameBitsAsTheWhole) {
   for (const OpCase& op_case : AllOpCases()) {
     if (!op_case.error.empty()) continue;
@@ -149,30 +137,6 @@ Literal StoredIn(DType dtype, const Literal& literal) {
   return stored;
 }
 
-// The planned kernel in this many parts, from the last to the first.
-std::vector<Literal> RunPlanned(OpCall call, int parts, const std::vector<Literal>& operands) {
-  call.parts = OpFlagsOf(call).unit == WorkUnit::kWhole ? 1 : parts;
-  const KernelPlan plan = PlanKernel(call, Machine{});
-  const std::unique_ptr<Kernel> kernel = MakeKernel(call, plan);
-  EXPECT_NE(kernel, nullptr) << call.op->name;
-  std::vector<Literal> results;
-  std::vector<const void*> in;
-  std::vector<void*> out;
-  for (const Shape& shape : call.results) results.emplace_back(shape);
-  for (const Literal& operand : operands) in.push_back(operand.data());
-  for (Literal& result : results) out.push_back(result.data());
-  Literal scratch(Shape{DType::kU8, {plan.scratch_bytes}});
-  for (int part = call.parts; kernel != nullptr && part-- > 0;) {
-    const absl::Status status = kernel->Run({.operands = in.data(),
-                                             .results = out.data(),
-                                             .scratch = scratch.data(),
-                                             .begin = BeginOfPart(call, part),
-                                             .end = BeginOfPart(call, part + 1)});
-    EXPECT_TRUE(status.ok()) << status;
-  }
-  return results;
-}
-
 // An op reads bf16 as the numbers that they are, and rounds result 0 once: what it gives on the
 // same numbers in f32, rounded.
 TEST(Ops, EveryOpOfFloatsReadsAndStoresBFloat16) {
@@ -202,9 +166,16 @@ TEST(Ops, EveryOpOfFloatsReadsAndStoresBFloat16) {
     ASSERT_EQ((*shapes)[0].dtype, DType::kBF16) << op_case.Place();
     stored.results = *shapes;
     for (const int parts : {1, 2, 3}) {
-      const std::vector<Literal> got = RunPlanned(stored, parts, narrow);
-      EXPECT_EQ(got[0], StoredIn(DType::kBF16, want[0])) << op_case.Place() << " in " << parts;
-      for (size_t i = 1; i < got.size(); ++i) EXPECT_EQ(got[i], want[i]) << op_case.Place();
+      stored.parts = OpFlagsOf(stored).unit == WorkUnit::kWhole ? 1 : parts;
+      for (const Machine& machine : MachinesOfThisProcessor()) {
+        const KernelPlan plan = PlanKernel(stored, machine);
+        if (plan.kernel->is_library) continue;
+        const std::vector<Literal> got = RunPlan(stored, plan, narrow);
+        const std::string place = absl::StrCat(op_case.Place(), " ", plan.name(), " on ",
+                                               machine.ToString(), " in ", parts);
+        EXPECT_EQ(got[0], StoredIn(DType::kBF16, want[0])) << place;
+        for (size_t i = 1; i < got.size(); ++i) EXPECT_EQ(got[i], want[i]) << place;
+      }
     }
     EXPECT_EQ(RunReference(stored, narrow, {{0, Units(stored)}})[0],
               StoredIn(DType::kBF16, want[0]))
@@ -214,47 +185,99 @@ TEST(Ops, EveryOpOfFloatsReadsAndStoresBFloat16) {
   EXPECT_GT(checked.size(), 35u);
 }
 
-// Row `row` of a literal, as a literal of one row.
-Literal Row(const Literal& literal, int64_t row) {
-  Shape shape = literal.shape();
-  const int64_t bytes = shape.bytes() / shape.dims[0];
-  shape.dims[0] = 1;
-  Literal one(shape);
-  std::memcpy(one.data(), literal.data() + row * bytes, bytes);
-  return one;
+// True if every result of the case has a row for each row of the operands that are read row by row.
+// An attribute that holds the number of rows, or a draw by row number, is not the point there.
+bool GoesByRows(const OpCase& op_case) {
+  const bool fixed = op_case.attrs.Has("dims") || op_case.attrs.Has("size") ||
+                     op_case.attrs.Has("x_dims") || op_case.attrs.Has("layout");
+  if (!op_case.error.empty() || fixed) return false;
+  const OpCall call = op_case.Call();
+  const OpFlags flags = OpFlagsOf(call);
+  return !flags.random && flags.unit != WorkUnit::kWhole && call.results[0].rank() > 0 &&
+         flags.row_operands != 0;
+}
+
+// The rows [begin, end) of the results and of the operands that are read row by row, so many times.
+OpCase OfRows(const OpCase& op_case, int64_t begin, int64_t end, int64_t times) {
+  const auto rows_of = [&](const Literal& literal) {
+    Shape shape = literal.shape();
+    const int64_t row = shape.bytes() / shape.dims[0], bytes = row * (end - begin);
+    shape.dims[0] = (end - begin) * times;
+    Literal rows(shape);
+    for (int64_t i = 0; i < times; ++i)
+      std::memcpy(rows.data() + i * bytes, literal.data() + begin * row, bytes);
+    return rows;
+  };
+  const OpCall call = op_case.Call();
+  const OpFlags flags = OpFlagsOf(call);
+  OpCase of_rows = op_case;
+  for (size_t i = 0; i < of_rows.operands.size(); ++i) {
+    const Shape& shape = of_rows.operands[i].shape();
+    // A row that goes with every row stays.
+    const bool has_rows = !flags.elementwise || shape.rank() == call.results[0].rank();
+    if (HasOperand(flags.row_operands, static_cast<int>(i)) && shape.rank() > 0 && has_rows)
+      of_rows.operands[i] = rows_of(of_rows.operands[i]);
+  }
+  for (Literal& result : of_rows.results) result = rows_of(result);
+  return of_rows;
 }
 
 TEST(Ops, ARowsBitsDoNotDependOnTheRowsThatGoAlong) {
   int checked = 0;
   for (const OpCase& op_case : AllOpCases()) {
-    // An attribute that holds the number of rows, or a draw by row number, is not the point here.
-    const bool fixed = op_case.attrs.Has("dims") || op_case.attrs.Has("size") ||
-                       op_case.attrs.Has("x_dims") || op_case.attrs.Has("layout");
-    if (!op_case.error.empty() || fixed || OpFlagsOf(op_case.Call()).random) continue;
+    if (!GoesByRows(op_case)) continue;
     const OpCall call = op_case.Call();
-    const OpFlags flags = OpFlagsOf(call);
-    if (flags.unit == WorkUnit::kWhole || call.results[0].rank() == 0 || flags.row_operands == 0)
-      continue;
-    const int64_t rows = call.results[0].dims[0];
-    const std::vector<Literal> whole = RunReference(call, op_case.operands, {{0, Units(call)}});
-    for (int64_t row = 0; row < rows; ++row) {
-      OpCase one = op_case;
-      for (size_t i = 0; i < one.operands.size(); ++i) {
-        const Shape& shape = one.operands[i].shape();
-        // A row that goes with every row stays.
-        const bool has_rows = !flags.elementwise || shape.rank() == call.results[0].rank();
-        if (HasOperand(flags.row_operands, i) && shape.rank() > 0 && has_rows)
-          one.operands[i] = Row(one.operands[i], row);
-      }
-      for (Literal& result : one.results) result = Row(result, 0);
+    OpCase whole = op_case;
+    whole.results = RunReference(call, op_case.operands, {{0, Units(call)}});
+    for (int64_t row = 0; row < call.results[0].dims[0]; ++row) {
+      const OpCase one = OfRows(whole, row, row + 1, 1);
       const OpCall one_call = one.Call();
       const std::vector<Literal> got = RunReference(one_call, one.operands, {{0, Units(one_call)}});
-      for (size_t i = 0; i < got.size(); ++i)
-        EXPECT_EQ(got[i], Row(whole[i], row)) << op_case.Place();
+      for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], one.results[i]) << op_case.Place();
       ++checked;
     }
   }
   EXPECT_GT(checked, 50);
+}
+
+// Expects the golden values of the reference and of every kernel on every machine that this
+// processor can stand for, and of own kernels the reference's bits.
+void ExpectGoldenValues(const OpCase& op_case, int parts, std::set<std::string>* checked) {
+  OpCall call = op_case.Call();
+  const std::vector<Literal> reference = RunReference(call, op_case.operands, {{0, Units(call)}});
+  const auto expect = [&](const std::vector<Literal>& got, const std::string& kernel) {
+    for (size_t i = 0; i < got.size(); ++i) {
+      EXPECT_TRUE(Near(got[i], op_case.results[i], op_case.tolerance))
+          << op_case.Place() << " " << kernel << " result " << i << "\n got " << Text(got[i])
+          << "\nwant " << Text(op_case.results[i]);
+    }
+  };
+  expect(reference, "reference");
+  call.parts = OpFlagsOf(call).unit == WorkUnit::kWhole ? 1 : parts;
+  for (const auto& [machine, plan] : KernelsOf(call)) {
+    const std::vector<Literal> got = RunPlan(call, plan, op_case.operands);
+    const std::string kernel = absl::StrCat(plan.name(), " in ", parts, " parts");
+    expect(got, kernel);
+    if (!plan.kernel->is_library) {
+      EXPECT_EQ(got, reference) << op_case.Place() << " " << kernel;
+    }
+    checked->insert(plan.name());
+  }
+}
+
+TEST(Ops, EveryKernelGivesTheGoldenValues) {
+  std::set<std::string> checked;
+  for (const OpCase& op_case : AllOpCases()) {
+    if (!op_case.error.empty()) continue;
+    for (const int parts : {1, 3}) ExpectGoldenValues(op_case, parts, &checked);
+    // As many rows as fill vector registers, caches' blocks and parts, and some more.
+    if (!GoesByRows(op_case)) continue;
+    const OpCase tall = OfRows(op_case, 0, op_case.results[0].shape().dims[0], 37);
+    for (const int parts : {1, 3}) ExpectGoldenValues(tall, parts, &checked);
+  }
+  // On any processor: products, convolutions and chains in plain code.
+  for (const char* kernel : {"gemm_plain", "direct_plain", "chains_plain"})
+    EXPECT_EQ(checked.count(kernel), 1u) << kernel;
 }
 
 // f(x) = sum of weights * op(x) over all f32 results, as a graph whose f32 operands are variables.
