@@ -10,7 +10,6 @@ namespace {
 
 // A part with fewer elements is not worth the hand-over to another worker. One page of f32.
 constexpr int64_t kPartElements = 4096;
-constexpr int64_t kParts = 8;
 // Output channels of a part: libraries compute blocks of 16 channels, the lanes of a register.
 constexpr int64_t kPartColumns = 16;
 // The number of rows of a call for which a rendezvous is worth its cost: the rows of an AMX tile.

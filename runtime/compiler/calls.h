@@ -11,6 +11,9 @@
 
 namespace tpurun {
 
+// The most parts of an instruction that all cores share, a power of 2.
+inline constexpr int64_t kParts = 8;
+
 // `graph` must have gone through the pass per_core. Later passes keep the partition of every node,
 // so a plan that a pass relied on is still valid when the schedule asks for plans the last time.
 class Calls {

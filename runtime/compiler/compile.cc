@@ -51,7 +51,8 @@ Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
                           .parts = scheduled.partition.parts,
                           .rows = scheduled.partition.rows,
                           .by_columns = scheduled.partition.by_columns,
-                          .replicas_per_call = scheduled.partition.replicas_per_call};
+                          .replicas_per_call = scheduled.partition.replicas_per_call,
+                          .first_part = scheduled.partition.first_part};
   if (scheduled.node < 0) {
     const Output& output = graph.outputs()[scheduled.output];
     instruction.name = output.name + "/outfeed";

@@ -200,7 +200,9 @@ class Planner {
     }
     buffer.space = !per_core ? Space::kShared : dies_in_phase ? Space::kWorker : Space::kCore;
     if (!per_core) {
-      bool in_order = schedule_.instructions[time].partition.parts == 1;
+      // The parts of a phase run at the same time: in order is one of them alone.
+      const Partition& own = schedule_.instructions[time].partition;
+      bool in_order = own.parts == 1 && own.first_part == 0;
       for (const int reader : readers) {
         const Partition& partition = schedule_.instructions[reader].partition;
         in_order =

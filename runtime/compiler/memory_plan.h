@@ -23,7 +23,8 @@ struct MemoryPlan {
 //   per core, read in a later phase, or the loss core     R x (N, ...)   own to last reader
 //   shared                                       shared   1 x (N, ...)   whole phases, from that of
 //                                                                        own to the last reader's
-//   shared, used in one phase, unpartitioned     shared   1 x (N, ...)   own to last reader
+//   shared, used in one phase, unpartitioned,    shared   1 x (N, ...)   own to last reader
+//   in the phase's first part
 //   in the prologue                              shared   1 x (N, ...)   the whole program
 //   an alias (Schedule::alias_of)                the buffer of the aliased value
 //   an update                                    the variable

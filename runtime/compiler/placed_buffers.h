@@ -13,9 +13,9 @@ namespace tpurun {
 // The lifetime of a buffer in indices of instructions, both ends included.
 struct Lifetime {
   int first = 0, last = 0;  // for all workers
-  // True if only unpartitioned instructions of one phase use the buffer: one worker runs them in
-  // order. Two such buffers are alive together only if their intervals [written, read] overlap.
-  // This interval lies within [first, last].
+  // True if only unpartitioned instructions of one phase use the buffer, in its first part: one
+  // worker runs them in order. Two such buffers are alive together only if their intervals
+  // [written, read] overlap. This interval lies within [first, last].
   bool in_order = false;
   int written = 0, read = 0;
 };

@@ -5,6 +5,7 @@
 
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
+#include "runtime/compiler/assign_parts.h"
 #include "runtime/compiler/calls.h"
 #include "runtime/compiler/input_output_alias.h"
 #include "runtime/compiler/node_periods.h"
@@ -66,6 +67,7 @@ class Scheduler {
                               std::tuple(b.section, b.period, b.phase);
                      });
     TPURUN_DCHECK(IsInOrder());
+    AssignParts(graph_, &schedule_);
     return std::move(schedule_);
   }
 

@@ -343,15 +343,17 @@ class Workers final : public Device {
         recorder.WaitEnds();
         continue;
       }
-      for (int part = begin; part < std::min(end, instruction.parts); part += replicas_per_call)
-        run(part);
+      const int first = std::max(begin, instruction.first_part);
+      const int last = std::min(end, instruction.first_part + instruction.parts);
+      for (int part = first; part < last; part += replicas_per_call) run(part);
     }
     counts_[worker].instructions.fetch_add(ran, std::memory_order_relaxed);
   }
 
   // Runs part `part` and the other parts of the same call.
   absl::Status RunInstruction(const LoadedInstruction& instruction, int worker, int part) {
-    TPURUN_DCHECK(part + instruction.replicas_per_call <= instruction.parts);
+    const int own = part - instruction.first_part;
+    TPURUN_DCHECK(own >= 0 && own + instruction.replicas_per_call <= instruction.parts);
     Pointers& pointers = pointers_[worker];
     TPURUN_DCHECK(
         instruction.operands.size() * instruction.replicas_per_call <= pointers.operands.size() &&
@@ -370,8 +372,8 @@ class Workers final : public Device {
             instruction.results[i].On(bases, core);
       args.scratch = instruction.scratch.On(bases, core);
     }
-    args.begin = instruction.per_core ? 0 : instruction.part_begins[part];
-    args.end = instruction.per_core ? instruction.end : instruction.part_begins[part + 1];
+    args.begin = instruction.per_core ? 0 : instruction.part_begins[own];
+    args.end = instruction.per_core ? instruction.end : instruction.part_begins[own + 1];
     if (instruction.is_update) [[unlikely]]
       return RunUpdate(instruction, args);
     return instruction.kernel->Run(args);

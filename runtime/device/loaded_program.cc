@@ -203,6 +203,7 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
                                .number = static_cast<int>(kernels_.size()) - 1,
                                .per_core = instruction.per_core,
                                .replicas_per_call = instruction.replicas_per_call,
+                               .first_part = instruction.first_part,
                                .parts = instruction.parts};
       for (const Operand& operand : instruction.operands)
         loaded.operands.push_back(Resolve(operand));

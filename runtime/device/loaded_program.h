@@ -51,9 +51,10 @@ struct LoadedInstruction {
   Address scratch;
   bool per_core = false;
   int replicas_per_call = 1;
-  int parts = 1;
-  std::vector<int64_t> part_begins;  // shared: part p is [part_begins[p], part_begins[p + 1])
-  int64_t end = 1;                   // per core: the units are [0, end)
+  int first_part = 0, parts = 1;  // its parts in the phase
+  std::vector<int64_t>
+      part_begins;  // shared: part p of them is [part_begins[p], part_begins[p + 1])
+  int64_t end = 1;  // per core: the units are [0, end)
   // The results to check after every `checked_units` written units.
   std::vector<CheckedResult> checked;
   int64_t checked_units = 0;

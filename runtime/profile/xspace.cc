@@ -218,7 +218,8 @@ class XSpaceMaker {
     const Instruction& instruction = *instructions_[span.instruction];
     if (instruction.per_core)
       return core >= span.part && core < span.part + instruction.replicas_per_call;
-    return span.part * args_.program.num_replicas / instruction.parts == core;
+    return (span.part - instruction.first_part) * args_.program.num_replicas / instruction.parts ==
+           core;
   }
 
   void AddOps(int core, const Ids& ids, xplane::XLine& line, Plane& plane) const {

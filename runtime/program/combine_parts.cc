@@ -47,6 +47,7 @@ void CombineParts(int num_workers, int num_replicas, const Machine& machine,
     if (combined == 1) continue;
     // Part p starts at rows * p / parts: every second one of 8 parts starts where one of 4 does.
     for (Instruction& instruction : phase.instructions) {
+      instruction.first_part /= combined;
       if (instruction.parts % combined != 0) continue;
       instruction.parts /= combined;
       CountCopies(machine, num_replicas, instruction);

@@ -94,7 +94,7 @@ Cost CostOfInstruction(const Instruction& instruction, int num_replicas) {
 bool SamePart(const Partition& writer, const Partition& reader, bool own_rows) {
   if (writer.per_core != reader.per_core) return false;
   if (writer.per_core) return true;
-  if (writer.parts == 1 && reader.parts == 1) return true;
+  if (writer.parts == 1 && reader.parts == 1) return writer.first_part == reader.first_part;
   return writer == reader && !writer.by_columns && own_rows;
 }
 

@@ -4,6 +4,7 @@
 #ifndef TPURUN_RUNTIME_PROGRAM_CORE_PROGRAM_H_
 #define TPURUN_RUNTIME_PROGRAM_CORE_PROGRAM_H_
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -66,22 +67,26 @@ struct Instruction {
   // Consecutive parts of one call, a power of 2; the first part is a multiple of this number. Per
   // core only.
   int replicas_per_call = 1;
+  // Its parts are the parts [first_part, first_part + parts) of its phase. Not 0 only if the
+  // instruction is shared and has one part.
+  int first_part = 0;
 };
 
 // For messages: `matmul "dense/MatMul" of dense (forward)`.
 std::string Describe(const Instruction& instruction);
 
-// How an instruction is partitioned: the last five fields of Instruction.
+// How an instruction is partitioned: the last six fields of Instruction.
 struct Partition {
   bool per_core = false;
   int parts = 1;
   int64_t rows = 1;
   bool by_columns = false;
   int replicas_per_call = 1;
+  int first_part = 0;
   auto operator<=>(const Partition&) const = default;
 };
 inline Partition PartitionOf(const Instruction& i) {
-  return Partition{i.per_core, i.parts, i.rows, i.by_columns, i.replicas_per_call};
+  return Partition{i.per_core, i.parts, i.rows, i.by_columns, i.replicas_per_call, i.first_part};
 }
 // Sets the fields of the call of one core, or of a part, that its kernel sees.
 void SetPartition(const Partition& partition, OpCall& call);
@@ -111,10 +116,16 @@ struct Phase {
       most = std::max(most, instruction.replicas_per_call);
     return most;
   }
+  // A power of 2 if it has unpartitioned instructions in several parts: half of the parts are then
+  // about half of their work.
   int parts() const {
     int most = 0;
-    for (const Instruction& instruction : instructions) most = std::max(most, instruction.parts);
-    return most;
+    bool spread = false;
+    for (const Instruction& instruction : instructions) {
+      most = std::max(most, instruction.first_part + instruction.parts);
+      spread = spread || instruction.first_part > 0;
+    }
+    return spread ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(most))) : most;
   }
 };
 

@@ -105,6 +105,11 @@ class Verifier {
         (instruction.per_core && instruction.parts != program_.num_replicas)) {
       return absl::InternalError(absl::StrCat("cannot have ", instruction.parts, " parts"));
     }
+    const bool one_part = !instruction.per_core && instruction.parts == 1;
+    if (instruction.first_part < 0 || instruction.first_part >= kMaxParts ||
+        (instruction.first_part > 0 && !one_part)) {
+      return absl::InternalError(absl::StrCat("cannot begin at part ", instruction.first_part));
+    }
     RETURN_IF_ERROR(ReplicasPerCall(instruction));
     for (const auto* list : {&instruction.operands, &instruction.results}) {
       for (const Operand& operand : *list) RETURN_IF_ERROR(Inside(operand));

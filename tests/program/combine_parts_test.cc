@@ -2,6 +2,7 @@
 #include "runtime/program/combine_parts.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -52,6 +53,18 @@ TEST(CombineParts, AWorkerHasTwoPartsOfMuchWork) {
   const std::string text = Text(1 << 20, 8, "");
   EXPECT_EQ(PartsFor(2, text), Parts{4});
   EXPECT_EQ(PartsFor(4, text), Parts{8});
+}
+
+TEST(CombineParts, UnpartitionedInstructionsGoWithTheirPart) {
+  const std::string text =
+      absl::StrReplaceAll(Text(64, 1, ""), {{"rows=64", "rows=64 first_part=5"}});
+  for (const auto& [workers, first_part] : {std::pair(1, 0), {2, 1}, {4, 2}, {8, 5}, {3, 5}}) {
+    absl::StatusOr<CoreProgram> program = ParseProgram(text, FindOpByName);
+    ASSERT_TRUE(program.ok()) << program.status();
+    CombineParts(workers, *program);
+    EXPECT_EQ(program->Instructions()[0]->first_part, first_part) << workers << " workers";
+    EXPECT_EQ(program->Instructions()[0]->parts, 1);
+  }
 }
 
 TEST(CombineParts, OneWorkerHasNobodyToLeaveAPartTo) {

@@ -75,6 +75,25 @@ TEST(VerifyProgram, PartsThatDoNotAgreeRace) {
             "parts");
 }
 
+TEST(VerifyProgram, UnpartitionedInstructionsRaceUnlessTheyHaveOnePart) {
+  const std::string both =
+      absl::StrReplaceAll(kSound, {{"\"c\" parts=1 rows=4", "\"c\" parts=1 rows=4 first_part=3"},
+                                   {"\"d\" parts=1 rows=4", "\"d\" parts=1 rows=4 first_part=3"}});
+  EXPECT_EQ(VerifyWith("", "", both), "");
+  const auto program = ParseProgram(both, FindOpByName);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(program->step[1].parts(), 4);
+  EXPECT_NE(PrintProgram(*program).find("first_part=3"), std::string::npos);
+  EXPECT_EQ(VerifyWith("\"d\" parts=1 rows=4 first_part=3", "\"d\" parts=1 rows=4", both),
+            "program step phase 1: add \"d\": \"c\" and \"d\" meet at shared:64 in one phase, in "
+            "different parts");
+  EXPECT_EQ(
+      VerifyWith("\"a\" per_core parts=8 rows=1", "\"a\" per_core parts=8 rows=1 first_part=1"),
+      "program step phase 0: neg \"a\": cannot begin at part 1");
+  EXPECT_EQ(VerifyWith("\"d\" parts=1 rows=4", "\"d\" parts=1 rows=4 first_part=64"),
+            "program step phase 1: add \"d\": cannot begin at part 64");
+}
+
 // The gradient of a kernel, cut over its output channels, and a reader of it, cut in rows.
 constexpr char kColumns[] = R"(program "p" replicas=1 machine="x86_64" library="tpurun"
 arena shared=73728 core=0 worker=0
