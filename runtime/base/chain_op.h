@@ -21,6 +21,9 @@ enum class ChainOp : uint8_t {
   kRelu,           // x where x > 0 or x is NaN, else 0
 };
 
+// The last one.
+inline constexpr ChainOp kLastChainOp = ChainOp::kRelu;
+
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_BASE_CHAIN_OP_H_

@@ -9,7 +9,6 @@
 #include "absl/strings/str_split.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
-#include "runtime/ir/bf16_conversion.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ops/fused_kernel.h"
 #include "runtime/ops/op_list.h"
@@ -185,8 +184,8 @@ const OpDef& FusedOp() {
       .name = "fused",
       .doc =
           "The element-wise ops of `program` in one pass over the elements; `results` are the "
-          "steps whose values are the results. Operands and results are f32 or pred, of one shape "
-          "or scalars. The same bits as the ops one by one.",
+          "steps whose values are the results. Operands and results are f32 or pred, of one shape, "
+          "or operands are scalars or f32 rows. The same bits as the ops one by one.",
       .max_operands = -1,
       .attrs = {{"program", TileProgram(), true, ParseTileProgram},
                 {"results", std::vector<int64_t>{}, true}},

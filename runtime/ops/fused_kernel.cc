@@ -224,7 +224,7 @@ class TileSteps final : public Kernel {
         if (operand.place < 0) continue;
         FromBFloat16(static_cast<const uint16_t*>(args.operands[i]) + at, tile.n, tile.values[i]);
       } else {
-        // Steps never write to the memory of operands.
+        // No step writes by this pointer.
         tile.values[i] = const_cast<float*>(static_cast<const float*>(args.operands[i])) + at;
       }
     }

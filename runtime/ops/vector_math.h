@@ -56,22 +56,23 @@ inline constexpr float kLeastExponent = -87.0f;
   return y < -1.0f ? -1.0f : y > 1.0f ? 1.0f : y;
 }
 
-// 1 / (1 + e^-x), within 3 units in the last place. NaN for NaN.
+// 1 / (1 + e^-x), within 3 units in the last place; 0 below -87. NaN for NaN.
 [[gnu::always_inline]] inline float SigmoidOf(float x) {
-  const float e = ExpOfNegative(-__builtin_fabsf(x));
+  const float size = __builtin_fabsf(x), power = ExpOfNegative(-size);
+  const float e = size > -kLeastExponent ? 0.0f : power;
   return (x >= 0 ? 1.0f : e) / (1.0f + e);
 }
 
-// tanh. The polynomial near 0 is the one of Cephes' tanhf, within 2 units in the last place. NaN
-// for NaN.
+// tanh. The polynomial near 0 is the one of Cephes' tanhf, within 2 units in the last place. -0 for
+// -0, NaN for NaN.
 [[gnu::always_inline]] inline float TanhOf(float x) {
   const float size = __builtin_fabsf(x), square = x * x;
   const float e = ExpOfNegative(-2.0f * size);
-  const float far = __builtin_copysignf((1.0f - e) / (1.0f + e), x);
+  const float far = (1.0f - e) / (1.0f + e);
   const float p = Polynomial(square, -5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f,
                              1.33314422036e-1f, -3.33332819422e-1f);
-  const float near = MultiplyAdd(p * square, x, x);
-  return size < 0.625f ? near : far;
+  const float near = MultiplyAdd(p * square, size, size);
+  return __builtin_copysignf(size < 0.625f ? near : far, x);
 }
 
 }  // namespace tpurun

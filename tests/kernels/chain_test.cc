@@ -98,7 +98,7 @@ uint16_t BitsOf(uint16_t x) { return (x & 0x7fffu) > 0x7f80u ? 0x7fc0u : x; }
 void ExpectChain(const Level& level, int64_t n, unsigned seed) {
   SCOPED_TRACE(level.name + ", " + std::to_string(n) + " elements, seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  constexpr int kSteps = 6, kOps = static_cast<int>(ChainOp::kRelu);
+  constexpr int kSteps = 6, kOps = static_cast<int>(kLastChainOp);
   const std::vector<float> first = Numbers(n, seed);
   const std::vector<uint16_t> first_bf16 = InBF16(first);
   std::vector<std::vector<float>> y, to(kSteps, std::vector<float>(n + 1, 7));
@@ -111,6 +111,7 @@ void ExpectChain(const Level& level, int64_t n, unsigned seed) {
   const bool from_bf16 = random() % 2 == 0;
   chain.first = {from_bf16 ? static_cast<const void*>(first_bf16.data()) : first.data(), from_bf16};
   std::vector<ChainStep> steps(kSteps);
+  std::vector<int> from_step(kSteps, -1);
   for (int i = 0; i < kSteps; ++i) {
     ChainStep& step = steps[i];
     step.op = static_cast<ChainOp>(1 + random() % kOps);
@@ -119,6 +120,12 @@ void ExpectChain(const Level& level, int64_t n, unsigned seed) {
     step.to_bf16 = to_bf16[i].data();
     if (IsUnary(step.op)) continue;
     step.swaps = random() % 2 == 0;
+    // The value of an earlier step, or an array of its own.
+    if (i > 0 && random() % 3 == 0) {
+      from_step[i] = static_cast<int>(random() % i);
+      step.y = {to[from_step[i]].data()};
+      continue;
+    }
     const bool is_bf16 = random() % 2 == 0;
     step.y = {is_bf16 ? static_cast<const void*>(y_bf16[i].data()) : y[i].data(), is_bf16};
   }
@@ -129,7 +136,9 @@ void ExpectChain(const Level& level, int64_t n, unsigned seed) {
     float value = from_bf16 ? FromBFloat16Bits(first_bf16[k]) : first[k];
     for (int i = 0; i < kSteps; ++i) {
       const ChainStep& step = steps[i];
-      const float other = step.y.is_bf16 ? FromBFloat16Bits(y_bf16[i][k]) : y[i][k];
+      const float other = from_step[i] >= 0 ? to[from_step[i]][k]
+                          : step.y.is_bf16  ? FromBFloat16Bits(y_bf16[i][k])
+                                            : y[i][k];
       value = step.swaps ? Expected(step.op, other, value) : Expected(step.op, value, other);
       if (step.rounds) value = RoundToBFloat16(value);
       ASSERT_EQ(BitsOf(to[i][k]), BitsOf(value)) << "element " << k << ", step " << i;

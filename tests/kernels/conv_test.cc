@@ -40,13 +40,15 @@ ConvDims Dims(int64_t n, int64_t h, int64_t w, int64_t c, int64_t kh, int64_t kw
           .groups = 1};
 }
 
-// One row of pads above and three pixels on the left, none below and on the right.
+// One row of pads above and three pixels on the left, none below and on the right. Strides above 1
+// differ.
 ConvDims Uneven(ConvDims d) {
   d.top = 1;
   d.left = 3;
   d.bottom = d.right = 0;
-  d.oh = d.h + d.top - d.kh + 1;
-  d.ow = d.w + d.left - d.kw + 1;
+  if (d.sh > 1) d.sw = d.sh + 1;
+  d.oh = (d.h + d.top - d.kh) / d.sh + 1;
+  d.ow = (d.w + d.left - d.kw) / d.sw + 1;
   return d;
 }
 
@@ -65,7 +67,8 @@ std::vector<ConvDims> Cases() {
           // pixels fewer than the stride, several blocks.
           Dims(2, 9, 8, 4, 3, 3, 6, 2, 1), Dims(1, 8, 11, 17, 1, 1, 6, 3, 2),
           Dims(1, 7, 9, 3, 5, 4, 8, 2, 3), Dims(1, 1, 2, 2, 3, 3, 4, 4, 1),
-          Dims(1, 56, 61, 50, 3, 3, 34, 2, 1), Dims(1, 13, 13, 33, 2, 2, 4, 5, 0)};
+          Dims(1, 56, 61, 50, 3, 3, 34, 2, 1), Dims(1, 13, 13, 33, 2, 2, 4, 5, 0),
+          Uneven(Dims(2, 9, 8, 4, 3, 3, 6, 2, 1)), Uneven(Dims(1, 12, 11, 3, 5, 4, 8, 3, 2))};
 }
 
 // An array as it is stored, and its numbers.
@@ -212,8 +215,9 @@ void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form,
                             *level.tiles);
   std::vector<float> want = Expected(d, form, is_input_grad, operand, kernel);
   const int64_t size = static_cast<int64_t>(want.size());
-  std::vector<float> y(size, 7);
-  std::vector<uint16_t> y_bf16(size, 7);
+  constexpr int64_t kBehind = 64;
+  std::vector<float> y(size + kBehind, 7);
+  std::vector<uint16_t> y_bf16(size + kBehind, 7);
   Scratch scratch(product.ScratchBytes());
   for (int64_t n = 0; n < d.n; ++n) {
     product.Run({.operand = operand.data(),
@@ -225,6 +229,10 @@ void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form,
                  .scratch = scratch.data()});
   }
   EXPECT_TRUE(scratch.IsWhole());
+  for (int64_t i = size; i < size + kBehind; ++i) {
+    ASSERT_EQ(y[i], 7) << "written behind the end";
+    ASSERT_EQ(y_bf16[i], 7) << "written behind the end";
+  }
   for (int64_t i = 0; i < size; ++i) {
     if (!is_input_grad) want[i] += bias.f32[i % d.f];
     if (form.in_bf16) {

@@ -120,6 +120,7 @@ class Matrix {
 };
 
 constexpr float kUnwritten = 12345;
+constexpr uint16_t kUnwrittenBits = 0x1234;
 
 struct Numbers {
   explicit Numbers(const Case& c)
@@ -162,7 +163,7 @@ void ExpectChains(const Case& c, const std::vector<Parts>& products, const Numbe
                   const std::vector<float>& want, const Tiles& tiles) {
   const int64_t z_stride = c.n + c.more_stride;
   std::vector<float> z(c.m * z_stride, kUnwritten);
-  std::vector<uint16_t> z_bf16(z.size(), 0);
+  std::vector<uint16_t> z_bf16(z.size(), kUnwrittenBits);
   const Product product({.k = c.k,
                          .n = c.n,
                          .x = given.x.operand(),
@@ -191,6 +192,7 @@ void ExpectChains(const Case& c, const std::vector<Parts>& products, const Numbe
     for (int64_t j = 0; j < z_stride; ++j) {
       if (j >= c.n) {
         ASSERT_EQ(z[i * z_stride + j], kUnwritten) << "writes behind row " << i;
+        ASSERT_EQ(z_bf16[i * z_stride + j], kUnwrittenBits) << "writes behind row " << i;
       } else if (into_bf16) {
         ASSERT_EQ(z_bf16[i * z_stride + j], BFloat16Bits(want[i * c.n + j])) << i << ", " << j;
       } else if (!c.IsOutsideOfZ(i, j)) {
@@ -366,6 +368,23 @@ TEST(Gemm, ReadsAndRoundsBFloat16) {
           c.bias = true;
           ExpectChains(c);
         }
+      }
+    }
+  }
+}
+
+// Of several blocks of rows, of several along k (which are summed before they are rounded), and of
+// rows that are apart.
+TEST(Gemm, RoundsEveryBlockOnce) {
+  for (const int64_t m : {5, 200}) {
+    for (const int64_t k : {40, 300, 1100}) {
+      for (const bool transposed : {false, true}) {
+        Case c{m, k, 37, {.transposed = transposed}, {.transposed = transposed}};
+        c.x.storage = c.y.storage = c.z = Storage::kBF16;
+        c.products = {{0, 0}};
+        c.bias = true;
+        c.more_stride = 3;
+        ExpectChains(c);
       }
     }
   }

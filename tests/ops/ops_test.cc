@@ -280,6 +280,46 @@ TEST(Ops, EveryKernelGivesTheGoldenValues) {
     EXPECT_EQ(checked.count(kernel), 1u) << kernel;
 }
 
+// A result may have the memory of an operand: the variable that it is the new value of.
+TEST(Ops, FusedUpdatesInPlaceGiveTheGoldenValues) {
+  int checked = 0;
+  for (const OpCase& op_case : AllOpCases()) {
+    if (!op_case.error.empty() || op_case.op->name != "fused") continue;
+    const OpCall call = op_case.Call();
+    std::vector<KernelPlan> plans;
+    for (const OfferedKernel& offered : KernelsOf(call)) plans.push_back(offered.plan);
+    for (size_t i = 0; i < call.operands.size() * call.results.size(); ++i) {
+      const size_t operand = i / call.results.size(), result = i % call.results.size();
+      if (call.operands[operand] != call.results[result]) continue;
+      for (const KernelPlan& plan : plans) {
+        std::vector<Literal> operands = op_case.operands, results;
+        std::vector<const void*> in;
+        std::vector<void*> out;
+        for (const Shape& shape : call.results) results.emplace_back(shape);
+        for (const Literal& literal : operands) in.push_back(literal.data());
+        for (Literal& literal : results) out.push_back(literal.data());
+        out[result] = operands[operand].data();
+        const std::unique_ptr<Kernel> kernel = MakeKernel(call, plan);
+        ASSERT_NE(kernel, nullptr);
+        ASSERT_TRUE(
+            kernel
+                ->Run(
+                    {.operands = in.data(), .results = out.data(), .begin = 0, .end = Units(call)})
+                .ok());
+        results[result] = operands[operand];
+        for (size_t r = 0; r < results.size(); ++r) {
+          EXPECT_TRUE(Near(results[r], op_case.results[r], op_case.tolerance))
+              << op_case.Place() << " " << plan.name() << ", result " << result
+              << " in the place of operand " << operand << ": result " << r << "\n got "
+              << Text(results[r]) << "\nwant " << Text(op_case.results[r]);
+        }
+        ++checked;
+      }
+    }
+  }
+  EXPECT_GT(checked, 20);
+}
+
 // f(x) = sum of weights * op(x) over all f32 results, as a graph whose f32 operands are variables.
 struct Differentiated {
   Graph graph;

@@ -19,8 +19,9 @@ struct ChainStep {
   bool swaps = false;           // x and y change places
   bool rounds = false;          // rounds the value to bf16 (BFloat16Bits)
   Array y;                      // no data: the op has one operand
-  // Where the value is stored, if anywhere. No array that is read later, by this chain or another
-  // one, may begin elsewhere in the same memory.
+  // Where the value is stored, if anywhere. An array that is read later, by this chain or another
+  // one, may have that memory only if it begins there, has numbers of that size, and either this
+  // value or one that is not needed any more.
   float* to = nullptr;
   uint16_t* to_bf16 = nullptr;  // rounded
 };
@@ -31,7 +32,7 @@ struct Chain {
   int count = 0;
 };
 
-// Runs a chain over n elements. The same bits on every instruction set.
+// Runs a chain over n elements. The same bits on every instruction set, but for those of a NaN.
 using RunChain = void (*)(const Chain& chain, int64_t n);
 void RunChainPlain(const Chain& chain, int64_t n);
 void RunChainAvx2(const Chain& chain, int64_t n);
