@@ -11,6 +11,7 @@
 #include "runtime/base/text.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ops/fused_kernel.h"
+#include "runtime/ops/kernel_levels.h"
 #include "runtime/ops/op_list.h"
 
 namespace tpurun {
@@ -140,19 +141,19 @@ absl::StatusOr<std::vector<Shape>> FusedShapes(std::span<const Shape> operands,
   return results;
 }
 
-// The first row whose instructions a machine has runs there.
-struct Variant {
-  const char* name;
-  elementwise::RunChain run_chain;
-  bool (*runs_on)(const Machine& machine);
-};
-constexpr Variant kVariants[] = {
-    {"chains_avx512_bf16", elementwise::RunChainAvx512BFloat16,
-     [](const Machine& machine) { return machine.avx512_bf16; }},
-    {"chains_avx512", elementwise::RunChainAvx512,
-     [](const Machine& machine) { return machine.avx512; }},
-    {"chains_avx2", elementwise::RunChainAvx2, [](const Machine& machine) { return machine.avx2; }},
-    {"chains_plain", elementwise::RunChainPlain, [](const Machine&) { return true; }}};
+elementwise::RunChain RunChainOf(KernelLevel level) {
+  switch (level) {
+    case KernelLevel::kAvx512BFloat16:
+      return elementwise::RunChainAvx512BFloat16;
+    case KernelLevel::kAvx512:
+      return elementwise::RunChainAvx512;
+    case KernelLevel::kAvx2:
+      return elementwise::RunChainAvx2;
+    case KernelLevel::kPlain:
+      break;
+  }
+  return elementwise::RunChainPlain;
+}
 
 // Nothing is offered for scalars and rows in bf16.
 std::optional<KernelOffer> OfferChains(const OpCall& call) {
@@ -161,22 +162,6 @@ std::optional<KernelOffer> OfferChains(const OpCall& call) {
   };
   if (std::any_of(call.operands.begin(), call.operands.end(), is_small_bf16)) return std::nullopt;
   return KernelOffer{.native_bf16 = true};
-}
-
-std::vector<KernelDef> ChainKernels() {
-  std::vector<KernelDef> kernels;
-  for (const Variant& variant : kVariants) {
-    kernels.push_back(
-        {.name = variant.name,
-         .offer = [variant](const OpCall& call,
-                            const Machine& machine) -> std::optional<KernelOffer> {
-           return variant.runs_on(machine) ? OfferChains(call) : std::nullopt;
-         },
-         .make = [variant](const OpCall& call, const KernelOffer&) -> std::unique_ptr<Kernel> {
-           return variant.runs_on(Machine::This()) ? FusedKernel(call, variant.run_chain) : nullptr;
-         }});
-  }
-  return kernels;
 }
 
 const OpDef& FusedOp() {
@@ -192,7 +177,11 @@ const OpDef& FusedOp() {
       .flags = {.unit = WorkUnit::kElements, .elementwise = true, .row_operands = kAllOperands},
       .infer_shape = FusedShapes,
       .reference = [](const OpCall& call) { return FusedKernel(call, nullptr); },
-      .kernels = ChainKernels(),
+      .kernels = KernelsOfLevels(
+          "chains", [](const OpCall& call, KernelLevel) { return OfferChains(call); },
+          [](const OpCall& call, KernelLevel level) {
+            return FusedKernel(call, RunChainOf(level));
+          }),
       .cost =
           [](const OpCall& call, Cost& cost) {
             const auto elements = static_cast<double>(call.results[0].num_elements());

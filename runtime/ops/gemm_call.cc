@@ -3,27 +3,25 @@
 #include <cstddef>
 #include <utility>
 
+#include "runtime/ops/kernel_levels.h"
 #include "runtime/ops/packing.h"
 
 namespace tpurun {
 namespace {
 
-// The tiles of an instruction set.
-struct Variant {
-  const char* name;
-  const gemm::Tiles* tiles;
-  bool (*runs_on)(const Machine& machine);
-
-  bool Multiplies(const OpCall& call) const {
-    return tiles->numbers == 1 || PrecisionOf(call.attrs) == Precision::kDefault;
+const gemm::Tiles& TilesOf(KernelLevel level) {
+  switch (level) {
+    case KernelLevel::kAvx512BFloat16:
+      return gemm::kAvx512BFloat16Tiles;
+    case KernelLevel::kAvx512:
+      return gemm::kAvx512Tiles;
+    case KernelLevel::kAvx2:
+      return gemm::kAvx2Tiles;
+    case KernelLevel::kPlain:
+      break;
   }
-};
-constexpr Variant kVariants[] = {
-    {"_avx512_bf16", &gemm::kAvx512BFloat16Tiles,
-     [](const Machine& machine) { return machine.avx512_bf16; }},
-    {"_avx512", &gemm::kAvx512Tiles, [](const Machine& machine) { return machine.avx512; }},
-    {"_avx2", &gemm::kAvx2Tiles, [](const Machine& machine) { return machine.avx2; }},
-    {"_plain", &gemm::kPlainTiles, [](const Machine&) { return true; }}};
+  return gemm::kPlainTiles;
+}
 
 // Operand 1 as panels (gemm.h, PanelColumns). Its dimensions stay those of the plain weights.
 Shape PackedWeights(const MatMulDims& d, const OpCall& call, const gemm::Tiles& tiles) {
@@ -94,22 +92,16 @@ std::vector<KernelDef> GemmKernels(
     std::function<std::optional<KernelOffer>(const OpCall& call, const gemm::Tiles& tiles)> offer,
     std::function<std::unique_ptr<Kernel>(const OpCall& call, const gemm::Tiles& tiles)> make,
     const std::string& algorithm) {
-  std::vector<KernelDef> kernels;
-  for (const Variant& variant : kVariants) {
-    kernels.push_back({.name = algorithm + variant.name,
-                       .multiplies_bf16 = variant.tiles->numbers > 1,
-                       .offer = [offer, variant](const OpCall& call, const Machine& machine)
-                           -> std::optional<KernelOffer> {
-                         if (!variant.runs_on(machine) || !variant.Multiplies(call))
-                           return std::nullopt;
-                         return offer(call, *variant.tiles);
-                       },
-                       .make = [make, variant](const OpCall& call,
-                                               const KernelOffer&) -> std::unique_ptr<Kernel> {
-                         if (!variant.runs_on(Machine::This())) return nullptr;
-                         return make(call, *variant.tiles);
-                       }});
-  }
+  std::vector<KernelDef> kernels = KernelsOfLevels(
+      algorithm,
+      [offer](const OpCall& call, KernelLevel level) -> std::optional<KernelOffer> {
+        const gemm::Tiles& tiles = TilesOf(level);
+        const bool multiplies =
+            tiles.numbers == 1 || PrecisionOf(call.attrs) == Precision::kDefault;
+        return multiplies ? offer(call, tiles) : std::nullopt;
+      },
+      [make](const OpCall& call, KernelLevel level) { return make(call, TilesOf(level)); });
+  kernels.front().multiplies_bf16 = true;  // KernelLevel::kAvx512BFloat16
   return kernels;
 }
 
