@@ -170,6 +170,14 @@ def show(of):
     return f'{number(of["median"])} ({number(of["min"])}..{number(of["max"])})'
 
 
+def peak_memory(line):
+    """That of tpurun, and of its best peer: "22 to 310 MiB"."""
+    of = [line['tpurun']]
+    if 'best_peer' in line:
+        of.append(line['peers'][line['best_peer']])
+    return ' to '.join(f'{runs["peak_bytes"] / 2**20:,.0f}' for runs in of) + ' MiB'
+
+
 def table(lines):
     """The lines of the JSON output, for people."""
     rows = [('', 'mode', 'unit', 'tpurun', 'best peer', 'ratio', 'peak memory')]
@@ -178,7 +186,7 @@ def table(lines):
         rows.append((line['name'], line['mode'], line['unit'], show(line['tpurun']),
                      f'{best}: {show(line["peers"][best])}' if best else '',
                      show(line['ratio']) if best else '',
-                     f'{line["tpurun"]["peak_bytes"] / 2**20:,.0f} MiB'))
+                     peak_memory(line)))
     widths = [max(map(len, column)) for column in zip(*rows)]
     return [' | '.join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
             for row in rows]

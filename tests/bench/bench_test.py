@@ -193,7 +193,8 @@ class RoundsTest(unittest.TestCase):
 class TablesTest(unittest.TestCase):
 
     def setUp(self):
-        spread = lambda *runs: {**bench.spread(list(runs)), 'peak_bytes': 3 << 20, 'others': 0.0}
+        spread = lambda *runs: {**bench.spread(list(runs)), 'peak_bytes': int(runs[0]) << 20,
+                                'others': 0.0}
         self.line = {'name': 'iris', 'mode': 'bf16', 'unit': 'examples/s',
                      'tpurun': spread(5000, 5200, 5181), 'peers': {'JAX f32': spread(2500, 2467, 2400)},
                      'best_peer': 'JAX f32', 'ratio': bench.spread([2.0, 2.1, 2.2])}
@@ -201,7 +202,9 @@ class TablesTest(unittest.TestCase):
     def test_table(self):
         cells = [cell.strip() for cell in bench.table([self.line])[1].split(' | ')]
         self.assertEqual(cells, ['iris', 'bf16', 'examples/s', '5,181 (5,000..5,200)',
-                                 'JAX f32: 2,467 (2,400..2,500)', '2.1 (2..2.2)', '3 MiB'])
+                                 'JAX f32: 2,467 (2,400..2,500)', '2.1 (2..2.2)', '5,000 to 2,500 MiB'])
+        del self.line['best_peer']
+        self.assertTrue(bench.table([self.line])[1].endswith('| 5,000 MiB'))
 
     def test_results_are_kept_by_kind_and_read_back_as_markdown(self):
         described = {'model': 'A CPU', 'kind': 'AVX-512 with bf16', 'threads': 2, 'date': '2026-01-02',
