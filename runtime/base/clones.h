@@ -44,9 +44,10 @@ template <typename Loop>
   loop();
 }
 
+// The processor must have `set`.
 template <typename Loop>
-void RunCloned(const Loop& loop) {
-  switch (kBestInstructionSet) {
+void RunWith(InstructionSet set, const Loop& loop) {
+  switch (set) {
     case InstructionSet::kAvx512:
       return RunWithAvx512(loop);
     case InstructionSet::kAvx2:
@@ -54,6 +55,11 @@ void RunCloned(const Loop& loop) {
     case InstructionSet::kPlain:
       return loop();
   }
+}
+
+template <typename Loop>
+void RunCloned(const Loop& loop) {
+  RunWith(kBestInstructionSet, loop);
 }
 
 }  // namespace tpurun

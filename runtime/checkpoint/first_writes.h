@@ -44,7 +44,7 @@ class FirstWrites {
     FilePath path;
     std::optional<FilePath> before;  // nullopt if there was no file
   };
-  std::set<std::string> directories_;  // that were absent or made here; a parent before its own
+  std::set<std::string> directories_;  // absent before, or made here; parents come first
   std::vector<Replaced> replaced_;
   std::vector<FilePath> created_;
 };

@@ -36,17 +36,14 @@ class PartAssignment {
   void Run() {
     const int count = static_cast<int>(schedule_.instructions.size());
     for (int begin = 0, end = 0; begin < count; begin = end) {
-      while (end < count && SamePhase(begin, end)) ++end;
+      while (end < count && SamePhase(schedule_.instructions[begin], schedule_.instructions[end])) {
+        ++end;
+      }
       AssignPhase(begin, end);
     }
   }
 
  private:
-  bool SamePhase(int a, int b) const {
-    const Scheduled &x = schedule_.instructions[a], &y = schedule_.instructions[b];
-    return x.section == y.section && x.period == y.period && x.phase == y.phase;
-  }
-
   void AssignPhase(int begin, int end) {
     std::vector<int> unpartitioned;
     for (int i = begin; i < end; ++i) {

@@ -126,8 +126,7 @@ class Planner {
   static int64_t Rounded(int64_t bytes) { return Aligned(std::max<int64_t>(bytes, 1)); }
 
   bool SamePhase(int a, int b) const {
-    const Scheduled &x = schedule_.instructions[a], &y = schedule_.instructions[b];
-    return x.section == y.section && x.period == y.period && x.phase == y.phase;
+    return tpurun::SamePhase(schedule_.instructions[a], schedule_.instructions[b]);
   }
 
   void FindPhaseEnds() {

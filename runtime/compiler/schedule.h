@@ -26,6 +26,10 @@ struct Scheduled {
   Partition partition;
 };
 
+inline bool SamePhase(const Scheduled& a, const Scheduled& b) {
+  return a.section == b.section && a.period == b.period && a.phase == b.phase;
+}
+
 // Instructions in the order in which they run: by section, period, phase and then node order.
 struct Schedule {
   std::vector<Scheduled> instructions;

@@ -348,7 +348,8 @@ class BackwardLoop final : public TimeLoop {
   }
 
   const int64_t dh_ = PlaceOfRows(units_), dc_ = PlaceOfRows(units_), left_ = PlaceOfRows(units_);
-  const int64_t dleft_ = PlaceOfRows(units_), dx_ = PlaceOfRows(width_);
+  const int64_t dleft_ = PlaceOfRows(units_);
+  const int64_t dx_ = IsProductOfX() ? 0 : PlaceOfRows(width_);
   const int64_t h_ = Place(units_), c_ = Place(units_), spare_ = Place(2 * units_);
   std::vector<int64_t> dgates_;
 };
@@ -470,10 +471,12 @@ Value RecurrentKernelGradient(GraphBuilder& b, Value left, Value dproducts, cons
 }
 
 std::unique_ptr<Kernel> ReferenceRecurrence(const Recurrence& recurrence, const OpCall& call) {
+  Recurrence plain = recurrence;
+  if (plain.plain_cell != nullptr) plain.cell = plain.plain_cell;
   std::vector<StepProduct> products;
-  for (const StepProductDef& def : ProductDefs(recurrence)) products.emplace_back(def, call);
+  for (const StepProductDef& def : ProductDefs(plain)) products.emplace_back(def, call);
   const std::shared_ptr<const TimeLoop> loop =
-      LoopOf(recurrence, call, std::move(products), Units(call) * call.replicas_per_call);
+      LoopOf(plain, call, std::move(products), Units(call) * call.replicas_per_call);
   class Reference final : public Kernel {
    public:
     explicit Reference(std::shared_ptr<const TimeLoop> loop) : loop_(std::move(loop)) {}

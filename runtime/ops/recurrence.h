@@ -98,6 +98,8 @@ class RecurrentCell {
 // the call has none. Operand 0 is x, or the gradient of h. Result 0 is h, or the gradient of x.
 struct Recurrence {
   std::shared_ptr<const RecurrentCell> cell;
+  // The same cell for the reference, one operation after the other. Null: `cell`.
+  std::shared_ptr<const RecurrentCell> plain_cell;
   bool is_gradient = false;
   std::vector<int> weights;  // [product]
   int bias = -1;             // (W), added to the first product

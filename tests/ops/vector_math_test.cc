@@ -30,18 +30,11 @@ void RunOn(InstructionSet set, const std::vector<float>& x, std::vector<float>* 
   const float* const from = x.data();
   float* const to = y->data();
   const int64_t n = static_cast<int64_t>(x.size());
-  const auto loop = [=]() __attribute__((always_inline)) {
+  RunWith(
+      set, [=]() __attribute__((always_inline)) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) to[i] = f(from[i]);
-  };
-  switch (set) {
-    case InstructionSet::kAvx512:
-      return RunWithAvx512(loop);
-    case InstructionSet::kAvx2:
-      return RunWithAvx2(loop);
-    case InstructionSet::kPlain:
-      return loop();
-  }
+        for (int64_t i = 0; i < n; ++i) to[i] = f(from[i]);
+      });
 }
 
 const Function kFunctions[] = {
