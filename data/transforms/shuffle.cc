@@ -2,7 +2,6 @@
 // items is filled, then each item given is drawn from it at random and its place taken by the next
 // one.
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -42,11 +41,11 @@ class ShuffledItems : public ItemStream {
   absl::StatusOr<int64_t> Next(std::span<Item> items) override {
     if (!full_) RETURN_IF_ERROR(Fill());
     // The items that take the places of those given.
-    replacements_.resize(std::min(items.size(), buffer_.size()));
+    const size_t most = std::min(items.size(), buffer_.size());
+    if (replacements_.size() < most) replacements_.resize(most);
     size_t count = 0;
     while (count < items.size() && !buffer_.empty()) {
-      const std::span<Item> wanted(replacements_.data(),
-                                   std::min(items.size() - count, replacements_.size()));
+      const std::span<Item> wanted(replacements_.data(), std::min(items.size() - count, most));
       ASSIGN_OR_RETURN(const int64_t got, before_->Next(wanted));
       for (size_t i = 0; i < wanted.size() && !buffer_.empty(); ++i) {
         Item& drawn = buffer_[Draw()];
@@ -137,15 +136,17 @@ class ShuffledItems : public ItemStream {
 
   // Element i of a pass draws with lanes 2i and 2i + 1 of the pass's stream.
   size_t Draw() {
-    if (given_ / 2 != block_index_ || epoch_ != block_epoch_) {
-      block_index_ = given_ / 2;
-      block_epoch_ = epoch_;
-      block_ = PhiloxBlock(seed_, stream_, reshuffle_ ? static_cast<uint32_t>(epoch_) : 0, 0,
-                           block_index_);
+    const int64_t block = given_ / 2;
+    if (block < first_block_ || block >= first_block_ + kPhiloxLanes || epoch_ != blocks_epoch_) {
+      first_block_ = block;
+      blocks_epoch_ = epoch_;
+      DrawPhiloxBlocks(seed_, stream_, reshuffle_ ? static_cast<uint32_t>(epoch_) : 0, 0, block, 1,
+                       blocks_);
     }
-    const size_t lane = given_ % 2 * 2;
+    const int64_t word = given_ % 2 * 2;
     ++given_;
-    return UniformBelow(block_[lane], block_[lane + 1], buffer_.size());
+    return UniformBelow(blocks_.words[word][block - first_block_],
+                        blocks_.words[word + 1][block - first_block_], buffer_.size());
   }
 
   const std::unique_ptr<ItemStream> before_;
@@ -162,9 +163,9 @@ class ShuffledItems : public ItemStream {
   bool full_ = false;  // filled once in this pass
   int64_t epoch_ = 0;
   int64_t given_ = 0;  // items given in this pass
-  std::array<uint32_t, 4> block_ = {};
-  int64_t block_index_ = -1;
-  int64_t block_epoch_ = -1;
+  PhiloxBlocks blocks_;
+  int64_t first_block_ = 0;
+  int64_t blocks_epoch_ = -1;
 };
 
 }  // namespace

@@ -12,15 +12,30 @@ TPURUN_CLONES void RoundPlainly(const float* from, int64_t n, uint16_t* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = BFloat16Bits(from[i]);
 }
 
-[[gnu::target("avx512f,avx512bw,avx512vl,avx512bf16")]] void RoundByInstruction(const float* from,
-                                                                                int64_t n,
-                                                                                uint16_t* to) {
+TPURUN_CLONES void RoundInFloatPlainly(const float* from, int64_t n, float* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = RoundToBFloat16(from[i]);
+}
+
+#define TPURUN_BF16_INSTRUCTION [[gnu::target("avx512f,avx512bw,avx512vl,avx512bf16")]]
+
+TPURUN_BF16_INSTRUCTION void RoundByInstruction(const float* from, int64_t n, uint16_t* to) {
   int64_t i = 0;
   for (; i + 16 <= n; i += 16) {
     const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_loadu_ps(from + i));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), reinterpret_cast<__m256i>(rounded));
   }
   for (; i < n; ++i) to[i] = BFloat16Bits(from[i]);
+}
+
+TPURUN_BF16_INSTRUCTION void RoundInFloatByInstruction(const float* from, int64_t n, float* to) {
+  constexpr int64_t kLanes = 16;
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const int64_t rest = n - i;
+    const auto lanes = static_cast<__mmask16>(rest < kLanes ? (1u << rest) - 1 : 0xffffu);
+    const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(lanes, from + i));
+    const __m512i bits = _mm512_maskz_cvtepu16_epi32(lanes, reinterpret_cast<__m256i>(rounded));
+    _mm512_mask_storeu_epi32(to + i, lanes, _mm512_maskz_slli_epi32(lanes, bits, 16));
+  }
 }
 
 }  // namespace
@@ -38,8 +53,9 @@ TPURUN_CLONES void FromBFloat16(const uint16_t* from, int64_t n, float* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = FromBFloat16Bits(from[i]);
 }
 
-TPURUN_CLONES void RoundInFloat(const float* from, int64_t n, float* to) {
-  for (int64_t i = 0; i < n; ++i) to[i] = RoundToBFloat16(from[i]);
+void RoundInFloat(const float* from, int64_t n, float* to) {
+  HasBFloat16Instruction() ? RoundInFloatByInstruction(from, n, to)
+                           : RoundInFloatPlainly(from, n, to);
 }
 
 }  // namespace tpurun

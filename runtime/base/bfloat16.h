@@ -35,7 +35,7 @@ bool HasBFloat16Instruction();
 void RoundToBFloat16(const float* from, int64_t n, uint16_t* to);
 // to[i] = the value of from[i].
 void FromBFloat16(const uint16_t* from, int64_t n, float* to);
-// to[i] = from[i] rounded to bf16 and kept as f32, for processors without bf16 products.
+// to[i] = from[i] rounded to bf16 and kept as f32. to may be from.
 void RoundInFloat(const float* from, int64_t n, float* to);
 
 }  // namespace tpurun

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -68,6 +69,7 @@ class Workers final : public Device {
         num_workers_(num_workers > 0 ? num_workers : static_cast<int>(cpus_.size())),
         spin_(num_workers_ <= static_cast<int>(cpus_.size())),
         barrier_(num_workers_, spin_),
+        claims_(num_workers_),
         pointers_(num_workers_),
         counts_(num_workers_) {
     for (int worker = 0; worker < num_workers_; ++worker) {
@@ -92,12 +94,9 @@ class Workers final : public Device {
         program.prologue_version != args.variables_version || program.prologue_version < 0;
     run_.bases[static_cast<size_t>(Base::kShared)] = program.shared();
     run_.bases[static_cast<size_t>(Base::kCore)] = program.cores();
-    for (Pointers& pointers : pointers_) {
-      pointers.operands.resize(program.max_operands());
-      pointers.results.resize(program.max_operands());
-    }
-    for (Claims& claims : claims_) claims.phase.store(0, std::memory_order_relaxed);
-    claim_ = 0;
+    for (std::vector<void*>& pointers : pointers_) pointers.resize(program.max_addresses());
+    for (Claims& claims : claims_) claims.word.store(0, std::memory_order_relaxed);
+    phase_ = 1;
     not_finite_.store(false, std::memory_order_relaxed);
     steps_done_.store(0, std::memory_order_relaxed);
     auto next_beat = std::chrono::steady_clock::now() + args.heartbeat_period;
@@ -177,19 +176,20 @@ class Workers final : public Device {
     bool feeds_out = false;
     RunResult result;
   };
+  // The groups of a worker in a phase that nobody has begun, [begin, end) of all groups.
+  struct Unclaimed {
+    uint32_t phase = 0;
+    uint16_t begin = 0, end = 0;
+  };
+  // Of the last phase in which a group of the worker was claimed.
   struct alignas(64) Claims {
-    std::atomic<uint32_t> phase{0};
+    std::atomic<uint64_t> word{0};
   };
   struct alignas(64) PartBases {
     Bases of;
   };
   struct alignas(64) Count {
     std::atomic<int64_t> instructions{0};
-  };
-  // Memory for the addresses of one instruction.
-  struct Pointers {
-    std::vector<const void*> operands;
-    std::vector<void*> results;
   };
 
   void StartRun() {
@@ -298,13 +298,32 @@ class Workers final : public Device {
     const int groups = (phase.parts + side_by_side - 1) / side_by_side;
     TPURUN_DCHECK(groups <= kMaxParts);
     SpanRecorder<kProfiles> recorder(run_.args.profile, worker);
-    const int begin = groups * worker / num_workers_, end = groups * (worker + 1) / num_workers_;
-    for (int group = begin; group < end; ++group)
-      RunGroup(worker, phase, group, side_by_side, recorder);
-    if (!spin_) return;
-    for (int offset = 0; offset < groups; ++offset) {
-      const int group = (end + offset) % groups;
-      if (group < begin || group >= end) RunGroup(worker, phase, group, side_by_side, recorder);
+    const int owners = spin_ ? num_workers_ : 1;
+    for (int i = 0; i < owners; ++i) {
+      const int owner = (worker + i) % num_workers_;
+      for (int group; (group = Claim(owner, groups, i > 0)) >= 0;)
+        RunGroup(worker, phase, group, side_by_side, recorder);
+    }
+  }
+
+  // Returns a group of `owner` that nobody has begun in this phase, or -1. The owner takes the
+  // first one, and others the last one. A word of an earlier phase stands for all groups of the
+  // owner.
+  int Claim(int owner, int groups, bool from_end) {
+    std::atomic<uint64_t>& claims = claims_[owner].word;
+    uint64_t word = claims.load(std::memory_order_acquire);
+    while (true) {
+      auto unclaimed = std::bit_cast<Unclaimed>(word);
+      if (unclaimed.phase != phase_) {
+        unclaimed = {.phase = phase_,
+                     .begin = static_cast<uint16_t>(groups * owner / num_workers_),
+                     .end = static_cast<uint16_t>(groups * (owner + 1) / num_workers_)};
+      }
+      if (unclaimed.begin == unclaimed.end) return -1;
+      const int group = from_end ? --unclaimed.end : unclaimed.begin++;
+      if (claims.compare_exchange_weak(word, std::bit_cast<uint64_t>(unclaimed),
+                                       std::memory_order_acq_rel))
+        return group;
     }
   }
 
@@ -313,11 +332,6 @@ class Workers final : public Device {
   template <bool kProfiles>
   void RunGroup(int worker, const LoadedPhase& phase, int group, int side_by_side,
                 SpanRecorder<kProfiles>& recorder) {
-    std::atomic<uint32_t>& claim = claims_[group].phase;
-    uint32_t seen = claim.load(std::memory_order_relaxed);
-    if (seen == claim_ + 1 ||
-        !claim.compare_exchange_strong(seen, claim_ + 1, std::memory_order_acq_rel))
-      return;
     const int begin = group * side_by_side, end = begin + side_by_side;
     for (int part = begin; part < end; ++part) {
       bases_[part].of = run_.bases;
@@ -354,24 +368,19 @@ class Workers final : public Device {
   absl::Status RunInstruction(const LoadedInstruction& instruction, int worker, int part) {
     const int own = part - instruction.first_part;
     TPURUN_DCHECK(own >= 0 && own + instruction.replicas_per_call <= instruction.parts);
-    Pointers& pointers = pointers_[worker];
-    TPURUN_DCHECK(
-        instruction.operands.size() * instruction.replicas_per_call <= pointers.operands.size() &&
-        instruction.results.size() * instruction.replicas_per_call <= pointers.results.size());
-    const void** operands = pointers.operands.data();
-    void** results = pointers.results.data();
-    KernelArgs args{.operands = operands, .results = results, .worker = worker};
-    for (int replica = instruction.replicas_per_call; replica-- > 0;) {
-      const int core = instruction.per_core ? part + replica : 0;
-      const Bases& bases = bases_[part + replica].of;
-      for (size_t i = 0; i < instruction.operands.size(); ++i)
-        operands[i * instruction.replicas_per_call + replica] =
-            instruction.operands[i].On(bases, core);
-      for (size_t i = 0; i < instruction.results.size(); ++i)
-        results[i * instruction.replicas_per_call + replica] =
-            instruction.results[i].On(bases, core);
-      args.scratch = instruction.scratch.On(bases, core);
+    const int replicas = instruction.replicas_per_call;
+    void** const pointers = pointers_[worker].data();
+    TPURUN_DCHECK(instruction.addresses.size() * replicas <= pointers_[worker].size());
+    void** next = pointers;
+    for (const Address& address : instruction.addresses) {
+      for (int replica = 0; replica < replicas; ++replica, ++next)
+        *next = address.On(bases_[part + replica].of, instruction.per_core ? part + replica : 0);
     }
+    KernelArgs args{
+        .operands = pointers,
+        .results = pointers + instruction.num_operands * replicas,
+        .scratch = instruction.scratch.On(bases_[part].of, instruction.per_core ? part : 0),
+        .worker = worker};
     args.begin = instruction.per_core ? 0 : instruction.part_begins[own];
     args.end = instruction.per_core ? instruction.end : instruction.part_begins[own + 1];
     if (instruction.is_update) [[unlikely]]
@@ -421,7 +430,7 @@ class Workers final : public Device {
   // The functions below run only in the last thread at a barrier, while the others wait.
 
   void NextPhase() {
-    ++claim_;
+    ++phase_;
     if (!failed_.load(std::memory_order_relaxed)) return;
     run_.stop = true;
     failed_.store(false);
@@ -536,11 +545,10 @@ class Workers final : public Device {
   std::atomic<bool> not_finite_{false};  // an update of this step has written a NaN or an infinity
 
   RunState run_;
-  // number of phases ended in this run; a group of parts is claimed by claim_ + 1
-  uint32_t claim_ = 0;
-  std::array<Claims, kMaxParts> claims_;
+  uint32_t phase_ = 1;                           // of this run, counted from 1
+  std::vector<Claims> claims_;                   // [worker]
   std::array<PartBases, kMaxParts> bases_ = {};  // [part]
-  std::vector<Pointers> pointers_;               // [worker]
+  std::vector<std::vector<void*>> pointers_;     // [worker]; for the addresses of one instruction
   std::vector<Count> counts_;                    // [worker]
 };
 

@@ -206,8 +206,9 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
                                .first_part = instruction.first_part,
                                .parts = instruction.parts};
       for (const Operand& operand : instruction.operands)
-        loaded.operands.push_back(Resolve(operand));
-      for (const Operand& result : instruction.results) loaded.results.push_back(Resolve(result));
+        loaded.addresses.push_back(Resolve(operand));
+      for (const Operand& result : instruction.results) loaded.addresses.push_back(Resolve(result));
+      loaded.num_operands = static_cast<int>(instruction.operands.size());
       if (instruction.plan.scratch_bytes > 0)
         loaded.scratch = Resolve({instruction.scratch, Shape{}});
       loaded.end = Units(call) * instruction.replicas_per_call;
@@ -218,9 +219,8 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
         // Part p is [part_begins[p], part_begins[p + 1]): the parts cover all units exactly once.
         TPURUN_DCHECK(std::is_sorted(loaded.part_begins.begin(), loaded.part_begins.end()));
       }
-      max_operands_ =
-          std::max(max_operands_, std::max(loaded.operands.size(), loaded.results.size()) *
-                                      instruction.replicas_per_call);
+      max_addresses_ =
+          std::max(max_addresses_, loaded.addresses.size() * instruction.replicas_per_call);
       loaded_phase.instructions.push_back(std::move(loaded));
     }
     loaded_phases.push_back(std::move(loaded_phase));

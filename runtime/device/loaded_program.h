@@ -46,8 +46,9 @@ struct CheckedResult {
 struct LoadedInstruction {
   const Kernel* kernel = nullptr;
   const Instruction* instruction = nullptr;
-  int number = 0;  // its index in CoreProgram::Instructions()
-  std::vector<Address> operands, results;
+  int number = 0;                  // its index in CoreProgram::Instructions()
+  std::vector<Address> addresses;  // of the operands, then of the results
+  int num_operands = 0;
   Address scratch;
   bool per_core = false;
   int replicas_per_call = 1;
@@ -123,8 +124,8 @@ class LoadedProgram {
   void set_loop_index(int32_t index) { *loop_index_ = index; }
   // The instruction with this index in CoreProgram::Instructions().
   const LoadedInstruction& Find(int number) const;
-  // The maximum number of operands or results that any kernel gets.
-  size_t max_operands() const { return max_operands_; }
+  // The maximum number of addresses of operands and results that a call gets, over all replicas.
+  size_t max_addresses() const { return max_addresses_; }
   // The loss of `replica` in the step that has just run.
   float Loss(int replica, const Bases& bases) const {
     TPURUN_DCHECK(program_.loss.space != Space::kNone && replica < program_.num_replicas);
@@ -159,7 +160,7 @@ class LoadedProgram {
   std::vector<int32_t> replica_ids_;
   std::vector<std::unique_ptr<Kernel>> kernels_;  // [instruction]
   Address loss_;
-  size_t max_operands_ = 0;
+  size_t max_addresses_ = 0;
 };
 
 }  // namespace tpurun

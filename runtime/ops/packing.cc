@@ -79,6 +79,42 @@ struct Places {
   std::vector<std::pair<int64_t, int64_t>> padding;
 };
 
+// Elements [begin, begin + n) of a line whose places follow each other.
+struct Run {
+  int64_t begin = 0, n = 0;
+};
+
+std::vector<Run> RunsOf(const std::vector<int64_t>& in_line) {
+  std::vector<Run> runs;
+  for (int64_t i = 0; i < std::ssize(in_line); ++i) {
+    if (i > 0 && in_line[i] == in_line[i - 1] + 1) {
+      ++runs.back().n;
+    } else {
+      runs.push_back({i, 1});
+    }
+  }
+  return runs;
+}
+
+// Writes the line to its places: by runs where these are long, else from a converted copy.
+template <typename From, typename To, typename Convert>
+void PackLine(const From* from, const std::vector<int64_t>& in_line, const std::vector<Run>& runs,
+              const Convert& convert, To* to) {
+  constexpr int64_t kLongRun = 4, kTile = 256;
+  const int64_t n = std::ssize(in_line);
+  if (n >= kLongRun * std::ssize(runs)) {
+    for (const Run& run : runs) convert(from + run.begin, run.n, to + in_line[run.begin]);
+    return;
+  }
+  To tile[kTile];
+  for (int64_t begin = 0; begin < n; begin += kTile) {
+    const int64_t count = std::min(kTile, n - begin);
+    const int64_t* const offsets = in_line.data() + begin;
+    convert(from + begin, count, tile);
+    for (int64_t i = 0; i < count; ++i) to[offsets[i]] = tile[i];
+  }
+}
+
 Places PlacesOf(const Shape& shape) {
   TPURUN_DCHECK(shape.layout.plain() || ParseBlockedLayout(shape).has_value());
   std::vector<std::vector<int64_t>> offsets = {{0}};  // for a plain scalar
@@ -126,7 +162,9 @@ Places PlacesOf(const Shape& shape) {
 // convert(from, n, to) writes n elements of the packed dtype.
 template <typename From, typename To, typename Convert>
 std::unique_ptr<Kernel> PackKernel(const Shape& result, Convert convert) {
-  return KernelOf([=, places = PlacesOf(result)](const KernelArgs& args) {
+  Places places = PlacesOf(result);
+  std::vector<Run> runs = RunsOf(places.in_line);
+  return KernelOf([=, places = std::move(places), runs = std::move(runs)](const KernelArgs& args) {
     if (args.begin == args.end) return;
     To* const to = static_cast<To*>(args.results[0]);
     if (args.begin == 0) {
@@ -136,16 +174,8 @@ std::unique_ptr<Kernel> PackKernel(const Shape& result, Convert convert) {
     const int64_t rows = result.rank() == 0 ? 1 : result.dims[0];
     const int64_t lines = static_cast<int64_t>(places.lines.size()) / rows;
     for (int64_t line = args.begin * lines; line < args.end * lines; ++line) {
-      const From* const from = static_cast<const From*>(args.operands[0]) + line * n;
-      To* const to_line = to + places.lines[line];
-      constexpr int64_t kTile = 256;
-      To tile[kTile];
-      for (int64_t begin = 0; begin < n; begin += kTile) {
-        const int64_t count = std::min(kTile, n - begin);
-        const int64_t* const offsets = places.in_line.data() + begin;
-        convert(from + begin, count, tile);
-        for (int64_t i = 0; i < count; ++i) to_line[offsets[i]] = tile[i];
-      }
+      PackLine(static_cast<const From*>(args.operands[0]) + line * n, places.in_line, runs, convert,
+               to + places.lines[line]);
     }
   });
 }

@@ -21,6 +21,8 @@ void ForEachRow(const Shape& shape, const KernelArgs& args, const F& f) {
 float RowMax(const float* x, int64_t n);
 // e[c] = exp(x[c] - max), within 2 units in the last place; 0 below -87. e may be x.
 void ExpBelow(const float* x, float max, int64_t n, float* e);
+// The sum of the e[c] of ExpBelow, added one after the other.
+float SumOfExpBelow(const float* x, float max, int64_t n);
 
 // Broadcasts x (N, ...), which has one element per row, along the rows. The result has the
 // dimensions `dims`, (N, ..., C).

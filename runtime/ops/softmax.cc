@@ -1,7 +1,9 @@
 // Softmax and softmax cross-entropy over the last axis.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clones.h"
@@ -128,15 +130,45 @@ const OpDef& SoftmaxOp() {
   return op;
 }
 
-// The sum of exp(x[c] - max) in order. The powers go to `powers`, unless it is nullptr.
-float SumOfPowers(const float* x, float max, int64_t n, float* powers) {
-  float sum = 0;
-  for (int64_t c = 0; c < n; ++c) {
-    const float power = std::exp(x[c] - max);
-    if (powers != nullptr) powers[c] = power;
-    sum += power;
+TPURUN_CLONES void DistancesFrom(float max, const float* x, int64_t n, float* distances) {
+  for (int64_t c = 0; c < n; ++c) distances[c] = x[c] - max;
+}
+
+// A row of logits x, its maximum, and the sum of its powers exp(x - max) in order.
+struct LogitRow {
+  const float* x = nullptr;
+  float* powers = nullptr;  // in the memory of backprop; nullptr if nobody reads it
+  float max = 0, sum = 0;
+};
+
+// Calls f(row, LogitRow) for each row of a call with (logits, ...) and results (loss, backprop).
+// The powers of a block of rows are computed together, so that few classes fill vectors.
+template <typename F>
+void ForEachLogitRow(const KernelArgs& args, int64_t classes, const F& f) {
+  constexpr int64_t kMostRows = 64, kElements = 4096;  // 16 KB stay in an L1 cache
+  const int64_t most = std::clamp<int64_t>(kElements / classes, 1, kMostRows);
+  const auto* const logits = static_cast<const float*>(args.operands[0]);
+  auto* const backprop = static_cast<float*>(args.results[1]);
+  std::array<LogitRow, kMostRows> rows;
+  for (int64_t begin = args.begin; begin < args.end; begin += most) {
+    const int64_t count = std::min(most, args.end - begin);
+    for (int64_t i = 0; i < count; ++i) {
+      const float* const x = logits + (begin + i) * classes;
+      LogitRow& row = rows[i] = {.x = x, .max = RowMax(x, classes)};
+      if (backprop == nullptr) {
+        row.sum = SumOfExpBelow(x, row.max, classes);
+      } else {
+        row.powers = backprop + (begin + i) * classes;
+        DistancesFrom(row.max, x, classes, row.powers);
+      }
+    }
+    if (backprop != nullptr) ExpBelow(rows[0].powers, 0, count * classes, rows[0].powers);
+    for (int64_t i = 0; i < count; ++i) {
+      LogitRow& row = rows[i];
+      if (backprop != nullptr) row.sum = std::accumulate(row.powers, row.powers + classes, 0.0f);
+      f(begin + i, row);
+    }
   }
-  return sum;
 }
 
 // The gradient of a loss whose result 1 is its gradient with respect to the logits, operand 0. The
@@ -153,7 +185,9 @@ const OpDef& SparseSoftmaxCrossEntropyOp() {
       .doc =
           "logits (N, C) f32, labels (N) s32 or s64 -> loss (N) and backprop (N, C). loss = "
           "log(sum(exp(x - max x))) - (x[label] - max x); backprop = softmax(x) - onehot(label), "
-          "the gradient of the loss. Both are NaN in a row whose label is outside [0, C).",
+          "the gradient of the loss. exp is softmax's, summed in order. Both are NaN in a row "
+          "whose "
+          "label is outside [0, C).",
       .min_operands = 2,
       .max_operands = 2,
       .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands, .class_ids = 1u << 1},
@@ -175,27 +209,22 @@ const OpDef& SparseSoftmaxCrossEntropyOp() {
             const int64_t classes = call.operands[0].dims[1];
             const bool wide = call.operands[1].dtype == DType::kS64;
             return KernelOf([=](const KernelArgs& args) {
-              const float* logits = static_cast<const float*>(args.operands[0]);
-              float* loss = static_cast<float*>(args.results[0]);
-              float* backprop = static_cast<float*>(args.results[1]);
-              for (int64_t row = args.begin; row < args.end; ++row) {
-                const float* x = logits + row * classes;
+              float* const losses = static_cast<float*>(args.results[0]);
+              ForEachLogitRow(args, classes, [&](int64_t row, const LogitRow& of) {
                 const int64_t label = wide ? static_cast<const int64_t*>(args.operands[1])[row]
                                            : static_cast<const int32_t*>(args.operands[1])[row];
                 const bool valid = label >= 0 && label < classes;
-                const float max = RowMax(x, classes);
-                float* const of_row = backprop == nullptr ? nullptr : backprop + row * classes;
-                const float sum = SumOfPowers(x, max, classes, of_row);
                 const float nan = std::numeric_limits<float>::quiet_NaN();
-                if (loss != nullptr) loss[row] = valid ? std::log(sum) - (x[label] - max) : nan;
-                if (of_row == nullptr) continue;
+                if (losses != nullptr)
+                  losses[row] = valid ? std::log(of.sum) - (of.x[label] - of.max) : nan;
+                if (of.powers == nullptr) return;
                 if (valid) {
-                  DivideBy(sum, classes, of_row);
-                  of_row[label] -= 1.0f;
+                  DivideBy(of.sum, classes, of.powers);
+                  of.powers[label] -= 1.0f;
                 } else {
-                  std::fill_n(of_row, classes, nan);
+                  std::fill_n(of.powers, classes, nan);
                 }
-              }
+              });
             });
           },
       .cost =
@@ -233,21 +262,16 @@ const OpDef& SoftmaxCrossEntropyOp() {
           [](const OpCall& call) {
             const int64_t classes = call.operands[0].dims[1];
             return KernelOf([=](const KernelArgs& args) {
-              float* loss = static_cast<float*>(args.results[0]);
-              float* backprop = static_cast<float*>(args.results[1]);
-              for (int64_t row = args.begin; row < args.end; ++row) {
-                const float* x = static_cast<const float*>(args.operands[0]) + row * classes;
+              float* const losses = static_cast<float*>(args.results[0]);
+              ForEachLogitRow(args, classes, [&](int64_t row, const LogitRow& of) {
                 const float* y = static_cast<const float*>(args.operands[1]) + row * classes;
-                const float max = RowMax(x, classes);
-                float* const of_row = backprop == nullptr ? nullptr : backprop + row * classes;
-                const float sum = SumOfPowers(x, max, classes, of_row);
-                const float log_sum = std::log(sum);
-                float total = 0;
-                for (int64_t c = 0; c < classes; ++c) total += y[c] * (log_sum - (x[c] - max));
-                if (loss != nullptr) loss[row] = total;
-                if (of_row == nullptr) continue;
-                for (int64_t c = 0; c < classes; ++c) of_row[c] = of_row[c] / sum - y[c];
-              }
+                const float log_sum = std::log(of.sum);
+                float loss = 0;
+                for (int64_t c = 0; c < classes; ++c) loss += y[c] * (log_sum - (of.x[c] - of.max));
+                if (losses != nullptr) losses[row] = loss;
+                if (of.powers == nullptr) return;
+                for (int64_t c = 0; c < classes; ++c) of.powers[c] = of.powers[c] / of.sum - y[c];
+              });
             });
           },
       .cost =
