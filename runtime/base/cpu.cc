@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <xmmintrin.h>
 
@@ -32,15 +33,30 @@ std::vector<int> AllowedCpus() {
   return cpus;
 }
 
-bool PinThisThread(int cpu) {
+bool PinThread(pthread_t thread, int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
-  return pthread_setaffinity_np(pthread_self(), sizeof(set), &set) == 0;
+  return pthread_setaffinity_np(thread, sizeof(set), &set) == 0;
+}
+
+std::chrono::nanoseconds CpuTime(pthread_t thread) {
+  clockid_t clock;
+  timespec time;
+  if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &time) != 0)
+    return std::chrono::nanoseconds::zero();
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 void FutexWait(const std::atomic<uint32_t>& word, uint32_t expected) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+
+void FutexWaitFor(const std::atomic<uint32_t>& word, uint32_t expected,
+                  std::chrono::nanoseconds most) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
+  const timespec timeout = {.tv_sec = seconds.count(), .tv_nsec = (most - seconds).count()};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &timeout, nullptr, 0);
 }
 
 void FutexWakeAll(const std::atomic<uint32_t>& word) {

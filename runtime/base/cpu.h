@@ -2,7 +2,10 @@
 #ifndef TPURUN_RUNTIME_BASE_CPU_H_
 #define TPURUN_RUNTIME_BASE_CPU_H_
 
+#include <pthread.h>
+
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -23,13 +26,18 @@ class ScopedFlushDenormals {
 
 // The numbers of the CPUs that this process may run on, in ascending order.
 std::vector<int> AllowedCpus();
-// Binds the calling thread to one CPU. Returns false if the system refuses.
-bool PinThisThread(int cpu);
+// Binds a thread to one CPU. Returns false if the system refuses.
+bool PinThread(pthread_t thread, int cpu);
+// The time that a thread of this process has run on CPUs; 0 if the system does not tell.
+std::chrono::nanoseconds CpuTime(pthread_t thread);
 
 inline void SpinPause() { __builtin_ia32_pause(); }
 
 // Sleeps while `word` holds `expected`. May return early (spuriously).
 void FutexWait(const std::atomic<uint32_t>& word, uint32_t expected);
+// As FutexWait, for at most so long.
+void FutexWaitFor(const std::atomic<uint32_t>& word, uint32_t expected,
+                  std::chrono::nanoseconds most);
 void FutexWakeAll(const std::atomic<uint32_t>& word);
 
 }  // namespace tpurun

@@ -13,19 +13,24 @@
 
 namespace tpurun {
 
+// Calls done() for about 20 microseconds, until it returns true. Returns what it returned last.
+template <typename Done>
+bool SpinUntil(Done done) {
+  constexpr auto kSpin = std::chrono::microseconds(20);  // about two futex round trips
+  const auto until = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (done()) return true;
+      SpinPause();
+    }
+  } while (std::chrono::steady_clock::now() < until);
+  return false;
+}
+
 // Waits until `word` differs from `seen`.
 inline void WaitWhile(const std::atomic<uint32_t>& word, uint32_t seen, std::atomic<int>& sleepers,
                       bool spin) {
-  constexpr auto kSpin = std::chrono::microseconds(20);  // about two futex round trips
-  if (spin) {
-    const auto until = std::chrono::steady_clock::now() + kSpin;
-    do {
-      for (int i = 0; i < 64; ++i) {
-        if (word.load(std::memory_order_acquire) != seen) return;
-        SpinPause();
-      }
-    } while (std::chrono::steady_clock::now() < until);
-  }
+  if (spin && SpinUntil([&] { return word.load(std::memory_order_acquire) != seen; })) return;
   sleepers.fetch_add(1);
   while (word.load() == seen) FutexWait(word, seen);
   sleepers.fetch_sub(1);

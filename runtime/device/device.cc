@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <latch>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +19,8 @@
 #include "runtime/base/status.h"
 #include "runtime/device/barrier.h"
 #include "runtime/device/loaded_program.h"
+#include "runtime/device/shared_work.h"
+#include "runtime/device/worker_cpus.h"
 #include "runtime/ir/literal.h"
 
 namespace tpurun {
@@ -60,21 +64,29 @@ class SpanRecorder<true> {
 };
 
 // The worker threads and their current run. A member that is not atomic is written by the thread
-// that arrives last at a barrier (or by Run before the workers start), and read by all threads
-// after that.
+// that has ended a phase (or by Run before the workers start), and read by workers with a group of
+// parts of a later phase.
 class Workers final : public Device {
  public:
   explicit Workers(int num_workers)
       : cpus_(AllowedCpus()),
         num_workers_(num_workers > 0 ? num_workers : static_cast<int>(cpus_.size())),
         spin_(num_workers_ <= static_cast<int>(cpus_.size())),
-        barrier_(num_workers_, spin_),
-        claims_(num_workers_),
+        work_(num_workers_, spin_),
         pointers_(num_workers_),
         counts_(num_workers_) {
+    // With fewer workers than CPUs, the system may move the workers away from CPUs that other
+    // processes use.
+    if (num_workers_ == static_cast<int>(cpus_.size())) own_cpus_.emplace(cpus_);
+    std::latch bound(num_workers_);
     for (int worker = 0; worker < num_workers_; ++worker) {
-      threads_.emplace_back([this, worker] { ThreadMain(worker); });
+      threads_.emplace_back([this, worker, &bound] {
+        if (own_cpus_) own_cpus_->Bind(worker);
+        bound.count_down();
+        ThreadMain(worker);
+      });
     }
+    bound.wait();
   }
 
   ~Workers() override {
@@ -95,8 +107,11 @@ class Workers final : public Device {
     run_.bases[static_cast<size_t>(Base::kShared)] = program.shared();
     run_.bases[static_cast<size_t>(Base::kCore)] = program.cores();
     for (std::vector<void*>& pointers : pointers_) pointers.resize(program.max_addresses());
-    for (Claims& claims : claims_) claims.word.store(0, std::memory_order_relaxed);
-    phase_ = 1;
+    step_phases_.clear();
+    AddPhases(program.step, ScheduledPhase::kOfStep, &step_phases_);
+    schedule_.clear();
+    if (run_.with_prologue) AddPhases(program.prologue, ScheduledPhase::kOther, &schedule_);
+    run_.schedule = schedule_;
     not_finite_.store(false, std::memory_order_relaxed);
     steps_done_.store(0, std::memory_order_relaxed);
     auto next_beat = std::chrono::steady_clock::now() + args.heartbeat_period;
@@ -110,6 +125,7 @@ class Workers final : public Device {
     NextStep();
     if (args.profile != nullptr) args.profile->AddStepTick(0, Ticks());
     if (!run_.stop) {
+      BeginPhase();
       StartRun();
       std::unique_lock lock(mutex_);
       while (!idle_.wait_until(lock, next_beat, [&] { return running_ == 0; })) {
@@ -166,6 +182,12 @@ class Workers final : public Device {
   }
 
  private:
+  struct ScheduledPhase {
+    enum Kind { kOfStep, kPeriodic, kOther };
+    const LoadedPhase* phase = nullptr;
+    Kind kind = kOther;
+    int index = 0;  // in its section
+  };
   struct RunState {
     LoadedProgram* program = nullptr;
     RunArgs args;
@@ -174,16 +196,12 @@ class Workers final : public Device {
     bool stop = false;
     Bases bases = {};
     bool feeds_out = false;
+    // The phases of the prologue or of the current step, and the current one.
+    std::span<const ScheduledPhase> schedule;
+    size_t position = 0;
+    bool in_step = false;                               // not in the prologue
+    std::chrono::steady_clock::time_point phase_begin;  // of a periodic one
     RunResult result;
-  };
-  // The groups of a worker in a phase that nobody has begun, [begin, end) of all groups.
-  struct Unclaimed {
-    uint32_t phase = 0;
-    uint16_t begin = 0, end = 0;
-  };
-  // Of the last phase in which a group of the worker was claimed.
-  struct alignas(64) Claims {
-    std::atomic<uint64_t> word{0};
   };
   struct alignas(64) PartBases {
     Bases of;
@@ -202,9 +220,6 @@ class Workers final : public Device {
   }
 
   void ThreadMain(int worker) {
-    // With fewer workers than CPUs, the system may move the workers away from CPUs that other
-    // processes use.
-    if (num_workers_ == static_cast<int>(cpus_.size())) PinThisThread(cpus_[worker]);
     const ScopedFlushDenormals flush;
     for (uint32_t seen = 0;; ++seen) {
       while (start_.load() == seen) FutexWait(start_, seen);
@@ -225,113 +240,56 @@ class Workers final : public Device {
   // One worker's share of a run.
   template <bool kProfiles>
   void WorkerRun(int worker) {
-    LoadedProgram& program = *run_.program;
-    if constexpr (kProfiles) run_.args.profile->EndSpan(worker, ProfileSpan::Kind::kBarrier);
-    if (run_.with_prologue) {
-      for (const LoadedPhase& phase : program.prologue) {
-        RunPhase<kProfiles>(worker, phase);
-        Arrive<kProfiles>(worker, [&] { NextPhase(); });
-        if (run_.stop) return;
-      }
-    }
-    while (!run_.stop) {
-      const int phases = static_cast<int>(program.step.size());
-      const bool periodic = PeriodicNow(program);
-      if (periodic) RunPeriodic<kProfiles>(worker, program, &LoadedPeriodicSection::before);
-      if (run_.stop) return;
-      for (int i = 0; i < phases; ++i) {
-        RunPhase<kProfiles>(worker, program.step[i]);
-        Arrive<kProfiles>(worker, [&] {
-          NextPhase();
-          AfterStepPhase(i);
-          if (i + 1 == phases && !periodic && !run_.stop) EndStep();
-        });
-        if (run_.stop) return;
-        if (i + 1 == phases && !periodic) break;
-      }
-      if (!periodic) continue;
-      RunPeriodic<kProfiles>(worker, program, &LoadedPeriodicSection::after);
-      if (run_.stop) return;
-      Arrive<kProfiles>(worker, [&] { EndStep(); });
+    SharedWork::Phase phase;
+    while (true) {
+      phase = NextPhase(worker, phase.number);
+      if constexpr (kProfiles) run_.args.profile->EndSpan(worker, ProfileSpan::Kind::kBarrier);
+      if (phase.units == 0) return;
+      if (own_cpus_) own_cpus_->SetComputes(worker, true);
+      const int groups = RunGroups<kProfiles>(worker, phase);
+      if (own_cpus_) own_cpus_->SetComputes(worker, false);
+      // On whatever CPU it is: others wait.
+      if (groups > 0 && work_.Finish(groups)) EndPhase();
+      if (own_cpus_) own_cpus_->Return(worker);
     }
   }
 
-  // Waits at the barrier.
-  template <bool kProfiles, typename Leader>
-  void Arrive(int worker, Leader leader) {
-    barrier_.Arrive(leader);
-    if constexpr (kProfiles) run_.args.profile->EndSpan(worker, ProfileSpan::Kind::kBarrier);
-  }
-
-  bool IsDue(const LoadedPeriodicSection& range) const {
-    return run_.index % run_.args.host_call_every_n_steps == 0 &&
-           (run_.args.first_step + run_.index) % range.period == 0;
-  }
-
-  bool PeriodicNow(const LoadedProgram& program) const {
-    return std::any_of(program.periodic.begin(), program.periodic.end(),
-                       [&](const LoadedPeriodicSection& range) { return IsDue(range); });
-  }
-
-  template <bool kProfiles>
-  void RunPeriodic(int worker, const LoadedProgram& program,
-                   std::vector<LoadedPhase> LoadedPeriodicSection::*phases) {
-    const auto start = std::chrono::steady_clock::now();
-    for (const LoadedPeriodicSection& range : program.periodic) {
-      if (!IsDue(range)) continue;
-      for (const LoadedPhase& phase : range.*phases) {
-        RunPhase<kProfiles>(worker, phase);
-        Arrive<kProfiles>(worker, [&] { NextPhase(); });
-        if (run_.stop) return;
-      }
+  // Waits for a phase after number `seen`.
+  SharedWork::Phase NextPhase(int worker, uint64_t seen) {
+    // Two migrations of a thread take less than the first pause.
+    constexpr std::chrono::nanoseconds kFirst = std::chrono::microseconds(50);
+    constexpr std::chrono::nanoseconds kMost = std::chrono::milliseconds(2);
+    SharedWork::Phase phase = work_.Spin(seen);
+    if (!own_cpus_) return phase.number == seen ? work_.Wait(seen) : phase;
+    for (auto pause = kFirst; phase.number == seen; pause = std::min(2 * pause, kMost)) {
+      own_cpus_->Watch(worker);
+      phase = work_.Sleep(seen, pause);
+      if (phase.number == seen) own_cpus_->Lend(worker);
     }
-    if (worker != 0) return;
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    run_.result.periodic_seconds += seconds.count();
+    return phase;
   }
 
   // Runs this worker's groups of parts of a phase. Then runs the groups that other workers have not
-  // begun, unless there are more workers than CPUs.
+  // begun, unless there are more workers than CPUs. Returns the number of groups.
   template <bool kProfiles>
-  void RunPhase(int worker, const LoadedPhase& phase) {
-    const int side_by_side = run_.program->InterleavedParts(phase.replicas_per_call);
-    const int groups = (phase.parts + side_by_side - 1) / side_by_side;
-    TPURUN_DCHECK(groups <= kMaxParts);
+  int RunGroups(int worker, const SharedWork::Phase& phase) {
     SpanRecorder<kProfiles> recorder(run_.args.profile, worker);
     const int owners = spin_ ? num_workers_ : 1;
+    int groups = 0;
     for (int i = 0; i < owners; ++i) {
       const int owner = (worker + i) % num_workers_;
-      for (int group; (group = Claim(owner, groups, i > 0)) >= 0;)
-        RunGroup(worker, phase, group, side_by_side, recorder);
+      for (int group; (group = work_.Claim(phase, worker, owner)) >= 0; ++groups)
+        RunGroup(worker, *run_.schedule[run_.position].phase, group, recorder);
     }
-  }
-
-  // Returns a group of `owner` that nobody has begun in this phase, or -1. The owner takes the
-  // first one, and others the last one. A word of an earlier phase stands for all groups of the
-  // owner.
-  int Claim(int owner, int groups, bool from_end) {
-    std::atomic<uint64_t>& claims = claims_[owner].word;
-    uint64_t word = claims.load(std::memory_order_acquire);
-    while (true) {
-      auto unclaimed = std::bit_cast<Unclaimed>(word);
-      if (unclaimed.phase != phase_) {
-        unclaimed = {.phase = phase_,
-                     .begin = static_cast<uint16_t>(groups * owner / num_workers_),
-                     .end = static_cast<uint16_t>(groups * (owner + 1) / num_workers_)};
-      }
-      if (unclaimed.begin == unclaimed.end) return -1;
-      const int group = from_end ? --unclaimed.end : unclaimed.begin++;
-      if (claims.compare_exchange_weak(word, std::bit_cast<uint64_t>(unclaimed),
-                                       std::memory_order_acq_rel))
-        return group;
-    }
+    return groups;
   }
 
   // Interleaves the parts of one group of a phase, usually one part. A worker with a failed part
   // still arrives at every rendezvous.
   template <bool kProfiles>
-  void RunGroup(int worker, const LoadedPhase& phase, int group, int side_by_side,
+  void RunGroup(int worker, const LoadedPhase& phase, int group,
                 SpanRecorder<kProfiles>& recorder) {
+    const int side_by_side = run_.program->InterleavedParts(phase.replicas_per_call);
     const int begin = group * side_by_side, end = begin + side_by_side;
     for (int part = begin; part < end; ++part) {
       bases_[part].of = run_.bases;
@@ -427,13 +385,66 @@ class Workers final : public Device {
     failed_.store(true);
   }
 
-  // The functions below run only in the last thread at a barrier, while the others wait.
+  // The functions below run only in the thread that has ended a phase, and in Run before the first.
 
-  void NextPhase() {
-    ++phase_;
-    if (!failed_.load(std::memory_order_relaxed)) return;
-    run_.stop = true;
-    failed_.store(false);
+  static void AddPhases(const std::vector<LoadedPhase>& phases, ScheduledPhase::Kind kind,
+                        std::vector<ScheduledPhase>* schedule) {
+    for (size_t i = 0; i < phases.size(); ++i)
+      schedule->push_back({.phase = &phases[i], .kind = kind, .index = static_cast<int>(i)});
+  }
+
+  bool IsDue(const LoadedPeriodicSection& range) const {
+    return run_.index % run_.args.host_call_every_n_steps == 0 &&
+           (run_.args.first_step + run_.index) % range.period == 0;
+  }
+
+  bool PeriodicNow(const LoadedProgram& program) const {
+    return std::any_of(program.periodic.begin(), program.periodic.end(),
+                       [&](const LoadedPeriodicSection& range) { return IsDue(range); });
+  }
+
+  void ScheduleStep() {
+    const LoadedProgram& program = *run_.program;
+    run_.in_step = true;
+    run_.position = 0;
+    run_.schedule = step_phases_;
+    if (!PeriodicNow(program)) return;
+    schedule_.clear();
+    for (const LoadedPeriodicSection& range : program.periodic)
+      if (IsDue(range)) AddPhases(range.before, ScheduledPhase::kPeriodic, &schedule_);
+    schedule_.insert(schedule_.end(), step_phases_.begin(), step_phases_.end());
+    for (const LoadedPeriodicSection& range : program.periodic)
+      if (IsDue(range)) AddPhases(range.after, ScheduledPhase::kPeriodic, &schedule_);
+    run_.schedule = schedule_;
+  }
+
+  // Begins the scheduled phase, or the first one of the next step, or ends the run.
+  void BeginPhase() {
+    while (!run_.stop && run_.position == run_.schedule.size()) {
+      if (run_.in_step) EndStep();
+      if (!run_.stop) ScheduleStep();
+    }
+    if (run_.stop) return work_.End();
+    const ScheduledPhase& next = run_.schedule[run_.position];
+    if (next.kind == ScheduledPhase::kPeriodic) run_.phase_begin = std::chrono::steady_clock::now();
+    const int side_by_side = run_.program->InterleavedParts(next.phase->replicas_per_call);
+    work_.Begin((next.phase->parts + side_by_side - 1) / side_by_side);
+  }
+
+  void EndPhase() {
+    const ScheduledPhase& ended = run_.schedule[run_.position];
+    if (ended.kind == ScheduledPhase::kPeriodic) {
+      const std::chrono::duration<double> seconds =
+          std::chrono::steady_clock::now() - run_.phase_begin;
+      run_.result.periodic_seconds += seconds.count();
+    }
+    if (failed_.load(std::memory_order_relaxed)) {
+      run_.stop = true;
+      failed_.store(false);
+    }
+    if (ended.kind == ScheduledPhase::kOfStep) AfterStepPhase(ended.index);
+    ++run_.position;
+    BeginPhase();
   }
 
   void AfterStepPhase(int phase) {
@@ -532,7 +543,8 @@ class Workers final : public Device {
   const std::vector<int> cpus_;
   const int num_workers_;
   const bool spin_;
-  Barrier barrier_;
+  std::optional<WorkerCpus> own_cpus_;  // with a worker for each CPU
+  SharedWork work_;
   std::vector<std::thread> threads_;
 
   std::atomic<uint32_t> start_{0};
@@ -545,8 +557,8 @@ class Workers final : public Device {
   std::atomic<bool> not_finite_{false};  // an update of this step has written a NaN or an infinity
 
   RunState run_;
-  uint32_t phase_ = 1;                           // of this run, counted from 1
-  std::vector<Claims> claims_;                   // [worker]
+  std::vector<ScheduledPhase> step_phases_;      // of a step without periodic sections
+  std::vector<ScheduledPhase> schedule_;         // of the prologue, or of a step with them
   std::array<PartBases, kMaxParts> bases_ = {};  // [part]
   std::vector<std::vector<void*>> pointers_;     // [worker]; for the addresses of one instruction
   std::vector<Count> counts_;                    // [worker]

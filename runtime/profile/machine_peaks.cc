@@ -34,7 +34,7 @@ double RateOf(int num_threads, const std::function<double(int thread)>& block) {
     std::vector<std::thread> threads;
     for (int thread = 0; thread < num_threads; ++thread) {
       threads.emplace_back([&, thread] {
-        if (num_threads <= static_cast<int>(cpus.size())) PinThisThread(cpus[thread]);
+        if (num_threads <= static_cast<int>(cpus.size())) PinThread(pthread_self(), cpus[thread]);
         block(thread);  // touches memory, wakes the vector units
         ready.fetch_add(1);
         while (ready.load() < num_threads) SpinPause();
