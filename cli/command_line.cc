@@ -79,7 +79,7 @@ const std::vector<Flag>& OutputFlags() {
   return *kFlags;
 }
 
-// More threads than any machine has CPUs; a thread costs a stack and a place at every barrier.
+// More threads than any machine has CPUs; a thread costs a stack and a turn in every phase.
 constexpr int64_t kMaxWorkerThreads = 1024;
 
 // The flags of glog that every verb takes; gflags keeps their values.

@@ -17,14 +17,20 @@ namespace tpurun {
 template <typename Done>
 bool SpinUntil(Done done) {
   constexpr auto kSpin = std::chrono::microseconds(20);  // about two futex round trips
-  const auto until = std::chrono::steady_clock::now() + kSpin;
-  do {
+  std::chrono::steady_clock::time_point until = {};
+  while (true) {
     for (int i = 0; i < 64; ++i) {
       if (done()) return true;
       SpinPause();
     }
-  } while (std::chrono::steady_clock::now() < until);
-  return false;
+    // Short waits need no clock.
+    const auto now = std::chrono::steady_clock::now();
+    if (until == std::chrono::steady_clock::time_point()) {
+      until = now + kSpin;
+    } else if (now >= until) {
+      return false;
+    }
+  }
 }
 
 // Waits until `word` differs from `seen`.

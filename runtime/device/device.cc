@@ -65,7 +65,7 @@ class SpanRecorder<true> {
 
 // The worker threads and their current run. A member that is not atomic is written by the thread
 // that has ended a phase (or by Run before the workers start), and read by workers with a group of
-// parts of a later phase.
+// parts of a later phase. Run alone writes the program and the arguments.
 class Workers final : public Device {
  public:
   explicit Workers(int num_workers)
@@ -243,15 +243,19 @@ class Workers final : public Device {
     SharedWork::Phase phase;
     while (true) {
       phase = NextPhase(worker, phase.number);
-      if constexpr (kProfiles) run_.args.profile->EndSpan(worker, ProfileSpan::Kind::kBarrier);
+      if (own_cpus_) own_cpus_->Return(worker);
+      if constexpr (kProfiles) run_.args.profile->EndWait(worker, phase.number);
       if (phase.units == 0) return;
-      if (own_cpus_) own_cpus_->SetComputes(worker, true);
       const int groups = RunGroups<kProfiles>(worker, phase);
-      if (own_cpus_) own_cpus_->SetComputes(worker, false);
+      SetComputes(worker, false);
       // On whatever CPU it is: others wait.
       if (groups > 0 && work_.Finish(groups)) EndPhase();
       if (own_cpus_) own_cpus_->Return(worker);
     }
+  }
+
+  void SetComputes(int worker, bool computes) {
+    if (own_cpus_) own_cpus_->SetComputes(worker, computes);
   }
 
   // Waits for a phase after number `seen`.
@@ -278,8 +282,10 @@ class Workers final : public Device {
     int groups = 0;
     for (int i = 0; i < owners; ++i) {
       const int owner = (worker + i) % num_workers_;
-      for (int group; (group = work_.Claim(phase, worker, owner)) >= 0; ++groups)
+      for (int group; (group = work_.Claim(phase, worker, owner)) >= 0; ++groups) {
+        SetComputes(worker, true);
         RunGroup(worker, *run_.schedule[run_.position].phase, group, recorder);
+      }
     }
     return groups;
   }
@@ -311,7 +317,12 @@ class Workers final : public Device {
       if (replicas_per_call > side_by_side) {
         Barrier& rendezvous = run_.program->Rendezvous(replicas_per_call, begin);
         recorder.WaitBegins();
-        rendezvous.Arrive([&] { run(begin / replicas_per_call * replicas_per_call); });
+        SetComputes(worker, false);
+        rendezvous.Arrive([&] {
+          SetComputes(worker, true);
+          run(begin / replicas_per_call * replicas_per_call);
+        });
+        SetComputes(worker, true);
         recorder.WaitEnds();
         continue;
       }

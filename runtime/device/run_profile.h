@@ -2,6 +2,7 @@
 #ifndef TPURUN_RUNTIME_DEVICE_RUN_PROFILE_H_
 #define TPURUN_RUNTIME_DEVICE_RUN_PROFILE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -15,14 +16,16 @@ namespace tpurun {
 struct ProfileSpan {
   enum class Kind : uint8_t {
     kInstruction,  // one part, or the parts of one call, with what it took to begin it
-    kBarrier,      // waited for its start, or for the other workers at the end of a phase
+    kBarrier,      // waited for the begin of the next phase that it took notice of
     kRendezvous,   // waited for the other workers of a call that spans replicas
     kInfeed,       // the device waited for a batch
     kOutfeed,      // the device waited for the host to take an outfeed entry
   };
   int64_t begin = 0, end = 0;  // ticks
-  int32_t instruction = -1;    // kInstruction: index in InstructionsOf(program)
-  int16_t part = -1;           // kInstruction: the first part of the call
+  // kInstruction: index in InstructionsOf(program); kBarrier: a number of the phase behind it, the
+  // same for all workers
+  int32_t instruction = -1;
+  int16_t part = -1;  // kInstruction: the first part of the call
   Kind kind = Kind::kInstruction;
 };
 
@@ -63,16 +66,22 @@ class RunProfile {
       mine.full = true;
     }
   }
+  // The same for a worker that waited for phase `number`.
+  void EndWait(int worker, uint64_t number) {
+    EndSpan(worker, ProfileSpan::Kind::kBarrier, static_cast<int>(number));
+  }
   // By one thread at a time.
   void AddWait(const ProfileSpan& span) {
     if (Overlaps(span)) waits_.push_back(span);
   }
-  // Step `index` of the loop begins at `ticks`, where the step before ends. Called while all
-  // workers wait.
+  // Step `index` of the loop begins at `ticks`, where the step before ends. No worker computes.
   void AddStepTick(int64_t index, int64_t ticks);
 
  private:
-  bool Overlaps(const ProfileSpan& span) const { return span.end > from_ && span.begin < to_; }
+  bool Overlaps(const ProfileSpan& span) const {
+    return span.end > from_.load(std::memory_order_relaxed) &&
+           span.begin < to_.load(std::memory_order_relaxed);
+  }
 
   struct alignas(64) Worker {
     std::vector<ProfileSpan> spans;
@@ -83,7 +92,9 @@ class RunProfile {
   std::vector<ProfileSpan> waits_;
   std::vector<int64_t> step_ticks_;
   const int64_t first_index_, steps_;
-  int64_t from_ = std::numeric_limits<int64_t>::max(), to_ = from_;  // ticks of the steps
+  // Ticks of the steps. A worker may wait while another one ends a step.
+  std::atomic<int64_t> from_ = std::numeric_limits<int64_t>::max();
+  std::atomic<int64_t> to_ = std::numeric_limits<int64_t>::max();
   TickMark begin_, end_;
   int64_t begin_ns_ = 0;  // begin_ in nanoseconds since 1970
 };

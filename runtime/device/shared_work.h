@@ -1,7 +1,7 @@
 // SharedWork: the units of one phase after the other, computed by a fixed number of workers. Each
 // worker owns an equal range of the units of a phase and claims them from its begin; who has none
-// left claims those of others from their end. A phase ends when all its units are computed: a
-// worker that the system does not run, and that has claimed nothing, holds nobody up.
+// left may claim those of others from their end. A phase ends when all its units are computed, with
+// or without a worker that the system does not run.
 #ifndef TPURUN_RUNTIME_DEVICE_SHARED_WORK_H_
 #define TPURUN_RUNTIME_DEVICE_SHARED_WORK_H_
 
@@ -34,7 +34,7 @@ class SharedWork {
 
   // Waits for a phase after number `seen`, and returns the current one.
   Phase Wait(uint64_t seen) { return Sleep(seen, std::chrono::nanoseconds::max()); }
-  // As Wait, but for at most so long, after which phase `seen` is still the current one.
+  // As Wait, but for a limited time, after which phase `seen` may still be the current one.
   Phase Spin(uint64_t seen);
   Phase Sleep(uint64_t seen, std::chrono::nanoseconds most);
 

@@ -28,6 +28,8 @@ void WorkerCpus::Watch(int worker) {
 }
 
 void WorkerCpus::Lend(int worker) {
+  int& borrower = workers_[worker].borrower;
+  if (borrower >= 0 && workers_[borrower].is_elsewhere.load()) return;
   for (size_t other = 0; other < workers_.size(); ++other) {
     Worker& of = workers_[other];
     const std::chrono::nanoseconds watched = workers_[worker].watched[other];
@@ -35,7 +37,10 @@ void WorkerCpus::Lend(int worker) {
         !of.computes.load(std::memory_order_relaxed) || CpuTime(of.thread) != watched)
       continue;
     if (of.is_elsewhere.exchange(true)) continue;
+    borrower = static_cast<int>(other);
     PinThread(of.thread, cpus_[worker]);
+    // It may have run meanwhile, and called Return before it was bound here.
+    if (!of.is_elsewhere.load()) PinThread(of.thread, cpus_[other]);
     return;
   }
 }

@@ -21,7 +21,7 @@ class WorkerCpus {
   // Binds the calling thread, which is that of `worker` from now on. Before the first Watch.
   void Bind(int worker);
 
-  // Whether others wait for `worker` to run.
+  // Whether others wait for `worker` to run: it has begun something and does not wait itself.
   void SetComputes(int worker, bool computes) {
     workers_[worker].computes.store(computes, std::memory_order_relaxed);
   }
@@ -29,7 +29,8 @@ class WorkerCpus {
   void Return(int worker);
 
   // A worker that waits calls Watch, sleeps for a while, calls Lend, and sleeps again. Lend binds
-  // to the CPU of `worker` one that computes but has not run since Watch, if there is one.
+  // to the CPU of `worker` one that computes but has not run since Watch, if there is one and the
+  // last one has returned.
   void Watch(int worker);
   void Lend(int worker);
 
@@ -38,6 +39,7 @@ class WorkerCpus {
     std::atomic<bool> computes{false};
     std::atomic<bool> is_elsewhere{false};  // bound to the CPU of another worker
     pthread_t thread = 0;
+    int borrower = -1;                              // the worker that was last bound to its CPU
     std::vector<std::chrono::nanoseconds> watched;  // [worker]: its CPU time; 0: not computing
   };
 

@@ -101,32 +101,34 @@ class Analysis {
     }
   }
 
-  // The worker that arrives last at a barrier is on the critical path since the barrier before. All
-  // workers arrive at the same barriers.
+  // Spans [begin, end) of a worker in one phase; it began to wait again at `arrival`.
+  struct OfPhase {
+    int worker = 0;
+    size_t begin = 0, end = 0;
+    int64_t arrival = 0;
+  };
+
+  // The worker that computes last in a phase is on the critical path since the phase before.
   void AddCriticalPath() {
-    const int workers = args_.run.num_workers();
-    std::vector<size_t> next(workers, 0);
-    while (true) {
-      int last = -1;
-      int64_t arrival = 0;
-      std::vector<size_t> barriers(workers);
-      for (int worker = 0; worker < workers; ++worker) {
-        const std::vector<ProfileSpan>& spans = args_.run.spans(worker);
-        size_t at = next[worker];
-        while (at < spans.size() && spans[at].kind != Kind::kBarrier) ++at;
-        if (at == spans.size()) return;
-        barriers[worker] = at;
-        if (last >= 0 && spans[at].begin <= arrival) continue;
-        last = worker;
-        arrival = spans[at].begin;
+    std::map<int32_t, OfPhase> last;  // [number of the phase]
+    for (int worker = 0; worker < args_.run.num_workers(); ++worker) {
+      const std::vector<ProfileSpan>& spans = args_.run.spans(worker);
+      size_t wait = 0;
+      for (size_t i = 0; i < spans.size(); ++i) {
+        if (spans[i].kind != Kind::kBarrier) continue;
+        OfPhase& of = last[spans[wait].instruction];
+        if (i > wait + 1 && spans[i].begin > of.arrival)
+          of = {.worker = worker, .begin = wait + 1, .end = i, .arrival = spans[i].begin};
+        wait = i;
       }
-      for (size_t i = next[last]; i < barriers[last]; ++i) {
-        const ProfileSpan& span = args_.run.spans(last)[i];
+    }
+    for (const auto& [number, of] : last) {
+      for (size_t i = of.begin; i < of.end; ++i) {
+        const ProfileSpan& span = args_.run.spans(of.worker)[i];
         if (span.kind != Kind::kInstruction) continue;
         times_.instructions[span.instruction].critical += Within(span);
         times_.critical += Within(span);
       }
-      for (int worker = 0; worker < workers; ++worker) next[worker] = barriers[worker] + 1;
     }
   }
 

@@ -1,0 +1,609 @@
+// Ops beside their formulas, which stand here as plain loops over double precision numbers and
+// share nothing with the ops. The sizes are those at which vectors, blocks and tiles begin and end.
+// A sum of K terms in any order is within 2 K 2^-24 of the sum of their sizes.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "runtime/base/random.h"
+#include "runtime/ops/op_list.h"
+#include "tests/ops/kernel_case.h"
+
+namespace tpurun {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+constexpr double kRounding = 0x1p-24;
+
+// A number and how far a result may be from it.
+struct Exact {
+  double value = 0;
+  double error = 0;
+};
+
+// A sum of products or other terms.
+class Sum {
+ public:
+  void Add(double term) {
+    value_ += term;
+    size_ += std::fabs(term);
+    ++terms_;
+  }
+  double value() const { return value_; }
+  Exact exact() const { return Times(1); }
+  // The sum times a factor.
+  Exact Times(double factor) const {
+    const double error = 2 * static_cast<double>(terms_ + 1) * kRounding * size_;
+    return {value_ * factor, std::fabs(factor) * error};
+  }
+
+ private:
+  double value_ = 0, size_ = 0;
+  int64_t terms_ = 0;
+};
+
+// So many roundings of a number of this size.
+Exact Rounded(double value, double roundings, double size) {
+  return {value, roundings * kRounding * size + 1e-37};
+}
+Exact Rounded(double value, double roundings) {
+  return Rounded(value, roundings, std::fabs(value));
+}
+
+Literal Numbers(Dims dims, uint32_t stream, double least = -1, double most = 1) {
+  Literal literal(F32(std::move(dims)));
+  for (int64_t i = 0; i < literal.shape().num_elements(); ++i) {
+    const double unit = UniformFloat(PhiloxElement(11, stream, 0, 0, i));
+    literal.values<float>()[i] = static_cast<float>(least + (most - least) * unit);
+  }
+  return literal;
+}
+
+Literal ClassIds(int64_t rows, int64_t classes) {
+  Literal literal(Shape{DType::kS32, {rows}});
+  for (int64_t i = 0; i < rows; ++i)
+    literal.values<int32_t>()[i] = static_cast<int32_t>(PhiloxElement(12, 0, 0, 0, i) % classes);
+  return literal;
+}
+
+double At(const Literal& literal, int64_t i) { return literal.values<float>()[i]; }
+
+OpCall CallOf(const std::string& op, const Attrs& attrs, const std::vector<Literal>& operands) {
+  OpCall call{.op = FindOpByName(op), .attrs = attrs};
+  for (const Literal& operand : operands) call.operands.push_back(operand.shape());
+  const auto results = InferShapes(*call.op, call.operands, attrs);
+  EXPECT_TRUE(results.ok()) << results.status();
+  call.results = results.value_or(std::vector<Shape>{});
+  call.needed.assign(call.results.size(), true);
+  return call;
+}
+
+void ExpectNear(const Literal& got, const std::vector<Exact>& want, const std::string& place) {
+  ASSERT_EQ(got.shape().num_elements(), std::ssize(want)) << place;
+  for (size_t i = 0; i < want.size(); ++i) {
+    ASSERT_NEAR(got.values<float>()[i], want[i].value, want[i].error) << place << " element " << i;
+  }
+}
+
+// Expects the results of the reference and of every kernel on every machine, in 1 and in 3 parts.
+void ExpectFormula(const std::string& op, const Attrs& attrs, const std::vector<Literal>& operands,
+                   const std::vector<std::vector<Exact>>& want) {
+  OpCall call = CallOf(op, attrs, operands);
+  for (const int parts : {1, 3}) {
+    if (Units(call) < parts) continue;
+    call.parts = parts;
+    const std::string place = absl::StrCat(op, " ", attrs.ToString(), " ",
+                                           call.operands[0].ToString(), " in ", parts, " parts");
+    const auto compare = [&](const std::vector<Literal>& got, const std::string& kernel) {
+      for (size_t i = 0; i < want.size(); ++i)
+        ExpectNear(got[i], want[i], absl::StrCat(place, " ", kernel, " result ", i));
+    };
+    compare(RunReference(call, operands, SharesOf(call)), "reference");
+    for (const OfferedKernel& offered : KernelsOf(call))
+      compare(RunPlan(call, offered.plan, operands), offered.plan.name());
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+constexpr int64_t kSizes[] = {1, 7, 16, 33, 100, 1027, 5000};
+
+struct Unary {
+  const char* op;
+  double (*f)(double x);
+  double least, most;
+  double roundings;
+  double (*size)(double x) = nullptr;  // what the error is relative to; null: the result
+};
+
+double Erf(double x) { return std::erf(x); }
+double Phi(double x) { return 0.5 * (1 + std::erf(x / std::numbers::sqrt2)); }
+double GeluTanhOf(double x) {
+  const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  return std::tanh(scale * (x + 0.044715 * x * x * x));
+}
+double Size(double x) { return std::fabs(x); }
+double One(double) { return 1; }
+
+const Unary kUnary[] = {
+    {"neg", [](double x) { return -x; }, -2, 2, 0},
+    {"relu", [](double x) { return x > 0 ? x : 0; }, -2, 2, 0},
+    {"floor", [](double x) { return std::floor(x); }, -9, 9, 0},
+    {"square", [](double x) { return x * x; }, -3, 3, 1},
+    {"sqrt", [](double x) { return std::sqrt(x); }, 0, 9, 1},
+    {"rsqrt", [](double x) { return 1 / std::sqrt(x); }, 0.01, 9, 3},
+    {"exp", [](double x) { return std::exp(x); }, -80, 80, 4},
+    {"log", [](double x) { return std::log(x); }, 0.001, 1000, 4,
+     [](double x) { return std::max(1.0, std::fabs(std::log(x))); }},
+    {"erf", Erf, -5, 5, 16},
+    {"tanh", [](double x) { return std::tanh(x); }, -9, 9, 8},
+    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, -60, 60, 8},
+    {"softplus", [](double x) { return std::log1p(std::exp(x)); }, -20, 20, 8},
+    {"elu", [](double x) { return x > 0 ? x : std::expm1(x); }, -20, 5, 8},
+    {"sin", [](double x) { return std::sin(x); }, -9, 9, 4, One},
+    {"cos", [](double x) { return std::cos(x); }, -9, 9, 4, One},
+    {"gelu", [](double x) { return x * Phi(x); }, -6, 6, 16, Size},
+    {"gelu_tanh", [](double x) { return 0.5 * x * (1 + GeluTanhOf(x)); }, -6, 6, 16, Size},
+};
+
+TEST(Formulas, OfOneElement) {
+  for (const Unary& unary : kUnary) {
+    for (const int64_t n : kSizes) {
+      const Literal x = Numbers({n}, 1, unary.least, unary.most);
+      std::vector<Exact> want;
+      for (int64_t i = 0; i < n; ++i) {
+        const double value = unary.f(At(x, i));
+        const double size = unary.size == nullptr ? std::fabs(value) : unary.size(At(x, i));
+        want.push_back(Rounded(value, unary.roundings, size));
+      }
+      ASSERT_NO_FATAL_FAILURE(ExpectFormula(unary.op, {}, {x}, {want}));
+    }
+  }
+}
+
+struct Binary {
+  const char* op;
+  double (*f)(double x, double y);
+  double roundings;
+  bool broadcasts = true;              // a scalar or a row
+  double (*size)(double x) = nullptr;  // of operand 0
+};
+
+const Binary kBinary[] = {
+    {"add", [](double x, double y) { return x + y; }, 1},
+    {"sub", [](double x, double y) { return x - y; }, 1},
+    {"mul", [](double x, double y) { return x * y; }, 1},
+    {"div", [](double x, double y) { return x / y; }, 1},
+    {"maximum", [](double x, double y) { return std::max(x, y); }, 0},
+    {"minimum", [](double x, double y) { return std::min(x, y); }, 0},
+    {"relu_grad", [](double dy, double y) { return y > 0 ? dy : 0; }, 0, false},
+    {"gelu_grad",
+     [](double dy, double x) {
+       const double bell = std::exp(-0.5 * x * x) / std::sqrt(2 * std::numbers::pi);
+       return dy * (Phi(x) + x * bell);
+     },
+     24, false, Size},
+    {"gelu_tanh_grad",
+     [](double dy, double x) {
+       const double t = GeluTanhOf(x), scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+       const double slope = scale * (1 + 3 * 0.044715 * x * x);
+       return dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope);
+     },
+     64, false, Size},
+};
+
+TEST(Formulas, OfTwoElements) {
+  for (const Binary& binary : kBinary) {
+    for (const Dims& dims : std::vector<Dims>{{1, 1}, {3, 5}, {7, 16}, {33, 31}, {3, 1500}}) {
+      const int64_t n = dims[0] * dims[1], columns = dims[1];
+      const Literal x = Numbers(dims, 2, -2, 2);
+      const auto expect = [&](Literal y, const std::function<int64_t(int64_t)>& index) {
+        std::vector<Exact> want;
+        for (int64_t i = 0; i < n; ++i) {
+          const double value = binary.f(At(x, i), At(y, index(i)));
+          const double size = binary.size == nullptr ? std::fabs(value) : binary.size(At(x, i));
+          want.push_back(Rounded(value, binary.roundings, size));
+        }
+        ExpectFormula(binary.op, {}, {x, std::move(y)}, {want});
+      };
+      ASSERT_NO_FATAL_FAILURE(expect(Numbers(dims, 3, -2, 2), [](int64_t i) { return i; }));
+      if (!binary.broadcasts) continue;
+      ASSERT_NO_FATAL_FAILURE(expect(Numbers({}, 3, 1, 2), [](int64_t) { return 0; }));
+      ASSERT_NO_FATAL_FAILURE(
+          expect(Numbers({columns}, 3, 1, 2), [&](int64_t i) { return i % columns; }));
+    }
+  }
+}
+
+TEST(Formulas, SumsOfAllElements) {
+  for (const int64_t n : {1, 15, 16, 17, 255, 256, 4095, 4096, 4097, 9001}) {
+    const Literal x = Numbers({n}, 4);
+    Sum sum;
+    for (int64_t i = 0; i < n; ++i) sum.Add(At(x, i));
+    ASSERT_NO_FATAL_FAILURE(ExpectFormula("sum_of_elements", {}, {x}, {{sum.exact()}}));
+  }
+}
+
+// (rows, columns): few and many of each.
+const std::vector<Dims> kMatrices = {{1, 1},   {3, 5},    {16, 16},  {17, 33},  {64, 48},
+                                     {130, 7}, {70, 100}, {1000, 3}, {4100, 2}, {300, 257}};
+
+TEST(Formulas, SumsOfRowsAndTheirMoments) {
+  for (const Dims& dims : kMatrices) {
+    const int64_t rows = dims[0], columns = dims[1];
+    const Literal x = Numbers(dims, 5), dy = Numbers(dims, 6), center = Numbers({columns}, 7);
+    const double n = static_cast<double>(rows);
+    std::vector<Exact> sums, means, variances, of_dy, of_products;
+    for (int64_t c = 0; c < columns; ++c) {
+      Sum sum, squares, sum_of_dy, products;
+      for (int64_t r = 0; r < rows; ++r) sum.Add(At(x, r * columns + c));
+      for (int64_t r = 0; r < rows; ++r) {
+        const double distance = At(x, r * columns + c) - sum.value() / n;
+        squares.Add(distance * distance);
+        sum_of_dy.Add(At(dy, r * columns + c));
+        products.Add(At(dy, r * columns + c) * (At(x, r * columns + c) - At(center, c)));
+      }
+      sums.push_back(sum.exact());
+      means.push_back(sum.Times(1 / n));
+      // The rounded mean is off by its error, whose square counts.
+      variances.push_back(squares.Times(1 / n));
+      variances.back().error += means.back().error * means.back().error + 4 * kRounding;
+      of_dy.push_back(sum_of_dy.exact());
+      of_products.push_back(products.exact());
+    }
+    ASSERT_NO_FATAL_FAILURE(ExpectFormula("sum_of_rows", {}, {x}, {sums}));
+    ASSERT_NO_FATAL_FAILURE(ExpectFormula("moments", {}, {x}, {means, variances}));
+    ASSERT_NO_FATAL_FAILURE(
+        ExpectFormula("batch_norm_grad", {}, {dy, x, center}, {of_dy, of_products}));
+  }
+}
+
+TEST(Formulas, BatchNormOfColumns) {
+  constexpr double kEpsilon = 0.001;
+  for (const Dims& dims : kMatrices) {
+    const int64_t columns = dims[1];
+    const Literal x = Numbers(dims, 8), mean = Numbers({columns}, 9);
+    const Literal variance = Numbers({columns}, 10, 0.1, 2), gamma = Numbers({columns}, 11);
+    const Literal beta = Numbers({columns}, 12);
+    std::vector<Exact> want;
+    for (int64_t i = 0; i < dims[0] * columns; ++i) {
+      const int64_t c = i % columns;
+      const double factor = At(gamma, c) / std::sqrt(At(variance, c) + kEpsilon);
+      const double size = (std::fabs(At(x, i)) + std::fabs(At(mean, c))) * std::fabs(factor);
+      want.push_back(Rounded((At(x, i) - At(mean, c)) * factor + At(beta, c), 8,
+                             size + std::fabs(At(beta, c))));
+    }
+    ASSERT_NO_FATAL_FAILURE(ExpectFormula("batch_norm", {{"epsilon", kEpsilon}},
+                                          {x, mean, variance, gamma, beta}, {want}));
+  }
+}
+
+TEST(Formulas, ReductionsOfEveryRunOfAxes) {
+  const Dims dims = {5, 7, 33};
+  const Literal x = Numbers(dims, 13);
+  for (const Dims& axes : std::vector<Dims>{{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 1, 2}}) {
+    const auto kept = [&](int64_t axis) {
+      return std::find(axes.begin(), axes.end(), axis) == axes.end();
+    };
+    std::vector<Sum> sums(1);
+    int64_t count = 1;
+    for (int64_t axis = 0; axis < 3; ++axis) count *= kept(axis) ? dims[axis] : 1;
+    sums.resize(count);
+    std::vector<double> most(count, -9);
+    for (int64_t i = 0; i < 5 * 7 * 33; ++i) {
+      const int64_t at[] = {i / (7 * 33), i / 33 % 7, i % 33};
+      int64_t result = 0;
+      for (int64_t axis = 0; axis < 3; ++axis)
+        if (kept(axis)) result = result * dims[axis] + at[axis];
+      sums[result].Add(At(x, i));
+      most[result] = std::max(most[result], At(x, i));
+    }
+    std::vector<Exact> want_sums, want_most;
+    for (int64_t i = 0; i < count; ++i) {
+      want_sums.push_back(sums[i].exact());
+      want_most.push_back({most[i], 0});
+    }
+    ASSERT_NO_FATAL_FAILURE(ExpectFormula("reduce_sum", {{"axes", axes}}, {x}, {want_sums}));
+    ASSERT_NO_FATAL_FAILURE(ExpectFormula("reduce_max", {{"axes", axes}}, {x}, {want_most}));
+  }
+}
+
+// Rows of (rows, classes) in double precision.
+struct Row {
+  Row(const Literal& x, int64_t row, int64_t n) {
+    for (int64_t c = 0; c < n; ++c) values.push_back(At(x, row * n + c));
+  }
+  double max() const { return *std::max_element(values.begin(), values.end()); }
+  double SumOfPowers() const {
+    double sum = 0;
+    for (const double value : values) sum += std::exp(value - max());
+    return sum;
+  }
+  // Of softmax.
+  double Weight(int64_t c) const { return std::exp(values[c] - max()) / SumOfPowers(); }
+
+  std::vector<double> values;
+};
+
+const std::vector<Dims> kLogits = {{1, 1},   {3, 2},  {16, 3},  {70, 10},
+                                   {130, 3}, {5, 65}, {3, 257}, {2, 5000}};
+
+TEST(Formulas, SoftmaxAndItsGradient) {
+  for (const Dims& dims : kLogits) {
+    const int64_t classes = dims[1];
+    const Literal x = Numbers(dims, 14, -5, 5), dy = Numbers(dims, 15);
+    const double roundings = 16 + 2 * static_cast<double>(classes);
+    Literal y(F32(dims));
+    std::vector<Exact> weights, gradients;
+    for (int64_t row = 0; row < dims[0]; ++row) {
+      const Row logits(x, row, classes);
+      const double sum_of_powers = logits.SumOfPowers(), max = logits.max();
+      for (int64_t c = 0; c < classes; ++c) {
+        const double weight = std::exp(logits.values[c] - max) / sum_of_powers;
+        weights.push_back(Rounded(weight, roundings));
+        y.values<float>()[row * classes + c] = static_cast<float>(weight);
+      }
+      Sum along;
+      for (int64_t c = 0; c < classes; ++c)
+        along.Add(At(dy, row * classes + c) * At(y, row * classes + c));
+      for (int64_t c = 0; c < classes; ++c) {
+        const int64_t i = row * classes + c;
+        gradients.push_back({At(y, i) * (At(dy, i) - along.value()),
+                             At(y, i) * (along.exact().error + 4 * kRounding)});
+      }
+    }
+    ASSERT_NO_FATAL_FAILURE(ExpectFormula("softmax", {}, {x}, {weights}));
+    ASSERT_NO_FATAL_FAILURE(ExpectFormula("softmax_grad", {}, {dy, y}, {gradients}));
+  }
+}
+
+TEST(Formulas, CrossEntropies) {
+  for (const Dims& dims : kLogits) {
+    const int64_t classes = dims[1];
+    const Literal x = Numbers(dims, 16, -5, 5), y = Numbers(dims, 17, 0, 1);
+    const Literal labels = ClassIds(dims[0], classes);
+    const double n = static_cast<double>(classes);
+    std::vector<Exact> losses, gradients, losses_of_y, gradients_of_y;
+    for (int64_t row = 0; row < dims[0]; ++row) {
+      const Row logits(x, row, classes);
+      const double log_sum = std::log(logits.SumOfPowers()) + logits.max();
+      const int64_t label = labels.values<int32_t>()[row];
+      losses.push_back(Rounded(log_sum - logits.values[label], 16 + 2 * n, 10));
+      double of_y = 0, size = 0;
+      const double sum_of_powers = logits.SumOfPowers(), max = logits.max();
+      for (int64_t c = 0; c < classes; ++c) {
+        const double weight = std::exp(logits.values[c] - max) / sum_of_powers;
+        const double wanted = At(y, row * classes + c);
+        gradients.push_back(Rounded(weight - (c == label ? 1 : 0), 16 + 2 * n, 1));
+        gradients_of_y.push_back(Rounded(weight - wanted, 16 + 2 * n, 1));
+        of_y += wanted * (log_sum - logits.values[c]);
+        size += wanted * 10;
+      }
+      losses_of_y.push_back(Rounded(of_y, 16 + 4 * n, size));
+    }
+    ASSERT_NO_FATAL_FAILURE(
+        ExpectFormula("sparse_softmax_cross_entropy", {}, {x, labels}, {losses, gradients}));
+    ASSERT_NO_FATAL_FAILURE(
+        ExpectFormula("softmax_cross_entropy", {}, {x, y}, {losses_of_y, gradients_of_y}));
+  }
+}
+
+TEST(Formulas, NormalizedRowsAndTheirGradient) {
+  constexpr double kEpsilon = 0.01;
+  for (const Dims& dims : std::vector<Dims>{{3, 2}, {5, 16}, {7, 33}, {2, 130}, {3, 4100}}) {
+    const int64_t n = dims[1];
+    const double count = static_cast<double>(n), error = 16 * std::sqrt(count) * kRounding;
+    const Literal x = Numbers(dims, 18), dy = Numbers(dims, 19);
+    Literal y(F32(dims)), s(F32({dims[0]}));
+    std::vector<Exact> normalized, scales, gradients;
+    for (int64_t row = 0; row < dims[0]; ++row) {
+      double mean = 0, variance = 0, mean_of_dy = 0, along = 0;
+      for (int64_t c = 0; c < n; ++c) mean += At(x, row * n + c) / count;
+      for (int64_t c = 0; c < n; ++c)
+        variance += (At(x, row * n + c) - mean) * (At(x, row * n + c) - mean) / count;
+      const double scale = 1 / std::sqrt(variance + kEpsilon);
+      scales.push_back({scale, error * scale});
+      s.values<float>()[row] = static_cast<float>(scale);
+      for (int64_t c = 0; c < n; ++c) {
+        const double value = (At(x, row * n + c) - mean) * scale;
+        normalized.push_back({value, error * scale});
+        y.values<float>()[row * n + c] = static_cast<float>(value);
+      }
+      for (int64_t c = 0; c < n; ++c) {
+        mean_of_dy += At(dy, row * n + c) / count;
+        along += At(dy, row * n + c) * At(y, row * n + c) / count;
+      }
+      for (int64_t c = 0; c < n; ++c) {
+        const double distance = At(dy, row * n + c) - mean_of_dy - At(y, row * n + c) * along;
+        gradients.push_back({At(s, row) * distance, 4 * error * At(s, row)});
+      }
+    }
+    const Attrs attrs = {{"epsilon", kEpsilon}};
+    ASSERT_NO_FATAL_FAILURE(ExpectFormula("normalize_rows", attrs, {x}, {normalized, scales}));
+    ASSERT_NO_FATAL_FAILURE(ExpectFormula("normalize_rows_grad", {}, {dy, y, s}, {gradients}));
+  }
+}
+
+// Windows of rows and columns of an image (N, H, W, C).
+struct Windows {
+  int64_t height, width, down, right, top, bottom, left, behind;
+
+  int64_t Rows(int64_t h) const { return (h + top + bottom - height) / down + 1; }
+  int64_t Columns(int64_t w) const { return (w + left + behind - width) / right + 1; }
+  // Calls f(row of x, column of x, row in the window, column in the window) for the elements of
+  // window (oh, ow) that lie in x.
+  template <typename F>
+  void ForEach(int64_t oh, int64_t ow, int64_t h, int64_t w, const F& f) const {
+    for (int64_t i = 0; i < height; ++i) {
+      for (int64_t j = 0; j < width; ++j) {
+        const int64_t row = oh * down - top + i, column = ow * right - left + j;
+        if (row >= 0 && row < h && column >= 0 && column < w) f(row, column, i, j);
+      }
+    }
+  }
+  Attrs Pads() const {
+    return {{"strides", Dims{down, right}}, {"pads", Dims{top, bottom, left, behind}}};
+  }
+};
+
+const Windows kWindows[] = {{2, 2, 2, 2, 0, 0, 0, 0},
+                            {3, 2, 2, 1, 1, 1, 0, 1},
+                            {3, 3, 1, 1, 1, 1, 1, 1},
+                            {1, 1, 1, 1, 0, 0, 0, 0},
+                            {2, 3, 3, 2, 0, 1, 2, 0}};
+
+TEST(Formulas, PoolsOfWindows) {
+  constexpr int64_t kImages = 3, kH = 7, kW = 9;
+  for (const Windows& of : kWindows) {
+    for (const int64_t channels : {1, 5, 32, 33, 70}) {
+      const int64_t oh = of.Rows(kH), ow = of.Columns(kW);
+      const Literal x = Numbers({kImages, kH, kW, channels}, 20);
+      const Literal dy = Numbers({kImages, oh, ow, channels}, 21);
+      std::vector<Exact> most, means;
+      std::vector<Sum> of_most(x.shape().num_elements()), of_means(of_most.size());
+      Literal index(Shape{DType::kU8, dy.shape().dims});
+      for (int64_t i = 0; i < dy.shape().num_elements(); ++i) {
+        const int64_t c = i % channels, n = i / channels / ow / oh;
+        const auto at = [&](int64_t h, int64_t w) {
+          return ((n * kH + h) * kW + w) * channels + c;
+        };
+        int64_t largest = -1, elements = 0;
+        Sum sum;
+        of.ForEach(i / channels / ow % oh, i / channels % ow, kH, kW,
+                   [&](int64_t h, int64_t w, int64_t row, int64_t column) {
+                     sum.Add(At(x, at(h, w)));
+                     ++elements;
+                     if (largest >= 0 && At(x, at(h, w)) <= At(x, largest)) return;
+                     largest = at(h, w);
+                     index.values<uint8_t>()[i] = static_cast<uint8_t>(row * of.width + column);
+                   });
+        most.push_back({At(x, largest), 0});
+        means.push_back(sum.Times(1 / static_cast<double>(elements)));
+        of_most[largest].Add(At(dy, i));
+        of.ForEach(i / channels / ow % oh, i / channels % ow, kH, kW,
+                   [&](int64_t h, int64_t w, int64_t, int64_t) {
+                     of_means[at(h, w)].Add(At(dy, i) / static_cast<double>(elements));
+                   });
+      }
+      std::vector<Exact> gradients_of_most, gradients_of_means;
+      for (const Sum& sum : of_most) gradients_of_most.push_back(sum.exact());
+      for (const Sum& sum : of_means) gradients_of_means.push_back(sum.exact());
+      Attrs attrs = of.Pads();
+      attrs.Set("window", Dims{of.height, of.width});
+      ASSERT_NO_FATAL_FAILURE(ExpectFormula("max_pool", attrs, {x}, {most}));
+      ASSERT_NO_FATAL_FAILURE(ExpectFormula("avg_pool", attrs, {x}, {means}));
+      attrs.Set("x_dims", x.shape().dims);
+      ASSERT_NO_FATAL_FAILURE(
+          ExpectFormula("max_pool_grad", attrs, {dy, index}, {gradients_of_most}));
+      ASSERT_NO_FATAL_FAILURE(ExpectFormula("avg_pool_grad", attrs, {dy}, {gradients_of_means}));
+    }
+  }
+}
+
+TEST(Formulas, ProductsOfMatrices) {
+  for (const auto& [m, k, n] : std::vector<std::array<int64_t, 3>>{
+           {1, 1, 1}, {3, 5, 7}, {16, 10, 3}, {33, 65, 49}, {130, 17, 100}, {13, 700, 31}}) {
+    for (const bool tx : {false, true}) {
+      for (const bool ty : {false, true}) {
+        const Literal x = Numbers(tx ? Dims{k, m} : Dims{m, k}, 22);
+        const Literal y = Numbers(ty ? Dims{n, k} : Dims{k, n}, 23), bias = Numbers({n}, 24);
+        std::vector<Exact> want;
+        for (int64_t i = 0; i < m; ++i) {
+          for (int64_t j = 0; j < n; ++j) {
+            Sum sum;
+            for (int64_t l = 0; l < k; ++l)
+              sum.Add(At(x, tx ? l * m + i : i * k + l) * At(y, ty ? j * k + l : l * n + j));
+            sum.Add(At(bias, j));
+            want.push_back(sum.exact());
+          }
+        }
+        const Attrs attrs = {{"precision", int64_t{3}}, {"transpose_x", tx}, {"transpose_y", ty}};
+        ASSERT_NO_FATAL_FAILURE(ExpectFormula("matmul", attrs, {x, y, bias}, {want}));
+      }
+    }
+  }
+}
+
+TEST(Formulas, ConvolutionsAndTheirGradients) {
+  constexpr int64_t kImages = 2, kH = 7, kW = 9;
+  for (const Windows& of : kWindows) {
+    for (const auto& [in, out] :
+         std::vector<std::pair<int64_t, int64_t>>{{1, 3}, {5, 16}, {16, 33}}) {
+      const int64_t oh = of.Rows(kH), ow = of.Columns(kW);
+      const Literal x = Numbers({kImages, kH, kW, in}, 25);
+      const Literal kernel = Numbers({of.height, of.width, in, out}, 26);
+      const Literal dy = Numbers({kImages, oh, ow, out}, 27);
+      std::vector<Sum> y(dy.shape().num_elements()), dx(x.shape().num_elements());
+      std::vector<Sum> dk(kernel.shape().num_elements());
+      for (int64_t pixel = 0; pixel < kImages * oh * ow; ++pixel) {
+        of.ForEach(pixel / ow % oh, pixel % ow, kH, kW,
+                   [&](int64_t h, int64_t w, int64_t row, int64_t column) {
+                     for (int64_t i = 0; i < in; ++i) {
+                       for (int64_t o = 0; o < out; ++o) {
+                         const int64_t at_x = ((pixel / ow / oh * kH + h) * kW + w) * in + i;
+                         const int64_t at_k = ((row * of.width + column) * in + i) * out + o;
+                         const int64_t at_y = pixel * out + o;
+                         y[at_y].Add(At(x, at_x) * At(kernel, at_k));
+                         dx[at_x].Add(At(dy, at_y) * At(kernel, at_k));
+                         dk[at_k].Add(At(dy, at_y) * At(x, at_x));
+                       }
+                     }
+                   });
+      }
+      const auto exact = [](const std::vector<Sum>& sums) {
+        std::vector<Exact> numbers;
+        for (const Sum& sum : sums) numbers.push_back(sum.exact());
+        return numbers;
+      };
+      Attrs attrs = of.Pads();
+      attrs.Set("precision", int64_t{3});
+      ASSERT_NO_FATAL_FAILURE(ExpectFormula("conv2d", attrs, {x, kernel}, {exact(y)}));
+      Attrs of_x = attrs, of_kernel = attrs;
+      of_x.Set("x_dims", x.shape().dims);
+      ASSERT_NO_FATAL_FAILURE(ExpectFormula("conv2d_input_grad", of_x, {dy, kernel}, {exact(dx)}));
+      of_kernel.Set("kernel_dims", kernel.shape().dims);
+      ASSERT_NO_FATAL_FAILURE(ExpectFormula("conv2d_filter_grad", of_kernel, {x, dy}, {exact(dk)}));
+    }
+  }
+}
+
+TEST(Formulas, AttentionOfQueriesAndKeys) {
+  constexpr double kScale = 0.25;
+  for (const auto& [queries, keys, width] :
+       std::vector<std::array<int64_t, 3>>{{1, 1, 1}, {3, 5, 4}, {33, 17, 16}, {130, 260, 9}}) {
+    for (const bool causal : {false, true}) {
+      const Literal q = Numbers({1, queries, 1, width}, 28), k = Numbers({1, keys, 1, width}, 29);
+      const Literal v = Numbers({1, keys, 1, width}, 30);
+      std::vector<Exact> want;
+      for (int64_t i = 0; i < queries; ++i) {
+        std::vector<double> powers;
+        double sum = 0;
+        for (int64_t j = 0; j < keys; ++j) {
+          double score = 0;
+          for (int64_t e = 0; e < width; ++e)
+            score += kScale * At(q, i * width + e) * At(k, j * width + e);
+          powers.push_back(causal && j > i ? 0 : std::exp(score));
+          sum += powers.back();
+        }
+        for (int64_t e = 0; e < width; ++e) {
+          double value = 0;
+          for (int64_t j = 0; j < keys; ++j) value += powers[j] / sum * At(v, j * width + e);
+          want.push_back(Rounded(value, 64 + 4 * static_cast<double>(keys), 1));
+        }
+      }
+      Attrs attrs = {{"precision", int64_t{3}}, {"scale", kScale}};
+      if (causal) attrs.Set("causal", true);
+      ASSERT_NO_FATAL_FAILURE(ExpectFormula("attention", attrs, {q, k, v}, {want}));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tpurun
