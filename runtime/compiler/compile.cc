@@ -104,7 +104,7 @@ CoreProgram Emit(const Graph& graph, const Schedule& schedule, const MemoryPlan&
                       .shared_bytes = memory.shared_bytes,
                       .core_bytes = memory.core_bytes,
                       .worker_bytes = memory.worker_bytes};
-  program.step.emplace_back();  // a step has at least one barrier
+  program.step.emplace_back();  // a step has at least one phase
   for (const Output& output : graph.outputs()) {
     if (output.period == 0) continue;
     const Shape& shape = graph.shape(output.value);

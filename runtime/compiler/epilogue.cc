@@ -11,9 +11,9 @@ std::vector<const Node*> ProductsOf(const Graph& graph) {
   const std::vector<int> reads = CountReads(graph);
   std::vector<const Node*> products(graph.nodes().size(), nullptr);
   for (const Node& node : graph.nodes()) {
-    if (!node.op->flags.adds_bias) continue;
+    if (!node.op->rules.adds_bias) continue;
     const Node& product = graph.node(node.inputs[0]);
-    const bool has_room = product.op->flags.bias == static_cast<int>(product.inputs.size());
+    const bool has_room = product.op->rules.bias == static_cast<int>(product.inputs.size());
     // A product that is rounded before or after the bias stays separate.
     const bool f32 = product.shapes[0].dtype == DType::kF32 && node.shapes[0].dtype == DType::kF32;
     if (reads[product.id] == 1 && has_room && f32) products[node.id] = &product;

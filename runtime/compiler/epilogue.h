@@ -7,8 +7,8 @@
 
 namespace tpurun {
 
-// Applies if a product has room for a bias (OpFlags::bias) and only the op that adds the bias
-// (OpFlags::adds_bias) reads the product. The bias becomes the product's last
+// Applies if a product has room for a bias (OpRules::bias) and only the op that adds the bias
+// (OpRules::adds_bias) reads the product. The bias becomes the product's last
 // operand. Exact by the ops' definitions; a library kernel may start its sums with the bias.
 absl::StatusOr<Graph> MakeBiasEpilogues(const Graph& graph);
 

@@ -14,9 +14,9 @@ Value Earliest(const Graph& graph, Value value) {
   };
   while (value.result == 0) {
     const Node& node = graph.node(value);
-    const OpFlags flags = OpFlagsOf(CallOfNode(graph, node));
-    if (flags.summed_result >= 0) take({node.id, flags.summed_result});
-    if (!flags.keeps_column_sums) break;
+    const OpRules& rules = node.op->rules;
+    if (rules.summed_result >= 0) take({node.id, rules.summed_result});
+    if (!rules.keeps_column_sums || !rules.keeps_column_sums(CallOfNode(graph, node))) break;
     value = node.inputs[0];
     take(value);
   }
@@ -28,7 +28,7 @@ Value Earliest(const Graph& graph, Value value) {
 absl::StatusOr<Graph> HoistColumnSums(const Graph& graph) {
   Rewrite rewrite(graph);
   for (const Node& node : graph.nodes()) {
-    if (!node.op->flags.sums_columns) {
+    if (!node.op->rules.sums_columns) {
       RETURN_IF_ERROR(rewrite.Copy(node));
       continue;
     }

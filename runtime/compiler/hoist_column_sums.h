@@ -8,7 +8,7 @@
 namespace tpurun {
 
 // x (..., C) -> f(x) (more, C) -> sums (C) becomes x -> sums if every column of f(x) has the same
-// sum as in x (OpFlags::sums_columns, keeps_column_sums). An example is the bias gradient from the
+// sum as in x (OpRules::sums_columns, keeps_column_sums). An example is the bias gradient from the
 // gradients that a pool spreads. The sum may also be taken from another result of f with the same
 // column sums (summed_result). The order of the sum changes, and therefore its last bits.
 absl::StatusOr<Graph> HoistColumnSums(const Graph& graph);

@@ -45,7 +45,7 @@ std::vector<bool> CarriedNodes(const Graph& graph) {
   std::vector<bool> loop_carried(graph.nodes().size(), false);
   for (const Node& node : graph.nodes()) {
     loop_carried[node.id] =
-        node.op->flags.loop_carried && !per_core[node.id] && !in_prologue[node.id];
+        node.op->rules.loop_carried && !per_core[node.id] && !in_prologue[node.id];
     for (const Value input : node.inputs) {
       const bool updated = graph.node(input).op == &VariableOp() && !in_prologue[input.node];
       loop_carried[node.id] = loop_carried[node.id] && updated;

@@ -19,7 +19,7 @@ std::vector<bool> PerCoreNodes(const Graph& graph);
 // update, and is no update itself.
 std::vector<bool> PrologueNodes(const Graph& graph);
 
-// [node]: true if it is loop-carried (OpFlags::loop_carried): its operands are all updated
+// [node]: true if it is loop-carried (OpRules::loop_carried): its operands are all updated
 // variables that all cores share. It is computed before the first step of a run, and again after
 // the updates of each step for the next step. False for nodes that an output or an update reads.
 std::vector<bool> CarriedNodes(const Graph& graph);

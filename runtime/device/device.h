@@ -85,7 +85,7 @@ class Device {
   // not write a variable.
   virtual absl::StatusOr<double> TimeAlone(LoadedProgram& program, int instruction) = 0;
 
-  // The number of instruction parts that each worker has run so far.
+  // The number of calls that each worker has run so far.
   virtual std::vector<int64_t> InstructionsRun() const = 0;
 };
 

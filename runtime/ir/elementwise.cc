@@ -141,7 +141,7 @@ const OpDef& SumOfRowsOp() {
           "blocks in a pairwise tree.",
       .min_operands = 1,
       .max_operands = 1,
-      .flags = {.unit = WorkUnit::kRows, .arithmetic = true, .sums_columns = true},
+      .flags = {.unit = WorkUnit::kRows, .arithmetic = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
         if (operands[0].rank() < 2 || operands[0].dtype != DType::kF32) {
@@ -164,7 +164,8 @@ const OpDef& SumOfRowsOp() {
       .cost =
           [](const OpCall& call, Cost& cost) {
             cost.vector_flops = static_cast<double>(call.operands[0].num_elements());
-          }};
+          },
+      .rules = {.sums_columns = true}};
   return op;
 }
 

@@ -1,6 +1,6 @@
 // OpDef: all properties of an op, as data. The printer, verifier, planner, compiler and device
-// never test which op a node has; they read these fields. Each op is one paragraph in
-// runtime/ops/FAMILY.cc.
+// read these fields; they test which op a node has only for sources (a variable, the infeed). Each
+// op is one paragraph in runtime/ops/FAMILY.cc.
 #ifndef TPURUN_RUNTIME_IR_OP_DEF_H_
 #define TPURUN_RUNTIME_IR_OP_DEF_H_
 
@@ -49,7 +49,7 @@ enum class WorkUnit : uint8_t {
   kColumns,   // entries of the last dimension of result 0
 };
 
-// One instruction as its kernel sees it. The pointers stay valid while kernels made from it live.
+// One instruction as its kernel sees it.
 struct OpCall {
   const OpDef* op = nullptr;
   Attrs attrs;
@@ -81,8 +81,8 @@ struct KernelArgs {
   int64_t end = 0;
 };
 
-// Made once when a program is loaded. Run does not allocate, lock or look anything up. Several
-// workers may run one kernel at the same time with different args.
+// Made once when a program is loaded. Run does not allocate (a reference may), lock or look
+// anything up. Several workers may run one kernel at the same time with different args.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -155,8 +155,8 @@ struct AttrDef {
   std::function<absl::StatusOr<AttrValue>(const std::string& text)> read;
 };
 
-// Properties of an op that passes need. Per-operand properties are bit masks: bit i is operand i,
-// bit 31 all operands.
+// Properties of an op that several passes need. Per-operand properties are bit masks: bit i is
+// operand i, bit 31 all operands.
 struct OpFlags {
   WorkUnit unit = WorkUnit::kWhole;
   bool elementwise = false;   // operands: the result's shape, scalars, rows; unit is kElements
@@ -180,18 +180,10 @@ struct OpFlags {
   // A row costs less if a call has more rows. Some kernels therefore process the rows of several
   // replicas in one call.
   bool spans_replicas = false;
-  bool loop_carried = false;  // of variables only: loop-carried, recomputed after their update
-  bool source = false;        // has no instruction: infeed, variable, loop_index, replica_id
+  bool source = false;  // has no instruction: infeed, variable, loop_index, replica_id
   // Result 0 may alias operand 0 without a copy. The kernel then writes only the changed elements.
   bool overwrites = false;
   bool any_dtype = false;  // moves, selects or converts elements: the op sets the results' dtypes
-  bool adds_bias = false;  // operand 0 plus operand 1 (C) along the last dimension
-  bool sums_columns = false;  // operand 0 (..., C) -> (C), the sums over all but the last dimension
-  bool keeps_column_sums = false;  // result 0 has the same column sums as operand 0
-  int summed_result = -1;  // a result with the column sums of result 0 and fewer rows; -1: none
-  // Index of an optional operand (C) that every kernel adds along the last dimension of the result,
-  // at no cost; -1: none.
-  int bias = -1;
 };
 constexpr uint32_t kAllOperands = 0x80000000u;
 inline bool HasOperand(uint32_t mask, int operand) {
@@ -210,6 +202,23 @@ struct Replacement {
   // Nodes to append to the graph. The first gets the id nodes().size(). They may read each other.
   // Result 0 of the last node is the value. Empty: there is no replacement.
   std::vector<NewNode> nodes;
+};
+
+// What one pass alone asks of an op.
+struct OpRules {
+  // epilogue: operand 0 plus operand 1 (C) along the last dimension.
+  bool adds_bias = false;
+  // epilogue: index of an optional operand (C) that every kernel adds along the last dimension of
+  // the result, at no cost; -1: none.
+  int bias = -1;
+  // hoist_column_sums: operand 0 (..., C) -> (C), the sums over all but the last dimension.
+  bool sums_columns = false;
+  // hoist_column_sums: true if result 0 has the same column sums as operand 0. Null: it has not.
+  bool (*keeps_column_sums)(const OpCall& call) = nullptr;
+  // hoist_column_sums: a result with the column sums of result 0 and fewer rows; -1: none.
+  int summed_result = -1;
+  // The schedule: of variables only, it is loop-carried, recomputed after their update.
+  bool loop_carried = false;
 };
 
 // The loop of an element-wise op: result[i] = f(operands[0][i], ...) for i < n. The result may
@@ -285,6 +294,7 @@ struct OpDef {
   std::function<std::vector<Value>(GraphBuilder& b, const Node& node,
                                    std::span<const Value> inputs)>
       expand;
+  OpRules rules;
 };
 
 // Finds an op by name for the graph and program parsers. runtime/ops/op_list.h finds all ops.

@@ -185,10 +185,14 @@ const OpDef& ConcatOp() {
 // If the leading dimension stays the same, rows stay rows.
 void ReshapeFlags(const OpCall& call, OpFlags& flags) {
   const Shape &x = call.operands[0], &y = call.results[0];
-  flags.keeps_column_sums = x.rank() > 0 && y.rank() > 0 && x.dims.back() == y.dims.back();
   if (x.rank() > 0 && y.rank() > 0 && x.dims[0] == y.dims[0]) return;
   flags.unit = WorkUnit::kElements;
   flags.row_operands = 0;
+}
+
+bool KeepsColumns(const OpCall& call) {
+  const Shape &x = call.operands[0], &y = call.results[0];
+  return x.rank() > 0 && y.rank() > 0 && x.dims.back() == y.dims.back();
 }
 
 const OpDef& ReshapeOp() {
@@ -247,7 +251,8 @@ const OpDef& ReshapeOp() {
         RETURN_IF_ERROR(CheckReshape(call.results[0].dims));
         return std::vector<Value>{call.graph.Add(
             "Reshape", {call.inputs[0], call.graph.Int64s(call.results[0].dims, "shape")})};
-      }};
+      },
+      .rules = {.keeps_column_sums = KeepsColumns}};
   return op;
 }
 

@@ -211,7 +211,7 @@ const OpDef& Conv2dOp() {
       .min_operands = 2,
       .max_operands = 3,
       .attrs = ConvAttrs(),
-      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0, .bias = 2},
+      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0},
       .refine_flags = RoundsBothAtDefault,
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
@@ -267,7 +267,8 @@ const OpDef& Conv2dOp() {
             if (has_bias) cost.vector_flops = static_cast<double>(call.results[0].num_elements());
           },
       .tensorflow = ConvolutionToTensorFlow,
-      .onnx = ConvolutionToOnnx};
+      .onnx = ConvolutionToOnnx,
+      .rules = {.bias = 2}};
   return op;
 }
 

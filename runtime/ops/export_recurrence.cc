@@ -98,7 +98,7 @@ std::optional<Projection> ProjectionOf(const Graph& model, Value gates) {
   if (!IsReshape(of_steps)) return std::nullopt;
   Projection projection;
   const Node* product = &model.node(of_steps.inputs[0]);
-  if (product->op->flags.adds_bias) {
+  if (product->op->rules.adds_bias) {
     projection.bias = product->inputs[1];
     product = &model.node(product->inputs[0]);
   }

@@ -248,7 +248,7 @@ const OpDef& GruGradOp() {
       .min_operands = 5,
       .max_operands = 7,
       .attrs = GruAttrs(),
-      .flags = {.unit = WorkUnit::kRows, .spans_replicas = true, .summed_result = 4},
+      .flags = {.unit = WorkUnit::kRows, .spans_replicas = true},
       .refine_flags = [](const OpCall& call,
                          OpFlags& flags) { RefineRecurrence(GruGradOf(call), call, flags); },
       .infer_shape = [](std::span<const Shape> operands,
@@ -270,7 +270,8 @@ const OpDef& GruGradOp() {
       },
       .reference = [](const OpCall& call) { return ReferenceRecurrence(GruGradOf(call), call); },
       .kernels = RecurrenceKernels(GruGradOf),
-      .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(GruGradOf(call), call, cost); }};
+      .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(GruGradOf(call), call, cost); },
+      .rules = {.summed_result = 4}};
   return op;
 }
 

@@ -219,7 +219,7 @@ const OpDef& LstmGradOp() {
       .min_operands = 7,
       .max_operands = 9,
       .attrs = RecurrenceAttrs(LstmFunctions()),
-      .flags = {.unit = WorkUnit::kRows, .spans_replicas = true, .summed_result = 4},
+      .flags = {.unit = WorkUnit::kRows, .spans_replicas = true},
       .refine_flags = [](const OpCall& call,
                          OpFlags& flags) { RefineRecurrence(LstmGradOf(call), call, flags); },
       .infer_shape = [](std::span<const Shape> operands,
@@ -236,7 +236,8 @@ const OpDef& LstmGradOp() {
       },
       .reference = [](const OpCall& call) { return ReferenceRecurrence(LstmGradOf(call), call); },
       .kernels = RecurrenceKernels(LstmGradOf),
-      .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(LstmGradOf(call), call, cost); }};
+      .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(LstmGradOf(call), call, cost); },
+      .rules = {.summed_result = 4}};
   return op;
 }
 

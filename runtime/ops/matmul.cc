@@ -206,7 +206,7 @@ const OpDef& MatMulOp() {
       .min_operands = 2,
       .max_operands = 3,
       .attrs = MatMulAttrs(),
-      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0, .bias = 2},
+      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0},
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
             if (call.attrs.Get<bool>("transpose_x")) flags.row_operands = 0;
@@ -234,7 +234,8 @@ const OpDef& MatMulOp() {
             "Gemm", call.inputs,
             {{"transA", call.attrs.Get<bool>("transpose_x") ? int64_t{1} : int64_t{0}},
              {"transB", call.attrs.Get<bool>("transpose_y") ? int64_t{1} : int64_t{0}}})};
-      }};
+      },
+      .rules = {.bias = 2}};
   return op;
 }
 
@@ -310,7 +311,7 @@ const OpDef& BiasAddOp() {
                  .doc = "x (..., C) + bias (C). The bias gradient sums dy over all other axes.",
                  .min_operands = 2,
                  .max_operands = 2,
-                 .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0, .adds_bias = true},
+                 .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0},
                  .infer_shape = [](std::span<const Shape> operands,
                                    const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
                    const Shape &x = operands[0], &bias = operands[1];
@@ -341,7 +342,8 @@ const OpDef& BiasAddOp() {
                        });
                      },
                  .tensorflow = TensorFlowOp("BiasAdd"),
-                 .onnx = OnnxOp("Add")};
+                 .onnx = OnnxOp("Add"),
+                 .rules = {.adds_bias = true}};
   return op;
 }
 

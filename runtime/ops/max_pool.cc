@@ -174,10 +174,7 @@ const OpDef& MaxPoolGradOp() {
       .min_operands = 2,
       .max_operands = 2,
       .attrs = PoolGradAttrs(),
-      .flags = {.unit = WorkUnit::kRows,
-                .row_operands = kAllOperands,
-                .any_dtype = true,
-                .keeps_column_sums = true},
+      .flags = {.unit = WorkUnit::kRows, .row_operands = kAllOperands, .any_dtype = true},
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
             if (Apart(call.attrs)) flags.commutes = 1u << 0;
@@ -215,7 +212,8 @@ const OpDef& MaxPoolGradOp() {
                     }
                   });
                 });
-          }};
+          },
+      .rules = {.keeps_column_sums = [](const OpCall&) { return true; }}};
   return op;
 }
 

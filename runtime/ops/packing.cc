@@ -218,10 +218,7 @@ const OpDef& PackOp() {
       .attrs = {{"dtype", DType::kF32, true},
                 {"layout", std::string(), true},
                 {"bytes", int64_t{0}, true}},
-      .flags = {.unit = WorkUnit::kRows,
-                .row_operands = 1u << 0,
-                .loop_carried = true,
-                .any_dtype = true},
+      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0, .any_dtype = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
         const Shape packed = PackedShape(operands[0], attrs);
@@ -236,7 +233,8 @@ const OpDef& PackOp() {
         }
         return std::vector<Shape>{packed};
       },
-      .reference = PackReference};
+      .reference = PackReference,
+      .rules = {.loop_carried = true}};
   return op;
 }
 

@@ -139,8 +139,9 @@ Value RecurrentKernelGradient(GraphBuilder& b, Value left, Value dproducts, cons
 
 // Computes the products row by row in the order of matmul's reference.
 std::unique_ptr<Kernel> ReferenceRecurrence(const Recurrence& recurrence, const OpCall& call);
-// Computes the products with matmul's kernels, for all rows of a share at once. Weights are packed
-// once per call into the layout that these kernels prefer. Reads and writes bf16 itself.
+// Computes the products with matmul's kernels, for all rows of a share at once. Weights that
+// are not packed yet are packed once per call into the layout that these kernels prefer. Reads and
+// writes bf16 itself.
 std::vector<KernelDef> RecurrenceKernels(Recurrence (*of)(const OpCall& call));
 
 }  // namespace tpurun

@@ -143,10 +143,7 @@ const OpDef& L2LossOfRowsOp() {
       .min_operands = 1,
       .max_operands = 1,
       .attrs = {{"scale", 1.0, true}},
-      .flags = {.unit = WorkUnit::kRows,
-                .row_operands = 1u << 0,
-                .arithmetic = true,
-                .loop_carried = true},
+      .flags = {.unit = WorkUnit::kRows, .row_operands = 1u << 0, .arithmetic = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
         if (operands[0].rank() == 0 || operands[0].dtype != DType::kF32) {
@@ -178,7 +175,8 @@ const OpDef& L2LossOfRowsOp() {
       .cost =
           [](const OpCall& call, Cost& cost) {
             cost.vector_flops = 2.0 * static_cast<double>(call.operands[0].num_elements());
-          }};
+          },
+      .rules = {.loop_carried = true}};
   return op;
 }
 

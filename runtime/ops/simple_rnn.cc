@@ -90,7 +90,7 @@ const OpDef& SimpleRnnGradOp() {
       .min_operands = 4,
       .max_operands = 5,
       .attrs = RecurrenceAttrs(SimpleRnnFunctions()),
-      .flags = {.unit = WorkUnit::kRows, .spans_replicas = true, .summed_result = 3},
+      .flags = {.unit = WorkUnit::kRows, .spans_replicas = true},
       .refine_flags = [](const OpCall& call,
                          OpFlags& flags) { RefineRecurrence(SimpleRnnGradOf(call), call, flags); },
       .infer_shape = [](std::span<const Shape> operands,
@@ -107,7 +107,8 @@ const OpDef& SimpleRnnGradOp() {
           [](const OpCall& call) { return ReferenceRecurrence(SimpleRnnGradOf(call), call); },
       .kernels = RecurrenceKernels(SimpleRnnGradOf),
       .cost = [](const OpCall& call,
-                 Cost& cost) { RecurrenceCost(SimpleRnnGradOf(call), call, cost); }};
+                 Cost& cost) { RecurrenceCost(SimpleRnnGradOf(call), call, cost); },
+      .rules = {.summed_result = 3}};
   return op;
 }
 

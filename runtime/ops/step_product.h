@@ -1,5 +1,5 @@
 // The product that a recurrent cell computes in every step with the same weights. Weights are
-// converted and packed once per call.
+// converted and packed once per call, unless they are packed already.
 #ifndef TPURUN_RUNTIME_OPS_STEP_PRODUCT_H_
 #define TPURUN_RUNTIME_OPS_STEP_PRODUCT_H_
 

@@ -1,5 +1,5 @@
 // CoreProgram: the compiled program that a device loads. It is a flat list of instructions over
-// byte offsets, in phases between barriers. Its text form parses back (program_text.h). The
+// byte offsets, in phases that follow each other. Its text form parses back (program_text.h). The
 // verifier checks it (verify_program.h).
 #ifndef TPURUN_RUNTIME_PROGRAM_CORE_PROGRAM_H_
 #define TPURUN_RUNTIME_PROGRAM_CORE_PROGRAM_H_
@@ -22,7 +22,7 @@ enum class Space : uint8_t {
   // One arena for all cores. A buffer is overwritten only in a phase after its last reader's, or
   // element-wise in the same part.
   kShared,
-  kCore,  // one arena per core; values live across barriers
+  kCore,  // one arena per core; values live across phases
   // One arena per worker and interleaved core. Values die inside a phase. The worker's next core
   // reuses the arena.
   kWorker,
@@ -98,7 +98,7 @@ OpCall CallOfInstruction(const Instruction& instruction, int num_replicas);
 Cost CostOfInstruction(const Instruction& instruction, int num_replicas);
 
 // True if part p of `reader` uses only bytes of an operand that part p of `writer` writes, for
-// either order of the two. They then need no barrier between them. `own_rows`: each part of the
+// either order of the two. They may then be in one phase. `own_rows`: each part of the
 // reader reads only its own rows of the operand (ReadsOwnRows).
 bool SamePart(const Partition& writer, const Partition& reader, bool own_rows);
 

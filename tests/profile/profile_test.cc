@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "nlohmann/json.hpp"
@@ -175,6 +177,35 @@ TEST(AnalyzeTest, TimesAddUp) {
   EXPECT_EQ(profile.input_rows_per_second(), 4);
   EXPECT_TRUE(profile.input(0).limit());
   EXPECT_FALSE(profile.input(1).limit());
+}
+
+// Worker 1 sleeps through phase 1; in phase 2 it computes longer than worker 0.
+TEST(AnalyzeTest, TheCriticalPathGoesByPhases) {
+  const Ran ran = RunSteps(false);
+  RunProfile run(ran.program, kWorkers, 1);
+  const auto compute = [&](int worker, int milliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    run.EndSpan(worker, ProfileSpan::Kind::kInstruction, 0, 0);
+  };
+  run.Begin();
+  run.AddStepTick(0, Ticks());
+  run.EndWait(0, 1);
+  compute(0, 4);
+  run.EndWait(0, 2);
+  run.EndWait(1, 2);
+  compute(0, 2);
+  compute(1, 4);
+  run.EndWait(0, 3);
+  run.EndWait(1, 3);
+  run.AddStepTick(1, Ticks());
+  run.End();
+  const auto seconds = [&](int worker, size_t i) {
+    const ProfileSpan& span = run.spans(worker)[i];
+    return static_cast<double>(span.end - span.begin) * run.seconds_per_tick();
+  };
+  const proto::Profile profile = Analyze({.program = ran.program, .run = run});
+  EXPECT_NEAR(profile.critical_path_seconds(), seconds(0, 1) + seconds(1, 1), 1e-9);
+  EXPECT_GT(profile.critical_path_seconds(), 0.01);
 }
 
 // Both products of a step on all cores.

@@ -8,12 +8,14 @@
 // or not, and one of x beside the last pixel that is read by a 0.
 //
 // A row kh of the kernel is a product of matrices. Its rows are (kw, c): they are contiguous in x.
-// Its columns are f, and k runs over the pixels of dy. It reads a copy of some rows of x with their
-// pads, which all kh share.
+// Its columns are f, and k runs over the pixels of dy. It reads copies of blocks of rows of x with
+// their pads, which all kh share. dk may be larger than the caches, so each of its tiles is read
+// and written once for as many blocks as fit into the L2 cache.
 #ifndef TPURUN_RUNTIME_KERNELS_CONV_FILTER_GRAD_H_
 #define TPURUN_RUNTIME_KERNELS_CONV_FILTER_GRAD_H_
 
 #include <cstdint>
+#include <span>
 
 #include "runtime/kernels/conv/conv_dims.h"
 #include "runtime/kernels/conv/padded_rows.h"
@@ -44,10 +46,25 @@ class FilterGrad {
   void Run(const FilterGradArgs& args) const;
 
  private:
+  // A block of rows of x, and the rows of dy that read it.
+  struct Block {
+    PaddedRows::Block x;
+    const float* dy = nullptr;  // its panels
+  };
+  static constexpr int64_t kMostBlocks = 32;
+
   int64_t PanelFloats(int64_t f) const;
+  // Block `number` of all, which are those of image 0, of image 1 ..., in place `place` of the
+  // scratch memory.
+  Block Load(const FilterGradArgs& args, int64_t number, int64_t place) const;
+  // The first block that row kh of the kernel reads; -1: none.
+  int64_t FirstBlock(int64_t kh) const;
+  // The copy of rows of x in place `place` of the scratch memory.
+  void* RowsAt(const FilterGradArgs& args, int64_t place) const;
   void PackDy(const FilterGradArgs& args, const PaddedRows::Block& block, float* to) const;
-  void RunRow(const FilterGradArgs& args, const PaddedRows::Block& block, int64_t kh,
-              const float* dy) const;
+  // Adds blocks `first` and following to row kh of dk.
+  void RunRow(const FilterGradArgs& args, int64_t first, std::span<const Block> blocks,
+              int64_t kh) const;
 
   const ConvDims d_;
   const Numbers dy_;
@@ -56,6 +73,8 @@ class FilterGrad {
   const int64_t pixels_;  // elements along a row of dy
   const bool packs_dy_;   // a single panel of f32 is multiplied where it is
   const PaddedRows rows_;
+  const int64_t image_blocks_;
+  const int64_t blocks_;  // that are loaded at a time
 };
 
 }  // namespace tpurun::conv

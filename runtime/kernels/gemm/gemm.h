@@ -35,8 +35,8 @@ struct Def {
   int64_t k = 0;
   int64_t n = 0;
   Operand x;                           // (m, k)
-  Operand y;                           // (k, n); storage and part are not used if it is packed
-  bool y_is_packed = false;            // in panels, see PanelColumns
+  Operand y;                           // (k, n)
+  bool y_is_packed = false;            // in panels, see PanelColumns; its part is kWhole then
   std::vector<Parts> products = {{}};  // their sums are added one after the other, in this order
   bool accumulates = false;            // adds to z, which is f32
   Storage z = Storage::kF32;           // rounded to bf16 once, when it is complete
