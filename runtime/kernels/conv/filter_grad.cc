@@ -14,9 +14,9 @@ namespace {
 using gemm::DivideUp;
 using gemm::kFloat;
 
-// Bytes of copies of x and dy that are loaded at a time: three quarters of an L2 cache of 1 MB,
-// which processors with AVX-512 have, or of 512 KB.
-int64_t LoadedBytes(const gemm::Tiles& tiles) { return int64_t{tiles.lanes} * 48 * 1024; }
+// Bytes of copies of x and dy that are loaded at a time: half of an L2 cache of 1 MB, which
+// processors with AVX-512 have, or of 512 KB.
+int64_t LoadedBytes(const gemm::Tiles& tiles) { return int64_t{tiles.lanes} * 32 * 1024; }
 
 // The pixels of a padded row of x that `elements` elements along a row of dy read.
 int64_t PixelsOfX(const ConvDims& d, int64_t elements, int numbers) {
@@ -33,7 +33,8 @@ FilterGrad::FilterGrad(const ConvDims& dims, const Numbers& x, const Numbers& dy
       panel_columns_(gemm::PanelColumns(dims.f, tiles)),
       pixels_(DivideUp(dims.ow, tiles.numbers)),
       packs_dy_(gemm::Converts(tiles, dy.storage, dy.part) || dims.f != panel_columns_),
-      rows_(dims, x, PaddedRows::Pairs::kPixels, PixelsOfX(dims, pixels_, tiles.numbers), tiles),
+      rows_(dims, x, PaddedRows::Pairs::kPixels, PixelsOfX(dims, pixels_, tiles.numbers),
+            LoadedBytes(tiles) / 2 / kFloat, tiles),
       image_blocks_(DivideUp(dims.oh, rows_.block_rows())),
       blocks_(std::clamp<int64_t>(
           LoadedBytes(tiles) / (PanelFloats(dims.f) * kFloat + rows_.ScratchBytes()), 1,

@@ -8,29 +8,26 @@
 namespace tpurun::conv {
 namespace {
 
-// Elements of a copy: 128 KB, a quarter of an L2 cache of 512 KB.
-constexpr int64_t kCopiedElements = 32768;
-
 using gemm::DivideUp;
 
 // The most rows of y, one or more, whose rows of x are few enough.
-int64_t BlockRows(const ConvDims& d, int64_t row_elements) {
+int64_t BlockRows(const ConvDims& d, int64_t row_elements, int64_t most_elements) {
   const int64_t more = (d.kh - 1) * d.dh + 1;
-  const int64_t rows = (kCopiedElements / std::max<int64_t>(row_elements, 1) - more) / d.sh + 1;
+  const int64_t rows = (most_elements / std::max<int64_t>(row_elements, 1) - more) / d.sh + 1;
   return std::clamp<int64_t>(rows, 1, std::max<int64_t>(d.oh, 1));
 }
 
 }  // namespace
 
 PaddedRows::PaddedRows(const ConvDims& dims, const Numbers& x, Pairs pairs, int64_t pixels,
-                       const gemm::Tiles& tiles)
+                       int64_t most_elements, const gemm::Tiles& tiles)
     : d_(dims),
       x_(x),
       pairs_(pairs),
       tiles_(tiles),
       line_pixels_(pixels + (pairs == Pairs::kPixels ? (tiles.numbers - 1) * dims.sw : 0)),
       row_elements_(pixels * (pairs == Pairs::kPixels ? dims.c : dims.c / tiles.numbers)),
-      block_rows_(BlockRows(dims, row_elements_)) {}
+      block_rows_(BlockRows(dims, row_elements_, most_elements)) {}
 
 int64_t PaddedRows::RowsOfX(int64_t rows) const {
   return std::min((rows - 1) * d_.sh + (d_.kh - 1) * d_.dh + 1, d_.h);

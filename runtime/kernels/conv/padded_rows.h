@@ -23,9 +23,10 @@ class PaddedRows {
   // pixels that are sw apart.
   enum class Pairs : uint8_t { kChannels, kPixels };
 
-  // `pixels`: pixels of a row that are read, from pixel -left on.
+  // `pixels`: pixels of a row that are read, from pixel -left on. A block has at most so many
+  // elements, but at least those of one row of y.
   PaddedRows(const ConvDims& dims, const Numbers& x, Pairs pairs, int64_t pixels,
-             const gemm::Tiles& tiles);
+             int64_t most_elements, const gemm::Tiles& tiles);
 
   // Rows [oh, oh + rows) of y, and the rows [h, h_end) of x that they read for some rows kh.
   struct Block {
