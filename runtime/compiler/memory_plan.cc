@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <tuple>
 
 #include "absl/strings/str_format.h"
 #include "runtime/compiler/placed_buffers.h"
@@ -20,6 +22,8 @@ struct Buffer {
   int node = -1, result = 0;
   int scratch_of = -1;
   std::string name;
+  bool by_parts = false;  // see ShareByParts
+  int place_of = -1;      // the buffer whose place it takes; -1: it has a place of its own
   int64_t offset = 0;
 };
 
@@ -92,9 +96,13 @@ class Planner {
                                   .name = "scratch"});
       }
     }
+    ShareByParts();
     plan_.shared_bytes = Place(Space::kShared);
     plan_.core_bytes = Place(Space::kCore);
     plan_.worker_bytes = Place(Space::kWorker);
+    for (Buffer& buffer : buffers_) {
+      if (buffer.place_of >= 0) buffer.offset = buffers_[buffer.place_of].offset;
+    }
     for (const Buffer& buffer : buffers_) {
       const BufferRef ref{buffer.space, buffer.offset};
       if (buffer.scratch_of >= 0) {
@@ -154,9 +162,14 @@ class Planner {
     }
   }
 
-  void AddReader(Value value, int time) {
+  // The value whose bytes `value` is.
+  Value Shown(Value value) const {
     const Value shown = schedule_.alias_of[value.node];
-    if (shown.valid()) value = shown;
+    return shown.valid() ? shown : value;
+  }
+
+  void AddReader(Value value, int time) {
+    value = Shown(value);
     readers_[value.node][value.result].push_back(time);
   }
 
@@ -209,6 +222,7 @@ class Planner {
         life.read = std::max(life.read, reader);
       }
       life.in_order = in_order && !watched;
+      buffer.by_parts = !watched && IsByParts(time, node, result);
       life.first = phase_first_[time];
       life.last = std::max(life.last, phase_last_[time]);
     }
@@ -216,10 +230,54 @@ class Planner {
     return buffer;
   }
 
+  // True if part p of the writer and part p of each reader use the same rows of the value alone,
+  // all in one phase.
+  bool IsByParts(int time, const Node& node, int result) const {
+    const Partition& own = schedule_.instructions[time].partition;
+    const Shape& shape = node.shapes[result];
+    if (own.parts == 1 || own.by_columns || own.rows == 0 || shape.rank() == 0 ||
+        !shape.layout.plain() || shape.dims[0] % own.rows != 0)
+      return false;
+    for (const int t : readers_[node.id][result]) {
+      const Scheduled& reader = schedule_.instructions[t];
+      if (reader.node < 0 || !(reader.partition == own) || !SamePhase(time, t)) return false;
+      const std::vector<Value>& inputs = graph_.nodes()[reader.node].inputs;
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (Shown(inputs[i]) == Value{node.id, result} &&
+            !ReadsOwnRows(reader.call, static_cast<int>(i), own.rows))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  // A worker runs part p of a phase's instructions in order. A buffer that each part uses by its
+  // own rows may therefore take the place of one of the same size and partition that nobody reads
+  // any more: part p of both is the same bytes.
+  void ShareByParts() {
+    std::map<std::tuple<int, Partition, int64_t>, std::vector<int>> last_of_places;
+    for (int i = 0; i < static_cast<int>(buffers_.size()); ++i) {
+      Buffer& buffer = buffers_[i];
+      if (!buffer.by_parts) continue;
+      const int written = buffer.life.written;
+      std::vector<int>& places =
+          last_of_places[{phase_first_[written], schedule_.instructions[written].partition,
+                          graph_.nodes()[buffer.node].shapes[buffer.result].bytes()}];
+      const auto free = std::find_if(places.begin(), places.end(),
+                                     [&](int last) { return buffers_[last].life.read < written; });
+      if (free == places.end()) {
+        places.push_back(i);
+        continue;
+      }
+      buffer.place_of = buffers_[*free].place_of >= 0 ? buffers_[*free].place_of : *free;
+      *free = i;
+    }
+  }
+
   int64_t Place(Space space) {
     std::vector<Buffer*> buffers;
     for (Buffer& buffer : buffers_) {
-      if (buffer.space == space) buffers.push_back(&buffer);
+      if (buffer.space == space && buffer.place_of < 0) buffers.push_back(&buffer);
     }
     return PlaceAll(buffers);
   }

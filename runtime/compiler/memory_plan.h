@@ -25,6 +25,8 @@ struct MemoryPlan {
 //                                                                        own to the last reader's
 //   shared, used in one phase, unpartitioned,    shared   1 x (N, ...)   own to last reader
 //   in the phase's first part
+//   shared, used in one phase, part p by part p  the same, and later buffers of the same size and
+//   alone                                        partition take its place after its last reader
 //   in the prologue                              shared   1 x (N, ...)   the whole program
 //   an alias (Schedule::alias_of)                the buffer of the aliased value
 //   an update                                    the variable

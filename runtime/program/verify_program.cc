@@ -347,12 +347,14 @@ class Verifier {
   absl::Status NoRace(const Instruction& instruction, const OpCall& call) {
     const Partition partition = PartitionOf(instruction);
     for (size_t i = 0; i < instruction.operands.size(); ++i) {
-      const auto [first, last] = accesses_.Overlapping(RangeOf(instruction.operands[i]));
+      const Operand& operand = instruction.operands[i];
+      const auto [first, last] = accesses_.Overlapping(RangeOf(operand));
       if (first == last) continue;
       const bool own = ReadsOwn(instruction, call, i);
       for (auto entry = first; entry != last; ++entry) {
         const Access& access = entry->second.value;
-        if (access.writer == nullptr || SamePart(PartitionOf(*access.writer), partition, own))
+        if (access.writer == nullptr || (SamePart(PartitionOf(*access.writer), partition, own) &&
+                                         SameParts(partition, *access.written, operand)))
           continue;
         return Race(*access.written, *access.writer, instruction);
       }
@@ -365,7 +367,8 @@ class Verifier {
           if (!SamePart(partition, way.first, way.second))
             return Race(result, instruction, *reader);
         }
-        if (access.writer != nullptr && !SamePart(PartitionOf(*access.writer), partition, true))
+        if (access.writer != nullptr && !(SamePart(PartitionOf(*access.writer), partition, true) &&
+                                          SameParts(partition, *access.written, result)))
           return Race(*access.written, *access.writer, instruction);
       }
     }
@@ -381,6 +384,13 @@ class Verifier {
       accesses_.Update(RangeOf(instruction.operands[i]),
                        [&](Access& access) { access.readers.emplace(way, &instruction); });
     }
+  }
+
+  // True if part p of one operand is no other bytes than part p of the other. A part of rows is of
+  // the same bytes in buffers of the same size at the same place.
+  static bool SameParts(const Partition& partition, const Operand& a, const Operand& b) {
+    return partition.per_core || partition.parts == 1 ||
+           (a.buffer == b.buffer && a.shape.bytes() == b.shape.bytes());
   }
 
   static bool ReadsOwn(const Instruction& reader, const OpCall& call, size_t i) {

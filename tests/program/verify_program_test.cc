@@ -126,6 +126,31 @@ TEST(VerifyProgram, ColumnsAreNotRows) {
             "allows");
 }
 
+// "c" takes the place of "a", which "b" has read: part p of both is the same bytes.
+constexpr char kShares[] = R"(program "p" replicas=1 machine="x86_64" library="tpurun"
+arena shared=320 core=0 worker=0
+infeed 0 "x" f32[4,8]
+prologue phase 0
+step phase 0
+  neg {} "a" parts=2 rows=4 kernel="reference"
+    <- infeed:0 f32[4,8]
+    -> shared:0 f32[4,8]
+  neg {} "b" parts=2 rows=4 kernel="reference"
+    <- shared:0 f32[4,8]
+    -> shared:192 f32[4,8]
+  neg {} "c" parts=2 rows=4 kernel="reference"
+    <- shared:192 f32[4,8]
+    -> shared:0 f32[4,8]
+)";
+
+TEST(VerifyProgram, APartTakesItsOwnBytesAlone) {
+  EXPECT_EQ(VerifyWith("", "", kShares), "");
+  EXPECT_EQ(VerifyWith("    <- shared:192 f32[4,8]\n    -> shared:0 f32[4,8]",
+                       "    <- shared:192 f32[4,8]\n    -> shared:64 f32[4,8]", kShares),
+            "program step phase 0: neg \"c\": \"a\" and \"c\" meet at shared:0 in one phase, in "
+            "different parts");
+}
+
 // What several cores compute in one call.
 constexpr char kJoined[] = R"(program "p" replicas=8 machine="x86_64" library="tpurun"
 arena shared=0 core=0 worker=0
