@@ -22,8 +22,8 @@ struct ProfileSpan {
     kOutfeed,      // the device waited for the host to take an outfeed entry
   };
   int64_t begin = 0, end = 0;  // ticks
-  // kInstruction: index in CoreProgram::Instructions(); kBarrier: a number of the phase behind it, the
-  // same for all workers
+  // kInstruction: index in CoreProgram::Instructions(); kBarrier: a number of the phase behind it,
+  // the same for all workers
   int32_t instruction = -1;
   int16_t part = -1;  // kInstruction: the first part of the call
   Kind kind = Kind::kInstruction;
