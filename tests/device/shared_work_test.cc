@@ -1,6 +1,7 @@
 #include "runtime/device/shared_work.h"
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +13,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// The objects are on the heap: GCC 12's address sanitizer aligns variables on the stack to 32
+// bytes.
+
 std::vector<int> ClaimAll(SharedWork& work, const SharedWork::Phase& phase, int worker, int owner) {
   std::vector<int> units;
   for (int unit; (unit = work.Claim(phase, worker, owner)) >= 0;) units.push_back(unit);
@@ -19,7 +23,8 @@ std::vector<int> ClaimAll(SharedWork& work, const SharedWork::Phase& phase, int 
 }
 
 TEST(SharedWork, OwnersClaimFromTheBeginOthersFromTheEnd) {
-  SharedWork work(2, true);
+  const auto owned = std::make_unique<SharedWork>(2, true);
+  SharedWork& work = *owned;
   work.Begin(5);
   const SharedWork::Phase phase = work.Wait(0);
   EXPECT_EQ(phase.number, 1u);
@@ -36,7 +41,8 @@ TEST(SharedWork, OwnersClaimFromTheBeginOthersFromTheEnd) {
 // Worker 1 never runs: worker 0 ends the phases alone. What worker 1 still knows of the first one
 // gives it nothing of the second.
 TEST(SharedWork, PhasesEndWithoutAWorkerThatHasClaimedNothing) {
-  SharedWork work(2, true);
+  const auto owned = std::make_unique<SharedWork>(2, true);
+  SharedWork& work = *owned;
   work.Begin(2);
   const SharedWork::Phase first = work.Wait(0);
   EXPECT_EQ(ClaimAll(work, first, 0, 0), std::vector<int>{0});
@@ -51,7 +57,8 @@ TEST(SharedWork, PhasesEndWithoutAWorkerThatHasClaimedNothing) {
 }
 
 TEST(SharedWork, OneUnitIsThatOfTheLastOwner) {
-  SharedWork work(3, true);
+  const auto owned = std::make_unique<SharedWork>(3, true);
+  SharedWork& work = *owned;
   work.Begin(1);
   const SharedWork::Phase phase = work.Wait(0);
   EXPECT_EQ(work.Claim(phase, 0, 0), -1);
@@ -60,7 +67,8 @@ TEST(SharedWork, OneUnitIsThatOfTheLastOwner) {
 }
 
 TEST(SharedWork, SleepsNoLongerThanItMay) {
-  SharedWork work(2, true);
+  const auto owned = std::make_unique<SharedWork>(2, true);
+  SharedWork& work = *owned;
   work.Begin(1);
   const SharedWork::Phase phase = work.Wait(0);
   const auto begin = std::chrono::steady_clock::now();
@@ -77,7 +85,8 @@ INSTANTIATE_TEST_SUITE_P(All, SharedWorkOfThreads, ::testing::Bool(), [](const a
 // are computed.
 TEST_P(SharedWorkOfThreads, ComputeEveryUnitOnce) {
   constexpr int kWorkers = 3, kPhases = 300;
-  SharedWork work(kWorkers, GetParam());
+  const auto owned = std::make_unique<SharedWork>(kWorkers, GetParam());
+  SharedWork& work = *owned;
   std::vector<int> counts;  // of the current phase
   int phases = 0;
   const auto begin_phase = [&] {
