@@ -38,6 +38,8 @@ TPURUN_BF16_INSTRUCTION void RoundInFloatByInstruction(const float* from, int64_
   }
 }
 
+#undef TPURUN_BF16_INSTRUCTION
+
 }  // namespace
 
 bool HasBFloat16Instruction() {

@@ -185,8 +185,7 @@ const OpDef& SparseSoftmaxCrossEntropyOp() {
       .doc =
           "logits (N, C) f32, labels (N) s32 or s64 -> loss (N) and backprop (N, C). loss = "
           "log(sum(exp(x - max x))) - (x[label] - max x); backprop = softmax(x) - onehot(label), "
-          "the gradient of the loss. exp is softmax's, summed in order. Both are NaN in a row "
-          "whose "
+          "the gradient of the loss. exp is softmax's, summed in order. Both are NaN where the "
           "label is outside [0, C).",
       .min_operands = 2,
       .max_operands = 2,

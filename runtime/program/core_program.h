@@ -19,8 +19,8 @@ inline constexpr int kMaxParts = 64;
 // The memory of a value.
 enum class Space : uint8_t {
   kNone,  // a result that nobody reads
-  // One arena for all cores. A buffer is overwritten only in a phase after its last reader's, or
-  // element-wise in the same part.
+  // One arena for all cores. A buffer is overwritten only in a phase after its last reader's, or by
+  // each part for itself: in the same bytes and by the part that used them.
   kShared,
   kCore,  // one arena per core; values live across phases
   // One arena per worker and interleaved core. Values die inside a phase. The worker's next core

@@ -123,7 +123,6 @@ struct Unary {
   double (*size)(double x) = nullptr;  // what the error is relative to; null: the result
 };
 
-double Erf(double x) { return std::erf(x); }
 double Phi(double x) { return 0.5 * (1 + std::erf(x / std::numbers::sqrt2)); }
 double GeluTanhOf(double x) {
   const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
@@ -142,7 +141,7 @@ const Unary kUnary[] = {
     {"exp", [](double x) { return std::exp(x); }, -80, 80, 4},
     {"log", [](double x) { return std::log(x); }, 0.001, 1000, 4,
      [](double x) { return std::max(1.0, std::fabs(std::log(x))); }},
-    {"erf", Erf, -5, 5, 16},
+    {"erf", [](double x) { return std::erf(x); }, -5, 5, 16},
     {"tanh", [](double x) { return std::tanh(x); }, -9, 9, 8},
     {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, -60, 60, 8},
     {"softplus", [](double x) { return std::log1p(std::exp(x)); }, -20, 20, 8},
@@ -315,21 +314,18 @@ TEST(Formulas, ReductionsOfEveryRunOfAxes) {
   }
 }
 
-// Rows of (rows, classes) in double precision.
+// A row of logits (rows, n) in double precision.
 struct Row {
   Row(const Literal& x, int64_t row, int64_t n) {
     for (int64_t c = 0; c < n; ++c) values.push_back(At(x, row * n + c));
-  }
-  double max() const { return *std::max_element(values.begin(), values.end()); }
-  double SumOfPowers() const {
-    double sum = 0;
-    for (const double value : values) sum += std::exp(value - max());
-    return sum;
+    max = *std::max_element(values.begin(), values.end());
+    for (const double value : values) sum_of_powers += std::exp(value - max);
   }
   // Of softmax.
-  double Weight(int64_t c) const { return std::exp(values[c] - max()) / SumOfPowers(); }
+  double Weight(int64_t c) const { return std::exp(values[c] - max) / sum_of_powers; }
 
   std::vector<double> values;
+  double max = 0, sum_of_powers = 0;
 };
 
 const std::vector<Dims> kLogits = {{1, 1},   {3, 2},  {16, 3},  {70, 10},
@@ -344,9 +340,8 @@ TEST(Formulas, SoftmaxAndItsGradient) {
     std::vector<Exact> weights, gradients;
     for (int64_t row = 0; row < dims[0]; ++row) {
       const Row logits(x, row, classes);
-      const double sum_of_powers = logits.SumOfPowers(), max = logits.max();
       for (int64_t c = 0; c < classes; ++c) {
-        const double weight = std::exp(logits.values[c] - max) / sum_of_powers;
+        const double weight = logits.Weight(c);
         weights.push_back(Rounded(weight, roundings));
         y.values<float>()[row * classes + c] = static_cast<float>(weight);
       }
@@ -373,13 +368,12 @@ TEST(Formulas, CrossEntropies) {
     std::vector<Exact> losses, gradients, losses_of_y, gradients_of_y;
     for (int64_t row = 0; row < dims[0]; ++row) {
       const Row logits(x, row, classes);
-      const double log_sum = std::log(logits.SumOfPowers()) + logits.max();
+      const double log_sum = std::log(logits.sum_of_powers) + logits.max;
       const int64_t label = labels.values<int32_t>()[row];
       losses.push_back(Rounded(log_sum - logits.values[label], 16 + 2 * n, 10));
       double of_y = 0, size = 0;
-      const double sum_of_powers = logits.SumOfPowers(), max = logits.max();
       for (int64_t c = 0; c < classes; ++c) {
-        const double weight = std::exp(logits.values[c] - max) / sum_of_powers;
+        const double weight = logits.Weight(c);
         const double wanted = At(y, row * classes + c);
         gradients.push_back(Rounded(weight - (c == label ? 1 : 0), 16 + 2 * n, 1));
         gradients_of_y.push_back(Rounded(weight - wanted, 16 + 2 * n, 1));
