@@ -85,9 +85,10 @@ class StandardOutput : public ByteSink {
 
 absl::Status ConvertToStandardOutput(const ConvertKind& kind, const ConvertArgs& args,
                                      Compression compression) {
-  if (kind.writes_vocabulary) {
+  if (*kind.writes_beside != 0) {
     return absl::InvalidArgumentError(absl::StrCat("--output: got \"-\", want a PREFIX: convert ",
-                                                   kind.name, " writes vocabulary.txt beside it"));
+                                                   kind.name, " writes ", kind.writes_beside,
+                                                   " beside it"));
   }
   RecordWriter records(std::make_unique<StandardOutput>(), compression, "standard output");
   int64_t count = 0;
@@ -111,6 +112,9 @@ absl::Status ConvertCommand(const CommandLine& command) {
   const auto number = [&](const char* flag) {
     return command.Has(flag) ? std::optional(command.GetInt(flag)) : std::nullopt;
   };
+  const auto share = [&](const char* flag) {
+    return command.Has(flag) ? std::optional(command.GetDouble(flag)) : std::nullopt;
+  };
   const ConvertArgs args = {.inputs = {command.arguments().begin() + 1, command.arguments().end()},
                             .features = command.GetList("features"),
                             .skip_lines = command.GetInt("skip_lines"),
@@ -118,12 +122,15 @@ absl::Status ConvertCommand(const CommandLine& command) {
                             .examples = number("examples"),
                             .seed = command.GetInt("seed"),
                             .size = number("size"),
+                            .encode = command.GetString("encode"),
                             .vocabulary_size = number("vocabulary_size"),
                             .max_predictions = number("max_predictions_per_seq"),
                             .sequence_length = number("sequence_length"),
                             .shift = number("shift"),
                             .streams = number("streams"),
                             .vocabulary = command.GetString("vocabulary"),
+                            .begin = share("begin"),
+                            .end = share("end"),
                             .output = command.GetString("output")};
   RETURN_IF_ERROR(kind->check(args));
   const std::string& output = args.output;

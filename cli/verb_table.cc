@@ -230,14 +230,15 @@ std::span<const Verb> Verbs() {
        .runs = true,
        .run = ProfileCommand},
       {.name = "convert",
-       .doc = "Make TFRecord files of tf.Examples: of idx (MNIST's), cifar, csv or text files, or "
-              "synthetic digits, shapes or sentence_pairs",
+       .doc = "Make TFRecord files of tf.Examples: of idx (MNIST's), cifar, csv or text files, of "
+              "folders of images, or synthetic digits, shapes or sentence_pairs",
        .arguments = "KIND INPUT... --output=PREFIX",
        .example =
            "tpurun convert idx train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz "
            "--output=train.tfrecord\n"
            "  zcat digits.csv.gz | tpurun convert csv - --output=digits.tfrecord "
            "--features=image_raw:bytes:0-63,label:int64:64\n"
+           "  tpurun convert images photos --end=0.9 --shards=16 --output=train\n"
            "  tpurun convert synthetic shapes --examples=8000 --seed=1 --output=shapes.tfrecord",
        .flags =
            {{.name = "output",
@@ -260,7 +261,7 @@ std::span<const Verb> Verbs() {
             {.name = "skip_lines",
              .type = Flag::Type::kInt,
              .value_name = "N",
-             .help = "csv: leave out lines at the start of every file (default 0)"},
+             .help = "csv, images: leave out lines at the start of every CSV file (default 0)"},
             {.name = "classes",
              .type = Flag::Type::kInt,
              .value_name = "10|100",
@@ -293,6 +294,20 @@ std::span<const Verb> Verbs() {
              .value_name = "N",
              .help = "synthetic: pixels of a side of digits (default 28) and shapes "
                      "(default 32), 16 to 2048"},
+            {.name = "encode",
+             .value_name = "JPEG|PNG",
+             .help = "synthetic: digits and shapes as encoded images, with the features of "
+                     "convert images"},
+            {.name = "begin",
+             .type = Flag::Type::kDouble,
+             .value_name = "SHARE",
+             .help = "images: write those from this share of all on, in their random order "
+                     "(default 0)"},
+            {.name = "end",
+             .type = Flag::Type::kDouble,
+             .value_name = "SHARE",
+             .help = "images: and up to this share (default 1); 0.9 and --begin=0.9 hold out a "
+                     "tenth"},
             {.name = "vocabulary_size",
              .type = Flag::Type::kInt,
              .value_name = "N",
@@ -306,7 +321,8 @@ std::span<const Verb> Verbs() {
             {.name = "seed",
              .type = Flag::Type::kInt,
              .value_name = "N",
-             .help = "synthetic: what all of them are drawn from (default 0)"}},
+             .help = "synthetic: what all of them are drawn from; images: their order "
+                     "(default 0)"}},
        .min_arguments = 2,
        .max_arguments = 1000,
        .first_path = 1,

@@ -14,11 +14,8 @@
 namespace tpurun {
 namespace {
 
-// Rows that are loaded and transformed at a time: the columns of small ones stay in the cache of a
-// core.
-constexpr int64_t kRowsAtATime = 128;
-
-// A position is "SIGNATURE @ WORDS", the words being those of item_stream.h.
+// A position is "SIGNATURE @2 WORDS": the version and the words of item_stream.h. Version 1 is
+// written "SIGNATURE @ WORDS".
 constexpr char kPositionMark[] = " @";
 
 // Without the names of files, which a position once had behind its first word:
@@ -33,45 +30,49 @@ std::string WithoutFileNames(std::string signature) {
   return signature;
 }
 
-Table EmptyTable(const Schema& schema) {
-  Table table;
-  for (const ColumnType& type : schema) table.columns.push_back({.type = type});
-  return table;
-}
-
-bool Makes(const RowTransform& transform, std::string_view column) {
-  return std::find(transform.makes.begin(), transform.makes.end(), column) != transform.makes.end();
+// Rows that `cache` makes at a time, for each thread. They are in memory twice.
+int64_t CachedAtATime(const Schema& schema) {
+  constexpr int64_t kBytes = 16 << 20;
+  int64_t rows = 512;
+  for (const ColumnType& type : schema) {
+    const int64_t row_bytes = type.varies() ? kBytes / 8 : type.row_bytes();
+    rows = std::min(rows, kBytes / std::max<int64_t>(row_bytes, 1));
+  }
+  return std::max<int64_t>(rows, 1);
 }
 
 class Batches : public BatchSource {
  public:
   Batches(Elements elements, BatchesArgs args)
-      : elements_(std::move(elements)),
+      : records_(std::move(elements.records)),
+        stream_(std::move(elements.items)),
+        times_(elements.map.times),
+        map_(records_.get(), std::move(elements.map)),
         args_(std::move(args)),
         items_(args_.batch_size * args_.batches_per_step) {
-    const Table* const table = elements_.records->table();
-    gathers_ = table != nullptr && elements_.transforms.empty();
+    const Table* const table = records_->table();
+    gathers_ = table != nullptr && !map_.has_transforms();
+    loaded_.resize(map_.num_threads());
     for (const FeatureSpec& feature : args_.features) {
       if (gathers_) {
         gathered_.push_back(&table->columns[table->Find(feature.name)]);
-      } else {
-        loaded_.push_back(&elements_.NumbersOf(feature.name));
+        continue;
+      }
+      for (int thread = 0; thread < map_.num_threads(); ++thread) {
+        loaded_[thread].push_back(&map_.NumbersOf(feature.name, thread));
       }
     }
-    const Schema& columns = gathers_ || elements_.transforms.empty()
-                                ? elements_.records->schema()
-                                : elements_.transforms.back().output;
     for (const std::string& name : args_.forward_features) {
-      forwarded_.columns.push_back({.type = columns[FindColumn(columns, name)]});
+      forwarded_.columns.push_back({.type = map_.output()[FindColumn(map_.output(), name)]});
     }
   }
 
   absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
-    InputTimes::Timer timer(elements_.times.get(), args_.stage);
+    InputTimes::Timer timer(times_.get(), args_.stage);
     ReleaseBatch();
-    ASSIGN_OR_RETURN(const int64_t got, elements_.items->Next(std::span(items_)));
+    ASSIGN_OR_RETURN(const int64_t got, stream_->Next(std::span(items_)));
     const int64_t kept = args_.drop_remainder ? got / args_.batch_size * args_.batch_size : got;
-    elements_.records->Release(std::span(items_).subspan(kept, got - kept));
+    records_->Release(std::span(items_).subspan(kept, got - kept));
     if (kept == 0) {
       if (!at_start_) return 0;
       at_start_ = false;
@@ -85,16 +86,18 @@ class Batches : public BatchSource {
     for (Column& column : forwarded_.columns) column.Clear();
     if (gathers_) {
       for (size_t i = 0; i < gathered_.size(); ++i) GatherRows(*gathered_[i], items, buffers[i]);
-      for (const Item& item : items) Forward(*elements_.records->table(), item.id);
+      for (const Item& item : items) Forward(*records_->table(), item.id, &forwarded_);
     } else {
       RETURN_IF_ERROR(LoadRows(buffers));
     }
     return kept;
   }
 
+  void SetCancelled(bool cancelled) override { map_.SetCancelled(cancelled); }
+
   std::string Position() const override {
-    std::string position = absl::StrCat(args_.signature, kPositionMark);
-    elements_.items->SavePosition(&position);
+    std::string position = absl::StrCat(args_.signature, kPositionMark, kPositionVersion);
+    stream_->SavePosition(&position);
     return position;
   }
 
@@ -110,8 +113,15 @@ class Batches : public BatchSource {
                        ", want ", Quote(args_.signature)));
     }
     ReleaseBatch();
-    PositionReader reader(std::string_view(position).substr(mark + std::strlen(kPositionMark)));
-    RETURN_IF_ERROR(elements_.items->RestorePosition(reader));
+    const std::string words = position.substr(mark + std::strlen(kPositionMark));
+    const std::string version = words.substr(0, words.find(' '));
+    if (!version.empty() && version != absl::StrCat(kPositionVersion)) {
+      return absl::DataLossError(absl::StrCat("the saved input position is of version ",
+                                              Quote(version), ", want 1 or ", kPositionVersion));
+    }
+    PositionReader reader(std::string_view(words).substr(version.size()),
+                          version.empty() ? 1 : kPositionVersion);
+    RETURN_IF_ERROR(stream_->RestorePosition(reader));
     at_start_ = false;
     return reader.End();
   }
@@ -133,42 +143,51 @@ class Batches : public BatchSource {
 
   std::string Where(int64_t row) const override {
     if (row < 0 || row >= std::ssize(batch_)) return "the start of the input";
-    return elements_.records->Where(elements_.records->OriginOf(batch_[row]));
+    return records_->Where(records_->OriginOf(batch_[row]));
   }
 
  private:
   void ReleaseBatch() {
-    elements_.records->Release(batch_);
+    records_->Release(batch_);
     batch_ = {};
   }
 
   absl::Status LoadRows(BatchBuffers buffers) {
-    for (size_t begin = 0; begin < batch_.size(); begin += kRowsAtATime) {
-      const size_t count = std::min<size_t>(kRowsAtATime, batch_.size() - begin);
-      for (size_t i = 0; i < loaded_.size(); ++i) {
+    const auto lend = [&](const RowMap::Block& block) {
+      for (size_t i = 0; i < args_.features.size(); ++i) {
         const int64_t row_bytes = args_.features[i].shape.bytes();
-        loaded_[i]->Lend(buffers[i] + begin * row_bytes, count * row_bytes);
+        loaded_[block.thread][i]->Lend(buffers[i] + block.begin * row_bytes,
+                                       block.count * row_bytes);
       }
-      ASSIGN_OR_RETURN(const Table* const rows, elements_.Load(batch_.subspan(begin, count)));
-      for (size_t i = 0; i < loaded_.size(); ++i) {
+    };
+    const bool forwards = !forwarded_.columns.empty();
+    if (forwards) forwarded_blocks_.assign(batch_.size(), {});
+    const auto check = [&](const RowMap::Block& block, const Table& rows) -> absl::Status {
+      for (size_t i = 0; i < args_.features.size(); ++i) {
         const FeatureSpec& feature = args_.features[i];
-        const Bytes& made = rows->column(feature.name).bytes;
-        if (made.data() != buffers[i] + begin * feature.shape.bytes() ||
-            made.size() != count * feature.shape.bytes()) {
+        const int64_t row_bytes = feature.shape.bytes();
+        const Bytes& made = rows.column(feature.name).bytes;
+        if (made.data() != buffers[i] + block.begin * row_bytes ||
+            std::ssize(made) != block.count * row_bytes) {
           return absl::InternalError(
               absl::StrCat("the rows of ", feature.name, " are not where the batch has them"));
         }
       }
-      if (forwarded_.columns.empty()) continue;
-      for (size_t row = 0; row < count; ++row) Forward(*rows, static_cast<int64_t>(row));
+      if (!forwards) return absl::OkStatus();
+      Table& forwarded = forwarded_blocks_[block.begin];
+      for (const Column& column : forwarded_.columns) forwarded.columns.push_back({column.type});
+      for (int64_t row = 0; row < block.count; ++row) Forward(rows, row, &forwarded);
+      return absl::OkStatus();
+    };
+    RETURN_IF_ERROR(map_.Run(batch_, lend, check));
+    for (const Table& forwarded : forwarded_blocks_) {
+      if (!forwarded.columns.empty()) forwarded_.Append(forwarded);
     }
     return absl::OkStatus();
   }
 
-  void Forward(const Table& from, int64_t row) {
-    for (Column& column : forwarded_.columns) {
-      column.AppendRow(from.column(column.type.name), row);
-    }
+  static void Forward(const Table& from, int64_t row, Table* to) {
+    for (Column& column : to->columns) column.AppendRow(from.column(column.type.name), row);
   }
 
   std::string NoBatch(int64_t elements) const {
@@ -179,14 +198,18 @@ class Batches : public BatchSource {
                         "; lower it, or add transform { repeat {} } before batch");
   }
 
-  Elements elements_;
+  const std::unique_ptr<Records> records_;
+  const std::unique_ptr<ItemStream> stream_;
+  const std::shared_ptr<InputTimes> times_;
+  RowMap map_;
   const BatchesArgs args_;
   // Rows need no more than copying. Then gathered_ has, of each feature, where from; else loaded_
-  // has what makes its numbers.
+  // has, of each thread and feature, what makes its numbers.
   bool gathers_ = false;
   std::vector<const Column*> gathered_;
-  std::vector<Bytes*> loaded_;
-  Table forwarded_;  // the forward_features of the last batch
+  std::vector<std::vector<Bytes*>> loaded_;
+  Table forwarded_;                      // the forward_features of the last batch
+  std::vector<Table> forwarded_blocks_;  // of each block, at the number of its first row
   std::vector<Item> items_;
   bool at_start_ = true;
   std::span<const Item> batch_;  // of items_: the last batch, held for Where
@@ -194,79 +217,55 @@ class Batches : public BatchSource {
 
 }  // namespace
 
-void Elements::MakeTables() {
-  if (!tables.empty()) return;
-  tables.push_back(EmptyTable(records->schema()));
-  for (const RowTransform& transform : transforms) {
-    tables.push_back(EmptyTable(transform.output));
-    const Table& in = tables[tables.size() - 2];
-    passed.emplace_back();
-    for (int i = 0; i < std::ssize(transform.output); ++i) {
-      const std::string& name = transform.output[i].name;
-      // A cache before it has dropped what nothing needs.
-      const int from = in.Find(name);
-      if (from >= 0 && !Makes(transform, name)) passed.back().emplace_back(from, i);
-    }
-  }
-}
-
-Bytes& Elements::NumbersOf(std::string_view column) {
-  MakeTables();
-  // Where it is made last; the transforms that follow pass it on with its memory.
-  size_t made = transforms.size();
-  while (made > 0 && !Makes(transforms[made - 1], column)) --made;
-  return tables[made].column(column).bytes;
-}
-
-absl::StatusOr<const Table*> Elements::Load(std::span<const Item> items) {
-  MakeTables();
-  {
-    const InputTimes::Timer timer(times.get(), source_stage);
-    records->Load(items, &tables[0]);
-  }
-  const auto where = [&](int64_t row) { return records->Where(records->OriginOf(items[row])); };
-  for (size_t i = 0; i < transforms.size(); ++i) {
-    Table& in = tables[i];
-    Table& out = tables[i + 1];
-    out.rows = in.rows;
-    InputTimes::Timer timer(times.get(), times == nullptr ? 0 : stages[i]);
-    timer.AddRows(in.rows);
-    RETURN_IF_ERROR(transforms[i].apply(in, &out, where));
-    for (const auto& [from, to] : passed[i]) out.columns[to].SwapValues(in.columns[from]);
-  }
-  return &tables.back();
-}
-
 absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
                                        const std::string& where, int64_t memory_bytes) {
   constexpr char kRemedy[] = "leave cache out, or put it before what makes rows larger or more";
   const std::string what = absl::StrCat("the cache of ", where);
   const MemoryUse use(what, kRemedy);
   Table table = EmptyTable(keep);
-  std::vector<Origin> origins;  // of each row
-  std::array<Item, kRowsAtATime> items;
-  while (true) {
+  std::vector<RowSource> sources;  // of each row
+  const std::shared_ptr<InputTimes> times = elements.map.times;
+  const RowMapArgs threads = {.num_threads = elements.map.num_threads,
+                              .autotune = elements.map.autotune};
+  RowMap map(elements.records.get(), std::move(elements.map));
+  std::vector<Item> items(CachedAtATime(keep) * threads.num_threads);
+  std::vector<Table> blocks(items.size());  // at the number of their first row
+  bool ended = false;
+  while (!ended) {
     ASSIGN_OR_RETURN(const int64_t got, elements.items->Next(std::span(items)));
-    const std::span<const Item> block = std::span(items).first(got);
-    ASSIGN_OR_RETURN(const Table* const rows, elements.Load(block));
-    for (const Item& item : block) origins.push_back(elements.records->OriginOf(item));
-    table.Append(*rows);
-    elements.records->Release(block);
-    const int64_t held = table.bytes() + std::ssize(origins) * static_cast<int64_t>(sizeof(Origin));
-    if (held > memory_bytes) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(where, ": does not fit in memory: the first ", table.rows, " rows take ",
-                       BytesText(held), ", there is ", BytesText(memory_bytes), "; ", kRemedy));
+    ended = got < std::ssize(items);
+    const std::span<const Item> block_items = std::span(items).first(got);
+    const auto keep_block = [&](const RowMap::Block& block, const Table& rows) {
+      blocks[block.begin] = EmptyTable(keep);
+      blocks[block.begin].Append(rows);
+      return absl::OkStatus();
+    };
+    RETURN_IF_ERROR(map.Run(block_items, nullptr, keep_block));
+    for (const Item& item : block_items) {
+      sources.push_back({elements.records->OriginOf(item), elements.records->IdOf(item)});
     }
-    if (got < kRowsAtATime) break;
+    elements.records->Release(block_items);
+    for (Table& block : blocks) {
+      if (block.columns.empty()) continue;
+      table.Append(block);
+      block = {};
+      const int64_t held =
+          table.bytes() + std::ssize(sources) * static_cast<int64_t>(sizeof(RowSource));
+      if (held > memory_bytes) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat(where, ": does not fit in memory: the first ", table.rows, " rows take ",
+                         BytesText(held), ", there is ", BytesText(memory_bytes), "; ", kRemedy));
+      }
+    }
   }
   Elements cached;
   const auto name_origin = [before = std::shared_ptr<Records>(std::move(elements.records))](
                                const Origin& origin) { return before->Where(origin); };
   cached.records =
-      std::make_unique<TableRecords>(std::move(table), std::move(origins), name_origin);
+      std::make_unique<TableRecords>(std::move(table), std::move(sources), name_origin);
   cached.items = std::make_unique<RecordItems>(cached.records.get());
-  cached.times = elements.times;
+  cached.map = threads;
+  cached.map.times = times;
   return cached;
 }
 

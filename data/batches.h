@@ -8,17 +8,14 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "data/item_stream.h"
 #include "data/records.h"
+#include "data/row_map.h"
 #include "data/table.h"
-#include "data/transforms/transform_list.h"
-#include "runtime/spec/input_times.h"
 #include "runtime/spec/spec.h"
 
 namespace tpurun {
@@ -29,27 +26,7 @@ namespace tpurun {
 struct Elements {
   std::unique_ptr<Records> records;
   std::unique_ptr<ItemStream> items;
-  std::vector<RowTransform> transforms;
-
-  // Receives the time of each stage. nullptr: not measured.
-  std::shared_ptr<InputTimes> times = nullptr;
-  size_t source_stage = 0;
-  std::vector<size_t> stages = {};  // [transform]
-
-  // Returns the transformed rows of the items, valid until the next call.
-  absl::StatusOr<const Table*> Load(std::span<const Item> items);
-  // Returns the buffer that the next Load writes the numbers of a column of its result to. If
-  // memory was lent to the buffer, the numbers are written there. `transforms` must not change
-  // after the first call of Load or NumbersOf.
-  Bytes& NumbersOf(std::string_view column);
-
-  // Used by Load: the rows before and after each transform, and the columns that each transform
-  // passes on unchanged, as {index before, index after}.
-  std::vector<Table> tables;
-  std::vector<std::vector<std::pair<int, int>>> passed;
-
- private:
-  void MakeTables();
+  RowMapArgs map;
 };
 
 // Reads all elements into memory and keeps the columns `keep`. The result returns the elements in
@@ -71,7 +48,7 @@ struct BatchesArgs {
   std::string empty;            // the message if the input has no elements
   OnEmpty on_empty;             // called if the input has no complete batch
   bool drop_remainder = false;
-  size_t stage = 0;  // of the batches in Elements::times
+  size_t stage = 0;  // of the batches in RowMapArgs::times
 };
 
 std::unique_ptr<BatchSource> MakeBatches(Elements elements, BatchesArgs args);

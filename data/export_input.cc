@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<ExportStep>> StepsOf(const InputPlan& plan, ExportFor
     if (!step->row.has_value()) continue;
     ExportStep added{.step = &*step, .made = TakeMade(*step->row, wanted)};
     if (added.made.empty()) continue;
-    ASSIGN_OR_RETURN(added.row, OpenRow(plan, *step, ModeKey::kPredict));
+    ASSIGN_OR_RETURN(added.row, OpenRow(plan, *step, {.mode = ModeKey::kPredict}));
     added.is_fed = added.row.fields.has_value() || RuleOf(added.row, format) == nullptr;
     if (!added.is_fed) AddRead(added.row, added.made, wanted);
     steps.push_back(std::move(added));
@@ -176,7 +176,7 @@ absl::StatusOr<Vocabularies> InputVocabularies(const InputPlan& plan) {
   for (const Step& step : plan.steps) {
     if (!step.row.has_value()) continue;
     for (const std::string& name : step.row->makes) vocabularies.erase(name);
-    ASSIGN_OR_RETURN(RowTransform row, OpenRow(plan, step, ModeKey::kPredict));
+    ASSIGN_OR_RETURN(RowTransform row, OpenRow(plan, step, {.mode = ModeKey::kPredict}));
     vocabularies.merge(row.vocabularies);
   }
   return vocabularies;

@@ -67,6 +67,11 @@ std::string HowToFeed(const ColumnType& got, const ColumnType& want) {
     return "; a STRING cannot be fed: decode it, make ids of it with transform { lookup {} }, or "
            "give its column another dtype";
   }
+  if (got.varies()) {
+    return absl::StrCat("; rows of several sizes cannot be fed: ",
+                        got.dims.back() == kVaries ? "give decode_image channels"
+                                                   : "put resize or random_crop behind");
+  }
   if (got.dims != want.dims) {
     return absl::StrCat("; give it shape ", DimsToString(want.dims),
                         " where it is decoded, or in the "

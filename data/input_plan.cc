@@ -52,17 +52,10 @@ class Expansion {
       return;
     }
     if (name.empty()) {
-      errors_.Add(
-          kind_path,
-          absl::StrCat("a transform without a kind (known: ", NamesOf(TransformList()), ")"));
+      errors_.Add(kind_path, "a transform without a kind; tpurun help transforms lists them");
       return;
     }
     const TransformDef* const def = FindTransform(transform.kind_case());
-    if (def == nullptr) {
-      errors_.Add(kind_path, absl::StrCat("transform ", name, " is not supported yet (supported: ",
-                                          NamesOf(TransformList()), ")"));
-      return;
-    }
     if (transform.has_apply()) {
       Apply(transform.apply().transformation_func(), {name, kind_path});
       return;
@@ -71,10 +64,14 @@ class Expansion {
     CheckRulesOfKind(transform, mistakes);
     if (def->check != nullptr) def->check(transform, mistakes);
     errors_.Add({name, kind_path}, mistakes);
-    steps_->push_back({.transform = transform,
-                       .def = def,
-                       .path = kind_path,
-                       .where = locations_.Where(kind_path)});
+    Push(transform, def, kind_path);
+    const auto behind = def->followed_by == nullptr ? std::nullopt : def->followed_by(transform);
+    if (behind.has_value()) Push(*behind, FindTransform(behind->kind_case()), kind_path);
+  }
+
+  void Push(const proto::Transform& transform, const TransformDef* def, const std::string& path) {
+    steps_->push_back(
+        {.transform = transform, .def = def, .path = path, .where = locations_.Where(path)});
   }
 
   void Apply(const std::string& name, const ConfigPlace& place) {
@@ -125,13 +122,18 @@ void CheckOrder(const std::vector<Step>& steps, ConfigErrors& errors) {
             "repeat after batch: short batches would come in the middle; put it before batch, "
             "or add drop_remainder: true to the batch");
       }
-    } else if (batch != nullptr &&
-               (step.def->make_items != nullptr || step.transform.has_cache())) {
+    } else if (batch != nullptr && (step.def->make_items != nullptr || step.transform.has_cache() ||
+                                    step.transform.has_filter())) {
       errors.Add(
           step.path,
           absl::StrCat(name, " after batch: would work on whole batches; put it before batch"));
     } else if (endless && step.transform.has_cache()) {
       errors.Add(step.path, "cache after an endless repeat would never end; put it before repeat");
+    } else if (endless && step.transform.has_filter()) {
+      errors.Add(
+          step.path,
+          "filter after an endless repeat would never end if no element stays; put it before "
+          "repeat");
     }
     if (step.transform.has_batch()) batch = &step;
     if (IsEndlessRepeat(step.transform)) endless = true;
@@ -139,16 +141,36 @@ void CheckOrder(const std::vector<Step>& steps, ConfigErrors& errors) {
   }
 }
 
+// The feature of a filter, among the columns there.
+void CheckFilter(const proto::Filter& filter, const Schema& schema, ConfigErrors& errors) {
+  const int index = FindColumn(schema, filter.feature());
+  if (index < 0) {
+    errors.Add("feature", absl::StrCat("unknown feature ", Quote(filter.feature()),
+                                       DidYouMean(filter.feature(), ColumnNames(schema))));
+    return;
+  }
+  const ColumnType& type = schema[index];
+  if (type.dims.empty() &&
+      (type.dtype == proto::FLOAT32 || type.dtype == proto::INT32 || type.dtype == proto::INT64 ||
+       type.dtype == proto::UINT8 || type.dtype == proto::UINT32 || type.dtype == proto::BOOL)) {
+    return;
+  }
+  errors.Add("feature", absl::StrCat("feature ", Quote(type.name),
+                                     " must be a scalar of FLOAT32, INT32, INT64, UINT8, UINT32 or "
+                                     "BOOL, got ",
+                                     type.ToString()));
+}
+
 // Binds the row transforms one to the other. Stops at the first that does not fit: what follows it
 // would only fail for that.
 void BindRows(Schema schema, InputPlan* plan, ConfigErrors& errors) {
   for (Step& step : plan->steps) {
-    if (step.def->bind == nullptr) continue;
     ConfigErrors mistakes;
-    step.row = step.def->bind(step.transform, schema, mistakes);
+    if (step.transform.has_filter()) CheckFilter(step.transform.filter(), schema, mistakes);
+    if (step.def->bind != nullptr) step.row = step.def->bind(step.transform, schema, mistakes);
     errors.Add({step.def->name, step.path}, mistakes);
-    if (!step.row.has_value()) return;
-    schema = step.row->output;
+    if (!mistakes.empty()) return;
+    if (step.row.has_value()) schema = step.row->output;
   }
   plan->output = std::move(schema);
 }
@@ -195,6 +217,7 @@ std::shared_ptr<const InputPlan> ParseInput(const proto::Input& input,
   plan.source_path = FieldPath(FieldPath(path, "source"), SourceName(input.source()));
   plan.where = locations.Where(path);
   plan.directory = directory;
+  plan.num_parallel_calls = input.num_parallel_calls();
   ConfigErrors mistakes;  // of this input alone
   std::optional<Schema> schema = CheckSource(plan, mistakes);
   plan.steps = ExpandTransforms(input.transform(), functions, locations,

@@ -37,6 +37,7 @@ struct InputPlan {
   std::string source_path;  // "train.input.source.tfrecord"
   std::string where;        // the place of the input
   std::string directory;
+  int64_t num_parallel_calls = -1;
   Schema input;  // the columns of the source
   std::vector<Step> steps;
   Schema output;  // the columns after the last step

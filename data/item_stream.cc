@@ -11,8 +11,9 @@
 
 namespace tpurun {
 
-PositionReader::PositionReader(std::string_view text)
-    : words_(absl::StrSplit(absl::string_view(text.data(), text.size()), ' ', absl::SkipEmpty())) {}
+PositionReader::PositionReader(std::string_view text, int version)
+    : version_(version),
+      words_(absl::StrSplit(absl::string_view(text.data(), text.size()), ' ', absl::SkipEmpty())) {}
 
 absl::Status PositionReader::Name(std::string_view name) {
   if (next_ < words_.size() && words_[next_] == name) {

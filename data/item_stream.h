@@ -18,11 +18,17 @@
 
 namespace tpurun {
 
+// The version of the words of positions that are written. 1: a buffered item of a shuffle is one
+// number, EPOCH << 36 | INDEX, whose epoch is 0 if the source has the same order in all passes. 2:
+// it is two numbers, index and epoch.
+inline constexpr int kPositionVersion = 2;
+
 // Parses the words of a position: the name and the numbers of each stream, from the last stream to
 // the first.
 class PositionReader {
  public:
-  explicit PositionReader(std::string_view text);
+  PositionReader(std::string_view text, int version);
+  int version() const { return version_; }
   // The next word must be `name`.
   absl::Status Name(std::string_view name);
   // The next word must be a number >= 0.
@@ -30,6 +36,7 @@ class PositionReader {
   absl::Status End() const;
 
  private:
+  const int version_;
   std::vector<std::string> words_;
   size_t next_ = 0;
 };

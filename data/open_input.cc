@@ -12,10 +12,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "data/batches.h"
+#include "data/filtered_items.h"
 #include "data/input_checks.h"
 #include "data/item_stream.h"
 #include "data/sources/files.h"
 #include "data/table.h"
+#include "data/transforms/image_rows.h"
+#include "runtime/base/cpu.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/random.h"
 #include "runtime/base/status.h"
@@ -49,6 +52,8 @@ Schema NeededAfter(const InputPlan& plan, size_t step, const Schema& before,
       if (feature.name == name) return true;
     }
     for (size_t later = step + 1; later < plan.steps.size(); ++later) {
+      const proto::Transform& transform = plan.steps[later].transform;
+      if (transform.has_filter() && transform.filter().feature() == name) return true;
       const std::optional<RowTransform>& row = plan.steps[later].row;
       if (row.has_value() &&
           std::find(row->reads.begin(), row->reads.end(), name) != row->reads.end()) {
@@ -78,6 +83,13 @@ uint64_t SeedOf(const InputFnArgs& args) {
   if (args.shard.num_shards == 1) return seed;
   const auto lanes = PhiloxBlock(seed, StreamOf("shard"), args.shard.index, 0, 0);
   return static_cast<uint64_t>(lanes[1]) << 32 | lanes[0];
+}
+
+// The number of steps of its kind before the step.
+int OrdinalOf(const InputPlan& plan, const Step& step) {
+  return static_cast<int>(std::count_if(plan.steps.data(), &step, [&](const Step& before) {
+    return before.transform.kind_case() == step.transform.kind_case();
+  }));
 }
 
 // A stream whose time is measured.
@@ -118,13 +130,17 @@ class PipelineOpener {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const Step& step = plan_.steps[i];
       if (step.row.has_value()) {
-        ASSIGN_OR_RETURN(RowTransform row, OpenRow(plan_, step, args_.mode, headers_));
-        elements_.transforms.push_back(std::move(row));
-        if (elements_.times != nullptr) elements_.stages.push_back(NextStage(step.def->name));
+        ASSIGN_OR_RETURN(RowTransform row, OpenRow(plan_, step,
+                                                   {.mode = args_.mode,
+                                                    .headers = headers_,
+                                                    .seed = static_cast<uint64_t>(args_.seed)}));
+        AddRowTransform(std::move(row), step.def->name);
         num_ids_.clear();
         schema_ = step.row->output;
       } else if (step.def->make_items != nullptr) {
         AddItems(step.transform, *step.def, i);
+      } else if (step.transform.has_filter()) {
+        AddFilter(step.transform);
       } else if (step.transform.has_cache()) {
         RETURN_IF_ERROR(Cache(i));
       } else if (step.transform.has_batch() && step.transform.batch().drop_remainder()) {
@@ -153,7 +169,7 @@ class PipelineOpener {
     source.files = std::move(files_);
     source.assets = std::move(assets_);
     source.prefetch = PrefetchedSteps(plan_, args_);
-    const size_t stage = elements_.times == nullptr ? 0 : NextStage("batch");
+    const size_t stage = args_.times == nullptr ? 0 : NextStage("batch");
     source.batches = MakeBatches(
         std::move(elements_),
         {.signature = std::move(signature_),
@@ -184,8 +200,10 @@ class PipelineOpener {
     RETURN_IF_ERROR(opened.status());
     elements_.records = std::move(opened->records);
     elements_.items = std::make_unique<RecordItems>(elements_.records.get());
-    elements_.times = args_.times;
-    if (elements_.times != nullptr) elements_.source_stage = TimeItems(plan_.source_def->name);
+    elements_.map.num_threads = NumThreads();
+    elements_.map.autotune = plan_.num_parallel_calls <= 0;
+    elements_.map.times = args_.times;
+    if (args_.times != nullptr) elements_.map.source_stage = TimeItems(plan_.source_def->name);
     count_ = opened->count;
     reads_once_ = !plan_.source_def->in_memory &&
                   !std::all_of(opened->files.begin(), opened->files.end(), IsRegularFile);
@@ -197,6 +215,11 @@ class PipelineOpener {
     schema_ = elements_.records->schema();
     signature_ = plan_.source_def->describe(plan_.source);
     return absl::OkStatus();
+  }
+
+  int NumThreads() const {
+    if (plan_.num_parallel_calls > 0) return static_cast<int>(plan_.num_parallel_calls);
+    return static_cast<int>(AllowedCpus().size());
   }
 
   OnEmpty OnEmptySource() const {
@@ -259,34 +282,24 @@ class PipelineOpener {
     return {.before = std::move(elements_.items),
             .records = elements_.records.get(),
             .seed = seed_,
-            .ordinal = OrdinalOf(position),
+            .ordinal = IsStep(position) ? OrdinalOf(plan_, plan_.steps[position]) : 0,
             .empty = EmptyMessage(),
             .where = IsStep(position) ? plan_.steps[position].where : plan_.where,
             .least = endless_ ? std::numeric_limits<int64_t>::max() : count_.value_or(0),
             .memory_bytes = MemoryBytes()};
   }
 
-  size_t NextStage(const std::string& name) { return elements_.times->Number(stages_++, name); }
+  size_t NextStage(const std::string& name) { return args_.times->Number(stages_++, name); }
 
   // Measures the item stream from here on. Returns its stage.
   size_t TimeItems(const std::string& name) {
     const size_t stage = NextStage(name);
-    elements_.items =
-        std::make_unique<TimedItems>(std::move(elements_.items), elements_.times, stage);
+    elements_.items = std::make_unique<TimedItems>(std::move(elements_.items), args_.times, stage);
     return stage;
   }
 
   // Not so of what the mode and the shard add before and behind them.
   bool IsStep(int position) const { return position >= 0 && position < std::ssize(plan_.steps); }
-
-  // How many steps of its kind come before the step.
-  int OrdinalOf(int position) const {
-    if (!IsStep(position)) return 0;
-    const auto kind = plan_.steps[position].transform.kind_case();
-    return static_cast<int>(
-        std::count_if(plan_.steps.begin(), plan_.steps.begin() + position,
-                      [kind](const Step& step) { return step.transform.kind_case() == kind; }));
-  }
 
   // A source without records has refused itself.
   std::string EmptyMessage() const {
@@ -302,11 +315,26 @@ class PipelineOpener {
                            ", that of core ", args_.shard.index));
   }
 
+  // A crop of decoded images decodes the window alone, in the stage of the decoding.
+  void AddRowTransform(RowTransform row, const char* name) {
+    std::vector<RowTransform>& transforms = elements_.map.transforms;
+    std::optional<RowTransform> both;
+    if (!transforms.empty()) both = DecodeWindows(transforms.back(), row);
+    if (both.has_value()) {
+      transforms.back() = *std::move(both);
+      return;
+    }
+    transforms.push_back(std::move(row));
+    if (args_.times != nullptr) elements_.map.stages.push_back(NextStage(name));
+  }
+
   void AddItems(const proto::Transform& transform, const TransformDef& def, int position) {
-    elements_.items = def.make_items(transform, ItemArgs(position));
-    if (elements_.times != nullptr) TimeItems(def.name);
+    ItemTransformArgs args = ItemArgs(position);
+    const int ordinal = args.ordinal;
+    elements_.items = def.make_items(transform, std::move(args));
+    if (args_.times != nullptr) TimeItems(def.name);
     absl::StrAppend(&signature_, " | ", transform.ShortDebugString());
-    if (def.random) absl::StrAppend(&signature_, " (stream ", OrdinalOf(position), ")");
+    if (def.random) absl::StrAppend(&signature_, " (stream ", ordinal, ")");
     if (IsEndlessRepeat(transform)) {
       endless_ = true;  // count_ stays what one pass has
     } else if (transform.has_take() && transform.take().count() >= 0 && endless_) {
@@ -315,6 +343,18 @@ class PipelineOpener {
     } else if (count_.has_value()) {
       count_ = def.count(transform, *count_);
     }
+  }
+
+  void AddFilter(const proto::Transform& transform) {
+    const std::string& feature = transform.filter().feature();
+    RowMapArgs map = {.transforms = TransformsOf(feature, elements_.map.transforms),
+                      .num_threads = elements_.map.num_threads,
+                      .autotune = elements_.map.autotune};
+    elements_.items = std::make_unique<FilteredItems>(
+        std::move(elements_.items), elements_.records.get(), std::move(map), feature);
+    if (args_.times != nullptr) TimeItems("filter");
+    absl::StrAppend(&signature_, " | ", transform.ShortDebugString());
+    count_ = std::nullopt;
   }
 
   // A repeat that follows the batch begins each pass with a new batch.
@@ -330,7 +370,7 @@ class PipelineOpener {
     const Schema keep = NeededAfter(plan_, step, schema_, features_, args_.forward_features);
     ASSIGN_OR_RETURN(elements_, CacheElements(std::move(elements_), keep, plan_.steps[step].where,
                                               MemoryBytes()));
-    if (elements_.times != nullptr) elements_.source_stage = TimeItems("cache");
+    if (args_.times != nullptr) elements_.map.source_stage = TimeItems("cache");
     count_ = elements_.records->table()->rows;
     reads_once_ = false;
     schema_ = keep;
@@ -359,15 +399,13 @@ class PipelineOpener {
 
 }  // namespace
 
-absl::StatusOr<RowTransform> OpenRow(const InputPlan& plan, const Step& step, ModeKey mode,
-                                     const std::vector<FileHeader>& headers) {
+absl::StatusOr<RowTransform> OpenRow(const InputPlan& plan, const Step& step, RowOpenArgs args) {
   RowTransform row = *step.row;
   if (row.open == nullptr) return row;
-  RETURN_IF_ERROR(row.open({.mode = mode,
-                            .directory = plan.directory,
-                            .headers = headers,
-                            .where = WhereBelow(plan, step.path)},
-                           &row));
+  args.directory = plan.directory;
+  args.ordinal = OrdinalOf(plan, step);
+  args.where = WhereBelow(plan, step.path);
+  RETURN_IF_ERROR(row.open(args, &row));
   return row;
 }
 

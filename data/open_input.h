@@ -12,9 +12,9 @@ namespace tpurun {
 // Implements InputFn.
 absl::StatusOr<InputSource> OpenPlan(const InputPlan& plan, const InputFnArgs& args);
 
-// Returns the row transform of a step, opened.
-absl::StatusOr<RowTransform> OpenRow(const InputPlan& plan, const Step& step, ModeKey mode,
-                                     const std::vector<FileHeader>& headers = {});
+// Returns the row transform of a step, opened. The plan gives `directory`, `ordinal` and `where` of
+// the arguments.
+absl::StatusOr<RowTransform> OpenRow(const InputPlan& plan, const Step& step, RowOpenArgs args);
 
 }  // namespace tpurun
 

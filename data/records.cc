@@ -1,6 +1,7 @@
 #include "data/records.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,10 +10,8 @@
 namespace tpurun {
 namespace {
 
-// Where the order varies, an id is EPOCH << kIndexBits | INDEX; else the index alone.
-constexpr int kIndexBits = 36;
-constexpr int64_t kMaxIndex = (int64_t{1} << kIndexBits) - 1;
-constexpr int64_t kMaxEpoch = (int64_t{1} << (63 - kIndexBits)) - 1;
+// Of a source whose order varies: the epoch of an item decides which record it is.
+constexpr int64_t kMaxEpoch = std::numeric_limits<uint32_t>::max();
 
 absl::Status EndsBefore(int64_t id, int64_t records) {
   return absl::DataLossError(absl::StrCat("the input has ", records,
@@ -40,13 +39,13 @@ StreamedRecords::StreamedRecords(std::unique_ptr<SourceReader> reader, std::stri
                                  std::string header_key)
     : reader_(std::move(reader)), schema_(SchemaOf(std::move(key), std::move(header_key))) {}
 
-int64_t StreamedRecords::NewSlot() {
+int32_t StreamedRecords::NewSlot() {
   if (free_slots_.empty()) {
     slots_.emplace_back();
     held_bytes_ += sizeof(SourceRecord);
-    return std::ssize(slots_) - 1;
+    return static_cast<int32_t>(slots_.size() - 1);
   }
-  const int64_t slot = free_slots_.back();
+  const int32_t slot = free_slots_.back();
   free_slots_.pop_back();
   return slot;
 }
@@ -60,10 +59,9 @@ absl::StatusOr<bool> StreamedRecords::Read(SourceRecord* slot) {
 }
 
 absl::StatusOr<int64_t> StreamedRecords::Next(std::span<Item> items) {
-  const int64_t first_id = reader_->order_varies() ? epoch_ << kIndexBits : 0;
   for (size_t i = 0; i < items.size(); ++i) {
-    const int64_t slot = NewSlot();
-    items[i] = {first_id + next_index_, slot};
+    const int32_t slot = NewSlot();
+    items[i] = {next_index_, static_cast<uint32_t>(epoch_), slot};
     const absl::StatusOr<bool> found = Read(&slots_[slot]);
     if (!found.ok()) {
       Release(items.first(i + 1));
@@ -78,10 +76,9 @@ absl::StatusOr<int64_t> StreamedRecords::Next(std::span<Item> items) {
 }
 
 absl::Status StreamedRecords::Seek(int64_t epoch, int64_t index) {
-  if (reader_->order_varies() && (epoch > kMaxEpoch || index > kMaxIndex)) {
-    return absl::DataLossError(absl::StrCat("record ", index, " of pass ", epoch,
-                                            ": files in a new order are counted up to record ",
-                                            kMaxIndex, " of pass ", kMaxEpoch));
+  if (reader_->order_varies() && epoch > kMaxEpoch) {
+    return absl::DataLossError(
+        absl::StrCat("pass ", epoch, ": files in a new order are counted up to pass ", kMaxEpoch));
   }
   if (index < next_index_ || (reader_->order_varies() && epoch != epoch_)) {
     RETURN_IF_ERROR(reader_->StartEpoch(epoch));
@@ -98,20 +95,24 @@ absl::Status StreamedRecords::Seek(int64_t epoch, int64_t index) {
 absl::Status StreamedRecords::Hold(std::span<Item> items) {
   std::vector<Item*> by_id;
   for (Item& item : items) by_id.push_back(&item);
-  std::sort(by_id.begin(), by_id.end(), [](const Item* a, const Item* b) { return a->id < b->id; });
+  // Where all passes have the same order, an item's epoch does not matter.
+  const auto key = [varies = reader_->order_varies()](const Item* item) {
+    return std::pair(varies ? item->epoch : 0, item->id);
+  };
+  std::sort(by_id.begin(), by_id.end(),
+            [&](const Item* a, const Item* b) { return key(a) < key(b); });
   const Item* previous = nullptr;
   for (Item* item : by_id) {
     item->slot = NewSlot();
-    if (previous != nullptr && previous->id == item->id) {
+    if (previous != nullptr && key(previous) == key(item)) {
       held_bytes_ -= slots_[item->slot].bytes.capacity();
       slots_[item->slot] = slots_[previous->slot];
       held_bytes_ += slots_[item->slot].bytes.capacity();
       continue;
     }
-    const int64_t index = item->id & kMaxIndex;
-    RETURN_IF_ERROR(Seek(item->id >> kIndexBits, index));
+    RETURN_IF_ERROR(Seek(item->epoch, item->id));
     ASSIGN_OR_RETURN(const bool found, Read(&slots_[item->slot]));
-    if (!found) return EndsBefore(index, next_index_);
+    if (!found) return EndsBefore(item->id, next_index_);
     previous = item;
   }
   return absl::OkStatus();
@@ -140,13 +141,15 @@ void StreamedRecords::Load(std::span<const Item> items, Table* rows) const {
 
 absl::StatusOr<int64_t> IndexedRecords::Next(std::span<Item> items) {
   const int64_t count = std::min<int64_t>(items.size(), count_ - next_id_);
-  for (int64_t i = 0; i < count; ++i) items[i] = {next_id_ + i, -1};
+  const auto epoch = static_cast<uint32_t>(epoch_);
+  for (int64_t i = 0; i < count; ++i) items[i] = {next_id_ + i, epoch, -1};
   next_id_ += count;
   return count;
 }
 
 absl::Status IndexedRecords::Seek(int64_t epoch, int64_t index) {
   if (index > count_) return EndsBefore(index, count_);
+  epoch_ = epoch;
   next_id_ = index;
   return absl::OkStatus();
 }
@@ -158,16 +161,24 @@ absl::Status IndexedRecords::Hold(std::span<Item> items) {
   return absl::OkStatus();
 }
 
-TableRecords::TableRecords(Table table, std::vector<Origin> origins,
+TableRecords::TableRecords(Table table, std::vector<RowSource> sources,
                            std::function<std::string(const Origin&)> where)
     : IndexedRecords(table.rows),
       table_(std::move(table)),
       schema_(SchemaOf(table_)),
-      origins_(std::move(origins)),
-      where_(std::move(where)) {}
+      sources_(std::move(sources)),
+      where_(std::move(where)) {
+  for (const RowSource& source : sources_) epochs_ = std::max(epochs_, source.id.epoch + 1);
+}
+
+RowId TableRecords::IdOf(const Item& item) const {
+  if (sources_.empty()) return Records::IdOf(item);
+  const RowId& id = sources_[item.id].id;
+  return {item.epoch * epochs_ + id.epoch, id.index};
+}
 
 Origin TableRecords::OriginOf(const Item& item) const {
-  return origins_.empty() ? Origin{.record = item.id} : origins_[item.id];
+  return sources_.empty() ? Origin{.record = item.id} : sources_[item.id].origin;
 }
 
 void TableRecords::Load(std::span<const Item> items, Table* rows) const {
@@ -182,6 +193,9 @@ void TableRecords::Load(std::span<const Item> items, Table* rows) const {
           column.AppendView(from.string(item.id * elements + i));
         }
       }
+    } else if (from.type.varies()) {
+      column.Clear();
+      for (const Item& item : items) column.AppendRow(from, item.id);
     } else {
       column.bytes.resize(items.size() * from.type.row_bytes());
       GatherRows(from, items, column.bytes.data());

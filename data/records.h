@@ -19,11 +19,21 @@
 
 namespace tpurun {
 
-// A record in the pipeline: its id within the records (for most sources its number, from 0) and, if
+// A record in the pipeline: its number within one pass over the records, from 0, the pass, and, if
 // the records are streamed, the slot that holds its bytes.
 struct Item {
   int64_t id = 0;
-  int64_t slot = -1;
+  uint32_t epoch = 0;  // modulo 2^32
+  int32_t slot = -1;
+};
+
+// Identifies an element for what is drawn for it at random: the pass over the source, and the place
+// in the order of the source within that pass. `shard`, `cache` and `shuffle` keep it.
+struct RowId {
+  uint32_t epoch = 0;  // modulo 2^32
+  int64_t index = 0;
+
+  bool operator==(const RowId&) const = default;
 };
 
 // Where a record came from, for messages.
@@ -47,9 +57,9 @@ class Records {
   // Makes record `index` of pass `epoch` the next record. DataLoss if the source ends before that
   // index.
   virtual absl::Status Seek(int64_t epoch, int64_t index) = 0;
-  // Makes items loadable whose ids alone are known (their slots are -1), as if Next had just
-  // returned them. Changes which record is next. After an error none of the items may be loaded;
-  // all must be released.
+  // Makes items loadable whose ids and epochs alone are known (their slots are -1), as if Next had
+  // just returned them. Changes which record is next. After an error none of the items may be
+  // loaded; all must be released.
   virtual absl::Status Hold(std::span<Item> items) = 0;
   virtual void Release(std::span<const Item> items) = 0;
   // The bytes that the unreleased items take, besides the Items themselves. The memory of released
@@ -58,6 +68,7 @@ class Records {
   // Puts the rows of the items into *rows, which has the columns of schema(). Their strings are
   // valid until the items are released or Next or Hold is called.
   virtual void Load(std::span<const Item> items, Table* rows) const = 0;
+  virtual RowId IdOf(const Item& item) const { return {item.epoch, item.id}; }
   // The origin of an item that is in memory or not released yet.
   virtual Origin OriginOf(const Item& item) const = 0;
   // The place as text: "train.csv:17".
@@ -111,7 +122,7 @@ class StreamedRecords : public Records {
   std::string Where(const Origin& origin) const override { return reader_->Where(origin); }
 
  private:
-  int64_t NewSlot();
+  int32_t NewSlot();
   // Reads the next record into *slot, or skips it if `slot` is nullptr. False at the end.
   absl::StatusOr<bool> Read(SourceRecord* slot);
 
@@ -120,7 +131,7 @@ class StreamedRecords : public Records {
   int64_t epoch_ = 0;
   int64_t next_index_ = 0;
   std::vector<SourceRecord> slots_;
-  std::vector<int64_t> free_slots_;
+  std::vector<int32_t> free_slots_;
   int64_t held_bytes_ = 0;  // of slots_ and their strings
 };
 
@@ -137,17 +148,28 @@ class IndexedRecords : public Records {
 
  private:
   const int64_t count_;
+  int64_t epoch_ = 0;
   int64_t next_id_ = 0;
+};
+
+// The identity of a row in memory that was an element of other records.
+struct RowSource {
+  Origin origin;
+  RowId id;
 };
 
 class TableRecords : public IndexedRecords {
  public:
-  // `where` names the place of an origin. If `origins` is empty, the origin of row i is record i.
-  TableRecords(Table table, std::vector<Origin> origins,
+  // `where` names the place of an origin. `sources` has an entry for each row, or is empty if the
+  // rows are the records of the source. A pass over the rows has all the epochs of the sources: in
+  // pass p, the epoch of a row is p times their number plus that of its source, as if the records
+  // were read again.
+  TableRecords(Table table, std::vector<RowSource> sources,
                std::function<std::string(const Origin&)> where);
 
   const Schema& schema() const override { return schema_; }
   void Load(std::span<const Item> items, Table* rows) const override;
+  RowId IdOf(const Item& item) const override;
   Origin OriginOf(const Item& item) const override;
   std::string Where(const Origin& origin) const override { return where_(origin); }
   const Table* table() const override { return &table_; }
@@ -155,7 +177,8 @@ class TableRecords : public IndexedRecords {
  private:
   const Table table_;
   const Schema schema_;
-  const std::vector<Origin> origins_;
+  const std::vector<RowSource> sources_;
+  uint32_t epochs_ = 1;  // of sources_
   const std::function<std::string(const Origin&)> where_;
 };
 

@@ -1,12 +1,22 @@
 #include "data/table.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/base/names.h"
 #include "runtime/spec/dtypes.h"
 
 namespace tpurun {
 
+bool ColumnType::varies() const {
+  return std::find(dims.begin(), dims.end(), kVaries) != dims.end();
+}
+
 int64_t ColumnType::elements() const {
+  TPURUN_DCHECK(!varies());
   int64_t count = 1;
   for (const int64_t dim : dims) count *= dim;
   return count;
@@ -39,7 +49,8 @@ bool CheckColumnName(const std::string& name, const ConfigPlace& place, const st
 int64_t ColumnType::row_bytes() const { return elements() * ElementBytes(dtype); }
 
 std::string ColumnType::ToString() const {
-  return absl::StrCat(proto::DataType_Name(dtype), " ", DimsToString(dims));
+  std::string text = DimsToString(dims);
+  return absl::StrCat(proto::DataType_Name(dtype), " ", absl::StrReplaceAll(text, {{"-1", "?"}}));
 }
 
 int FindColumn(const Schema& schema, std::string_view name) {
@@ -94,14 +105,55 @@ void Column::AppendRow(const Column& other, int64_t row) {
     for (int64_t i = 0; i < elements; ++i) AppendString(other.string(row * elements + i));
     return;
   }
-  const int64_t row_bytes = type.row_bytes();
-  bytes.Append(other.bytes.data() + row * row_bytes, row_bytes);
+  const std::span<const std::byte> from = other.BytesOf(row);
+  std::memcpy(AddRow(other.DimsOf(row)), from.data(), from.size());
+}
+
+std::span<const std::byte> Column::BytesOf(int64_t row) const {
+  if (row_ends.empty())
+    return {bytes.data() + row * type.row_bytes(), static_cast<size_t>(type.row_bytes())};
+  const int64_t begin = row == 0 ? 0 : row_ends[row - 1];
+  return {bytes.data() + begin, static_cast<size_t>(row_ends[row] - begin)};
+}
+
+int64_t Column::RowOf(int64_t element) const {
+  if (row_ends.empty()) return element / type.elements();
+  const int64_t byte = element * ElementBytes(type.dtype);
+  return std::upper_bound(row_ends.begin(), row_ends.end(), byte) - row_ends.begin();
+}
+
+std::byte* Column::AddRow(std::span<const int64_t> dims) {
+  TPURUN_DCHECK(dims.size() == type.dims.size());
+  int64_t size = ElementBytes(type.dtype);
+  for (const int64_t dim : dims) size *= dim;
+  const size_t begin = bytes.size();
+  bytes.resize(begin + size);
+  if (type.varies()) {
+    row_dims.insert(row_dims.end(), dims.begin(), dims.end());
+    row_ends.push_back(static_cast<int64_t>(begin) + size);
+  }
+  return bytes.data() + begin;
+}
+
+void Column::TakeRowDims(const Column& other) {
+  row_dims = other.row_dims;
+  row_ends = other.row_ends;
+  const int64_t from = ElementBytes(other.type.dtype);
+  for (int64_t& end : row_ends) end = end / from * ElementBytes(type.dtype);
 }
 
 void Column::Clear() {
   bytes.clear();
   chars.clear();
   strings.clear();
+  row_dims.clear();
+  row_ends.clear();
+}
+
+Table EmptyTable(const Schema& schema) {
+  Table table;
+  for (const ColumnType& type : schema) table.columns.push_back({.type = type});
+  return table;
 }
 
 int Table::Find(std::string_view name) const {
@@ -114,8 +166,9 @@ int Table::Find(std::string_view name) const {
 int64_t Table::bytes() const {
   size_t bytes = 0;
   for (const Column& column : columns) {
-    bytes +=
-        column.bytes.size() + column.chars.size() + column.strings.size() * sizeof(Column::String);
+    bytes += column.bytes.size() + column.chars.size() +
+             column.strings.size() * sizeof(Column::String) +
+             (column.row_dims.size() + column.row_ends.size()) * sizeof(int64_t);
   }
   return static_cast<int64_t>(bytes);
 }
@@ -125,6 +178,8 @@ void Table::Append(const Table& other) {
     const Column& from = other.columns[other.Find(column.type.name)];
     if (column.type.dtype == proto::STRING) {
       for (size_t i = 0; i < from.strings.size(); ++i) column.AppendString(from.string(i));
+    } else if (column.type.varies()) {
+      for (int64_t row = 0; row < other.rows; ++row) column.AppendRow(from, row);
     } else {
       column.bytes.Append(from.bytes.data(), from.bytes.size());
     }

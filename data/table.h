@@ -21,16 +21,22 @@
 
 namespace tpurun {
 
-// Name and type of a feature in the input. `dims` are the dimensions of one row.
+// A dimension that differs between rows: the height of decoded images.
+inline constexpr int64_t kVaries = -1;
+
+// Name and type of a feature in the input. `dims` are the dimensions of one row, each > 0 or
+// kVaries. Only numbers have dimensions that vary.
 struct ColumnType {
   std::string name;
   proto::DataType dtype = proto::FLOAT32;
   std::vector<int64_t> dims;
 
+  bool varies() const;
+  // Elements of one row. `dims` must not vary.
   int64_t elements() const;
-  // Bytes of one row; 0 for STRING, whose rows differ in size.
+  // Bytes of one row; 0 for STRING, whose rows differ in size. `dims` must not vary.
   int64_t row_bytes() const;
-  // "FLOAT32 [28,28,1]".
+  // "FLOAT32 [28,28,1]", "UINT8 [?,?,3]".
   std::string ToString() const;
 };
 
@@ -66,7 +72,9 @@ proto::DataType FromDType(DType dtype);
 std::optional<ElementType> ExportedType(proto::DataType dtype);
 
 // The values of one feature. Numbers are stored row after row in `bytes`. The strings of a STRING
-// column are stored in `chars`, or are views of memory that outlives the column's use.
+// column are stored in `chars`, or are views of memory that outlives the column's use. If the
+// dimensions vary, `row_dims` has those of each row, one row after the other, and `row_ends` the
+// end of each row in `bytes`.
 struct Column {
   struct String {
     const char* text = nullptr;  // nullptr if the string is in `chars`
@@ -78,6 +86,8 @@ struct Column {
   Bytes bytes;
   std::string chars;
   std::vector<String> strings;
+  std::vector<int64_t> row_dims = {};
+  std::vector<int64_t> row_ends = {};
 
   template <typename T>
   std::span<T> values() {
@@ -98,6 +108,19 @@ struct Column {
   }
   // The text must stay valid as long as the column is read.
   void AppendView(std::string_view text) { strings.push_back({text.data(), 0, std::ssize(text)}); }
+  // The dimensions and the bytes of row `row`. Not of a STRING column.
+  std::span<const int64_t> DimsOf(int64_t row) const {
+    if (row_ends.empty()) return type.dims;
+    return std::span(row_dims).subspan(row * type.dims.size(), type.dims.size());
+  }
+  std::span<const std::byte> BytesOf(int64_t row) const;
+  // The row that has element `element` of all rows.
+  int64_t RowOf(int64_t element) const;
+  // Appends a row of numbers of these dimensions, which fit `type`, and returns its bytes. They are
+  // not initialized. Invalidates those of other rows.
+  std::byte* AddRow(std::span<const int64_t> dims);
+  // Takes the dimensions of the rows of `other`, whose type has as many.
+  void TakeRowDims(const Column& other);
   // Appends row `row` of a column of the same type.
   void AppendRow(const Column& other, int64_t row);
   // Swaps the values of two columns; the types stay.
@@ -105,6 +128,8 @@ struct Column {
     std::swap(bytes, other.bytes);
     chars.swap(other.chars);
     strings.swap(other.strings);
+    row_dims.swap(other.row_dims);
+    row_ends.swap(other.row_ends);
   }
   // Removes the values and keeps the capacity.
   void Clear();
@@ -124,7 +149,10 @@ struct Table {
   void Append(const Table& other);
 };
 
-// Copies rows of a numeric column to `out`, one after the other.
+// A table of these columns without rows.
+Table EmptyTable(const Schema& schema);
+
+// Copies rows of a numeric column, which all have the same size, to `out`, one after the other.
 template <typename Rows>  // a range of elements with a member `id`, the row
 void GatherRows(const Column& column, const Rows& rows, std::byte* out) {
   const int64_t row_bytes = column.type.row_bytes();

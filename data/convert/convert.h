@@ -23,15 +23,17 @@ struct ConvertArgs {
   std::vector<std::string> inputs;
   // csv: the features as column ranges, "NAME:bytes:0-63", "NAME:int64:64".
   std::vector<std::string> features;
-  // csv: lines to skip at the start of every file.
+  // csv, images: lines to skip at the start of every file.
   int64_t skip_lines = 0;
   // cifar: 10 or 100. nullopt: the size of each file tells.
   std::optional<int64_t> classes;
-  // synthetic: the number of examples, and the seed of the random numbers.
+  // synthetic: the number of examples. synthetic, images: the seed of the random numbers.
   std::optional<int64_t> examples;
   int64_t seed = 0;
   // synthetic pictures: pixels per side. nullopt: the subject's own default.
   std::optional<int64_t> size;
+  // synthetic pictures: "JPEG" or "PNG", and the records are those of `images`. Empty: image_raw.
+  std::string encode = {};
   // synthetic sentence_pairs, of sequence_length tokens each: the number of ids, and the most
   // masked tokens of a record.
   std::optional<int64_t> vocabulary_size;
@@ -44,6 +46,10 @@ struct ConvertArgs {
   std::optional<int64_t> shift;
   std::optional<int64_t> streams;
   std::string vocabulary = {};
+  // images: the part of the images to write, in a random order that depends on `seed`, as shares of
+  // their number. Default: all.
+  std::optional<double> begin;
+  std::optional<double> end;
   std::string output = {};
 };
 
@@ -56,8 +62,8 @@ struct ConvertKind {
   std::vector<const char*> flags = {};
   // True if the inputs are files.
   bool reads_files = true;
-  // True if the kind writes vocabulary.txt beside the output.
-  bool writes_vocabulary = false;
+  // The file that the kind writes beside the output. Empty: none.
+  const char* writes_beside = "";
   // Returns InvalidArgument if the arguments alone are wrong.
   absl::Status (*check)(const ConvertArgs& args);
   // Makes one example of every record of the inputs. DataLoss names the file, the record and its
@@ -90,6 +96,9 @@ absl::Status ConvertCsv(const ConvertArgs& args, const ExampleSink& write);
 // cifar.cc
 absl::Status CheckCifar(const ConvertArgs& args);
 absl::Status ConvertCifar(const ConvertArgs& args, const ExampleSink& write);
+// images.cc
+absl::Status CheckImages(const ConvertArgs& args);
+absl::Status ConvertImages(const ConvertArgs& args, const ExampleSink& write);
 // text.cc
 absl::Status CheckText(const ConvertArgs& args);
 absl::Status ConvertText(const ConvertArgs& args, const ExampleSink& write);

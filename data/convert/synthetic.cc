@@ -9,11 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/convert/convert.h"
+#include "data/convert/encoded_example.h"
 #include "data/convert/image_example.h"
 #include "data/convert/pictures.h"
 #include "data/convert/sentences.h"
+#include "data/images/encode.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/io/png.h"
 
 namespace tpurun {
 namespace {
@@ -44,7 +47,31 @@ absl::Status CheckRange(const char* flag, int64_t value, int64_t least, int64_t 
 // ------------------------------------------------------------------------------------- pictures
 
 absl::Status CheckPictures(const ConvertArgs& args) {
+  if (!args.encode.empty() && args.encode != "JPEG" && args.encode != "PNG") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--encode: got ", Quote(args.encode), ", want JPEG or PNG"));
+  }
   return CheckRange("size", args.size.value_or(kMinSize), kMinSize, kMaxSize, " pixels");
+}
+
+absl::StatusOr<tensorflow::Example> EncodePicture(int64_t label, int64_t i, int64_t side,
+                                                  const std::string& pixels,
+                                                  const std::string& format) {
+  constexpr int kQuality = 90;
+  const std::span<const uint8_t> values(reinterpret_cast<const uint8_t*>(pixels.data()),
+                                        pixels.size());
+  const ImageSize size = {side, side, std::ssize(pixels) / (side * side)};
+  EncodedExample image = {.format = format,
+                          .filename = absl::StrCat(i, format == "JPEG" ? ".jpg" : ".png"),
+                          .size = size,
+                          .label = label,
+                          .class_name = absl::StrCat(label)};
+  if (format == "JPEG") {
+    image.bytes = EncodeJpeg(values, size, kQuality);
+  } else {
+    ASSIGN_OR_RETURN(image.bytes, EncodePng(values, size.height, size.width, size.channels));
+  }
+  return ToExample(std::move(image));
 }
 
 absl::Status WritePictures(const PictureSubject& subject, const ConvertArgs& args,
@@ -56,7 +83,13 @@ absl::Status WritePictures(const PictureSubject& subject, const ConvertArgs& arg
     const Picture picture = DrawPicture(subject, seed, i, size);
     example.set_label(picture.label);
     PaintPicture(picture, seed, i, &example.image());
-    RETURN_IF_ERROR(write(example.example()));
+    if (args.encode.empty()) {
+      RETURN_IF_ERROR(write(example.example()));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const tensorflow::Example encoded,
+                     EncodePicture(picture.label, i, size, example.image(), args.encode));
+    RETURN_IF_ERROR(write(encoded));
   }
   return absl::OkStatus();
 }
@@ -107,7 +140,7 @@ const std::vector<Subject>& Subjects() {
     auto* const subjects = new std::vector<Subject>;
     for (const PictureSubject& subject : PictureSubjects()) {
       subjects->push_back({.name = subject.name,
-                           .flags = {"size"},
+                           .flags = {"size", "encode"},
                            .check = CheckPictures,
                            .write = std::bind_front(WritePictures, std::cref(subject))});
     }
@@ -134,6 +167,7 @@ absl::StatusOr<const Subject*> FindSubject(const std::string& name) {
 absl::Status CheckFlags(const ConvertArgs& args, const Subject& subject) {
   for (const auto& [flag, given] :
        {std::pair("size", args.size.has_value()),
+        {"encode", !args.encode.empty()},
         {"sequence_length", args.sequence_length.has_value()},
         {"vocabulary_size", args.vocabulary_size.has_value()},
         {"max_predictions_per_seq", args.max_predictions.has_value()}}) {

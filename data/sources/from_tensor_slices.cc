@@ -127,7 +127,7 @@ absl::StatusOr<OpenedSource> OpenTensorSlices(const proto::Source& source, const
   OpenedSource opened;
   opened.count = table.rows;
   opened.records = std::make_unique<TableRecords>(
-      std::move(table), std::vector<Origin>(), [](const Origin& origin) {
+      std::move(table), std::vector<RowSource>(), [](const Origin& origin) {
         return absl::StrCat("element ", origin.record, " of from_tensor_slices");
       });
   return opened;

@@ -172,13 +172,14 @@ struct BoundCast {
 // outputs[i] is the name of what casts[i] makes.
 absl::Status ApplyCasts(const std::vector<BoundCast>& casts,
                         const std::vector<std::string>& outputs, const Scaling& scaling,
-                        const Table& in, Table* out,
-                        const std::function<std::string(int64_t row)>& where) {
+                        const RowBatch& rows, Table* out) {
   for (size_t i = 0; i < casts.size(); ++i) {
     Column& to = out->column(outputs[i]);
-    const int64_t bad = casts[i].function(in.column(casts[i].feature), scaling, &to);
+    const Column& from = rows.in.column(casts[i].feature);
+    const int64_t bad = casts[i].function(from, scaling, &to);
+    to.TakeRowDims(from);
     if (bad < 0) continue;
-    return absl::DataLossError(absl::StrCat(where(bad / to.type.elements()), ": cast of feature ",
+    return absl::DataLossError(absl::StrCat(rows.where(from.RowOf(bad)), ": cast of feature ",
                                             Quote(casts[i].feature), ": a value does not fit ",
                                             proto::DataType_Name(to.type.dtype)));
   }
@@ -226,10 +227,8 @@ std::optional<RowTransform> BindCast(const proto::Transform& transform, const Sc
   const Scaling scaling{.used = cast.has_scale() || cast.has_offset(),
                         .scale = static_cast<float>(cast.scale()),
                         .offset = static_cast<float>(cast.offset())};
-  bound->apply = [casts, outputs = bound->makes, scaling](
-                     const Table& in, Table* out,
-                     const std::function<std::string(int64_t row)>& where) {
-    return ApplyCasts(casts, outputs, scaling, in, out, where);
+  bound->apply = [casts, outputs = bound->makes, scaling](const RowBatch& rows, Table* out) {
+    return ApplyCasts(casts, outputs, scaling, rows, out);
   };
   std::vector<ExportedCast> exported;
   for (size_t i = 0; i < casts.size(); ++i) {

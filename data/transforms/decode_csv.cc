@@ -162,8 +162,8 @@ class CsvDecoder {
     decided_ = !may_lack_labels || fields_without_labels_ == layout_.row_fields;
   }
 
-  absl::Status operator()(const Table& in, Table* out,
-                          const std::function<std::string(int64_t row)>& where) {
+  absl::Status operator()(const RowBatch& rows, Table* out) {
+    const Table& in = rows.in;
     // BindDecodeCsv puts them last.
     const std::span<Column> made = std::span(out->columns).last(columns_.size());
     for (Column& column : made) column.Clear();
@@ -172,7 +172,7 @@ class CsvDecoder {
       std::string wrong;
       if (has_header_) wrong = UseHeader(in.column(kHeader).string(row));
       if (wrong.empty()) wrong = DecodeLine(lines.string(row), made);
-      if (!wrong.empty()) return absl::DataLossError(absl::StrCat(where(row), ": ", wrong));
+      if (!wrong.empty()) return absl::DataLossError(absl::StrCat(rows.where(row), ": ", wrong));
     }
     return absl::OkStatus();
   }

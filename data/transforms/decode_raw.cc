@@ -1,5 +1,5 @@
-// decode_raw { feature output dtype shape offset }: the bytes of a string as numbers,
-// little-endian.
+// decode_raw { feature output dtype shape offset little_endian }: the bytes of a string as numbers.
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -10,26 +10,33 @@
 namespace tpurun {
 namespace {
 
+// Reverses the bytes of each number.
+void SwapBytes(std::byte* bytes, int64_t size, int64_t number_bytes) {
+  for (int64_t i = 0; i < size; i += number_bytes)
+    std::reverse(bytes + i, bytes + i + number_bytes);
+}
+
 // The bytes from `offset` on, as many as a row has; without one, all of them.
-absl::Status DecodeStrings(const std::string& feature, std::optional<int64_t> offset,
-                           const Table& in, Table* out, const std::string& output,
-                           const std::function<std::string(int64_t row)>& where) {
-  const Column& from = in.column(feature);
+absl::Status DecodeStrings(const std::string& feature, std::optional<int64_t> offset, bool swap,
+                           const RowBatch& rows, Table* out, const std::string& output) {
+  const Column& from = rows.in.column(feature);
   Column& to = out->column(output);
   const int64_t row_bytes = to.type.row_bytes();
-  to.bytes.resize(in.rows * row_bytes);
-  for (int64_t row = 0; row < in.rows; ++row) {
+  to.bytes.resize(rows.in.rows * row_bytes);
+  for (int64_t row = 0; row < rows.in.rows; ++row) {
     const std::string_view bytes = from.string(row);
     const int64_t begin = offset.value_or(0);
     const bool fits = offset.has_value() ? std::ssize(bytes) - begin >= row_bytes
                                          : std::ssize(bytes) == row_bytes;
     if (!fits) {
       return absl::DataLossError(absl::StrCat(
-          where(row), ": feature ", Quote(feature), " has ", bytes.size(), " bytes, want ",
+          rows.where(row), ": feature ", Quote(feature), " has ", bytes.size(), " bytes, want ",
           row_bytes, offset.has_value() ? absl::StrCat(" from offset ", begin, " on") : "", " for ",
           to.type.ToString()));
     }
-    std::memcpy(to.bytes.data() + row * row_bytes, bytes.data() + begin, row_bytes);
+    std::byte* const numbers = to.bytes.data() + row * row_bytes;
+    std::memcpy(numbers, bytes.data() + begin, row_bytes);
+    if (swap) SwapBytes(numbers, row_bytes, ElementBytes(to.type.dtype));
   }
   return absl::OkStatus();
 }
@@ -61,7 +68,7 @@ std::optional<RowTransform> BindDecodeRaw(const proto::Transform& transform, con
   if (decode_raw.has_output()) CheckColumnName(output.name, {}, "output", errors);
   if (!errors.empty()) return std::nullopt;
   RowTransform bound{.output = input, .reads = {feature}, .makes = {output.name}, .paired = true};
-  bound.is_bitcast = true;
+  bound.is_bitcast = decode_raw.little_endian();
   const int place = FindColumn(input, output.name);
   if (place >= 0) {
     bound.output[place] = output;
@@ -70,16 +77,16 @@ std::optional<RowTransform> BindDecodeRaw(const proto::Transform& transform, con
   }
   const std::optional<int64_t> offset =
       decode_raw.has_offset() ? std::optional(decode_raw.offset()) : std::nullopt;
-  bound.apply = [feature, offset, name = output.name](
-                    const Table& in, Table* out,
-                    const std::function<std::string(int64_t row)>& where) {
-    return DecodeStrings(feature, offset, in, out, name, where);
+  const bool little_endian = decode_raw.little_endian();
+  bound.apply = [feature, offset, little_endian, name = output.name](const RowBatch& rows,
+                                                                     Table* out) {
+    return DecodeStrings(feature, offset, !little_endian, rows, out, name);
   };
   const std::optional<ElementType> type = ExportedType(output.dtype);
   if (type.has_value() && type != ElementType::kUint32) {  // which DecodeRaw does not make
-    bound.tensorflow = [feature, offset, output, type](ExportGraph& graph,
-                                                       const std::set<std::string>&,
-                                                       std::map<std::string, Value>& columns) {
+    bound.tensorflow = [feature, offset, output, type, little_endian](
+                           ExportGraph& graph, const std::set<std::string>&,
+                           std::map<std::string, Value>& columns) {
       Value bytes = columns.at(feature);
       if (offset.has_value()) {
         bytes = graph.Add(
@@ -87,7 +94,9 @@ std::optional<RowTransform> BindDecodeRaw(const proto::Transform& transform, con
             {bytes, graph.Int64(*offset, "offset"), graph.Int64(output.row_bytes(), "size")},
             {{"T", ElementType::kInt64}, {"unit", "BYTE"}});
       }
-      const Value numbers = graph.Add("DecodeRaw", {bytes}, {{"out_type", *type}});
+      ExportAttrs attrs = {{"out_type", *type}};
+      if (!little_endian) attrs["little_endian"] = false;
+      const Value numbers = graph.Add("DecodeRaw", {bytes}, attrs);
       ExportDims dims = output.dims;
       dims.insert(dims.begin(), -1);
       columns[output.name] = graph.Add("Reshape", {numbers, graph.Int64s(dims, "shape")},

@@ -242,10 +242,9 @@ class LookupBinding {
       auto ids = IdsByKey(*vocabulary, feature.from.dtype == proto::STRING);
       if (ids.has_value()) ids_by_key.push_back(*std::move(ids));
     }
-    row->apply = [features = features_, tables](const Table& in, Table* out,
-                                                const std::function<std::string(int64_t row)>&) {
+    row->apply = [features = features_, tables](const RowBatch& rows, Table* out) {
       for (size_t i = 0; i < features.size(); ++i) {
-        LookUp(in.column(features[i].from.name), tables[i], &out->column(features[i].output));
+        LookUp(rows.in.column(features[i].from.name), tables[i], &out->column(features[i].output));
       }
       return absl::OkStatus();
     };
@@ -286,7 +285,8 @@ std::optional<RowTransform> BindLookup(const proto::Transform& transform, const 
                                        ConfigErrors& errors) {
   const proto::Lookup& lookup = transform.lookup();
   const auto dtype_of = [](const ColumnType& feature) -> absl::StatusOr<proto::DataType> {
-    if (feature.dtype == proto::STRING || feature.dtype == proto::INT64) return proto::INT64;
+    const bool has_type = feature.dtype == proto::STRING || feature.dtype == proto::INT64;
+    if (has_type && !feature.varies()) return proto::INT64;
     return absl::InvalidArgumentError(absl::StrCat(
         "feature ", Quote(feature.name), " must be STRING or INT64, got ", feature.ToString()));
   };

@@ -63,12 +63,17 @@ void CheckRange(const Floats& values, const char* field, float least, const char
   }
 }
 
+// 1 where it varies: one value is then for all elements.
+int64_t LastDimension(const ColumnType& type) {
+  return type.dims.empty() || type.dims.back() == kVaries ? 1 : type.dims.back();
+}
+
 // Tells of the first of the features that they do not fit.
 void CheckCount(const Floats& values, const char* field, const RowTransform& bound,
                 const Schema& input, ConfigErrors& errors) {
   for (size_t i = 0; i < bound.reads.size(); ++i) {
     const ColumnType& feature = ReadColumn(bound, input, i);
-    const int64_t columns = feature.dims.empty() ? 1 : feature.dims.back();
+    const int64_t columns = LastDimension(feature);
     if (values.size() <= 1 || values.size() == columns) continue;
     const std::string want = feature.dims.empty()
                                  ? "1, for it is a scalar"
@@ -131,7 +136,7 @@ std::optional<RowTransform> BindNormalize(const proto::Transform& transform, con
   for (size_t i = 0; i < bound->reads.size(); ++i) {
     const ColumnType& feature = ReadColumn(*bound, input, i);
     constexpr int64_t kAtATime = 1024;
-    const int64_t columns = feature.dims.empty() ? 1 : feature.dims.back();
+    const int64_t columns = LastDimension(feature);
     features.push_back({feature.name,
                         FindNormalize(feature.dtype),
                         {Repeated(normalize.mean(), 0, columns, kAtATime),
@@ -139,10 +144,12 @@ std::optional<RowTransform> BindNormalize(const proto::Transform& transform, con
     types.push_back(*ExportedType(feature.dtype));
   }
   // In place: the columns made have the names of those read.
-  bound->apply = [features](const Table& in, Table* out,
-                            const std::function<std::string(int64_t row)>&) {
+  bound->apply = [features](const RowBatch& rows, Table* out) {
     for (const Bound& bound : features) {
-      bound.function(in.column(bound.feature), bound.normalization, &out->column(bound.feature));
+      const Column& from = rows.in.column(bound.feature);
+      Column& to = out->column(bound.feature);
+      bound.function(from, bound.normalization, &to);
+      to.TakeRowDims(from);
     }
     return absl::OkStatus();
   };

@@ -187,18 +187,18 @@ class ExampleParser {
   explicit ExampleParser(std::vector<WantedFeature> wanted)
       : wanted_(std::move(wanted)), finder_(wanted_) {}
 
-  absl::Status operator()(const Table& in, Table* out,
-                          const std::function<std::string(int64_t row)>& where) {
+  absl::Status operator()(const RowBatch& rows, Table* out) {
+    const Table& in = rows.in;
     // BindParseExample puts them last.
     const std::span<Column> made = std::span(out->columns).last(wanted_.size());
     for (Column& column : made) {
-      column.strings.clear();
-      column.bytes.resize(in.rows * column.type.row_bytes());
+      column.Clear();
+      if (!column.type.varies()) column.bytes.resize(in.rows * column.type.row_bytes());
     }
     const Column& records = in.column(kRecord);
     for (int64_t row = 0; row < in.rows; ++row) {
       const absl::Status parsed = Parse(records.string(row), row, made);
-      if (!parsed.ok()) return Annotate(parsed, where(row));
+      if (!parsed.ok()) return Annotate(parsed, rows.where(row));
     }
     return absl::OkStatus();
   }
@@ -209,6 +209,13 @@ class ExampleParser {
     RETURN_IF_ERROR(finder_.Find(example));
     for (size_t i = 0; i < wanted_.size(); ++i) {
       const WantedFeature& wanted = wanted_[i];
+      if (wanted.type.varies()) {
+        if (!PutList(finder_.has(i) ? finder_.values(i) : std::span<const std::string_view>(),
+                     wanted, &made[i])) {
+          return Malformed();
+        }
+        continue;
+      }
       if (!finder_.has(i)) {
         if (!wanted.default_value.has_value()) {
           return absl::DataLossError(absl::StrCat("feature ", Quote(wanted.type.name),
@@ -226,6 +233,28 @@ class ExampleParser {
       }
     }
     return absl::OkStatus();
+  }
+
+  // Appends a row of as many numbers as there are. False when malformed.
+  static bool PutList(std::span<const std::string_view> values, const WantedFeature& wanted,
+                      Column* column) {
+    Bytes numbers;
+    for (std::string_view bytes : values) {
+      if (wanted.list == kFloatList) {
+        numbers.Append(bytes.data(), bytes.size() / sizeof(float) * sizeof(float));
+        continue;
+      }
+      while (!bytes.empty()) {
+        uint64_t value;
+        if (!ConsumeVarint(&bytes, &value)) return false;
+        numbers.Append(&value, sizeof value);
+      }
+    }
+    const int64_t dims[] = {static_cast<int64_t>(numbers.size()) /
+                            ElementBytes(column->type.dtype)};
+    std::byte* const row = column->AddRow(dims);
+    if (numbers.size() > 0) std::memcpy(row, numbers.data(), numbers.size());
+    return true;
   }
 
   // Puts the values into the row, of numbers no more than belong there; returns how many there are,
@@ -314,6 +343,12 @@ WantedFeature Want(const Feature& feature, const std::string& path, ConfigErrors
       return wanted;
   }
   const ConfigPlace place = {title, path};
+  if (wanted.type.dims == std::vector<int64_t>{kVaries} && wanted.list != kBytesList) {
+    const bool has_default =
+        feature.float_().default_value_size() + feature.int64().default_value_size() > 0;
+    if (has_default) errors.Add(place, "", "a list of any length has no default_value");
+    return wanted;
+  }
   if (!CheckDims(wanted.type.dims, place, "", errors)) return wanted;
   wanted.elements = wanted.type.elements();
   if (feature.has_float_()) {

@@ -1,7 +1,8 @@
 // The table of transforms. There are three kinds of transforms:
 //   row: makes one row out of one row (decode_csv, cast);
 //   item: chooses and orders elements without looking into them (shuffle, repeat, take);
-//   structural: implemented by input_plan.cc and open_input.cc (apply, cache, batch, prefetch).
+//   structural: implemented by input_plan.cc and open_input.cc (apply, filter, cache, batch,
+//     prefetch).
 #ifndef TPURUN_DATA_TRANSFORMS_TRANSFORM_LIST_H_
 #define TPURUN_DATA_TRANSFORMS_TRANSFORM_LIST_H_
 
@@ -13,11 +14,14 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "data/images/decode.h"
+#include "data/images/image.h"
 #include "data/item_stream.h"
 #include "data/records.h"
 #include "data/table.h"
@@ -33,8 +37,18 @@ struct RowOpenArgs {
   ModeKey mode = ModeKey::kTrain;
   std::string directory;  // relative file names are resolved in it; empty: the working directory
   std::vector<FileHeader> headers = {};  // the headers that can be known before a row is read
+  uint64_t seed = 1;                     // tf_random_seed
+  int ordinal = 0;  // index among the transforms of its kind in the input, from 0
   // Returns the place of a field of the transform's message, for messages.
   std::function<std::string(const std::string& field)> where;
+};
+
+// The rows that a row transform is applied to.
+struct RowBatch {
+  const Table& in;
+  std::span<const RowId> ids;  // of each row; empty if no transform of the input is random
+  // Names a row of `in` in messages.
+  const std::function<std::string(int64_t row)>& where;
 };
 
 // A row transform, bound to its input columns.
@@ -43,16 +57,29 @@ struct RowTransform {
   std::vector<std::string> reads;   // the columns that it reads
   std::vector<std::string> makes;   // the columns of `output` that it makes or changes
   bool paired = false;              // makes[i] depends on reads[i] alone
+  bool is_random = false;           // `apply` reads RowBatch::ids
   std::vector<std::string> labels;  // the columns of `makes` that rows of PREDICT may lack
   // Sets the functions below in *row, a copy of this RowTransform, when an input is opened or
   // exported. nullptr if they are set already.
   std::function<absl::Status(const RowOpenArgs& args, RowTransform* row)> open;
   // Fills the columns of `makes` in *out, which has the columns of `output`, row by row. Strings
-  // may be views of strings in `in`. The previous contents of the columns only provide memory.
-  // `where(row)` names a row of the table in messages. DataLoss for a row that does not fit.
-  std::function<absl::Status(const Table& in, Table* out,
-                             const std::function<std::string(int64_t row)>& where)>
-      apply;
+  // may be views of strings in `rows.in`. The previous contents of the columns only provide memory.
+  // DataLoss for a row that does not fit. It may have state: scratch memory, and what the first row
+  // of the input decides. Each thread calls a copy that was made after the first rows.
+  using Apply = std::function<absl::Status(const RowBatch& rows, Table* out)>;
+  Apply apply;
+
+  // ---- for images
+
+  // Of a transform that decodes images: opens the image of a row.
+  using OpenImage =
+      std::function<absl::StatusOr<std::unique_ptr<EncodedImage>>(std::string_view bytes)>;
+  OpenImage open_image;
+  // Of a transform that cuts a window out of each image: the window of row `row`, whose image has
+  // that size. `rows` need not have the image.
+  using ChooseWindow = std::function<absl::StatusOr<ImageWindow>(
+      const ImageSize& size, const RowBatch& rows, int64_t row)>;
+  ChooseWindow choose_window;
 
   // ---- for exported models
 
@@ -117,10 +144,13 @@ struct TransformDef {
   int64_t (*count)(const proto::Transform& transform, int64_t before) = nullptr;
   // Draws random numbers, which depend on the seed and the transform's ordinal.
   bool random = false;
+  // Returns another transform that stands behind it, made of its arguments. nullopt if there is
+  // none.
+  std::optional<proto::Transform> (*followed_by)(const proto::Transform& transform) = nullptr;
 };
 
 std::span<const TransformDef> TransformList();
-// nullptr for a kind that the table lacks, and for KIND_NOT_SET.
+// nullptr for KIND_NOT_SET: every kind has a row.
 const TransformDef* FindTransform(proto::Transform::KindCase kind);
 // The name of the field that is set: "shuffle". Empty if none is set.
 std::string TransformName(const proto::Transform& transform);
@@ -146,6 +176,60 @@ std::optional<RowTransform> BindLookup(const proto::Transform& transform, const 
                                        ConfigErrors& errors);
 // normalize.cc
 std::optional<RowTransform> BindNormalize(const proto::Transform& transform, const Schema& input,
+                                          ConfigErrors& errors);
+// decode_image.cc
+std::optional<RowTransform> BindDecodeImage(const proto::Transform& transform, const Schema& input,
+                                            ConfigErrors& errors);
+// crop.cc
+std::optional<RowTransform> BindRandomCrop(const proto::Transform& transform, const Schema& input,
+                                           ConfigErrors& errors);
+std::optional<RowTransform> BindCentralCrop(const proto::Transform& transform, const Schema& input,
+                                            ConfigErrors& errors);
+std::optional<RowTransform> BindSampleDistortedBoundingBox(const proto::Transform& transform,
+                                                           const Schema& input,
+                                                           ConfigErrors& errors);
+std::optional<RowTransform> BindResizeWithCropOrPad(const proto::Transform& transform,
+                                                    const Schema& input, ConfigErrors& errors);
+// The resize that follows a sample_distorted_bounding_box with `size`. nullopt without.
+std::optional<proto::Transform> ResizeOfSample(const proto::Transform& transform);
+// resize.cc
+std::optional<RowTransform> BindResize(const proto::Transform& transform, const Schema& input,
+                                       ConfigErrors& errors);
+// random_flip.cc
+std::optional<RowTransform> BindRandomFlipLeftRight(const proto::Transform& transform,
+                                                    const Schema& input, ConfigErrors& errors);
+std::optional<RowTransform> BindRandomFlipUpDown(const proto::Transform& transform,
+                                                 const Schema& input, ConfigErrors& errors);
+// per_image_standardization.cc
+std::optional<RowTransform> BindPerImageStandardization(const proto::Transform& transform,
+                                                        const Schema& input, ConfigErrors& errors);
+// hashing.cc
+std::optional<RowTransform> BindHashBucket(const proto::Transform& transform, const Schema& input,
+                                           ConfigErrors& errors);
+std::optional<RowTransform> BindCross(const proto::Transform& transform, const Schema& input,
+                                      ConfigErrors& errors);
+// bucketize.cc
+std::optional<RowTransform> BindBucketize(const proto::Transform& transform, const Schema& input,
+                                          ConfigErrors& errors);
+// one_hot.cc
+std::optional<RowTransform> BindOneHot(const proto::Transform& transform, const Schema& input,
+                                       ConfigErrors& errors);
+// change_colors.cc
+std::optional<RowTransform> BindAdjustBrightness(const proto::Transform& transform,
+                                                 const Schema& input, ConfigErrors& errors);
+std::optional<RowTransform> BindAdjustContrast(const proto::Transform& transform,
+                                               const Schema& input, ConfigErrors& errors);
+std::optional<RowTransform> BindAdjustSaturation(const proto::Transform& transform,
+                                                 const Schema& input, ConfigErrors& errors);
+std::optional<RowTransform> BindAdjustHue(const proto::Transform& transform, const Schema& input,
+                                          ConfigErrors& errors);
+std::optional<RowTransform> BindRandomBrightness(const proto::Transform& transform,
+                                                 const Schema& input, ConfigErrors& errors);
+std::optional<RowTransform> BindRandomContrast(const proto::Transform& transform,
+                                               const Schema& input, ConfigErrors& errors);
+std::optional<RowTransform> BindRandomSaturation(const proto::Transform& transform,
+                                                 const Schema& input, ConfigErrors& errors);
+std::optional<RowTransform> BindRandomHue(const proto::Transform& transform, const Schema& input,
                                           ConfigErrors& errors);
 // shuffle.cc
 std::unique_ptr<ItemStream> MakeShuffle(const proto::Transform& transform, ItemTransformArgs args);

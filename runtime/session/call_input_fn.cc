@@ -81,6 +81,10 @@ class PipelinePerReplica : public BatchSource {
     return rows;
   }
 
+  void SetCancelled(bool cancelled) override {
+    for (const auto& pipeline : pipelines_) pipeline->SetCancelled(cancelled);
+  }
+
   std::string Position() const override {
     std::vector<std::string> positions;
     for (const auto& pipeline : pipelines_) positions.push_back(pipeline->Position());

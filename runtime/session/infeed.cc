@@ -160,6 +160,7 @@ bool Infeed::Stop() {
   }
   ring_.Close(absl::CancelledError("the infeed was stopped"));
   if (!thread_.joinable()) return !stuck_;
+  source_->SetCancelled(true);
   {
     std::unique_lock<std::mutex> lock(mutex_);
     stuck_ = !changed_.wait_for(lock, kStuckAfter, [this] { return finished_; });
@@ -168,6 +169,7 @@ bool Infeed::Stop() {
     thread_.detach();
   } else {
     thread_.join();
+    source_->SetCancelled(false);
   }
   return !stuck_;
 }
@@ -197,9 +199,10 @@ absl::Status Infeed::FillAll() {
     const absl::StatusOr<std::byte*> entry = ring_.Reserve();
     if (!entry.ok()) return absl::OkStatus();  // closed by Stop
     const HostTrace::Scope scope(options_.trace.get(), HostTrace::Lane::kInfeed, "batch", batch);
-    ASSIGN_OR_RETURN(const bool filled, Fill(*entry, batch));
+    const absl::StatusOr<bool> filled = Fill(*entry, batch);
     if (stopping_) return absl::OkStatus();
-    if (!filled) return absl::OutOfRangeError(options_.ended_message(batch));
+    RETURN_IF_ERROR(filled.status());
+    if (!*filled) return absl::OutOfRangeError(options_.ended_message(batch));
     if (options_.broadcast) Broadcast(*entry);
     if (options_.dump != nullptr) RETURN_IF_ERROR(options_.dump->Write(batch, *entry));
     ring_.Commit();

@@ -10,13 +10,13 @@
 
 namespace tpurun {
 
-// Used by one thread at a time.
+// Used by one thread at a time. What several threads do at the same time counts for each of them.
 class InputTimes {
  public:
   struct Stage {
     std::string name;    // "tfrecord", "shuffle", "parse_example", ..., "batch"
     int64_t rows = 0;    // rows that left the stage
-    double seconds = 0;  // without the stages that it calls
+    double seconds = 0;  // of threads, without the stages that it calls
   };
   const std::vector<Stage>& stages() const { return stages_; }
   // The number of the stage at place `place` of a pipeline. Several pipelines of one input share
@@ -25,6 +25,14 @@ class InputTimes {
     if (place == stages_.size()) stages_.push_back({.name = name});
     return place;
   }
+
+  void Add(size_t stage, int64_t rows, double seconds) {
+    stages_[stage].rows += rows;
+    stages_[stage].seconds += seconds;
+  }
+
+  // A timer of no stage only leaves its time out of the timer around it.
+  static constexpr size_t kNoStage = ~size_t{0};
 
   // Measures a stage for its lifetime. The time of timers that begin and end within it is not
   // counted. `times` may be nullptr.
@@ -39,7 +47,7 @@ class InputTimes {
     ~Timer() {
       if (times_ == nullptr) return;
       const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
-      times_->stages_[stage_].seconds += seconds - times_->nested_;
+      if (stage_ != kNoStage) times_->stages_[stage_].seconds += seconds - times_->nested_;
       times_->nested_ = outer_ + seconds;
     }
     Timer(const Timer&) = delete;

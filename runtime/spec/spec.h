@@ -202,6 +202,8 @@ class BatchSource {
   // Returns the number of rows: all that were asked for, fewer at the end of a finite input (the
   // rest of the buffers is unchanged), and 0 after the end. Blocks on files, never on the device.
   virtual absl::StatusOr<int64_t> Next(BatchBuffers buffers) = 0;
+  // While it is set, a Next that works on rows returns Cancelled soon. May be called by any thread.
+  virtual void SetCancelled(bool cancelled) {}
   // The position after the last batch that Next returned: an opaque, printable text of at most some
   // KiB. A shuffle that crosses epochs adds its buffered record ids. Invalid after an error or the
   // end. Restore continues at the position with the same rows in the same order if the files are

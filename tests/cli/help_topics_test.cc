@@ -201,8 +201,8 @@ TEST(WhyRefusedTest, FollowsFromTheRules) {
                            "transformation_func.name"}) {
     EXPECT_EQ(why(path, nullptr), "") << path;
   }
-  for (const char* path : {"protocol", "tpu_config.tpu_job_name", "model.optimizer.ftrl",
-                           "model.head.multi_label", "train.input.transform.resize.method"}) {
+  for (const char* path :
+       {"protocol", "tpu_config.tpu_job_name", "model.optimizer.ftrl", "model.head.multi_label"}) {
     EXPECT_NE(why(path, nullptr), "") << path;
   }
   const google::protobuf::FieldDescriptor& adam = field("model.optimizer.adam");

@@ -7,7 +7,7 @@ namespace tpurun {
 namespace {
 
 constexpr int64_t kRows = 1000;
-constexpr int64_t kRowBytes = sizeof(float) + sizeof(Origin);
+constexpr int64_t kRowBytes = sizeof(float) + sizeof(RowSource);
 
 Elements Numbers() {
   Table table{.rows = kRows};
@@ -18,7 +18,7 @@ Elements Numbers() {
   }
   Elements elements;
   elements.records = std::make_unique<TableRecords>(
-      std::move(table), std::vector<Origin>(), [](const Origin&) { return std::string("row"); });
+      std::move(table), std::vector<RowSource>(), [](const Origin&) { return std::string("row"); });
   elements.items = std::make_unique<RecordItems>(elements.records.get());
   return elements;
 }
@@ -39,8 +39,8 @@ TEST(CacheElements, RefusesWhatMemoryDoesNotHold) {
   EXPECT_EQ(ExitCode(status), 4) << status;
   EXPECT_EQ(
       status.message(),
-      "run.textproto:5:3: does not fit in memory: the first 1000 rows take 28000 bytes, there "
-      "is 27999 bytes; leave cache out, or put it before what makes rows larger or "
+      "run.textproto:5:3: does not fit in memory: the first 1000 rows take 44000 bytes, there "
+      "is 43999 bytes; leave cache out, or put it before what makes rows larger or "
       "more");
 }
 

@@ -250,7 +250,28 @@ TEST_F(ShuffleTest, APositionIsAFewWordsWithinAnEpoch) {
   EXPECT_EQ(
       input->batches().Position(),
       "text_line skip_lines 1 | cache 23 | shuffle { buffer_size: 1000 } (stream 0) | repeat { } "
-      "@ repeat 0 1 5 shuffle 1 5");
+      "@2 repeat 0 1 5 shuffle 1 5");
+}
+
+// Version 1 of positions, written by tpurun of November 2026, and the batch after it.
+TEST_F(ShuffleTest, APositionOfVersion1IsRead) {
+  for (const char* const cache : {"", kCache}) {
+    auto input = Open(absl::StrCat(cache, kRepeat, kShuffle));
+    const absl::Status restored = input->batches().Restore(
+        absl::StrCat("text_line skip_lines 1 |", *cache == 0 ? "" : " cache 23 |",
+                     " repeat { } | shuffle { buffer_size: 7 } (stream 0) "
+                     "@ shuffle 0 52 1 7 20 1 12 22 11 8 9 repeat 0 2 13 records 2 13"));
+    ASSERT_TRUE(restored.ok()) << restored;
+    EXPECT_EQ(input->NextBatch().value(), "x=1\nx=13\nx=11\nx=8\n");
+  }
+}
+
+TEST_F(ShuffleTest, APositionOfALaterVersionIsRefused) {
+  auto input = Open(kRepeat);
+  EXPECT_EQ(input->batches()
+                .Restore("text_line skip_lines 1 | repeat { } @3 repeat 0 0 0 records 0 0")
+                .ToString(),
+            "DATA_LOSS: the saved input position is of version \"3\", want 1 or 2");
 }
 
 TEST_F(ShuffleTest, APositionOfAnotherInputIsRefused) {

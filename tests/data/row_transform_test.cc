@@ -2,6 +2,7 @@
 // arithmetic, whichever way is taken.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <string>
@@ -31,7 +32,9 @@ Table EmptyTable(const Schema& schema, int64_t rows) {
   return table;
 }
 
-std::string Place(int64_t row) { return absl::StrCat("row ", row); }
+const std::function<std::string(int64_t)> kPlace = [](int64_t row) {
+  return absl::StrCat("row ", row);
+};
 
 // ---------------------------------------------------------------------------- parse_example
 
@@ -124,7 +127,7 @@ TEST(ParseExample, GivesWhatTheRecordSaysWhateverCameBefore) {
     Table in = EmptyTable({{"record", proto::STRING, {}}}, 1);
     in.columns[0].AppendView(record.bytes);
     Table out = EmptyTable(parse.output, 1);
-    const absl::Status status = parse.apply(in, &out, Place);
+    const absl::Status status = parse.apply({in, {}, kPlace}, &out);
     const auto& features = record.example.features().feature();
     if (!features.contains("text") || !features.contains("ints")) {
       const std::string missing = features.contains("text") ? "ints" : "text";
@@ -157,7 +160,7 @@ TEST(ParseExample, ADamagedRecordIsNotTakenForTheOneBefore) {
     Table in = EmptyTable({{"record", proto::STRING, {}}}, 1);
     in.columns[0].AppendView(record);
     *out = EmptyTable(parse.output, 1);
-    return parse.apply(in, out, Place);
+    return parse.apply({in, {}, kPlace}, out);
   };
   for (size_t place = 0; place < good.size(); ++place) {
     for (int bit = 0; bit < 9; ++bit) {
@@ -191,7 +194,7 @@ Column CastBytes(const std::vector<uint8_t>& bytes, const std::string& dtype,
   Table in = EmptyTable({{"x", proto::UINT8, {static_cast<int64_t>(bytes.size())}}}, 1);
   in.columns[0].bytes.Append(bytes.data(), bytes.size());
   Table out = EmptyTable(cast.output, 1);
-  EXPECT_TRUE(cast.apply(in, &out, Place).ok());
+  EXPECT_TRUE(cast.apply({in, {}, kPlace}, &out).ok());
   return out.column("x");
 }
 

@@ -196,6 +196,21 @@ TEST_F(TfrecordTest, PositionsRestoreAcrossShuffledFilesAndPasses) {
   }
 }
 
+// Version 1 of positions, whose item ids have the pass in their upper bits.
+TEST_F(TfrecordTest, APositionOfVersion1IsRead) {
+  Write("a", "abcde");
+  Write("b", "1234567");
+  Write("c", "xyz");
+  auto input = Open("file: \"*\" shuffle_files: true num_parallel_reads: 2",
+                    "transform { repeat {} } transform { shuffle { buffer_size: 6 } }");
+  const absl::Status restored = input->batches().Restore(
+      "tfrecord num_parallel_reads 2 shuffle_files | repeat { } | shuffle { buffer_size: 6 } "
+      "(stream 0) @ shuffle 0 52 1 6 137438953484 206158430218 206158430220 137438953483 "
+      "206158430219 206158430217 repeat 0 3 13 records 3 13");
+  ASSERT_TRUE(restored.ok()) << restored;
+  EXPECT_EQ(input->NextBatch().value(), "x=54\nx=121\nx=52\nx=120\n");
+}
+
 TEST_F(TfrecordTest, WhereNamesRecordFileAndOffset) {
   Write("a", "abc");
   auto input = Open("file: \"a\"", "transform { cache {} }");

@@ -143,6 +143,16 @@ std::string RunCase(const GoldenCase& golden, const std::string& directory) {
   return absl::StrCat("error ", message, "\n");
 }
 
+TEST(TransformGoldenTest, EveryKindHasARow) {
+  const auto& fields = *proto::Transform::descriptor();
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const auto kind = static_cast<proto::Transform::KindCase>(fields.field(i)->number());
+    const TransformDef* const def = FindTransform(kind);
+    ASSERT_NE(def, nullptr) << fields.field(i)->name();
+    EXPECT_EQ(def->name, fields.field(i)->name());
+  }
+}
+
 TEST(TransformGoldenTest, EveryTransformHasAFile) {
   for (const TransformDef& def : TransformList()) {
     EXPECT_FALSE(ReadCases(absl::StrCat(kFolder, def.name, ".txt")).empty())

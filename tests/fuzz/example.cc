@@ -46,7 +46,8 @@ absl::Status Parse(std::string_view example, Table* out) {
   in.columns[0].AppendView(example);
   *out = {.rows = in.rows};
   for (const ColumnType& type : Parser().output) out->columns.push_back({.type = type});
-  return Parser().apply(in, out, [](int64_t) { return std::string("record 0 of f"); });
+  const std::function<std::string(int64_t)> where = [](int64_t) { return "record 0 of f"; };
+  return Parser().apply({in, {}, where}, out);
 }
 
 template <typename Values>

@@ -13,13 +13,13 @@ def stream_of(name):
     return result
 
 
-def lanes(seed, stream, a, b, count):
-    """The first `count` numbers of 32 bits of a stream, as an array."""
+def lanes(seed, stream, a, b, count, first_block=0):
+    """`count` numbers of 32 bits of a stream, from a block of four on, as an array."""
     key = (seed ^ (seed >> 32) * 0x9e3779b9) % 2**32 | stream << 32
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         return session.run(tf.raw_ops.StatelessRandomUniformFullIntV2(
             shape=[count], key=tf.constant([key], tf.uint64),
-            counter=tf.constant([0, a | b << 32], tf.uint64), alg=1, dtype=tf.uint32))
+            counter=tf.constant([first_block, a | b << 32], tf.uint64), alg=1, dtype=tf.uint32))
 
 
 def kept(shape, step, replica, rate, seed, stream):

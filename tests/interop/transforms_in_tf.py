@@ -1,7 +1,9 @@
 """What golden files of transforms want (tests/data/transform_golden_test.cc), by tf.data. Errors stay
 as they are: they are in tpurun's words."""
 import codecs
+import collections
 import csv
+import itertools
 import os
 import re
 import tempfile
@@ -16,6 +18,8 @@ from golden_text import shortest
 
 # Cases in which TensorFlow refuses what tpurun takes: it decodes what it drops, and no plus sign.
 REFUSED = {'what drop_remainder drops is not decoded', 'a whole number with a plus sign'}
+# Hidden keys of elements.
+INDEX, EPOCH = ' index', ' epoch'
 SECTION = re.compile(r'(?m)^(?:(file|examples|records) (.*):|(config|args|want):) ?')
 
 
@@ -101,9 +105,10 @@ class Input:
     def dataset(self):
         given = self.config.get('train').get('input')
         self.shuffles, self.batched = 0, False
+        self.ordinals = collections.Counter()  # of the random transforms
         dataset = getattr(self, next(iter(given.get('source'))))(*given.get('source').values())
         dataset = self.transformed(dataset, given.all('transform'))
-        return dataset if self.batched else dataset.batch(self.batch_size)
+        return dataset if self.batched else self.batch(dataset, {})
 
     def transformed(self, dataset, transforms):
         for transform in transforms:
@@ -123,7 +128,7 @@ class Input:
             else:
                 array = tf.constant(array, {'int64': tf.int64, 'float': tf.float32}[kind])
             columns[name] = tf.reshape(array, [-1, *values.all('shape')])
-        return tf.data.Dataset.from_tensor_slices(columns)
+        return self.numbered(tf.data.Dataset.from_tensor_slices(columns))
 
     def text_line(self, sources):
         files = list(map(self.path, sources[0].all('file')))
@@ -136,13 +141,19 @@ class Input:
 
     def tfrecord(self, sources):
         records = tf.data.TFRecordDataset(list(map(self.path, sources[0].all('file'))))
-        return records.map(lambda record: {'record': record})
+        return self.numbered(records.map(lambda record: {'record': record}))
 
     def fixed_length_record(self, sources):
         records = tf.data.FixedLengthRecordDataset(
             list(map(self.path, sources[0].all('file'))), sources[0].get('record_bytes'),
             sources[0].get('header_bytes', 0), sources[0].get('footer_bytes', 0))
         return records.map(lambda record: {'record': record})
+
+    @staticmethod
+    def numbered(dataset):
+        """Elements with their place and the pass over the source, for random transforms."""
+        return dataset.enumerate().map(lambda index, element: {
+            **element, INDEX: index, EPOCH: tf.constant(0, tf.int64)})
 
     # ---- transforms
 
@@ -153,6 +164,11 @@ class Input:
 
     def batch(self, dataset, args):
         self.batched = True
+        # Lists of any length, which are not fed, have no batch.
+        lists = {name for name, spec in dataset.element_spec.items()
+                 if name not in self.features and not spec.shape.is_fully_defined()}
+        dataset = dataset.map(lambda element: {
+            name: value for name, value in element.items() if name not in lists})
         return dataset.batch(self.batch_size, args.get('drop_remainder', False))
 
     def cache(self, dataset, args):
@@ -162,7 +178,11 @@ class Input:
         return dataset.prefetch(args.get('buffer_size', tf.data.AUTOTUNE))
 
     def repeat(self, dataset, args):
-        return dataset.repeat(args.get('count'))
+        if EPOCH not in dataset.element_spec or args.get('count') is None:
+            return dataset.repeat(args.get('count'))
+        count = args.get('count')
+        return tf.data.Dataset.range(count).flat_map(lambda epoch: dataset.map(
+            lambda element: {**element, EPOCH: element[EPOCH] * count + epoch}))
 
     def skip(self, dataset, args):
         return dataset.skip(args.get('count'))
@@ -224,7 +244,8 @@ class Input:
                 dtype = tf.as_dtype(args.get('dtype').lower())
                 x = tf.strings.substr(
                     x, args.get('offset'), int(np.prod(args.all('shape'), dtype=int)) * dtype.size)
-            numbers = tf.io.decode_raw(x, tf.int32 if is_u32 else args.get('dtype').lower())
+            numbers = tf.io.decode_raw(x, tf.int32 if is_u32 else args.get('dtype').lower(),
+                                       args.get('little_endian', True))
             return tf.reshape(tf.bitcast(numbers, tf.uint32) if is_u32 else numbers, args.all('shape'))
         return self.mapped(dataset, args, one)
 
@@ -244,6 +265,161 @@ class Input:
         tables = {dtype: table(dtype) for dtype in {
             dataset.element_spec[name].dtype for name in args.all('feature') if name in dataset.element_spec}}
         return self.mapped(dataset, args, lambda x: tables[x.dtype].lookup(x))
+
+    def filter(self, dataset, args):
+        return dataset.filter(lambda element: tf.not_equal(
+            tf.cast(element[args.get('feature')], tf.float64), 0))
+
+    def string_to_hash_bucket_fast(self, dataset, args):
+        return self.mapped(dataset, args, lambda x: tf.strings.to_hash_bucket_fast(
+            x if x.dtype == tf.string else tf.strings.as_string(x), args.get('num_buckets')))
+
+    def cross(self, dataset, args):
+        names = args.all('feature')
+        return dataset.map(lambda element: {
+            **element, args.get('output', '_X_'.join(names)): tf.sparse.cross_hashed(
+                [tf.reshape(element[name], [1, 1]) for name in names],
+                args.get('num_buckets')).values[0]})
+
+    def bucketize(self, dataset, args):
+        return self.mapped(dataset, args, lambda x: tf.cast(
+            tf.raw_ops.Bucketize(input=x, boundaries=args.all('boundaries')), tf.int64))
+
+    def one_hot(self, dataset, args):
+        return self.mapped(dataset, args, lambda x: tf.one_hot(
+            x, args.get('depth'), args.get('on_value', 1.0), args.get('off_value', 0.0)))
+
+    # ---- images
+
+    def decode_image(self, dataset, args):
+        def one(x):
+            channels, ratio = args.get('channels', 0), args.get('ratio', 1)
+            if ratio > 1 or 'dct_method' in args:
+                return tf.io.decode_jpeg(x, channels, ratio, dct_method=args.get('dct_method', ''))
+            return tf.io.decode_image(x, channels, expand_animations=False)
+        return self.mapped(dataset, args, one)
+
+    def resize(self, dataset, args):
+        height, width = _height_and_width(args)
+        method = args.get('method', 'BILINEAR').lower()
+        half = args.get('half_pixel_centers', True)
+        v1 = {'bilinear': tf.compat.v1.image.ResizeMethod.BILINEAR,
+              'bicubic': tf.compat.v1.image.ResizeMethod.BICUBIC,
+              'area': tf.compat.v1.image.ResizeMethod.AREA,
+              'nearest_neighbor': tf.compat.v1.image.ResizeMethod.NEAREST_NEIGHBOR}
+
+        def one(x):
+            if half:
+                return tf.image.resize(x, [height, width], 'nearest' if 'nearest' in method else method)
+            return tf.compat.v1.image.resize(x, [height, width], v1[method])
+        return self.mapped(dataset, args, one)
+
+    def central_crop(self, dataset, args):
+        """As the official ResNet decodes for evaluation."""
+        height, width = _height_and_width(args)
+        padding = args.get('padding', 0)
+
+        def one(x):
+            shorter = tf.cast(tf.minimum(tf.shape(x)[0], tf.shape(x)[1]), tf.float32)
+            sides = [tf.cast(side / (side + padding) * shorter, tf.int32) for side in (height, width)]
+            offsets = [(tf.shape(x)[i] - sides[i] + 1) // 2 for i in (0, 1)]
+            return tf.image.crop_to_bounding_box(x, *offsets, *sides)
+        return self.mapped(dataset, args, one)
+
+    def random_crop(self, dataset, args):
+        height, width = _height_and_width(args)
+        padding = args.get('padding', 0)
+
+        def one(x, lanes):
+            padded = tf.pad(x, [[padding] * 2, [padding] * 2, [0, 0]])
+            places = [lane * (int(side) - wanted + 1) >> 32 for lane, side, wanted in
+                      zip(lanes, padded.shape, (height, width))]
+            return tf.image.crop_to_bounding_box(padded, *places, height, width)
+        return self.drawn(dataset, args, 'random_crop', one)
+
+    def random_flip_left_right(self, dataset, args):
+        return self.drawn(dataset, args, 'random_flip_left_right', lambda x, lanes:
+                          tf.image.flip_left_right(x) if _uniform(lanes[0]) < 0.5 else x)
+
+    def random_flip_up_down(self, dataset, args):
+        return self.drawn(dataset, args, 'random_flip_up_down', lambda x, lanes:
+                          tf.image.flip_up_down(x) if _uniform(lanes[0]) < 0.5 else x)
+
+    def sample_distorted_bounding_box(self, dataset, args):
+        ratios = args.all('aspect_ratio_range') or [0.75, 1.33]
+        areas = args.all('area_range') or [0.05, 1]
+
+        def one(x, attempts, element):
+            boxes = [element[name].numpy() for name in args.all('bounding_boxes')]
+            boxes = list(zip(*boxes)) or [(0, 0, 1, 1)]
+            window = distorted_window(x.shape, ratios, areas, args.get('min_object_covered', 0.1), boxes,
+                                      itertools.islice(attempts, args.get('max_attempts', 100)))
+            return tf.image.crop_to_bounding_box(x, *window)
+        dataset = self.drawn(dataset, args, 'sample_distorted_bounding_box', one, attempts=True)
+        return self.resize(dataset, args) if args.all('size') else dataset
+
+    def resize_with_crop_or_pad(self, dataset, args):
+        return self.mapped(dataset, args, lambda x: tf.image.resize_with_crop_or_pad(
+            x, *_height_and_width(args)))
+
+    def adjust_brightness(self, dataset, args):
+        return self.mapped(dataset, args, lambda x: tf.image.adjust_brightness(x, args.get('delta', 0.0)))
+
+    def adjust_contrast(self, dataset, args):
+        return self.mapped(dataset, args, lambda x: tf.image.adjust_contrast(
+            x, args.get('contrast_factor', 1.0)))
+
+    def adjust_saturation(self, dataset, args):
+        return self.mapped(dataset, args, lambda x: tf.image.adjust_saturation(
+            x, args.get('saturation_factor', 1.0)))
+
+    def adjust_hue(self, dataset, args):
+        return self.mapped(dataset, args, lambda x: tf.image.adjust_hue(x, args.get('delta', 0.0)))
+
+    def random_brightness(self, dataset, args):
+        return self.by_delta(dataset, args, 'random_brightness', tf.image.adjust_brightness)
+
+    def random_hue(self, dataset, args):
+        return self.by_delta(dataset, args, 'random_hue', tf.image.adjust_hue)
+
+    def random_contrast(self, dataset, args):
+        return self.by_factor(dataset, args, 'random_contrast', tf.image.adjust_contrast)
+
+    def random_saturation(self, dataset, args):
+        return self.by_factor(dataset, args, 'random_saturation', tf.image.adjust_saturation)
+
+    def by_delta(self, dataset, args, kind, adjust):
+        most = np.float32(args.get('max_delta'))
+        return self.drawn(dataset, args, kind, lambda x, lanes: adjust(
+            x, _uniform(lanes[0]) * (most + most) - most))
+
+    def by_factor(self, dataset, args, kind, adjust):
+        lower, upper = np.float32(args.get('lower')), np.float32(args.get('upper'))
+        return self.drawn(dataset, args, kind, lambda x, lanes: adjust(
+            x, _uniform(lanes[0]) * (upper - lower) + lower))
+
+    def per_image_standardization(self, dataset, args):
+        return self.mapped(dataset, args, tf.image.per_image_standardization)
+
+    def drawn(self, dataset, args, kind, function, attempts=False):
+        """Each feature by function(its value, the lanes of its element or of each attempt): the draws
+        that proto/input.proto describes."""
+        ordinal = self.ordinals[kind]
+        self.ordinals[kind] += 1
+        stream = philox.stream_of(f'{kind} {ordinal}')
+
+        def elements():
+            for element in dataset:
+                def lanes_of(attempt, element=element):
+                    return [int(lane) for lane in philox.lanes(
+                        self.seed, stream, int(element[EPOCH]), attempt, 4, int(element[INDEX]))]
+                # The boxes of the element, too, for the one that tries several times.
+                drawn = (map(lanes_of, itertools.count()), element) if attempts else (lanes_of(0),)
+                yield {**element, **{name: function(element[name], *drawn) for name in args.all('feature')}}
+        spec = {name: tf.TensorSpec([None] * len(value.shape) if name in args.all('feature') else
+                                    value.shape, value.dtype)
+                for name, value in dataset.element_spec.items()}
+        return tf.data.Dataset.from_generator(elements, output_signature=spec)
 
     def mapped(self, dataset, args, function):
         """Of each feature; labels that the rows lack are passed over."""
@@ -283,12 +459,58 @@ class Input:
         def fixed(kind, given):
             dtype = {'float': tf.float32, 'int64': tf.int64, 'bytes': tf.string}[kind]
             shape, default = given.all('shape'), given.all('default_value') or None
+            if shape == [-1]:
+                return tf.io.FixedLenSequenceFeature([], dtype, allow_missing=True)
             if default and len(default) == 1:
                 default = np.full(shape, default[0]).tolist()
             return tf.io.FixedLenFeature(shape, dtype, default)
         features = {name: fixed(kind, given)
                     for name, kind, given in map(kind_of, args.all('feature'))}
-        return dataset.map(lambda element: tf.io.parse_single_example(element['record'], features))
+        return dataset.map(lambda element: {
+            **tf.io.parse_single_example(element.pop('record'), features), **element})
+
+
+def distorted_window(shape, ratios, areas, least_covered, boxes, attempts):
+    """(y, x, height, width) as TensorFlow's GenerateRandomCrop makes it of random numbers."""
+    f32, (height, width) = np.float32, map(int, shape[:2])
+    for lanes in attempts:
+        ratio = _uniform(lanes[0]) * (f32(ratios[1]) - f32(ratios[0])) + f32(ratios[0])
+
+        def width_of(h):
+            return int(np.rint(f32(h) * ratio))
+        least, most = (f32(area) * f32(width) * f32(height) for area in areas)
+        low, high = (int(np.rint(np.sqrt(area / ratio))) for area in (least, most))
+        if width_of(high) > width:
+            high = int((width + 0.5 - 1e-7) / float(ratio))
+            high -= width_of(high) > width
+        high = min(high, height)
+        low = min(low, high)
+        chosen = low + (lanes[1] * (high - low + 1) >> 32 if low < high else 0)
+        chosen += f32(chosen * width_of(chosen)) < least
+        chosen -= f32(chosen * width_of(chosen)) > most
+        chosen_width = width_of(chosen)
+        if not (least <= f32(chosen * chosen_width) <= most and 0 < chosen_width <= width and 0 < chosen <= height):
+            continue
+        y = lanes[2] * (height - chosen) >> 32
+        x = lanes[3] * (width - chosen_width) >> 32
+        for box in boxes:
+            top, left, bottom, right = (int(f32(share) * f32(side)) for share, side in
+                                        zip(box, (height, width) * 2))
+            area = max(bottom - top, 0) * max(right - left, 0)
+            both = (max(min(y + chosen, bottom) - max(y, top), 0) *
+                    max(min(x + chosen_width, right) - max(x, left), 0))
+            if area >= 1 and f32(both) / f32(area) >= f32(least_covered):
+                return y, x, chosen, chosen_width
+    return 0, 0, height, width
+
+
+def _uniform(lane):
+    return np.float32((lane >> 8) * 2.0**-24)
+
+
+def _height_and_width(args):
+    size = args.all('size')
+    return size[0], size[-1]
 
 
 def _titles(column):

@@ -1,0 +1,45 @@
+// FilteredItems: the items whose rows have a feature that is not 0.
+#ifndef TPURUN_DATA_FILTERED_ITEMS_H_
+#define TPURUN_DATA_FILTERED_ITEMS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/item_stream.h"
+#include "data/records.h"
+#include "data/row_map.h"
+
+namespace tpurun {
+
+// Of the row transforms, those that the column is made by, in order.
+std::vector<RowTransform> TransformsOf(const std::string& column,
+                                       const std::vector<RowTransform>& transforms);
+
+class FilteredItems : public ItemStream {
+ public:
+  // `records` must outlive it. `map` makes the rows that are tested. Their column `feature` is a
+  // scalar of CheckFilter's types.
+  FilteredItems(std::unique_ptr<ItemStream> before, Records* records, RowMapArgs map,
+                std::string feature);
+
+  absl::Status StartEpoch(int64_t epoch) override { return before_->StartEpoch(epoch); }
+  absl::StatusOr<int64_t> Next(std::span<Item> items) override;
+  // That of the items before: none of them is drawn ahead.
+  void SavePosition(std::string* text) const override { before_->SavePosition(text); }
+  absl::Status RestorePosition(PositionReader& position) override {
+    return before_->RestorePosition(position);
+  }
+  bool crosses_epochs() const override { return before_->crosses_epochs(); }
+
+ private:
+  const std::unique_ptr<ItemStream> before_;
+  Records* const records_;
+  const std::string feature_;
+  RowMap map_;
+  std::vector<char> kept_;  // of each item of a Next: its row stays
+};
+
+}  // namespace tpurun
+
+#endif  // TPURUN_DATA_FILTERED_ITEMS_H_

@@ -1,0 +1,139 @@
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "data/images/decode.h"
+#include "runtime/base/status.h"
+// After <cstdio>, whose types they use.
+#include "jerror.h"
+#include "jpeglib.h"
+
+namespace tpurun {
+namespace {
+
+// libjpeg reports an error by a function that must not return: it jumps to where `Guarded` was
+// called.
+struct JpegErrors {
+  jpeg_error_mgr manager;  // the first member: libjpeg has a pointer to it
+  std::jmp_buf jump;
+  char message[JMSG_LENGTH_MAX] = {};
+  bool ends_early = false;
+};
+
+JpegErrors& ErrorsOf(j_common_ptr info) { return *reinterpret_cast<JpegErrors*>(info->err); }
+
+[[noreturn]] void OnError(j_common_ptr info) {
+  JpegErrors& errors = ErrorsOf(info);
+  errors.manager.format_message(info, errors.message);
+  std::longjmp(errors.jump, 1);
+}
+
+// Warnings: libjpeg goes on with what it has. Only missing data is refused, as in TensorFlow.
+void OnMessage(j_common_ptr info, int level) {
+  if (level >= 0) return;
+  JpegErrors& errors = ErrorsOf(info);
+  if (errors.manager.msg_code == JWRN_JPEG_EOF) errors.ends_early = true;
+  ++errors.manager.num_warnings;
+}
+
+void OnOutput(j_common_ptr) {}
+
+class JpegImage : public EncodedImage {
+ public:
+  JpegImage() {
+    info_.err = jpeg_std_error(&errors_.manager);
+    errors_.manager.error_exit = OnError;
+    errors_.manager.emit_message = OnMessage;
+    errors_.manager.output_message = OnOutput;
+  }
+  ~JpegImage() override { jpeg_destroy_decompress(&info_); }
+
+  absl::Status Open(std::string_view bytes, const DecodeOptions& options) {
+    RETURN_IF_ERROR(Guarded([&] {
+      jpeg_create_decompress(&info_);
+      jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+      jpeg_read_header(&info_, TRUE);
+    }));
+    if (info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK) {
+      return absl::DataLossError("a JPEG in CMYK, want grey or RGB; convert it first");
+    }
+    if (options.channels == 4) {
+      return absl::DataLossError("a JPEG, which has no fourth channel; want a PNG for channels: 4");
+    }
+    const int channels = options.channels == 0 ? info_.num_components : options.channels;
+    if (channels != 1 && channels != 3) {
+      return absl::DataLossError(absl::StrCat("a JPEG with ", channels, " channels, want 1 or 3"));
+    }
+    RETURN_IF_ERROR(CheckImageSize({info_.image_height, info_.image_width, channels}));
+    info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    info_.scale_num = 1;
+    info_.scale_denom = options.ratio;
+    info_.dct_method = options.accurate ? JDCT_ISLOW : JDCT_IFAST;
+    RETURN_IF_ERROR(Guarded([&] { jpeg_calc_output_dimensions(&info_); }));
+    size_ = {info_.output_height, info_.output_width, channels};
+    return absl::OkStatus();
+  }
+
+  const char* format() const override { return "JPEG"; }
+
+  absl::Status Decode(const ImageWindow& window, int64_t stride, uint8_t* out) override {
+    JDIMENSION first = 0, columns = info_.output_width;
+    RETURN_IF_ERROR(Guarded([&] {
+      jpeg_start_decompress(&info_);
+      if (window.width < size_.width) ChooseColumns(window, &first, &columns);
+    }));
+    row_.resize(static_cast<size_t>(columns) * size_.channels);
+    const size_t begin = (window.x - first) * size_.channels;
+    const size_t bytes = window.width * size_.channels;
+    // A whole row is decoded to its place.
+    const bool in_place = begin == 0 && bytes == row_.size();
+    return Guarded([&] {
+      if (window.y > 0) jpeg_skip_scanlines(&info_, window.y);
+      for (int64_t y = 0; y < window.height; ++y) {
+        JSAMPROW row = in_place ? out + y * stride : row_.data();
+        jpeg_read_scanlines(&info_, &row, 1);
+        if (!in_place) std::memcpy(out + y * stride, row_.data() + begin, bytes);
+      }
+    });
+  }
+
+ private:
+  // Calls f, which may have no objects with destructors.
+  template <typename F>
+  absl::Status Guarded(F f) {
+    const bool returned = setjmp(errors_.jump) == 0;
+    if (returned) f();
+    if (errors_.ends_early) return absl::DataLossError("a JPEG whose last bytes are missing");
+    return returned ? absl::OkStatus()
+                    : absl::DataLossError(absl::StrCat("a damaged JPEG: ", errors_.message));
+  }
+
+  // Upsampling of chroma reads a column on each side of a pixel, and the columns at the border of
+  // what is decoded have none: so two blocks more are decoded there.
+  void ChooseColumns(const ImageWindow& window, JDIMENSION* first, JDIMENSION* columns) {
+    const int64_t margin = 2 * int64_t{DCTSIZE} * info_.max_h_samp_factor;
+    const int64_t begin = std::max<int64_t>(window.x - margin, 0);
+    const int64_t end = std::min<int64_t>(window.x + window.width + margin, size_.width);
+    *first = begin;
+    *columns = end - begin;
+    jpeg_crop_scanline(&info_, first, columns);
+  }
+
+  jpeg_decompress_struct info_ = {};
+  JpegErrors errors_;
+  std::vector<uint8_t> row_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<EncodedImage>> OpenJpeg(std::string_view bytes,
+                                                       const DecodeOptions& options) {
+  auto image = std::make_unique<JpegImage>();
+  RETURN_IF_ERROR(image->Open(bytes, options));
+  return image;
+}
+
+}  // namespace tpurun

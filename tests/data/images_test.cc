@@ -1,0 +1,215 @@
+// Windows of encoded images are those of the whole image, and damaged files are refused without
+// reading beyond them.
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "data/images/decode.h"
+#include "gtest/gtest.h"
+#include "jpeglib.h"
+#include "runtime/io/png.h"
+
+namespace tpurun {
+namespace {
+
+constexpr int64_t kHeight = 61, kWidth = 83;
+
+// Waves with noise: neighbouring pixels and blocks differ.
+std::vector<uint8_t> Pixels(int64_t channels) {
+  std::mt19937 random(1);
+  std::vector<uint8_t> pixels;
+  for (int64_t y = 0; y < kHeight; ++y) {
+    for (int64_t x = 0; x < kWidth; ++x) {
+      for (int64_t c = 0; c < channels; ++c) {
+        const double wave = std::sin(0.31 * x + c) * std::cos(0.23 * y - c);
+        pixels.push_back(static_cast<uint8_t>(128 + 90 * wave + random() % 32));
+      }
+    }
+  }
+  return pixels;
+}
+
+struct JpegKind {
+  const char* name;
+  int channels;
+  int h, v;  // samples of luma for one of chroma
+  bool progressive;
+};
+
+std::string Jpeg(const JpegKind& kind) {
+  std::vector<uint8_t> pixels = Pixels(kind.channels);
+  jpeg_compress_struct info;
+  jpeg_error_mgr errors;
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;  // NOLINT: libjpeg's type
+  jpeg_mem_dest(&info, &bytes, &size);
+  info.image_height = kHeight;
+  info.image_width = kWidth;
+  info.input_components = kind.channels;
+  info.in_color_space = kind.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, 80, TRUE);
+  info.comp_info[0].h_samp_factor = kind.h;
+  info.comp_info[0].v_samp_factor = kind.v;
+  if (kind.progressive) jpeg_simple_progression(&info);
+  jpeg_start_compress(&info, TRUE);
+  for (int64_t y = 0; y < kHeight; ++y) {
+    JSAMPROW row = pixels.data() + y * kWidth * kind.channels;
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  std::string text(reinterpret_cast<char*>(bytes), size);
+  std::free(bytes);
+  return text;
+}
+
+struct Encoded {
+  std::string name;
+  std::string bytes;
+  DecodeOptions options;
+};
+
+std::vector<Encoded> AllEncoded() {
+  constexpr JpegKind kKinds[] = {{"4:2:0", 3, 2, 2, false},
+                                 {"4:4:4", 3, 1, 1, false},
+                                 {"4:2:2", 3, 2, 1, false},
+                                 {"4:4:0", 3, 1, 2, false},
+                                 {"4:1:1", 3, 4, 1, false},
+                                 {"grey", 1, 1, 1, false},
+                                 {"4:2:0 progressive", 3, 2, 2, true},
+                                 {"4:2:2 progressive", 3, 2, 1, true}};
+  std::vector<Encoded> all;
+  for (const JpegKind& kind : kKinds) {
+    const std::string bytes = Jpeg(kind);
+    for (const int channels : {1, 3}) {
+      for (const int ratio : {1, 2, 8}) {
+        for (const bool accurate : {false, true}) {
+          all.push_back({absl::StrCat(kind.name, " channels ", channels, " ratio ", ratio,
+                                      accurate ? " accurate" : ""),
+                         bytes,
+                         {.channels = channels, .ratio = ratio, .accurate = accurate}});
+        }
+      }
+    }
+  }
+  for (const int file_channels : {1, 3, 4}) {
+    const std::vector<uint8_t> pixels = Pixels(file_channels);
+    const std::string bytes = EncodePng(pixels, kHeight, kWidth, file_channels).value();
+    for (const int channels : {0, 1, 3, 4}) {
+      all.push_back({absl::StrCat("PNG of ", file_channels, " channels as ", channels),
+                     bytes,
+                     {.channels = channels}});
+    }
+  }
+  return all;
+}
+
+std::vector<uint8_t> Decode(const Encoded& encoded, const ImageWindow& window, ImageSize* size) {
+  auto image = EncodedImage::Open(encoded.bytes, encoded.options);
+  EXPECT_TRUE(image.ok()) << image.status();
+  *size = (*image)->size();
+  // A row of a window ends where the next one begins, with a gap that must stay.
+  const int64_t row = window.width * size->channels, stride = row + 3;
+  std::vector<uint8_t> out(window.height * stride, 0xaa);
+  const absl::Status decoded = (*image)->Decode(window, stride, out.data());
+  EXPECT_TRUE(decoded.ok()) << decoded;
+  std::vector<uint8_t> pixels;
+  for (int64_t y = 0; y < window.height; ++y) {
+    pixels.insert(pixels.end(), &out[y * stride], &out[y * stride] + row);
+    for (int64_t gap = row; gap < stride; ++gap) EXPECT_EQ(out[y * stride + gap], 0xaa);
+  }
+  return pixels;
+}
+
+TEST(EncodedImage, WindowsAreThoseOfTheWholeImage) {
+  std::mt19937 random(2);
+  const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
+  for (const Encoded& encoded : AllEncoded()) {
+    SCOPED_TRACE(encoded.name);
+    ImageSize size = EncodedImage::Open(encoded.bytes, encoded.options).value()->size();
+    const std::vector<uint8_t> whole = Decode(encoded, {0, 0, size.height, size.width}, &size);
+    for (int i = 0; i < 40; ++i) {
+      ImageWindow window;
+      window.y = below(size.height);
+      window.x = below(size.width);
+      window.height = 1 + below(size.height - window.y);
+      window.width = 1 + below(size.width - window.x);
+      const std::vector<uint8_t> got = Decode(encoded, window, &size);
+      std::vector<uint8_t> want;
+      for (int64_t y = window.y; y < window.y + window.height; ++y) {
+        const uint8_t* const begin = &whole[(y * size.width + window.x) * size.channels];
+        want.insert(want.end(), begin, begin + window.width * size.channels);
+      }
+      ASSERT_EQ(got, want) << window.y << " " << window.x << " " << window.height << " "
+                           << window.width;
+    }
+  }
+}
+
+TEST(EncodedImage, EveryTruncationIsRefused) {
+  for (const Encoded& encoded : {AllEncoded().front(), AllEncoded().back()}) {
+    for (size_t size = 0; size + 2 < encoded.bytes.size(); size += 1 + size / 50) {
+      // Of its own size, so that reading beyond it is seen by the address sanitizer.
+      const std::vector<char> bytes(encoded.bytes.begin(), encoded.bytes.begin() + size);
+      auto image = EncodedImage::Open({bytes.data(), bytes.size()}, encoded.options);
+      absl::Status status = image.status();
+      if (image.ok()) {
+        const ImageSize& whole = (*image)->size();
+        std::vector<uint8_t> out(whole.elements());
+        status = (*image)->Decode({0, 0, whole.height, whole.width}, whole.width * whole.channels,
+                                  out.data());
+      }
+      EXPECT_TRUE(absl::IsDataLoss(status)) << encoded.name << " " << size << ": " << status;
+    }
+  }
+}
+
+// The header alone says how large they are: nothing is allocated for them.
+TEST(EncodedImage, AHugeImageIsRefused) {
+  std::string jpeg = Jpeg({"", 3, 2, 2, false});
+  const size_t frame = jpeg.find("\xff\xc0");
+  ASSERT_NE(frame, std::string::npos);
+  std::memcpy(&jpeg[frame + 5], "\xfd\xe8\xfd\xe8", 4);  // 65,000 by 65,000
+  EXPECT_EQ(EncodedImage::Open(jpeg, {}).status().ToString(),
+            "DATA_LOSS: an image of 65000 x 65000 pixels with 3 channels, want 1 to 2^28 values");
+  std::string png = EncodePng(Pixels(3), kHeight, kWidth, 3).value();
+  std::memcpy(&png[16], "\x7f\xff\xff\xff\x7f\xff\xff\xff", 8);
+  EXPECT_TRUE(absl::IsDataLoss(EncodedImage::Open(png, {}).status()));
+}
+
+TEST(EncodedImage, CmykIsRefused) {
+  std::vector<uint8_t> pixels = Pixels(4);
+  jpeg_compress_struct info;
+  jpeg_error_mgr errors;
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;  // NOLINT: libjpeg's type
+  jpeg_mem_dest(&info, &bytes, &size);
+  info.image_height = kHeight;
+  info.image_width = kWidth;
+  info.input_components = 4;
+  info.in_color_space = JCS_CMYK;
+  jpeg_set_defaults(&info);
+  jpeg_start_compress(&info, TRUE);
+  for (int64_t y = 0; y < kHeight; ++y) {
+    JSAMPROW row = pixels.data() + y * kWidth * 4;
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  const std::string jpeg(reinterpret_cast<char*>(bytes), size);
+  std::free(bytes);
+  EXPECT_EQ(EncodedImage::Open(jpeg, {}).status().ToString(),
+            "DATA_LOSS: a JPEG in CMYK, want grey or RGB; convert it first");
+}
+
+}  // namespace
+}  // namespace tpurun
