@@ -261,7 +261,9 @@ std::span<const Verb> Verbs() {
             {.name = "skip_lines",
              .type = Flag::Type::kInt,
              .value_name = "N",
-             .help = "csv, images: leave out lines at the start of every CSV file (default 0)"},
+             .help =
+                 "csv: leave out lines at the start of every file (default 0); images: of every "
+                 "CSV file"},
             {.name = "classes",
              .type = Flag::Type::kInt,
              .value_name = "10|100",
@@ -321,8 +323,8 @@ std::span<const Verb> Verbs() {
             {.name = "seed",
              .type = Flag::Type::kInt,
              .value_name = "N",
-             .help = "synthetic: what all of them are drawn from; images: their order "
-                     "(default 0)"}},
+             .help = "images: what their order is drawn from (default 0); synthetic: what all of "
+                     "them are drawn from (default 0)"}},
        .min_arguments = 2,
        .max_arguments = 1000,
        .first_path = 1,

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/images/encode.h"
 #include "glog/logging.h"
 #include "proto/event.pb.h"
 #include "proto/example.pb.h"
@@ -16,6 +17,7 @@
 #include "proto/tensor_bundle.pb.h"
 #include "runtime/io/crc32c.h"
 #include "runtime/io/file.h"
+#include "runtime/io/png.h"
 #include "runtime/io/record_writer.h"
 #include "runtime/io/table.h"
 #include "runtime/io/tensor_bundle.h"
@@ -160,6 +162,28 @@ void MakeExamples() {
   Write("example", "too_many_values", example.SerializeAsString());
   features["f"].mutable_int64_list()->add_value(4);
   Write("example", "wrong_kind", example.SerializeAsString());
+}
+
+// --------------------------------------------------------------------------------------- image
+
+// Behind the byte that chooses the options.
+void MakeImages() {
+  constexpr int64_t kSide = 19;
+  std::vector<uint8_t> rgb, grey;
+  for (int64_t i = 0; i < kSide * kSide; ++i) {
+    grey.push_back(static_cast<uint8_t>(i * i % 251));
+    for (int64_t c = 1; c <= 3; ++c) rgb.push_back(static_cast<uint8_t>(i * (i + c) % 253));
+  }
+  const std::string jpeg = EncodeJpeg(rgb, {kSide, kSide, 3}, 80);
+  const absl::StatusOr<std::string> png = EncodePng(rgb, kSide, kSide, 3);
+  CHECK(png.ok()) << png.status();
+  Write("image", "good_jpeg", Byte(0) + jpeg);
+  Write("image", "good_jpeg_as_grey_half", Byte(1 + 4 * 2 + 16) + jpeg);
+  Write("image", "good_grey_jpeg", Byte(2) + EncodeJpeg(grey, {kSide, kSide, 1}, 60));
+  Write("image", "good_png", Byte(3) + *png);
+  Write("image", "truncated_jpeg", Byte(0) + jpeg.substr(0, jpeg.size() * 2 / 3));
+  Write("image", "truncated_png", Byte(0) + png->substr(0, png->size() / 2));
+  Write("image", "gif", Byte(0) + "GIF89a");
 }
 
 // ------------------------------------------------------------------------------------ TFRecord
@@ -329,5 +353,6 @@ int main() {
   tpurun::MakeInit();
   tpurun::MakeEvents();
   tpurun::MakeExamples();
+  tpurun::MakeImages();
   tpurun::MakeRecords();
 }

@@ -40,8 +40,13 @@ class ScratchFolder {
 
 std::span<const FuzzTarget> FuzzTargets() {
   static constexpr FuzzTarget kTargets[] = {
-      {"checkpoint", FuzzCheckpoint}, {"config", FuzzConfig},   {"csv", FuzzCsv},
-      {"events", FuzzEvents},         {"example", FuzzExample}, {"init", FuzzInit},
+      {"checkpoint", FuzzCheckpoint},
+      {"config", FuzzConfig},
+      {"csv", FuzzCsv},
+      {"events", FuzzEvents},
+      {"example", FuzzExample},
+      {"image", FuzzImage},
+      {"init", FuzzInit},
       {"tfrecord", FuzzTfrecord},
   };
   return kTargets;

@@ -28,6 +28,7 @@ absl::Status FuzzConfig(std::string_view bytes);
 absl::Status FuzzCsv(std::string_view bytes);
 absl::Status FuzzEvents(std::string_view bytes);
 absl::Status FuzzExample(std::string_view bytes);
+absl::Status FuzzImage(std::string_view bytes);
 absl::Status FuzzInit(std::string_view bytes);
 absl::Status FuzzTfrecord(std::string_view bytes);
 

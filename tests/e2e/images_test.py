@@ -1,0 +1,292 @@
+"""Encoded images: records made of files, transforms of images whose bits depend on the configuration
+alone, and files that are no images."""
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import time
+
+from program import ProgramTest, RandomKills, checkpoint_files, latest_step, read, sanitizer, write
+from records import frame
+
+STEPS = 60
+RUN = """
+model_file: "model.textproto"
+train_batch_size: 16
+eval_batch_size: 32
+save_checkpoints_steps: 5
+log_step_count_steps: 5
+tpu_config {{ iterations_per_loop: "5" }}
+transformation_func {{
+  name: "parse"
+  transform {{ parse_example {{ feature {{ name: "image/encoded" bytes {{}} }}
+                              feature {{ name: "image/class/label" int64 {{}} }} }} }}
+  transform {{ cast {{ feature: "image/class/label" output: "label" dtype: INT32 }} }}
+  transform {{ decode_image {{ feature: "image/encoded" output: "image" channels: 3 }} }}
+}}
+train {{
+  max_steps: {steps}
+  input {{
+    source {{ tfrecord {{ file: "train.tfrecord*" num_parallel_reads: 2 }} }}
+    transform {{ apply {{ transformation_func: "parse" }} }}
+    {before}
+    transform {{ shuffle {{ buffer_size: 30 }} }}
+    transform {{ repeat {{}} }}
+    transform {{ sample_distorted_bounding_box {{ feature: "image" area_range: [0.3, 1] }} }}
+    transform {{ resize {{ feature: "image" size: 16 method: BICUBIC }} }}
+    transform {{ random_flip_left_right {{ feature: "image" }} }}
+    transform {{ random_brightness {{ feature: "image" max_delta: 0.3 }} }}
+    transform {{ normalize {{ feature: "image" mean: 127.5 stddev: 64 }} }}
+    {fields}
+  }}
+}}
+evaluate {{ input {{
+  source {{ tfrecord {{ file: "test.tfrecord" }} }}
+  transform {{ apply {{ transformation_func: "parse" }} }}
+  transform {{ central_crop {{ feature: "image" size: 16 padding: 2 }} }}
+  transform {{ resize {{ feature: "image" size: 16 }} }}
+  transform {{ normalize {{ feature: "image" mean: 127.5 stddev: 64 }} }}
+}} }}
+"""
+MODEL = """
+feature { name: "image" dtype: FLOAT32 shape: [16, 16, 3] }
+label { name: "label" dtype: INT32 }
+layer { conv2d { filters: 8 kernel_size: 3 strides: 2 activation: RELU } }
+layer { flatten {} }
+layer { name: "logits" dense { units: 10 } }
+head { classification { logits: "logits" label: "label" } }
+optimizer { adam {} learning_rate { constant: 0.003 } }
+"""
+
+
+class ImagesTest(ProgramTest):
+
+    def setUp(self):
+        super().setUp()
+        for name, examples, seed, shards in (('train', 90, 1, 2), ('test', 50, 2, 1)):
+            self.succeed('convert', 'synthetic', 'shapes', f'--examples={examples}', f'--seed={seed}',
+                         f'--shards={shards}', '--size=24', '--encode=JPEG',
+                         f'--output={self.path(name + ".tfrecord")}')
+        write(self.path('model.textproto'), MODEL)
+        self.configure()
+
+    def configure(self, before='', fields='', steps=STEPS):
+        write(self.path('run.textproto'), RUN.format(before=before, fields=fields, steps=steps))
+
+    def arguments(self, verb, model_dir, *flags):
+        return (verb, f'--config={self.path("run.textproto")}', f'--model_dir={self.path(model_dir)}', *flags)
+
+    def final(self, model_dir, *flags):
+        self.succeed(*self.arguments('train', model_dir, *flags))
+        return checkpoint_files(self.path(model_dir, f'model.ckpt-{STEPS}'))
+
+    def losses(self, model_dir):
+        done = self.succeed(*self.arguments('train', model_dir))
+        return re.findall(r'loss = ([-0-9.e]+), step', done.err) + [json.loads(done.out)['loss']]
+
+    # ---- the same bits
+
+    def test_threads_and_loops(self):
+        want = self.final('reference')
+        self.assertNotEqual(self.final('seed', '--tf_random_seed=2'), want)
+        for threads in (1, 2, 4, 8):
+            self.configure(fields=f'num_parallel_calls: {threads}')
+            self.assertEqual(self.final(f'threads{threads}', '--worker_threads=1'), want)
+        self.configure()
+        self.assertEqual(self.final('loops', '--set', 'tpu_config.iterations_per_loop=7'), want)
+
+    def test_a_cache_ahead_of_what_is_random(self):
+        want = self.losses('streamed')
+        self.assertGreater(len(want), 10)
+        self.configure(before='transform { cache {} }')
+        self.assertEqual(self.losses('cached'), want)
+        self.configure(before='transform { cache {} }', fields='num_parallel_calls: 3')
+        self.assertEqual(self.losses('cached3'), want)
+
+    def test_a_pipeline_a_core(self):
+        """A core's pipeline draws for its elements what one pipeline draws for them."""
+        shuffle = 'transform { shuffle { buffer_size: 30 } }'
+        text = RUN.replace(shuffle.replace('{', '{{').replace('}', '}}'), '')
+        write(self.path('run.textproto'), text.format(before='', fields='', steps=STEPS))
+        want = self.losses('one')
+        # Row i of a batch is of element 8 i + core: of the same elements, in another order.
+        per_core = self.succeed(*self.arguments(
+            'train', 'eight', '--set', 'tpu_config.per_host_input_for_training=PER_SHARD_V1',
+            '--max_steps=1'))
+        self.assertAlmostEqual(json.loads(per_core.out)['loss'], self.first_loss(), places=5)
+        self.assertGreater(len(want), 10)
+
+    def first_loss(self):
+        done = self.succeed(*self.arguments('train', 'first', '--max_steps=1'))
+        return json.loads(done.out)['loss']
+
+    def test_kills_at_random_moments(self):
+        start = time.monotonic()
+        want = self.final('whole')
+        kills = RandomKills(time.monotonic() - start, reach=1.0)
+        for _ in range(8):
+            process = self.start(*self.arguments('train', 'killed'))
+            kills.kill(process)
+            self.finish(process)
+            if latest_step(self.path('killed')) == STEPS:
+                shutil.rmtree(self.path('killed'))
+        self.assertEqual(self.final('killed'), want, f'KILL_SEED={kills.seed}')
+
+    def test_an_interrupt_ends_at_once(self):
+        """In the midst of a batch whose images take minutes."""
+        self.succeed('convert', 'synthetic', 'shapes', '--examples=4', '--seed=1', '--size=2048',
+                     '--encode=PNG', f'--output={self.path("train.tfrecord-large")}')
+        for name in os.listdir(self.path()):
+            if re.match('train.tfrecord-0000', name):
+                os.remove(self.path(name))
+        self.configure(steps=100000)
+        process = self.start(*self.arguments('train', 'model', '--train_batch_size=4096'))
+        time.sleep(2)
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        self.finish(process)
+        self.assertLess(time.monotonic() - began, 20)
+
+    def test_batches_of_an_evaluation(self):
+        self.final('model')
+        found = [json.loads(self.succeed(*self.arguments('evaluate', 'model', f'--eval_batch_size={size}')).out)
+                 for size in (8, 32, 56)]
+        for one in found:
+            del one['loss_shard_0']  # that of the first core's rows
+        self.assertEqual(found[0]['examples'], 50)
+        self.assertEqual(found[1:], found[:1] * 2)
+
+    # ---- what is no image
+
+    def with_bytes(self, *images):
+        """Records of these bytes, of which the test file consists."""
+        def list_field(number, payload):
+            return bytes([number << 3 | 2]) + varint(len(payload)) + payload
+        records = b''
+        for image in images:
+            value = list_field(2, list_field(1, list_field(1, image)))
+            entry = list_field(1, list_field(1, b'image/encoded') + value)
+            label = list_field(1, list_field(1, b'image/class/label') + b'\x12\x05\x1a\x03\x0a\x01\x03')
+            records += frame(list_field(1, entry + label))
+        write(self.path('test.tfrecord'), records)
+
+    def evaluate(self, *flags):
+        if not os.path.exists(self.path('model')):
+            self.succeed(*self.arguments('train', 'model', '--max_steps=5'))
+        return self.call(*self.arguments('evaluate', 'model', *flags))
+
+    def images(self):
+        """A JPEG and a PNG."""
+        made = []
+        for kind in ('JPEG', 'PNG'):
+            path = self.path(kind + '.tfrecord')
+            self.succeed('convert', 'synthetic', 'shapes', '--examples=1', '--size=24', f'--encode={kind}',
+                         f'--output={path}')
+            record = read(path)
+            first, last, more = (b'\xff\xd8\xff', b'\xff\xd9', 2) if kind == 'JPEG' else (b'\x89PNG', b'IEND', 8)
+            made.append(record[record.index(first):record.rindex(last) + more])
+        return made
+
+    def expect_refused(self, image, message):
+        jpeg, _ = self.images()
+        self.with_bytes(jpeg, image)
+        done = self.evaluate()
+        self.assertEqual((done.code, len(done.messages)), (65, 1), str(done))
+        self.assertRegex(done.messages[0],
+                         r'record 1 of .*test\.tfrecord \(offset \d+\): feature "image/encoded": ' + message)
+
+    def test_what_is_no_image(self):
+        jpeg, png = self.images()
+        self.with_bytes(jpeg, png, jpeg)
+        self.assertEqual(self.evaluate().code, 0)
+        self.expect_refused(b'', 'got no bytes, want a JPEG or a PNG')
+        self.expect_refused(b'GIF89a' + bytes(20), 'got a GIF, want a JPEG or a PNG')
+        self.expect_refused(jpeg[:len(jpeg) * 3 // 4], 'a JPEG whose last bytes are missing')
+        self.expect_refused(png[:len(png) // 2], 'a damaged PNG: its last bytes are missing')
+        self.expect_refused(b'<html>', 'got text: HTML, XML or SVG, want a JPEG or a PNG')
+
+    def test_an_image_that_claims_to_be_huge(self):
+        jpeg, _ = self.images()
+        frame_at = jpeg.index(b'\xff\xc0')
+        huge = jpeg[:frame_at + 5] + b'\xfd\xe8\xfd\xe8' + jpeg[frame_at + 9:]
+        message = r'an image of 65000 x 65000 pixels with 3 channels, want 1 to 2\^28 values'
+        self.expect_refused(huge, message)
+        if not sanitizer():  # whose own memory counts
+            limit = (600 << 20,) * 2
+            done = self.call(*self.arguments('evaluate', 'model'),
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit))
+            self.assertEqual(done.code, 65, str(done))
+
+    # ---- records of files
+
+    def photos(self):
+        """A folder of two classes with 10 images each; their bytes."""
+        jpeg, png = self.images()
+        for name, image in (('cats', jpeg), ('dogs', png)):
+            os.makedirs(self.path('photos', name))
+            for i in range(10):
+                # With something of their own behind the end of the image.
+                write(self.path('photos', name, f'{i}.jpg'), image + f'#{name}{i}'.encode())
+        os.makedirs(self.path('photos', '.hidden'))
+        write(self.path('photos', '.hidden', 'x.jpg'), b'no image')
+        return self.path('photos')
+
+    def convert(self, *arguments, output='photos.tfrecord'):
+        return self.call('convert', 'images', *arguments, f'--output={self.path(output)}')
+
+    def test_a_folder_a_class(self):
+        folder = self.photos()
+        done = self.convert(folder)
+        self.assertEqual(json.loads(done.out)['records'], 20)
+        self.assertEqual(read(self.path('classes.txt')), b'cats\ndogs\n')
+        marks = re.findall(rb'#(?:cats|dogs)\d', read(self.path('photos.tfrecord')))
+        self.assertEqual(len(set(marks)), 20)
+        self.assertNotEqual(marks, sorted(marks))
+        parts = []
+        for output, flags in (('a', ['--end=0.9']), ('b', ['--begin=0.9'])):
+            self.assertEqual(self.convert(folder, *flags, output=output).code, 0)
+            parts += re.findall(rb'#(?:cats|dogs)\d', read(self.path(output)))
+        self.assertEqual(parts, marks)
+        self.convert(folder, '--seed=7', output='other')
+        self.assertNotEqual(re.findall(rb'#(?:cats|dogs)\d', read(self.path('other'))), marks)
+        shown = json.loads(self.succeed('inspect', self.path('a'), '--limit=1', '--format=json').out.splitlines()[0])
+        self.assertEqual(shown['values']['image/height'], [24])
+
+    def test_a_table_of_names_and_classes(self):
+        self.photos()
+        rows = [f'photos/{name}/{i}.jpg,{number}' for name, number in (('cats', 10), ('dogs', 9)) for i in range(3)]
+        write(self.path('labels.csv'), 'file,class\n' + '\n'.join(rows) + '\n')
+        done = self.convert(self.path('labels.csv'), '--skip_lines=1')
+        self.assertEqual(json.loads(done.out)['records'], 6)
+        self.assertEqual(read(self.path('classes.txt')), b'9\n10\n')
+        done = self.convert(self.path('labels.csv'))
+        self.assertEqual((done.code, len(done.messages)), (66, 1), str(done))
+        self.assertIn('labels.csv:1: there is no file', done.messages[0])
+
+    def test_wrong_folders(self):
+        folder = self.photos()
+        write(self.path('photos', 'cats', 'notes.txt'), b'not an image')
+        done = self.convert(folder)
+        self.assertEqual((done.code, len(done.messages)), (65, 1), str(done))
+        self.assertRegex(done.messages[0], r'cats/notes\.txt: got 12 bytes that begin with "not an i", want a JPEG')
+        self.assertFalse(os.path.exists(self.path('photos.tfrecord')))
+        self.assertFalse(os.path.exists(self.path('classes.txt')))
+        done = self.convert(os.path.join(folder, 'dogs'))
+        self.assertEqual(done.code, 65, str(done))
+        self.assertIn('want a folder for each class with its images', done.messages[0])
+        os.remove(self.path('photos', 'cats', 'notes.txt'))
+        self.assertEqual(self.convert(folder).code, 0)
+        os.rename(self.path('photos', 'dogs'), self.path('photos', 'wolves'))
+        done = self.convert(folder)
+        self.assertEqual(done.code, 2, str(done))
+        self.assertIn('classes.txt is there already and has not the classes of these images', done.messages[0])
+
+
+def varint(number):
+    made = b''
+    while number > 127:
+        made += bytes([number & 127 | 128])
+        number >>= 7
+    return made + bytes([number])
