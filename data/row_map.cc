@@ -50,11 +50,17 @@ RowMap::RowMap(const Records* records, RowMapArgs args)
   const Schema* in = &records->schema();
   for (const RowTransform& transform : args_.transforms) {
     passed_.emplace_back();
+    changed_.emplace_back();
     for (int i = 0; i < std::ssize(transform.output); ++i) {
       const std::string& name = transform.output[i].name;
       // A cache before it has dropped what nothing needs.
       const int from = FindColumn(*in, name);
-      if (from >= 0 && !Makes(transform, name)) passed_.back().emplace_back(from, i);
+      if (from < 0) continue;
+      if (!Makes(transform, name)) {
+        passed_.back().emplace_back(from, i);
+      } else if (transform.in_place) {
+        changed_.back().emplace_back(from, i);
+      }
     }
     most_rows_ = std::min(most_rows_, MostRows(transform.output));
     is_random_ = is_random_ || transform.is_random;
@@ -75,7 +81,10 @@ RowMap::RowMap(const Records* records, RowMapArgs args)
 Bytes& RowMap::NumbersOf(std::string_view column, int thread) {
   // Where it is made last; the transforms that follow pass it on with its memory.
   size_t made = args_.transforms.size();
-  while (made > 0 && !Makes(args_.transforms[made - 1], column)) --made;
+  const auto makes = [&](const RowTransform& transform) {
+    return !transform.in_place && Makes(transform, column);
+  };
+  while (made > 0 && !makes(args_.transforms[made - 1])) --made;
   return lanes_[thread].tables[made].column(column).bytes;
 }
 
@@ -171,6 +180,7 @@ absl::Status RowMap::RunBlock(const Block& block, std::span<const Item> items,
     Table& in = lane.tables[i];
     Table& out = lane.tables[i + 1];
     out.rows = in.rows;
+    for (const auto& [from, to] : changed_[i]) out.columns[to].SwapValues(in.columns[from]);
     RETURN_IF_ERROR(lane.apply[i]({in, lane.ids, where}, &out));
     for (const auto& [from, to] : passed_[i]) out.columns[to].SwapValues(in.columns[from]);
     add_time(i + 1);

@@ -91,8 +91,9 @@ class RowMap {
   const Records* const records_;
   const RowMapArgs args_;
   Schema output_;
-  // The columns that each transform passes on unchanged, as {index before, index after}.
-  std::vector<std::vector<std::pair<int, int>>> passed_;
+  // The columns that each transform passes on, as {index before, index after}: unchanged, and those
+  // that it changes in place.
+  std::vector<std::vector<std::pair<int, int>>> passed_, changed_;
   int64_t most_rows_ = 1;   // of a block
   bool is_random_ = false;  // a transform wants the identities of the rows
   ThreadPool pool_;

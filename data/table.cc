@@ -116,6 +116,11 @@ std::span<const std::byte> Column::BytesOf(int64_t row) const {
   return {bytes.data() + begin, static_cast<size_t>(row_ends[row] - begin)};
 }
 
+std::span<std::byte> Column::BytesOf(int64_t row) {
+  const std::span<const std::byte> of_row = static_cast<const Column*>(this)->BytesOf(row);
+  return {bytes.data() + (of_row.data() - bytes.data()), of_row.size()};
+}
+
 int64_t Column::RowOf(int64_t element) const {
   if (row_ends.empty()) return element / type.elements();
   const int64_t byte = element * ElementBytes(type.dtype);

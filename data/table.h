@@ -114,6 +114,7 @@ struct Column {
     return std::span(row_dims).subspan(row * type.dims.size(), type.dims.size());
   }
   std::span<const std::byte> BytesOf(int64_t row) const;
+  std::span<std::byte> BytesOf(int64_t row);
   // The row that has element `element` of all rows.
   int64_t RowOf(int64_t element) const;
   // Appends a row of numbers of these dimensions, which fit `type`, and returns its bytes. They are

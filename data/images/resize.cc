@@ -34,6 +34,25 @@ void LerpPlaces(const float* from, const int32_t* low, const int32_t* high, cons
   }
 }
 
+// Four floats, of which three are those of an RGB pixel.
+using Pixel4 [[gnu::vector_size(16)]] = float;
+
+Pixel4 LoadPixel(const float* from) {
+  Pixel4 pixel;
+  __builtin_memcpy(&pixel, from, sizeof pixel);
+  return pixel;
+}
+
+// LerpPlaces of RGB pixels. Reads and writes one float behind the last pixel.
+void LerpPixels(const float* from, const int32_t* low, const int32_t* high, const float* weight,
+                int64_t count, float* to) {
+  for (int64_t i = 0; i < count; i += 3) {
+    const Pixel4 a = LoadPixel(from + low[i]);
+    const Pixel4 made = a + (LoadPixel(from + high[i]) - a) * weight[i];
+    __builtin_memcpy(to + i, &made, sizeof made);
+  }
+}
+
 TPURUN_CLONES void Lerp(const float* low, const float* high, float weight, int64_t count,
                         float* to) {
   for (int64_t i = 0; i < count; ++i) to[i] = low[i] + (high[i] - low[i]) * weight;
@@ -182,8 +201,9 @@ void Resizer::Bilinear(const T* from, const ImageSize& size, float* to) {
       columns_.weight[1][x * channels + c] = at - begin;
     }
   }
-  source_.resize(size.width * channels);
-  for (auto& line : lines_) line.resize(row_values);
+  source_.resize(size.width * channels + 1);
+  const auto lerp = channels == 3 ? LerpPixels : LerpPlaces;
+  for (auto& line : lines_) line.resize(row_values + 1);
   line_row_[0] = line_row_[1] = -1;
   // The row of the image at the result's width: in lines_[i], unless another line has it.
   const auto line_of = [&](int64_t row, int spared) -> int {
@@ -192,8 +212,8 @@ void Resizer::Bilinear(const T* from, const ImageSize& size, float* to) {
     }
     const int i = 1 - spared;
     ToFloats(from + row * size.width * channels, size.width * channels, source_.data());
-    LerpPlaces(source_.data(), columns_.place[0].data(), columns_.place[1].data(),
-               columns_.weight[1].data(), row_values, lines_[i].data());
+    lerp(source_.data(), columns_.place[0].data(), columns_.place[1].data(),
+         columns_.weight[1].data(), row_values, lines_[i].data());
     line_row_[i] = row;
     return i;
   };

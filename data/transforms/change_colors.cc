@@ -1,7 +1,6 @@
 // adjust_* and random_* of brightness, contrast, saturation and hue: tf.image's. A UINT8 image is
 // changed as f32 in [0, 1] and converted back, with saturation.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -44,24 +43,20 @@ class ColorChanger {
 
   absl::Status operator()(const RowBatch& rows, Table* out) {
     for (const std::string& feature : features_) {
-      const Column& from = rows.in.column(feature);
-      Column& to = out->column(feature);
-      to.Clear();
+      Column& images = out->column(feature);
       for (int64_t row = 0; row < rows.in.rows; ++row) {
-        const std::span<const std::byte> bytes = from.BytesOf(row);
-        std::byte* const made = to.AddRow(from.DimsOf(row));
-        const ImageSize size = ImageSizeOf(from.DimsOf(row));
+        std::byte* const image = images.BytesOf(row).data();
+        const ImageSize size = ImageSizeOf(images.DimsOf(row));
         const float amount = AmountOf(rows, row);
-        if (from.type.dtype == proto::FLOAT32) {
-          std::memcpy(made, bytes.data(), bytes.size());
-          ChangeColors(change_, amount, size, reinterpret_cast<float*>(made));
+        if (images.type.dtype == proto::FLOAT32) {
+          ChangeColors(change_, amount, size, reinterpret_cast<float*>(image));
           continue;
         }
+        auto* const bytes = reinterpret_cast<uint8_t*>(image);
         values_.resize(size.elements());
-        BytesToUnit(reinterpret_cast<const uint8_t*>(bytes.data()), size.elements(),
-                    values_.data());
+        BytesToUnit(bytes, size.elements(), values_.data());
         ChangeColors(change_, amount, size, values_.data());
-        UnitToBytes(values_.data(), size.elements(), reinterpret_cast<uint8_t*>(made));
+        UnitToBytes(values_.data(), size.elements(), bytes);
       }
     }
     return absl::OkStatus();
@@ -103,6 +98,7 @@ std::optional<RowTransform> BindChange(
   std::optional<RowTransform> bound = BindImages(features, input, made, errors);
   if (!errors.empty()) return std::nullopt;
   bound->is_random = !amount.drawn_by.empty();
+  bound->in_place = true;
   bound->open = [change, amount](const RowOpenArgs& args, RowTransform* row) {
     row->apply = ColorChanger(row->makes, change, amount, args);
     return absl::OkStatus();

@@ -1,6 +1,5 @@
 // random_flip_left_right and random_flip_up_down: mirrors an image with probability 1/2.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "data/transforms/image_rows.h"
@@ -10,20 +9,49 @@
 namespace tpurun {
 namespace {
 
-// Writes the `count` blocks of `bytes` bytes in reverse order.
-void ReverseBlocks(const std::byte* from, int64_t count, int64_t bytes, std::byte* to) {
-  for (int64_t i = count; i-- > 0; to += bytes) std::memcpy(to, from + i * bytes, bytes);
-}
-
 enum class Mirror { kLeftRight, kUpDown };
 
-void MirrorImage(const std::byte* from, const ImageSize& size, int64_t value_bytes, Mirror mirror,
-                 std::byte* to) {
-  const int64_t pixel = size.channels * value_bytes;
-  const int64_t line = size.width * pixel;
-  if (mirror == Mirror::kUpDown) return ReverseBlocks(from, size.height, line, to);
-  for (int64_t y = 0; y < size.height; ++y) {
-    ReverseBlocks(from + y * line, size.width, pixel, to + y * line);
+template <int kPixelBytes>
+struct PixelOf {
+  std::byte bytes[kPixelBytes];
+};
+
+template <int kPixelBytes>
+void ReversePixels(std::byte* line, int64_t width) {
+  auto* const pixels = reinterpret_cast<PixelOf<kPixelBytes>*>(line);
+  std::reverse(pixels, pixels + width);
+}
+
+void ReverseLine(std::byte* line, int64_t width, int64_t pixel_bytes) {
+  switch (pixel_bytes) {
+    case 1:
+      return ReversePixels<1>(line, width);
+    case 3:
+      return ReversePixels<3>(line, width);
+    case 4:
+      return ReversePixels<4>(line, width);
+    case 12:
+      return ReversePixels<12>(line, width);
+    default:
+      for (int64_t x = 0; x < width / 2; ++x) {
+        std::byte* const left = line + x * pixel_bytes;
+        std::swap_ranges(left, left + pixel_bytes, line + (width - 1 - x) * pixel_bytes);
+      }
+  }
+}
+
+void MirrorImage(const ImageSize& size, int64_t value_bytes, Mirror mirror, std::byte* image) {
+  const int64_t pixel_bytes = size.channels * value_bytes;
+  const int64_t line_bytes = size.width * pixel_bytes;
+  if (mirror == Mirror::kLeftRight) {
+    for (int64_t y = 0; y < size.height; ++y) {
+      ReverseLine(image + y * line_bytes, size.width, pixel_bytes);
+    }
+    return;
+  }
+  for (int64_t y = 0; y < size.height / 2; ++y) {
+    std::byte* const line = image + y * line_bytes;
+    std::swap_ranges(line, line + line_bytes, image + (size.height - 1 - y) * line_bytes);
   }
 }
 
@@ -33,22 +61,16 @@ std::optional<RowTransform> BindFlip(const proto::FeatureOnly& flip, const char*
   std::optional<RowTransform> bound = BindImages(flip.feature(), input, unchanged, errors);
   if (!bound.has_value()) return std::nullopt;
   bound->is_random = true;
+  bound->in_place = true;
   bound->open = [name, mirror](const RowOpenArgs& args, RowTransform* row) {
     row->apply = [features = row->makes, mirror, draws = ElementDraws(name, args)](
                      const RowBatch& rows, Table* out) {
       for (const std::string& feature : features) {
-        const Column& from = rows.in.column(feature);
-        Column& to = out->column(feature);
-        to.Clear();
+        Column& images = out->column(feature);
         for (int64_t i = 0; i < rows.in.rows; ++i) {
-          const std::span<const std::byte> bytes = from.BytesOf(i);
-          std::byte* const made = to.AddRow(from.DimsOf(i));
-          if (UniformFloat(draws.Draw(rows.ids[i])[0]) < 0.5f) {
-            MirrorImage(bytes.data(), ImageSizeOf(from.DimsOf(i)), ElementBytes(from.type.dtype),
-                        mirror, made);
-          } else {
-            std::memcpy(made, bytes.data(), bytes.size());
-          }
+          if (UniformFloat(draws.Draw(rows.ids[i])[0]) >= 0.5f) continue;
+          MirrorImage(ImageSizeOf(images.DimsOf(i)), ElementBytes(images.type.dtype), mirror,
+                      images.BytesOf(i).data());
         }
       }
       return absl::OkStatus();

@@ -53,11 +53,14 @@ struct RowBatch {
 
 // A row transform, bound to its input columns.
 struct RowTransform {
-  Schema output;                    // all columns after the transform
-  std::vector<std::string> reads;   // the columns that it reads
-  std::vector<std::string> makes;   // the columns of `output` that it makes or changes
-  bool paired = false;              // makes[i] depends on reads[i] alone
-  bool is_random = false;           // `apply` reads RowBatch::ids
+  Schema output;                   // all columns after the transform
+  std::vector<std::string> reads;  // the columns that it reads
+  std::vector<std::string> makes;  // the columns of `output` that it makes or changes
+  bool paired = false;             // makes[i] depends on reads[i] alone
+  bool is_random = false;          // `apply` reads RowBatch::ids
+  // The columns of `makes` are those of `reads`, of the same types, and `apply` changes their
+  // values in *out, where they are before the call.
+  bool in_place = false;
   std::vector<std::string> labels;  // the columns of `makes` that rows of PREDICT may lack
   // Sets the functions below in *row, a copy of this RowTransform, when an input is opened or
   // exported. nullptr if they are set already.
