@@ -31,7 +31,7 @@
 namespace tpurun {
 namespace {
 
-// What a pair of idx files becomes.
+// What a pair of idx files, or a folder of images, becomes.
 constexpr char kRecordFile[] = "examples.tfrecord";
 constexpr char kEvalRecordFile[] = "evaluate.tfrecord";
 
@@ -79,6 +79,20 @@ absl::StatusOr<InitPlan> PlanIdx(const InitArgs& args, int64_t shards) {
   return AnnotatePlan(PlanExamples(inspector, {{"image_raw", shape}}, "label"), args);
 }
 
+absl::StatusOr<InitPlan> PlanImages(const InitArgs& args, int64_t shards) {
+  ExampleInspector inspector(shards);
+  const auto add = [&inspector](const tensorflow::Example& example) {
+    inspector.Add(example);
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(ConvertImages({.inputs = args.files}, add));
+  if (!args.eval_files.empty()) {
+    inspector.HoldOut();
+    RETURN_IF_ERROR(ConvertImages({.inputs = args.eval_files}, add));
+  }
+  return AnnotatePlan(PlanExamples(inspector, {}, "image/class/label"), args);
+}
+
 absl::StatusOr<InitPlan> PlanRecords(const InitArgs& args, int64_t shards) {
   ExampleInspector inspector(shards);
   ASSIGN_OR_RETURN(const Compression compression, InspectRecordFiles(args.files, inspector));
@@ -95,6 +109,16 @@ absl::StatusOr<InitPlan> PlanRecords(const InitArgs& args, int64_t shards) {
 
 absl::Status CheckCsvArgs(const InitArgs&) { return absl::OkStatus(); }
 
+absl::Status CheckImageArgs(const InitArgs& args) {
+  if (!args.label.empty()) {
+    return absl::InvalidArgumentError(
+        "--label is for init csv and init tfrecord: the labels of images are their folders");
+  }
+  RETURN_IF_ERROR(CheckImages({.inputs = args.files}));
+  if (args.eval_files.empty()) return absl::OkStatus();
+  return Annotate(CheckImages({.inputs = args.eval_files}), "--eval");
+}
+
 absl::Status CheckIdxArgs(const InitArgs& args) {
   if (!args.label.empty()) {
     return absl::InvalidArgumentError(
@@ -110,13 +134,14 @@ struct InitKind {
   absl::Status (*check)(const InitArgs& args);
   // Reads all of the data.
   absl::StatusOr<InitPlan> (*plan)(const InitArgs& args, int64_t shards);
-  // The examples are converted into the folder.
-  bool converts = false;
+  // Converts the examples into the folder. nullptr: they are read where they are.
+  absl::Status (*convert)(const ConvertArgs& args, const ExampleSink& write) = nullptr;
 };
 
 constexpr InitKind kInitKinds[] = {
     {.name = "csv", .check = CheckCsvArgs, .plan = PlanCsv},
-    {.name = "idx", .check = CheckIdxArgs, .plan = PlanIdx, .converts = true},
+    {.name = "idx", .check = CheckIdxArgs, .plan = PlanIdx, .convert = ConvertIdx},
+    {.name = "images", .check = CheckImageArgs, .plan = PlanImages, .convert = ConvertImages},
     {.name = "tfrecord", .check = CheckCsvArgs, .plan = PlanRecords},
 };
 
@@ -198,17 +223,16 @@ std::vector<std::string> PathsFrom(const std::string& folder,
   return paths;
 }
 
-// By the name that it gets in the folder, a pair of idx files.
+// By the name that it gets in the folder, what is converted into it.
 using Conversions = std::map<std::string, std::vector<std::string>>;
 
 // The files of the folder, which appear under their names when all are complete: the configuration
 // last.
 class InitFolder {
  public:
-  InitFolder(std::string path, std::map<std::string, std::string> texts)
-      : path_(std::move(path)), texts_(std::move(texts)) {}
+  InitFolder(std::string path, std::map<std::string, std::string> texts, const InitKind& kind)
+      : path_(std::move(path)), texts_(std::move(texts)), kind_(kind) {}
 
-  // `conversions`: by the name that they get, pairs of idx files to convert too.
   absl::Status Write(const Conversions& conversions) {
     const bool made = !FileExists(path_);
     const absl::Status written = WriteAll(conversions);
@@ -224,7 +248,7 @@ class InitFolder {
   absl::Status WriteAll(const Conversions& conversions) {
     RETURN_IF_ERROR(MakeDirectories(path_));
     RETURN_IF_ERROR(WriteTexts());
-    for (const auto& [name, pair] : conversions) RETURN_IF_ERROR(WriteRecords(name, pair));
+    for (const auto& [name, inputs] : conversions) RETURN_IF_ERROR(WriteRecords(name, inputs));
     for (const auto& file : files_) {
       RETURN_IF_ERROR(file->Rename());
       named_.push_back(file->path().text());
@@ -254,14 +278,14 @@ class InitFolder {
     return absl::OkStatus();
   }
 
-  absl::Status WriteRecords(const std::string& name, const std::vector<std::string>& pair) {
+  absl::Status WriteRecords(const std::string& name, const std::vector<std::string>& inputs) {
     const std::string path = JoinPath(path_, name);
     RETURN_IF_ERROR(CheckNotThere(path));
     ASSIGN_OR_RETURN(const std::unique_ptr<ExampleFiles> records,
-                     ExampleFiles::Create(path, 1, Compression::kNone, pair));
-    RETURN_IF_ERROR(ConvertIdx({.inputs = pair}, [&records](const tensorflow::Example& example) {
-      return records->Write(example);
-    }));
+                     ExampleFiles::Create(path, 1, Compression::kNone, inputs));
+    RETURN_IF_ERROR(kind_.convert(
+        {.inputs = inputs, .output = path},
+        [&records](const tensorflow::Example& example) { return records->Write(example); }));
     RETURN_IF_ERROR(records->Commit());
     named_.push_back(path);
     return absl::OkStatus();
@@ -269,6 +293,7 @@ class InitFolder {
 
   const std::string path_;
   const std::map<std::string, std::string> texts_;
+  const InitKind& kind_;
   std::vector<std::unique_ptr<OutputFile>> files_;  // in the order that they get their names in
   std::vector<std::string> named_;
 };
@@ -333,7 +358,7 @@ absl::Status InitCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(const InitPlan plan, PlanSplit(*kind, args));
   InitSources sources;
   Conversions conversions;
-  if (kind->converts) {
+  if (kind->convert != nullptr) {
     sources.train = sources.eval = {kRecordFile};
     conversions[kRecordFile] = args.files;
     if (!args.eval_files.empty()) {
@@ -345,9 +370,9 @@ absl::Status InitCommand(const CommandLine& command) {
     sources.eval =
         args.eval_files.empty() ? sources.train : PathsFrom(args.output, args.eval_files);
   }
-  RETURN_IF_ERROR(InitFolder(args.output, InitFiles(plan, sources)).Write(conversions));
+  RETURN_IF_ERROR(InitFolder(args.output, InitFiles(plan, sources), *kind).Write(conversions));
   const std::string next = absl::StrCat("tpurun train --config=", ShellWord(config));
-  Advise(plan, kind->converts ? 1 : args.files.size(), config, next);
+  Advise(plan, kind->convert != nullptr ? 1 : args.files.size(), config, next);
   return WriteResult(ResultJson(plan, config, next));
 }
 

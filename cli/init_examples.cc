@@ -62,8 +62,35 @@ std::vector<int64_t> GuessImageShape(const Features& features, int64_t bytes) {
   return {};
 }
 
-bool IsEncodedImage(std::string_view first_bytes) {
-  return first_bytes.starts_with("\xff\xd8\xff") || first_bytes.starts_with("\x89PNG");
+// All its values are image files.
+bool IsEncodedImage(const InspectedFeature& seen) {
+  return seen.images > 0 && seen.images == seen.examples;
+}
+
+void PlanEncodedImage(const InspectedFeature& seen, PlannedFeature& feature) {
+  // Not larger than most of the images, and small enough to be learned in minutes.
+  int64_t side = 32;
+  for (const int64_t larger : {48, 64, 96}) {
+    if (static_cast<double>(larger) <= seen.shorter_sides.mean) side = larger;
+  }
+  const int64_t channels = seen.most_channels <= 2 ? 1 : 3;
+  feature.kind = Kind::kEncodedImage;
+  feature.dtype = proto::STRING;
+  feature.shape = {side, side, channels};
+  feature.file_bytes = seen.bytes.most;
+  feature.comment = absl::StrCat("files of images, ", channels == 1 ? "grey" : "RGB",
+                                 ", the shorter side ", RangeText(seen.shorter_sides), " pixels");
+}
+
+// What stands beside an image in its record, such as its size or the name of its class, is not to
+// learn from.
+bool IsBesideAnImage(const std::string& name, const Features& features) {
+  for (const auto& [other, seen] : features) {
+    const size_t folder = other.rfind('/');
+    if (folder == std::string::npos || !IsEncodedImage(seen) || other == name) continue;
+    if (name.starts_with(other.substr(0, folder + 1))) return true;
+  }
+  return false;
 }
 
 void Normalize(const NumberStatistics& numbers, PlannedFeature& feature) {
@@ -73,12 +100,11 @@ void Normalize(const NumberStatistics& numbers, PlannedFeature& feature) {
 
 void PlanBytes(const InspectedFeature& seen, const std::vector<int64_t>& known,
                PlannedFeature& feature) {
+  if (IsEncodedImage(seen)) return PlanEncodedImage(seen, feature);
   if (!seen.bytes.constant()) {
-    return LeaveOut(IsEncodedImage(seen.first_bytes)
-                        ? "encoded images, want their pixels as bytes"
-                        : absl::StrCat("bytes of different lengths, ", seen.bytes.least, " to ",
-                                       seen.bytes.most),
-                    feature);
+    return LeaveOut(
+        absl::StrCat("bytes of different lengths, ", seen.bytes.least, " to ", seen.bytes.most),
+        feature);
   }
   if (!(seen.pixels.min < seen.pixels.max)) return LeaveOut("always the same byte", feature);
   std::vector<int64_t> shape = known;
@@ -169,6 +195,8 @@ absl::StatusOr<InitPlan> PlanExamples(const ExampleInspector& inspected,
       RETURN_IF_ERROR(CheckLabel(name, seen));
       plan.label = plan.features.size();
       if (seen.kind == tensorflow::Feature::kInt64List) feature.dtype = proto::INT64;
+    } else if (IsBesideAnImage(name, features)) {
+      LeaveOut("of the image, which is decoded", feature);
     } else {
       const auto shape = shapes.find(name);
       PlanFeature(

@@ -27,10 +27,9 @@ PlannedTraining ChooseTraining(const InitPlan& plan) {
   bool images = false;
   int64_t elements = 0;
   for (const PlannedFeature& feature : plan.features) {
-    images |= feature.kind == Kind::kImage;
+    images |= feature.is_image();
     if (feature.kind == Kind::kCategory) elements += std::ssize(feature.vocabulary);
-    if (feature.kind == Kind::kNumber || feature.kind == Kind::kImage)
-      elements += feature.elements();
+    if (feature.kind == Kind::kNumber || feature.is_image()) elements += feature.elements();
   }
   PlannedTraining training;
   // A multiple of the cores: small for few examples, of which small batches make more in the end,

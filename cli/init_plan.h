@@ -22,8 +22,10 @@ namespace tpurun {
 struct PlannedFeature {
   enum class Kind {
     kLeftOut,
-    kNumber,    // normalized
-    kImage,     // [height, width, channels] in bytes, normalized
+    kNumber,  // normalized
+    kImage,   // [height, width, channels] in bytes, normalized
+    // JPEG or PNG files, decoded and resized to [height, width, channels], normalized
+    kEncodedImage,
     kCategory,  // text, converted to ids of the vocabulary
     kLabel,
   };
@@ -36,6 +38,7 @@ struct PlannedFeature {
   // The type that the feature is decoded to. UINT8: decoded from a single string of bytes.
   proto::DataType dtype = proto::FLOAT32;
   std::vector<int64_t> shape;
+  int64_t file_bytes = 0;    // for kEncodedImage: the most bytes of a file
   bool has_default = false;  // true if a value may be missing
   std::string default_value;
   // One value for all elements, or one per index of the last dimension. Empty: not normalized.
@@ -44,6 +47,7 @@ struct PlannedFeature {
   std::vector<std::string> vocabulary;
 
   int64_t elements() const;  // elements of `shape`
+  bool is_image() const { return kind == Kind::kImage || kind == Kind::kEncodedImage; }
 };
 
 // The settings of a stack of layers and its training.

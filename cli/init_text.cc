@@ -183,8 +183,8 @@ void AddParseExample(const InitPlan& plan, Lines& lines) {
       lines.Comment(6, absl::StrCat(Quote(feature.name), " is left out: ", feature.comment));
       continue;
     }
-    const bool raw = feature.dtype == proto::UINT8;
-    std::string arguments = raw ? "" : ShapeText(feature.shape);
+    const bool bytes = feature.is_image() || feature.dtype == proto::UINT8;
+    std::string arguments = bytes ? "" : ShapeText(feature.shape);
     if (feature.has_default) {
       absl::StrAppend(
           &arguments, " default_value: ",
@@ -304,8 +304,32 @@ void AddShard(const InitPlan& plan, const std::vector<int64_t>& indices, Lines& 
 // Bytes of an example in memory, about.
 int64_t ExampleBytes(const InitPlan& plan) {
   int64_t bytes = 64;
-  for (const PlannedFeature& feature : plan.features) bytes += 8 + 4 * feature.elements();
+  for (const PlannedFeature& feature : plan.features) {
+    const bool encoded = feature.kind == Kind::kEncodedImage;
+    bytes += 8 + (encoded ? feature.file_bytes : 4 * feature.elements());
+  }
   return bytes;
+}
+
+// The pixels of image files: a random part of each to train on, the middle of it to test with.
+void AddImageTransforms(const InitPlan& plan, bool train, Lines& lines) {
+  for (const PlannedFeature& feature : plan.features) {
+    if (feature.kind != Kind::kEncodedImage) continue;
+    const std::string name = absl::StrCat("feature: ", Quote(feature.name));
+    const auto add = [&](const std::string& kind, const std::string& arguments,
+                         const std::string& comment = "") {
+      lines.Add(4, absl::StrCat("transform { ", kind, " { ", name, arguments, " } }"), comment);
+    };
+    add("decode_image", absl::StrCat(" channels: ", feature.shape[2]));
+    if (train) {
+      add("sample_distorted_bounding_box", " area_range: [0.5, 1]", "anew in each epoch");
+    } else {
+      add("central_crop", absl::StrCat(" size: ", feature.shape[0]), "the largest square");
+    }
+    add("resize", absl::StrCat(" size: ", feature.shape[0]));
+    if (train) add("random_flip_left_right", "", "leave it out if left and right matter");
+    add("normalize", " mean: 127.5 stddev: 64");
+  }
 }
 
 // Leaves out the examples that are held out.
@@ -342,6 +366,7 @@ void AddTrainInput(const InitPlan& plan, const std::vector<std::string>& files, 
     lines.Add(4, absl::StrCat("transform { shuffle { buffer_size: ", buffer, " } }"));
   }
   lines.Add(4, "transform { repeat {} }");
+  AddImageTransforms(plan, /*train=*/true, lines);
   lines.Add(4, "transform { batch { drop_remainder: true } }", "the size is train_batch_size");
   lines.Add(4, "transform { prefetch {} }");
   lines.Add(2, "}");
@@ -354,6 +379,7 @@ void AddTestInput(const InitPlan& plan, const std::vector<std::string>& files, b
   if (plan.shards != kNoShards) AddShard(plan, {plan.shards - 1}, lines);
   if (few) lines.Add(4, "transform { take { count: 10 } }");
   lines.Add(4, "transform { apply { transformation_func: \"parse\" } }");
+  AddImageTransforms(plan, /*train=*/false, lines);
   lines.Add(2, "}");
 }
 
@@ -422,7 +448,7 @@ class ModelWriter {
     AddTensors();
     lines_.Blank();
     for (const PlannedFeature& feature : plan_.features) {
-      if (feature.kind == Kind::kImage) AddImageLayers(feature);
+      if (feature.is_image()) AddImageLayers(feature);
       if (feature.kind == Kind::kCategory) AddWordLayers(feature);
       if (feature.kind == Kind::kNumber) inputs_.push_back(feature.name);
     }
@@ -435,7 +461,7 @@ class ModelWriter {
  private:
   bool has_images() const {
     for (const PlannedFeature& feature : plan_.features) {
-      if (feature.kind == Kind::kImage) return true;
+      if (feature.is_image()) return true;
     }
     return false;
   }

@@ -331,10 +331,12 @@ std::span<const Verb> Verbs() {
        .choices = ConvertChoices,
        .run = ConvertCommand},
       {.name = "init",
-       .doc = "Write run.textproto and model.textproto for data: csv, idx or tfrecord files",
+       .doc = "Write run.textproto and model.textproto for data: csv, idx or tfrecord files, or "
+              "folders of images",
        .arguments = "KIND FILE... --output=DIR",
        .example = "tpurun init csv iris.csv --label=species --output=iris\n"
                   "  tpurun init csv train.csv --eval=test.csv --output=iris2\n"
+                  "  tpurun init images photos --output=photos_model\n"
                   "  tpurun train --config=iris/run.textproto\n"
                   "  tpurun evaluate --config=iris/run.textproto",
        .flags = {{.name = "output",

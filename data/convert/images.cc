@@ -219,14 +219,16 @@ absl::Status ConvertImages(const ConvertArgs& args, const ExampleSink& write) {
   ASSIGN_OR_RETURN(std::vector<ImageFile> files, FindFiles(args));
   const std::map<std::string, int64_t> labels = LabelsOf(files);
   const std::string classes = ClassesText(labels);
-  RETURN_IF_ERROR(CheckClassesPath(args, classes));
+  // `init` reads the images before it writes them.
+  const bool writes = !args.output.empty();
+  if (writes) RETURN_IF_ERROR(CheckClassesPath(args, classes));
   Shuffle(args.seed, &files);
   const auto place = [&](double share) {
     return static_cast<size_t>(share * static_cast<double>(files.size()));
   };
   const size_t begin = place(args.begin.value_or(0)), end = place(args.end.value_or(1));
   RETURN_IF_ERROR(WriteImages(std::span(files).subspan(begin, end - begin), labels, write));
-  return WriteFileAtomically(ClassesPath(args), classes);
+  return writes ? WriteFileAtomically(ClassesPath(args), classes) : absl::OkStatus();
 }
 
 }  // namespace tpurun

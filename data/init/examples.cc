@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "data/images/decode.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/record_reader.h"
@@ -32,7 +33,18 @@ int64_t NumValues(const Feature& feature) {
   }
 }
 
+void AddImage(const std::string& bytes, InspectedFeature& seen) {
+  const absl::StatusOr<std::unique_ptr<EncodedImage>> image = EncodedImage::Open(bytes, {});
+  if (!image.ok()) return;
+  const ImageSize& size = (*image)->size();
+  ++seen.images;
+  seen.shorter_sides.Add(static_cast<double>(std::min(size.height, size.width)));
+  seen.most_channels = std::max(seen.most_channels, size.channels);
+}
+
 void AddBytes(const std::string& bytes, bool held_out, InspectedFeature& seen) {
+  // If one value is no image, the feature is none.
+  if (seen.images == seen.examples - 1) AddImage(bytes, seen);
   seen.bytes.Add(std::ssize(bytes));
   if (seen.first_bytes.empty()) seen.first_bytes = bytes.substr(0, kFirstBytes);
   seen.is_text = seen.is_text && bytes.size() <= kMostTextBytes && IsPrintable(bytes);

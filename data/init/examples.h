@@ -47,6 +47,11 @@ struct InspectedFeature {
   bool is_text = true;
   NumberStatistics pixels, channels[3];
   std::string first_bytes;
+  // For bytes features: the values that are a JPEG or a PNG, the shorter sides of these images in
+  // pixels, and the most channels of one.
+  int64_t images = 0;
+  NumberStatistics shorter_sides;
+  int64_t most_channels = 0;
 };
 
 // Add the examples in order.

@@ -69,6 +69,7 @@ bool EntryRing::WaitUntil(std::chrono::steady_clock::time_point deadline,
            (interrupt != nullptr && interrupt->load() != 0);
   };
   if (woken()) return true;
+  const auto begin = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex_);
   consumer_waits_.store(true);
   bool awake = false;
@@ -76,6 +77,7 @@ bool EntryRing::WaitUntil(std::chrono::steady_clock::time_point deadline,
     awake = changed_.wait_for(lock, kInterruptPeriod, woken);
   } while (!awake && std::chrono::steady_clock::now() < deadline);
   consumer_waits_.store(false);
+  waited_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
   return awake;
 }
 

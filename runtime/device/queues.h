@@ -41,6 +41,8 @@ class EntryRing {
   // true if Front would return at once.
   bool WaitUntil(std::chrono::steady_clock::time_point deadline,
                  const std::atomic<int>* interrupt = nullptr);
+  // The time that the consumer has waited for entries.
+  std::chrono::nanoseconds waited() const { return std::chrono::nanoseconds(waited_.load()); }
   // Frees the entry that Front returned.
   void Pop();
   // May be called by either side and any thread. The status of the first call counts.
@@ -65,6 +67,7 @@ class EntryRing {
   std::unique_ptr<std::byte, Free> data_;
   std::atomic<int64_t> committed_{0};
   std::atomic<int64_t> consumed_{0};
+  std::atomic<int64_t> waited_{0};  // nanoseconds
   std::atomic<bool> producer_waits_{false}, consumer_waits_{false}, closed_{false};
   std::mutex mutex_;
   std::condition_variable changed_;

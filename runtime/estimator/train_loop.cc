@@ -19,6 +19,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// The input is slow if the device waits for it more than this share of the time, after so many
+// seconds of loops.
+constexpr double kSlowInputShare = 0.1;
+constexpr double kSlowInputSeconds = 10;
+
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -104,6 +109,7 @@ absl::Status TrainLoop::Run() {
 }
 
 absl::Status TrainLoop::LoopDone(int64_t steps, double seconds) {
+  WarnOfSlowInput();
   const double loss = done_.loss();
   const bool last = done_.step == input_.final_step();
   RETURN_IF_ERROR(output_.LoopDone(done_.step, loss, last));
@@ -116,6 +122,18 @@ absl::Status TrainLoop::LoopDone(int64_t steps, double seconds) {
                              .examples_per_second = rate * options_.config.train_batch_size()});
   }
   return output_.Flush();
+}
+
+void TrainLoop::WarnOfSlowInput() {
+  const double waited = std::chrono::duration<double>(input_.infeed().ring().waited()).count();
+  if (warned_of_input_ || done_.seconds < kSlowInputSeconds) return;
+  if (waited < kSlowInputShare * done_.seconds) return;
+  warned_of_input_ = true;
+  LOG(WARNING) << absl::StrFormat(
+      "The device waited for the input in %.0f %% of the time. tpurun profile shows the transform "
+      "that takes longest. Put transform { cache {} } behind it, ahead of what is random; or make "
+      "records that need less of it, such as smaller images.",
+      100 * waited / done_.seconds);
 }
 
 absl::Status TrainLoop::Evaluate() {

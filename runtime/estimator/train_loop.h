@@ -43,6 +43,8 @@ class TrainLoop {
   };
 
   absl::Status LoopDone(int64_t steps, double seconds);
+  // Once in a training, when its loops show it.
+  void WarnOfSlowInput();
   absl::Status Evaluate();
   // Runs the training's hooks of a moment. If a required hook fails, saves the step.
   absl::Status RunHooks(proto::Hook::At at);
@@ -71,6 +73,7 @@ class TrainLoop {
   std::unique_ptr<Outfeed> outfeed_;  // for summaries; nullptr if there are none
   Totals done_;
   bool stopped_early_ = false;
+  bool warned_of_input_ = false;
 };
 
 }  // namespace tpurun

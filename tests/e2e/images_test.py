@@ -178,12 +178,12 @@ class ImagesTest(ProgramTest):
         return self.call(*self.arguments('evaluate', 'model', *flags))
 
     def images(self):
-        """A JPEG and a PNG."""
+        """A JPEG and a PNG of two drawings."""
         made = []
-        for kind in ('JPEG', 'PNG'):
+        for seed, kind in ((1, 'JPEG'), (2, 'PNG')):
             path = self.path(kind + '.tfrecord')
             self.succeed('convert', 'synthetic', 'shapes', '--examples=1', '--size=24', f'--encode={kind}',
-                         f'--output={path}')
+                         f'--seed={seed}', f'--output={path}')
             record = read(path)
             first, last, more = (b'\xff\xd8\xff', b'\xff\xd9', 2) if kind == 'JPEG' else (b'\x89PNG', b'IEND', 8)
             made.append(record[record.index(first):record.rindex(last) + more])
@@ -264,6 +264,34 @@ class ImagesTest(ProgramTest):
         done = self.convert(self.path('labels.csv'))
         self.assertEqual((done.code, len(done.messages)), (66, 1), str(done))
         self.assertIn('labels.csv:1: there is no file', done.messages[0])
+
+    def test_init_of_a_folder(self):
+        folder = self.photos()
+        init = json.loads(self.succeed('init', 'images', folder, f'--output={self.path("out")}').out)
+        self.assertEqual((init['classes'], init['train_examples'], init['eval_examples']), (2, 18, 2))
+        self.assertEqual(init['features'], ['image/encoded'])
+        self.assertEqual(sorted(os.listdir(self.path('out'))),
+                         ['classes.txt', 'examples.tfrecord', 'model.textproto', 'run.textproto'])
+        config = f'--config={self.path("out", "run.textproto")}'
+        self.succeed('train', config, '--max_steps=30')
+        evaluated = json.loads(self.succeed('evaluate', config).out)
+        self.assertEqual((evaluated['examples'], evaluated['accuracy']), (2, 1))
+        self.assertEqual(len(self.succeed('predict', config).out.splitlines()), 2)
+        # Of records that hold images, too.
+        self.convert(folder, output='photos.tfrecord')
+        again = json.loads(self.succeed('init', 'tfrecord', self.path('photos.tfrecord'),
+                                        f'--output={self.path("again")}').out)
+        self.assertEqual(again['features'], ['image/encoded'])
+        self.assertEqual(read(self.path('out', 'model.textproto')), read(self.path('again', 'model.textproto')))
+
+    def test_init_of_what_is_no_folder_of_images(self):
+        os.makedirs(self.path('empty'))
+        done = self.call('init', 'images', self.path('empty'), f'--output={self.path("out")}')
+        self.assertEqual((done.code, len(done.messages)), (65, 1), str(done))
+        self.assertIn('want a folder for each class with its images', done.messages[0])
+        self.assertFalse(os.path.exists(self.path('out')))
+        done = self.call('init', 'images', self.photos(), '--label=x', f'--output={self.path("out")}')
+        self.assertEqual((done.code, len(done.messages)), (2, 1), str(done))
 
     def test_wrong_folders(self):
         folder = self.photos()

@@ -12,6 +12,7 @@ IMAGES = {
     'fashion_mnist': ('digits', 28, 16),
     'mnist_bn': ('digits', 28, 16),
     'resnet_cifar': ('shapes', 32, 16),
+    'resnet_images': ('shapes', 80, 16),
     'resnet50': ('shapes', 224, 8),
 }
 # What makes each small, and how many characters it writes: more than the transformer's window holds.
@@ -43,13 +44,14 @@ class ZooTest(ProgramTest):
                 self.assertGreater(model['parameters'], 1000)
 
     def test_small_ones_train_and_evaluate(self):
-        for name in ('mnist_bn', 'resnet_cifar'):
+        for name in ('mnist_bn', 'resnet_cifar', 'resnet_images'):
             with self.subTest(name):
                 kind, size, batch = IMAGES[name]
                 config = self.config(name)
                 for file, seed in (('train', 1), ('test', 2)):
                     self.succeed('convert', 'synthetic', kind, '--examples=64', f'--size={size}',
-                                 f'--seed={seed}', f'--output={self.path(name, file)}.tfrecord')
+                                 f'--seed={seed}', f'--output={self.path(name, file)}.tfrecord',
+                                 *(['--encode=JPEG'] if name == 'resnet_images' else []))
                 model_dir = f'--model_dir={self.path(name, "model")}'
                 trained = self.succeed('train', config, model_dir, '--max_steps=2',
                                        f'--train_batch_size={batch}', '--unset', 'train.epochs')

@@ -226,6 +226,14 @@ def resnet_cifar(net, x, filters=16, blocks=3):
     return net.dense(net.mean_of_pixels(x), 10, 'logits')
 
 
+def resnet_images(net, x):
+    x = net.relu(net.norm(net.conv(x, 16, 5, 2, 'conv2d')))
+    for group in range(4):
+        convs = [(16 << group, 3)] * 2
+        x = resnet_group(net, x, f'group{group + 1}', convs, 2 if group else 1, 2)
+    return net.dense(net.mean_of_pixels(x), 10, 'logits')
+
+
 def resnet50(net, x):
     x = net.relu(net.norm(net.conv(x, 64, 7, 2, 'conv2d')))
     x = net.pool(x, 3, 2, 'SAME')
