@@ -69,8 +69,10 @@ std::string HowToFeed(const ColumnType& got, const ColumnType& want) {
   }
   if (got.varies()) {
     return absl::StrCat("; rows of several sizes cannot be fed: ",
-                        got.dims.back() == kVaries ? "give decode_image channels"
-                                                   : "put resize or random_crop behind");
+                        got.dims.size() == 1         ? "give the feature a fixed shape"
+                        : got.dims.back() == kVaries ? "give decode_image channels, and put resize "
+                                                       "or random_crop behind"
+                                                     : "put resize or random_crop behind");
   }
   if (got.dims != want.dims) {
     return absl::StrCat("; give it shape ", DimsToString(want.dims),
@@ -140,8 +142,13 @@ void CheckForwarded(const InputPlan& plan, const InputFnArgs& args, ConfigErrors
   const std::vector<std::string> known = ColumnNames(plan.output);
   for (size_t i = 0; i < args.forward_features.size(); ++i) {
     const std::string& name = args.forward_features[i];
-    if (FindColumn(plan.output, name) >= 0) continue;
+    const int column = FindColumn(plan.output, name);
     const std::string path = ElementPath("predict.forward_features", static_cast<int>(i));
+    if (column >= 0 && plan.output[column].varies()) {
+      errors.Add(path, absl::StrCat("feature ", Quote(name), " has rows of several sizes (",
+                                    plan.output[column].ToString(), "), want one size"));
+    }
+    if (column >= 0) continue;
     errors.Add(path,
                absl::StrCat("the input has no feature ", Quote(name), DidYouMean(name, known)));
   }

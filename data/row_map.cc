@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "runtime/base/cpu.h"
 #include "runtime/base/status.h"
 
 namespace tpurun {
@@ -92,6 +93,7 @@ absl::Status RowMap::Run(
     std::span<const Item> items, const std::function<void(const Block&)>& before,
     const std::function<absl::Status(const Block&, const Table& rows)>& after) {
   const Around around = {before, after};
+  const ScopedFlushDenormals flush;  // as the other threads
   const InputTimes::Timer timer(args_.times.get(), InputTimes::kNoStage);
   const Clock::time_point begin = Clock::now();
   const auto count = std::ssize(items);
@@ -138,17 +140,19 @@ absl::Status RowMap::RunTogether(int64_t first, int64_t rows, std::span<const It
     if (lane.apply.empty()) lane.apply = lanes_[0].apply;
   }
   std::vector<absl::Status> errors(blocks);
-  std::atomic<bool> failed{false};
+  std::atomic<int64_t> first_failed{blocks};
   pool_.ForEach(blocks, [&](int64_t index, int thread) {
-    // All blocks before it have begun.
-    if (failed || cancelled_) return;
+    if (index > first_failed || cancelled_) return;
     const int64_t begin = first + index * rows;
     const Block block = {.index = index,
                          .begin = begin,
                          .count = std::min<int64_t>(rows, std::ssize(items) - begin),
                          .thread = thread};
     errors[index] = RunBlock(block, items.subspan(block.begin, block.count), around);
-    if (!errors[index].ok()) failed = true;
+    if (errors[index].ok()) return;
+    int64_t first = first_failed;
+    while (index < first && !first_failed.compare_exchange_weak(first, index)) {
+    }
   });
   for (absl::Status& error : errors) RETURN_IF_ERROR(error);
   return cancelled_ ? absl::CancelledError("the input was stopped") : absl::OkStatus();

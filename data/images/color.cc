@@ -64,6 +64,7 @@ Hsv ToHsv(const float* rgb) {
 }
 
 void FromHsv(const Hsv& hsv, float* rgb) {
+  if (!std::isfinite(hsv.hue)) return;  // of a pixel that is not finite
   const float chroma = hsv.saturation * hsv.value;
   const float least = hsv.value - chroma;
   const float sixth = hsv.hue * 6;
@@ -107,6 +108,7 @@ void FromHueRange(const HueRange& range, float* rgb) {
 void TurnHue(float turns, float* rgb) {
   HueRange range = ToHueRange(rgb);
   range.sixths += turns * 6;
+  if (!std::isfinite(range.sixths)) return;  // of a pixel that is not finite
   while (range.sixths < 0) range.sixths += 6;
   while (range.sixths >= 6) range.sixths -= 6;
   FromHueRange(range, rgb);

@@ -193,7 +193,7 @@ void Resizer::Bilinear(const T* from, const ImageSize& size, float* to) {
   for (int64_t x = 0; x < width_; ++x) {
     const float at = PlaceOf(x, x_scale, half_pixel_centers_);
     const float begin = std::floor(at);
-    const int64_t low = std::max<int64_t>(static_cast<int64_t>(begin), 0);
+    const int64_t low = std::clamp<int64_t>(static_cast<int64_t>(begin), 0, size.width - 1);
     const int64_t high = std::min(static_cast<int64_t>(std::ceil(at)), size.width - 1);
     for (int64_t c = 0; c < channels; ++c) {
       columns_.place[0][x * channels + c] = static_cast<int32_t>(low * channels + c);
@@ -221,7 +221,7 @@ void Resizer::Bilinear(const T* from, const ImageSize& size, float* to) {
   for (int64_t y = 0; y < height_; ++y) {
     const float at = PlaceOf(y, y_scale, half_pixel_centers_);
     const float begin = std::floor(at);
-    const int64_t low_row = std::max<int64_t>(static_cast<int64_t>(begin), 0);
+    const int64_t low_row = std::clamp<int64_t>(static_cast<int64_t>(begin), 0, size.height - 1);
     const int64_t high_row = std::min(static_cast<int64_t>(std::ceil(at)), size.height - 1);
     const int low = line_of(low_row, line_row_[0] == high_row ? 0 : 1);
     const int high = line_of(high_row, low);

@@ -159,6 +159,10 @@ std::optional<RowTransform> BindRandomSaturation(const proto::Transform& transfo
 std::optional<RowTransform> BindRandomHue(const proto::Transform& transform, const Schema& input,
                                           ConfigErrors& errors) {
   const proto::RandomDelta& random = transform.random_hue();
+  if (random.max_delta() > 0.5f) {
+    errors.Add("max_delta", absl::StrCat("max_delta of a hue must be at most 0.5, got ",
+                                         ShortestText(random.max_delta())));
+  }
   return BindChange(random.feature(), ColorChange::kHue,
                     {-random.max_delta(), random.max_delta(), "random_hue"}, input, errors);
 }

@@ -66,6 +66,11 @@ std::optional<RowTransform> BindImages(
     ColumnType& type = bound->output[FindColumn(bound->output, features[i])];
     const absl::Status status = made(&type);
     if (!status.ok()) errors.Add(ElementPath("feature", i), std::string(status.message()));
+    // A file has at most 4 channels; other dimensions that vary are those of the image.
+    std::vector<int64_t> dims = type.dims;
+    if (dims[0] == kVaries || dims[1] == kVaries) continue;
+    if (dims[2] == kVaries) dims[2] = 4;
+    CheckDims(dims, {}, ElementPath("feature", i), errors);
   }
   if (!errors.empty()) return std::nullopt;
   return bound;
@@ -78,8 +83,9 @@ std::optional<HeightAndWidth> SizeField(const google::protobuf::RepeatedField<in
                                     size.size(), " values"));
     return std::nullopt;
   }
-  if (!CheckDims({size.begin(), size.end()}, {}, "size", errors)) return std::nullopt;
-  return HeightAndWidth{size[0], size[size.size() - 1]};
+  const HeightAndWidth sides = {size[0], size[size.size() - 1]};
+  if (!CheckDims({sides.height, sides.width}, {}, "size", errors)) return std::nullopt;
+  return sides;
 }
 
 ElementDraws::ElementDraws(const std::string& kind, const RowOpenArgs& args)

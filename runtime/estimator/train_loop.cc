@@ -68,6 +68,7 @@ absl::Status TrainLoop::Run() {
   LOG(INFO) << "Training from step " << done_.step << " to " << input_.final_step()
             << " in loops of " << length.ToString() << ".";
   RETURN_IF_ERROR(RunHooksOfCheckpoint());
+  waited_before_ = input_.infeed().ring().waited();
   while (done_.step < input_.final_step() && !stopped_early_) {
     const int64_t final_step = input_.final_step();
     const int64_t stop =
@@ -125,7 +126,8 @@ absl::Status TrainLoop::LoopDone(int64_t steps, double seconds) {
 }
 
 void TrainLoop::WarnOfSlowInput() {
-  const double waited = std::chrono::duration<double>(input_.infeed().ring().waited()).count();
+  const double waited =
+      std::chrono::duration<double>(input_.infeed().ring().waited() - waited_before_).count();
   if (warned_of_input_ || done_.seconds < kSlowInputSeconds) return;
   if (waited < kSlowInputShare * done_.seconds) return;
   warned_of_input_ = true;

@@ -2,6 +2,7 @@
 #ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_LOOP_H_
 #define TPURUN_RUNTIME_ESTIMATOR_TRAIN_LOOP_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -73,6 +74,7 @@ class TrainLoop {
   std::unique_ptr<Outfeed> outfeed_;  // for summaries; nullptr if there are none
   Totals done_;
   bool stopped_early_ = false;
+  std::chrono::nanoseconds waited_before_{0};  // for the first batch, before the loops
   bool warned_of_input_ = false;
 };
 
