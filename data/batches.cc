@@ -226,7 +226,8 @@ absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
   std::vector<RowSource> sources;  // of each row
   const std::shared_ptr<InputTimes> times = elements.map.times;
   const RowMapArgs threads = {.num_threads = elements.map.num_threads,
-                              .autotune = elements.map.autotune};
+                              .autotune = elements.map.autotune,
+                              .cancelled = elements.map.cancelled};
   RowMap map(elements.records.get(), std::move(elements.map));
   std::vector<Item> items(CachedAtATime(keep) * threads.num_threads);
   std::vector<Table> blocks(items.size());  // at the number of their first row

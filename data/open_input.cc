@@ -349,7 +349,8 @@ class PipelineOpener {
     const std::string& feature = transform.filter().feature();
     RowMapArgs map = {.transforms = TransformsOf(feature, elements_.map.transforms),
                       .num_threads = elements_.map.num_threads,
-                      .autotune = elements_.map.autotune};
+                      .autotune = elements_.map.autotune,
+                      .cancelled = elements_.map.cancelled};
     elements_.items = std::make_unique<FilteredItems>(
         std::move(elements_.items), elements_.records.get(), std::move(map), feature);
     if (args_.times != nullptr) TimeItems("filter");

@@ -125,7 +125,7 @@ absl::Status RowMap::Run(
 absl::Status RowMap::RunInTurn(int64_t first, int64_t rows, std::span<const Item> items,
                                const Around& around) {
   for (Block block = {.begin = first}; block.begin < std::ssize(items); ++block.index) {
-    if (cancelled_) return absl::CancelledError("the input was stopped");
+    if (*args_.cancelled) return absl::CancelledError("the input was stopped");
     block.count = std::min<int64_t>(rows, std::ssize(items) - block.begin);
     RETURN_IF_ERROR(RunBlock(block, items.subspan(block.begin, block.count), around));
     block.begin += block.count;
@@ -142,7 +142,7 @@ absl::Status RowMap::RunTogether(int64_t first, int64_t rows, std::span<const It
   std::vector<absl::Status> errors(blocks);
   std::atomic<int64_t> first_failed{blocks};
   pool_.ForEach(blocks, [&](int64_t index, int thread) {
-    if (index > first_failed || cancelled_) return;
+    if (index > first_failed || *args_.cancelled) return;
     const int64_t begin = first + index * rows;
     const Block block = {.index = index,
                          .begin = begin,
@@ -155,7 +155,7 @@ absl::Status RowMap::RunTogether(int64_t first, int64_t rows, std::span<const It
     }
   });
   for (absl::Status& error : errors) RETURN_IF_ERROR(error);
-  return cancelled_ ? absl::CancelledError("the input was stopped") : absl::OkStatus();
+  return *args_.cancelled ? absl::CancelledError("the input was stopped") : absl::OkStatus();
 }
 
 absl::Status RowMap::RunBlock(const Block& block, std::span<const Item> items,

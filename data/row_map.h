@@ -27,6 +27,9 @@ struct RowMapArgs {
   int num_threads = 1;  // the most that work at a time
   // One thread works where several would not be worth waking. If false, all always work.
   bool autotune = true;
+  // While it is set, every Run of the maps that share it ends as soon as its blocks in progress
+  // have ended. Any thread may set it.
+  std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
   // Receives the time of the source and of each transform, as the sum over the threads. nullptr:
   // not measured.
   std::shared_ptr<InputTimes> times = nullptr;
@@ -58,12 +61,10 @@ class RowMap {
   // Calls, for every block of the items, `before` (may be nullptr), loads and transforms its rows,
   // and calls `after` with them; the rows are valid until it returns. Calls for different blocks
   // may run at the same time. Returns the error of the first block that has one; blocks after it
-  // may be left out. Cancelled after Cancel.
+  // may be left out. Cancelled while RowMapArgs::cancelled is set.
   absl::Status Run(std::span<const Item> items, const std::function<void(const Block&)>& before,
                    const std::function<absl::Status(const Block&, const Table& rows)>& after);
-  // While it is set, Run ends as soon as its blocks in progress have ended. May be called by any
-  // thread.
-  void SetCancelled(bool cancelled) { cancelled_ = cancelled; }
+  void SetCancelled(bool cancelled) { *args_.cancelled = cancelled; }
 
  private:
   // What one thread works with.
@@ -97,8 +98,7 @@ class RowMap {
   int64_t most_rows_ = 1;   // of a block
   bool is_random_ = false;  // a transform wants the identities of the rows
   ThreadPool pool_;
-  std::vector<Lane> lanes_;  // [thread]
-  std::atomic<bool> cancelled_{false};
+  std::vector<Lane> lanes_;     // [thread]
   double seconds_per_row_ = 0;  // of one thread, in the last Run; 0: not known
 };
 
