@@ -248,7 +248,10 @@ class InitFolder {
   absl::Status WriteAll(const Conversions& conversions) {
     RETURN_IF_ERROR(MakeDirectories(path_));
     RETURN_IF_ERROR(WriteTexts());
-    for (const auto& [name, inputs] : conversions) RETURN_IF_ERROR(WriteRecords(name, inputs));
+    // The examples to train on first: theirs are the classes.
+    for (auto it = conversions.rbegin(); it != conversions.rend(); ++it) {
+      RETURN_IF_ERROR(WriteRecords(it->first, it->second));
+    }
     for (const auto& file : files_) {
       RETURN_IF_ERROR(file->Rename());
       named_.push_back(file->path().text());
@@ -286,6 +289,8 @@ class InitFolder {
     RETURN_IF_ERROR(kind_.convert(
         {.inputs = inputs, .output = path},
         [&records](const tensorflow::Example& example) { return records->Write(example); }));
+    const std::string classes = JoinPath(path_, "classes.txt");  // of images
+    if (FileExists(classes)) named_.push_back(classes);
     RETURN_IF_ERROR(records->Commit());
     named_.push_back(path);
     return absl::OkStatus();
