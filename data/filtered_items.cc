@@ -38,7 +38,7 @@ std::vector<RowTransform> TransformsOf(const std::string& column,
 
 FilteredItems::FilteredItems(std::unique_ptr<ItemStream> before, Records* records, RowMapArgs map,
                              std::string feature)
-    : before_(std::move(before)),
+    : PassingItems(std::move(before)),
       records_(records),
       feature_(std::move(feature)),
       map_(records, std::move(map)) {}
@@ -47,7 +47,7 @@ absl::StatusOr<int64_t> FilteredItems::Next(std::span<Item> items) {
   int64_t count = 0;
   while (count < std::ssize(items)) {
     const std::span<Item> wanted = items.subspan(count);
-    ASSIGN_OR_RETURN(const int64_t got, before_->Next(wanted));
+    ASSIGN_OR_RETURN(const int64_t got, before().Next(wanted));
     kept_.assign(got, 0);
     const auto test = [&](const RowMap::Block& block, const Table& rows) {
       const Column& column = rows.column(feature_);

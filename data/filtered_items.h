@@ -16,24 +16,17 @@ namespace tpurun {
 std::vector<RowTransform> TransformsOf(const std::string& column,
                                        const std::vector<RowTransform>& transforms);
 
-class FilteredItems : public ItemStream {
+// None of the items before is drawn ahead.
+class FilteredItems : public PassingItems {
  public:
   // `records` must outlive it. `map` makes the rows that are tested. Their column `feature` is a
   // scalar of CheckFilter's types.
   FilteredItems(std::unique_ptr<ItemStream> before, Records* records, RowMapArgs map,
                 std::string feature);
 
-  absl::Status StartEpoch(int64_t epoch) override { return before_->StartEpoch(epoch); }
   absl::StatusOr<int64_t> Next(std::span<Item> items) override;
-  // That of the items before: none of them is drawn ahead.
-  void SavePosition(std::string* text) const override { before_->SavePosition(text); }
-  absl::Status RestorePosition(PositionReader& position) override {
-    return before_->RestorePosition(position);
-  }
-  bool crosses_epochs() const override { return before_->crosses_epochs(); }
 
  private:
-  const std::unique_ptr<ItemStream> before_;
   Records* const records_;
   const std::string feature_;
   RowMap map_;

@@ -143,12 +143,8 @@ void CheckOrder(const std::vector<Step>& steps, ConfigErrors& errors) {
 
 // The feature of a filter, among the columns there.
 void CheckFilter(const proto::Filter& filter, const Schema& schema, ConfigErrors& errors) {
-  const int index = FindColumn(schema, filter.feature());
-  if (index < 0) {
-    errors.Add("feature", absl::StrCat("unknown feature ", Quote(filter.feature()),
-                                       DidYouMean(filter.feature(), ColumnNames(schema))));
-    return;
-  }
+  const int index = FindFeature(schema, filter.feature(), "feature", errors);
+  if (index < 0) return;
   const ColumnType& type = schema[index];
   if (type.dims.empty() &&
       (type.dtype == proto::FLOAT32 || type.dtype == proto::INT32 || type.dtype == proto::INT64 ||

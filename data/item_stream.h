@@ -57,6 +57,24 @@ class ItemStream {
   virtual bool crosses_epochs() const = 0;
 };
 
+// A stream that has no position of its own: it passes all on but Next.
+class PassingItems : public ItemStream {
+ public:
+  absl::Status StartEpoch(int64_t epoch) override { return before_->StartEpoch(epoch); }
+  void SavePosition(std::string* text) const override { before_->SavePosition(text); }
+  absl::Status RestorePosition(PositionReader& position) override {
+    return before_->RestorePosition(position);
+  }
+  bool crosses_epochs() const override { return before_->crosses_epochs(); }
+
+ protected:
+  explicit PassingItems(std::unique_ptr<ItemStream> before) : before_(std::move(before)) {}
+  ItemStream& before() { return *before_; }
+
+ private:
+  const std::unique_ptr<ItemStream> before_;
+};
+
 // The first stream of a chain: all records in order. Does not own them.
 class RecordItems : public ItemStream {
  public:

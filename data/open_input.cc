@@ -93,26 +93,19 @@ int OrdinalOf(const InputPlan& plan, const Step& step) {
 }
 
 // A stream whose time is measured.
-class TimedItems : public ItemStream {
+class TimedItems : public PassingItems {
  public:
   TimedItems(std::unique_ptr<ItemStream> items, std::shared_ptr<InputTimes> times, size_t stage)
-      : items_(std::move(items)), times_(std::move(times)), stage_(stage) {}
+      : PassingItems(std::move(items)), times_(std::move(times)), stage_(stage) {}
 
-  absl::Status StartEpoch(int64_t epoch) override { return items_->StartEpoch(epoch); }
   absl::StatusOr<int64_t> Next(std::span<Item> items) override {
     InputTimes::Timer timer(times_.get(), stage_);
-    ASSIGN_OR_RETURN(const int64_t got, items_->Next(items));
+    ASSIGN_OR_RETURN(const int64_t got, before().Next(items));
     timer.AddRows(got);
     return got;
   }
-  void SavePosition(std::string* text) const override { items_->SavePosition(text); }
-  absl::Status RestorePosition(PositionReader& position) override {
-    return items_->RestorePosition(position);
-  }
-  bool crosses_epochs() const override { return items_->crosses_epochs(); }
 
  private:
-  const std::unique_ptr<ItemStream> items_;
   const std::shared_ptr<InputTimes> times_;
   const size_t stage_;
 };

@@ -124,11 +124,11 @@ absl::Status RowMap::Run(
 
 absl::Status RowMap::RunInTurn(int64_t first, int64_t rows, std::span<const Item> items,
                                const Around& around) {
-  for (Block block = {.begin = first}; block.begin < std::ssize(items); ++block.index) {
+  for (Block block = {.begin = first}; block.begin < std::ssize(items);
+       block.begin += block.count) {
     if (*args_.cancelled) return absl::CancelledError("the input was stopped");
     block.count = std::min<int64_t>(rows, std::ssize(items) - block.begin);
     RETURN_IF_ERROR(RunBlock(block, items.subspan(block.begin, block.count), around));
-    block.begin += block.count;
   }
   return absl::OkStatus();
 }
@@ -144,8 +144,7 @@ absl::Status RowMap::RunTogether(int64_t first, int64_t rows, std::span<const It
   pool_.ForEach(blocks, [&](int64_t index, int thread) {
     if (index > first_failed || *args_.cancelled) return;
     const int64_t begin = first + index * rows;
-    const Block block = {.index = index,
-                         .begin = begin,
+    const Block block = {.begin = begin,
                          .count = std::min<int64_t>(rows, std::ssize(items) - begin),
                          .thread = thread};
     errors[index] = RunBlock(block, items.subspan(block.begin, block.count), around);

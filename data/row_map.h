@@ -41,7 +41,6 @@ class RowMap {
  public:
   // Consecutive items of a Run.
   struct Block {
-    int64_t index = 0;  // of the block, from 0
     int64_t begin = 0;  // of its first item
     int64_t count = 0;  // of its items
     int thread = 0;     // that works on it
@@ -82,7 +81,7 @@ class RowMap {
 
   // Loads and transforms the rows of a block. `items` are those of the block.
   absl::Status RunBlock(const Block& block, std::span<const Item> items, const Around& around);
-  // The first and all blocks after it, which have `rows` rows each.
+  // The items from `first` on, in blocks of `rows` rows: one after the other, or several at a time.
   absl::Status RunInTurn(int64_t first, int64_t rows, std::span<const Item> items,
                          const Around& around);
   absl::Status RunTogether(int64_t first, int64_t rows, std::span<const Item> items,

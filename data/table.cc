@@ -7,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/names.h"
+#include "runtime/base/text.h"
 #include "runtime/spec/dtypes.h"
 
 namespace tpurun {
@@ -58,6 +59,25 @@ int FindColumn(const Schema& schema, std::string_view name) {
     if (schema[i].name == name) return static_cast<int>(i);
   }
   return -1;
+}
+
+int FindFeature(const Schema& schema, const std::string& name, const std::string& path,
+                ConfigErrors& errors) {
+  const int index = FindColumn(schema, name);
+  if (index < 0) {
+    errors.Add(
+        path, absl::StrCat("unknown feature ", Quote(name), DidYouMean(name, ColumnNames(schema))));
+  }
+  return index;
+}
+
+void PutColumn(const ColumnType& column, Schema* schema) {
+  const int place = FindColumn(*schema, column.name);
+  if (place >= 0) {
+    (*schema)[place] = column;
+  } else {
+    schema->push_back(column);
+  }
 }
 
 std::vector<std::string> ColumnNames(const Schema& schema) {

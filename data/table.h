@@ -63,6 +63,11 @@ inline constexpr char kSkippedLine[] = "skipped_line";
 
 // The index of the column of that name, or -1 if there is none.
 int FindColumn(const Schema& schema, std::string_view name);
+// The same for a feature that a transform reads. Adds a mistake to `errors` if there is none.
+int FindFeature(const Schema& schema, const std::string& name, const std::string& path,
+                ConfigErrors& errors);
+// Replaces the column of that name, or adds it.
+void PutColumn(const ColumnType& column, Schema* schema);
 std::vector<std::string> ColumnNames(const Schema& schema);
 
 // Bytes of one element; 0 for STRING.

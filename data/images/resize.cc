@@ -167,6 +167,13 @@ void Resizer::Taps::Resize(size_t count, int places) {
   }
 }
 
+void Resizer::Taps::Set(int k, int64_t x, int64_t channels, int64_t source, float share) {
+  for (int64_t c = 0; c < channels; ++c) {
+    place[k][x * channels + c] = static_cast<int32_t>(source * channels + c);
+    weight[k][x * channels + c] = share;
+  }
+}
+
 template <typename T>
 void Resizer::Resize(const T* from, const ImageSize& size, float* to) {
   switch (method_) {
@@ -195,26 +202,23 @@ void Resizer::Bilinear(const T* from, const ImageSize& size, float* to) {
     const float begin = std::floor(at);
     const int64_t low = std::clamp<int64_t>(static_cast<int64_t>(begin), 0, size.width - 1);
     const int64_t high = std::min(static_cast<int64_t>(std::ceil(at)), size.width - 1);
-    for (int64_t c = 0; c < channels; ++c) {
-      columns_.place[0][x * channels + c] = static_cast<int32_t>(low * channels + c);
-      columns_.place[1][x * channels + c] = static_cast<int32_t>(high * channels + c);
-      columns_.weight[1][x * channels + c] = at - begin;
-    }
+    columns_.Set(0, x, channels, low, 0);
+    columns_.Set(1, x, channels, high, at - begin);
   }
   source_.resize(size.width * channels + 1);
   const auto lerp = channels == 3 ? LerpPixels : LerpPlaces;
   for (auto& line : lines_) line.resize(row_values + 1);
-  line_row_[0] = line_row_[1] = -1;
+  int64_t line_row[2] = {-1, -1};  // the row of the image that each line is of
   // The row of the image at the result's width: in lines_[i], unless another line has it.
   const auto line_of = [&](int64_t row, int spared) -> int {
     for (int i = 0; i < 2; ++i) {
-      if (line_row_[i] == row) return i;
+      if (line_row[i] == row) return i;
     }
     const int i = 1 - spared;
     ToFloats(from + row * size.width * channels, size.width * channels, source_.data());
     lerp(source_.data(), columns_.place[0].data(), columns_.place[1].data(),
          columns_.weight[1].data(), row_values, lines_[i].data());
-    line_row_[i] = row;
+    line_row[i] = row;
     return i;
   };
   const float y_scale = ScaleOf(size.height, height_);
@@ -223,7 +227,7 @@ void Resizer::Bilinear(const T* from, const ImageSize& size, float* to) {
     const float begin = std::floor(at);
     const int64_t low_row = std::clamp<int64_t>(static_cast<int64_t>(begin), 0, size.height - 1);
     const int64_t high_row = std::min(static_cast<int64_t>(std::ceil(at)), size.height - 1);
-    const int low = line_of(low_row, line_row_[0] == high_row ? 0 : 1);
+    const int low = line_of(low_row, line_row[0] == high_row ? 0 : 1);
     const int high = line_of(high_row, low);
     Lerp(lines_[low].data(), lines_[high].data(), at - begin, row_values, to + y * row_values);
   }
@@ -237,12 +241,7 @@ void Resizer::Bicubic(const T* from, const ImageSize& size, float* to) {
   const float x_scale = ScaleOf(size.width, width_);
   for (int64_t x = 0; x < width_; ++x) {
     const CubicTaps taps = CubicTapsOf(x, size.width, x_scale, half_pixel_centers_);
-    for (int k = 0; k < 4; ++k) {
-      for (int64_t c = 0; c < channels; ++c) {
-        columns_.place[k][x * channels + c] = static_cast<int32_t>(taps.place[k] * channels + c);
-        columns_.weight[k][x * channels + c] = taps.weight[k];
-      }
-    }
+    for (int k = 0; k < 4; ++k) columns_.Set(k, x, channels, taps.place[k], taps.weight[k]);
   }
   source_.resize(size.width * channels);
   const float y_scale = ScaleOf(size.height, height_);

@@ -38,15 +38,16 @@ class Resizer {
     std::vector<float> weight[4];
 
     void Resize(size_t count, int places);
+    // Tap k of all channels of pixel x.
+    void Set(int k, int64_t x, int64_t channels, int64_t source, float share);
   };
 
   const proto::Resize::Method method_;
   const bool half_pixel_centers_;
   const int64_t height_, width_;
-  Taps columns_, rows_;
-  std::vector<float> source_;       // one row of the image, as floats
-  std::vector<float> lines_[2];     // rows of the result's width
-  int64_t line_row_[2] = {-1, -1};  // the row of the image that each line is of
+  Taps columns_;
+  std::vector<float> source_;    // one row of the image, as floats
+  std::vector<float> lines_[2];  // rows of the result's width
 };
 
 }  // namespace tpurun

@@ -21,12 +21,8 @@ std::optional<RowTransform> BindFeatures(
   for (int i = 0; i < features.size(); ++i) {
     const std::string path = ElementPath("feature", i);
     const std::string& feature = features[i];
-    const int index = FindColumn(input, feature);
-    if (index < 0) {
-      errors.Add(path, absl::StrCat("unknown feature ", Quote(feature),
-                                    DidYouMean(feature, ColumnNames(input))));
-      continue;
-    }
+    const int index = FindFeature(input, feature, path, errors);
+    if (index < 0) continue;
     // Of a second feature for an output it is said that it is one too many.
     if (output == nullptr &&
         std::find(bound.reads.begin(), bound.reads.end(), feature) != bound.reads.end()) {
@@ -41,16 +37,25 @@ std::optional<RowTransform> BindFeatures(
     }
     made.dtype = *dtype;
     if (output != nullptr) made.name = *output;
-    const int place = FindColumn(bound.output, made.name);
-    if (place >= 0) {
-      bound.output[place] = made;
-    } else {
-      bound.output.push_back(made);
-    }
+    PutColumn(made, &bound.output);
     bound.reads.push_back(feature);
     bound.makes.push_back(made.name);
   }
   if (!errors.empty()) return std::nullopt;
+  return bound;
+}
+
+RowTransform BindDecoder(const std::string& feature, const std::string* output, ColumnType made,
+                         const Schema& input, ConfigErrors& errors) {
+  const int index = FindFeature(input, feature, "feature", errors);
+  if (index >= 0 && (input[index].dtype != proto::STRING || !input[index].dims.empty())) {
+    errors.Add("feature", absl::StrCat("feature ", Quote(feature), " must be STRING [], got ",
+                                       input[index].ToString()));
+  }
+  if (output != nullptr) CheckColumnName(*output, {}, "output", errors);
+  made.name = output == nullptr ? feature : *output;
+  RowTransform bound{.output = input, .reads = {feature}, .makes = {made.name}, .paired = true};
+  PutColumn(made, &bound.output);
   return bound;
 }
 

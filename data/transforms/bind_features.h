@@ -25,6 +25,12 @@ std::optional<RowTransform> BindFeatures(
     const std::function<absl::StatusOr<proto::DataType>(const ColumnType& feature)>& dtype_of,
     ConfigErrors& errors);
 
+// Binds a transform that makes a column of the type `made`, whose name is ignored, of one STRING
+// feature, and replaces the feature without an `output` (nullptr). Mistakes are added to `errors`.
+// The result has no `apply` yet.
+RowTransform BindDecoder(const std::string& feature, const std::string* output, ColumnType made,
+                         const Schema& input, ConfigErrors& errors);
+
 // The column of `input` that feature number `feature` reads, and the column that it makes, in a
 // result of BindFeatures.
 const ColumnType& ReadColumn(const RowTransform& bound, const Schema& input, size_t feature);

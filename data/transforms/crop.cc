@@ -187,12 +187,10 @@ void CheckBoxes(const google::protobuf::RepeatedPtrField<std::string>& features,
                                               features.size()));
   }
   for (int i = 0; i < features.size(); ++i) {
-    const int index = FindColumn(input, features[i]);
     const std::string path = ElementPath("bounding_boxes", i);
-    if (index < 0) {
-      errors.Add(path, absl::StrCat("unknown feature ", Quote(features[i]),
-                                    DidYouMean(features[i], ColumnNames(input))));
-    } else if (input[index].dtype != proto::FLOAT32 || input[index].dims.size() != 1) {
+    const int index = FindFeature(input, features[i], path, errors);
+    if (index < 0) continue;
+    if (input[index].dtype != proto::FLOAT32 || input[index].dims.size() != 1) {
       errors.Add(path, absl::StrCat("feature ", Quote(features[i]),
                                     " must be FLOAT32 [?], one value a box, got ",
                                     input[index].ToString()));

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "data/transforms/bind_features.h"
 #include "data/transforms/transform_list.h"
 #include "runtime/base/text.h"
 
@@ -46,35 +47,22 @@ absl::Status DecodeStrings(const std::string& feature, std::optional<int64_t> of
 std::optional<RowTransform> BindDecodeRaw(const proto::Transform& transform, const Schema& input,
                                           ConfigErrors& errors) {
   const proto::DecodeRaw& decode_raw = transform.decode_raw();
-  const std::string& feature = decode_raw.feature();
-  const int index = FindColumn(input, feature);
-  if (index < 0) {
-    errors.Add("feature", absl::StrCat("unknown feature ", Quote(feature),
-                                       DidYouMean(feature, ColumnNames(input))));
-  } else if (input[index].dtype != proto::STRING || !input[index].dims.empty()) {
-    errors.Add("feature", absl::StrCat("feature ", Quote(feature), " must be STRING [], got ",
-                                       input[index].ToString()));
-  }
   // A byte of BOOL other than 0 and 1 would be no value of that type.
   if (decode_raw.dtype() == proto::BOOL || ElementBytes(decode_raw.dtype()) == 0) {
     errors.Add("dtype",
                absl::StrCat("dtype must be a type of numbers, such as UINT8 or FLOAT32, got ",
                             proto::DataType_Name(decode_raw.dtype())));
   }
-  const ColumnType output = {decode_raw.has_output() ? decode_raw.output() : feature,
-                             decode_raw.dtype(),
-                             {decode_raw.shape().begin(), decode_raw.shape().end()}};
-  CheckDims(output.dims, {}, "shape", errors);
-  if (decode_raw.has_output()) CheckColumnName(output.name, {}, "output", errors);
+  const ColumnType made = {
+      "", decode_raw.dtype(), {decode_raw.shape().begin(), decode_raw.shape().end()}};
+  CheckDims(made.dims, {}, "shape", errors);
+  RowTransform bound =
+      BindDecoder(decode_raw.feature(), decode_raw.has_output() ? &decode_raw.output() : nullptr,
+                  made, input, errors);
   if (!errors.empty()) return std::nullopt;
-  RowTransform bound{.output = input, .reads = {feature}, .makes = {output.name}, .paired = true};
   bound.is_bitcast = decode_raw.little_endian();
-  const int place = FindColumn(input, output.name);
-  if (place >= 0) {
-    bound.output[place] = output;
-  } else {
-    bound.output.push_back(output);
-  }
+  const std::string& feature = bound.reads[0];
+  const ColumnType output = MadeColumn(bound, 0);
   const std::optional<int64_t> offset =
       decode_raw.has_offset() ? std::optional(decode_raw.offset()) : std::nullopt;
   const bool little_endian = decode_raw.little_endian();

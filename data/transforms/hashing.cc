@@ -1,49 +1,17 @@
 // string_to_hash_bucket_fast { feature output num_buckets }: the fingerprint of a string modulo
 // num_buckets, and cross { feature output num_buckets }: that of several features together.
-#include <farmhash.h>
-
-#include <charconv>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/transforms/bind_features.h"
+#include "data/transforms/text_ids.h"
 #include "data/transforms/transform_list.h"
 #include "proto/source_locations.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
-
-uint64_t FingerprintOf(std::string_view text) {
-  return util::Fingerprint64(text.data(), text.size());
-}
-
-absl::StatusOr<proto::DataType> CheckHashable(const ColumnType& feature) {
-  const bool has_type = feature.dtype == proto::STRING || feature.dtype == proto::INT64;
-  if (has_type && !feature.varies()) return proto::INT64;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "feature ", Quote(feature.name), " must be STRING or INT64, got ", feature.ToString()));
-}
-
-void HashColumn(const Column& from, uint64_t num_buckets, Column* to) {
-  const bool strings = from.type.dtype == proto::STRING;
-  const std::span<const int64_t> numbers = from.values<int64_t>();
-  const size_t count = strings ? from.strings.size() : numbers.size();
-  to->bytes.resize(count * sizeof(int64_t));
-  const std::span<int64_t> ids = to->values<int64_t>();
-  char digits[32];
-  for (size_t i = 0; i < count; ++i) {
-    std::string_view text;
-    if (strings) {
-      text = from.string(static_cast<int64_t>(i));
-    } else {
-      const char* const end = std::to_chars(digits, std::end(digits), numbers[i]).ptr;
-      text = {digits, static_cast<size_t>(end - digits)};
-    }
-    ids[i] = static_cast<int64_t>(FingerprintOf(text) % num_buckets);
-  }
-}
 
 // tsl::FingerprintCat64, tsl/platform/fingerprint.h.
 uint64_t JoinFingerprints(uint64_t a, uint64_t b) {
@@ -66,7 +34,7 @@ void CrossColumns(const std::vector<const Column*>& from, int64_t rows, uint64_t
     uint64_t hash = kDefaultKey;
     for (const Column* const column : from) {
       hash = JoinFingerprints(hash, column->type.dtype == proto::STRING
-                                        ? FingerprintOf(column->string(row))
+                                        ? Fingerprint64(column->string(row))
                                         : static_cast<uint64_t>(column->values<int64_t>()[row]));
     }
     ids[row] = static_cast<int64_t>(hash % num_buckets);
@@ -79,13 +47,18 @@ std::optional<RowTransform> BindHashBucket(const proto::Transform& transform, co
                                            ConfigErrors& errors) {
   const proto::HashBucket& hash = transform.string_to_hash_bucket_fast();
   std::optional<RowTransform> bound = BindFeatures(
-      hash.feature(), hash.has_output() ? &hash.output() : nullptr, input, CheckHashable, errors);
+      hash.feature(), hash.has_output() ? &hash.output() : nullptr, input, TypeOfIds, errors);
   if (!bound.has_value()) return std::nullopt;
   bound->apply = [from = bound->reads, to = bound->makes,
                   num_buckets = static_cast<uint64_t>(hash.num_buckets())](const RowBatch& rows,
                                                                            Table* out) {
     for (size_t i = 0; i < from.size(); ++i) {
-      HashColumn(rows.in.column(from[i]), num_buckets, &out->column(to[i]));
+      FillIds(
+          rows.in.column(from[i]),
+          [num_buckets](std::string_view text) {
+            return static_cast<int64_t>(Fingerprint64(text) % num_buckets);
+          },
+          &out->column(to[i]));
     }
     return absl::OkStatus();
   };
@@ -118,13 +91,9 @@ std::optional<RowTransform> BindCross(const proto::Transform& transform, const S
   for (int i = 0; i < cross.feature_size(); ++i) {
     const std::string& feature = cross.feature(i);
     const std::string path = ElementPath("feature", i);
-    const int index = FindColumn(input, feature);
-    if (index < 0) {
-      errors.Add(path, absl::StrCat("unknown feature ", Quote(feature),
-                                    DidYouMean(feature, ColumnNames(input))));
-      continue;
-    }
-    const absl::Status hashable = CheckHashable(input[index]).status();
+    const int index = FindFeature(input, feature, path, errors);
+    if (index < 0) continue;
+    const absl::Status hashable = TypeOfIds(input[index]).status();
     if (!hashable.ok()) {
       errors.Add(path, std::string(hashable.message()));
     } else if (!input[index].dims.empty()) {
@@ -137,13 +106,7 @@ std::optional<RowTransform> BindCross(const proto::Transform& transform, const S
       cross.has_output() ? cross.output() : absl::StrJoin(cross.feature(), "_X_");
   CheckColumnName(output, {}, "output", errors);
   if (!errors.empty()) return std::nullopt;
-  const ColumnType made = {output, proto::INT64, {}};
-  const int place = FindColumn(input, output);
-  if (place >= 0) {
-    bound.output[place] = made;
-  } else {
-    bound.output.push_back(made);
-  }
+  PutColumn({output, proto::INT64, {}}, &bound.output);
   bound.makes = {output};
   bound.apply = [features = bound.reads, output,
                  num_buckets = static_cast<uint64_t>(cross.num_buckets())](const RowBatch& rows,

@@ -1,9 +1,6 @@
 // lookup { feature output vocabulary_file vocabulary_list num_oov_buckets default_value }: the
 // index of a string or an integer in a vocabulary, as tf.lookup has it.
-#include <farmhash.h>
-
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <numeric>
 #include <string_view>
@@ -13,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "data/line_reader.h"
 #include "data/transforms/bind_features.h"
+#include "data/transforms/text_ids.h"
 #include "data/transforms/transform_list.h"
 #include "proto/source_locations.h"
 #include "runtime/base/status.h"
@@ -21,10 +19,6 @@
 
 namespace tpurun {
 namespace {
-
-uint64_t Fingerprint64(std::string_view text) {
-  return util::Fingerprint64(text.data(), text.size());
-}
 
 // Is told what is wrong with an entry.
 using AddMistake = std::function<void(size_t entry, const std::string& message)>;
@@ -85,23 +79,6 @@ struct LookupTable {
            static_cast<int64_t>(Fingerprint64(text) % static_cast<uint64_t>(num_oov_buckets));
   }
 };
-
-void LookUp(const Column& from, const LookupTable& table, Column* to) {
-  const bool strings = from.type.dtype == proto::STRING;
-  const std::span<const int64_t> numbers = from.values<int64_t>();
-  const size_t count = strings ? from.strings.size() : numbers.size();
-  to->bytes.resize(count * sizeof(int64_t));
-  const std::span<int64_t> ids = to->values<int64_t>();
-  char digits[32];
-  for (size_t i = 0; i < count; ++i) {
-    if (strings) {
-      ids[i] = table.Find(from.string(static_cast<int64_t>(i)));
-    } else {
-      const char* const end = std::to_chars(digits, std::end(digits), numbers[i]).ptr;
-      ids[i] = table.Find({digits, static_cast<size_t>(end - digits)});
-    }
-  }
-}
 
 struct BoundLookup {
   ColumnType from;
@@ -244,7 +221,10 @@ class LookupBinding {
     }
     row->apply = [features = features_, tables](const RowBatch& rows, Table* out) {
       for (size_t i = 0; i < features.size(); ++i) {
-        LookUp(rows.in.column(features[i].from.name), tables[i], &out->column(features[i].output));
+        FillIds(
+            rows.in.column(features[i].from.name),
+            [&table = tables[i]](std::string_view text) { return table.Find(text); },
+            &out->column(features[i].output));
       }
       return absl::OkStatus();
     };
@@ -284,14 +264,8 @@ class LookupBinding {
 std::optional<RowTransform> BindLookup(const proto::Transform& transform, const Schema& input,
                                        ConfigErrors& errors) {
   const proto::Lookup& lookup = transform.lookup();
-  const auto dtype_of = [](const ColumnType& feature) -> absl::StatusOr<proto::DataType> {
-    const bool has_type = feature.dtype == proto::STRING || feature.dtype == proto::INT64;
-    if (has_type && !feature.varies()) return proto::INT64;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "feature ", Quote(feature.name), " must be STRING or INT64, got ", feature.ToString()));
-  };
   std::optional<RowTransform> bound = BindFeatures(
-      lookup.feature(), lookup.has_output() ? &lookup.output() : nullptr, input, dtype_of, errors);
+      lookup.feature(), lookup.has_output() ? &lookup.output() : nullptr, input, TypeOfIds, errors);
   CheckFields(lookup, errors);
   if (!errors.empty()) return std::nullopt;
   LookupBinding binding(lookup, input, *bound);

@@ -94,29 +94,20 @@ class SelectedItems : public ItemStream {
   int64_t seen_ = 0;  // items taken from before_ in this pass, given or dropped
 };
 
-class WholeBatches : public ItemStream {
+class WholeBatches : public PassingItems {
  public:
   WholeBatches(ItemTransformArgs args, int64_t size)
-      : before_(std::move(args.before)), records_(args.records), size_(size) {}
-
-  absl::Status StartEpoch(int64_t epoch) override { return before_->StartEpoch(epoch); }
+      : PassingItems(std::move(args.before)), records_(args.records), size_(size) {}
 
   absl::StatusOr<int64_t> Next(std::span<Item> items) override {
     // Whoever asks, Batches or a repeat before it, asks for a whole batch.
-    ASSIGN_OR_RETURN(const int64_t got, before_->Next(items));
+    ASSIGN_OR_RETURN(const int64_t got, before().Next(items));
     const int64_t whole = got / size_ * size_;
     records_->Release(items.subspan(whole, got - whole));
     return whole;
   }
 
-  void SavePosition(std::string* text) const override { before_->SavePosition(text); }
-  absl::Status RestorePosition(PositionReader& position) override {
-    return before_->RestorePosition(position);
-  }
-  bool crosses_epochs() const override { return before_->crosses_epochs(); }
-
  private:
-  const std::unique_ptr<ItemStream> before_;
   Records* const records_;
   const int64_t size_;
 };

@@ -162,78 +162,52 @@ bool IsEndlessRepeat(const proto::Transform& transform);
 
 // ---- the functions that the rows of the table point to, by file
 
+using BindRow = std::optional<RowTransform>(const proto::Transform& transform, const Schema& input,
+                                            ConfigErrors& errors);
 // decode_csv.cc
-std::optional<RowTransform> BindDecodeCsv(const proto::Transform& transform, const Schema& input,
-                                          ConfigErrors& errors);
+BindRow BindDecodeCsv;
 // parse_example.cc
-std::optional<RowTransform> BindParseExample(const proto::Transform& transform, const Schema& input,
-                                             ConfigErrors& errors);
+BindRow BindParseExample;
 // decode_raw.cc
-std::optional<RowTransform> BindDecodeRaw(const proto::Transform& transform, const Schema& input,
-                                          ConfigErrors& errors);
+BindRow BindDecodeRaw;
 // cast.cc
-std::optional<RowTransform> BindCast(const proto::Transform& transform, const Schema& input,
-                                     ConfigErrors& errors);
+BindRow BindCast;
 // lookup.cc
-std::optional<RowTransform> BindLookup(const proto::Transform& transform, const Schema& input,
-                                       ConfigErrors& errors);
+BindRow BindLookup;
 // normalize.cc
-std::optional<RowTransform> BindNormalize(const proto::Transform& transform, const Schema& input,
-                                          ConfigErrors& errors);
+BindRow BindNormalize;
 // decode_image.cc
-std::optional<RowTransform> BindDecodeImage(const proto::Transform& transform, const Schema& input,
-                                            ConfigErrors& errors);
+BindRow BindDecodeImage;
 // crop.cc
-std::optional<RowTransform> BindRandomCrop(const proto::Transform& transform, const Schema& input,
-                                           ConfigErrors& errors);
-std::optional<RowTransform> BindCentralCrop(const proto::Transform& transform, const Schema& input,
-                                            ConfigErrors& errors);
-std::optional<RowTransform> BindSampleDistortedBoundingBox(const proto::Transform& transform,
-                                                           const Schema& input,
-                                                           ConfigErrors& errors);
-std::optional<RowTransform> BindResizeWithCropOrPad(const proto::Transform& transform,
-                                                    const Schema& input, ConfigErrors& errors);
+BindRow BindRandomCrop;
+BindRow BindCentralCrop;
+BindRow BindSampleDistortedBoundingBox;
+BindRow BindResizeWithCropOrPad;
 // The resize that follows a sample_distorted_bounding_box with `size`. nullopt without.
 std::optional<proto::Transform> ResizeOfSample(const proto::Transform& transform);
 // resize.cc
-std::optional<RowTransform> BindResize(const proto::Transform& transform, const Schema& input,
-                                       ConfigErrors& errors);
+BindRow BindResize;
 // random_flip.cc
-std::optional<RowTransform> BindRandomFlipLeftRight(const proto::Transform& transform,
-                                                    const Schema& input, ConfigErrors& errors);
-std::optional<RowTransform> BindRandomFlipUpDown(const proto::Transform& transform,
-                                                 const Schema& input, ConfigErrors& errors);
+BindRow BindRandomFlipLeftRight;
+BindRow BindRandomFlipUpDown;
 // per_image_standardization.cc
-std::optional<RowTransform> BindPerImageStandardization(const proto::Transform& transform,
-                                                        const Schema& input, ConfigErrors& errors);
+BindRow BindPerImageStandardization;
 // hashing.cc
-std::optional<RowTransform> BindHashBucket(const proto::Transform& transform, const Schema& input,
-                                           ConfigErrors& errors);
-std::optional<RowTransform> BindCross(const proto::Transform& transform, const Schema& input,
-                                      ConfigErrors& errors);
+BindRow BindHashBucket;
+BindRow BindCross;
 // bucketize.cc
-std::optional<RowTransform> BindBucketize(const proto::Transform& transform, const Schema& input,
-                                          ConfigErrors& errors);
+BindRow BindBucketize;
 // one_hot.cc
-std::optional<RowTransform> BindOneHot(const proto::Transform& transform, const Schema& input,
-                                       ConfigErrors& errors);
+BindRow BindOneHot;
 // change_colors.cc
-std::optional<RowTransform> BindAdjustBrightness(const proto::Transform& transform,
-                                                 const Schema& input, ConfigErrors& errors);
-std::optional<RowTransform> BindAdjustContrast(const proto::Transform& transform,
-                                               const Schema& input, ConfigErrors& errors);
-std::optional<RowTransform> BindAdjustSaturation(const proto::Transform& transform,
-                                                 const Schema& input, ConfigErrors& errors);
-std::optional<RowTransform> BindAdjustHue(const proto::Transform& transform, const Schema& input,
-                                          ConfigErrors& errors);
-std::optional<RowTransform> BindRandomBrightness(const proto::Transform& transform,
-                                                 const Schema& input, ConfigErrors& errors);
-std::optional<RowTransform> BindRandomContrast(const proto::Transform& transform,
-                                               const Schema& input, ConfigErrors& errors);
-std::optional<RowTransform> BindRandomSaturation(const proto::Transform& transform,
-                                                 const Schema& input, ConfigErrors& errors);
-std::optional<RowTransform> BindRandomHue(const proto::Transform& transform, const Schema& input,
-                                          ConfigErrors& errors);
+BindRow BindAdjustBrightness;
+BindRow BindAdjustContrast;
+BindRow BindAdjustSaturation;
+BindRow BindAdjustHue;
+BindRow BindRandomBrightness;
+BindRow BindRandomContrast;
+BindRow BindRandomSaturation;
+BindRow BindRandomHue;
 // shuffle.cc
 std::unique_ptr<ItemStream> MakeShuffle(const proto::Transform& transform, ItemTransformArgs args);
 int64_t CountShuffle(const proto::Transform& transform, int64_t before);
