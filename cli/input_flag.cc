@@ -38,8 +38,12 @@ void SetInput(const std::vector<std::string>& files, const std::string& path, pr
   const std::string source_path = FieldPath(path, "source");
   const std::string file_path = SetFiles(files, source);
   if (file_path.empty()) {
-    errors.AddAt({.flag = kFlag}, absl::StrCat("the source of ", path, " (",
-                                               locations->Where(source_path), ") reads no files"));
+    errors.AddAt({.flag = kFlag},
+                 absl::StrCat("the source of ", path, " (", locations->Where(source_path), ") ",
+                              source->has_zip() || source->has_sample_from_datasets()
+                                  ? "is made of several inputs; take it out, and "
+                                    "set the files of each by --set"
+                                  : "reads no files"));
     return;
   }
   const SourceLocation flag = {.flag = absl::StrCat(kFlag, "=", absl::StrJoin(files, ","))};

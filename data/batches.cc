@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "data/row_map.h"
+#include "data/transforms/mixup.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -30,15 +32,34 @@ std::string WithoutFileNames(std::string signature) {
   return signature;
 }
 
-// Rows that `cache` makes at a time, for each thread. They are in memory twice.
+// What `cache` has in memory twice, for each thread.
+constexpr int64_t kCachedBytes = 16 << 20;
+
+// Rows that `cache` makes at a time, for each thread.
 int64_t CachedAtATime(const Schema& schema) {
-  constexpr int64_t kBytes = 16 << 20;
   int64_t rows = 512;
   for (const ColumnType& type : schema) {
-    const int64_t row_bytes = type.varies() ? kBytes / 8 : type.row_bytes();
-    rows = std::min(rows, kBytes / std::max<int64_t>(row_bytes, 1));
+    const int64_t row_bytes = type.varies() ? kCachedBytes / 8 : type.row_bytes();
+    rows = std::min(rows, kCachedBytes / std::max<int64_t>(row_bytes, 1));
   }
   return std::max<int64_t>(rows, 1);
+}
+
+// Draws the next elements to cache: fewer than items.size() if their records are large, and at the
+// end, which sets *ended.
+absl::StatusOr<int64_t> DrawToCache(const Elements& elements, std::span<Item> items, bool* ended) {
+  constexpr int64_t kDrawnAtATime = 16;
+  const int64_t bytes_before = elements.records->held_bytes();
+  const int64_t most_bytes = kCachedBytes * elements.map.settings.num_threads;
+  int64_t drawn = 0;
+  while (drawn < std::ssize(items) && elements.records->held_bytes() - bytes_before < most_bytes) {
+    const int64_t wanted = std::min(kDrawnAtATime, std::ssize(items) - drawn);
+    ASSIGN_OR_RETURN(const int64_t got, elements.items->Next(items.subspan(drawn, wanted)));
+    drawn += got;
+    *ended = got < wanted;
+    if (*ended) break;
+  }
+  return drawn;
 }
 
 class Batches : public BatchSource {
@@ -47,6 +68,7 @@ class Batches : public BatchSource {
       : records_(std::move(elements.records)),
         stream_(std::move(elements.items)),
         times_(elements.map.times),
+        skips_(elements.map.settings.skipped != nullptr),
         map_(records_.get(), std::move(elements.map)),
         args_(std::move(args)),
         items_(args_.batch_size * args_.batches_per_step) {
@@ -70,26 +92,20 @@ class Batches : public BatchSource {
   absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
     InputTimes::Timer timer(times_.get(), args_.stage);
     ReleaseBatch();
-    ASSIGN_OR_RETURN(const int64_t got, stream_->Next(std::span(items_)));
+    for (Column& column : forwarded_.columns) column.Clear();
+    ASSIGN_OR_RETURN(const int64_t got, Fill(buffers));
     const int64_t kept = args_.drop_remainder ? got / args_.batch_size * args_.batch_size : got;
-    records_->Release(std::span(items_).subspan(kept, got - kept));
+    batch_ = std::span(items_).first(got);
     if (kept == 0) {
+      ReleaseBatch();
       if (!at_start_) return 0;
       at_start_ = false;
-      RETURN_IF_ERROR(args_.on_empty(NoBatch(got)));
+      RETURN_IF_ERROR(args_.on_empty(NoBatch(got + dropped_)));
       return 0;
     }
-    const std::span<const Item> items = std::span(items_).first(kept);
     at_start_ = false;
-    batch_ = items;
     timer.AddRows(kept);
-    for (Column& column : forwarded_.columns) column.Clear();
-    if (gathers_) {
-      for (size_t i = 0; i < gathered_.size(); ++i) GatherRows(*gathered_[i], items, buffers[i]);
-      for (const Item& item : items) Forward(*records_->table(), item.id, &forwarded_);
-    } else {
-      RETURN_IF_ERROR(LoadRows(buffers));
-    }
+    if (args_.mixup.has_value()) Mix(buffers, kept);
     return kept;
   }
 
@@ -152,23 +168,49 @@ class Batches : public BatchSource {
     batch_ = {};
   }
 
-  absl::Status LoadRows(BatchBuffers buffers) {
+  // Loads the next rows into the buffers. Those that are skipped make room for others.
+  absl::StatusOr<int64_t> Fill(BatchBuffers buffers) {
+    int64_t count = 0;
+    while (count < std::ssize(items_)) {
+      const int64_t wanted = std::ssize(items_) - count;
+      ASSIGN_OR_RETURN(const int64_t got, stream_->Next(std::span(items_).subspan(count)));
+      // What is dropped behind the last whole batch need not be loaded.
+      const int64_t rest =
+          args_.drop_remainder && !skips_ && got < wanted ? (count + got) % args_.batch_size : 0;
+      records_->Release(std::span(items_).subspan(count + got - rest, rest));
+      batch_ = std::span(items_).first(count + got - rest);
+      RETURN_IF_ERROR(LoadRows(buffers, count));
+      count = RemoveSkipped(buffers, count);
+      dropped_ = rest;
+      if (got < wanted) break;
+    }
+    return count;
+  }
+
+  // Loads the rows of batch_ from `first` on.
+  absl::Status LoadRows(BatchBuffers buffers, int64_t first) {
+    const std::span<const Item> items = batch_.subspan(first);
+    if (gathers_) {
+      for (size_t i = 0; i < gathered_.size(); ++i) {
+        GatherRows(*gathered_[i], items, buffers[i] + first * RowBytes(i));
+      }
+      for (const Item& item : items) Forward(*records_->table(), item.id, &forwarded_);
+      return absl::OkStatus();
+    }
     const auto lend = [&](const RowMap::Block& block) {
       for (size_t i = 0; i < args_.features.size(); ++i) {
-        const int64_t row_bytes = args_.features[i].shape.bytes();
-        loaded_[block.thread][i]->Lend(buffers[i] + block.begin * row_bytes,
-                                       block.count * row_bytes);
+        loaded_[block.thread][i]->Lend(buffers[i] + (first + block.begin) * RowBytes(i),
+                                       block.count * RowBytes(i));
       }
     };
     const bool forwards = !forwarded_.columns.empty();
-    if (forwards) forwarded_blocks_.assign(batch_.size(), {});
+    if (forwards) forwarded_blocks_.assign(items.size(), {});
     const auto check = [&](const RowMap::Block& block, const Table& rows) -> absl::Status {
       for (size_t i = 0; i < args_.features.size(); ++i) {
         const FeatureSpec& feature = args_.features[i];
-        const int64_t row_bytes = feature.shape.bytes();
         const Bytes& made = rows.column(feature.name).bytes;
-        if (made.data() != buffers[i] + block.begin * row_bytes ||
-            std::ssize(made) != block.count * row_bytes) {
+        if (made.data() != buffers[i] + (first + block.begin) * RowBytes(i) ||
+            std::ssize(made) != block.count * RowBytes(i)) {
           return absl::InternalError(
               absl::StrCat("the rows of ", feature.name, " are not where the batch has them"));
         }
@@ -179,12 +221,58 @@ class Batches : public BatchSource {
       for (int64_t row = 0; row < block.count; ++row) Forward(rows, row, &forwarded);
       return absl::OkStatus();
     };
-    RETURN_IF_ERROR(map_.Run(batch_, lend, check));
+    RETURN_IF_ERROR(map_.Run(items, lend, check));
     for (const Table& forwarded : forwarded_blocks_) {
       if (!forwarded.columns.empty()) forwarded_.Append(forwarded);
     }
     return absl::OkStatus();
   }
+
+  // Closes the gaps among the rows of batch_ from `first` on. Returns the number of rows that stay.
+  int64_t RemoveSkipped(BatchBuffers buffers, int64_t first) {
+    const std::vector<int64_t>& skipped = map_.skipped();
+    if (gathers_ || skipped.empty()) return std::ssize(batch_);
+    int64_t stay = first + skipped[0];
+    for (size_t s = 0; s < skipped.size(); ++s) {
+      const int64_t gap = first + skipped[s];
+      const int64_t next = s + 1 < skipped.size() ? first + skipped[s + 1] : std::ssize(batch_);
+      records_->Release(batch_.subspan(gap, 1));
+      const int64_t count = next - gap - 1;
+      std::copy_n(items_.begin() + gap + 1, count, items_.begin() + stay);
+      for (size_t i = 0; i < args_.features.size(); ++i) {
+        std::memmove(buffers[i] + stay * RowBytes(i), buffers[i] + (gap + 1) * RowBytes(i),
+                     count * RowBytes(i));
+      }
+      stay += count;
+    }
+    batch_ = batch_.first(stay);
+    return stay;
+  }
+
+  // Mixes the rows of each batch of the step.
+  void Mix(BatchBuffers buffers, int64_t rows) {
+    for (int64_t begin = 0; begin < rows; begin += args_.batch_size) {
+      const int64_t count = std::min(args_.batch_size, rows - begin);
+      map_.pool().ForEach((count + 1) / 2, [&](int64_t i, int) {
+        const int64_t first = begin + i, last = begin + count - 1 - i;
+        const auto lambda = [&](int64_t row) {
+          return DrawMixupLambda(args_.mixup->alpha(), args_.seed, records_->IdOf(batch_[row]));
+        };
+        for (size_t f = 0; f < args_.features.size(); ++f) {
+          const auto& mixed = args_.mixup->feature();
+          if (std::find(mixed.begin(), mixed.end(), args_.features[f].name) == mixed.end())
+            continue;
+          const auto row = [&](int64_t index) {
+            return std::span(reinterpret_cast<float*>(buffers[f] + index * RowBytes(f)),
+                             RowBytes(f) / sizeof(float));
+          };
+          if (first != last) MixRows(lambda(first), row(first), lambda(last), row(last));
+        }
+      });
+    }
+  }
+
+  int64_t RowBytes(size_t feature) const { return args_.features[feature].shape.bytes(); }
 
   static void Forward(const Table& from, int64_t row, Table* to) {
     for (Column& column : to->columns) column.AppendRow(from.column(column.type.name), row);
@@ -201,6 +289,7 @@ class Batches : public BatchSource {
   const std::unique_ptr<Records> records_;
   const std::unique_ptr<ItemStream> stream_;
   const std::shared_ptr<InputTimes> times_;
+  const bool skips_;  // rows may be skipped
   RowMap map_;
   const BatchesArgs args_;
   // Rows need no more than copying. Then gathered_ has, of each feature, where from; else loaded_
@@ -212,6 +301,7 @@ class Batches : public BatchSource {
   std::vector<Table> forwarded_blocks_;  // of each block, at the number of its first row
   std::vector<Item> items_;
   bool at_start_ = true;
+  int64_t dropped_ = 0;          // elements behind the last whole batch, which were not loaded
   std::span<const Item> batch_;  // of items_: the last batch, held for Where
 };
 
@@ -225,16 +315,13 @@ absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
   Table table = EmptyTable(keep);
   std::vector<RowSource> sources;  // of each row
   const std::shared_ptr<InputTimes> times = elements.map.times;
-  const RowMapArgs threads = {.num_threads = elements.map.num_threads,
-                              .autotune = elements.map.autotune,
-                              .cancelled = elements.map.cancelled};
+  const MapSettings settings = elements.map.settings;
   RowMap map(elements.records.get(), std::move(elements.map));
-  std::vector<Item> items(CachedAtATime(keep) * threads.num_threads);
+  std::vector<Item> items(CachedAtATime(keep) * settings.num_threads);
   std::vector<Table> blocks(items.size());  // at the number of their first row
   bool ended = false;
   while (!ended) {
-    ASSIGN_OR_RETURN(const int64_t got, elements.items->Next(std::span(items)));
-    ended = got < std::ssize(items);
+    ASSIGN_OR_RETURN(const int64_t got, DrawToCache(elements, items, &ended));
     const std::span<const Item> block_items = std::span(items).first(got);
     const auto keep_block = [&](const RowMap::Block& block, const Table& rows) {
       blocks[block.begin] = EmptyTable(keep);
@@ -242,7 +329,13 @@ absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
       return absl::OkStatus();
     };
     RETURN_IF_ERROR(map.Run(block_items, nullptr, keep_block));
-    for (const Item& item : block_items) {
+    auto skipped = map.skipped().begin();
+    for (int64_t i = 0; i < got; ++i) {
+      if (skipped != map.skipped().end() && *skipped == i) {
+        ++skipped;
+        continue;
+      }
+      const Item& item = items[i];
       sources.push_back({elements.records->OriginOf(item), elements.records->IdOf(item)});
     }
     elements.records->Release(block_items);
@@ -265,8 +358,7 @@ absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
   cached.records =
       std::make_unique<TableRecords>(std::move(table), std::move(sources), name_origin);
   cached.items = std::make_unique<RecordItems>(cached.records.get());
-  cached.map = threads;
-  cached.map.times = times;
+  cached.map = {.settings = settings, .times = times};
   return cached;
 }
 

@@ -1,33 +1,24 @@
-// Turns the elements of an input into batches: Elements (the rows at one place of the pipeline),
-// the cache that keeps them in memory, and the BatchSource at the end.
+// Turns the elements of an input into batches: the cache that keeps them in memory, and the
+// BatchSource at the end.
 #ifndef TPURUN_DATA_BATCHES_H_
 #define TPURUN_DATA_BATCHES_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "data/item_stream.h"
+#include "data/elements.h"
 #include "data/records.h"
-#include "data/row_map.h"
 #include "data/table.h"
+#include "proto/input.pb.h"
 #include "runtime/spec/spec.h"
 
 namespace tpurun {
-
-// Elements: items in an order, and the row transforms that each item's row passes through. A row
-// transform makes one row of one row. It is therefore applied only after an item has passed all
-// item streams, so an element that is dropped is never decoded.
-struct Elements {
-  std::unique_ptr<Records> records;
-  std::unique_ptr<ItemStream> items;
-  RowMapArgs map;
-};
 
 // Reads all elements into memory and keeps the columns `keep`. The result returns the elements in
 // the same order. Consumes `elements`. ResourceExhausted, with the place `where`, if the rows take
@@ -48,6 +39,9 @@ struct BatchesArgs {
   std::string empty;            // the message if the input has no elements
   OnEmpty on_empty;             // called if the input has no complete batch
   bool drop_remainder = false;
+  // The rows of each batch are mixed, drawn by `seed`. Features that `features` lacks are left out.
+  std::optional<proto::Mixup> mixup = {};
+  uint64_t seed = 0;
   size_t stage = 0;  // of the batches in RowMapArgs::times
 };
 

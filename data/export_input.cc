@@ -50,12 +50,21 @@ void AddRead(const RowTransform& row, const std::set<std::string>& made,
   }
 }
 
-// The transforms that the `wanted` columns are made by, in order; `wanted` is then what the source
-// has of them.
+// The columns that an exported model is fed with ahead of all transforms that it does: those of the
+// source, or of the last window, whose rows it does not join.
+const Schema& FedSchema(const InputPlan& plan) {
+  const auto window = std::find_if(plan.steps.rbegin(), plan.steps.rend(),
+                                   [](const Step& step) { return step.transform.has_window(); });
+  return window == plan.steps.rend() ? plan.input : window->windows;
+}
+
+// The transforms behind FedSchema that the `wanted` columns are made by, in order; `wanted` is then
+// what FedSchema has of them.
 absl::StatusOr<std::vector<ExportStep>> StepsOf(const InputPlan& plan, ExportFormat format,
                                                 std::set<std::string>& wanted) {
   std::vector<ExportStep> steps;
   for (auto step = plan.steps.rbegin(); step != plan.steps.rend(); ++step) {
+    if (step->transform.has_window()) break;
     if (!step->row.has_value()) continue;
     ExportStep added{.step = &*step, .made = TakeMade(*step->row, wanted)};
     if (added.made.empty()) continue;
@@ -76,7 +85,7 @@ class InputExporter {
   absl::StatusOr<ExportedInput> Export(const std::set<std::string>& features) {
     std::set<std::string> wanted = features;
     ASSIGN_OR_RETURN(const std::vector<ExportStep> steps, StepsOf(plan_, format_, wanted));
-    RETURN_IF_ERROR(FeedColumns(plan_.input, wanted));
+    RETURN_IF_ERROR(FeedColumns(FedSchema(plan_), wanted));
     for (const ExportStep& step : steps) {
       graph_.set_scope(step.step->def->name);
       if (step.is_fed) RETURN_IF_ERROR(Feed(step));
@@ -173,6 +182,10 @@ absl::StatusOr<ExportedInput> ExportPlan(const InputPlan& plan, ExportFormat for
 
 absl::StatusOr<Vocabularies> InputVocabularies(const InputPlan& plan) {
   Vocabularies vocabularies;
+  for (const auto& input : plan.inputs) {
+    ASSIGN_OR_RETURN(Vocabularies of_input, InputVocabularies(*input));
+    vocabularies.merge(of_input);
+  }
   for (const Step& step : plan.steps) {
     if (!step.row.has_value()) continue;
     for (const std::string& name : step.row->makes) vocabularies.erase(name);

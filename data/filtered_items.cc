@@ -48,7 +48,7 @@ absl::StatusOr<int64_t> FilteredItems::Next(std::span<Item> items) {
   while (count < std::ssize(items)) {
     const std::span<Item> wanted = items.subspan(count);
     ASSIGN_OR_RETURN(const int64_t got, before().Next(wanted));
-    kept_.assign(got, 0);
+    kept_.assign(got, 0);  // and of rows that are skipped
     const auto test = [&](const RowMap::Block& block, const Table& rows) {
       const Column& column = rows.column(feature_);
       for (int64_t row = 0; row < block.count; ++row) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/elements.h"
 #include "data/item_stream.h"
 #include "data/records.h"
 #include "data/row_map.h"

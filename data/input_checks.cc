@@ -28,7 +28,7 @@ void CheckBatch(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& er
   }
   const bool drops = batch != nullptr && batch->transform.batch().drop_remainder();
   const bool repeats = IsEndless(plan) || (ImpliesRepeat(plan, args.mode) &&
-                                           (HasCache(plan) || !ReadsOnce(plan.source)));
+                                           (HasCache(plan) || !SourceReadsOnce(plan)));
   if (args.mode == ModeKey::kTrain && !drops && !repeats) {
     errors.Add(
         batch == nullptr ? plan.path : batch->path,
@@ -37,23 +37,29 @@ void CheckBatch(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& er
   }
 }
 
-// A source that can be read once, and several or something that reads it again.
-void CheckReadOnce(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& errors) {
-  const SourceDef& def = *plan.source_def;
-  if (args.shard.num_shards > 1 && def.file_names != nullptr &&
-      NamesStandardInput(def.file_names(plan.source))) {
-    errors.Add(plan.source_path, absl::StrCat("standard input ", ReadByAll(args.shard)));
-    return;
-  }
-  if (!ReadsOnce(plan.source)) return;
+// True, with a mistake, if a repeat reads the source again before a cache.
+bool CheckRepeats(const InputPlan& plan, ConfigErrors& errors) {
   for (const Step& step : plan.steps) {
-    if (step.transform.has_cache()) return;
+    if (step.transform.has_cache()) return false;
     if (!step.transform.has_repeat() || step.transform.repeat().count() == 1) continue;
     errors.Add(
         step.path,
         "repeat: standard input can be read only once; add transform { cache {} } before it");
+    return true;
+  }
+  return false;
+}
+
+// A source that can be read once, and several or something that reads it again.
+void CheckReadOnce(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& errors) {
+  if (args.shard.num_shards > 1 && ReadsStandardInput(plan.source)) {
+    errors.Add(plan.source_path, absl::StrCat("standard input ", ReadByAll(args.shard)));
     return;
   }
+  for (const auto& input : plan.inputs) {
+    if (SourceReadsOnce(*input)) CheckRepeats(*input, errors);
+  }
+  if (!SourceReadsOnce(plan) || CheckRepeats(plan, errors) || HasCache(plan)) return;
   if (args.count_examples) {
     errors.Add(plan.source_path,
                "epochs repeat the input, and standard input can be read only once; add transform { "
@@ -83,10 +89,19 @@ std::string HowToFeed(const ColumnType& got, const ColumnType& want) {
                       " dtype: ", proto::DataType_Name(want.dtype), " } }");
 }
 
-// The columns that are made of what rows of PREDICT may lack.
-std::set<std::string> MadeOfLabels(const InputPlan& plan) {
+// The columns that are made of what rows of PREDICT may lack. With `filters`, adds a mistake for
+// each filter by one of them.
+std::set<std::string> MadeOfLabels(const InputPlan& plan, ConfigErrors* filters = nullptr) {
   std::set<std::string> made;
+  for (const auto& input : plan.inputs) made.merge(MadeOfLabels(*input, filters));
   for (const Step& step : plan.steps) {
+    const std::string& filtered = step.transform.filter().feature();
+    if (filters != nullptr && made.count(filtered) > 0) {
+      filters->Add(FieldPath(step.path, "feature"),
+                   absl::StrCat("filter: feature ", Quote(filtered),
+                                " is made of a column with label: true, which rows of predict may "
+                                "lack; take the filter out of predict's input"));
+    }
     if (!step.row.has_value()) continue;
     const RowTransform& row = *step.row;
     const std::set<std::string> before = made;
@@ -107,7 +122,8 @@ std::set<std::string> MadeOfLabels(const InputPlan& plan) {
 std::vector<FeatureSpec> MatchFeatures(const InputPlan& plan, const InputFnArgs& args,
                                        ConfigErrors& errors) {
   std::vector<FeatureSpec> matched;
-  const std::set<std::string> labels = MadeOfLabels(plan);
+  const std::set<std::string> labels =
+      MadeOfLabels(plan, args.mode == ModeKey::kPredict ? &errors : nullptr);
   for (const FeatureSpec& feature : args.features) {
     const std::string title =
         absl::StrCat(feature.is_label ? "label " : "feature ", Quote(feature.name));
@@ -136,6 +152,19 @@ std::vector<FeatureSpec> MatchFeatures(const InputPlan& plan, const InputFnArgs&
     matched.push_back(feature);
   }
   return matched;
+}
+
+// What a mixup mixes must be fed.
+void CheckMixup(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& errors) {
+  const Step* const batch = FindBatch(plan);
+  if (batch == nullptr) return;
+  const proto::Mixup& mixup = batch->transform.batch().mixup();
+  for (int i = 0; i < mixup.feature_size(); ++i) {
+    const auto is_mixed = [&](const FeatureSpec& fed) { return fed.name == mixup.feature(i); };
+    if (std::any_of(args.features.begin(), args.features.end(), is_mixed)) continue;
+    errors.Add(ElementPath(FieldPath(batch->path, "mixup.feature"), i),
+               absl::StrCat("mixup: the model has no feature or label ", Quote(mixup.feature(i))));
+  }
 }
 
 void CheckForwarded(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& errors) {
@@ -174,6 +203,7 @@ std::vector<FeatureSpec> CheckArguments(const InputPlan& plan, const InputFnArgs
   CheckBatch(plan, args, errors);
   CheckReadOnce(plan, args, errors);
   CheckForwarded(plan, args, errors);
+  CheckMixup(plan, args, errors);
   return MatchFeatures(plan, args, errors);
 }
 

@@ -94,8 +94,15 @@ proto::Input InputValues(const proto::Input& input, const NamedTransformsField& 
   ConfigErrors errors;
   proto::Input values;
   SetKind(input.source().kind_case(), values.mutable_source());
+  for (const proto::Input& part : InputsOf(input.source())) {
+    proto::Source* const source = values.mutable_source();
+    *(source->has_zip() ? source->mutable_zip()->add_input()
+                        : source->mutable_sample_from_datasets()->add_input()) =
+        InputValues(part, functions);
+  }
   for (const Step& step : ExpandTransforms(input.transform(), functions, {}, "", errors)) {
-    if (step.def->bind == nullptr || step.def->random) continue;
+    if (step.def->bind == nullptr && !step.transform.has_window()) continue;
+    if (step.def->random) continue;
     *values.add_transform() = step.transform;
     DescribeVocabulary(values.mutable_transform(values.transform_size() - 1));
   }

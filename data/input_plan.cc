@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "data/combined_input.h"
+#include "data/combined_records.h"
 #include "data/input_fn.h"
 #include "proto/field_rules.h"
 #include "proto/field_values.h"
@@ -107,10 +109,10 @@ class Expansion {
 };
 
 // Which transform may follow which.
-void CheckOrder(const std::vector<Step>& steps, ConfigErrors& errors) {
+void CheckOrder(const InputPlan& plan, ConfigErrors& errors) {
   const Step* batch = nullptr;
-  bool endless = false;
-  for (const Step& step : steps) {
+  bool endless = IsEndlessSource(plan);
+  for (const Step& step : plan.steps) {
     const std::string name = step.def->name;
     if (batch != nullptr && step.transform.has_batch()) {
       errors.Add(step.path,
@@ -121,9 +123,13 @@ void CheckOrder(const std::vector<Step>& steps, ConfigErrors& errors) {
             step.path,
             "repeat after batch: short batches would come in the middle; put it before batch, "
             "or add drop_remainder: true to the batch");
+      } else if (plan.skips_errors) {
+        errors.Add(step.path,
+                   "repeat after batch: with on_error: SKIP it is not known where a pass has its "
+                   "last whole batch; put it before batch");
       }
     } else if (batch != nullptr && (step.def->make_items != nullptr || step.transform.has_cache() ||
-                                    step.transform.has_filter())) {
+                                    step.transform.has_filter() || step.transform.has_window())) {
       errors.Add(
           step.path,
           absl::StrCat(name, " after batch: would work on whole batches; put it before batch"));
@@ -157,18 +163,72 @@ void CheckFilter(const proto::Filter& filter, const Schema& schema, ConfigErrors
                                      type.ToString()));
 }
 
+// The columns that become windows.
+void CheckWindow(const Schema& schema, ConfigErrors& errors) {
+  for (const ColumnType& type : schema) {
+    if (!type.varies()) continue;
+    errors.Add("size", absl::StrCat("feature ", Quote(type.name),
+                                    " has rows of several sizes, which a window cannot join (",
+                                    type.ToString(), "); put to_tensor, resize or a crop before"));
+  }
+}
+
+// The FLOAT32 features that a mixup mixes.
+void CheckMixup(const proto::Mixup& mixup, const Schema& schema, ConfigErrors& errors) {
+  for (int i = 0; i < mixup.feature_size(); ++i) {
+    const std::string path = ElementPath("mixup.feature", i);
+    const int index = FindFeature(schema, mixup.feature(i), path, errors);
+    if (index < 0 || (schema[index].dtype == proto::FLOAT32 && !schema[index].varies())) continue;
+    errors.Add(path, absl::StrCat("feature ", Quote(mixup.feature(i)), " must be FLOAT32, got ",
+                                  schema[index].ToString(),
+                                  schema[index].dims.empty() ? "; a label becomes such a vector by "
+                                                               "transform { one_hot {} }"
+                                                             : "; add transform { cast {} }"));
+  }
+}
+
 // Binds the row transforms one to the other. Stops at the first that does not fit: what follows it
 // would only fail for that.
 void BindRows(Schema schema, InputPlan* plan, ConfigErrors& errors) {
   for (Step& step : plan->steps) {
     ConfigErrors mistakes;
     if (step.transform.has_filter()) CheckFilter(step.transform.filter(), schema, mistakes);
+    if (step.transform.has_window()) CheckWindow(schema, mistakes);
     if (step.def->bind != nullptr) step.row = step.def->bind(step.transform, schema, mistakes);
     errors.Add({step.def->name, step.path}, mistakes);
     if (!mistakes.empty()) return;
     if (step.row.has_value()) schema = step.row->output;
+    if (step.transform.has_window()) {
+      schema = WindowSchema(std::move(schema), step.transform.window().size());
+      for (const ColumnType& type : schema) CheckDims(type.dims, {}, "size", mistakes);
+      errors.Add({step.def->name, step.path}, mistakes);
+      if (!mistakes.empty()) return;
+      step.windows = schema;
+    }
+  }
+  const Step* const batch = FindBatch(*plan);
+  if (batch != nullptr) {
+    ConfigErrors mistakes;
+    CheckMixup(batch->transform.batch().mixup(), schema, mistakes);
+    errors.Add({batch->def->name, batch->path}, mistakes);
   }
   plan->output = std::move(schema);
+}
+
+// What an input that is a part of another one may not say.
+void CheckPart(const InputPlan& plan, const proto::Input& input, ConfigErrors& errors) {
+  for (const Step& step : plan.steps) {
+    if (!step.transform.has_batch() && !step.transform.has_prefetch()) continue;
+    errors.Add(step.path, absl::StrCat(step.def->name, ": want it in the input that ", plan.path,
+                                       " is a part of, not here"));
+  }
+  const auto refuse = [&](bool is_set, const std::string& field) {
+    if (!is_set) return;
+    errors.Add(FieldPath(plan.path, field), absl::StrCat(field, ": want it in the input that ",
+                                                         plan.path, " is a part of, not here"));
+  };
+  refuse(input.has_num_parallel_calls(), "num_parallel_calls");
+  refuse(input.has_on_error(), "on_error");
 }
 
 // The columns of the source's records; nullopt after a mistake.
@@ -183,10 +243,40 @@ std::optional<Schema> CheckSource(const InputPlan& plan, ConfigErrors& errors) {
     return std::nullopt;
   }
   ConfigErrors mistakes;
-  CheckRulesOfKind(plan.source, mistakes);
-  std::optional<Schema> schema = plan.source_def->schema(plan.source, mistakes);
+  std::optional<Schema> schema;
+  if (plan.source_def->inputs == nullptr) {
+    CheckRulesOfKind(plan.source, mistakes);
+    schema = plan.source_def->schema(plan.source, mistakes);
+  } else if (std::count(plan.inputs.begin(), plan.inputs.end(), nullptr) == 0) {
+    std::vector<Schema> schemas;
+    for (const auto& input : plan.inputs) schemas.push_back(input->output);
+    schema = CombineSchemas(plan.source, schemas, mistakes);
+  }
   errors.Add({name, plan.source_path}, mistakes);
   return schema;
+}
+
+// A pipe is read by one of the inputs alone.
+void CheckStandardInput(const InputPlan& plan, ConfigErrors& errors) {
+  const FileNames names = AllFileNames(plan.source);
+  if (plan.inputs.empty() || std::count(names.begin(), names.end(), "-") < 2) return;
+  errors.Add(plan.source_path, "standard input (\"-\") can be read by one input only");
+}
+
+// The plans of the inputs that the source is made of; nullptr for one with a mistake.
+std::vector<std::shared_ptr<const InputPlan>> ParseParts(const InputPlan& plan,
+                                                         const NamedTransformsField& functions,
+                                                         ConfigErrors& errors) {
+  std::vector<std::shared_ptr<const InputPlan>> parts;
+  for (const proto::Input& input : InputsOf(plan.source)) {
+    const std::string path =
+        ElementPath(FieldPath(plan.source_path, "input"), static_cast<int>(parts.size()));
+    ConfigErrors mistakes;
+    parts.push_back(ParseInput(input, functions, plan.locations, path, plan.directory, mistakes));
+    if (parts.back() != nullptr) CheckPart(*parts.back(), input, mistakes);
+    errors.Add({}, mistakes);
+  }
+  return parts;
 }
 
 }  // namespace
@@ -214,11 +304,14 @@ std::shared_ptr<const InputPlan> ParseInput(const proto::Input& input,
   plan.where = locations.Where(path);
   plan.directory = directory;
   plan.num_parallel_calls = input.num_parallel_calls();
+  plan.skips_errors = input.on_error() == proto::Input::SKIP;
   ConfigErrors mistakes;  // of this input alone
+  plan.inputs = ParseParts(plan, functions, mistakes);
+  CheckStandardInput(plan, mistakes);
   std::optional<Schema> schema = CheckSource(plan, mistakes);
   plan.steps = ExpandTransforms(input.transform(), functions, locations,
                                 FieldPath(path, "transform"), mistakes);
-  CheckOrder(plan.steps, mistakes);
+  if (mistakes.empty() || plan.inputs.empty()) CheckOrder(plan, mistakes);
   if (schema.has_value()) plan.input = *schema;
   // Not bound after other errors: a transform that is missing would be missed by those after it.
   if (mistakes.empty()) BindRows(*std::move(schema), &plan, mistakes);
@@ -234,8 +327,21 @@ const Step* FindBatch(const InputPlan& plan) {
   return nullptr;
 }
 
+bool SourceReadsOnce(const InputPlan& plan) {
+  if (plan.inputs.empty()) return ReadsOnce(plan.source);
+  return std::any_of(plan.inputs.begin(), plan.inputs.end(), [](const auto& input) {
+    return SourceReadsOnce(*input) && !HasCache(*input);
+  });
+}
+
+bool IsEndlessSource(const InputPlan& plan) {
+  std::vector<Extent> extents;
+  for (const auto& input : plan.inputs) extents.push_back({.endless = IsEndless(*input)});
+  return !extents.empty() && CombineExtents(plan.source, extents).endless;
+}
+
 bool IsEndless(const InputPlan& plan) {
-  bool endless = false;
+  bool endless = IsEndlessSource(plan);
   for (const Step& step : plan.steps) {
     if (IsEndlessRepeat(step.transform)) endless = true;
     if (step.transform.has_take() && step.transform.take().count() >= 0) endless = false;

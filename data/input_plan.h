@@ -3,6 +3,7 @@
 #ifndef TPURUN_DATA_INPUT_PLAN_H_
 #define TPURUN_DATA_INPUT_PLAN_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct Step {
   std::string path;                 // "train.input.transform[2].shuffle"
   std::string where;                // "run.textproto:23:5"
   std::optional<RowTransform> row;  // the bound transform, for row transforms
+  Schema windows;                   // the columns after a window
 };
 
 struct InputPlan {
@@ -38,7 +40,9 @@ struct InputPlan {
   std::string where;        // the place of the input
   std::string directory;
   int64_t num_parallel_calls = -1;
-  Schema input;  // the columns of the source
+  bool skips_errors = false;                               // on_error: SKIP
+  std::vector<std::shared_ptr<const InputPlan>> inputs{};  // that the source is made of
+  Schema input;                                            // the columns of the source
   std::vector<Step> steps;
   Schema output;  // the columns after the last step
 };
@@ -52,6 +56,10 @@ std::vector<Step> ExpandTransforms(const TransformField& transforms,
 
 // Returns the batch step, or nullptr if there is none.
 const Step* FindBatch(const InputPlan& plan);
+// True if the source, which may be made of inputs with transforms, can be read only once.
+bool SourceReadsOnce(const InputPlan& plan);
+// True if the source, or the whole input, has no end.
+bool IsEndlessSource(const InputPlan& plan);
 bool IsEndless(const InputPlan& plan);
 bool HasCache(const InputPlan& plan);
 // True if the input repeats endlessly by default, provided that it can be read again: in TRAIN,

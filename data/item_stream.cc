@@ -57,13 +57,14 @@ absl::StatusOr<int64_t> RecordItems::Next(std::span<Item> items) {
 
 void RecordItems::SavePosition(std::string* text) const {
   absl::StrAppend(text, " records ", epoch_, " ", next_);
+  records_->SavePosition(text);
 }
 
 absl::Status RecordItems::RestorePosition(PositionReader& position) {
   RETURN_IF_ERROR(position.Name("records"));
   ASSIGN_OR_RETURN(epoch_, position.Number());
   ASSIGN_OR_RETURN(next_, position.Number());
-  return records_->Seek(epoch_, next_);
+  return records_->RestorePosition(epoch_, next_, position);
 }
 
 absl::StatusOr<int64_t> DropItems(ItemStream& stream, Records& records, int64_t count) {

@@ -83,7 +83,7 @@ class RecordItems : public ItemStream {
   absl::StatusOr<int64_t> Next(std::span<Item> items) override;
   void SavePosition(std::string* text) const override;
   absl::Status RestorePosition(PositionReader& position) override;
-  bool crosses_epochs() const override { return false; }
+  bool crosses_epochs() const override { return records_->crosses_epochs(); }
 
  private:
   Records* const records_;

@@ -12,6 +12,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "data/batches.h"
+#include "data/combined_input.h"
+#include "data/combined_records.h"
+#include "data/elements.h"
 #include "data/filtered_items.h"
 #include "data/input_checks.h"
 #include "data/item_stream.h"
@@ -85,6 +88,21 @@ uint64_t SeedOf(const InputFnArgs& args) {
   return static_cast<uint64_t>(lanes[1]) << 32 | lanes[0];
 }
 
+// What input number `part` of those that a source is made of draws from.
+uint64_t SeedOfPart(const InputFnArgs& args, size_t part) {
+  const auto lanes = PhiloxBlock(static_cast<uint64_t>(args.seed), StreamOf("input"), 0, 0, part);
+  return static_cast<uint64_t>(lanes[1]) << 32 | lanes[0];
+}
+
+MapSettings SettingsOf(const InputPlan& plan, const InputFnArgs& args) {
+  MapSettings settings;
+  settings.autotune = plan.num_parallel_calls <= 0;
+  settings.num_threads = settings.autotune ? static_cast<int>(AllowedCpus().size())
+                                           : static_cast<int>(plan.num_parallel_calls);
+  if (plan.skips_errors) settings.skipped = std::make_shared<SkippedRows>(plan.where, args.warn);
+  return settings;
+}
+
 // The number of steps of its kind before the step.
 int OrdinalOf(const InputPlan& plan, const Step& step) {
   return static_cast<int>(std::count_if(plan.steps.data(), &step, [&](const Step& before) {
@@ -114,11 +132,25 @@ class TimedItems : public PassingItems {
 class PipelineOpener {
  public:
   PipelineOpener(const InputPlan& plan, const InputFnArgs& args,
-                 const std::vector<FeatureSpec>& features)
-      : plan_(plan), args_(args), features_(features), seed_(SeedOf(args)) {}
+                 const std::vector<FeatureSpec>& features, MapSettings settings)
+      : plan_(plan),
+        args_(args),
+        features_(features),
+        settings_(std::move(settings)),
+        seed_(SeedOf(args)) {}
 
   absl::Status Open() {
-    RETURN_IF_ERROR(OpenSource());
+    RETURN_IF_ERROR(OpenSteps());
+    if (!ImpliesRepeat(plan_, args_.mode) || reads_once_) return absl::OkStatus();
+    proto::Transform repeat;
+    repeat.mutable_repeat();
+    AddItems(repeat, *FindTransform(repeat.kind_case()), plan_.steps.size());
+    return absl::OkStatus();
+  }
+
+  // Without what the mode adds behind the transforms.
+  absl::Status OpenSteps() {
+    RETURN_IF_ERROR(plan_.inputs.empty() ? OpenSource() : OpenParts());
     if (args_.shard.num_shards > 1) TakeShard();
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const Step& step = plan_.steps[i];
@@ -134,16 +166,13 @@ class PipelineOpener {
         AddItems(step.transform, *step.def, i);
       } else if (step.transform.has_filter()) {
         AddFilter(step.transform);
+      } else if (step.transform.has_window()) {
+        AddWindow(step);
       } else if (step.transform.has_cache()) {
         RETURN_IF_ERROR(Cache(i));
       } else if (step.transform.has_batch() && step.transform.batch().drop_remainder()) {
         KeepWholeBatches(i);
       }
-    }
-    if (ImpliesRepeat(plan_, args_.mode) && !reads_once_) {
-      proto::Transform repeat;
-      repeat.mutable_repeat();
-      AddItems(repeat, *FindTransform(repeat.kind_case()), plan_.steps.size());
     }
     return absl::OkStatus();
   }
@@ -176,6 +205,10 @@ class PipelineOpener {
          .empty = EmptyMessage(),
          .on_empty = OnEmptyInput(),
          .drop_remainder = batch != nullptr && batch->transform.batch().drop_remainder(),
+         .mixup = batch != nullptr && batch->transform.batch().has_mixup()
+                      ? std::optional(batch->transform.batch().mixup())
+                      : std::nullopt,
+         .seed = static_cast<uint64_t>(args_.seed),
          .stage = stage});
     return source;
   }
@@ -191,12 +224,7 @@ class PipelineOpener {
                                               .trained = args_.trained,
                                               .where = WhereBelow(plan_, plan_.source_path)});
     RETURN_IF_ERROR(opened.status());
-    elements_.records = std::move(opened->records);
-    elements_.items = std::make_unique<RecordItems>(elements_.records.get());
-    elements_.map.num_threads = NumThreads();
-    elements_.map.autotune = plan_.num_parallel_calls <= 0;
-    elements_.map.times = args_.times;
-    if (args_.times != nullptr) elements_.map.source_stage = TimeItems(plan_.source_def->name);
+    StartElements(std::move(opened->records), plan_.source_def->name);
     count_ = opened->count;
     reads_once_ = !plan_.source_def->in_memory &&
                   !std::all_of(opened->files.begin(), opened->files.end(), IsRegularFile);
@@ -210,9 +238,62 @@ class PipelineOpener {
     return absl::OkStatus();
   }
 
-  int NumThreads() const {
-    if (plan_.num_parallel_calls > 0) return static_cast<int>(plan_.num_parallel_calls);
-    return static_cast<int>(AllowedCpus().size());
+  // Opens the inputs that the source is made of. All shards draw the same elements of them.
+  absl::Status OpenParts() {
+    if (args_.shard.num_shards > 1) RETURN_IF_ERROR(CheckShardable());
+    const std::vector<FeatureSpec> no_features;
+    std::vector<Elements> inputs;
+    std::vector<Extent> extents;
+    std::string signatures;
+    for (size_t i = 0; i < plan_.inputs.size(); ++i) {
+      InputFnArgs args = args_;
+      args.shard = {};
+      args.seed = static_cast<int64_t>(SeedOfPart(args_, i));
+      args.forward_features = ColumnNames(plan_.inputs[i]->output);
+      args.times = nullptr;
+      PipelineOpener part(*plan_.inputs[i], args, no_features, settings_);
+      part.warned_ = warned_;
+      part.counts_ = counts_ && !HasCache(plan_);
+      RETURN_IF_ERROR(part.OpenSteps());
+      inputs.push_back(std::move(part.elements_));
+      extents.push_back({part.endless_, part.count_});
+      files_.insert(files_.end(), part.files_.begin(), part.files_.end());
+      RETURN_IF_ERROR(AddAssets(part));
+      if (FindColumn(plan_.inputs[i]->output, kHeader) >= 0) {
+        headers_.insert(headers_.end(), part.headers_.begin(), part.headers_.end());
+      }
+      if (plan_.source.has_zip()) num_ids_.merge(part.num_ids_);
+      reads_once_ = reads_once_ || part.reads_once_;
+      source_reads_once_ = source_reads_once_ || part.source_reads_once_;
+      absl::StrAppend(&signatures, " (", part.signature_, ")");
+    }
+    StartElements(
+        CombineElements(plan_.source, std::move(inputs), static_cast<uint64_t>(args_.seed)),
+        plan_.source_def->name);
+    const Extent extent = CombineExtents(plan_.source, extents);
+    count_ = extent.count;
+    endless_ = extent.endless;
+    schema_ = elements_.records->schema();
+    signature_ = absl::StrCat(plan_.source_def->describe(plan_.source), signatures);
+    return absl::OkStatus();
+  }
+
+  absl::Status AddAssets(const PipelineOpener& part) {
+    for (const auto& [name, text] : part.assets_) {
+      if (assets_.try_emplace(name, text).first->second == text) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          part.plan_.where, ": ", part.plan_.path, " makes another ", name,
+          " than an input before it; give both the same file of it (vocabulary_file)"));
+    }
+    return absl::OkStatus();
+  }
+
+  // All records in their order.
+  void StartElements(std::unique_ptr<Records> records, const char* stage) {
+    elements_.records = std::move(records);
+    elements_.items = std::make_unique<RecordItems>(elements_.records.get());
+    elements_.map = {.settings = settings_, .times = args_.times};
+    if (args_.times != nullptr) elements_.map.source_stage = TimeItems(stage);
   }
 
   OnEmpty OnEmptySource() const {
@@ -238,11 +319,9 @@ class PipelineOpener {
 
   // A pipe would be used up by the first that opens it.
   absl::Status CheckShardable() const {
-    const SourceDef& def = *plan_.source_def;
-    if (def.file_names == nullptr) return absl::OkStatus();
     const auto where = WhereBelow(plan_, plan_.source_path);
     ASSIGN_OR_RETURN(const std::vector<std::string> files,
-                     ExpandFileNames(def.file_names(plan_.source), plan_.directory, where));
+                     ExpandFileNames(AllFileNames(plan_.source), plan_.directory, where));
     for (const std::string& file : files) {
       if (IsRegularFile(file)) continue;
       return absl::InvalidArgumentError(
@@ -267,7 +346,7 @@ class PipelineOpener {
   }
 
   CountRecords WantedCount() const {
-    if (args_.mode != ModeKey::kTrain || HasCache(plan_)) return CountRecords::kNo;
+    if (args_.mode != ModeKey::kTrain || !counts_ || HasCache(plan_)) return CountRecords::kNo;
     return args_.count_examples ? CountRecords::kYes : CountRecords::kIfQuick;
   }
 
@@ -297,11 +376,15 @@ class PipelineOpener {
   // A source without records has refused itself.
   std::string EmptyMessage() const {
     const SourceDef& def = *plan_.source_def;
-    return absl::StrCat(
-        plan_.where, ": the input has no elements: its transforms leave none of ",
+    const std::string source =
         def.file_names == nullptr
             ? def.describe(plan_.source)
-            : absl::StrCat(def.name, " ", JoinFileNames(def.file_names(plan_.source))),
+            : absl::StrCat(def.name, " ", JoinFileNames(def.file_names(plan_.source)));
+    return absl::StrCat(
+        plan_.where, ": the input has no elements: ",
+        plan_.inputs.empty() ? "its transforms leave none of "
+                             : "its inputs or its transforms leave none of ",
+        source,
         args_.shard.num_shards == 1
             ? ""
             : absl::StrCat(" in shard ", args_.shard.index, " of ", args_.shard.num_shards,
@@ -341,14 +424,25 @@ class PipelineOpener {
   void AddFilter(const proto::Transform& transform) {
     const std::string& feature = transform.filter().feature();
     RowMapArgs map = {.transforms = TransformsOf(feature, elements_.map.transforms),
-                      .num_threads = elements_.map.num_threads,
-                      .autotune = elements_.map.autotune,
-                      .cancelled = elements_.map.cancelled};
+                      .settings = settings_,
+                      .looks_only = true};
     elements_.items = std::make_unique<FilteredItems>(
         std::move(elements_.items), elements_.records.get(), std::move(map), feature);
     if (args_.times != nullptr) TimeItems("filter");
     absl::StrAppend(&signature_, " | ", transform.ShortDebugString());
     count_ = std::nullopt;
+  }
+
+  void AddWindow(const Step& step) {
+    const proto::Window& window = step.transform.window();
+    StartElements(MakeWindows(std::move(elements_), window, step.where, MemoryBytes()), "window");
+    const int64_t shift = window.has_shift() ? window.shift() : window.size();
+    const int64_t span = (window.size() - 1) * window.stride() + 1;
+    if (endless_) count_ = std::nullopt;
+    if (count_.has_value()) count_ = *count_ < span ? 0 : (*count_ - span) / shift + 1;
+    schema_ = WindowSchema(std::move(schema_), window.size());
+    num_ids_.clear();
+    absl::StrAppend(&signature_, " | ", step.transform.ShortDebugString());
   }
 
   // A repeat that follows the batch begins each pass with a new batch.
@@ -375,8 +469,10 @@ class PipelineOpener {
   const InputPlan& plan_;
   const InputFnArgs& args_;
   const std::vector<FeatureSpec>& features_;
+  const MapSettings settings_;
   const uint64_t seed_;
-  const std::shared_ptr<bool> warned_ = std::make_shared<bool>(false);  // of a source without rows
+  std::shared_ptr<bool> warned_ = std::make_shared<bool>(false);  // of a source without rows
+  bool counts_ = true;                                            // the number of records is of use
   Elements elements_;
   size_t stages_ = 0;  // of elements_.times so far
   Schema schema_;      // the columns at this place
@@ -407,7 +503,7 @@ absl::StatusOr<InputSource> OpenPlan(const InputPlan& plan, const InputFnArgs& a
   ConfigErrors errors;
   const std::vector<FeatureSpec> features = CheckArguments(plan, args, errors);
   RETURN_IF_ERROR(ErrorList(errors.Lines(plan.locations), errors.code()));
-  PipelineOpener opening(plan, args, features);
+  PipelineOpener opening(plan, args, features, SettingsOf(plan, args));
   RETURN_IF_ERROR(opening.Open());
   return std::move(opening).Finish();
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "data/item_stream.h"
 #include "runtime/base/status.h"
 
 namespace tpurun {
@@ -32,6 +33,20 @@ Schema SchemaOf(std::string key, std::string header_key) {
 }
 
 }  // namespace
+
+void Records::SaveItem(const Item& item, std::string* text) const {
+  absl::StrAppend(text, " ", item.id, " ", item.epoch);
+}
+
+absl::StatusOr<Item> Records::RestoreItem(PositionReader& position) {
+  ASSIGN_OR_RETURN(const int64_t id, position.Number());
+  if (position.version() == 1) {
+    constexpr int kIndexBits = 36;
+    return Item{id & ((int64_t{1} << kIndexBits) - 1), static_cast<uint32_t>(id >> kIndexBits)};
+  }
+  ASSIGN_OR_RETURN(const int64_t epoch, position.Number());
+  return Item{id, static_cast<uint32_t>(epoch)};
+}
 
 // ---------------------------------------------------------------------------------- streamed
 
@@ -124,17 +139,18 @@ void StreamedRecords::Release(std::span<const Item> items) {
   }
 }
 
-void StreamedRecords::Load(std::span<const Item> items, Table* rows) const {
+absl::Status StreamedRecords::Load(std::span<const Item> items, int, Table* rows) {
   Column& column = rows->columns[0];
   column.Clear();
   for (const Item& item : items) column.AppendView(slots_[item.slot].bytes);
   rows->rows = items.size();
-  if (schema_.size() == 1) return;
+  if (schema_.size() == 1) return absl::OkStatus();
   Column& headers = rows->columns[1];
   headers.Clear();
   for (const Item& item : items) {
     headers.AppendView(reader_->HeaderOf(slots_[item.slot].origin));
   }
+  return absl::OkStatus();
 }
 
 // ---------------------------------------------------------------------------------- in memory
@@ -181,7 +197,7 @@ Origin TableRecords::OriginOf(const Item& item) const {
   return sources_.empty() ? Origin{.record = item.id} : sources_[item.id].origin;
 }
 
-void TableRecords::Load(std::span<const Item> items, Table* rows) const {
+absl::Status TableRecords::Load(std::span<const Item> items, int, Table* rows) {
   for (size_t c = 0; c < table_.columns.size(); ++c) {
     const Column& from = table_.columns[c];
     Column& column = rows->columns[c];
@@ -202,6 +218,7 @@ void TableRecords::Load(std::span<const Item> items, Table* rows) const {
     }
   }
   rows->rows = items.size();
+  return absl::OkStatus();
 }
 
 }  // namespace tpurun

@@ -1,7 +1,7 @@
-// Records: the rows of a source, by number. They are either read once from front to back
-// (StreamedRecords) or held in memory (TableRecords). The item streams (item_stream.h) choose and
-// order the rows. The row of an item is loaded and transformed only after the item has passed the
-// last stream.
+// Records: the rows of a source, by number. They are read from front to back (StreamedRecords),
+// held in memory (TableRecords), or made of the elements of other pipelines (combined_records.h).
+// The item streams (item_stream.h) choose and order the rows. The row of an item is loaded and
+// transformed only after the item has passed the last stream.
 #ifndef TPURUN_DATA_RECORDS_H_
 #define TPURUN_DATA_RECORDS_H_
 
@@ -47,6 +47,8 @@ struct Origin {
 // only warns.
 using OnEmpty = std::function<absl::Status(const std::string& message)>;
 
+class PositionReader;
+
 class Records {
  public:
   virtual ~Records() = default;
@@ -57,17 +59,33 @@ class Records {
   // Makes record `index` of pass `epoch` the next record. DataLoss if the source ends before that
   // index.
   virtual absl::Status Seek(int64_t epoch, int64_t index) = 0;
-  // Makes items loadable whose ids and epochs alone are known (their slots are -1), as if Next had
-  // just returned them. Changes which record is next. After an error none of the items may be
-  // loaded; all must be released.
+  // Appends the words of item_stream.h that RestoreItem makes the item of again.
+  virtual void SaveItem(const Item& item, std::string* text) const;
+  // Reads such words. Hold must be called before anything else is done with the item.
+  virtual absl::StatusOr<Item> RestoreItem(PositionReader& position);
+  // Makes items of RestoreItem loadable, as if Next had just returned them. Changes which record is
+  // next. After an error none of the items may be loaded; all must be released.
   virtual absl::Status Hold(std::span<Item> items) = 0;
   virtual void Release(std::span<const Item> items) = 0;
+  // True if one pass can contain several passes over a source, so that it may have no end.
+  virtual bool crosses_epochs() const { return false; }
+  // The seconds of the last Load of the thread that count for stages of their own (InputTimes).
+  virtual double InnerSeconds(int thread) const { return 0; }
+  // What a position needs beside the epoch and the index of the next record, as words of
+  // item_stream.h. RestorePosition does what Seek does, and reads these words.
+  virtual void SavePosition(std::string* text) const {}
+  virtual absl::Status RestorePosition(int64_t epoch, int64_t index, PositionReader& position) {
+    return Seek(epoch, index);
+  }
   // The bytes that the unreleased items take, besides the Items themselves. The memory of released
   // items is reused.
   virtual int64_t held_bytes() const { return 0; }
   // Puts the rows of the items into *rows, which has the columns of schema(). Their strings are
-  // valid until the items are released or Next or Hold is called.
-  virtual void Load(std::span<const Item> items, Table* rows) const = 0;
+  // valid until the items are released, Next or Hold is called, or the same thread loads others.
+  // Several threads may call it at the same time, each with a number of its own from 0 on; the
+  // first call is of thread 0 alone. Records that are made of elements return the errors of their
+  // transforms.
+  virtual absl::Status Load(std::span<const Item> items, int thread, Table* rows) = 0;
   virtual RowId IdOf(const Item& item) const { return {item.epoch, item.id}; }
   // The origin of an item that is in memory or not released yet.
   virtual Origin OriginOf(const Item& item) const = 0;
@@ -117,7 +135,7 @@ class StreamedRecords : public Records {
   absl::Status Hold(std::span<Item> items) override;
   void Release(std::span<const Item> items) override;
   int64_t held_bytes() const override { return held_bytes_; }
-  void Load(std::span<const Item> items, Table* rows) const override;
+  absl::Status Load(std::span<const Item> items, int thread, Table* rows) override;
   Origin OriginOf(const Item& item) const override { return slots_[item.slot].origin; }
   std::string Where(const Origin& origin) const override { return reader_->Where(origin); }
 
@@ -168,7 +186,7 @@ class TableRecords : public IndexedRecords {
                std::function<std::string(const Origin&)> where);
 
   const Schema& schema() const override { return schema_; }
-  void Load(std::span<const Item> items, Table* rows) const override;
+  absl::Status Load(std::span<const Item> items, int thread, Table* rows) override;
   RowId IdOf(const Item& item) const override;
   Origin OriginOf(const Item& item) const override;
   std::string Where(const Origin& origin) const override { return where_(origin); }

@@ -1,6 +1,10 @@
 #include "data/thread_pool.h"
 
+#include <optional>
+#include <system_error>
+
 #include "runtime/base/cpu.h"
+#include "runtime/base/memory.h"
 
 namespace tpurun {
 
@@ -15,11 +19,10 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::ForEach(int64_t count,
                          const std::function<void(int64_t index, int thread)>& body) {
-  while (std::ssize(threads_) + 1 < std::min<int64_t>(num_threads_, count)) {
-    threads_.emplace_back([this, thread = static_cast<int>(threads_.size()) + 1] { Run(thread); });
-  }
+  StartThreads(std::min<int64_t>(num_threads_, count) - 1);
   std::unique_lock<std::mutex> lock(mutex_);
   body_ = &body;
+  use_ = MemoryUse::Innermost();
   count_ = count;
   next_ = 0;
   begun_.notify_all();
@@ -29,12 +32,24 @@ void ThreadPool::ForEach(int64_t count,
   next_ = 0;
 }
 
+void ThreadPool::StartThreads(int64_t count) {
+  try {
+    while (std::ssize(threads_) < count) {
+      threads_.emplace_back(
+          [this, thread = static_cast<int>(threads_.size()) + 1] { Run(thread); });
+    }
+  } catch (const std::system_error&) {  // those that there are do the work
+  }
+}
+
 void ThreadPool::Run(int thread) {
   ScopedFlushDenormals flush;  // the values do not depend on the thread
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
     begun_.wait(lock, [this] { return stopping_ || next_ < count_; });
     if (stopping_) return;
+    std::optional<MemoryUse> use;
+    if (use_ != nullptr) use.emplace(use_->what(), use_->remedy());
     TakeIndices(lock, thread);
     if (running_ == 0) ended_.notify_one();
   }

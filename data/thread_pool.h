@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/base/memory.h"
+
 namespace tpurun {
 
 class ThreadPool {
@@ -27,6 +29,8 @@ class ThreadPool {
   void ForEach(int64_t count, const std::function<void(int64_t index, int thread)>& body);
 
  private:
+  // Until there are `count` threads beside the caller's, or the system refuses one.
+  void StartThreads(int64_t count);
   void Run(int thread);
   // Takes indices until none is left. mutex_ must be held by `lock`.
   void TakeIndices(std::unique_lock<std::mutex>& lock, int thread);
@@ -36,6 +40,7 @@ class ThreadPool {
   std::mutex mutex_;  // guards the fields below
   std::condition_variable begun_, ended_;
   const std::function<void(int64_t index, int thread)>* body_ = nullptr;
+  const MemoryUse* use_ = nullptr;  // that of the caller, which counts for the calls of all threads
   int64_t count_ = 0;
   int64_t next_ = 0;     // the smallest index that nobody has taken
   int64_t running_ = 0;  // calls that have not returned

@@ -98,6 +98,14 @@ void CheckStatefulInput(const LoadedConfig& config, const proto::Input& input,
                                   ", ", pipeline_batch, ", divides")
                    : "take it out, or stateful"));
   }
+  if (input.source().has_sample_from_datasets()) {
+    errors.Add(path + ".source.sample_from_datasets",
+               absl::StrCat("sample_from_datasets: ", kWhy, "; take it out, or stateful"));
+  }
+  for (int i = 0; i < input.source().zip().input_size(); ++i) {
+    CheckStatefulInput(config, input.source().zip().input(i),
+                       ElementPath(path + ".source.zip.input", i), batch_field, deployment, errors);
+  }
   if (!input.source().has_text()) return;
   const proto::Text& text = input.source().text();
   if (text.has_shift() && text.shift() != text.sequence_length()) {

@@ -1,8 +1,11 @@
 #include "data/sources/source_list.h"
 
+#include <algorithm>
+
 #include "data/sources/files.h"
 #include "google/protobuf/descriptor.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
@@ -39,6 +42,11 @@ constexpr SourceDef kSources[] = {
      .schema = TensorSlicesSchema,
      .open = OpenTensorSlices,
      .describe = DescribeTensorSlices},
+    {.kind = proto::Source::kZip, .name = "zip", .describe = DescribeZip, .inputs = ZipInputs},
+    {.kind = proto::Source::kSampleFromDatasets,
+     .name = "sample_from_datasets",
+     .describe = DescribeSample,
+     .inputs = SampleInputs},
 };
 
 }  // namespace
@@ -52,30 +60,42 @@ const SourceDef* FindSource(proto::Source::KindCase kind) {
   return nullptr;
 }
 
-bool ReadsStandardInput(const proto::Source& source) {
+const InputField& InputsOf(const proto::Source& source) {
   const SourceDef* const def = FindSource(source.kind_case());
-  return def != nullptr && def->file_names != nullptr &&
-         NamesStandardInput(def->file_names(source));
+  return def == nullptr || def->inputs == nullptr ? proto::Zip::default_instance().input()
+                                                  : def->inputs(source);
+}
+
+FileNames AllFileNames(const proto::Source& source) {
+  FileNames names;
+  const SourceDef* const def = FindSource(source.kind_case());
+  if (def != nullptr && def->file_names != nullptr) names = def->file_names(source);
+  for (const proto::Input& input : InputsOf(source)) {
+    names.MergeFrom(AllFileNames(input.source()));
+  }
+  return names;
+}
+
+bool ReadsStandardInput(const proto::Source& source) {
+  return NamesStandardInput(AllFileNames(source));
 }
 
 bool ReadsOnce(const proto::Source& source) {
-  return ReadsStandardInput(source) && !FindSource(source.kind_case())->in_memory;
-}
-
-namespace {
-
-absl::StatusOr<std::vector<std::string>> ExpandFiles(const proto::Source& source) {
   const SourceDef* const def = FindSource(source.kind_case());
-  if (def == nullptr || def->file_names == nullptr) return std::vector<std::string>();
-  return ExpandFileNames(def->file_names(source), "", /*where=*/nullptr);
+  if (def != nullptr && def->in_memory) return false;
+  if (def != nullptr && def->file_names != nullptr) return ReadsStandardInput(source);
+  const InputField& inputs = InputsOf(source);
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [](const proto::Input& input) { return ReadsOnce(input.source()); });
 }
 
-}  // namespace
-
-absl::Status FindFiles(const proto::Source& source) { return ExpandFiles(source).status(); }
+absl::Status FindFiles(const proto::Source& source) {
+  return ExpandFileNames(AllFileNames(source), "", /*where=*/nullptr).status();
+}
 
 std::vector<std::string> FilesOf(const proto::Source& source) {
-  return ExpandFiles(source).value_or(std::vector<std::string>());
+  return ExpandFileNames(AllFileNames(source), "", /*where=*/nullptr)
+      .value_or(std::vector<std::string>());
 }
 
 absl::StatusOr<int64_t> CountAll(SourceReader& reader) {
@@ -88,6 +108,25 @@ absl::StatusOr<int64_t> CountAll(SourceReader& reader) {
 std::string SourceName(const proto::Source& source) {
   const auto* const field = proto::Source::descriptor()->FindFieldByNumber(source.kind_case());
   return field == nullptr ? "" : field->name();
+}
+
+std::string DescribeZip(const proto::Source& source) {
+  return absl::StrCat("zip of ", source.zip().input_size(), " inputs");
+}
+
+std::string DescribeSample(const proto::Source& source) {
+  const proto::SampleFromDatasets& sample = source.sample_from_datasets();
+  std::string text = absl::StrCat("sample_from_datasets of ", sample.input_size(), " inputs");
+  if (sample.weight_size() > 0) absl::StrAppend(&text, " weight");
+  for (const float weight : sample.weight()) absl::StrAppend(&text, " ", ShortestText(weight));
+  if (sample.stop_on_empty_dataset()) absl::StrAppend(&text, " stop_on_empty_dataset");
+  return text;
+}
+
+const InputField& ZipInputs(const proto::Source& source) { return source.zip().input(); }
+
+const InputField& SampleInputs(const proto::Source& source) {
+  return source.sample_from_datasets().input();
 }
 
 }  // namespace tpurun

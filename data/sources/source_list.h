@@ -23,6 +23,7 @@
 namespace tpurun {
 
 using FileNames = google::protobuf::RepeatedPtrField<std::string>;
+using InputField = google::protobuf::RepeatedPtrField<proto::Input>;
 
 enum class CountRecords { kNo, kIfQuick, kYes };
 
@@ -50,9 +51,9 @@ struct SourceDef {
   const char* name;
   // Returns the columns of the source's records, from the configuration alone. Adds mistakes to
   // `errors`, which is empty before the call, by paths below the source's own message. Then returns
-  // nullopt.
+  // nullopt. nullptr for a source that is made of other inputs (data/combined_input.h).
   std::optional<Schema> (*schema)(const proto::Source& source, ConfigErrors& errors);
-  // Finds the files. NotFound names a missing file.
+  // Finds the files. NotFound names a missing file. nullptr where `schema` is.
   absl::StatusOr<OpenedSource> (*open)(const proto::Source& source, const SourceArgs& args);
   // Returns the fields that decide which records the source gives, without file names. A saved
   // position is valid only if this description is equal.
@@ -65,11 +66,17 @@ struct SourceDef {
   void (*read_all)(proto::Source* source) = nullptr;
   // The source keeps all records in memory, so even a pipe can be repeated.
   bool in_memory = false;
+  // Returns the inputs that the source is made of. nullptr if it is made of none.
+  const InputField& (*inputs)(const proto::Source& source) = nullptr;
 };
 
 std::span<const SourceDef> SourceList();
 // nullptr for a kind that the table lacks, and for KIND_NOT_SET.
 const SourceDef* FindSource(proto::Source::KindCase kind);
+// The inputs that the source is made of; none for a source of another kind.
+const InputField& InputsOf(const proto::Source& source);
+// The names and globs that the source and the inputs that it is made of read.
+FileNames AllFileNames(const proto::Source& source);
 // True if one of its files is "-".
 bool ReadsStandardInput(const proto::Source& source);
 // True if the source can be read only once and is not kept in memory.
@@ -112,6 +119,11 @@ void ReadAllOfText(proto::Source* source);
 std::optional<Schema> TensorSlicesSchema(const proto::Source& source, ConfigErrors& errors);
 absl::StatusOr<OpenedSource> OpenTensorSlices(const proto::Source& source, const SourceArgs& args);
 std::string DescribeTensorSlices(const proto::Source& source);
+// source_list.cc
+std::string DescribeZip(const proto::Source& source);
+std::string DescribeSample(const proto::Source& source);
+const InputField& ZipInputs(const proto::Source& source);
+const InputField& SampleInputs(const proto::Source& source);
 
 }  // namespace tpurun
 

@@ -42,7 +42,7 @@ class TextRecords : public IndexedRecords {
 
   const Schema& schema() const override { return schema_; }
 
-  void Load(std::span<const Item> items, Table* rows) const override {
+  absl::Status Load(std::span<const Item> items, int, Table* rows) override {
     int32_t* values[3] = {};  // of each column
     for (size_t c = 0; c < schema_.size(); ++c) {
       Bytes& bytes = rows->columns[c].bytes;
@@ -55,6 +55,7 @@ class TextRecords : public IndexedRecords {
       for (size_t c = 0; c < schema_.size(); ++c) values[c] += schema_[c].elements();
     }
     rows->rows = std::ssize(items);
+    return absl::OkStatus();
   }
 
   Origin OriginOf(const Item& item) const override {

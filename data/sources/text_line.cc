@@ -1,6 +1,5 @@
-// text_line { file skip_lines header }: each line of the files is a record, without its end ("\n"
-// or
-// "\r\n", or the end of the file).
+// text_line { file skip_lines header interleave }: each line of the files is a record, without its
+// end ("\n" or "\r\n", or the end of the file).
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,8 +9,9 @@
 #include <utility>
 
 #include "data/line_reader.h"
-#include "data/sources/file_by_file.h"
 #include "data/sources/files.h"
+#include "data/sources/interleaved_files.h"
+#include "data/sources/source_file.h"
 #include "data/sources/source_list.h"
 #include "runtime/base/status.h"
 #include "runtime/io/file.h"
@@ -45,84 +45,114 @@ std::string HeaderKey(const proto::TextLine& config) {
   return config.header() ? kHeader : config.skip_lines() > 0 ? kSkippedLine : "";
 }
 
-class TextLineReader : public FileByFile {
+struct TextLineArgs {
+  int64_t skip_lines = 0;
+  bool has_header = false;
+  OnEmpty on_empty;
+
+  int64_t lines_ahead() const { return skip_lines + (has_header ? 1 : 0); }
+};
+
+std::string LineOf(const std::string& file, int64_t line) {
+  return absl::StrCat(FileTitle(file), ":", line);
+}
+
+class TextLineFile : public SourceFile {
+ public:
+  // Reads the lines ahead of the records. `args` must outlive it.
+  static absl::StatusOr<std::unique_ptr<TextLineFile>> Open(const std::string& name,
+                                                            const TextLineArgs& args) {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, OpenByteSource(name));
+    std::unique_ptr<TextLineFile> file(new TextLineFile(std::move(source), name, args));
+    RETURN_IF_ERROR(file->ReadAhead());
+    return file;
+  }
+
+  absl::StatusOr<bool> Read(SourceRecord* record) override {
+    std::string_view line;
+    const absl::StatusOr<bool> found = reader_.Read(&line);
+    if (!found.ok()) return Annotate(found.status(), LineOf(name_, lines_ + 1));
+    if (!*found) return false;
+    ++lines_;
+    if (record != nullptr) {
+      record->bytes.assign(line);
+      record->origin = {.record = lines_ - args_.lines_ahead() - 1};
+    }
+    return true;
+  }
+
+  absl::Status CheckEnd() const override {
+    if (lines_ > args_.lines_ahead()) return absl::OkStatus();
+    std::string ahead;
+    if (args_.skip_lines > 0) absl::StrAppend(&ahead, " and skip_lines is ", args_.skip_lines);
+    if (args_.has_header) absl::StrAppend(&ahead, " and the header takes one");
+    return args_.on_empty(absl::StrCat(FileTitle(name_), ": no data rows: the file has ", lines_,
+                                       lines_ == 1 ? " line" : " lines", ahead));
+  }
+
+  // The last line ahead of the records; nullopt if the file has no such line.
+  const std::optional<std::string>& header() const { return header_; }
+  // The lines that have been read, those ahead of the records too.
+  int64_t lines() const { return lines_; }
+
+ private:
+  TextLineFile(std::unique_ptr<ByteSource> source, const std::string& name,
+               const TextLineArgs& args)
+      : reader_(std::move(source)), name_(name), args_(args) {}
+
+  absl::Status ReadAhead() {
+    std::string_view line;
+    for (; lines_ < args_.lines_ahead(); ++lines_) {
+      const absl::StatusOr<bool> found = reader_.Read(&line);
+      if (!found.ok()) return Annotate(found.status(), LineOf(name_, lines_ + 1));
+      if (!*found) return absl::OkStatus();
+      RETURN_IF_ERROR(Annotate(CheckLineEnds(line), LineOf(name_, lines_ + 1)));
+      header_ = line;
+    }
+    return absl::OkStatus();
+  }
+
+  LineReader reader_;
+  const std::string name_;
+  const TextLineArgs& args_;
+  int64_t lines_ = 0;
+  std::optional<std::string> header_;
+};
+
+class TextLineReader : public InterleavedFiles {
  public:
   TextLineReader(std::vector<std::string> files, const proto::TextLine& config, OnEmpty on_empty)
-      : FileByFile(std::move(files)),
-        skip_lines_(config.skip_lines()),
-        has_header_(config.header()),
-        on_empty_(std::move(on_empty)) {}
+      : InterleavedFiles(std::move(files), OrderOf(config.interleave())),
+        args_{config.skip_lines(), config.header(), std::move(on_empty)} {}
 
   std::string Where(const Origin& origin) const override {
-    return Place(origin.file, lines_ahead() + origin.record + 1);
+    return LineOf(file(origin.file), args_.lines_ahead() + origin.record + 1);
   }
   std::string_view HeaderOf(const Origin& origin) const override {
     return headers_.at(origin.file);
   }
 
   // The last line ahead of the records of a file; nullopt where it has no such line.
-  absl::StatusOr<std::optional<FileHeader>> ReadHeader(size_t index) {
-    headers_.clear();
-    RETURN_IF_ERROR(OpenFile(index));
-    if (lines_ < lines_ahead()) return std::nullopt;
-    return FileHeader{Place(index, lines_), headers_.at(static_cast<int32_t>(index))};
+  absl::StatusOr<std::optional<FileHeader>> ReadHeader(size_t index) const {
+    ASSIGN_OR_RETURN(const std::unique_ptr<TextLineFile> opened,
+                     TextLineFile::Open(file(index), args_));
+    if (opened->lines() < args_.lines_ahead()) return std::nullopt;
+    return FileHeader{LineOf(file(index), opened->lines()), *opened->header()};
   }
 
  private:
-  int64_t lines_ahead() const { return skip_lines_ + (has_header_ ? 1 : 0); }
-
-  std::string Place(size_t index, int64_t line) const {
-    return absl::StrCat(FileTitle(file(index)), ":", line);
+  absl::StatusOr<std::unique_ptr<SourceFile>> OpenFile(size_t index) override {
+    ASSIGN_OR_RETURN(std::unique_ptr<TextLineFile> opened, TextLineFile::Open(file(index), args_));
+    if (!opened->header().has_value()) return opened;
+    const auto [header, first] =
+        headers_.try_emplace(static_cast<int32_t>(index), *opened->header());
+    if (first || header->second == *opened->header()) return opened;
+    return absl::DataLossError(absl::StrCat(LineOf(file(index), opened->lines()),
+                                            ": the line has changed since the pass before"));
   }
 
-  absl::Status OpenFile() override { return OpenFile(current()); }
-
-  absl::Status OpenFile(size_t index) {
-    ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, OpenByteSource(file(index)));
-    reader_ = std::make_unique<LineReader>(std::move(source));
-    std::string_view line;
-    for (lines_ = 0; lines_ < lines_ahead(); ++lines_) {
-      const absl::StatusOr<bool> found = reader_->Read(&line);
-      if (!found.ok()) return Annotate(found.status(), Place(index, lines_ + 1));
-      if (!*found) return absl::OkStatus();
-      RETURN_IF_ERROR(Annotate(CheckLineEnds(line), Place(index, lines_ + 1)));
-    }
-    if (lines_ == 0) return absl::OkStatus();
-    const auto [header, first] = headers_.try_emplace(static_cast<int32_t>(index), line);
-    if (first || header->second == line) return absl::OkStatus();
-    return absl::DataLossError(
-        absl::StrCat(Place(index, lines_), ": the line has changed since the pass before"));
-  }
-
-  absl::StatusOr<bool> ReadOfFile(SourceRecord* record) override {
-    std::string_view line;
-    const absl::StatusOr<bool> found = reader_->Read(&line);
-    if (!found.ok()) return Annotate(found.status(), Place(current(), lines_ + 1));
-    if (!*found) return false;
-    ++lines_;
-    if (record != nullptr) {
-      record->bytes.assign(line);
-      record->origin = {.file = static_cast<int32_t>(current()),
-                        .record = lines_ - lines_ahead() - 1};
-    }
-    return true;
-  }
-
-  absl::Status CheckEnded() const override {
-    if (lines_ > lines_ahead()) return absl::OkStatus();
-    std::string ahead;
-    if (skip_lines_ > 0) absl::StrAppend(&ahead, " and skip_lines is ", skip_lines_);
-    if (has_header_) absl::StrAppend(&ahead, " and the header takes one");
-    return on_empty_(absl::StrCat(FileTitle(file(current())), ": no data rows: the file has ",
-                                  lines_, lines_ == 1 ? " line" : " lines", ahead));
-  }
-
-  const int64_t skip_lines_;
-  const bool has_header_;
-  const OnEmpty on_empty_;
-  std::unique_ptr<LineReader> reader_;  // of the file that is open
-  int64_t lines_ = 0;                   // read of this file, those ahead of the records too
-  // By file, the last line ahead of the records, of those that have been opened.
+  const TextLineArgs args_;
+  // The lines ahead of the records, by file, of those that have been opened.
   std::map<int32_t, const std::string> headers_;
 };
 
@@ -130,7 +160,7 @@ absl::StatusOr<std::vector<FileHeader>> ReadHeaders(const std::vector<std::strin
                                                     const proto::TextLine& config) {
   std::vector<FileHeader> headers;
   if (!config.header() && config.skip_lines() == 0) return headers;
-  TextLineReader reader(files, config, nullptr);
+  const TextLineReader reader(files, config, nullptr);
   for (size_t i = 0; i < files.size(); ++i) {
     if (!IsRegularFile(files[i])) continue;
     ASSIGN_OR_RETURN(std::optional<FileHeader> header, reader.ReadHeader(i));
@@ -169,8 +199,9 @@ absl::StatusOr<OpenedSource> OpenTextLine(const proto::Source& source, const Sou
 }
 
 std::string DescribeTextLine(const proto::Source& source) {
-  return absl::StrCat("text_line skip_lines ", source.text_line().skip_lines(),
-                      source.text_line().header() ? " header" : "");
+  const proto::TextLine& config = source.text_line();
+  return absl::StrCat("text_line skip_lines ", config.skip_lines(),
+                      config.header() ? " header" : "", DescribeInterleave(config.interleave()));
 }
 
 const FileNames& TextLineFileNames(const proto::Source& source) {

@@ -1,15 +1,12 @@
-// tfrecord { file compression num_parallel_reads shuffle_files }: each record of the files is a
-// record. num_parallel_reads files are read in turn, a record of each; where one has ended, the
-// next file is opened when its turn comes again, as tf.data's interleave does (its block_length
-// being 1). shuffle_files draws the order of the files anew for every pass.
+// tfrecord { file compression num_parallel_reads shuffle_files interleave }: each record of the
+// files is a record.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
-#include "absl/strings/str_join.h"
 #include "data/sources/files.h"
+#include "data/sources/interleaved_files.h"
+#include "data/sources/source_file.h"
 #include "data/sources/source_list.h"
-#include "runtime/base/random.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
@@ -30,107 +27,62 @@ Compression CompressionOf(const proto::Tfrecord& tfrecord) {
   return Compression::kNone;
 }
 
-class TfrecordReader : public SourceReader {
+InterleavedFiles::Order OrderOfFiles(const proto::Tfrecord& tfrecord, uint64_t seed) {
+  InterleavedFiles::Order order = OrderOf(tfrecord.interleave());
+  if (!tfrecord.has_interleave()) order.cycle_length = tfrecord.num_parallel_reads();
+  order.shuffle_files = tfrecord.shuffle_files();
+  order.seed = seed;
+  order.reads_ahead = tfrecord.compression() != proto::Tfrecord::NONE;
+  return order;
+}
+
+class TfrecordFile : public SourceFile {
  public:
-  TfrecordReader(std::vector<std::string> files, const proto::Tfrecord& tfrecord, OnEmpty on_empty,
-                 uint64_t seed)
-      : files_(std::move(files)),
-        compression_(CompressionOf(tfrecord)),
-        buffer_bytes_(tfrecord.buffer_size()),
-        shuffle_(tfrecord.shuffle_files()),
-        on_empty_(std::move(on_empty)),
-        seed_(seed),
-        open_(std::min<size_t>(tfrecord.num_parallel_reads(), files_.size())) {
-    OrderFiles(0);
-  }
+  TfrecordFile(std::unique_ptr<RecordReader> reader, std::string name, OnEmpty on_empty)
+      : reader_(std::move(reader)), name_(std::move(name)), on_empty_(std::move(on_empty)) {}
 
   absl::StatusOr<bool> Read(SourceRecord* record) override {
-    while (num_open_ > 0 || next_file_ < order_.size()) {
-      OpenFile& file = open_[turn_];
-      if (file.reader == nullptr) {
-        if (next_file_ == order_.size()) {
-          NextTurn();
-          continue;
-        }
-        RETURN_IF_ERROR(OpenNextFile(&file));
-      }
-      const Origin origin = {file.index, file.reader->num_records(),
-                             static_cast<int64_t>(file.reader->offset())};
-      ASSIGN_OR_RETURN(const bool found,
-                       record == nullptr ? file.reader->Skip() : file.reader->Read(&record->bytes));
-      if (found) {
-        if (record != nullptr) record->origin = origin;
-        NextTurn();
-        return true;
-      }
-      if (origin.record == 0) {
-        RETURN_IF_ERROR(on_empty_(absl::StrCat(FileTitle(files_[file.index]), " has no records")));
-      }
-      file.reader = nullptr;
-      --num_open_;
-      NextTurn();
-    }
-    return false;
+    if (record == nullptr) return reader_->Skip();
+    record->origin.record = reader_->num_records();
+    record->origin.offset = static_cast<int64_t>(reader_->offset());
+    return reader_->Read(&record->bytes);
   }
 
-  bool order_varies() const override { return shuffle_; }
-
-  absl::Status StartEpoch(int64_t epoch) override {
-    // At the start of a pass nothing was read, and a pipe need not be read again.
-    if (next_file_ > 0) RETURN_IF_ERROR(CheckReadableAgain(files_));
-    for (OpenFile& file : open_) file.reader = nullptr;
-    num_open_ = 0;
-    turn_ = 0;
-    next_file_ = 0;
-    OrderFiles(epoch);
-    return absl::OkStatus();
-  }
-
-  std::string Where(const Origin& origin) const override {
-    return absl::StrCat("record ", origin.record, " of ", FileTitle(files_[origin.file]),
-                        " (offset ", origin.offset, ")");
+  absl::Status CheckEnd() const override {
+    if (reader_->num_records() > 0) return absl::OkStatus();
+    return on_empty_(absl::StrCat(FileTitle(name_), " has no records"));
   }
 
  private:
-  struct OpenFile {
-    int32_t index = 0;
-    std::unique_ptr<RecordReader> reader;
-  };
+  const std::unique_ptr<RecordReader> reader_;
+  const std::string name_;
+  const OnEmpty on_empty_;
+};
 
-  void OrderFiles(int64_t epoch) {
-    order_.resize(files_.size());
-    std::iota(order_.begin(), order_.end(), 0);
-    if (!shuffle_) return;
-    for (size_t i = order_.size(); i > 1; --i) {
-      const auto lanes =
-          PhiloxBlock(seed_, StreamOf("shuffle_files"), static_cast<uint32_t>(epoch), 0, i);
-      std::swap(order_[i - 1], order_[UniformBelow(lanes[0], lanes[1], i)]);
-    }
+class TfrecordReader : public InterleavedFiles {
+ public:
+  TfrecordReader(std::vector<std::string> files, const proto::Tfrecord& tfrecord, OnEmpty on_empty,
+                 uint64_t seed)
+      : InterleavedFiles(std::move(files), OrderOfFiles(tfrecord, seed)),
+        compression_(CompressionOf(tfrecord)),
+        buffer_bytes_(tfrecord.buffer_size()),
+        on_empty_(std::move(on_empty)) {}
+
+  std::string Where(const Origin& origin) const override {
+    return absl::StrCat("record ", origin.record, " of ", FileTitle(file(origin.file)), " (offset ",
+                        origin.offset, ")");
   }
 
-  absl::Status OpenNextFile(OpenFile* file) {
-    file->index = order_[next_file_++];
-    ASSIGN_OR_RETURN(file->reader,
-                     RecordReader::Open(files_[file->index], compression_, buffer_bytes_));
-    ++num_open_;
-    return absl::OkStatus();
+ private:
+  absl::StatusOr<std::unique_ptr<SourceFile>> OpenFile(size_t index) override {
+    ASSIGN_OR_RETURN(std::unique_ptr<RecordReader> reader,
+                     RecordReader::Open(file(index), compression_, buffer_bytes_));
+    return std::make_unique<TfrecordFile>(std::move(reader), file(index), on_empty_);
   }
 
-  void NextTurn() {
-    if (++turn_ == open_.size()) turn_ = 0;
-  }
-
-  const std::vector<std::string> files_;
   const Compression compression_;
   const size_t buffer_bytes_;
-  const bool shuffle_;
   const OnEmpty on_empty_;
-  const uint64_t seed_;
-  std::vector<int32_t> order_;  // of files_ in this pass
-  size_t next_file_ = 0;        // of order_
-  std::vector<OpenFile> open_;  // a null reader where no file is open
-  size_t num_open_ = 0;
-  size_t turn_ = 0;  // the file of open_ that gives the next record
 };
 
 }  // namespace
@@ -139,12 +91,6 @@ std::optional<Schema> TfrecordSchema(const proto::Source& source, ConfigErrors& 
   const proto::Tfrecord& tfrecord = source.tfrecord();
   CheckFileNames(tfrecord.file(), errors);
   if (!errors.empty()) return std::nullopt;
-  if (tfrecord.num_parallel_reads() > 1) {
-    errors.Warn({.path = "num_parallel_reads"}, "",
-                absl::StrCat("num_parallel_reads: ", tfrecord.num_parallel_reads(),
-                             " takes a record of each file in turn, and reads no faster yet: one "
-                             "thread reads them all"));
-  }
   return Schema{{kRecord, proto::STRING, {}}};
 }
 
@@ -171,7 +117,8 @@ absl::StatusOr<OpenedSource> OpenTfrecord(const proto::Source& source, const Sou
 std::string DescribeTfrecord(const proto::Source& source) {
   const proto::Tfrecord& tfrecord = source.tfrecord();
   return absl::StrCat("tfrecord num_parallel_reads ", tfrecord.num_parallel_reads(),
-                      tfrecord.shuffle_files() ? " shuffle_files" : "");
+                      tfrecord.shuffle_files() ? " shuffle_files" : "",
+                      DescribeInterleave(tfrecord.interleave()));
 }
 
 const FileNames& TfrecordFileNames(const proto::Source& source) { return source.tfrecord().file(); }

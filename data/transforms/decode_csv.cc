@@ -181,8 +181,10 @@ class CsvDecoder {
   // Returns what is wrong, empty when nothing is.
   std::string UseHeader(std::string_view header) {
     if (header == header_) return "";
-    header_ = header;
-    return columns_.FindIn(header, may_lack_labels_, &layout_);
+    header_.clear();  // layout_ is of no header until all columns are found
+    std::string wrong = columns_.FindIn(header, may_lack_labels_, &layout_);
+    if (wrong.empty()) header_ = header;
+    return wrong;
   }
 
   // Appends one row to the columns; returns what is wrong, empty when nothing is.

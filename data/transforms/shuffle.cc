@@ -68,7 +68,7 @@ class ShuffledItems : public ItemStream {
     if (!crosses_epochs()) return;
     const MemoryUse use(title_, kRemedy);
     absl::StrAppend(text, " ", full_ ? 1 : 0, " ", buffer_.size());
-    for (const Item& item : buffer_) absl::StrAppend(text, " ", item.id, " ", item.epoch);
+    for (const Item& item : buffer_) records_->SaveItem(item, text);
     before_->SavePosition(text);
   }
 
@@ -96,7 +96,7 @@ class ShuffledItems : public ItemStream {
     }
     const MemoryUse use(title_, kRemedy);
     for (int64_t i = 0; i < size; ++i) {
-      ASSIGN_OR_RETURN(const Item item, ReadItem(position));
+      ASSIGN_OR_RETURN(const Item item, records_->RestoreItem(position));
       buffer_.push_back(item);
     }
     RETURN_IF_ERROR(records_->Hold(std::span(buffer_)));
@@ -123,16 +123,6 @@ class ShuffledItems : public ItemStream {
     }
     full_ = true;
     return absl::OkStatus();
-  }
-
-  static absl::StatusOr<Item> ReadItem(PositionReader& position) {
-    ASSIGN_OR_RETURN(const int64_t id, position.Number());
-    if (position.version() == 1) {
-      constexpr int kIndexBits = 36;
-      return Item{id & ((int64_t{1} << kIndexBits) - 1), static_cast<uint32_t>(id >> kIndexBits)};
-    }
-    ASSIGN_OR_RETURN(const int64_t epoch, position.Number());
-    return Item{id, static_cast<uint32_t>(epoch)};
   }
 
   absl::Status CheckFits(int64_t elements) const {

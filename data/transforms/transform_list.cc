@@ -19,6 +19,7 @@ constexpr TransformDef kTransforms[] = {
     {.kind = proto::Transform::kCross, .name = "cross", .bind = BindCross},
     {.kind = proto::Transform::kBucketize, .name = "bucketize", .bind = BindBucketize},
     {.kind = proto::Transform::kOneHot, .name = "one_hot", .bind = BindOneHot},
+    {.kind = proto::Transform::kToTensor, .name = "to_tensor", .bind = BindToTensor},
     // Images.
     {.kind = proto::Transform::kDecodeImage, .name = "decode_image", .bind = BindDecodeImage},
     {.kind = proto::Transform::kRandomCrop,
@@ -94,6 +95,7 @@ constexpr TransformDef kTransforms[] = {
     {.kind = proto::Transform::kApply, .name = "apply"},
     {.kind = proto::Transform::kFilter, .name = "filter"},
     {.kind = proto::Transform::kCache, .name = "cache"},
+    {.kind = proto::Transform::kWindow, .name = "window"},
     {.kind = proto::Transform::kBatch, .name = "batch"},
     {.kind = proto::Transform::kPrefetch, .name = "prefetch"},
 };

@@ -1,8 +1,8 @@
 // The table of transforms. There are three kinds of transforms:
 //   row: makes one row out of one row (decode_csv, cast);
 //   item: chooses and orders elements without looking into them (shuffle, repeat, take);
-//   structural: implemented by input_plan.cc and open_input.cc (apply, filter, cache, batch,
-//     prefetch).
+//   structural: implemented by input_plan.cc and open_input.cc (apply, filter, cache, window,
+//     batch, prefetch).
 #ifndef TPURUN_DATA_TRANSFORMS_TRANSFORM_LIST_H_
 #define TPURUN_DATA_TRANSFORMS_TRANSFORM_LIST_H_
 
@@ -199,6 +199,8 @@ BindRow BindCross;
 BindRow BindBucketize;
 // one_hot.cc
 BindRow BindOneHot;
+// to_tensor.cc
+BindRow BindToTensor;
 // change_colors.cc
 BindRow BindAdjustBrightness;
 BindRow BindAdjustContrast;

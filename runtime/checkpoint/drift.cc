@@ -228,6 +228,8 @@ bool AreComparable(const proto::Input* trained, const proto::Input* now) {
 std::vector<std::string> InputDrift(const proto::Input* trained, const proto::Input* now) {
   if (!AreComparable(trained, now)) return {};
   proto::Input was, is;
+  *was.mutable_source() = trained->source();  // the inputs that it is made of
+  *is.mutable_source() = now->source();
   *was.mutable_transform() = trained->transform();
   *is.mutable_transform() = now->transform();
   Comparison comparison;

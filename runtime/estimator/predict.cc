@@ -79,15 +79,13 @@ absl::Status Estimator::Predict(
   RETURN_IF_ERROR(BuildGraph(options_, false, predict).status());
   ASSIGN_OR_RETURN(TrainedFolder trained, TrainedFolderOf(options_, chosen));
   const auto& forward = predict.forward_features();
-  ASSIGN_OR_RETURN(
-      InputSource input,
-      CallInputFn(input_fn, DeploymentOf(options_, ModeKey::kPredict),
-                  {.mode = ModeKey::kPredict,
-                   .features = options_.features,
-                   .seed = options_.config.tf_random_seed(),
-                   .forward_features = {forward.begin(), forward.end()},
-                   .trained = std::move(trained),
-                   .warn = [](const std::string& message) { LOG(WARNING) << message; }}));
+  ASSIGN_OR_RETURN(InputSource input,
+                   CallInputFn(input_fn, DeploymentOf(options_, ModeKey::kPredict),
+                               {.mode = ModeKey::kPredict,
+                                .features = options_.features,
+                                .seed = options_.config.tf_random_seed(),
+                                .forward_features = {forward.begin(), forward.end()},
+                                .trained = std::move(trained)}));
   ASSIGN_OR_RETURN(const Graph graph,
                    BuildGraph(options_, FeedsLabels(input, options_.features), predict));
   Session session(options_.num_workers, options_.topology);

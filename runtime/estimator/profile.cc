@@ -46,8 +46,17 @@ class ReopenedInput : public BatchSource {
     ASSIGN_OR_RETURN(int64_t rows, batches_->Next(buffers));
     if (rows > 0) return rows;
     ASSIGN_OR_RETURN(InputSource again, open_());
-    batches_ = std::move(again.batches);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      batches_ = std::move(again.batches);
+      batches_->SetCancelled(cancelled_);
+    }
     return batches_->Next(buffers);
+  }
+  void SetCancelled(bool cancelled) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    cancelled_ = cancelled;
+    batches_->SetCancelled(cancelled);
   }
   std::string Position() const override { return batches_->Position(); }
   absl::Status Restore(const std::string& position) override { return batches_->Restore(position); }
@@ -55,6 +64,8 @@ class ReopenedInput : public BatchSource {
   std::string Where(int64_t row) const override { return batches_->Where(row); }
 
  private:
+  std::mutex mutex_;  // guards cancelled_, and batches_ where another thread uses it
+  bool cancelled_ = false;
   std::unique_ptr<BatchSource> batches_;
   Open open_;
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -142,6 +143,7 @@ absl::StatusOr<InputSource> CallInputFn(const InputFn& input_fn, const InputDepl
                                         InputFnArgs args) {
   const int pipelines = deployment.num_pipelines();
   args = ArgsOfPipeline(deployment, std::move(args));
+  args.warn = [](const std::string& message) { LOG(WARNING) << message; };
   ASSIGN_OR_RETURN(InputSource input, input_fn(args));
   if (pipelines == 1) return input;
   std::vector<std::unique_ptr<BatchSource>> batches;

@@ -14,10 +14,10 @@ namespace tpurun {
 // The arguments of the first pipeline's InputFn. `args` gives everything but batches and shards.
 InputFnArgs ArgsOfPipeline(const InputDeployment& deployment, InputFnArgs args);
 
-// The input that makes the batches of `deployment`. The fields of `args` for batches and shards are
-// set here. Each Next fills the examples of one step, in the order of the replicas. An input of
-// several pipelines ends when one pipeline has no whole batch left. It counts the examples of all
-// pipelines, and its position consists of their positions.
+// The input that makes the batches of `deployment`. The fields of `args` for batches, shards
+// and warnings, which are logged, are set here. Each Next fills the examples of one step, in the
+// order of the replicas. An input of several pipelines ends when one pipeline has no whole batch
+// left. It counts the examples of all pipelines, and its position consists of their positions.
 absl::StatusOr<InputSource> CallInputFn(const InputFn& input_fn, const InputDeployment& deployment,
                                         InputFnArgs args);
 

@@ -236,8 +236,9 @@ struct InputFnArgs {
   bool count_examples = false;  // count examples_per_epoch even if that is slow (for epochs)
   // The training that this input belongs to or resumes. nullopt: a training from its beginning.
   std::optional<TrainedFolder> trained = {};
-  // Receives messages for the user that are not errors: in PREDICT, a file without rows. Called by
-  // the thread that opens the input or by the thread that reads its batches.
+  // Receives messages for the user that are not errors: in PREDICT, a file without rows; elements
+  // that were skipped. Called by the thread that opens the input, that reads its batches or that
+  // destroys the BatchSource.
   std::function<void(const std::string& message)> warn = [](const std::string&) {};
   // Receives the time of each stage of the pipeline. nullptr: not measured.
   std::shared_ptr<InputTimes> times = nullptr;

@@ -126,6 +126,33 @@ Pipeline OfText(const std::string& name, const std::string& fields, const std::s
           "text s32[3] next s32[3]"};
 }
 
+// The lines of both files, and those of the first one with another key, with transforms of each.
+Pipeline OfTwo(const std::string& name, const std::string& source, const std::string& first,
+               const std::string& second, const std::string& transforms) {
+  const bool zips = source == "zip {";
+  const auto input = [](const char* file, const std::string& of, const char* key) {
+    return absl::StrCat("input { source { text_line { file: \"", file,
+                        "\" skip_lines: 1 } } transform { decode_csv { column { name: \"", key,
+                        "\" dtype: INT32 } } } ", of, " } ");
+  };
+  const bool windows = first.find("window") != std::string::npos;
+  return {name, transforms,
+          absl::StrCat(source, " ", input("*.csv", first, "x"),
+                       input("a.csv", second, zips ? "y" : "x"), "}"),
+          windows ? "x s32[3] y s32[3]"
+          : zips  ? "x s32[] y s32[]"
+                  : "x s32[]"};
+}
+
+constexpr char kZip[] = "zip {";
+constexpr char kSample[] = "sample_from_datasets { weight: 2 weight: 1";
+constexpr char kWindow[] = "transform { window { size: 3 shift: 2 stride: 2 } } ";
+
+Pipeline OfWindows(Pipeline pipeline) {
+  pipeline.features = "x s32[3]";
+  return pipeline;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Pipelines, PositionTest,
     ::testing::Values(
@@ -176,7 +203,38 @@ INSTANTIATE_TEST_SUITE_P(
         OfText("Text", "", ""), OfText("TextStreams", "streams: 4", kRepeat),
         OfText("TextShuffleRepeat", "shift: 1 end: 0.9", absl::StrCat(kShuffle, kRepeat)),
         OfText("TextRepeatShuffle", "shift: 5 begin: 0.1", absl::StrCat(kRepeat, kShuffleAll)),
-        OfText("TextCached", "streams: 2", absl::StrCat(kCache, kShuffle, kRepeat))),
+        OfText("TextCached", "streams: 2", absl::StrCat(kCache, kShuffle, kRepeat)),
+        OfTwo("Zip", kZip, "", kRepeat, kRepeat),
+        OfTwo("ZipOfShuffles", kZip, absl::StrCat(kRepeat, kShuffle),
+              absl::StrCat(kShuffle, kRepeat), kShuffle),
+        OfTwo("ZipRepeatShuffle", kZip, kShuffle, "", absl::StrCat(kRepeat, kShuffle)),
+        OfTwo("ZipCached", kZip, kCache, kShuffle, absl::StrCat(kCache, kShuffle, kRepeat)),
+        Shard(OfTwo("ZipShard", kZip, kShuffle, kShuffle, kRepeat)),
+        Shard(OfTwo("SampleShard", kSample, kShuffle, "", kRepeat)),
+        OfTwo("ZipOfEndlessWindowsShuffle", kZip, absl::StrCat(kRepeat, kWindow),
+              absl::StrCat(kRepeat, kWindow, kShuffle), absl::StrCat(kShuffle)),
+        OfTwo("SampleOfEndlessRepeatShuffle", kSample, kRepeat, kRepeat,
+              "transform { take { count: 90 } } transform { shuffle { buffer_size: 7 } }"),
+        OfTwo("Sample", kSample, "", "", ""),
+        OfTwo("SampleRepeatShuffle", kSample, kShuffle, kCache, absl::StrCat(kRepeat, kShuffle)),
+        OfTwo("SampleOfEndless", kSample, absl::StrCat(kShuffle, kRepeat), "", ""),
+        OfTwo("SampleStops", absl::StrCat(kSample, " stop_on_empty_dataset: true"), kShuffle,
+              kRepeat, kRepeat),
+        OfWindows({"Windows", kWindow}),
+        OfWindows({"WindowsRepeat", absl::StrCat(kWindow, kRepeat)}),
+        OfWindows({"RepeatWindows", absl::StrCat(kRepeat, kWindow)}),
+        OfWindows({"ShuffleRepeatWindowsShuffle",
+                   absl::StrCat(kShuffle, kRepeat, kWindow, kShuffle)}),
+        OfWindows({"CacheShuffleWindowsRepeatShuffle",
+                   absl::StrCat(kCache, kShuffle, kWindow, kRepeat, kShuffle)}),
+        OfWindows({"WindowsWithGaps",
+                   absl::StrCat("transform { window { size: 3 shift: 5 } } ", kShuffle, kRepeat)}),
+        Shard(OfWindows({"WindowsShard", absl::StrCat(kRepeat, kWindow, kShuffle)})),
+        Pipeline{
+            "Interleave", absl::StrCat(kShuffle, kRepeat),
+            "text_line { file: \"*.csv\" skip_lines: 1 interleave { cycle_length: 2 "
+            "block_length: 3 } } } transform { decode_csv { column { name: \"x\" dtype: INT32 } "
+            "} "}),
     [](const auto& info) { return info.param.name; });
 
 // The rest is about shuffles and positions in general, with the same files.

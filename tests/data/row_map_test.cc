@@ -73,7 +73,8 @@ RowTransform Varying() {
 class RowMapTest : public testing::TestWithParam<int> {
  protected:
   RowMapArgs Args(std::vector<RowTransform> transforms) const {
-    return {.transforms = std::move(transforms), .num_threads = GetParam(), .autotune = false};
+    return {.transforms = std::move(transforms),
+            .settings = {.num_threads = GetParam(), .autotune = false}};
   }
 };
 

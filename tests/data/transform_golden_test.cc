@@ -1,4 +1,5 @@
-// Runs testdata/transforms/*.txt. Each transform has a file of its name, each file several cases:
+// Runs testdata/transforms/*.txt. Each transform has a file of its name, and sources may have one.
+// A file has several cases:
 //
 //   === what the case shows
 //   file NAME:            a file beside the configuration, up to the next heading
@@ -27,6 +28,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "data/sources/source_list.h"
 #include "data/transforms/transform_list.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -160,9 +162,10 @@ TEST(TransformGoldenTest, EveryTransformHasAFile) {
   }
 }
 
-TEST(TransformGoldenTest, EveryFileBelongsToATransformAndEveryCaseHolds) {
+TEST(TransformGoldenTest, EveryFileBelongsToATransformOrSourceAndEveryCaseHolds) {
   std::set<std::string> names;
   for (const TransformDef& def : TransformList()) names.insert(def.name);
+  for (const SourceDef& def : SourceList()) names.insert(def.name);
   glob_t found = {};
   ASSERT_EQ(glob(absl::StrCat(kFolder, "*.txt").c_str(), 0, nullptr, &found), 0);
   for (size_t i = 0; i < found.gl_pathc; ++i) {
@@ -170,7 +173,7 @@ TEST(TransformGoldenTest, EveryFileBelongsToATransformAndEveryCaseHolds) {
     absl::string_view name = path;
     absl::ConsumePrefix(&name, kFolder);
     absl::ConsumeSuffix(&name, ".txt");
-    EXPECT_EQ(names.count(std::string(name)), 1) << path << ": no such transform";
+    EXPECT_EQ(names.count(std::string(name)), 1) << path << ": no such transform or source";
     for (const GoldenCase& golden : ReadCases(path)) {
       SCOPED_TRACE(absl::StrCat(path, ": ", golden.title));
       const TempDir dir;

@@ -219,6 +219,31 @@ class ImagesTest(ProgramTest):
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit))
             self.assertEqual(done.code, 65, str(done))
 
+    def test_what_is_no_image_is_left_out(self):
+        jpeg, png = self.images()
+        good = [jpeg, png] * 20
+        self.with_bytes(*good)
+        want = json.loads(self.evaluate().out)
+        self.assertEqual(want['examples'], 40)
+        bad = (b'', b'GIF89a' + bytes(20), jpeg[:len(jpeg) // 2], b'<html>')
+        mixed = list(good)
+        for index, one in zip((0, 7, 31, 40), bad):
+            mixed.insert(index, one)
+        self.with_bytes(*mixed)
+        skip = '--set', 'evaluate.0.input.on_error=SKIP'
+        for threads in (1, 3):
+            done = self.evaluate(*skip, '--set', f'evaluate.0.input.num_parallel_calls={threads}')
+            self.assertEqual(json.loads(done.out), want)
+            first = r'record 0 of .*test\.tfrecord \(offset 0\): feature "image/encoded": got no bytes, '
+            self.assertRegex('\n'.join(done.warnings), r'on_error: SKIP leaves out an element: ' + first)
+            self.assertRegex('\n'.join(done.warnings),
+                             r'on_error: SKIP has left out 4 elements; the first: ' + first)
+        # A file that is cut off is no such element.
+        write(self.path('test.tfrecord'), read(self.path('test.tfrecord'))[:-3])
+        done = self.evaluate(*skip)
+        self.assertEqual(done.code, 65, str(done))
+        self.assertRegex(done.messages[0], 'test.tfrecord: truncated')
+
     # ---- records of files
 
     def photos(self):

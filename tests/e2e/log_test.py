@@ -159,17 +159,6 @@ Saving dict for global step 20:""", False)
         saved = [line for line in done.log if line.startswith('Saving checkpoints for')]
         self.assertEqual([line.split()[3] for line in saved], ['0', '100', '200'])
 
-    def test_reading_files_in_turn_is_no_quicker(self):
-        write(self.path('a.tfrecord'), b'')
-        source = 'predict.input={ source { tfrecord { file: "a.tfrecord" num_parallel_reads: 4 } } '
-        parse = ('transform { parse_example { ' + ' '.join(
-            f'feature {{ name: "{name}" float {{}} }}' for name in
-            ('SepalLength', 'SepalWidth', 'PetalLength', 'PetalWidth')) + ' } } }')
-        done = self.succeed(*self.iris('predict', 'model', '--allow_untrained', '--set', source + parse))
-        self.assertEqual(done.warnings[:1], [
-            f'--set {source}{parse}: tfrecord: num_parallel_reads: 4 takes a record of each file in turn, and '
-            'reads no faster yet: one thread reads them all'])
-
     def test_with_loops_of_a_time_lines_go_by_it(self):
         # After the first loop, of one step, all others are in one.
         done = self.succeed(*self.short_loops('--max_steps=400', '--set',

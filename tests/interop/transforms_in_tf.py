@@ -19,7 +19,7 @@ from golden_text import shortest
 # Cases in which TensorFlow refuses what tpurun takes: it decodes what it drops, and no plus sign.
 REFUSED = {'what drop_remainder drops is not decoded', 'a whole number with a plus sign'}
 # Hidden keys of elements.
-INDEX, EPOCH = ' index', ' epoch'
+INDEX, EPOCH, LAMBDA = ' index', ' epoch', ' lambda'
 SECTION = re.compile(r'(?m)^(?:(file|examples|records) (.*):|(config|args|want):) ?')
 
 
@@ -103,12 +103,27 @@ class Input:
         return '--\n'.join(batches)
 
     def dataset(self):
-        given = self.config.get('train').get('input')
-        self.shuffles, self.batched = 0, False
+        self.batched = False
+        dataset = self.opened(self.config.get('train').get('input'))
+        return dataset if self.batched else self.batch(dataset, {})
+
+    def opened(self, given):
+        """The elements of an input."""
+        self.shuffles = 0
         self.ordinals = collections.Counter()  # of the random transforms
         dataset = getattr(self, next(iter(given.get('source'))))(*given.get('source').values())
-        dataset = self.transformed(dataset, given.all('transform'))
-        return dataset if self.batched else self.batch(dataset, {})
+        return self.transformed(dataset, given.all('transform'))
+
+    def parts(self, given):
+        """The elements of the inputs that a source is made of, and the seed of each."""
+        own_seed, datasets = self.seed, []
+        for part, one in enumerate(given.all('input')):
+            low, high = (int(lane) for lane in philox.lanes(
+                own_seed, philox.stream_of('input'), 0, 0, 2, part))
+            self.seed = high << 32 | low
+            datasets.append(_without_places(self.opened(one)))
+        self.seed, self.shuffles, self.ordinals = own_seed, 0, collections.Counter()
+        return datasets
 
     def transformed(self, dataset, transforms):
         for transform in transforms:
@@ -135,19 +150,56 @@ class Input:
         with open(files[0], encoding='utf-8') as file:
             self.first_line = next(file)
         self.has_header = sources[0].get('header', False)
-        lines = tf.data.TextLineDataset(files).skip(
-            sources[0].get('skip_lines', 0) + self.has_header)
+        ahead = sources[0].get('skip_lines', 0) + self.has_header
+        lines = self.of_files(sources[0], lambda file: tf.data.TextLineDataset(file).skip(ahead))
         return lines.map(lambda line: {'line': line})
 
     def tfrecord(self, sources):
-        records = tf.data.TFRecordDataset(list(map(self.path, sources[0].all('file'))))
+        records = self.of_files(sources[0], tf.data.TFRecordDataset)
         return self.numbered(records.map(lambda record: {'record': record}))
 
     def fixed_length_record(self, sources):
-        records = tf.data.FixedLengthRecordDataset(
-            list(map(self.path, sources[0].all('file'))), sources[0].get('record_bytes'),
-            sources[0].get('header_bytes', 0), sources[0].get('footer_bytes', 0))
+        given = sources[0]
+        records = self.of_files(given, lambda file: tf.data.FixedLengthRecordDataset(
+            file, given.get('record_bytes'), given.get('header_bytes', 0), given.get('footer_bytes', 0)))
         return records.map(lambda record: {'record': record})
+
+    def of_files(self, given, open_file):
+        order = given.get('interleave', {})
+        return tf.data.Dataset.from_tensor_slices(list(map(self.path, given.all('file')))).interleave(
+            open_file, order.get('cycle_length', 1), order.get('block_length', 1))
+
+    def zip(self, sources):
+        return self.numbered(tf.data.Dataset.zip(tuple(self.parts(sources[0]))).map(
+            lambda *elements: {name: value for element in elements for name, value in element.items()}))
+
+    def sample_from_datasets(self, sources):
+        """TensorFlow's, but with draws that can be told: those of data/combined_records.cc."""
+        datasets = self.parts(sources[0])
+        weights = sources[0].all('weight') or [1] * len(datasets)
+        stops, stream = sources[0].get('stop_on_empty_dataset', False), philox.stream_of('sample_from_datasets')
+
+        def elements():
+            left = {i: dataset.as_numpy_iterator() for i, dataset in enumerate(datasets)}
+            for index in itertools.count():
+                high, low = (int(lane) for lane in philox.lanes(self.seed, stream, 0, 0, 2, index))
+                while left:
+                    share = (high << 32 | low) / 2**64 * sum(weights[i] for i in left)
+                    for chosen in left:
+                        if share < weights[chosen]:
+                            break
+                        share -= weights[chosen]
+                    element = next(left[chosen], None)
+                    if element is not None:
+                        yield element
+                        break
+                    if stops:
+                        return
+                    del left[chosen]
+                if not left:
+                    return
+        return self.numbered(tf.data.Dataset.from_generator(
+            elements, output_signature=datasets[0].element_spec))
 
     @staticmethod
     def numbered(dataset):
@@ -169,7 +221,49 @@ class Input:
                  if name not in self.features and not spec.shape.is_fully_defined()}
         dataset = dataset.map(lambda element: {
             name: value for name, value in element.items() if name not in lists})
-        return dataset.batch(self.batch_size, args.get('drop_remainder', False))
+        mixup = args.get('mixup')
+        if mixup:
+            dataset = self.with_lambdas(dataset, mixup.get('alpha', 0.2))
+        dataset = dataset.batch(self.batch_size, args.get('drop_remainder', False))
+        return dataset.map(lambda batch: self.mixed(batch, mixup)) if mixup else dataset
+
+    def with_lambdas(self, dataset, alpha):
+        """Elements with what each is multiplied by."""
+        def elements():
+            for element in dataset:
+                draws = Draws(self.seed, int(element[EPOCH]), int(element[INDEX]))
+                yield {**element, LAMBDA: np.float32(draws.mixup_lambda(np.float32(alpha)))}
+        return tf.data.Dataset.from_generator(elements, output_signature={
+            **dataset.element_spec, LAMBDA: tf.TensorSpec([], tf.float32)})
+
+    @staticmethod
+    def mixed(batch, mixup):
+        def one(rows):
+            share = tf.reshape(batch[LAMBDA], [-1] + [1] * (len(rows.shape) - 1))
+            # The middle one stays, to the last bit.
+            return tf.where(rows == tf.reverse(rows, [0]), rows,
+                            share * rows + (1 - share) * tf.reverse(rows, [0]))
+        return {**batch, **{name: one(batch[name]) for name in mixup.all('feature')}}
+
+    def window(self, dataset, args):
+        size = args.get('size')
+        windows = _without_places(dataset).window(
+            size, args.get('shift', size), args.get('stride', 1), drop_remainder=True)
+        return self.numbered(windows.flat_map(lambda window: tf.data.Dataset.zip(
+            {name: values.batch(size, drop_remainder=True) for name, values in window.items()})))
+
+    def to_tensor(self, dataset, args):
+        name, length = args.get('feature'), args.get('length')
+
+        def one(element):
+            row = element[name]
+            padding = tf.cast(args.get('default_value', 0), row.dtype)
+            made = {args.get('output', name): tf.RaggedTensor.from_tensor(row[tf.newaxis]).to_tensor(
+                padding, shape=[1, length])[0]}
+            if 'row_lengths' in args:
+                made[args.get('row_lengths')] = tf.minimum(tf.shape(row)[0], length)
+            return {**element, **made}
+        return dataset.map(one)
 
     def cache(self, dataset, args):
         return dataset.cache()
@@ -502,6 +596,44 @@ def distorted_window(shape, ratios, areas, least_covered, boxes, attempts):
             if area >= 1 and f32(both) / f32(area) >= f32(least_covered):
                 return y, x, chosen, chosen_width
     return 0, 0, height, width
+
+
+class Draws:
+    """The draws of a mixup for one element, by Marsaglia and Tsang's method for gamma variables."""
+
+    def __init__(self, seed, epoch, index):
+        self.seed, self.epoch, self.index, self.drawn = seed, epoch, index, 0
+
+    def uniform(self):
+        block = (self.index << 32 | self.drawn) % 2**64
+        self.drawn += 1
+        high, low = (int(lane) for lane in philox.lanes(
+            self.seed, philox.stream_of('mixup'), self.epoch, self.index >> 32, 2, block))
+        return ((high << 32 | low) // 2**11 + 0.5) / 2**53
+
+    def normal(self):
+        radius = np.sqrt(-2 * np.log(self.uniform()))
+        return radius * np.cos(2 * np.pi * self.uniform())
+
+    def log_gamma(self, alpha):
+        log_power = np.log(self.uniform()) / alpha
+        d = alpha + 1 - 1 / 3
+        while True:
+            x = self.normal()
+            v = (1 + x / np.sqrt(9 * d))**3
+            if v > 0 and np.log(self.uniform()) < x * x / 2 + d - d * v + d * np.log(v):
+                return np.log(d * v) + log_power
+
+    def mixup_lambda(self, alpha):
+        first, second = self.log_gamma(float(alpha)), self.log_gamma(float(alpha))
+        share = 1 / (1 + np.exp(second - first))
+        return max(share, 1 - share)
+
+
+def _without_places(dataset):
+    """Elements without their place and pass, which they get anew as elements of another input."""
+    return dataset.map(lambda element: {
+        name: value for name, value in element.items() if name not in (INDEX, EPOCH)})
 
 
 def _uniform(lane):

@@ -1,0 +1,126 @@
+#include "data/combined_input.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "data/combined_records.h"
+#include "proto/source_locations.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+std::string InputPath(size_t index) { return ElementPath("input", static_cast<int>(index)); }
+
+std::optional<Schema> ZipSchemas(const std::vector<Schema>& inputs, ConfigErrors& errors) {
+  Schema zipped;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (const ColumnType& column : inputs[i]) {
+      if (FindColumn(zipped, column.name) >= 0) {
+        errors.Add(InputPath(i),
+                   absl::StrCat("feature ", Quote(column.name),
+                                " is one of an input before it, too; give it another key, "
+                                "such as by the field output of a transform"));
+      }
+      zipped.push_back(column);
+    }
+  }
+  if (!errors.empty()) return std::nullopt;
+  return zipped;
+}
+
+std::string TypesText(const Schema& schema) {
+  std::string text;
+  for (const ColumnType& column : schema) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", column.name, " ", column.ToString());
+  }
+  return text;
+}
+
+bool IsSame(const ColumnType& a, const ColumnType& b) {
+  return a.name == b.name && a.dtype == b.dtype && a.dims == b.dims;
+}
+
+std::optional<Schema> SampleSchemas(const proto::SampleFromDatasets& sample,
+                                    const std::vector<Schema>& inputs, ConfigErrors& errors) {
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    if (std::equal(inputs[i].begin(), inputs[i].end(), inputs[0].begin(), inputs[0].end(),
+                   IsSame)) {
+      continue;
+    }
+    errors.Add(InputPath(i), absl::StrCat("the inputs must have the same features in the same "
+                                          "order: got ",
+                                          TypesText(inputs[i]), ", want ", TypesText(inputs[0])));
+  }
+  if (sample.weight_size() > 0 && sample.weight_size() != sample.input_size()) {
+    errors.Add("weight", absl::StrCat("weight: want one for each input, ", sample.input_size(),
+                                      ", got ", sample.weight_size()));
+  }
+  for (int i = 0; i < sample.weight_size(); ++i) {
+    if (sample.weight(i) > 0 && sample.weight(i) <= 1e30F) continue;
+    errors.Add(ElementPath("weight", i), absl::StrCat("weight must be > 0 and at most 1e30, got ",
+                                                      ShortestText(sample.weight(i))));
+  }
+  if (!errors.empty()) return std::nullopt;
+  return inputs[0];
+}
+
+// The shortest of those that end.
+Extent ZipExtents(const std::vector<Extent>& inputs) {
+  Extent zipped{.endless = true};
+  for (const Extent& input : inputs) {
+    if (input.endless) continue;
+    if (zipped.endless) {
+      zipped = input;
+    } else if (zipped.count.has_value() && input.count.has_value()) {
+      zipped.count = std::min(*zipped.count, *input.count);
+    } else {
+      zipped.count = std::nullopt;
+    }
+  }
+  return zipped;
+}
+
+Extent SampleExtents(const proto::SampleFromDatasets& sample, const std::vector<Extent>& inputs) {
+  const auto is_endless = [](const Extent& input) { return input.endless; };
+  if (sample.stop_on_empty_dataset()) {
+    return {.endless = std::all_of(inputs.begin(), inputs.end(), is_endless)};
+  }
+  Extent sum{.endless = std::any_of(inputs.begin(), inputs.end(), is_endless), .count = 0};
+  for (const Extent& input : inputs) {
+    if (sum.endless || !input.count.has_value()) return {.endless = sum.endless};
+    const bool overflows = __builtin_add_overflow(*sum.count, *input.count, &*sum.count);
+    if (overflows) sum.count = std::numeric_limits<int64_t>::max();
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::optional<Schema> CombineSchemas(const proto::Source& source, const std::vector<Schema>& inputs,
+                                     ConfigErrors& errors) {
+  if (inputs.size() < 2) {
+    errors.Add("input", absl::StrCat("want two or more inputs, got ", inputs.size()));
+    return std::nullopt;
+  }
+  return source.has_zip() ? ZipSchemas(inputs, errors)
+                          : SampleSchemas(source.sample_from_datasets(), inputs, errors);
+}
+
+Extent CombineExtents(const proto::Source& source, const std::vector<Extent>& inputs) {
+  return source.has_zip() ? ZipExtents(inputs)
+                          : SampleExtents(source.sample_from_datasets(), inputs);
+}
+
+std::unique_ptr<Records> CombineElements(const proto::Source& source, std::vector<Elements> inputs,
+                                         uint64_t seed) {
+  return source.has_zip()
+             ? MakeZippedRecords(std::move(inputs))
+             : MakeSampledRecords(std::move(inputs), source.sample_from_datasets(), seed);
+}
+
+}  // namespace tpurun
