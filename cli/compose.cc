@@ -1,5 +1,6 @@
 #include "cli/compose.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -190,6 +191,11 @@ bool RunsHooks(const CommandLine& command, const LoadedConfig& config,
                          (required.evaluate && config.run.evaluation_hook_size() > 0);
   if (!has_hooks || command.GetBool("run_hooks")) return true;
   if (!config.of_training) return true;
+  // A verb that runs no hooks at all says nothing of them.
+  const std::vector<Flag>& flags = command.verb().flags;
+  const bool may_run = std::any_of(flags.begin(), flags.end(),
+                                   [](const Flag& flag) { return flag.name == "run_hooks"; });
+  if (!may_run) return false;
   LOG(WARNING) << "The hooks of " << config.run_path
                << ", which a training has written, are not run; --run_hooks runs them.";
   return false;
