@@ -24,6 +24,7 @@
 #include "models/model_builder.h"
 #include "proto/source_locations.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
 #include "runtime/ir/machine.h"
@@ -274,6 +275,21 @@ absl::StatusOr<std::optional<StepRange>> StepsToProfile(const CommandLine& comma
 }
 
 }  // namespace
+
+absl::StatusOr<ModeKey> ModeOf(const CommandLine& command) {
+  const std::string mode = command.GetString("mode", "train");
+  if (mode == "train") return ModeKey::kTrain;
+  if (mode == "evaluate") return ModeKey::kEval;
+  if (mode == "predict") return ModeKey::kPredict;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--mode: got ", Quote(mode), ", want train, evaluate or predict"));
+}
+
+RequiredParts PartsOf(ModeKey mode) {
+  return {.train = mode == ModeKey::kTrain,
+          .evaluate = mode == ModeKey::kEval,
+          .predict = mode == ModeKey::kPredict};
+}
 
 absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,
                                              ParsedModel model) {
