@@ -71,6 +71,9 @@ class CommandLine {
   // "a,b" as a, b.
   std::vector<std::string> GetList(std::string_view flag) const;
 
+  // All changes of the configuration, in the order given.
+  const std::vector<Edit>& edits() const { return edits_; }
+
   // The config file, which is --config or else run_config.pbtxt in --model_dir; all changes of the
   // configuration, in the order given; and the environment's TF_CONFIG. InvalidArgument if there is
   // neither file.

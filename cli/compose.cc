@@ -1,5 +1,6 @@
 #include "cli/compose.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "models/model_builder.h"
 #include "proto/source_locations.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
 #include "runtime/ir/machine.h"
@@ -190,6 +192,11 @@ bool RunsHooks(const CommandLine& command, const LoadedConfig& config,
                          (required.evaluate && config.run.evaluation_hook_size() > 0);
   if (!has_hooks || command.GetBool("run_hooks")) return true;
   if (!config.of_training) return true;
+  // A verb that runs no hooks at all says nothing of them.
+  const std::vector<Flag>& flags = command.verb().flags;
+  const bool may_run = std::any_of(flags.begin(), flags.end(),
+                                   [](const Flag& flag) { return flag.name == "run_hooks"; });
+  if (!may_run) return false;
   LOG(WARNING) << "The hooks of " << config.run_path
                << ", which a training has written, are not run; --run_hooks runs them.";
   return false;
@@ -268,6 +275,21 @@ absl::StatusOr<std::optional<StepRange>> StepsToProfile(const CommandLine& comma
 }
 
 }  // namespace
+
+absl::StatusOr<ModeKey> ModeOf(const CommandLine& command) {
+  const std::string mode = command.GetString("mode", "train");
+  if (mode == "train") return ModeKey::kTrain;
+  if (mode == "evaluate") return ModeKey::kEval;
+  if (mode == "predict") return ModeKey::kPredict;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--mode: got ", Quote(mode), ", want train, evaluate or predict"));
+}
+
+RequiredParts PartsOf(ModeKey mode) {
+  return {.train = mode == ModeKey::kTrain,
+          .evaluate = mode == ModeKey::kEval,
+          .predict = mode == ModeKey::kPredict};
+}
 
 absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,
                                              ParsedModel model) {

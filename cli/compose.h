@@ -21,7 +21,17 @@ struct Composition {
   InputFn input_fn;                          // of train or predict, whichever is required
   std::vector<EvaluationInput> evaluations;  // the required evaluations, one or more
   ExportInputs export_inputs;                // if a model is exported; the input is predict's
+
+  // The input of the mode that PartsOf required; of EVAL that of the first evaluation here.
+  const InputFn& InputOf(ModeKey mode) const {
+    return mode == ModeKey::kEval ? evaluations.front().input_fn : input_fn;
+  }
 };
+
+// The value of --mode: train (the default), evaluate or predict.
+absl::StatusOr<ModeKey> ModeOf(const CommandLine& command);
+// What a verb requires that runs one mode.
+RequiredParts PartsOf(ModeKey mode);
 
 // Returns the options of an Estimator. Its TrainOptions and other options that depend on the verb
 // are not set. NotFound if the working directory no longer exists.

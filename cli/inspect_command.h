@@ -6,7 +6,7 @@
 
 namespace tpurun {
 
-// `tpurun inspect PATH [--format=text|json] [--limit=N]`.
+// `tpurun inspect PATH [--format=text|json] [--limit=N]`. With --png see inspect_images.h.
 absl::Status InspectCommand(const CommandLine& command);
 
 }  // namespace tpurun

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -13,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/inspect.h"
 #include "cli/json.h"
+#include "data/images/decode.h"
 #include "proto/event.pb.h"
 #include "proto/example.pb.h"
 #include "runtime/base/status.h"
@@ -161,12 +163,39 @@ std::string_view FirstBytes(std::string_view bytes) {
   return bytes.substr(0, size);
 }
 
+// What the header of an encoded image says, in the order of `file` and of image tools: the width
+// comes first. nullopt for other bytes.
+struct ShownImage {
+  Json json;
+  std::string text;
+};
+std::optional<ShownImage> ImageOf(const std::string& bytes) {
+  const char* const format = ImageFormatOf(bytes);
+  if (format == nullptr) return std::nullopt;
+  Json json = {{"bytes", bytes.size()}, {"format", format}};
+  const absl::StatusOr<std::unique_ptr<EncodedImage>> image = EncodedImage::Open(bytes, {});
+  if (!image.ok()) {
+    const std::string reason(image.status().message());
+    json["error"] = reason;
+    return ShownImage{
+        json, absl::StrCat("cannot be decoded: ", Escape(reason), " (", bytes.size(), " bytes)")};
+  }
+  const ImageSize& size = (*image)->size();
+  json["width"] = size.width;
+  json["height"] = size.height;
+  json["channels"] = size.channels;
+  return ShownImage{json, absl::StrCat(format, " ", size.width, "x", size.height, "x",
+                                       size.channels, " (", bytes.size(), " bytes)")};
+}
+
 Json StringJson(const std::string& bytes) {
+  if (std::optional<ShownImage> image = ImageOf(bytes)) return std::move(image->json);
   if (bytes.size() <= kMostBytes) return JsonBytes(bytes);
   return {{"bytes", bytes.size()}, {"first", JsonBytes(FirstBytes(bytes))}};
 }
 
 std::string StringText(const std::string& bytes) {
+  if (std::optional<ShownImage> image = ImageOf(bytes)) return std::move(image->text);
   if (bytes.size() <= kMostBytes) return Quote(bytes);
   return absl::StrCat(Quote(FirstBytes(bytes)), "... (", bytes.size(), " bytes)");
 }

@@ -27,15 +27,6 @@ namespace {
 // A layer is slower if it takes so many times as long as before.
 constexpr double kSlower = 1.05;
 
-absl::StatusOr<ModeKey> ModeOf(const CommandLine& command) {
-  const std::string mode = command.GetString("mode", "train");
-  if (mode == "train") return ModeKey::kTrain;
-  if (mode == "evaluate") return ModeKey::kEval;
-  if (mode == "predict") return ModeKey::kPredict;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--mode: got ", Quote(mode), ", want train, evaluate or predict"));
-}
-
 absl::Status CheckProfileFlags(const CommandLine& command) {
   const std::string format = command.GetString("format", "text");
   if (format != "text" && format != "json") {
@@ -132,14 +123,9 @@ absl::Status ProfileCommand(const CommandLine& command) {
   if (command.Has("compare")) {
     ASSIGN_OR_RETURN(before, ReadProfile(command.GetString("compare")));
   }
-  ASSIGN_OR_RETURN(Composition composition,
-                   Compose(command, {.train = mode == ModeKey::kTrain,
-                                     .evaluate = mode == ModeKey::kEval,
-                                     .predict = mode == ModeKey::kPredict}));
-  const InputFn& input_fn =
-      mode == ModeKey::kEval ? composition.evaluations.front().input_fn : composition.input_fn;
+  ASSIGN_OR_RETURN(Composition composition, Compose(command, PartsOf(mode)));
   ASSIGN_OR_RETURN(ProfiledSteps profiled,
-                   ProfileSteps(composition.options, input_fn,
+                   ProfileSteps(composition.options, composition.InputOf(mode),
                                 {.mode = mode,
                                  .steps = command.GetInt("steps"),
                                  .checkpoint = command.GetString("checkpoint")}));

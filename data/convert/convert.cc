@@ -19,7 +19,7 @@ std::span<const ConvertKind> ConvertKinds() {
        .convert = ConvertCsv},
       {.name = "images",
        .flags = {"skip_lines", "seed", "begin", "end"},
-       .writes_beside = "classes.txt",
+       .writes_beside = kClassesFile,
        .check = CheckImages,
        .convert = ConvertImages},
       {.name = "text",

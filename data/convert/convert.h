@@ -18,6 +18,10 @@
 
 namespace tpurun {
 
+// The file that `images` writes beside its output: the names of the classes, a line each, in the
+// order of their labels.
+inline constexpr char kClassesFile[] = "classes.txt";
+
 struct ConvertArgs {
   // Input files. For synthetic: the subject to draw.
   std::vector<std::string> inputs;

@@ -28,7 +28,6 @@
 namespace tpurun {
 namespace {
 
-constexpr char kClassesFile[] = "classes.txt";
 // Files that are read at a time.
 constexpr int64_t kFilesAtATime = 64;
 

@@ -42,6 +42,10 @@ std::string DescribeBytes(std::string_view bytes) {
 
 }  // namespace
 
+const char* ImageFormatOf(std::string_view bytes) {
+  return bytes.starts_with(kJpeg) ? "JPEG" : bytes.starts_with(kPng) ? "PNG" : nullptr;
+}
+
 absl::Status CheckImageSize(const ImageSize& size) {
   if (size.height > 0 && size.width > 0 && size.channels > 0 &&
       size.height <= kMaxRowElements / size.width / size.channels) {

@@ -23,6 +23,9 @@ struct DecodeOptions {
   bool accurate = false;
 };
 
+// "JPEG" or "PNG" if the bytes begin like one, else nullptr.
+const char* ImageFormatOf(std::string_view bytes);
+
 // An encoded image. Errors are DataLoss and say what the bytes are: truncated, a GIF, too large.
 class EncodedImage {
  public:

@@ -35,8 +35,9 @@ TEST(CompletionTest, Flags) {
   EXPECT_THAT(Words({"train", "--"}), AllOf(Contains("--set"), Contains("--train_batch_size="),
                                             Contains("--worker_threads="), Contains("--help")));
   EXPECT_THAT(Words({"evaluate", "--wa"}), ElementsAre("--watch"));
-  EXPECT_THAT(Words({"inspect", "--f"}), ElementsAre("--format="));
-  EXPECT_THAT(Words({"inspect", "--config"}), IsEmpty());
+  EXPECT_THAT(Words({"inspect", "--f"}), ElementsAre("--format=", "--feature="));
+  EXPECT_THAT(Words({"inspect", "--config"}), ElementsAre("--config="));
+  EXPECT_THAT(Words({"report", "--config"}), IsEmpty());
 }
 
 TEST(CompletionTest, ValuesOfFlags) {

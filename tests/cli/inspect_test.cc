@@ -7,12 +7,14 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "data/images/encode.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "proto/example.pb.h"
@@ -20,6 +22,7 @@
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/event_writer.h"
 #include "runtime/io/file.h"
+#include "runtime/io/png.h"
 #include "runtime/io/record_writer.h"
 #include "runtime/io/tensor_bundle.h"
 #include "tests/io/temp_dir.h"
@@ -218,6 +221,49 @@ TEST_F(InspectTest, ShowsTheValuesOfTheFirstRecords) {
   std::string bytes = *ReadFile(path);
   std::ofstream(path, std::ios::binary) << bytes.substr(0, bytes.size() - 12);
   EXPECT_EQ(Text(path, true, 1), rows[0] + "\n");
+}
+
+TEST_F(InspectTest, ShowsWhatTheHeadersOfImagesSay) {
+  constexpr ImageSize kSize = {.height = 40, .width = 50, .channels = 3};
+  const std::vector<uint8_t> pixels(kSize.elements(), 100);
+  const std::string jpeg = EncodeJpeg(pixels, kSize, 90);
+  const std::string png = *EncodePng(std::span(pixels).first(6), 2, 3, 1);
+  // Only the header is read.
+  const std::string without_end = jpeg.substr(0, jpeg.size() - 10);
+  const std::string jpeg_begin = jpeg.substr(0, 30), png_begin = png.substr(0, 20);
+  tensorflow::Example example;
+  auto& features = *example.mutable_features()->mutable_feature();
+  features["jpeg"].mutable_bytes_list()->add_value(jpeg);
+  features["pair"].mutable_bytes_list()->add_value(png);
+  features["pair"].mutable_bytes_list()->add_value(without_end);
+  features["begin"].mutable_bytes_list()->add_value(jpeg_begin);
+  features["begin"].mutable_bytes_list()->add_value(png_begin);
+  const std::string path = dir_.Path("data.tfrecord");
+  const std::unique_ptr<RecordWriter> writer = *RecordWriter::Create(path);
+  ASSERT_TRUE(writer->Write(example.SerializeAsString()).ok());
+  ASSERT_TRUE(writer->Close().ok());
+
+  const std::vector<std::string> lines =
+      absl::StrSplit(Text(path, false, 1), '\n', absl::SkipEmpty());
+  ASSERT_EQ(lines.size(), 6);
+  EXPECT_EQ(lines[3],
+            "            begin: cannot be decoded: a JPEG whose last bytes are missing (30 bytes) "
+            "cannot be decoded: a damaged PNG: its last bytes are missing (20 bytes)");
+  EXPECT_EQ(lines[4], absl::StrFormat("            jpeg: JPEG 50x40x3 (%d bytes)", jpeg.size()));
+  EXPECT_EQ(lines[5],
+            absl::StrFormat("            pair: PNG 3x2x1 (%d bytes) JPEG 50x40x3 (%d bytes)",
+                            png.size(), jpeg.size() - 10));
+  EXPECT_THAT(
+      Text(path, true, 1),
+      HasSubstr(absl::StrFormat(
+          "\"values\":{\"begin\":["
+          "{\"bytes\":30,\"format\":\"JPEG\",\"error\":\"a JPEG whose last bytes are missing\"},"
+          "{\"bytes\":20,\"format\":\"PNG\","
+          "\"error\":\"a damaged PNG: its last bytes are missing\"}],"
+          "\"jpeg\":[{\"bytes\":%d,\"format\":\"JPEG\","
+          "\"width\":50,\"height\":40,\"channels\":3}],"
+          "\"pair\":[{\"bytes\":%d,\"format\":\"PNG\",\"width\":3,\"height\":2,\"channels\":1},",
+          jpeg.size(), png.size())));
 }
 
 TEST_F(InspectTest, OnlyRecordsHaveALimit) {

@@ -154,6 +154,10 @@ class HooksTest(ProgramTest):
         self.assertEqual(self.steps_told(), [60])
         self.succeed('train', '--model_dir=model', '--max_steps=100', '--run_hooks')
         self.assertEqual(self.steps_told(), [60, 100])
+        # A verb that runs none has nothing to say of them.
+        done = self.succeed('profile', '--model_dir=model', '--steps=1')
+        self.assertNotIn('--run_hooks', done.err)
+        self.assertEqual(self.steps_told(), [60, 100])
 
     def test_so_do_those_of_its_configuration_by_any_other_name(self):
         self.train(*hook('END'))

@@ -6,7 +6,9 @@ import re
 import resource
 import shutil
 import signal
+import struct
 import time
+import zlib
 
 from program import ProgramTest, RandomKills, checkpoint_files, latest_step, read, sanitizer, write
 from records import frame
@@ -53,12 +55,14 @@ evaluate {{ input {{
 MODEL = """
 feature { name: "image" dtype: FLOAT32 shape: [16, 16, 3] }
 label { name: "label" dtype: INT32 }
-layer { conv2d { filters: 8 kernel_size: 3 strides: 2 activation: RELU } }
+layer { input: "image" conv2d { filters: 8 kernel_size: 3 strides: 2 activation: RELU } }
 layer { flatten {} }
 layer { name: "logits" dense { units: 10 } }
 head { classification { logits: "logits" label: "label" } }
 optimizer { adam {} learning_rate { constant: 0.003 } }
 """
+# Of drawings of 24x24 pixels.
+WHOLE = 'transform { resize_with_crop_or_pad { feature: "pixels" size: 24 } }'
 
 
 class ImagesTest(ProgramTest):
@@ -335,6 +339,190 @@ class ImagesTest(ProgramTest):
         done = self.convert(folder)
         self.assertEqual(done.code, 2, str(done))
         self.assertIn('classes.txt is there already and has not the classes of these images', done.messages[0])
+
+    # ---- contact sheets
+
+    def sheet(self, *flags, config='sheet.textproto'):
+        """The sheet's pixels by (y, x) and what is said of it and of its rows."""
+        done = self.succeed('inspect', f'--png={self.path("sheet.png")}', f'--config={self.path(config)}',
+                            '--format=json', *flags)
+        about, *rows = [json.loads(line) for line in done.out.splitlines()]
+        self.assertEqual((about['rows'], about['bytes']), (len(rows), os.path.getsize(self.path('sheet.png'))))
+        width, height, channels, pixels = decode_png(read(self.path('sheet.png')))
+        self.assertEqual((width, height, channels), (about['width'], about['height'], (about['shape'] + [1])[2]))
+        return pixels, about, rows
+
+    def drawings(self, kind, examples, channels):
+        """Records of drawings as PNG files; [((width, height, channels, pixels by (y, x)), label)]."""
+        self.succeed('convert', 'synthetic', kind, f'--examples={examples}', '--seed=5', '--size=24',
+                     '--encode=PNG', f'--output={self.path("drawn.tfrecord")}')
+        self.succeed('convert', 'synthetic', kind, '--examples=1', '--seed=5', '--size=24', '--encode=PNG',
+                     f'--output={self.path("one.tfrecord")}')
+        data = read(self.path('drawn.tfrecord'))
+        images = [decode_png(data[found.start():]) for found in re.finditer(rb'\x89PNG\r\n\x1a\n', data)]
+        shown = self.succeed('inspect', self.path('drawn.tfrecord'), f'--limit={examples}', '--format=json').out
+        values = [json.loads(line)['values'] for line in shown.splitlines()]
+        for (width, height, depth, _), value in zip(images, values):
+            encoded, = value['image/encoded']
+            self.assertEqual((width, height, depth), (24, 24, channels))
+            self.assertEqual((encoded['format'], encoded['width'], encoded['height'], encoded['channels']),
+                             ('PNG', 24, 24, channels))
+        self.assertEqual(len(images), examples)
+        return list(zip(images, [value['image/class/label'][0] for value in values]))
+
+    def configure_sheet(self, channels, side=24, train=WHOLE, scale=1, offset=0, more=''):
+        """The model has the feature image, FLOAT32, made of the UINT8 pixels."""
+        source = 'source {{ tfrecord {{ file: "{}" }} }} transform {{ apply {{ transformation_func: "parse" }} }}'
+        cast = ('transform { cast { feature: "pixels" output: "image" dtype: FLOAT32 '
+                f'scale: {scale} offset: {offset} }} }}')
+        write(self.path('sheet.textproto'), f"""
+            model_dir: "model" model_file: "sheet_model.textproto" train_batch_size: 8 eval_batch_size: 8
+            transformation_func {{
+              name: "parse"
+              transform {{ parse_example {{ feature {{ name: "image/encoded" bytes {{}} }}
+                                          feature {{ name: "image/class/label" int64 {{}} }} }} }}
+              transform {{ cast {{ feature: "image/class/label" output: "label" dtype: INT32 }} }}
+              transform {{ decode_image {{ feature: "image/encoded" output: "pixels" channels: {channels} }} }}
+            }}
+            train {{ max_steps: 1 input {{ {source.format('one.tfrecord')} {train} {cast} }} }}
+            evaluate {{ input {{ {source.format('drawn.tfrecord')} {WHOLE} {cast} }} }}
+            """)
+        write(self.path('sheet_model.textproto'), more + MODEL.replace('16, 16, 3', f'{side}, {side}, {channels}'))
+
+    def expect_tiles(self, pixels, about, rows, images, as_pixel):
+        """Each row's tile is its image, enlarged."""
+        factor = about['image_width'] // 24
+        self.assertEqual((about['image_width'], about['image_height']), (120, 120))
+        for row, (_, _, _, image) in zip(rows, images):
+            self.assertEqual((row['x'], row['y']), (2 + 122 * row['column'], 2 + 134 * row['line']))
+            for y in range(120):
+                for x in range(120):
+                    want = tuple(map(as_pixel, image[y // factor, x // factor]))
+                    self.assertEqual(pixels[row['y'] + y, row['x'] + x], want, (row, y, x))
+
+    def test_a_sheet_of_the_decoded_records(self):
+        """More rows than a batch has, and fewer than asked for."""
+        for kind, channels in (('shapes', 3), ('digits', 1)):
+            with self.subTest(kind):
+                drawn = self.drawings(kind, 11, channels)
+                images = [image for image, _ in drawn]
+                self.configure_sheet(channels, scale=-0.5, offset=3)
+                values = [3 - value / 2 for image in images for pixel in image[3].values() for value in pixel]
+                least, most = min(values), max(values)
+                pixels, about, rows = self.sheet('--mode=evaluate', '--limit=20')
+                self.assertEqual([row['label'] for row in rows], [label for _, label in drawn])
+                self.assertEqual([(row['line'], row['column']) for row in rows],
+                                 [divmod(i, about['columns']) for i in range(11)])
+                self.assertEqual((about['black'], about['white']), (least, most))
+                self.assertRegex(rows[10]['origin'], r'^record 10 of .*drawn\.tfrecord \(offset \d+\)$')
+                self.expect_tiles(pixels, about, rows, images,
+                                  lambda value: int(255 * (3 - value / 2 - least) / (most - least) + 0.5))
+                # The margin.
+                self.assertEqual({pixels[0, x] for x in range(about['width'])}, {(64,) * channels})
+
+    def test_a_sheet_of_bytes(self):
+        drawn = self.drawings('shapes', 3, 3)
+        self.configure_sheet(3, more='feature { name: "pixels" dtype: UINT8 shape: [24, 24, 3] }')
+        pixels, about, rows = self.sheet('--mode=evaluate', '--feature=pixels', '--use_tpu=false')
+        self.assertEqual((about['dtype'], about['black'], about['white']), ('UINT8', 0, 255))
+        self.expect_tiles(pixels, about, rows, [image for image, _ in drawn], lambda value: value)
+
+    def test_a_sheet_of_random_crops(self):
+        """Each epoch of the one record has another window, and each window is one of the image."""
+        (_, _, _, image), _ = self.drawings('shapes', 1, 3)[0]
+        self.configure_sheet(3, side=16, train='transform { random_crop { feature: "pixels" size: 16 } }')
+        pixels, about, rows = self.sheet('--limit=12')
+        self.assertEqual(about['image_width'], 128)
+        low, high = about['black'], about['white']
+
+        def window(top, left):
+            return [tuple(int(255 * (value - low) / (high - low) + 0.5) for value in image[top + y, left + x])
+                    for y in range(16) for x in range(16)]
+
+        windows = {tuple(window(top, left)): (top, left) for top in range(9) for left in range(9)}
+        found = []
+        for row in rows:
+            tile = tuple(pixels[row['y'] + 8 * y, row['x'] + 8 * x] for y in range(16) for x in range(16))
+            self.assertIn(tile, windows)
+            found.append(windows[tile])
+        self.assertGreater(len(set(found)), 6)
+        # The same bytes again, also on standard output; others of another seed.
+        png = read(self.path('sheet.png'))
+        self.assertEqual(self.sheet('--limit=12')[2], rows)
+        self.assertEqual(read(self.path('sheet.png')), png)
+        process = self.start('inspect', '--png=-', f'--config={self.path("sheet.textproto")}', '--limit=12')
+        self.assertEqual(process.communicate()[0], png)
+        self.sheet('--limit=12', '--tf_random_seed=7')
+        self.assertNotEqual(read(self.path('sheet.png')), png)
+
+    def test_a_sheet_names_classes(self):
+        self.succeed('init', 'images', self.photos(), f'--output={self.path("out")}')
+        done = self.succeed('inspect', f'--png={self.path("photos.png")}', '--limit=9',
+                            f'--config={self.path("out", "run.textproto")}')
+        lines = done.out.splitlines()
+        self.assertRegex(lines[0], r'photos\.png: 9 rows of feature "image/encoded" FLOAT32 \[\d+,\d+,3\], shown as '
+                                   r'\d+x\d+ pixels in 3 columns$')
+        self.assertRegex(lines[1], r'^black is -?[\d.]+, white is [\d.]+$')
+        self.assertRegex(lines[2], '^row  line  column  label  class  origin$')
+        for line in lines[3:]:
+            self.assertRegex(line, r'^  \d +[0-2] +[0-2] +(0  cats |1  dogs ) +record \d+ of .*examples\.tfrecord ')
+        self.assertEqual(len(lines), 12)
+
+    def test_a_sheet_replaces_files_alone(self):
+        self.drawings('shapes', 3, 3)
+        self.configure_sheet(3)
+        config = f'--config={self.path("sheet.textproto")}'
+        os.mkfifo(self.path('pipe'))
+        before = {name: read(self.path(name)) for name in ('sheet.textproto', 'one.tfrecord')}
+        for name, code in (('pipe', 74), ('iris', 74), ('none/x.png', 74), ('sheet.textproto', 2), ('one.tfrecord', 2)):
+            done = self.call('inspect', f'--png={self.path(name)}', config)
+            self.assertEqual((done.code, done.out, len(done.messages)), (code, '', 1), str(done))
+        for name, content in before.items():
+            self.assertEqual(read(self.path(name)), content)
+        # A damaged record: nothing is written.
+        write(self.path('old.png'), 'old')
+        write(self.path('one.tfrecord'), before['one.tfrecord'][:-20])
+        done = self.call('inspect', f'--png={self.path("old.png")}', config)
+        self.assertEqual((done.code, done.out, len(done.messages)), (65, '', 1), str(done))
+        self.assertEqual(read(self.path('old.png')), b'old')
+        self.assertFalse([name for name in os.listdir(self.path()) if name.startswith('.')])
+
+
+def decode_png(data):
+    """(width, height, channels, {(y, x): pixel}) of a PNG of 8 bits without interlacing."""
+    at, image = 8, b''
+    while True:
+        length, kind = struct.unpack('>I4s', data[at:at + 8])
+        content = data[at + 8:at + 8 + length]
+        if zlib.crc32(kind + content) != struct.unpack('>I', data[at + 8 + length:at + 12 + length])[0]:
+            raise AssertionError(f'a wrong checksum of {kind}')
+        at += 12 + length
+        if kind == b'IHDR':
+            width, height, depth, color, _, _, interlaced = struct.unpack('>IIBBBBB', content)
+        elif kind == b'IDAT':
+            image += content
+        elif kind == b'IEND':
+            break
+    channels = {0: 1, 2: 3, 6: 4}[color]
+    if (depth, interlaced) != (8, 0):
+        raise AssertionError(f'{depth} bits, interlaced {interlaced}')
+    image, stride, above, pixels = zlib.decompress(image), width * channels, bytes(width * channels), {}
+    for y in range(height):
+        kind, line = image[y * (stride + 1)], bytearray(image[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
+        for i in range(stride):
+            left, corner = (line[i - channels], above[i - channels]) if i >= channels else (0, 0)
+            line[i] = (line[i] + predicted(kind, left, above[i], corner)) & 255
+        for x in range(width):
+            pixels[y, x] = tuple(line[x * channels:(x + 1) * channels])
+        above = line
+    return width, height, channels, pixels
+
+
+def predicted(kind, left, above, corner):
+    """What the filter of a line of a PNG predicts (RFC 2083, 6)."""
+    if kind < 4:
+        return (0, left, above, (left + above) // 2)[kind]
+    return min((left, above, corner), key=lambda value: abs(left + above - corner - value))
 
 
 def varint(number):

@@ -92,6 +92,8 @@ class PageTest(unittest.TestCase):
         self.assertIn("120\nTFRecord file ", output)
         self.assertIn("label=int64[1] measures=float[4]", output)
         self.assertIn('{"examples":30,"accuracy":', output)
+        self.assertRegex(output, r'digits\.png: 32 rows of feature "image" FLOAT32 \[8,8,1\], shown as 128x128 pixels')
+        self.assertRegex(output, r"(?m)^\[1,1,\d\]$")
 
     def test_model_dir(self):
         self.assertIn("int64", self.output_of("cli/manual/model_dir.md"))
