@@ -42,6 +42,8 @@ std::string DescribeBytes(std::string_view bytes) {
 
 }  // namespace
 
+bool IsJpeg(std::string_view bytes) { return bytes.starts_with(kJpeg); }
+
 absl::Status CheckImageSize(const ImageSize& size) {
   if (size.height > 0 && size.width > 0 && size.channels > 0 &&
       size.height <= kMaxRowElements / size.width / size.channels) {
@@ -54,7 +56,7 @@ absl::Status CheckImageSize(const ImageSize& size) {
 
 absl::StatusOr<std::unique_ptr<EncodedImage>> EncodedImage::Open(std::string_view bytes,
                                                                  const DecodeOptions& options) {
-  if (bytes.starts_with(kJpeg)) return OpenJpeg(bytes, options);
+  if (IsJpeg(bytes)) return OpenJpeg(bytes, options);
   if (bytes.starts_with(kPng)) return OpenPng(bytes, options);
   return absl::DataLossError(absl::StrCat("got ", DescribeBytes(bytes), ", want a JPEG or a PNG"));
 }
