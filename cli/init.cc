@@ -289,7 +289,7 @@ class InitFolder {
     RETURN_IF_ERROR(kind_.convert(
         {.inputs = inputs, .output = path},
         [&records](const tensorflow::Example& example) { return records->Write(example); }));
-    const std::string classes = JoinPath(path_, "classes.txt");  // of images
+    const std::string classes = JoinPath(path_, kClassesFile);  // of images
     if (FileExists(classes)) named_.push_back(classes);
     RETURN_IF_ERROR(records->Commit());
     named_.push_back(path);

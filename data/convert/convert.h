@@ -46,8 +46,8 @@ struct ConvertArgs {
   std::optional<int64_t> shift;
   std::optional<int64_t> streams;
   std::string vocabulary = {};
-  // images: the part of the images to write, in a random order that depends on `seed`, as shares of
-  // their number. Default: all.
+  // images: the part of the images to write, in a random order that depends on `seed`, as
+  // shares of their number. Default: all.
   std::optional<double> begin;
   std::optional<double> end;
   std::string output = {};
@@ -55,6 +55,11 @@ struct ConvertArgs {
 
 // Receives the examples in order. An error ends the conversion.
 using ExampleSink = std::function<absl::Status(const tensorflow::Example& example)>;
+
+class ExampleList;
+
+// What `images` writes beside its records: the names of the classes in the order of their labels.
+inline constexpr char kClassesFile[] = "classes.txt";
 
 struct ConvertKind {
   const char* name;
@@ -69,6 +74,8 @@ struct ConvertKind {
   // Makes one example of every record of the inputs. DataLoss names the file, the record and its
   // place.
   absl::Status (*convert)(const ConvertArgs& args, const ExampleSink& write);
+  // The same examples as a list, which ListedFiles writes. nullptr: they are not known beforehand.
+  absl::StatusOr<std::unique_ptr<ExampleList>> (*list)(const ConvertArgs& args) = nullptr;
 };
 
 std::span<const ConvertKind> ConvertKinds();
@@ -98,6 +105,7 @@ absl::Status CheckCifar(const ConvertArgs& args);
 absl::Status ConvertCifar(const ConvertArgs& args, const ExampleSink& write);
 // images.cc
 absl::Status CheckImages(const ConvertArgs& args);
+absl::StatusOr<std::unique_ptr<ExampleList>> ListImages(const ConvertArgs& args);
 absl::Status ConvertImages(const ConvertArgs& args, const ExampleSink& write);
 // text.cc
 absl::Status CheckText(const ConvertArgs& args);

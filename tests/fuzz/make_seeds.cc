@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "data/images/encode.h"
 #include "glog/logging.h"
 #include "proto/event.pb.h"
@@ -186,6 +187,36 @@ void MakeImages() {
   Write("image", "gif", Byte(0) + "GIF89a");
 }
 
+// ----------------------------------------------------------------------------------------- tar
+
+// A header whose sum FuzzTar makes right, and padded data.
+std::string TarFile(const std::string& name, char type, const std::string& data) {
+  std::string block(512, '\0');
+  block.replace(0, name.size(), name);
+  const std::string size = absl::StrFormat("%011o", data.size());
+  block.replace(124, size.size(), size);
+  block[156] = type;
+  block.replace(257, 5, "ustar");
+  block += data;
+  block.resize((block.size() + 511) / 512 * 512);
+  return block;
+}
+
+void MakeTars() {
+  const std::string end(1024, '\0');
+  const std::string file = TarFile("n01440764/a.JPEG", '0', "abc");
+  Write("tar", "good_files", Byte(1) + TarFile("n01440764/", '5', "") + file + file + end);
+  Write("tar", "good_pax", Byte(1) + TarFile("x", 'x', "14 path=a b/c\n10 size=3\n") + file + end);
+  Write("tar", "good_long_name",
+        Byte(1) + TarFile("L", 'L', std::string(200, 'n')) + file + TarFile("g", 'g', "") + end);
+  Write("tar", "good_empty", Byte(0) + end);
+  Write("tar", "wrong_sum", Byte(0) + file + end);
+  Write("tar", "no_end_mark", Byte(1) + file);
+  Write("tar", "truncated", Byte(1) + file.substr(0, 514));
+  Write("tar", "sparse", Byte(1) + TarFile("a", 'S', "abc") + end);
+  Write("tar", "pax_length", Byte(1) + TarFile("x", 'x', "99 path=a\n") + file + end);
+}
+
 // ------------------------------------------------------------------------------------ TFRecord
 
 std::string Records(Compression compression) {
@@ -355,4 +386,5 @@ int main() {
   tpurun::MakeExamples();
   tpurun::MakeImages();
   tpurun::MakeRecords();
+  tpurun::MakeTars();
 }

@@ -47,6 +47,7 @@ std::span<const FuzzTarget> FuzzTargets() {
       {"example", FuzzExample},
       {"image", FuzzImage},
       {"init", FuzzInit},
+      {"tar", FuzzTar},
       {"tfrecord", FuzzTfrecord},
   };
   return kTargets;
