@@ -62,7 +62,10 @@ absl::Status CheckFlags(const CommandLine& command, const ConvertKind& kind) {
 std::vector<std::string> FilesReadFor(const ConvertArgs& args, const ConvertKind& kind) {
   std::vector<std::string> files;
   if (kind.reads_files) files = args.inputs;
-  if (!args.vocabulary.empty()) files.push_back(args.vocabulary);
+  for (const std::string& file :
+       {args.vocabulary, args.labels, args.synsets, args.bounding_boxes}) {
+    if (!file.empty()) files.push_back(file);
+  }
   return files;
 }
 
@@ -189,6 +192,9 @@ absl::Status ConvertCommand(const CommandLine& command) {
                             .vocabulary = command.GetString("vocabulary"),
                             .begin = share("begin"),
                             .end = share("end"),
+                            .labels = command.GetString("labels"),
+                            .synsets = command.GetString("synsets"),
+                            .bounding_boxes = command.GetString("bounding_boxes"),
                             .output = command.GetString("output")};
   RETURN_IF_ERROR(kind->check(args));
   const std::string& output = args.output;
