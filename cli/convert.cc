@@ -137,6 +137,7 @@ absl::Status ConvertToFiles(const ConvertKind& kind, const ConvertArgs& args,
 // Goes on where an interrupted process with the same command was.
 absl::Status ConvertListToFiles(const ConvertKind& kind, const ConvertArgs& args,
                                 const ConvertOutput& output, ProgressLine& line) {
+  RETURN_IF_ERROR(ShardSet::CheckWritable(output.prefix));
   ASSIGN_OR_RETURN(const std::unique_ptr<ExampleList> list, kind.list(args));
   const std::vector<std::string> temporary = ShardSet::TemporaryPaths(output.prefix, output.shards);
   RemoveOnInterrupt(temporary);

@@ -66,6 +66,10 @@ absl::StatusOr<ShardSet> ShardSet::Create(const std::string& prefix, int shards,
   return set;
 }
 
+absl::Status ShardSet::CheckWritable(const std::string& prefix) {
+  return OutputFile::Create(prefix).status();
+}
+
 std::vector<std::string> ShardSet::TemporaryPaths(const std::string& prefix, int shards) {
   std::vector<std::string> paths = ShardPaths(prefix, shards);
   for (std::string& path : paths) {

@@ -23,6 +23,9 @@ class ShardSet {
   // killed processes left.
   static absl::StatusOr<ShardSet> Create(const std::string& prefix, int shards,
                                          std::vector<std::string> inputs);
+  // PermissionDenied if no file can be made beside the prefix. For use before a long search for
+  // inputs.
+  static absl::Status CheckWritable(const std::string& prefix);
   // The names that an OutputFile gives the shards until they are renamed.
   static std::vector<std::string> TemporaryPaths(const std::string& prefix, int shards);
 

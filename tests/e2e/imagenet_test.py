@@ -7,9 +7,11 @@ import resource
 import shutil
 import signal
 import struct
+import sys
 import tarfile
+import time
 
-from program import ProgramTest, read, sanitizer, write
+from program import ProgramTest, RandomKills, read, sanitizer, write
 from records import parse, payloads
 
 SYNSETS = {'n01440764': 'tench, Tinca tinca', 'n01443537': 'goldfish', 'n02085620': 'Chihuahua'}
@@ -241,7 +243,8 @@ n00007846_64193.JPEG,0.1,0.2,0.3,0.4
                             kind='images', code=2)
         self.expect_refused(r'--skip_lines is for convert csv or images, got convert imagenet', 'train',
                             '--skip_lines=1', code=2)
-        self.expect_refused(r'absent', 'absent', code=66)
+        self.expect_refused(r'cannot read absent', 'absent', code=66)
+        self.expect_refused(r'cannot write absent/out: No such file or directory', 'train', output='absent/out', code=74)
 
     def test_damaged_archives(self):
         images = self.training_set()
@@ -343,6 +346,22 @@ class GoOnTest(ImagenetTestBase):
             self.assertEqual(self.contents(), want)
             for name in want:
                 os.remove(self.path('out', name))
+
+    def test_killed_at_random_moments_over_an_older_set(self):
+        new = self.want('imagenet', 'train')
+        start = time.monotonic()
+        self.succeed(*self.arguments('imagenet', 'train', '--seed=5'))
+        kills = RandomKills(time.monotonic() - start, reach=1.1)
+        print(f'KILL_SEED={kills.seed}', file=sys.stderr)
+        old = self.contents()
+        while kills.count < 10:
+            if not kills.kill(self.start(*self.arguments('imagenet', 'train'))):
+                self.assertEqual(self.contents(), new)
+                self.succeed(*self.arguments('imagenet', 'train', '--seed=5'))
+            found = {name: content for name, content in self.contents().items() if name[0] != '.'}
+            self.assertTrue(found.items() <= old.items() or found.items() <= new.items(), 'a mix')
+        self.succeed(*self.arguments('imagenet', 'train'))
+        self.assertEqual(self.contents(), new)
 
     def test_compressed(self):
         flags = ('imagenet', 'train', '--compression=GZIP')
