@@ -14,6 +14,9 @@
 #include "cli/signals.h"
 #include "data/convert/convert.h"
 #include "data/convert/example_files.h"
+#include "data/convert/example_list.h"
+#include "data/convert/listed_files.h"
+#include "data/convert/shard_set.h"
 #include "glog/logging.h"
 #include "proto/serialize.h"
 #include "runtime/base/status.h"
@@ -59,7 +62,10 @@ absl::Status CheckFlags(const CommandLine& command, const ConvertKind& kind) {
 std::vector<std::string> FilesReadFor(const ConvertArgs& args, const ConvertKind& kind) {
   std::vector<std::string> files;
   if (kind.reads_files) files = args.inputs;
-  if (!args.vocabulary.empty()) files.push_back(args.vocabulary);
+  for (const std::string& file :
+       {args.vocabulary, args.labels, args.synsets, args.bounding_boxes}) {
+    if (!file.empty()) files.push_back(file);
+  }
   return files;
 }
 
@@ -104,6 +110,62 @@ absl::Status ConvertToStandardOutput(const ConvertKind& kind, const ConvertArgs&
   return absl::OkStatus();
 }
 
+// What the files are to be.
+struct ConvertOutput {
+  std::string prefix;
+  int shards = 1;
+  Compression compression = Compression::kNone;
+};
+
+absl::Status WriteConverted(int64_t records, const std::vector<std::string>& paths) {
+  return WriteResult({{"records", records}, {"files", paths}});
+}
+
+absl::Status ConvertToFiles(const ConvertKind& kind, const ConvertArgs& args,
+                            const ConvertOutput& output, ProgressLine& line) {
+  RemoveOnInterrupt(ShardSet::TemporaryPaths(output.prefix, output.shards));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ExampleFiles> files,
+                   ExampleFiles::Create(output.prefix, output.shards, output.compression,
+                                        FilesReadFor(args, kind)));
+  files->set_counted(line.Counter("records"));
+  RETURN_IF_ERROR(kind.convert(
+      args, [&files](const tensorflow::Example& example) { return files->Write(example); }));
+  RETURN_IF_ERROR(files->Commit());
+  return WriteConverted(files->records(), files->paths());
+}
+
+// Goes on where an interrupted process with the same command was.
+absl::Status ConvertListToFiles(const ConvertKind& kind, const ConvertArgs& args,
+                                const ConvertOutput& output, ProgressLine& line) {
+  RETURN_IF_ERROR(ShardSet::CheckWritable(output.prefix));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ExampleList> list, kind.list(args));
+  const std::vector<std::string> temporary = ShardSet::TemporaryPaths(output.prefix, output.shards);
+  RemoveOnInterrupt(temporary);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ListedFiles> files,
+                   ListedFiles::Create(output.prefix, output.shards, output.compression,
+                                       FilesReadFor(args, kind), *list));
+  const auto say = [&](int finished) {
+    SayOnInterrupt(absl::StrCat("tpurun: interrupted: ", finished, " of ", output.shards,
+                                " files are finished: the same command goes on\n"));
+  };
+  if (files->num_finished() > 0) {
+    LOG(INFO) << "Took over " << files->num_finished() << " of " << output.shards
+              << " files, which an interrupted run of this command has finished.";
+    say(files->num_finished());
+  } else {
+    std::vector<std::string> with_state = temporary;
+    with_state.push_back(files->StatePath());
+    RemoveOnInterrupt(std::move(with_state));
+  }
+  files->set_finished([&](int finished) {
+    if (finished == 1) RemoveOnInterrupt(temporary);
+    say(finished);
+  });
+  files->set_counted(line.Counter("records"));
+  RETURN_IF_ERROR(files->Write());
+  return WriteConverted(files->records(), files->paths());
+}
+
 }  // namespace
 
 absl::Status ConvertCommand(const CommandLine& command) {
@@ -131,6 +193,9 @@ absl::Status ConvertCommand(const CommandLine& command) {
                             .vocabulary = command.GetString("vocabulary"),
                             .begin = share("begin"),
                             .end = share("end"),
+                            .labels = command.GetString("labels"),
+                            .synsets = command.GetString("synsets"),
+                            .bounding_boxes = command.GetString("bounding_boxes"),
                             .output = command.GetString("output")};
   RETURN_IF_ERROR(kind->check(args));
   const std::string& output = args.output;
@@ -153,16 +218,9 @@ absl::Status ConvertCommand(const CommandLine& command) {
     return absl::InvalidArgumentError(
         absl::StrCat("--shards: got ", shards, ", want 1 for --output=-"));
   }
-  RemoveOnInterrupt(ExampleFiles::TemporaryPaths(output, static_cast<int>(shards)));
-  ASSIGN_OR_RETURN(const std::unique_ptr<ExampleFiles> files,
-                   ExampleFiles::Create(output, static_cast<int>(shards), compression,
-                                        FilesReadFor(args, *kind)));
   ProgressLine line(command, false);
-  files->set_counted(line.Counter("records"));
-  RETURN_IF_ERROR(kind->convert(
-      args, [&files](const tensorflow::Example& example) { return files->Write(example); }));
-  RETURN_IF_ERROR(files->Commit());
-  return WriteResult({{"records", files->records()}, {"files", files->paths()}});
+  const auto convert = kind->list == nullptr ? ConvertToFiles : ConvertListToFiles;
+  return convert(*kind, args, {output, static_cast<int>(shards), compression}, line);
 }
 
 std::vector<std::string> ConvertChoices() {

@@ -18,8 +18,10 @@ std::atomic<int> interrupts_before_exit{1};
 // The last one that counted: milliseconds and its number in the lowest byte.
 std::atomic<int64_t> last_interrupt{0};
 std::atomic<const std::vector<std::string>*> unfinished_files{nullptr};
+std::atomic<const std::string*> last_words{nullptr};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free &&
-                  std::atomic<const std::vector<std::string>*>::is_always_lock_free,
+                  std::atomic<const std::vector<std::string>*>::is_always_lock_free &&
+                  std::atomic<const std::string*>::is_always_lock_free,
               "the handler may only touch lock-free atomics");
 
 // SIGUSR1 and SIGUSR2 are what batch systems send ahead of a job's end (Slurm's --signal).
@@ -41,6 +43,9 @@ void HandleInterrupt(int signal) {
   if (interrupt_count.fetch_add(1) + 1 < interrupts_before_exit.load()) return;
   if (const int group = waited_for_group.load(); group > 0) kill(-group, SIGTERM);
   RemoveUnfinished();
+  if (const std::string* const text = last_words.load(); text != nullptr) {
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text->data(), text->size());
+  }
   _exit(128 + signal);
 }
 
@@ -71,6 +76,13 @@ void RemoveOnInterrupt(std::vector<std::string> paths) {
   static auto& lists = *new std::deque<std::vector<std::string>>;
   lists.push_back(std::move(paths));
   unfinished_files = &lists.back();
+}
+
+void SayOnInterrupt(std::string text) {
+  // Every text is kept, too.
+  static auto& texts = *new std::deque<std::string>;
+  texts.push_back(std::move(text));
+  last_words = &texts.back();
 }
 
 void RemoveUnfinished() {

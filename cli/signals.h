@@ -27,7 +27,10 @@ void InstallSignalHandlers(OnInterrupt on_interrupt);
 // Sets the unfinished files, which are removed when an interrupt or refused memory ends the
 // process. The files need not exist. Only one thread may call it.
 void RemoveOnInterrupt(std::vector<std::string> paths);
-// Removes these files. Any thread or signal handler may call it; it allocates nothing.
+// Sets the text that an interrupt that ends the process writes to standard error. Only one thread
+// may call it.
+void SayOnInterrupt(std::string text);
+// Removes the unfinished files. Any thread or signal handler may call it; it allocates nothing.
 void RemoveUnfinished();
 
 // The number of interrupts so far. Any thread may read it.

@@ -231,7 +231,7 @@ std::span<const Verb> Verbs() {
        .run = ProfileCommand},
       {.name = "convert",
        .doc = "Make TFRecord files of tf.Examples: of idx (MNIST's), cifar, csv or text files, of "
-              "folders of images, or synthetic digits, shapes or sentence_pairs",
+              "folders of images, of imagenet, or synthetic digits, shapes or sentence_pairs",
        .arguments = "KIND INPUT... --output=PREFIX",
        .example =
            "tpurun convert idx train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz "
@@ -239,6 +239,7 @@ std::span<const Verb> Verbs() {
            "  zcat digits.csv.gz | tpurun convert csv - --output=digits.tfrecord "
            "--features=image_raw:bytes:0-63,label:int64:64\n"
            "  tpurun convert images photos --end=0.9 --shards=16 --output=train\n"
+           "  tpurun convert imagenet ILSVRC2012_img_train.tar --shards=1024 --output=train\n"
            "  tpurun convert synthetic shapes --examples=8000 --seed=1 --output=shapes.tfrecord",
        .flags =
            {{.name = "output",
@@ -304,12 +305,26 @@ std::span<const Verb> Verbs() {
              .type = Flag::Type::kDouble,
              .value_name = "SHARE",
              .help = "images: write those from this share of all on, in their random order "
-                     "(default 0)"},
+                     "(default 0); imagenet: the same"},
             {.name = "end",
              .type = Flag::Type::kDouble,
              .value_name = "SHARE",
              .help = "images: and up to this share (default 1); 0.9 and --begin=0.9 hold out a "
-                     "tenth"},
+                     "tenth; imagenet: the same"},
+            {.name = "labels",
+             .type = Flag::Type::kPath,
+             .value_name = "FILE",
+             .help = "imagenet: the synset of each flat file, a line each in the order of the "
+                     "names of the files"},
+            {.name = "synsets",
+             .type = Flag::Type::kPath,
+             .value_name = "FILE",
+             .help = "imagenet: lines SYNSET or SYNSET WORDS in the order of the labels from 1; "
+                     "default those of the images, sorted"},
+            {.name = "bounding_boxes",
+             .type = Flag::Type::kPath,
+             .value_name = "FILE",
+             .help = "imagenet: a CSV file of rows NAME,XMIN,YMIN,XMAX,YMAX, shares of the image"},
             {.name = "vocabulary_size",
              .type = Flag::Type::kInt,
              .value_name = "N",
@@ -323,7 +338,8 @@ std::span<const Verb> Verbs() {
             {.name = "seed",
              .type = Flag::Type::kInt,
              .value_name = "N",
-             .help = "images: what their order is drawn from (default 0); synthetic: what all of "
+             .help = "images: what their order is drawn from (default 0); imagenet: the same; "
+                     "synthetic: what all of "
                      "them are drawn from (default 0)"}},
        .min_arguments = 2,
        .max_arguments = 1000,

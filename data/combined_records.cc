@@ -589,10 +589,10 @@ class Windows : public CombinedRecords {
     RETURN_IF_ERROR(position.Name("window"));
     ASSIGN_OR_RETURN(to_skip_, position.Number());
     ASSIGN_OR_RETURN(const int64_t ahead, position.Number());
-    if (ahead > (size_ - 1) * stride_ + 1) {
-      return absl::DataLossError(absl::StrCat("damaged input position: ", ahead,
-                                              " elements of a window, want at most ",
-                                              (size_ - 1) * stride_ + 1));
+    if (to_skip_ > shift_ || ahead > (size_ - 1) * stride_ + 1) {
+      return absl::DataLossError(
+          absl::StrCat("damaged input position: ", ahead, " elements of a window, and ", to_skip_,
+                       " to its next, want at most ", (size_ - 1) * stride_ + 1, " and ", shift_));
     }
     std::vector<Item> items;
     for (int64_t i = 0; i < ahead; ++i) {

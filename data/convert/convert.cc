@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "data/character_vocabulary.h"
+#include "data/convert/example_list.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/zlib_stream.h"
@@ -21,10 +23,16 @@ std::span<const ConvertKind> ConvertKinds() {
        .flags = {"skip_lines", "seed", "begin", "end"},
        .writes_beside = kClassesFile,
        .check = CheckImages,
-       .convert = ConvertImages},
+       .convert = ConvertImages,
+       .list = ListImages},
+      {.name = "imagenet",
+       .flags = {"labels", "synsets", "bounding_boxes", "seed", "begin", "end"},
+       .check = CheckImagenet,
+       .convert = ConvertImagenet,
+       .list = ListImagenet},
       {.name = "text",
        .flags = {"sequence_length", "shift", "streams", "vocabulary"},
-       .writes_beside = "vocabulary.txt",
+       .writes_beside = kVocabularyFile,
        .check = CheckText,
        .convert = ConvertText},
       {.name = "synthetic",

@@ -31,7 +31,7 @@ struct ConvertArgs {
   int64_t skip_lines = 0;
   // cifar: 10 or 100. nullopt: the size of each file tells.
   std::optional<int64_t> classes;
-  // synthetic: the number of examples. synthetic, images: the seed of the random numbers.
+  // synthetic: the number of examples. synthetic, images, imagenet: the seed of the random numbers.
   std::optional<int64_t> examples;
   int64_t seed = 0;
   // synthetic pictures: pixels per side. nullopt: the subject's own default.
@@ -50,15 +50,22 @@ struct ConvertArgs {
   std::optional<int64_t> shift;
   std::optional<int64_t> streams;
   std::string vocabulary = {};
-  // images: the part of the images to write, in a random order that depends on `seed`, as shares of
-  // their number. Default: all.
+  // images, imagenet: the part of the images to write, in a random order that depends on `seed`, as
+  // shares of their number. Default: all.
   std::optional<double> begin;
   std::optional<double> end;
+  // imagenet, files: the synsets of flat files, the synsets in the order of their labels, and the
+  // boxes of the images. Empty: none.
+  std::string labels = {};
+  std::string synsets = {};
+  std::string bounding_boxes = {};
   std::string output = {};
 };
 
 // Receives the examples in order. An error ends the conversion.
 using ExampleSink = std::function<absl::Status(const tensorflow::Example& example)>;
+
+class ExampleList;
 
 struct ConvertKind {
   const char* name;
@@ -73,6 +80,8 @@ struct ConvertKind {
   // Makes one example of every record of the inputs. DataLoss names the file, the record and its
   // place.
   absl::Status (*convert)(const ConvertArgs& args, const ExampleSink& write);
+  // The same examples as a list, which ListedFiles writes. nullptr: they are not known beforehand.
+  absl::StatusOr<std::unique_ptr<ExampleList>> (*list)(const ConvertArgs& args) = nullptr;
 };
 
 std::span<const ConvertKind> ConvertKinds();
@@ -102,7 +111,12 @@ absl::Status CheckCifar(const ConvertArgs& args);
 absl::Status ConvertCifar(const ConvertArgs& args, const ExampleSink& write);
 // images.cc
 absl::Status CheckImages(const ConvertArgs& args);
+absl::StatusOr<std::unique_ptr<ExampleList>> ListImages(const ConvertArgs& args);
 absl::Status ConvertImages(const ConvertArgs& args, const ExampleSink& write);
+// imagenet.cc
+absl::Status CheckImagenet(const ConvertArgs& args);
+absl::StatusOr<std::unique_ptr<ExampleList>> ListImagenet(const ConvertArgs& args);
+absl::Status ConvertImagenet(const ConvertArgs& args, const ExampleSink& write);
 // text.cc
 absl::Status CheckText(const ConvertArgs& args);
 absl::Status ConvertText(const ConvertArgs& args, const ExampleSink& write);

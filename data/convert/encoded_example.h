@@ -3,6 +3,7 @@
 #define TPURUN_DATA_CONVERT_ENCODED_EXAMPLE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,8 +17,8 @@ struct EncodedExample {
   std::string format;    // "JPEG", "PNG"
   std::string filename;  // without its folder
   ImageSize size;
-  int64_t label = 0;  // from 0
-  std::string class_name;
+  int64_t label = 0;
+  std::optional<std::string> class_name;
 };
 
 inline tensorflow::Example ToExample(EncodedExample image) {
@@ -33,7 +34,7 @@ inline tensorflow::Example ToExample(EncodedExample image) {
   set_number("image/width", image.size.width);
   set_number("image/channels", image.size.channels);
   set_number("image/class/label", image.label);
-  set_bytes("image/class/text", std::move(image.class_name));
+  if (image.class_name.has_value()) set_bytes("image/class/text", *std::move(image.class_name));
   set_bytes("image/format", std::move(image.format));
   set_bytes("image/filename", std::move(image.filename));
   set_bytes("image/encoded", std::move(image.bytes));

@@ -10,17 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "data/convert/beside.h"
 #include "data/convert/convert.h"
 #include "data/convert/encoded_example.h"
+#include "data/convert/image_files.h"
 #include "data/csv.h"
 #include "data/csv_rows.h"
 #include "data/images/decode.h"
-#include "data/thread_pool.h"
-#include "runtime/base/cpu.h"
-#include "runtime/base/random.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
@@ -28,50 +26,25 @@
 namespace tpurun {
 namespace {
 
-// Files that are read at a time.
-constexpr int64_t kFilesAtATime = 64;
-
-struct ImageFile {
-  std::string path;
-  std::string class_name;
-};
-
-// Adds the files below a folder, in the order of their names. Hidden ones are left out.
-absl::Status AddFilesBelow(const std::string& folder, const std::string& class_name,
-                           std::vector<ImageFile>* files) {
-  ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(folder));
-  std::sort(names.begin(), names.end());
-  for (const std::string& name : names) {
-    if (name[0] == '.') continue;
-    const std::string path = JoinPath(folder, name);
-    if (IsDirectory(path)) {
-      RETURN_IF_ERROR(AddFilesBelow(path, class_name, files));
-    } else {
-      files->push_back({path, class_name});
-    }
-  }
-  return absl::OkStatus();
-}
+constexpr FileBeside kClassesBeside = {kClassesFile, "the list of classes"};
 
 // A folder with a folder for each class.
-absl::Status AddFolder(const std::string& folder, std::vector<ImageFile>* files) {
-  ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(folder));
-  std::sort(names.begin(), names.end());
-  const size_t before = files->size();
+absl::Status AddFolder(const std::string& folder, ImageFiles* images) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(folder));
+  const size_t before = images->files.size();
   for (const std::string& name : names) {
     const std::string path = JoinPath(folder, name);
     if (name[0] == '.' || !IsDirectory(path)) continue;
-    RETURN_IF_ERROR(AddFilesBelow(path, name, files));
+    RETURN_IF_ERROR(images->AddFilesBelow(path, name));
   }
-  if (files->size() > before) return absl::OkStatus();
+  if (images->files.size() > before) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(
       folder, ": want a folder for each class with its images, such as ",
       JoinPath(folder, "cat/1.jpg"), "; or a CSV file of rows NAME,CLASS in place of the folder"));
 }
 
 // A table of rows NAME,CLASS; names are relative to its folder.
-absl::Status AddCsvTable(const std::string& path, int64_t skip_lines,
-                         std::vector<ImageFile>* files) {
+absl::Status AddCsvTable(const std::string& path, int64_t skip_lines, ImageFiles* images) {
   ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, OpenMaybeGzip(path));
   CsvRows rows{CsvFormat()};
   rows.Open(std::move(source), path, skip_lines);
@@ -92,17 +65,17 @@ absl::Status AddCsvTable(const std::string& path, int64_t skip_lines,
     if (class_name.empty()) {
       return absl::DataLossError(absl::StrCat(rows.Where(), ": column 1: the class is empty"));
     }
-    files->push_back({image, class_name});
+    images->AddFile(image, class_name);
   }
 }
 
-absl::StatusOr<std::vector<ImageFile>> FindFiles(const ConvertArgs& args) {
-  std::vector<ImageFile> files;
+absl::StatusOr<ImageFiles> FindFiles(const ConvertArgs& args) {
+  ImageFiles images;
   for (const std::string& input : args.inputs) {
-    RETURN_IF_ERROR(IsDirectory(input) ? AddFolder(input, &files)
-                                       : AddCsvTable(input, args.skip_lines, &files));
+    RETURN_IF_ERROR(IsDirectory(input) ? AddFolder(input, &images)
+                                       : AddCsvTable(input, args.skip_lines, &images));
   }
-  return files;
+  return images;
 }
 
 // Their labels by name: in the order of numbers if all are numbers, else of their bytes.
@@ -123,111 +96,62 @@ std::map<std::string, int64_t> LabelsOf(const std::vector<ImageFile>& files) {
   return labels;
 }
 
-// A random order, so that every shard and every part has images of all classes.
-void Shuffle(int64_t seed, std::vector<ImageFile>* files) {
-  for (size_t i = files->size(); i > 1; --i) {
-    const auto lanes =
-        PhiloxBlock(static_cast<uint64_t>(seed), StreamOf("convert images"), 0, 0, i);
-    std::swap((*files)[i - 1], (*files)[UniformBelow(lanes[0], lanes[1], i)]);
-  }
-}
-
-absl::Status ReadImage(const ImageFile& file, const std::map<std::string, int64_t>& labels,
-                       tensorflow::Example* example) {
-  ASSIGN_OR_RETURN(std::string bytes, ReadFile(file.path));
-  const absl::StatusOr<std::unique_ptr<EncodedImage>> image = EncodedImage::Open(bytes, {});
-  if (!image.ok()) return Annotate(image.status(), file.path);
-  *example = ToExample({.bytes = std::move(bytes),
-                        .format = (*image)->format(),
-                        .filename = BaseName(file.path),
-                        .size = (*image)->size(),
-                        .label = labels.at(file.class_name),
-                        .class_name = file.class_name});
-  return absl::OkStatus();
-}
-
-absl::Status WriteImages(std::span<const ImageFile> files,
-                         const std::map<std::string, int64_t>& labels, const ExampleSink& write) {
-  ThreadPool pool(static_cast<int>(AllowedCpus().size()));
-  std::vector<tensorflow::Example> examples;
-  std::vector<absl::Status> errors;
-  for (size_t begin = 0; begin < files.size(); begin += kFilesAtATime) {
-    const auto some = files.subspan(begin, std::min<size_t>(kFilesAtATime, files.size() - begin));
-    examples.assign(some.size(), {});
-    errors.assign(some.size(), absl::OkStatus());
-    pool.ForEach(std::ssize(some),
-                 [&](int64_t i, int) { errors[i] = ReadImage(some[i], labels, &examples[i]); });
-    for (size_t i = 0; i < some.size(); ++i) {
-      RETURN_IF_ERROR(errors[i]);
-      RETURN_IF_ERROR(write(examples[i]));
-    }
-  }
-  return absl::OkStatus();
-}
-
-std::string ClassesPath(const ConvertArgs& args) {
-  return JoinPath(DirName(args.output), kClassesFile);
-}
-
 std::string ClassesText(const std::map<std::string, int64_t>& labels) {
   std::vector<std::string> names(labels.size());
   for (const auto& [name, label] : labels) names[label] = name;
   return absl::StrCat(absl::StrJoin(names, "\n"), "\n");
 }
 
-// Files of other labels may lie beside classes that are there: they are never replaced by others.
-absl::Status CheckClassesPath(const ConvertArgs& args, const std::string& classes) {
-  const std::string path = ClassesPath(args);
-  if (IsAbsent(path)) return absl::OkStatus();
-  const absl::StatusOr<std::string> there = ReadFile(path, classes.size() + 1);
-  if (there.ok() && *there == classes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--output: ", path,
-      " is there already and has not the classes of these images; write to another folder"));
-}
+class LabelledImages : public ImageList {
+ public:
+  LabelledImages(ImageFiles images, std::map<std::string, int64_t> labels, const ConvertArgs& args)
+      : ImageList(std::move(images), args, "kind: images\n"),
+        labels_(std::move(labels)),
+        output_(args.output) {}
+
+  absl::Status WriteBeside() const override {
+    if (output_.empty()) return absl::OkStatus();
+    return WriteFileAtomically(PathBeside(output_, kClassesBeside), ClassesText(labels_));
+  }
+
+ protected:
+  absl::StatusOr<tensorflow::Example> MakeExample(const ImageFile& file,
+                                                  std::string bytes) const override {
+    ASSIGN_OR_RETURN(const std::unique_ptr<EncodedImage> image, EncodedImage::Open(bytes, {}));
+    return ToExample({.bytes = std::move(bytes),
+                      .format = image->format(),
+                      .filename = BaseName(file.name),
+                      .size = image->size(),
+                      .label = labels_.at(file.class_name),
+                      .class_name = file.class_name});
+  }
+
+ private:
+  const std::map<std::string, int64_t> labels_;
+  const std::string output_;  // empty: `init` reads the images before it writes them
+};
 
 }  // namespace
 
 absl::Status CheckImages(const ConvertArgs& args) {
-  if (args.inputs.empty()) {
-    return absl::InvalidArgumentError(
-        "convert images needs a folder with a folder for each class, or a CSV file of rows "
-        "NAME,CLASS");
+  RETURN_IF_ERROR(CheckImageInputs(
+      "images", "a folder with a folder for each class, or a CSV file of rows NAME,CLASS", args));
+  return CheckNotBeside(args.output, kClassesBeside);
+}
+
+absl::StatusOr<std::unique_ptr<ExampleList>> ListImages(const ConvertArgs& args) {
+  ASSIGN_OR_RETURN(ImageFiles images, FindFiles(args));
+  std::map<std::string, int64_t> labels = LabelsOf(images.files);
+  if (!args.output.empty()) {
+    RETURN_IF_ERROR(CheckBeside(args.output, kClassesBeside, ClassesText(labels),
+                                "has not the classes of these images;"));
   }
-  for (const std::string& input : args.inputs) {
-    if (input == "-") {
-      return absl::InvalidArgumentError(
-          "convert images: got \"-\" (standard input), want a folder or a CSV file");
-    }
-  }
-  const double begin = args.begin.value_or(0), end = args.end.value_or(1);
-  if (!(begin >= 0 && begin < end && end <= 1)) {
-    return absl::InvalidArgumentError(absl::StrCat("--begin and --end: got ", ShortestText(begin),
-                                                   " and ", ShortestText(end),
-                                                   ", want 0 <= begin < end <= 1"));
-  }
-  if (BaseName(args.output) == kClassesFile) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--output: ", args.output,
-                     " is the name of the list of classes, which is written beside it"));
-  }
-  return absl::OkStatus();
+  return std::make_unique<LabelledImages>(std::move(images), std::move(labels), args);
 }
 
 absl::Status ConvertImages(const ConvertArgs& args, const ExampleSink& write) {
-  ASSIGN_OR_RETURN(std::vector<ImageFile> files, FindFiles(args));
-  const std::map<std::string, int64_t> labels = LabelsOf(files);
-  const std::string classes = ClassesText(labels);
-  // `init` reads the images before it writes them.
-  const bool writes = !args.output.empty();
-  if (writes) RETURN_IF_ERROR(CheckClassesPath(args, classes));
-  Shuffle(args.seed, &files);
-  const auto place = [&](double share) {
-    return static_cast<size_t>(share * static_cast<double>(files.size()));
-  };
-  const size_t begin = place(args.begin.value_or(0)), end = place(args.end.value_or(1));
-  RETURN_IF_ERROR(WriteImages(std::span(files).subspan(begin, end - begin), labels, write));
-  return writes ? WriteFileAtomically(ClassesPath(args), classes) : absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::unique_ptr<ExampleList> list, ListImages(args));
+  return WriteList(*list, write);
 }
 
 }  // namespace tpurun

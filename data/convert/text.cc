@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/character_vocabulary.h"
+#include "data/convert/beside.h"
 #include "data/convert/convert.h"
 #include "data/sources/files.h"
 #include "data/table.h"
@@ -17,6 +18,8 @@
 
 namespace tpurun {
 namespace {
+
+constexpr FileBeside kVocabularyBeside = {kVocabularyFile, "the vocabulary"};
 
 absl::StatusOr<Text> ReadInputs(const ConvertArgs& args) {
   Text text;
@@ -32,21 +35,11 @@ absl::StatusOr<CharacterVocabulary> VocabularyFor(const ConvertArgs& args, const
   return CharacterVocabulary::Of(text.characters());
 }
 
-std::string VocabularyPath(const ConvertArgs& args) {
-  return JoinPath(DirName(args.output), kVocabularyFile);
-}
-
-// Files of other ids may lie beside a vocabulary that is there: it is never replaced by another.
-absl::Status CheckVocabularyPath(const ConvertArgs& args, const std::string& vocabulary) {
-  const std::string path = VocabularyPath(args);
-  if (IsAbsent(path)) return absl::OkStatus();
-  const absl::StatusOr<std::string> there = ReadFile(path, vocabulary.size());
-  if (there.ok() && *there == vocabulary) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--output: ", path,
-                   " is there already and is not the vocabulary of this text: take it by "
-                   "--vocabulary=",
-                   path, ", or write to another folder"));
+absl::Status CheckVocabulary(const ConvertArgs& args, const std::string& vocabulary) {
+  const std::string take =
+      absl::StrCat("is not the vocabulary of this text: take it by --vocabulary=",
+                   PathBeside(args.output, kVocabularyBeside), ",");
+  return CheckBeside(args.output, kVocabularyBeside, vocabulary, take);
 }
 
 absl::Status WriteWindows(const TextWindows& windows, int64_t length, bool with_starts,
@@ -84,11 +77,7 @@ absl::Status CheckText(const ConvertArgs& args) {
     if (value.value_or(1) >= 1) continue;
     return absl::InvalidArgumentError(absl::StrCat(flag, ": got ", *value, ", want a number > 0"));
   }
-  if (BaseName(args.output) == kVocabularyFile) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--output: ", args.output, " is the name of the vocabulary, which is written beside it"));
-  }
-  return absl::OkStatus();
+  return CheckNotBeside(args.output, kVocabularyBeside);
 }
 
 absl::Status ConvertText(const ConvertArgs& args, const ExampleSink& write) {
@@ -105,9 +94,9 @@ absl::Status ConvertText(const ConvertArgs& args, const ExampleSink& write) {
         absl::StrCat(windows.status().message(), "; name a --vocabulary that has it"));
   }
   RETURN_IF_ERROR(Annotate(windows->CheckNotEmpty(), absl::StrJoin(args.inputs, " and ")));
-  RETURN_IF_ERROR(CheckVocabularyPath(args, vocabulary_text));
+  RETURN_IF_ERROR(CheckVocabulary(args, vocabulary_text));
   RETURN_IF_ERROR(WriteWindows(*windows, length, args.streams.has_value(), write));
-  return WriteFileAtomically(VocabularyPath(args), vocabulary_text);
+  return WriteFileAtomically(PathBeside(args.output, kVocabularyBeside), vocabulary_text);
 }
 
 }  // namespace tpurun

@@ -42,8 +42,10 @@ std::string DescribeBytes(std::string_view bytes) {
 
 }  // namespace
 
+bool IsJpeg(std::string_view bytes) { return bytes.starts_with(kJpeg); }
+
 const char* ImageFormatOf(std::string_view bytes) {
-  return bytes.starts_with(kJpeg) ? "JPEG" : bytes.starts_with(kPng) ? "PNG" : nullptr;
+  return IsJpeg(bytes) ? "JPEG" : bytes.starts_with(kPng) ? "PNG" : nullptr;
 }
 
 absl::Status CheckImageSize(const ImageSize& size) {
@@ -58,7 +60,7 @@ absl::Status CheckImageSize(const ImageSize& size) {
 
 absl::StatusOr<std::unique_ptr<EncodedImage>> EncodedImage::Open(std::string_view bytes,
                                                                  const DecodeOptions& options) {
-  if (bytes.starts_with(kJpeg)) return OpenJpeg(bytes, options);
+  if (IsJpeg(bytes)) return OpenJpeg(bytes, options);
   if (bytes.starts_with(kPng)) return OpenPng(bytes, options);
   return absl::DataLossError(absl::StrCat("got ", DescribeBytes(bytes), ", want a JPEG or a PNG"));
 }

@@ -46,6 +46,8 @@ class EncodedImage {
   ImageSize size_;
 };
 
+// True if the bytes begin as those of a JPEG.
+bool IsJpeg(std::string_view bytes);
 // Opens a JPEG or a PNG, whose first bytes have been checked.
 absl::StatusOr<std::unique_ptr<EncodedImage>> OpenJpeg(std::string_view bytes,
                                                        const DecodeOptions& options);

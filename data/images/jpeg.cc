@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "data/images/decode.h"
+#include "data/images/rgb_jpeg.h"
 #include "runtime/base/status.h"
 // After <cstdio>, whose types they use.
 #include "jerror.h"
@@ -51,13 +52,22 @@ class JpegImage : public EncodedImage {
   }
   ~JpegImage() override { jpeg_destroy_decompress(&info_); }
 
-  absl::Status Open(std::string_view bytes, const DecodeOptions& options) {
-    RETURN_IF_ERROR(Guarded([&] {
+  // To be called first.
+  absl::Status ReadHeader(std::string_view bytes) {
+    return Guarded([&] {
       jpeg_create_decompress(&info_);
       jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
       jpeg_read_header(&info_, TRUE);
-    }));
-    if (info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK) {
+    });
+  }
+  bool is_cmyk() const {
+    return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
+  }
+  // Adobe's programs write CMYK inverted: 255 is no ink.
+  bool is_adobes() const { return info_.saw_Adobe_marker != 0; }
+
+  absl::Status Open(const DecodeOptions& options) {
+    if (is_cmyk()) {
       return absl::DataLossError("a JPEG in CMYK, want grey or RGB; convert it first");
     }
     if (options.channels == 4) {
@@ -67,15 +77,10 @@ class JpegImage : public EncodedImage {
     if (channels != 1 && channels != 3) {
       return absl::DataLossError(absl::StrCat("a JPEG with ", channels, " channels, want 1 or 3"));
     }
-    RETURN_IF_ERROR(CheckImageSize({info_.image_height, info_.image_width, channels}));
-    info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-    info_.scale_num = 1;
-    info_.scale_denom = options.ratio;
-    info_.dct_method = options.accurate ? JDCT_ISLOW : JDCT_IFAST;
-    RETURN_IF_ERROR(Guarded([&] { jpeg_calc_output_dimensions(&info_); }));
-    size_ = {info_.output_height, info_.output_width, channels};
-    return absl::OkStatus();
+    return OpenAs(channels == 1 ? JCS_GRAYSCALE : JCS_RGB, channels, options);
   }
+  // The pixels are to be decoded to C, M, Y and K. Only if is_cmyk().
+  absl::Status OpenCmyk() { return OpenAs(JCS_CMYK, 4, {}); }
 
   const char* format() const override { return "JPEG"; }
 
@@ -101,6 +106,17 @@ class JpegImage : public EncodedImage {
   }
 
  private:
+  absl::Status OpenAs(J_COLOR_SPACE colors, int channels, const DecodeOptions& options) {
+    RETURN_IF_ERROR(CheckImageSize({info_.image_height, info_.image_width, channels}));
+    info_.out_color_space = colors;
+    info_.scale_num = 1;
+    info_.scale_denom = options.ratio;
+    info_.dct_method = options.accurate ? JDCT_ISLOW : JDCT_IFAST;
+    RETURN_IF_ERROR(Guarded([&] { jpeg_calc_output_dimensions(&info_); }));
+    size_ = {info_.output_height, info_.output_width, channels};
+    return absl::OkStatus();
+  }
+
   // Calls f, which may have no objects with destructors.
   template <typename F>
   absl::Status Guarded(F f) {
@@ -132,8 +148,29 @@ class JpegImage : public EncodedImage {
 absl::StatusOr<std::unique_ptr<EncodedImage>> OpenJpeg(std::string_view bytes,
                                                        const DecodeOptions& options) {
   auto image = std::make_unique<JpegImage>();
-  RETURN_IF_ERROR(image->Open(bytes, options));
+  RETURN_IF_ERROR(image->ReadHeader(bytes));
+  RETURN_IF_ERROR(image->Open(options));
   return image;
+}
+
+absl::StatusOr<std::optional<RgbPixels>> DecodeCmykJpeg(std::string_view bytes) {
+  JpegImage image;
+  RETURN_IF_ERROR(image.ReadHeader(bytes));
+  if (!image.is_cmyk()) return std::nullopt;
+  RETURN_IF_ERROR(image.OpenCmyk());
+  const ImageSize& size = image.size();
+  std::vector<uint8_t> inks(size.elements());
+  RETURN_IF_ERROR(image.Decode({0, 0, size.height, size.width}, size.width * 4, inks.data()));
+  RgbPixels rgb = {.size = {size.height, size.width, 3}};
+  rgb.values.resize(rgb.size.elements());
+  const auto light = [&](uint8_t ink) { return image.is_adobes() ? ink : 255 - ink; };
+  for (int64_t pixel = 0; pixel < size.pixels(); ++pixel) {
+    const uint8_t* const cmyk = &inks[pixel * 4];
+    for (int c = 0; c < 3; ++c) {
+      rgb.values[pixel * 3 + c] = static_cast<uint8_t>(light(cmyk[c]) * light(cmyk[3]) / 255);
+    }
+  }
+  return rgb;
 }
 
 }  // namespace tpurun

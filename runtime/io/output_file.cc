@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/io/file_error.h"
+#include "runtime/io/locked_file.h"
 
 namespace tpurun {
 namespace {
@@ -29,12 +29,6 @@ std::string FinalName(const std::string& name) {
   if (process.empty() || process.find_first_not_of("0123456789") != std::string::npos) return "";
   const size_t begin = name.front() == '.' ? 1 : 0;
   return begin < suffix ? name.substr(begin, suffix - begin) : "";
-}
-
-bool IsNameOf(const FilePath& path, int fd) {
-  struct stat named, open;
-  return fstatat(path.dir_fd(), path.name().c_str(), &named, 0) == 0 && fstat(fd, &open) == 0 &&
-         named.st_dev == open.st_dev && named.st_ino == open.st_ino;
 }
 
 // Removes a temporary file unless it is being written; whether it was not.
@@ -100,6 +94,13 @@ void RemoveTemporaryFilesOf(const FilePath& path) {
   }).IgnoreError();
 }
 
+absl::Status RenameFile(const FilePath& from, const FilePath& to) {
+  if (renameat(from.dir_fd(), from.name().c_str(), to.dir_fd(), to.name().c_str()) != 0) {
+    return WriteError("cannot write", to.text(), errno);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const FilePath& path) {
   ASSIGN_OR_RETURN(const int fd, CreateLocked(path));
   return std::unique_ptr<OutputFile>(
@@ -122,12 +123,8 @@ absl::Status OutputFile::Close() {
   return absl::OkStatus();
 }
 
-absl::Status OutputFile::Rename() {
-  const FilePath temporary = TemporaryName(path_);
-  if (renameat(temporary.dir_fd(), temporary.name().c_str(), path_.dir_fd(),
-               path_.name().c_str()) != 0) {
-    return WriteError("cannot write", path_.text(), errno);
-  }
+absl::Status OutputFile::RenameTo(const FilePath& path) {
+  RETURN_IF_ERROR(RenameFile(TemporaryName(path_), path));
   renamed_ = true;
   return absl::OkStatus();
 }

@@ -33,7 +33,9 @@ class OutputFile : public ByteSink {
   absl::Status Close() override;
 
   // Renames the file to its name, after Close. The name is durable only after SyncDirectory.
-  absl::Status Rename();
+  absl::Status Rename() { return RenameTo(path_); }
+  // The same with another name in the same directory.
+  absl::Status RenameTo(const FilePath& path);
   // Close, Rename and SyncDirectory.
   absl::Status Commit();
 
@@ -48,6 +50,10 @@ class OutputFile : public ByteSink {
   bool closed_ = false;
   bool renamed_ = false;
 };
+
+// Gives a file another name in the same file system, and replaces what has that name. The name is
+// durable only after SyncDirectory.
+absl::Status RenameFile(const FilePath& from, const FilePath& to);
 
 // Removes the temporary files that killed writers of this one file left. A file that cannot be
 // removed stays: it does not prevent writing the file.

@@ -54,7 +54,7 @@ TEST(CompletionTest, ValuesOfFlags) {
 
 TEST(CompletionTest, FirstWords) {
   EXPECT_THAT(Words({"convert", ""}),
-              ElementsAre("idx", "cifar", "csv", "images", "text", "synthetic"));
+              ElementsAre("idx", "cifar", "csv", "images", "imagenet", "text", "synthetic"));
   EXPECT_THAT(Words({"convert", "csv", "testdata/iris/iris_te"}),
               ElementsAre("testdata/iris/iris_test.csv"));
   EXPECT_THAT(Words({"completion", ""}), ElementsAre("bash", "zsh"));

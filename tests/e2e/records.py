@@ -55,3 +55,59 @@ def example(**features):
 
 def digit(label):
     return example(image_raw=bytes([label] * 64), label=[label])
+
+
+def payloads(data):
+    """Those of the records of an uncompressed file."""
+    found, at = [], 0
+    while at < len(data):
+        length, = struct.unpack_from('<Q', data, at)
+        found.append(data[at + 12:at + 12 + length])
+        at += 16 + length
+    return found
+
+
+def _varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 0x80:
+            return value, at
+
+
+def _fields(data):
+    """(number, bytes) of the length-delimited fields of a message, (number, value) of the others."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        value, at = _varint(data, at)
+        if key & 7 == 2:
+            at += value
+            value = data[at - value:at]
+        yield key >> 3, value
+
+
+def parse(payload):
+    """{feature: list of its values} of a tf.Example with packed numbers."""
+    features = {}
+    for _, entries in _fields(payload):
+        for _, entry in _fields(entries):
+            name, feature = (value for _, value in _fields(entry))
+            (kind, values), = _fields(feature)
+            items = [value for _, value in _fields(values)]
+            if kind == 2:
+                items = [item for packed in items for item, in struct.iter_unpack('<f', packed)]
+            if kind == 3:
+                items = [item for packed in items for item in _varints(packed)]
+            features[name.decode()] = items
+    return features
+
+
+def _varints(data):
+    found, at = [], 0
+    while at < len(data):
+        value, at = _varint(data, at)
+        found.append(value)
+    return found

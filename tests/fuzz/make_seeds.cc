@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "data/images/encode.h"
 #include "glog/logging.h"
 #include "proto/event.pb.h"
@@ -186,6 +187,36 @@ void MakeImages() {
   Write("image", "gif", Byte(0) + "GIF89a");
 }
 
+// ----------------------------------------------------------------------------------------- tar
+
+// A header whose sum FuzzTar makes right, and padded data.
+std::string TarFile(const std::string& name, char type, const std::string& data) {
+  std::string block(512, '\0');
+  block.replace(0, name.size(), name);
+  const std::string size = absl::StrFormat("%011o", data.size());
+  block.replace(124, size.size(), size);
+  block[156] = type;
+  block.replace(257, 5, "ustar");
+  block += data;
+  block.resize((block.size() + 511) / 512 * 512);
+  return block;
+}
+
+void MakeTars() {
+  const std::string end(1024, '\0');
+  const std::string file = TarFile("n01440764/a.JPEG", '0', "abc");
+  Write("tar", "good_files", Byte(1) + TarFile("n01440764/", '5', "") + file + file + end);
+  Write("tar", "good_pax", Byte(1) + TarFile("x", 'x', "14 path=a b/c\n10 size=3\n") + file + end);
+  Write("tar", "good_long_name",
+        Byte(1) + TarFile("L", 'L', std::string(200, 'n')) + file + TarFile("g", 'g', "") + end);
+  Write("tar", "good_empty", Byte(0) + end);
+  Write("tar", "wrong_sum", Byte(0) + file + end);
+  Write("tar", "no_end_mark", Byte(1) + file);
+  Write("tar", "truncated", Byte(1) + file.substr(0, 514));
+  Write("tar", "sparse", Byte(1) + TarFile("a", 'S', "abc") + end);
+  Write("tar", "pax_length", Byte(1) + TarFile("x", 'x', "99 path=a\n") + file + end);
+}
+
 // ------------------------------------------------------------------------------------ TFRecord
 
 std::string Records(Compression compression) {
@@ -340,6 +371,25 @@ void MakeCheckpoints() {
         Byte(4) + "abcd" + Byte(2) + header + Entry("v", whole.SerializeAsString()));
 }
 
+// ---------------------------------------------------------------------------- interleave, position
+
+void MakeOrders() {
+  Write("interleave", "good_three_files",
+        Byte(1) + Byte(1) + Byte(0) + Byte(5) + Byte(2) + Byte(9));
+  Write("interleave", "good_shuffled", Byte(3) + Byte(0) + Byte(1) + std::string(12, 7));
+  Write("interleave", "an_empty_file", Byte(1) + Byte(1) + Byte(0) + Byte(5) + Byte(0) + Byte(9));
+  Write("position", "good_shuffle", Byte(0) + " shuffle 0 2");
+  Write("position", "good_repeat", Byte(2) + " repeat 0 1 2 shuffle 1 2");
+  Write("position", "good_repeat_shuffle",
+        Byte(4) + " shuffle 0 8 1 3 4 1 5 1 3 1 repeat 0 1 4 records 1 4");
+  Write("position", "good_sample",
+        Byte(10) +
+            " records 0 4 sample 0 0 repeat 0 0 3 shuffle 0 3 "
+            "records 0 1");
+  Write("position", "a_word_too_few", Byte(0) + " shuffle 0");
+  Write("position", "beyond_the_end", Byte(6) + " select 3 repeat 0 0 3 select 3 records 0 99");
+}
+
 }  // namespace
 }  // namespace tpurun
 
@@ -354,5 +404,7 @@ int main() {
   tpurun::MakeEvents();
   tpurun::MakeExamples();
   tpurun::MakeImages();
+  tpurun::MakeOrders();
   tpurun::MakeRecords();
+  tpurun::MakeTars();
 }

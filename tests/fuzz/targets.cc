@@ -47,6 +47,9 @@ std::span<const FuzzTarget> FuzzTargets() {
       {"example", FuzzExample},
       {"image", FuzzImage},
       {"init", FuzzInit},
+      {"interleave", FuzzInterleave},
+      {"position", FuzzPosition},
+      {"tar", FuzzTar},
       {"tfrecord", FuzzTfrecord},
   };
   return kTargets;

@@ -30,6 +30,9 @@ absl::Status FuzzEvents(std::string_view bytes);
 absl::Status FuzzExample(std::string_view bytes);
 absl::Status FuzzImage(std::string_view bytes);
 absl::Status FuzzInit(std::string_view bytes);
+absl::Status FuzzInterleave(std::string_view bytes);
+absl::Status FuzzPosition(std::string_view bytes);
+absl::Status FuzzTar(std::string_view bytes);
 absl::Status FuzzTfrecord(std::string_view bytes);
 
 // ---- for the targets

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "data/convert/example_files.h"
+#include "data/convert/shard_set.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "proto/example.pb.h"
@@ -143,7 +144,7 @@ TEST_F(ExampleFilesTest, FilesOfTwoSetsNeverStandTogether) {
 TEST_F(ExampleFilesTest, ASetThatCannotBeNamedIsRemovedWhole) {
   ASSERT_TRUE(Begin("old")->Commit().ok());
   auto files = Begin("new");
-  ASSERT_TRUE(RemoveFile(ExampleFiles::TemporaryPaths(dir_.Path("out"), 3)[1]).ok());
+  ASSERT_TRUE(RemoveFile(ShardSet::TemporaryPaths(dir_.Path("out"), 3)[1]).ok());
   EXPECT_EQ(ExitCode(files->Commit()), 74);
   files.reset();
   EXPECT_EQ(Names(), std::vector<std::string>{});
