@@ -13,29 +13,6 @@ constexpr size_t kBlocksAhead = 2;
 constexpr size_t kAheadBytes = 256 << 10;
 constexpr size_t kAheadRecords = 1024;
 
-// Consecutive records of a file.
-struct AheadBlock {
-  std::vector<SourceRecord> records;  // with memory of earlier blocks behind `count`
-  size_t count = 0;
-  absl::Status status;  // the error behind the records
-  bool is_last = false;
-};
-
-void Fill(SourceFile& file, AheadBlock* block) {
-  block->count = 0;
-  size_t bytes = 0;
-  while (bytes < kAheadBytes && block->count < kAheadRecords) {
-    if (block->count == block->records.size()) block->records.emplace_back();
-    SourceRecord& record = block->records[block->count];
-    const absl::StatusOr<bool> found = file.Read(&record);
-    block->status = found.status();
-    block->is_last = !found.ok() || !*found;
-    if (block->is_last) return;
-    bytes += record.bytes.size();
-    ++block->count;
-  }
-}
-
 }  // namespace
 
 class ReadAhead::AheadFile : public SourceFile {
@@ -79,7 +56,7 @@ class ReadAhead::AheadFile : public SourceFile {
   size_t num_blocks() const { return blocks_.size(); }
   // Reads a block, without the lock.
   void ReadBlock(std::unique_lock<std::mutex>& lock) {
-    AheadBlock block;
+    Block block;
     if (!free_.empty()) {
       block = std::move(free_.back());
       free_.pop_back();
@@ -95,6 +72,29 @@ class ReadAhead::AheadFile : public SourceFile {
   }
 
  private:
+  // Consecutive records of the file.
+  struct Block {
+    std::vector<SourceRecord> records;  // with memory of earlier blocks behind `count`
+    size_t count = 0;
+    absl::Status status;  // the error behind the records
+    bool is_last = false;
+  };
+
+  static void Fill(SourceFile& file, Block* block) {
+    block->count = 0;
+    size_t bytes = 0;
+    while (bytes < kAheadBytes && block->count < kAheadRecords) {
+      if (block->count == block->records.size()) block->records.emplace_back();
+      SourceRecord& record = block->records[block->count];
+      const absl::StatusOr<bool> found = file.Read(&record);
+      block->status = found.status();
+      block->is_last = !found.ok() || !*found;
+      if (block->is_last) return;
+      bytes += record.bytes.size();
+      ++block->count;
+    }
+  }
+
   void Start() {
     ahead_->StartThreads();
     const std::lock_guard<std::mutex> lock(ahead_->mutex_);
@@ -116,14 +116,14 @@ class ReadAhead::AheadFile : public SourceFile {
   ReadAhead* const ahead_;
   const std::unique_ptr<SourceFile> file_;  // of the thread that has set is_read_
   // Of the thread that uses the file.
-  AheadBlock current_;
+  Block current_;
   size_t next_ = 0;  // of current_
   // Guarded by mutex_; is_started_ is set by the thread that uses the file.
   bool is_started_ = false;
   bool is_read_ = false;  // a thread reads a block
   bool ended_ = false;    // the last block is read
-  std::deque<AheadBlock> blocks_;
-  std::vector<AheadBlock> free_;
+  std::deque<Block> blocks_;
+  std::vector<Block> free_;
 };
 
 ReadAhead::~ReadAhead() {

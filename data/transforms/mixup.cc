@@ -10,9 +10,9 @@ namespace tpurun {
 namespace {
 
 // Draws in (0, 1), one after the other, for one element.
-class ElementDraws {
+class MixupDraws {
  public:
-  ElementDraws(uint64_t seed, const RowId& id) : seed_(seed), id_(id) {}
+  MixupDraws(uint64_t seed, const RowId& id) : seed_(seed), id_(id) {}
 
   double Next() {
     const auto lanes =
@@ -36,7 +36,7 @@ class ElementDraws {
 // The logarithm of a draw from Gamma(alpha, 1): Marsaglia and Tsang, "A simple method for
 // generating gamma variables" (2000), for alpha + 1, and its note for alpha < 1:
 // Gamma(alpha) = Gamma(alpha + 1) * U^(1/alpha). The draw itself is 0 where alpha is small.
-double DrawLogGamma(double alpha, ElementDraws& draws) {
+double DrawLogGamma(double alpha, MixupDraws& draws) {
   const double log_power = std::log(draws.Next()) / alpha;
   const double d = alpha + 1 - 1.0 / 3;
   const double c = 1 / std::sqrt(9 * d);
@@ -52,7 +52,7 @@ double DrawLogGamma(double alpha, ElementDraws& draws) {
 }  // namespace
 
 float DrawMixupLambda(float alpha, uint64_t seed, const RowId& id) {
-  ElementDraws draws(seed, id);
+  MixupDraws draws(seed, id);
   // X / (X + Y) of two draws from Gamma(alpha, 1).
   const double log_x = DrawLogGamma(alpha, draws);
   const double log_y = DrawLogGamma(alpha, draws);
