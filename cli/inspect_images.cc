@@ -208,13 +208,10 @@ absl::Status CheckFits(const InputSource& input, const Shape& image, int64_t bat
 absl::StatusOr<ShownRows> ReadRows(const EstimatorOptions& options, const InputFn& input_fn,
                                    const SheetFlags& flags, const FeatureSpec& image) {
   const InputDeployment deployment = DeploymentOf(options, flags.mode);
-  ASSIGN_OR_RETURN(
-      InputSource input,
-      CallInputFn(input_fn, deployment,
-                  {.mode = flags.mode,
-                   .features = options.features,
-                   .seed = options.config.tf_random_seed(),
-                   .warn = [](const std::string& message) { LOG(WARNING) << message; }}));
+  ASSIGN_OR_RETURN(InputSource input, CallInputFn(input_fn, deployment,
+                                                  {.mode = flags.mode,
+                                                   .features = options.features,
+                                                   .seed = options.config.tf_random_seed()}));
   const auto fed =
       std::find_if(input.features.begin(), input.features.end(),
                    [&](const FeatureSpec& feature) { return feature.name == image.name; });

@@ -102,11 +102,6 @@ class FixedLengthReader : public InterleavedFiles {
         config_(config),
         on_empty_(std::move(on_empty)) {}
 
-  std::string Where(const Origin& origin) const override {
-    return absl::StrCat("record ", origin.record, " of ", FileTitle(file(origin.file)), " (offset ",
-                        origin.offset, ")");
-  }
-
  private:
   absl::StatusOr<std::unique_ptr<SourceFile>> OpenFile(size_t index) override {
     return FixedLengthFile::Open(file(index), config_, on_empty_);

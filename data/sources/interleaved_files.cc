@@ -9,6 +9,7 @@
 #include "runtime/base/cpu.h"
 #include "runtime/base/random.h"
 #include "runtime/base/status.h"
+#include "runtime/io/file.h"
 
 namespace tpurun {
 
@@ -56,6 +57,11 @@ absl::Status InterleavedFiles::StartEpoch(int64_t epoch) {
   next_file_ = 0;
   OrderFiles(epoch);
   return absl::OkStatus();
+}
+
+std::string InterleavedFiles::Where(const Origin& origin) const {
+  return absl::StrCat("record ", origin.record, " of ", FileTitle(files_[origin.file]), " (offset ",
+                      origin.offset, ")");
 }
 
 void InterleavedFiles::OrderFiles(int64_t epoch) {

@@ -36,6 +36,8 @@ class InterleavedFiles : public SourceReader {
   absl::StatusOr<bool> Read(SourceRecord* record) override;
   absl::Status StartEpoch(int64_t epoch) override;
   bool order_varies() const override { return order_.shuffle_files; }
+  // "record 3 of a.tfrecord (offset 1024)".
+  std::string Where(const Origin& origin) const override;
 
  protected:
   const std::string& file(size_t index) const { return files_[index]; }

@@ -68,11 +68,6 @@ class TfrecordReader : public InterleavedFiles {
         buffer_bytes_(tfrecord.buffer_size()),
         on_empty_(std::move(on_empty)) {}
 
-  std::string Where(const Origin& origin) const override {
-    return absl::StrCat("record ", origin.record, " of ", FileTitle(file(origin.file)), " (offset ",
-                        origin.offset, ")");
-  }
-
  private:
   absl::StatusOr<std::unique_ptr<SourceFile>> OpenFile(size_t index) override {
     ASSIGN_OR_RETURN(std::unique_ptr<RecordReader> reader,

@@ -207,6 +207,8 @@ n00007846_64193.JPEG,0.1,0.2,0.3,0.4
             self.expect_refused(r'boxes\.csv:1: ' + message if message else
                                 r'boxes\.csv: has boxes of none of the images: other\.JPEG is not in train',
                                 'train', '--bounding_boxes=boxes.csv')
+        write(self.path('boxes.csv'), '')
+        self.expect_refused(r'boxes\.csv:1: no data rows', 'train', '--bounding_boxes=boxes.csv')
 
     def test_a_png_that_is_called_jpeg(self):
         images = self.training_set()

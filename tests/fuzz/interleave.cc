@@ -40,7 +40,6 @@ class CountedFiles : public InterleavedFiles {
   CountedFiles(std::vector<int64_t> records, const Order& order)
       : InterleavedFiles(std::vector<std::string>(records.size()), order),
         records_(std::move(records)) {}
-  std::string Where(const Origin&) const override { return ""; }
 
  private:
   absl::StatusOr<std::unique_ptr<SourceFile>> OpenFile(size_t index) override {
