@@ -2,16 +2,19 @@
 // bytes of the file, image/format, image/filename, image/height, image/width, image/channels,
 // image/class/label, an int64 from 0, and image/class/text, the name of the class. An input is a
 // folder with a folder for each class, or a CSV file of rows NAME,CLASS. The names of the classes
-// in the order of their labels are classes.txt beside the output.
+// in the order of their labels are classes.txt beside the output; if it is there already, the
+// images must be of its classes.
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "data/convert/beside.h"
 #include "data/convert/convert.h"
 #include "data/convert/encoded_example.h"
@@ -26,6 +29,7 @@
 namespace tpurun {
 namespace {
 
+constexpr uint64_t kMostClassesBytes = 16 << 20;
 constexpr FileBeside kClassesBeside = {kClassesFile, "the list of classes"};
 
 // A folder with a folder for each class.
@@ -78,9 +82,11 @@ absl::StatusOr<ImageFiles> FindFiles(const ConvertArgs& args) {
   return images;
 }
 
-// Their labels by name: in the order of numbers if all are numbers, else of their bytes.
-std::map<std::string, int64_t> LabelsOf(const std::vector<ImageFile>& files) {
-  std::map<std::string, int64_t> labels;
+using LabelMap = std::map<std::string, int64_t>;  // by the name of the class
+
+// Their labels: in the order of numbers if all are numbers, else of their bytes.
+LabelMap LabelsOf(const std::vector<ImageFile>& files) {
+  LabelMap labels;
   for (const ImageFile& file : files) labels[file.class_name] = 0;
   std::vector<std::string> names;
   bool numbers = true;
@@ -96,16 +102,44 @@ std::map<std::string, int64_t> LabelsOf(const std::vector<ImageFile>& files) {
   return labels;
 }
 
-std::string ClassesText(const std::map<std::string, int64_t>& labels) {
+std::string ClassesText(const LabelMap& labels) {
   std::vector<std::string> names(labels.size());
   for (const auto& [name, label] : labels) names[label] = name;
   return absl::StrCat(absl::StrJoin(names, "\n"), "\n");
 }
 
+std::string ImagesIdentity(const LabelMap& labels) {
+  ListIdentity classes;
+  for (const auto& [name, label] : labels) classes.Add(absl::StrCat(label, " ", name));
+  return absl::StrCat("kind: images\nclasses: ", classes.text(), "\n");
+}
+
+// Those of the classes that are beside the output: of the images to train on, while these may be
+// those to evaluate with. All classes of the images must be among them. nullopt: there are none.
+absl::StatusOr<std::optional<LabelMap>> LabelsBeside(const std::string& output,
+                                                     const ImageFiles& images) {
+  const std::string path = PathBeside(output, kClassesBeside);
+  if (output.empty() || IsAbsent(path)) return std::nullopt;
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostClassesBytes));
+  std::vector<std::string> names = absl::StrSplit(text, '\n');
+  if (names.back().empty()) names.pop_back();
+  LabelMap labels;
+  for (const std::string& name : names) {
+    labels.emplace(name, static_cast<int64_t>(labels.size()));
+  }
+  for (const ImageFile& file : images.files) {
+    if (labels.size() == names.size() && labels.count(file.class_name) > 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--output: ", path, " is there already, and the class ", Quote(file.class_name), " of ",
+        images.Title(file), " is not in it; write to another folder"));
+  }
+  return labels;
+}
+
 class LabelledImages : public ImageList {
  public:
-  LabelledImages(ImageFiles images, std::map<std::string, int64_t> labels, const ConvertArgs& args)
-      : ImageList(std::move(images), args, "kind: images\n"),
+  LabelledImages(ImageFiles images, LabelMap labels, const ConvertArgs& args)
+      : ImageList(std::move(images), args, ImagesIdentity(labels)),
         labels_(std::move(labels)),
         output_(args.output) {}
 
@@ -127,7 +161,7 @@ class LabelledImages : public ImageList {
   }
 
  private:
-  const std::map<std::string, int64_t> labels_;
+  const LabelMap labels_;
   const std::string output_;  // empty: `init` reads the images before it writes them
 };
 
@@ -141,12 +175,9 @@ absl::Status CheckImages(const ConvertArgs& args) {
 
 absl::StatusOr<std::unique_ptr<ExampleList>> ListImages(const ConvertArgs& args) {
   ASSIGN_OR_RETURN(ImageFiles images, FindFiles(args));
-  std::map<std::string, int64_t> labels = LabelsOf(images.files);
-  if (!args.output.empty()) {
-    RETURN_IF_ERROR(CheckBeside(args.output, kClassesBeside, ClassesText(labels),
-                                "has not the classes of these images;"));
-  }
-  return std::make_unique<LabelledImages>(std::move(images), std::move(labels), args);
+  ASSIGN_OR_RETURN(std::optional<LabelMap> labels, LabelsBeside(args.output, images));
+  if (!labels.has_value()) labels = LabelsOf(images.files);
+  return std::make_unique<LabelledImages>(std::move(images), *std::move(labels), args);
 }
 
 absl::Status ConvertImages(const ConvertArgs& args, const ExampleSink& write) {

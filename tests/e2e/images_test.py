@@ -338,7 +338,37 @@ class ImagesTest(ProgramTest):
         os.rename(self.path('photos', 'dogs'), self.path('photos', 'wolves'))
         done = self.convert(folder)
         self.assertEqual(done.code, 2, str(done))
-        self.assertIn('classes.txt is there already and has not the classes of these images', done.messages[0])
+        self.assertRegex(done.messages[0], r'classes\.txt is there already, and the class "wolves" of .*wolves/\d\.jpg '
+                                           r'is not in it; write to another folder')
+
+    def test_a_part_of_the_classes_has_their_labels(self):
+        folder = self.photos()
+        self.assertEqual(self.convert(folder).code, 0)
+        shutil.copytree(os.path.join(folder, 'dogs'), self.path('held_out', 'dogs'))
+        done = self.convert(self.path('held_out'), output='test')
+        self.assertEqual(done.code, 0, str(done))
+        shown = json.loads(self.succeed('inspect', self.path('test'), '--limit=1', '--format=json').out.splitlines()[0])
+        self.assertEqual(shown['values']['image/class/label'], [1])
+        self.assertEqual(read(self.path('classes.txt')), b'cats\ndogs\n')
+
+    def test_init_with_a_folder_to_evaluate_with(self):
+        folder = self.photos()
+        shutil.copytree(os.path.join(folder, 'dogs'), self.path('held_out', 'dogs'))
+        for name in os.listdir(self.path('held_out', 'dogs')):
+            with open(self.path('held_out', 'dogs', name), 'ab') as file:
+                file.write(b'another')
+        init = json.loads(self.succeed('init', 'images', folder, f'--eval={self.path("held_out")}',
+                                       f'--output={self.path("out")}').out)
+        self.assertEqual((init['classes'], init['train_examples'], init['eval_examples']), (2, 20, 10))
+        config = f'--config={self.path("out", "run.textproto")}'
+        self.succeed('train', config, '--max_steps=30')
+        evaluated = json.loads(self.succeed('evaluate', config).out)
+        self.assertEqual((evaluated['examples'], evaluated['accuracy']), (10, 1))
+        os.rename(self.path('held_out', 'dogs'), self.path('held_out', 'wolves'))
+        done = self.call('init', 'images', folder, f'--eval={self.path("held_out")}', f'--output={self.path("other")}')
+        self.assertEqual((done.code, len(done.messages)), (2, 1), str(done))
+        self.assertIn('the class "wolves" of ', done.messages[0])
+        self.assertFalse(os.path.exists(self.path('other')))
 
     # ---- contact sheets
 
