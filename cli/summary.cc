@@ -284,8 +284,7 @@ std::string WithBytes(const Json& number, int64_t bytes) {
   double value = static_cast<double>(bytes);
   size_t unit = 0;
   for (; value >= 1024; ++unit) value /= 1024;
-  return absl::StrFormat(unit == 0 ? "%s (%.0f %s)" : "%s (%.2f %s)", Grouped(number), value,
-                         kUnits[unit]);
+  return absl::StrFormat("%s (%.*f %s)", Grouped(number), unit == 0 ? 0 : 2, value, kUnits[unit]);
 }
 
 // As Keras writes it: (None, 8, 8, 16), a vector (None,).

@@ -47,12 +47,17 @@ class SameBitsTest:
     def test_worker_threads(self):
         want = self.reference()
         for workers in (1, 2, 4, 8):
-            model_dir = f'workers{workers}'
-            done = self.train(model_dir, f'--worker_threads={workers}', '--v=1')
-            ran = [int(count) for count in re.findall(r'worker \d+ ran (\d+)', done.err)]
-            self.assertEqual(len(ran), workers, done.err)
-            self.assertTrue(all(count > 0 for count in ran), f'a worker ran nothing: {ran}')
-            self.expect_same(model_dir, want)
+            # On a busy machine the others may do all the work of one.
+            for attempt in range(5):
+                model_dir = f'workers{workers}_{attempt}'
+                done = self.train(model_dir, f'--worker_threads={workers}', '--v=1')
+                ran = [int(count) for count in re.findall(r'worker \d+ ran (\d+)', done.err)]
+                self.assertEqual(len(ran), workers, done.err)
+                self.expect_same(model_dir, want)
+                if all(count > 0 for count in ran):
+                    break
+            else:
+                self.fail(f'a worker ran nothing: {ran}')
 
     def test_iterations_per_loop(self):
         want = self.reference()
