@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/input_fn.h"
+#include "data/sources/source_list.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "proto/input.pb.h"
 #include "proto/run_config.pb.h"
@@ -38,12 +39,12 @@ void SetInput(const std::vector<std::string>& files, const std::string& path, pr
   const std::string source_path = FieldPath(path, "source");
   const std::string file_path = SetFiles(files, source);
   if (file_path.empty()) {
-    errors.AddAt({.flag = kFlag},
-                 absl::StrCat("the source of ", path, " (", locations->Where(source_path), ") ",
-                              source->has_zip() || source->has_sample_from_datasets()
-                                  ? "is made of several inputs; take it out, and "
-                                    "set the files of each by --set"
-                                  : "reads no files"));
+    errors.AddAt(
+        {.flag = kFlag},
+        absl::StrCat("the source of ", path, " (", locations->Where(source_path), ") ",
+                     InputsOf(*source).empty() ? "reads no files"
+                                               : "is made of several inputs; take it out, and "
+                                                 "set the files of each by --set"));
     return;
   }
   const SourceLocation flag = {.flag = absl::StrCat(kFlag, "=", absl::StrJoin(files, ","))};

@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "data/combined_records.h"
+#include "data/sampled_records.h"
+#include "data/zipped_records.h"
 #include "proto/source_locations.h"
 #include "runtime/base/text.h"
 

@@ -33,6 +33,12 @@ void SetKind(proto::Source::KindCase kind, proto::Source* source) {
   if (field != nullptr) source->GetReflection()->MutableMessage(source, field);
 }
 
+// The message of its kind, which is set.
+google::protobuf::Message* MutableKind(proto::Source* source) {
+  const auto* const field = proto::Source::descriptor()->FindFieldByNumber(source->kind_case());
+  return source->GetReflection()->MutableMessage(source, field);
+}
+
 // In place of the name of a vocabulary's file what is in it: files move, and change.
 void DescribeVocabulary(proto::Transform* transform) {
   const auto* const kind =
@@ -79,15 +85,13 @@ std::string SetFiles(const std::vector<std::string>& files, proto::Source* sourc
   const SourceDef* const def = FindSource(source->kind_case());
   if (def == nullptr || def->file_names == nullptr) return "";
   if (def->read_all != nullptr) def->read_all(source);
-  const auto* const kind = proto::Source::descriptor()->FindFieldByNumber(source->kind_case());
-  google::protobuf::Message* const arguments =
-      source->GetReflection()->MutableMessage(source, kind);
+  google::protobuf::Message* const arguments = MutableKind(source);
   const auto* const names = arguments->GetDescriptor()->FindFieldByName("file");
   arguments->GetReflection()->ClearField(arguments, names);
   for (const std::string& file : files) {
     arguments->GetReflection()->AddString(arguments, names, file);
   }
-  return FieldPath(kind->name(), names->name());
+  return FieldPath(SourceName(*source), names->name());
 }
 
 proto::Input InputValues(const proto::Input& input, const NamedTransformsField& functions) {
@@ -95,10 +99,9 @@ proto::Input InputValues(const proto::Input& input, const NamedTransformsField& 
   proto::Input values;
   SetKind(input.source().kind_case(), values.mutable_source());
   for (const proto::Input& part : InputsOf(input.source())) {
-    proto::Source* const source = values.mutable_source();
-    *(source->has_zip() ? source->mutable_zip()->add_input()
-                        : source->mutable_sample_from_datasets()->add_input()) =
-        InputValues(part, functions);
+    google::protobuf::Message* const source = MutableKind(values.mutable_source());
+    const auto* const inputs = source->GetDescriptor()->FindFieldByName("input");
+    source->GetReflection()->AddMessage(source, inputs)->CopyFrom(InputValues(part, functions));
   }
   for (const Step& step : ExpandTransforms(input.transform(), functions, {}, "", errors)) {
     if (step.def->bind == nullptr && !step.transform.has_window()) continue;

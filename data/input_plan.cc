@@ -7,11 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/combined_input.h"
-#include "data/combined_records.h"
 #include "data/input_fn.h"
+#include "data/windowed_records.h"
 #include "proto/field_rules.h"
 #include "proto/field_values.h"
 #include "runtime/base/text.h"
+#include "runtime/io/file.h"
 
 namespace tpurun {
 namespace {
@@ -259,7 +260,7 @@ std::optional<Schema> CheckSource(const InputPlan& plan, ConfigErrors& errors) {
 // A pipe is read by one of the inputs alone.
 void CheckStandardInput(const InputPlan& plan, ConfigErrors& errors) {
   const FileNames names = AllFileNames(plan.source);
-  if (plan.inputs.empty() || std::count(names.begin(), names.end(), "-") < 2) return;
+  if (plan.inputs.empty() || std::count(names.begin(), names.end(), kStandardInput) < 2) return;
   errors.Add(plan.source_path, "standard input (\"-\") can be read by one input only");
 }
 
@@ -311,6 +312,7 @@ std::shared_ptr<const InputPlan> ParseInput(const proto::Input& input,
   std::optional<Schema> schema = CheckSource(plan, mistakes);
   plan.steps = ExpandTransforms(input.transform(), functions, locations,
                                 FieldPath(path, "transform"), mistakes);
+  // The order depends on which of the inputs end: only where all of them have a plan.
   if (mistakes.empty() || plan.inputs.empty()) CheckOrder(plan, mistakes);
   if (schema.has_value()) plan.input = *schema;
   // Not bound after other errors: a transform that is missing would be missed by those after it.

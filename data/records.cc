@@ -201,17 +201,9 @@ absl::Status TableRecords::Load(std::span<const Item> items, int, Table* rows) {
   for (size_t c = 0; c < table_.columns.size(); ++c) {
     const Column& from = table_.columns[c];
     Column& column = rows->columns[c];
-    if (from.type.dtype == proto::STRING) {
+    if (from.type.dtype == proto::STRING || from.type.varies()) {
       column.Clear();
-      const int64_t elements = from.type.elements();
-      for (const Item& item : items) {
-        for (int64_t i = 0; i < elements; ++i) {
-          column.AppendView(from.string(item.id * elements + i));
-        }
-      }
-    } else if (from.type.varies()) {
-      column.Clear();
-      for (const Item& item : items) column.AppendRow(from, item.id);
+      for (const Item& item : items) column.AppendRowView(from, item.id);
     } else {
       column.bytes.resize(items.size() * from.type.row_bytes());
       GatherRows(from, items, column.bytes.data());

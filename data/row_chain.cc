@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <numeric>
 #include <string>
 
 #include "runtime/base/status.h"
@@ -111,6 +112,12 @@ void RowChain::MakeState() {
   for (const RowTransform& transform : steps_->transforms) apply_.push_back(transform.apply);
 }
 
-void RowChain::ClearSeconds() { std::fill(seconds_.begin(), seconds_.end(), 0); }
+double RowChain::Seconds() const { return std::accumulate(seconds_.begin(), seconds_.end(), 0.0); }
+
+void RowChain::AddTimes(size_t source_stage, std::span<const size_t> stages, InputTimes* times) {
+  times->Add(source_stage, 0, seconds_[0]);
+  for (size_t i = 0; i < stages.size(); ++i) times->Add(stages[i], 0, seconds_[i + 1]);
+  std::fill(seconds_.begin(), seconds_.end(), 0);
+}
 
 }  // namespace tpurun

@@ -2,6 +2,7 @@
 #ifndef TPURUN_DATA_ROW_CHAIN_H_
 #define TPURUN_DATA_ROW_CHAIN_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "data/records.h"
 #include "data/table.h"
 #include "data/transforms/transform_list.h"
+#include "runtime/spec/input_times.h"
 
 namespace tpurun {
 
@@ -34,7 +36,7 @@ struct RowSteps {
 class RowChain {
  public:
   // `records` and `steps` must outlive it. `thread`: the number of the thread that calls Run. If
-  // `timed`, seconds() counts.
+  // `timed`, seconds are counted.
   RowChain(Records* records, const RowSteps* steps, int thread, bool timed);
 
   // Makes the rows of the items; they are valid until the next Run. Strings in them may be views of
@@ -51,9 +53,10 @@ class RowChain {
   void TakeState(const RowChain& other) { apply_ = other.apply_; }
   void MakeState();
 
-  // The seconds of the source and of each transform since ClearSeconds.
-  const std::vector<double>& seconds() const { return seconds_; }
-  void ClearSeconds();
+  // The seconds since the last AddTimes.
+  double Seconds() const;
+  // Adds the seconds of the source and of each transform to their stages, and begins to count anew.
+  void AddTimes(size_t source_stage, std::span<const size_t> stages, InputTimes* times);
 
  private:
   Records* const records_;
@@ -63,7 +66,7 @@ class RowChain {
   std::vector<RowTransform::Apply> apply_;  // of each transform
   std::vector<Table> tables_;               // the rows before the first transform and after each
   std::vector<RowId> ids_;
-  std::vector<double> seconds_;
+  std::vector<double> seconds_;  // of the source and of each transform
 };
 
 }  // namespace tpurun

@@ -161,11 +161,7 @@ absl::Status RowMap::CountSkipped(const std::vector<Refused>& refused, int64_t c
 
 void RowMap::AddTimes(int64_t rows) {
   if (times_ == nullptr) return;
-  for (RowChain& chain : chains_) {
-    times_->Add(source_stage_, 0, chain.seconds()[0]);
-    for (size_t i = 0; i < stages_.size(); ++i) times_->Add(stages_[i], 0, chain.seconds()[i + 1]);
-    chain.ClearSeconds();
-  }
+  for (RowChain& chain : chains_) chain.AddTimes(source_stage_, stages_, times_.get());
   for (const size_t stage : stages_) times_->Add(stage, rows, 0);
 }
 

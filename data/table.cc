@@ -129,6 +129,12 @@ void Column::AppendRow(const Column& other, int64_t row) {
   std::memcpy(AddRow(other.DimsOf(row)), from.data(), from.size());
 }
 
+void Column::AppendRowView(const Column& other, int64_t row) {
+  if (type.dtype != proto::STRING) return AppendRow(other, row);
+  const int64_t elements = type.elements();
+  for (int64_t i = 0; i < elements; ++i) AppendView(other.string(row * elements + i));
+}
+
 std::span<const std::byte> Column::BytesOf(int64_t row) const {
   if (row_ends.empty())
     return {bytes.data() + row * type.row_bytes(), static_cast<size_t>(type.row_bytes())};

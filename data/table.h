@@ -129,6 +129,8 @@ struct Column {
   void TakeRowDims(const Column& other);
   // Appends row `row` of a column of the same type.
   void AppendRow(const Column& other, int64_t row);
+  // The same. Strings are views of those of `other`.
+  void AppendRowView(const Column& other, int64_t row);
   // Swaps the values of two columns; the types stay.
   void SwapValues(Column& other) {
     std::swap(bytes, other.bytes);

@@ -35,11 +35,16 @@ absl::StatusOr<CharacterVocabulary> VocabularyFor(const ConvertArgs& args, const
   return CharacterVocabulary::Of(text.characters());
 }
 
+// Files of other ids may lie beside a vocabulary that is there: it is never replaced by another.
 absl::Status CheckVocabulary(const ConvertArgs& args, const std::string& vocabulary) {
-  const std::string take =
-      absl::StrCat("is not the vocabulary of this text: take it by --vocabulary=",
-                   PathBeside(args.output, kVocabularyBeside), ",");
-  return CheckBeside(args.output, kVocabularyBeside, vocabulary, take);
+  const std::string path = PathBeside(args.output, kVocabularyBeside);
+  if (IsAbsent(path)) return absl::OkStatus();
+  const absl::StatusOr<std::string> there = ReadFile(path, vocabulary.size());
+  if (there.ok() && *there == vocabulary) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--output: ", path,
+      " is there already and is not the vocabulary of this text: take it by --vocabulary=", path,
+      ", or write to another folder"));
 }
 
 absl::Status WriteWindows(const TextWindows& windows, int64_t length, bool with_starts,

@@ -89,13 +89,18 @@ bool ReadsOnce(const proto::Source& source) {
                      [](const proto::Input& input) { return ReadsOnce(input.source()); });
 }
 
-absl::Status FindFiles(const proto::Source& source) {
-  return ExpandFileNames(AllFileNames(source), "", /*where=*/nullptr).status();
+namespace {
+
+absl::StatusOr<std::vector<std::string>> ExpandFiles(const proto::Source& source) {
+  return ExpandFileNames(AllFileNames(source), "", /*where=*/nullptr);
 }
 
+}  // namespace
+
+absl::Status FindFiles(const proto::Source& source) { return ExpandFiles(source).status(); }
+
 std::vector<std::string> FilesOf(const proto::Source& source) {
-  return ExpandFileNames(AllFileNames(source), "", /*where=*/nullptr)
-      .value_or(std::vector<std::string>());
+  return ExpandFiles(source).value_or(std::vector<std::string>());
 }
 
 absl::StatusOr<int64_t> CountAll(SourceReader& reader) {

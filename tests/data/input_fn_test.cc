@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -27,70 +26,57 @@ namespace {
 constexpr char kNumbers[] =
     "source { from_tensor_slices { feature { name: \"x\" int64 { value: [1, 2, 3, 4, 5] } } } }\n";
 
-std::string Train(const std::string& input) {
-  return absl::StrCat("train { input {\n", input, "} }");
-}
-
-InputFnArgs Args(const std::string& features, ModeKey mode = ModeKey::kEval,
-                 int64_t batch_size = 2) {
-  return {.mode = mode, .batch_size = batch_size, .features = ParseFeatures(features)};
-}
-
-std::string ErrorOf(const std::string& input, const InputFnArgs& args) {
-  return Open(Train(input), args).status().ToString(absl::StatusToStringMode::kWithNoExtraData);
-}
-
 TEST(InputFnTest, ASourceIsNeeded) {
   EXPECT_EQ(
-      ErrorOf("", Args("x s64[]")),
+      ErrorOfInput("", FeatureArgs("x s64[]")),
       "INVALID_ARGUMENT: run.textproto:1:9: source must be given (known: tfrecord, text_line, "
       "fixed_length_record, text, from_tensor_slices, zip, sample_from_datasets)");
 }
 
 TEST(InputFnTest, ATransformHasAKind) {
-  EXPECT_EQ(ErrorOf(absl::StrCat(kNumbers, "transform {}"), Args("x s64[]")),
+  EXPECT_EQ(ErrorOfInput(absl::StrCat(kNumbers, "transform {}"), FeatureArgs("x s64[]")),
             "INVALID_ARGUMENT: run.textproto:3:1: a transform without a kind; tpurun help "
             "transforms lists them");
 }
 
 TEST(InputFnTest, EveryMistakeIsReportedAtOnceBeforeAFileIsTouched) {
   EXPECT_EQ(
-      ErrorOf("source { text_line { file: \"absent.csv\" skip_lines: -1 } }\n"
-              "transform { shuffle { buffer_size: 0 } }\n"
-              "transform { batch {} }\n"
-              "transform { take { count: 3 } }\n",
-              Args("x s64[]")),
+      ErrorOfInput("source { text_line { file: \"absent.csv\" skip_lines: -1 } }\n"
+                   "transform { shuffle { buffer_size: 0 } }\n"
+                   "transform { batch {} }\n"
+                   "transform { take { count: 3 } }\n",
+                   FeatureArgs("x s64[]")),
       "INVALID_ARGUMENT: run.textproto:2:41: text_line: skip_lines must be >= 0, got -1\n"
       "run.textproto:3:23: shuffle: buffer_size must be > 0, got 0\n"
       "run.textproto:5:13: take after batch: would work on whole batches; put it before batch");
 }
 
 TEST(InputFnTest, EveryMistakeOfOneMessageIsReported) {
-  EXPECT_EQ(ErrorOf("source { tfrecord { file: \"\"\n"
-                    "num_parallel_reads: 0 } }",
-                    Args("x f32[]")),
+  EXPECT_EQ(ErrorOfInput("source { tfrecord { file: \"\"\n"
+                         "num_parallel_reads: 0 } }",
+                         FeatureArgs("x f32[]")),
             "INVALID_ARGUMENT: run.textproto:2:21: tfrecord: file must not be empty\n"
             "run.textproto:3:1: tfrecord: num_parallel_reads must be > 0, got 0");
-  EXPECT_EQ(ErrorOf("source { from_tensor_slices {\n"
-                    "feature { name: \"x\" }\n"
-                    "feature { name: \"y\" int64 { value: [1, 2] } }\n"
-                    "feature { name: \"z\" int64 { value: 1 } }\n"
-                    "feature { name: \"y\" int64 { value: [1, 2] } }\n"
-                    "feature { name: \"w\" int64 { value: 1 } } } }",
-                    Args("x f32[]")),
+  EXPECT_EQ(ErrorOfInput("source { from_tensor_slices {\n"
+                         "feature { name: \"x\" }\n"
+                         "feature { name: \"y\" int64 { value: [1, 2] } }\n"
+                         "feature { name: \"z\" int64 { value: 1 } }\n"
+                         "feature { name: \"y\" int64 { value: [1, 2] } }\n"
+                         "feature { name: \"w\" int64 { value: 1 } } } }",
+                         FeatureArgs("x f32[]")),
             "INVALID_ARGUMENT: run.textproto:3:1: from_tensor_slices: feature \"x\" has no values: "
             "want float, int64 or bytes { value: [...] }\n"
             "run.textproto:5:1: from_tensor_slices: feature \"z\" has 1 elements, but \"y\" has 2: "
             "all features must have the same number\n"
             "run.textproto:6:1: from_tensor_slices: feature \"y\" is given twice");
-  EXPECT_EQ(ErrorOf("source { text_line { file: \"a.csv\" } }\n"
-                    "transform { decode_csv {\n"
-                    "column { name: \"a\" dtype: BOOL shape: 0 }\n"
-                    "column {}\n"
-                    "column { name: \"a\" default_value: \"x\" }\n"
-                    "field_delim: \"\" } }\n"
-                    "transform { cast { feature: \"b\" } }",
-                    Args("x f32[]")),
+  EXPECT_EQ(ErrorOfInput("source { text_line { file: \"a.csv\" } }\n"
+                         "transform { decode_csv {\n"
+                         "column { name: \"a\" dtype: BOOL shape: 0 }\n"
+                         "column {}\n"
+                         "column { name: \"a\" default_value: \"x\" }\n"
+                         "field_delim: \"\" } }\n"
+                         "transform { cast { feature: \"b\" } }",
+                         FeatureArgs("x f32[]")),
             "INVALID_ARGUMENT: run.textproto:4:20: decode_csv: column 1 \"a\": dtype must be "
             "FLOAT32, INT32, INT64 or STRING, got BOOL; a cast after decode_csv makes other types\n"
             "run.textproto:4:32: decode_csv: column 1 \"a\": every dimension of shape must be > 0, "
@@ -100,22 +86,22 @@ TEST(InputFnTest, EveryMistakeOfOneMessageIsReported) {
             "run.textproto:6:20: decode_csv: column 3 \"a\": default_value must be FLOAT32, got "
             "\"x\"\n"
             "run.textproto:7:1: decode_csv: field_delim must be one character, got \"\"");
-  EXPECT_EQ(ErrorOf("source { tfrecord { file: \"a.tfrecord\" } }\n"
-                    "transform { parse_example {\n"
-                    "feature { name: \"a\" }\n"
-                    "feature { name: \"a\" float { shape: 3 default_value: [1, 2] } } } }",
-                    Args("x f32[]")),
+  EXPECT_EQ(ErrorOfInput("source { tfrecord { file: \"a.tfrecord\" } }\n"
+                         "transform { parse_example {\n"
+                         "feature { name: \"a\" }\n"
+                         "feature { name: \"a\" float { shape: 3 default_value: [1, 2] } } } }",
+                         FeatureArgs("x f32[]")),
             "INVALID_ARGUMENT: run.textproto:4:1: parse_example: feature \"a\" has no kind: want "
             "bytes {}, int64 {} or float {}\n"
             "run.textproto:5:1: parse_example: feature \"a\": 2 default values, want 1 or 3\n"
             "run.textproto:5:1: parse_example: the key \"a\" is there already");
-  EXPECT_EQ(ErrorOf(absl::StrCat(kNumbers,
-                                 "transform { normalize {\n"
-                                 "feature: \"y\"\n"
-                                 "mean: [nan, inf]\n"
-                                 "stddev: 0\n"
-                                 "feature: \"z\" } }"),
-                    Args("x f32[]")),
+  EXPECT_EQ(ErrorOfInput(absl::StrCat(kNumbers,
+                                      "transform { normalize {\n"
+                                      "feature: \"y\"\n"
+                                      "mean: [nan, inf]\n"
+                                      "stddev: 0\n"
+                                      "feature: \"z\" } }"),
+                         FeatureArgs("x f32[]")),
             "INVALID_ARGUMENT: run.textproto:4:1: normalize: unknown feature \"y\", did you mean "
             "\"x\"?\n"
             "run.textproto:5:1: normalize: mean must be a finite number, got nan\n"
@@ -124,12 +110,12 @@ TEST(InputFnTest, EveryMistakeOfOneMessageIsReported) {
             "never changes), got 0\n"
             "run.textproto:7:1: normalize: unknown feature \"z\", did you mean \"x\"?");
   EXPECT_EQ(
-      ErrorOf(absl::StrCat(kNumbers,
-                           "transform { lookup { feature: \"x\"\n"
-                           "vocabulary_list: \"1\"\n"
-                           "vocabulary_list: \"one\"\n"
-                           "vocabulary_list: \"1\" } }"),
-              Args("x f32[]")),
+      ErrorOfInput(absl::StrCat(kNumbers,
+                                "transform { lookup { feature: \"x\"\n"
+                                "vocabulary_list: \"1\"\n"
+                                "vocabulary_list: \"one\"\n"
+                                "vocabulary_list: \"1\" } }"),
+                   FeatureArgs("x f32[]")),
       "INVALID_ARGUMENT: run.textproto:5:1: lookup: want an integer, for an INT64 feature, got "
       "\"one\"\n"
       "run.textproto:6:1: lookup: the entry \"1\" is there already, with id 0");
@@ -149,38 +135,39 @@ TEST(InputFnTest, MistakesOfOthersAreNotThoseOfTheInput) {
 }
 
 TEST(InputFnTest, AnAbsentFeatureIsReportedWithTheKeysPresent) {
-  EXPECT_EQ(ErrorOf(kNumbers, Args("x s64[] y f32[] label:z s32[]")),
+  EXPECT_EQ(ErrorOfInput(kNumbers, FeatureArgs("x s64[] y f32[] label:z s32[]")),
             "INVALID_ARGUMENT: run.textproto:1:9: feature \"y\" of the model is not in the input "
             "(keys present: x)\n"
             "run.textproto:1:9: label \"z\" of the model is not in the input (keys present: x)");
 }
 
 TEST(InputFnTest, PredictGoesWithoutALabelButNotWithoutAFeature) {
-  const auto input = Open(Train(kNumbers), Args("label:y s32[] x s64[]", ModeKey::kPredict));
+  const auto input =
+      Open(TrainConfig(kNumbers), FeatureArgs("label:y s32[] x s64[]", ModeKey::kPredict));
   ASSERT_TRUE(input.ok()) << input.status();
   ASSERT_EQ(input->source().features.size(), 1);
   EXPECT_EQ(input->source().features[0].name, "x");
-  EXPECT_EQ(ErrorOf(kNumbers, Args("y s64[]", ModeKey::kPredict)),
+  EXPECT_EQ(ErrorOfInput(kNumbers, FeatureArgs("y s64[]", ModeKey::kPredict)),
             "INVALID_ARGUMENT: run.textproto:1:9: feature \"y\" of the model is not in the input "
             "(keys present: x)");
 }
 
 TEST(InputFnTest, AnotherTypeIsReportedWithTheTransformToAdd) {
-  EXPECT_EQ(ErrorOf(kNumbers, Args("x f32[]")),
+  EXPECT_EQ(ErrorOfInput(kNumbers, FeatureArgs("x f32[]")),
             "INVALID_ARGUMENT: run.textproto:1:9: feature \"x\": the model wants FLOAT32 [], the "
             "input has INT64 []; add transform { cast { feature: \"x\" dtype: FLOAT32 } }");
 }
 
 TEST(InputFnTest, AnotherShapeIsReported) {
   EXPECT_EQ(
-      ErrorOf(kNumbers, Args("x s64[2]")),
+      ErrorOfInput(kNumbers, FeatureArgs("x s64[2]")),
       "INVALID_ARGUMENT: run.textproto:1:9: feature \"x\": the model wants INT64 [2], the input "
       "has INT64 []; give it shape [2] where it is decoded, or in the model");
 }
 
 TEST(InputFnTest, AStringCannotBeFed) {
   EXPECT_EQ(
-      ErrorOf("source { text_line { file: \"absent.csv\" } }", Args("line f32[]")),
+      ErrorOfInput("source { text_line { file: \"absent.csv\" } }", FeatureArgs("line f32[]")),
       "INVALID_ARGUMENT: run.textproto:1:9: feature \"line\": the model wants FLOAT32 [], the "
       "input has STRING []; a STRING cannot be fed: decode it, make ids of it with transform { "
       "lookup {} }, or give its column another dtype");
@@ -188,25 +175,25 @@ TEST(InputFnTest, AStringCannotBeFed) {
 
 TEST(InputFnTest, SlicesMustHaveTheSameNumberOfElements) {
   EXPECT_EQ(
-      ErrorOf("source { from_tensor_slices { feature { name: \"x\" int64 { value: [1, 2] } } "
-              "feature { name: \"y\" float { value: [1, 2, 3] } } } }",
-              Args("x s64[]")),
+      ErrorOfInput("source { from_tensor_slices { feature { name: \"x\" int64 { value: [1, 2] } } "
+                   "feature { name: \"y\" float { value: [1, 2, 3] } } } }",
+                   FeatureArgs("x s64[]")),
       "INVALID_ARGUMENT: run.textproto:2:77: from_tensor_slices: feature \"y\" has 3 elements, "
       "but \"x\" has 2: all features must have the same number");
   EXPECT_EQ(
-      ErrorOf("source { from_tensor_slices { feature { name: \"x\" int64 { value: [1, 2, 3] "
-              "shape: 2 } } } }",
-              Args("x s64[2]")),
+      ErrorOfInput("source { from_tensor_slices { feature { name: \"x\" int64 { value: [1, 2, 3] "
+                   "shape: 2 } } } }",
+                   FeatureArgs("x s64[2]")),
       "INVALID_ARGUMENT: run.textproto:2:31: from_tensor_slices: feature \"x\": 3 values do not "
       "divide into elements of shape [2] (2 values each)");
 }
 
 TEST(InputFnTest, SlicesHavePrintableNames) {
-  EXPECT_EQ(
-      ErrorOf("source { from_tensor_slices { feature { name: \"x\\n\" int64 { value: 1 } } } }",
-              Args("x s64[]")),
-      "INVALID_ARGUMENT: run.textproto:2:41: from_tensor_slices: got the name \"x\\n\", want "
-      "printable text (UTF-8)");
+  EXPECT_EQ(ErrorOfInput(
+                "source { from_tensor_slices { feature { name: \"x\\n\" int64 { value: 1 } } } }",
+                FeatureArgs("x s64[]")),
+            "INVALID_ARGUMENT: run.textproto:2:41: from_tensor_slices: got the name \"x\\n\", want "
+            "printable text (UTF-8)");
 }
 
 TEST(InputFnTest, ExamplesOfAnEpochAreCounted) {
@@ -217,8 +204,8 @@ TEST(InputFnTest, ExamplesOfAnEpochAreCounted) {
       "source { text_line { file: \"*.csv\" skip_lines: 1 } }\n"
       "transform { decode_csv { column { name: \"x\" } } }\n";
   const auto count = [&](const std::string& transforms, ModeKey mode, bool* endless) {
-    const auto input =
-        Open(Train(absl::StrCat(source, transforms)), Args("x f32[]", mode), dir.path());
+    const auto input = Open(TrainConfig(absl::StrCat(source, transforms)),
+                            FeatureArgs("x f32[]", mode), dir.path());
     EXPECT_TRUE(input.ok()) << input.status();
     *endless = input->source().endless;
     return input->source().examples_per_epoch;
@@ -252,21 +239,21 @@ TEST(InputFnTest, ExamplesOfAnEpochAreCounted) {
 }
 
 TEST(InputFnTest, TrainingRepeatsAnInputWithoutARepeatOfItsOwn) {
-  const InputFnArgs args = Args("x s64[]", ModeKey::kTrain, 4);
-  auto input = Open(Train(absl::StrCat(kNumbers, "transform { batch {} }")), args);
+  const InputFnArgs args = FeatureArgs("x s64[]", ModeKey::kTrain, 4);
+  auto input = Open(TrainConfig(absl::StrCat(kNumbers, "transform { batch {} }")), args);
   ASSERT_TRUE(input.ok()) << input.status();
   EXPECT_TRUE(input->source().endless);
   EXPECT_EQ(input->source().examples_per_epoch, 5);
   EXPECT_EQ(input->Batches(2).value(), "x=1\nx=2\nx=3\nx=4\n--\nx=5\nx=1\nx=2\nx=3\n");
 
-  auto repeated = Open(Train(absl::StrCat(kNumbers, "transform { repeat {} }")), args);
+  auto repeated = Open(TrainConfig(absl::StrCat(kNumbers, "transform { repeat {} }")), args);
   ASSERT_TRUE(repeated.ok()) << repeated.status();
   EXPECT_EQ(repeated->batches().Position(),
             "from_tensor_slices 5 | repeat { } @2 repeat 0 0 0 records 0 0");
 
   const std::string drop = "transform { batch { drop_remainder: true } }";
   auto counted =
-      Open(Train(absl::StrCat(kNumbers, "transform { repeat { count: 2 } }", drop)), args);
+      Open(TrainConfig(absl::StrCat(kNumbers, "transform { repeat { count: 2 } }", drop)), args);
   ASSERT_TRUE(counted.ok()) << counted.status();
   EXPECT_FALSE(counted->source().endless);
   EXPECT_EQ(counted->Batches().value(), "x=1\nx=2\nx=3\nx=4\n--\nx=5\nx=1\nx=2\nx=3\n");
@@ -281,8 +268,8 @@ TEST(InputFnTest, APipeIsReadOnceToTrain) {
                    "\" } } transform { decode_csv { column { name: \"x\" dtype: INT64 } } }");
   for (const bool cached : {false, true}) {
     std::thread writer([&] { std::ofstream(path) << "1\n2\n3\n"; });
-    auto opened = Open(Train(absl::StrCat(input, cached ? "transform { cache {} }" : "")),
-                       Args("x s64[]", ModeKey::kTrain, 2));
+    auto opened = Open(TrainConfig(absl::StrCat(input, cached ? "transform { cache {} }" : "")),
+                       FeatureArgs("x s64[]", ModeKey::kTrain, 2));
     ASSERT_TRUE(opened.ok()) << opened.status();
     EXPECT_EQ(opened->source().endless, cached);
     ASSERT_EQ(opened->source().files.size(), 1u);
@@ -297,19 +284,19 @@ TEST(InputFnTest, ATransformBehindACacheThatDroppedColumns) {
   const TempDir dir;
   const std::string path = dir.Path("rows.csv");
   std::ofstream(path) << "1,10,100\n2,20,200\n";
-  auto opened = Open(Train(absl::StrCat("source { text_line { file: \"", path, R"(" } }
+  auto opened = Open(TrainConfig(absl::StrCat("source { text_line { file: \"", path, R"(" } }
       transform { decode_csv { column { name: "w" dtype: INT64 } column { name: "x" dtype: INT64 }
                                column { name: "y" dtype: INT64 } } }
       transform { cache {} } transform { cast { feature: "x" dtype: INT32 } })")),
-                     Args("x s32[]", ModeKey::kEval, 2));
+                     FeatureArgs("x s32[]", ModeKey::kEval, 2));
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(opened->Batches().value(), "x=10\nx=20\n");
 }
 
 TEST(InputFnTest, PrefetchIsInBatches) {
   const auto prefetch = [](const std::string& transforms) {
-    const auto input =
-        Open(Train(absl::StrCat(kNumbers, transforms)), Args("x s64[]", ModeKey::kEval, 4));
+    const auto input = Open(TrainConfig(absl::StrCat(kNumbers, transforms)),
+                            FeatureArgs("x s64[]", ModeKey::kEval, 4));
     EXPECT_TRUE(input.ok()) << input.status();
     return input->source().prefetch;
   };
@@ -325,13 +312,13 @@ TEST(InputFnTest, PrefetchIsInBatches) {
 // Rows of a step between "--".
 std::string Steps(const std::string& transforms, int64_t batch_size, int64_t batches_per_step,
                   int64_t most) {
-  InputFnArgs args = Args("x s64[]", ModeKey::kEval, batch_size);
+  InputFnArgs args = FeatureArgs("x s64[]", ModeKey::kEval, batch_size);
   args.batches_per_step = batches_per_step;
-  auto input =
-      Open(Train(absl::StrCat("source { from_tensor_slices { feature { name: \"x\" int64 { value: "
-                              "[1, 2, 3, 4, 5, 6, 7] } } } }",
-                              transforms)),
-           args);
+  auto input = Open(
+      TrainConfig(absl::StrCat("source { from_tensor_slices { feature { name: \"x\" int64 { value: "
+                               "[1, 2, 3, 4, 5, 6, 7] } } } }",
+                               transforms)),
+      args);
   EXPECT_TRUE(input.ok()) << input.status();
   return absl::StrReplaceAll(input->Batches(most).value(),
                              {{"\n--\n", " | "}, {"x=", ""}, {"\n", " "}});
@@ -351,21 +338,21 @@ TEST(InputFnTest, AStepMayBeOfSeveralBatches) {
 }
 
 TEST(InputFnTest, ABatchSizeThatIsGivenIsThatOfThePipeline) {
-  InputFnArgs args = Args("x s64[]", ModeKey::kEval, 2);
+  InputFnArgs args = FeatureArgs("x s64[]", ModeKey::kEval, 2);
   args.batches_per_step = 8;
-  EXPECT_EQ(ErrorOf(absl::StrCat(kNumbers, "transform { batch { batch_size: 16 } }"), args),
+  EXPECT_EQ(ErrorOfInput(absl::StrCat(kNumbers, "transform { batch { batch_size: 16 } }"), args),
             "INVALID_ARGUMENT: run.textproto:3:21: batch: batch_size must be left out, or be that "
             "of the batch of 2 (eval_batch_size / 8): want 2, got 16");
   args.batches_per_step = 1;
   args.shard = {.num_shards = 8, .index = 7};
-  EXPECT_EQ(ErrorOf(kNumbers, args), "OK");
+  EXPECT_EQ(ErrorOfInput(kNumbers, args), "OK");
 }
 
 TEST(InputFnTest, PrefetchIsInStepsOfSeveralBatches) {
-  InputFnArgs args = Args("x s64[]", ModeKey::kEval, 4);
+  InputFnArgs args = FeatureArgs("x s64[]", ModeKey::kEval, 4);
   args.batches_per_step = 8;
   const auto prefetch = [&](const std::string& transforms) {
-    return Open(Train(absl::StrCat(kNumbers, transforms)), args)->source().prefetch;
+    return Open(TrainConfig(absl::StrCat(kNumbers, transforms)), args)->source().prefetch;
   };
   EXPECT_EQ(prefetch("transform { prefetch { buffer_size: 33 } }"), 2);
   EXPECT_EQ(prefetch("transform { batch {} } transform { prefetch { buffer_size: 17 } }"), 3);
@@ -375,9 +362,9 @@ TEST(InputFnTest, PrefetchIsInStepsOfSeveralBatches) {
 std::vector<std::string> ShardTexts(const std::string& input, int64_t most) {
   std::vector<std::string> texts;
   for (int index = 0; index < 3; ++index) {
-    InputFnArgs args = Args("x s64[]", ModeKey::kTrain, 2);
+    InputFnArgs args = FeatureArgs("x s64[]", ModeKey::kTrain, 2);
     args.shard = {.num_shards = 3, .index = index};
-    auto opened = Open(Train(input), args);
+    auto opened = Open(TrainConfig(input), args);
     EXPECT_TRUE(opened.ok()) << opened.status();
     texts.push_back(absl::StrReplaceAll(opened->Batches(most).value(),
                                         {{"--\n", ""}, {"x=", ""}, {"\n", " "}}));
@@ -407,40 +394,41 @@ TEST(InputFnTest, EachShardDrawsApartFromTheOthers) {
 }
 
 TEST(InputFnTest, ShardsOfWhatIsReadOnceAreRefused) {
-  InputFnArgs args = Args("x s64[]", ModeKey::kTrain, 2);
+  InputFnArgs args = FeatureArgs("x s64[]", ModeKey::kTrain, 2);
   args.shard = {.num_shards = 8, .index = 0};
   const std::string decode =
       "transform { decode_csv { column { name: \"x\" dtype: INT64 } } } transform { cache {} }";
   const std::string why =
       " can be read only once, and per_host_input_for_training: PER_SHARD_V1 reads the input by 8 "
       "pipelines, one a core; want PER_HOST_V1, or a file";
-  EXPECT_EQ(ErrorOf("source { text_line { file: \"-\" } }" + decode, args),
+  EXPECT_EQ(ErrorOfInput("source { text_line { file: \"-\" } }" + decode, args),
             "INVALID_ARGUMENT: run.textproto:2:10: standard input" + why);
-  EXPECT_EQ(ErrorOf("source { text { file: \"-\" sequence_length: 2 } }",
-                    {.mode = ModeKey::kTrain,
-                     .batch_size = 2,
-                     .shard = args.shard,
-                     .features = ParseFeatures("text s32[2]")}),
+  EXPECT_EQ(ErrorOfInput("source { text { file: \"-\" sequence_length: 2 } }",
+                         {.mode = ModeKey::kTrain,
+                          .batch_size = 2,
+                          .shard = args.shard,
+                          .features = ParseFeatures("text s32[2]")}),
             "INVALID_ARGUMENT: run.textproto:2:10: standard input" + why);
   const TempDir dir;
   const std::string path = dir.Path("pipe");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  EXPECT_EQ(ErrorOf(absl::StrCat("source { text_line { file: \"", path, "\" } }", decode), args),
-            absl::StrCat("INVALID_ARGUMENT: run.textproto:2:22: ", path, why));
+  EXPECT_EQ(
+      ErrorOfInput(absl::StrCat("source { text_line { file: \"", path, "\" } }", decode), args),
+      absl::StrCat("INVALID_ARGUMENT: run.textproto:2:22: ", path, why));
 }
 
 TEST(InputFnTest, AShardWithoutElementsSaysSo) {
-  InputFnArgs args = Args("x s64[]", ModeKey::kTrain, 2);
+  InputFnArgs args = FeatureArgs("x s64[]", ModeKey::kTrain, 2);
   args.shard = {.num_shards = 8, .index = 6};
-  auto input = Open(Train(absl::StrCat(kNumbers, "transform { repeat {} }")), args);
+  auto input = Open(TrainConfig(absl::StrCat(kNumbers, "transform { repeat {} }")), args);
   ASSERT_TRUE(input.ok()) << input.status();
   EXPECT_EQ(input->NextBatch().status().message(),
             "run.textproto:1:9: the input has no elements: its transforms leave none of "
             "from_tensor_slices 5 in shard 6 of 8, that of core 6");
-  args = Args("x s64[]", ModeKey::kEval, 2);
+  args = FeatureArgs("x s64[]", ModeKey::kEval, 2);
   args.shard = {.num_shards = 8, .index = 4};
-  auto few =
-      Open(Train(absl::StrCat(kNumbers, "transform { batch { drop_remainder: true } }")), args);
+  auto few = Open(
+      TrainConfig(absl::StrCat(kNumbers, "transform { batch { drop_remainder: true } }")), args);
   ASSERT_TRUE(few.ok()) << few.status();
   EXPECT_EQ(few->NextBatch().status().message(),
             "run.textproto:1:9: the input has 1 element, fewer than one batch of 2 "
@@ -474,7 +462,7 @@ train { input {
 }
 
 TEST(InputFnTest, WhereNamesTheLastRow) {
-  auto input = Open(Train(kNumbers), Args("x s64[]"));
+  auto input = Open(TrainConfig(kNumbers), FeatureArgs("x s64[]"));
   ASSERT_TRUE(input.ok()) << input.status();
   EXPECT_EQ(input->WhereLast(), "the start of the input");
   ASSERT_TRUE(input->NextBatch().ok());
@@ -482,19 +470,19 @@ TEST(InputFnTest, WhereNamesTheLastRow) {
 }
 
 TEST(InputFnTest, AnInputFnCanBeCalledAgain) {
-  const absl::StatusOr<InputFn> input_fn = InputFnOf(Train(kNumbers));
+  const absl::StatusOr<InputFn> input_fn = InputFnOf(TrainConfig(kNumbers));
   ASSERT_TRUE(input_fn.ok()) << input_fn.status();
   for (int call = 0; call < 2; ++call) {
-    OpenInput input((*input_fn)(Args("x s64[]")).value(), 2);
+    OpenInput input((*input_fn)(FeatureArgs("x s64[]")).value(), 2);
     EXPECT_EQ(input.Batches().value(), "x=1\nx=2\n--\nx=3\nx=4\n--\nx=5\n");
   }
 }
 
 TEST(InputFnTest, AnEmptyInputIsAnErrorButNotToPredict) {
   const std::string none = "source { from_tensor_slices { feature { name: \"x\" int64 {} } } }";
-  EXPECT_EQ(ErrorOf(none, Args("x s64[]")),
+  EXPECT_EQ(ErrorOfInput(none, FeatureArgs("x s64[]")),
             "DATA_LOSS: run.textproto:2:31: from_tensor_slices has no elements");
-  auto input = Open(Train(none), Args("x s64[]", ModeKey::kPredict));
+  auto input = Open(TrainConfig(none), FeatureArgs("x s64[]", ModeKey::kPredict));
   ASSERT_TRUE(input.ok()) << input.status();
   EXPECT_EQ(input->Batches().value(), "");
 }
@@ -507,8 +495,9 @@ TEST(InputFnTest, IrisTrainsOn120RowsAndEvaluatesOn30) {
       "column { name: \"Species\" dtype: INT32 } } } transform { cache {} }";
   const auto open = [&](const std::string& file) {
     return Open(
-        Train(absl::StrCat("source { text_line { file: \"", file, "\" skip_lines: 1 } }", parse)),
-        Args("SepalLength f32[] PetalWidth f32[] label:Species s32[]", ModeKey::kEval, 120),
+        TrainConfig(
+            absl::StrCat("source { text_line { file: \"", file, "\" skip_lines: 1 } }", parse)),
+        FeatureArgs("SepalLength f32[] PetalWidth f32[] label:Species s32[]", ModeKey::kEval, 120),
         "testdata/iris");
   };
   auto train = open("iris_training.csv");
@@ -520,98 +509,6 @@ TEST(InputFnTest, IrisTrainsOn120RowsAndEvaluatesOn30) {
   const std::string rows = test->NextBatch().value();
   EXPECT_EQ(rows.substr(0, rows.find('\n')), "SepalLength=5 PetalWidth=0.2 Species=0");
   EXPECT_EQ(test->WhereLast(), "testdata/iris/iris_test.csv:31");
-}
-
-// ---- inputs of inputs
-
-std::string Sampled(const std::string& first, const std::string& second,
-                    const std::string& transforms, const std::string& fields = "") {
-  return absl::StrCat("source { sample_from_datasets { input { ", first, " } input { ", second,
-                      " } ", fields, " } }\n", transforms);
-}
-
-std::string Slices(const std::string& values) {
-  return absl::StrCat("source { from_tensor_slices { feature { name: \"x\" int64 { value: [",
-                      values, "] } } } }");
-}
-
-TEST(InputFnTest, CountsThatOverflowAreTheLargest) {
-  const std::string endless = absl::StrCat(Slices("1, 2"),
-                                           " transform { repeat { count: 2147483648 } } "
-                                           "transform { repeat { count: 2147483648 } }");
-  auto input = Open(Train(Sampled(endless, endless, "transform { shuffle { buffer_size: 4 } }")),
-                    Args("x s64[]", ModeKey::kTrain));
-  ASSERT_TRUE(input.ok()) << input.status();
-  EXPECT_TRUE(input->NextBatch().ok());
-}
-
-TEST(InputFnTest, ShardsOfASampleHaveEachElementOnce) {
-  std::multiset<std::string> rows;
-  for (int shard = 0; shard < 4; ++shard) {
-    InputFnArgs args = Args("x s64[]", ModeKey::kEval, 1);
-    args.shard = {.num_shards = 4, .index = shard};
-    auto input = Open(Train(Sampled(absl::StrCat(Slices("0, 1, 2, 3, 4"),
-                                                 " transform { shuffle { "
-                                                 "buffer_size: 5 } }"),
-                                    Slices("5, 6, 7, 8, 9"), "")),
-                      args);
-    ASSERT_TRUE(input.ok()) << input.status();
-    while (true) {
-      const std::string row = input->NextBatch().value();
-      if (row.empty()) break;
-      rows.insert(row);
-    }
-  }
-  EXPECT_EQ(rows.size(), 10);
-  EXPECT_EQ(std::set<std::string>(rows.begin(), rows.end()).size(), 10);
-}
-
-TEST(InputFnTest, APositionBelongsToTheWeights) {
-  const auto open = [](const std::string& fields) {
-    return Open(Train(Sampled(Slices("1, 2"), Slices("3, 4"), "", fields)), Args("x s64[]"));
-  };
-  const std::string position = open("weight: [1, 2]")->batches().Position();
-  EXPECT_TRUE(open("weight: [1, 2]")->batches().Restore(position).ok());
-  EXPECT_FALSE(open("weight: [1, 3]")->batches().Restore(position).ok());
-  EXPECT_FALSE(
-      open("weight: [1, 2] stop_on_empty_dataset: true")->batches().Restore(position).ok());
-}
-
-TEST(InputFnTest, WindowsThatAreTooLargeAreRefused) {
-  EXPECT_EQ(ErrorOf(absl::StrCat(Slices("1, 2"),
-                                 "\ntransform { window { size: 1048576 } }\n"
-                                 "transform { window { size: 1048576 } }"),
-                    Args("x s64[]")),
-            "INVALID_ARGUMENT: run.textproto:4:22: window: shape [1048576,1048576] has more than "
-            "2^28 values");
-}
-
-TEST(InputFnTest, ThePassOfAWindowOfAnEndlessInputIsNotCounted) {
-  auto input = Open(Train(absl::StrCat(Slices("1, 2, 3"),
-                                       " transform { repeat {} } transform { "
-                                       "window { size: 4 shift: 1 } }")),
-                    Args("x s64[4]", ModeKey::kTrain));
-  ASSERT_TRUE(input.ok()) << input.status();
-  EXPECT_EQ(input->source().examples_per_epoch, -1);
-}
-
-TEST(InputFnTest, ARepeatInAnInputNeedsACacheOfStandardInput) {
-  const auto error = [](const std::string& transforms) {
-    return ErrorOf(
-        Sampled(absl::StrCat("source { text_line { file: \"-\" } } transform { decode_csv "
-                             "{ column { name: \"x\" dtype: INT64 } } } ",
-                             transforms),
-                Slices("1"), ""),
-        Args("y s64[]", ModeKey::kTrain));
-  };
-  const std::string unreadable =
-      "repeat: standard input can be read only once; add transform { "
-      "cache {} } before it";
-  const std::string no_feature = "feature \"y\" of the model is not in the input";
-  EXPECT_TRUE(absl::StrContains(error("transform { repeat {} }"), unreadable));
-  const std::string cached = error("transform { cache {} } transform { repeat {} }");
-  EXPECT_FALSE(absl::StrContains(cached, unreadable)) << cached;
-  EXPECT_TRUE(absl::StrContains(cached, no_feature)) << cached;
 }
 
 }  // namespace

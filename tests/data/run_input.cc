@@ -118,4 +118,18 @@ absl::StatusOr<OpenInput> Open(const std::string& config, const InputFnArgs& arg
   return OpenInput(std::move(source), args.batch_size * args.batches_per_step);
 }
 
+std::string TrainConfig(const std::string& input) {
+  return absl::StrCat("train { input {\n", input, "} }");
+}
+
+InputFnArgs FeatureArgs(const std::string& features, ModeKey mode, int64_t batch_size) {
+  return {.mode = mode, .batch_size = batch_size, .features = ParseFeatures(features)};
+}
+
+std::string ErrorOfInput(const std::string& input, const InputFnArgs& args) {
+  return Open(TrainConfig(input), args)
+      .status()
+      .ToString(absl::StatusToStringMode::kWithNoExtraData);
+}
+
 }  // namespace tpurun

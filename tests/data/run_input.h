@@ -43,6 +43,13 @@ class OpenInput {
   std::vector<std::byte*> pointers_;
 };
 
+// The RunConfig whose train.input is made of these fields.
+std::string TrainConfig(const std::string& input);
+InputFnArgs FeatureArgs(const std::string& features, ModeKey mode = ModeKey::kEval,
+                        int64_t batch_size = 2);
+// What opening that input says: "OK" or "CODE: MESSAGE".
+std::string ErrorOfInput(const std::string& input, const InputFnArgs& args);
+
 absl::StatusOr<OpenInput> Open(const std::string& config, const InputFnArgs& args,
                                const std::string& directory = "");
 

@@ -174,7 +174,7 @@ class Input:
             lambda *elements: {name: value for element in elements for name, value in element.items()}))
 
     def sample_from_datasets(self, sources):
-        """TensorFlow's, but with draws that can be told: those of data/combined_records.cc."""
+        """TensorFlow's, but with draws that can be told: those of data/sampled_records.cc."""
         datasets = self.parts(sources[0])
         weights = sources[0].all('weight') or [1] * len(datasets)
         stops, stream = sources[0].get('stop_on_empty_dataset', False), philox.stream_of('sample_from_datasets')
