@@ -1,7 +1,6 @@
 // Windows of encoded images are those of the whole image, and damaged files are refused without
 // reading beyond them.
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <random>
 #include <string>
@@ -10,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "data/images/decode.h"
 #include "gtest/gtest.h"
-#include "jpeglib.h"
 #include "runtime/io/png.h"
+#include "tests/data/encode_jpeg.h"
 
 namespace tpurun {
 namespace {
@@ -41,35 +40,16 @@ struct JpegKind {
 };
 
 std::string Jpeg(const JpegKind& kind) {
-  std::vector<uint8_t> pixels = Pixels(kind.channels);
-  jpeg_compress_struct info;
-  jpeg_error_mgr errors;
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char* bytes = nullptr;
-  unsigned long size = 0;  // NOLINT: libjpeg's type
-  jpeg_mem_dest(&info, &bytes, &size);
-  info.image_height = kHeight;
-  info.image_width = kWidth;
-  info.input_components = kind.channels;
-  info.in_color_space = kind.channels == 1   ? JCS_GRAYSCALE
-                        : kind.channels == 3 ? JCS_RGB
-                                             : JCS_CMYK;
-  jpeg_set_defaults(&info);
-  jpeg_set_quality(&info, 80, TRUE);
-  info.comp_info[0].h_samp_factor = kind.h;
-  info.comp_info[0].v_samp_factor = kind.v;
-  if (kind.progressive) jpeg_simple_progression(&info);
-  jpeg_start_compress(&info, TRUE);
-  for (int64_t y = 0; y < kHeight; ++y) {
-    JSAMPROW row = pixels.data() + y * kWidth * kind.channels;
-    jpeg_write_scanlines(&info, &row, 1);
-  }
-  jpeg_finish_compress(&info);
-  jpeg_destroy_compress(&info);
-  std::string text(reinterpret_cast<char*>(bytes), size);
-  std::free(bytes);
-  return text;
+  const J_COLOR_SPACE color = kind.channels == 1   ? JCS_GRAYSCALE
+                              : kind.channels == 3 ? JCS_RGB
+                                                   : JCS_CMYK;
+  return EncodeJpegAs(Pixels(kind.channels), {kHeight, kWidth, kind.channels}, color,
+                      [&](jpeg_compress_struct& info) {
+                        jpeg_set_quality(&info, 80, TRUE);
+                        info.comp_info[0].h_samp_factor = kind.h;
+                        info.comp_info[0].v_samp_factor = kind.v;
+                        if (kind.progressive) jpeg_simple_progression(&info);
+                      });
 }
 
 struct Encoded {

@@ -1,8 +1,6 @@
 // JPEGs in CMYK and YCCK, and PNGs, become RGB JPEGs; others stay as they are.
 #include "data/images/rgb_jpeg.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,8 +8,8 @@
 #include "data/images/decode.h"
 #include "data/images/encode.h"
 #include "gtest/gtest.h"
-#include "jpeglib.h"
 #include "runtime/io/png.h"
+#include "tests/data/encode_jpeg.h"
 
 namespace tpurun {
 namespace {
@@ -22,37 +20,20 @@ using Inks = std::vector<uint8_t>;
 
 // A CMYK file of quality 100. `adobe` is the marker that says that the inks are inverted.
 std::string CmykJpeg(const Inks& left, const Inks& right, J_COLOR_SPACE stored, bool adobe) {
-  jpeg_compress_struct info = {};
-  jpeg_error_mgr errors;
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char* bytes = nullptr;
-  unsigned long size = 0;  // NOLINT: libjpeg's type
-  jpeg_mem_dest(&info, &bytes, &size);
-  info.image_height = kTestHeight;
-  info.image_width = kTestWidth;
-  info.input_components = 4;
-  info.in_color_space = JCS_CMYK;
-  jpeg_set_defaults(&info);
-  jpeg_set_colorspace(&info, stored);
-  jpeg_set_quality(&info, 100, TRUE);
-  for (int c = 0; c < 4; ++c) info.comp_info[c].h_samp_factor = info.comp_info[c].v_samp_factor = 1;
-  info.write_Adobe_marker = adobe ? TRUE : FALSE;
-  jpeg_start_compress(&info, TRUE);
-  std::vector<uint8_t> row;
-  for (int64_t x = 0; x < kTestWidth; ++x) {
-    const Inks& inks = x < kTestWidth / 2 ? left : right;
-    row.insert(row.end(), inks.begin(), inks.end());
+  std::vector<uint8_t> pixels;
+  for (int64_t i = 0; i < kTestHeight * kTestWidth; ++i) {
+    const Inks& inks = i % kTestWidth < kTestWidth / 2 ? left : right;
+    pixels.insert(pixels.end(), inks.begin(), inks.end());
   }
-  for (int64_t y = 0; y < kTestHeight; ++y) {
-    JSAMPROW rows = row.data();
-    jpeg_write_scanlines(&info, &rows, 1);
-  }
-  jpeg_finish_compress(&info);
-  jpeg_destroy_compress(&info);
-  std::string text(reinterpret_cast<const char*>(bytes), size);
-  std::free(bytes);
-  return text;
+  return EncodeJpegAs(pixels, {kTestHeight, kTestWidth, 4}, JCS_CMYK,
+                      [&](jpeg_compress_struct& info) {
+                        jpeg_set_colorspace(&info, stored);
+                        jpeg_set_quality(&info, 100, TRUE);
+                        for (int c = 0; c < 4; ++c) {
+                          info.comp_info[c].h_samp_factor = info.comp_info[c].v_samp_factor = 1;
+                        }
+                        info.write_Adobe_marker = adobe ? TRUE : FALSE;
+                      });
 }
 
 // The first and the last pixel, and that each half has one color.
