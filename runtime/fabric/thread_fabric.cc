@@ -1,0 +1,115 @@
+#include "runtime/fabric/thread_fabric.h"
+
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+
+namespace tpurun {
+namespace {
+
+// What two processes exchange. The receiver copies from the sender's span, without the lock.
+struct Pair {
+  enum State { kEmpty, kPosted, kCopying };  // of a message
+  struct Side {
+    State state = kEmpty;
+    std::span<const std::byte> sent;  // while it is posted or being copied
+    bool ended = false;               // its fabric is destroyed
+  };
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  Side sides[2];         // of the lower rank, of the higher
+  absl::Status aborted;  // why the run was ended
+};
+
+// What the fabrics of one run share.
+class ThreadPairs {
+ public:
+  explicit ThreadPairs(int size) : size_(size), pairs_(static_cast<size_t>(size) * size) {}
+
+  Pair& Between(int low, int high) { return pairs_[static_cast<size_t>(low) * size_ + high]; }
+
+  void Abort(const absl::Status& why) {
+    for (Pair& pair : pairs_) {
+      const std::lock_guard lock(pair.mutex);
+      if (pair.aborted.ok()) pair.aborted = why;
+      pair.changed.notify_all();
+    }
+  }
+
+  void End(int rank) {
+    for (int peer = 0; peer < size_; ++peer) {
+      if (peer == rank) continue;
+      Pair& pair = Between(std::min(rank, peer), std::max(rank, peer));
+      const std::lock_guard lock(pair.mutex);
+      pair.sides[rank > peer].ended = true;
+      pair.changed.notify_all();
+    }
+  }
+
+ private:
+  const int size_;
+  std::vector<Pair> pairs_;  // [low * size_ + high], low < high
+};
+
+class ThreadFabric final : public Fabric {
+ public:
+  ThreadFabric(int rank, int size, std::shared_ptr<ThreadPairs> pairs)
+      : Fabric(rank, size), pairs_(std::move(pairs)) {}
+  ~ThreadFabric() override { pairs_->End(rank()); }
+
+  void Abort(const absl::Status& why) override {
+    pairs_->Abort(absl::UnavailableError(
+        absl::StrCat("process ", rank(), " ended the run: ", why.message())));
+  }
+
+ protected:
+  absl::Status SendReceive(int peer, std::span<const std::byte> send,
+                           std::span<std::byte> receive) override {
+    Pair& pair = pairs_->Between(std::min(rank(), peer), std::max(rank(), peer));
+    Pair::Side& own = pair.sides[rank() > peer];
+    Pair::Side& theirs = pair.sides[rank() < peer];
+    std::unique_lock lock(pair.mutex);
+    own.sent = send;
+    own.state = Pair::kPosted;
+    pair.changed.notify_all();
+    pair.changed.wait(
+        lock, [&] { return theirs.state == Pair::kPosted || theirs.ended || !pair.aborted.ok(); });
+    if (pair.aborted.ok() && theirs.state == Pair::kPosted) {
+      theirs.state = Pair::kCopying;
+      lock.unlock();
+      if (!receive.empty()) std::memcpy(receive.data(), theirs.sent.data(), receive.size());
+      lock.lock();
+      theirs.state = Pair::kEmpty;
+      pair.changed.notify_all();
+    }
+    // Whoever has begun to copy from the span ends before it is given back.
+    pair.changed.wait(lock, [&] {
+      return own.state == Pair::kEmpty ||
+             (own.state == Pair::kPosted && (theirs.ended || !pair.aborted.ok()));
+    });
+    const bool sent = own.state == Pair::kEmpty;
+    own.state = Pair::kEmpty;
+    if (!pair.aborted.ok()) return pair.aborted;
+    return sent ? absl::OkStatus()
+                : absl::UnavailableError(absl::StrCat("process ", peer, " has ended"));
+  }
+
+ private:
+  const std::shared_ptr<ThreadPairs> pairs_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Fabric>> MakeThreadFabrics(int size) {
+  const auto pairs = std::make_shared<ThreadPairs>(size);
+  std::vector<std::unique_ptr<Fabric>> fabrics;
+  for (int rank = 0; rank < size; ++rank) {
+    fabrics.push_back(std::make_unique<ThreadFabric>(rank, size, pairs));
+  }
+  return fabrics;
+}
+
+}  // namespace tpurun
