@@ -16,10 +16,13 @@
 namespace tpurun {
 namespace {
 
-// Vectors of at most so many bytes are added as a whole by every process.
-constexpr int64_t kShortBytes = 4096;
+// Vectors of at most so many bytes are added as a whole by every process. Chosen by measurement of
+// two processes on one machine (tests/bench/all_reduce.cc): Open MPI copies messages below 4096
+// bytes at once, and asks the receiver before longer ones. At 4096 bytes the whole takes 2.9 us,
+// two halves 1.2 us.
+constexpr int64_t kShortBytes = 2048;
 // Elements to add are received in pieces of at most so many bytes, which stay in a core's cache
-// until they are added.
+// until they are added. Smaller pieces cost more round trips between machines.
 constexpr int64_t kPieceBytes = 1 << 20;
 
 struct Part {
@@ -71,6 +74,10 @@ void AddElements(const T* low, const T* high, T* sum, int64_t n) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) sum[i] = SumOfTwo(low[i], high[i]);
   });
+}
+
+void MakeRoom(int64_t bytes, std::vector<std::byte>& buffer) {
+  if (static_cast<int64_t>(buffer.size()) < bytes) buffer.resize(bytes);
 }
 
 void AppendNumber(int64_t number, std::string& out) {
@@ -159,7 +166,7 @@ absl::Status Fabric::Sum(const T* x, T* sum, int64_t n) {
 template <typename T>
 absl::Status Fabric::SumOfShort(const T* x, T* sum, int64_t n) {
   const Part all = {0, n};
-  received_.resize(kPieceBytes);
+  MakeRoom(std::min(kPieceBytes, n * static_cast<int64_t>(sizeof(T))), received_);
   T* theirs = reinterpret_cast<T*>(received_.data());
   const T* own = x;
   for (int distance = 1; distance < size_; distance *= 2) {
@@ -174,7 +181,7 @@ absl::Status Fabric::SumOfShort(const T* x, T* sum, int64_t n) {
 template <typename T>
 absl::Status Fabric::SumByHalves(const T* x, T* sum, int64_t n) {
   constexpr int64_t kPiece = kPieceBytes / static_cast<int64_t>(sizeof(T));
-  received_.resize(kPieceBytes);
+  MakeRoom(std::min(kPieceBytes, n * static_cast<int64_t>(sizeof(T))), received_);
   T* theirs = reinterpret_cast<T*>(received_.data());
   // After level i the process has the sums over 2^(i+1) ranks of the elements that it kept.
   std::array<Halves, 31> levels;

@@ -34,6 +34,9 @@ constexpr int kMostHost = 4096;        // bytes, more than MPI_MAX_PROCESSOR_NAM
 constexpr int kTemporaryFailure = 75;  // EX_TEMPFAIL
 // Longer data is sent in messages of so many bytes: when one is done, the wait begins anew.
 constexpr size_t kMessageBytes = 4 << 20;
+// Open MPI takes a copy of a message that is no longer than this before MPI_Isend returns. Its
+// limits are 4096 bytes within a machine and more between machines.
+constexpr size_t kCopiedBytes = 2048;
 // Messages of one direction that are under way.
 constexpr size_t kMessages = 2;
 // How often the heartbeat thread calls MPI. Data that waits for a connection or a full socket goes
@@ -45,13 +48,15 @@ constexpr milliseconds kLatest(1000);
 constexpr milliseconds kLastWords(100);
 
 // A thread polls for 50 microseconds, then lets others run between two polls, from 10 milliseconds
-// on it sleeps between them: 0.1 ms, and 1 ms when it has waited for a second.
+// on it sleeps between them: 0.1 ms, and 1 ms when it has waited for a second. A wait that ends at
+// the first poll needs no clock.
 class PollPause {
  public:
-  void Restart() { begin_ = Clock::now(); }
+  void Restart() { begin_ = {}; }
   // Returns the time of the end of the pause.
   Clock::time_point Pause() {
     const Clock::time_point now = Clock::now();
+    if (begin_ == Clock::time_point()) begin_ = now;
     const auto waited = now - begin_;
     if (waited < microseconds(50)) {
       SpinPause();
@@ -67,7 +72,7 @@ class PollPause {
   }
 
  private:
-  Clock::time_point begin_ = Clock::now();
+  Clock::time_point begin_;
 };
 
 // What a heartbeat says of its sender.
@@ -342,7 +347,7 @@ absl::Status MpiPeers::SendReceive(int rank, std::span<const std::byte> send,
   const auto post_send = [&](size_t begin, int count, MpiLibrary::Request* request) {
     return mpi_.Isend(send.data() + begin, count, mpi_.byte, rank, kDataTag, comm_, request);
   };
-  Clock::time_point now = Clock::now();
+  Clock::time_point now;  // of the last pause
   PollPause poll;
   while (true) {
     bool moved = false;
@@ -355,7 +360,7 @@ absl::Status MpiPeers::SendReceive(int rank, std::span<const std::byte> send,
       if (code != MpiLibrary::kSuccess) return Fail({MpiError(code, "MPI_Isend", rank), rank});
       const bool done = in.done() && out.done();
       // A failed peer may have changed what it sent, but has told so before.
-      if (done) ReceiveHeartbeats(peers_[rank], rank);
+      if (done && receive.size() > kCopiedBytes) ReceiveHeartbeats(peers_[rank], rank);
       if (done && failed_peer_ < 0) return absl::OkStatus();
       if (now >= next_tick_) Tick(now);
       const Trouble trouble = TroubleWith(rank, now);
