@@ -121,20 +121,28 @@ void WriteInstructions(const proto::Profile& profile, RowWriter& rows) {
 void WriteWorkers(const proto::Profile& profile, RowWriter& rows) {
   std::vector<Json> cells;
   const double step = profile.step_seconds();
+  const bool exchanges =
+      std::any_of(profile.worker().begin(), profile.worker().end(),
+                  [](const proto::WorkerTime& worker) { return worker.exchange_seconds() > 0; });
   for (const proto::WorkerTime& worker : profile.worker()) {
     cells.push_back({{"worker", worker.worker()},
                      {"busy %", Percent(worker.busy_seconds() / step)},
                      {"barrier %", Percent(worker.barrier_seconds() / step)},
                      {"infeed %", Percent(worker.infeed_seconds() / step)},
                      {"outfeed %", Percent(worker.outfeed_seconds() / step)}});
+    if (exchanges) cells.back()["exchange %"] = Percent(worker.exchange_seconds() / step);
   }
-  rows.Title("\nWorkers: in instructions, waiting for other workers, for a batch, for the host");
-  rows.Table({{"worker", true},
-              {"busy %", true},
-              {"barrier %", true},
-              {"infeed %", true},
-              {"outfeed %", true}},
-             cells);
+  rows.Title(
+      absl::StrCat("\nWorkers: in instructions, waiting for other workers, for a batch, for the "
+                   "host",
+                   exchanges ? ", exchanging with other processes" : ""));
+  std::vector<RowColumn> columns = {{"worker", true},
+                                    {"busy %", true},
+                                    {"barrier %", true},
+                                    {"infeed %", true},
+                                    {"outfeed %", true}};
+  if (exchanges) columns.push_back({"exchange %", true});
+  rows.Table(columns, cells);
 }
 
 void WriteInput(const proto::Profile& profile, RowWriter& rows) {

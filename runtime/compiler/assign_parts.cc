@@ -48,7 +48,8 @@ class PartAssignment {
     std::vector<int> unpartitioned;
     for (int i = begin; i < end; ++i) {
       const Partition& partition = schedule_.instructions[i].partition;
-      if (!partition.per_core && partition.parts == 1) unpartitioned.push_back(i);
+      if (!partition.per_core && partition.parts == 1 && !partition.exchange)
+        unpartitioned.push_back(i);
     }
     std::vector<Chain> chains = Chains(unpartitioned);
     Assign(chains, 0, static_cast<int>(kParts));

@@ -103,8 +103,9 @@ Calls::Calls(const Graph& graph)
     : graph_(graph), per_core_(PerCoreNodes(graph)), needed_(NeededResults(graph)) {
   const std::vector<int64_t> examples = ExamplesOf(graph);
   for (const Node& node : graph.nodes()) {
-    partitions_.push_back(node.op->flags.source ? Partition{}
-                          : per_core_[node.id]  ? PartitionOfPerCore(graph, node)
+    partitions_.push_back(node.op->flags.source                        ? Partition{}
+                          : node.op->flags.exchange != Exchange::kNone ? Partition{.exchange = true}
+                          : per_core_[node.id] ? PartitionOfPerCore(graph, node)
                                                : PartitionOfShared(graph, node, examples[node.id]));
   }
 }

@@ -17,6 +17,7 @@
 #include "runtime/compiler/input_output_alias.h"
 #include "runtime/compiler/layout_assignment.h"
 #include "runtime/compiler/memory_plan.h"
+#include "runtime/compiler/partition_processes.h"
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/schedule.h"
 #include "runtime/compiler/simplify.h"
@@ -69,9 +70,10 @@ Instruction MakeInstruction(const Graph& graph, const Scheduled& scheduled,
   for (const Value input : node.inputs) {
     Operand operand{BufferOf(memory, input), graph.shape(input)};
     const int copies = CopiesPerOperand(scheduled.call);
+    const int first = ReplicasRead(node.attrs, graph.num_replicas()).first;
     for (int core = 0; core < copies; ++core) {
       const bool has_copies = operand.buffer.space != Space::kShared;
-      if (copies > 1 && has_copies) operand.buffer.core = core;
+      if (copies > 1 && has_copies) operand.buffer.core = first + core;
       instruction.operands.push_back(operand);
     }
   }
@@ -97,6 +99,8 @@ CoreProgram Emit(const Graph& graph, const Schedule& schedule, const MemoryPlan&
                  const CompileOptions& options) {
   CoreProgram program{.name = graph.name(),
                       .num_replicas = graph.num_replicas(),
+                      .first_replica = graph.replicas().first,
+                      .all_replicas = graph.replicas().all,
                       .machine = options.machine.ToString(),
                       .library = options.library,
                       .variables = graph.variables(),
@@ -180,6 +184,12 @@ absl::StatusOr<CoreProgram> Compile(Graph graph, const CompileOptions& options) 
   RETURN_IF_ERROR(VerifyGraph(graph, "building the model"));
   RETURN_IF_ERROR(Dump(options, "00.model.graph", PrintGraph(graph)));
   std::vector<Pass> passes = Passes(options.ops, options.machine);
+  if (options.processes > 1) {
+    passes.insert(passes.begin(), {"partition_processes", [&](const Graph& all) {
+                                     return PartitionProcesses(all, options.processes,
+                                                               options.process);
+                                   }});
+  }
   std::erase_if(passes, [&](const Pass& pass) {
     return std::count(options.disabled_passes.begin(), options.disabled_passes.end(), pass.name) >
            0;

@@ -19,6 +19,9 @@ struct CompileOptions {
   Machine machine = Machine::This();
   // The kernel libraries and their versions, for the program's text.
   std::string library = "reference";
+  // The processes that share the replicas of the graph, and which one the program is for.
+  int processes = 1;
+  int process = 0;
   // The name of the output that is the checked loss ("loss"), or empty.
   std::string loss_output;
   // Names of passes to leave out, to find a faulty pass.

@@ -11,7 +11,8 @@ namespace tpurun {
 // A cross_replica_sum that is the only reader of its operand becomes the collective that
 // OpDef::summed_over_replicas names. A weight gradient, for example, becomes one product over the
 // rows of the whole batch, and no core writes its own share. The order of the sum changes, and
-// therefore its last bits.
+// therefore its last bits. With several hosts it is the pairwise sum of such products of 4 replicas
+// each, which processes of 4 replicas or more compute to the same bits.
 absl::StatusOr<Graph> FuseAllReduceMatmul(const Graph& graph);
 
 }  // namespace tpurun

@@ -34,6 +34,8 @@ bool CanWriteVariable(const Graph& graph, const Update& update, const std::vecto
   // With one replica, the value has only one copy.
   const bool same_copies = graph.num_replicas() == 1 || per_core[producer.id] == variable.per_core;
   if (producer.op->flags.source || !same_copies) return false;
+  // The device checks what instructions write into variables.
+  if (producer.op->flags.exchange != Exchange::kNone) return false;
   // An element-wise op writes each element of all its results at the same time.
   if (update.value.result != 0 && !producer.op->flags.elementwise) return false;
   return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {

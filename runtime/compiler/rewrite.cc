@@ -6,8 +6,10 @@
 
 namespace tpurun {
 
-Rewrite::Rewrite(const Graph& old_graph)
-    : old(old_graph), graph(old_graph.name(), old_graph.num_replicas()) {
+Rewrite::Rewrite(const Graph& old_graph) : Rewrite(old_graph, old_graph.replicas()) {}
+
+Rewrite::Rewrite(const Graph& old_graph, const ReplicaRange& replicas)
+    : old(old_graph), graph(old_graph.name(), replicas) {
   for (const InfeedSlot& slot : old.infeed()) graph.AddInfeed(slot);
   for (const Variable& variable : old.variables()) graph.AddVariable(variable);
   for (const Node& node : old.nodes()) map.emplace_back(node.shapes.size());
@@ -47,7 +49,7 @@ OpCall CallOfNode(const Graph& graph, const Node& node) {
               .attrs = node.attrs,
               .results = node.shapes,
               .needed = std::vector<bool>(node.shapes.size(), true),
-              .num_replicas = graph.num_replicas()};
+              .num_replicas = ReplicasRead(node.attrs, graph.num_replicas()).count};
   for (const Value input : node.inputs) call.operands.push_back(graph.shape(input));
   return call;
 }

@@ -13,6 +13,8 @@ namespace tpurun {
 // The new graph, with the slots and variables of the old one, and the new value of each old value.
 struct Rewrite {
   explicit Rewrite(const Graph& old_graph);
+  // The new graph is of other replicas.
+  Rewrite(const Graph& old_graph, const ReplicaRange& replicas);
 
   const Graph& old;
   Graph graph;

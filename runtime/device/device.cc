@@ -18,6 +18,7 @@
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
 #include "runtime/device/barrier.h"
+#include "runtime/device/exchanges.h"
 #include "runtime/device/loaded_program.h"
 #include "runtime/device/shared_work.h"
 #include "runtime/device/worker_cpus.h"
@@ -26,7 +27,7 @@
 namespace tpurun {
 
 int64_t OutfeedEntryBytes(const CoreProgram& program) {
-  return kOutfeedHeaderBytes + LayoutOf(program.outfeed, program.num_replicas).bytes;
+  return kOutfeedHeaderBytes + LayoutOf(program.outfeed, program.outfeed_replicas()).bytes;
 }
 
 namespace {
@@ -122,7 +123,7 @@ class Workers final : public Device {
     // NextStep then takes the entry without waiting.
     while (args.infeed != nullptr && !args.infeed->WaitUntil(next_beat, args.interrupt)) beat();
     if (args.profile != nullptr) args.profile->Begin();
-    NextStep();
+    NextStep(absl::OkStatus());
     if (args.profile != nullptr) args.profile->AddStepTick(0, Ticks());
     if (!run_.stop) {
       BeginPhase();
@@ -404,14 +405,14 @@ class Workers final : public Device {
       schedule->push_back({.phase = &phases[i], .kind = kind, .index = static_cast<int>(i)});
   }
 
-  bool IsDue(const LoadedPeriodicSection& range) const {
+  bool IsDue(int64_t period) const {
     return run_.index % run_.args.host_call_every_n_steps == 0 &&
-           (run_.args.first_step + run_.index) % range.period == 0;
+           (run_.args.first_step + run_.index) % period == 0;
   }
 
   bool PeriodicNow(const LoadedProgram& program) const {
     return std::any_of(program.periodic.begin(), program.periodic.end(),
-                       [&](const LoadedPeriodicSection& range) { return IsDue(range); });
+                       [&](const LoadedPeriodicSection& range) { return IsDue(range.period); });
   }
 
   void ScheduleStep() {
@@ -422,18 +423,25 @@ class Workers final : public Device {
     if (!PeriodicNow(program)) return;
     schedule_.clear();
     for (const LoadedPeriodicSection& range : program.periodic)
-      if (IsDue(range)) AddPhases(range.before, ScheduledPhase::kPeriodic, &schedule_);
+      if (IsDue(range.period)) AddPhases(range.before, ScheduledPhase::kPeriodic, &schedule_);
     schedule_.insert(schedule_.end(), step_phases_.begin(), step_phases_.end());
     for (const LoadedPeriodicSection& range : program.periodic)
-      if (IsDue(range)) AddPhases(range.after, ScheduledPhase::kPeriodic, &schedule_);
+      if (IsDue(range.period)) AddPhases(range.after, ScheduledPhase::kPeriodic, &schedule_);
     run_.schedule = schedule_;
   }
 
-  // Begins the scheduled phase, or the first one of the next step, or ends the run.
+  // Begins the next phase with instructions, or ends the run.
   void BeginPhase() {
-    while (!run_.stop && run_.position == run_.schedule.size()) {
-      if (run_.in_step) EndStep();
-      if (!run_.stop) ScheduleStep();
+    while (!run_.stop) {
+      if (run_.position == run_.schedule.size()) {
+        if (run_.in_step) EndStep();
+        if (!run_.stop) ScheduleStep();
+        continue;
+      }
+      const LoadedPhase& phase = *run_.schedule[run_.position].phase;
+      if (!phase.exchanges.empty()) RunExchanges(phase);
+      if (!run_.stop && !phase.instructions.empty()) break;
+      ++run_.position;
     }
     if (run_.stop) return work_.End();
     const ScheduledPhase& next = run_.schedule[run_.position];
@@ -458,18 +466,42 @@ class Workers final : public Device {
     BeginPhase();
   }
 
+  void RunExchanges(const LoadedPhase& phase) {
+    TPURUN_DCHECK(run_.args.fabric != nullptr);
+    const int64_t begin = WaitBegins();
+    const absl::Status status = exchanges_.Run(phase.exchanges, run_.bases, *run_.args.fabric);
+    WaitEnds(begin, ProfileSpan::Kind::kExchange);
+    if (status.ok()) return;
+    run_.result.status = status;
+    run_.stop = true;
+  }
+
+  // A loss that is NaN or infinite.
+  struct BadLoss {
+    int32_t replica = -1;  // among all replicas of the run; -1: there is none
+    float loss = 0;
+  };
+
   void AfterStepPhase(int phase) {
     const CoreProgram& program = run_.program->program();
     if (run_.stop || program.loss.space == Space::kNone || phase != program.loss_phase) return;
-    for (int replica = 0; replica < program.num_replicas; ++replica) {
+    BadLoss bad;
+    for (int replica = program.num_replicas; replica-- > 0;) {
       const float loss = run_.program->Loss(replica, run_.bases);
-      if (std::isfinite(loss)) continue;
-      run_.result.loss_not_finite = true;
-      run_.result.status =
-          absl::AbortedError(absl::StrCat("the loss of core ", replica, " is ", loss));
-      run_.stop = true;
-      return;
+      if (!std::isfinite(loss)) bad = {program.first_replica + replica, loss};
     }
+    if (run_.args.fabric != nullptr) {
+      std::vector<BadLoss> all(run_.args.fabric->size());
+      const absl::Status gathered = run_.args.fabric->AllGather(&bad, sizeof(bad), all.data());
+      if (!gathered.ok()) return StopAt(gathered);
+      for (size_t process = all.size(); process-- > 0;)
+        if (all[process].replica >= 0) bad = all[process];
+    }
+    if (bad.replica < 0) return;
+    run_.result.loss_not_finite = true;
+    run_.result.status =
+        absl::AbortedError(absl::StrCat("the loss of core ", bad.replica, " is ", bad.loss));
+    run_.stop = true;
   }
 
   void EndStep() {
@@ -481,56 +513,114 @@ class Workers final : public Device {
       }
     }
     if (run_.args.infeed != nullptr) run_.args.infeed->Pop();
-    if (run_.feeds_out) run_.args.outfeed->Commit();
+    absl::Status ended = CheckVariables();
+    if (run_.feeds_out) {
+      if (ended.ok() && run_.args.fabric != nullptr) ended = GatherOutfeed();
+      run_.args.outfeed->Commit();
+    }
     ++run_.result.steps;
     ++run_.index;
     steps_done_.store(run_.index, std::memory_order_relaxed);
     if (run_.args.profile != nullptr) run_.args.profile->AddStepTick(run_.index, Ticks());
-    if (not_finite_.load(std::memory_order_relaxed) && StopsAtVariable()) return;
-    NextStep();
+    NextStep(std::move(ended));
   }
 
-  // Stops the run if a variable is not finite. A value that was overwritten again does not count.
-  bool StopsAtVariable() {
+  // Fills the shares of the other processes in the outfeed entry.
+  absl::Status GatherOutfeed() {
+    const CoreProgram& program = run_.program->program();
+    const SlotLayout layout = LayoutOf(program.outfeed, program.outfeed_replicas());
+    std::byte* const entry = run_.bases[static_cast<size_t>(Base::kOutfeed)];
+    for (size_t slot = 0; slot < program.outfeed.size(); ++slot) {
+      if (!IsDue(program.outfeed[slot].period)) continue;
+      std::byte* const all = entry + layout.offsets[slot];
+      const int64_t bytes = layout.replica_bytes[slot];
+      RETURN_IF_ERROR(run_.args.fabric->AllGather(all + program.first_replica * bytes,
+                                                  program.num_replicas * bytes, all));
+    }
+    return absl::OkStatus();
+  }
+
+  // The losses of the last completed step, of all processes.
+  absl::Status GatherLosses() {
+    std::vector<float>& losses = run_.result.loss;
+    if (losses.empty()) return absl::OkStatus();
+    std::vector<float> all(losses.size() * run_.args.fabric->size());
+    const auto bytes = static_cast<int64_t>(losses.size() * sizeof(float));
+    RETURN_IF_ERROR(run_.args.fabric->AllGather(losses.data(), bytes, all.data()));
+    losses = std::move(all);
+    return absl::OkStatus();
+  }
+
+  // Aborted if a variable is not finite. A value that was overwritten again does not count.
+  absl::Status CheckVariables() {
+    if (!not_finite_.load(std::memory_order_relaxed)) return absl::OkStatus();
     not_finite_.store(false, std::memory_order_relaxed);
     run_.result.not_finite = run_.program->FindNotFinite();
-    if (!run_.result.not_finite.has_value()) return false;
+    if (!run_.result.not_finite.has_value()) return absl::OkStatus();
     const int variable = run_.result.not_finite->variable;
-    run_.result.status = absl::AbortedError(absl::StrCat(
+    return absl::AbortedError(absl::StrCat(
         "variable \"", run_.program->program().variables[variable].name, "\" is not finite"));
-    run_.stop = true;
-    return true;
   }
 
-  // Decides whether there is a next step, and fetches its queue entries.
-  void NextStep() {
+  // Decides whether there is a next step, and fetches its queue entries. `ended`: OK, or why the
+  // run stops after the last step.
+  void NextStep(absl::Status ended) {
     run_.feeds_out = false;
-    if (run_.index >= run_.args.iterations) {
+    const bool last = run_.index >= run_.args.iterations;
+    if (ended.ok() && !last) ended = FetchEntries();
+    if (run_.args.fabric != nullptr) {
+      ended = Agree(ended);
+      const absl::Status gathered = last || !ended.ok() ? GatherLosses() : absl::OkStatus();
+      if (ended.ok()) ended = gathered;
+    }
+    if (!ended.ok()) {
+      run_.result.between_steps = true;
+      return StopAt(ended);
+    }
+    if (last) {
       run_.stop = true;
       return;
     }
+    run_.program->set_loop_index(static_cast<int32_t>(run_.index));
+  }
+
+  // Cancelled after an interrupt.
+  absl::Status FetchEntries() {
     if (run_.args.interrupt != nullptr &&
         run_.args.interrupt->load(std::memory_order_relaxed) != 0) {
-      Interrupt();
-      return;
+      return absl::CancelledError("interrupted");
     }
     if (run_.args.infeed != nullptr) {
       const int64_t begin = WaitBegins();
       const absl::StatusOr<const std::byte*> entry = run_.args.infeed->Front(run_.args.interrupt);
       WaitEnds(begin, ProfileSpan::Kind::kInfeed);
-      if (!entry.ok()) return StopAt(entry.status());
+      RETURN_IF_ERROR(entry.status());
       run_.bases[static_cast<size_t>(Base::kInfeed)] = const_cast<std::byte*>(*entry);
     }
     if (run_.args.outfeed != nullptr && PeriodicNow(*run_.program)) {
       const int64_t begin = WaitBegins();
       const absl::StatusOr<std::byte*> entry = run_.args.outfeed->Reserve();
       WaitEnds(begin, ProfileSpan::Kind::kOutfeed);
-      if (!entry.ok()) return StopAt(entry.status());
+      RETURN_IF_ERROR(entry.status());
       std::memcpy(*entry, &run_.index, sizeof(run_.index));
       run_.bases[static_cast<size_t>(Base::kOutfeed)] = *entry + kOutfeedHeaderBytes;
       run_.feeds_out = true;
     }
-    run_.program->set_loop_index(static_cast<int32_t>(run_.index));
+    return absl::OkStatus();
+  }
+
+  // OK if all processes go on. Else the same error in each, but for the name of its process.
+  absl::Status Agree(const absl::Status& own) {
+    Fabric& fabric = *run_.args.fabric;
+    const auto code = static_cast<int32_t>(own.code());
+    std::vector<int32_t> codes(fabric.size());
+    const int64_t begin = WaitBegins();
+    const absl::Status gathered = fabric.AllGather(&code, sizeof(code), codes.data());
+    WaitEnds(begin, ProfileSpan::Kind::kExchange);
+    RETURN_IF_ERROR(gathered);
+    const bool all_go_on =
+        std::all_of(codes.begin(), codes.end(), [](int32_t c) { return c == 0; });
+    return all_go_on ? absl::OkStatus() : fabric.FirstError(own);
   }
 
   int64_t WaitBegins() const { return run_.args.profile == nullptr ? 0 : Ticks(); }
@@ -546,7 +636,8 @@ class Workers final : public Device {
 
   void StopAt(const absl::Status& status) {
     const bool interrupt = run_.args.interrupt != nullptr && run_.args.interrupt->load() != 0;
-    if (absl::IsCancelled(status) && interrupt) return Interrupt();
+    const bool of_a_peer = run_.args.fabric != nullptr;
+    if (absl::IsCancelled(status) && (interrupt || of_a_peer)) return Interrupt();
     run_.result.status = status;
     run_.stop = true;
   }
@@ -568,6 +659,7 @@ class Workers final : public Device {
   std::atomic<bool> not_finite_{false};  // an update of this step has written a NaN or an infinity
 
   RunState run_;
+  Exchanges exchanges_;
   std::vector<ScheduledPhase> step_phases_;      // of a step without periodic sections
   std::vector<ScheduledPhase> schedule_;         // of the prologue, or of a step with them
   std::array<PartBases, kMaxParts> bases_ = {};  // [part]

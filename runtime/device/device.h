@@ -15,6 +15,7 @@
 #include "runtime/device/loaded_program.h"
 #include "runtime/device/queues.h"
 #include "runtime/device/run_profile.h"
+#include "runtime/fabric/fabric.h"
 #include "runtime/program/core_program.h"
 
 namespace tpurun {
@@ -28,6 +29,9 @@ struct RunArgs {
   int64_t host_call_every_n_steps = 1;
   // Incremented when anything else than this program writes its variables: the prologue runs again.
   int64_t variables_version = 0;
+  // The processes that run the other replicas. They call Run with the same iterations and steps.
+  // nullptr: this process runs all replicas.
+  Fabric* fabric = nullptr;
   // Receives what the workers do. nullptr: nothing is recorded, at no cost.
   RunProfile* profile = nullptr;
   // Entries of LayoutOf(program.infeed); nullptr if the program has no infeed slot.
@@ -50,9 +54,14 @@ struct RunResult {
   int64_t steps = 0;  // completed steps: iterations, or fewer after an interrupt or an error
   bool interrupted = false;
   double periodic_seconds = 0;  // time spent in periodic sections
-  std::vector<float> loss;      // [replica], of the last completed step (empty without a loss)
+  // [replica], of all processes: of the last completed step (empty without a loss).
+  std::vector<float> loss;
   // OK, or the first error of a kernel, of the infeed (OutOfRange: it has ended) or of the outfeed.
+  // With a fabric all processes have the same errors of an infeed and an outfeed, and stop before
+  // the same step; a process that is gone is Unavailable.
   absl::Status status;
+  // The run has stopped between two steps: the variables are those of the last completed step.
+  bool between_steps = false;
   // The loss of a core was NaN or infinite in the step after `steps` completed steps. That step has
   // not updated its variables, and its batch is still the front entry of the infeed. `status` is
   // then Aborted.

@@ -43,7 +43,7 @@ LoadedProgram::LoadedProgram(const CoreProgram& program, const std::vector<void*
     : program_(program),
       variables_(variables),
       infeed_(LayoutOf(program.infeed, program.num_replicas)),
-      outfeed_(LayoutOf(program.outfeed, program.num_replicas)),
+      outfeed_(LayoutOf(program.outfeed, program.outfeed_replicas())),
       num_workers_(num_workers),
       interleaving_(program.interleaving()),
       core_stride_(Aligned(program.core_bytes)),
@@ -61,7 +61,8 @@ LoadedProgram::LoadedProgram(const CoreProgram& program, const std::vector<void*
     workers_.push_back(std::make_unique<Arena>(InterleavedParts(interleaving_.replicas_per_call) *
                                                Aligned(program.worker_bytes)));
   }
-  for (int replica = 0; replica < program.num_replicas; ++replica) replica_ids_.push_back(replica);
+  for (int replica = 0; replica < program.num_replicas; ++replica)
+    replica_ids_.push_back(program.first_replica + replica);
 }
 
 absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(
@@ -87,8 +88,9 @@ absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(
 const LoadedInstruction& LoadedProgram::Find(int number) const {
   const auto find = [&](const std::vector<LoadedPhase>& phases) -> const LoadedInstruction* {
     for (const LoadedPhase& phase : phases) {
-      for (const LoadedInstruction& instruction : phase.instructions) {
-        if (instruction.number == number) return &instruction;
+      for (const auto* instructions : {&phase.instructions, &phase.exchanges}) {
+        for (const LoadedInstruction& instruction : *instructions)
+          if (instruction.number == number) return &instruction;
       }
     }
     return nullptr;
@@ -128,7 +130,9 @@ Address LoadedProgram::Resolve(const Operand& operand) const {
       return on_core(Base::kInfeed, infeed_.offsets[buffer.offset],
                      infeed_.replica_bytes[buffer.offset]);
     case Space::kOutfeed:
-      return on_core(Base::kOutfeed, outfeed_.offsets[buffer.offset],
+      return on_core(Base::kOutfeed,
+                     outfeed_.offsets[buffer.offset] +
+                         program_.first_replica * outfeed_.replica_bytes[buffer.offset],
                      outfeed_.replica_bytes[buffer.offset]);
     case Space::kVariable: {
       const Variable& variable = program_.variables[buffer.offset];
@@ -221,7 +225,8 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
       }
       max_addresses_ =
           std::max(max_addresses_, loaded.addresses.size() * instruction.replicas_per_call);
-      loaded_phase.instructions.push_back(std::move(loaded));
+      const bool exchanges = instruction.op->flags.exchange != Exchange::kNone;
+      (exchanges ? loaded_phase.exchanges : loaded_phase.instructions).push_back(std::move(loaded));
     }
     loaded_phases.push_back(std::move(loaded_phase));
   }

@@ -73,6 +73,7 @@ struct NotFinite {
 
 struct LoadedPhase {
   std::vector<LoadedInstruction> instructions;
+  std::vector<LoadedInstruction> exchanges;  // those among processes, in order
   int parts = 1;
   int replicas_per_call = 1;  // the maximum over the instructions
 };

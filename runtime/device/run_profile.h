@@ -20,6 +20,7 @@ struct ProfileSpan {
     kRendezvous,   // waited for the other workers of a call that spans replicas
     kInfeed,       // the device waited for a batch
     kOutfeed,      // the device waited for the host to take an outfeed entry
+    kExchange,     // values were exchanged with other processes, or waited for
   };
   int64_t begin = 0, end = 0;  // ticks
   // kInstruction: index in CoreProgram::Instructions(); kBarrier: a number of the phase behind it,
@@ -37,7 +38,7 @@ class RunProfile {
   RunProfile(const CoreProgram& program, int num_workers, int64_t steps, int64_t first_index = 0);
 
   // Spans of a worker, without a gap, in order. The first and the last may begin before the steps
-  // or end after them. Those of kInfeed and kOutfeed lie within a kBarrier of every worker, and are
+  // or end after them. Those of the last three kinds lie within a kBarrier of every worker, and are
   // in the list `waits` below.
   const std::vector<ProfileSpan>& spans(int worker) const { return workers_[worker].spans; }
   int num_workers() const { return static_cast<int>(workers_.size()); }

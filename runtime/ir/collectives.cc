@@ -32,27 +32,61 @@ Value RowOfGroup(GraphBuilder& b, Value x, const std::vector<int64_t>& groups) {
   return b.Add(RowOfGroupOp(), {x, b.Add(ReplicaIdOp(), {})}, {{"groups", groups}});
 }
 
-// ((0+1)+(2+3))+((4+5)+(6+7)): sums the two halves recursively, for any number of replicas.
+TPURUN_CLONES void AddRows(const float* x, const float* y, float* sum, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) sum[i] = x[i] + y[i];
+}
 template <typename T>
-T TreeSum(const void* const* operands, std::span<const int> replicas, int64_t i) {
-  if (replicas.size() == 1) return static_cast<const T*>(operands[replicas[0]])[i];
-  const size_t left = (replicas.size() + 1) / 2;
-  return TreeSum<T>(operands, replicas.first(left), i) +
-         TreeSum<T>(operands, replicas.subspan(left), i);
+void AddRows(const T* x, const T* y, T* sum, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) sum[i] = x[i] + y[i];
 }
 
-// The replicas of each group. Without groups, all replicas form one group.
-std::vector<std::vector<int>> ReplicasOfGroups(const OpCall& call) {
-  const std::vector<int64_t> groups = call.attrs.Ints("groups");
-  std::vector<std::vector<int>> replicas(groups.empty() ? 1 : call.results[0].dims[0]);
-  for (int replica = 0; replica < call.num_replicas; ++replica) {
-    replicas[groups.empty() ? 0 : groups[replica]].push_back(replica);
+// Elements of a sum that are computed at a time: a few of its operands stay in the first cache.
+constexpr int64_t kSummedElements = 512;
+
+// sum[i] = ((0+1)+(2+3))+((4+5)+(6+7)) of element first + i of the operands `rows`: adds the sums
+// of two halves, for any number of operands. n is kSummedElements at most.
+template <typename T>
+void TreeSum(const void* const* operands, std::span<const int> rows, int64_t first, int64_t n,
+             T* sum) {
+  const auto row = [&](int r) { return static_cast<const T*>(operands[r]) + first; };
+  if (rows.size() == 1) {
+    std::copy_n(row(rows[0]), n, sum);
+  } else if (rows.size() == 2) {
+    AddRows(row(rows[0]), row(rows[1]), sum, n);
+  } else {
+    const size_t left = (rows.size() + 1) / 2;
+    T right[kSummedElements];
+    TreeSum(operands, rows.first(left), first, n, sum);
+    TreeSum(operands, rows.subspan(left), first, n, right);
+    AddRows(sum, right, sum, n);
   }
-  return replicas;
+}
+
+// Elements [begin, end) of G sums of `elements` each. The operands of sum g are `rows[g]`.
+template <typename T>
+void TreeSums(const void* const* operands, const std::vector<std::vector<int>>& rows,
+              int64_t elements, int64_t begin, int64_t end, T* sums) {
+  for (int64_t i = begin; i < end;) {
+    const int64_t group = i / elements, first = i % elements;
+    const int64_t n = std::min({end - i, elements - first, kSummedElements});
+    TreeSum(operands, rows[group], first, n, sums + i);
+    i += n;
+  }
+}
+
+// The members of each group. Without groups, all form one group.
+std::vector<std::vector<int>> MembersOfGroups(const std::vector<int64_t>& groups, int count) {
+  const int64_t most = groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end());
+  std::vector<std::vector<int>> members(most + 1);
+  for (int member = 0; member < count; ++member)
+    members[groups.empty() ? 0 : groups[member]].push_back(member);
+  return members;
 }
 
 std::unique_ptr<Kernel> CrossReplicaSumKernel(const OpCall& call) {
-  const std::vector<std::vector<int>> replicas = ReplicasOfGroups(call);
+  const std::vector<std::vector<int>> replicas =
+      MembersOfGroups(call.attrs.Ints("groups"), call.num_replicas);
   const DType dtype = call.results[0].dtype;
   if (dtype == DType::kF32 && replicas.size() == 1 && call.num_replicas == 8) {
     return KernelOf([](const KernelArgs& args) {
@@ -73,10 +107,8 @@ std::unique_ptr<Kernel> CrossReplicaSumKernel(const OpCall& call) {
   return KernelOf([replicas, dtype, elements](const KernelArgs& args) {
     const auto sum = [&](auto type) {
       using T = decltype(type);
-      for (int64_t i = args.begin; i < args.end; ++i) {
-        static_cast<T*>(args.results[0])[i] =
-            TreeSum<T>(args.operands, replicas[i / elements], i % elements);
-      }
+      TreeSums(args.operands, replicas, elements, args.begin, args.end,
+               static_cast<T*>(args.results[0]));
     };
     if (dtype == DType::kF32) sum(float{});
     if (dtype == DType::kS32) sum(int32_t{});
@@ -127,6 +159,8 @@ const OpDef& RowOfGroupOp() {
   return op;
 }
 
+}  // namespace
+
 const OpDef& CrossReplicaConcatOp() {
   static const OpDef& op = *new OpDef{
       .name = "cross_replica_concat",
@@ -171,7 +205,124 @@ const OpDef& CrossReplicaConcatOp() {
   return op;
 }
 
+namespace {
+
+// The sums of groups of rows of one operand.
+std::unique_ptr<Kernel> GroupSumsKernel(const OpCall& call) {
+  const std::vector<int64_t> groups = call.attrs.Ints("groups");
+  const DType dtype = call.results[0].dtype;
+  const int64_t elements = call.operands[0].row_elements();
+  return KernelOf([members = MembersOfGroups(groups, static_cast<int>(groups.size())), dtype,
+                   elements, count = groups.size()](const KernelArgs& args) {
+    const auto sum = [&](auto type) {
+      using T = decltype(type);
+      std::vector<const void*> rows(count);
+      for (size_t row = 0; row < count; ++row)
+        rows[row] = static_cast<const T*>(args.operands[0]) + row * elements;
+      TreeSums(rows.data(), members, elements, args.begin, args.end,
+               static_cast<T*>(args.results[0]));
+    };
+    if (dtype == DType::kF32) sum(float{});
+    if (dtype == DType::kS32) sum(int32_t{});
+    if (dtype == DType::kS64) sum(int64_t{});
+  });
+}
+
+bool CanSum(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kS32 || dtype == DType::kS64;
+}
+
+// What an exchange is with one process.
+std::unique_ptr<Kernel> OfOneProcess(const OpCall& call) {
+  TPURUN_DCHECK(call.attrs.Int("processes") == 1);
+  return KernelOf([bytes = call.operands[0].bytes()](const KernelArgs& args) {
+    if (bytes > 0) std::memcpy(args.results[0], args.operands[0], bytes);
+  });
+}
+
 }  // namespace
+
+const OpDef& GroupSumsOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "group_sums",
+      .doc =
+          "x (R, ...) -> (G, ...): the sums of the rows of each group, a pairwise tree over their "
+          "numbers, as cross_replica_sum with these `groups`, the group of each row.",
+      .min_operands = 1,
+      .max_operands = 1,
+      .attrs = {{"groups", std::vector<int64_t>{}, true}},
+      .flags = {.unit = WorkUnit::kElements, .any_dtype = true},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
+        const std::vector<int64_t> groups = attrs.Ints("groups");
+        Shape sums = operands[0];
+        if (!CanSum(sums.dtype) || sums.rank() == 0 || sums.dims[0] != std::ssize(groups) ||
+            CountGroups(groups) == 0) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("group_sums: want the group of each row, from 0, and f32, s32 or s64, "
+                           "got ",
+                           DimsToString(groups), " and ", sums.ToString()));
+        }
+        sums.dims[0] = CountGroups(groups);
+        return std::vector<Shape>{sums};
+      },
+      .reference = GroupSumsKernel,
+      .cost = [](const OpCall& call,
+                 Cost& cost) { cost.vector_flops = 1.0 * call.operands[0].num_elements(); }};
+  return op;
+}
+
+const OpDef& CrossProcessSumOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "cross_process_sum",
+      .doc =
+          "x -> the sum of x over the processes of the run, a pairwise tree over their ranks: "
+          "with cross_replica_sum of each process's replicas the sum over all. `processes` is how "
+          "many there are.",
+      .min_operands = 1,
+      .max_operands = 1,
+      .attrs = {{"processes", int64_t{0}, true}},
+      .flags = {.unit = WorkUnit::kWhole, .exchange = Exchange::kSum, .any_dtype = true},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
+        if (!CanSum(operands[0].dtype) || attrs.Int("processes") < 1) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("cross_process_sum: want f32, s32 or s64 and a process or more, got ",
+                           operands[0].ToString(), " and ", attrs.Int("processes")));
+        }
+        return std::vector<Shape>{operands[0]};
+      },
+      .reference = OfOneProcess,
+      .cost = [](const OpCall& call,
+                 Cost& cost) { cost.vector_flops = 1.0 * call.operands[0].num_elements(); }};
+  return op;
+}
+
+const OpDef& CrossProcessConcatOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "cross_process_concat",
+      .doc =
+          "x (K, ...) -> (processes K, ...): the rows of process 0, of process 1 ... `processes` "
+          "is how many there are.",
+      .min_operands = 1,
+      .max_operands = 1,
+      .attrs = {{"processes", int64_t{0}, true}},
+      .flags = {.unit = WorkUnit::kWhole, .exchange = Exchange::kConcat, .any_dtype = true},
+      .infer_shape = [](std::span<const Shape> operands,
+                        const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
+        Shape all = operands[0];
+        if (all.rank() == 0 || attrs.Int("processes") < 1) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("cross_process_concat: want rows and a process or more, got ",
+                           all.ToString(), " and ", attrs.Int("processes")));
+        }
+        all.dims[0] *= attrs.Int("processes");
+        return std::vector<Shape>{all};
+      },
+      .reference = OfOneProcess,
+      .cost = CostOfMove};
+  return op;
+}
 
 const OpDef& CrossReplicaSumOp() {
   static const OpDef& op = *new OpDef{
@@ -187,7 +338,7 @@ const OpDef& CrossReplicaSumOp() {
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
         const DType dtype = operands[0].dtype;
-        if (dtype != DType::kF32 && dtype != DType::kS32 && dtype != DType::kS64) {
+        if (!CanSum(dtype)) {
           return absl::InvalidArgumentError(absl::StrCat(
               "cross_replica_sum: want f32, s32 or s64, got ", operands[0].ToString()));
         }
@@ -223,7 +374,8 @@ const OpDef& CrossReplicaSumOp() {
 }
 
 std::vector<const OpDef*> CollectiveOps() {
-  return {&CrossReplicaSumOp(), &RowOfGroupOp(), &CrossReplicaConcatOp()};
+  return {&CrossReplicaSumOp(), &RowOfGroupOp(),      &CrossReplicaConcatOp(),
+          &GroupSumsOp(),       &CrossProcessSumOp(), &CrossProcessConcatOp()};
 }
 
 Value CrossReplicaConcat(GraphBuilder& b, Value x) {

@@ -13,6 +13,15 @@ namespace tpurun {
 // {groups}: the sum over all replicas. If `groups` has the group of each replica (from 0), the sum
 // over each of the G groups; the result is then (G, ...) with one row per group.
 const OpDef& CrossReplicaSumOp();
+// {replicas}: see CrossReplicaConcat.
+const OpDef& CrossReplicaConcatOp();
+
+// What the pass partition_processes makes of the collectives of all replicas, for the replicas of
+// one process. {groups}: the sums of groups of rows. {processes}: the sum over the processes, and
+// the rows of all processes.
+const OpDef& GroupSumsOp();
+const OpDef& CrossProcessSumOp();
+const OpDef& CrossProcessConcatOp();
 
 // All collective ops, for the op table.
 std::vector<const OpDef*> CollectiveOps();

@@ -31,7 +31,7 @@ absl::StatusOr<Literal> SourceValue(const Graph& graph, const Node& node, const 
     }
     return found->second[variable.per_core ? replica : 0];
   }
-  if (node.op == &ReplicaIdOp()) return Literal::Scalar<int32_t>(replica);
+  if (node.op == &ReplicaIdOp()) return Literal::Scalar<int32_t>(graph.replicas().first + replica);
   return Literal::Scalar<int32_t>(args.loop_index);
 }
 
@@ -40,7 +40,8 @@ Shape Plain(const Shape& shape) { return Shape{shape.dtype, shape.dims}; }
 
 absl::Status RunNode(const Graph& graph, const Node& node, const std::vector<PerReplica>& values,
                      PerReplica& results) {
-  OpCall call{.op = node.op, .attrs = node.attrs, .num_replicas = graph.num_replicas()};
+  const ReplicasOfCall read = ReplicasRead(node.attrs, graph.num_replicas());
+  OpCall call{.op = node.op, .attrs = node.attrs, .num_replicas = read.count};
   for (const Value input : node.inputs) call.operands.push_back(Plain(graph.shape(input)));
   for (const Shape& shape : node.shapes) call.results.push_back(Plain(shape));
   call.needed.assign(node.shapes.size(), true);
@@ -58,8 +59,8 @@ absl::Status RunNode(const Graph& graph, const Node& node, const std::vector<Per
         operands.push_back(values[input.node][replica][input.result].data());
         continue;
       }
-      for (const auto& of_replica : values[input.node])
-        operands.push_back(of_replica[input.result].data());
+      for (int copy = read.first; copy < read.first + read.count; ++copy)
+        operands.push_back(values[input.node][copy][input.result].data());
     }
     const KernelArgs args{.operands = operands.data(),
                           .results = outputs.data(),

@@ -18,6 +18,26 @@
 
 namespace tpurun {
 
+inline constexpr int kReplicasOfHost = 8;
+// The most replicas of a run, those of 64 hosts.
+inline constexpr int kMostReplicas = 64 * kReplicasOfHost;
+// The processes of a run of several hosts have a multiple of so many replicas each.
+inline constexpr int kLeastReplicasOfProcess = 4;
+
+// Consecutive replicas out of all those of a run: `count` of them, from replica `first` on.
+struct ReplicaRange {
+  int count = 1;
+  int first = 0;
+  int all = 1;
+
+  // The same number of replicas for each of `processes` processes; the share of process `process`.
+  ReplicaRange OfProcess(int processes, int process) const {
+    TPURUN_DCHECK(count == all && count % processes == 0);
+    return {count / processes, process * (count / processes), all};
+  }
+  bool operator==(const ReplicaRange&) const = default;
+};
+
 struct Node {
   int id = 0;  // its index in Graph::nodes
   const OpDef* op = nullptr;
@@ -78,11 +98,16 @@ struct Update {
 
 class Graph {
  public:
+  // A graph of all replicas of a run.
   explicit Graph(std::string name = "", int num_replicas = 1)
-      : name_(std::move(name)), num_replicas_(num_replicas) {}
+      : Graph(std::move(name), {num_replicas, 0, num_replicas}) {}
+  Graph(std::string name, const ReplicaRange& replicas)
+      : name_(std::move(name)), replicas_(replicas) {}
 
   const std::string& name() const { return name_; }
-  int num_replicas() const { return num_replicas_; }
+  // The replicas that the graph computes: all of the run, or those of one process.
+  const ReplicaRange& replicas() const { return replicas_; }
+  int num_replicas() const { return replicas_.count; }
   const std::vector<Node>& nodes() const { return nodes_; }
   // `value` must be a value of this graph.
   const Node& node(Value value) const {
@@ -117,7 +142,7 @@ class Graph {
 
  private:
   std::string name_;
-  int num_replicas_;
+  ReplicaRange replicas_;
   std::vector<Node> nodes_;
   std::vector<InfeedSlot> infeed_;
   std::vector<Variable> variables_;

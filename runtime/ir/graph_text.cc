@@ -178,9 +178,27 @@ absl::StatusOr<Variable> ParseVariable(LineTokenizer& line) {
   return bad;
 }
 
+std::string PrintReplicas(const ReplicaRange& replicas) {
+  if (replicas.count >= replicas.all) return absl::StrCat(replicas.count);
+  return absl::StrCat(replicas.count, " first=", replicas.first, " all=", replicas.all);
+}
+
+std::optional<ReplicaRange> EatReplicas(LineTokenizer& line) {
+  const std::optional<int64_t> count = line.Int();
+  if (!count || *count < 1 || *count > kMostReplicas) return std::nullopt;
+  ReplicaRange replicas{static_cast<int>(*count), 0, static_cast<int>(*count)};
+  if (!line.Eat("first=")) return replicas;
+  const std::optional<int64_t> first = line.Int();
+  const std::optional<int64_t> all = first && line.Eat("all=") ? line.Int() : std::nullopt;
+  if (!all || *first < 0 || *all > kMostReplicas || *first + *count > *all) return std::nullopt;
+  replicas.first = static_cast<int>(*first);
+  replicas.all = static_cast<int>(*all);
+  return replicas;
+}
+
 std::string PrintGraph(const Graph& graph) {
-  std::string text =
-      absl::StrCat("graph ", Quote(graph.name()), " replicas=", graph.num_replicas(), "\n");
+  std::string text = absl::StrCat("graph ", Quote(graph.name()),
+                                  " replicas=", PrintReplicas(graph.replicas()), "\n");
   for (size_t slot = 0; slot < graph.infeed().size(); ++slot) {
     absl::StrAppend(&text, "infeed ", slot, " ", Quote(graph.infeed()[slot].name), " ",
                     graph.infeed()[slot].shape.ToString(), "\n");
@@ -211,13 +229,13 @@ absl::StatusOr<Graph> ParseGraph(std::string_view text, const FindOp& find_op) {
       LineTokenizer header(line);
       const bool is_header = header.Eat("graph ");
       const std::optional<std::string> name = is_header ? header.QuotedString() : std::nullopt;
-      const std::optional<int64_t> replicas =
-          name && header.Eat("replicas=") ? header.Int() : std::nullopt;
-      if (!replicas || *replicas < 1) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("line ", number, ": want graph \"name\" replicas=N"));
+      const std::optional<ReplicaRange> replicas =
+          name && header.Eat("replicas=") ? EatReplicas(header) : std::nullopt;
+      if (!replicas || !header.AtEnd()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "line ", number, ": want graph \"name\" replicas=N, or replicas=N first=F all=A"));
       }
-      graph.emplace(*name, static_cast<int>(*replicas));
+      graph.emplace(*name, *replicas);
       continue;
     }
     const absl::Status status = ParseLine(line, find_op, *graph);

@@ -9,6 +9,7 @@
 #ifndef TPURUN_RUNTIME_IR_GRAPH_TEXT_H_
 #define TPURUN_RUNTIME_IR_GRAPH_TEXT_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,11 @@
 #include "runtime/ir/line_tokenizer.h"
 
 namespace tpurun {
+
+// "8", or "8 first=8 all=16" where other processes have some of the replicas.
+std::string PrintReplicas(const ReplicaRange& replicas);
+// nullopt unless the line goes on with the text of replicas.
+std::optional<ReplicaRange> EatReplicas(LineTokenizer& line);
 
 std::string PrintGraph(const Graph& graph);
 

@@ -104,6 +104,13 @@ const KernelDef* FindKernel(const OpDef& op, std::string_view name) {
   return name == ReferenceKernel().name ? &ReferenceKernel() : nullptr;
 }
 
+ReplicasOfCall ReplicasRead(const Attrs& attrs, int num_replicas) {
+  if (!attrs.Has(kOfReplicas)) return {0, num_replicas};
+  const std::vector<int64_t> range = attrs.Ints(kOfReplicas);
+  TPURUN_DCHECK(range.size() == 2 && range[0] + range[1] <= num_replicas);
+  return {static_cast<int>(range[0]), static_cast<int>(range[1])};
+}
+
 int CopiesPerOperand(const OpCall& call) {
   return call.op->flags.collective ? call.num_replicas : 1;
 }

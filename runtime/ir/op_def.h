@@ -49,16 +49,24 @@ enum class WorkUnit : uint8_t {
   kColumns,   // entries of the last dimension of result 0
 };
 
+// How an op combines the values of all processes of a run.
+enum class Exchange : uint8_t {
+  kNone,    // it does not
+  kSum,     // the sum of operand 0 over the processes, a pairwise tree over their ranks
+  kConcat,  // operand 0 of process 0, of process 1 ..., along dimension 0
+};
+
 // One instruction as its kernel sees it.
 struct OpCall {
   const OpDef* op = nullptr;
   Attrs attrs;
   std::vector<Shape> operands;
   std::vector<Shape> results;
-  std::vector<bool> needed;   // [result]; a result that nobody reads is not computed
-  int parts = 1;              // parts of the units, each run by one worker (BeginOfPart)
-  int64_t rows = 0;           // rows that the parts share, of equally many units; 0: units are rows
-  int num_replicas = 1;       // a collective gets every operand of each replica (CopiesPerOperand)
+  std::vector<bool> needed;  // [result]; a result that nobody reads is not computed
+  int parts = 1;             // parts of the units, each run by one worker (BeginOfPart)
+  int64_t rows = 0;          // rows that the parts share, of equally many units; 0: units are rows
+  // A collective gets every operand of each of as many replicas (CopiesPerOperand).
+  int num_replicas = 1;
   int replicas_per_call = 1;  // replicas whose units one call computes (OpFlags::spans_replicas)
 };
 
@@ -180,6 +188,9 @@ struct OpFlags {
   // A row costs less if a call has more rows. Some kernels therefore process the rows of several
   // replicas in one call.
   bool spans_replicas = false;
+  // Has no kernel that computes it: the device exchanges the values beside the other instructions
+  // of its phase. Its operand is shared by the replicas, and so is its result.
+  Exchange exchange = Exchange::kNone;
   bool source = false;  // has no instruction: infeed, variable, loop_index, replica_id
   // Result 0 may alias operand 0 without a copy. The kernel then writes only the changed elements.
   bool overwrites = false;
@@ -237,6 +248,16 @@ inline constexpr char kStoredIn[] = "out";
 // of their entries is computed independently. 0 if absent.
 inline constexpr char kBatchDims[] = "batch_dims";
 
+// Name of the attribute with the replicas that a collective reads, [first, count], counted from the
+// first replica of its graph. Absent: all of the graph.
+inline constexpr char kOfReplicas[] = "of_replicas";
+struct ReplicasOfCall {
+  int first = 0, count = 1;
+};
+// The replicas that a node or instruction with these attributes reads, in a graph of
+// `num_replicas`.
+ReplicasOfCall ReplicasRead(const Attrs& attrs, int num_replicas);
+
 // How values are stored. The numbers of an op are f32. An operand stored in bf16 is read as the f32
 // numbers that it represents. With the attribute `out` = bf16, result 0 is rounded once, when it is
 // stored. Only ops that move, select or convert elements (OpFlags::any_dtype) set the dtypes of
@@ -275,8 +296,9 @@ struct OpDef {
   ChainOp chain_op = ChainOp::kNone;
   // In order of preference. A call gets the first kernel with an offer, or else the reference.
   std::vector<KernelDef> kernels;
-  // An op with the same operands and attributes that equals CrossReplicaSum of this op and does
-  // less work for these shapes, or nullptr if there is none. The function itself may be null.
+  // An op with the same operands and attributes, and of_replicas, that equals CrossReplicaSum of
+  // this op and does less work for these shapes, or nullptr if there is none. The function itself
+  // may be null.
   std::function<const OpDef*(const OpCall& call)> summed_over_replicas;
   // Sets the flops and transcendentals of `cost`. Corrects its bytes if the call does not read
   // every operand and write every needed result exactly once. Null: see the next two fields.

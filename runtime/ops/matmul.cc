@@ -146,6 +146,12 @@ std::vector<AttrDef> MatMulAttrs() {
   return {{"precision", int64_t{0}, true}, {"transpose_x", false}, {"transpose_y", false}};
 }
 
+std::vector<AttrDef> CrossReplicaMatMulAttrs() {
+  std::vector<AttrDef> attrs = MatMulAttrs();
+  attrs.push_back({kOfReplicas, std::vector<int64_t>{}});
+  return attrs;
+}
+
 void RoundsAtDefault(const OpCall& call, OpFlags& flags) {
   if (PrecisionOf(call.attrs) == Precision::kDefault) flags.rounds = 3u;
 }
@@ -244,10 +250,11 @@ const OpDef& CrossReplicaMatMulOp() {
       .name = "cross_replica_matmul",
       .doc =
           "The sum over all replicas of their matmul of x and y: with x' (K, M) and y (K, N) the "
-          "product of the rows of all, in replica order; all-gather and matmul in one.",
+          "product of the rows of all, in replica order; all-gather and matmul in one. With "
+          "of_replicas [first, count] over these.",
       .min_operands = 2,
       .max_operands = 2,
-      .attrs = MatMulAttrs(),
+      .attrs = CrossReplicaMatMulAttrs(),
       .flags = {.unit = WorkUnit::kRows, .collective = true},
       .refine_flags = RoundsAtDefault,
       .infer_shape =

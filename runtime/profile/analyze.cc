@@ -75,9 +75,13 @@ class Analysis {
   }
 
   void AddWorkers() {
-    double infeed = 0, outfeed = 0;
-    for (const ProfileSpan& wait : args_.run.waits())
-      (wait.kind == Kind::kInfeed ? infeed : outfeed) += ticks_.empty() ? 0 : Within(wait);
+    double infeed = 0, outfeed = 0, exchange = 0;
+    for (const ProfileSpan& wait : args_.run.waits()) {
+      double& sum = wait.kind == Kind::kInfeed    ? infeed
+                    : wait.kind == Kind::kOutfeed ? outfeed
+                                                  : exchange;
+      sum += ticks_.empty() ? 0 : Within(wait);
+    }
     for (int worker = 0; worker < args_.run.num_workers(); ++worker) {
       double busy = 0, barrier = 0;
       for (const ProfileSpan& span : args_.run.spans(worker)) {
@@ -97,7 +101,8 @@ class Analysis {
       // All workers wait at a barrier while one of them waits for the queues.
       row.set_infeed_seconds(infeed);
       row.set_outfeed_seconds(outfeed);
-      row.set_barrier_seconds(std::max(0.0, barrier - infeed - outfeed));
+      row.set_exchange_seconds(exchange);
+      row.set_barrier_seconds(std::max(0.0, barrier - infeed - outfeed - exchange));
     }
   }
 
@@ -229,7 +234,9 @@ class Analysis {
       row.set_barrier_seconds(row.barrier_seconds() / steps);
       row.set_infeed_seconds(row.infeed_seconds() / steps);
       row.set_outfeed_seconds(row.outfeed_seconds() / steps);
-      accounted += row.barrier_seconds() + row.infeed_seconds() + row.outfeed_seconds();
+      row.set_exchange_seconds(row.exchange_seconds() / steps);
+      accounted += row.barrier_seconds() + row.infeed_seconds() + row.outfeed_seconds() +
+                   row.exchange_seconds();
       *profile_.add_worker() = row;
     }
     profile_.set_critical_path_seconds(times_.critical / steps);

@@ -56,9 +56,10 @@ class TraceWriter {
       Complete(kHost, kStepsLane, JsonString(absl::StrCat("step ", step)), ticks[step - 1],
                ticks[step], "{}");
     for (const ProfileSpan& wait : run_.waits()) {
-      const bool infeed = wait.kind == Kind::kInfeed;
-      Complete(kHost, kWaitsLane, infeed ? "\"wait for infeed\"" : "\"wait for outfeed\"",
-               wait.begin, wait.end, "{}");
+      const char* const name = wait.kind == Kind::kInfeed    ? "\"wait for infeed\""
+                               : wait.kind == Kind::kOutfeed ? "\"wait for outfeed\""
+                                                             : "\"exchange\"";
+      Complete(kHost, kWaitsLane, name, wait.begin, wait.end, "{}");
     }
     for (const HostTrace::Span& span : host_spans_) {
       if (ticks.empty() || span.end <= ticks.front() || span.begin >= ticks.back()) continue;

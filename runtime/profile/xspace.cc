@@ -110,7 +110,7 @@ class XSpaceMaker {
   // Ids of metadata of a plane.
   struct Ids {
     std::vector<int64_t> instructions;
-    int64_t infeed = 0, outfeed = 0;
+    int64_t infeed = 0, outfeed = 0, exchange = 0;
   };
 
   Plane AddPlane(const std::string& name) {
@@ -144,6 +144,7 @@ class XSpaceMaker {
     }
     ids.infeed = AddQueue(plane, "infeed", instructions_.size() + 1);
     ids.outfeed = AddQueue(plane, "outfeed", instructions_.size() + 2);
+    ids.exchange = AddQueue(plane, "all-reduce", instructions_.size() + 3);
     return ids;
   }
 
@@ -233,7 +234,9 @@ class XSpaceMaker {
         }
       }
       for (const ProfileSpan& span : run.waits())
-        spans.emplace_back(span, span.kind == Kind::kInfeed ? ids.infeed : ids.outfeed);
+        spans.emplace_back(span, span.kind == Kind::kInfeed    ? ids.infeed
+                                 : span.kind == Kind::kOutfeed ? ids.outfeed
+                                                               : ids.exchange);
       std::sort(spans.begin(), spans.end(),
                 [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
       const std::vector<int64_t>& ticks = run.step_ticks();

@@ -68,6 +68,16 @@ int InterleavedParts(int replicas_per_call, const Interleaving& interleaving, in
   return parts;
 }
 
+Partition PartitionOf(const Instruction& i) {
+  return Partition{i.per_core,
+                   i.parts,
+                   i.rows,
+                   i.by_columns,
+                   i.replicas_per_call,
+                   i.first_part,
+                   i.op->flags.exchange != Exchange::kNone};
+}
+
 void SetPartition(const Partition& partition, OpCall& call) {
   call.parts = partition.per_core ? 1 : partition.parts;
   call.rows = partition.per_core || partition.parts == 1 ? 0 : partition.rows;
@@ -75,7 +85,9 @@ void SetPartition(const Partition& partition, OpCall& call) {
 }
 
 OpCall CallOfInstruction(const Instruction& instruction, int num_replicas) {
-  OpCall call{.op = instruction.op, .attrs = instruction.attrs, .num_replicas = num_replicas};
+  OpCall call{.op = instruction.op,
+              .attrs = instruction.attrs,
+              .num_replicas = ReplicasRead(instruction.attrs, num_replicas).count};
   SetPartition(PartitionOf(instruction), call);
   for (size_t i = 0; i < instruction.operands.size(); i += CopiesPerOperand(call))
     call.operands.push_back(instruction.operands[i].shape);
@@ -92,7 +104,7 @@ Cost CostOfInstruction(const Instruction& instruction, int num_replicas) {
 }
 
 bool SamePart(const Partition& writer, const Partition& reader, bool own_rows) {
-  if (writer.per_core != reader.per_core) return false;
+  if (writer.per_core != reader.per_core || writer.exchange || reader.exchange) return false;
   if (writer.per_core) return true;
   if (writer.parts == 1 && reader.parts == 1) return writer.first_part == reader.first_part;
   return writer == reader && !writer.by_columns && own_rows;

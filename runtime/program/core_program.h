@@ -4,6 +4,7 @@
 #ifndef TPURUN_RUNTIME_PROGRAM_CORE_PROGRAM_H_
 #define TPURUN_RUNTIME_PROGRAM_CORE_PROGRAM_H_
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <string>
@@ -75,7 +76,8 @@ struct Instruction {
 // For messages: `matmul "dense/MatMul" of dense (forward)`.
 std::string Describe(const Instruction& instruction);
 
-// How an instruction is partitioned: the last six fields of Instruction.
+// How an instruction is partitioned: the last six fields of Instruction, and whether it is an
+// exchange (OpFlags::exchange).
 struct Partition {
   bool per_core = false;
   int parts = 1;
@@ -83,11 +85,10 @@ struct Partition {
   bool by_columns = false;
   int replicas_per_call = 1;
   int first_part = 0;
+  bool exchange = false;
   auto operator<=>(const Partition&) const = default;
 };
-inline Partition PartitionOf(const Instruction& i) {
-  return Partition{i.per_core, i.parts, i.rows, i.by_columns, i.replicas_per_call, i.first_part};
-}
+Partition PartitionOf(const Instruction& instruction);
 // Sets the fields of the call of one core, or of a part, that its kernel sees.
 void SetPartition(const Partition& partition, OpCall& call);
 
@@ -99,7 +100,8 @@ Cost CostOfInstruction(const Instruction& instruction, int num_replicas);
 
 // True if part p of `reader` uses only bytes of an operand that part p of `writer` writes, for
 // either order of the two. They may then be in one phase. `own_rows`: each part of the
-// reader reads only its own rows of the operand (ReadsOwnRows).
+// reader reads only its own rows of the operand (ReadsOwnRows). False for an exchange, which runs
+// beside all parts.
 bool SamePart(const Partition& writer, const Partition& reader, bool own_rows);
 
 // True if row i of result 0 depends only on row i of operand `operand`. If each of `rows` examples
@@ -154,7 +156,11 @@ struct OutfeedSlot {
 
 struct CoreProgram {
   std::string name;
-  int num_replicas = 1;
+  int num_replicas = 1;   // of this program
+  int first_replica = 0;  // the number of its first one among all replicas of the run
+  int all_replicas = 1;   // of the run, if other processes have some of them; else not used
+  // The replicas of an outfeed entry: processes give each other their shares.
+  int outfeed_replicas() const { return std::max(num_replicas, all_replicas); }
   std::string machine;  // Machine::ToString() of the machine it was compiled for
   std::string library;  // the kernel libraries and their versions
   std::vector<Variable> variables;

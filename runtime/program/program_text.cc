@@ -212,15 +212,17 @@ class Parser {
  private:
   absl::Status Header(LineTokenizer& line) {
     const std::optional<std::string> name = line.QuotedString();
-    const std::optional<int64_t> replicas = name ? Field(line, "replicas=") : std::nullopt;
+    const std::optional<ReplicaRange> replicas =
+        name && line.Eat("replicas=") ? EatReplicas(line) : std::nullopt;
     const std::optional<std::string> machine =
         replicas && line.Eat("machine=") ? line.QuotedString() : std::nullopt;
     const std::optional<std::string> library =
         machine && line.Eat("library=") ? line.QuotedString() : std::nullopt;
-    if (!library || *replicas < 1)
-      return Bad("program \"name\" replicas=N machine=\"...\" library=\"...\"");
+    if (!library) return Bad("program \"name\" replicas=N machine=\"...\" library=\"...\"");
     program_.name = *name;
-    program_.num_replicas = static_cast<int>(*replicas);
+    program_.num_replicas = replicas->count;
+    program_.first_replica = replicas->first;
+    program_.all_replicas = replicas->all;
     program_.machine = *machine;
     program_.library = *library;
     return absl::OkStatus();
@@ -331,11 +333,12 @@ std::string PrintBuffer(const BufferRef& buffer) {
 }
 
 std::string PrintProgram(const CoreProgram& program) {
-  std::string text =
-      absl::StrCat("program ", Quote(program.name), " replicas=", program.num_replicas,
-                   " machine=", Quote(program.machine), " library=", Quote(program.library),
-                   "\narena shared=", program.shared_bytes, " core=", program.core_bytes,
-                   " worker=", program.worker_bytes, "\n");
+  std::string text = absl::StrCat(
+      "program ", Quote(program.name), " replicas=",
+      PrintReplicas({program.num_replicas, program.first_replica, program.all_replicas}),
+      " machine=", Quote(program.machine), " library=", Quote(program.library),
+      "\narena shared=", program.shared_bytes, " core=", program.core_bytes,
+      " worker=", program.worker_bytes, "\n");
   for (size_t i = 0; i < program.variables.size(); ++i) {
     absl::StrAppend(&text, "variable ", i, " ", PrintVariable(program.variables[i]), "\n");
   }

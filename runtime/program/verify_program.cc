@@ -170,12 +170,13 @@ class Verifier {
       return absl::InternalError(absl::StrCat("cannot have ", instruction.operands.size(),
                                               " operands, ", copies, " copies of each"));
     }
+    const int first = ReplicasRead(instruction.attrs, program_.num_replicas).first;
     for (size_t i = 0; copies > 1 && i < instruction.operands.size(); ++i) {
       const Operand& operand = instruction.operands[i];
       Operand want = instruction.operands[i / copies * copies];
       const Space space = want.buffer.space;
       if (space == Space::kCore || space == Space::kInfeed || space == Space::kVariable)
-        want.buffer.core = static_cast<int>(i % copies);
+        want.buffer.core = first + static_cast<int>(i % copies);
       if (operand == want) continue;
       return absl::InternalError(
           absl::StrCat("takes ", PrintBuffer(operand.buffer), " ", operand.shape.ToString(),

@@ -14,13 +14,14 @@
 namespace tpurun {
 
 struct AfterSteps {
-  std::vector<std::vector<Literal>> outputs;  // of the last step: [slot][replica]
-  std::map<std::string, std::vector<Literal>> variables;
+  std::vector<std::vector<Literal>> outputs;              // of the last step: [slot][replica]
+  std::map<std::string, std::vector<Literal>> variables;  // the copies of each
 };
 
 // Runs a program on the same batch for so many steps; an output of every step is among its outputs.
+// `args` has the batch of all replicas of the run; with a fabric the program is of some of them.
 inline AfterSteps RunOnDevice(Device* device, const CoreProgram& program, const EvaluateArgs& args,
-                              int64_t steps) {
+                              int64_t steps, Fabric* fabric = nullptr) {
   AfterSteps after;
   std::vector<std::vector<std::byte>> store;
   std::vector<void*> variables;
@@ -41,7 +42,8 @@ inline AfterSteps RunOnDevice(Device* device, const CoreProgram& program, const 
     for (size_t slot = 0; slot < args.infeed.size(); ++slot) {
       for (int replica = 0; replica < program.num_replicas; ++replica) {
         std::memcpy(entry + in.offsets[slot] + replica * in.replica_bytes[slot],
-                    args.infeed[slot][replica].data(), in.replica_bytes[slot]);
+                    args.infeed[slot][program.first_replica + replica].data(),
+                    in.replica_bytes[slot]);
       }
     }
     infeed.Commit();
@@ -51,9 +53,11 @@ inline AfterSteps RunOnDevice(Device* device, const CoreProgram& program, const 
   if (!loaded.ok()) return after;
   // A variable that is not finite ends a run, and the next goes on with it.
   for (int64_t done = 0; done < steps;) {
-    const RunResult result = device->Run(
-        **loaded,
-        {.iterations = steps - done, .first_step = done, .infeed = &infeed, .outfeed = &outfeed});
+    const RunResult result = device->Run(**loaded, {.iterations = steps - done,
+                                                    .first_step = done,
+                                                    .fabric = fabric,
+                                                    .infeed = &infeed,
+                                                    .outfeed = &outfeed});
     EXPECT_TRUE(result.status.ok() || result.not_finite.has_value()) << result.status;
     if (result.steps == 0) return after;
     done += result.steps;
@@ -70,8 +74,11 @@ inline AfterSteps RunOnDevice(Device* device, const CoreProgram& program, const 
   }
   for (size_t i = 0; i < program.variables.size(); ++i) {
     const Variable& variable = program.variables[i];
-    Literal& literal = after.variables[variable.name].emplace_back(variable.shape);
-    std::memcpy(literal.data(), store[i].data(), variable.shape.bytes());
+    for (int core = 0; core < (variable.per_core ? program.num_replicas : 1); ++core) {
+      Literal& literal = after.variables[variable.name].emplace_back(variable.shape);
+      std::memcpy(literal.data(), store[i].data() + core * Aligned(variable.shape.bytes()),
+                  variable.shape.bytes());
+    }
   }
   return after;
 }

@@ -1,0 +1,117 @@
+// Random graphs on several processes, which are threads here: the bits of one process.
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "runtime/compiler/compile.h"
+#include "runtime/device/device.h"
+#include "runtime/fabric/thread_fabric.h"
+#include "runtime/ops/op_list.h"
+#include "runtime/program/combine_parts.h"
+#include "runtime/program/program_text.h"
+#include "tests/compiler/random_graph.h"
+#include "tests/compiler/run_on_device.h"
+
+namespace tpurun {
+namespace {
+
+constexpr int kSeeds = 40;
+constexpr int64_t kSteps = 3;
+
+CoreProgram CompileFor(const Graph& graph, int processes, int process, int workers) {
+  auto program = Compile(graph, {.ops = OpsOfPasses(), .processes = processes, .process = process});
+  EXPECT_TRUE(program.ok()) << program.status();
+  if (!program.ok()) return {};
+  const auto parsed = ParseProgram(PrintProgram(*program), FindOpByName);
+  EXPECT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(PrintProgram(*parsed), PrintProgram(*program));
+  CombineParts(workers, *program);
+  return *std::move(program);
+}
+
+// What all processes have together: the copies of a variable in the order of the replicas.
+AfterSteps RunOnProcesses(const Graph& graph, int processes, int workers,
+                          const EvaluateArgs& args) {
+  const auto fabrics = MakeThreadFabrics(processes);
+  std::vector<AfterSteps> after(processes);
+  std::vector<CoreProgram> programs;
+  for (int process = 0; process < processes; ++process)
+    programs.push_back(CompileFor(graph, processes, process, workers));
+  std::vector<std::thread> threads;
+  for (int process = 0; process < processes; ++process) {
+    threads.emplace_back([&, process] {
+      const auto device = Device::Create(workers);
+      after[process] =
+          RunOnDevice(device.get(), programs[process], args, kSteps, fabrics[process].get());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  AfterSteps all = after[0];
+  for (int process = 1; process < processes; ++process) {
+    for (size_t slot = 0; slot < all.outputs.size(); ++slot)
+      for (const Literal& literal : after[process].outputs[slot])
+        all.outputs[slot].push_back(literal);
+    for (const Variable& variable : programs[0].variables) {
+      const std::vector<Literal>& copies = after[process].variables[variable.name];
+      if (!variable.per_core) {
+        EXPECT_EQ(copies, after[0].variables[variable.name]) << variable.name;
+        continue;
+      }
+      for (const Literal& copy : copies) all.variables[variable.name].push_back(copy);
+    }
+  }
+  return all;
+}
+
+class ProcessesTest : public ::testing::TestWithParam<int> {
+ protected:
+  void ExpectSameBits(const Graph& graph) {
+    const EvaluateArgs args = RandomArgs(graph, GetParam());
+    const auto device = Device::Create(2);
+    const AfterSteps want = RunOnDevice(device.get(), CompileFor(graph, 1, 0, 2), args, kSteps);
+    for (int processes = 2; processes <= graph.num_replicas() / kLeastReplicasOfProcess;
+         processes *= 2) {
+      SCOPED_TRACE(absl::StrCat(processes, " processes"));
+      const AfterSteps got = RunOnProcesses(graph, processes, 1 + GetParam() % 2, args);
+      EXPECT_EQ(got.outputs, want.outputs);
+      EXPECT_EQ(got.variables, want.variables);
+    }
+  }
+};
+
+TEST_P(ProcessesTest, HaveTheBitsOfOne) {
+  ExpectSameBits(RandomGraph(
+      GetParam(), {.ops = 40, .replicas = 16, .interleaved_groups = GetParam() % 2 == 0}));
+}
+
+// Wide enough for products of the rows of several replicas.
+TEST_P(ProcessesTest, HaveTheBitsOfOneInWideGraphs) {
+  ExpectSameBits(RandomGraph(GetParam(), {.widths = {33, 64, 130},
+                                          .ops = 60,
+                                          .replicas = 16 << GetParam() % 2,
+                                          .interleaved_groups = GetParam() % 3 == 0}));
+}
+
+// The seeds are of use.
+TEST(RandomGraphsOfProcesses, ExchangeAllThatGraphsDo) {
+  std::map<std::string, int> found;
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    const Graph graph = RandomGraph(
+        seed, {.widths = {33, 64, 130}, .ops = 60, .replicas = 16, .interleaved_groups = true});
+    const std::string text = PrintProgram(CompileFor(graph, 2, 1, 1));
+    for (const char* op : {"cross_process_sum", "cross_process_concat", "cross_replica_matmul"})
+      found[op] += absl::StrContains(text, absl::StrCat("  ", op, " {"));
+  }
+  EXPECT_GT(found["cross_process_sum"], kSeeds / 2);
+  EXPECT_GT(found["cross_process_concat"], kSeeds / 4);
+  EXPECT_GT(found["cross_replica_matmul"], 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, ProcessesTest, ::testing::Range(0, kSeeds));
+
+}  // namespace
+}  // namespace tpurun
