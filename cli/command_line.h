@@ -45,6 +45,8 @@ struct Verb {
   bool takes_config = false;
   // The verb runs a model: it takes --worker_threads, --kernels, --dump_dir and --log_format.
   bool runs = false;
+  // Several processes run the verb together: it takes --host_timeout.
+  bool joins_processes = false;
   int min_arguments = 0;
   int max_arguments = 0;
   // index of the first argument that is a path; all later arguments are paths too

@@ -276,6 +276,32 @@ absl::StatusOr<std::optional<StepRange>> StepsToProfile(const CommandLine& comma
 
 }  // namespace
 
+namespace {
+
+// Without num_shards each process has the cores of one host.
+void ShareReplicas(const Fabric& fabric, LoadedConfig& config, ConfigErrors& errors) {
+  const int processes = fabric.size();
+  if (!config.run.use_tpu()) {
+    errors.Add("use_tpu",
+               absl::StrCat("use_tpu: got false, which runs one replica, but ", processes,
+                            " processes were started, want true or one process"));
+    return;
+  }
+  proto::TPUConfig& tpu = *config.run.mutable_tpu_config();
+  if (!tpu.has_num_shards()) tpu.set_num_shards(processes * kReplicasOfHost);
+  const int shards = tpu.num_shards();
+  const bool one_host = shards == kReplicasOfHost;
+  if (shards <= 0 || (!one_host && shards / processes >= kLeastReplicasOfProcess)) return;
+  errors.Add(
+      "tpu_config.num_shards",
+      absl::StrCat("tpu_config.num_shards: got ", shards, " for ", processes, " processes, want ",
+                   std::max(2 * kReplicasOfHost, processes * kLeastReplicasOfProcess), " or more: ",
+                   kLeastReplicasOfProcess, " for each process, and one host's ", kReplicasOfHost,
+                   " stay together; without it there are ", processes * kReplicasOfHost));
+}
+
+}  // namespace
+
 absl::StatusOr<ModeKey> ModeOf(const CommandLine& command) {
   const std::string mode = command.GetString("mode", "train");
   if (mode == "train") return ModeKey::kTrain;
@@ -310,10 +336,12 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
                           .after_checks = [command] { return CheckWarnings(command); }};
 }
 
-absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required) {
+absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required,
+                                    Fabric* fabric) {
   ASSIGN_OR_RETURN(const LoadOptions load, command.load_options());
   ConfigErrors errors;
   ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(load, errors));
+  if (fabric != nullptr) ShareReplicas(*fabric, loaded, errors);
   const bool own_input = !command.Has("input");
   if (!own_input) UseInputFlag(command.GetList("input"), required, &loaded, errors);
   const LoadedConfig config = std::move(loaded);
@@ -337,6 +365,11 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   LogWarnings(errors.Warnings(config.locations));
   RETURN_IF_ERROR(CheckWarnings(command));
   ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, std::move(model)));
+  if (fabric != nullptr) {
+    composition.options.fabric = fabric;
+    composition.options.topology.num_processes = fabric->size();
+    composition.options.topology.process = fabric->rank();
+  }
   composition.options.run_hooks = RunsHooks(command, config, required);
   if (required.train) {
     composition.options.train.allow_changed_input = command.GetBool("allow_changed_input");

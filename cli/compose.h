@@ -40,8 +40,10 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
 
 // Loads and checks the configuration, and builds the ModelFn and the InputFns of the parts that
 // `required` names. The error lists every mistake that can be found without data, each with its
-// place. Warnings are logged; under --strict they are an error.
-absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required);
+// place. Warnings are logged; under --strict they are an error. `fabric`: the processes that run
+// the verb together, which must outlive the composition; nullptr: this one alone.
+absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required,
+                                    Fabric* fabric = nullptr);
 
 }  // namespace tpurun
 

@@ -30,6 +30,11 @@ void Count(google::LogSeverity severity) {
   if (severity == google::WARNING) ++warning_count;
 }
 
+// The number of this process among several that run together.
+int process = 0;
+
+std::string OfProcess() { return process == 0 ? "" : absl::StrCat("process ", process, ": "); }
+
 // With --colorlogtostderr, glog's colors on a terminal: yellow warnings, red errors.
 std::string Colored(google::LogSeverity severity, const std::string& line) {
   const bool colored =
@@ -45,7 +50,7 @@ class TextLines : public google::LogSink {
             const google::LogMessageTime& time, const char* message,
             size_t message_length) override {
     Count(severity);
-    const std::string text = Escape({message, message_length});
+    const std::string text = OfProcess() + Escape({message, message_length});
     std::string shown;
     if (FLAGS_log_prefix) {
       shown = ToString(severity, base_filename, line, time, text.data(), text.size());
@@ -68,6 +73,7 @@ class JsonLines : public google::LogSink {
     object["time"] = JsonNumber(static_cast<double>(time.timestamp()) + time.usec() * 1e-6);
     object["file"] = base_filename;
     object["line"] = line;
+    if (process > 0) object["process"] = process;
     object["message"] = JsonBytes({message, message_length});
     WriteLine(JsonText(object));
   }
@@ -88,6 +94,11 @@ void StartLogging(const char* program, LogFormat format) {
       format == LogFormat::kText ? static_cast<google::LogSink*>(new TextLines) : new JsonLines;
   google::AddLogSink(sink);
   google::InitGoogleLogging(program);
+}
+
+void LogAsProcess(int rank) {
+  process = rank;
+  FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::WARNING);
 }
 
 void LogWarnings(const std::vector<std::string>& warnings) {

@@ -20,6 +20,9 @@ enum class LogFormat { kText, kJson };
 void StartLogging(const char* program, LogFormat format);
 
 // Logs each of the texts as a warning.
+// Lines that are no warnings are left out from now on; the others begin with "process 1: ".
+void LogAsProcess(int rank);
+
 void LogWarnings(const std::vector<std::string>& warnings);
 
 // The number of warnings logged so far, without the warnings that --minloglevel suppresses.

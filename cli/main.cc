@@ -16,10 +16,12 @@
 #include "cli/json.h"
 #include "cli/logging.h"
 #include "cli/out_of_memory.h"
+#include "cli/processes.h"
 #include "cli/signals.h"
 #include "cli/verb_table.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
+#include "runtime/estimator/train_peers.h"
 
 namespace tpurun {
 namespace {
@@ -92,6 +94,8 @@ int main(int argc, char** argv) {
   if (command->GetBool("quiet")) FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::WARNING);
   const bool json = command->GetString("log_format") == "json";
   StartLogging(argv[0], json ? LogFormat::kJson : LogFormat::kText);
+  if (LeavesTheWorkToTheChief(*command)) return 0;
   const absl::Status status = command->verb().run(*command);
+  if (IsToldByChief(status)) return ExitCode(status);
   return Finish(status.ok() ? CheckWarnings(*command) : status);
 }

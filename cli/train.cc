@@ -1,6 +1,9 @@
 #include "cli/train.h"
 
+#include <memory>
+
 #include "cli/compose.h"
+#include "cli/processes.h"
 #include "cli/progress.h"
 #include "cli/results.h"
 #include "cli/training.h"
@@ -9,11 +12,14 @@
 namespace tpurun {
 
 absl::Status TrainCommand(const CommandLine& command) {
-  ASSIGN_OR_RETURN(Composition composition, Compose(command, {.train = true}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Fabric> fabric, JoinProcesses(command));
+  ASSIGN_OR_RETURN(Composition composition,
+                   ComposeForProcesses(command, {.train = true}, fabric.get()));
   ProgressLine line(command, false);
   WatchTraining(line, composition.options);
   Estimator estimator(std::move(composition.options));
   ASSIGN_OR_RETURN(const TrainResult result, estimator.Train(composition.input_fn));
+  if (fabric != nullptr && !fabric->is_chief()) return absl::OkStatus();
   return WriteResult(TrainResultJson(result));
 }
 

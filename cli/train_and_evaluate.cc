@@ -1,8 +1,10 @@
 #include "cli/train_and_evaluate.h"
 
+#include <memory>
 #include <utility>
 
 #include "cli/compose.h"
+#include "cli/processes.h"
 #include "cli/progress.h"
 #include "cli/results.h"
 #include "cli/training.h"
@@ -12,10 +14,12 @@
 namespace tpurun {
 
 absl::Status TrainAndEvaluateCommand(const CommandLine& command) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Fabric> fabric, JoinProcesses(command));
   ASSIGN_OR_RETURN(
       Composition composition,
-      Compose(command,
-              {.train = true, .evaluate = true, .all_evaluations = true, .alternating = true}));
+      ComposeForProcesses(
+          command, {.train = true, .evaluate = true, .all_evaluations = true, .alternating = true},
+          fabric.get()));
   ProgressLine line(command, /*writes_output=*/true);
   WatchTraining(line, composition.options);
   Estimator estimator(std::move(composition.options));
@@ -35,6 +39,7 @@ absl::Status TrainAndEvaluateCommand(const CommandLine& command) {
                                                .evaluations = std::move(composition.evaluations),
                                                .export_inputs = composition.export_inputs,
                                                .on_result = on_result}));
+  if (fabric != nullptr && !fabric->is_chief()) return absl::OkStatus();
   return WriteResult(TrainResultJson(result));
 }
 

@@ -222,7 +222,7 @@ absl::Status Checkpoint::Restore(bool with_state, VariableStore& store,
     ++num_variables;
     const Shape& shape = stored.variable().shape;
     Shape all = shape;
-    all.dims = WithLeading(stored.copies(), shape.dims);
+    all.dims = WithLeading(store.replicas().all, shape.dims);
     const std::string theirs = name_of(stored.variable());
     const std::string per_core = kPerCore + theirs;
     const bool has_copies = stored.copies() > 1 && Mismatch(per_core, all).empty();
@@ -239,7 +239,7 @@ absl::Status Checkpoint::Restore(bool with_state, VariableStore& store,
     }
     const BundleEntry* const entry = reader_->Find(has_copies ? per_core : theirs);
     ASSIGN_OR_RETURN(std::string bytes, reader_->ReadBytes(*entry));
-    reads.push_back({name, has_copies ? stored.copies() : 1, std::move(bytes)});
+    reads.push_back({name, has_copies ? store.replicas().all : 1, std::move(bytes)});
   }
   if (!mistakes.empty() && mistakes.size() == no_average.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -299,7 +299,7 @@ void Checkpoint::Apply(const std::vector<Read>& reads, VariableStore& store) {
   for (const Read& read : reads) {
     StoredVariable& stored = *store.FindMutable(read.name);
     for (int copy = 0; copy < stored.copies(); ++copy) {
-      const int64_t from = copy < read.copies ? copy : 0;
+      const int64_t from = read.copies > 1 ? store.replicas().first + copy : 0;
       std::memcpy(stored.copy(copy), read.bytes.data() + from * stored.copy_bytes(),
                   stored.copy_bytes());
     }

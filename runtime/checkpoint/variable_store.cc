@@ -33,7 +33,7 @@ absl::Status VariableStore::Add(const std::vector<Variable>& variables) {
     const auto found = variables_.find(variable.name);
     if (found == variables_.end()) {
       variables_.emplace(variable.name,
-                         StoredVariable(variable, variable.per_core ? num_replicas_ : 1));
+                         StoredVariable(variable, variable.per_core ? replicas_.count : 1));
     } else if (!(found->second.variable().shape == variable.shape)) {
       return OtherShape(found->second, variable);
     }
@@ -77,7 +77,7 @@ absl::StatusOr<std::vector<void*>> VariableStore::Bind(const std::vector<Variabl
     }
     StoredVariable& stored = found->second;
     if (!(stored.variable().shape == variable.shape)) return OtherShape(stored, variable);
-    if (variable.per_core && stored.copies() < num_replicas_) {
+    if (variable.per_core && stored.copies() < replicas_.count) {
       return absl::InternalError(absl::StrCat("variable \"", variable.name,
                                               "\": got a program with a copy a core, want one"));
     }

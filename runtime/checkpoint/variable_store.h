@@ -42,7 +42,10 @@ class StoredVariable {
 
 class VariableStore {
  public:
-  explicit VariableStore(int num_replicas) : num_replicas_(num_replicas) {}
+  // The variables of all replicas of a run, or those of one process: `replicas` have the copies of
+  // its per-core variables.
+  explicit VariableStore(int num_replicas) : VariableStore({num_replicas, 0, num_replicas}) {}
+  explicit VariableStore(const ReplicaRange& replicas) : replicas_(replicas) {}
 
   // Adds the variables that the store does not have yet, with values 0. A variable that exists with
   // another shape is an error.
@@ -60,7 +63,7 @@ class VariableStore {
   // replicas gets replica 0's copy if the store has several.
   absl::StatusOr<std::vector<void*>> Bind(const std::vector<Variable>& variables);
 
-  int num_replicas() const { return num_replicas_; }
+  const ReplicaRange& replicas() const { return replicas_; }
   // Sorted by name.
   const std::map<std::string, StoredVariable>& variables() const { return variables_; }
   const StoredVariable* Find(const std::string& name) const;
@@ -74,7 +77,7 @@ class VariableStore {
   std::map<std::string, std::vector<Literal>> ToLiterals() const;
 
  private:
-  int num_replicas_;
+  ReplicaRange replicas_;
   int64_t version_ = 1;
   std::map<std::string, StoredVariable> variables_;
 };

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "proto/run_config.pb.h"
 #include "runtime/base/host_trace.h"
+#include "runtime/fabric/fabric.h"
 #include "runtime/io/hparams.h"
 #include "runtime/ir/machine.h"
 #include "runtime/spec/spec.h"
@@ -45,6 +46,7 @@ struct TrainOptions {
   std::optional<StepRange> profiled;
   std::vector<HParam> hparams;  // hyperparameters for TensorBoard's comparison of trainings
   std::string config_text;      // the effective configuration, for TensorBoard
+  std::string program;          // identifies this program, the same in all processes
   // If a resumed training would fail because its input differs from the input of the checkpoint, it
   // moves the input to the same position, or to its beginning if there is no such position.
   bool allow_changed_input = false;
@@ -66,7 +68,9 @@ struct EstimatorOptions {
   ModelFn model_fn;
   std::vector<FeatureSpec> features;  // features that the model declares
   Topology topology = {};             // the replicas of one batch
-  int num_workers = 0;                // number of threads; 0: one for each CPU
+  // The processes that train together, of topology.num_processes. nullptr: this one alone.
+  Fabric* fabric = nullptr;
+  int num_workers = 0;  // number of threads; 0: one for each CPU
   // The kernels that programs may have.
   KernelChoice kernels = KernelChoice::kFastest;
   std::string dump_dir;     // folder for artefacts of the compiler; empty: none
@@ -179,13 +183,18 @@ struct TrainAndEvaluateInputs {
   OnEvaluation on_result;  // receives each result; its error ends the training
 };
 
+class MemoryReserve;
+class TrainInput;
+class TrainPeers;
+struct TrainProgram;
 struct TrainStart;
 
 class Estimator {
  public:
   explicit Estimator(EstimatorOptions options);
 
-  // Trains for the length in config.train(), starting from the latest checkpoint of model_dir.
+  // Trains for the length in config.train(), starting from the latest checkpoint of model_dir. With
+  // options.fabric all processes call it; the first writes and returns the result.
   // Cancelled after an interrupt (after saving, unless checkpoints are off). OutOfRange if the
   // input ended early (after saving). Aborted if the loss or a variable has a NaN or an infinity.
   absl::StatusOr<TrainResult> Train(const InputFn& input_fn,
@@ -241,8 +250,12 @@ class Estimator {
                                               const std::function<absl::Status()>& after_checks);
   // Trains from `start`, the contents of model_dir. Returns nullopt and writes nothing if
   // model_dir was absent and another training has used it meanwhile: `start` has then locked it.
-  absl::StatusOr<std::optional<TrainResult>> TrainFrom(TrainStart& start, const InputFn& input_fn,
+  absl::StatusOr<std::optional<TrainResult>> TrainFrom(TrainPeers& peers, TrainStart& start,
+                                                       const InputFn& input_fn,
                                                        const TrainAndEvaluateInputs* evaluated);
+  // The same in a process that is not the chief, from the opened input on.
+  absl::StatusOr<std::optional<TrainResult>> Follow(TrainPeers& peers, TrainProgram& program,
+                                                    TrainInput& input, MemoryReserve& reserve);
 
   EstimatorOptions options_;
 };

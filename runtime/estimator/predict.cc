@@ -101,7 +101,7 @@ absl::Status Estimator::Predict(
                                  .ended_message = [](int64_t) { return "the input ended"; },
                                  .classes = ClassesOf(graph)}));
   RETURN_IF_ERROR(options_.after_checks());
-  const SlotLayout layout = LayoutOf(program.outfeed, program.num_replicas);
+  const SlotLayout layout = LayoutOf(program.outfeed, program.outfeed_replicas());
   int64_t examples = 0;
   Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) -> absl::Status {
     const std::vector<HostFeature> forwarded = infeed->TakeForwarded();

@@ -75,6 +75,10 @@ void BeginAverages(const proto::ModelSpec& model, const std::vector<Variable>& m
 }  // namespace
 
 EstimatorOptions OptionsOfEvaluation(EstimatorOptions options) {
+  // The chief evaluates alone.
+  options.fabric = nullptr;
+  options.topology.num_processes = 1;
+  options.topology.process = 0;
   if (options.config.eval_on_tpu()) return options;
   options.config.set_use_tpu(false);
   options.topology = TopologyOfEvaluation(options.config);
@@ -130,6 +134,8 @@ absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeK
 CompileOptions MakeCompileOptions(const EstimatorOptions& options) {
   CompileOptions compile{.ops = OpsOfPasses()};
   compile.machine.kernels = options.kernels;
+  compile.processes = options.topology.num_processes;
+  compile.process = options.topology.process;
   compile.library = KernelLibraries();
   compile.compiled = [logs = options.config.log_device_placement()](const CoreProgram& program) {
     VLOG(1) << "Compiled " << Quote(program.name) << " for " << program.machine << ".";

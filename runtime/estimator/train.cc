@@ -4,16 +4,20 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "glog/logging.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/warm_start.h"
 #include "runtime/estimator/estimator.h"
+#include "runtime/estimator/input_files.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/estimator/train_evaluations.h"
 #include "runtime/estimator/train_input.h"
 #include "runtime/estimator/train_loop.h"
 #include "runtime/estimator/train_output.h"
+#include "runtime/estimator/train_peers.h"
 #include "runtime/estimator/train_program.h"
 #include "runtime/estimator/train_start.h"
 #include "runtime/io/identity.h"
@@ -52,33 +56,49 @@ absl::StatusOr<TrainResult> Estimator::TrainAndEvaluate(const TrainAndEvaluateIn
 
 absl::StatusOr<TrainResult> Estimator::Train(const InputFn& input_fn,
                                              const TrainAndEvaluateInputs* evaluated) {
-  ASSIGN_OR_RETURN(TrainStart start, FindTrainStart(options_));
+  TrainPeers peers(options_);
+  RETURN_IF_ERROR(peers.CheckAlike(
+      {{"program", options_.train.program}, {"configuration", options_.config.DebugString()}}));
+  absl::StatusOr<TrainStart> found = TrainStart{.saver = Saver(SaverOptions{})};
+  if (peers.is_chief()) found = FindTrainStart(options_);
+  ASSIGN_OR_RETURN(TrainStart start, peers.ShareStart(std::move(found)));
   while (true) {
-    ASSIGN_OR_RETURN(std::optional<TrainResult> result, TrainFrom(start, input_fn, evaluated));
+    ASSIGN_OR_RETURN(std::optional<TrainResult> result,
+                     TrainFrom(peers, start, input_fn, evaluated));
     if (result.has_value()) return *std::move(result);
     LOG(INFO) << "Another tpurun has trained in " << options_.config.model_dir()
               << " meanwhile: going on from where it is.";
-    ASSIGN_OR_RETURN(start, ReadTrainStart(options_, std::move(start.dir)));
+    absl::StatusOr<TrainStart> again = TrainStart{.saver = Saver(SaverOptions{})};
+    if (peers.is_chief()) again = ReadTrainStart(options_, std::move(start.dir));
+    ASSIGN_OR_RETURN(start, peers.ShareStart(std::move(again)));
   }
 }
 
 absl::StatusOr<std::optional<TrainResult>> Estimator::TrainFrom(
-    TrainStart& start, const InputFn& input_fn, const TrainAndEvaluateInputs* evaluated) {
+    TrainPeers& peers, TrainStart& start, const InputFn& input_fn,
+    const TrainAndEvaluateInputs* evaluated) {
   const proto::RunConfig& config = options_.config;
   const bool trained = config.train().has_max_steps() && config.train().max_steps() <= start.step;
   if (trained && evaluated == nullptr) return SkipTraining(start);
-  RETURN_IF_ERROR(CheckWritable(config.model_dir()));
   TrainProgram program(options_);
   MemoryReserve reserve(kReserveBytes + kReserveBytesOfWorker * program.session.num_workers());
-  RETURN_IF_ERROR(program.Build(options_, start.resumed));
   TrainInput input(options_, start.step);
-  if (!trained) RETURN_IF_ERROR(input.Open(input_fn, start.resumed));
-  for (const auto& [name, bytes] : input.assets()) start.assets[name] = IdentityOf(bytes);
-  if (!start.resumed.has_value() && config.has_warm_start_from())
-    RETURN_IF_ERROR(WarnOfOtherAssets(config.warm_start_from(), start.assets));
+  const auto open = [&]() -> absl::Status {
+    if (peers.is_chief()) RETURN_IF_ERROR(CheckWritable(config.model_dir()));
+    RETURN_IF_ERROR(program.Build(options_, start.resumed));
+    if (!trained) RETURN_IF_ERROR(input.Open(input_fn, start.resumed));
+    for (const auto& [name, bytes] : input.assets()) start.assets[name] = IdentityOf(bytes);
+    if (start.resumed.has_value() || !config.has_warm_start_from()) return absl::OkStatus();
+    return WarnOfOtherAssets(config.warm_start_from(), start.assets);
+  };
+  RETURN_IF_ERROR(peers.FirstError(open()));
+  RETURN_IF_ERROR(peers.CheckAlike({{"machine", program.session.machine()},
+                                    {"data", absl::StrJoin(IdentitiesOf(input.files()), "\n")},
+                                    {"steps", absl::StrCat(input.final_step())}}));
   const bool skipped = trained || input.already_trained();
   std::unique_ptr<TrainEvaluations> evaluations;
-  if (evaluated != nullptr) {
+  bool stopped = false;
+  const auto resume_evaluations = [&]() -> absl::Status {
     const auto export_model = [&](const proto::Export& to,
                                   const std::string& checkpoint) -> absl::StatusOr<ExportedFiles> {
       RETURN_IF_ERROR(start.dir.CheckPath());
@@ -88,33 +108,61 @@ absl::StatusOr<std::optional<TrainResult>> Estimator::TrainFrom(
     };
     evaluations = std::make_unique<TrainEvaluations>(options_, *evaluated, export_model, start);
     RETURN_IF_ERROR(evaluations->Build(program.session.variables()));
-    if (start.resumed.has_value()) {
-      RETURN_IF_ERROR(CheckOnce());
-      ASSIGN_OR_RETURN(
-          const bool stopped,
-          evaluations->Resume(
-              {.step = start.step, .checkpoint = start.resumed->prefix(), .last = skipped}));
-      if (stopped || skipped) RETURN_IF_ERROR(evaluations->WaitForHooks());
-      if (stopped) return SkipTraining(start, SkipReason::kStoppedEarly);
-    }
+    if (!start.resumed.has_value()) return absl::OkStatus();
+    RETURN_IF_ERROR(CheckOnce());
+    ASSIGN_OR_RETURN(
+        stopped, evaluations->Resume(
+                     {.step = start.step, .checkpoint = start.resumed->prefix(), .last = skipped}));
+    return stopped || skipped ? evaluations->WaitForHooks() : absl::OkStatus();
+  };
+  if (evaluated != nullptr) {
+    RETURN_IF_ERROR(peers.FirstError(peers.is_chief() ? resume_evaluations() : absl::OkStatus()));
+    ASSIGN_OR_RETURN(stopped, peers.Ask(stopped));
   }
+  if (stopped) return SkipTraining(start, SkipReason::kStoppedEarly);
   if (skipped) return SkipTraining(start);
-  TrainOutput output(options_, start, program, input);
-  TrainLoop loop(options_, program, input, output, evaluations.get());
-  RETURN_IF_ERROR(output.checkpoints().CheckUnlisted());
-  RETURN_IF_ERROR(input.Start(program));
-  output.PrepareGraph();
-  RETURN_IF_ERROR(input.WaitForFirst());
+  if (!peers.is_chief()) return Follow(peers, program, input, reserve);
+  TrainOutput output(options_, peers, start, program, input);
+  TrainLoop loop(options_, peers, program, input, output, evaluations.get());
+  const auto feed = [&]() -> absl::Status {
+    RETURN_IF_ERROR(output.checkpoints().CheckUnlisted());
+    RETURN_IF_ERROR(input.Start(program));
+    output.PrepareGraph();
+    return input.WaitForFirst();
+  };
+  RETURN_IF_ERROR(peers.FirstError(feed()));
   reserve.Release();
-  ASSIGN_OR_RETURN(const bool as_found, output.OpenDir());
-  if (!as_found) {
-    RETURN_IF_ERROR(input.CheckOpensAgain());
-    return std::nullopt;
+  const absl::StatusOr<bool> as_found = output.OpenDir();
+  if (as_found.ok() && !*as_found) {
+    const absl::Status opens_again = input.CheckOpensAgain();
+    if (opens_again.ok()) {
+      peers.Restart();
+      return std::nullopt;
+    }
+    peers.End(opens_again);
+    return opens_again;
   }
-  RETURN_IF_ERROR(output.Open());
-  RETURN_IF_ERROR(loop.Run());
-  RETURN_IF_ERROR(loop.Finish());
+  absl::Status done = as_found.status();
+  if (done.ok()) done = output.Open();
+  if (done.ok()) done = loop.Run();
+  if (done.ok()) done = loop.Finish();
+  peers.End(done);
+  RETURN_IF_ERROR(done);
   return loop.Result();
+}
+
+absl::StatusOr<std::optional<TrainResult>> Estimator::Follow(TrainPeers& peers,
+                                                             TrainProgram& program,
+                                                             TrainInput& input,
+                                                             MemoryReserve& reserve) {
+  absl::Status fed = input.Start(program);
+  if (fed.ok()) fed = input.WaitForFirst();
+  RETURN_IF_ERROR(peers.FirstError(fed));
+  reserve.Release();
+  if (options_.train.before_first_write) options_.train.before_first_write();
+  ASSIGN_OR_RETURN(const bool again, peers.Follow(program, input));
+  if (again) return std::nullopt;
+  return TrainResult{.global_step = input.final_step()};
 }
 
 }  // namespace tpurun

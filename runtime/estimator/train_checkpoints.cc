@@ -23,9 +23,11 @@ std::string EvaluationText(const proto::EvaluationState& state) {
 
 }  // namespace
 
-TrainCheckpoints::TrainCheckpoints(const EstimatorOptions& options, TrainStart& start,
-                                   const TrainProgram& program, const TrainInput& input)
-    : start_(start),
+TrainCheckpoints::TrainCheckpoints(const EstimatorOptions& options, TrainPeers& peers,
+                                   TrainStart& start, const TrainProgram& program,
+                                   const TrainInput& input)
+    : peers_(peers),
+      start_(start),
       program_(program),
       input_(input),
       cadence_(options.config),
@@ -37,9 +39,9 @@ absl::Status TrainCheckpoints::CheckUnlisted() const {
 }
 
 absl::Status TrainCheckpoints::Save(int64_t step) {
-  ASSIGN_OR_RETURN(const std::string position, input_.PositionAt(step));
+  ASSIGN_OR_RETURN(const TrainedState trained, peers_.Collect(step, program_, input_));
   const absl::Status moved = start_.dir.CheckPath();
-  const RunState state = {.input_position = position,
+  const RunState state = {.input_position = trained.input_position,
                           .machine = program_.session.machine(),
                           .model = canonical_text_,
                           .evaluation = EvaluationText(start_.evaluations),
@@ -53,8 +55,7 @@ absl::Status TrainCheckpoints::Save(int64_t step) {
   if (evaluations.has_best_step()) keep(evaluations.best_step());
   if (evaluations.has_pending_step()) keep(evaluations.pending_step());
   start_.saver.Keep(std::move(kept));
-  const absl::Status saved =
-      start_.saver.Save(start_.dir, program_.session.variables(), state, step);
+  const absl::Status saved = start_.saver.Save(start_.dir, trained.variables, state, step);
   if (!moved.ok()) {
     const std::string kept = saved.ok() ? absl::StrCat("; step ", step, " is saved there") : "";
     return absl::PermissionDeniedError(absl::StrCat(moved.message(), kept));

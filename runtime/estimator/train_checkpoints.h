@@ -9,6 +9,7 @@
 #include "runtime/estimator/cadence.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/train_input.h"
+#include "runtime/estimator/train_peers.h"
 #include "runtime/estimator/train_program.h"
 #include "runtime/estimator/train_start.h"
 
@@ -17,8 +18,8 @@ namespace tpurun {
 class TrainCheckpoints {
  public:
   // All arguments must outlive the object.
-  TrainCheckpoints(const EstimatorOptions& options, TrainStart& start, const TrainProgram& program,
-                   const TrainInput& input);
+  TrainCheckpoints(const EstimatorOptions& options, TrainPeers& peers, TrainStart& start,
+                   const TrainProgram& program, const TrainInput& input);
 
   bool enabled() const { return cadence_.enabled(); }
   // PermissionDenied if a save would overwrite a checkpoint of another training.
@@ -37,6 +38,7 @@ class TrainCheckpoints {
   const std::string& latest() const { return start_.saver.latest(); }
 
  private:
+  TrainPeers& peers_;
   TrainStart& start_;
   const TrainProgram& program_;
   const TrainInput& input_;

@@ -36,9 +36,10 @@ double TrainLoop::Totals::loss() const {
   return losses.empty() ? 0 : sum / static_cast<double>(losses.size());
 }
 
-TrainLoop::TrainLoop(const EstimatorOptions& options, TrainProgram& program, TrainInput& input,
-                     TrainOutput& output, TrainEvaluations* evaluations)
+TrainLoop::TrainLoop(const EstimatorOptions& options, TrainPeers& peers, TrainProgram& program,
+                     TrainInput& input, TrainOutput& output, TrainEvaluations* evaluations)
     : options_(options),
+      peers_(peers),
       program_(program),
       input_(input),
       output_(output),
@@ -74,6 +75,7 @@ absl::Status TrainLoop::Run() {
     const int64_t stop =
         evaluations_ == nullptr ? final_step : evaluations_->NextStop(done_.step, final_step);
     const int64_t iterations = length.Next(stop - done_.step);
+    RETURN_IF_ERROR(peers_.BeginRun(iterations));
     RunProfile* const profile = profile_.Begin(done_.step, iterations);
     const Clock::time_point start = Clock::now();
     RunResult result = program_.session.RunLoop(
@@ -81,6 +83,7 @@ absl::Status TrainLoop::Run() {
          .first_step = done_.step,
          .host_call_every_n_steps =
              options_.config.tpu_config().experimental_host_call_every_n_steps(),
+         .fabric = options_.fabric,
          .profile = profile,
          .interrupt = options_.interrupt},
         input_.infeed(), outfeed_.get());
@@ -189,8 +192,11 @@ absl::Status TrainLoop::Stopped(const RunResult& result) {
   const absl::Status why = absl::IsOutOfRange(result.status)
                                ? result.status
                                : Annotate(result.status, absl::StrCat("step ", step + 1));
-  // The steps before the end or error of the input are valid and can be saved.
-  const bool by_input = result.status == input_.infeed().input_status();
+  // The steps before the end or error of an input are valid and can be saved.
+  const bool of_peer = options_.fabric != nullptr && result.between_steps;
+  const bool by_input = result.status == input_.infeed().input_status() || of_peer;
+  if (absl::IsUnavailable(result.status) && options_.fabric != nullptr)
+    return output_.Failed(step, ProcessLost(why));
   if (step == input_.start_step() || !by_input || !output_.checkpoints().enabled()) {
     return output_.Failed(step, why);
   }
@@ -205,6 +211,12 @@ absl::Status TrainLoop::Stopped(const RunResult& result) {
       absl::StrCat(why.message(), "; checkpoint saved: ", output_.checkpoints().latest()));
 }
 
+absl::Status TrainLoop::ProcessLost(const absl::Status& why) const {
+  const std::string latest = output_.LastGoodCheckpoint();
+  return absl::UnavailableError(absl::StrCat(why.message(), "; start it again to go on from ",
+                                             latest.empty() ? "the beginning" : latest));
+}
+
 absl::Status TrainLoop::Interrupted() {
   RETURN_IF_ERROR(output_.SaveIfNew(done_.step));
   const absl::Status profiled = profile_.End(done_.step, true);
@@ -217,9 +229,12 @@ absl::Status TrainLoop::Interrupted() {
 
 absl::Status TrainLoop::LossNotFinite(const RunResult& result) {
   std::string message = absl::StrCat("NaN or infinity in the loss at step ", done_.step + 1);
-  bool diverged = false;
+  // The interpreter needs the batch of all replicas.
+  const bool alone = options_.fabric == nullptr;
+  if (!alone) absl::StrAppend(&message, ": ", result.status.message());
+  bool diverged = !alone;
   const absl::StatusOr<const std::byte*> entry = input_.infeed().ring().Front();
-  if (entry.ok()) {
+  if (alone && entry.ok()) {
     const Graph& graph = program_.graph;
     const absl::StatusOr<NonFinite> cause =
         FindNonFinite(graph, program_.session.variables(), *entry, result.steps, options_.features,
@@ -235,11 +250,13 @@ absl::Status TrainLoop::VariableNotFinite(const RunResult& result) {
   std::string message = absl::StrCat("NaN or infinity in the weights at step ", done_.step, ": ",
                                      DescribeVariable(session, *result.not_finite));
   const absl::StatusOr<NonFinite> cause =
-      Replay(options_,
-             {.checkpoint = output_.checkpoints().latest(),
-              .step = done_.step,
-              .variable = session.program().variables[result.not_finite->variable].name},
-             program_, input_);
+      options_.fabric != nullptr
+          ? absl::UnimplementedError("several processes train, and one alone cannot tell")
+          : Replay(options_,
+                   {.checkpoint = output_.checkpoints().latest(),
+                    .step = done_.step,
+                    .variable = session.program().variables[result.not_finite->variable].name},
+                   program_, input_);
   std::string advice = "lower the learning rate";
   if (!cause.ok()) {
     absl::StrAppend(&message, "; what made it so is not known: ", cause.status().message());

@@ -15,6 +15,7 @@
 #include "runtime/estimator/train_evaluations.h"
 #include "runtime/estimator/train_input.h"
 #include "runtime/estimator/train_output.h"
+#include "runtime/estimator/train_peers.h"
 #include "runtime/estimator/train_profile.h"
 #include "runtime/estimator/train_program.h"
 #include "runtime/session/outfeed.h"
@@ -24,8 +25,8 @@ namespace tpurun {
 class TrainLoop {
  public:
   // All arguments must outlive the object. `evaluations` is nullptr if there are none.
-  TrainLoop(const EstimatorOptions& options, TrainProgram& program, TrainInput& input,
-            TrainOutput& output, TrainEvaluations* evaluations);
+  TrainLoop(const EstimatorOptions& options, TrainPeers& peers, TrainProgram& program,
+            TrainInput& input, TrainOutput& output, TrainEvaluations* evaluations);
 
   absl::Status Run();
   // Ends the infeed, the outfeed, the output and the hooks that Run used.
@@ -55,6 +56,8 @@ class TrainLoop {
   absl::Status SaveAndFail(const absl::Status& failed);
   // The status for a loop that stopped early. Saves a checkpoint if the state is good.
   absl::Status Stopped(const RunResult& result);
+  // The error for a process that is gone: its share of the values is lost.
+  absl::Status ProcessLost(const absl::Status& why) const;
   absl::Status Interrupted();
   absl::Status LossNotFinite(const RunResult& result);
   absl::Status VariableNotFinite(const RunResult& result);
@@ -64,6 +67,7 @@ class TrainLoop {
   absl::Status NotFinite(int64_t step, std::string message, const std::string& advice);
 
   const EstimatorOptions& options_;
+  TrainPeers& peers_;
   TrainProgram& program_;
   TrainInput& input_;
   TrainOutput& output_;

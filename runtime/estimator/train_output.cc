@@ -17,13 +17,13 @@
 
 namespace tpurun {
 
-TrainOutput::TrainOutput(const EstimatorOptions& options, TrainStart& start,
+TrainOutput::TrainOutput(const EstimatorOptions& options, TrainPeers& peers, TrainStart& start,
                          const TrainProgram& program, const TrainInput& input)
     : options_(options),
       start_(start),
       program_(program),
       input_(input),
-      checkpoints_(options, start, program, input),
+      checkpoints_(options, peers, start, program, input),
       events_(options, program) {}
 
 void TrainOutput::PrepareGraph() {

@@ -22,8 +22,8 @@ namespace tpurun {
 class TrainOutput {
  public:
   // All arguments must outlive the object.
-  TrainOutput(const EstimatorOptions& options, TrainStart& start, const TrainProgram& program,
-              const TrainInput& input);
+  TrainOutput(const EstimatorOptions& options, TrainPeers& peers, TrainStart& start,
+              const TrainProgram& program, const TrainInput& input);
 
   const TrainCheckpoints& checkpoints() const { return checkpoints_; }
   TrainEvents& events() { return events_; }

@@ -23,6 +23,24 @@ absl::StatusOr<proto::EvaluationState> EvaluationStateOf(const RunState& state,
                                           ": tpurun/evaluation is no EvaluationState"));
 }
 
+SaverOptions SavingOf(const proto::RunConfig& config) {
+  return {.model_dir = config.model_dir(),
+          .keep_checkpoint_max = config.keep_checkpoint_max(),
+          .keep_checkpoint_every_n_hours = config.keep_checkpoint_every_n_hours(),
+          .now = WallTime};
+}
+
+// Fills the fields that come from the checkpoint.
+absl::Status ResumeFrom(std::optional<Checkpoint> resumed, TrainStart& start) {
+  start.resumed = std::move(resumed);
+  if (!start.resumed.has_value()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(start.step, start.resumed->GlobalStep());
+  ASSIGN_OR_RETURN(RunState state, start.resumed->ReadRunState());
+  ASSIGN_OR_RETURN(start.evaluations, EvaluationStateOf(state, *start.resumed));
+  start.assets = std::move(state.assets);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<TrainStart> FindTrainStart(const EstimatorOptions& options) {
@@ -32,30 +50,26 @@ absl::StatusOr<TrainStart> FindTrainStart(const EstimatorOptions& options) {
 }
 
 absl::StatusOr<TrainStart> ReadTrainStart(const EstimatorOptions& options, Directory dir) {
-  const proto::RunConfig& config = options.config;
-  SaverOptions saving = {.model_dir = config.model_dir(),
-                         .keep_checkpoint_max = config.keep_checkpoint_max(),
-                         .keep_checkpoint_every_n_hours = config.keep_checkpoint_every_n_hours(),
-                         .now = WallTime};
+  SaverOptions saving = SavingOf(options.config);
   // Files that exist by now belong to another training, which has the lock.
   if (!dir.is_open()) return TrainStart{.saver = Saver(std::move(saving))};
   ASSIGN_OR_RETURN(std::optional<Checkpoint> resumed,
-                   ChooseCheckpoint(ModeKey::kTrain, config.model_dir(), ""));
-  int64_t step = 0;
-  proto::EvaluationState evaluations;
-  RunState state;
-  if (resumed.has_value()) {
-    ASSIGN_OR_RETURN(step, resumed->GlobalStep());
-    ASSIGN_OR_RETURN(state, resumed->ReadRunState());
-    ASSIGN_OR_RETURN(evaluations, EvaluationStateOf(state, *resumed));
-  }
+                   ChooseCheckpoint(ModeKey::kTrain, options.config.model_dir(), ""));
   ASSIGN_OR_RETURN(Saver saver, Saver::Open(std::move(saving)));
-  return TrainStart{.dir = std::move(dir),
-                    .saver = std::move(saver),
-                    .resumed = std::move(resumed),
-                    .step = step,
-                    .evaluations = std::move(evaluations),
-                    .assets = std::move(state.assets)};
+  TrainStart start{.dir = std::move(dir), .saver = std::move(saver)};
+  RETURN_IF_ERROR(ResumeFrom(std::move(resumed), start));
+  return start;
+}
+
+absl::StatusOr<TrainStart> ReadStartOfChief(const EstimatorOptions& options,
+                                            const std::string& prefix) {
+  TrainStart start{.saver = Saver(SavingOf(options.config))};
+  std::optional<Checkpoint> resumed;
+  if (!prefix.empty()) {
+    ASSIGN_OR_RETURN(resumed, Checkpoint::Open(prefix));
+  }
+  RETURN_IF_ERROR(ResumeFrom(std::move(resumed), start));
+  return start;
 }
 
 TrainResult SkipTraining(const TrainStart& start, SkipReason reason) {

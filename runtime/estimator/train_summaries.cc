@@ -167,7 +167,7 @@ TrainSummaries::TrainSummaries(std::vector<TrainSummary> summaries, const Graph&
                                const CoreProgram& program, int counted_replicas)
     : summaries_(std::move(summaries)) {
   const std::vector<bool> per_core = PerCoreNodes(graph);
-  const SlotLayout layout = LayoutOf(program.outfeed, program.num_replicas);
+  const SlotLayout layout = LayoutOf(program.outfeed, program.outfeed_replicas());
   for (size_t i = 0; i < program.outfeed.size(); ++i) {
     const OutfeedSlot& slot = program.outfeed[i];
     const int node = graph.outputs()[graph.FindOutput(slot.name)].value.node;

@@ -478,6 +478,12 @@ bool StartedByMpi() {
   return NumberInEnvironment("SLURM_STEP_NUM_TASKS") != 1;
 }
 
+int RankByMpi() {
+  if (!StartedByMpi()) return 0;
+  const bool by_mpirun = getenv("OMPI_COMM_WORLD_RANK") != nullptr;
+  return std::max(0, NumberInEnvironment(by_mpirun ? "OMPI_COMM_WORLD_RANK" : "PMIX_RANK"));
+}
+
 absl::StatusOr<std::unique_ptr<Fabric>> OpenMpiFabric(const MpiFabricOptions& options) {
   TPURUN_DCHECK(options.host_timeout > 0);
   ASSIGN_OR_RETURN(const MpiLibrary* const library, OpenMpiLibrary());

@@ -36,6 +36,9 @@ struct MpiFabricOptions {
 // as not started by MPI: it needs no fabric.
 bool StartedByMpi();
 
+// This process's number among them, from 0; 0 if it was not started by MPI.
+int RankByMpi();
+
 // Initializes MPI, in all processes of the job; returns when all have called it. The caller's
 // thread and one of the fabric call MPI one at a time (MPI_THREAD_SERIALIZED). Where the caller has
 // initialized MPI, the fabric uses it and leaves MPI_Finalize to the caller, who calls MPI only

@@ -61,13 +61,13 @@ std::string HeartbeatText(const RunArgs& args, int64_t steps, double seconds) {
 }  // namespace
 
 Session::Session(int num_workers, const Topology& topology)
-    : variables_(topology.num_replicas()), device_(Device::Create(num_workers)) {}
+    : variables_(topology.replicas()), device_(Device::Create(num_workers)) {}
 
 Session::~Session() = default;
 
 absl::Status Session::Load(const Graph& graph, const CompileOptions& options) {
   // Checked before anything allocates variables of this size.
-  const double variables = VariableBytes(graph.variables(), graph.num_replicas());
+  const double variables = VariableBytes(graph.variables(), variables_.replicas().count);
   if (variables > MemoryBytes()) return DoesNotFit(BytesText(variables) + " for variables alone");
   ASSIGN_OR_RETURN(program_, Compile(graph, options));
   CombineParts(device_->num_workers(), program_);

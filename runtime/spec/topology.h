@@ -3,23 +3,39 @@
 #define TPURUN_RUNTIME_SPEC_TOPOLOGY_H_
 
 #include "proto/run_config.pb.h"
+#include "runtime/ir/graph.h"
 
 namespace tpurun {
 
-// Every replica has its own core. The replicas share each batch in equal parts.
+// Every replica has its own core. The replicas share each batch in equal parts. The hosts are those
+// of the emulated device, 8 cores each, whatever processes emulate them: a process has the replicas
+// of several hosts, of one, or some of one host's. No result depends on the number of processes.
 struct Topology {
-  int num_hosts = 1;  // only 1 is supported
+  int num_hosts = 1;
   int num_of_replicas_per_host = 1;
+  // The processes that emulate the replicas, each an equal, contiguous share, and which one this
+  // is.
+  int num_processes = 1;
+  int process = 0;
 
   int num_replicas() const { return num_hosts * num_of_replicas_per_host; }
+  int local_replicas() const { return num_replicas() / num_processes; }
+  int first_replica() const { return process * local_replicas(); }
+  // Those that this process emulates.
+  ReplicaRange replicas() const { return {local_replicas(), first_replica(), num_replicas()}; }
 };
 
-// The emulated device, a Cloud TPU v2-8.
+// The smallest emulated device, a Cloud TPU v2-8.
 inline constexpr Topology kDevice = {.num_hosts = 1, .num_of_replicas_per_host = 8};
 
-// The topology of a run: the whole device with use_tpu, else one core.
+// The topology of a run in one process: with use_tpu tpu_config.num_shards cores, or one host of 8;
+// else one core.
 inline Topology TopologyOf(const proto::RunConfig& run) {
-  return run.use_tpu() ? kDevice : Topology();
+  if (!run.use_tpu()) return Topology();
+  Topology topology = kDevice;
+  const int shards = run.tpu_config().num_shards();
+  if (shards > 0) topology.num_hosts = shards / topology.num_of_replicas_per_host;
+  return topology;
 }
 
 // The topology of an evaluation.

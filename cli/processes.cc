@@ -1,0 +1,43 @@
+#include "cli/processes.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cli/logging.h"
+#include "cli/signals.h"
+#include "glog/logging.h"
+#include "runtime/base/status.h"
+#include "runtime/estimator/train_peers.h"
+#include "runtime/fabric/mpi_fabric.h"
+
+namespace tpurun {
+
+absl::StatusOr<std::unique_ptr<Fabric>> JoinProcesses(const CommandLine& command) {
+  const double timeout = command.GetDouble("host_timeout", 30);
+  if (!(timeout > 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--host_timeout: got ", timeout, ", want seconds > 0"));
+  }
+  if (!StartedByMpi()) return nullptr;
+  ASSIGN_OR_RETURN(std::unique_ptr<Fabric> fabric,
+                   OpenMpiFabric({.host_timeout = timeout, .interrupt = &InterruptCount()}));
+  if (!fabric->is_chief()) LogAsProcess(fabric->rank());
+  return fabric;
+}
+
+absl::StatusOr<Composition> ComposeForProcesses(const CommandLine& command,
+                                                const RequiredParts& required, Fabric* fabric) {
+  if (fabric == nullptr) return Compose(command, required);
+  absl::StatusOr<Composition> composition = Compose(command, required, fabric);
+  RETURN_IF_ERROR(FirstErrorOfProcesses(*fabric, composition.status()));
+  return composition;
+}
+
+bool LeavesTheWorkToTheChief(const CommandLine& command) {
+  if (command.verb().joins_processes || !StartedByMpi()) return false;
+  if (RankByMpi() != 0) return true;
+  LOG(INFO) << command.verb().name << " runs in one process: the others end at once.";
+  return false;
+}
+
+}  // namespace tpurun

@@ -1,0 +1,30 @@
+// The processes of a run that mpirun or srun has started.
+#ifndef TPURUN_CLI_PROCESSES_H_
+#define TPURUN_CLI_PROCESSES_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cli/command_line.h"
+#include "cli/compose.h"
+#include "runtime/fabric/fabric.h"
+
+namespace tpurun {
+
+// Joins the other processes, for a verb that trains; nullptr if this process was started alone.
+// From then on only the chief, process 0, logs what is no warning, and every line of the others
+// names its process.
+absl::StatusOr<std::unique_ptr<Fabric>> JoinProcesses(const CommandLine& command);
+
+// Compose for the processes of `fabric` (nullptr: this one alone). If one of them cannot, all have
+// the first error.
+absl::StatusOr<Composition> ComposeForProcesses(const CommandLine& command,
+                                                const RequiredParts& required, Fabric* fabric);
+
+// True if this process is not the first of several, whose verb runs in one process alone.
+bool LeavesTheWorkToTheChief(const CommandLine& command);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_CLI_PROCESSES_H_

@@ -1,0 +1,91 @@
+// TrainPeers: the processes that train together. The first, the chief, decides what happens
+// between loops and writes all files; the others follow its orders.
+#ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_PEERS_H_
+#define TPURUN_RUNTIME_ESTIMATOR_TRAIN_PEERS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/checkpoint/variable_store.h"
+#include "runtime/estimator/estimator.h"
+#include "runtime/estimator/train_input.h"
+#include "runtime/estimator/train_program.h"
+#include "runtime/estimator/train_start.h"
+
+namespace tpurun {
+
+// The parts of a checkpoint that each process has a share of.
+struct TrainedState {
+  VariableStore variables;     // with the copies of all replicas; shared values are not copied
+  std::string input_position;  // of the pipelines of all processes
+};
+
+// A name and a text that must be the same in all processes, such as the configuration.
+using Likeness = std::pair<std::string, std::string>;
+
+// With a single process, which is its own chief, nothing is exchanged. All processes call the
+// functions of a section in the same order. Unavailable: a process is gone or silent.
+class TrainPeers {
+ public:
+  explicit TrainPeers(const EstimatorOptions& options)
+      : options_(options), fabric_(options.fabric) {}
+  TrainPeers(const TrainPeers&) = delete;
+  TrainPeers& operator=(const TrainPeers&) = delete;
+
+  bool is_chief() const { return fabric_ == nullptr || fabric_->is_chief(); }
+
+  // ---- before the first step: all processes
+
+  // The first error of a process, in each of them. It is the chief that reports it.
+  absl::Status FirstError(const absl::Status& own);
+  // InvalidArgument, with each difference, if a process differs from the chief.
+  absl::Status CheckAlike(const std::vector<Likeness>& own);
+  // The chief's start. That of the others has its checkpoint, read by themselves, and no directory.
+  absl::StatusOr<TrainStart> ShareStart(absl::StatusOr<TrainStart> own);
+  // What the chief says.
+  absl::StatusOr<bool> Ask(bool of_chief);
+
+  // ---- from then on: the chief
+
+  // Begin a loop of so many steps, and the collection of a checkpoint's parts, in all processes.
+  absl::Status BeginRun(int64_t iterations);
+  absl::StatusOr<TrainedState> Collect(int64_t step, const TrainProgram& program,
+                                       const TrainInput& input);
+  // Ends Follow: with the status that the training has, or to begin again from its start.
+  void End(const absl::Status& status);
+  void Restart();
+
+  // ---- the others
+
+  // Does what the chief orders, until it ends. Returns true if the training has to begin again, and
+  // the chief's status.
+  absl::StatusOr<bool> Follow(TrainProgram& program, TrainInput& input);
+
+ private:
+  struct Order {
+    enum Kind : int64_t { kRun, kCollect, kRestart, kEnd };
+    Kind kind = kEnd;
+    int64_t number = 0;  // kRun: iterations; kCollect: the step; kEnd: the status code
+  };
+
+  absl::Status Give(const Order& order);
+  absl::StatusOr<TrainedState> CollectHere(int64_t step, const TrainProgram& program,
+                                           const TrainInput& input);
+
+  const EstimatorOptions& options_;
+  Fabric* const fabric_;
+};
+
+// The first error of a process, in each of them. The chief tells it.
+absl::Status FirstErrorOfProcesses(Fabric& fabric, const absl::Status& own);
+
+// True if the chief tells the user of this error of another process.
+bool IsToldByChief(const absl::Status& status);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_ESTIMATOR_TRAIN_PEERS_H_
