@@ -26,8 +26,10 @@ bool KnowsFeatures(const proto::ModelSpec& model, const ConfigErrors& errors) {
 }  // namespace
 
 ModelFnArgs TargetOf(const proto::RunConfig& run) {
-  return {
-      .topology = TopologyOf(run), .use_tpu = run.use_tpu(), .strict_dtypes = run.strict_dtypes()};
+  return {.topology = TopologyOf(run),
+          .use_tpu = run.use_tpu(),
+          .strict_dtypes = run.strict_dtypes(),
+          .device_replicas = DeviceOf(run).num_replicas()};
 }
 
 void CheckModeInput(const LoadedConfig& config, const std::vector<FeatureSpec>& features,

@@ -12,7 +12,8 @@
 
 namespace tpurun {
 
-// The topology, use_tpu and strict_dtypes of a RunConfig, as the arguments to check a model for.
+// The topology, device, use_tpu and strict_dtypes of a RunConfig, as the arguments to check a model
+// for.
 ModelFnArgs TargetOf(const proto::RunConfig& run);
 
 // An input of the configuration and the mode that reads it.

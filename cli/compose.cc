@@ -125,6 +125,10 @@ proto::RunConfig CanonicalConfig(const LoadedConfig& config, const proto::ModelS
   };
   proto::RunConfig canonical;
   canonical.set_use_tpu(run.use_tpu());
+  const int cores = DeviceOf(run).num_replicas();
+  if (run.use_tpu() && cores != kDevice.num_replicas()) {
+    canonical.mutable_tpu_config()->set_num_shards(cores);
+  }
   *canonical.mutable_model() = model;
   if (run.train().has_input()) {
     *canonical.mutable_train()->mutable_input() = values(run.train().input());

@@ -15,8 +15,9 @@ constexpr std::string_view kTrains = "train train_and_evaluate";
 // and of BERT.
 constexpr ForeignFlag kFlags[] = {
     {"tpu tpu_name tpu_names tpu_zone zone gcp_project project num_tpu_cores num_cores", "",
-     "leave it out: there is no cluster, tpurun is the TPU, of 8 emulated cores (--use_tpu=false "
-     "does without)"},
+     "leave it out: there is no cluster, tpurun is the TPU, of tpu_config.num_shards emulated "
+     "cores "
+     "(--use_tpu=false does without)"},
     {"tf_config TF_CONFIG", "",
      "it is an environment variable: TF_CONFIG='{\"model_dir\": \"DIR\"}' tpurun VERB ... (tpurun "
      "help TF_CONFIG)"},

@@ -10,7 +10,8 @@ constexpr TpuErrorDoc kTpuErrors[] = {
      "a last partial batch in training: drop_remainder, or repeat before batch; evaluate and "
      "predict pad it with examples of weight 0"},
     {"E4", "2", "a batch that the cores do not divide: the nearest multiples are named"},
-    {"E5", "2", "tpu_config.num_shards that is not the number of cores: leave it out"},
+    {"E5", "2",
+     "tpu_config.num_shards that is not the number of cores of a TPU: 8, 16, 32 ... 512"},
     {"E6", "3",
      "a feature or label of a type that the infeed does not take (UINT8, STRING, FLOAT64), or of "
      "INT64 under strict_dtypes: cast it in the input"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -193,9 +194,9 @@ std::string BatchTitle(const InputFnArgs& args) {
 
 std::string ReadByAll(const PipelineShard& shard) {
   return absl::StrCat(
-      "can be read only once, and per_host_input_for_training: PER_SHARD_V1 reads "
-      "the input by ",
-      shard.num_shards, " pipelines, one a core; want PER_HOST_V1, or a file");
+      "can be read only once, and ", shard.num_shards, " pipelines, one a ", shard.fed,
+      ", read the input (tpu_config.per_host_input_for_training); want a file, or one pipeline: ",
+      std::string_view(shard.fed) == "core" ? "PER_HOST_V1 with 8 cores" : "8 cores");
 }
 
 std::vector<FeatureSpec> CheckArguments(const InputPlan& plan, const InputFnArgs& args,

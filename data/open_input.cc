@@ -388,7 +388,7 @@ class PipelineOpener {
         args_.shard.num_shards == 1
             ? ""
             : absl::StrCat(" in shard ", args_.shard.index, " of ", args_.shard.num_shards,
-                           ", that of core ", args_.shard.index));
+                           ", that of ", args_.shard.fed, " ", args_.shard.index));
   }
 
   // A crop of decoded images decodes the window alone, in the stage of the decoding.

@@ -317,7 +317,8 @@ ParsedModel ParseModel(const proto::ModelSpec& spec, const SourceLocations& loca
     const ModelFnArgs args = {.topology = target.topology,
                               .batch_per_replica = 2,
                               .use_tpu = target.use_tpu,
-                              .strict_dtypes = target.strict_dtypes};
+                              .strict_dtypes = target.strict_dtypes,
+                              .device_replicas = target.device_replicas};
     checked = Build(spec, args, Purpose::Check(), found);
   }
   CheckRules(spec, "model", found);
@@ -327,9 +328,11 @@ ParsedModel ParseModel(const proto::ModelSpec& spec, const SourceLocations& loca
   struct Held {
     proto::ModelSpec spec;
     SourceLocations locations;
+    int device_replicas;
   };
-  const auto held = std::make_shared<const Held>(Held{spec, locations});
-  parsed.model_fn = [held](const ModelFnArgs& args) -> absl::StatusOr<EstimatorSpec> {
+  const auto held = std::make_shared<const Held>(Held{spec, locations, target.device_replicas});
+  parsed.model_fn = [held](ModelFnArgs args) -> absl::StatusOr<EstimatorSpec> {
+    args.device_replicas = held->device_replicas;
     ConfigErrors errors;
     EstimatorSpec result = Build(held->spec, args, Purpose::Of(args.mode), errors);
     RETURN_IF_ERROR(ErrorList(errors.Lines(held->locations), errors.code()));

@@ -29,8 +29,8 @@ struct ParsedModel {
 };
 
 // Checks the whole spec for every mode, shapes included. It builds one graph that has the nodes of
-// all modes, for the topology, use_tpu and strict_dtypes of `target`. Adds all errors and warnings
-// to `errors`.
+// all modes, for the topology, device, use_tpu and strict_dtypes of `target`. Adds all errors and
+// warnings to `errors`.
 ParsedModel ParseModel(const proto::ModelSpec& spec, const SourceLocations& locations,
                        ConfigErrors& errors, const ModelFnArgs& target = {});
 

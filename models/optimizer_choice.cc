@@ -63,8 +63,7 @@ void CheckOptimizers(ModelContext& m) {
   const std::vector<std::string> names = OptimizerNames(m.spec);
   for (int i = 0; i < m.spec.optimizer_size(); ++i) {
     const ConfigPlace place = OptimizerPlace(i, names[i]);
-    m.errors.Add(place, CheckOptimizer(m.spec.optimizer(i),
-                                       GroupedReplicas(m.args.topology.num_replicas())));
+    m.errors.Add(place, CheckOptimizer(m.spec.optimizer(i), m.args.grouped_replicas()));
     if (m.spec.optimizer(i).has_name()) m.RequireName(place, NameKind::kVariable, names[i]);
     for (int other = 0; other < i; ++other) {
       if (names[other] != names[i]) continue;

@@ -58,10 +58,11 @@ void CheckForms(const proto::RunConfig& run, const RequiredParts& required, Conf
   }
 }
 
-void CheckCoresPerReplica(const proto::TPUConfig& tpu, ConfigErrors& errors) {
+void CheckCoresPerReplica(const proto::RunConfig& run, ConfigErrors& errors) {
+  const proto::TPUConfig& tpu = run.tpu_config();
   const int cores = tpu.num_cores_per_replica();
   if (!tpu.has_num_cores_per_replica() || cores <= 0) return;  // the bounds tell of the latter
-  const int device = kDevice.num_replicas();
+  const int device = DeviceOf(run).num_replicas();
   if (std::count(std::begin(kLegalCores), std::end(kLegalCores), cores) == 0) {
     AddField(kCores,
              absl::StrCat("got ", cores, ", want one of ", absl::StrJoin(kLegalCores, ", "),
@@ -162,7 +163,7 @@ void CheckPartitionDims(const LoadedConfig& config, ConfigErrors& errors) {
 void CheckInputForms(const LoadedConfig& config, const RequiredParts& required,
                      ConfigErrors& errors) {
   CheckForms(config.run, required, errors);
-  CheckCoresPerReplica(config.run.tpu_config(), errors);
+  CheckCoresPerReplica(config.run, errors);
   CheckPartitionDims(config, errors);
 }
 

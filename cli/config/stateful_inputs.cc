@@ -83,10 +83,10 @@ void CheckStatefulInput(const LoadedConfig& config, const proto::Input& input,
       "ended";
   bool batched = false;
   const bool sharded = deployment.num_pipelines() > 1;
-  const int64_t pipeline_batch = sharded ? deployment.pipeline_batch_size() : batch_size;
-  if (pipeline_batch == 0) return;
+  const int64_t pipeline_rows = deployment.pipeline_rows();
+  if (pipeline_rows == 0) return;
   const Mixing mixing = MixingOf(config.run, input.transform(), path + ".transform",
-                                 config.run.transformation_func_size(), pipeline_batch, &batched);
+                                 config.run.transformation_func_size(), pipeline_rows, &batched);
   if (!mixing.name.empty()) {
     const bool counts = mixing.name == "take" || mixing.name == "skip";
     errors.Add(
@@ -95,7 +95,7 @@ void CheckStatefulInput(const LoadedConfig& config, const proto::Input& input,
             mixing.name, ": ", kWhy, "; ",
             counts ? absl::StrCat("want a count that ", batch_field,
                                   sharded ? absl::StrCat(" / ", deployment.num_pipelines()) : "",
-                                  ", ", pipeline_batch, ", divides")
+                                  ", ", pipeline_rows, ", divides")
                    : "take it out, or stateful"));
   }
   if (input.source().has_sample_from_datasets()) {

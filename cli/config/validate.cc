@@ -44,7 +44,7 @@ class Validator {
   Validator(const LoadedConfig& config, const RequiredParts& required, ConfigErrors& errors)
       : config_(config),
         run_(config.run),
-        topology_(TopologyOf(config.run)),
+        device_(DeviceOf(config.run)),
         required_(required),
         errors_(errors) {}
 
@@ -269,7 +269,8 @@ class Validator {
                       int64_t size) {
     if (!given) {
       AddAt(field, absl::StrCat(field, " is missing, ", verb, " needs it: --", field, "=",
-                                verb == "train" ? 128 : kDevice.num_replicas()));
+                                verb == "train" ? std::max(128, device_.num_replicas())
+                                                : device_.num_replicas()));
       return;
     }
     if (!IsLegal(*proto::RunConfig::descriptor()->FindFieldByName(field), size)) return;
@@ -278,18 +279,30 @@ class Validator {
 
   void CheckTpu() {
     const proto::TPUConfig& tpu = run_.tpu_config();
-    const int replicas = topology_.num_replicas();
-    if (run_.use_tpu() && tpu.has_num_shards() && tpu.num_shards() > 0 &&
-        tpu.num_shards() != replicas) {
-      Add("tpu_config.num_shards",
-          absl::StrCat("got ", tpu.num_shards(), ", but the device has ", replicas, " cores, want ",
-                       replicas, " or leave it out",
-                       tpu.num_shards() == 1 ? "; use_tpu: false runs one replica" : ""));
-    }
+    if (run_.use_tpu()) CheckShards(tpu);
     const absl::StatusOr<IterationsPerLoop> iterations =
         ParseIterationsPerLoop(tpu.iterations_per_loop());
     if (!iterations.ok()) {
       Add("tpu_config.iterations_per_loop", std::string(iterations.status().message()));
+    }
+  }
+
+  void CheckShards(const proto::TPUConfig& tpu) {
+    constexpr char kShards[] = "tpu_config.num_shards";
+    const int shards = tpu.num_shards();
+    if (!tpu.has_num_shards() || shards <= 0) return;  // the bounds tell of the latter
+    const int processes = required_.num_processes;
+    if (!IsLegalShards(shards)) {
+      Add(kShards, absl::StrCat("got ", shards, ", want one of ", absl::StrJoin(kLegalShards, ", "),
+                                shards == 1 ? "; use_tpu: false runs one replica" : ""));
+    } else if (shards > kMaxLocalReplicas * processes) {
+      Add(kShards, absl::StrCat("got ", shards, ", too many cores for ", processes,
+                                processes == 1 ? " process" : " processes", ", want at most ",
+                                kMaxLocalReplicas * processes, ", or ", shards / kMaxLocalReplicas,
+                                " processes"));
+    } else if (shards < processes) {
+      Add(kShards, absl::StrCat("got ", shards, ", too few cores for ", processes,
+                                " processes, want one each at least"));
     }
   }
 
@@ -345,7 +358,7 @@ class Validator {
 
   const LoadedConfig& config_;
   const proto::RunConfig& run_;
-  const Topology topology_;
+  const Topology device_;
   const RequiredParts& required_;
   ConfigErrors& errors_;
 };

@@ -26,6 +26,7 @@ struct RequiredParts {
   std::optional<int64_t> evaluation_steps = std::nullopt;
   // True for train_and_evaluate, together with train, evaluate and all_evaluations.
   bool alternating = false;
+  int num_processes = 1;  // that emulate the cores
 };
 
 // The value of --name for all evaluations. An evaluation may therefore not have this name.

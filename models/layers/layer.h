@@ -34,6 +34,7 @@ struct LayerArgs {
   Precision precision = Precision::kDefault;
   bool training = false;
   bool use_tpu = true;
+  int grouped_replicas = 1;  // replicas that groups must cover
   // True if states are carried from step to step and each step is one position of a sequence.
   // nullopt: the layer's own fields decide.
   std::optional<bool> carries_state;

@@ -8,7 +8,6 @@
 #include "models/layers/families.h"
 #include "runtime/base/text.h"
 #include "runtime/optimizers/replica_groups.h"
-#include "runtime/spec/topology.h"
 
 namespace tpurun {
 namespace {
@@ -64,7 +63,7 @@ Value BuildBatchNormalization(LayerContext& layer) {
   }
   GraphBuilder& b = layer.b;
   ConfigErrors wrong;
-  CheckGroups(norm.group_assignment(), GroupedReplicas(b.graph().num_replicas()),
+  CheckGroups(norm.group_assignment(), layer.grouped_replicas,
               "batch_normalization.group_assignment", wrong);
   if (!wrong.empty()) return layer.Fail(wrong.all()[0].path, wrong.all()[0].message);
   const Value x = layer.inputs[0].value;

@@ -12,6 +12,7 @@
 #include "proto/source_locations.h"
 #include "proto/text_errors.h"
 #include "runtime/base/text.h"
+#include "runtime/spec/topology.h"
 
 namespace tpurun {
 namespace {
@@ -285,6 +286,11 @@ std::vector<std::string> Drift(const std::string& trained_text, const proto::Run
   proto::RunConfig was, is;
   was.set_use_tpu(trained.use_tpu());
   is.set_use_tpu(now.use_tpu());
+  // Others than a training give the same on any number of cores.
+  if (mode == ModeKey::kTrain && was.use_tpu() && is.use_tpu()) {
+    was.mutable_tpu_config()->set_num_shards(DeviceOf(trained).num_replicas());
+    is.mutable_tpu_config()->set_num_shards(DeviceOf(now).num_replicas());
+  }
   Comparison comparison;
   comparison.Compare(was, is, "");
   proto::ModelSpec trained_model = trained.model(), model = now.model();

@@ -2,6 +2,7 @@
 // although the variables fit. A checkpoint has the text of what was computed (tpurun/model), on one
 // line: a RunConfig in which only these fields are set:
 //   use_tpu
+//   tpu_config          num_shards, with use_tpu and unless it is 8
 //   model               features, labels, layers, heads, losses, the optimizers' groups of replicas
 //                       and the precisions (ParsedModel::canonical)
 //   train, evaluate, predict

@@ -45,9 +45,10 @@ absl::Status TrainInput::Resume(const InputFn& input_fn, const Checkpoint& resum
   const bool may_change = options_.train.allow_changed_input;
   const absl::Status same_files = CheckInputFiles(source_.files, state.input_files);
   if (!same_files.ok() && !may_change) return ChangedInput(same_files);
-  absl::Status restored =
-      CheckPipelines(state.input_position, DeploymentOf(options_, ModeKey::kTrain));
-  if (restored.ok()) restored = source_.batches->Restore(state.input_position);
+  const absl::StatusOr<std::string> position =
+      LocalPosition(state.input_position, DeploymentOf(options_, ModeKey::kTrain));
+  const absl::Status restored =
+      position.ok() ? source_.batches->Restore(*position) : position.status();
   if (restored.ok()) {
     if (!same_files.ok()) LOG(WARNING) << same_files.message() << ": going on where it was.";
     return absl::OkStatus();
@@ -95,9 +96,12 @@ absl::Status TrainInput::Feed(const EstimatorOptions& options, const TrainProgra
 absl::Status TrainInput::Rewind(const TrainProgram& program,
                                 const std::optional<std::string>& position, int64_t first_step,
                                 int64_t last_step) {
-  const std::optional<std::string>& from = position.has_value() ? position : first_position_;
+  std::optional<std::string> from = position.has_value() ? position : first_position_;
   if (!from.has_value() || from->empty())
     return absl::FailedPreconditionError("the position of the input is not known");
+  if (position.has_value()) {
+    ASSIGN_OR_RETURN(from, LocalPosition(*position, DeploymentOf(options_, ModeKey::kTrain)));
+  }
   source_.batches = infeed_->TakeSource();
   if (source_.batches == nullptr)
     return absl::FailedPreconditionError("the input waits for data that does not come");

@@ -35,9 +35,10 @@ class TrainInput {
   // Waits for the first batch, so that bad input shows before anything is written.
   absl::Status WaitForFirst();
   // After a failed run: feeds the batches of steps first_step + 1 to last_step again, in a new
-  // infeed. `position` is the position of the input before them; nullopt is the start of the input,
-  // if the training began there. FailedPrecondition if the input has no positions or is blocked in
-  // a read. The source's own errors if it cannot be read again.
+  // infeed. `position` is the position of the input of all processes before them, from a
+  // checkpoint; nullopt is the start of the input, if the training began there. FailedPrecondition
+  // if the input has no positions or is blocked in a read. The source's own errors if it cannot be
+  // read again.
   absl::Status Rewind(const TrainProgram& program, const std::optional<std::string>& position,
                       int64_t first_step, int64_t last_step);
 
@@ -45,8 +46,8 @@ class TrainInput {
   int64_t final_step() const { return final_step_; }
   bool already_trained() const { return final_step_ <= start_step_; }
   Infeed& infeed() { return *infeed_; }
-  // The position of the input after the batches of the steps up to `step`, which the device has
-  // taken.
+  // The position of this process's input (JoinPositions) after the batches of the steps up to
+  // `step`, which the device has taken.
   absl::StatusOr<std::string> PositionAt(int64_t step) const {
     return infeed_->PositionAfter(step - fed_from_);
   }

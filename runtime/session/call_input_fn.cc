@@ -17,10 +17,11 @@ namespace tpurun {
 namespace {
 
 // The format of the position of several pipelines: "8 shards", then " LENGTH POSITION" for each
-// pipeline.
+// pipeline. One pipeline has its own.
 constexpr std::string_view kShards = " shards";
 
-std::string JoinPositions(const std::vector<std::string>& positions) {
+std::string PositionOfAll(const std::vector<std::string>& positions) {
+  if (positions.size() == 1) return positions[0];
   std::string joined = absl::StrCat(positions.size(), ToAbsl(kShards));
   for (const std::string& position : positions) {
     absl::StrAppend(&joined, " ", position.size(), " ", position);
@@ -42,11 +43,19 @@ std::optional<int64_t> TakeNumber(std::string_view end, std::string_view* text) 
 // Returns the number of pipelines of a position.
 int64_t NumShards(std::string_view position) { return TakeNumber(kShards, &position).value_or(1); }
 
-absl::StatusOr<std::vector<std::string>> SplitPositions(std::string_view joined) {
+// The position of each pipeline. InvalidArgument unless there are as many.
+absl::StatusOr<std::vector<std::string>> PositionOfEach(const std::string& joined, int pipelines) {
+  if (pipelines == 1) return std::vector<std::string>{joined};
   std::vector<std::string> positions;
   const absl::Status damaged = absl::DataLossError("damaged input position of several pipelines");
   std::string_view rest = joined;
-  for (int64_t left = TakeNumber(kShards, &rest).value_or(0); left > 0; --left) {
+  const std::optional<int64_t> got = TakeNumber(kShards, &rest);
+  if (!got.has_value()) return damaged;
+  if (*got != pipelines) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a position of ", *got, " pipelines, want ", pipelines));
+  }
+  for (int left = pipelines; left > 0; --left) {
     if (rest.empty() || rest[0] != ' ') return damaged;
     rest.remove_prefix(1);
     const std::optional<int64_t> size = TakeNumber(" ", &rest);
@@ -58,16 +67,26 @@ absl::StatusOr<std::vector<std::string>> SplitPositions(std::string_view joined)
   return positions;
 }
 
-// One pipeline for each replica. The batch of a step consists of one batch from each pipeline, in
-// the order of the replicas.
-class PipelinePerReplica : public BatchSource {
+absl::Status CheckPipelines(const std::string& position, const InputDeployment& deployment) {
+  const int64_t shards = NumShards(position);
+  const int64_t pipelines = deployment.num_pipelines();
+  if (shards == pipelines) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the saved input position is of ", shards, shards == 1 ? " pipeline" : " pipelines",
+      ", this input has ", pipelines,
+      ": per_host_input_for_training: PER_SHARD_V1 has one a core, BROADCAST one in all, the other "
+      "forms one a host of 8 cores (tpu_config.num_shards)"));
+}
+
+// Several pipelines, in the order of the replicas that they feed. The rows of a step are those of a
+// step of each pipeline.
+class JoinedPipelines : public BatchSource {
  public:
-  PipelinePerReplica(std::vector<std::unique_ptr<BatchSource>> pipelines, int64_t batch_size,
-                     const std::vector<FeatureSpec>& features)
-      : pipelines_(std::move(pipelines)), batch_size_(batch_size) {
-    for (const FeatureSpec& feature : features) {
-      batch_bytes_.push_back(feature.shape.bytes() * batch_size);
-    }
+  // `rows`: of a step of one pipeline.
+  JoinedPipelines(std::vector<std::unique_ptr<BatchSource>> pipelines, int64_t rows,
+                  const std::vector<FeatureSpec>& features)
+      : pipelines_(std::move(pipelines)), rows_(rows) {
+    for (const FeatureSpec& feature : features) bytes_.push_back(feature.shape.bytes() * rows);
   }
 
   absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
@@ -76,8 +95,8 @@ class PipelinePerReplica : public BatchSource {
     for (const auto& pipeline : pipelines_) {
       ASSIGN_OR_RETURN(const int64_t got, pipeline->Next(share));
       rows += got;
-      if (got < batch_size_) break;
-      for (size_t i = 0; i < share.size(); ++i) share[i] += batch_bytes_[i];
+      if (got < rows_) break;
+      for (size_t i = 0; i < share.size(); ++i) share[i] += bytes_[i];
     }
     return rows;
   }
@@ -89,15 +108,12 @@ class PipelinePerReplica : public BatchSource {
   std::string Position() const override {
     std::vector<std::string> positions;
     for (const auto& pipeline : pipelines_) positions.push_back(pipeline->Position());
-    return JoinPositions(positions);
+    return PositionOfAll(positions);
   }
 
   absl::Status Restore(const std::string& position) override {
-    ASSIGN_OR_RETURN(const std::vector<std::string> positions, SplitPositions(position));
-    if (positions.size() != pipelines_.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a position of ", positions.size(), " pipelines, want ", pipelines_.size()));
-    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> positions,
+                     PositionOfEach(position, static_cast<int>(pipelines_.size())));
     std::vector<std::string> before;
     for (size_t i = 0; i < positions.size(); ++i) {
       before.push_back(pipelines_[i]->Position());
@@ -110,53 +126,92 @@ class PipelinePerReplica : public BatchSource {
   }
 
   std::string Where(int64_t row) const override {
-    const size_t pipeline = row < 0 ? 0 : static_cast<size_t>(row / batch_size_);
-    return pipelines_[std::min(pipeline, pipelines_.size() - 1)]->Where(row % batch_size_);
+    const size_t pipeline = row < 0 ? 0 : static_cast<size_t>(row / rows_);
+    return pipelines_[std::min(pipeline, pipelines_.size() - 1)]->Where(row % rows_);
   }
 
  private:
   const std::vector<std::unique_ptr<BatchSource>> pipelines_;
-  const int64_t batch_size_;          // rows of one pipeline's batch
-  std::vector<int64_t> batch_bytes_;  // bytes of each feature in such a batch
+  const int64_t rows_;          // of a step of one pipeline
+  std::vector<int64_t> bytes_;  // of each feature in as many rows
 };
 
 }  // namespace
 
-absl::Status CheckPipelines(const std::string& position, const InputDeployment& deployment) {
-  const int64_t shards = NumShards(position);
-  const int64_t pipelines = deployment.num_pipelines();
-  if (shards == pipelines) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the saved input position is of ", shards, shards == 1 ? " pipeline" : " pipelines",
-      ", this input has ", pipelines,
-      ": per_host_input_for_training: PER_SHARD_V1 has one a core, the other forms one in all"));
+absl::StatusOr<std::string> JoinPositions(const std::vector<std::string>& of_processes,
+                                          const InputDeployment& deployment) {
+  std::vector<std::string> positions;  // of the pipelines so far
+  InputDeployment of = deployment;
+  for (of.process = 0; of.process < of.num_processes; ++of.process) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> theirs,
+                     PositionOfEach(of_processes[of.process], of.local_pipelines()));
+    const bool shared = of.first_pipeline() < std::ssize(positions);
+    if (!shared) {
+      positions.insert(positions.end(), theirs.begin(), theirs.end());
+    } else if (theirs[0] != positions.back()) {
+      return absl::InternalError(
+          absl::StrCat("processes ", of.process - 1, " and ", of.process,
+                       " read the same pipeline and are at different positions"));
+    }
+  }
+  return PositionOfAll(positions);
+}
+
+absl::StatusOr<std::string> LocalPosition(const std::string& position,
+                                          const InputDeployment& deployment) {
+  RETURN_IF_ERROR(CheckPipelines(position, deployment));
+  ASSIGN_OR_RETURN(const std::vector<std::string> positions,
+                   PositionOfEach(position, deployment.num_pipelines()));
+  const auto first = positions.begin() + deployment.first_pipeline();
+  return PositionOfAll({first, first + deployment.local_pipelines()});
 }
 
 InputFnArgs ArgsOfPipeline(const InputDeployment& deployment, InputFnArgs args) {
   args.batch_size = deployment.pipeline_batch_size();
   args.batches_per_step = deployment.batches_per_step();
-  args.shard = {.num_shards = deployment.num_pipelines(), .index = 0};
+  args.shard = {.num_shards = deployment.num_pipelines(),
+                .index = deployment.first_pipeline(),
+                .fed = deployment.replicas_per_pipeline() == 1 ? "core" : "host"};
+  args.rows = deployment.local_rows();
   return args;
 }
 
 absl::StatusOr<InputSource> CallInputFn(const InputFn& input_fn, const InputDeployment& deployment,
                                         InputFnArgs args) {
   const int pipelines = deployment.num_pipelines();
+  const int first = deployment.first_pipeline(), local = deployment.local_pipelines();
   args = ArgsOfPipeline(deployment, std::move(args));
   args.warn = [](const std::string& message) { LOG(WARNING) << message; };
   ASSIGN_OR_RETURN(InputSource input, input_fn(args));
   if (pipelines == 1) return input;
-  std::vector<std::unique_ptr<BatchSource>> batches;
-  batches.push_back(std::move(input.batches));
-  while (std::ssize(batches) < pipelines) {
-    ++args.shard.index;
-    ASSIGN_OR_RETURN(InputSource next, input_fn(args));
+  const auto count = [&](const InputSource& next) {
     const bool counted = input.examples_per_epoch >= 0 && next.examples_per_epoch >= 0;
     input.examples_per_epoch = counted ? input.examples_per_epoch + next.examples_per_epoch : -1;
+  };
+  std::vector<std::unique_ptr<BatchSource>> batches;
+  batches.push_back(std::move(input.batches));
+  while (std::ssize(batches) < local) {
+    args.shard.index = first + static_cast<int>(batches.size());
+    ASSIGN_OR_RETURN(InputSource next, input_fn(args));
+    count(next);
     batches.push_back(std::move(next.batches));
   }
-  input.batches =
-      std::make_unique<PipelinePerReplica>(std::move(batches), args.batch_size, input.features);
+  input.batches = local == 1 ? std::move(batches[0])
+                             : std::make_unique<JoinedPipelines>(
+                                   std::move(batches), deployment.pipeline_rows(), input.features);
+  if (local == pipelines) return input;
+  if (!args.count_examples) {
+    input.examples_per_epoch = -1;
+    return input;
+  }
+  // Other processes feed from these, and warn.
+  args.warn = [](const std::string&) {};
+  args.times = nullptr;
+  for (args.shard.index = 0; args.shard.index < pipelines; ++args.shard.index) {
+    if (args.shard.index >= first && args.shard.index < first + local) continue;
+    ASSIGN_OR_RETURN(const InputSource theirs, input_fn(args));
+    count(theirs);
+  }
   return input;
 }
 

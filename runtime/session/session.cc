@@ -11,9 +11,12 @@
 #include "runtime/base/status.h"
 #include "runtime/device/loaded_program.h"
 #include "runtime/program/combine_parts.h"
+#include "runtime/program/core_program.h"
 
 namespace tpurun {
 namespace {
+
+static_assert(kMaxLocalReplicas <= kMaxParts);
 
 double VariableBytes(const std::vector<Variable>& variables, int num_replicas) {
   double bytes = 0;

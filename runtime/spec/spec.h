@@ -3,6 +3,7 @@
 #ifndef TPURUN_RUNTIME_SPEC_SPEC_H_
 #define TPURUN_RUNTIME_SPEC_SPEC_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -55,6 +56,14 @@ struct ModelFnArgs {
   bool strict_dtypes = false;     // together with use_tpu: no s64 is fed
   int64_t seed = 1;               // tf_random_seed
   SequenceStep sequence_step = SequenceStep::kBatch;
+  // The replicas of the device that the configuration names. The groups of a program on one core
+  // must cover them too, so that a configuration is right or wrong on both. Set by ParseModel's
+  // caller, and by its model_fn itself.
+  int device_replicas = kDevice.num_replicas();
+
+  int grouped_replicas() const {
+    return topology.num_replicas() > 1 ? topology.num_replicas() : device_replicas;
+  }
 };
 
 // The infeed slot of the row weights, f32[batch]: 1, or 0 for a padding row. It is the last slot of
@@ -198,9 +207,10 @@ using BatchBuffers = std::span<std::byte* const>;
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // Fills the buffers with the next batch, or with all batches of a step one after the other.
-  // Returns the number of rows: all that were asked for, fewer at the end of a finite input (the
-  // rest of the buffers is unchanged), and 0 after the end. Blocks on files, never on the device.
+  // Fills the buffers with the next batch, or with all batches of a step one after the other; of
+  // these rows with those in InputFnArgs::rows. Returns the number of rows of the whole step: all
+  // that were asked for, fewer at the end of a finite input (the rest of the buffers is unchanged),
+  // and 0 after the end. Blocks on files, never on the device.
   virtual absl::StatusOr<int64_t> Next(BatchBuffers buffers) = 0;
   // While it is set, a Next that works on rows returns Cancelled soon. May be called by any thread.
   virtual void SetCancelled(bool cancelled) {}
@@ -211,9 +221,9 @@ class BatchSource {
   // changed then.
   virtual std::string Position() const = 0;
   virtual absl::Status Restore(const std::string& position) = 0;
-  // The InputFnArgs::forward_features of the last batch, in that order.
+  // The InputFnArgs::forward_features of the last rows that Next loaded, in that order.
   virtual std::vector<HostFeature> Forwarded() const { return {}; }
-  // The origin of row `row` (from 0) of the last batch ("train.csv:17"), for messages.
+  // The origin of row `row` (from 0) of the last whole step ("train.csv:17"), for messages.
   virtual std::string Where(int64_t row) const = 0;
 };
 
@@ -222,6 +232,19 @@ class BatchSource {
 struct PipelineShard {
   int num_shards = 1;
   int index = 0;
+  const char* fed = "core";  // what each pipeline feeds, for messages: a core or a host
+};
+
+// Some of the rows of a step.
+struct RowRange {
+  int64_t begin = 0;
+  int64_t count = -1;  // -1: all rows; `begin` is 0 then
+
+  bool all() const { return count < 0; }
+  // The number of rows in the range, of a step with that many rows.
+  int64_t CountIn(int64_t rows) const {
+    return all() ? rows : std::clamp<int64_t>(rows - begin, 0, count);
+  }
 };
 
 struct InputFnArgs {
@@ -230,6 +253,7 @@ struct InputFnArgs {
   int64_t batches_per_step = 1;       // batches in one BatchSource::Next
   PipelineShard shard = {};           // the records to read, before any transform
   std::vector<FeatureSpec> features;  // features that the model declares: the slots, in order
+  RowRange rows = {};                 // the rows of each step that Next loads
   int64_t seed = 1;                   // tf_random_seed; each shard draws other random numbers
   // PREDICT: features to forward, declared by the model or not
   std::vector<std::string> forward_features;

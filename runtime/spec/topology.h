@@ -2,6 +2,9 @@
 #ifndef TPURUN_RUNTIME_SPEC_TOPOLOGY_H_
 #define TPURUN_RUNTIME_SPEC_TOPOLOGY_H_
 
+#include <algorithm>
+#include <iterator>
+
 #include "proto/run_config.pb.h"
 #include "runtime/ir/graph.h"
 
@@ -28,26 +31,33 @@ struct Topology {
 // The smallest emulated device, a Cloud TPU v2-8.
 inline constexpr Topology kDevice = {.num_hosts = 1, .num_of_replicas_per_host = 8};
 
-// The topology of a run in one process: with use_tpu tpu_config.num_shards cores, or one host of 8;
-// else one core.
-inline Topology TopologyOf(const proto::RunConfig& run) {
-  if (!run.use_tpu()) return Topology();
-  Topology topology = kDevice;
+// The legal values of tpu_config.num_shards: the cores of a slice of a TPU pod.
+inline constexpr int kLegalShards[] = {8, 16, 32, 64, 128, 256, 512};
+
+// The most replicas that one process emulates: an instruction has a part for each.
+inline constexpr int kMaxLocalReplicas = 64;
+
+inline bool IsLegalShards(int shards) {
+  return std::count(std::begin(kLegalShards), std::end(kLegalShards), shards) > 0;
+}
+
+// The device that the configuration names: tpu_config.num_shards cores, or kDevice. An illegal
+// number, which the checks of the configuration report, is kDevice too.
+inline Topology DeviceOf(const proto::RunConfig& run) {
+  Topology device = kDevice;
   const int shards = run.tpu_config().num_shards();
-  if (shards > 0) topology.num_hosts = shards / topology.num_of_replicas_per_host;
-  return topology;
+  if (IsLegalShards(shards)) device.num_hosts = shards / device.num_of_replicas_per_host;
+  return device;
+}
+
+// The topology of a run in one process: the device with use_tpu, else one core.
+inline Topology TopologyOf(const proto::RunConfig& run) {
+  return run.use_tpu() ? DeviceOf(run) : Topology();
 }
 
 // The topology of an evaluation.
 inline Topology TopologyOfEvaluation(const proto::RunConfig& run) {
   return run.eval_on_tpu() ? TopologyOf(run) : Topology();
-}
-
-// The number of replicas that the groups of a configuration must cover, in a program of
-// `num_replicas` replicas. A program on one core is checked as if on the device, so that a
-// configuration is right or wrong on both.
-inline int GroupedReplicas(int num_replicas) {
-  return num_replicas > 1 ? num_replicas : kDevice.num_replicas();
 }
 
 }  // namespace tpurun

@@ -60,6 +60,21 @@ class DeploymentTest(LineTest):
         for verb in ('evaluate', 'predict'):
             self.assertEqual(self.rows('BROADCAST', 128, *sliced, verb=verb), self.contiguous(128, 4))
 
+    def on_4_hosts(self, form, batch):
+        """Of two steps the number of rows, and the first of each core."""
+        steps = self.rows(form, batch, '--set', 'tpu_config.num_shards=32')
+        return [[(count, rows[0]) for count, rows in step] for step in steps]
+
+    def test_063_a_pipeline_a_host(self):
+        """Each of 4 reads every fourth row, in batches of 256 / 4."""
+        self.assertEqual(self.on_4_hosts('PER_HOST_V1', 256), [
+            [(8, 256 * step + host + 4 * 8 * core) for host in range(4) for core in range(8)]
+            for step in range(2)])
+
+    def test_064_a_pipeline_a_core_of_several_hosts(self):
+        self.assertEqual(self.on_4_hosts('PER_SHARD_V1', 256), [
+            [(8, 256 * step + core) for core in range(32)] for step in range(2)])
+
 
 class FeaturesTest(LineTest):
 

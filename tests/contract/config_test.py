@@ -102,7 +102,8 @@ class TPUConfigTest(LineTest):
             self.refuse_field('iterations_per_loop', f'"{value}"', f'got "{value}", want')
 
     def test_039_num_shards_of_another_device(self):
-        self.refuse_field('num_shards', 16, 'got 16, but the device has 8 cores, want 8 or leave it out')
+        self.refuse_field('num_shards', 12,
+                          'got 12, want one of 8, 16, 32, 64, 128, 256, 512')
 
 
 class BatchSizeTest(LineTest):

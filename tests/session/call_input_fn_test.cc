@@ -140,12 +140,40 @@ TEST(CallInputFnTest, APositionTellsHowManyPipelinesItIsOf) {
   const InputDeployment four = {.form = kPerShard, .num_replicas = 4, .batch_size = 8};
   const std::string of_one = "text_line skip_lines 1 @ records 1 5";
   const std::string of_four = Call(kPerShard, 100).batches->Position();
-  EXPECT_TRUE(CheckPipelines(of_one, one).ok());
-  EXPECT_TRUE(CheckPipelines(of_four, four).ok());
-  EXPECT_EQ(CheckPipelines(of_four, one).ToString(),
+  EXPECT_EQ(LocalPosition(of_one, one).value(), of_one);
+  EXPECT_EQ(LocalPosition(of_four, four).value(), of_four);
+  EXPECT_EQ(LocalPosition(of_four, one).status().ToString(),
             "INVALID_ARGUMENT: the saved input position is of 4 pipelines, this input has 1: "
-            "per_host_input_for_training: PER_SHARD_V1 has one a core, the other forms one in all");
-  EXPECT_TRUE(absl::IsInvalidArgument(CheckPipelines(of_one, four)));
+            "per_host_input_for_training: PER_SHARD_V1 has one a core, BROADCAST one in all, the "
+            "other forms one a host of 8 cores (tpu_config.num_shards)");
+  EXPECT_TRUE(absl::IsInvalidArgument(LocalPosition(of_one, four).status()));
+}
+
+TEST(CallInputFnTest, ProcessesHaveTheirPartsOfAPosition) {
+  const std::string whole = "4 shards 1 a 2 bb 0  1 d";
+  InputDeployment deployment = {.form = kPerShard, .num_replicas = 4, .num_processes = 2};
+  EXPECT_EQ(LocalPosition(whole, deployment).value(), "2 shards 1 a 2 bb");
+  deployment.process = 1;
+  EXPECT_EQ(LocalPosition(whole, deployment).value(), "2 shards 0  1 d");
+  EXPECT_EQ(JoinPositions({"2 shards 1 a 2 bb", "2 shards 0  1 d"}, deployment).value(), whole);
+  EXPECT_FALSE(JoinPositions({"2 shards 1 a 2 bb", "2 shards 0  1 "}, deployment).ok());
+  EXPECT_FALSE(LocalPosition(whole + " ", deployment).ok());
+  deployment.num_processes = 4;
+  EXPECT_EQ(LocalPosition(whole, deployment).value(), "bb");
+  EXPECT_EQ(JoinPositions({"a", "bb", "", "d"}, deployment).value(), whole);
+}
+
+TEST(CallInputFnTest, APositionThatProcessesShareIsThereOnce) {
+  InputDeployment deployment = {
+      .form = kInTurn, .num_replicas = 16, .num_hosts = 2, .num_processes = 4};
+  EXPECT_EQ(JoinPositions({"a", "a", "bb", "bb"}, deployment).value(), "2 shards 1 a 2 bb");
+  EXPECT_EQ(JoinPositions({"a", "a", "bb", "b"}, deployment).status().ToString(),
+            "INTERNAL: processes 2 and 3 read the same pipeline and are at different positions");
+  deployment.process = 2;
+  EXPECT_EQ(LocalPosition("2 shards 1 a 2 bb", deployment).value(), "bb");
+  deployment.form = proto::TPUConfig::BROADCAST;
+  EXPECT_EQ(JoinPositions({"a", "a", "a", "a"}, deployment).value(), "a");
+  EXPECT_EQ(LocalPosition("a", deployment).value(), "a");
 }
 
 TEST(InputDeploymentTest, BatchSizesAreThoseOfTPUEstimator) {
@@ -183,6 +211,59 @@ TEST(InputDeploymentTest, BatchSizesAreThoseOfTPUEstimator) {
     EXPECT_EQ(sliced.pipeline_batch_size(), 1024);
     EXPECT_EQ(sliced.batch_per_replica(), 128);
     EXPECT_EQ(sliced.counted_replicas(), 8);
+  }
+}
+
+TEST(InputDeploymentTest, EachHostHasAPipelineInTraining) {
+  // Form, mode; of a batch of 1024 on 32 cores: the batch of a pipeline, its batches in a step,
+  // that of a core, pipelines.
+  struct Row {
+    proto::TPUConfig::InputPipelineConfig form;
+    ModeKey mode;
+    int64_t batch, in_a_step, of_core;
+    int pipelines;
+  };
+  const Topology four_hosts = {.num_hosts = 4, .num_of_replicas_per_host = 8};
+  for (const Row& row : {Row{proto::TPUConfig::PER_SHARD_V1, ModeKey::kTrain, 32, 1, 32, 32},
+                         Row{proto::TPUConfig::PER_SHARD_V1, ModeKey::kEval, 1024, 1, 32, 1},
+                         Row{proto::TPUConfig::PER_HOST_V1, ModeKey::kTrain, 256, 1, 32, 4},
+                         Row{proto::TPUConfig::PER_HOST_V1, ModeKey::kPredict, 1024, 1, 32, 1},
+                         Row{proto::TPUConfig::PER_HOST_V2, ModeKey::kTrain, 32, 8, 32, 4},
+                         Row{proto::TPUConfig::PER_HOST_V2, ModeKey::kEval, 32, 32, 32, 1},
+                         Row{proto::TPUConfig::BROADCAST, ModeKey::kTrain, 1024, 1, 1024, 1}}) {
+    proto::TPUConfig tpu;
+    tpu.set_per_host_input_for_training(row.form);
+    const InputDeployment device = DeployInput(tpu, four_hosts, row.mode, 1024);
+    EXPECT_EQ(device.pipeline_batch_size(), row.batch);
+    EXPECT_EQ(device.batches_per_step(), row.in_a_step);
+    EXPECT_EQ(device.batch_per_replica(), row.of_core);
+    EXPECT_EQ(device.num_pipelines(), row.pipelines);
+  }
+}
+
+TEST(InputDeploymentTest, AProcessHasThePipelinesOfItsReplicas) {
+  // Form; of 32 cores the processes, and of process 3: its pipelines and the rows of them.
+  struct Row {
+    proto::TPUConfig::InputPipelineConfig form;
+    int processes, first, pipelines;
+    int64_t begin, count;
+  };
+  for (const Row& row : {Row{proto::TPUConfig::PER_SHARD_V1, 4, 24, 8, 0, -1},
+                         Row{proto::TPUConfig::PER_HOST_V1, 4, 3, 1, 0, -1},
+                         Row{proto::TPUConfig::PER_HOST_V1, 8, 1, 1, 128, 128},
+                         Row{proto::TPUConfig::PER_HOST_V2, 16, 0, 1, 192, 64},
+                         Row{proto::TPUConfig::BROADCAST, 8, 0, 1, 0, -1}}) {
+    proto::TPUConfig tpu;
+    tpu.set_per_host_input_for_training(row.form);
+    const Topology topology = {.num_hosts = 4,
+                               .num_of_replicas_per_host = 8,
+                               .num_processes = row.processes,
+                               .process = 3};
+    const InputDeployment device = DeployInput(tpu, topology, ModeKey::kTrain, 1024);
+    EXPECT_EQ(device.first_pipeline(), row.first);
+    EXPECT_EQ(device.local_pipelines(), row.pipelines);
+    EXPECT_EQ(device.local_rows().begin, row.begin);
+    EXPECT_EQ(device.local_rows().count, row.count);
   }
 }
 
