@@ -71,7 +71,11 @@ class Batches : public BatchSource {
         skips_(elements.map.settings.skipped != nullptr),
         map_(records_.get(), std::move(elements.map)),
         args_(std::move(args)),
+        loads_(skips_ || args_.mixup.has_value() ? RowRange() : args_.rows),
         items_(args_.batch_size * args_.batches_per_step) {
+    for (size_t i = 0; i < args_.features.size() && loads_.all() != args_.rows.all(); ++i) {
+      whole_step_.emplace_back(std::ssize(items_) * RowBytes(i));
+    }
     const Table* const table = records_->table();
     gathers_ = table != nullptr && !map_.has_transforms();
     loaded_.resize(map_.num_threads());
@@ -90,23 +94,19 @@ class Batches : public BatchSource {
   }
 
   absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
-    InputTimes::Timer timer(times_.get(), args_.stage);
-    ReleaseBatch();
-    for (Column& column : forwarded_.columns) column.Clear();
-    ASSIGN_OR_RETURN(const int64_t got, Fill(buffers));
-    const int64_t kept = args_.drop_remainder ? got / args_.batch_size * args_.batch_size : got;
-    batch_ = std::span(items_).first(got);
-    if (kept == 0) {
-      ReleaseBatch();
-      if (!at_start_) return 0;
-      at_start_ = false;
-      RETURN_IF_ERROR(args_.on_empty(NoBatch(got + dropped_)));
-      return 0;
+    if (loads_.all() == args_.rows.all()) return LoadNext(buffers);
+    std::vector<std::byte*> whole_step;
+    for (std::vector<std::byte>& feature : whole_step_) whole_step.push_back(feature.data());
+    ASSIGN_OR_RETURN(const int64_t rows, LoadNext(whole_step));
+    const int64_t begin = args_.rows.begin, count = args_.rows.CountIn(rows);
+    for (size_t i = 0; i < whole_step.size(); ++i) {
+      std::copy_n(whole_step[i] + begin * RowBytes(i), count * RowBytes(i), buffers[i]);
     }
-    at_start_ = false;
-    timer.AddRows(kept);
-    if (args_.mixup.has_value()) Mix(buffers, kept);
-    return kept;
+    Table forwarded;
+    for (const Column& column : forwarded_.columns) forwarded.columns.push_back({column.type});
+    for (int64_t row = begin; row < begin + count; ++row) Forward(forwarded_, row, &forwarded);
+    forwarded_ = std::move(forwarded);
+    return rows;
   }
 
   void SetCancelled(bool cancelled) override { map_.SetCancelled(cancelled); }
@@ -163,6 +163,27 @@ class Batches : public BatchSource {
   }
 
  private:
+  // Next, for the rows of loads_.
+  absl::StatusOr<int64_t> LoadNext(BatchBuffers buffers) {
+    InputTimes::Timer timer(times_.get(), args_.stage);
+    ReleaseBatch();
+    for (Column& column : forwarded_.columns) column.Clear();
+    ASSIGN_OR_RETURN(const int64_t got, Fill(buffers));
+    const int64_t kept = args_.drop_remainder ? got / args_.batch_size * args_.batch_size : got;
+    batch_ = std::span(items_).first(got);
+    if (kept == 0) {
+      ReleaseBatch();
+      if (!at_start_) return 0;
+      at_start_ = false;
+      RETURN_IF_ERROR(args_.on_empty(NoBatch(got + dropped_)));
+      return 0;
+    }
+    at_start_ = false;
+    timer.AddRows(kept);
+    if (args_.mixup.has_value()) Mix(buffers, kept);
+    return kept;
+  }
+
   void ReleaseBatch() {
     records_->Release(batch_);
     batch_ = {};
@@ -187,19 +208,23 @@ class Batches : public BatchSource {
     return count;
   }
 
-  // Loads the rows of batch_ from `first` on.
+  // Loads the rows of batch_ from `first` on, of those in loads_.
   absl::Status LoadRows(BatchBuffers buffers, int64_t first) {
-    const std::span<const Item> items = batch_.subspan(first);
+    const int64_t begin = std::clamp(loads_.begin, first, std::ssize(batch_));
+    const int64_t end =
+        std::min(std::ssize(batch_), loads_.begin + loads_.CountIn(std::ssize(batch_)));
+    const std::span<const Item> items = batch_.subspan(begin, std::max<int64_t>(end - begin, 0));
+    const int64_t at = begin - loads_.begin;  // in the buffers
     if (gathers_) {
       for (size_t i = 0; i < gathered_.size(); ++i) {
-        GatherRows(*gathered_[i], items, buffers[i] + first * RowBytes(i));
+        GatherRows(*gathered_[i], items, buffers[i] + at * RowBytes(i));
       }
       for (const Item& item : items) Forward(*records_->table(), item.id, &forwarded_);
       return absl::OkStatus();
     }
     const auto lend = [&](const RowMap::Block& block) {
       for (size_t i = 0; i < args_.features.size(); ++i) {
-        loaded_[block.thread][i]->Lend(buffers[i] + (first + block.begin) * RowBytes(i),
+        loaded_[block.thread][i]->Lend(buffers[i] + (at + block.begin) * RowBytes(i),
                                        block.count * RowBytes(i));
       }
     };
@@ -209,7 +234,7 @@ class Batches : public BatchSource {
       for (size_t i = 0; i < args_.features.size(); ++i) {
         const FeatureSpec& feature = args_.features[i];
         const Bytes& made = rows.column(feature.name).bytes;
-        if (made.data() != buffers[i] + (first + block.begin) * RowBytes(i) ||
+        if (made.data() != buffers[i] + (at + block.begin) * RowBytes(i) ||
             std::ssize(made) != block.count * RowBytes(i)) {
           return absl::InternalError(
               absl::StrCat("the rows of ", feature.name, " are not where the batch has them"));
@@ -292,6 +317,10 @@ class Batches : public BatchSource {
   const bool skips_;  // rows may be skipped
   RowMap map_;
   const BatchesArgs args_;
+  // The rows to load: args_.rows, or all where it depends on the others which rows these are or
+  // what is in them.
+  const RowRange loads_;
+  std::vector<std::vector<std::byte>> whole_step_;  // of each feature, if loads_ is not args_.rows
   // Rows need no more than copying. Then gathered_ has, of each feature, where from; else loaded_
   // has, of each thread and feature, what makes its numbers.
   bool gathers_ = false;

@@ -33,6 +33,7 @@ struct BatchesArgs {
   std::vector<std::string> forward_features;  // columns of the last transform
   int64_t batch_size = 0;
   int64_t batches_per_step = 1;
+  RowRange rows = {};           // the rows of each step to load
   std::string batch_size_name;  // "train_batch_size"
   std::string batch_title;      // "train_batch_size of 16", "batch of 2 (train_batch_size / 8)"
   std::string where;            // the place of the input, "run.textproto:29:3"

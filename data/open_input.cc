@@ -199,6 +199,7 @@ class PipelineOpener {
          .forward_features = args_.forward_features,
          .batch_size = args_.batch_size,
          .batches_per_step = args_.batches_per_step,
+         .rows = args_.rows,
          .batch_size_name = BatchSizeName(args_.mode),
          .batch_title = BatchTitle(args_),
          .where = plan_.where,

@@ -156,8 +156,10 @@ absl::StatusOr<InfeedPtr> CreateInfeed(const EstimatorOptions& options, ModeKey 
                                        InputSource& input, const CoreProgram& program,
                                        InfeedOptions infeed) {
   const InputDeployment deployment = DeploymentOf(options, mode);
-  infeed.batch_size = deployment.batch_size;
-  infeed.pipelines = deployment.num_pipelines();
+  infeed.batch_size = deployment.local_pipeline_rows();
+  infeed.rows = deployment.local_rows();
+  infeed.num_replicas = deployment.local_replicas();
+  infeed.pipelines = deployment.local_pipelines();
   infeed.broadcast = deployment.is_broadcast();
   infeed.prefetch = input.prefetch;
   infeed.trace = options.host_trace;
@@ -166,8 +168,10 @@ absl::StatusOr<InfeedPtr> CreateInfeed(const EstimatorOptions& options, ModeKey 
         std::chrono::seconds(options.config.tpu_config().initial_infeed_sleep_secs());
   }
   if (!options.dump_infeed.empty()) {
-    ASSIGN_OR_RETURN(infeed.dump,
-                     InfeedDump::Create(options.dump_infeed, name, program, first_step));
+    ASSIGN_OR_RETURN(infeed.dump, InfeedDump::Create(options.dump_infeed, name, program.infeed,
+                                                     {.first_step = first_step,
+                                                      .first_core = deployment.first_replica(),
+                                                      .num_cores = deployment.local_replicas()}));
   }
   return Infeed::Create(input.features, std::move(input.batches), program, std::move(infeed));
 }

@@ -89,12 +89,13 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
                                          const CoreProgram& program, InfeedOptions options) {
   const std::string what = absl::StrCat("the infeed's batches of ", options.batch_size, " rows");
   const std::vector<InfeedSlot>& slots = program.infeed;
-  const SlotLayout layout = LayoutOf(slots, program.num_replicas);
+  const int num_replicas = options.num_replicas > 0 ? options.num_replicas : program.num_replicas;
+  const SlotLayout layout = LayoutOf(slots, num_replicas);
   const int64_t entry_bytes = layout.bytes;
   const bool prefetches = Capacity(entry_bytes, options) > Capacity(entry_bytes, {});
   const MemoryUse use(what, prefetches ? kLowerPrefetch : "lower the batch size");
   RETURN_IF_ERROR(CheckRingFits(entry_bytes, options));
-  InfeedPtr infeed(new Infeed(std::move(source), layout, program.num_replicas, std::move(options)));
+  InfeedPtr infeed(new Infeed(std::move(source), layout, num_replicas, std::move(options)));
   std::vector<bool> fed(slots.size(), false);
   for (const FeatureSpec& feature : features) {
     int slot = 0;
@@ -133,6 +134,7 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
 Infeed::Infeed(std::unique_ptr<BatchSource> source, const SlotLayout& layout, int num_replicas,
                InfeedOptions options)
     : options_(std::move(options)),
+      entry_rows_(options_.rows.CountIn(options_.batch_size)),
       layout_(layout),
       num_replicas_(num_replicas),
       ring_(layout_.bytes, Capacity(layout_.bytes, options_), BlockSteps(layout_.bytes)),
@@ -219,14 +221,15 @@ absl::StatusOr<bool> Infeed::Fill(std::byte* entry, int64_t batch) {
   ASSIGN_OR_RETURN(const int64_t rows, source_->Next(buffers));
   TPURUN_DCHECK(rows >= 0 && rows <= options_.batch_size);
   if (rows == 0 || (rows < options_.batch_size && !options_.pad)) return false;
-  RETURN_IF_ERROR(CheckClasses(entry, rows));
+  const int64_t own_rows = options_.rows.CountIn(rows);
+  RETURN_IF_ERROR(CheckClasses(entry, own_rows));
   source_after_ = batch + 1;
   RememberPosition(batch + 1);
   if (!options_.pad) return true;
-  PadRows(entry, rows);
+  PadRows(entry, own_rows);
   std::vector<HostFeature> forwarded = source_->Forwarded();
   const std::lock_guard<std::mutex> rows_lock(mutex_);
-  rows_.push_back(static_cast<int32_t>(rows));
+  rows_.push_back(static_cast<int32_t>(own_rows));
   if (!forwarded.empty()) forwarded_.push_back(std::move(forwarded));
   return true;
 }
@@ -249,9 +252,9 @@ absl::Status Infeed::CheckClasses(const std::byte* entry, int64_t rows) const {
       const int64_t id = ids.dtype == DType::kS64 ? reinterpret_cast<const int64_t*>(values)[i]
                                                   : reinterpret_cast<const int32_t*>(values)[i];
       if (id >= 0 && id < ids.classes) continue;
-      return absl::DataLossError(absl::StrCat(source_->Where(i / ids.row_elements), ": ", ids.title,
-                                              " is ", id, ", want ", ids.noun, " in [0, ",
-                                              ids.classes, ")"));
+      return absl::DataLossError(
+          absl::StrCat(source_->Where(options_.rows.begin + i / ids.row_elements), ": ", ids.title,
+                       " is ", id, ", want ", ids.noun, " in [0, ", ids.classes, ")"));
     }
   }
   return absl::OkStatus();
@@ -260,12 +263,12 @@ absl::Status Infeed::CheckClasses(const std::byte* entry, int64_t rows) const {
 void Infeed::PadRows(std::byte* entry, int64_t rows) const {
   for (const Feed& feed : feeds_) {
     std::memset(entry + layout_.offsets[feed.slot] + rows * feed.row_bytes, 0,
-                (options_.batch_size - rows) * feed.row_bytes);
+                (entry_rows_ - rows) * feed.row_bytes);
   }
   if (weight_slot_ < 0) return;
   auto* const weights = reinterpret_cast<float*>(entry + layout_.offsets[weight_slot_]);
   std::fill(weights, weights + rows, 1.0f);
-  std::fill(weights + rows, weights + options_.batch_size, 0.0f);
+  std::fill(weights + rows, weights + entry_rows_, 0.0f);
 }
 
 void Infeed::Broadcast(std::byte* entry) const {

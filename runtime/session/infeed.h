@@ -29,7 +29,9 @@
 namespace tpurun {
 
 struct InfeedOptions {
-  int64_t batch_size = 0;    // rows of a batch from the source
+  int64_t batch_size = 0;    // rows of a batch of the source, all that BatchSource::Next counts
+  RowRange rows = {};        // those of them that the source loads and that the replicas get
+  int num_replicas = 0;      // that this process feeds; 0: all of the program
   int pipelines = 1;         // the source's position consists of as many positions
   bool broadcast = false;    // true: every replica gets all rows; else they share the rows equally
   int64_t num_batches = -1;  // stop after that many batches; -1: at the end of the input
@@ -103,8 +105,8 @@ class Infeed {
   // Stops the infeed and returns the source at its present position, or nullptr if the thread is
   // blocked in a read of it. Afterwards only WhereIs may be called, and it returns empty.
   std::unique_ptr<BatchSource> TakeSource();
-  // EVAL and PREDICT: the number of rows of the next filled batch, without padding. To be called
-  // once per batch.
+  // EVAL and PREDICT: the number of rows of the next filled batch, without padding, of those in
+  // options.rows. To be called once per batch.
   int64_t TakeRows();
   // EVAL and PREDICT: the forwarded features of the next batch. Batches come in order, each once.
   std::vector<HostFeature> TakeForwarded();
@@ -137,7 +139,8 @@ class Infeed {
   absl::Status FillAll();
   // Fills one entry. Returns false at the end of the input.
   absl::StatusOr<bool> Fill(std::byte* entry, int64_t batch);
-  // DataLoss for the first row with a value outside its range. source_mutex_ must be held.
+  // DataLoss for the first of the entry's `rows` rows with a value outside its range. source_mutex_
+  // must be held.
   absl::Status CheckClasses(const std::byte* entry, int64_t rows) const;
   void PadRows(std::byte* entry, int64_t rows) const;
   // Copies the rows of the first replica to all others.
@@ -150,6 +153,7 @@ class Infeed {
   absl::Status MoveTo(int64_t batches);
 
   const InfeedOptions options_;
+  const int64_t entry_rows_;  // rows of an entry, without copies
   const SlotLayout layout_;
   const int num_replicas_;
   std::vector<Feed> feeds_;  // in the order of the source's features

@@ -73,26 +73,26 @@ void AppendRows(const Shape& shape, int64_t rows, const std::byte* values, std::
 
 absl::StatusOr<std::unique_ptr<InfeedDump>> InfeedDump::Create(const std::string& dir,
                                                                const std::string& name,
-                                                               const CoreProgram& program,
-                                                               int64_t first_step) {
+                                                               std::vector<InfeedSlot> slots,
+                                                               const Numbers& numbers) {
   RETURN_IF_ERROR(MakeDirectories(dir));
   ASSIGN_OR_RETURN(std::unique_ptr<FileSink> file,
                    FileSink::Create(JoinPath(dir, name + ".jsonl")));
-  return std::unique_ptr<InfeedDump>(new InfeedDump(std::move(file), program, first_step));
+  return std::unique_ptr<InfeedDump>(new InfeedDump(std::move(file), std::move(slots), numbers));
 }
 
-InfeedDump::InfeedDump(std::unique_ptr<FileSink> file, const CoreProgram& program,
-                       int64_t first_step)
+InfeedDump::InfeedDump(std::unique_ptr<FileSink> file, std::vector<InfeedSlot> slots,
+                       const Numbers& numbers)
     : file_(std::move(file)),
-      slots_(program.infeed),
-      layout_(LayoutOf(program.infeed, program.num_replicas)),
-      num_cores_(program.num_replicas),
-      first_step_(first_step) {}
+      slots_(std::move(slots)),
+      layout_(LayoutOf(slots_, numbers.num_cores)),
+      numbers_(numbers) {}
 
 absl::Status InfeedDump::Write(int64_t batch, const std::byte* entry) {
   std::string lines;
-  for (int core = 0; core < num_cores_; ++core) {
-    absl::StrAppend(&lines, "{\"step\":", first_step_ + batch, ",\"core\":", core);
+  for (int core = 0; core < numbers_.num_cores; ++core) {
+    absl::StrAppend(&lines, "{\"step\":", numbers_.first_step + batch,
+                    ",\"core\":", numbers_.first_core + core);
     AppendCore(core, entry, &lines);
     absl::StrAppend(&lines, "}\n");
   }

@@ -23,24 +23,31 @@ class InfeedDump {
  public:
   static constexpr int64_t kRows = 4;
 
-  // Creates DIR/NAME.jsonl, empty, and the directory. Batch 0 is the batch of `first_step`.
+  struct Numbers {
+    int64_t first_step = 1;  // of batch 0
+    // The cores that an entry is for.
+    int first_core = 0;
+    int num_cores = 1;
+  };
+
+  // Creates DIR/NAME.jsonl, empty, and the directory.
   static absl::StatusOr<std::unique_ptr<InfeedDump>> Create(const std::string& dir,
                                                             const std::string& name,
-                                                            const CoreProgram& program,
-                                                            int64_t first_step);
-  // `entry` has the layout LayoutOf(program.infeed). After the call other processes can read the
+                                                            std::vector<InfeedSlot> slots,
+                                                            const Numbers& numbers);
+  // `entry` has the layout LayoutOf(slots, num_cores). After the call other processes can read the
   // lines.
   absl::Status Write(int64_t batch, const std::byte* entry);
 
  private:
-  InfeedDump(std::unique_ptr<FileSink> file, const CoreProgram& program, int64_t first_step);
+  InfeedDump(std::unique_ptr<FileSink> file, std::vector<InfeedSlot> slots, const Numbers& numbers);
+  // `core` counts those of an entry.
   void AppendCore(int core, const std::byte* entry, std::string* text) const;
 
   const std::unique_ptr<FileSink> file_;
   const std::vector<InfeedSlot> slots_;
   const SlotLayout layout_;
-  const int num_cores_;
-  const int64_t first_step_;
+  const Numbers numbers_;
 };
 
 }  // namespace tpurun

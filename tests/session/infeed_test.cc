@@ -130,7 +130,8 @@ class FiveRows : public BatchSource {
 std::string DumpOf(bool broadcast) {
   const TempDir dir;
   const CoreProgram program = TwoCores(3);
-  auto dump = InfeedDump::Create(dir.Path("dumps"), "name", program, 7);
+  auto dump = InfeedDump::Create(dir.Path("dumps"), "name", program.infeed,
+                                 {.first_step = 7, .num_cores = 2});
   EXPECT_TRUE(dump.ok()) << dump.status();
   const int64_t batch = broadcast ? 3 : 6;
   auto infeed = Infeed::Create(
@@ -177,13 +178,13 @@ TEST(InfeedTest, ADumpThatCannotBeWrittenEndsTheInput) {
   const TempDir dir;
   ASSERT_EQ(symlink("/dev/full", dir.Path("name.jsonl").c_str()), 0);
   const CoreProgram program = {.infeed = {{"x", {DType::kF32, {2}}}}};
-  auto dump = InfeedDump::Create(dir.path(), "name", program, 1);
+  auto dump = InfeedDump::Create(dir.path(), "name", program.infeed, {});
   ASSERT_TRUE(dump.ok()) << dump.status();
   const InfeedPtr infeed = MakeInfeed({}, {.dump = *std::move(dump)});
   EXPECT_TRUE(absl::IsPermissionDenied(Take(*infeed).status()));
   EXPECT_TRUE(absl::IsPermissionDenied(infeed->input_status())) << infeed->input_status();
   EXPECT_TRUE(absl::IsPermissionDenied(
-      InfeedDump::Create(dir.Path("name.jsonl"), "name", program, 1).status()));
+      InfeedDump::Create(dir.Path("name.jsonl"), "name", program.infeed, {}).status()));
 }
 
 TEST(InfeedTest, SleepsBeforeTheFirstBatchUnlessStopped) {
