@@ -146,7 +146,7 @@ class NumShardsTest(ProgramTest):
         sixteen = ('--set', f'{SHARDS}=16', '--train_batch_size=32', '--config=run.textproto')
         done = self.succeed('summary', *sixteen, '--set', 'train.max_steps=3')
         self.assertIn('Total parameters: 2', done.out)
-        done = self.succeed('profile', *sixteen, '--steps=3')
+        done = self.succeed('profile', *sixteen, '--steps=3', '--set', 'train.max_steps=3')
         self.assertIn('16 cores', done.out + done.err)
 
     def test_the_most_cores_of_a_process(self):

@@ -2,6 +2,7 @@
 // so are their positions.
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,7 @@ struct Fed {
   std::vector<std::vector<std::string>> steps;
   std::vector<int64_t> rows;           // by step, if padding
   std::vector<std::string> positions;  // in TRAIN: before each step and at the end
+  absl::Status end;                    // why there were no more steps
 };
 
 class ProcessInputTest : public testing::TestWithParam<Case> {
@@ -109,9 +111,11 @@ class ProcessInputTest : public testing::TestWithParam<Case> {
     program.num_replicas = deployment.num_replicas;
     program.infeed = {{"x", {DType::kF32, {rows, 2}}}, {"id", {DType::kS32, {rows}}}};
     if (pads) program.infeed.push_back({kRowWeightSlot, {DType::kF32, {rows}}});
-    const auto infeed = CreateInfeed(
-        options, c.mode, "", 1, *input, program,
-        {.num_batches = steps, .pad = pads, .ended_message = [](int64_t) { return "ended"; }});
+    const auto infeed = CreateInfeed(options, c.mode, "", 1, *input, program,
+                                     {.num_batches = steps,
+                                      .pad = pads,
+                                      .ended_message = [](int64_t) { return "ended"; },
+                                      .classes = classes_});
     EXPECT_TRUE(infeed.ok()) << infeed.status();
     (*infeed)->Start();
     const SlotLayout layout = LayoutOf(program.infeed, deployment.local_replicas());
@@ -121,10 +125,8 @@ class ProcessInputTest : public testing::TestWithParam<Case> {
     remember(0);
     for (int step = 1; step <= steps; ++step) {
       const auto entry = (*infeed)->ring().Front();
-      if (!entry.ok()) {
-        EXPECT_TRUE(absl::IsOutOfRange(entry.status())) << entry.status();
-        break;
-      }
+      fed.end = entry.status();
+      if (!entry.ok()) break;
       std::vector<std::string>& slots = fed.steps.emplace_back();
       for (size_t slot = 0; slot < program.infeed.size(); ++slot) {
         slots.emplace_back(reinterpret_cast<const char*>(*entry) + layout.offsets[slot],
@@ -188,6 +190,7 @@ class ProcessInputTest : public testing::TestWithParam<Case> {
   }
 
   const TempDir dir_;
+  std::map<std::string, int64_t> classes_;  // of the model, by feature
 };
 
 TEST_P(ProcessInputTest, AllProcessesFeedWhatOneFeeds) {
@@ -197,6 +200,7 @@ TEST_P(ProcessInputTest, AllProcessesFeedWhatOneFeeds) {
     for (const int num_processes : {2, 4, 8}) {
       const Fed got = Feed(num_replicas, num_processes);
       EXPECT_EQ(got.steps, want.steps) << num_replicas << " replicas, " << num_processes;
+      EXPECT_EQ(got.end, want.end);
       EXPECT_EQ(got.rows, want.rows);
       EXPECT_EQ(got.positions, want.positions);
       EXPECT_EQ(got.examples_per_epoch, want.examples_per_epoch);
@@ -215,6 +219,23 @@ TEST_P(ProcessInputTest, AnyNumberOfProcessesGoesOnFromAPosition) {
       EXPECT_EQ(rest.steps, want) << num_processes << " processes from step " << stop;
       EXPECT_EQ(rest.positions.back(), whole.positions.back());
     }
+  }
+}
+
+class ProcessErrorTest : public ProcessInputTest {};
+
+TEST_P(ProcessErrorTest, TheFirstErrorIsThatOfOneProcess) {
+  if (GetParam().file == "rows") classes_ = {{"id", 150}};
+  for (const int num_processes : {1, 2, 4, 8}) {
+    const Fed want = FeedProcess(OptionsOf(16, 1, 0), kSteps, std::nullopt);
+    EXPECT_TRUE(absl::IsDataLoss(want.end)) << want.end;
+    Fed first;
+    for (int process = 0; process < num_processes; ++process) {
+      Fed fed = FeedProcess(OptionsOf(16, num_processes, process), kSteps, std::nullopt);
+      if (process == 0 || fed.steps.size() < first.steps.size()) first = std::move(fed);
+    }
+    EXPECT_EQ(first.steps.size(), want.steps.size());
+    EXPECT_EQ(first.end, want.end);
   }
 }
 
@@ -262,6 +283,15 @@ INSTANTIATE_TEST_SUITE_P(
              "transform { cache {} } transform { batch {} }"},
         Case{"PredictedSkipped", Form::PER_HOST_V1, ModeKey::kPredict, kInOrder, "bad", kSkip},
         Case{"PredictedBroadcast", Form::BROADCAST, ModeKey::kPredict, kInOrder}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    , ProcessErrorTest,
+    testing::Values(Case{"Row", Form::PER_HOST_V1, ModeKey::kEval, kInOrder, "bad"},
+                    Case{"RowInTurn", Form::PER_HOST_V2, ModeKey::kEval, kInOrder, "bad"},
+                    Case{"Class", Form::PER_HOST_V1, ModeKey::kEval, kInOrder},
+                    Case{"ClassOfAHost", Form::PER_HOST_V1, ModeKey::kTrain,
+                         "transform { repeat {} }"}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
