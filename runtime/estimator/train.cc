@@ -59,7 +59,7 @@ absl::StatusOr<TrainResult> Estimator::Train(const InputFn& input_fn,
   TrainPeers peers(options_);
   RETURN_IF_ERROR(peers.CheckAlike(
       {{"program", options_.train.program}, {"configuration", options_.config.DebugString()}}));
-  absl::StatusOr<TrainStart> found = TrainStart{.saver = Saver(SaverOptions{})};
+  absl::StatusOr<TrainStart> found;  // the chief gives it to the others
   if (peers.is_chief()) found = FindTrainStart(options_);
   ASSIGN_OR_RETURN(TrainStart start, peers.ShareStart(std::move(found)));
   while (true) {
@@ -68,7 +68,7 @@ absl::StatusOr<TrainResult> Estimator::Train(const InputFn& input_fn,
     if (result.has_value()) return *std::move(result);
     LOG(INFO) << "Another tpurun has trained in " << options_.config.model_dir()
               << " meanwhile: going on from where it is.";
-    absl::StatusOr<TrainStart> again = TrainStart{.saver = Saver(SaverOptions{})};
+    absl::StatusOr<TrainStart> again;
     if (peers.is_chief()) again = ReadTrainStart(options_, std::move(start.dir));
     ASSIGN_OR_RETURN(start, peers.ShareStart(std::move(again)));
   }

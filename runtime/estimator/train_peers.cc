@@ -155,7 +155,9 @@ absl::StatusOr<TrainedState> TrainPeers::CollectHere(int64_t step, const TrainPr
   }
   RETURN_IF_ERROR(FirstError(position.status()));
   ASSIGN_OR_RETURN(const std::vector<std::string> positions, fabric_->AllGatherText(*position));
-  TrainedState state{VariableStore(own.replicas().all), positions[0]};
+  ASSIGN_OR_RETURN(std::string of_all,
+                   JoinPositions(positions, DeploymentOf(options_, ModeKey::kTrain)));
+  TrainedState state{VariableStore(own.replicas().all), std::move(of_all)};
   for (const auto& [name, stored] : own.variables()) {
     if (stored.copies() == 1) {
       RETURN_IF_ERROR(state.variables.Share(name, stored));

@@ -1,0 +1,137 @@
+"""Several processes that mpirun starts train together: the bits of one, errors, kills, interrupts."""
+import itertools
+import json
+import os
+import signal
+import subprocess
+import time
+
+from program import BINARY, RandomKills, ProgramTest, checkpoint_files, latest_step, write
+
+CORES = ('--set', 'tpu_config.num_shards=16')
+# Groups of replicas of both hosts, a moving statistic for each, dropout, two files in any order.
+NORMALIZED = ('--set', 'model.layer=[{ batch_normalization { group_assignment '
+              '{ replica_id: [0, 2, 4, 6, 8, 10, 12, 14] } group_assignment '
+              '{ replica_id: [1, 3, 5, 7, 9, 11, 13, 15] } } }, { dense { units: 10 } }]')
+
+
+class ProcessesTest(ProgramTest):
+
+    def start_mpi(self, size, *arguments, options=()):
+        environment = {**os.environ, 'OMPI_ALLOW_RUN_AS_ROOT': '1',
+                       'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1'}
+        process = subprocess.Popen(
+            ['mpirun', '--oversubscribe', '--bind-to', 'none', *options, '-np', str(size), BINARY,
+             *arguments, '--worker_threads=1'],
+            cwd=self.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment)
+        self.addCleanup(self.end_mpi, process)
+        return process
+
+    def end_mpi(self, process):
+        if process.poll() is None:
+            process.terminate()  # mpirun ends its processes; killed it could not
+            process.wait()
+        self.end(process)
+
+    def mpi(self, size, *arguments, **options):
+        return self.finish(self.start_mpi(size, *arguments, **options))
+
+    def train(self, size, arguments):
+        """The checkpoint of a training by so many processes."""
+        done = self.mpi(size, *arguments) if size > 1 else self.call(*arguments)
+        self.assertEqual(done.code, 0, str(done))
+        return json.loads(done.out)
+
+    def checkpoint(self, model_dir, step):
+        return checkpoint_files(self.path(model_dir, f'model.ckpt-{step}'))
+
+    def ranks(self, mpirun):
+        """The process ids of the ranks."""
+        with open(f'/proc/{mpirun.pid}/task/{mpirun.pid}/children', encoding='ascii') as file:
+            return [int(pid) for pid in file.read().split()]
+
+    def test_the_bits_of_one_process(self):
+        for name, flags in (('iris', ()), ('groups', NORMALIZED)):
+            arguments = lambda model_dir: self.iris(
+                'train', model_dir, '--train_batch_size=64', '--max_steps=50', *CORES, *flags)
+            want = self.train(1, arguments(f'{name}_1'))
+            for size in (2, 4):
+                got = self.train(size, arguments(f'{name}_{size}'))
+                for key in ('global_step', 'loss', 'loss_shard_0'):
+                    self.assertEqual(got[key], want[key], (name, size, key))
+                self.assertEqual(self.checkpoint(f'{name}_{size}', 50),
+                                 self.checkpoint(f'{name}_1', 50), (name, size))
+                self.assertEqual(sorted(os.listdir(self.path(f'{name}_{size}')))[:1],
+                                 sorted(os.listdir(self.path(f'{name}_1')))[:1])
+
+    def test_another_number_of_processes_goes_on(self):
+        steps = lambda model_dir, n: self.iris(
+            'train', model_dir, '--train_batch_size=64', f'--max_steps={n}', *CORES, *NORMALIZED)
+        self.train(1, steps('whole', 40))
+        for step, size in zip((10, 20, 30, 40), (1, 4, 2, 1)):
+            self.train(size, steps('parts', step))
+        self.assertEqual(self.checkpoint('parts', 40), self.checkpoint('whole', 40))
+
+    def test_without_num_shards_each_process_has_the_cores_of_a_host(self):
+        arguments = lambda model_dir, *flags: self.iris(
+            'train', model_dir, '--train_batch_size=64', '--max_steps=20', *flags)
+        self.train(2, arguments('two'))
+        self.train(1, arguments('sixteen', *CORES))
+        self.assertEqual(self.checkpoint('two', 20), self.checkpoint('sixteen', 20))
+
+    def test_a_mistake_is_told_once(self):
+        for size, flags, code, message in (
+                (4, ('--set', 'tpu_config.num_shards=8'), 2, 'num_shards: got 8 for 4 processes'),
+                (2, ('--use_tpu=false',), 2, 'use_tpu: got false, which runs one replica'),
+                (2, ('--set', 'train.input.source.csv.file=absent.csv'), 66, 'absent.csv')):
+            done = self.mpi(size, *self.iris('train', 'model', '--train_batch_size=64', *flags))
+            self.assertEqual((done.code, len(done.messages)), (code, 1), str(done))
+            self.assertIn(message, done.messages[0])
+            self.assertFalse(os.path.exists(self.path('model')))
+
+    def test_a_verb_of_one_process_runs_once(self):
+        self.train(2, self.iris('train', 'model', '--max_steps=20', '--train_batch_size=64'))
+        done = self.mpi(2, *self.iris('evaluate', 'model'))
+        self.assertEqual((done.code, done.out.count('\n')), (0, 1), str(done))
+        alone = self.succeed(*self.iris('evaluate', 'model'))
+        self.assertEqual(self.result(done)['loss'], self.result(alone)['loss'])
+
+    def test_a_run_whose_processes_are_killed_goes_on(self):
+        arguments = lambda model_dir: self.iris(
+            'train', model_dir, '--train_batch_size=64', '--max_steps=300',
+            '--save_checkpoints_steps=20', *CORES, *NORMALIZED)
+        begin = time.monotonic()
+        self.train(2, arguments('whole'))
+        seconds = time.monotonic() - begin
+        kills = RandomKills(seconds, 1)
+        for attempt in itertools.count():
+            process = self.start_mpi(2, *arguments('killed'))
+            try:
+                process.wait(kills.random.uniform(0.3 * seconds, seconds))
+            except subprocess.TimeoutExpired:
+                ranks = self.ranks(process)
+                if ranks:
+                    os.kill(kills.random.choice(ranks), signal.SIGKILL)
+            done = self.finish(process)
+            if done.code == 0:
+                break
+            self.assertLess(attempt, 30, str(done))
+        self.assertEqual(latest_step(self.path('killed')), 300)
+        self.assertEqual(self.checkpoint('killed', 300), self.checkpoint('whole', 300))
+
+    def test_an_interrupt_saves_and_ends_all(self):
+        process = self.start_mpi(2, *self.iris('train', 'model', '--train_batch_size=64',
+                                               '--max_steps=1000000000', *CORES))
+        self.wait_until(lambda: latest_step(self.path('model')) >= 0, process)
+        for rank in self.ranks(process):
+            os.kill(rank, signal.SIGTERM)
+        done = self.finish(process)
+        self.assertEqual((done.code, len(done.messages)), (75, 1), str(done))
+        self.assertIn('interrupted after step', done.messages[0])
+        self.assertGreater(latest_step(self.path('model')), 0)
+
+
+if __name__ == '__main__':
+    import unittest
+    unittest.main()
