@@ -66,8 +66,8 @@ T SumOfTwo(T a, T b) {
   }
 }
 
-// sum[i] = low[i] + high[i], where `low` is of the lower ranks. The order of the operands decides
-// which NaN the sum of two is. sum may be low or high.
+// sum[i] = low[i] + high[i], where `low` is of the lower ranks: the same call in every process that
+// adds an element, so that the sum of two NaNs has the same bits in all. sum may be low or high.
 template <typename T>
 void AddElements(const T* low, const T* high, T* sum, int64_t n) {
   RunCloned([ low, high, sum, n ]() __attribute__((always_inline)) {

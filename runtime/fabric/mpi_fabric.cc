@@ -461,6 +461,9 @@ class MpiFabric final : public Fabric {
   const std::function<void()> finalize_;
 };
 
+constexpr char kMpirunSize[] = "OMPI_COMM_WORLD_SIZE";
+constexpr char kPmixRank[] = "PMIX_RANK", kPmixNamespace[] = "PMIX_NAMESPACE";
+
 // The value of an environment variable, or -1 if it is none.
 int NumberInEnvironment(const char* name) {
   const char* const text = getenv(name);
@@ -468,14 +471,17 @@ int NumberInEnvironment(const char* name) {
   return text != nullptr && absl::SimpleAtoi(text, &number) ? number : -1;
 }
 
+bool ReadStartedByMpi() {
+  if (getenv(kMpirunSize) != nullptr) return NumberInEnvironment(kMpirunSize) > 1;
+  if (getenv(kPmixRank) == nullptr || getenv(kPmixNamespace) == nullptr) return false;
+  return NumberInEnvironment("SLURM_STEP_NUM_TASKS") != 1;
+}
+
 }  // namespace
 
 bool StartedByMpi() {
-  if (getenv("OMPI_COMM_WORLD_SIZE") != nullptr) {
-    return NumberInEnvironment("OMPI_COMM_WORLD_SIZE") > 1;
-  }
-  if (getenv("PMIX_RANK") == nullptr || getenv("PMIX_NAMESPACE") == nullptr) return false;
-  return NumberInEnvironment("SLURM_STEP_NUM_TASKS") != 1;
+  static const bool started = ReadStartedByMpi();
+  return started;
 }
 
 int RankByMpi() {
@@ -538,6 +544,8 @@ absl::StatusOr<std::unique_ptr<Fabric>> OpenMpiFabric(const MpiFabricOptions& op
   auto fabric = std::make_unique<MpiFabric>(
       std::make_unique<MpiPeers>(mpi, comm, rank, size, options), rank, size, std::move(finalize));
   RETURN_IF_ERROR(fabric->Begin(host));
+  StartedByMpi();  // remembers it
+  for (const char* name : {kMpirunSize, kPmixRank, kPmixNamespace}) unsetenv(name);
   return fabric;
 }
 

@@ -33,13 +33,16 @@ struct MpiFabricOptions {
 // processes (OMPI_COMM_WORLD_SIZE). srun --mpi=pmix, as other launchers that speak PMIx, tells the
 // rank and the name of the job (PMIX_RANK, PMIX_NAMESPACE), and Slurm the number of tasks
 // (SLURM_STEP_NUM_TASKS); without it the job counts as several processes. One process alone counts
-// as not started by MPI: it needs no fabric.
+// as not started by MPI: it needs no fabric. The launchers of other MPIs are not recognized. Reads
+// the environment at the first call.
 bool StartedByMpi();
 
-// This process's number among them, from 0; 0 if it was not started by MPI.
+// This process's number among them, from 0; 0 if it was not started by MPI. Before OpenMpiFabric.
 int RankByMpi();
 
-// Initializes MPI, in all processes of the job; returns when all have called it. The caller's
+// Initializes MPI, in all processes of the job; returns when all have called it. Removes from the
+// environment what StartedByMpi reads: a program that this process starts is no process of the job.
+// No other thread may read or change the environment at the same time. The caller's
 // thread and one of the fabric call MPI one at a time (MPI_THREAD_SERIALIZED). Where the caller has
 // initialized MPI, the fabric uses it and leaves MPI_Finalize to the caller, who calls MPI only
 // before and after the fabric's life. At most one fabric at a time; it is the last one where it

@@ -32,13 +32,22 @@ absl::StatusOr<MpiLibrary> LoadMpi() {
     function = reinterpret_cast<Function*>(find(name));
   };
   MpiLibrary mpi = {};
+  load("MPI_Get_library_version", mpi.Get_library_version);
+  if (missing.empty()) {
+    char version[kMostText] = {};
+    int length = 0;
+    mpi.Get_library_version(version, &length);
+    if (!absl::StartsWith(version, "Open MPI")) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          kMpiFile, " is of another MPI: got \"", version, "\", want that of Open MPI 4 or 5"));
+    }
+  }
   load("MPI_Initialized", mpi.Initialized);
   load("MPI_Init_thread", mpi.Init_thread);
   load("MPI_Query_thread", mpi.Query_thread);
   load("MPI_Finalize", mpi.Finalize);
   load("MPI_Abort", mpi.Abort);
   load("MPI_Comm_dup", mpi.Comm_dup);
-  load("MPI_Comm_free", mpi.Comm_free);
   load("MPI_Comm_rank", mpi.Comm_rank);
   load("MPI_Comm_size", mpi.Comm_size);
   load("MPI_Comm_set_errhandler", mpi.Comm_set_errhandler);
@@ -48,17 +57,7 @@ absl::StatusOr<MpiLibrary> LoadMpi() {
   load("MPI_Wait", mpi.Wait);
   load("MPI_Cancel", mpi.Cancel);
   load("MPI_Get_processor_name", mpi.Get_processor_name);
-  load("MPI_Get_library_version", mpi.Get_library_version);
   load("MPI_Error_string", mpi.Error_string);
-  if (missing.empty()) {
-    char version[kMostText] = {};
-    int length = 0;
-    mpi.Get_library_version(version, &length);
-    if (!absl::StartsWith(version, "Open MPI")) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          kMpiFile, " is of another MPI: got \"", version, "\", want one of Open MPI 4 or 5"));
-    }
-  }
   // mpi.h defines MPI_COMM_WORLD and the like as the addresses of these objects.
   mpi.world = static_cast<MpiLibrary::Comm>(find("ompi_mpi_comm_world"));
   mpi.byte = static_cast<MpiLibrary::Datatype>(find("ompi_mpi_byte"));
@@ -66,7 +65,7 @@ absl::StatusOr<MpiLibrary> LoadMpi() {
   mpi.null = static_cast<MpiLibrary::Request>(find("ompi_request_null"));
   if (!missing.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat(kMpiFile, " has no ", missing, ", want one of Open MPI 4 or 5"));
+        absl::StrCat(kMpiFile, " has no ", missing, ", want that of Open MPI 4 or 5"));
   }
   return mpi;
 }

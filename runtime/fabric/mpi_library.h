@@ -32,7 +32,6 @@ struct MpiLibrary {
   int (*Finalize)();
   int (*Abort)(Comm comm, int code);
   int (*Comm_dup)(Comm comm, Comm* copy);
-  int (*Comm_free)(Comm* comm);
   int (*Comm_rank)(Comm comm, int* rank);
   int (*Comm_size)(Comm comm, int* size);
   int (*Comm_set_errhandler)(Comm comm, Errhandler errhandler);
@@ -56,8 +55,9 @@ struct MpiLibrary {
   std::string ErrorText(int code) const;
 };
 
-// Opens libmpi.so.40 and never closes it. NotFound, with the packages to install, if there is none;
-// FailedPrecondition if it is not Open MPI's. Any thread may call it.
+// Opens libmpi.so.40 at the first call, and never closes it. NotFound, with the packages to
+// install, if it cannot be opened; FailedPrecondition if it is not Open MPI's. Any thread may call
+// it.
 absl::StatusOr<const MpiLibrary*> OpenMpiLibrary();
 
 }  // namespace tpurun

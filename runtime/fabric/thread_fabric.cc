@@ -1,10 +1,15 @@
 #include "runtime/fabric/thread_fabric.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <span>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/dcheck.h"
 
 namespace tpurun {
 namespace {
@@ -20,8 +25,8 @@ struct Pair {
 
   std::mutex mutex;
   std::condition_variable changed;
-  Side sides[2];         // of the lower rank, of the higher
-  absl::Status aborted;  // why the run was ended
+  Side sides[2];        // of the lower rank, of the higher
+  std::string aborted;  // why the run was ended, or empty
 };
 
 // What the fabrics of one run share.
@@ -31,10 +36,10 @@ class ThreadPairs {
 
   Pair& Between(int low, int high) { return pairs_[static_cast<size_t>(low) * size_ + high]; }
 
-  void Abort(const absl::Status& why) {
+  void Abort(const std::string& why) {
     for (Pair& pair : pairs_) {
       const std::lock_guard lock(pair.mutex);
-      if (pair.aborted.ok()) pair.aborted = why;
+      if (pair.aborted.empty()) pair.aborted = why;
       pair.changed.notify_all();
     }
   }
@@ -61,8 +66,7 @@ class ThreadFabric final : public Fabric {
   ~ThreadFabric() override { pairs_->End(rank()); }
 
   void Abort(const absl::Status& why) override {
-    pairs_->Abort(absl::UnavailableError(
-        absl::StrCat("process ", rank(), " ended the run: ", why.message())));
+    pairs_->Abort(absl::StrCat("process ", rank(), " ended the run: ", why.message()));
   }
 
  protected:
@@ -75,9 +79,11 @@ class ThreadFabric final : public Fabric {
     own.sent = send;
     own.state = Pair::kPosted;
     pair.changed.notify_all();
-    pair.changed.wait(
-        lock, [&] { return theirs.state == Pair::kPosted || theirs.ended || !pair.aborted.ok(); });
-    if (pair.aborted.ok() && theirs.state == Pair::kPosted) {
+    pair.changed.wait(lock, [&] {
+      return theirs.state == Pair::kPosted || theirs.ended || !pair.aborted.empty();
+    });
+    if (pair.aborted.empty() && theirs.state == Pair::kPosted) {
+      TPURUN_DCHECK(theirs.sent.size() == receive.size());
       theirs.state = Pair::kCopying;
       lock.unlock();
       if (!receive.empty()) std::memcpy(receive.data(), theirs.sent.data(), receive.size());
@@ -88,11 +94,11 @@ class ThreadFabric final : public Fabric {
     // Whoever has begun to copy from the span ends before it is given back.
     pair.changed.wait(lock, [&] {
       return own.state == Pair::kEmpty ||
-             (own.state == Pair::kPosted && (theirs.ended || !pair.aborted.ok()));
+             (own.state == Pair::kPosted && (theirs.ended || !pair.aborted.empty()));
     });
     const bool sent = own.state == Pair::kEmpty;
     own.state = Pair::kEmpty;
-    if (!pair.aborted.ok()) return pair.aborted;
+    if (!pair.aborted.empty()) return absl::UnavailableError(pair.aborted);
     return sent ? absl::OkStatus()
                 : absl::UnavailableError(absl::StrCat("process ", peer, " has ended"));
   }

@@ -2,8 +2,10 @@
 process that is killed, stopped, interrupted or ends."""
 import os
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -56,7 +58,7 @@ class MpiFabricTest(unittest.TestCase):
     def test_every_collective_has_the_bits_of_a_tree(self):
         for size in (2, 4):
             with self.subTest(size=size):
-                done = run(size, 'check', 'print')
+                done = run(size, 'check', 'child', 'print')
                 self.assert_ok(done)
                 self.assertEqual(sorted(line.split()[0] for line in done.out.splitlines()),
                                  [str(rank) for rank in range(size)])
@@ -74,6 +76,27 @@ class MpiFabricTest(unittest.TestCase):
         self.assertEqual(run(1, 'print').errors, {0: 'not started by MPI'})
         done = subprocess.run([PROCESS, '20', 'print'], capture_output=True, text=True, check=False)
         self.assertEqual(done.stderr, ': not started by MPI\n')
+
+    def run_with_library(self, make):
+        """Runs a process by itself, with the file that make(path) makes in place of libmpi.so.40."""
+        with tempfile.TemporaryDirectory() as folder:
+            make(os.path.join(folder, 'libmpi.so.40'))
+            environment = {**os.environ, 'OMPI_COMM_WORLD_SIZE': '2', 'LD_LIBRARY_PATH': folder}
+            done = subprocess.run([PROCESS, '20', 'print'], capture_output=True, text=True,
+                                  check=False, env=environment)
+            return Run(done.returncode, done.stdout, done.stderr, 0)
+
+    def test_a_missing_library_is_named_with_its_package(self):
+        done = self.run_with_library(lambda path: open(path, 'wb').close())
+        self.assertEqual(done.code, 66, str(done))
+        self.assertRegex(done.err, r'started by mpirun or srun, but libmpi\.so\.40 of Open MPI cannot be '
+                         r'opened: .+; install it: apt-get install libopenmpi3 openmpi-bin$')
+
+    def test_another_mpi_is_refused(self):
+        done = self.run_with_library(lambda path: shutil.copy('tests/fabric/other_mpi.so', path))
+        self.assertEqual(done.code, 65, str(done))
+        self.assertEqual(done.err, ': libmpi.so.40 is of another MPI: got "MPICH Version: 4.0.2", '
+                         'want that of Open MPI 4 or 5\n')
 
     def test_a_killed_process_is_named(self):
         done = run(4, 'sum', 'rank=1', 'kill', 'sums', timeout=2, options=GO_ON)

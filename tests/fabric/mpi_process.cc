@@ -6,6 +6,7 @@
 //   rank=R     the next step is only that of rank R; rank!=R, of all others
 //   sleep=S    seconds
 //   interrupt=N the number of interrupts
+//   child      a program that it starts is not started by MPI
 //   fail       ends with an error; abort: ends the run of all
 //   kill, stop SIGKILL and SIGSTOP to itself
 // Ends with the exit code of the first error, whose text is on standard error: "RANK: TEXT".
@@ -56,6 +57,11 @@ absl::Status RunStep(Fabric& fabric, absl::string_view step) {
   }
   if (absl::ConsumePrefix(&step, "interrupt=")) {
     interrupts = std::atoi(step.data());
+    return absl::OkStatus();
+  }
+  if (step == "child") {
+    const int code = std::system("test -z \"$OMPI_COMM_WORLD_SIZE$PMIX_RANK$PMIX_NAMESPACE\"");
+    if (code != 0 || !StartedByMpi()) return absl::InternalError("the environment of a child");
     return absl::OkStatus();
   }
   if (step == "fail") return absl::DataLossError("a damaged file");
