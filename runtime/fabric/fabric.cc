@@ -17,10 +17,9 @@ namespace tpurun {
 namespace {
 
 // Vectors of at most so many bytes are added as a whole by every process. Chosen by measurement of
-// two processes on one machine (tests/bench/all_reduce.cc): Open MPI copies messages below 4096
-// bytes at once, and asks the receiver before longer ones. At 4096 bytes the whole takes 2.9 us,
-// two halves 1.2 us.
-constexpr int64_t kShortBytes = 2048;
+// two processes on one machine (tests/bench/all_reduce.cc): at 4096 bytes the whole is faster than
+// two halves, at 8192 bytes it takes twice their time.
+constexpr int64_t kShortBytes = 4096;
 // Elements to add are received in pieces of at most so many bytes, which stay in a core's cache
 // until they are added. Smaller pieces cost more round trips between machines.
 constexpr int64_t kPieceBytes = 1 << 20;

@@ -34,11 +34,13 @@ constexpr int kMostHost = 4096;        // bytes, more than MPI_MAX_PROCESSOR_NAM
 constexpr int kTemporaryFailure = 75;  // EX_TEMPFAIL
 // Longer data is sent in messages of so many bytes: when one is done, the wait begins anew.
 constexpr size_t kMessageBytes = 4 << 20;
-// Open MPI takes a copy of a message that is no longer than this before MPI_Isend returns. Its
-// limits are 4096 bytes within a machine and more between machines.
-constexpr size_t kCopiedBytes = 2048;
 // Messages of one direction that are under way.
 constexpr size_t kMessages = 2;
+// Open MPI takes a copy of a message that is no longer than this before MPI_Isend returns. Its
+// limits are below 4096 bytes within a machine and more between machines. For a longer one it asks
+// the receiver first: two messages that it copies are faster than one that it does not.
+constexpr size_t kCopiedBytes = 2048;
+constexpr size_t kAllCopiedBytes = kMessages * kCopiedBytes;
 // How often the heartbeat thread calls MPI. Data that waits for a connection or a full socket goes
 // on by then, while this process computes.
 constexpr milliseconds kTick(20);
@@ -111,7 +113,8 @@ class MessageStream {
       moved = true;
     }
     while (posted_ < bytes_ && next_ - first_ < kMessages) {
-      const size_t count = std::min(kMessageBytes, bytes_ - posted_);
+      const size_t most = bytes_ <= kAllCopiedBytes ? kCopiedBytes : kMessageBytes;
+      const size_t count = std::min(most, bytes_ - posted_);
       const int code = post(posted_, static_cast<int>(count), &requests_[next_ % kMessages]);
       if (code != MpiLibrary::kSuccess) return code;
       posted_ += count;
@@ -360,7 +363,7 @@ absl::Status MpiPeers::SendReceive(int rank, std::span<const std::byte> send,
       if (code != MpiLibrary::kSuccess) return Fail({MpiError(code, "MPI_Isend", rank), rank});
       const bool done = in.done() && out.done();
       // A failed peer may have changed what it sent, but has told so before.
-      if (done && receive.size() > kCopiedBytes) ReceiveHeartbeats(peers_[rank], rank);
+      if (done && receive.size() > kAllCopiedBytes) ReceiveHeartbeats(peers_[rank], rank);
       if (done && failed_peer_ < 0) return absl::OkStatus();
       if (now >= next_tick_) Tick(now);
       const Trouble trouble = TroubleWith(rank, now);
