@@ -86,7 +86,7 @@ class Checks {
   template <typename T>
   void Sums(const std::string& type, int sizes, int longest) {
     // About the limit between short vectors and others, and the ends of pieces.
-    for (const int64_t n : {0, 1, 2, 3, 15, 17, 512, 513, 1024, 1025, 1026, 2000}) {
+    for (const int64_t n : {0, 1, 2, 3, 15, 17, 512, 1024, 1025, 2048, 2049, 2050, 3001}) {
       Sum<T>(type, n, n % 2 == 0);
     }
     std::mt19937 random(5);

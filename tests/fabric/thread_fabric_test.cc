@@ -33,7 +33,7 @@ TEST_P(ThreadFabrics, GiveTheBitsOfATreeOverTheirRanks) {
   RunProcesses(size, [size](Fabric& fabric) {
     EXPECT_EQ(fabric.size(), size);
     EXPECT_EQ(fabric.is_chief(), fabric.rank() == 0);
-    EXPECT_THAT(CheckCollectives(fabric, 4, 40000 / (size * size) + 2000), IsEmpty());
+    EXPECT_THAT(CheckCollectives(fabric, 4, 40000 / (size * size) + 4000), IsEmpty());
   });
 }
 
