@@ -25,8 +25,8 @@ struct Pair {
 
   std::mutex mutex;
   std::condition_variable changed;
-  Side sides[2];        // of the lower rank, of the higher
-  std::string aborted;  // why the run was ended, or empty
+  Side sides[2];  // of the lower rank, of the higher
+  bool aborted = false;
 };
 
 // What the fabrics of one run share.
@@ -37,11 +37,23 @@ class ThreadPairs {
   Pair& Between(int low, int high) { return pairs_[static_cast<size_t>(low) * size_ + high]; }
 
   void Abort(const std::string& why) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (aborted_.empty()) aborted_ = why;
+    }
     for (Pair& pair : pairs_) {
       const std::lock_guard lock(pair.mutex);
-      if (pair.aborted.empty()) pair.aborted = why;
+      pair.aborted = true;
       pair.changed.notify_all();
     }
+  }
+
+  // The error of an exchange with a peer that was aborted or has ended. A process that ends because
+  // the run was aborted may wake others before Abort does.
+  absl::Status ErrorWith(int peer) {
+    const std::lock_guard lock(mutex_);
+    return absl::UnavailableError(aborted_.empty() ? absl::StrCat("process ", peer, " has ended")
+                                                   : aborted_);
   }
 
   void End(int rank) {
@@ -57,6 +69,8 @@ class ThreadPairs {
  private:
   const int size_;
   std::vector<Pair> pairs_;  // [low * size_ + high], low < high
+  std::mutex mutex_;
+  std::string aborted_;  // why the run was ended, or empty
 };
 
 class ThreadFabric final : public Fabric {
@@ -79,10 +93,9 @@ class ThreadFabric final : public Fabric {
     own.sent = send;
     own.state = Pair::kPosted;
     pair.changed.notify_all();
-    pair.changed.wait(lock, [&] {
-      return theirs.state == Pair::kPosted || theirs.ended || !pair.aborted.empty();
-    });
-    if (pair.aborted.empty() && theirs.state == Pair::kPosted) {
+    pair.changed.wait(
+        lock, [&] { return theirs.state == Pair::kPosted || theirs.ended || pair.aborted; });
+    if (!pair.aborted && theirs.state == Pair::kPosted) {
       TPURUN_DCHECK(theirs.sent.size() == receive.size());
       theirs.state = Pair::kCopying;
       lock.unlock();
@@ -94,13 +107,11 @@ class ThreadFabric final : public Fabric {
     // Whoever has begun to copy from the span ends before it is given back.
     pair.changed.wait(lock, [&] {
       return own.state == Pair::kEmpty ||
-             (own.state == Pair::kPosted && (theirs.ended || !pair.aborted.empty()));
+             (own.state == Pair::kPosted && (theirs.ended || pair.aborted));
     });
     const bool sent = own.state == Pair::kEmpty;
     own.state = Pair::kEmpty;
-    if (!pair.aborted.empty()) return absl::UnavailableError(pair.aborted);
-    return sent ? absl::OkStatus()
-                : absl::UnavailableError(absl::StrCat("process ", peer, " has ended"));
+    return sent && !pair.aborted ? absl::OkStatus() : pairs_->ErrorWith(peer);
   }
 
  private:
