@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
   StartLogging(argv[0], json ? LogFormat::kJson : LogFormat::kText);
   if (LeavesTheWorkToTheChief(*command)) return 0;
   const absl::Status status = command->verb().run(*command);
-  if (IsToldByChief(status)) return ExitCode(status);
+  // The job has the exit code of the chief, which might be ended before it has said why.
+  if (IsToldByChief(status)) return 0;
   return Finish(status.ok() ? CheckWarnings(*command) : status);
 }

@@ -9,10 +9,13 @@ import time
 from program import BINARY, RandomKills, ProgramTest, checkpoint_files, latest_step, write
 
 CORES = ('--set', 'tpu_config.num_shards=16')
-# Groups of replicas of both hosts, a moving statistic for each, dropout, two files in any order.
-NORMALIZED = ('--set', 'model.layer=[{ batch_normalization { group_assignment '
-              '{ replica_id: [0, 2, 4, 6, 8, 10, 12, 14] } group_assignment '
-              '{ replica_id: [1, 3, 5, 7, 9, 11, 13, 15] } } }, { dense { units: 10 } }]')
+# Groups of replicas of both hosts, with a moving statistic of each replica; dropout.
+NORMALIZED = ('--set', """model.layer=[
+  { concat {} input: ["SepalLength", "SepalWidth", "PetalLength", "PetalWidth"] },
+  { name: "hidden" dense { units: 10 } },
+  { batch_normalization { group_assignment { replica: [0, 2, 4, 6, 8, 10, 12, 14] }
+                          group_assignment { replica: [1, 3, 5, 7, 9, 11, 13, 15] } } },
+  { dropout { rate: 0.1 } }, { name: "logits" dense { units: 3 } }]""")
 
 
 class ProcessesTest(ProgramTest):
@@ -76,7 +79,7 @@ class ProcessesTest(ProgramTest):
     def test_without_num_shards_each_process_has_the_cores_of_a_host(self):
         arguments = lambda model_dir, *flags: self.iris(
             'train', model_dir, '--train_batch_size=64', '--max_steps=20', *flags)
-        self.train(2, arguments('two'))
+        self.train(2, arguments('two', '--unset', 'tpu_config.num_shards'))
         self.train(1, arguments('sixteen', *CORES))
         self.assertEqual(self.checkpoint('two', 20), self.checkpoint('sixteen', 20))
 
@@ -84,14 +87,15 @@ class ProcessesTest(ProgramTest):
         for size, flags, code, message in (
                 (4, ('--set', 'tpu_config.num_shards=8'), 2, 'num_shards: got 8 for 4 processes'),
                 (2, ('--use_tpu=false',), 2, 'use_tpu: got false, which runs one replica'),
-                (2, ('--set', 'train.input.source.csv.file=absent.csv'), 66, 'absent.csv')):
+                (2, ('--set', 'train.input.source.text_line.file=absent.csv', *CORES), 66,
+                 'absent.csv')):
             done = self.mpi(size, *self.iris('train', 'model', '--train_batch_size=64', *flags))
             self.assertEqual((done.code, len(done.messages)), (code, 1), str(done))
             self.assertIn(message, done.messages[0])
             self.assertFalse(os.path.exists(self.path('model')))
 
     def test_a_verb_of_one_process_runs_once(self):
-        self.train(2, self.iris('train', 'model', '--max_steps=20', '--train_batch_size=64'))
+        self.train(2, self.iris('train', 'model', '--max_steps=20', '--train_batch_size=64', *CORES))
         done = self.mpi(2, *self.iris('evaluate', 'model'))
         self.assertEqual((done.code, done.out.count('\n')), (0, 1), str(done))
         alone = self.succeed(*self.iris('evaluate', 'model'))
@@ -124,6 +128,7 @@ class ProcessesTest(ProgramTest):
         process = self.start_mpi(2, *self.iris('train', 'model', '--train_batch_size=64',
                                                '--max_steps=1000000000', *CORES))
         self.wait_until(lambda: latest_step(self.path('model')) >= 0, process)
+        time.sleep(0.2)
         for rank in self.ranks(process):
             os.kill(rank, signal.SIGTERM)
         done = self.finish(process)
