@@ -399,8 +399,9 @@ TEST(InputFnTest, ShardsOfWhatIsReadOnceAreRefused) {
   const std::string decode =
       "transform { decode_csv { column { name: \"x\" dtype: INT64 } } } transform { cache {} }";
   const std::string why =
-      " can be read only once, and per_host_input_for_training: PER_SHARD_V1 reads the input by 8 "
-      "pipelines, one a core; want PER_HOST_V1, or a file";
+      " can be read only once, and 8 pipelines, one a core, read the input "
+      "(tpu_config.per_host_input_for_training); want a file, or one pipeline: PER_HOST_V1 with 8 "
+      "cores";
   EXPECT_EQ(ErrorOfInput("source { text_line { file: \"-\" } }" + decode, args),
             "INVALID_ARGUMENT: run.textproto:2:10: standard input" + why);
   EXPECT_EQ(ErrorOfInput("source { text { file: \"-\" sequence_length: 2 } }",
@@ -415,6 +416,11 @@ TEST(InputFnTest, ShardsOfWhatIsReadOnceAreRefused) {
   EXPECT_EQ(
       ErrorOfInput(absl::StrCat("source { text_line { file: \"", path, "\" } }", decode), args),
       absl::StrCat("INVALID_ARGUMENT: run.textproto:2:22: ", path, why));
+  args.shard = {.num_shards = 2, .index = 1, .fed = "host"};
+  EXPECT_EQ(ErrorOfInput("source { text_line { file: \"-\" } }" + decode, args),
+            "INVALID_ARGUMENT: run.textproto:2:10: standard input can be read only once, and 2 "
+            "pipelines, one a host, read the input (tpu_config.per_host_input_for_training); want "
+            "a file, or one pipeline: 8 cores");
 }
 
 TEST(InputFnTest, AShardWithoutElementsSaysSo) {
