@@ -1,6 +1,7 @@
 #include "cli/evaluate.h"
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -8,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/compose.h"
+#include "cli/processes.h"
 #include "cli/progress.h"
 #include "cli/results.h"
 #include "data/sources/source_list.h"
@@ -66,10 +68,15 @@ absl::Status EvaluateCommand(const CommandLine& command) {
     required.all_evaluations = true;
   }
   if (command.Has("steps")) required.evaluation_steps = command.GetInt("steps");
-  ASSIGN_OR_RETURN(Composition composition, Compose(command, required));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Fabric> fabric, JoinProcesses(command));
+  ASSIGN_OR_RETURN(Composition composition, ComposeForProcesses(command, required, fabric.get()));
   std::vector<EvaluationInput>& evaluations = composition.evaluations;
   const std::string checkpoint = command.GetString("checkpoint");
   const bool watch = command.GetBool("watch");
+  if (watch && fabric != nullptr) {
+    return absl::UnimplementedError(
+        "--watch evaluates in one process, but several were started; leave out --watch or mpirun");
+  }
   const int64_t timeout = command.GetInt("timeout");
   if (watch && !checkpoint.empty()) {
     return absl::InvalidArgumentError("--watch follows model_dir; leave out --checkpoint");

@@ -98,7 +98,11 @@ void StartLogging(const char* program, LogFormat format) {
 
 void LogAsProcess(int rank) {
   process = rank;
-  FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::WARNING);
+  FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::ERROR);
+}
+
+void LogWarningsOfProcess() {
+  if (process > 0) FLAGS_minloglevel = std::min(FLAGS_minloglevel, google::WARNING);
 }
 
 void LogWarnings(const std::vector<std::string>& warnings) {

@@ -20,8 +20,11 @@ enum class LogFormat { kText, kJson };
 void StartLogging(const char* program, LogFormat format);
 
 // Logs each of the texts as a warning.
-// Lines that are no warnings are left out from now on; the others begin with "process 1: ".
+// Only errors are logged from now on, and begin with "process 1: ": what the configuration warns of
+// is the same in all processes.
 void LogAsProcess(int rank);
+// After LogAsProcess: warnings again.
+void LogWarningsOfProcess();
 
 void LogWarnings(const std::vector<std::string>& warnings);
 

@@ -21,7 +21,7 @@
 #include "cli/verb_table.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
-#include "runtime/estimator/train_peers.h"
+#include "runtime/estimator/processes.h"
 
 namespace tpurun {
 namespace {

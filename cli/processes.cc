@@ -7,7 +7,7 @@
 #include "cli/signals.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
-#include "runtime/estimator/train_peers.h"
+#include "runtime/estimator/processes.h"
 #include "runtime/fabric/mpi_fabric.h"
 
 namespace tpurun {
@@ -28,8 +28,10 @@ absl::StatusOr<std::unique_ptr<Fabric>> JoinProcesses(const CommandLine& command
 absl::StatusOr<Composition> ComposeForProcesses(const CommandLine& command,
                                                 const RequiredParts& required, Fabric* fabric) {
   if (fabric == nullptr) return Compose(command, required);
-  absl::StatusOr<Composition> composition = Compose(command, required, fabric);
-  RETURN_IF_ERROR(FirstErrorOfProcesses(*fabric, composition.status()));
+  RequiredParts parts = required;
+  parts.num_processes = fabric->size();
+  absl::StatusOr<Composition> composition = Compose(command, parts, fabric);
+  RETURN_IF_ERROR(FirstErrorOfProcesses(fabric, composition.status()));
   return composition;
 }
 

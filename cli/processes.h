@@ -13,8 +13,7 @@
 namespace tpurun {
 
 // Joins the other processes, for a verb that trains; nullptr if this process was started alone.
-// From then on only the chief, process 0, logs what is no warning, and every line of the others
-// names its process.
+// From then on the lines of the others than the chief, process 0, name their process.
 absl::StatusOr<std::unique_ptr<Fabric>> JoinProcesses(const CommandLine& command);
 
 // Compose for the processes of `fabric` (nullptr: this one alone). If one of them cannot, all have

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/compose.h"
 #include "cli/json.h"
+#include "cli/processes.h"
 #include "cli/profile_text.h"
 #include "cli/signals.h"
 #include "runtime/base/status.h"
@@ -123,12 +125,15 @@ absl::Status ProfileCommand(const CommandLine& command) {
   if (command.Has("compare")) {
     ASSIGN_OR_RETURN(before, ReadProfile(command.GetString("compare")));
   }
-  ASSIGN_OR_RETURN(Composition composition, Compose(command, PartsOf(mode)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Fabric> fabric, JoinProcesses(command));
+  ASSIGN_OR_RETURN(Composition composition,
+                   ComposeForProcesses(command, PartsOf(mode), fabric.get()));
   ASSIGN_OR_RETURN(ProfiledSteps profiled,
                    ProfileSteps(composition.options, composition.InputOf(mode),
                                 {.mode = mode,
                                  .steps = command.GetInt("steps"),
                                  .checkpoint = command.GetString("checkpoint")}));
+  if (fabric != nullptr && !fabric->is_chief()) return absl::OkStatus();
   if (command.Has("compare")) AddSlower(before, profiled.profile);
   if (command.Has("trace")) RETURN_IF_ERROR(WriteTrace(command.GetString("trace"), profiled));
   if (command.GetString("format", "text") == "json") {

@@ -145,6 +145,21 @@ void WriteWorkers(const proto::Profile& profile, RowWriter& rows) {
   rows.Table(columns, cells);
 }
 
+void WriteProcesses(const proto::Profile& profile, RowWriter& rows) {
+  if (profile.process().empty()) return;
+  std::vector<Json> cells;
+  const double step = profile.step_seconds();
+  for (const proto::ProcessTime& process : profile.process()) {
+    cells.push_back({{"process", process.process()},
+                     {"busy %", Percent(process.busy_seconds() / step)},
+                     {"exchange %", Percent(process.exchange_seconds() / step)},
+                     {"waiting %", Percent(process.waiting_seconds() / step)}});
+  }
+  rows.Title("\nProcesses: in instructions, exchanging, of that waiting for slower processes");
+  rows.Table({{"process", true}, {"busy %", true}, {"exchange %", true}, {"waiting %", true}},
+             cells);
+}
+
 void WriteInput(const proto::Profile& profile, RowWriter& rows) {
   if (profile.input().empty()) return;
   std::vector<Json> cells;
@@ -234,6 +249,7 @@ void WriteProfile(const proto::Profile& profile, std::ostream& out) {
   WriteOps(profile, rows);
   WriteInstructions(profile, rows);
   WriteWorkers(profile, rows);
+  WriteProcesses(profile, rows);
   WriteInput(profile, rows);
   WriteCriticalPath(profile, rows);
   WriteMemory(profile, rows);

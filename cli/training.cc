@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
+#include "cli/logging.h"
 #include "cli/signals.h"
 #include "runtime/base/text.h"
 
@@ -19,7 +20,10 @@ std::string ProgressText(const TrainProgress& progress) {
 }  // namespace
 
 void WatchTraining(ProgressLine& line, EstimatorOptions& options) {
-  options.train.before_first_write = [] { InstallSignalHandlers(OnInterrupt::kFinishStep); };
+  options.train.before_first_write = [] {
+    InstallSignalHandlers(OnInterrupt::kFinishStep);
+    LogWarningsOfProcess();
+  };
   if (!line.shown()) return;
   options.train.progress = [&line](const TrainProgress& progress) {
     line.Draw(ProgressText(progress));

@@ -499,6 +499,7 @@ class Workers final : public Device {
     }
     if (bad.replica < 0) return;
     run_.result.loss_not_finite = true;
+    run_.result.bad_replica = bad.replica;
     run_.result.status =
         absl::AbortedError(absl::StrCat("the loss of core ", bad.replica, " is ", bad.loss));
     run_.stop = true;

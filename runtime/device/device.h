@@ -66,6 +66,7 @@ struct RunResult {
   // not updated its variables, and its batch is still the front entry of the infeed. `status` is
   // then Aborted.
   bool loss_not_finite = false;
+  int bad_replica = 0;  // the first such core, among all replicas of the run
   // Step `steps`, the last completed step, has written a NaN or an infinity into this variable.
   // `status` is then Aborted.
   std::optional<NotFinite> not_finite;

@@ -1,23 +1,30 @@
 // Estimator::Evaluate: exact passes over inputs with the variables of a checkpoint.
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/status.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/evaluator.h"
 #include "runtime/estimator/hooks.h"
+#include "runtime/estimator/processes.h"
 #include "runtime/estimator/setup.h"
 
 namespace tpurun {
 
 absl::Status Estimator::EvaluateAll(const std::vector<EvaluationInput>& evaluations,
                                     const std::string& checkpoint, const OnEvaluation& on_result) {
+  Fabric* const fabric = options_.fabric;
+  const bool chief = IsChief(fabric);
+  absl::StatusOr<std::optional<Checkpoint>> found = std::optional<Checkpoint>();
+  if (chief) found = TrainedCheckpoint(options_, ModeKey::kEval, checkpoint);
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
-                   TrainedCheckpoint(options_, ModeKey::kEval, checkpoint));
+                   ShareCheckpoint(fabric, std::move(found)));
   Evaluator evaluator(options_);
-  RETURN_IF_ERROR(evaluator.Build());
-  RETURN_IF_ERROR(evaluator.Load(chosen));
+  absl::Status built = evaluator.Build();
+  if (built.ok()) built = evaluator.Load(chosen);
+  RETURN_IF_ERROR(FirstErrorOfProcesses(fabric, built));
   Evaluator::EvalTarget subject;
   ASSIGN_OR_RETURN(subject.trained, TrainedFolderOf(options_, chosen));
   if (chosen.has_value()) {
@@ -33,10 +40,15 @@ absl::Status Estimator::EvaluateAll(const std::vector<EvaluationInput>& evaluati
   RETURN_IF_ERROR(CheckOnce());
   for (const EvaluationInput& evaluation : evaluations) {
     ASSIGN_OR_RETURN(const Evaluation result, evaluator.Run(evaluation, subject));
-    RETURN_IF_ERROR(on_result(result));
-    last = MomentOf(result);
-    RETURN_IF_ERROR(hooks.Run(proto::Hook::EVALUATION, last));
+    absl::Status told;
+    if (chief) {
+      told = on_result(result);
+      last = MomentOf(result);
+      if (told.ok()) told = hooks.Run(proto::Hook::EVALUATION, last);
+    }
+    RETURN_IF_ERROR(FirstErrorOfProcesses(fabric, told));
   }
+  if (!chief) return absl::OkStatus();
   RETURN_IF_ERROR(hooks.Run(proto::Hook::END, last));
   return hooks.Finish();
 }

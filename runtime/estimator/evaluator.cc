@@ -10,6 +10,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/estimator/eval_events.h"
+#include "runtime/estimator/processes.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/io/event_writer.h"
 #include "runtime/io/file.h"
@@ -39,8 +40,9 @@ absl::Status RunAll(const EstimatorOptions& options, Session& session, Infeed& i
     return absl::OkStatus();
   });
   infeed.Start();
-  const RunResult result =
-      session.RunLoop({.iterations = max_steps, .interrupt = options.interrupt}, infeed, &outfeed);
+  const RunResult result = session.RunLoop(
+      {.iterations = max_steps, .fabric = options.fabric, .interrupt = options.interrupt}, infeed,
+      &outfeed);
   RETURN_IF_ERROR(outfeed.Finish());
   if (result.interrupted) {
     return absl::CancelledError(absl::StrCat("interrupted after batch ", result.steps));
@@ -140,7 +142,7 @@ std::vector<std::string> Evaluator::Numbers() const {
 
 absl::StatusOr<InputSource> Evaluator::Open(const EvaluationInput& input,
                                             const EvalTarget& subject) const {
-  if (input.write_events) {
+  if (input.write_events && IsChief(options_.fabric)) {
     RETURN_IF_ERROR(CheckWritable(EventsDir(options_.config.model_dir(), input.evaluate.name())));
   }
   ASSIGN_OR_RETURN(InputSource opened,
@@ -163,7 +165,9 @@ absl::Status Evaluator::Check(const EvaluationInput& input, const EvalTarget& su
 
 absl::StatusOr<Evaluation> Evaluator::Run(const EvaluationInput& input, const EvalTarget& subject) {
   const proto::Evaluate& evaluate = input.evaluate;
-  ASSIGN_OR_RETURN(InputSource opened, Open(input, subject));
+  absl::StatusOr<InputSource> source = Open(input, subject);
+  RETURN_IF_ERROR(FirstErrorOfProcesses(options_.fabric, source.status()));
+  InputSource& opened = *source;
   ASSIGN_OR_RETURN(const InfeedPtr infeed,
                    CreateInfeed(options_, ModeKey::kEval, DumpName(evaluate.name()), 1, opened,
                                 session_.program(),
@@ -181,6 +185,10 @@ absl::StatusOr<Evaluation> Evaluator::Run(const EvaluationInput& input, const Ev
             << (evaluate.name().empty() ? "." : absl::StrCat(" ", Quote(evaluate.name()), "."));
   session_.variables().ClearState();
   RETURN_IF_ERROR(RunAll(options_, session_, *infeed, max_steps, sums, &result.examples));
+  const bool each_has_its_rows = !DeploymentOf(options_, ModeKey::kEval).is_broadcast();
+  if (options_.fabric != nullptr && each_has_its_rows) {
+    RETURN_IF_ERROR(options_.fabric->AllReduceSum(&result.examples, &result.examples, 1));
+  }
   if (infeed->ended() && evaluate.has_steps()) {
     LOG(WARNING) << "The input ended before " << evaluate.steps() << " steps: " << result.examples
                  << " examples were evaluated.";
@@ -188,7 +196,7 @@ absl::StatusOr<Evaluation> Evaluator::Run(const EvaluationInput& input, const Ev
   result.metrics = sums.Results();
   if (step_->metrics.front().name == "loss") result.loss_shard_0 = sums.loss_shard_0();
   LogResult(result);
-  if (!input.write_events) return result;
+  if (!input.write_events || !IsChief(options_.fabric)) return result;
   RETURN_IF_ERROR(WriteEvaluation(EventsDir(options_.config.model_dir(), evaluate.name()),
                                   result.global_step, SummaryOf(result)));
   return result;

@@ -169,6 +169,30 @@ absl::StatusOr<std::vector<double>> TimeProducts(Session& session) {
   return seconds;
 }
 
+// What all processes did in the steps.
+absl::Status AddProcesses(Fabric& fabric, proto::Profile& profile) {
+  struct Times {
+    double busy = 0, exchange = 0;
+  };
+  Times own;
+  for (const proto::WorkerTime& worker : profile.worker()) {
+    own.busy += worker.busy_seconds() / profile.worker_size();
+    own.exchange = worker.exchange_seconds();  // all workers wait for it
+  }
+  std::vector<Times> all(fabric.size());
+  RETURN_IF_ERROR(fabric.AllGather(&own, sizeof(own), all.data()));
+  double least = own.exchange;
+  for (const Times& times : all) least = std::min(least, times.exchange);
+  for (size_t process = 0; process < all.size(); ++process) {
+    proto::ProcessTime& row = *profile.add_process();
+    row.set_process(static_cast<int>(process));
+    row.set_busy_seconds(all[process].busy);
+    row.set_exchange_seconds(all[process].exchange);
+    row.set_waiting_seconds(all[process].exchange - least);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const InputFn& input_fn,
@@ -187,15 +211,19 @@ absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const
   ASSIGN_OR_RETURN(const std::unique_ptr<Feeds> feeds,
                    Feeds::Open(options, input_fn, args.mode, step.graph, session.program()));
   RETURN_IF_ERROR(options.after_checks());
+  if (options.fabric != nullptr) RETURN_IF_ERROR(options.fabric->FirstError(absl::OkStatus()));
   const auto start = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const RunResult warm_up, feeds->Run(session, {.iterations = kWarmUpSteps,
+                                                                 .fabric = options.fabric,
                                                                  .interrupt = options.interrupt}));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  const int64_t steps = StepsOf(args, elapsed.count(), warm_up.steps);
+  int64_t steps = StepsOf(args, elapsed.count(), warm_up.steps);
+  if (options.fabric != nullptr) RETURN_IF_ERROR(options.fabric->Broadcast(&steps, sizeof(steps)));
   auto run = std::make_unique<RunProfile>(session.program(), session.num_workers(), steps);
   LOG(INFO) << "Profiling " << steps << " steps.";
   ASSIGN_OR_RETURN(const RunResult result, feeds->Run(session, {.iterations = steps,
                                                                 .first_step = warm_up.steps,
+                                                                .fabric = options.fabric,
                                                                 .profile = run.get(),
                                                                 .interrupt = options.interrupt}));
   RETURN_IF_ERROR(feeds->Finish());
@@ -216,6 +244,7 @@ absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const
                               .batch_size = BatchSizeOf(options.config, args.mode),
                               .input = feeds->stages()});
   profiled.profile.set_mode(VerbOf(args.mode));
+  if (options.fabric != nullptr) RETURN_IF_ERROR(AddProcesses(*options.fabric, profiled.profile));
   proto::ProfileMemory& memory = *profiled.profile.mutable_memory();
   memory.set_infeed_bytes(static_cast<int64_t>(Infeed::RingBytes(profiled.program)));
   if (!profiled.program.outfeed.empty())

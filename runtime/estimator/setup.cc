@@ -74,12 +74,16 @@ void BeginAverages(const proto::ModelSpec& model, const std::vector<Variable>& m
 
 }  // namespace
 
-EstimatorOptions OptionsOfEvaluation(EstimatorOptions options) {
-  // The chief evaluates alone.
+EstimatorOptions OptionsOfOneProcess(EstimatorOptions options) {
   options.fabric = nullptr;
   options.topology.num_processes = 1;
   options.topology.process = 0;
+  return options;
+}
+
+EstimatorOptions OptionsOfEvaluation(EstimatorOptions options) {
   if (options.config.eval_on_tpu()) return options;
+  options = OptionsOfOneProcess(std::move(options));
   options.config.set_use_tpu(false);
   options.topology = TopologyOfEvaluation(options.config);
   return options;

@@ -17,6 +17,9 @@
 
 namespace tpurun {
 
+// The options of a process that runs all replicas alone, whatever processes train together.
+EstimatorOptions OptionsOfOneProcess(EstimatorOptions options);
+
 // The options of an evaluation. Without eval_on_tpu they are for one core and f32.
 EstimatorOptions OptionsOfEvaluation(EstimatorOptions options);
 

@@ -9,6 +9,7 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/estimator/setup.h"
 #include "runtime/io/file.h"
 #include "runtime/io/tensor_bundle.h"
 
@@ -26,8 +27,10 @@ std::string MonitorText(const proto::Monitor& monitor, const std::string& evalua
                       evaluation.empty() ? "" : absl::StrCat(" of ", evaluation));
 }
 
-// Returns the options of an evaluation: its dumps go to a subfolder of the training's dumps.
+// Returns the options of an evaluation, which the chief runs alone: its dumps go to a subfolder of
+// the training's dumps.
 EstimatorOptions BesideTraining(EstimatorOptions options) {
+  options = OptionsOfOneProcess(std::move(options));
   if (!options.dump_dir.empty()) options.dump_dir = JoinPath(options.dump_dir, "evaluate");
   return options;
 }

@@ -229,20 +229,23 @@ absl::Status TrainLoop::Interrupted() {
 
 absl::Status TrainLoop::LossNotFinite(const RunResult& result) {
   std::string message = absl::StrCat("NaN or infinity in the loss at step ", done_.step + 1);
-  // The interpreter needs the batch of all replicas.
-  const bool alone = options_.fabric == nullptr;
-  if (!alone) absl::StrAppend(&message, ": ", result.status.message());
-  bool diverged = !alone;
-  const absl::StatusOr<const std::byte*> entry = input_.infeed().ring().Front();
-  if (alone && entry.ok()) {
+  if (options_.fabric != nullptr) {
+    const int process = result.bad_replica / program_.session.program().num_replicas;
+    absl::StrAppend(&message, " (core ", result.bad_replica, " of process ", process, ")");
+  }
+  const absl::StatusOr<FailedStep> failed =
+      peers_.CollectFailedStep(done_.step, result.bad_replica, program_, input_);
+  bool diverged = false;
+  if (failed.ok()) {
     const Graph& graph = program_.graph;
     const absl::StatusOr<NonFinite> cause =
-        FindNonFinite(graph, program_.session.variables(), *entry, result.steps, options_.features,
-                      graph.outputs()[graph.FindOutput(kLossOutput)].value);
+        FindNonFinite(graph, failed->variables, failed->batch.data(), result.steps,
+                      options_.features, graph.outputs()[graph.FindOutput(kLossOutput)].value);
     if (cause.ok() && !cause->what.empty()) absl::StrAppend(&message, ": ", cause->what);
     diverged = cause.ok() && !cause->what.empty() && !cause->in_input;
   }
-  return NotFinite(done_.step, std::move(message), diverged ? "lower the learning rate" : "");
+  return NotFinite(failed.ok() ? failed->where : "", std::move(message),
+                   diverged ? "lower the learning rate" : "");
 }
 
 absl::Status TrainLoop::VariableNotFinite(const RunResult& result) {
@@ -266,11 +269,11 @@ absl::Status TrainLoop::VariableNotFinite(const RunResult& result) {
     absl::StrAppend(&message, ", ", cause->what);
     advice = cause->in_input ? "" : absl::StrCat(advice, ", or mend the model there");
   }
-  return NotFinite(done_.step - 1, std::move(message), advice);
+  return NotFinite(input_.WhereIs(done_.step - 1), std::move(message), advice);
 }
 
-absl::Status TrainLoop::NotFinite(int64_t step, std::string message, const std::string& advice) {
-  const std::string where = input_.WhereIs(step);
+absl::Status TrainLoop::NotFinite(const std::string& where, std::string message,
+                                  const std::string& advice) {
   if (!where.empty()) absl::StrAppend(&message, " (the batch ends with ", where, ")");
   if (!advice.empty()) absl::StrAppend(&message, "; ", advice);
   const std::string good = output_.LastGoodCheckpoint();

@@ -64,7 +64,7 @@ class TrainLoop {
   // The common end of LossNotFinite and VariableNotFinite: adds to `message` where the batch of the
   // step that begins at global_step `step` ends, the advice (may be empty) and the last good
   // checkpoint.
-  absl::Status NotFinite(int64_t step, std::string message, const std::string& advice);
+  absl::Status NotFinite(const std::string& where, std::string message, const std::string& advice);
 
   const EstimatorOptions& options_;
   TrainPeers& peers_;

@@ -3,14 +3,16 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <set>
 
-#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/estimator/processes.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/session/call_input_fn.h"
 #include "runtime/session/outfeed.h"
@@ -18,23 +20,25 @@
 namespace tpurun {
 namespace {
 
-constexpr char kToldByChief[] = "tpurun/told_by_chief";
-
-absl::Status ToldByChief(absl::Status status) {
-  if (!status.ok()) status.SetPayload(kToldByChief, absl::Cord());
-  return status;
+// The lines of `text` that `other` does not have, the first of them.
+std::string LinesOnlyIn(const std::string& text, const std::string& other) {
+  constexpr size_t kShown = 5;
+  const std::vector<std::string> lines = absl::StrSplit(other, '\n');
+  const std::set<std::string> known(lines.begin(), lines.end());
+  std::vector<std::string> found;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const absl::string_view stripped = absl::StripAsciiWhitespace(line);
+    if (known.count(std::string(line)) == 0) found.push_back(Quote(std::string(stripped)));
+  }
+  const size_t more = found.size() > kShown ? found.size() - kShown : 0;
+  found.resize(found.size() - more);
+  if (more > 0) found.push_back(absl::StrCat(more, " more"));
+  return found.empty() ? "nothing" : absl::StrJoin(found, ", ");
 }
 
-// The first line that differs.
 std::string Difference(const std::string& name, const std::string& chiefs, const std::string& own) {
-  const std::vector<std::string> want = absl::StrSplit(chiefs, '\n');
-  const std::vector<std::string> got = absl::StrSplit(own, '\n');
-  size_t line = 0;
-  while (line < want.size() && line < got.size() && want[line] == got[line]) ++line;
-  const auto shown = [line](const std::vector<std::string>& lines) {
-    return line < lines.size() ? Quote(lines[line]) : "nothing";
-  };
-  return absl::StrCat(name, ": got ", shown(got), ", the chief has ", shown(want));
+  return absl::StrCat(name, ": got ", LinesOnlyIn(own, chiefs), ", the chief has ",
+                      LinesOnlyIn(chiefs, own));
 }
 
 std::string Joined(const std::vector<Likeness>& own) {
@@ -72,19 +76,24 @@ absl::StatusOr<StoredVariable> AllCopies(const StoredVariable& own, const Replic
   return all;
 }
 
+// The variables with the copies of all replicas. Shared values are not copied.
+absl::StatusOr<VariableStore> AllVariables(const VariableStore& own, Fabric& fabric) {
+  VariableStore variables(own.replicas().all);
+  for (const auto& [name, stored] : own.variables()) {
+    if (stored.copies() == 1) {
+      RETURN_IF_ERROR(variables.Share(name, stored));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const StoredVariable all, AllCopies(stored, own.replicas(), fabric));
+    RETURN_IF_ERROR(variables.Share(name, all));
+  }
+  return variables;
+}
+
 }  // namespace
 
-bool IsToldByChief(const absl::Status& status) {
-  return status.GetPayload(kToldByChief).has_value();
-}
-
-absl::Status FirstErrorOfProcesses(Fabric& fabric, const absl::Status& own) {
-  const absl::Status first = fabric.FirstError(own);
-  return fabric.is_chief() ? first : ToldByChief(first);
-}
-
 absl::Status TrainPeers::FirstError(const absl::Status& own) {
-  return fabric_ == nullptr ? own : FirstErrorOfProcesses(*fabric_, own);
+  return FirstErrorOfProcesses(fabric_, own);
 }
 
 absl::Status TrainPeers::CheckAlike(const std::vector<Likeness>& own) {
@@ -106,18 +115,14 @@ absl::Status TrainPeers::CheckAlike(const std::vector<Likeness>& own) {
 
 absl::StatusOr<TrainStart> TrainPeers::ShareStart(absl::StatusOr<TrainStart> own) {
   if (fabric_ == nullptr) return own;
-  RETURN_IF_ERROR(FirstError(is_chief() ? own.status() : absl::OkStatus()));
-  const bool resumes = is_chief() && own->resumed.has_value();
-  ASSIGN_OR_RETURN(const std::string prefix,
-                   fabric_->BroadcastText(resumes ? own->resumed->prefix() : ""));
+  absl::StatusOr<std::optional<Checkpoint>> resumed = std::optional<Checkpoint>();
+  if (!own.ok()) resumed = own.status();
+  if (is_chief() && own.ok()) resumed = std::move(own->resumed);
+  ASSIGN_OR_RETURN(resumed, ShareCheckpoint(fabric_, std::move(resumed)));
   if (!is_chief()) {
-    own = ReadStartOfChief(options_, prefix);
-    if (!own.ok()) {
-      own = Annotate(own.status(),
-                     absl::StrCat("process ", fabric_->rank(),
-                                  " reads the checkpoint that the chief resumes; model_dir must be "
-                                  "on a file system that all processes share"));
-    }
+    own = StartOfFollower(options_, *std::move(resumed));
+  } else {
+    own->resumed = *std::move(resumed);
   }
   RETURN_IF_ERROR(FirstError(own.status()));
   return own;
@@ -157,16 +162,47 @@ absl::StatusOr<TrainedState> TrainPeers::CollectHere(int64_t step, const TrainPr
   ASSIGN_OR_RETURN(const std::vector<std::string> positions, fabric_->AllGatherText(*position));
   ASSIGN_OR_RETURN(std::string of_all,
                    JoinPositions(positions, DeploymentOf(options_, ModeKey::kTrain)));
-  TrainedState state{VariableStore(own.replicas().all), std::move(of_all)};
-  for (const auto& [name, stored] : own.variables()) {
-    if (stored.copies() == 1) {
-      RETURN_IF_ERROR(state.variables.Share(name, stored));
-      continue;
+  ASSIGN_OR_RETURN(VariableStore variables, AllVariables(own, *fabric_));
+  return TrainedState{std::move(variables), std::move(of_all)};
+}
+
+absl::StatusOr<FailedStep> TrainPeers::CollectFailedStep(int64_t step, int replica,
+                                                         const TrainProgram& program,
+                                                         TrainInput& input) {
+  RETURN_IF_ERROR(Give({.kind = Order::kCollectFailed, .number = step}));
+  return CollectFailedHere(step, replica, program, input);
+}
+
+absl::StatusOr<FailedStep> TrainPeers::CollectFailedHere(int64_t step, int replica,
+                                                         const TrainProgram& program,
+                                                         TrainInput& input) {
+  const VariableStore& own = program.session.variables();
+  const absl::StatusOr<const std::byte*> entry = input.infeed().ring().Front();
+  RETURN_IF_ERROR(FirstError(entry.status()));
+  const CoreProgram& compiled = program.session.program();
+  const int all = own.replicas().all;
+  const SlotLayout from = LayoutOf(compiled.infeed, compiled.num_replicas);
+  const SlotLayout to = LayoutOf(compiled.infeed, all);
+  FailedStep failed{.batch = std::vector<std::byte>(to.bytes), .variables = own, .where = {}};
+  for (size_t slot = 0; slot < compiled.infeed.size(); ++slot) {
+    const std::byte* const share = *entry + from.offsets[slot];
+    const int64_t bytes = from.replica_bytes[slot] * compiled.num_replicas;
+    std::byte* const place = failed.batch.data() + to.offsets[slot];
+    if (fabric_ == nullptr) {
+      std::memcpy(place, share, bytes);
+    } else {
+      RETURN_IF_ERROR(fabric_->AllGather(share, bytes, place));
     }
-    ASSIGN_OR_RETURN(const StoredVariable all, AllCopies(stored, own.replicas(), *fabric_));
-    RETURN_IF_ERROR(state.variables.Share(name, all));
   }
-  return state;
+  const std::string where = input.WhereIs(step);
+  if (fabric_ == nullptr) {
+    failed.where = where;
+    return failed;
+  }
+  ASSIGN_OR_RETURN(failed.variables, AllVariables(own, *fabric_));
+  ASSIGN_OR_RETURN(const std::vector<std::string> of_all, fabric_->AllGatherText(where));
+  failed.where = of_all[replica / own.replicas().count];
+  return failed;
 }
 
 void TrainPeers::End(const absl::Status& status) {
@@ -204,6 +240,9 @@ absl::StatusOr<bool> TrainPeers::Follow(TrainProgram& program, TrainInput& input
       }
       case Order::kCollect:
         RETURN_IF_ERROR(CollectHere(order.number, program, input).status());
+        break;
+      case Order::kCollectFailed:
+        RETURN_IF_ERROR(CollectFailedHere(order.number, 0, program, input).status());
         break;
       case Order::kRestart:
         return true;

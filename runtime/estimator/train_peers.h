@@ -3,6 +3,7 @@
 #ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_PEERS_H_
 #define TPURUN_RUNTIME_ESTIMATOR_TRAIN_PEERS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/checkpoint/variable_store.h"
 #include "runtime/estimator/estimator.h"
+#include "runtime/estimator/processes.h"
 #include "runtime/estimator/train_input.h"
 #include "runtime/estimator/train_program.h"
 #include "runtime/estimator/train_start.h"
@@ -22,6 +24,13 @@ namespace tpurun {
 struct TrainedState {
   VariableStore variables;     // with the copies of all replicas; shared values are not copied
   std::string input_position;  // of the pipelines of all processes
+};
+
+// What is known of a step whose loss is not finite.
+struct FailedStep {
+  std::vector<std::byte> batch;  // LayoutOf(infeed) of all replicas
+  VariableStore variables;       // at its start, with the copies of all replicas
+  std::string where;  // the origin of the last row in the process of the failed replica, or empty
 };
 
 // A name and a text that must be the same in all processes, such as the configuration.
@@ -36,7 +45,7 @@ class TrainPeers {
   TrainPeers(const TrainPeers&) = delete;
   TrainPeers& operator=(const TrainPeers&) = delete;
 
-  bool is_chief() const { return fabric_ == nullptr || fabric_->is_chief(); }
+  bool is_chief() const { return IsChief(fabric_); }
 
   // ---- before the first step: all processes
 
@@ -55,6 +64,10 @@ class TrainPeers {
   absl::Status BeginRun(int64_t iterations);
   absl::StatusOr<TrainedState> Collect(int64_t step, const TrainProgram& program,
                                        const TrainInput& input);
+  // The same after RunResult::loss_not_finite, with the first replica whose loss is not. Stops the
+  // infeeds.
+  absl::StatusOr<FailedStep> CollectFailedStep(int64_t step, int replica,
+                                               const TrainProgram& program, TrainInput& input);
   // Ends Follow: with the status that the training has, or to begin again from its start.
   void End(const absl::Status& status);
   void Restart();
@@ -67,24 +80,20 @@ class TrainPeers {
 
  private:
   struct Order {
-    enum Kind : int64_t { kRun, kCollect, kRestart, kEnd };
+    enum Kind : int64_t { kRun, kCollect, kCollectFailed, kRestart, kEnd };
     Kind kind = kEnd;
-    int64_t number = 0;  // kRun: iterations; kCollect: the step; kEnd: the status code
+    int64_t number = 0;  // kRun: iterations; kCollect...: the step; kEnd: the status code
   };
 
   absl::Status Give(const Order& order);
   absl::StatusOr<TrainedState> CollectHere(int64_t step, const TrainProgram& program,
                                            const TrainInput& input);
+  absl::StatusOr<FailedStep> CollectFailedHere(int64_t step, int replica,
+                                               const TrainProgram& program, TrainInput& input);
 
   const EstimatorOptions& options_;
   Fabric* const fabric_;
 };
-
-// The first error of a process, in each of them. The chief tells it.
-absl::Status FirstErrorOfProcesses(Fabric& fabric, const absl::Status& own);
-
-// True if the chief tells the user of this error of another process.
-bool IsToldByChief(const absl::Status& status);
 
 }  // namespace tpurun
 

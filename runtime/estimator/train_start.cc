@@ -61,13 +61,9 @@ absl::StatusOr<TrainStart> ReadTrainStart(const EstimatorOptions& options, Direc
   return start;
 }
 
-absl::StatusOr<TrainStart> ReadStartOfChief(const EstimatorOptions& options,
-                                            const std::string& prefix) {
+absl::StatusOr<TrainStart> StartOfFollower(const EstimatorOptions& options,
+                                           std::optional<Checkpoint> resumed) {
   TrainStart start{.saver = Saver(SavingOf(options.config))};
-  std::optional<Checkpoint> resumed;
-  if (!prefix.empty()) {
-    ASSIGN_OR_RETURN(resumed, Checkpoint::Open(prefix));
-  }
   RETURN_IF_ERROR(ResumeFrom(std::move(resumed), start));
   return start;
 }

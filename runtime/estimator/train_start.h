@@ -33,10 +33,9 @@ absl::StatusOr<TrainStart> FindTrainStart(const EstimatorOptions& options);
 // The same for a model_dir that is open and locked, or not open because it was absent.
 absl::StatusOr<TrainStart> ReadTrainStart(const EstimatorOptions& options, Directory dir);
 
-// The start of a process that follows the chief, which resumes the checkpoint `prefix` (empty:
-// none).
-absl::StatusOr<TrainStart> ReadStartOfChief(const EstimatorOptions& options,
-                                            const std::string& prefix);
+// The start of a process that follows the chief, which resumes the same checkpoint, if any.
+absl::StatusOr<TrainStart> StartOfFollower(const EstimatorOptions& options,
+                                           std::optional<Checkpoint> resumed);
 
 // The reason why a training ends before its first step.
 enum class SkipReason : uint8_t { kTrained, kStoppedEarly };

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from program import BINARY, RandomKills, ProgramTest, checkpoint_files, latest_step, write
+from program import BINARY, RandomKills, ProgramTest, checkpoint_files, latest_step, read, write
 
 CORES = ('--set', 'tpu_config.num_shards=16')
 # Groups of replicas of both hosts, with a moving statistic of each replica; dropout.
@@ -94,12 +94,58 @@ class ProcessesTest(ProgramTest):
             self.assertIn(message, done.messages[0])
             self.assertFalse(os.path.exists(self.path('model')))
 
+    def test_an_evaluation_is_that_of_one_process(self):
+        self.train(2, self.iris('train', 'model', '--max_steps=20', '--train_batch_size=64', *CORES))
+        want = self.result(self.succeed(*self.iris('evaluate', 'model', *CORES)))
+        for size in (2, 4):
+            for form in ('PER_HOST_V1', 'BROADCAST'):
+                done = self.mpi(size, *self.iris(
+                    'evaluate', 'model', *CORES, '--set',
+                    f'tpu_config.per_host_input_for_training={form}'))
+                self.assertEqual(done.code, 0, str(done))
+                got = self.result(done)
+                for key in ('examples', 'loss', 'accuracy', 'global_step'):
+                    self.assertEqual(got[key], want[key], (size, form, key))
+        self.assertEqual(os.listdir(self.path('model', 'eval'))[1:], [])
+
     def test_a_verb_of_one_process_runs_once(self):
         self.train(2, self.iris('train', 'model', '--max_steps=20', '--train_batch_size=64', *CORES))
-        done = self.mpi(2, *self.iris('evaluate', 'model'))
-        self.assertEqual((done.code, done.out.count('\n')), (0, 1), str(done))
-        alone = self.succeed(*self.iris('evaluate', 'model'))
-        self.assertEqual(self.result(done)['loss'], self.result(alone)['loss'])
+        done = self.mpi(2, *self.iris('predict', 'model', '--keys=class_ids'))
+        alone = self.succeed(*self.iris('predict', 'model', '--keys=class_ids'))
+        self.assertEqual((done.code, done.out), (0, alone.out), str(done))
+
+    def test_evaluations_and_exports_of_a_training(self):
+        arguments = lambda model_dir: self.iris(
+            'train_and_evaluate', model_dir, '--train_batch_size=64', '--max_steps=60',
+            '--steps_per_eval=20', *CORES, *NORMALIZED)
+        want = self.succeed(*arguments('one'))
+        got = self.mpi(2, *arguments('two'))
+        self.assertEqual(got.code, 0, str(got))
+        keep = lambda out: [{key: value for key, value in json.loads(line).items()
+                             if key in ('global_step', 'loss', 'accuracy', 'examples')}
+                            for line in out.splitlines()]
+        self.assertEqual(keep(got.out), keep(want.out))
+        self.assertEqual(self.checkpoint('two', 60), self.checkpoint('one', 60))
+
+    def test_a_profile_shows_every_process(self):
+        done = self.mpi(2, *self.iris('profile', 'model', '--train_batch_size=64', '--steps=20',
+                                      '--format=json', *CORES))
+        self.assertEqual(done.code, 0, str(done))
+        profile = json.loads(done.out)
+        self.assertEqual([row['process'] for row in profile['process']], [0, 1])
+        for row in profile['process']:
+            self.assertGreater(row['exchange_seconds'], 0)
+
+    def test_a_loss_that_is_not_finite_is_told_with_its_process_and_op(self):
+        path = self.path('iris', 'iris_training.csv')
+        lines = read(path).decode('ascii').splitlines()
+        lines[2] = 'nan' + lines[2][lines[2].index(','):]  # record 1, which host 1 reads
+        write(path, '\n'.join(lines) + '\n')
+        done = self.mpi(2, *self.iris('train', 'model', '--train_batch_size=64', '--max_steps=50',
+                                      *CORES))
+        self.assertEqual((done.code, len(done.messages)), (1, 1), str(done))
+        self.assertRegex(done.messages[0], 'NaN or infinity in the loss at step [0-9]+ '
+                         r'\(core [0-9]+ of process 1\): feature "SepalLength" is NaN in row')
 
     def test_a_run_whose_processes_are_killed_goes_on(self):
         arguments = lambda model_dir: self.iris(
