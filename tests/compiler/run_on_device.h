@@ -35,7 +35,7 @@ inline AfterSteps RunOnDevice(Device* device, const CoreProgram& program, const 
     variables.push_back(store.back().data());
   }
   const SlotLayout in = LayoutOf(program.infeed, program.num_replicas);
-  const SlotLayout out = LayoutOf(program.outfeed, program.num_replicas);
+  const SlotLayout out = LayoutOf(program.outfeed, program.outfeed_replicas());
   EntryRing infeed(in.bytes, steps, 1), outfeed(OutfeedEntryBytes(program), steps, 1);
   for (int64_t step = 0; step < steps; ++step) {
     std::byte* entry = *infeed.Reserve();
@@ -66,7 +66,7 @@ inline AfterSteps RunOnDevice(Device* device, const CoreProgram& program, const 
   const std::byte* fed = *outfeed.Front() + kOutfeedHeaderBytes;
   for (size_t slot = 0; slot < program.outfeed.size(); ++slot) {
     after.outputs.emplace_back();
-    for (int replica = 0; replica < program.num_replicas; ++replica) {
+    for (int replica = 0; replica < program.outfeed_replicas(); ++replica) {
       Literal& literal = after.outputs.back().emplace_back(program.outfeed[slot].shape);
       std::memcpy(literal.data(), fed + out.offsets[slot] + replica * out.replica_bytes[slot],
                   out.replica_bytes[slot]);

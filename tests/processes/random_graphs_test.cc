@@ -52,9 +52,7 @@ AfterSteps RunOnProcesses(const Graph& graph, int processes, int workers,
   for (std::thread& thread : threads) thread.join();
   AfterSteps all = after[0];
   for (int process = 1; process < processes; ++process) {
-    for (size_t slot = 0; slot < all.outputs.size(); ++slot)
-      for (const Literal& literal : after[process].outputs[slot])
-        all.outputs[slot].push_back(literal);
+    EXPECT_EQ(after[process].outputs, all.outputs);
     for (const Variable& variable : programs[0].variables) {
       const std::vector<Literal>& copies = after[process].variables[variable.name];
       if (!variable.per_core) {
