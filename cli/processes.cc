@@ -1,16 +1,31 @@
 #include "cli/processes.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/logging.h"
 #include "cli/signals.h"
 #include "glog/logging.h"
+#include "runtime/base/cpu.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/processes.h"
 #include "runtime/fabric/mpi_fabric.h"
 
 namespace tpurun {
+namespace {
+
+// The CPUs of this machine for each of its processes; 0, which means all that this process may use,
+// if the launcher has bound it to some of them.
+int WorkersOfProcess() {
+  const auto cpus = static_cast<int>(AllowedCpus().size());
+  const bool bound = cpus < sysconf(_SC_NPROCESSORS_ONLN);
+  return bound ? 0 : std::max(1, cpus / LocalSizeByMpi());
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Fabric>> JoinProcesses(const CommandLine& command) {
   const double timeout = command.GetDouble("host_timeout", 30);
@@ -32,6 +47,8 @@ absl::StatusOr<Composition> ComposeForProcesses(const CommandLine& command,
   parts.num_processes = fabric->size();
   absl::StatusOr<Composition> composition = Compose(command, parts, fabric);
   RETURN_IF_ERROR(FirstErrorOfProcesses(fabric, composition.status()));
+  int& num_workers = composition->options.num_workers;
+  if (num_workers == 0) num_workers = WorkersOfProcess();
   return composition;
 }
 

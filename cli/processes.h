@@ -17,7 +17,7 @@ namespace tpurun {
 absl::StatusOr<std::unique_ptr<Fabric>> JoinProcesses(const CommandLine& command);
 
 // Compose for the processes of `fabric` (nullptr: this one alone). If one of them cannot, all have
-// the first error.
+// the first error. Without --worker_threads the processes of a machine share its CPUs.
 absl::StatusOr<Composition> ComposeForProcesses(const CommandLine& command,
                                                 const RequiredParts& required, Fabric* fabric);
 

@@ -146,8 +146,10 @@ CompileOptions MakeCompileOptions(const EstimatorOptions& options) {
     if (!logs) return;
     for (const std::string& line : PlacementOf(program)) LOG(INFO) << line;
   };
-  const std::string dir = options.dump_dir;
+  std::string dir = options.dump_dir;
   if (dir.empty()) return compile;
+  const int process = options.topology.process;
+  if (process > 0) dir = JoinPath(dir, absl::StrCat("process_", process));
   compile.dump = [dir](const std::string& file, const std::string& text) -> absl::Status {
     RETURN_IF_ERROR(MakeDirectories(dir));
     return WriteFileAtomically(JoinPath(dir, file), text);
@@ -172,7 +174,9 @@ absl::StatusOr<InfeedPtr> CreateInfeed(const EstimatorOptions& options, ModeKey 
         std::chrono::seconds(options.config.tpu_config().initial_infeed_sleep_secs());
   }
   if (!options.dump_infeed.empty()) {
-    ASSIGN_OR_RETURN(infeed.dump, InfeedDump::Create(options.dump_infeed, name, program.infeed,
+    const int process = options.topology.process;
+    const std::string file = process > 0 ? absl::StrCat(name, "_process_", process) : name;
+    ASSIGN_OR_RETURN(infeed.dump, InfeedDump::Create(options.dump_infeed, file, program.infeed,
                                                      {.first_step = first_step,
                                                       .first_core = deployment.first_replica(),
                                                       .num_cores = deployment.local_replicas()}));

@@ -493,6 +493,12 @@ int RankByMpi() {
   return std::max(0, NumberInEnvironment(by_mpirun ? "OMPI_COMM_WORLD_RANK" : "PMIX_RANK"));
 }
 
+int LocalSizeByMpi() {
+  const bool by_mpirun = getenv("OMPI_COMM_WORLD_LOCAL_SIZE") != nullptr;
+  const char* const name = by_mpirun ? "OMPI_COMM_WORLD_LOCAL_SIZE" : "SLURM_NTASKS_PER_NODE";
+  return StartedByMpi() ? std::max(1, NumberInEnvironment(name)) : 1;
+}
+
 absl::StatusOr<std::unique_ptr<Fabric>> OpenMpiFabric(const MpiFabricOptions& options) {
   TPURUN_DCHECK(options.host_timeout > 0);
   ASSIGN_OR_RETURN(const MpiLibrary* const library, OpenMpiLibrary());

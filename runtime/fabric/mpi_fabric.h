@@ -40,6 +40,9 @@ bool StartedByMpi();
 // This process's number among them, from 0; 0 if it was not started by MPI. Before OpenMpiFabric.
 int RankByMpi();
 
+// The number of the job's processes on this machine, or 1 if the launcher does not tell.
+int LocalSizeByMpi();
+
 // Initializes MPI, in all processes of the job; returns when all have called it. Removes from the
 // environment what StartedByMpi reads: a program that this process starts is no process of the job.
 // No other thread may read or change the environment at the same time. The caller's
