@@ -374,6 +374,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
     composition.options.topology.num_processes = fabric->size();
     composition.options.topology.process = fabric->rank();
   }
+  if (!required.train) composition.options.topology = composition.options.topology.Limited();
   composition.options.run_hooks = RunsHooks(command, config, required);
   if (required.train) {
     composition.options.train.allow_changed_input = command.GetBool("allow_changed_input");

@@ -295,7 +295,7 @@ class Validator {
     if (!IsLegalShards(shards)) {
       Add(kShards, absl::StrCat("got ", shards, ", want one of ", absl::StrJoin(kLegalShards, ", "),
                                 shards == 1 ? "; use_tpu: false runs one replica" : ""));
-    } else if (shards > kMaxLocalReplicas * processes) {
+    } else if (required_.train && shards > kMaxLocalReplicas * processes) {
       Add(kShards, absl::StrCat("got ", shards, ", too many cores for ", processes,
                                 processes == 1 ? " process" : " processes", ", want at most ",
                                 kMaxLocalReplicas * processes, ", or ", shards / kMaxLocalReplicas,

@@ -78,6 +78,7 @@ EstimatorOptions OptionsOfOneProcess(EstimatorOptions options) {
   options.fabric = nullptr;
   options.topology.num_processes = 1;
   options.topology.process = 0;
+  options.topology = options.topology.Limited();
   return options;
 }
 

@@ -24,6 +24,9 @@ struct Topology {
   int num_replicas() const { return num_hosts * num_of_replicas_per_host; }
   int local_replicas() const { return num_replicas() / num_processes; }
   int first_replica() const { return process * local_replicas(); }
+  // The same with no more hosts than the processes can emulate. For modes whose results depend on
+  // no number of cores: evaluation and prediction.
+  Topology Limited() const;
   // Those that this process emulates.
   ReplicaRange replicas() const { return {local_replicas(), first_replica(), num_replicas()}; }
 };
@@ -36,6 +39,13 @@ inline constexpr int kLegalShards[] = {8, 16, 32, 64, 128, 256, 512};
 
 // The most replicas that one process emulates: an instruction has a part for each.
 inline constexpr int kMaxLocalReplicas = 64;
+
+inline Topology Topology::Limited() const {
+  Topology limited = *this;
+  limited.num_hosts =
+      std::min(num_hosts, kMaxLocalReplicas * num_processes / num_of_replicas_per_host);
+  return limited;
+}
 
 inline bool IsLegalShards(int shards) {
   return std::count(std::begin(kLegalShards), std::end(kLegalShards), shards) > 0;
