@@ -196,12 +196,13 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
                              .replicas_per_call = phase.replicas_per_call()};
     for (const Instruction& instruction : phase.instructions) {
       const OpCall call = CallOfInstruction(instruction, program_.num_replicas);
-      kernels_.push_back(MakeKernel(call, instruction.plan));
-      if (kernels_.back() == nullptr) {
+      const bool exchanges = instruction.op->flags.exchange != Exchange::kNone;
+      kernels_.push_back(exchanges ? nullptr : MakeKernel(call, instruction.plan));
+      if (kernels_.back() == nullptr && !exchanges) {
         return absl::InternalError(absl::StrCat(instruction.op->name, " \"", instruction.name,
                                                 "\": no kernel \"", instruction.plan.name(), "\""));
       }
-      kernels_.back()->SetWorkers(static_cast<int>(workers_.size()));
+      if (!exchanges) kernels_.back()->SetWorkers(static_cast<int>(workers_.size()));
       LoadedInstruction loaded{.kernel = kernels_.back().get(),
                                .instruction = &instruction,
                                .number = static_cast<int>(kernels_.size()) - 1,
@@ -225,7 +226,6 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
       }
       max_addresses_ =
           std::max(max_addresses_, loaded.addresses.size() * instruction.replicas_per_call);
-      const bool exchanges = instruction.op->flags.exchange != Exchange::kNone;
       (exchanges ? loaded_phase.exchanges : loaded_phase.instructions).push_back(std::move(loaded));
     }
     loaded_phases.push_back(std::move(loaded_phase));

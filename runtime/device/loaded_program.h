@@ -159,7 +159,7 @@ class LoadedProgram {
   std::vector<std::unique_ptr<Arena>> workers_;
   std::unique_ptr<int32_t> loop_index_;
   std::vector<int32_t> replica_ids_;
-  std::vector<std::unique_ptr<Kernel>> kernels_;  // [instruction]
+  std::vector<std::unique_ptr<Kernel>> kernels_;  // [instruction]; nullptr for an exchange
   Address loss_;
   size_t max_addresses_ = 0;
 };
