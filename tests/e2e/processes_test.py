@@ -6,7 +6,8 @@ import signal
 import subprocess
 import time
 
-from program import BINARY, RandomKills, ProgramTest, checkpoint_files, latest_step, read, write
+from program import (BINARY, MPI_ENVIRONMENT, ProgramTest, RandomKills, checkpoint_files, latest_step,
+                     mpirun, read, write)
 
 CORES = ('--set', 'tpu_config.num_shards=16')
 # Groups of replicas of both hosts, with a moving statistic of each replica; dropout.
@@ -21,13 +22,10 @@ NORMALIZED = ('--set', """model.layer=[
 class ProcessesTest(ProgramTest):
 
     def start_mpi(self, size, *arguments, options=()):
-        environment = {**os.environ, 'OMPI_ALLOW_RUN_AS_ROOT': '1',
-                       'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1'}
         process = subprocess.Popen(
-            ['mpirun', '--oversubscribe', '--bind-to', 'none', *options, '-np', str(size), BINARY,
-             *arguments, '--worker_threads=1'],
+            [*mpirun(size, *options), BINARY, *arguments, '--worker_threads=1'],
             cwd=self.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=environment)
+            env=MPI_ENVIRONMENT)
         self.addCleanup(self.end_mpi, process)
         return process
 

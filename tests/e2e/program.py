@@ -27,6 +27,9 @@ MESSAGE = 'tpurun: '
 WARNING = 'WARNING: '
 # Far more than any call here takes, but under a sanitizer; only a hang reaches it.
 TIMEOUT_SECONDS = int(os.environ.get('TPURUN_TIMEOUT', '120'))
+# mpirun refuses root without it.
+MPI_ENVIRONMENT = {**os.environ, 'OMPI_ALLOW_RUN_AS_ROOT': '1',
+                   'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1'}
 
 
 class Call:
@@ -55,9 +58,25 @@ class Call:
 
 def call(*arguments, **options):
     """A whole call, from the working directory unless options of subprocess.run say otherwise."""
-    done = subprocess.run([BINARY, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
-                          check=False, **options)
-    return Call([BINARY, *arguments], done.returncode, done.stdout.decode(errors='replace'),
+    return finished([BINARY, *arguments], **options)
+
+
+def call_mpi(size, *arguments, **options):
+    """The same by so many processes of mpirun, each with one worker."""
+    return finished([*mpirun(size), BINARY, *arguments, '--worker_threads=1'], env=MPI_ENVIRONMENT,
+                    **options)
+
+
+def mpirun(size, *options):
+    """mpirun and its options, for a machine of any number of cores."""
+    return ['mpirun', '--oversubscribe', '--bind-to', 'none', *options, '-np', str(size)]
+
+
+def finished(command, **options):
+    """A call that has ended."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                          **options)
+    return Call(command, done.returncode, done.stdout.decode(errors='replace'),
                 done.stderr.decode(errors='replace'))
 
 
