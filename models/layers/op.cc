@@ -9,6 +9,7 @@
 #include "proto/field_rules.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/ir/collectives.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ops/op_list.h"
 
@@ -221,8 +222,9 @@ std::string MistakeOfBatch(const OpCall& call, const OpCall& larger, int64_t bat
 bool IsLayerOp(const OpDef& op) {
   const PassOps passes = OpsOfPasses();
   const OpFlags& flags = op.flags;
-  return !flags.source && !flags.collective && !flags.random && op.reference != nullptr &&
-         &op != passes.fused && &op != passes.pack;
+  return !flags.source && !flags.collective && !flags.random && flags.exchange == Exchange::kNone &&
+         op.reference != nullptr && &op != passes.fused && &op != passes.pack &&
+         &op != &GroupSumsOp();
 }
 
 std::string OpAttrsText(const OpDef& op) {
