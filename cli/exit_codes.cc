@@ -19,7 +19,8 @@ constexpr ExitCodeDoc kExitCodes[] = {
     {74, "cannot write: permission, a full disk"},
     {75,
      "a signal (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU) stopped the training "
-     "and it is saved, or another train has had the model_dir for 10 seconds: start it again"},
+     "and it is saved, another train has had the model_dir for 10 seconds, or one of several "
+     "processes is gone: start it again"},
     {129, "SIGHUP, a hangup, with nothing to save, or as the second signal"},
     {130, "SIGINT, Ctrl-C, likewise"},
     {131, "SIGQUIT, Ctrl-\\, likewise"},

@@ -66,13 +66,14 @@ std::string SharedFlags(const Verb& verb) {
 std::string ManPage(std::span<const Verb> verbs) {
   std::string text = absl::StrCat(
       ".TH TPURUN 1 \"\" \"tpurun ", kVersion, "\" \"User Commands\"\n.SH NAME\n", Roff("tpurun"),
-      " \\- ", Roff("TPUEstimator's work on an emulated Cloud TPU v2-8"),
+      " \\- ", Roff("TPUEstimator's work on an emulated Cloud TPU"),
       "\n.SH SYNOPSIS\n.B tpurun\n.I VERB\n[\\fIflags\\fR]\n.SH DESCRIPTION\n",
-      Roff("Reads a RunConfig and a model as text protobufs, compiles the model for 8 cores, "
-           "trains, "
-           "and writes checkpoints and event files that TensorFlow and TensorBoard open. Results "
-           "are "
-           "JSON on standard output, logs go to standard error."),
+      Roff(
+          "Reads a RunConfig and a model as text protobufs, compiles the model for 8 to 512 cores, "
+          "trains, "
+          "and writes checkpoints and event files that TensorFlow and TensorBoard open. Results "
+          "are "
+          "JSON on standard output, logs go to standard error."),
       "\n.SH VERBS\n");
   for (const Verb& verb : verbs) absl::StrAppend(&text, VerbSection(verb));
   absl::StrAppend(&text, ".SH FLAGS\nOf every verb that runs a model:\n");
