@@ -282,16 +282,17 @@ std::vector<std::string> CommandLine::GetList(std::string_view flag) const {
 absl::StatusOr<LoadOptions> CommandLine::load_options() const {
   const std::string config = GetString("config");
   const char* const variable = std::getenv("TF_CONFIG");
-  const std::string tf_config = variable == nullptr ? "" : variable;
-  if (!config.empty()) {
-    return LoadOptions{.config_path = config, .edits = edits_, .tf_config = tf_config};
-  }
+  LoadOptions options = {.config_path = config, .edits = edits_};
+  if (variable != nullptr) options.tf_config = variable;
+  if (verb_->joins_processes) options.started.verb = verb_->name;
+  if (!config.empty()) return options;
   const std::string model_dir = GetString("model_dir");
   RETURN_IF_ERROR(Annotate(LocalPath(model_dir).status(), absl::StrCat("--model_dir=", model_dir)));
   const std::string of_run = RunConfigPath(model_dir);
   if (!model_dir.empty() && FileExists(of_run)) {
-    return LoadOptions{
-        .config_path = of_run, .found = true, .edits = edits_, .tf_config = tf_config};
+    options.config_path = of_run;
+    options.found = true;
+    return options;
   }
   return absl::InvalidArgumentError(absl::StrCat(
       verb_->name, " needs --config=FILE",

@@ -77,8 +77,8 @@ class CommandLine {
   const std::vector<Edit>& edits() const { return edits_; }
 
   // The config file, which is --config or else run_config.pbtxt in --model_dir; all changes of the
-  // configuration, in the order given; and the environment's TF_CONFIG. InvalidArgument if there is
-  // neither file.
+  // configuration, in the order given; and the environment's TF_CONFIG, for a process that was
+  // started alone. InvalidArgument if there is neither file.
   absl::StatusOr<LoadOptions> load_options() const;
 
  private:

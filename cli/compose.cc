@@ -342,7 +342,11 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
 
 absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required,
                                     Fabric* fabric) {
-  ASSIGN_OR_RETURN(const LoadOptions load, command.load_options());
+  ASSIGN_OR_RETURN(LoadOptions load, command.load_options());
+  if (fabric != nullptr) {
+    load.started.count = fabric->size();
+    load.started.rank = fabric->rank();
+  }
   ConfigErrors errors;
   ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(load, errors));
   if (fabric != nullptr) ShareReplicas(*fabric, loaded, errors);

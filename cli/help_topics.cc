@@ -186,12 +186,19 @@ std::string TfConfigPage() {
   return R"(TF_CONFIG is an environment variable with a JSON object, as TensorFlow's RunConfig reads it:
 
   {"model_dir": "/tmp/m", "session_master": "", "eval_session_master": "",
-   "task": {"type": "worker", "index": 0}, "service": {"tpu_worker_job_name": ""}}
+   "cluster": {"chief": ["a:2222"], "worker": ["b:2222"]}, "task": {"type": "worker", "index": 0},
+   "service": {"tpu_worker_job_name": ""}}
 
 It gives model_dir, master, evaluation_master and tpu_config.tpu_job_name where neither the file of
 --config nor the command line does; tpurun config shows what came from it. Another model_dir than
-that of the configuration, a cluster of several hosts, and masters that are not '' or local are
-refused. evaluation_master is master where nothing gives it, but for a task of the type evaluator.
+that of the configuration, and masters that are not '' or local are refused. evaluation_master is
+master where nothing gives it, but for a task of the type evaluator.
+
+The cluster starts nothing. mpirun or srun starts the processes of train and train_and_evaluate, and
+the cluster has to name as many hosts: the chief is process 0, the workers follow in their order. The
+task, if it is there, is that of this process. A master that is grpc://HOST with a HOST of the cluster
+counts as ''. Other clusters are refused, with the command to run; parameter servers (ps) always are.
+Other verbs run in one process, that of process 0 or of the evaluator, whatever the cluster's size.
 )";
 }
 

@@ -198,7 +198,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const LoadOptions& options, ConfigErrors
   ResolvePaths(options.config_path, &loaded.run);
 
   ApplyEdits(options.edits, /*to_model=*/false, &loaded.run, &loaded.locations, &unread, errors);
-  ApplyTfConfig(options.tf_config, &loaded.run, &loaded.locations, errors);
+  ApplyTfConfig(options.tf_config, options.started, &loaded.run, &loaded.locations, errors);
   const bool is_inline = loaded.run.has_model();
   if (is_inline) {
     loaded.model_path = loaded.run_path;

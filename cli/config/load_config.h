@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/config/edit.h"
+#include "cli/config/tf_config.h"
 #include "proto/config_errors.h"
 #include "proto/model_spec.pb.h"
 #include "proto/run_config.pb.h"
@@ -25,6 +26,8 @@ struct LoadOptions {
   std::vector<Edit> edits;
   // The value of the environment variable TF_CONFIG. Empty if it is not set.
   std::string tf_config = {};
+  // What its cluster has to agree with.
+  StartedProcesses started = {};
 };
 
 // The loaded configuration. Relative paths in the files are joined to the folder of the file that

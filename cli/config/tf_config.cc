@@ -1,11 +1,15 @@
 #include "cli/config/tf_config.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "glog/logging.h"
@@ -20,6 +24,19 @@ using TfJson = nlohmann::ordered_json;
 
 // As a location's file: there is no flag or line to name.
 constexpr char kTfConfig[] = "TF_CONFIG";
+
+constexpr char kParameterServers[] = "ps";
+constexpr char kEvaluator[] = "evaluator";
+
+bool IsChief(const std::string& job) { return job == "chief" || job == "master"; }
+
+// A number, or its digits; -1 if it is neither.
+int64_t NumberOf(const TfJson& value) {
+  int64_t number = -1;
+  if (value.is_number_unsigned()) number = value.get<int64_t>();
+  if (value.is_string() && !absl::SimpleAtoi(value.get<std::string>(), &number)) return -1;
+  return number;
+}
 
 std::string Shown(const TfJson& value) {
   constexpr size_t kMost = 60;
@@ -39,7 +56,8 @@ std::string Normal(const std::string& name) {
 
 class TfConfig {
  public:
-  explicit TfConfig(ConfigErrors& errors) : errors_(errors) {}
+  TfConfig(const StartedProcesses& started, ConfigErrors& errors)
+      : started_(started), errors_(errors) {}
 
   // False where nothing of the text can be used.
   bool Parse(const std::string& text) {
@@ -59,13 +77,21 @@ class TfConfig {
       if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) continue;
       LOG(WARNING) << kTfConfig << ": nothing reads " << Quote(key) << DidYouMean(key, kKeys);
     }
-    CheckTask(CheckCluster());
+    if (!ReadCluster()) return;
+    CheckTask();
+    CheckCount();
   }
 
   bool is_evaluator() const { return evaluator_; }
 
   // nullopt when it is not there, or is no string.
   std::optional<std::string> String(const char* key) { return StringIn(root_, "", key); }
+  // A master; nullopt also where it is a host of the cluster, which then says nothing.
+  std::optional<std::string> Master(const char* key) {
+    std::optional<std::string> master = String(key);
+    if (master.has_value() && IsHost(*master)) return std::nullopt;
+    return master;
+  }
   std::optional<std::string> JobName() {
     return StringIn(ObjectIn(root_, "", "service"), "service.", "tpu_worker_job_name");
   }
@@ -90,62 +116,149 @@ class TfConfig {
     return std::nullopt;
   }
 
-  // The job of the only host; empty without a cluster.
-  std::string CheckCluster() {
-    std::string job;
-    std::vector<std::string> hosts;
+  // The hosts of a job that train, which are the processes from `first` on.
+  struct Job {
+    std::string name;
+    int64_t first = 0;
+    int64_t count = 0;
+  };
+
+  // False where the cluster has mistakes.
+  bool ReadCluster() {
     const TfJson cluster = ObjectIn(root_, "", "cluster");
+    std::vector<std::string> names;
+    bool sound = true;
     for (const auto& [name, addresses] : cluster.items()) {
       // A list, or {"0": ADDRESS}.
       const bool listed = addresses.is_array() || addresses.is_object();
-      for (const TfJson& address : listed ? addresses : TfJson::array()) {
-        if (address.is_string()) hosts.push_back(address.get<std::string>());
-      }
-      if (!listed || addresses.empty() || !addresses.begin()->is_string()) {
+      const bool of_strings =
+          listed && std::all_of(addresses.begin(), addresses.end(),
+                                [](const TfJson& address) { return address.is_string(); });
+      if (!of_strings || (addresses.empty() && name != kParameterServers)) {
         Add(absl::StrCat("cluster.", name, ": got ", Shown(addresses),
                          ", want a list of addresses"));
+        sound = false;
+      } else if (name == kParameterServers && !addresses.empty()) {
+        Add(absl::StrCat("cluster.", name, ": got ", Shown(addresses),
+                         ", want none: there are no parameter servers, every process has all ",
+                         "variables; leave them out, or name them as workers"));
+        sound = false;
+      } else if (IsChief(name) && addresses.size() > 1) {
+        Add(absl::StrCat("cluster.", name, ": got ", addresses.size(), " hosts, want one"));
+        sound = false;
+      } else if (name != kParameterServers && name != kEvaluator) {
+        names.push_back(name);
       }
-      job = name;
     }
-    if (hosts.size() <= 1) return job;
-    constexpr size_t kMost = 4;
-    const bool more = hosts.size() > kMost;
-    const size_t count = hosts.size();
-    hosts.resize(std::min(count, kMost));
-    Add(absl::StrCat("cluster: got ", count, " hosts (", absl::StrJoin(hosts, ", "),
-                     more ? ", ..." : "", "), want one: tpurun is one process on one host"));
-    several_ = true;
-    return job;
+    if (!sound) return false;
+    // TensorFlow's order.
+    std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+      return std::pair(!IsChief(a), a) < std::pair(!IsChief(b), b);
+    });
+    for (const std::string& name : names) {
+      jobs_.push_back({.name = name,
+                       .first = static_cast<int64_t>(hosts_.size()),
+                       .count = static_cast<int64_t>(cluster[name].size())});
+      for (const TfJson& address : cluster[name]) hosts_.push_back(address.get<std::string>());
+    }
+    return true;
   }
 
   // As TensorFlow does: a task is one of the cluster's, or its evaluator; without a cluster the
-  // first worker.
-  void CheckTask(const std::string& job) {
+  // first worker. Without a task the launcher says which one this is.
+  void CheckTask() {
     const TfJson task = ObjectIn(root_, "", "task");
-    const std::string type = StringIn(task, "task.", "type").value_or(job.empty() ? "worker" : job);
-    evaluator_ = type == "evaluator" && !job.empty();
-    if (several_) return;
-    const std::string want = job.empty() ? "worker" : job;
-    if (type != want && !evaluator_) {
-      Add(absl::StrCat("task.type: got ", Quote(type), ", want ", Quote(want),
-                       job.empty() ? ", which it is without a cluster" : " or \"evaluator\""));
-    }
     const auto index = task.find("index");
-    if (index == task.end() || *index == 0 || *index == "0") return;
-    Add(absl::StrCat("task.index: got ", Shown(*index), ", want 0: there is one host"));
+    const bool indexed = index != task.end();
+    std::vector<Job> jobs = jobs_;
+    if (jobs.empty()) jobs = {{.name = "worker", .count = 1}};
+    std::optional<std::string> type = StringIn(task, "task.", "type");
+    if (!type.has_value() && (jobs.size() == 1 || !indexed)) type = jobs.front().name;
+    evaluator_ = type == kEvaluator && !jobs_.empty();
+    if (evaluator_) return CheckEvaluator();
+    const auto job = std::find_if(jobs.begin(), jobs.end(),
+                                  [&type](const Job& job) { return job.name == type; });
+    if (job == jobs.end()) {
+      const auto quote = [](std::string* text, const Job& job) {
+        absl::StrAppend(text, Quote(job.name));
+      };
+      Add(absl::StrCat("task.type: got ", type.has_value() ? Quote(*type) : "none", ", want ",
+                       absl::StrJoin(jobs, ", ", quote),
+                       jobs_.empty() ? ", which it is without a cluster" : " or \"evaluator\""));
+      return;
+    }
+    const int64_t number = indexed ? NumberOf(*index) : 0;
+    if (number < 0 || number >= job->count) {
+      Add(absl::StrCat(
+          "task.index: got ", Shown(*index), ", want 0",
+          job->count == 1 ? ": there is one host" : absl::StrCat(" to ", job->count - 1)));
+    } else if (indexed && !jobs_.empty() && !CountsDiffer()) {
+      CheckRank(*job, number);
+    }
   }
 
+  void CheckEvaluator() {
+    if (started_.verb.empty() || hosts_.size() == 1) return;
+    Add(absl::StrCat("task.type: got \"evaluator\", which is none of the ", hosts_.size(),
+                     " hosts that train; want there: tpurun evaluate --watch ..."));
+  }
+
+  void CheckRank(const Job& job, int64_t index) {
+    const int64_t process = job.first + index;
+    if (process == started_.rank) return;
+    Add(absl::StrCat("task: got ", job.name, " ", index, ", which is process ", process,
+                     ", but this is process ", started_.rank, " of ", hosts_.size(),
+                     ", want the same, or no task"));
+  }
+
+  bool CountsDiffer() const {
+    return !started_.verb.empty() && hosts_.size() != static_cast<size_t>(started_.count);
+  }
+
+  void CheckCount() {
+    if (jobs_.empty() || evaluator_ || !CountsDiffer()) return;
+    const size_t count = hosts_.size();
+    constexpr size_t kMost = 4;
+    const std::vector<std::string> shown(hosts_.begin(), hosts_.begin() + std::min(count, kMost));
+    const std::string got =
+        absl::StrCat("cluster: got ", count, count == 1 ? " host (" : " hosts (",
+                     absl::StrJoin(shown, ", "), count > kMost ? ", ..." : "", "), but ");
+    if (started_.count > 1) {
+      Add(absl::StrCat(got, started_.count, " processes were started, want one for each host"));
+    } else if ((count & (count - 1)) != 0) {
+      Add(absl::StrCat(got, "equal shares of the replicas need 1, 2, 4, 8 ... processes"));
+    } else {
+      // A process on each host, which mpirun knows without its port.
+      std::vector<std::string> slots;
+      for (const std::string& host : shown) {
+        slots.push_back(absl::StrCat(host.substr(0, host.rfind(':')), ":1"));
+      }
+      Add(absl::StrCat(got, "this process was started alone; to train on all, run on one of them: ",
+                       "mpirun -np ", count,
+                       count > kMost ? " --hostfile FILE" : " --host " + absl::StrJoin(slots, ","),
+                       " tpurun ", started_.verb, " ... (tpurun help several_machines)"));
+    }
+  }
+
+  bool IsHost(const std::string& master) const {
+    constexpr std::string_view kScheme = "grpc://";
+    return master.starts_with(kScheme) &&
+           std::find(hosts_.begin(), hosts_.end(), master.substr(kScheme.size())) != hosts_.end();
+  }
+
+  const StartedProcesses& started_;
+  std::vector<Job> jobs_;           // in the order of their processes; empty without a cluster
+  std::vector<std::string> hosts_;  // by process
   TfJson root_ = TfJson::object();
   bool evaluator_ = false;
-  bool several_ = false;  // hosts
   ConfigErrors& errors_;
 };
 
 }  // namespace
 
-void ApplyTfConfig(const std::string& text, proto::RunConfig* run, SourceLocations* locations,
-                   ConfigErrors& errors) {
-  TfConfig config(errors);
+void ApplyTfConfig(const std::string& text, const StartedProcesses& started, proto::RunConfig* run,
+                   SourceLocations* locations, ConfigErrors& errors) {
+  TfConfig config(started, errors);
   if (!config.Parse(text)) return;
   config.Check();
   const SourceLocation here = {.file = kTfConfig};
@@ -160,11 +273,11 @@ void ApplyTfConfig(const std::string& text, proto::RunConfig* run, SourceLocatio
                               ", want the same in both, or only one"));
     }
   }
-  if (const auto master = config.String("session_master"); master && !run->has_master()) {
+  if (const auto master = config.Master("session_master"); master && !run->has_master()) {
     run->set_master(*master);
     locations->Record("master", here);
   }
-  const auto eval_master = config.String("eval_session_master");
+  const auto eval_master = config.Master("eval_session_master");
   if (run->evaluation_master().empty() && eval_master) {
     run->set_evaluation_master(*eval_master);
     locations->Record("evaluation_master", here);

@@ -216,11 +216,10 @@ TEST(HelpTopicsTest, SaysWhyAFieldIsRefused) {
   for (const char* line :
        {"\nmodel.optimizer.N.ftrl: Ftrl  (not supported yet)\n",
         "\nprotocol: string = \"grpc\"  (never: no servers talk to each other)\n",
-        "\nexperimental_max_worker_delay_secs: int64 = 0  (never: there are no workers of a "
-        "cluster to "
-        "start)\n",
-        "\ntpu_config.tpu_job_name: string  (never: the TPU is this process, not a job of a "
-        "cluster)\n",
+        "\nexperimental_max_worker_delay_secs: int64 = 0  (never: mpirun or srun "
+        "starts all processes at once)\n",
+        "\ntpu_config.tpu_job_name: string  (never: the TPU is emulated where tpurun "
+        "runs, it is no job of a cluster)\n",
         "\ntpu_config.input_partition_dims.N.dim: repeated int64  (never: model parallelism is not "
         "emulated: each core is a replica of its own)\n",
         "\ntpu_config.experimental_allow_per_host_v2_parallel_get_next: bool = false  (never: with "

@@ -63,8 +63,8 @@ def call(*arguments, **options):
 
 def call_mpi(size, *arguments, **options):
     """The same by so many processes of mpirun, each with one worker."""
-    return finished([*mpirun(size), BINARY, *arguments, '--worker_threads=1'], env=MPI_ENVIRONMENT,
-                    **options)
+    options.setdefault('env', MPI_ENVIRONMENT)
+    return finished([*mpirun(size), BINARY, *arguments, '--worker_threads=1'], **options)
 
 
 def mpirun(size, *options):

@@ -3,7 +3,7 @@ import json
 import os
 import unittest
 
-from program import ProgramTest, latest_step, read, write
+from program import MPI_ENVIRONMENT, ProgramTest, call_mpi, latest_step, read, write
 
 
 class TfConfigTest(ProgramTest):
@@ -51,6 +51,31 @@ class TfConfigTest(ProgramTest):
         done = self.call('config', '--config=iris/run.textproto', env={**os.environ, 'TF_CONFIG': '{"model'})
         self.assertEqual(done.code, 2, str(done))
         self.assertEqual(len(done.messages), 1, str(done))
+
+    def test_a_cluster_is_that_of_the_started_processes(self):
+        cluster = {'chief': ['a:2222'], 'worker': ['b:2222']}
+        arguments = ('train', '--config=iris/run.textproto', '--model_dir=model', '--max_steps=2',
+                     '--set', 'tpu_config.num_shards=16')
+
+        def train(size, **keys):
+            text = json.dumps({'cluster': cluster, **keys})
+            return call_mpi(size, *arguments, cwd=self.dir, env={**MPI_ENVIRONMENT, 'TF_CONFIG': text})
+
+        done = train(2, task={'type': 'chief', 'index': 0})  # of both processes
+        self.assertEqual((done.code, len(done.messages)), (2, 1), str(done))
+        self.assertIn('TF_CONFIG: task: got chief 0, which is process 0, but this is process 1 of 2',
+                      done.messages[0])
+        done = train(4)
+        self.assertEqual((done.code, len(done.messages)), (2, 1), str(done))
+        self.assertIn('but 4 processes were started', done.messages[0])
+        self.assertFalse(os.path.exists(self.path('model')))
+        done = train(2, session_master='grpc://a:2222')
+        self.assertEqual((done.code, done.messages), (0, []), str(done))
+        self.assertEqual(latest_step(self.path('model')), 2)
+        # It is evaluated by one process, of the cluster or apart.
+        for task in ({'type': 'chief', 'index': 0}, {'type': 'evaluator', 'index': 0}):
+            done = self.with_config('evaluate', '--model_dir=model', cluster=cluster, task=task)
+            self.assertEqual(done.code, 0, str(done))
 
     def test_a_key_that_nothing_reads_is_warned_of(self):
         done = self.with_config('config', '--model_dir=m', modeldir='/m', environment='cloud',
