@@ -12,47 +12,18 @@
 #include "runtime/base/cpu.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
+#include "runtime/fabric/rounds.h"
 
 namespace tpurun {
 namespace {
 
-// Vectors of at most so many bytes are added as a whole by every process. Chosen by measurement of
-// two processes (tests/bench/all_reduce.cc). At 8192 bytes the whole takes 4 us within a machine
-// and two halves 2 us; through TCP, where each exchange waits for the network, the halves take
-// twice as long as the whole.
-constexpr int64_t kShortBytes = 8192;
-// Elements to add are received in pieces of at most so many bytes, which stay in a core's cache
-// until they are added. Smaller pieces cost more round trips between machines.
-constexpr int64_t kPieceBytes = 1 << 20;
-
-struct Part {
-  int64_t begin = 0, end = 0;  // of a vector's elements
-
-  int64_t size() const { return end - begin; }
-  // The piece that begins `done` elements after the begin of the part.
-  Part Piece(int64_t done, int64_t most) const {
-    return {std::min(begin + done, end), std::min(begin + done + most, end)};
-  }
-};
-
-struct Halves {
-  Part kept, given;
-};
-
-// The lower half ends at a multiple of 16 elements, so that loops over both begin aligned.
-Halves Halve(const Part& part, bool keep_upper) {
-  const int64_t middle = std::min(part.end, part.begin + (part.size() / 2 + 15) / 16 * 16);
-  const Part lower = {part.begin, middle}, upper = {middle, part.end};
-  return keep_upper ? Halves{upper, lower} : Halves{lower, upper};
-}
-
 template <typename T>
-std::span<const std::byte> BytesOf(const T* x, const Part& part) {
+std::span<const std::byte> BytesOf(const T* x, const VectorPart& part) {
   return std::as_bytes(std::span(x + part.begin, part.size()));
 }
 
 template <typename T>
-std::span<std::byte> BytesOf(T* x, const Part& part) {
+std::span<std::byte> BytesOf(T* x, const VectorPart& part) {
   return std::as_writable_bytes(std::span(x + part.begin, part.size()));
 }
 
@@ -160,12 +131,12 @@ absl::Status Fabric::Sum(const T* x, T* sum, int64_t n) {
     if (x != sum) std::memcpy(sum, x, bytes);
     return absl::OkStatus();
   }
-  return bytes <= kShortBytes ? SumOfShort(x, sum, n) : SumByHalves(x, sum, n);
+  return bytes <= kShortVectorBytes ? SumOfShort(x, sum, n) : SumByHalves(x, sum, n);
 }
 
 template <typename T>
 absl::Status Fabric::SumOfShort(const T* x, T* sum, int64_t n) {
-  const Part all = {0, n};
+  const VectorPart all = {0, n};
   MakeRoom(std::min(kPieceBytes, n * static_cast<int64_t>(sizeof(T))), received_);
   T* theirs = reinterpret_cast<T*>(received_.data());
   const T* own = x;
@@ -184,16 +155,16 @@ absl::Status Fabric::SumByHalves(const T* x, T* sum, int64_t n) {
   MakeRoom(std::min(kPieceBytes, n * static_cast<int64_t>(sizeof(T))), received_);
   T* theirs = reinterpret_cast<T*>(received_.data());
   // After level i the process has the sums over 2^(i+1) ranks of the elements that it kept.
-  std::array<Halves, 31> levels;
+  std::array<VectorHalves, 31> levels;
   const T* own = x;
-  Part part = {0, n};
+  VectorPart part = {0, n};
   int level = 0;
   for (int distance = 1; distance < size_; distance *= 2, ++level) {
     const bool upper = rank_ & distance;
     const auto [kept, given] = levels[level] = Halve(part, upper);
     const int64_t longer = std::max(kept.size(), given.size());
     for (int64_t done = 0; done < longer; done += kPiece) {
-      const Part to_add = kept.Piece(done, kPiece);
+      const VectorPart to_add = kept.Piece(done, kPiece);
       RETURN_IF_ERROR(Exchange(rank_ ^ distance, BytesOf(own, given.Piece(done, kPiece)),
                                BytesOf(theirs, {0, to_add.size()})));
       const T* mine = own + to_add.begin;

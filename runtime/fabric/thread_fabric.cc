@@ -20,7 +20,8 @@ struct Pair {
   struct Side {
     State state = kEmpty;
     std::span<const std::byte> sent;  // while it is posted or being copied
-    bool ended = false;               // its fabric is destroyed
+    std::chrono::steady_clock::time_point posted_at;
+    bool ended = false;  // its fabric is destroyed
   };
 
   std::mutex mutex;
@@ -75,8 +76,8 @@ class ThreadPairs {
 
 class ThreadFabric final : public Fabric {
  public:
-  ThreadFabric(int rank, int size, std::shared_ptr<ThreadPairs> pairs)
-      : Fabric(rank, size), pairs_(std::move(pairs)) {}
+  ThreadFabric(int rank, int size, std::shared_ptr<ThreadPairs> pairs, const ExchangeDelay& delay)
+      : Fabric(rank, size), pairs_(std::move(pairs)), delay_(delay) {}
   ~ThreadFabric() override { pairs_->End(rank()); }
 
   void Abort(const absl::Status& why) override {
@@ -92,9 +93,16 @@ class ThreadFabric final : public Fabric {
     std::unique_lock lock(pair.mutex);
     own.sent = send;
     own.state = Pair::kPosted;
+    if (delay_) own.posted_at = std::chrono::steady_clock::now();
     pair.changed.notify_all();
     pair.changed.wait(
         lock, [&] { return theirs.state == Pair::kPosted || theirs.ended || pair.aborted; });
+    if (delay_ && !pair.aborted && theirs.state == Pair::kPosted) {
+      const auto begin = std::max(own.posted_at, theirs.posted_at);
+      lock.unlock();
+      delay_(begin, send.size(), receive.size());
+      lock.lock();
+    }
     if (!pair.aborted && theirs.state == Pair::kPosted) {
       TPURUN_DCHECK(theirs.sent.size() == receive.size());
       theirs.state = Pair::kCopying;
@@ -116,15 +124,16 @@ class ThreadFabric final : public Fabric {
 
  private:
   const std::shared_ptr<ThreadPairs> pairs_;
+  const ExchangeDelay delay_;  // may be nullptr
 };
 
 }  // namespace
 
-std::vector<std::unique_ptr<Fabric>> MakeThreadFabrics(int size) {
+std::vector<std::unique_ptr<Fabric>> MakeThreadFabrics(int size, ExchangeDelay delay) {
   const auto pairs = std::make_shared<ThreadPairs>(size);
   std::vector<std::unique_ptr<Fabric>> fabrics;
   for (int rank = 0; rank < size; ++rank) {
-    fabrics.push_back(std::make_unique<ThreadFabric>(rank, size, pairs));
+    fabrics.push_back(std::make_unique<ThreadFabric>(rank, size, pairs, delay));
   }
   return fabrics;
 }
