@@ -280,11 +280,7 @@ absl::StatusOr<std::optional<StepRange>> StepsToProfile(const CommandLine& comma
 
 }  // namespace
 
-namespace {
-
-// Without num_shards each process has the cores of one host.
-void ShareReplicas(const Fabric& fabric, LoadedConfig& config, ConfigErrors& errors) {
-  const int processes = fabric.size();
+void ShareReplicas(int processes, LoadedConfig& config, ConfigErrors& errors) {
   if (!config.run.use_tpu()) {
     errors.Add("use_tpu",
                absl::StrCat("use_tpu: got false, which runs one replica, but ", processes,
@@ -303,8 +299,6 @@ void ShareReplicas(const Fabric& fabric, LoadedConfig& config, ConfigErrors& err
                    kLeastReplicasOfProcess, " for each process, and one host's ", kReplicasOfHost,
                    " stay together; without it there are ", processes * kReplicasOfHost));
 }
-
-}  // namespace
 
 absl::StatusOr<ModeKey> ModeOf(const CommandLine& command) {
   const std::string mode = command.GetString("mode", "train");
@@ -340,7 +334,7 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
                           .after_checks = [command] { return CheckWarnings(command); }};
 }
 
-absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& required,
+absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& of_verb,
                                     Fabric* fabric) {
   ASSIGN_OR_RETURN(LoadOptions load, command.load_options());
   if (fabric != nullptr) {
@@ -349,7 +343,11 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   }
   ConfigErrors errors;
   ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(load, errors));
-  if (fabric != nullptr) ShareReplicas(*fabric, loaded, errors);
+  RequiredParts required = of_verb;
+  if (fabric != nullptr) {
+    required.num_processes = fabric->size();
+    ShareReplicas(fabric->size(), loaded, errors);
+  }
   const bool own_input = !command.Has("input");
   if (!own_input) UseInputFlag(command.GetList("input"), required, &loaded, errors);
   const LoadedConfig config = std::move(loaded);

@@ -33,6 +33,10 @@ absl::StatusOr<ModeKey> ModeOf(const CommandLine& command);
 // What a verb requires that runs one mode.
 RequiredParts PartsOf(ModeKey mode);
 
+// Gives each of several processes its share of the replicas: without num_shards the cores of one
+// host. Adds an error if they cannot share them.
+void ShareReplicas(int processes, LoadedConfig& config, ConfigErrors& errors);
+
 // Returns the options of an Estimator. Its TrainOptions and other options that depend on the verb
 // are not set. NotFound if the working directory no longer exists.
 absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,

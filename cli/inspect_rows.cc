@@ -86,6 +86,12 @@ void RowWriter::Line(const std::vector<std::string>& cells) {
   out_ << absl::StripTrailingAsciiWhitespace(absl::StrJoin(padded, "  ")) << "\n";
 }
 
+std::string Grouped(const Json& number) {
+  std::string digits = JsonText(number);
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, 1, ',');
+  return digits;
+}
+
 void TensorTotals::Add(const std::string& dtype, int64_t elements, int64_t bytes_of_tensor) {
   static const auto& kNoParameters = *new std::set<std::string>{
       "int32", "int64", "uint32", "uint64", "bool", "string", "resource", "variant"};

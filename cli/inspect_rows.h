@@ -48,6 +48,9 @@ class RowWriter {
   std::vector<RowColumn> columns_;
 };
 
+// 18816 is 18,816.
+std::string Grouped(const Json& number);
+
 // Totals of tensors, saturated at 2^63 - 1.
 struct TensorTotals {
   int64_t parameters = 0;

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +15,7 @@
 #include "runtime/base/status.h"
 #include "runtime/estimator/processes.h"
 #include "runtime/fabric/mpi_fabric.h"
+#include "runtime/spec/topology.h"
 
 namespace tpurun {
 namespace {
@@ -26,6 +29,16 @@ int WorkersOfProcess() {
 }
 
 }  // namespace
+
+absl::StatusOr<int> ReadProcesses(const CommandLine& command) {
+  const int most =
+      *std::max_element(std::begin(kLegalShards), std::end(kLegalShards)) / kLeastReplicasOfProcess;
+  const int64_t processes = command.GetInt("processes");
+  if (processes >= 2 && processes <= most && std::has_single_bit(uint64_t(processes)))
+    return static_cast<int>(processes);
+  return absl::InvalidArgumentError(
+      absl::StrCat("--processes: got ", processes, ", want a power of 2 from 2 to ", most));
+}
 
 absl::StatusOr<std::unique_ptr<Fabric>> JoinProcesses(const CommandLine& command) {
   const double timeout = command.GetDouble("host_timeout", 30);

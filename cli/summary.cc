@@ -20,6 +20,7 @@
 #include "cli/inspect_rows.h"
 #include "cli/json.h"
 #include "cli/logging.h"
+#include "cli/summary_traffic.h"
 #include "data/input_fn.h"
 #include "data/sources/source_list.h"
 #include "data/table.h"
@@ -271,13 +272,6 @@ void WarnOfUnused(const BuiltSteps& steps, std::vector<std::string>& warnings) {
 
 // ----------------------------------------------------------------------------------------- text
 
-// 18816 is 18,816.
-std::string Grouped(const Json& number) {
-  std::string digits = JsonText(number);
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, 1, ',');
-  return digits;
-}
-
 // "1,130 (4.41 KiB)".
 std::string WithBytes(const Json& number, int64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -309,8 +303,14 @@ Json TextRow(const Json& row) {
   return text;
 }
 
-void WriteText(const std::vector<Json>& layers, const std::vector<Json>& steps,
-               const std::vector<std::string>& warnings, const Json& model, RowWriter& rows) {
+struct SummaryRows {
+  std::vector<Json> layers, steps, traffic, forecast;
+  std::vector<std::string> warnings;
+  Json model;
+};
+
+void WriteText(const SummaryRows& summary, RowWriter& rows) {
+  const auto& [layers, steps, traffic, forecast, warnings, model] = summary;
   rows.Title(absl::StrCat("Model: ", Quote(model["name"].get<std::string>())));
   std::vector<Json> texts;
   for (const Json& row : layers) texts.push_back(TextRow(row));
@@ -340,21 +340,23 @@ void WriteText(const std::vector<Json>& layers, const std::vector<Json>& steps,
   }
   if (!texts.empty()) rows.Title("");
   rows.Table({{"step"}, {"batch_size", true}, {"flops", true}, {"bytes_accessed", true}}, texts);
+  WriteTrafficText(traffic, forecast, rows);
   for (const std::string& warning : warnings) rows.Title("warning: " + Escape(warning));
 }
 
-void WriteJson(const std::vector<Json>& layers, const std::vector<Json>& steps,
-               const std::vector<std::string>& warnings, const Json& model, RowWriter& rows) {
-  for (const Json& row : layers) rows.Object(row);
-  for (const Json& row : steps) {
+void WriteJson(const SummaryRows& summary, RowWriter& rows) {
+  for (const Json& row : summary.layers) rows.Object(row);
+  for (const Json& row : summary.steps) {
     Json object = {{"kind", "step"}};
     object.update(row);
     rows.Object(object);
   }
-  for (const std::string& warning : warnings) {
+  for (const Json& row : summary.traffic) rows.Object(row);
+  for (const Json& row : summary.forecast) rows.Object(row);
+  for (const std::string& warning : summary.warnings) {
     rows.Object({{"kind", "warning"}, {"message", warning}});
   }
-  rows.Object(model);
+  rows.Object(summary.model);
 }
 
 Json ModelJson(const proto::ModelSpec& model, const EstimatorSpec& forward,
@@ -398,6 +400,18 @@ std::vector<Json> StepRows(const std::vector<ModeInput>& inputs, const proto::Ru
   return rows;
 }
 
+absl::Status AddTraffic(EstimatorOptions options, const TrafficFlags& flags,
+                        const BuiltSteps& steps, SummaryRows& summary) {
+  const auto training = steps.graphs.find(ModeKey::kTrain);
+  if (flags.processes == 1 || training == steps.graphs.end()) return absl::OkStatus();
+  options.topology.num_processes = flags.processes;
+  ASSIGN_OR_RETURN(const std::vector<StepCollective> collectives,
+                   CollectivesOfStep(options, training->second.graph));
+  summary.traffic = TrafficRows(collectives, flags.processes);
+  summary.forecast = ForecastRows(collectives, flags);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status SummaryCommand(const CommandLine& command) {
@@ -413,15 +427,22 @@ absl::Status SummaryCommand(const CommandLine& command) {
 }
 
 absl::Status Summarize(const CommandLine& command, bool json, std::ostream& out) {
+  ASSIGN_OR_RETURN(const TrafficFlags flags, ReadTrafficFlags(command));
   ASSIGN_OR_RETURN(const LoadOptions load, command.load_options());
   ConfigErrors errors;
-  ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(load, errors));
-  const std::vector<ModeInput> inputs = InputsOf(config.run);
+  ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(load, errors));
+  if (flags.processes > 1) ShareReplicas(flags.processes, loaded, errors);
+  const LoadedConfig config = std::move(loaded);
+  std::vector<ModeInput> inputs = InputsOf(config.run);
+  const bool alone = flags.processes == 1;
+  // Several processes train alone.
+  if (!alone) std::erase_if(inputs, [](const auto& of) { return of.mode != ModeKey::kTrain; });
   ValidateConfig(config,
-                 {.train = HasMode(inputs, ModeKey::kTrain),
+                 {.train = !alone || HasMode(inputs, ModeKey::kTrain),
                   .evaluate = HasMode(inputs, ModeKey::kEval),
                   .predict = HasMode(inputs, ModeKey::kPredict),
-                  .export_model = true},
+                  .export_model = alone,
+                  .num_processes = flags.processes},
                  errors);
   const bool valid = errors.empty();
   const ParsedModel model =
@@ -443,10 +464,13 @@ absl::Status Summarize(const CommandLine& command, bool json, std::ostream& out)
     if (valid) found.push_back(BuildStep(options, input.mode, steps));
   }
   WarnOfUnused(steps, warnings);
-  const std::vector<Json> layers = LayerRows(model.features, forward);
+  SummaryRows summary = {.layers = LayerRows(model.features, forward),
+                         .steps = StepRows(inputs, config.run, steps),
+                         .warnings = warnings};
+  summary.model = ModelJson(config.model, forward, summary.layers, steps);
+  found.push_back(AddTraffic(options, flags, steps, summary));
   RowWriter rows(json, out);
-  (json ? WriteJson : WriteText)(layers, StepRows(inputs, config.run, steps), warnings,
-                                 ModelJson(config.model, forward, layers, steps), rows);
+  (json ? WriteJson : WriteText)(summary, rows);
   RETURN_IF_ERROR(AllErrors(errors, config.locations, found));
   const auto count = static_cast<int64_t>(warnings.size()) + WarningCount();
   return command.GetBool("strict") ? WarningsError(count) : absl::OkStatus();

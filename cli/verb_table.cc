@@ -7,6 +7,7 @@
 #include "cli/convert.h"
 #include "cli/evaluate.h"
 #include "cli/export_command.h"
+#include "cli/fabric_flags.h"
 #include "cli/help_command.h"
 #include "cli/init.h"
 #include "cli/inspect_command.h"
@@ -205,7 +206,20 @@ std::span<const Verb> Verbs() {
        .example = "tpurun summary --config=run.textproto",
        .flags = {{.name = "format",
                   .value_name = "text|json",
-                  .help = "aligned columns (default), or one JSON object a line"}},
+                  .help = "aligned columns (default), or one JSON object a line"},
+                 {.name = "processes",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help = "also what each of N processes sends in a step of train; without "
+                          "tpu_config.num_shards each has 8 cores"},
+                 {.name = "step_seconds",
+                  .type = Flag::Type::kDouble,
+                  .value_name = "S",
+                  .help =
+                      "with --processes: forecast the step of 1, 2, 4 ... N processes from that "
+                      "of one, S seconds, for 10 and 100 Gbit/s Ethernet (help scaling)"},
+                 LinkFlags()[0],
+                 LinkFlags()[1]},
        .takes_config = true,
        .run = SummaryCommand},
       {.name = "profile",

@@ -481,6 +481,7 @@ class Workers final : public Device {
     int32_t replica = -1;  // among all replicas of the run; -1: there is none
     float loss = 0;
   };
+  static_assert(sizeof(BadLoss) == kBadLossBytes);
 
   void AfterStepPhase(int phase) {
     const CoreProgram& program = run_.program->program();
@@ -614,6 +615,7 @@ class Workers final : public Device {
   absl::Status Agree(const absl::Status& own) {
     Fabric& fabric = *run_.args.fabric;
     const auto code = static_cast<int32_t>(own.code());
+    static_assert(sizeof(code) == kVoteBytes);
     std::vector<int32_t> codes(fabric.size());
     const int64_t begin = WaitBegins();
     const absl::Status gathered = fabric.AllGather(&code, sizeof(code), codes.data());

@@ -1,6 +1,7 @@
 #include "runtime/device/exchanges.h"
 
 #include <cstring>
+#include <utility>
 
 #include "runtime/base/status.h"
 
@@ -14,10 +15,18 @@ const Shape& ShapeOf(const LoadedInstruction& exchange) {
   return exchange.instruction->operands[0].shape;
 }
 
-bool IsPacked(const LoadedInstruction& exchange) {
-  const Shape& shape = ShapeOf(exchange);
-  return exchange.instruction->op->flags.exchange == Exchange::kSum && shape.dtype == DType::kF32 &&
+bool IsPacked(const Instruction& exchange) {
+  const Shape& shape = exchange.operands[0].shape;
+  return exchange.op->flags.exchange == Exchange::kSum && shape.dtype == DType::kF32 &&
          shape.bytes() < kPackedBytes;
+}
+
+Collective CollectiveOf(const Instruction& exchange) {
+  const Shape& shape = exchange.operands[0].shape;
+  if (exchange.op->flags.exchange == Exchange::kConcat)
+    return {.kind = Collective::Kind::kGather, .count = shape.bytes()};
+  const int64_t elements = shape.num_elements();
+  return {.count = elements, .element_bytes = elements == 0 ? 1 : shape.bytes() / elements};
 }
 
 template <typename T>
@@ -44,11 +53,28 @@ absl::Status RunOne(const LoadedInstruction& exchange, const Bases& bases, Fabri
 
 }  // namespace
 
+std::vector<ExchangeCall> ExchangeCalls(const Phase& phase) {
+  std::vector<ExchangeCall> calls;
+  ExchangeCall packed = {.collective = {.element_bytes = sizeof(float)}};
+  for (const Instruction& instruction : phase.instructions) {
+    if (instruction.op->flags.exchange == Exchange::kNone) continue;
+    const Collective collective = CollectiveOf(instruction);
+    if (IsPacked(instruction)) {
+      packed.collective.count += collective.count;
+      packed.exchanges.push_back(&instruction);
+    } else {
+      calls.push_back({collective, {&instruction}});
+    }
+  }
+  if (!packed.exchanges.empty()) calls.push_back(std::move(packed));
+  return calls;
+}
+
 absl::Status Exchanges::Run(const std::vector<LoadedInstruction>& exchanges, const Bases& bases,
                             Fabric& fabric) {
   std::vector<const LoadedInstruction*> packed;
   for (const LoadedInstruction& exchange : exchanges) {
-    if (IsPacked(exchange)) {
+    if (IsPacked(*exchange.instruction)) {
       packed.push_back(&exchange);
     } else {
       RETURN_IF_ERROR(RunOne(exchange, bases, fabric));

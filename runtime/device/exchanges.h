@@ -8,8 +8,23 @@
 #include "absl/status/status.h"
 #include "runtime/device/loaded_program.h"
 #include "runtime/fabric/fabric.h"
+#include "runtime/fabric/rounds.h"
+#include "runtime/program/core_program.h"
 
 namespace tpurun {
+
+// A call of the fabric, and the exchanges whose values it has.
+struct ExchangeCall {
+  Collective collective;
+  std::vector<const Instruction*> exchanges;
+};
+// The calls by which Exchanges::Run runs the exchanges of a phase, in their order.
+std::vector<ExchangeCall> ExchangeCalls(const Phase& phase);
+
+// What the device gathers in each step besides, in bytes of a process: whether it goes on, and its
+// losses that are no number.
+inline constexpr int64_t kVoteBytes = 4;
+inline constexpr int64_t kBadLossBytes = 8;
 
 class Exchanges {
  public:
