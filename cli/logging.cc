@@ -35,6 +35,8 @@ int process = 0;
 
 std::string OfProcess() { return process == 0 ? "" : absl::StrCat("process ", process, ": "); }
 
+thread_local int no_log = 0;  // the number of ScopedNoLog
+
 // With --colorlogtostderr, glog's colors on a terminal: yellow warnings, red errors.
 std::string Colored(google::LogSeverity severity, const std::string& line) {
   const bool colored =
@@ -49,6 +51,7 @@ class TextLines : public google::LogSink {
   void send(google::LogSeverity severity, const char*, const char* base_filename, int line,
             const google::LogMessageTime& time, const char* message,
             size_t message_length) override {
+    if (no_log > 0) return;
     Count(severity);
     const std::string text = OfProcess() + Escape({message, message_length});
     std::string shown;
@@ -67,6 +70,7 @@ class JsonLines : public google::LogSink {
   void send(google::LogSeverity severity, const char*, const char* base_filename, int line,
             const google::LogMessageTime& time, const char* message,
             size_t message_length) override {
+    if (no_log > 0) return;
     Count(severity);
     Json object;
     object["severity"] = google::GetLogSeverityName(severity);
@@ -104,6 +108,9 @@ void LogAsProcess(int rank) {
 void LogWarningsOfProcess() {
   if (process > 0) FLAGS_minloglevel = std::min(FLAGS_minloglevel, google::WARNING);
 }
+
+ScopedNoLog::ScopedNoLog() { ++no_log; }
+ScopedNoLog::~ScopedNoLog() { --no_log; }
 
 void LogWarnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) LOG(WARNING) << warning;

@@ -19,13 +19,23 @@ enum class LogFormat { kText, kJson };
 // (seconds since 1970), file, line, message.
 void StartLogging(const char* program, LogFormat format);
 
-// Logs each of the texts as a warning.
 // Only errors are logged from now on, and begin with "process 1: ": what the configuration warns of
 // is the same in all processes.
 void LogAsProcess(int rank);
 // After LogAsProcess: warnings again.
 void LogWarningsOfProcess();
 
+// While the object lives, this thread's lines are neither written nor counted: of an emulated
+// process that does the same as the one that logs.
+class ScopedNoLog {
+ public:
+  ScopedNoLog();
+  ~ScopedNoLog();
+  ScopedNoLog(const ScopedNoLog&) = delete;
+  ScopedNoLog& operator=(const ScopedNoLog&) = delete;
+};
+
+// Logs each of the texts as a warning.
 void LogWarnings(const std::vector<std::string>& warnings);
 
 // The number of warnings logged so far, without the warnings that --minloglevel suppresses.

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "cli/completion.h"
 #include "cli/config_command.h"
 #include "cli/convert.h"
@@ -66,6 +67,24 @@ std::vector<Flag> TrainFlags() {
           HostTimeout()};
 }
 
+std::vector<Flag> TrainAloneFlags() {
+  std::vector<Flag> flags = TrainFlags();
+  flags.push_back({.name = "fabric",
+                   .value_name = "mpi|simulated",
+                   .help = "mpi: the processes that mpirun or srun starts (default); simulated: "
+                           "--processes of them in this one, for studies of a network"});
+  flags.push_back({.name = "processes",
+                   .type = Flag::Type::kInt,
+                   .value_name = "P",
+                   .help = "of --fabric=simulated: a power of 2; each has --worker_threads, here "
+                           "by default 1"});
+  for (Flag& flag : LinkFlags()) {
+    flag.help = absl::StrCat("of --fabric=simulated: ", flag.help);
+    flags.push_back(flag);
+  }
+  return flags;
+}
+
 std::vector<Flag> TrainAndEvaluateFlags() {
   std::vector<Flag> flags = TrainFlags();
   flags.push_back({.name = "steps_per_eval",
@@ -85,7 +104,7 @@ std::span<const Verb> Verbs() {
               "loss is the "
               "last step's, a mean over its batch",
        .example = "tpurun train --config=run.textproto --max_steps=2000 | jq .loss",
-       .flags = TrainFlags(),
+       .flags = TrainAloneFlags(),
        .takes_config = true,
        .runs = true,
        .joins_processes = true,
