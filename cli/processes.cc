@@ -56,9 +56,7 @@ absl::StatusOr<std::unique_ptr<Fabric>> JoinProcesses(const CommandLine& command
 absl::StatusOr<Composition> ComposeForProcesses(const CommandLine& command,
                                                 const RequiredParts& required, Fabric* fabric) {
   if (fabric == nullptr) return Compose(command, required);
-  RequiredParts parts = required;
-  parts.num_processes = fabric->size();
-  absl::StatusOr<Composition> composition = Compose(command, parts, fabric);
+  absl::StatusOr<Composition> composition = Compose(command, required, fabric);
   RETURN_IF_ERROR(FirstErrorOfProcesses(fabric, composition.status()));
   int& num_workers = composition->options.num_workers;
   if (num_workers == 0) num_workers = WorkersOfProcess();

@@ -2,11 +2,12 @@
 import itertools
 import json
 import os
+import random
 import signal
 import subprocess
 import time
 
-from program import (BINARY, MPI_ENVIRONMENT, ProgramTest, RandomKills, checkpoint_files, latest_step,
+from program import (BINARY, MPI_ENVIRONMENT, ProgramTest, checkpoint_files, latest_step,
                      mpirun, read, write)
 
 CORES = ('--set', 'tpu_config.num_shards=16')
@@ -51,6 +52,19 @@ class ProcessesTest(ProgramTest):
         """The process ids of the ranks."""
         with open(f'/proc/{mpirun.pid}/task/{mpirun.pid}/children', encoding='ascii') as file:
             return [int(pid) for pid in file.read().split()]
+
+    def ends(self, mpirun):
+        """The exit code of mpirun. Open MPI 4.1 may wait for ever after a rank was killed while MPI
+        was initialized; all ranks have ended then."""
+        try:
+            mpirun.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            for rank in self.ranks(mpirun):
+                with open(f'/proc/{rank}/stat', encoding='ascii') as file:
+                    self.assertEqual(file.read().rsplit(')', 1)[1].split()[0], 'Z', rank)
+            mpirun.terminate()
+            mpirun.communicate()
+        return mpirun.returncode
 
     def test_the_bits_of_one_process(self):
         for name, flags in (('iris', ()), ('groups', NORMALIZED)):
@@ -152,19 +166,19 @@ class ProcessesTest(ProgramTest):
         begin = time.monotonic()
         self.train(2, arguments('whole'))
         seconds = time.monotonic() - begin
-        kills = RandomKills(seconds, 1)
+        kills = random.Random(int(os.environ.get('KILL_SEED', '1')))
         for attempt in itertools.count():
             process = self.start_mpi(2, *arguments('killed'))
             try:
-                process.wait(kills.random.uniform(0.3 * seconds, seconds))
+                # Longer each time: a machine may become slower meanwhile.
+                process.wait(kills.uniform(0.3, 1 + 0.2 * attempt) * seconds)
             except subprocess.TimeoutExpired:
                 ranks = self.ranks(process)
                 if ranks:
-                    os.kill(kills.random.choice(ranks), signal.SIGKILL)
-            done = self.finish(process)
-            if done.code == 0:
+                    os.kill(kills.choice(ranks), signal.SIGKILL)
+            if self.ends(process) == 0:
                 break
-            self.assertLess(attempt, 30, str(done))
+            self.assertLess(attempt, 30)
         self.assertEqual(latest_step(self.path('killed')), 300)
         self.assertEqual(self.checkpoint('killed', 300), self.checkpoint('whole', 300))
 
