@@ -284,7 +284,7 @@ absl::StatusOr<LoadOptions> CommandLine::load_options() const {
   const char* const variable = std::getenv("TF_CONFIG");
   LoadOptions options = {.config_path = config, .edits = edits_};
   if (variable != nullptr) options.tf_config = variable;
-  if (verb_->joins_processes) options.started.verb = verb_->name;
+  if (verb_->trains) options.started.verb = verb_->name;
   if (!config.empty()) return options;
   const std::string model_dir = GetString("model_dir");
   RETURN_IF_ERROR(Annotate(LocalPath(model_dir).status(), absl::StrCat("--model_dir=", model_dir)));

@@ -47,6 +47,8 @@ struct Verb {
   bool runs = false;
   // Several processes run the verb together: it takes --host_timeout.
   bool joins_processes = false;
+  // The verb trains: a cluster of TF_CONFIG is that of its processes.
+  bool trains = false;
   int min_arguments = 0;
   int max_arguments = 0;
   // index of the first argument that is a path; all later arguments are paths too

@@ -7,17 +7,10 @@ import signal
 import subprocess
 import time
 
-from program import (BINARY, MPI_ENVIRONMENT, ProgramTest, checkpoint_files, latest_step,
-                     mpirun, read, write)
+from program import (BINARY, MPI_ENVIRONMENT, NORMALIZED_IRIS, ProgramTest, checkpoint_files,
+                     latest_step, mpirun, read, write)
 
 CORES = ('--set', 'tpu_config.num_shards=16')
-# Groups of replicas of both hosts, with a moving statistic of each replica; dropout.
-NORMALIZED = ('--set', """model.layer=[
-  { concat {} input: ["SepalLength", "SepalWidth", "PetalLength", "PetalWidth"] },
-  { name: "hidden" dense { units: 10 } },
-  { batch_normalization { group_assignment { replica: [0, 2, 4, 6, 8, 10, 12, 14] }
-                          group_assignment { replica: [1, 3, 5, 7, 9, 11, 13, 15] } } },
-  { dropout { rate: 0.1 } }, { name: "logits" dense { units: 3 } }]""")
 
 
 class ProcessesTest(ProgramTest):
@@ -67,7 +60,7 @@ class ProcessesTest(ProgramTest):
         return mpirun.returncode
 
     def test_the_bits_of_one_process(self):
-        for name, flags in (('iris', ()), ('groups', NORMALIZED)):
+        for name, flags in (('iris', ()), ('groups', NORMALIZED_IRIS)):
             arguments = lambda model_dir: self.iris(
                 'train', model_dir, '--train_batch_size=64', '--max_steps=50', *CORES, *flags)
             want = self.train(1, arguments(f'{name}_1'))
@@ -82,7 +75,7 @@ class ProcessesTest(ProgramTest):
 
     def test_another_number_of_processes_goes_on(self):
         steps = lambda model_dir, n: self.iris(
-            'train', model_dir, '--train_batch_size=64', f'--max_steps={n}', *CORES, *NORMALIZED)
+            'train', model_dir, '--train_batch_size=64', f'--max_steps={n}', *CORES, *NORMALIZED_IRIS)
         self.train(1, steps('whole', 40))
         for step, size in zip((10, 20, 30, 40), (1, 4, 2, 1)):
             self.train(size, steps('parts', step))
@@ -129,7 +122,7 @@ class ProcessesTest(ProgramTest):
     def test_evaluations_and_exports_of_a_training(self):
         arguments = lambda model_dir: self.iris(
             'train_and_evaluate', model_dir, '--train_batch_size=64', '--max_steps=60',
-            '--steps_per_eval=20', *CORES, *NORMALIZED)
+            '--steps_per_eval=20', *CORES, *NORMALIZED_IRIS)
         want = self.succeed(*arguments('one'))
         got = self.mpi(2, *arguments('two'))
         self.assertEqual(got.code, 0, str(got))
@@ -162,7 +155,7 @@ class ProcessesTest(ProgramTest):
     def test_a_run_whose_processes_are_killed_goes_on(self):
         arguments = lambda model_dir: self.iris(
             'train', model_dir, '--train_batch_size=64', '--max_steps=300',
-            '--save_checkpoints_steps=20', *CORES, *NORMALIZED)
+            '--save_checkpoints_steps=20', *CORES, *NORMALIZED_IRIS)
         begin = time.monotonic()
         self.train(2, arguments('whole'))
         seconds = time.monotonic() - begin

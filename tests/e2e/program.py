@@ -23,6 +23,14 @@ STREAMED_DIGITS = ('--set', f"""train.input={{
   transform {{ shuffle {{ buffer_size: 500 }} }}
   transform {{ batch {{ drop_remainder: true }} }}
 }}""")
+# A model of iris on 16 cores: groups of replicas of both hosts, with a moving statistic of each
+# replica; dropout.
+NORMALIZED_IRIS = ('--set', """model.layer=[
+  { concat {} input: ["SepalLength", "SepalWidth", "PetalLength", "PetalWidth"] },
+  { name: "hidden" dense { units: 10 } },
+  { batch_normalization { group_assignment { replica: [0, 2, 4, 6, 8, 10, 12, 14] }
+                          group_assignment { replica: [1, 3, 5, 7, 9, 11, 13, 15] } } },
+  { dropout { rate: 0.1 } }, { name: "logits" dense { units: 3 } }]""")
 MESSAGE = 'tpurun: '
 WARNING = 'WARNING: '
 # Far more than any call here takes, but under a sanitizer; only a hang reaches it.

@@ -4,15 +4,7 @@ import os
 import signal
 import time
 
-from program import ProgramTest, checkpoint_files, latest_step, read, write
-
-# Groups of replicas of both hosts, with a moving statistic of each replica; dropout.
-NORMALIZED = ('--set', """model.layer=[
-  { concat {} input: ["SepalLength", "SepalWidth", "PetalLength", "PetalWidth"] },
-  { name: "hidden" dense { units: 10 } },
-  { batch_normalization { group_assignment { replica: [0, 2, 4, 6, 8, 10, 12, 14] }
-                          group_assignment { replica: [1, 3, 5, 7, 9, 11, 13, 15] } } },
-  { dropout { rate: 0.1 } }, { name: "logits" dense { units: 3 } }]""")
+from program import NORMALIZED_IRIS, ProgramTest, checkpoint_files, latest_step, read, write
 
 
 class SimulatedProcessesTest(ProgramTest):
@@ -28,7 +20,7 @@ class SimulatedProcessesTest(ProgramTest):
     def test_the_bits_of_one_process(self):
         for name, cores, sizes, flags in (('iris', 64, (1, 2, 8, 16), ()),
                                           ('large', 128, (2, 32), ()),
-                                          ('groups', 16, (1, 2, 4), NORMALIZED)):
+                                          ('groups', 16, (1, 2, 4), NORMALIZED_IRIS)):
             want = None
             for size in sizes:
                 model_dir = f'{name}_{size}'

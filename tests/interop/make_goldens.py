@@ -46,7 +46,8 @@ KINDS = {
 }
 # What TensorFlow refuses, and has no op for: tpurun's own sums over cores, memory layouts, fused programs.
 ABSENT = {'metrics': {'confusion_matrix_no_class'},
-          'ops': {'cross_replica_concat', 'cross_replica_sum', 'fused', 'histogram', 'max_pool_limits', 'pack', 'row_of_group'}}
+          'ops': {'cross_process_concat', 'cross_process_sum', 'cross_replica_concat', 'cross_replica_sum',
+                  'fused', 'group_sums', 'histogram', 'max_pool_limits', 'pack', 'row_of_group'}}
 
 
 def sourced(text):
