@@ -16,6 +16,7 @@
 #include "cli/signals.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/estimator/processes.h"
 #include "runtime/estimator/profile.h"
 #include "runtime/estimator/quick_test.h"
 #include "runtime/io/file.h"
@@ -133,7 +134,7 @@ absl::Status ProfileCommand(const CommandLine& command) {
                                 {.mode = mode,
                                  .steps = command.GetInt("steps"),
                                  .checkpoint = command.GetString("checkpoint")}));
-  if (fabric != nullptr && !fabric->is_chief()) return absl::OkStatus();
+  if (!IsChief(fabric.get())) return absl::OkStatus();
   if (command.Has("compare")) AddSlower(before, profiled.profile);
   if (command.Has("trace")) RETURN_IF_ERROR(WriteTrace(command.GetString("trace"), profiled));
   if (command.GetString("format", "text") == "json") {

@@ -10,6 +10,7 @@
 #include "cli/simulated_processes.h"
 #include "cli/training.h"
 #include "runtime/base/status.h"
+#include "runtime/estimator/processes.h"
 
 namespace tpurun {
 
@@ -24,7 +25,7 @@ absl::Status TrainCommand(const CommandLine& command) {
   WatchTraining(line, composition.options);
   Estimator estimator(std::move(composition.options));
   ASSIGN_OR_RETURN(const TrainResult result, estimator.Train(composition.input_fn));
-  if (fabric != nullptr && !fabric->is_chief()) return absl::OkStatus();
+  if (!IsChief(fabric.get())) return absl::OkStatus();
   return WriteResult(TrainResultJson(result));
 }
 

@@ -10,6 +10,7 @@
 #include "cli/training.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
+#include "runtime/estimator/processes.h"
 
 namespace tpurun {
 
@@ -39,7 +40,7 @@ absl::Status TrainAndEvaluateCommand(const CommandLine& command) {
                                                .evaluations = std::move(composition.evaluations),
                                                .export_inputs = composition.export_inputs,
                                                .on_result = on_result}));
-  if (fabric != nullptr && !fabric->is_chief()) return absl::OkStatus();
+  if (!IsChief(fabric.get())) return absl::OkStatus();
   return WriteResult(TrainResultJson(result));
 }
 

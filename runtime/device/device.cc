@@ -21,6 +21,7 @@
 #include "runtime/device/exchanges.h"
 #include "runtime/device/loaded_program.h"
 #include "runtime/device/shared_work.h"
+#include "runtime/device/step_votes.h"
 #include "runtime/device/worker_cpus.h"
 #include "runtime/ir/literal.h"
 
@@ -476,13 +477,6 @@ class Workers final : public Device {
     run_.stop = true;
   }
 
-  // A loss that is NaN or infinite.
-  struct BadLoss {
-    int32_t replica = -1;  // among all replicas of the run; -1: there is none
-    float loss = 0;
-  };
-  static_assert(sizeof(BadLoss) == kBadLossBytes);
-
   void AfterStepPhase(int phase) {
     const CoreProgram& program = run_.program->program();
     if (run_.stop || program.loss.space == Space::kNone || phase != program.loss_phase) return;
@@ -492,11 +486,8 @@ class Workers final : public Device {
       if (!std::isfinite(loss)) bad = {program.first_replica + replica, loss};
     }
     if (run_.args.fabric != nullptr) {
-      std::vector<BadLoss> all(run_.args.fabric->size());
-      const absl::Status gathered = run_.args.fabric->AllGather(&bad, sizeof(bad), all.data());
-      if (!gathered.ok()) return StopAt(gathered);
-      for (size_t process = all.size(); process-- > 0;)
-        if (all[process].replica >= 0) bad = all[process];
+      const absl::Status shared = ShareBadLoss(*run_.args.fabric, bad);
+      if (!shared.ok()) return StopAt(shared);
     }
     if (bad.replica < 0) return;
     run_.result.loss_not_finite = true;
@@ -517,7 +508,7 @@ class Workers final : public Device {
     if (run_.args.infeed != nullptr) run_.args.infeed->Pop();
     absl::Status ended = CheckVariables();
     if (run_.feeds_out) {
-      if (ended.ok() && run_.args.fabric != nullptr) ended = GatherOutfeed();
+      if (run_.args.fabric != nullptr) ended.Update(GatherOutfeed());
       run_.args.outfeed->Commit();
     }
     ++run_.result.steps;
@@ -527,30 +518,10 @@ class Workers final : public Device {
     NextStep(std::move(ended));
   }
 
-  // Fills the shares of the other processes in the outfeed entry.
   absl::Status GatherOutfeed() {
-    const CoreProgram& program = run_.program->program();
-    const SlotLayout layout = LayoutOf(program.outfeed, program.outfeed_replicas());
-    std::byte* const entry = run_.bases[static_cast<size_t>(Base::kOutfeed)];
-    for (size_t slot = 0; slot < program.outfeed.size(); ++slot) {
-      if (!IsDue(program.outfeed[slot].period)) continue;
-      std::byte* const all = entry + layout.offsets[slot];
-      const int64_t bytes = layout.replica_bytes[slot];
-      RETURN_IF_ERROR(run_.args.fabric->AllGather(all + program.first_replica * bytes,
-                                                  program.num_replicas * bytes, all));
-    }
-    return absl::OkStatus();
-  }
-
-  // The losses of the last completed step, of all processes.
-  absl::Status GatherLosses() {
-    std::vector<float>& losses = run_.result.loss;
-    if (losses.empty()) return absl::OkStatus();
-    std::vector<float> all(losses.size() * run_.args.fabric->size());
-    const auto bytes = static_cast<int64_t>(losses.size() * sizeof(float));
-    RETURN_IF_ERROR(run_.args.fabric->AllGather(losses.data(), bytes, all.data()));
-    losses = std::move(all);
-    return absl::OkStatus();
+    return tpurun::GatherOutfeed(
+        *run_.args.fabric, run_.program->program(), [&](int64_t period) { return IsDue(period); },
+        run_.bases[static_cast<size_t>(Base::kOutfeed)]);
   }
 
   // Aborted if a variable is not finite. A value that was overwritten again does not count.
@@ -570,11 +541,7 @@ class Workers final : public Device {
     run_.feeds_out = false;
     const bool last = run_.index >= run_.args.iterations;
     if (ended.ok() && !last) ended = FetchEntries();
-    if (run_.args.fabric != nullptr) {
-      ended = Agree(ended);
-      const absl::Status gathered = last || !ended.ok() ? GatherLosses() : absl::OkStatus();
-      if (ended.ok()) ended = gathered;
-    }
+    if (run_.args.fabric != nullptr) ended = Agree(ended, last);
     if (!ended.ok()) {
       run_.result.between_steps = true;
       return StopAt(ended);
@@ -611,19 +578,15 @@ class Workers final : public Device {
     return absl::OkStatus();
   }
 
-  // OK if all processes go on. Else the same error in each, but for the name of its process.
-  absl::Status Agree(const absl::Status& own) {
+  // OK if all processes go on. Else the same error in each, but for the name of its process. Where
+  // the run ends, gathers the losses of the last completed step.
+  absl::Status Agree(const absl::Status& own, bool last) {
     Fabric& fabric = *run_.args.fabric;
-    const auto code = static_cast<int32_t>(own.code());
-    static_assert(sizeof(code) == kVoteBytes);
-    std::vector<int32_t> codes(fabric.size());
     const int64_t begin = WaitBegins();
-    const absl::Status gathered = fabric.AllGather(&code, sizeof(code), codes.data());
+    absl::Status agreed = AgreeToGoOn(fabric, own);
+    if (last || !agreed.ok()) agreed.Update(GatherLosses(fabric, run_.result.loss));
     WaitEnds(begin, ProfileSpan::Kind::kExchange);
-    RETURN_IF_ERROR(gathered);
-    const bool all_go_on =
-        std::all_of(codes.begin(), codes.end(), [](int32_t c) { return c == 0; });
-    return all_go_on ? absl::OkStatus() : fabric.FirstError(own);
+    return agreed;
   }
 
   int64_t WaitBegins() const { return run_.args.profile == nullptr ? 0 : Ticks(); }

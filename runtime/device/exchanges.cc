@@ -21,6 +21,24 @@ bool IsPacked(const Instruction& exchange) {
          shape.bytes() < kPackedBytes;
 }
 
+// The exchanges of each call of the fabric: one, or all that are packed, which come last.
+// instruction_of(exchange) is its Instruction.
+template <typename T, typename InstructionOf>
+std::vector<std::vector<T>> Grouped(const std::vector<T>& exchanges,
+                                    const InstructionOf& instruction_of) {
+  std::vector<std::vector<T>> calls;
+  std::vector<T> packed;
+  for (const T exchange : exchanges) {
+    if (IsPacked(*instruction_of(exchange))) {
+      packed.push_back(exchange);
+    } else {
+      calls.push_back({exchange});
+    }
+  }
+  if (!packed.empty()) calls.push_back(std::move(packed));
+  return calls;
+}
+
 Collective CollectiveOf(const Instruction& exchange) {
   const Shape& shape = exchange.operands[0].shape;
   if (exchange.op->flags.exchange == Exchange::kConcat)
@@ -54,34 +72,29 @@ absl::Status RunOne(const LoadedInstruction& exchange, const Bases& bases, Fabri
 }  // namespace
 
 std::vector<ExchangeCall> ExchangeCalls(const Phase& phase) {
+  std::vector<const Instruction*> exchanges;
+  for (const Instruction& instruction : phase.instructions)
+    if (instruction.op->flags.exchange != Exchange::kNone) exchanges.push_back(&instruction);
   std::vector<ExchangeCall> calls;
-  ExchangeCall packed = {.collective = {.element_bytes = sizeof(float)}};
-  for (const Instruction& instruction : phase.instructions) {
-    if (instruction.op->flags.exchange == Exchange::kNone) continue;
-    const Collective collective = CollectiveOf(instruction);
-    if (IsPacked(instruction)) {
-      packed.collective.count += collective.count;
-      packed.exchanges.push_back(&instruction);
-    } else {
-      calls.push_back({collective, {&instruction}});
-    }
+  for (std::vector<const Instruction*>& of_call :
+       Grouped(exchanges, [](const Instruction* exchange) { return exchange; })) {
+    Collective collective = CollectiveOf(*of_call[0]);
+    for (size_t i = 1; i < of_call.size(); ++i) collective.count += CollectiveOf(*of_call[i]).count;
+    calls.push_back({collective, std::move(of_call)});
   }
-  if (!packed.exchanges.empty()) calls.push_back(std::move(packed));
   return calls;
 }
 
 absl::Status Exchanges::Run(const std::vector<LoadedInstruction>& exchanges, const Bases& bases,
                             Fabric& fabric) {
-  std::vector<const LoadedInstruction*> packed;
-  for (const LoadedInstruction& exchange : exchanges) {
-    if (IsPacked(*exchange.instruction)) {
-      packed.push_back(&exchange);
-    } else {
-      RETURN_IF_ERROR(RunOne(exchange, bases, fabric));
-    }
+  std::vector<const LoadedInstruction*> all;
+  for (const LoadedInstruction& exchange : exchanges) all.push_back(&exchange);
+  for (const std::vector<const LoadedInstruction*>& of_call :
+       Grouped(all, [](const LoadedInstruction* exchange) { return exchange->instruction; })) {
+    RETURN_IF_ERROR(of_call.size() == 1 ? RunOne(*of_call[0], bases, fabric)
+                                        : RunPacked(of_call, bases, fabric));
   }
-  if (packed.size() == 1) return RunOne(*packed[0], bases, fabric);
-  return packed.empty() ? absl::OkStatus() : RunPacked(packed, bases, fabric);
+  return absl::OkStatus();
 }
 
 absl::Status Exchanges::RunPacked(std::span<const LoadedInstruction* const> sums,

@@ -21,11 +21,6 @@ struct ExchangeCall {
 // The calls by which Exchanges::Run runs the exchanges of a phase, in their order.
 std::vector<ExchangeCall> ExchangeCalls(const Phase& phase);
 
-// What the device gathers in each step besides, in bytes of a process: whether it goes on, and its
-// losses that are no number.
-inline constexpr int64_t kVoteBytes = 4;
-inline constexpr int64_t kBadLossBytes = 8;
-
 class Exchanges {
  public:
   // Runs the exchanges of one phase. All processes call it with the same instructions. Small sums

@@ -6,6 +6,7 @@
 #include "runtime/base/status.h"
 #include "runtime/compiler/compile.h"
 #include "runtime/device/exchanges.h"
+#include "runtime/device/step_votes.h"
 #include "runtime/estimator/setup.h"
 
 namespace tpurun {

@@ -41,27 +41,6 @@ std::string Difference(const std::string& name, const std::string& chiefs, const
                       LinesOnlyIn(chiefs, own));
 }
 
-std::string Joined(const std::vector<Likeness>& own) {
-  std::string joined;
-  for (const auto& [name, text] : own) absl::StrAppend(&joined, text.size(), " ", text);
-  return joined;
-}
-
-std::vector<std::string> Parts(const std::string& joined, size_t count) {
-  std::vector<std::string> parts;
-  size_t at = 0;
-  while (parts.size() < count) {
-    const size_t space = joined.find(' ', at);
-    const std::optional<int64_t> size =
-        space == std::string::npos ? std::nullopt : ParseInt64(joined.substr(at, space - at));
-    parts.push_back(size.has_value() ? joined.substr(space + 1, *size) : "");
-    if (!size.has_value()) break;
-    at = space + 1 + *size;
-  }
-  parts.resize(count);
-  return parts;
-}
-
 // The copies of all processes, in the order of the replicas.
 absl::StatusOr<StoredVariable> AllCopies(const StoredVariable& own, const ReplicaRange& replicas,
                                          Fabric& fabric) {
@@ -98,12 +77,10 @@ absl::Status TrainPeers::FirstError(const absl::Status& own) {
 
 absl::Status TrainPeers::CheckAlike(const std::vector<Likeness>& own) {
   if (fabric_ == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::string chiefs, fabric_->BroadcastText(Joined(own)));
-  const std::vector<std::string> want = Parts(chiefs, own.size());
   std::vector<std::string> differences;
-  for (size_t i = 0; i < own.size(); ++i) {
-    const auto& [name, text] = own[i];
-    if (text != want[i]) differences.push_back(Difference(name, want[i], text));
+  for (const auto& [name, text] : own) {
+    ASSIGN_OR_RETURN(const std::string chiefs, fabric_->BroadcastText(text));
+    if (text != chiefs) differences.push_back(Difference(name, chiefs, text));
   }
   return FirstError(
       differences.empty()
