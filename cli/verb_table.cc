@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/check.h"
 #include "cli/completion.h"
 #include "cli/config_command.h"
 #include "cli/convert.h"
@@ -243,6 +244,34 @@ std::span<const Verb> Verbs() {
                  LinkFlags()[1]},
        .takes_config = true,
        .run = SummaryCommand},
+      {.name = "check",
+       .doc = "Say whether a Cloud TPU takes the model, whether it fits into its memory, and how "
+              "long a step is",
+       .example = "tpurun check --config=run.textproto --accelerator_type=v3-8\n"
+                  "  tpurun check --config=run.textproto --numerics --steps=200\n"
+                  "  tpurun check --saved_model=DIR",
+       .flags = {{.name = "accelerator_type",
+                  .value_name = "TYPE",
+                  .help = "v2-8 (default), v2-32, ..., v3-8, v3-32, ...; v4-8, ... as an estimate"},
+                 {.name = "format",
+                  .value_name = "text|json",
+                  .help = "tables (default), or one JSON object a line"},
+                 {.name = "numerics",
+                  .type = Flag::Type::kBool,
+                  .help = "instead: train with the precisions DEFAULT, HIGH, HIGHEST and F32, and "
+                          "compare"},
+                 {.name = "steps",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help = "with --numerics: steps to train (default 100)"},
+                 {.name = "saved_model",
+                  .type = Flag::Type::kPath,
+                  .value_name = "DIR",
+                  .help = "instead: which ops of a SavedModel or GraphDef a TPU has; needs no "
+                          "--config"}},
+       .takes_config = true,
+       .runs = true,
+       .run = CheckCommand},
       {.name = "profile",
        .doc = "Show where the time of a step goes: by layer, op and instruction, in workers, input "
               "and memory",
