@@ -1,5 +1,6 @@
 #include "cli/check.h"
 
+#include "cli/check_model.h"
 #include "cli/check_numerics.h"
 #include "cli/check_saved_model.h"
 
@@ -8,7 +9,7 @@ namespace tpurun {
 absl::Status CheckCommand(const CommandLine& command) {
   if (command.Has("saved_model")) return CheckSavedModel(command);
   if (command.GetBool("numerics")) return CheckNumerics(command);
-  return absl::UnimplementedError("check of a model is not there yet");
+  return CheckModel(command);
 }
 
 }  // namespace tpurun

@@ -5,6 +5,7 @@
 #include "runtime/ir/elementwise.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/structural.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ir/typed_values.h"
 
 namespace tpurun {
@@ -101,6 +102,13 @@ const OpDef& ConvertOp() {
           },
       .simplify = SimplifyConvert,
       .reference = ConvertKernel,
+      // A TPU reads bf16 as f32.
+      .tpu = [](const OpCall& call) -> TpuWork {
+        const bool widens =
+            call.operands[0].dtype == DType::kBF16 && call.results[0].dtype == DType::kF32;
+        if (widens) return {};
+        return OneTpuStage<TpuStage::Kind::kLoop>(call);
+      },
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const ElementType to = ElementTypeOf(call.results[0].dtype);
         return std::vector<Value>{

@@ -20,6 +20,7 @@
 #include "runtime/ir/cost.h"
 #include "runtime/ir/machine.h"
 #include "runtime/ir/shape.h"
+#include "runtime/ir/tpu_work.h"
 
 namespace tpurun {
 
@@ -306,6 +307,9 @@ struct OpDef {
   // Vector flops and transcendentals of a result element, if `cost` is null.
   int element_flops = 1;
   int element_transcendentals = 0;
+  // How a TPU computes a call. Null: in one stage, whose kind follows from the flags and the shapes
+  // (tpu_stages.h).
+  std::function<TpuWork(const OpCall& call)> tpu;
   // The op in TensorFlow ops and in ONNX ops (opset 17), in f32 for any precision. Null: the format
   // has no equivalent ops, and the op can be exported only if it has `expand`.
   ExportRule tensorflow;

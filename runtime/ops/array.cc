@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/export_graph.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/rows.h"
@@ -195,6 +196,19 @@ bool KeepsColumns(const OpCall& call) {
   return x.rank() > 0 && y.rank() > 0 && x.dims.back() == y.dims.back();
 }
 
+// A tile holds entries of the two minor dimensions. While these are the same, or both have whole
+// tiles of rows, the array stays where it is.
+TpuWork Reshaped(const OpCall& call) {
+  constexpr int64_t kRowsOfTile = 8;
+  const auto rows = [](const Shape& x) { return x.rank() < 2 ? 1 : x.dims[x.rank() - 2]; };
+  const Shape &x = call.operands[0], &y = call.results[0];
+  const bool stays =
+      KeepsColumns(call) &&
+      (rows(x) == rows(y) || (rows(x) % kRowsOfTile == 0 && rows(y) % kRowsOfTile == 0));
+  if (stays || x.num_elements() == 1) return {};
+  return OneTpuStage<TpuStage::Kind::kAlone>(call);
+}
+
 const OpDef& ReshapeOp() {
   static const OpDef& op = *new OpDef{
       .name = "reshape",
@@ -243,6 +257,7 @@ const OpDef& ReshapeOp() {
             });
           },
       .cost = CostOfMove,
+      .tpu = Reshaped,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         RETURN_IF_ERROR(CheckReshape(call.results[0].dims));
         return std::vector<Value>{TensorFlowReshape(call, call.inputs[0], call.results[0].dims)};

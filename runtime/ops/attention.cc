@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/structural.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 
@@ -125,6 +126,84 @@ void SetCost(const Attention& a, int64_t n, int64_t products, Cost& cost) {
   cost.transcendentals = scores;
 }
 
+// A compiler for TPUs does not know attention as one op: it writes the scores and the weights of
+// all heads to memory, and keeps the weights for the gradient.
+using TpuArray = TpuStage::Array;
+
+TpuStage TpuProductOf(const OpCall& call, const Attention& a, std::vector<TpuArray> reads,
+                      TpuArray write, int64_t k, int64_t n) {
+  const double heads = static_cast<double>(call.operands[a.q].dims[0] * a.heads);
+  return {.kind = TpuStage::Kind::kMatrix,
+          .reads = std::move(reads),
+          .writes = {write},
+          .products = {{.count = TpuPasses(call.attrs) * heads, .m = a.queries, .k = k, .n = n}}};
+}
+
+struct AttentionArrays {
+  AttentionArrays(const OpCall& call, const Attention& a)
+      : scores{DType::kF32, {call.operands[a.q].dims[0], a.heads, a.queries, a.keys}},
+        rows{DType::kF32, {call.operands[a.q].dims[0], a.heads, a.queries}},
+        elements(static_cast<double>(scores.num_elements())) {}
+  static TpuArray Operand(int i) { return {TpuArray::Of::kOperand, i}; }
+  static TpuArray Result(int i) { return {TpuArray::Of::kResult, i}; }
+  static TpuArray Temporary(int i) { return {TpuArray::Of::kTemporary, i}; }
+
+  Shape scores, rows;
+  double elements;
+};
+
+TpuWork AttentionOnTpu(const OpCall& call) {
+  using Arrays = AttentionArrays;
+  const Attention a(call, false);
+  const Arrays arrays(call, a);
+  const TpuArray weights = Arrays::Temporary(0), scores = Arrays::Temporary(1);
+  const TpuArray largest = Arrays::Temporary(2), sums = Arrays::Temporary(3);
+  const double dropped = a.rate > 0 ? kTpuRandomFlops : 0;
+  return {.stages = {TpuProductOf(call, a, {Arrays::Operand(a.q), Arrays::Operand(a.k)}, scores,
+                                  a.key_dim, a.keys),
+                     {.kind = TpuStage::Kind::kReduce,
+                      .reads = {scores},
+                      .writes = {largest},
+                      .vector_flops = arrays.elements},
+                     {.kind = TpuStage::Kind::kReduce,
+                      .reads = {scores, largest},
+                      .writes = {sums},
+                      .vector_flops = 2 * arrays.elements,
+                      .transcendentals = arrays.elements},
+                     {.reads = {scores, largest, sums},
+                      .writes = {weights},
+                      .vector_flops = (2 + dropped) * arrays.elements,
+                      .transcendentals = arrays.elements},
+                     TpuProductOf(call, a, {weights, Arrays::Operand(a.v)}, Arrays::Result(0),
+                                  a.keys, a.value_dim)},
+          .temporaries = {arrays.scores, arrays.scores, arrays.rows, arrays.rows},
+          .kept = 1};
+}
+
+TpuWork AttentionGradOnTpu(const OpCall& call) {
+  using Arrays = AttentionArrays;
+  const Attention a(call, true);
+  const Arrays arrays(call, a);
+  const TpuArray weights = Arrays::Temporary(0), dweights = Arrays::Temporary(1);
+  const TpuArray dscores = Arrays::Temporary(2), sums = Arrays::Temporary(3);
+  const TpuArray dy = Arrays::Operand(a.dy);
+  return {
+      .stages = {TpuProductOf(call, a, {weights, dy}, Arrays::Result(2), a.keys, a.value_dim),
+                 TpuProductOf(call, a, {dy, Arrays::Operand(a.v)}, dweights, a.value_dim, a.keys),
+                 {.kind = TpuStage::Kind::kReduce,
+                  .reads = {weights, dweights},
+                  .writes = {sums},
+                  .vector_flops = 2 * arrays.elements},
+                 {.reads = {weights, dweights, sums},
+                  .writes = {dscores},
+                  .vector_flops = 4 * arrays.elements},
+                 TpuProductOf(call, a, {dscores, Arrays::Operand(a.k)}, Arrays::Result(0), a.keys,
+                              a.key_dim),
+                 TpuProductOf(call, a, {dscores, Arrays::Operand(a.q)}, Arrays::Result(1), a.keys,
+                              a.key_dim)},
+      .temporaries = {arrays.scores, arrays.scores, arrays.scores, arrays.rows}};
+}
+
 const OpDef& AttentionGradOp() {
   static const OpDef& op = *new OpDef{
       .name = "attention_grad",
@@ -150,7 +229,8 @@ const OpDef& AttentionGradOp() {
           [](const OpCall& call, Cost& cost) {
             const Attention a(call, true);
             SetCost(a, call.results[0].dims[0], 3 * a.key_dim + 2 * a.value_dim, cost);
-          }};
+          },
+      .tpu = AttentionGradOnTpu};
   return op;
 }
 
@@ -236,6 +316,7 @@ const OpDef& AttentionOp() {
             const Attention a(call, false);
             SetCost(a, call.results[0].dims[0], a.key_dim + a.value_dim, cost);
           },
+      .tpu = AttentionOnTpu,
       .expand = AttentionInOps};
   return op;
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/pool_windows.h"
@@ -67,7 +68,8 @@ const OpDef& AvgPoolGradOp() {
                 });
               }
             });
-          }};
+          },
+      .tpu = OneTpuStage<TpuStage::Kind::kAlone>};
   return op;
 }
 
@@ -118,6 +120,7 @@ const OpDef& AvgPoolOp() {
             cost.vector_flops =
                 static_cast<double>(call.results[0].num_elements() * WindowElements(call.attrs));
           },
+      .tpu = OneTpuStage<TpuStage::Kind::kReduce>,
       .tensorflow = TensorFlowPool("AvgPool"),
       .onnx = OnnxPool("AveragePool")};
   return op;

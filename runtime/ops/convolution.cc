@@ -17,6 +17,7 @@
 #include "runtime/base/fused_multiply_add.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/conv_dims.h"
 #include "runtime/ops/direct_convolution.h"
 #include "runtime/ops/export_convolution.h"
@@ -119,6 +120,40 @@ void RoundsBothAtDefault(const OpCall& call, OpFlags& flags) {
 void SetProducts(const ConvDims& d, const OpCall& call, Cost& cost) {
   const double products = static_cast<double>(PartProducts(PrecisionOf(call.attrs)).size());
   cost.matrix_flops = 2 * d.MultiplyAdds(static_cast<double>(d.n)) * products;
+}
+
+constexpr TpuStage::Array kImage{TpuStage::Array::Of::kOperand, 0};
+constexpr TpuStage::Array kSecondImage{TpuStage::Array::Of::kOperand, 1};
+constexpr TpuStage::Array kResultImage{TpuStage::Array::Of::kResult, 0};
+
+TpuWork ConvolutionOnTpu(const OpCall& call, const TpuProduct& product,
+                         std::vector<TpuStage::Array> images) {
+  TpuWork work = TpuProducts(call, {product});
+  work.stages[0].images = std::move(images);
+  return work;
+}
+
+// The products of a convolution of each group as one matrix product.
+TpuProduct ForwardProduct(const ConvDims& d, const OpCall& call) {
+  return {.count = TpuPasses(call.attrs) * static_cast<double>(d.groups),
+          .m = d.n * d.oh * d.ow,
+          .k = d.kh * d.kw * d.group_c(),
+          .n = d.group_f()};
+}
+
+// Places between the strides are not computed.
+TpuProduct InputGradProduct(const ConvDims& d, const OpCall& call) {
+  return {.count = TpuPasses(call.attrs) * static_cast<double>(d.groups),
+          .m = d.n * d.oh * d.ow,
+          .k = d.kh * d.kw * d.group_f(),
+          .n = d.group_c()};
+}
+
+TpuProduct FilterGradProduct(const ConvDims& d, const OpCall& call) {
+  return {.count = TpuPasses(call.attrs) * static_cast<double>(d.groups),
+          .m = d.kh * d.kw * d.group_c(),
+          .k = d.n * d.oh * d.ow,
+          .n = d.group_f()};
 }
 
 // A large filter gradient is partitioned by output channels, but not across groups. Each part then
@@ -266,6 +301,10 @@ const OpDef& Conv2dOp() {
             const bool has_bias = call.operands.size() > 2;
             if (has_bias) cost.vector_flops = static_cast<double>(call.results[0].num_elements());
           },
+      .tpu =
+          [](const OpCall& call) {
+            return ConvolutionOnTpu(call, ForwardProduct(ForwardDims(call), call), {kImage, kResultImage});
+          },
       .tensorflow = ConvolutionToTensorFlow,
       .onnx = ConvolutionToOnnx,
       .rules = {.bias = 2}};
@@ -327,6 +366,10 @@ const OpDef& Conv2dInputGradOp() {
           },
       .kernels = ConvKernels(ConvKind::kInputGrad, InputGradDims),
       .cost = [](const OpCall& call, Cost& cost) { SetProducts(InputGradDims(call), call, cost); },
+      .tpu =
+          [](const OpCall& call) {
+            return ConvolutionOnTpu(call, InputGradProduct(InputGradDims(call), call), {kImage, kResultImage});
+          },
       .tensorflow = TransposedConvolutionToTensorFlow,
       .onnx = TransposedConvolutionToOnnx};
   return op;
@@ -408,8 +451,11 @@ const OpDef& Conv2dFilterGradOp() {
             });
           },
       .kernels = WritingF32(ConvKernels(ConvKind::kFilterGrad, FilterGradDims)),
-      .cost = [](const OpCall& call,
-                 Cost& cost) { SetProducts(FilterGradDims(call), call, cost); }};
+      .cost = [](const OpCall& call, Cost& cost) { SetProducts(FilterGradDims(call), call, cost); },
+      .tpu =
+          [](const OpCall& call) {
+            return ConvolutionOnTpu(call, FilterGradProduct(FilterGradDims(call), call), {kImage, kSecondImage});
+          }};
   return op;
 }
 

@@ -7,11 +7,21 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/literal.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 
 namespace tpurun {
 namespace {
+
+// Reads of the table only the rows that move.
+TpuWork MovedRows(const OpCall& call) {
+  TpuStage stage{.kind = TpuStage::Kind::kAlone, .writes = ResultArrays(call)};
+  const Cost cost = CostOf(call);
+  stage.vector_flops = cost.vector_flops;
+  stage.extra_bytes = cost.bytes_read;
+  return {.stages = {stage}};
+}
 
 bool AreIds(const Shape& shape) { return shape.dtype == DType::kS32 || shape.dtype == DType::kS64; }
 
@@ -145,6 +155,7 @@ const OpDef& GatherOp() {
           },
       .cost = [](const OpCall& call,
                  Cost& cost) { cost.bytes_read = cost.bytes_written + call.operands[1].bytes(); },
+      .tpu = MovedRows,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const int64_t batch_dims = call.attrs.Int(kBatchDims);
         const Value axis =
@@ -240,7 +251,8 @@ const OpDef& ScatterAddOp() {
       .cost =
           [](const OpCall& call, Cost& cost) {
             cost.vector_flops = static_cast<double>(call.operands[1].num_elements());
-          }};
+          },
+      .tpu = MovedRows};
   return op;
 }
 
@@ -325,7 +337,8 @@ const OpDef& FirstPlacesOp() {
                            if (i == 0) std::fill_n(places, slots, -1);
                            return FindFirst(ids, args.operands[0], i, slots, places);
                          });
-                   }}}};
+                   }}},
+      .tpu = MovedRows};
   return op;
 }
 
@@ -376,7 +389,8 @@ const OpDef& SetRowsOp() {
             cost.bytes_read =
                 static_cast<double>(call.operands[1].bytes() + call.operands[2].bytes());
             cost.bytes_written = static_cast<double>(call.operands[2].bytes());
-          }};
+          },
+      .tpu = MovedRows};
   return op;
 }
 

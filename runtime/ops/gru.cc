@@ -271,6 +271,7 @@ const OpDef& GruGradOp() {
       .reference = [](const OpCall& call) { return ReferenceRecurrence(GruGradOf(call), call); },
       .kernels = RecurrenceKernels(GruGradOf),
       .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(GruGradOf(call), call, cost); },
+      .tpu = [](const OpCall& call) { return RecurrenceOnTpu(GruGradOf(call), call); },
       .rules = {.summed_result = 4}};
   return op;
 }
@@ -345,6 +346,7 @@ const OpDef& GruOp() {
       .reference = [](const OpCall& call) { return ReferenceRecurrence(GruOf(call), call); },
       .kernels = RecurrenceKernels(GruOf),
       .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(GruOf(call), call, cost); },
+      .tpu = [](const OpCall& call) { return RecurrenceOnTpu(GruOf(call), call); },
       .onnx =
           [](ExportCall& call) {
             return RecurrenceToOnnx(

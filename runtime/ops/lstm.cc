@@ -237,6 +237,7 @@ const OpDef& LstmGradOp() {
       .reference = [](const OpCall& call) { return ReferenceRecurrence(LstmGradOf(call), call); },
       .kernels = RecurrenceKernels(LstmGradOf),
       .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(LstmGradOf(call), call, cost); },
+      .tpu = [](const OpCall& call) { return RecurrenceOnTpu(LstmGradOf(call), call); },
       .rules = {.summed_result = 4}};
   return op;
 }
@@ -286,6 +287,7 @@ const OpDef& LstmOp() {
       .reference = [](const OpCall& call) { return ReferenceRecurrence(LstmOf(call), call); },
       .kernels = RecurrenceKernels(LstmOf),
       .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(LstmOf(call), call, cost); },
+      .tpu = [](const OpCall& call) { return RecurrenceOnTpu(LstmOf(call), call); },
       .onnx =
           [](ExportCall& call) {
             return RecurrenceToOnnx(

@@ -10,6 +10,7 @@
 #include "runtime/ir/elementwise.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/sum_rows.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/batch_matmul.h"
 #include "runtime/ops/gemm_call.h"
 #include "runtime/ops/onednn/products.h"
@@ -80,6 +81,16 @@ const OpDef* MatMulOfAllReplicas(const OpCall& call) {
   const bool sums_rows = d.transpose_x && !d.transpose_y && call.operands.size() == 2;
   if (!sums_rows || 2 * d.k * (d.m + kMostParts * d.n) > d.m * d.n) return nullptr;
   return &CrossReplicaMatMulOp();
+}
+
+TpuWork ProductOnTpu(const OpCall& call) {
+  const MatMulDims d = DimsOf(call);
+  const int64_t of_one = d.m * d.n;
+  const int64_t entries = of_one == 0 ? 0 : call.results[0].num_elements() / of_one;
+  return TpuProducts(call, {{.count = TpuPasses(call.attrs) * static_cast<double>(entries),
+                             .m = d.m,
+                             .k = d.k,
+                             .n = d.n}});
 }
 
 std::vector<KernelDef> MatMulKernels() {
@@ -226,6 +237,7 @@ const OpDef& MatMulOp() {
       .kernels = MatMulKernels(),
       .summed_over_replicas = MatMulOfAllReplicas,
       .cost = MatMulCost,
+      .tpu = ProductOnTpu,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const Value z = call.graph.Add("MatMul", {call.inputs[0], call.inputs[1]},
                                        {{"T", call.type()},
@@ -267,7 +279,8 @@ const OpDef& CrossReplicaMatMulOp() {
           [](const OpCall& call, Cost& cost) {
             MatMulCost(call, cost);
             cost.matrix_flops *= call.num_replicas;
-          }};
+          },
+      .tpu = ProductOnTpu};
   return op;
 }
 
@@ -296,6 +309,7 @@ const OpDef& BatchMatMulOp() {
       .reference = [](const OpCall& call) { return BatchMatMulReference(call, MatMulOp()); },
       .kernels = BatchMatMulKernels(DimsOf),
       .cost = MatMulCost,
+      .tpu = ProductOnTpu,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         return std::vector<Value>{call.graph.Add("BatchMatMulV2", call.inputs,
                                                  {{"T", call.type()},

@@ -8,6 +8,7 @@
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/clones.h"
 #include "runtime/base/status.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/pool_windows.h"
@@ -213,6 +214,7 @@ const OpDef& MaxPoolGradOp() {
                   });
                 });
           },
+      .tpu = OneTpuStage<TpuStage::Kind::kAlone>,
       .rules = {.keeps_column_sums = [](const OpCall&) { return true; }}};
   return op;
 }
@@ -223,6 +225,13 @@ Replacement SimplifyMaxPool(const Graph& graph, const Node& node) {
   if (relu.op != &ReluOp()) return {};
   const Value largest{static_cast<int>(graph.nodes().size()), 0};
   return {.nodes = {{node.op, relu.inputs, node.attrs}, {&ReluOp(), {largest}, {}}}};
+}
+
+// Without the places of the maxima, which the gradient finds again.
+TpuWork PooledOnTpu(const OpCall& call) {
+  TpuStage stage = WholeStage(call, TpuStage::Kind::kReduce);
+  stage.writes = {{TpuStage::Array::Of::kResult, 0}};
+  return {.stages = {stage}};
 }
 
 const OpDef& MaxPoolOp() {
@@ -274,6 +283,7 @@ const OpDef& MaxPoolOp() {
             cost.vector_flops = static_cast<double>(call.results[0].num_elements() *
                                                     (WindowElements(call.attrs) - 1));
           },
+      .tpu = PooledOnTpu,
       .tensorflow = TensorFlowPool("MaxPool"),
       .onnx = OnnxPool("MaxPool")};
   return op;

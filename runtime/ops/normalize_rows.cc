@@ -5,6 +5,7 @@
 #include "runtime/base/clones.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ir/structural.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/gate_functions.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
@@ -75,7 +76,8 @@ const OpDef& NormalizeRowsGradOp() {
       .cost =
           [](const OpCall& call, Cost& cost) {
             cost.vector_flops = 7.0 * static_cast<double>(call.results[0].num_elements());
-          }};
+          },
+      .tpu = ReducedRows<1>};
   return op;
 }
 
@@ -137,6 +139,7 @@ const OpDef& NormalizeRowsOp() {
           [](const OpCall& call, Cost& cost) {
             cost.vector_flops = 7.0 * static_cast<double>(call.results[0].num_elements());
           },
+      .tpu = ReducedRows<2>,
       .expand = [](GraphBuilder& b, const Node& node,
                    std::span<const Value> inputs) -> std::vector<Value> {
         const std::vector<int64_t> dims = b.shape(inputs[0]).dims;

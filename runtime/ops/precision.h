@@ -38,6 +38,14 @@ inline std::vector<PartProduct> PartProducts(Precision precision) {
   }
 }
 
+// Passes of bf16 that a TPU makes for a product. It has no products of f32: those of kHighest come
+// nearest.
+inline double TpuPasses(const Attrs& attrs) {
+  const Precision precision = PrecisionOf(attrs);
+  return static_cast<double>(
+      PartProducts(precision == Precision::kF32 ? Precision::kHighest : precision).size());
+}
+
 // Part `which` of a value: at kF32 the value itself, at kDefault the value rounded to bf16, else
 // one of the numbers of bfloat16_parts.h.
 [[gnu::always_inline]] inline float PartOf(float value, Precision precision, int which) {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clones.h"
 #include "runtime/base/status.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/dropout_draws.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
@@ -81,6 +82,13 @@ const OpDef& DropoutOp() {
       .cost =
           [](const OpCall& call, Cost& cost) {
             cost.vector_flops = 10.0 * static_cast<double>(call.results[0].num_elements());
+          },
+      .tpu =
+          [](const OpCall& call) {
+            TpuWork work = OneTpuStage<TpuStage::Kind::kLoop>(call);
+            work.stages[0].vector_flops +=
+                kTpuRandomFlops * static_cast<double>(call.results[0].num_elements());
+            return work;
           }};
   return op;
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/status.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/precision.h"
 #include "runtime/ops/shares.h"
@@ -459,6 +460,20 @@ void RecurrenceCost(const Recurrence& recurrence, const OpCall& call, Cost& cost
       recurrence.is_gradient ? recurrence.cell->backward : recurrence.cell->forward;
   cost.vector_flops = steps * units * work.flops;
   cost.transcendentals = steps * units * work.transcendentals;
+}
+
+TpuWork RecurrenceOnTpu(const Recurrence& recurrence, const OpCall& call) {
+  const Shape& x = call.operands[0];
+  const int64_t steps = x.dims[1];
+  const int64_t width = recurrence.cell->Width(), units = recurrence.cell->units;
+  TpuWork work = TpuProducts(call, {{.count = TpuPasses(call.attrs) * static_cast<double>(steps),
+                                     .m = x.dims[0],
+                                     .k = recurrence.is_gradient ? width : units,
+                                     .n = recurrence.is_gradient ? units : width}});
+  work.stages[0].iterations = steps;
+  work.stages[0].extra_bytes =
+      static_cast<double>(std::max<int64_t>(steps - 1, 0) * width * units * ByteSize(DType::kBF16));
+  return work;
 }
 
 Value RecurrentKernelGradient(GraphBuilder& b, Value left, Value dproducts, const Attrs& attrs) {

@@ -133,6 +133,9 @@ void RefineRecurrence(const Recurrence& recurrence, const OpCall& call, OpFlags&
 // Sets the flops and transcendentals: the products with the state, and the cell's work.
 void RecurrenceCost(const Recurrence& recurrence, const OpCall& call, Cost& cost);
 
+// OpDef::tpu: a loop over time of the products with the state. Its weights are read in every step.
+TpuWork RecurrenceOnTpu(const Recurrence& recurrence, const OpCall& call);
+
 // left' dproducts (U, W): the gradient of weights, from their left operand `left` (N, T, U) and the
 // gradient of their products (N, T, W).
 Value RecurrentKernelGradient(GraphBuilder& b, Value left, Value dproducts, const Attrs& attrs);

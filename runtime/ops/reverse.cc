@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/ir/export_graph.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 
@@ -57,6 +58,7 @@ const OpDef& ReverseOp() {
             });
           },
       .cost = CostOfMove,
+      .tpu = OneTpuStage<TpuStage::Kind::kAlone>,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const Value axis = call.graph.Int64s({call.attrs.Int("axis")}, "axis");
         return std::vector<Value>{

@@ -108,6 +108,7 @@ const OpDef& SimpleRnnGradOp() {
       .kernels = RecurrenceKernels(SimpleRnnGradOf),
       .cost = [](const OpCall& call,
                  Cost& cost) { RecurrenceCost(SimpleRnnGradOf(call), call, cost); },
+      .tpu = [](const OpCall& call) { return RecurrenceOnTpu(SimpleRnnGradOf(call), call); },
       .rules = {.summed_result = 3}};
   return op;
 }
@@ -150,6 +151,7 @@ const OpDef& SimpleRnnOp() {
       .reference = [](const OpCall& call) { return ReferenceRecurrence(SimpleRnnOf(call), call); },
       .kernels = RecurrenceKernels(SimpleRnnOf),
       .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(SimpleRnnOf(call), call, cost); },
+      .tpu = [](const OpCall& call) { return RecurrenceOnTpu(SimpleRnnOf(call), call); },
       .onnx =
           [](ExportCall& call) {
             return RecurrenceToOnnx(SimpleRnnOf,

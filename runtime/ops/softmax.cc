@@ -10,6 +10,7 @@
 #include "runtime/base/status.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ir/export_graph.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/gate_functions.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
@@ -80,7 +81,8 @@ const OpDef& SoftmaxGradOp() {
       .cost =
           [](const OpCall& call, Cost& cost) {
             cost.vector_flops = 4.0 * static_cast<double>(call.results[0].num_elements());
-          }};
+          },
+      .tpu = ReducedRows<1>};
   return op;
 }
 
@@ -125,6 +127,7 @@ const OpDef& SoftmaxOp() {
             cost.vector_flops = 4.0 * elements;
             cost.transcendentals = elements;
           },
+      .tpu = ReducedRows<2>,
       .tensorflow = TensorFlowOp("Softmax"),
       .onnx = OnnxOp("Softmax")};
   return op;
@@ -231,7 +234,8 @@ const OpDef& SparseSoftmaxCrossEntropyOp() {
             const double elements = static_cast<double>(call.operands[0].num_elements());
             cost.vector_flops = 6.0 * elements;
             cost.transcendentals = elements;
-          }};
+          },
+      .tpu = ReducedRows<2>};
   return op;
 }
 
@@ -278,7 +282,8 @@ const OpDef& SoftmaxCrossEntropyOp() {
             const double elements = static_cast<double>(call.operands[0].num_elements());
             cost.vector_flops = 8.0 * elements;
             cost.transcendentals = elements;
-          }};
+          },
+      .tpu = ReducedRows<2>};
   return op;
 }
 

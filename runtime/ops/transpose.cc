@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/ir/export_graph.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/strided_copy.h"
@@ -108,6 +109,7 @@ const OpDef& TransposeOp() {
           },
       .kernels = {StridedCopyKernel(StridesOfTransposed)},
       .cost = CostOfMove,
+      .tpu = OneTpuStage<TpuStage::Kind::kAlone>,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const Value perm = call.graph.Int64s(call.attrs.Ints("perm"), "perm");
         return std::vector<Value>{

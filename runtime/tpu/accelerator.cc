@@ -12,15 +12,14 @@ namespace tpurun {
 namespace {
 
 // Sources: cloud.google.com/tpu/docs/v3 and /v4; jax/_src/pallas/mosaic/tpu_info.py of jax-ml/jax
-// (HBM and bandwidths, half a chip's); Jouppi et al., "A Domain-Specific Supercomputer for Training
-// Deep Neural Networks", CACM 63(7), 2020 (clocks, links: 496 and 656 Gbit/s).
+// (HBM, bandwidths, CMEM: half a chip's); Jouppi et al., "A Domain-Specific Supercomputer for
+// Training Deep Neural Networks", CACM 63(7), 2020 (clocks, links: 496 and 656 Gbit/s).
 constexpr std::array kGenerations = {
     TpuGeneration{.name = "v2",
                   .matrix_units = 1,
                   .clock = 700e6,
                   .hbm_bandwidth = 358e9,
                   .hbm_bytes = int64_t{8} << 30,
-                  .vmem_bytes = 16 << 20,
                   .vector_alus = 2,
                   .link_bandwidth = 62e9,
                   .most_cores = 512,
@@ -30,7 +29,6 @@ constexpr std::array kGenerations = {
                   .clock = 940e6,
                   .hbm_bandwidth = 450e9,
                   .hbm_bytes = int64_t{16} << 30,
-                  .vmem_bytes = 16 << 20,
                   .vector_alus = 2,
                   .link_bandwidth = 82e9,
                   .most_cores = 2048,
@@ -40,9 +38,10 @@ constexpr std::array kGenerations = {
                   .clock = 1050e6,
                   .hbm_bandwidth = 600e9,
                   .hbm_bytes = int64_t{16} << 30,
-                  .vmem_bytes = 16 << 20,
+                  .cmem_bytes = 64 << 20,
                   .vector_alus = 2,
                   .link_bandwidth = 50e9,
+                  .link_axes = 3,
                   .most_cores = 4096,
                   .torus_cores = 128,
                   .estimated = true},

@@ -17,9 +17,10 @@ struct TpuGeneration {
   double clock = 0;           // Hz
   double hbm_bandwidth = 0;   // bytes per second
   int64_t hbm_bytes = 0;      // with what the runtime reserves (kReservedHbm)
-  int64_t vmem_bytes = 0;     // the vector memory
+  int64_t cmem_bytes = 0;     // memory beside the HBM, for arrays that live shortly
   int vector_alus = 1;        // of each of the 8 x 128 lanes
   double link_bandwidth = 0;  // bytes per second and direction of one link between chips
+  int link_axes = 2;          // of the mesh of chips
   int most_cores = 0;         // of the largest slice
   int torus_cores = 0;        // slices of so many cores and more have wraparound links
   bool estimated = false;     // published figures are few: what is said of it is an estimate

@@ -1,0 +1,378 @@
+#include "cli/check_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/inspect_rows.h"
+#include "cli/json.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+// The greatest demand of a host's input that public runs have shown: 7,460 images of ResNet-50 a
+// second on a v3-8, in bf16.
+constexpr double kShownHostBandwidth = 2.3e9;
+constexpr int kShownLayers = 16;
+constexpr int kShownAllocations = 3;
+constexpr int kShownPadding = 5;
+
+// Rounded to 4 digits: a forecast is not more exact.
+Json Rounded(double value) {
+  if (value == 0) return 0;
+  const double unit = std::pow(10.0, std::floor(std::log10(std::abs(value))) - 3);
+  return JsonNumber(std::stod(absl::StrFormat("%.4g", std::round(value / unit) * unit)));
+}
+
+Json RoundedMs(double seconds) { return Rounded(seconds * 1e3); }
+
+double ExamplesPerSecond(const ModelCheck& check, const TpuForecast& forecast) {
+  return static_cast<double>(check.batch_size) / forecast.step;
+}
+
+// Of the cycles of all matrix units in a step.
+double MxuUtilization(const ModelCheck& check) {
+  const TpuForecast& forecast = check.step.forecast;
+  return forecast.matrix_flops / check.accelerator.generation->matrix_peak() / forecast.step;
+}
+
+// What the most time of a step is waited for.
+std::string BoundOfStep(const ModelCheck& check) {
+  const TpuForecast& forecast = check.step.forecast;
+  if (forecast.infeed >= forecast.step) return "infeed";
+  std::vector<std::pair<double, std::string>> waits = {
+      {forecast.all_reduce, TpuBoundName(TpuBound::kLinks)},
+      {forecast.step - forecast.compute, TpuBoundName(TpuBound::kOverhead)}};
+  for (const TpuBound bound :
+       {TpuBound::kMatrix, TpuBound::kVector, TpuBound::kHbm, TpuBound::kOverhead}) {
+    double seconds = 0;
+    for (const TpuTime& time : forecast.computations) {
+      if (time.bound() == bound) seconds += time.seconds();
+    }
+    waits.emplace_back(seconds, TpuBoundName(bound));
+  }
+  return std::max_element(waits.begin(), waits.end())->second;
+}
+
+Json CheckRow(const ModelCheck& check) {
+  const CheckedStep& step = check.step;
+  const TpuForecast& forecast = step.forecast;
+  Json row = {
+      {"kind", "check"},
+      {"accelerator_type", check.accelerator.name()},
+      {"cores", check.accelerator.cores},
+      {"hosts", check.accelerator.hosts()},
+      {"batch_size", check.batch_size},
+      {"batch_size_of_core", step.batch_of_core},
+      {"fits", step.memory.fits(check.accelerator)},
+      {"hbm_bytes", step.memory.used()},
+      {"hbm_capacity_bytes", check.accelerator.generation->hbm_bytes},
+      {"hbm_arguments_bytes", step.memory.arguments.padded},
+      {"hbm_temporaries_bytes", step.memory.temporaries.padded},
+      {"hbm_padding_bytes", step.memory.arguments.padded + step.memory.temporaries.padded -
+                                step.memory.arguments.unpadded - step.memory.temporaries.unpadded}};
+  row["largest_batch_size"] = check.largest_batch_of_core.has_value()
+                                  ? Json(*check.largest_batch_of_core * check.accelerator.cores)
+                                  : Json();
+  row["step_ms"] = RoundedMs(forecast.step);
+  row["examples_per_second"] = Rounded(ExamplesPerSecond(check, forecast));
+  row["bound"] = BoundOfStep(check);
+  row["mxu_utilization"] = Rounded(MxuUtilization(check));
+  row["compute_ms"] = RoundedMs(forecast.compute - forecast.all_reduce);
+  row["all_reduce_ms"] = RoundedMs(forecast.all_reduce);
+  row["infeed_ms"] = RoundedMs(forecast.infeed);
+  row["infeed_bytes_of_host"] = static_cast<int64_t>(forecast.infeed_bytes);
+  if (check.in_bf16.has_value()) {
+    row["bf16_hbm_bytes"] = check.in_bf16->memory.used();
+    row["bf16_step_ms"] = RoundedMs(check.in_bf16->forecast.step);
+  }
+  if (check.steps.has_value()) {
+    row["steps"] = *check.steps;
+    row["hours"] = Rounded(static_cast<double>(*check.steps) * forecast.step / 3600);
+  }
+  row["hours_of_million_examples"] = Rounded(1e6 / ExamplesPerSecond(check, forecast) / 3600);
+  row["estimate"] = check.accelerator.generation->estimated;
+  return row;
+}
+
+std::vector<Json> LayerRowsOf(const ModelCheck& check) {
+  std::vector<Json> rows;
+  for (const TpuLayer& layer : check.layers) {
+    const double peak = check.accelerator.generation->matrix_peak();
+    rows.push_back(
+        {{"kind", "layer"},
+         {"layer", layer.name},
+         {"phase", PhaseName(layer.phase)},
+         {"ms", RoundedMs(layer.seconds)},
+         {"share", Rounded(layer.seconds / check.step.forecast.step)},
+         {"bound", TpuBoundName(layer.bound)},
+         {"mxu_utilization", Rounded(layer.matrix_flops / peak / layer.seconds)},
+         {"mxu_padding_ms", RoundedMs(layer.matrix_seconds - layer.unpadded_matrix_seconds)},
+         {"hbm_bytes", static_cast<int64_t>(layer.hbm_bytes)}});
+  }
+  return rows;
+}
+
+std::vector<Json> AllocationRows(const ModelCheck& check) {
+  std::vector<Json> rows;
+  const TpuProgram& program = check.step.program;
+  for (const int id : check.step.memory.at_peak) {
+    const TpuBuffer& buffer = program.buffers[id];
+    Json row = {{"kind", "allocation"},
+                {"bytes", buffer.bytes()},
+                {"unpadded_bytes", UnpaddedTpuBytes(buffer.shape)},
+                {"shape", PrintTiledShape(buffer.shape, buffer.layout)}};
+    if (buffer.node >= 0) {
+      row["op"] = program.graph.nodes()[buffer.node].op->name;
+      row["name"] = program.graph.nodes()[buffer.node].name;
+      row["layers"] = Describe(program.graph.nodes()[buffer.node].origins);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string PaddedDim(const char* name, int64_t size, int64_t multiple) {
+  const int64_t padded = (size + multiple - 1) / multiple * multiple;
+  return padded == size ? std::string() : absl::StrCat(name, " ", size, " pads to ", padded);
+}
+
+// Products whose padding costs the matrix units most.
+std::vector<Json> PaddingRows(const ModelCheck& check) {
+  std::vector<std::pair<double, Json>> found;
+  const TpuProgram& program = check.step.program;
+  for (size_t i = 0; i < program.computations.size(); ++i) {
+    const TpuComputation& computation = program.computations[i];
+    const TpuTime& time = check.step.forecast.computations[i];
+    const double wasted =
+        time.matrix - time.matrix_flops / check.accelerator.generation->matrix_peak();
+    if (computation.products.empty() || wasted < 0.1 * time.seconds()) continue;
+    const TpuProduct& product = computation.products[0];
+    std::vector<std::string> dims;
+    for (const std::string& dim : {PaddedDim("K", product.k, 128), PaddedDim("M", product.m, 128),
+                                   PaddedDim("N", product.n, 128)}) {
+      if (!dim.empty()) dims.push_back(dim);
+    }
+    if (dims.empty()) continue;
+    const Node& node = program.graph.nodes()[computation.nodes[0]];
+    found.push_back({wasted,
+                     {{"kind", "padding"},
+                      {"layers", Describe(node.origins)},
+                      {"op", node.op->name},
+                      {"product", absl::StrCat("(", product.m, ",", product.k, ") x (", product.k,
+                                               ",", product.n, ")")},
+                      {"pads", absl::StrJoin(dims, ", ")},
+                      {"wasted_ms", RoundedMs(wasted)}}});
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Json> rows;
+  for (auto& [wasted, row] : found) rows.push_back(std::move(row));
+  return rows;
+}
+
+std::vector<Json> SliceRows(const ModelCheck& check) {
+  std::vector<Json> rows;
+  for (const auto& [cores, seconds] : check.slices) {
+    const Accelerator slice{.generation = check.accelerator.generation, .cores = cores};
+    const double batch = static_cast<double>(check.step.batch_of_core) * cores;
+    rows.push_back({{"kind", "slice"},
+                    {"accelerator_type", slice.name()},
+                    {"batch_size", check.step.batch_of_core * cores},
+                    {"step_ms", RoundedMs(seconds)},
+                    {"examples_per_second", Rounded(batch / seconds)}});
+  }
+  return rows;
+}
+
+std::vector<Json> AssumptionRows(const Accelerator& accelerator) {
+  const TpuAssumptions a;
+  const TpuGeneration& generation = *accelerator.generation;
+  const auto row = [](const char* name, Json value, const char* unit) {
+    return Json{
+        {"kind", "assumption"}, {"name", name}, {"value", std::move(value)}, {"unit", unit}};
+  };
+  return {row("peak of the matrix units", Rounded(generation.matrix_peak() / 1e12), "TFLOP/s"),
+          row("share of it in a product", Rounded(a.matrix_efficiency), ""),
+          row("bandwidth of the HBM", Rounded(generation.hbm_bandwidth / 1e9), "GB/s"),
+          row("share of it in a computation", Rounded(a.hbm_efficiency), ""),
+          row("start of a computation", Rounded(a.computation_seconds * 1e6), "us"),
+          row("start of a step", Rounded(a.step_seconds * 1e3), "ms"),
+          row("bandwidth of a link", Rounded(generation.link_bandwidth / 1e9), "GB/s"),
+          row("share of it in an all-reduce", Rounded(a.link_efficiency), ""),
+          row("bandwidth between host and chip", Rounded(a.host_bandwidth / 1e9), "GB/s")};
+}
+
+// ------------------------------------------------------------------------------------------- text
+
+std::string Percent(const Json& share) {
+  return absl::StrFormat("%.1f%%", 100 * share.get<double>());
+}
+
+void WriteVerdict(const ModelCheck& check, const Json& row, RowWriter& rows) {
+  const TpuGeneration& generation = *check.accelerator.generation;
+  rows.Title(absl::StrFormat("%s: %d cores on %d hosts, %d examples a core, %d in all",
+                             check.accelerator.name(), check.accelerator.cores,
+                             check.accelerator.hosts(), check.step.batch_of_core,
+                             check.batch_size));
+  rows.Title(absl::StrCat("compiles: yes"));
+  rows.Title(absl::StrCat("fits: ", check.step.memory.fits(check.accelerator) ? "yes" : "no", ", ",
+                          PrintTpuBytes(check.step.memory.used()), " of ",
+                          PrintTpuBytes(generation.hbm_bytes), " of a core"));
+  rows.Title(absl::StrFormat("forecast: %s ms a step, %s examples a second, bound by: %s",
+                             JsonText(row["step_ms"]),
+                             Grouped(std::llround(row["examples_per_second"].get<double>())),
+                             row["bound"].get<std::string>()));
+  if (generation.estimated) {
+    rows.Title(absl::StrCat("Published figures of ", ToAbsl(generation.name),
+                            " are few: all this is an estimate."));
+  }
+}
+
+void WriteLayersText(const ModelCheck& check, const std::vector<Json>& layers, RowWriter& rows) {
+  std::vector<Json> texts;
+  for (const Json& layer : layers) {
+    if (texts.size() == kShownLayers) break;
+    Json text = layer;
+    text["share"] = Percent(layer["share"]);
+    text["MXU"] = Percent(layer["mxu_utilization"]);
+    text["ms"] = absl::StrFormat("%.3f", layer["ms"].get<double>());
+    text["HBM"] = PrintTpuBytes(layer["hbm_bytes"].get<int64_t>());
+    texts.push_back(std::move(text));
+  }
+  rows.Title("");
+  rows.Title("Where the time of a step goes:");
+  rows.Table({{"layer"},
+              {"phase"},
+              {"ms", true},
+              {"share", true},
+              {"bound"},
+              {"MXU", true},
+              {"HBM", true}},
+             texts);
+  if (layers.size() > texts.size()) {
+    rows.Title(absl::StrCat("(", layers.size() - texts.size(), " more: --format=json)"));
+  }
+}
+
+void WriteUnits(const ModelCheck& check, const Json& row, RowWriter& rows) {
+  const TpuForecast& forecast = check.step.forecast;
+  double matrix = 0, ideal = 0, vector = 0, hbm = 0;
+  for (const TpuTime& time : forecast.computations) {
+    matrix += time.matrix;
+    ideal += time.matrix_flops / check.accelerator.generation->matrix_peak();
+    vector += time.vector;
+    hbm += time.hbm;
+  }
+  rows.Title("");
+  rows.Title(absl::StrFormat(
+      "Busy in a step: matrix units %.3f ms (%.3f without padding; utilization %.1f%%), vector "
+      "unit "
+      "%.3f ms, HBM %.3f ms.",
+      matrix * 1e3, ideal * 1e3, 100 * MxuUtilization(check), vector * 1e3, hbm * 1e3));
+  rows.Title(absl::StrFormat("All-reduce: %s ms, %.1f%% of a step.", JsonText(row["all_reduce_ms"]),
+                             100 * forecast.all_reduce / forecast.step));
+  const double bandwidth = forecast.infeed_bytes / forecast.step;
+  rows.Title(absl::StrFormat(
+      "Infeed: %s a step from each host, %.2f GB/s, which is %s: its input makes %s examples a "
+      "second.",
+      PrintTpuBytes(static_cast<int64_t>(forecast.infeed_bytes)), bandwidth / 1e9,
+      bandwidth > kShownHostBandwidth ? "above what public runs have shown (2.3 GB/s)"
+                                      : "within what public runs have shown (2.3 GB/s)",
+      Grouped(std::llround(ExamplesPerSecond(check, forecast) / check.accelerator.hosts()))));
+}
+
+void WriteSlices(const std::vector<Json>& slices, RowWriter& rows) {
+  std::vector<Json> texts;
+  for (const Json& slice : slices) {
+    Json text = slice;
+    text["batch_size"] = Grouped(slice["batch_size"]);
+    text["examples_per_second"] = Grouped(std::llround(slice["examples_per_second"].get<double>()));
+    texts.push_back(std::move(text));
+  }
+  rows.Title("");
+  rows.Title("The same batch of a core on other slices:");
+  rows.Table({{"accelerator_type"},
+              {"batch_size", true},
+              {"step_ms", true},
+              {"examples_per_second", true}},
+             texts);
+}
+
+void WriteAdvice(const ModelCheck& check, const Json& row, const std::vector<Json>& padding,
+                 RowWriter& rows) {
+  rows.Title("");
+  rows.Title("What helps:");
+  if (check.largest_batch_of_core.has_value()) {
+    rows.Title(absl::StrCat("- the largest batch that fits: ", *check.largest_batch_of_core,
+                            " examples a core, --train_batch_size=",
+                            *check.largest_batch_of_core * check.accelerator.cores));
+  }
+  if (check.step.batch_of_core % 8 != 0) {
+    rows.Title(absl::StrCat("- a batch of a core that is a multiple of 8: ",
+                            check.step.batch_of_core, " pads to whole tiles"));
+  }
+  if (check.in_bf16.has_value()) {
+    rows.Title(absl::StrFormat(
+        "- compute_dtype: BFLOAT16, which stores activations in bf16: %s ms a step, %s of HBM",
+        JsonText(row["bf16_step_ms"]), PrintTpuBytes(check.in_bf16->memory.used())));
+  }
+  if (!padding.empty()) {
+    rows.Title("- sizes of layers that are multiples of 128. The matrix units pad most here:");
+    rows.Table(
+        {{"layers"}, {"op"}, {"pads"}, {"wasted_ms", true}},
+        {padding.begin(), padding.begin() + std::min<size_t>(padding.size(), kShownPadding)});
+  }
+  if (check.steps.has_value()) {
+    rows.Title(absl::StrCat("Cost: ", Grouped(*check.steps), " steps take ", JsonText(row["hours"]),
+                            " hours of a ", check.accelerator.name(), ", 1,000,000 examples ",
+                            JsonText(row["hours_of_million_examples"]), "."));
+  }
+}
+
+void WriteCheckText(const ModelCheck& check, RowWriter& rows) {
+  const Json row = CheckRow(check);
+  WriteVerdict(check, row, rows);
+  rows.Title("");
+  std::string memory =
+      PrintMemory(check.step.program, check.step.memory, check.accelerator, kShownAllocations);
+  memory.pop_back();
+  rows.Title(memory);
+  WriteLayersText(check, LayerRowsOf(check), rows);
+  WriteUnits(check, row, rows);
+  WriteSlices(SliceRows(check), rows);
+  WriteAdvice(check, row, PaddingRows(check), rows);
+  std::vector<std::string> assumptions;
+  for (const Json& assumption : AssumptionRows(check.accelerator)) {
+    assumptions.push_back(
+        absl::StrCat(assumption["name"].get<std::string>(), " ", JsonText(assumption["value"]),
+                     assumption["unit"] == "" ? "" : " ", assumption["unit"].get<std::string>()));
+  }
+  rows.Title("");
+  rows.Title(absl::StrCat("Assumed: ", absl::StrJoin(assumptions, ", "), "."));
+  rows.Title("How far forecasts are from published figures: tpurun help tpu_check.");
+}
+
+}  // namespace
+
+void WriteCheck(const ModelCheck& check, bool json, std::ostream& out) {
+  RowWriter rows(json, out);
+  if (!json) {
+    WriteCheckText(check, rows);
+    return;
+  }
+  rows.Object(CheckRow(check));
+  for (const std::vector<Json>& list :
+       {LayerRowsOf(check), AllocationRows(check), PaddingRows(check), SliceRows(check),
+        AssumptionRows(check.accelerator)}) {
+    for (const Json& row : list) rows.Object(row);
+  }
+}
+
+}  // namespace tpurun

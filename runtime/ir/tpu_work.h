@@ -1,0 +1,60 @@
+// TpuWork: how a Cloud TPU computes a call, for the forecast of `check`. XLA's ops are finer than
+// those of a graph here: a call is one or more stages, each of which the compiler of a TPU fuses
+// with its neighbours by the rules of its kind.
+#ifndef TPURUN_RUNTIME_IR_TPU_WORK_H_
+#define TPURUN_RUNTIME_IR_TPU_WORK_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/ir/shape.h"
+
+namespace tpurun {
+
+// `count` products (m, k) x (k, n) on the matrix units.
+struct TpuProduct {
+  double count = 1;
+  int64_t m = 0, k = 0, n = 0;
+};
+
+struct TpuStage {
+  enum class Kind : uint8_t {
+    kLoop,    // element by element: fused with what it reads and with what reads it
+    kReduce,  // a row or column becomes an element: fused with what it reads
+    kMatrix,  // products on the matrix units: fused with element-wise work on its result
+    kAlone,   // moves elements: fused with nothing
+  };
+  // An operand or result of the call, or a temporary of TpuWork.
+  struct Array {
+    enum class Of : uint8_t { kOperand, kResult, kTemporary };
+    Of of = Of::kOperand;
+    int index = 0;
+  };
+
+  Kind kind = Kind::kLoop;
+  std::vector<Array> reads;
+  std::vector<Array> writes;
+  std::vector<TpuProduct> products;
+  double vector_flops = 0;
+  double transcendentals = 0;
+  // Images (N, H, W, C) of a convolution, whose minor dimensions on a TPU are N and C.
+  std::vector<Array> images;
+  // The stage is a loop of so many dependent iterations; the figures above are of all of them.
+  int64_t iterations = 1;
+  double extra_bytes = 0;  // read or written besides each array once, such as weights of a loop
+};
+
+// Vector flops of a TPU for one drawn random number.
+inline constexpr double kTpuRandomFlops = 20;
+
+struct TpuWork {
+  std::vector<TpuStage> stages;  // in order; none: the result is the operand, as it lies in memory
+  std::vector<Shape> temporaries;
+  // The first so many temporaries are kept for the gradient, until the last reader of any result. A
+  // gradient reads them as its temporaries of the same numbers, which none of its stages writes.
+  int kept = 0;
+};
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_IR_TPU_WORK_H_

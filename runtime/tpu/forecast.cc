@@ -1,0 +1,171 @@
+#include "runtime/tpu/forecast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "runtime/ir/structural.h"
+
+namespace tpurun {
+namespace {
+
+constexpr double kTile = 128;
+
+double Ceil(int64_t value, double multiple) {
+  return std::ceil(static_cast<double>(value) / multiple);
+}
+
+// Cycles of one matrix unit: a tile of weights stays in it while rows stream through, 8 in 8 cycles
+// (chapter TPUs of jax-ml/scaling-book). The next tile is loaded meanwhile, which takes 128 cycles.
+double Cycles(int64_t rows, int64_t k, int64_t n) {
+  return std::max(8 * Ceil(rows, 8), kTile) * Ceil(k, kTile) * Ceil(n, kTile);
+}
+
+// Either operand may be the one that stays.
+double CyclesOf(const TpuProduct& product) {
+  return product.count *
+         std::min(Cycles(product.m, product.k, product.n), Cycles(product.n, product.k, product.m));
+}
+
+// Seconds of a sum of `bytes` over all cores. The cores of a chip add through their HBM; then rings
+// of chips along both sides of the slice, in both directions if the slice is a torus (chapter
+// Sharding of the scaling book).
+double AllReduceSeconds(double bytes, const Accelerator& accelerator,
+                        const TpuAssumptions& assumptions) {
+  const TpuGeneration& generation = *accelerator.generation;
+  const double within = 3 * bytes / (2 * generation.hbm_bandwidth * assumptions.hbm_efficiency);
+  const double chips = accelerator.chips();
+  const double links = generation.link_axes * (accelerator.torus() ? 2 : 1);
+  const double moved = 2 * bytes * (chips - 1) / chips;
+  const double hops = 2.0 * (accelerator.rows() + accelerator.columns());
+  return within + moved / (links * generation.link_bandwidth * assumptions.link_efficiency) +
+         hops * assumptions.hop_seconds;
+}
+
+// A CMEM holds a few arrays that are read soon after they are written.
+bool LivesInCmem(const TpuBuffer& buffer, const TpuGeneration& generation) {
+  constexpr int kSoon = 8;  // computations
+  return buffer.kind == TpuBuffer::Kind::kTemporary && buffer.first >= 0 &&
+         buffer.last - buffer.first <= kSoon && 2 * buffer.bytes() <= generation.cmem_bytes;
+}
+
+}  // namespace
+
+double TpuTime::seconds() const { return std::max({matrix, vector, hbm}) + overhead + links; }
+
+TpuBound TpuTime::bound() const {
+  const double longest = std::max({matrix, vector, hbm, overhead, links});
+  if (longest == matrix) return TpuBound::kMatrix;
+  if (longest == vector) return TpuBound::kVector;
+  if (longest == hbm) return TpuBound::kHbm;
+  return longest == links ? TpuBound::kLinks : TpuBound::kOverhead;
+}
+
+std::vector<TpuTime> TimesOf(const TpuProgram& program, const Accelerator& accelerator,
+                             const TpuAssumptions& assumptions) {
+  const TpuGeneration& generation = *accelerator.generation;
+  std::vector<TpuTime> times;
+  for (const TpuComputation& computation : program.computations) {
+    TpuTime time;
+    double bytes = computation.extra_bytes;
+    for (const std::vector<int>& buffers : {computation.reads, computation.writes}) {
+      for (const int buffer : buffers) {
+        if (!LivesInCmem(program.buffers[buffer], generation))
+          bytes += static_cast<double>(program.buffers[buffer].bytes());
+      }
+    }
+    if (computation.collective) {
+      // Summed together with others, see ForecastStep.
+      times.push_back(time);
+      continue;
+    }
+    double cycles = 0;
+    for (const TpuProduct& product : computation.products) {
+      cycles += CyclesOf(product);
+      time.matrix_flops += 2 * product.count * static_cast<double>(product.m) *
+                           static_cast<double>(product.k) * static_cast<double>(product.n);
+    }
+    time.matrix =
+        cycles / generation.matrix_units / generation.clock / assumptions.matrix_efficiency;
+    time.vector = (computation.vector_flops +
+                   assumptions.transcendental_flops * computation.transcendentals) /
+                  generation.vector_peak();
+    time.hbm_bytes = bytes;
+    time.hbm = bytes / (generation.hbm_bandwidth * assumptions.hbm_efficiency);
+    time.overhead = assumptions.computation_seconds * static_cast<double>(computation.iterations);
+    times.push_back(time);
+  }
+  return times;
+}
+
+TpuForecast ForecastStep(const TpuProgram& program, const Accelerator& accelerator,
+                         const TpuAssumptions& assumptions) {
+  TpuForecast forecast{.computations = TimesOf(program, accelerator, assumptions)};
+  double reduced = 0;
+  for (size_t i = 0; i < program.computations.size(); ++i) {
+    if (program.computations[i].collective) {
+      for (const int read : program.computations[i].reads)
+        reduced += static_cast<double>(UnpaddedTpuBytes(program.buffers[read].shape));
+    }
+    forecast.compute += forecast.computations[i].seconds();
+    forecast.matrix_flops += forecast.computations[i].matrix_flops;
+  }
+  if (reduced > 0) forecast.all_reduce = AllReduceSeconds(reduced, accelerator, assumptions);
+  forecast.compute += forecast.all_reduce;
+  for (const InfeedSlot& slot : program.graph.infeed())
+    forecast.infeed_bytes += static_cast<double>(UnpaddedTpuBytes(slot.shape)) * 8;
+  // A host has 4 chips.
+  forecast.infeed = forecast.infeed_bytes / (4 * assumptions.host_bandwidth);
+  forecast.step = std::max(forecast.compute + assumptions.step_seconds, forecast.infeed);
+  return forecast;
+}
+
+std::vector<TpuLayer> LayersOf(const TpuProgram& program, const TpuForecast& forecast,
+                               const Accelerator& accelerator) {
+  std::map<NodeOrigin, TpuLayer> layers;
+  std::map<NodeOrigin, std::map<TpuBound, double>> waits;
+  for (size_t i = 0; i < program.computations.size(); ++i) {
+    const TpuTime& time = forecast.computations[i];
+    const Node& node = program.graph.nodes()[program.computations[i].nodes[0]];
+    const NodeOrigin origin = node.origins.empty() ? NodeOrigin{kOutputOrigin} : node.origins[0];
+    TpuLayer& layer = layers[origin];
+    layer.name = origin.layer;
+    layer.phase = origin.phase;
+    layer.seconds += time.seconds();
+    layer.matrix_flops += time.matrix_flops;
+    layer.matrix_seconds += time.matrix;
+    layer.unpadded_matrix_seconds += time.matrix_flops / accelerator.generation->matrix_peak();
+    layer.hbm_bytes += time.hbm_bytes;
+    waits[origin][time.bound()] += time.seconds();
+  }
+  std::vector<TpuLayer> sorted;
+  for (auto& [origin, layer] : layers) {
+    const std::map<TpuBound, double>& of = waits[origin];
+    layer.bound = std::max_element(of.begin(), of.end(), [](const auto& a, const auto& b) {
+                    return a.second < b.second;
+                  })->first;
+    if (layer.seconds > 0) sorted.push_back(std::move(layer));
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const TpuLayer& a, const TpuLayer& b) { return a.seconds > b.seconds; });
+  return sorted;
+}
+
+std::string TpuBoundName(TpuBound bound) {
+  switch (bound) {
+    case TpuBound::kMatrix:
+      return "matrix unit";
+    case TpuBound::kVector:
+      return "vector unit";
+    case TpuBound::kHbm:
+      return "HBM";
+    case TpuBound::kOverhead:
+      return "overhead";
+    case TpuBound::kLinks:
+      return "links";
+  }
+  return "";
+}
+
+}  // namespace tpurun

@@ -1,0 +1,394 @@
+#include "runtime/tpu/tpu_program.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/compiler/cse.h"
+#include "runtime/compiler/dead_code.h"
+#include "runtime/compiler/fold.h"
+#include "runtime/compiler/rewrite.h"
+#include "runtime/compiler/simplify.h"
+#include "runtime/ir/structural.h"
+#include "runtime/ir/tpu_stages.h"
+
+namespace tpurun {
+namespace {
+
+// A value of the graph, or a temporary of a node's work.
+struct TpuArray {
+  Shape shape;
+  int node = -1;
+  int writer = -1;         // stage; -1: it exists before the step
+  std::vector<int> users;  // stages
+  bool image = false;
+  bool output = false;
+  int updated = -1;  // the array of the variable of which it is the new value
+};
+
+struct StageOfNode {
+  TpuStage stage;
+  int node = -1;
+  bool collective = false;
+  bool rounds = false;             // its products round their operands to bf16
+  std::vector<int> reads, writes;  // arrays
+  // How it is fused: into the products of an earlier stage, or into all its users.
+  int product = -1;
+  bool into_users = false;
+};
+
+class Fusion {
+ public:
+  explicit Fusion(const Graph& graph) : graph_(graph) {}
+
+  void Flatten();
+  void FuseWithProducts();
+  void FuseIntoUsers();
+  void StoreInBFloat16(bool activations);
+  void Emit(TpuProgram& program);
+
+ private:
+  int AddArray(const Shape& shape, int node);
+  int ArrayOf(Value value) const { return arrays_of_[value.node][value.result]; }
+  void FlattenNode(const Node& node);
+  std::vector<int> TemporariesOf(const Node& node, const TpuWork& work);
+  bool IsLoop(int stage) const {
+    const StageOfNode& of = stages_[stage];
+    return of.stage.kind == TpuStage::Kind::kLoop && !of.collective && of.writes.size() == 1;
+  }
+  bool LeavesStep(int array) const { return arrays_[array].output || arrays_[array].updated >= 0; }
+  // The arrays in memory that the stage reads, itself and through what is fused into it.
+  void Collect(int stage, std::set<int>& members, std::set<int>& reads) const;
+  bool IsCheap(int stage) const;
+  bool IsActivation(const TpuArray& array) const;
+  int BufferOf(int array, TpuProgram& program);
+
+  const Graph& graph_;
+  std::vector<TpuArray> arrays_;
+  std::vector<std::vector<int>> arrays_of_;  // [node][result]
+  std::map<int, std::vector<int>> kept_;     // [node]: arrays of kept temporaries
+  std::map<std::string, int> variables_;     // arrays by name
+  std::vector<StageOfNode> stages_;
+  std::map<int, int> buffers_;  // by array
+};
+
+int Fusion::AddArray(const Shape& shape, int node) {
+  arrays_.push_back({.shape = {shape.dtype, shape.dims}, .node = node});
+  return static_cast<int>(arrays_.size()) - 1;
+}
+
+// A temporary that no stage writes is that of the node whose gradient this is.
+std::vector<int> Fusion::TemporariesOf(const Node& node, const TpuWork& work) {
+  std::set<int> written;
+  for (const TpuStage& stage : work.stages) {
+    for (const TpuStage::Array& array : stage.writes) {
+      if (array.of == TpuStage::Array::Of::kTemporary) written.insert(array.index);
+    }
+  }
+  std::vector<int> temporaries;
+  for (int i = 0; i < static_cast<int>(work.temporaries.size()); ++i) {
+    int array = -1;
+    for (const Value input : node.inputs) {
+      const auto kept = kept_.find(input.node);
+      if (written.count(i) == 0 && kept != kept_.end()) array = kept->second.at(i);
+    }
+    if (array < 0) {
+      array = AddArray(work.temporaries[i], node.id);
+    }
+    temporaries.push_back(array);
+  }
+  if (work.kept > 0) kept_[node.id] = {temporaries.begin(), temporaries.begin() + work.kept};
+  return temporaries;
+}
+
+void Fusion::FlattenNode(const Node& node) {
+  std::vector<int>& results = arrays_of_[node.id];
+  if (node.op->flags.source) {
+    if (node.op == &VariableOp()) {
+      const std::string& name = node.attrs.String("variable");
+      const auto [found, added] = variables_.emplace(name, 0);
+      if (added) found->second = AddArray(node.shapes[0], node.id);
+      results = {found->second};
+    } else {
+      results = {AddArray(node.shapes[0], node.id)};
+    }
+    return;
+  }
+  OpCall call = CallOfNode(graph_, node);
+  const TpuWork work = TpuWorkOf(call);
+  if (work.stages.empty()) {
+    results = {ArrayOf(node.inputs[0])};
+    return;
+  }
+  for (const Shape& shape : node.shapes) results.push_back(AddArray(shape, node.id));
+  const std::vector<int> temporaries = TemporariesOf(node, work);
+  const auto find = [&](const TpuStage::Array& array) {
+    switch (array.of) {
+      case TpuStage::Array::Of::kOperand:
+        return ArrayOf(node.inputs[array.index]);
+      case TpuStage::Array::Of::kResult:
+        return results[array.index];
+      case TpuStage::Array::Of::kTemporary:
+        return temporaries[array.index];
+    }
+    return -1;
+  };
+  for (const TpuStage& stage : work.stages) {
+    const int id = static_cast<int>(stages_.size());
+    StageOfNode of{.stage = stage, .node = node.id, .collective = node.op->flags.collective};
+    of.rounds = OpFlagsOf(call).rounds != 0;
+    for (const TpuStage::Array& array : stage.reads) {
+      const int read = find(array);
+      if (std::count(of.reads.begin(), of.reads.end(), read) > 0) continue;
+      of.reads.push_back(read);
+      arrays_[read].users.push_back(id);
+    }
+    for (const TpuStage::Array& array : stage.writes) {
+      const int written = find(array);
+      of.writes.push_back(written);
+      arrays_[written].writer = id;
+    }
+    for (const TpuStage::Array& array : stage.images) arrays_[find(array)].image = true;
+    stages_.push_back(std::move(of));
+  }
+}
+
+void Fusion::Flatten() {
+  arrays_of_.resize(graph_.nodes().size());
+  for (const Node& node : graph_.nodes()) FlattenNode(node);
+  for (const Output& output : graph_.outputs()) arrays_[ArrayOf(output.value)].output = true;
+  for (const Update& update : graph_.updates()) {
+    const Variable& variable = graph_.variables()[update.variable];
+    const auto [found, added] = variables_.emplace(variable.name, 0);
+    if (added) found->second = AddArray(variable.shape, -1);
+    arrays_[ArrayOf(update.value)].updated = found->second;
+  }
+}
+
+// Later products first: what an element-wise stage reads besides must have been computed.
+void Fusion::FuseWithProducts() {
+  for (int i = static_cast<int>(stages_.size()) - 1; i >= 0; --i) {
+    if (stages_[i].stage.kind != TpuStage::Kind::kMatrix || stages_[i].writes.size() != 1) continue;
+    int array = stages_[i].writes[0];
+    while (!LeavesStep(array) && arrays_[array].users.size() == 1) {
+      const int user = arrays_[array].users[0];
+      const int result = IsLoop(user) ? stages_[user].writes[0] : -1;
+      if (result < 0 || stages_[user].product >= 0 ||
+          arrays_[result].shape.num_elements() != arrays_[array].shape.num_elements())
+        break;
+      stages_[user].product = i;
+      array = result;
+    }
+  }
+}
+
+void Fusion::Collect(int stage, std::set<int>& members, std::set<int>& reads) const {
+  if (!members.insert(stage).second) return;
+  for (const int read : stages_[stage].reads) {
+    const int writer = arrays_[read].writer;
+    if (writer >= 0 && stages_[writer].into_users) {
+      Collect(writer, members, reads);
+    } else {
+      reads.insert(read);
+    }
+  }
+}
+
+// Worth doing again for each user: no transcendentals, and at most two arrays of its size are read
+// in place of its result.
+bool Fusion::IsCheap(int stage) const {
+  std::set<int> members, reads;
+  Collect(stage, members, reads);
+  for (const int member : members) {
+    if (stages_[member].stage.transcendentals > 0) return false;
+  }
+  const int64_t elements = arrays_[stages_[stage].writes[0]].shape.num_elements();
+  return std::count_if(reads.begin(), reads.end(), [&](int read) {
+           return 8 * arrays_[read].shape.num_elements() >= elements;
+         }) <= 2;
+}
+
+void Fusion::FuseIntoUsers() {
+  for (int i = 0; i < static_cast<int>(stages_.size()); ++i) {
+    if (!IsLoop(i) || stages_[i].product >= 0) continue;
+    const int array = stages_[i].writes[0];
+    const std::vector<int>& users = arrays_[array].users;
+    if (LeavesStep(array) || users.empty()) continue;
+    const bool fusable = std::all_of(users.begin(), users.end(), [&](int user) {
+      const TpuStage::Kind kind = stages_[user].stage.kind;
+      return !stages_[user].collective &&
+             (kind == TpuStage::Kind::kLoop || kind == TpuStage::Kind::kReduce);
+    });
+    stages_[i].into_users = fusable && (users.size() == 1 || IsCheap(i));
+  }
+}
+
+bool IsOfLayers(const Node& node) {
+  return std::all_of(node.origins.begin(), node.origins.end(), [](const NodeOrigin& origin) {
+    return origin.phase == NodeOrigin::Phase::kForward ||
+           origin.phase == NodeOrigin::Phase::kBackward;
+  });
+}
+
+// Of examples, and read by layers alone: the gradient of a variable is read by its update.
+bool Fusion::IsActivation(const TpuArray& array) const {
+  return array.shape.rank() > 1 && IsOfLayers(graph_.nodes()[array.node]) &&
+         std::all_of(array.users.begin(), array.users.end(), [&](int user) {
+           return !stages_[user].collective && IsOfLayers(graph_.nodes()[stages_[user].node]);
+         });
+}
+
+void Fusion::StoreInBFloat16(bool activations) {
+  for (TpuArray& array : arrays_) {
+    if (array.shape.dtype != DType::kF32 || array.writer < 0 || array.output ||
+        array.updated >= 0 || array.users.empty())
+      continue;
+    const bool rounded = std::all_of(array.users.begin(), array.users.end(), [&](int user) {
+      return stages_[user].stage.kind == TpuStage::Kind::kMatrix && stages_[user].rounds;
+    });
+    if (rounded || (activations && IsActivation(array))) array.shape.dtype = DType::kBF16;
+  }
+}
+
+// Of an image batch and features are minor, the features on the lanes if both pad alike, as in
+// f32[32,128,32,64]{3,0,2,1} of tensorflow#30803.
+TiledLayout LayoutOf(const TpuArray& array) {
+  if (!array.image || array.shape.rank() != 4) return CheapestLayout(array.shape);
+  const TiledLayout features{{3, 0, 2, 1}}, batch{{0, 3, 2, 1}};
+  return PaddedTpuBytes(array.shape, batch) < PaddedTpuBytes(array.shape, features) ? batch
+                                                                                    : features;
+}
+
+int Fusion::BufferOf(int array, TpuProgram& program) {
+  const auto [found, added] = buffers_.emplace(array, static_cast<int>(program.buffers.size()));
+  if (!added) return found->second;
+  const TpuArray& of = arrays_[array];
+  TpuBuffer buffer{.shape = of.shape, .layout = LayoutOf(of), .node = of.node};
+  if (of.updated >= 0) {
+    buffer.kind = TpuBuffer::Kind::kUpdate;
+  } else if (of.output) {
+    buffer.kind = TpuBuffer::Kind::kOutput;
+  }
+  program.buffers.push_back(std::move(buffer));
+  return found->second;
+}
+
+int64_t LargestRead(const TpuComputation& computation, const TpuProgram& program) {
+  int64_t largest = 0;
+  for (const int read : computation.reads)
+    largest = std::max(largest, program.buffers[read].shape.num_elements());
+  return largest;
+}
+
+// The earlier reduction that reads an array as large as the largest that `computation` reads, and
+// before which all exists that this one reads; or the end: a computation of its own.
+int SiblingOf(const TpuComputation& computation, const TpuProgram& program) {
+  constexpr int kFarthest = 16;
+  const int end = static_cast<int>(program.computations.size());
+  if (computation.kind != TpuStage::Kind::kReduce || computation.collective) return end;
+  const int64_t largest = LargestRead(computation, program);
+  int sibling = end;
+  for (int i = end - 1; i >= std::max(0, end - kFarthest); --i) {
+    const TpuComputation& other = program.computations[i];
+    const bool exist = std::all_of(computation.reads.begin(), computation.reads.end(),
+                                   [&](int read) { return program.buffers[read].first < i; });
+    if (!exist) break;
+    if (other.kind != TpuStage::Kind::kReduce || other.collective) continue;
+    const bool shares =
+        std::any_of(computation.reads.begin(), computation.reads.end(), [&](int read) {
+          return program.buffers[read].shape.num_elements() == largest &&
+                 std::count(other.reads.begin(), other.reads.end(), read) > 0;
+        });
+    if (shares && LargestRead(other, program) == largest) sibling = i;
+  }
+  return sibling;
+}
+
+// Adds the computation at the end, or to an earlier one that reads the same.
+void Place(TpuComputation computation, TpuProgram& program) {
+  const int id = SiblingOf(computation, program);
+  for (const int read : computation.reads)
+    program.buffers[read].last = std::max(program.buffers[read].last, id);
+  for (const int written : computation.writes) program.buffers[written].first = id;
+  if (id == static_cast<int>(program.computations.size())) {
+    program.computations.push_back(std::move(computation));
+    return;
+  }
+  TpuComputation& sibling = program.computations[id];
+  for (const int read : computation.reads) {
+    if (std::count(sibling.reads.begin(), sibling.reads.end(), read) == 0)
+      sibling.reads.push_back(read);
+  }
+  for (const auto& [from, to] : {std::pair{&computation.writes, &sibling.writes},
+                                 std::pair{&computation.nodes, &sibling.nodes}})
+    to->insert(to->end(), from->begin(), from->end());
+  sibling.vector_flops += computation.vector_flops;
+  sibling.transcendentals += computation.transcendentals;
+  sibling.extra_bytes += computation.extra_bytes;
+}
+
+void Fusion::Emit(TpuProgram& program) {
+  for (const auto& [name, array] : variables_) {
+    program.buffers[BufferOf(array, program)].kind = TpuBuffer::Kind::kArgument;
+  }
+  // The last stage that is fused into products writes their result.
+  std::map<int, std::vector<int>> epilogues;
+  for (int i = 0; i < static_cast<int>(stages_.size()); ++i) {
+    if (stages_[i].product >= 0) epilogues[stages_[i].product].push_back(i);
+  }
+  for (int i = 0; i < static_cast<int>(stages_.size()); ++i) {
+    int root = i;  // the stage that gives the computation its kind
+    if (stages_[i].into_users) continue;
+    if (stages_[i].product >= 0) {
+      root = stages_[i].product;
+      if (epilogues[root].back() != i) continue;
+    } else if (epilogues.count(i) > 0) {
+      continue;
+    }
+    std::set<int> members, reads;
+    for (const int stage : epilogues[root]) Collect(stage, members, reads);
+    Collect(root, members, reads);
+    TpuComputation computation{.kind = stages_[root].stage.kind,
+                               .collective = stages_[root].collective,
+                               .nodes = {stages_[root].node},
+                               .products = stages_[root].stage.products,
+                               .iterations = stages_[root].stage.iterations};
+    for (const int member : members) {
+      const StageOfNode& of = stages_[member];
+      computation.vector_flops += of.stage.vector_flops;
+      computation.transcendentals += of.stage.transcendentals;
+      computation.extra_bytes += of.stage.extra_bytes;
+      if (std::count(computation.nodes.begin(), computation.nodes.end(), of.node) == 0)
+        computation.nodes.push_back(of.node);
+      if (member != i) {
+        for (const int inside : of.writes) reads.erase(inside);
+      }
+    }
+    for (const int read : reads) computation.reads.push_back(BufferOf(read, program));
+    for (const int written : stages_[i].writes)
+      computation.writes.push_back(BufferOf(written, program));
+    Place(std::move(computation), program);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<TpuProgram> MakeTpuProgram(const Graph& graph, const TpuProgramOptions& options) {
+  TpuProgram program{.graph = graph};
+  for (const auto pass :
+       {RemoveDeadCode, FoldConstants, Simplify, MergeEqualNodes, RemoveDeadCode}) {
+    ASSIGN_OR_RETURN(program.graph, pass(program.graph));
+  }
+  Fusion fusion(program.graph);
+  fusion.Flatten();
+  fusion.FuseWithProducts();
+  fusion.FuseIntoUsers();
+  fusion.StoreInBFloat16(options.bf16_activations);
+  fusion.Emit(program);
+  return program;
+}
+
+}  // namespace tpurun
