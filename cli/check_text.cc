@@ -199,9 +199,7 @@ std::vector<Json> AssumptionRows(const Accelerator& accelerator) {
         {"kind", "assumption"}, {"name", name}, {"value", std::move(value)}, {"unit", unit}};
   };
   return {row("peak of the matrix units", Rounded(generation.matrix_peak() / 1e12), "TFLOP/s"),
-          row("share of it in a product", Rounded(a.matrix_efficiency), ""),
           row("bandwidth of the HBM", Rounded(generation.hbm_bandwidth / 1e9), "GB/s"),
-          row("share of it in a computation", Rounded(a.hbm_efficiency), ""),
           row("start of a computation", Rounded(a.computation_seconds * 1e6), "us"),
           row("start of a step", Rounded(a.step_seconds * 1e3), "ms"),
           row("bandwidth of a link", Rounded(generation.link_bandwidth / 1e9), "GB/s"),

@@ -1,9 +1,9 @@
 #include "runtime/tpu/accelerator.h"
 
 #include <array>
+#include <optional>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/text.h"
@@ -68,11 +68,10 @@ absl::StatusOr<Accelerator> ParseAcceleratorType(std::string_view type) {
   const size_t dash = type.find('-');
   for (const TpuGeneration& generation : kGenerations) {
     if (dash == std::string_view::npos || type.substr(0, dash) != generation.name) continue;
-    int64_t cores = 0;
-    if (absl::SimpleAtoi(ToAbsl(type.substr(dash + 1)), &cores) &&
-        IsLegalSlice(generation, cores)) {
-      return Accelerator{.generation = &generation, .cores = static_cast<int>(cores)};
-    }
+    const std::optional<int64_t> cores = ParseInt64(type.substr(dash + 1));
+    if (!cores.has_value() || !IsLegalSlice(generation, *cores)) continue;
+    const Accelerator slice{.generation = &generation, .cores = static_cast<int>(*cores)};
+    if (slice.name() == type) return slice;
   }
   std::vector<std::string> legal;
   for (const TpuGeneration& generation : kGenerations) {

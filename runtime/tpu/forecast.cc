@@ -34,7 +34,7 @@ double CyclesOf(const TpuProduct& product) {
 double AllReduceSeconds(double bytes, const Accelerator& accelerator,
                         const TpuAssumptions& assumptions) {
   const TpuGeneration& generation = *accelerator.generation;
-  const double within = 3 * bytes / (2 * generation.hbm_bandwidth * assumptions.hbm_efficiency);
+  const double within = 3 * bytes / (2 * generation.hbm_bandwidth);
   const double chips = accelerator.chips();
   const double links = generation.link_axes * (accelerator.torus() ? 2 : 1);
   const double moved = 2 * bytes * (chips - 1) / chips;
@@ -86,13 +86,12 @@ std::vector<TpuTime> TimesOf(const TpuProgram& program, const Accelerator& accel
       time.matrix_flops += 2 * product.count * static_cast<double>(product.m) *
                            static_cast<double>(product.k) * static_cast<double>(product.n);
     }
-    time.matrix =
-        cycles / generation.matrix_units / generation.clock / assumptions.matrix_efficiency;
+    time.matrix = cycles / generation.matrix_units / generation.clock;
     time.vector = (computation.vector_flops +
                    assumptions.transcendental_flops * computation.transcendentals) /
                   generation.vector_peak();
     time.hbm_bytes = bytes;
-    time.hbm = bytes / (generation.hbm_bandwidth * assumptions.hbm_efficiency);
+    time.hbm = bytes / generation.hbm_bandwidth;
     time.overhead = assumptions.computation_seconds * static_cast<double>(computation.iterations);
     times.push_back(time);
   }

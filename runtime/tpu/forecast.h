@@ -14,8 +14,6 @@ namespace tpurun {
 
 // What the forecast assumes besides the published properties of the hardware.
 struct TpuAssumptions {
-  double hbm_efficiency = 1;          // share of the HBM's bandwidth that a computation reaches
-  double matrix_efficiency = 1;       // share of the cycles in which a product uses its tiles
   double computation_seconds = 1e-6;  // to start a computation, or an iteration of a loop
   double step_seconds = 0.55e-3;      // of a step, besides its computations
   double transcendental_flops = 8;    // vector flops of exp, log, tanh, division ...

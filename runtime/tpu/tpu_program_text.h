@@ -1,0 +1,20 @@
+// The text of a TpuProgram, with the forecast of each computation, for --dump_dir and tests.
+#ifndef TPURUN_RUNTIME_TPU_TPU_PROGRAM_TEXT_H_
+#define TPURUN_RUNTIME_TPU_TPU_PROGRAM_TEXT_H_
+
+#include <string>
+
+#include "runtime/tpu/forecast.h"
+#include "runtime/tpu/tpu_program.h"
+
+namespace tpurun {
+
+// One line a computation:
+//   3 matrix "dense/MatMul" {matmul, bias_add, relu} f32[32,784]{1,0:T(8,128)} ... ->
+//   f32[32,128]{...}
+//     matrix unit 1.2 us, vector unit 0.1 us, HBM 2.3 us
+std::string PrintTpuProgram(const TpuProgram& program, const TpuForecast& forecast);
+
+}  // namespace tpurun
+
+#endif  // TPURUN_RUNTIME_TPU_TPU_PROGRAM_TEXT_H_

@@ -1,0 +1,54 @@
+// Programs of TPUs for the graphs of testdata/tpu_programs, with their memory and the times of a
+// v2-8.
+#include "runtime/tpu/tpu_program.h"
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "runtime/ir/graph_text.h"
+#include "runtime/ops/op_list.h"
+#include "runtime/tpu/forecast.h"
+#include "runtime/tpu/tpu_memory.h"
+#include "runtime/tpu/tpu_program_text.h"
+#include "tests/golden.h"
+
+namespace tpurun {
+namespace {
+
+TEST(TpuProgram, IsTheGoldenOne) {
+  const auto accelerator = ParseAcceleratorType("v2-8");
+  ASSERT_TRUE(accelerator.ok());
+  for (const std::string& path : TextFiles("testdata/tpu_programs")) {
+    const auto graph = ParseGraph(GoldenInput(path), FindOpByName);
+    ASSERT_TRUE(graph.ok()) << path << ": " << graph.status();
+    const auto program = MakeTpuProgram(*graph, {});
+    ASSERT_TRUE(program.ok()) << path << ": " << program.status();
+    const TpuForecast forecast = ForecastStep(*program, *accelerator, TpuAssumptions());
+    ExpectGolden(path, absl::StrCat(PrintTpuProgram(*program, forecast), "\n",
+                                    PrintMemory(*program, MemoryOf(*program), *accelerator, 2)));
+  }
+}
+
+// A reader sees each array after it is written, and each is written once.
+TEST(TpuProgram, ReadsWhatHasBeenWritten) {
+  for (const std::string& path : TextFiles("testdata/tpu_programs")) {
+    const auto graph = ParseGraph(GoldenInput(path), FindOpByName);
+    ASSERT_TRUE(graph.ok()) << path << ": " << graph.status();
+    const auto program = MakeTpuProgram(*graph, {.bf16_activations = true});
+    ASSERT_TRUE(program.ok()) << path << ": " << program.status();
+    std::vector<int> writes(program->buffers.size());
+    for (size_t i = 0; i < program->computations.size(); ++i) {
+      const TpuComputation& computation = program->computations[i];
+      for (const int read : computation.reads) {
+        EXPECT_LT(program->buffers[read].first, static_cast<int>(i)) << path << " " << i;
+        EXPECT_GE(program->buffers[read].last, static_cast<int>(i)) << path << " " << i;
+      }
+      for (const int written : computation.writes) {
+        EXPECT_EQ(program->buffers[written].first, static_cast<int>(i)) << path;
+        EXPECT_EQ(++writes[written], 1) << path;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tpurun
