@@ -11,10 +11,11 @@
 namespace tpurun {
 namespace {
 
-absl::StatusOr<Graph> GraphOfStep(const EstimatorOptions& options, EstimatorSpec spec) {
+absl::StatusOr<Graph> GraphOfStep(const EstimatorOptions& options, EstimatorSpec spec,
+                                  bool keep_gradients) {
   if (spec.mode == ModeKey::kTrain) {
     spec.summaries.clear();
-    return BuildTrainStep(std::move(spec));
+    return BuildTrainStep(std::move(spec), keep_gradients);
   }
   if (spec.mode == ModeKey::kEval) {
     ASSIGN_OR_RETURN(EvalStep step,
@@ -31,7 +32,8 @@ absl::StatusOr<Graph> GraphOfStep(const EstimatorOptions& options, EstimatorSpec
 
 }  // namespace
 
-absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& of_run, ModeKey mode) {
+absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& of_run, ModeKey mode,
+                                         bool keep_gradients) {
   const EstimatorOptions options = mode == ModeKey::kEval ? OptionsOfEvaluation(of_run) : of_run;
   ASSIGN_OR_RETURN(EstimatorSpec spec, CallModelFn(options, mode, BatchSizeOf(options.config, mode),
                                                    mode != ModeKey::kPredict));
@@ -41,7 +43,7 @@ absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& of_run, ModeKey
   for (const OptimizerSpec& optimizer : spec.optimizers) {
     step.trained.insert(step.trained.end(), optimizer.variables.begin(), optimizer.variables.end());
   }
-  ASSIGN_OR_RETURN(step.graph, GraphOfStep(options, std::move(spec)));
+  ASSIGN_OR_RETURN(step.graph, GraphOfStep(options, std::move(spec), keep_gradients));
   return step;
 }
 

@@ -1,4 +1,4 @@
-// Builds the step of a mode without running it, for `summary` and `profile`.
+// Builds the step of a mode without running it, for `summary`, `check` and `profile`.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_STEP_GRAPH_H_
 #define TPURUN_RUNTIME_ESTIMATOR_STEP_GRAPH_H_
 
@@ -18,8 +18,10 @@ struct StepGraph {
   std::vector<Variable> model_variables;  // without slots and counters of the training
 };
 
-// The errors that train, evaluate and predict report before they open a file.
-absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& options, ModeKey mode);
+// The errors that train, evaluate and predict report before they open a file. `keep_gradients` is
+// that of BuildTrainStep, for TRAIN only.
+absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& options, ModeKey mode,
+                                         bool keep_gradients = false);
 
 }  // namespace tpurun
 

@@ -136,33 +136,80 @@ void SumOverReplicas(GraphBuilder& b, const OptimizerSpec& optimizer,
   }
 }
 
-absl::Status AddOptimizer(GraphBuilder& b, const OptimizerSpec& optimizer, Value global_step,
-                          TrainStepValues& values) {
-  const Value loss = ScaleLoss(b, optimizer);
+// Returns the gradients of `loss`, summed over the replicas.
+absl::StatusOr<std::vector<VariableGradient>> SummedGradients(GraphBuilder& b,
+                                                              const OptimizerSpec& optimizer,
+                                                              Value loss, bool clipped) {
   ASSIGN_OR_RETURN(std::vector<VariableGradient> gradients, LocalGradients(b, optimizer, loss));
   if (GroupsOfOptimizer(b, optimizer).empty()) FindRows(b, gradients);
   TakeAsComputed(b, gradients);
-  ClipGradients(b, optimizer.optimizer, gradients);
+  if (clipped) ClipGradients(b, optimizer.optimizer, gradients);
   SumOverReplicas(b, optimizer, gradients);
+  return gradients;
+}
+
+// Makes a variable that has the value after each step.
+void Keep(GraphBuilder& b, const std::string& name, Value value) {
+  b.Update(b.AddVariable({.name = name, .shape = {DType::kF32, b.shape(value).dims}}), value);
+}
+
+// Between the two limits of f32: a gradient of 2^-190 becomes a normal number, one of 2^63 does not
+// overflow yet.
+constexpr double kLossScaleOfKept = 0x1p64;
+
+// Keeps the gradients of the optimizer's variables, and which of their elements the gradient of a
+// much larger loss has.
+absl::Status KeepGradients(GraphBuilder& b, const OptimizerSpec& optimizer, Value loss,
+                           const TrainStepValues& values) {
+  ScopedName scope(b, "kept");
+  ASSIGN_OR_RETURN(const std::vector<VariableGradient> scaled,
+                   SummedGradients(b, optimizer, Mul(b, loss, Scalar(b, kLossScaleOfKept)), false));
+  for (const VariableGradient& gradient : scaled) {
+    const Variable variable = b.graph().variables()[gradient.variable];
+    Keep(b, KeptGradientName(variable.name), values.gradients.at(variable.name));
+    const Value whole = Reshape(b, WholeGradient(b, gradient), variable.shape.dims);
+    // A NaN is neither above nor below 0.
+    const Value zero = Scalar(b, 0);
+    const Value above = Convert(b, Greater(b, whole, zero), DType::kF32);
+    const Value below = Convert(b, Greater(b, zero, whole), DType::kF32);
+    Keep(b, KeptNonzeroName(variable.name), Add(b, above, below));
+  }
+  return b.status();
+}
+
+absl::Status AddOptimizer(GraphBuilder& b, const OptimizerSpec& optimizer, Value global_step,
+                          bool keep_gradients, TrainStepValues& values) {
+  const Value loss = ScaleLoss(b, optimizer);
+  ASSIGN_OR_RETURN(const std::vector<VariableGradient> gradients,
+                   SummedGradients(b, optimizer, loss, true));
   const Value rate = LearningRate(b, optimizer.optimizer.learning_rate(), global_step);
   for (const VariableGradient& gradient : gradients) {
     const Variable variable = b.graph().variables()[gradient.variable];
     values.gradients[variable.name] = Reshape(b, WholeGradient(b, gradient), variable.shape.dims);
   }
   values.learning_rates[optimizer.name] = rate;
-  return ApplyGradients(b, optimizer.optimizer, gradients, rate);
+  RETURN_IF_ERROR(ApplyGradients(b, optimizer.optimizer, gradients, rate));
+  return keep_gradients ? KeepGradients(b, optimizer, loss, values) : absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<Graph> BuildTrainStep(EstimatorSpec spec) {
+std::string KeptGradientName(const std::string& variable) {
+  return absl::StrCat("gradient_of:", variable);
+}
+
+std::string KeptNonzeroName(const std::string& variable) {
+  return absl::StrCat("nonzero_of:", variable);
+}
+
+absl::StatusOr<Graph> BuildTrainStep(EstimatorSpec spec, bool keep_gradients) {
   GraphBuilder b(std::move(spec.graph));
   const ScopedOrigins origins(b, kOptimizerOrigin, NodeOrigin::Phase::kUpdate);
   const int global_step = GlobalStep(b);
   const Value step = b.Read(global_step);
   TrainStepValues values;
   for (const OptimizerSpec& optimizer : spec.optimizers) {
-    RETURN_IF_ERROR(AddOptimizer(b, optimizer, step, values));
+    RETURN_IF_ERROR(AddOptimizer(b, optimizer, step, keep_gradients, values));
   }
   const Value next_step = Add(b, step, ConstantInt(b, DType::kS64, {}, {1}), "global_step/add");
   if (spec.moving_average.has_value()) UpdateAverages(b, *spec.moving_average, next_step);
