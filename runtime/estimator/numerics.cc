@@ -243,7 +243,9 @@ class Comparison {
   }
 
   absl::Status Train(const ComparedTraining& training) {
-    LOG(INFO) << "Training " << numerics_.steps << " steps: " << training.name << ".";
+    const int64_t last = training.only_gradients ? 1 : numerics_.steps;
+    LOG(INFO) << "Training " << last << (last == 1 ? " step: " : " steps: ") << training.name
+              << ".";
     TrainingLosses& trained = numerics_.trainings.emplace_back();
     trained.name = training.name;
     SteppedTraining steps(OptionsOf(training), numerics_.steps);
@@ -252,7 +254,7 @@ class Comparison {
       numerics_.variables = VariablesOf(steps.step());
       RETURN_IF_ERROR(options_.after_checks());
     }
-    for (int64_t step = 1; step <= numerics_.steps; ++step) {
+    for (int64_t step = 1; step <= last; ++step) {
       const bool keep = Keeps(training, step);
       ASSIGN_OR_RETURN(const RunResult result, steps.Run(keep));
       if (result.loss_not_finite || result.not_finite.has_value()) {

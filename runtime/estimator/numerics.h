@@ -22,6 +22,8 @@ struct ComparedTraining {
   ModelFn model_fn;
   // Added to tf_random_seed. The gradients of a training with another seed are not compared.
   int64_t seed_offset = 0;
+  // Only step 1 is run, for its gradients; later losses are NaN.
+  bool only_gradients = false;
 };
 
 struct NumericsArgs {
