@@ -12,8 +12,8 @@ namespace tpurun {
 namespace {
 
 // DEFAULT follows the reference if the means of the last tenth of the losses are at most so far
-// apart, or as far as another seed makes them: below a hundredth nobody sees a difference between
-// curves.
+// apart, or as far as another seed or another rounding of f32 makes them: below a hundredth nobody
+// sees a difference between curves.
 constexpr double kFollows = 0.01;
 // A variable's gradient differs above a tenth of its norm: it then has a cosine of 0.995 with the
 // reference. The rounding of bf16 alone makes some hundredths in deep models. If HIGHEST, which is
@@ -45,6 +45,13 @@ std::string PrecisionThatHelps(const VariableNumerics& variable, double by_stora
 }
 
 }  // namespace
+
+std::string Percent(double share) {
+  if (std::isnan(share)) return "NaN";
+  if (share == 0) return "0 %";
+  return share < 1 ? absl::StrFormat("%.2g %%", 100 * share)
+                   : absl::StrFormat("%.0f %%", 100 * share);
+}
 
 double ShareOf(int64_t part, int64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
@@ -95,8 +102,11 @@ double NumericsFindings::GreatestDifference(const std::string& name) const {
 }
 
 bool NumericsFindings::follows() const {
-  const double spread = FromReference(plan_.other_seed);
-  const double allowed = std::isfinite(spread) ? std::max(kFollows, spread) : kFollows;
+  double allowed = kFollows;
+  for (const std::string& name : {plan_.other_seed, plan_.highest}) {
+    const double spread = FromReference(name);
+    if (std::isfinite(spread)) allowed = std::max(allowed, spread);
+  }
   return FromReference(kNumericsDefault) <= allowed;
 }
 
@@ -110,12 +120,12 @@ std::string NumericsFindings::Verdict() const {
     return absl::StrCat("DEFAULT differs from ", of, ": it has a NaN or an infinity (", why,
                         "), and ", of, " has none");
   }
-  const double spread = FromReference(plan_.other_seed);
-  return absl::StrFormat(
-      "DEFAULT %s %s: the mean loss of the last %d steps is %.2g %% apart, another seed makes %s",
-      follows() ? "follows" : "differs from", of, LastTenth(numerics_.steps),
-      100 * FromReference(kNumericsDefault),
-      std::isfinite(spread) ? absl::StrFormat("%.2g %%", 100 * spread) : "NaN");
+  std::string spread = absl::StrCat("another seed: ", Percent(FromReference(plan_.other_seed)));
+  if (const double rounding = FromReference(plan_.highest); std::isfinite(rounding))
+    absl::StrAppend(&spread, ", HIGHEST: ", Percent(rounding));
+  return absl::StrFormat("DEFAULT %s %s: the last %d losses are %s apart (%s)",
+                         follows() ? "follows" : "differs from", of, LastTenth(numerics_.steps),
+                         Percent(FromReference(kNumericsDefault)), spread);
 }
 
 std::optional<double> NumericsFindings::Difference(const VariableNumerics& variable,

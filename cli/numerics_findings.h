@@ -66,7 +66,8 @@ class NumericsFindings {
 
   // False: there is nothing to follow.
   bool reference_is_finite() const { return reference().not_finite.empty(); }
-  // Whether FromReference(DEFAULT) is at most 1 %, or at most what another seed makes.
+  // Whether FromReference(DEFAULT) is at most 1 %, or at most what another seed makes, or HIGHEST,
+  // which is as exact as f32 and rounds otherwise (unless the model stores results in bf16).
   bool follows() const;
   // One sentence without its full stop.
   std::string Verdict() const;
@@ -92,6 +93,8 @@ class NumericsFindings {
   std::vector<NumericsFinding> list_;
 };
 
+// "0.25 %", "NaN".
+std::string Percent(double share);
 // part / all; 0 if `all` is 0.
 double ShareOf(int64_t part, int64_t all);
 

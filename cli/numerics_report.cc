@@ -105,6 +105,7 @@ void WriteNumericsJson(const NumericsPlan& plan, const Numerics& numerics,
                {"follows", findings.reference_is_finite() ? Json(findings.follows()) : Json()},
                {"from_reference", JsonNumber(findings.FromReference(kNumericsDefault))},
                {"another_seed", JsonNumber(findings.FromReference(plan.other_seed))},
+               {"another_rounding", JsonNumber(findings.FromReference(plan.highest))},
                {"message", findings.Verdict()}});
 }
 
@@ -125,15 +126,8 @@ std::string LossText(double loss) {
   return std::isnan(loss) ? "NaN" : absl::StrFormat("%.6g", loss);
 }
 
-std::string PercentText(double share) {
-  if (std::isnan(share)) return "NaN";
-  if (share == 0) return "0 %";
-  return share < 1 ? absl::StrFormat("%.2g %%", 100 * share)
-                   : absl::StrFormat("%.0f %%", 100 * share);
-}
-
 std::string PercentText(std::optional<double> share) {
-  return share.has_value() ? PercentText(*share) : "-";
+  return share.has_value() ? Percent(*share) : "-";
 }
 
 std::string PowerText(std::optional<int> exponent) {
