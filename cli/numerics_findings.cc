@@ -46,7 +46,7 @@ std::string PrecisionThatHelps(const VariableNumerics& variable, double by_stora
 
 }  // namespace
 
-std::string Percent(double share) {
+std::string ShareText(double share) {
   if (std::isnan(share)) return "NaN";
   if (share == 0) return "0 %";
   return share < 1 ? absl::StrFormat("%.2g %%", 100 * share)
@@ -120,12 +120,12 @@ std::string NumericsFindings::Verdict() const {
     return absl::StrCat("DEFAULT differs from ", of, ": it has a NaN or an infinity (", why,
                         "), and ", of, " has none");
   }
-  std::string spread = absl::StrCat("another seed: ", Percent(FromReference(plan_.other_seed)));
+  std::string spread = absl::StrCat("another seed: ", ShareText(FromReference(plan_.other_seed)));
   if (const double rounding = FromReference(plan_.highest); std::isfinite(rounding))
-    absl::StrAppend(&spread, ", HIGHEST: ", Percent(rounding));
+    absl::StrAppend(&spread, ", HIGHEST: ", ShareText(rounding));
   return absl::StrFormat("DEFAULT %s %s: the last %d losses are %s apart (%s)",
                          follows() ? "follows" : "differs from", of, LastTenth(numerics_.steps),
-                         Percent(FromReference(kNumericsDefault)), spread);
+                         ShareText(FromReference(kNumericsDefault)), spread);
 }
 
 std::optional<double> NumericsFindings::Difference(const VariableNumerics& variable,

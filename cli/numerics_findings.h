@@ -94,7 +94,7 @@ class NumericsFindings {
 };
 
 // "0.25 %", "NaN".
-std::string Percent(double share);
+std::string ShareText(double share);
 // part / all; 0 if `all` is 0.
 double ShareOf(int64_t part, int64_t all);
 

@@ -127,7 +127,7 @@ std::string LossText(double loss) {
 }
 
 std::string PercentText(std::optional<double> share) {
-  return share.has_value() ? Percent(*share) : "-";
+  return share.has_value() ? ShareText(*share) : "-";
 }
 
 std::string PowerText(std::optional<int> exponent) {
