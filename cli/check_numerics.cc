@@ -75,19 +75,35 @@ proto::ModelSpec WithPrecision(proto::ModelSpec spec, MatmulPrecision precision)
   return spec;
 }
 
-// The model with all results stored in f32.
-proto::ModelSpec StoredInF32(proto::ModelSpec spec) {
-  spec.clear_compute_dtype();
-  ForEachMessage(spec, [](Message& message) {
+// Results of layers in the message are stored as the message around it says.
+void ClearDTypes(Message& message_of_layers) {
+  ForEachMessage(message_of_layers, [](Message& message) {
     auto* const layer = google::protobuf::DynamicCastToGenerated<proto::Layer>(&message);
     if (layer != nullptr) layer->clear_dtype();
   });
+}
+
+// The model with all results stored in f32.
+proto::ModelSpec StoredInF32(proto::ModelSpec spec) {
+  spec.clear_compute_dtype();
+  ClearDTypes(spec);
   return spec;
 }
 
-bool StoresBFloat16(proto::ModelSpec spec) {
-  bool stores = spec.compute_dtype() == proto::BFLOAT16;
-  ForEachMessage(spec, [&](Message& message) {
+// The model with the results of one of its layers stored as they are, and all others in f32.
+proto::ModelSpec StoredInF32But(const proto::ModelSpec& spec, int but) {
+  proto::ModelSpec stored = StoredInF32(spec);
+  proto::Layer& layer = *stored.mutable_layer(but);
+  layer = spec.layer(but);
+  if (!layer.has_dtype()) layer.set_dtype(spec.compute_dtype());
+  return stored;
+}
+
+// Whether the results of layers in the message may be stored in bf16. `around` is what the message
+// around it says.
+bool StoresBFloat16(Message& message_of_layers, proto::DataType around) {
+  bool stores = around == proto::BFLOAT16;
+  ForEachMessage(message_of_layers, [&](Message& message) {
     auto* const layer = google::protobuf::DynamicCastToGenerated<proto::Layer>(&message);
     stores = stores || (layer != nullptr && layer->dtype() == proto::BFLOAT16);
   });
@@ -113,7 +129,7 @@ absl::StatusOr<NumericsPlan> PlanTrainings(const proto::RunConfig& run) {
       {kNumericsHighest, WithPrecision(model, proto::ModelSpec::HIGHEST)},
       {kNumericsHigh, WithPrecision(model, proto::ModelSpec::HIGH)},
       {kNumericsDefault, WithPrecision(model, proto::ModelSpec::DEFAULT)}};
-  if (StoresBFloat16(model)) {
+  if (proto::ModelSpec read = model; StoresBFloat16(read, model.compute_dtype())) {
     models.insert(models.begin(), {kNumericsAllF32, StoredInF32(models[0].second)});
     plan.columns.push_back({kNumericsAllF32});
     plan.reference = kNumericsAllF32;
@@ -131,6 +147,23 @@ absl::StatusOr<NumericsPlan> PlanTrainings(const proto::RunConfig& run) {
   plan.args.trainings.push_back(
       {.name = plan.other_seed, .model_fn = plan.args.trainings[0].model_fn, .seed_offset = 1});
   return plan;
+}
+
+// The trainings that find the layers whose storage in bf16 changes gradients: step 1 of the
+// reference, and of models of which one layer alone stores bf16.
+absl::StatusOr<NumericsArgs> PlanStorage(const proto::RunConfig& run, const NumericsPlan& plan) {
+  NumericsArgs args{.steps = 1, .trainings = {plan.args.trainings[0]}};
+  const proto::ModelSpec model = WithPrecision(run.model(), proto::ModelSpec::F32);
+  for (int i = 0; i < model.layer_size(); ++i) {
+    proto::Layer layer = model.layer(i);
+    const proto::DataType around = layer.has_dtype() ? layer.dtype() : model.compute_dtype();
+    if (!StoresBFloat16(layer, around)) continue;
+    ASSIGN_OR_RETURN(ModelFn model_fn, ModelFnOf(StoredInF32But(model, i), run));
+    args.trainings.push_back(
+        {.name = layer.has_name() ? layer.name() : absl::StrCat("number ", i + 1),
+         .model_fn = std::move(model_fn)});
+  }
+  return args;
 }
 
 absl::Status CheckFlagsOfNumerics(const CommandLine& command) {
@@ -167,7 +200,14 @@ absl::Status CheckNumerics(const CommandLine& command) {
   plan.args.may_end_early = !command.Has("steps");
   ASSIGN_OR_RETURN(const Numerics numerics,
                    CompareNumerics(options, composition.input_fn, plan.args));
-  const NumericsFindings findings(plan, numerics);
+  NumericsFindings findings(plan, numerics);
+  if (findings.storage_differs()) {
+    LOG(INFO) << "Storage in bf16 changes gradients: looking for the layers.";
+    ASSIGN_OR_RETURN(const NumericsArgs storage, PlanStorage(options.config, plan));
+    ASSIGN_OR_RETURN(const Numerics of_layers,
+                     CompareNumerics(options, composition.input_fn, storage));
+    findings.AddStorage(of_layers);
+  }
   const bool json = command.GetString("format", "text") == "json";
   std::ostringstream out;
   RowWriter rows(json, out);

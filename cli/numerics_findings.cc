@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -61,8 +62,45 @@ NumericsFindings::NumericsFindings(const NumericsPlan& plan, const Numerics& num
     : plan_(plan), numerics_(numerics) {
   for (const TrainingLosses& training : numerics.trainings) losses_[training.name] = &training;
   for (const VariableNumerics& variable : numerics.variables) AddOf(variable);
+  Sort();
+}
+
+void NumericsFindings::Sort() {
   std::stable_sort(list_.begin(), list_.end(),
                    [](const auto& x, const auto& y) { return x.share > y.share; });
+}
+
+void NumericsFindings::AddStorage(const Numerics& layers) {
+  std::set<std::string> noise;
+  for (const VariableNumerics& variable : numerics_.variables)
+    if (IsNoise(variable)) noise.insert(variable.name);
+  // The variable whose gradient a training changes most.
+  const auto worst_of = [&](const std::vector<VariableNumerics>& variables,
+                            const std::string& training) {
+    NumericsFinding worst = {.reason = NumericsReason::kStorage};
+    for (const VariableNumerics& variable : variables) {
+      const double share = Difference(variable, training).value_or(0);
+      if (noise.count(variable.name) > 0 || !(share > worst.share)) continue;
+      worst.variable = variable.name;
+      worst.share = share;
+    }
+    return worst;
+  };
+  bool found = false;
+  for (const TrainingLosses& training : layers.trainings) {
+    NumericsFinding worst = worst_of(layers.variables, training.name);
+    if (worst.share <= kGradientDiffers) continue;
+    worst.layer = training.name;
+    worst.write = absl::StrCat("layer ", Quote(training.name), ": dtype: FLOAT32");
+    list_.push_back(std::move(worst));
+    found = true;
+  }
+  if (!found) {
+    NumericsFinding all = worst_of(numerics_.variables, kNumericsF32);
+    all.write = "model: compute_dtype: FLOAT32 (no layer alone is the cause)";
+    list_.push_back(std::move(all));
+  }
+  Sort();
 }
 
 void NumericsFindings::AddOf(const VariableNumerics& variable) {
@@ -73,10 +111,7 @@ void NumericsFindings::AddOf(const VariableNumerics& variable) {
     const double by_default = Difference(variable, kNumericsDefault).value_or(0);
     // Without storage in bf16 F32 is the reference.
     const double by_storage = Difference(variable, kNumericsF32).value_or(0);
-    if (by_storage > kGradientDiffers) {
-      add(NumericsReason::kStorage, by_storage,
-          absl::StrCat("layer ", Quote(variable.layer), ": dtype: FLOAT32"));
-    }
+    storage_differs_ = storage_differs_ || by_storage > kGradientDiffers;
     if (by_default > kGradientDiffers && by_default > 2 * by_storage)
       add(NumericsReason::kProducts, by_default, PrecisionThatHelps(variable, by_storage));
   }

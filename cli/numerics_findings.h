@@ -43,7 +43,7 @@ enum class NumericsReason : uint8_t {
 
 struct NumericsFinding {
   std::string variable;
-  std::string layer;
+  std::string layer;  // that has the variable; with kStorage the one that stores; may be empty
   NumericsReason reason = NumericsReason::kProducts;
   double share = 0;   // of the norm of the gradient, or of its elements
   std::string write;  // what to write into the model
@@ -76,6 +76,12 @@ class NumericsFindings {
   // measured.
   static std::optional<double> Difference(const VariableNumerics& variable,
                                           const std::string& training);
+  // Whether storage in bf16 changes a gradient: AddStorage then finds the layers.
+  bool storage_differs() const { return storage_differs_; }
+  // `layers` has a training for each layer that alone stores its result in bf16, after the
+  // reference.
+  void AddStorage(const Numerics& layers);
+
   // Whether f32 does not determine the variable's gradient either: it is 0 but for rounding.
   bool IsNoise(const VariableNumerics& variable) const;
 
@@ -86,10 +92,12 @@ class NumericsFindings {
 
  private:
   void AddOf(const VariableNumerics& variable);
+  void Sort();
 
   const NumericsPlan& plan_;
   const Numerics& numerics_;
   std::map<std::string, const TrainingLosses*> losses_;
+  bool storage_differs_ = false;
   std::vector<NumericsFinding> list_;
 };
 

@@ -236,6 +236,20 @@ class NumericsTest(ProgramTest):
         for variable in report.variables.values():
             self.assertGreater(variable['F32'], 0)
 
+    def test_layer_whose_storage_differs(self):
+        """The layer that rounds, not the one whose gradient shows it."""
+        config = self.write_fine_differences()
+        model = read(self.path('model.textproto')).decode()
+        copies = ('layer { name: "copy" input: "x" concat {} }\n'
+                  'layer { name: "again" concat {} dtype: FLOAT32 }\n')
+        model = model.replace('layer { name: "line" input: "x"', copies + 'layer { name: "line"')
+        write(self.path('model.textproto'), 'compute_dtype: BFLOAT16\n' + model)
+        report = self.check_numerics(config, '--steps=2')
+        self.assertGreater(report.variables['line/kernel']['F32'], 0.1)
+        (found,) = [row for row in report.keep if row['reason'] == 'storage']
+        self.assertEqual((found['variable'], found['layer'], found['write']),
+                         ('line/kernel', 'copy', 'layer "copy": dtype: FLOAT32'))
+
     def test_nothing_is_written(self):
         before = tree(self.dir)
         self.check_numerics('iris/run.textproto', '--steps=3', '--model_dir=model')
