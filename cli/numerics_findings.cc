@@ -158,9 +158,10 @@ std::string NumericsFindings::Verdict() const {
   std::string spread = absl::StrCat("another seed: ", ShareText(FromReference(plan_.other_seed)));
   if (const double rounding = FromReference(plan_.highest); std::isfinite(rounding))
     absl::StrAppend(&spread, ", HIGHEST: ", ShareText(rounding));
-  return absl::StrFormat("DEFAULT %s %s: the last %d losses are %s apart (%s)",
-                         follows() ? "follows" : "differs from", of, LastTenth(numerics_.steps),
-                         ShareText(FromReference(kNumericsDefault)), spread);
+  const int64_t last = LastTenth(numerics_.steps);
+  return absl::StrCat("DEFAULT ", follows() ? "follows " : "differs from ", of, ": the last ",
+                      last == 1 ? "loss is " : absl::StrCat(last, " losses are "),
+                      ShareText(FromReference(kNumericsDefault)), " apart (", spread, ")");
 }
 
 std::optional<double> NumericsFindings::Difference(const VariableNumerics& variable,
