@@ -1,9 +1,11 @@
 #include "runtime/estimator/train_step.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "runtime/base/cpu.h"
 #include "runtime/ir/evaluate.h"
 #include "runtime/ops/ops.h"
 #include "tests/estimator/toy.h"
@@ -22,7 +24,8 @@ struct Step {
 // One step of the reference interpreter from w = 2 at step 5. Replica r has x = (1, r + 1), y = 0;
 // `add_to_loss` makes another loss of the model's.
 Step RunStep(const proto::Optimizer& optimizer, int num_replicas,
-             Value (*add_to_loss)(GraphBuilder& b, Value loss) = nullptr) {
+             Value (*add_to_loss)(GraphBuilder& b, Value loss) = nullptr,
+             bool keep_gradients = false) {
   absl::StatusOr<EstimatorSpec> spec = ToyModel(
       optimizer, {.topology = {.num_of_replicas_per_host = num_replicas}, .batch_per_replica = 2});
   EXPECT_TRUE(spec.ok()) << spec.status();
@@ -32,7 +35,7 @@ Step RunStep(const proto::Optimizer& optimizer, int num_replicas,
     EXPECT_TRUE(b.status().ok()) << b.status();
     spec->graph = b.Take();
   }
-  const absl::StatusOr<Graph> graph = BuildTrainStep(*std::move(spec));
+  const absl::StatusOr<Graph> graph = BuildTrainStep(*std::move(spec), keep_gradients);
   EXPECT_TRUE(graph.ok()) << graph.status();
   EXPECT_TRUE(VerifyGraph(*graph, "test").ok());
   EvaluateArgs args;
@@ -43,6 +46,11 @@ Step RunStep(const proto::Optimizer& optimizer, int num_replicas,
   }
   args.variables["w"] = {Literal::Scalar<float>(2)};
   args.variables["global_step"] = {Literal::Scalar<int64_t>(5)};
+  if (keep_gradients) {
+    for (const std::string& name : {KeptGradientName("w"), KeptNonzeroName("w")})
+      args.variables[name] = {Literal::Scalar<float>(0)};
+  }
+  const ScopedFlushDenormals flush;  // as in a worker
   Step step{.result = *Evaluate(*graph, args)};
   for (const Node& node : graph->nodes()) {
     if (node.op == &CrossReplicaSumOp())
@@ -130,6 +138,31 @@ TEST(TrainStepTest, ALossThatReachesNoVariableIsRefused) {
   const absl::StatusOr<Graph> graph = BuildTrainStep(*std::move(spec));
   EXPECT_TRUE(absl::IsInvalidArgument(graph.status()));
   EXPECT_NE(graph.status().message().find("nothing to train"), absl::string_view::npos);
+}
+
+// What the kept variables have after a step: the gradient, and whether it has an element.
+std::pair<float, float> Kept(const Step& step) {
+  const auto value = [&](const std::string& name) {
+    return step.result.variables.at(name)[0].values<float>()[0];
+  };
+  return {value(KeptGradientName("w")), value(KeptNonzeroName("w"))};
+}
+
+TEST(TrainStepTest, GradientsAreKept) {
+  const Step plain = RunStep(Sgd(0.25), 2), kept = RunStep(Sgd(0.25), 2, nullptr, true);
+  EXPECT_EQ(kept.w, plain.w);
+  EXPECT_EQ(kept.losses, plain.losses);
+  // The mean of w (1 + 1) and w (1 + 4).
+  EXPECT_EQ(Kept(kept), std::pair(7.0f, 1.0f));
+}
+
+TEST(TrainStepTest, FlushedGradientIsToldFromOneThatIsZero) {
+  const auto tiny = [](GraphBuilder& b, Value loss) {
+    return Mul(b, Mul(b, loss, Scalar(b, 0x1p-100)), Scalar(b, 0x1p-30));
+  };
+  EXPECT_EQ(Kept(RunStep(Sgd(0.25), 1, tiny, true)), std::pair(0.0f, 1.0f));
+  const auto zero = [](GraphBuilder& b, Value loss) { return Mul(b, loss, Scalar(b, 0)); };
+  EXPECT_EQ(Kept(RunStep(Sgd(0.25), 1, zero, true)), std::pair(0.0f, 0.0f));
 }
 
 }  // namespace
