@@ -58,7 +58,7 @@ void CopyVariables(const VariableStore& from, VariableStore& to) {
   }
 }
 
-// Empty if the variable has not this shape's type or is missing.
+// The first copy. Empty if the variable is missing or not f32.
 std::span<const float> ValuesOf(const VariableStore& store, const std::string& name) {
   const StoredVariable* const stored = store.Find(name);
   if (stored == nullptr || stored->variable().shape.dtype != DType::kF32) return {};
