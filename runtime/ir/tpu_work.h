@@ -39,7 +39,7 @@ struct TpuStage {
   double transcendentals = 0;
   // Images (N, H, W, C) of a convolution, whose minor dimensions on a TPU are N and C.
   std::vector<Array> images;
-  // The stage is a loop of so many dependent iterations; the figures above are of all of them.
+  // So many computations one after the other, of a loop: the figures above are of all of them.
   int64_t iterations = 1;
   double extra_bytes = 0;  // read or written besides each array once, such as weights of a loop
 };

@@ -466,14 +466,20 @@ TpuWork RecurrenceOnTpu(const Recurrence& recurrence, const OpCall& call) {
   const Shape& x = call.operands[0];
   const int64_t steps = x.dims[1];
   const int64_t width = recurrence.cell->Width(), units = recurrence.cell->units;
-  TpuWork work = TpuProducts(call, {{.count = TpuPasses(call.attrs) * static_cast<double>(steps),
-                                     .m = x.dims[0],
-                                     .k = recurrence.is_gradient ? width : units,
-                                     .n = recurrence.is_gradient ? units : width}});
-  work.stages[0].iterations = steps;
-  work.stages[0].extra_bytes =
-      static_cast<double>(std::max<int64_t>(steps - 1, 0) * width * units * ByteSize(DType::kBF16));
-  return work;
+  const int64_t weights = width * units * ByteSize(DType::kBF16);
+  const int64_t products = x.dims[0] * width * ByteSize(DType::kF32);
+  // Slices of the arrays of all steps, the gates, the new states.
+  constexpr int64_t kComputationsOfStep = 10;
+  TpuStage cell = WholeStage(call, TpuStage::Kind::kAlone);
+  cell.iterations = steps * kComputationsOfStep;
+  cell.extra_bytes = static_cast<double>(steps * products);
+  return {.stages = {{.kind = TpuStage::Kind::kAlone,
+                      .products = {{.count = TpuPasses(call.attrs) * static_cast<double>(steps),
+                                    .m = x.dims[0],
+                                    .k = recurrence.is_gradient ? width : units,
+                                    .n = recurrence.is_gradient ? units : width}},
+                      .extra_bytes = static_cast<double>(steps * (weights + products))},
+                     std::move(cell)}};
 }
 
 Value RecurrentKernelGradient(GraphBuilder& b, Value left, Value dproducts, const Attrs& attrs) {

@@ -133,7 +133,7 @@ void RefineRecurrence(const Recurrence& recurrence, const OpCall& call, OpFlags&
 // Sets the flops and transcendentals: the products with the state, and the cell's work.
 void RecurrenceCost(const Recurrence& recurrence, const OpCall& call, Cost& cost);
 
-// OpDef::tpu: a loop over time of the products with the state. Its weights are read in every step.
+// OpDef::tpu: a loop over time. Each step reads the weights, and writes and reads its products.
 TpuWork RecurrenceOnTpu(const Recurrence& recurrence, const OpCall& call);
 
 // left' dproducts (U, W): the gradient of weights, from their left operand `left` (N, T, U) and the
