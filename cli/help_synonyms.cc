@@ -11,7 +11,7 @@ namespace tpurun {
 namespace {
 
 constexpr HelpSynonym kSynonyms[] = {
-    {"accelerator tpu cores v2", "use_tpu tpu_config tpu_errors"},
+    {"accelerator tpu cores v2", "use_tpu tpu_config tpu_errors tpu_ops"},
     {"activation activation_function nonlinearity relu elu gelu sigmoid softmax softplus tanh",
      "Activation activation"},
     {"attention self_attention mha", "multi_head_attention transformer_block"},
@@ -73,6 +73,8 @@ constexpr HelpSynonym kSynonyms[] = {
     {"savedmodel saved_model onnx serving deploy", "export"},
     {"seed random randomness reproducible", "tf_random_seed"},
     {"sgd", "gradient_descent momentum"},
+    {"supported unsupported supported_ops unsupported_ops available_ops xla tf2xla graphdef",
+     "tpu_ops tpu_errors check"},
     {"tensorboard event summary", "summaries report save_summary_steps"},
     {"text nlp language_model tokenizer vocabulary", "text generate lookup"},
     {"tfrecord example tf.example", "tfrecord parse_example convert inspect"},

@@ -14,6 +14,7 @@
 #include "cli/manual/manual.h"
 #include "cli/manual/render.h"
 #include "cli/tpu_errors.h"
+#include "cli/tpu_ops_page.h"
 #include "models/layers/layer.h"
 #include "proto/field_rules.h"
 #include "proto/run_config.pb.h"
@@ -297,6 +298,10 @@ std::span<const HelpTopic> HelpTopics() {
        .page = TfConfigPage,
        .is_list = false},
       {.name = "tpu_errors", .doc = "what a TPU refuses", .page = TpuErrorsPage, .is_list = false},
+      {.name = "tpu_ops",
+       .doc = "TensorFlow's ops: on a TPU, and in tpurun",
+       .page = TpuOpsPage,
+       .is_list = false},
       {.name = "exit_codes",
        .doc = "what the program ends with",
        .page = ExitCodesPage,

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "google/protobuf/message_lite.h"
+#include "google/protobuf/message.h"
 
 namespace tpurun {
 
@@ -17,6 +17,11 @@ namespace tpurun {
 // message.
 absl::Status ReadMessage(const std::string& path, const std::string& kind,
                          google::protobuf::MessageLite& message);
+
+// The same for the text format, whose unknown fields are skipped. The error has the first mistake
+// with its line and column.
+absl::Status ReadTextMessage(const std::string& path, const std::string& kind,
+                             google::protobuf::Message& message);
 
 // Returns the tags (number and wire type) of the top-level fields, if the whole regular file `path`
 // can be one message; else an empty set.

@@ -139,14 +139,9 @@ constexpr char kSeeOps[] = "; `tpurun help ops` lists those there are";
 
 // The op or layer whose name is another spelling of `name`: MatMul, tf.nn.relu; empty: none.
 std::string OtherSpelling(const std::string& name) {
-  for (const OpDef* op : AllOps()) {
-    if (IsLayerOp(*op) && OpSpelling(op->name) == OpSpelling(name)) return Quote(op->name);
-  }
-  for (const LayerDef& layer : LayerList()) {
-    if (OpSpelling(layer.name) != OpSpelling(name)) continue;
-    return absl::StrCat("the layer ", layer.name, " { ... }");
-  }
-  return "";
+  if (const std::string op = OpOfSpelling(name); !op.empty()) return Quote(op);
+  const std::string layer = LayerOfSpelling(name);
+  return layer.empty() ? "" : absl::StrCat("the layer ", layer, " { ... }");
 }
 
 // What only tpurun lacks is a mistake of a name; what a TPU lacks is refused.
@@ -168,7 +163,7 @@ void AddNoOp(const std::string& name, ConfigErrors& errors) {
   }
   const std::string want =
       row->instead.empty() ? "" : absl::StrCat(", want ", ToAbsl(row->instead));
-  if (row->tpu_has) {
+  if (TpuHas(*row)) {
     errors.Add("op.name",
                absl::StrCat("tpurun has no op ", Quote(name), " (a TPU has)", want, kSeeOps));
   } else {
