@@ -60,6 +60,7 @@ TEST(CompletionTest, FirstWords) {
   EXPECT_THAT(Words({"completion", ""}), ElementsAre("bash", "zsh"));
   EXPECT_THAT(Words({"help", "den"}), ElementsAre("dense"));
   EXPECT_THAT(Words({"help", "exit"}), ElementsAre("exit_codes"));
+  EXPECT_THAT(Words({"help", "tpu_o"}), ElementsAre("tpu_ops"));
   EXPECT_THAT(Words({"help", "dense", ""}), IsEmpty());
 }
 

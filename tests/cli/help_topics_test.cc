@@ -16,9 +16,12 @@
 #include "cli/config_docs.h"
 #include "cli/exit_codes.h"
 #include "cli/tpu_errors.h"
+#include "cli/tpu_ops_page.h"
 #include "proto/field_rules.h"
 #include "proto/run_config.pb.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
+#include "runtime/tpu/tensorflow_ops.h"
 
 namespace tpurun {
 namespace {
@@ -279,6 +282,22 @@ TEST(TpuErrorsTest, HasEveryErrorWithItsExitCode) {
   EXPECT_THAT(
       page, HasSubstr("\nE18  4   a program larger than memory, which is this machine's: what "
                       "would not fit is named; the 8 GiB of a TPU v2 core are not a limit yet\n"));
+}
+
+TEST(HelpTopicsTest, EachOpOfATpuIsShownWithWhatItIsHere) {
+  const std::string page = Page("tpu_ops");
+  for (const TpuOp& op : TpuOps()) {
+    EXPECT_THAT(page, HasSubstr(absl::StrCat("\n", ToAbsl(op.name), "  ("))) << op.name;
+    EXPECT_NE(InTpurun(op.name), "") << op.name;
+  }
+  EXPECT_THAT(page, HasSubstr("\nConcatV2  (yes)\n      T=any Tidx=int32; constant: axis; here: "
+                              "op concat\n"));
+  EXPECT_THAT(page, HasSubstr("\nAssert  (ignored)\n"));
+  EXPECT_THAT(page, HasSubstr("\nPrint  (dropped)\n"));
+  EXPECT_THAT(page, HasSubstr("\ntf.svd  (no)\n      not expressible here\n"));
+  EXPECT_THAT(page, HasSubstr("\ntf.acos  (no, but in later runtimes)\n"));
+  EXPECT_EQ(InTpurun("Conv2D"), "op conv2d");
+  EXPECT_EQ(InTpurun("NoSuchOp"), "");
 }
 
 }  // namespace

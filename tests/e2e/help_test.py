@@ -75,6 +75,8 @@ class HelpTest(ProgramTest):
                              (['BatchNormalization'], 'tf.layers.batch_normalization over'),
                              (['embeddings'], 'a field of Layer\n  embedding: Embedding'),
                              (['reduce_max'], 'an op (tpurun help op)\nreduce_max  (operands: 1)'),
+                             (['unsupported ops'], 'see tpurun help tpu_ops'),
+                             (['tpu ops'], '\nAddN  (yes)\n      T=number; here: layer add of all'),
                              (['ReduceMax'], 'an op (tpurun help op)\nreduce_max  (operands: 1)')):
             with self.subTest(words):
                 self.assertIn(found, self.page(*words))
@@ -83,6 +85,7 @@ class HelpTest(ProgramTest):
         page = self.page('--search=batch norm')
         self.assertRegex(page, r'(?m)^layer +batch_normalization +Mean 0 and variance 1 over the batch\.$')
         self.assertRegex(page, r'(?m)^op +batch_norm +\(x, mean')
+        self.assertRegex(self.page('--search=StridedSliceGrad'), r'(?m)^topic +tpu_ops ')
         for word in ('zzzzzz', ''):
             done = self.call('help', f'--search={word}')
             self.assertEqual((done.code, done.messages), (2, [

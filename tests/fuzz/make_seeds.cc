@@ -12,9 +12,11 @@
 #include "absl/strings/str_format.h"
 #include "data/images/encode.h"
 #include "glog/logging.h"
+#include "google/protobuf/text_format.h"
 #include "proto/event.pb.h"
 #include "proto/example.pb.h"
 #include "proto/hparams.pb.h"
+#include "proto/saved_model.pb.h"
 #include "proto/tensor_bundle.pb.h"
 #include "runtime/io/crc32c.h"
 #include "runtime/io/file.h"
@@ -390,6 +392,34 @@ void MakeOrders() {
   Write("position", "beyond_the_end", Byte(6) + " select 3 repeat 0 0 3 select 3 records 0 99");
 }
 
+// ------------------------------------------------------------------------------------ saved_model
+
+// The graph of a golden file of check_saved_model, in text format.
+std::string GraphText(const std::string& name) {
+  const std::string text = Read("testdata/check_saved_model/" + name + ".txt");
+  return text.substr(0, text.find("---\n"));
+}
+
+template <typename Message>
+std::string BytesOf(const std::string& name) {
+  Message message;
+  CHECK(google::protobuf::TextFormat::ParseFromString(GraphText(name), &message)) << name;
+  return message.SerializeAsString();
+}
+
+void MakeSavedModels() {
+  Write("saved_model", "good_signatures", Byte(0) + BytesOf<tensorflow::SavedModel>("signatures"));
+  Write("saved_model", "good_no_signature",
+        Byte(0) + BytesOf<tensorflow::SavedModel>("no_signature"));
+  for (const char* const name : {"constants", "loop", "recursion", "tensorflow_1", "verdicts"}) {
+    Write("saved_model", std::string("good_") + name,
+          Byte(1) + BytesOf<tensorflow::GraphDef>(name));
+  }
+  Write("saved_model", "good_text", Byte(2) + GraphText("loop"));
+  Write("saved_model", "a_missing_input", Byte(1) + BytesOf<tensorflow::GraphDef>("damaged_input"));
+  Write("saved_model", "a_missing_function", Byte(2) + GraphText("damaged_call"));
+}
+
 }  // namespace
 }  // namespace tpurun
 
@@ -406,5 +436,6 @@ int main() {
   tpurun::MakeImages();
   tpurun::MakeOrders();
   tpurun::MakeRecords();
+  tpurun::MakeSavedModels();
   tpurun::MakeTars();
 }

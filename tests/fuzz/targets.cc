@@ -49,6 +49,7 @@ std::span<const FuzzTarget> FuzzTargets() {
       {"init", FuzzInit},
       {"interleave", FuzzInterleave},
       {"position", FuzzPosition},
+      {"saved_model", FuzzSavedModel},
       {"tar", FuzzTar},
       {"tfrecord", FuzzTfrecord},
   };

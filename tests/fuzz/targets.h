@@ -32,6 +32,7 @@ absl::Status FuzzImage(std::string_view bytes);
 absl::Status FuzzInit(std::string_view bytes);
 absl::Status FuzzInterleave(std::string_view bytes);
 absl::Status FuzzPosition(std::string_view bytes);
+absl::Status FuzzSavedModel(std::string_view bytes);
 absl::Status FuzzTar(std::string_view bytes);
 absl::Status FuzzTfrecord(std::string_view bytes);
 
