@@ -111,8 +111,10 @@ absl::StatusOr<ModelGraph::Set> ReachSaver(const MetaGraphDef& meta, ModelGraph&
   return graph.Reach(roots, {});
 }
 
-// All of a graph without signatures but its saver, and all functions.
-absl::StatusOr<Computation> WholeGraph(const MetaGraphDef& meta, ModelGraph& graph) {
+// All of a graph without signatures but its saver. `with_functions`: also the functions that it
+// does not call, which are what a SavedModel of TensorFlow 2 is loaded for.
+absl::StatusOr<Computation> WholeGraph(const MetaGraphDef& meta, bool with_functions,
+                                       ModelGraph& graph) {
   ASSIGN_OR_RETURN(const ModelGraph::Set saver, ReachSaver(meta, graph));
   std::set<std::string> saving;
   for (size_t vertex = 0; vertex < saver.size(); ++vertex) {
@@ -127,6 +129,7 @@ absl::StatusOr<Computation> WholeGraph(const MetaGraphDef& meta, ModelGraph& gra
       whole.fed.push_back({vertex, {}});
     }
   }
+  if (!with_functions) return whole;
   for (const auto& function : meta.graph_def().library().function()) {
     const std::string& name = function.signature().name();
     if (saving.count(name) > 0) continue;
@@ -137,7 +140,7 @@ absl::StatusOr<Computation> WholeGraph(const MetaGraphDef& meta, ModelGraph& gra
 }
 
 absl::StatusOr<std::vector<Computation>> ComputationsOf(const MetaGraphDef& meta,
-                                                        ModelGraph& graph) {
+                                                        bool with_functions, ModelGraph& graph) {
   std::vector<Computation> computations;
   const std::vector<std::string> keys = SignaturesOf(meta);
   if (keys.size() > kMaxSignatures) {
@@ -154,7 +157,7 @@ absl::StatusOr<std::vector<Computation>> ComputationsOf(const MetaGraphDef& meta
     computations.push_back(std::move(computation));
   }
   if (keys.empty()) {
-    ASSIGN_OR_RETURN(Computation whole, WholeGraph(meta, graph));
+    ASSIGN_OR_RETURN(Computation whole, WholeGraph(meta, with_functions, graph));
     computations.push_back(std::move(whole));
   }
   return computations;
@@ -292,10 +295,12 @@ void WriteOps(const OpTable& table, const Json& tags, bool json, RowWriter& rows
   rows.Table({{"op"}, {"count", true}, {"verdict"}, {"as"}}, running);
 }
 
-absl::Status WriteMetaGraphOps(const MetaGraphDef& meta, bool json, RowWriter& rows,
-                               ModelTotals& totals) {
+// `with_functions` as in WholeGraph.
+absl::Status WriteMetaGraphOps(const MetaGraphDef& meta, bool with_functions, bool json,
+                               RowWriter& rows, ModelTotals& totals) {
   ASSIGN_OR_RETURN(ModelGraph graph, ModelGraph::Create(meta.graph_def()));
-  ASSIGN_OR_RETURN(const std::vector<Computation> computations, ComputationsOf(meta, graph));
+  ASSIGN_OR_RETURN(const std::vector<Computation> computations,
+                   ComputationsOf(meta, with_functions, graph));
   const Json tags = MetaTags(meta);
   Findings all;
   std::vector<Json> signatures;
@@ -368,7 +373,8 @@ absl::Status CheckModelFile(const std::string& path, bool json, std::ostream& ou
   rows.Title(absl::StrCat(file.format, " ", Escape(file.path), " on a Cloud TPU"));
   ModelTotals totals;
   for (const MetaGraphDef& meta : file.model.meta_graphs()) {
-    const absl::Status status = WriteMetaGraphOps(meta, json, rows, totals);
+    const absl::Status status =
+        WriteMetaGraphOps(meta, file.format == "SavedModel", json, rows, totals);
     if (!status.ok()) return Annotate(status, file.path);
   }
   warnings = totals.warnings;

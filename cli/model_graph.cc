@@ -11,7 +11,7 @@
 namespace tpurun {
 namespace {
 
-using tensorflow::AttrValue;
+using ProtoAttr = tensorflow::AttrValue;
 using tensorflow::FunctionDef;
 using tensorflow::GraphDef;
 using tensorflow::NodeDef;
@@ -56,7 +56,7 @@ std::string_view NodeOf(std::string_view input) {
 }
 
 // The functions that an attribute names.
-std::vector<std::string> FunctionsIn(const AttrValue& attr) {
+std::vector<std::string> FunctionsIn(const ProtoAttr& attr) {
   std::vector<std::string> names;
   if (attr.has_func()) names.push_back(attr.func().name());
   for (const auto& function : attr.list().func()) names.push_back(function.name());

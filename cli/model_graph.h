@@ -5,7 +5,6 @@
 
 #include <deque>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>

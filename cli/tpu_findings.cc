@@ -17,14 +17,14 @@
 namespace tpurun {
 namespace {
 
-using tensorflow::AttrValue;
+using ProtoAttr = tensorflow::AttrValue;
 using tensorflow::DataType;
 using tensorflow::NodeDef;
 
 // References to variables of TensorFlow 1: FLOAT_REF is FLOAT + 100.
 constexpr int kRefTypes = 100;
 
-const AttrValue* AttrOf(const NodeDef& node, const std::string& name) {
+const ProtoAttr* AttrOf(const NodeDef& node, const std::string& name) {
   const auto found = node.attr().find(name);
   return found == node.attr().end() ? nullptr : &found->second;
 }
@@ -47,13 +47,13 @@ std::string CureOfType(const std::string& type) {
 // The values of an attribute by the names that the table has; of an attribute that is left out, the
 // default of a truth value.
 std::vector<std::string> ValuesOf(const NodeDef& node, const TpuTypeRule& rule) {
-  const AttrValue* const attr = AttrOf(node, rule.attr);
+  const ProtoAttr* const attr = AttrOf(node, rule.attr);
   if (rule.types == std::vector<std::string>{"true"}) {
     return {attr != nullptr && attr->b() ? "true" : "false"};
   }
   std::vector<std::string> values;
   if (attr == nullptr) return values;
-  if (attr->value_case() == AttrValue::kType) values.push_back(TpuTypeName(attr->type()));
+  if (attr->value_case() == ProtoAttr::kType) values.push_back(TpuTypeName(attr->type()));
   for (const int type : attr->list().type()) {
     values.push_back(TpuTypeName(static_cast<DataType>(type)));
   }
@@ -83,7 +83,7 @@ void AddTypeFindings(const NodeDef& node, const TpuOp& op, std::vector<TpuFindin
 std::vector<int> OperandsOf(const NodeDef& node, const TpuConstant& constant, int num_inputs) {
   std::vector<int> operands;
   if (constant.kind == TpuConstant::Kind::kFirstN) {
-    const AttrValue* const n = AttrOf(node, "N");
+    const ProtoAttr* const n = AttrOf(node, "N");
     const int64_t count = std::clamp<int64_t>(n == nullptr ? 0 : n->i(), 0, num_inputs);
     for (int i = 0; i < count; ++i) operands.push_back(i);
   } else if (constant.kind == TpuConstant::Kind::kOperand) {
@@ -95,7 +95,7 @@ std::vector<int> OperandsOf(const NodeDef& node, const TpuConstant& constant, in
 // Whether the node is a constant of integers without a negative one.
 bool IsKnownPositive(const NodeDef* node) {
   if (node == nullptr || node->op() != "Const") return false;
-  const AttrValue* const value = AttrOf(*node, "value");
+  const ProtoAttr* const value = AttrOf(*node, "value");
   if (value == nullptr) return false;
   const tensorflow::TensorProto& tensor = value->tensor();
   const auto is_negative = [](int64_t element) { return element < 0; };
@@ -180,7 +180,7 @@ std::string TpuTypeName(DataType type) {
 std::vector<TpuFinding> FindingsOfInput(const ModelGraph& graph, const FedTensor& fed) {
   const NodeDef& node = *graph.vertex(fed.vertex).node;
   std::vector<TpuFinding> findings;
-  const AttrValue* const dtype = AttrOf(node, "dtype");
+  const ProtoAttr* const dtype = AttrOf(node, "dtype");
   const DataType type = dtype == nullptr ? fed.info.dtype() : dtype->type();
   // What is fed is an argument, as the infeed's elements are.
   for (const TpuTypeRule& rule : TypeRulesOf(*FindTpuOp("InfeedDequeue"))) {
@@ -191,7 +191,7 @@ std::vector<TpuFinding> FindingsOfInput(const ModelGraph& graph, const FedTensor
          absl::StrCat("an input of ", name, ", want one of ", AcceptedText(rule.types)),
          CureOfType(name)});
   }
-  const AttrValue* const attr = AttrOf(node, "shape");
+  const ProtoAttr* const attr = AttrOf(node, "shape");
   const tensorflow::TensorShapeProto& shape =
       attr == nullptr ? fed.info.tensor_shape() : attr->shape();
   if (shape.unknown_rank()) {

@@ -44,7 +44,7 @@ std::string Entry(const TpuOp& op) {
   const std::string here = InTpurun(op.name);
   facts.push_back(here == kNotExpressible ? here : absl::StrCat("here: ", here));
   return absl::StrCat(ToAbsl(op.name), "  (", AnswerOf(op), ")\n",
-                      Wrapped(absl::StrJoin(facts, "; "), kPageColumns, 6));
+                      tpurun::Wrapped(absl::StrJoin(facts, "; "), kPageColumns, 6));
 }
 
 }  // namespace

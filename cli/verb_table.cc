@@ -266,7 +266,7 @@ std::span<const Verb> Verbs() {
                   .help = "with --numerics: steps to train (default 100)"},
                  {.name = "saved_model",
                   .type = Flag::Type::kPath,
-                  .value_name = "DIR",
+                  .value_name = "PATH",
                   .help = "instead: which ops of a SavedModel or GraphDef a TPU has; needs no "
                           "--config"}},
        .takes_config = true,
