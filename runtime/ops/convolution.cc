@@ -126,34 +126,36 @@ constexpr TpuStage::Array kImage{TpuStage::Array::Of::kOperand, 0};
 constexpr TpuStage::Array kSecondImage{TpuStage::Array::Of::kOperand, 1};
 constexpr TpuStage::Array kResultImage{TpuStage::Array::Of::kResult, 0};
 
-TpuWork ConvolutionOnTpu(const OpCall& call, const TpuProduct& product,
-                         std::vector<TpuStage::Array> images) {
+// As one matrix product over the places of the window. Groups of few channels are packed into it
+// with zeros between them. Places between strides are not computed. A convolution of single
+// channels is work for the vector unit.
+TpuWork ConvolutionOnTpu(const OpCall& call, const ConvDims& d, ConvKind kind) {
+  constexpr int64_t kTile = 128;
+  const int64_t packed =
+      std::clamp<int64_t>(kTile / std::max(d.group_c(), d.group_f()), 1, d.groups);
+  const int64_t c = packed * d.group_c(), f = packed * d.group_f();
+  const int64_t places = d.n * d.oh * d.ow, window = d.kh * d.kw;
+  TpuProduct product;
+  switch (kind) {
+    case ConvKind::kForward:
+      product = {.m = places, .k = window * c, .n = f};
+      break;
+    case ConvKind::kInputGrad:
+      product = {.m = places, .k = window * f, .n = c};
+      break;
+    case ConvKind::kFilterGrad:
+      product = {.m = window * c, .k = places, .n = f};
+      break;
+  }
+  product.count = TpuPasses(call.attrs) * static_cast<double>((d.groups + packed - 1) / packed);
   TpuWork work = TpuProducts(call, {product});
-  work.stages[0].images = std::move(images);
+  TpuStage& stage = work.stages[0];
+  if (d.groups > 1 && d.group_c() == 1 && d.group_f() == 1) {
+    stage.products.clear();
+    stage.vector_flops += 2 * d.MultiplyAdds(static_cast<double>(d.n));
+  }
+  stage.images = {kImage, kind == ConvKind::kFilterGrad ? kSecondImage : kResultImage};
   return work;
-}
-
-// The products of a convolution of each group as one matrix product.
-TpuProduct ForwardProduct(const ConvDims& d, const OpCall& call) {
-  return {.count = TpuPasses(call.attrs) * static_cast<double>(d.groups),
-          .m = d.n * d.oh * d.ow,
-          .k = d.kh * d.kw * d.group_c(),
-          .n = d.group_f()};
-}
-
-// Places between the strides are not computed.
-TpuProduct InputGradProduct(const ConvDims& d, const OpCall& call) {
-  return {.count = TpuPasses(call.attrs) * static_cast<double>(d.groups),
-          .m = d.n * d.oh * d.ow,
-          .k = d.kh * d.kw * d.group_f(),
-          .n = d.group_c()};
-}
-
-TpuProduct FilterGradProduct(const ConvDims& d, const OpCall& call) {
-  return {.count = TpuPasses(call.attrs) * static_cast<double>(d.groups),
-          .m = d.kh * d.kw * d.group_c(),
-          .k = d.n * d.oh * d.ow,
-          .n = d.group_f()};
 }
 
 // A large filter gradient is partitioned by output channels, but not across groups. Each part then
@@ -303,7 +305,7 @@ const OpDef& Conv2dOp() {
           },
       .tpu =
           [](const OpCall& call) {
-            return ConvolutionOnTpu(call, ForwardProduct(ForwardDims(call), call), {kImage, kResultImage});
+            return ConvolutionOnTpu(call, ForwardDims(call), ConvKind::kForward);
           },
       .tensorflow = ConvolutionToTensorFlow,
       .onnx = ConvolutionToOnnx,
@@ -368,7 +370,7 @@ const OpDef& Conv2dInputGradOp() {
       .cost = [](const OpCall& call, Cost& cost) { SetProducts(InputGradDims(call), call, cost); },
       .tpu =
           [](const OpCall& call) {
-            return ConvolutionOnTpu(call, InputGradProduct(InputGradDims(call), call), {kImage, kResultImage});
+            return ConvolutionOnTpu(call, InputGradDims(call), ConvKind::kInputGrad);
           },
       .tensorflow = TransposedConvolutionToTensorFlow,
       .onnx = TransposedConvolutionToOnnx};
@@ -454,7 +456,7 @@ const OpDef& Conv2dFilterGradOp() {
       .cost = [](const OpCall& call, Cost& cost) { SetProducts(FilterGradDims(call), call, cost); },
       .tpu =
           [](const OpCall& call) {
-            return ConvolutionOnTpu(call, FilterGradProduct(FilterGradDims(call), call), {kImage, kSecondImage});
+            return ConvolutionOnTpu(call, FilterGradDims(call), ConvKind::kFilterGrad);
           }};
   return op;
 }
