@@ -18,6 +18,8 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/estimator/step_graph.h"
+#include "runtime/io/file.h"
+#include "runtime/tpu/tpu_program_text.h"
 
 namespace tpurun {
 namespace {
@@ -169,9 +171,15 @@ absl::Status CheckModel(const CommandLine& command) {
     return absl::InvalidArgumentError(
         absl::StrCat("--format: got ", Quote(format), ", want text or json"));
   }
+  if (command.Has("steps")) return absl::InvalidArgumentError("--steps wants --numerics");
   ASSIGN_OR_RETURN(const Accelerator accelerator,
                    ParseAcceleratorType(command.GetString("accelerator_type", "v2-8")));
   ASSIGN_OR_RETURN(const ModelCheck check, CheckTraining(command, accelerator));
+  if (const std::string dir = command.GetString("dump_dir"); !dir.empty()) {
+    RETURN_IF_ERROR(MakeDirectories(dir));
+    RETURN_IF_ERROR(WriteFileAtomically(JoinPath(dir, "tpu.program"),
+                                        PrintTpuProgram(check.step.program, check.step.forecast)));
+  }
   std::ostringstream out;
   WriteCheck(check, format == "json", out);
   RETURN_IF_ERROR(WriteOutput(out.str()));

@@ -215,10 +215,10 @@ std::string Percent(const Json& share) {
 
 void WriteVerdict(const ModelCheck& check, const Json& row, RowWriter& rows) {
   const TpuGeneration& generation = *check.accelerator.generation;
-  rows.Title(absl::StrFormat("%s: %d cores on %d hosts, %d examples a core, %d in all",
-                             check.accelerator.name(), check.accelerator.cores,
-                             check.accelerator.hosts(), check.step.batch_of_core,
-                             check.batch_size));
+  const int hosts = check.accelerator.hosts();
+  rows.Title(absl::StrFormat("%s: %d cores on %d host%s, %d examples a core, %d in all",
+                             check.accelerator.name(), check.accelerator.cores, hosts,
+                             hosts == 1 ? "" : "s", check.step.batch_of_core, check.batch_size));
   rows.Title(absl::StrCat("compiles: yes"));
   rows.Title(absl::StrCat("fits: ", check.step.memory.fits(check.accelerator) ? "yes" : "no", ", ",
                           PrintTpuBytes(check.step.memory.used()), " of ",

@@ -1,0 +1,122 @@
+"""check: the step of a training on a Cloud TPU, from the configuration alone."""
+import json
+import os
+import unittest
+
+from program import ProgramTest, read, tree
+
+IRIS = '--config=iris/run.textproto'
+EFFICIENTNET = f'--config={os.path.abspath("testdata/published")}/efficientnet_b0.run.textproto'
+
+
+class CheckTest(ProgramTest):
+
+    def rows(self, *flags):
+        done = self.call('check', '--format=json', *flags)
+        rows = [json.loads(line) for line in done.out.splitlines()]
+        return done, rows
+
+    def kind(self, rows, kind):
+        return [row for row in rows if row['kind'] == kind]
+
+    def test_no_data_and_nothing_written(self):
+        for name in ('iris_training.csv', 'iris_test.csv'):
+            os.remove(self.path('iris', name))
+        before = tree(self.dir)
+        done = self.succeed('check', IRIS)
+        self.assertEqual(done.err, '')
+        self.assertEqual(tree(self.dir), before)
+        for line in ('v2-8: 8 cores on 1 host, 16 examples a core, 128 in all', 'compiles: yes',
+                     'Total hbm usage >= ', '    reserved        528.00M',
+                     'Where the time of a step goes:', 'What helps:', 'Assumed: '):
+            self.assertIn(line, done.out)
+
+    def test_rows(self):
+        done, rows = self.rows(IRIS)
+        self.assertEqual(done.code, 0, str(done))
+        [check] = self.kind(rows, 'check')
+        self.assertEqual((check['accelerator_type'], check['cores'], check['batch_size'],
+                          check['batch_size_of_core']), ('v2-8', 8, 128, 16))
+        self.assertTrue(check['fits'])
+        self.assertEqual(check['hbm_capacity_bytes'], 8 << 30)
+        self.assertEqual(check['bound'], 'overhead')
+        layers = self.kind(rows, 'layer')
+        self.assertEqual({row['layer'] for row in layers} & {'hidden_1', 'hidden_2', 'logits'},
+                         {'hidden_1', 'hidden_2', 'logits'})
+        self.assertAlmostEqual(sum(row['ms'] for row in layers), check['compute_ms'], delta=1e-3)
+        self.assertEqual([row['accelerator_type'] for row in self.kind(rows, 'slice')],
+                         ['v2-8', 'v2-32', 'v2-128', 'v2-512'])
+        again, _ = self.rows(IRIS)
+        self.assertEqual(again.out, done.out)
+
+    def test_slices(self):
+        """The batch is that of all cores, and memory that of one."""
+        checks = {}
+        for slice_type, batch in (('v3-8', 1024), ('v3-32', 4096), ('v3-2048', 262144)):
+            done, rows = self.rows(IRIS, f'--accelerator_type={slice_type}',
+                                   f'--train_batch_size={batch}')
+            self.assertEqual(done.code, 0, str(done))
+            checks[slice_type] = rows[0]
+            self.assertEqual(rows[0]['batch_size_of_core'], 128)
+        self.assertEqual(len({check['hbm_bytes'] for check in checks.values()}), 1)
+        self.assertLess(checks['v3-8']['all_reduce_ms'], checks['v3-32']['all_reduce_ms'])
+        self.assertLess(50 * checks['v3-8']['examples_per_second'],
+                        checks['v3-2048']['examples_per_second'])
+        self.assertIn('all this is an estimate',
+                      self.succeed('check', IRIS, '--accelerator_type=v4-16').out)
+
+    def test_mistakes(self):
+        for flags, code, want in (
+                (('--accelerator_type=v2-16',), 2, '--accelerator_type: got "v2-16", want one of '),
+                (('--accelerator_type=v3-32', '--train_batch_size=100'), 2, '32'),
+                (('--accelerator_type=v3-128', '--train_batch_size=100'), 2,
+                 'train batch size 100 must be divisible by number of replicas 128, the cores of '
+                 'v3-128: 128'),
+                (('--accelerator_type=v3-128', '--train_batch_size=1000'), 2, ': 896 or 1024'),
+                (('--format=html',), 2, '--format: got "html", want text or json'),
+                (('--steps=5',), 2, '--steps'),
+                (('--set', 'model.layer.logits.dense.units=0'), 2, 'units'),
+                (('--set', 'model.feature.0.dtype=UINT8'), 3, 'UINT8')):
+            done = self.call('check', IRIS, *flags)
+            self.assertEqual(done.code, code, str(done))
+            self.assertEqual(done.out, '', str(done))
+            self.assertIn(want, done.err)
+
+    def test_a_step_that_does_not_fit(self):
+        """google-research's EfficientNet-B0 with its batch of 2,048 on a v2-8 used 8.38G of 8.00G in
+        tensorflow/tpu#385."""
+        done = self.call('check', EFFICIENTNET)
+        self.assertEqual(done.code, 4, str(done))
+        self.assertIn('Ran out of memory in memory space hbm. Used ', done.out)
+        self.assertIn('of 8.00G hbm. Exceeded hbm capacity by ', done.out)
+        self.assertIn('Largest program allocations in hbm:', done.out)
+        self.assertIn('does not fit into the 8.00G of a core of v2-8', done.err)
+        done, [check, *_] = self.rows(EFFICIENTNET)
+        self.assertEqual(done.code, 4, str(done))
+        self.assertLess(abs(check['hbm_bytes'] / (8.38 * 2**30) - 1), 0.3)
+        largest = check['largest_batch_size']
+        self.assertIn(f'--train_batch_size={largest} fits', done.err)
+        done, [check, *_] = self.rows(EFFICIENTNET, f'--train_batch_size={largest}')
+        self.assertEqual((done.code, check['largest_batch_size']), (0, largest), str(done))
+        done, _ = self.rows(EFFICIENTNET, f'--train_batch_size={largest + 64}')
+        self.assertEqual(done.code, 4, str(done))
+        done, _ = self.rows(EFFICIENTNET, '--accelerator_type=v3-8')
+        self.assertEqual(done.code, 0, str(done))
+
+    def test_bfloat16_helps(self):
+        f32 = ('--set', 'model.compute_dtype=FLOAT32')
+        _, [check, *_] = self.rows(EFFICIENTNET, *f32)
+        self.assertLess(check['bf16_hbm_bytes'], 0.7 * check['hbm_bytes'])
+        self.assertLess(check['bf16_step_ms'], check['step_ms'])
+        self.assertIn('- compute_dtype: BFLOAT16, which stores activations in bf16',
+                      self.call('check', EFFICIENTNET, *f32).out)
+
+    def test_dump(self):
+        self.succeed('check', IRIS, '--dump_dir=dump')
+        text = read(self.path('dump', 'tpu.program')).decode()
+        self.assertIn(' matrix "hidden_1/MatMul" {matmul, bias_add, relu} ', text)
+        self.assertIn(' all-reduce ', text)
+
+
+if __name__ == '__main__':
+    unittest.main()
