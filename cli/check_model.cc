@@ -51,6 +51,24 @@ absl::Status CheckBatch(int64_t batch_size, const Accelerator& accelerator,
       below > 0 ? absl::StrCat(below, " or ") : std::string(), below + cores));
 }
 
+// E6 and E8 as far as TPUEstimator does not refuse them: of INT64 features and labels.
+std::vector<std::string> WarningsOfTypes(const LoadedConfig& config) {
+  std::vector<std::string> warnings;
+  const auto add = [&](const char* kind, const auto& tensors) {
+    for (int i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].dtype() != proto::INT64) continue;
+      const std::string path = ElementPath(absl::StrCat("model.", kind), i);
+      warnings.push_back(absl::StrCat(
+          config.locations.Where(path), ": ", kind, " ", Quote(tensors[i].name()),
+          " is INT64: a TPU computes it as pairs of 32 bits, and only some ops take it; cast it to "
+          "INT32 in the input (help tpu_errors: E6, E8)"));
+    }
+  };
+  add("feature", config.model.feature());
+  add("label", config.model.label());
+  return warnings;
+}
+
 absl::StatusOr<Training> LoadTraining(const CommandLine& command, const Accelerator& accelerator) {
   ASSIGN_OR_RETURN(LoadOptions load, command.load_options());
   const int cores = std::min(accelerator.cores, kMostCoresOfGraph);
@@ -78,6 +96,7 @@ absl::StatusOr<Training> LoadTraining(const CommandLine& command, const Accelera
   if (plan != nullptr) CheckModeInput(config, model.features, input, *plan, errors);
   RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations), errors.code()));
   LogWarnings(errors.Warnings(config.locations));
+  LogWarnings(WarningsOfTypes(config));
   if (training.batch_size == 0) training.batch_size = config.run.train_batch_size();
   ASSIGN_OR_RETURN(training.options, MakeOptions(command, config, std::move(model)));
   return training;

@@ -111,6 +111,16 @@ class CheckTest(ProgramTest):
         self.assertIn('- compute_dtype: BFLOAT16, which stores activations in bf16',
                       self.call('check', EFFICIENTNET, *f32).out)
 
+    def test_int64_is_a_warning(self):
+        flags = ('--set', 'model.label.0.dtype=INT64', '--set',
+                 'train.input.transform=[{ apply { transformation_func: "parse" } }, '
+                 '{ cast { feature: "Species" dtype: INT64 } }, { repeat {} }]')
+        done = self.succeed('check', IRIS, *flags)
+        self.assertIn('label "Species" is INT64: a TPU computes it as pairs of 32 bits',
+                      '\n'.join(done.warnings))
+        self.assertEqual(self.call('check', IRIS, '--strict', *flags).code, 5)
+        self.assertEqual(self.call('check', IRIS, '--strict').code, 0)
+
     def test_dump(self):
         self.succeed('check', IRIS, '--dump_dir=dump')
         text = read(self.path('dump', 'tpu.program')).decode()
