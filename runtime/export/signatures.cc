@@ -19,8 +19,8 @@ Value AddClasses(const ExportOutput& output, ExportGraph& graph) {
   constexpr ElementType kIndex = ElementType::kInt64;
   const Value batch = TensorFlowRows(graph, output.value, ElementType::kFloat);
   const Value multiples =
-      graph.Add("ConcatV2", {batch, graph.Int64s({1}, "one"), graph.Int64(0, "axis")},
-                {{"T", kIndex}, {"Tidx", kIndex}, {"N", int64_t{2}}});
+      graph.Add("ConcatV2", {batch, graph.Int64s({1}, "one"), graph.Int32(0, "axis")},
+                {{"T", kIndex}, {"Tidx", ElementType::kInt32}, {"N", int64_t{2}}});
   return graph.Add("Tile", {row, multiples}, {{"T", ElementType::kString}, {"Tmultiples", kIndex}},
                    "classes");
 }

@@ -151,6 +151,10 @@ Value ExportGraph::Int64(int64_t value, const std::string& label) {
   return Constant(ExportTensor::Int64s({}, {value}), label);
 }
 
+Value ExportGraph::Int32(int32_t value, const std::string& label) {
+  return Constant(ExportTensor::Int32(value), label);
+}
+
 Value ExportGraph::Input(const std::string& key, ElementType type, ExportDims dims) {
   return AddKeyed(inputs_, {.kind = ExportNode::Kind::kInput,
                             .name = key,
@@ -245,8 +249,8 @@ Value TensorFlowDimsOfBatch(ExportCall& call) {
   const Value input = InputOfBatch(g);
   const Value rows = TensorFlowRows(g, input, g.nodes()[input.node].type);
   constexpr ElementType kIndex = ElementType::kInt64;
-  return g.Add("ConcatV2", {rows, row, g.Int64(0, "axis")},
-               {{"T", kIndex}, {"Tidx", kIndex}, {"N", int64_t{2}}});
+  return g.Add("ConcatV2", {rows, row, g.Int32(0, "axis")},
+               {{"T", kIndex}, {"Tidx", ElementType::kInt32}, {"N", int64_t{2}}});
 }
 
 Value OnnxDimsOfBatch(ExportCall& call) {

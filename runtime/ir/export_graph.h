@@ -98,6 +98,8 @@ class ExportGraph {
   // int64 constants, the type of shapes and axes in both formats: a vector and a scalar.
   Value Int64s(const std::vector<int64_t>& values, const std::string& label);
   Value Int64(int64_t value, const std::string& label);
+  // An int32 scalar: the only type of some operands, such as the axis of ConcatV2 on a TPU.
+  Value Int32(int32_t value, const std::string& label);
   // Return the existing node of `key` if there is one.
   Value Input(const std::string& key, ElementType type, ExportDims dims);
   Value Variable(const std::string& key, ElementType type, ExportDims dims);

@@ -142,44 +142,44 @@ void ConcatFlags(const OpCall& call, OpFlags& flags) {
 }
 
 const OpDef& ConcatOp() {
-  static const OpDef& op =
-      *new OpDef{.name = "concat",
-                 .doc = "The operands one after the other along `axis`.",
-                 .min_operands = 1,
-                 .max_operands = -1,
-                 .attrs = {{"axis", int64_t{0}, true}},
-                 .flags = kMovesRows,
-                 .refine_flags = ConcatFlags,
-                 .infer_shape = ConcatShape,
-                 .gradient =
-                     [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
-                       std::vector<Value> gradients;
-                       std::vector<int64_t> begin(b.shape(dy[0]).rank(), 0);
-                       for (const Value input : node.inputs) {
-                         const std::vector<int64_t> size = b.shape(input).dims;
-                         gradients.push_back(Slice(b, dy[0], begin, size));
-                         begin[node.attrs.Int("axis")] += size[node.attrs.Int("axis")];
-                       }
-                       return gradients;
-                     },
-                 .simplify = SameAsOperand,
-                 .reference = ConcatKernel,
-                 .cost = CostOfMove,
-                 .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
-                   // ConcatV2 needs at least two operands.
-                   if (call.inputs.size() == 1) return TensorFlowOp("Identity")(call);
-                   std::vector<Value> inputs = call.inputs;
-                   inputs.push_back(call.graph.Int64(call.attrs.Int("axis"), "axis"));
-                   return std::vector<Value>{
-                       call.graph.Add("ConcatV2", inputs,
-                                      {{"T", call.type()},
-                                       {"Tidx", ElementType::kInt64},
-                                       {"N", static_cast<int64_t>(call.inputs.size())}})};
-                 },
-                 .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
-                   return std::vector<Value>{
-                       call.graph.Add("Concat", call.inputs, {{"axis", call.attrs.Int("axis")}})};
-                 }};
+  static const OpDef& op = *new OpDef{
+      .name = "concat",
+      .doc = "The operands one after the other along `axis`.",
+      .min_operands = 1,
+      .max_operands = -1,
+      .attrs = {{"axis", int64_t{0}, true}},
+      .flags = kMovesRows,
+      .refine_flags = ConcatFlags,
+      .infer_shape = ConcatShape,
+      .gradient =
+          [](GraphBuilder& b, const Node& node, std::span<const Value> dy) {
+            std::vector<Value> gradients;
+            std::vector<int64_t> begin(b.shape(dy[0]).rank(), 0);
+            for (const Value input : node.inputs) {
+              const std::vector<int64_t> size = b.shape(input).dims;
+              gradients.push_back(Slice(b, dy[0], begin, size));
+              begin[node.attrs.Int("axis")] += size[node.attrs.Int("axis")];
+            }
+            return gradients;
+          },
+      .simplify = SameAsOperand,
+      .reference = ConcatKernel,
+      .cost = CostOfMove,
+      .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        // ConcatV2 needs at least two operands.
+        if (call.inputs.size() == 1) return TensorFlowOp("Identity")(call);
+        std::vector<Value> inputs = call.inputs;
+        inputs.push_back(call.graph.Int32(static_cast<int32_t>(call.attrs.Int("axis")), "axis"));
+        return std::vector<Value>{
+            call.graph.Add("ConcatV2", inputs,
+                           {{"T", call.type()},
+                            {"Tidx", ElementType::kInt32},
+                            {"N", static_cast<int64_t>(call.inputs.size())}})};
+      },
+      .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
+        return std::vector<Value>{
+            call.graph.Add("Concat", call.inputs, {{"axis", call.attrs.Int("axis")}})};
+      }};
   return op;
 }
 

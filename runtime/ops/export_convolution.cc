@@ -28,7 +28,7 @@ absl::StatusOr<ExportAttrs> TensorFlowAttrs(const ExportCall& call, const ConvDi
 
 // Adds a Conv2D for each group and concatenates the results.
 Value AddGroups(ExportCall& call, const ConvDims& d, const ExportAttrs& attrs) {
-  const Value axis = call.graph.Constant(ExportTensor::Int32(kChannelsAxis), "axis");
+  const Value axis = call.graph.Int32(kChannelsAxis, "axis");
   const auto split = [&](Value all) {
     return call.graph.Add("Split", {axis, all}, {{"T", call.type()}, {"num_split", d.groups}});
   };
@@ -81,8 +81,7 @@ Value AddSizes(ExportCall& call, const ConvDims& d) {
                                      {{"T", type}, {"Index", type}});
   const Value image = int32s(
       {static_cast<int32_t>(d.h), static_cast<int32_t>(d.w), static_cast<int32_t>(d.c)}, "image");
-  return call.graph.Add("ConcatV2",
-                        {batch, image, call.graph.Constant(ExportTensor::Int32(0), "axis")},
+  return call.graph.Add("ConcatV2", {batch, image, call.graph.Int32(0, "axis")},
                         {{"T", type}, {"Tidx", type}, {"N", int64_t{2}}});
 }
 

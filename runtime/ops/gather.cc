@@ -158,8 +158,7 @@ const OpDef& GatherOp() {
       .tpu = MovedRows,
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const int64_t batch_dims = call.attrs.Int(kBatchDims);
-        const Value axis =
-            call.graph.Constant(ExportTensor::Int32(static_cast<int32_t>(batch_dims)), "axis");
+        const Value axis = call.graph.Int32(static_cast<int32_t>(batch_dims), "axis");
         return std::vector<Value>{call.graph.Add("GatherV2", {call.inputs[0], call.inputs[1], axis},
                                                  {{"Tparams", ElementType::kFloat},
                                                   {"Tindices", call.type(1)},

@@ -59,12 +59,12 @@ const OpDef& OneHotOp() {
         if (depth > std::numeric_limits<int32_t>::max()) {
           return absl::InvalidArgumentError("its depth does not fit int32");
         }
-        return std::vector<Value>{g.Add(
-            "OneHot",
-            {call.inputs[0], g.Constant(ExportTensor::Int32(static_cast<int32_t>(depth)), "depth"),
-             g.Constant(ExportTensor::Float(1), "on_value"),
-             g.Constant(ExportTensor::Float(0), "off_value")},
-            {{"T", ElementType::kFloat}, {"TI", call.type()}})};
+        return std::vector<Value>{
+            g.Add("OneHot",
+                  {call.inputs[0], g.Int32(static_cast<int32_t>(depth), "depth"),
+                   g.Constant(ExportTensor::Float(1), "on_value"),
+                   g.Constant(ExportTensor::Float(0), "off_value")},
+                  {{"T", ElementType::kFloat}, {"TI", call.type()}})};
       },
       // ONNX's OneHot is not used, because it treats -1 as the last index.
       .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {

@@ -49,6 +49,11 @@ class ExportTest(ProgramTest):
         self.assertEqual(sorted(files[os.path.relpath(result['path'], self.path('out'))]), SAVED_MODEL)
         self.assertEqual(list(files[os.path.relpath(result['onnx_path'], self.path('out'))]), ['model.onnx'])
 
+    def test_a_cloud_tpu_takes_it(self):
+        path = self.result(self.export())['path']
+        done = self.succeed('check', f'--saved_model={path}')
+        self.assertIn('refused ops: 0; warnings: 0', done.out)
+
     def test_model_dir_is_where_it_goes_by_default(self):
         done = self.succeed(*self.iris('export', 'model', '--export_format=onnx'))
         self.assertRegex(self.result(done)['path'], f'^{self.dir}/model/export/onnx/[0-9]{{10}}$')
