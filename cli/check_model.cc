@@ -11,8 +11,10 @@
 #include "cli/compose.h"
 #include "cli/config/load_config.h"
 #include "cli/config/validate.h"
+#include "cli/forecast_trace.h"
 #include "cli/json.h"
 #include "cli/logging.h"
+#include "cli/trace_file.h"
 #include "data/input_fn.h"
 #include "models/model_builder.h"
 #include "runtime/base/status.h"
@@ -191,6 +193,7 @@ absl::Status CheckModel(const CommandLine& command) {
         absl::StrCat("--format: got ", Quote(format), ", want text or json"));
   }
   if (command.Has("steps")) return absl::InvalidArgumentError("--steps wants --numerics");
+  RETURN_IF_ERROR(CheckTraceFlag(command));
   ASSIGN_OR_RETURN(const Accelerator accelerator,
                    ParseAcceleratorType(command.GetString("accelerator_type", "v2-8")));
   ASSIGN_OR_RETURN(const ModelCheck check, CheckTraining(command, accelerator));
@@ -198,6 +201,11 @@ absl::Status CheckModel(const CommandLine& command) {
     RETURN_IF_ERROR(MakeDirectories(dir));
     RETURN_IF_ERROR(WriteFileAtomically(JoinPath(dir, "tpu.program"),
                                         PrintTpuProgram(check.step.program, check.step.forecast)));
+  }
+  if (command.Has("trace")) {
+    TraceEvents events;
+    AddForecast(check, 1, events);
+    RETURN_IF_ERROR(WriteTraceFile(command, events));
   }
   std::ostringstream out;
   WriteCheck(check, format == "json", out);

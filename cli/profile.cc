@@ -3,17 +3,21 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/check_model.h"
 #include "cli/compose.h"
+#include "cli/forecast_trace.h"
 #include "cli/json.h"
+#include "cli/logging.h"
 #include "cli/processes.h"
 #include "cli/profile_text.h"
-#include "cli/signals.h"
+#include "cli/trace_file.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/estimator/processes.h"
@@ -40,10 +44,26 @@ absl::Status CheckProfileFlags(const CommandLine& command) {
     return absl::InvalidArgumentError(
         absl::StrCat("--steps: got ", command.GetInt("steps"), ", want 1 to 100000"));
   }
-  if (command.Has("trace") && command.GetString("trace").empty()) {
-    return absl::InvalidArgumentError("--trace: got \"\", want the name of a file");
+  return CheckTraceFlag(command);
+}
+
+// The forecast that --accelerator_type adds to the trace of a training's steps.
+absl::StatusOr<std::optional<ModelCheck>> ForecastForTrace(const CommandLine& command) {
+  if (!command.Has("accelerator_type")) return std::nullopt;
+  const std::string mode = command.GetString("mode", "train");
+  const bool quick_test = command.GetBool("quick_test");
+  if (!command.Has("trace") || mode != "train" || quick_test) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--accelerator_type adds the forecast of a training's step to a trace: got ",
+                     quick_test              ? "--quick_test"
+                     : !command.Has("trace") ? std::string("no --trace")
+                                             : absl::StrCat("--mode=", mode),
+                     ", want --trace=FILE and mode train; tpurun check forecasts without a trace"));
   }
-  return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Accelerator accelerator,
+                   ParseAcceleratorType(command.GetString("accelerator_type")));
+  const ScopedNoLog no_log;  // the profiled steps warn of the same
+  return CheckTraining(command, accelerator);
 }
 
 absl::StatusOr<proto::Profile> ReadProfile(const std::string& path) {
@@ -73,10 +93,12 @@ void AddSlower(const proto::Profile& before, proto::Profile& profile) {
   for (proto::ProfileChange& change : slower) *profile.add_slower() = std::move(change);
 }
 
-absl::Status WriteTrace(const std::string& path, const ProfiledSteps& profiled) {
-  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(path, {}));
-  RemoveOnInterrupt({TemporaryName(file).text()});
-  return WriteFileAtomically(file, TraceJson(profiled.program, *profiled.run, profiled.host_spans));
+absl::Status WriteTrace(const CommandLine& command, const ProfiledSteps& profiled,
+                        const std::optional<ModelCheck>& forecast) {
+  TraceEvents events;
+  AddProfiledSteps(profiled.program, *profiled.run, profiled.host_spans, events);
+  if (forecast.has_value()) AddForecast(*forecast, kProfiledProcesses + 1, events);
+  return WriteTraceFile(command, events);
 }
 
 // The peak of a v2-8 in 1e9 flops a second: 4 chips of 2 cores, each 128 x 128 multiply-adds at 0.7
@@ -120,6 +142,7 @@ absl::Status QuickTestCommand(const CommandLine& command) {
 
 absl::Status ProfileCommand(const CommandLine& command) {
   RETURN_IF_ERROR(CheckProfileFlags(command));
+  ASSIGN_OR_RETURN(const std::optional<ModelCheck> forecast, ForecastForTrace(command));
   if (command.GetBool("quick_test")) return QuickTestCommand(command);
   ASSIGN_OR_RETURN(const ModeKey mode, ModeOf(command));
   proto::Profile before;
@@ -136,7 +159,7 @@ absl::Status ProfileCommand(const CommandLine& command) {
                                  .checkpoint = command.GetString("checkpoint")}));
   if (!IsChief(fabric.get())) return absl::OkStatus();
   if (command.Has("compare")) AddSlower(before, profiled.profile);
-  if (command.Has("trace")) RETURN_IF_ERROR(WriteTrace(command.GetString("trace"), profiled));
+  if (command.Has("trace")) RETURN_IF_ERROR(WriteTrace(command, profiled, forecast));
   if (command.GetString("format", "text") == "json") {
     ASSIGN_OR_RETURN(const std::string json, ProfileJson(profiled.profile));
     return WriteOutput(json);

@@ -256,6 +256,11 @@ std::span<const Verb> Verbs() {
                  {.name = "format",
                   .value_name = "text|json",
                   .help = "tables (default), or one JSON object a line"},
+                 {.name = "trace",
+                  .type = Flag::Type::kPath,
+                  .value_name = "FILE",
+                  .help = "write the forecast step as a trace for ui.perfetto.dev and "
+                          "chrome://tracing"},
                  {.name = "numerics",
                   .type = Flag::Type::kBool,
                   .help = "instead: train with the precisions DEFAULT, HIGH, HIGHEST and F32, and "
@@ -296,6 +301,10 @@ std::span<const Verb> Verbs() {
                   .type = Flag::Type::kPath,
                   .value_name = "FILE",
                   .help = "write a trace for ui.perfetto.dev and chrome://tracing"},
+                 {.name = "accelerator_type",
+                  .value_name = "TYPE",
+                  .help = "with --trace: the forecast of a step on this Cloud TPU beside the "
+                          "measured steps, as check --trace writes it"},
                  {.name = "compare",
                   .type = Flag::Type::kPath,
                   .value_name = "FILE",

@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "nlohmann/json.hpp"
 
 namespace tpurun {
 namespace {
@@ -18,42 +16,37 @@ enum HostLane { kStepsLane = 0, kWaitsLane = 1, kHostLanes = 2 };
 constexpr HostTrace::Lane kLanesOfHost[] = {HostTrace::Lane::kInfeed, HostTrace::Lane::kOutfeed,
                                             HostTrace::Lane::kCheckpoint};
 
-std::string JsonString(std::string_view text) {
-  return nlohmann::json(std::string(text))
-      .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-}
-
-class TraceWriter {
+class ProfiledStepsTrace {
  public:
-  TraceWriter(const CoreProgram& program, const RunProfile& run,
-              const std::vector<HostTrace::Span>& host_spans)
-      : run_(run), host_spans_(host_spans), num_replicas_(program.num_replicas) {
+  ProfiledStepsTrace(const CoreProgram& program, const RunProfile& run,
+                     const std::vector<HostTrace::Span>& host_spans, TraceEvents& events)
+      : run_(run), host_spans_(host_spans), num_replicas_(program.num_replicas), events_(events) {
     for (const Instruction* instruction : program.Instructions()) {
       const bool named = !instruction->name.empty();
       instructions_.push_back(
-          {JsonString(named ? instruction->name : instruction->op->name),
-           absl::StrCat("{\"op\":", JsonString(instruction->op->name),
-                        ",\"from\":", JsonString(Describe(instruction->origins)),
-                        ",\"kernel\":", JsonString(instruction->plan.name()), ",\"part\":"),
+          {TraceString(named ? instruction->name : instruction->op->name),
+           absl::StrCat("{\"op\":", TraceString(instruction->op->name),
+                        ",\"from\":", TraceString(Describe(instruction->origins)),
+                        ",\"kernel\":", TraceString(instruction->plan.name()), ",\"part\":"),
            instruction->per_core, instruction->replicas_per_call});
     }
   }
 
-  std::string Write() {
-    text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-    NameProcess(kWorkers, "workers");
+  void Write() {
+    events_.NameProcess(kWorkers, "workers");
     for (int worker = 0; worker < run_.num_workers(); ++worker)
-      NameLane(kWorkers, worker, absl::StrCat("worker ", worker));
-    NameProcess(kCores, "emulated cores");
+      events_.NameLane(kWorkers, worker, absl::StrCat("worker ", worker));
+    events_.NameProcess(kCores, "emulated cores");
     for (int core = 0; core < num_replicas_; ++core)
-      NameLane(kCores, core, absl::StrCat("core ", core));
-    NameProcess(kHost, "host");
-    NameLane(kHost, kStepsLane, "steps");
-    NameLane(kHost, kWaitsLane, "waits of the device");
-    for (const HostTrace::Lane lane : kLanesOfHost) NameLane(kHost, LaneOf(lane), LaneName(lane));
+      events_.NameLane(kCores, core, absl::StrCat("core ", core));
+    events_.NameProcess(kHost, "host");
+    events_.NameLane(kHost, kStepsLane, "steps");
+    events_.NameLane(kHost, kWaitsLane, "waits of the device");
+    for (const HostTrace::Lane lane : kLanesOfHost)
+      events_.NameLane(kHost, LaneOf(lane), LaneName(lane));
     const std::vector<int64_t>& ticks = run_.step_ticks();
     for (size_t step = 1; step < ticks.size(); ++step)
-      Complete(kHost, kStepsLane, JsonString(absl::StrCat("step ", step)), ticks[step - 1],
+      Complete(kHost, kStepsLane, TraceString(absl::StrCat("step ", step)), ticks[step - 1],
                ticks[step], "{}");
     for (const ProfileSpan& wait : run_.waits()) {
       const char* const name = wait.kind == Kind::kInfeed    ? "\"wait for infeed\""
@@ -63,13 +56,11 @@ class TraceWriter {
     }
     for (const HostTrace::Span& span : host_spans_) {
       if (ticks.empty() || span.end <= ticks.front() || span.begin >= ticks.back()) continue;
-      Complete(kHost, LaneOf(span.lane), JsonString(span.name), span.begin, span.end, "{}");
+      Complete(kHost, LaneOf(span.lane), TraceString(span.name), span.begin, span.end, "{}");
     }
     for (int worker = 0; worker < run_.num_workers(); ++worker) {
       for (const ProfileSpan& span : run_.spans(worker)) AddSpan(worker, span);
     }
-    text_ += "\n]}\n";
-    return std::move(text_);
   }
 
  private:
@@ -96,20 +87,6 @@ class TraceWriter {
       Complete(kCores, span.part + replica, instruction.name, span.begin, span.end, args);
   }
 
-  void Event(std::string_view event) {
-    absl::StrAppend(&text_, first_ ? "" : ",\n", absl::string_view(event.data(), event.size()));
-    first_ = false;
-  }
-  void NameProcess(int process, std::string_view name) {
-    Event(absl::StrCat("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":", process,
-                       ",\"tid\":0,\"args\":{\"name\":", JsonString(name), "}}"));
-    Event(absl::StrCat("{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":", process,
-                       ",\"tid\":0,\"args\":{\"sort_index\":", process, "}}"));
-  }
-  void NameLane(int process, int lane, std::string_view name) {
-    Event(absl::StrCat("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":", process,
-                       ",\"tid\":", lane, ",\"args\":{\"name\":", JsonString(name), "}}"));
-  }
   // What of it lies within the steps. `name` and `args` are JSON.
   void Complete(int process, int lane, std::string_view name, int64_t begin, int64_t end,
                 std::string_view args) {
@@ -120,25 +97,22 @@ class TraceWriter {
     if (begin > end) return;
     const double microseconds = run_.seconds_per_tick() * 1e6;
     const auto from = static_cast<double>(begin - ticks.front());
-    Event(absl::StrFormat(
-        "{\"ph\":\"X\",\"name\":%s,\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":%s}",
-        std::string(name), process, lane, from * microseconds,
-        static_cast<double>(end - begin) * microseconds, std::string(args)));
+    events_.AddSpan(process, lane, name, from * microseconds,
+                    static_cast<double>(end - ticks.front()) * microseconds, args);
   }
 
   const RunProfile& run_;
   const std::vector<HostTrace::Span>& host_spans_;
   const int num_replicas_;
   std::vector<Named> instructions_;
-  std::string text_;
-  bool first_ = true;
+  TraceEvents& events_;
 };
 
 }  // namespace
 
-std::string TraceJson(const CoreProgram& program, const RunProfile& run,
-                      const std::vector<HostTrace::Span>& host_spans) {
-  return TraceWriter(program, run, host_spans).Write();
+void AddProfiledSteps(const CoreProgram& program, const RunProfile& run,
+                      const std::vector<HostTrace::Span>& host_spans, TraceEvents& events) {
+  ProfiledStepsTrace(program, run, host_spans, events).Write();
 }
 
 }  // namespace tpurun

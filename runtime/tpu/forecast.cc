@@ -101,16 +101,18 @@ std::vector<TpuTime> TimesOf(const TpuProgram& program, const Accelerator& accel
 TpuForecast ForecastStep(const TpuProgram& program, const Accelerator& accelerator,
                          const TpuAssumptions& assumptions) {
   TpuForecast forecast{.computations = TimesOf(program, accelerator, assumptions)};
-  double reduced = 0;
   for (size_t i = 0; i < program.computations.size(); ++i) {
     if (program.computations[i].collective) {
       for (const int read : program.computations[i].reads)
-        reduced += static_cast<double>(UnpaddedTpuBytes(program.buffers[read].shape));
+        forecast.all_reduce_bytes +=
+            static_cast<double>(UnpaddedTpuBytes(program.buffers[read].shape));
     }
     forecast.compute += forecast.computations[i].seconds();
     forecast.matrix_flops += forecast.computations[i].matrix_flops;
   }
-  if (reduced > 0) forecast.all_reduce = AllReduceSeconds(reduced, accelerator, assumptions);
+  if (forecast.all_reduce_bytes > 0) {
+    forecast.all_reduce = AllReduceSeconds(forecast.all_reduce_bytes, accelerator, assumptions);
+  }
   forecast.compute += forecast.all_reduce;
   for (const InfeedSlot& slot : program.graph.infeed())
     forecast.infeed_bytes += static_cast<double>(UnpaddedTpuBytes(slot.shape)) * 8;
@@ -120,14 +122,18 @@ TpuForecast ForecastStep(const TpuProgram& program, const Accelerator& accelerat
   return forecast;
 }
 
+NodeOrigin OriginOf(const TpuProgram& program, const TpuComputation& computation) {
+  const Node& node = program.graph.nodes()[computation.nodes[0]];
+  return node.origins.empty() ? NodeOrigin{kOutputOrigin} : node.origins[0];
+}
+
 std::vector<TpuLayer> LayersOf(const TpuProgram& program, const TpuForecast& forecast,
                                const Accelerator& accelerator) {
   std::map<NodeOrigin, TpuLayer> layers;
   std::map<NodeOrigin, std::map<TpuBound, double>> waits;
   for (size_t i = 0; i < program.computations.size(); ++i) {
     const TpuTime& time = forecast.computations[i];
-    const Node& node = program.graph.nodes()[program.computations[i].nodes[0]];
-    const NodeOrigin origin = node.origins.empty() ? NodeOrigin{kOutputOrigin} : node.origins[0];
+    const NodeOrigin origin = OriginOf(program, program.computations[i]);
     TpuLayer& layer = layers[origin];
     layer.name = origin.layer;
     layer.phase = origin.phase;

@@ -45,12 +45,13 @@ std::vector<TpuTime> TimesOf(const TpuProgram& program, const Accelerator& accel
 
 struct TpuForecast {
   std::vector<TpuTime> computations;
-  double compute = 0;       // seconds of a step's computations on each core
-  double all_reduce = 0;    // of which for all-reduce
-  double infeed = 0;        // seconds to bring the batch of a step from the hosts
-  double infeed_bytes = 0;  // of a host
-  double step = 0;          // seconds of a step: the infeed is hidden behind the computations
-  double matrix_flops = 0;  // of a core
+  double compute = 0;           // seconds of a step's computations on each core
+  double all_reduce = 0;        // of which for all-reduce
+  double all_reduce_bytes = 0;  // that each core sums with the others
+  double infeed = 0;            // seconds to bring the batch of a step from the hosts
+  double infeed_bytes = 0;      // of a host
+  double step = 0;              // seconds of a step: the infeed is hidden behind the computations
+  double matrix_flops = 0;      // of a core
 };
 
 TpuForecast ForecastStep(const TpuProgram& program, const Accelerator& accelerator,
@@ -68,7 +69,10 @@ struct TpuLayer {
   TpuBound bound = TpuBound::kHbm;  // what most of the time is waited for
 };
 
-// The longest first. A computation counts for the layer of the product or reduction in it.
+// The layer and phase that a computation counts for: that of the product or reduction in it.
+NodeOrigin OriginOf(const TpuProgram& program, const TpuComputation& computation);
+
+// The longest first.
 std::vector<TpuLayer> LayersOf(const TpuProgram& program, const TpuForecast& forecast,
                                const Accelerator& accelerator);
 

@@ -1,6 +1,7 @@
 #include "runtime/tpu/tpu_memory.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -46,33 +47,38 @@ void AddAllocation(int number, const TpuProgram& program, const TpuBuffer& buffe
 
 }  // namespace
 
+std::vector<int64_t> TemporaryBytes(const TpuProgram& program) {
+  const size_t computations = program.computations.size();
+  std::vector<int64_t> bytes(computations + 1);  // first as the change from the computation before
+  for (const TpuBuffer& buffer : program.buffers) {
+    if (buffer.kind != TpuBuffer::Kind::kTemporary || computations == 0) continue;
+    bytes[std::max(buffer.first, 0)] += buffer.bytes();
+    bytes[std::max({buffer.first, buffer.last, 0}) + 1] -= buffer.bytes();
+  }
+  std::partial_sum(bytes.begin(), bytes.end(), bytes.begin());
+  bytes.pop_back();
+  return bytes;
+}
+
 TpuMemory MemoryOf(const TpuProgram& program) {
   TpuMemory memory;
-  const int steps = static_cast<int>(program.computations.size());
-  std::vector<int64_t> change(steps + 1);
   for (const TpuBuffer& buffer : program.buffers) {
     switch (buffer.kind) {
       case TpuBuffer::Kind::kArgument:
         memory.arguments.Add(buffer);
         break;
-      case TpuBuffer::Kind::kUpdate:
-        break;
       case TpuBuffer::Kind::kOutput:
         memory.outputs.Add(buffer);
         break;
+      case TpuBuffer::Kind::kUpdate:
       case TpuBuffer::Kind::kTemporary:
-        change[std::max(buffer.first, 0)] += buffer.bytes();
-        change[std::max({buffer.first, buffer.last, 0}) + (steps > 0 ? 1 : 0)] -= buffer.bytes();
         break;
     }
   }
-  int64_t live = 0, most = -1;
-  for (int i = 0; i < steps; ++i) {
-    live += change[i];
-    if (live <= most) continue;
-    most = live;
-    memory.peak = i;
-  }
+  const std::vector<int64_t> live = TemporaryBytes(program);
+  memory.peak = live.empty()
+                    ? -1
+                    : static_cast<int>(std::max_element(live.begin(), live.end()) - live.begin());
   for (int i = 0; i < static_cast<int>(program.buffers.size()); ++i) {
     const TpuBuffer& buffer = program.buffers[i];
     const bool temporary = buffer.kind == TpuBuffer::Kind::kTemporary &&

@@ -40,7 +40,10 @@ struct TpuMemory {
   }
 };
 
-// Without rematerialization: each array is kept until its last reader.
+// [computation] Bytes of the temporary buffers that exist while it runs. Without rematerialization:
+// each array is kept until its last reader.
+std::vector<int64_t> TemporaryBytes(const TpuProgram& program);
+
 TpuMemory MemoryOf(const TpuProgram& program);
 
 // What TPUs report of a program that does not fit ("Ran out of memory in memory space hbm ..."), or

@@ -11,7 +11,16 @@
 namespace tpurun {
 namespace {
 
-std::string KindName(const TpuComputation& computation) {
+std::string ShapesOf(const TpuProgram& program, const std::vector<int>& buffers) {
+  return absl::StrJoin(buffers, " ", [&](std::string* text, int id) {
+    const TpuBuffer& buffer = program.buffers[id];
+    absl::StrAppend(text, PrintTiledShape(buffer.shape, buffer.layout));
+  });
+}
+
+}  // namespace
+
+std::string TpuKindName(const TpuComputation& computation) {
   if (computation.collective) return "all-reduce";
   switch (computation.kind) {
     case TpuStage::Kind::kLoop:
@@ -26,14 +35,10 @@ std::string KindName(const TpuComputation& computation) {
   return "";
 }
 
-std::string ShapesOf(const TpuProgram& program, const std::vector<int>& buffers) {
-  return absl::StrJoin(buffers, " ", [&](std::string* text, int id) {
-    const TpuBuffer& buffer = program.buffers[id];
-    absl::StrAppend(text, PrintTiledShape(buffer.shape, buffer.layout));
-  });
+std::string PrintTpuProduct(const TpuProduct& product) {
+  return absl::StrFormat("%g x (%d,%d) x (%d,%d)", product.count, product.m, product.k, product.k,
+                         product.n);
 }
-
-}  // namespace
 
 std::string PrintTpuProgram(const TpuProgram& program, const TpuForecast& forecast) {
   std::string text;
@@ -43,12 +48,11 @@ std::string PrintTpuProgram(const TpuProgram& program, const TpuForecast& foreca
     const std::string ops = absl::StrJoin(computation.nodes, ", ", [&](std::string* out, int id) {
       absl::StrAppend(out, program.graph.nodes()[id].op->name);
     });
-    absl::StrAppend(&text, i, " ", KindName(computation), " ", Quote(node.name), " {", ops, "} ",
+    absl::StrAppend(&text, i, " ", TpuKindName(computation), " ", Quote(node.name), " {", ops, "} ",
                     ShapesOf(program, computation.reads), " -> ",
                     ShapesOf(program, computation.writes), PrintOrigins(node.origins), "\n");
     for (const TpuProduct& product : computation.products) {
-      absl::StrAppendFormat(&text, "    %g x (%d,%d) x (%d,%d)\n", product.count, product.m,
-                            product.k, product.k, product.n);
+      absl::StrAppend(&text, "    ", PrintTpuProduct(product), "\n");
     }
     if (computation.collective) continue;
     const TpuTime& time = forecast.computations[i];

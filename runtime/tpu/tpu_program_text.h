@@ -9,6 +9,9 @@
 
 namespace tpurun {
 
+std::string TpuKindName(const TpuComputation& computation);  // "matrix"
+std::string PrintTpuProduct(const TpuProduct& product);      // "1 x (32,784) x (784,128)"
+
 // One line a computation:
 //   3 matrix "dense/MatMul" {matmul, bias_add, relu} f32[32,784]{1,0:T(8,128)} ... ->
 //   f32[32,128]{...}

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <thread>
@@ -241,8 +242,9 @@ TEST(TraceTest, HasEverySpanAndEveryLane) {
   const std::vector<HostTrace::Span> host_spans = {
       batch(ticks[0] - 2, ticks[0] - 1),  // before the steps: left out
       batch(ticks[1], ticks[2])};
-  const nlohmann::json trace =
-      nlohmann::json::parse(TraceJson(ran.program, *ran.profile, host_spans));
+  TraceEvents events;
+  AddProfiledSteps(ran.program, *ran.profile, host_spans, events);
+  const nlohmann::json trace = nlohmann::json::parse(events.Take());
   std::vector<std::string> lanes;
   int64_t spans = 0, steps = 0, batches = 0;
   for (const auto& event : trace["traceEvents"]) {
@@ -266,6 +268,25 @@ TEST(TraceTest, HasEverySpanAndEveryLane) {
   for (int worker = 0; worker < kWorkers; ++worker)
     recorded += std::ssize(ran.profile->spans(worker));
   EXPECT_EQ(spans, recorded);
+}
+
+TEST(TraceEventsTest, SpansThatTouchStillDoInNanoseconds) {
+  TraceEvents events;
+  events.NameProcess(1, "\"a\"\n");
+  for (int i = 0; i < 7; ++i) events.AddSpan(1, 0, "\"x\"", i / 7.0, (i + 1) / 7.0, "{}");
+  events.AddCount(1, "memory", "bytes", 0.25, int64_t{1} << 40);
+  const nlohmann::json trace = nlohmann::json::parse(events.Take())["traceEvents"];
+  ASSERT_EQ(trace.size(), 10u);
+  EXPECT_EQ(trace[0]["args"]["name"], "\"a\"\n");
+  int64_t end = 0;
+  for (size_t i = 2; i < 9; ++i) {
+    const double begin = trace[i]["ts"].get<double>() * 1e3;
+    EXPECT_EQ(std::llround(begin), end);
+    end = std::llround(begin + trace[i]["dur"].get<double>() * 1e3);
+  }
+  EXPECT_EQ(end, 1000);
+  EXPECT_EQ(trace[9]["ph"], "C");
+  EXPECT_EQ(trace[9]["args"]["bytes"], int64_t{1} << 40);
 }
 
 TEST(MachinePeaksTest, AreMeasured) {

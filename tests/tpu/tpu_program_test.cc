@@ -2,6 +2,11 @@
 // v2-8.
 #include "runtime/tpu/tpu_program.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "runtime/ir/graph_text.h"
@@ -47,6 +52,31 @@ TEST(TpuProgram, ReadsWhatHasBeenWritten) {
         EXPECT_EQ(++writes[written], 1) << path;
       }
     }
+  }
+}
+
+TEST(TpuMemory, ThePeakIsWhereTemporariesTakeMost) {
+  for (const std::string& path : TextFiles("testdata/tpu_programs")) {
+    const auto graph = ParseGraph(GoldenInput(path), FindOpByName);
+    ASSERT_TRUE(graph.ok()) << path << ": " << graph.status();
+    const auto program = MakeTpuProgram(*graph, {});
+    ASSERT_TRUE(program.ok()) << path << ": " << program.status();
+    const TpuMemory memory = MemoryOf(*program);
+    const std::vector<int64_t> bytes = TemporaryBytes(*program);
+    ASSERT_EQ(bytes.size(), program->computations.size()) << path;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      int64_t live = 0;
+      for (const TpuBuffer& buffer : program->buffers) {
+        const int number = static_cast<int>(i);
+        if (buffer.kind == TpuBuffer::Kind::kTemporary && std::max(buffer.first, 0) <= number &&
+            number <= std::max({buffer.first, buffer.last, 0})) {
+          live += buffer.bytes();
+        }
+      }
+      EXPECT_EQ(bytes[i], live) << path << " " << i;
+      EXPECT_LE(bytes[i], memory.temporaries.padded) << path << " " << i;
+    }
+    EXPECT_EQ(bytes[memory.peak], memory.temporaries.padded) << path;
   }
 }
 
