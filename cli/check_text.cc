@@ -213,52 +213,6 @@ std::string Percent(const Json& share) {
   return absl::StrFormat("%.1f%%", 100 * share.get<double>());
 }
 
-void WriteVerdict(const ModelCheck& check, const Json& row, RowWriter& rows) {
-  const TpuGeneration& generation = *check.accelerator.generation;
-  const int hosts = check.accelerator.hosts();
-  rows.Title(absl::StrFormat("%s: %d cores on %d host%s, %d examples a core, %d in all",
-                             check.accelerator.name(), check.accelerator.cores, hosts,
-                             hosts == 1 ? "" : "s", check.step.batch_of_core, check.batch_size));
-  rows.Title(absl::StrCat("compiles: yes"));
-  rows.Title(absl::StrCat("fits: ", check.step.memory.fits(check.accelerator) ? "yes" : "no", ", ",
-                          PrintTpuBytes(check.step.memory.used()), " of ",
-                          PrintTpuBytes(generation.hbm_bytes), " of a core"));
-  rows.Title(absl::StrFormat("forecast: %s ms a step, %s examples a second, bound by: %s",
-                             JsonText(row["step_ms"]),
-                             Grouped(std::llround(row["examples_per_second"].get<double>())),
-                             row["bound"].get<std::string>()));
-  if (generation.estimated) {
-    rows.Title(absl::StrCat("Published figures of ", ToAbsl(generation.name),
-                            " are few: all this is an estimate."));
-  }
-}
-
-void WriteLayersText(const ModelCheck& check, const std::vector<Json>& layers, RowWriter& rows) {
-  std::vector<Json> texts;
-  for (const Json& layer : layers) {
-    if (texts.size() == kShownLayers) break;
-    Json text = layer;
-    text["share"] = Percent(layer["share"]);
-    text["MXU"] = Percent(layer["mxu_utilization"]);
-    text["ms"] = absl::StrFormat("%.3f", layer["ms"].get<double>());
-    text["HBM"] = PrintTpuBytes(layer["hbm_bytes"].get<int64_t>());
-    texts.push_back(std::move(text));
-  }
-  rows.Title("");
-  rows.Title("Where the time of a step goes:");
-  rows.Table({{"layer"},
-              {"phase"},
-              {"ms", true},
-              {"share", true},
-              {"bound"},
-              {"MXU", true},
-              {"HBM", true}},
-             texts);
-  if (layers.size() > texts.size()) {
-    rows.Title(absl::StrCat("(", layers.size() - texts.size(), " more: --format=json)"));
-  }
-}
-
 void WriteUnits(const ModelCheck& check, const Json& row, RowWriter& rows) {
   const TpuForecast& forecast = check.step.forecast;
   double matrix = 0, ideal = 0, vector = 0, hbm = 0;
@@ -286,78 +240,142 @@ void WriteUnits(const ModelCheck& check, const Json& row, RowWriter& rows) {
       Grouped(std::llround(ExamplesPerSecond(check, forecast) / check.accelerator.hosts()))));
 }
 
-void WriteSlices(const std::vector<Json>& slices, RowWriter& rows) {
-  std::vector<Json> texts;
-  for (const Json& slice : slices) {
-    Json text = slice;
-    text["batch_size"] = Grouped(slice["batch_size"]);
-    text["examples_per_second"] = Grouped(std::llround(slice["examples_per_second"].get<double>()));
-    texts.push_back(std::move(text));
-  }
-  rows.Title("");
-  rows.Title("The same batch of a core on other slices:");
-  rows.Table({{"accelerator_type"},
-              {"batch_size", true},
-              {"step_ms", true},
-              {"examples_per_second", true}},
-             texts);
-}
-
-void WriteAdvice(const ModelCheck& check, const Json& row, const std::vector<Json>& padding,
-                 RowWriter& rows) {
-  rows.Title("");
-  rows.Title("What helps:");
-  if (check.largest_batch_of_core.has_value()) {
-    rows.Title(absl::StrCat("- the largest batch that fits: ", *check.largest_batch_of_core,
-                            " examples a core, --train_batch_size=",
-                            *check.largest_batch_of_core * check.accelerator.cores));
-  }
-  if (check.step.batch_of_core % 8 != 0) {
-    rows.Title(absl::StrCat("- a batch of a core that is a multiple of 8: ",
-                            check.step.batch_of_core, " pads to whole tiles"));
-  }
-  if (check.in_bf16.has_value()) {
-    rows.Title(absl::StrFormat(
-        "- compute_dtype: BFLOAT16, which stores activations in bf16: %s ms a step, %s of HBM",
-        JsonText(row["bf16_step_ms"]), PrintTpuBytes(check.in_bf16->memory.used())));
-  }
-  if (!padding.empty()) {
-    rows.Title("- sizes of layers that are multiples of 128. The matrix units pad most here:");
-    rows.Table(
-        {{"layers"}, {"op"}, {"pads"}, {"wasted_ms", true}},
-        {padding.begin(), padding.begin() + std::min<size_t>(padding.size(), kShownPadding)});
-  }
-  if (check.steps.has_value()) {
-    rows.Title(absl::StrCat("Cost: ", Grouped(*check.steps), " steps take ", JsonText(row["hours"]),
-                            " hours of a ", check.accelerator.name(), ", 1,000,000 examples ",
-                            JsonText(row["hours_of_million_examples"]), "."));
-  }
-}
-
 void WriteCheckText(const ModelCheck& check, RowWriter& rows) {
-  const Json row = CheckRow(check);
-  WriteVerdict(check, row, rows);
+  const auto table = [&](const CheckTable& table) { rows.Table(table.columns, table.rows); };
+  const auto titles = [&](const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) rows.Title(line);
+  };
+  const CheckRows of_check = CheckRowsOf(check);
+  titles(VerdictOf(check, of_check));
   rows.Title("");
   std::string memory =
       PrintMemory(check.step.program, check.step.memory, check.accelerator, kShownAllocations);
   memory.pop_back();
-  rows.Title(memory);
-  WriteLayersText(check, LayerRowsOf(check), rows);
-  WriteUnits(check, row, rows);
-  WriteSlices(SliceRows(check), rows);
-  WriteAdvice(check, row, PaddingRows(check), rows);
+  titles({memory, "", "Where the time of a step goes:"});
+  table(LayersTable(of_check, kShownLayers));
+  if (of_check.layers.size() > kShownLayers) {
+    rows.Title(absl::StrCat("(", of_check.layers.size() - kShownLayers, " more: --format=json)"));
+  }
+  WriteUnits(check, of_check.check, rows);
+  titles({"", "The same batch of a core on other slices:"});
+  table(SlicesTable(of_check));
+  titles({"", "What helps:"});
+  for (const std::string& advice : AdviceOf(check, of_check))
+    rows.Title(absl::StrCat("- ", advice));
+  if (!of_check.padding.empty()) {
+    rows.Title("- sizes of layers that are multiples of 128. The matrix units pad most here:");
+  }
+  table(PaddingTable(of_check));
+  if (const auto cost = CostOf(check, of_check); cost.has_value()) rows.Title(*cost);
   std::vector<std::string> assumptions;
-  for (const Json& assumption : AssumptionRows(check.accelerator)) {
+  for (const Json& assumption : of_check.assumptions) {
     assumptions.push_back(
         absl::StrCat(assumption["name"].get<std::string>(), " ", JsonText(assumption["value"]),
                      assumption["unit"] == "" ? "" : " ", assumption["unit"].get<std::string>()));
   }
-  rows.Title("");
-  rows.Title(absl::StrCat("Assumed: ", absl::StrJoin(assumptions, ", "), "."));
-  rows.Title("How far forecasts are from published figures: tpurun help tpu_check.");
+  titles({"", absl::StrCat("Assumed: ", absl::StrJoin(assumptions, ", "), "."),
+          "How far forecasts are from published figures: tpurun help tpu_check."});
 }
 
 }  // namespace
+
+CheckRows CheckRowsOf(const ModelCheck& check) {
+  return {.check = CheckRow(check),
+          .layers = LayerRowsOf(check),
+          .allocations = AllocationRows(check),
+          .padding = PaddingRows(check),
+          .slices = SliceRows(check),
+          .assumptions = AssumptionRows(check.accelerator)};
+}
+
+CheckTable LayersTable(const CheckRows& rows, size_t most) {
+  CheckTable table{.columns = {{"layer"},
+                               {"phase"},
+                               {"ms", true},
+                               {"share", true},
+                               {"bound"},
+                               {"MXU", true},
+                               {"HBM", true}}};
+  for (const Json& layer : rows.layers) {
+    if (table.rows.size() == most) break;
+    Json text = layer;
+    text["share"] = Percent(layer["share"]);
+    text["MXU"] = Percent(layer["mxu_utilization"]);
+    text["ms"] = absl::StrFormat("%.3f", layer["ms"].get<double>());
+    text["HBM"] = PrintTpuBytes(layer["hbm_bytes"].get<int64_t>());
+    table.rows.push_back(std::move(text));
+  }
+  return table;
+}
+
+CheckTable PaddingTable(const CheckRows& rows) {
+  const size_t shown = std::min<size_t>(rows.padding.size(), kShownPadding);
+  return {.columns = {{"layers"}, {"op"}, {"pads"}, {"wasted_ms", true}},
+          .rows = {rows.padding.begin(), rows.padding.begin() + static_cast<int>(shown)}};
+}
+
+CheckTable SlicesTable(const CheckRows& rows) {
+  CheckTable table{.columns = {{"accelerator_type"},
+                               {"batch_size", true},
+                               {"step_ms", true},
+                               {"examples_per_second", true}}};
+  for (const Json& slice : rows.slices) {
+    Json text = slice;
+    text["batch_size"] = Grouped(slice["batch_size"]);
+    text["examples_per_second"] = Grouped(std::llround(slice["examples_per_second"].get<double>()));
+    table.rows.push_back(std::move(text));
+  }
+  return table;
+}
+
+std::vector<std::string> VerdictOf(const ModelCheck& check, const CheckRows& rows) {
+  const TpuGeneration& generation = *check.accelerator.generation;
+  std::vector<std::string> lines = {
+      absl::StrFormat("%s: %d cores on %d host%s, %d examples a core, %d in all",
+                      check.accelerator.name(), check.accelerator.cores, check.accelerator.hosts(),
+                      check.accelerator.hosts() == 1 ? "" : "s", check.step.batch_of_core,
+                      check.batch_size),
+      "compiles: yes",
+      absl::StrCat("fits: ", check.step.memory.fits(check.accelerator) ? "yes" : "no", ", ",
+                   PrintTpuBytes(check.step.memory.used()), " of ",
+                   PrintTpuBytes(generation.hbm_bytes), " of a core"),
+      absl::StrFormat("forecast: %s ms a step, %s examples a second, bound by: %s",
+                      JsonText(rows.check["step_ms"]),
+                      Grouped(std::llround(rows.check["examples_per_second"].get<double>())),
+                      rows.check["bound"].get<std::string>())};
+  if (generation.estimated) {
+    lines.push_back(absl::StrCat("Published figures of ", ToAbsl(generation.name),
+                                 " are few: all this is an estimate."));
+  }
+  return lines;
+}
+
+std::vector<std::string> AdviceOf(const ModelCheck& check, const CheckRows& rows) {
+  std::vector<std::string> lines;
+  if (check.largest_batch_of_core.has_value()) {
+    lines.push_back(absl::StrCat("the largest batch that fits: ", *check.largest_batch_of_core,
+                                 " examples a core, --train_batch_size=",
+                                 *check.largest_batch_of_core * check.accelerator.cores));
+  }
+  if (check.step.batch_of_core % 8 != 0) {
+    lines.push_back(absl::StrCat("a batch of a core that is a multiple of 8: ",
+                                 check.step.batch_of_core, " pads to whole tiles"));
+  }
+  if (check.in_bf16.has_value()) {
+    lines.push_back(absl::StrFormat(
+        "compute_dtype: BFLOAT16, which stores activations in bf16: %s ms a step, %s of HBM",
+        JsonText(rows.check["bf16_step_ms"]), PrintTpuBytes(check.in_bf16->memory.used())));
+  }
+  return lines;
+}
+
+std::optional<std::string> CostOf(const ModelCheck& check, const CheckRows& rows) {
+  if (!check.steps.has_value()) return std::nullopt;
+  return absl::StrCat("Cost: ", Grouped(*check.steps), " steps take ",
+                      JsonText(rows.check["hours"]), " hours of a ", check.accelerator.name(),
+                      ", 1,000,000 examples ", JsonText(rows.check["hours_of_million_examples"]),
+                      ".");
+}
 
 void WriteCheck(const ModelCheck& check, bool json, std::ostream& out) {
   RowWriter rows(json, out);
@@ -365,11 +383,11 @@ void WriteCheck(const ModelCheck& check, bool json, std::ostream& out) {
     WriteCheckText(check, rows);
     return;
   }
-  rows.Object(CheckRow(check));
-  for (const std::vector<Json>& list :
-       {LayerRowsOf(check), AllocationRows(check), PaddingRows(check), SliceRows(check),
-        AssumptionRows(check.accelerator)}) {
-    for (const Json& row : list) rows.Object(row);
+  const CheckRows of_check = CheckRowsOf(check);
+  rows.Object(of_check.check);
+  for (const std::vector<Json>* list : {&of_check.layers, &of_check.allocations, &of_check.padding,
+                                        &of_check.slices, &of_check.assumptions}) {
+    for (const Json& row : *list) rows.Object(row);
   }
 }
 

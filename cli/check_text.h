@@ -2,11 +2,45 @@
 #ifndef TPURUN_CLI_CHECK_TEXT_H_
 #define TPURUN_CLI_CHECK_TEXT_H_
 
+#include <optional>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "cli/check_model.h"
+#include "cli/inspect_rows.h"
+#include "cli/json.h"
 
 namespace tpurun {
+
+// The JSON of a check, by kind.
+struct CheckRows {
+  Json check;
+  std::vector<Json> layers;       // the longest first
+  std::vector<Json> allocations;  // at the peak, the largest first
+  std::vector<Json> padding;      // products whose padding costs the matrix units most
+  std::vector<Json> slices;
+  std::vector<Json> assumptions;
+};
+
+CheckRows CheckRowsOf(const ModelCheck& check);
+
+// Some of the rows for people, with percent signs and units.
+struct CheckTable {
+  std::vector<RowColumn> columns;
+  std::vector<Json> rows;
+};
+
+CheckTable LayersTable(const CheckRows& rows, size_t most);
+CheckTable PaddingTable(const CheckRows& rows);
+CheckTable SlicesTable(const CheckRows& rows);
+
+// Sentences: what the slice is, whether the step fits, how long it takes.
+std::vector<std::string> VerdictOf(const ModelCheck& check, const CheckRows& rows);
+// What makes the step faster or lets it fit, besides sizes without padding.
+std::vector<std::string> AdviceOf(const ModelCheck& check, const CheckRows& rows);
+// A sentence, if the training has a number of steps.
+std::optional<std::string> CostOf(const ModelCheck& check, const CheckRows& rows);
 
 // Text for people, or with `json` one object a line: of kind check, layer, allocation, padding,
 // slice and assumption.

@@ -5,17 +5,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cli/json.h"
+#include "cli/report_forecasts.h"
 #include "cli/signals.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
 #include "runtime/report/html_report.h"
 #include "runtime/report/text_report.h"
+#include "runtime/tpu/accelerator.h"
 
 namespace tpurun {
 namespace {
@@ -75,7 +78,12 @@ absl::Status WritePage(const Report& report, const HtmlReport& page, const std::
 absl::Status ReportCommand(const CommandLine& command) {
   RETURN_IF_ERROR(CheckFlags(command));
   ASSIGN_OR_RETURN(const int width, TextWidth(command));
-  ASSIGN_OR_RETURN(const Report report, ReadReport(command.arguments()));
+  std::optional<Accelerator> accelerator;
+  if (command.Has("accelerator_type")) {
+    ASSIGN_OR_RETURN(accelerator, ParseAcceleratorType(command.GetString("accelerator_type")));
+  }
+  ASSIGN_OR_RETURN(Report report, ReadReport(command.arguments()));
+  if (accelerator.has_value()) AddForecasts(*accelerator, report);
   for (const std::string& warning : report.warnings) LOG(WARNING) << Escape(warning);
   if (command.Has("output")) {
     const std::string output = command.GetString("output");

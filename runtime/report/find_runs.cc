@@ -111,6 +111,10 @@ class Finder {
 
 }  // namespace
 
+std::string ModelDirOf(const RunFolder& folder) {
+  return folder.evaluation.empty() ? folder.path : DirName(folder.path);
+}
+
 absl::StatusOr<std::vector<RunFolder>> FindRuns(const std::vector<std::string>& dirs,
                                                 std::vector<std::string>* warnings) {
   std::vector<std::pair<fs::path, std::string>> roots;

@@ -21,6 +21,9 @@ struct RunFolder {
   std::string evaluation;
 };
 
+// The folder of the training, whose run_config.pbtxt is that of its evaluations too.
+std::string ModelDirOf(const RunFolder& folder);
+
 // The runs at or below `dirs`: trainings by name, each before its evaluations. Symbolic links are
 // followed, and each directory is read once. A subdirectory that cannot be listed adds a line to
 // *warnings. NotFound if one of `dirs` cannot be listed or has no event file at or below it.

@@ -10,8 +10,12 @@
 //    "texts": [{"tag": "x", "run": 0, "step": 10, "markdown": "..."}],
 //    "profiles": [{"run": 0, "text": "10 steps of 1.5 ms",
 //                  "tables": [{"columns": ["layer", "share %"], "rows": [["dense", "50.0"]]}]}],
-//    "histograms": [{"tag": "x", "run": 0, "step": 10, "edges": [0, 1], "counts": [5]}]}
+//    "histograms": [{"tag": "x", "run": 0, "step": 10, "edges": [0, 1], "counts": [5]}],
+//    "forecasts": {"title": "On a Cloud TPU v3-8", "table": {"columns": ["run"], "rows": [["a"]]},
+//                  "runs": [{"run": 0, "error": "", "verdict": ["fits: yes"], "advice": ["..."],
+//                            "tables": [{"title": "...", "columns": ["layer"], "rows": []}]}]}}
 //
+// "forecasts" is there if they are asked for.
 // Steps and times (milliseconds since 1970) are the first and then differences.
 #include "runtime/report/html_report.h"
 
@@ -243,6 +247,32 @@ Json Profiles(const Report& report) {
   return profiles;
 }
 
+Json TableJson(const ReportTable& table) {
+  return {{"columns", table.columns}, {"rows", table.rows}};
+}
+
+Json Forecasts(const Report& report) {
+  Json runs = Json::array();
+  for (size_t run = 0; run < report.runs.size(); ++run) {
+    if (!report.runs[run].forecast.has_value()) continue;
+    const ReportForecast& forecast = *report.runs[run].forecast;
+    Json tables = Json::array();
+    for (const ReportForecast::Table& table : forecast.tables) {
+      Json entry = {{"title", table.title}};
+      entry.update(TableJson(table.table));
+      tables.push_back(std::move(entry));
+    }
+    runs.push_back({{"run", run},
+                    {"error", forecast.error},
+                    {"verdict", forecast.verdict},
+                    {"advice", forecast.advice},
+                    {"tables", std::move(tables)}});
+  }
+  return {{"title", report.forecasts_title},
+          {"table", TableJson(report.forecasts)},
+          {"runs", std::move(runs)}};
+}
+
 // Counts the curves' points into *page.
 Json Data(const Report& report, HtmlReport* page) {
   LeftOut left_out;
@@ -250,15 +280,13 @@ Json Data(const Report& report, HtmlReport* page) {
   Json images = Images(report, &left_out);
   Json texts = Texts(report, &left_out);
   Json histograms = Histograms(report, &left_out);
-  return {{"title", report.title},
-          {"notes", Notes(report, *page, left_out)},
-          {"runs", Runs(report)},
-          {"table", {{"columns", report.table.columns}, {"rows", report.table.rows}}},
-          {"curves", std::move(curves)},
-          {"images", std::move(images)},
-          {"texts", std::move(texts)},
-          {"histograms", std::move(histograms)},
-          {"profiles", Profiles(report)}};
+  Json data = {{"title", report.title},       {"notes", Notes(report, *page, left_out)},
+               {"runs", Runs(report)},        {"table", TableJson(report.table)},
+               {"curves", std::move(curves)}, {"images", std::move(images)},
+               {"texts", std::move(texts)},   {"histograms", std::move(histograms)},
+               {"profiles", Profiles(report)}};
+  if (!report.forecasts_title.empty()) data["forecasts"] = Forecasts(report);
+  return data;
 }
 
 // JSON that may stand inside <script>: a '<' occurs only in strings. What is not UTF-8 in names of

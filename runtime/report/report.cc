@@ -56,9 +56,7 @@ int64_t LastStep(const std::vector<const ReportRun*>& runs) {
 // run_config.pbtxt of the training, or else the hyperparameters that its events name.
 Configuration RowConfiguration(const std::vector<const ReportRun*>& runs,
                                std::vector<std::string>* warnings) {
-  const RunFolder& first = runs.front()->folder;
-  const std::string model_dir = first.evaluation.empty() ? first.path : DirName(first.path);
-  absl::StatusOr<Configuration> configuration = ReadConfiguration(model_dir);
+  absl::StatusOr<Configuration> configuration = ReadConfiguration(ModelDirOf(runs.front()->folder));
   if (!configuration.ok()) {
     warnings->push_back(absl::StrCat(configuration.status().message(),
                                      "; the configuration of this run is not shown"));

@@ -15,22 +15,38 @@
 
 namespace tpurun {
 
+struct ReportTable {
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;  // one cell per column; "" without a value
+};
+
+// What a Cloud TPU would make of a training.
+struct ReportForecast {
+  struct Table {
+    std::string title;
+    ReportTable table;
+  };
+  std::string error;                 // why there is no forecast: lines; then all else is empty
+  std::vector<std::string> verdict;  // sentences
+  std::vector<Table> tables;
+  std::vector<std::string> advice;  // sentences
+};
+
 struct ReportRun {
   RunFolder folder;
   RunEvents events;
   size_t row = 0;  // row of the table, shared by a training and its evaluations
-  std::optional<proto::Profile> profile;  // of a training: its latest
-};
-
-struct ReportTable {
-  std::vector<std::string> columns;  // "run", "step", metrics, rates, differing configuration
-  std::vector<std::vector<std::string>> rows;  // one cell per column; "" without a value
+  std::optional<proto::Profile> profile;   // of a training: its latest
+  std::optional<ReportForecast> forecast;  // in the first run of a row, if it is asked for
 };
 
 struct Report {
   std::string title;
   std::vector<ReportRun> runs;
-  ReportTable table;
+  ReportTable table;  // columns: "run", "step", metrics, rates, differing configuration
+  // "On a Cloud TPU v3-8", and the forecasts side by side. Empty if they are not asked for.
+  std::string forecasts_title;
+  ReportTable forecasts;
   // Files that could not be read, one line each.
   std::vector<std::string> warnings;
 };

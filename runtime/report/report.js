@@ -194,10 +194,13 @@ function connectControls(charts, update) {
 
 // ---- profiles ----
 
+// Of a cell such as "1,024" or "12.5%"; NaN if it is no number.
+const numberOf = (cell) => Number(cell.replace(/[,%]/g, ''));
+
 // A cell of numbers stands on the right; the last column of shares has a bar behind it.
 function profileTable({columns, rows}) {
-  const isNumber = columns.map((_, i) => rows.every((row) => !Number.isNaN(Number(row[i]))));
-  const share = columns.indexOf('share %');
+  const isNumber = columns.map((_, i) => rows.every((row) => !Number.isNaN(numberOf(row[i]))));
+  const share = columns.findIndex((name) => name.startsWith('share'));
   const heading = columns.map((name, i) =>
     make('th', {scope: 'col', class: isNumber[i] ? 'number' : ''}, name));
   const lines = rows.map((row) => make('tr', {}, ...row.map((cell, i) => {
@@ -205,7 +208,7 @@ function profileTable({columns, rows}) {
         ...(isNumber[i] ? [cell] : breakable(cell)));
     if (i === 0) td.setAttribute('scope', 'row');
     if (i === share) {
-      const part = `${Math.min(100, Number(cell))}%`;
+      const part = `${Math.min(100, numberOf(cell))}%`;
       td.style.background = `linear-gradient(to left, var(--line) ${part}, transparent ${part})`;
     }
     return td;
@@ -214,10 +217,31 @@ function profileTable({columns, rows}) {
       make('thead', {}, make('tr', {}, ...heading)), make('tbody', {}, ...lines)));
 }
 
-function profileFigure(entry) {
+function profileFigure(entry, ...content) {
   const name = make('small', {}, swatch(runs[entry.run]), runs[entry.run].name);
-  return make('figure', {class: 'profile'}, make('figcaption', {}, name), make('p', {}, entry.text),
-      ...entry.tables.map(profileTable));
+  return make('figure', {class: 'profile'}, make('figcaption', {}, name), ...content);
+}
+
+const profileOfRun = (entry) =>
+  profileFigure(entry, make('p', {}, entry.text), ...entry.tables.map(profileTable));
+
+// ---- forecasts ----
+
+function forecastOfRun(entry) {
+  if (entry.error) return profileFigure(entry, make('p', {class: 'lines'}, entry.error));
+  const tables = entry.tables.flatMap((table) =>
+    [make('h3', {}, table.title), profileTable(table)]);
+  const advice = entry.advice.map((line) => make('li', {}, line));
+  if (advice.length > 0) tables.push(make('h3', {}, 'What helps'), make('ul', {}, ...advice));
+  return profileFigure(entry, make('p', {class: 'lines'}, entry.verdict.join('\n')), ...tables);
+}
+
+function fillForecasts({title, table, runs}) {
+  byId('forecasts-heading').textContent = title;
+  if (table.rows.length > 1) {
+    byId('forecasts').append(make('div', {class: 'profile'}, profileTable(table)));
+  }
+  fillGallery('forecasts', runs, forecastOfRun);
 }
 
 // ---- histograms, images, texts ----
@@ -328,7 +352,8 @@ function fillPage() {
   const update = showCharts(charts);
   fillRuns(update);
   connectControls(charts, update);
-  fillGallery('profiles', data.profiles, profileFigure);
+  fillGallery('profiles', data.profiles, profileOfRun);
+  if (data.forecasts) fillForecasts(data.forecasts);
   fillGallery('histograms', data.histograms, histogramFigure);
   fillGallery('images', data.images, imageFigure);
   fillGallery('texts', data.texts, textFigure);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -87,6 +88,20 @@ std::string TableText(const ReportTable& table, size_t width) {
   return text;
 }
 
+// The forecasts side by side, and why there are none of the other runs.
+std::string ForecastsText(const Report& report, size_t width) {
+  std::string text = absl::StrCat("\n", report.forecasts_title, "\n");
+  if (!report.forecasts.rows.empty()) absl::StrAppend(&text, TableText(report.forecasts, width));
+  for (const ReportRun& run : report.runs) {
+    if (!run.forecast.has_value() || run.forecast->error.empty()) continue;
+    absl::StrAppend(&text, Escape(run.folder.training), ": no forecast:\n");
+    for (const absl::string_view line : absl::StrSplit(run.forecast->error, '\n')) {
+      absl::StrAppend(&text, "  ", Escape({line.data(), line.size()}), "\n");
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string TextReport(const Report& report, int width) {
@@ -103,6 +118,9 @@ std::string TextReport(const Report& report, int width) {
     absl::StrAppend(&text, "\n", Escape(tag), "\n", TextChart(curves, width));
   }
   absl::StrAppend(&text, "\n", TableText(report.table, static_cast<size_t>(width)));
+  if (!report.forecasts_title.empty()) {
+    absl::StrAppend(&text, ForecastsText(report, static_cast<size_t>(width)));
+  }
   return text;
 }
 

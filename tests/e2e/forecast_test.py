@@ -1,4 +1,4 @@
-"""The forecast of check in a trace, and beside measured steps."""
+"""The forecast of check in a trace, beside measured steps, and in a report."""
 import json
 import os
 import re
@@ -152,9 +152,87 @@ train { max_steps: 10 input {
                 ('got --mode=evaluate, want --trace=FILE and mode train',
                  ('profile', config, v2, '--trace=x', '--mode=evaluate')),
                 ('got --quick_test, want', ('profile', v2, '--trace=x', '--quick_test')),
-                ('v9-8', ('profile', config, '--trace=x', '--accelerator_type=v9-8')))):
+                ('v9-8', ('profile', config, '--trace=x', '--accelerator_type=v9-8')),
+                ('v9-8', ('report', 'iris', '--text', '--accelerator_type=v9-8'))):
             self.fail_with(message, *arguments)
         self.assertFalse(os.path.exists(self.path('x')))
+
+    def train(self, model, *flags):
+        flags = flags or ('--train_batch_size=240',)
+        self.succeed(*self.iris('train', model, '--max_steps=20', *flags))
+
+    def report(self, *flags):
+        self.succeed('report', 'runs', '--output=report.html', *flags)
+        page = read(self.path('report.html')).decode()
+        found = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
+        return page, json.loads(found.group(1))
+
+    def test_a_report_has_a_section_for_each_training(self):
+        evil = '<img src=x onerror=alert(1)>'
+        self.train('runs/' + evil, '--train_batch_size=240', '--set',
+                   'model.layer.hidden_1.dense.units=200')
+        self.succeed(*self.iris('evaluate', 'runs/' + evil, '--set',
+                                'model.layer.hidden_1.dense.units=200'))
+        self.train('runs/small')
+        os.remove(self.path('runs/small/run_config.pbtxt'))
+        self.train('runs/wide')
+        broken = self.path('runs/wide/run_config.pbtxt')
+        write(broken, read(broken).replace(b'train_batch_size: 240', b'train_batch_size: 241'))
+        page, data = self.report('--accelerator_type=v3-8')
+        self.assertNotIn('<img', page)
+        forecasts = data['forecasts']
+        self.assertEqual(forecasts['title'], 'On a Cloud TPU v3-8')
+        by_name = {data['runs'][entry['run']]['name']: entry for entry in forecasts['runs']}
+        self.assertEqual(set(by_name), {evil, 'wide'})
+        self.assertIn('got 241, which 8 cores do not divide', by_name['wide']['error'])
+        self.assertEqual(by_name['wide']['tables'], [])
+        entry = by_name[evil]
+        self.assertEqual(entry['error'], '')
+        check = self.succeed('check', f'--model_dir=runs/{evil}', '--accelerator_type=v3-8',
+                             '--format=json')
+        rows = [json.loads(line) for line in check.out.splitlines()]
+        of_kind = lambda kind: [row for row in rows if row['kind'] == kind]
+        text = self.succeed('check', f'--model_dir=runs/{evil}', '--accelerator_type=v3-8').out
+        for line in entry['verdict'] + entry['advice']:
+            self.assertIn(line, text)
+        tables = {table['title']: table for table in entry['tables']}
+        layers = tables['Where the time of a step goes']
+        self.assertEqual([row[0] for row in layers['rows']],
+                         [row['layer'] for row in of_kind('layer')][:20])
+        allocations = tables['The largest allocations in the HBM of a core']
+        self.assertEqual([row[2] for row in allocations['rows']],
+                         [row['shape'] for row in of_kind('allocation')][:10])
+        slices = tables['The same batch of a core on other slices']
+        self.assertEqual([row[0] for row in slices['rows']],
+                         [row['accelerator_type'] for row in of_kind('slice')])
+        for table in (forecasts['table'], *entry['tables']):
+            for row in table['rows']:
+                self.assertEqual(len(row), len(table['columns']), row)
+                self.assertTrue(all(isinstance(cell, str) for cell in row), row)
+        ((name, fits, *_),) = forecasts['table']['rows']
+        self.assertEqual((name, fits), (evil, 'yes'))
+
+    def test_the_text_of_a_report_is_a_table_and_reasons(self):
+        self.train('runs/narrow', '--train_batch_size=256')
+        self.train('runs/wide')
+        plain = self.succeed('report', 'runs', '--text').out
+        broken = self.path('runs/wide/run_config.pbtxt')
+        write(broken, read(broken).replace(b'train_batch_size: 240', b'train_batch_size: 241'))
+        both = self.succeed('report', 'runs', '--text', '--accelerator_type=v2-32').out
+        table = both[both.index('\nOn a Cloud TPU v2-32\n'):]
+        self.assertRegex(table, r'\nrun +fits +HBM +of .*\nnarrow +yes +\d')
+        self.assertIn('\nwide: no forecast:\n  ', table)
+        self.assertIn('got 241, which 32 cores do not divide', table)
+        self.assertNotIn('Cloud TPU', plain)
+        _, data = self.report()
+        self.assertNotIn('forecasts', data)
+
+    def test_without_a_configuration_there_is_no_forecast(self):
+        self.train('runs/a')
+        os.remove(self.path('runs/a/run_config.pbtxt'))
+        done = self.succeed('report', 'runs', '--output=report.html', '--accelerator_type=v3-8')
+        self.assertEqual(len(done.warnings), 1, str(done))
+        self.assertIn('no run has a run_config.pbtxt', done.warnings[0])
 
 
 if __name__ == '__main__':

@@ -225,5 +225,38 @@ TEST_F(ReportTest, LongCurvesAreReducedAndThePageSaysSo) {
   EXPECT_THAT(data["curves"][0]["values"], testing::Contains(50.0));
 }
 
+TEST_F(ReportTest, ForecastsAreInThePageAndTheTextIfTheyAreAskedFor) {
+  WriteRun("a", 1);
+  WriteRun("b", 2);
+  Report report = Read({"a", "b"});
+  EXPECT_FALSE(PageData(MakeHtmlReport(report).html).contains("forecasts"));
+  const std::string plain = TextReport(report, 80);
+  const std::string evil = "<script>alert('x')</script>\x1b[31m";
+  report.forecasts_title = "On a Cloud TPU v3-8";
+  report.forecasts = {.columns = {"run", "ms a step"}, .rows = {{evil, "0.5"}}};
+  report.runs[0].forecast = ReportForecast{.verdict = {"fits: yes"},
+                                           .tables = {{evil, {{"layer", "ms"}, {{evil, "1.5"}}}}},
+                                           .advice = {"a larger batch"}};
+  report.runs[2].forecast = ReportForecast{.error = "model.textproto:3: " + evil + "\nand more"};
+  const std::string html = MakeHtmlReport(report).html;
+  EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
+  const nlohmann::json forecasts = PageData(html)["forecasts"];
+  EXPECT_EQ(forecasts["title"], "On a Cloud TPU v3-8");
+  EXPECT_EQ(forecasts["table"]["rows"][0][0], evil);
+  ASSERT_EQ(forecasts["runs"].size(), 2u);
+  EXPECT_EQ(forecasts["runs"][0]["run"], 0);
+  EXPECT_EQ(forecasts["runs"][0]["tables"][0]["title"], evil);
+  EXPECT_EQ(forecasts["runs"][0]["tables"][0]["rows"][0][1], "1.5");
+  EXPECT_EQ(forecasts["runs"][1]["run"], 2);
+  EXPECT_EQ(TextReport(report, 80), plain +
+                                        "\nOn a Cloud TPU v3-8\n"
+                                        "run                                  ms a step\n"
+                                        "<script>alert('x')</script>\\033[31m        0.5\n"
+                                        "b: no forecast:\n"
+                                        "  model.textproto:3: "
+                                        "<script>alert('x')</script>\\033[31m\n"
+                                        "  and more\n");
+}
+
 }  // namespace
 }  // namespace tpurun
