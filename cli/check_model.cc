@@ -1,6 +1,8 @@
 #include "cli/check_model.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <utility>
@@ -26,31 +28,36 @@
 namespace tpurun {
 namespace {
 
-// Cores of the graph that stands for a larger slice, whose cores have the same program.
-constexpr int kMostCoresOfGraph = kMaxLocalReplicas;
+// A larger slice has a graph of so many replicas: the program of a device is the same.
+constexpr int kMostReplicasOfGraph = kMostReplicas;
 
 struct Training {
   EstimatorOptions options;
-  int64_t batch_size = 0;  // of all cores of the slice
+  int64_t batch_size = 0;        // of all devices of the slice
+  std::optional<int64_t> steps;  // of the training
 };
 
-void SetForSlice(const std::string& path, int64_t value, const Accelerator& accelerator,
-                 LoadOptions& load) {
-  load.edits.push_back({.path = path,
-                        .value = absl::StrCat(value),
-                        .flag = absl::StrCat("--accelerator_type=", accelerator.name())});
-}
-
-// TPUEstimator's words for E4.
-absl::Status CheckBatch(int64_t batch_size, const Accelerator& accelerator,
-                        const std::string& where) {
-  const int64_t cores = accelerator.cores;
-  if (batch_size % cores == 0) return absl::OkStatus();
-  const int64_t below = batch_size / cores * cores;
-  return absl::InvalidArgumentError(absl::StrCat(
-      where, ": train batch size ", batch_size, " must be divisible by number of replicas ", cores,
-      ", the cores of ", accelerator.name(), ": ",
-      below > 0 ? absl::StrCat(below, " or ") : std::string(), below + cores));
+// Makes the configuration one for a graph of the slice. What only a run needs may be missing.
+void SetForSlice(const Accelerator& accelerator, proto::RunConfig& run, ConfigErrors& errors) {
+  const int devices = accelerator.devices();
+  const int replicas = std::clamp(devices, kReplicasOfHost, kMostReplicasOfGraph);
+  run.set_use_tpu(true);
+  run.mutable_tpu_config()->set_num_shards(replicas);
+  if (run.model_dir().empty()) run.set_model_dir("check");
+  if (run.train().length_case() == proto::Train::LENGTH_NOT_SET)
+    run.mutable_train()->set_max_steps(1);
+  const int64_t batch_size = run.train_batch_size();
+  if (batch_size <= 0 || replicas == devices) return;
+  const int64_t below = batch_size / devices * devices;
+  if (batch_size != below) {
+    // TPUEstimator's words for E4.
+    errors.Add(
+        "train_batch_size",
+        absl::StrCat("train batch size ", batch_size, " must be divisible by number of replicas ",
+                     devices, ", those of ", accelerator.name(), ": ",
+                     below > 0 ? absl::StrCat(below, " or ") : std::string(), below + devices));
+  }
+  run.set_train_batch_size(std::max<int64_t>(batch_size / devices, 1) * replicas);
 }
 
 // E6 and E8 as far as TPUEstimator does not refuse them: of INT64 features and labels.
@@ -73,33 +80,33 @@ std::vector<std::string> WarningsOfTypes(const LoadedConfig& config) {
 
 absl::StatusOr<Training> LoadTraining(const CommandLine& command, const Accelerator& accelerator) {
   ASSIGN_OR_RETURN(LoadOptions load, command.load_options());
-  const int cores = std::min(accelerator.cores, kMostCoresOfGraph);
-  load.edits.push_back({.path = "use_tpu",
-                        .value = "true",
-                        .flag = absl::StrCat("--accelerator_type=", accelerator.name())});
-  SetForSlice("tpu_config.num_shards", cores, accelerator, load);
-  Training training;
-  if (cores < accelerator.cores) {
-    ConfigErrors ignored;
-    ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(load, ignored));
-    training.batch_size = config.run.train_batch_size();
-    RETURN_IF_ERROR(
-        CheckBatch(training.batch_size, accelerator, config.locations.Where("train_batch_size")));
-    SetForSlice("train_batch_size", training.batch_size / accelerator.cores * cores, accelerator,
-                load);
-  }
+  load.tf_config.clear();
   ConfigErrors errors;
-  ASSIGN_OR_RETURN(const LoadedConfig config, LoadConfig(load, errors));
-  ValidateConfig(config, {.train = true}, errors);
-  ParsedModel model = ParseModel(config.model, config.locations, errors, TargetOf(config.run));
-  const ModeInput input{ModeKey::kTrain, "train.input", &config.run.train().input()};
-  const std::shared_ptr<const InputPlan> plan = ParseInput(
-      *input.input, config.run.transformation_func(), config.locations, input.path, "", errors);
-  if (plan != nullptr) CheckModeInput(config, model.features, input, *plan, errors);
+  ASSIGN_OR_RETURN(LoadedConfig config, LoadConfig(load, errors));
+  Training training;
+  proto::RunConfig& run = config.run;
+  training.batch_size = run.train_batch_size();
+  if (run.train().max_steps() > 0) training.steps = run.train().max_steps();
+  if (run.train().steps() > 0) training.steps = run.train().steps();
+  std::vector<std::string> warnings = WarningsOfTypes(config);
+  if (const int shards = run.tpu_config().num_shards(); shards > 0 && shards != accelerator.cores) {
+    warnings.push_back(absl::StrCat(config.locations.Where("tpu_config.num_shards"),
+                                    ": tpu_config.num_shards: ", shards, " is not used, ",
+                                    accelerator.name(), " has ", accelerator.cores, " cores"));
+  }
+  SetForSlice(accelerator, run, errors);
+  const int processes = std::max(1, run.tpu_config().num_shards() / kMaxLocalReplicas);
+  ValidateConfig(config, {.train = true, .num_processes = processes}, errors);
+  ParsedModel model = ParseModel(config.model, config.locations, errors, TargetOf(run));
+  if (run.train().has_input()) {
+    const ModeInput input{ModeKey::kTrain, "train.input", &run.train().input()};
+    const std::shared_ptr<const InputPlan> plan = ParseInput(
+        *input.input, run.transformation_func(), config.locations, input.path, "", errors);
+    if (plan != nullptr) CheckModeInput(config, model.features, input, *plan, errors);
+  }
   RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations), errors.code()));
   LogWarnings(errors.Warnings(config.locations));
-  LogWarnings(WarningsOfTypes(config));
-  if (training.batch_size == 0) training.batch_size = config.run.train_batch_size();
+  LogWarnings(warnings);
   ASSIGN_OR_RETURN(training.options, MakeOptions(command, config, std::move(model)));
   return training;
 }
@@ -111,7 +118,8 @@ bool ComputesInBFloat16(const EstimatorOptions& options) {
 absl::StatusOr<CheckedStep> CheckStep(EstimatorOptions options, const Accelerator& accelerator,
                                       int64_t batch_of_core, bool bf16_activations) {
   options.config.set_train_batch_size(batch_of_core * options.topology.num_replicas());
-  ASSIGN_OR_RETURN(const StepGraph step, BuildStepGraph(options, ModeKey::kTrain));
+  ASSIGN_OR_RETURN(const StepGraph step,
+                   BuildStepGraph(options, ModeKey::kTrain, {.dense_gradients = true}));
   CheckedStep checked{.batch_of_core = batch_of_core};
   ASSIGN_OR_RETURN(checked.program,
                    MakeTpuProgram(step.graph, {.bf16_activations = bf16_activations}));
@@ -120,39 +128,40 @@ absl::StatusOr<CheckedStep> CheckStep(EstimatorOptions options, const Accelerato
   return checked;
 }
 
-// Without a value if the most that is tried fits.
+// Without a value if the most that is tried fits. Memory grows about linearly with the batch, so
+// few sizes are tried.
 absl::StatusOr<std::optional<int64_t>> LargestBatch(const EstimatorOptions& options,
                                                     const Accelerator& accelerator,
                                                     const CheckedStep& step) {
-  const auto fits = [&](int64_t batch) -> absl::StatusOr<bool> {
+  const int64_t capacity = accelerator.generation->hbm_bytes;
+  // Bytes used by a batch of a device. Without examples a step takes no less than its variables.
+  std::map<int64_t, int64_t> used = {{0, kReservedHbm + step.memory.arguments.padded},
+                                     {step.batch_of_core, step.memory.used()}};
+  if (used[0] > capacity) return 0;
+  int64_t fitting = 0, too_many = kMostExamplesOfCore + 1;  // all that is known
+  const auto learn = [&](int64_t batch) { (used[batch] <= capacity ? fitting : too_many) = batch; };
+  learn(step.batch_of_core);
+  for (int tried = 1; fitting < kMostExamplesOfCore; ++tried) {
+    const int64_t unit = too_many > 8 ? 8 : 1;
+    const int64_t least = fitting / unit * unit + unit, most = (too_many - 1) / unit * unit;
+    if (least > most) break;
+    // Where the line through the nearest two sizes reaches the capacity; now and then the middle.
+    auto above = used.upper_bound(fitting);
+    if (above == used.end()) above = std::prev(used.end());
+    const auto below = std::prev(above);
+    const double slope = static_cast<double>(above->second - below->second) /
+                         static_cast<double>(above->first - below->first);
+    double guess = static_cast<double>(below->first) +
+                   static_cast<double>(capacity - below->second) / std::max(slope, 1.0);
+    if (tried % 3 == 0) guess = static_cast<double>(least + most) / 2;
+    guess = std::clamp(guess, static_cast<double>(least), static_cast<double>(most));
+    const int64_t batch = std::max(static_cast<int64_t>(guess) / unit * unit, least);
     ASSIGN_OR_RETURN(const CheckedStep other,
                      CheckStep(options, accelerator, batch, ComputesInBFloat16(options)));
-    return other.memory.fits(accelerator);
-  };
-  // All of `fitting` fit, none of `too_many`.
-  int64_t fitting = 0, too_many = kMostExamplesOfCore;
-  if (step.memory.fits(accelerator)) {
-    fitting = step.batch_of_core;
-    for (int64_t batch = 2 * fitting; fitting < kMostExamplesOfCore; batch *= 2) {
-      ASSIGN_OR_RETURN(const bool more, fits(batch));
-      if (!more) {
-        too_many = batch;
-        break;
-      }
-      fitting = batch;
-    }
-    if (fitting >= kMostExamplesOfCore) return std::nullopt;
-  } else {
-    too_many = step.batch_of_core;
+    used[batch] = other.memory.used();
+    learn(batch);
   }
-  const int64_t unit = too_many > 16 ? 8 : 1;
-  while (too_many - fitting > unit) {
-    const int64_t middle =
-        std::max<int64_t>((fitting + too_many) / 2 / unit * unit, fitting + unit);
-    if (middle >= too_many) break;
-    ASSIGN_OR_RETURN(const bool more, fits(middle));
-    (more ? fitting : too_many) = middle;
-  }
+  if (fitting >= kMostExamplesOfCore) return std::nullopt;
   return fitting;
 }
 
@@ -173,8 +182,8 @@ absl::StatusOr<ModelCheck> CheckTraining(const CommandLine& command,
   ASSIGN_OR_RETURN(const Training training, LoadTraining(command, accelerator));
   const EstimatorOptions& options = training.options;
   ModelCheck check{.accelerator = accelerator, .batch_size = training.batch_size};
-  if (options.config.train().max_steps() > 0) check.steps = options.config.train().max_steps();
-  const int64_t batch_of_core = training.batch_size / accelerator.cores;
+  check.steps = training.steps;
+  const int64_t batch_of_core = training.batch_size / accelerator.devices();
   const bool in_bf16 = ComputesInBFloat16(options);
   ASSIGN_OR_RETURN(check.step, CheckStep(options, accelerator, batch_of_core, in_bf16));
   check.layers = LayersOf(check.step.program, check.step.forecast, accelerator);
@@ -217,7 +226,7 @@ absl::Status CheckModel(const CommandLine& command) {
         check.largest_batch_of_core.value_or(0) == 0
             ? std::string(", nor does one of a single example")
             : absl::StrCat("; --train_batch_size=",
-                           *check.largest_batch_of_core * accelerator.cores, " fits")));
+                           *check.largest_batch_of_core * accelerator.devices(), " fits")));
   }
   return CheckWarnings(command);
 }

@@ -28,7 +28,7 @@ struct CheckedStep {
 struct ModelCheck {
   Accelerator accelerator;
   int64_t batch_size = 0;        // of all cores
-  std::optional<int64_t> steps;  // train.max_steps
+  std::optional<int64_t> steps;  // of the training, if it says so
   CheckedStep step;
   std::vector<TpuLayer> layers;
   // The largest multiple of 8 examples of a core that fits, or fewer than 8; 0: not even one.

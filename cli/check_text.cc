@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,18 +47,13 @@ double MxuUtilization(const ModelCheck& check) {
 std::string BoundOfStep(const ModelCheck& check) {
   const TpuForecast& forecast = check.step.forecast;
   if (forecast.infeed >= forecast.step) return "infeed";
-  std::vector<std::pair<double, std::string>> waits = {
-      {forecast.all_reduce, TpuBoundName(TpuBound::kLinks)},
-      {forecast.step - forecast.compute, TpuBoundName(TpuBound::kOverhead)}};
-  for (const TpuBound bound :
-       {TpuBound::kMatrix, TpuBound::kVector, TpuBound::kHbm, TpuBound::kOverhead}) {
-    double seconds = 0;
-    for (const TpuTime& time : forecast.computations) {
-      if (time.bound() == bound) seconds += time.seconds();
-    }
-    waits.emplace_back(seconds, TpuBoundName(bound));
-  }
-  return std::max_element(waits.begin(), waits.end())->second;
+  std::map<TpuBound, double> waits = {{TpuBound::kLinks, forecast.all_reduce},
+                                      {TpuBound::kOverhead, forecast.step - forecast.compute}};
+  for (const TpuTime& time : forecast.computations) waits[time.bound()] += time.seconds();
+  return TpuBoundName(
+      std::max_element(waits.begin(), waits.end(), [](const auto& a, const auto& b) {
+        return a.second < b.second;
+      })->first);
 }
 
 Json CheckRow(const ModelCheck& check) {
@@ -78,7 +74,7 @@ Json CheckRow(const ModelCheck& check) {
       {"hbm_padding_bytes", step.memory.arguments.padded + step.memory.temporaries.padded -
                                 step.memory.arguments.unpadded - step.memory.temporaries.unpadded}};
   row["largest_batch_size"] = check.largest_batch_of_core.has_value()
-                                  ? Json(*check.largest_batch_of_core * check.accelerator.cores)
+                                  ? Json(*check.largest_batch_of_core * check.accelerator.devices())
                                   : Json();
   row["step_ms"] = RoundedMs(forecast.step);
   row["examples_per_second"] = Rounded(ExamplesPerSecond(check, forecast));
@@ -138,8 +134,8 @@ std::vector<Json> AllocationRows(const ModelCheck& check) {
   return rows;
 }
 
-std::string PaddedDim(const char* name, int64_t size, int64_t multiple) {
-  const int64_t padded = (size + multiple - 1) / multiple * multiple;
+std::string PaddedDim(const char* name, int64_t size) {
+  const int64_t padded = (size + kTpuLanes - 1) / kTpuLanes * kTpuLanes;
   return padded == size ? std::string() : absl::StrCat(name, " ", size, " pads to ", padded);
 }
 
@@ -154,11 +150,13 @@ std::vector<Json> PaddingRows(const ModelCheck& check) {
         time.matrix - time.matrix_flops / check.accelerator.generation->matrix_peak();
     if (computation.products.empty() || wasted < 0.1 * time.seconds()) continue;
     const TpuProduct& product = computation.products[0];
-    std::vector<std::string> dims;
-    for (const std::string& dim : {PaddedDim("K", product.k, 128), PaddedDim("M", product.m, 128),
-                                   PaddedDim("N", product.n, 128)}) {
-      if (!dim.empty()) dims.push_back(dim);
-    }
+    const bool right = KeepsRightOperand(product);
+    std::vector<std::string> dims = {PaddedDim("K", product.k),
+                                     right ? PaddedDim("N", product.n) : PaddedDim("M", product.m)};
+    // Fewer rows than a tile has take as long as all of them.
+    const int64_t rows = right ? product.m : product.n;
+    if (rows < kTpuLanes) dims.push_back(PaddedDim(right ? "M" : "N", rows));
+    std::erase(dims, "");
     if (dims.empty()) continue;
     const Node& node = program.graph.nodes()[computation.nodes[0]];
     found.push_back({wasted,
@@ -181,10 +179,10 @@ std::vector<Json> SliceRows(const ModelCheck& check) {
   std::vector<Json> rows;
   for (const auto& [cores, seconds] : check.slices) {
     const Accelerator slice{.generation = check.accelerator.generation, .cores = cores};
-    const double batch = static_cast<double>(check.step.batch_of_core) * cores;
+    const double batch = static_cast<double>(check.step.batch_of_core) * slice.devices();
     rows.push_back({{"kind", "slice"},
                     {"accelerator_type", slice.name()},
-                    {"batch_size", check.step.batch_of_core * cores},
+                    {"batch_size", check.step.batch_of_core * slice.devices()},
                     {"step_ms", RoundedMs(seconds)},
                     {"examples_per_second", Rounded(batch / seconds)}});
   }
@@ -201,13 +199,20 @@ std::vector<Json> AssumptionRows(const Accelerator& accelerator) {
   return {row("peak of the matrix units", Rounded(generation.matrix_peak() / 1e12), "TFLOP/s"),
           row("bandwidth of the HBM", Rounded(generation.hbm_bandwidth / 1e9), "GB/s"),
           row("start of a computation", Rounded(a.computation_seconds * 1e6), "us"),
+          row("work of exp, log, division", Rounded(a.transcendental_flops), "flops"),
           row("start of a step", Rounded(a.step_seconds * 1e3), "ms"),
           row("bandwidth of a link", Rounded(generation.link_bandwidth / 1e9), "GB/s"),
           row("share of it in an all-reduce", Rounded(a.link_efficiency), ""),
+          row("latency of a link", Rounded(a.hop_seconds * 1e6), "us"),
           row("bandwidth between host and chip", Rounded(a.host_bandwidth / 1e9), "GB/s")};
 }
 
 // ------------------------------------------------------------------------------------------- text
+
+// 7,460, but 0.0123.
+std::string ManyOrFew(double value) {
+  return value < 100 ? JsonText(Rounded(value)) : Grouped(std::llround(value));
+}
 
 std::string Percent(const Json& share) {
   return absl::StrFormat("%.1f%%", 100 * share.get<double>());
@@ -228,16 +233,18 @@ void WriteUnits(const ModelCheck& check, const Json& row, RowWriter& rows) {
       "unit "
       "%.3f ms, HBM %.3f ms.",
       matrix * 1e3, ideal * 1e3, 100 * MxuUtilization(check), vector * 1e3, hbm * 1e3));
-  rows.Title(absl::StrFormat("All-reduce: %s ms, %.1f%% of a step.", JsonText(row["all_reduce_ms"]),
+  rows.Title(absl::StrFormat("Besides: start of a step %s ms, all-reduce %s ms (%.1f%% of a step).",
+                             JsonText(RoundedMs(TpuAssumptions().step_seconds)),
+                             JsonText(row["all_reduce_ms"]),
                              100 * forecast.all_reduce / forecast.step));
   const double bandwidth = forecast.infeed_bytes / forecast.step;
   rows.Title(absl::StrFormat(
-      "Infeed: %s a step from each host, %.2f GB/s, which is %s: its input makes %s examples a "
+      "Infeed: %s a step from each host, %.2f GB/s, which is %s: its input must make %s examples a "
       "second.",
       PrintTpuBytes(static_cast<int64_t>(forecast.infeed_bytes)), bandwidth / 1e9,
       bandwidth > kShownHostBandwidth ? "above what public runs have shown (2.3 GB/s)"
                                       : "within what public runs have shown (2.3 GB/s)",
-      Grouped(std::llround(ExamplesPerSecond(check, forecast) / check.accelerator.hosts()))));
+      ManyOrFew(ExamplesPerSecond(check, forecast) / check.accelerator.hosts())));
 }
 
 void WriteCheckText(const ModelCheck& check, RowWriter& rows) {
@@ -266,7 +273,7 @@ void WriteCheckText(const ModelCheck& check, RowWriter& rows) {
     rows.Title("- sizes of layers that are multiples of 128. The matrix units pad most here:");
   }
   table(PaddingTable(of_check));
-  if (const auto cost = CostOf(check, of_check); cost.has_value()) rows.Title(*cost);
+  if (const auto cost = CostSentence(check, of_check); cost.has_value()) rows.Title(*cost);
   std::vector<std::string> assumptions;
   for (const Json& assumption : of_check.assumptions) {
     assumptions.push_back(
@@ -322,7 +329,7 @@ CheckTable SlicesTable(const CheckRows& rows) {
   for (const Json& slice : rows.slices) {
     Json text = slice;
     text["batch_size"] = Grouped(slice["batch_size"]);
-    text["examples_per_second"] = Grouped(std::llround(slice["examples_per_second"].get<double>()));
+    text["examples_per_second"] = ManyOrFew(slice["examples_per_second"].get<double>());
     table.rows.push_back(std::move(text));
   }
   return table;
@@ -341,8 +348,9 @@ std::vector<std::string> VerdictOf(const ModelCheck& check, const CheckRows& row
                    PrintTpuBytes(generation.hbm_bytes), " of a core"),
       absl::StrFormat("forecast: %s ms a step, %s examples a second, bound by: %s",
                       JsonText(rows.check["step_ms"]),
-                      Grouped(std::llround(rows.check["examples_per_second"].get<double>())),
+                      ManyOrFew(rows.check["examples_per_second"].get<double>()),
                       rows.check["bound"].get<std::string>())};
+  if (generation.cores > 1) lines.push_back("A core is a chip here: its two work as one.");
   if (generation.estimated) {
     lines.push_back(absl::StrCat("Published figures of ", ToAbsl(generation.name),
                                  " are few: all this is an estimate."));
@@ -352,16 +360,25 @@ std::vector<std::string> VerdictOf(const ModelCheck& check, const CheckRows& row
 
 std::vector<std::string> AdviceOf(const ModelCheck& check, const CheckRows& rows) {
   std::vector<std::string> lines;
-  if (check.largest_batch_of_core.has_value()) {
+  if (check.largest_batch_of_core.value_or(0) > 0) {
     lines.push_back(absl::StrCat("the largest batch that fits: ", *check.largest_batch_of_core,
                                  " examples a core, --train_batch_size=",
-                                 *check.largest_batch_of_core * check.accelerator.cores));
+                                 *check.largest_batch_of_core * check.accelerator.devices()));
+  }
+  if (check.largest_batch_of_core == 0) {
+    lines.push_back(absl::StrCat("fewer or narrower layers: variables take ",
+                                 PrintTpuBytes(check.step.memory.arguments.padded),
+                                 ", and one example does not fit beside them"));
   }
   if (check.step.batch_of_core % 8 != 0) {
     lines.push_back(absl::StrCat("a batch of a core that is a multiple of 8: ",
                                  check.step.batch_of_core, " pads to whole tiles"));
   }
-  if (check.in_bf16.has_value()) {
+  const bool gains = check.in_bf16.has_value() &&
+                     (check.in_bf16->forecast.step < 0.99 * check.step.forecast.step ||
+                      static_cast<double>(check.in_bf16->memory.used()) <
+                          0.99 * static_cast<double>(check.step.memory.used()));
+  if (gains) {
     lines.push_back(absl::StrFormat(
         "compute_dtype: BFLOAT16, which stores activations in bf16: %s ms a step, %s of HBM",
         JsonText(rows.check["bf16_step_ms"]), PrintTpuBytes(check.in_bf16->memory.used())));
@@ -369,7 +386,7 @@ std::vector<std::string> AdviceOf(const ModelCheck& check, const CheckRows& rows
   return lines;
 }
 
-std::optional<std::string> CostOf(const ModelCheck& check, const CheckRows& rows) {
+std::optional<std::string> CostSentence(const ModelCheck& check, const CheckRows& rows) {
   if (!check.steps.has_value()) return std::nullopt;
   return absl::StrCat("Cost: ", Grouped(*check.steps), " steps take ",
                       JsonText(rows.check["hours"]), " hours of a ", check.accelerator.name(),

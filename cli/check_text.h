@@ -40,7 +40,7 @@ std::vector<std::string> VerdictOf(const ModelCheck& check, const CheckRows& row
 // What makes the step faster or lets it fit, besides sizes without padding.
 std::vector<std::string> AdviceOf(const ModelCheck& check, const CheckRows& rows);
 // A sentence, if the training has a number of steps.
-std::optional<std::string> CostOf(const ModelCheck& check, const CheckRows& rows);
+std::optional<std::string> CostSentence(const ModelCheck& check, const CheckRows& rows);
 
 // Text for people, or with `json` one object a line: of kind check, layer, allocation, padding,
 // slice and assumption.

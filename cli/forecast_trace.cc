@@ -54,7 +54,7 @@ class ForecastTrace {
 
  private:
   void AddComputation(const TpuComputation& computation, const TpuTime& time) {
-    if (computation.collective) return;  // all of them together are at the end
+    if (time.seconds() == 0) return;  // summed with others at the end
     const Node& node = step_.program.graph.nodes()[computation.nodes[0]];
     const NodeOrigin origin = OriginOf(step_.program, computation);
     std::vector<std::string> products;
@@ -63,7 +63,7 @@ class ForecastTrace {
     const std::string name = node.name.empty() ? std::string(node.op->name) : node.name;
     for (const auto& [lane, seconds] :
          {std::pair(kMatrixLane, time.matrix), std::pair(kVectorLane, time.vector),
-          std::pair(kHbmLane, time.hbm)}) {
+          std::pair(kHbmLane, time.hbm), std::pair(kLinksLane, time.links)}) {
       AddSpan(lane, name, now_, seconds, Json::object());
     }
     AddPart(name, time.seconds(),

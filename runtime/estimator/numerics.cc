@@ -37,7 +37,8 @@ struct StepProgram {
       : session(options.num_workers, options.topology) {}
 
   absl::Status Load(const EstimatorOptions& options, bool keep_gradients) {
-    ASSIGN_OR_RETURN(step, BuildStepGraph(options, ModeKey::kTrain, keep_gradients));
+    ASSIGN_OR_RETURN(step,
+                     BuildStepGraph(options, ModeKey::kTrain, {.keep_gradients = keep_gradients}));
     CompileOptions compile = MakeCompileOptions(options);
     compile.loss_output = kLossOutput;
     return session.Load(step.graph, compile);

@@ -6,16 +6,15 @@
 #include "runtime/estimator/eval_step.h"
 #include "runtime/estimator/prediction_bytes.h"
 #include "runtime/estimator/setup.h"
-#include "runtime/estimator/train_step.h"
 
 namespace tpurun {
 namespace {
 
 absl::StatusOr<Graph> GraphOfStep(const EstimatorOptions& options, EstimatorSpec spec,
-                                  bool keep_gradients) {
+                                  const TrainStepOptions& train) {
   if (spec.mode == ModeKey::kTrain) {
     spec.summaries.clear();
-    return BuildTrainStep(std::move(spec), keep_gradients);
+    return BuildTrainStep(std::move(spec), train);
   }
   if (spec.mode == ModeKey::kEval) {
     ASSIGN_OR_RETURN(EvalStep step,
@@ -33,7 +32,7 @@ absl::StatusOr<Graph> GraphOfStep(const EstimatorOptions& options, EstimatorSpec
 }  // namespace
 
 absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& of_run, ModeKey mode,
-                                         bool keep_gradients) {
+                                         const TrainStepOptions& train) {
   const EstimatorOptions options = mode == ModeKey::kEval ? OptionsOfEvaluation(of_run) : of_run;
   ASSIGN_OR_RETURN(EstimatorSpec spec, CallModelFn(options, mode, BatchSizeOf(options.config, mode),
                                                    mode != ModeKey::kPredict));
@@ -43,7 +42,7 @@ absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& of_run, ModeKey
   for (const OptimizerSpec& optimizer : spec.optimizers) {
     step.trained.insert(step.trained.end(), optimizer.variables.begin(), optimizer.variables.end());
   }
-  ASSIGN_OR_RETURN(step.graph, GraphOfStep(options, std::move(spec), keep_gradients));
+  ASSIGN_OR_RETURN(step.graph, GraphOfStep(options, std::move(spec), train));
   return step;
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/estimator/estimator.h"
+#include "runtime/estimator/train_step.h"
 #include "runtime/ir/graph.h"
 #include "runtime/spec/spec.h"
 
@@ -18,10 +19,10 @@ struct StepGraph {
   std::vector<Variable> model_variables;  // without slots and counters of the training
 };
 
-// The errors that train, evaluate and predict report before they open a file. `keep_gradients` is
-// that of BuildTrainStep, for TRAIN only.
+// The errors that train, evaluate and predict report before they open a file. `train` is for
+// TRAIN only.
 absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& options, ModeKey mode,
-                                         bool keep_gradients = false);
+                                         const TrainStepOptions& train = {});
 
 }  // namespace tpurun
 

@@ -139,9 +139,10 @@ void SumOverReplicas(GraphBuilder& b, const OptimizerSpec& optimizer,
 // Returns the gradients of `loss`, summed over the replicas.
 absl::StatusOr<std::vector<VariableGradient>> SummedGradients(GraphBuilder& b,
                                                               const OptimizerSpec& optimizer,
-                                                              Value loss, bool clipped) {
+                                                              Value loss, bool clipped,
+                                                              const TrainStepOptions& options) {
   ASSIGN_OR_RETURN(std::vector<VariableGradient> gradients, LocalGradients(b, optimizer, loss));
-  if (GroupsOfOptimizer(b, optimizer).empty()) FindRows(b, gradients);
+  if (GroupsOfOptimizer(b, optimizer).empty() && !options.dense_gradients) FindRows(b, gradients);
   TakeAsComputed(b, gradients);
   if (clipped) ClipGradients(b, optimizer.optimizer, gradients);
   SumOverReplicas(b, optimizer, gradients);
@@ -160,10 +161,11 @@ constexpr double kLossScaleOfKept = 0x1p64;
 // Keeps the gradients of the optimizer's variables, and which of their elements the gradient of a
 // much larger loss has.
 absl::Status KeepGradients(GraphBuilder& b, const OptimizerSpec& optimizer, Value loss,
-                           const TrainStepValues& values) {
+                           const TrainStepOptions& options, const TrainStepValues& values) {
   ScopedName scope(b, "kept");
-  ASSIGN_OR_RETURN(const std::vector<VariableGradient> scaled,
-                   SummedGradients(b, optimizer, Mul(b, loss, Scalar(b, kLossScaleOfKept)), false));
+  ASSIGN_OR_RETURN(
+      const std::vector<VariableGradient> scaled,
+      SummedGradients(b, optimizer, Mul(b, loss, Scalar(b, kLossScaleOfKept)), false, options));
   for (const VariableGradient& gradient : scaled) {
     const Variable variable = b.graph().variables()[gradient.variable];
     Keep(b, KeptGradientName(variable.name), values.gradients.at(variable.name));
@@ -178,10 +180,10 @@ absl::Status KeepGradients(GraphBuilder& b, const OptimizerSpec& optimizer, Valu
 }
 
 absl::Status AddOptimizer(GraphBuilder& b, const OptimizerSpec& optimizer, Value global_step,
-                          bool keep_gradients, TrainStepValues& values) {
+                          const TrainStepOptions& options, TrainStepValues& values) {
   const Value loss = ScaleLoss(b, optimizer);
   ASSIGN_OR_RETURN(const std::vector<VariableGradient> gradients,
-                   SummedGradients(b, optimizer, loss, true));
+                   SummedGradients(b, optimizer, loss, true, options));
   const Value rate = LearningRate(b, optimizer.optimizer.learning_rate(), global_step);
   for (const VariableGradient& gradient : gradients) {
     const Variable variable = b.graph().variables()[gradient.variable];
@@ -189,7 +191,8 @@ absl::Status AddOptimizer(GraphBuilder& b, const OptimizerSpec& optimizer, Value
   }
   values.learning_rates[optimizer.name] = rate;
   RETURN_IF_ERROR(ApplyGradients(b, optimizer.optimizer, gradients, rate));
-  return keep_gradients ? KeepGradients(b, optimizer, loss, values) : absl::OkStatus();
+  return options.keep_gradients ? KeepGradients(b, optimizer, loss, options, values)
+                                : absl::OkStatus();
 }
 
 }  // namespace
@@ -202,14 +205,14 @@ std::string KeptNonzeroName(const std::string& variable) {
   return absl::StrCat("nonzero_of:", variable);
 }
 
-absl::StatusOr<Graph> BuildTrainStep(EstimatorSpec spec, bool keep_gradients) {
+absl::StatusOr<Graph> BuildTrainStep(EstimatorSpec spec, const TrainStepOptions& options) {
   GraphBuilder b(std::move(spec.graph));
   const ScopedOrigins origins(b, kOptimizerOrigin, NodeOrigin::Phase::kUpdate);
   const int global_step = GlobalStep(b);
   const Value step = b.Read(global_step);
   TrainStepValues values;
   for (const OptimizerSpec& optimizer : spec.optimizers) {
-    RETURN_IF_ERROR(AddOptimizer(b, optimizer, step, keep_gradients, values));
+    RETURN_IF_ERROR(AddOptimizer(b, optimizer, step, options, values));
   }
   const Value next_step = Add(b, step, ConstantInt(b, DType::kS64, {}, {1}), "global_step/add");
   if (spec.moving_average.has_value()) UpdateAverages(b, *spec.moving_average, next_step);

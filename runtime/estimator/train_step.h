@@ -13,6 +13,12 @@ namespace tpurun {
 // The name of the output with the loss of each core, unscaled.
 inline constexpr char kLossOutput[] = "loss";
 
+struct TrainStepOptions {
+  bool keep_gradients = false;  // see BuildTrainStep
+  bool dense_gradients =
+      false;  // sums whole gradients of tables over the cores, as TPUEstimator does
+};
+
 // Appends to the model's graph: gradients, their sums over the cores, the updates of the optimizers
 // and of the moving averages, global_step + 1, and outputs for the summaries. InvalidArgument if
 // the loss does not depend on any trainable variable.
@@ -21,7 +27,7 @@ inline constexpr char kLossOutput[] = "loss";
 // its shape, f32. After a step they have its gradient as the optimizer gets it (clipped, summed
 // over the replicas), and 1 or 0 for each element: whether the gradient of the loss times 2^64 is
 // not 0 there, neither clipped nor NaN. All other values have the bits that they have without.
-absl::StatusOr<Graph> BuildTrainStep(EstimatorSpec spec, bool keep_gradients = false);
+absl::StatusOr<Graph> BuildTrainStep(EstimatorSpec spec, const TrainStepOptions& options = {});
 
 // The names of these two variables.
 std::string KeptGradientName(const std::string& variable);

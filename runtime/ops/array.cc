@@ -199,12 +199,11 @@ bool KeepsColumns(const OpCall& call) {
 // A tile holds entries of the two minor dimensions. While these are the same, or both have whole
 // tiles of rows, the array stays where it is.
 TpuWork Reshaped(const OpCall& call) {
-  constexpr int64_t kRowsOfTile = 8;
   const auto rows = [](const Shape& x) { return x.rank() < 2 ? 1 : x.dims[x.rank() - 2]; };
   const Shape &x = call.operands[0], &y = call.results[0];
   const bool stays =
       KeepsColumns(call) &&
-      (rows(x) == rows(y) || (rows(x) % kRowsOfTile == 0 && rows(y) % kRowsOfTile == 0));
+      (rows(x) == rows(y) || (rows(x) % kTpuSublanes == 0 && rows(y) % kTpuSublanes == 0));
   if (stays || x.num_elements() == 1) return {};
   return OneTpuStage<TpuStage::Kind::kAlone>(call);
 }

@@ -131,12 +131,12 @@ void SetCost(const Attention& a, int64_t n, int64_t products, Cost& cost) {
 using TpuArray = TpuStage::Array;
 
 TpuStage TpuProductOf(const OpCall& call, const Attention& a, std::vector<TpuArray> reads,
-                      TpuArray write, int64_t k, int64_t n) {
+                      TpuArray write, int64_t m, int64_t k, int64_t n) {
   const double heads = static_cast<double>(call.operands[a.q].dims[0] * a.heads);
   return {.kind = TpuStage::Kind::kMatrix,
           .reads = std::move(reads),
           .writes = {write},
-          .products = {{.count = TpuPasses(call.attrs) * heads, .m = a.queries, .k = k, .n = n}}};
+          .products = {{.count = TpuPasses(call.attrs) * heads, .m = m, .k = k, .n = n}}};
 }
 
 struct AttentionArrays {
@@ -160,7 +160,7 @@ TpuWork AttentionOnTpu(const OpCall& call) {
   const TpuArray largest = Arrays::Temporary(2), sums = Arrays::Temporary(3);
   const double dropped = a.rate > 0 ? kTpuRandomFlops : 0;
   return {.stages = {TpuProductOf(call, a, {Arrays::Operand(a.q), Arrays::Operand(a.k)}, scores,
-                                  a.key_dim, a.keys),
+                                  a.queries, a.key_dim, a.keys),
                      {.kind = TpuStage::Kind::kReduce,
                       .reads = {scores},
                       .writes = {largest},
@@ -175,7 +175,7 @@ TpuWork AttentionOnTpu(const OpCall& call) {
                       .vector_flops = (2 + dropped) * arrays.elements,
                       .transcendentals = arrays.elements},
                      TpuProductOf(call, a, {weights, Arrays::Operand(a.v)}, Arrays::Result(0),
-                                  a.keys, a.value_dim)},
+                                  a.queries, a.keys, a.value_dim)},
           .temporaries = {arrays.scores, arrays.scores, arrays.rows, arrays.rows},
           .kept = 1};
 }
@@ -187,21 +187,22 @@ TpuWork AttentionGradOnTpu(const OpCall& call) {
   const TpuArray weights = Arrays::Temporary(0), dweights = Arrays::Temporary(1);
   const TpuArray dscores = Arrays::Temporary(2), sums = Arrays::Temporary(3);
   const TpuArray dy = Arrays::Operand(a.dy);
-  return {
-      .stages = {TpuProductOf(call, a, {weights, dy}, Arrays::Result(2), a.keys, a.value_dim),
-                 TpuProductOf(call, a, {dy, Arrays::Operand(a.v)}, dweights, a.value_dim, a.keys),
-                 {.kind = TpuStage::Kind::kReduce,
-                  .reads = {weights, dweights},
-                  .writes = {sums},
-                  .vector_flops = 2 * arrays.elements},
-                 {.reads = {weights, dweights, sums},
-                  .writes = {dscores},
-                  .vector_flops = 4 * arrays.elements},
-                 TpuProductOf(call, a, {dscores, Arrays::Operand(a.k)}, Arrays::Result(0), a.keys,
-                              a.key_dim),
-                 TpuProductOf(call, a, {dscores, Arrays::Operand(a.q)}, Arrays::Result(1), a.keys,
-                              a.key_dim)},
-      .temporaries = {arrays.scores, arrays.scores, arrays.scores, arrays.rows}};
+  return {.stages = {TpuProductOf(call, a, {weights, dy}, Arrays::Result(2), a.keys, a.queries,
+                                  a.value_dim),
+                     TpuProductOf(call, a, {dy, Arrays::Operand(a.v)}, dweights, a.queries,
+                                  a.value_dim, a.keys),
+                     {.kind = TpuStage::Kind::kReduce,
+                      .reads = {weights, dweights},
+                      .writes = {sums},
+                      .vector_flops = 2 * arrays.elements},
+                     {.reads = {weights, dweights, sums},
+                      .writes = {dscores},
+                      .vector_flops = 4 * arrays.elements},
+                     TpuProductOf(call, a, {dscores, Arrays::Operand(a.k)}, Arrays::Result(0),
+                                  a.queries, a.keys, a.key_dim),
+                     TpuProductOf(call, a, {dscores, Arrays::Operand(a.q)}, Arrays::Result(1),
+                                  a.keys, a.queries, a.key_dim)},
+          .temporaries = {arrays.scores, arrays.scores, arrays.scores, arrays.rows}};
 }
 
 const OpDef& AttentionGradOp() {

@@ -130,9 +130,8 @@ constexpr TpuStage::Array kResultImage{TpuStage::Array::Of::kResult, 0};
 // with zeros between them. Places between strides are not computed. A convolution of single
 // channels is work for the vector unit.
 TpuWork ConvolutionOnTpu(const OpCall& call, const ConvDims& d, ConvKind kind) {
-  constexpr int64_t kTile = 128;
   const int64_t packed =
-      std::clamp<int64_t>(kTile / std::max(d.group_c(), d.group_f()), 1, d.groups);
+      std::clamp<int64_t>(kTpuLanes / std::max(d.group_c(), d.group_f()), 1, d.groups);
   const int64_t c = packed * d.group_c(), f = packed * d.group_f();
   const int64_t places = d.n * d.oh * d.ow, window = d.kh * d.kw;
   TpuProduct product;
@@ -148,9 +147,10 @@ TpuWork ConvolutionOnTpu(const OpCall& call, const ConvDims& d, ConvKind kind) {
       break;
   }
   product.count = TpuPasses(call.attrs) * static_cast<double>((d.groups + packed - 1) / packed);
+  product.density = 1.0 / static_cast<double>(packed);
   TpuWork work = TpuProducts(call, {product});
   TpuStage& stage = work.stages[0];
-  if (d.groups > 1 && d.group_c() == 1 && d.group_f() == 1) {
+  if (d.groups > 1 && d.group_c() == 1) {
     stage.products.clear();
     stage.vector_flops += 2 * d.MultiplyAdds(static_cast<double>(d.n));
   }

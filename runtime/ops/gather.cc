@@ -16,11 +16,12 @@ namespace {
 
 // Reads of the table only the rows that move.
 TpuWork MovedRows(const OpCall& call) {
-  TpuStage stage{.kind = TpuStage::Kind::kAlone, .writes = ResultArrays(call)};
   const Cost cost = CostOf(call);
-  stage.vector_flops = cost.vector_flops;
-  stage.extra_bytes = cost.bytes_read;
-  return {.stages = {stage}};
+  return {.stages = {{.kind = TpuStage::Kind::kAlone,
+                      .partial_reads = OperandArrays(call),
+                      .writes = ResultArrays(call),
+                      .vector_flops = cost.vector_flops,
+                      .extra_bytes = cost.bytes_read}}};
 }
 
 bool AreIds(const Shape& shape) { return shape.dtype == DType::kS32 || shape.dtype == DType::kS64; }

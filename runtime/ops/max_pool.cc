@@ -166,6 +166,19 @@ std::unique_ptr<Kernel> ForTypes(DType value, DType index, Make make) {
   return value == DType::kBF16 ? with_index(uint16_t{}) : with_index(float{});
 }
 
+// A TPU keeps x, not the places of the maxima: the gradient finds them again.
+TpuWork PooledOnTpu(const OpCall& call) {
+  TpuStage stage = WholeStage(call, TpuStage::Kind::kReduce);
+  stage.writes = {{TpuStage::Array::Of::kResult, 0}};
+  return {.stages = {stage}, .temporaries = {call.operands[0]}, .kept = 1};
+}
+
+TpuWork PoolGradientOnTpu(const OpCall& call) {
+  TpuStage stage = WholeStage(call, TpuStage::Kind::kAlone);
+  stage.reads = {{TpuStage::Array::Of::kOperand, 0}, {TpuStage::Array::Of::kTemporary, 0}};
+  return {.stages = {stage}, .temporaries = {call.results[0]}};
+}
+
 const OpDef& MaxPoolGradOp() {
   static const OpDef& op = *new OpDef{
       .name = "max_pool_grad",
@@ -214,7 +227,7 @@ const OpDef& MaxPoolGradOp() {
                   });
                 });
           },
-      .tpu = OneTpuStage<TpuStage::Kind::kAlone>,
+      .tpu = PoolGradientOnTpu,
       .rules = {.keeps_column_sums = [](const OpCall&) { return true; }}};
   return op;
 }
@@ -225,13 +238,6 @@ Replacement SimplifyMaxPool(const Graph& graph, const Node& node) {
   if (relu.op != &ReluOp()) return {};
   const Value largest{static_cast<int>(graph.nodes().size()), 0};
   return {.nodes = {{node.op, relu.inputs, node.attrs}, {&ReluOp(), {largest}, {}}}};
-}
-
-// Without the places of the maxima, which the gradient finds again.
-TpuWork PooledOnTpu(const OpCall& call) {
-  TpuStage stage = WholeStage(call, TpuStage::Kind::kReduce);
-  stage.writes = {{TpuStage::Array::Of::kResult, 0}};
-  return {.stages = {stage}};
 }
 
 const OpDef& MaxPoolOp() {

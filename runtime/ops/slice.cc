@@ -13,6 +13,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/ir/export_graph.h"
+#include "runtime/ir/tpu_stages.h"
 #include "runtime/ir/typed_values.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
@@ -272,6 +273,11 @@ const OpDef& SliceOp() {
           },
       // A size of -1, the batch size, takes all entries that are left.
       .cost = [](const OpCall&, Cost& cost) { cost.bytes_read = cost.bytes_written; },
+      .tpu = [](const OpCall& call) -> TpuWork {
+        return {.stages = {{.partial_reads = OperandArrays(call),
+                            .writes = ResultArrays(call),
+                            .extra_bytes = CostOf(call).bytes_read}}};
+      },
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         RETURN_IF_ERROR(CheckBegin(call));
         return std::vector<Value>{

@@ -12,8 +12,9 @@ namespace tpurun {
 namespace {
 
 // Sources: cloud.google.com/tpu/docs/v3 and /v4; jax/_src/pallas/mosaic/tpu_info.py of jax-ml/jax
-// (HBM, bandwidths, CMEM: half a chip's); Jouppi et al., "A Domain-Specific Supercomputer for
-// Training Deep Neural Networks", CACM 63(7), 2020 (clocks, links: 496 and 656 Gbit/s).
+// (HBM, bandwidths, CMEM; half a chip's for v2 and v3); Jouppi et al., "A Domain-Specific
+// Supercomputer for Training Deep Neural Networks", CACM 63(7), 2020 (clocks, links: 496 and 656
+// Gbit/s).
 constexpr std::array kGenerations = {
     TpuGeneration{.name = "v2",
                   .matrix_units = 1,
@@ -34,12 +35,13 @@ constexpr std::array kGenerations = {
                   .most_cores = 2048,
                   .torus_cores = 2048},
     TpuGeneration{.name = "v4",
-                  .matrix_units = 4,
+                  .matrix_units = 8,
+                  .cores = 2,
                   .clock = 1050e6,
-                  .hbm_bandwidth = 600e9,
-                  .hbm_bytes = int64_t{16} << 30,
-                  .cmem_bytes = 64 << 20,
-                  .vector_alus = 2,
+                  .hbm_bandwidth = 1200e9,
+                  .hbm_bytes = int64_t{32} << 30,
+                  .cmem_bytes = 128 << 20,
+                  .vector_alus = 4,
                   .link_bandwidth = 50e9,
                   .link_axes = 3,
                   .most_cores = 4096,
@@ -47,10 +49,11 @@ constexpr std::array kGenerations = {
                   .estimated = true},
 };
 
-// Cores of the slices on sale (cloud.google.com/tpu/docs/tpus): 8, then powers of 2 from 32 on; the
-// smallest v4 slices have 8 and 16.
+// Cores of the slices on sale (cloud.google.com/tpu/docs/tpus): 8, then powers of 2 from 32 on; of
+// v2 not 64, of v4 16 too.
 bool IsLegalSlice(const TpuGeneration& generation, int64_t cores) {
   if (cores < 8 || cores > generation.most_cores || (cores & (cores - 1)) != 0) return false;
+  if (generation.name == "v2" && cores == 64) return false;
   return cores != 16 || generation.name == "v4";
 }
 

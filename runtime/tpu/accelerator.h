@@ -7,13 +7,16 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "runtime/ir/tpu_work.h"
 
 namespace tpurun {
 
-// A generation of Cloud TPUs. Figures are those of one TensorCore, except where they say otherwise.
+// A generation of Cloud TPUs. Figures are those of one device of a program: a TensorCore, or a chip
+// of two that work as one (a megacore).
 struct TpuGeneration {
   std::string_view name;      // "v2"
   int matrix_units = 1;       // each of 128 x 128 multipliers, bf16 in, f32 out
+  int cores = 1;              // TensorCores of a device
   double clock = 0;           // Hz
   double hbm_bandwidth = 0;   // bytes per second
   int64_t hbm_bytes = 0;      // with what the runtime reserves (kReservedHbm)
@@ -26,12 +29,12 @@ struct TpuGeneration {
   bool estimated = false;     // published figures are few: what is said of it is an estimate
 
   // Products of bf16 with f32 sums, in floating point operations per second.
-  double matrix_peak() const { return 2.0 * 128 * 128 * matrix_units * clock; }
+  double matrix_peak() const { return 2.0 * kTpuLanes * kTpuLanes * matrix_units * clock; }
   // Additions or products of f32 per second.
-  double vector_peak() const { return 8.0 * 128 * vector_alus * clock; }
+  double vector_peak() const { return 1.0 * kTpuSublanes * kTpuLanes * vector_alus * clock; }
 };
 
-// HBM of a core that a program cannot have: "reserved 528.00M" of the reports in
+// HBM of a device that a program cannot have: "reserved 528.00M" of the reports in
 // tensor2tensor#1382 and tensorflow#30803.
 inline constexpr int64_t kReservedHbm = 528 << 20;
 
@@ -42,12 +45,12 @@ struct Accelerator {
 
   int chips() const { return cores / 2; }
   int hosts() const { return cores / 8; }
-  // Sides of the rectangle of chips: 2 x 2, 4 x 4, 4 x 8 ...
+  int devices() const { return cores / generation->cores; }  // replicas of a program
+  int devices_of_host() const { return 8 / generation->cores; }
+  // Sides of the mesh of chips: 2 x 2, 4 x 4, 4 x 8 ... A box has the same number of hops or fewer.
   int rows() const;
   int columns() const { return chips() / rows(); }
   bool torus() const { return cores >= generation->torus_cores; }
-  // HBM of a core that a program can have.
-  int64_t hbm_bytes() const { return generation->hbm_bytes - kReservedHbm; }
   std::string name() const;
 };
 

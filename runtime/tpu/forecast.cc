@@ -10,8 +10,6 @@
 namespace tpurun {
 namespace {
 
-constexpr double kTile = 128;
-
 double Ceil(int64_t value, double multiple) {
   return std::ceil(static_cast<double>(value) / multiple);
 }
@@ -19,22 +17,22 @@ double Ceil(int64_t value, double multiple) {
 // Cycles of one matrix unit: a tile of weights stays in it while rows stream through, 8 in 8 cycles
 // (chapter TPUs of jax-ml/scaling-book). The next tile is loaded meanwhile, which takes 128 cycles.
 double Cycles(int64_t rows, int64_t k, int64_t n) {
-  return std::max(8 * Ceil(rows, 8), kTile) * Ceil(k, kTile) * Ceil(n, kTile);
+  constexpr double kTile = kTpuLanes;
+  return std::max(kTpuSublanes * Ceil(rows, kTpuSublanes), kTile) * Ceil(k, kTile) * Ceil(n, kTile);
 }
 
-// Either operand may be the one that stays.
 double CyclesOf(const TpuProduct& product) {
   return product.count *
          std::min(Cycles(product.m, product.k, product.n), Cycles(product.n, product.k, product.m));
 }
 
-// Seconds of a sum of `bytes` over all cores. The cores of a chip add through their HBM; then rings
-// of chips along both sides of the slice, in both directions if the slice is a torus (chapter
-// Sharding of the scaling book).
+// Seconds of a sum of `bytes` over all devices. The cores of a chip add through their HBM, unless
+// they are one device; then rings of chips along the sides of the slice, in both directions if it
+// is a torus (chapter Sharding of the scaling book).
 double AllReduceSeconds(double bytes, const Accelerator& accelerator,
                         const TpuAssumptions& assumptions) {
   const TpuGeneration& generation = *accelerator.generation;
-  const double within = 3 * bytes / (2 * generation.hbm_bandwidth);
+  const double within = generation.cores > 1 ? 0 : 3 * bytes / (2 * generation.hbm_bandwidth);
   const double chips = accelerator.chips();
   const double links = generation.link_axes * (accelerator.torus() ? 2 : 1);
   const double moved = 2 * bytes * (chips - 1) / chips;
@@ -50,7 +48,26 @@ bool LivesInCmem(const TpuBuffer& buffer, const TpuGeneration& generation) {
          buffer.last - buffer.first <= kSoon && 2 * buffer.bytes() <= generation.cmem_bytes;
 }
 
+double BytesToSum(const TpuProgram& program, const TpuComputation& computation) {
+  double bytes = 0;
+  for (const int read : computation.reads)
+    bytes += static_cast<double>(UnpaddedTpuBytes(program.buffers[read].shape));
+  return bytes;
+}
+
+// Gradients are summed together at the end of a step; what a layer sums, such as the moments of a
+// batch normalization, where it is needed.
+bool IsSummedAtTheEnd(const TpuProgram& program, const TpuComputation& computation) {
+  const NodeOrigin::Phase phase = OriginOf(program, computation).phase;
+  return computation.collective && phase != NodeOrigin::Phase::kForward &&
+         phase != NodeOrigin::Phase::kBackward;
+}
+
 }  // namespace
+
+bool KeepsRightOperand(const TpuProduct& product) {
+  return Cycles(product.m, product.k, product.n) <= Cycles(product.n, product.k, product.m);
+}
 
 double TpuTime::seconds() const { return std::max({matrix, vector, hbm}) + overhead + links; }
 
@@ -76,15 +93,16 @@ std::vector<TpuTime> TimesOf(const TpuProgram& program, const Accelerator& accel
       }
     }
     if (computation.collective) {
-      // Summed together with others, see ForecastStep.
+      // Of those at the end see ForecastStep.
+      if (!IsSummedAtTheEnd(program, computation))
+        time.links = AllReduceSeconds(BytesToSum(program, computation), accelerator, assumptions);
       times.push_back(time);
       continue;
     }
     double cycles = 0;
     for (const TpuProduct& product : computation.products) {
       cycles += CyclesOf(product);
-      time.matrix_flops += 2 * product.count * static_cast<double>(product.m) *
-                           static_cast<double>(product.k) * static_cast<double>(product.n);
+      time.matrix_flops += product.flops();
     }
     time.matrix = cycles / generation.matrix_units / generation.clock;
     time.vector = (computation.vector_flops +
@@ -102,11 +120,8 @@ TpuForecast ForecastStep(const TpuProgram& program, const Accelerator& accelerat
                          const TpuAssumptions& assumptions) {
   TpuForecast forecast{.computations = TimesOf(program, accelerator, assumptions)};
   for (size_t i = 0; i < program.computations.size(); ++i) {
-    if (program.computations[i].collective) {
-      for (const int read : program.computations[i].reads)
-        forecast.all_reduce_bytes +=
-            static_cast<double>(UnpaddedTpuBytes(program.buffers[read].shape));
-    }
+    if (IsSummedAtTheEnd(program, program.computations[i]))
+      forecast.all_reduce_bytes += BytesToSum(program, program.computations[i]);
     forecast.compute += forecast.computations[i].seconds();
     forecast.matrix_flops += forecast.computations[i].matrix_flops;
   }
@@ -115,7 +130,8 @@ TpuForecast ForecastStep(const TpuProgram& program, const Accelerator& accelerat
   }
   forecast.compute += forecast.all_reduce;
   for (const InfeedSlot& slot : program.graph.infeed())
-    forecast.infeed_bytes += static_cast<double>(UnpaddedTpuBytes(slot.shape)) * 8;
+    forecast.infeed_bytes +=
+        static_cast<double>(UnpaddedTpuBytes(slot.shape)) * accelerator.devices_of_host();
   // A host has 4 chips.
   forecast.infeed = forecast.infeed_bytes / (4 * assumptions.host_bandwidth);
   forecast.step = std::max(forecast.compute + assumptions.step_seconds, forecast.infeed);
@@ -124,7 +140,10 @@ TpuForecast ForecastStep(const TpuProgram& program, const Accelerator& accelerat
 
 NodeOrigin OriginOf(const TpuProgram& program, const TpuComputation& computation) {
   const Node& node = program.graph.nodes()[computation.nodes[0]];
-  return node.origins.empty() ? NodeOrigin{kOutputOrigin} : node.origins[0];
+  if (node.origins.empty()) return {kOutputOrigin};
+  return *std::min_element(
+      node.origins.begin(), node.origins.end(),
+      [](const NodeOrigin& a, const NodeOrigin& b) { return a.phase < b.phase; });
 }
 
 std::vector<TpuLayer> LayersOf(const TpuProgram& program, const TpuForecast& forecast,

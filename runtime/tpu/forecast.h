@@ -1,4 +1,4 @@
-// The forecast of a step's time on a slice of Cloud TPUs.
+// The forecast of a step's time on a slice of Cloud TPUs. All of it is of one device.
 #ifndef TPURUN_RUNTIME_TPU_FORECAST_H_
 #define TPURUN_RUNTIME_TPU_FORECAST_H_
 
@@ -31,13 +31,17 @@ struct TpuTime {
   double hbm = 0;           // the HBM
   double overhead = 0;      // starts
   double links = 0;         // the network between the chips
-  double matrix_flops = 0;  // of the products, without padding
+  double matrix_flops = 0;  // of the products, without padding; passes of bf16 count
   double hbm_bytes = 0;
 
   // Units work at the same time within a computation.
   double seconds() const;
   TpuBound bound() const;
 };
+
+// True if tiles of the right operand (k, n) stay in the matrix units while rows of the left one
+// stream through; false if it is the other way round, which takes fewer cycles.
+bool KeepsRightOperand(const TpuProduct& product);
 
 // [computation]
 std::vector<TpuTime> TimesOf(const TpuProgram& program, const Accelerator& accelerator,

@@ -8,12 +8,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/text.h"
+#include "runtime/ir/tpu_work.h"
 
 namespace tpurun {
 namespace {
-
-constexpr int64_t kLanes = 128;
-constexpr int64_t kSublanes = 8;
 
 int64_t RoundUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -28,7 +26,7 @@ int PackedRows(DType dtype) {
 // Rows of a tile, fewer where the second-minor dimension is small ("compact second-minor"). A tile
 // of packed rows has at least 4: bf16[2048,1,2048,128]{0,1,3,2:T(4,128)(2,1)} of pytorch/xla#6674.
 int64_t TileRows(DType dtype, int64_t rows) {
-  if (rows > 4) return kSublanes;
+  if (rows > 4) return kTpuSublanes;
   return rows > 2 || PackedRows(dtype) > 1 ? 4 : 2;
 }
 
@@ -61,7 +59,7 @@ int64_t PaddedTpuBytes(const Shape& shape, const TiledLayout& layout) {
   if (elements == 0) return 0;
   const int64_t columns = shape.dims[layout.lanes()];
   const int64_t rows = shape.dims[layout.sublanes()];
-  return elements / columns / rows * RoundUp(columns, kLanes) *
+  return elements / columns / rows * RoundUp(columns, kTpuLanes) *
          RoundUp(rows, TileRows(shape.dtype, rows)) * element;
 }
 
@@ -91,8 +89,8 @@ std::string PrintTiledShape(const Shape& shape, const TiledLayout& layout) {
   if (shape.rank() < 2) {
     tile = absl::StrCat("T(", VectorTile(shape.num_elements()), ")");
   } else {
-    tile =
-        absl::StrCat("T(", TileRows(shape.dtype, shape.dims[layout.sublanes()]), ",", kLanes, ")");
+    tile = absl::StrCat("T(", TileRows(shape.dtype, shape.dims[layout.sublanes()]), ",", kTpuLanes,
+                        ")");
   }
   if (PackedRows(shape.dtype) > 1) absl::StrAppend(&tile, "(", PackedRows(shape.dtype), ",1)");
   if (shape.dtype == DType::kPred) tile += "E(32)";

@@ -20,6 +20,7 @@ struct TpuSize {
     padded += buffer.bytes();
     unpadded += UnpaddedTpuBytes(buffer.shape);
   }
+  int64_t padding() const { return padded - unpadded; }
   // The share of the memory that holds elements.
   double utilization() const {
     return padded == 0 ? 1 : static_cast<double>(unpadded) / static_cast<double>(padded);

@@ -33,11 +33,16 @@ struct StageOfNode {
   TpuStage stage;
   int node = -1;
   bool collective = false;
-  bool rounds = false;             // its products round their operands to bf16
-  std::vector<int> reads, writes;  // arrays
+  bool rounds = false;                            // its products round their operands to bf16
+  std::vector<int> reads, partial_reads, writes;  // arrays
   // How it is fused: into the products of an earlier stage, or into all its users.
   int product = -1;
   bool into_users = false;
+};
+
+struct Fused {
+  std::set<int> stages;
+  std::set<int> reads, partial_reads;  // arrays
 };
 
 class Fusion {
@@ -60,8 +65,8 @@ class Fusion {
     return of.stage.kind == TpuStage::Kind::kLoop && !of.collective && of.writes.size() == 1;
   }
   bool LeavesStep(int array) const { return arrays_[array].output || arrays_[array].updated >= 0; }
-  // The arrays in memory that the stage reads, itself and through what is fused into it.
-  void Collect(int stage, std::set<int>& members, std::set<int>& reads) const;
+  // The stage and what is fused into it, and the arrays in memory that they read.
+  void Collect(int stage, Fused& fused) const;
   bool IsCheap(int stage) const;
   bool IsActivation(const TpuArray& array) const;
   int BufferOf(int array, TpuProgram& program);
@@ -80,7 +85,7 @@ int Fusion::AddArray(const Shape& shape, int node) {
   return static_cast<int>(arrays_.size()) - 1;
 }
 
-// A temporary that no stage writes is that of the node whose gradient this is.
+// A temporary that no stage writes is one that the node keeps whose gradient this is, or operand 0.
 std::vector<int> Fusion::TemporariesOf(const Node& node, const TpuWork& work) {
   std::set<int> written;
   for (const TpuStage& stage : work.stages) {
@@ -90,13 +95,14 @@ std::vector<int> Fusion::TemporariesOf(const Node& node, const TpuWork& work) {
   }
   std::vector<int> temporaries;
   for (int i = 0; i < static_cast<int>(work.temporaries.size()); ++i) {
-    int array = -1;
+    if (written.count(i) > 0) {
+      temporaries.push_back(AddArray(work.temporaries[i], node.id));
+      continue;
+    }
+    int array = ArrayOf(node.inputs[0]);
     for (const Value input : node.inputs) {
       const auto kept = kept_.find(input.node);
-      if (written.count(i) == 0 && kept != kept_.end()) array = kept->second.at(i);
-    }
-    if (array < 0) {
-      array = AddArray(work.temporaries[i], node.id);
+      if (work.kept == 0 && kept != kept_.end()) array = kept->second.at(i);
     }
     temporaries.push_back(array);
   }
@@ -140,11 +146,14 @@ void Fusion::FlattenNode(const Node& node) {
     const int id = static_cast<int>(stages_.size());
     StageOfNode of{.stage = stage, .node = node.id, .collective = node.op->flags.collective};
     of.rounds = OpFlagsOf(call).rounds != 0;
-    for (const TpuStage::Array& array : stage.reads) {
-      const int read = find(array);
-      if (std::count(of.reads.begin(), of.reads.end(), read) > 0) continue;
-      of.reads.push_back(read);
-      arrays_[read].users.push_back(id);
+    for (const auto& [from, to] :
+         {std::pair{&stage.reads, &of.reads}, std::pair{&stage.partial_reads, &of.partial_reads}}) {
+      for (const TpuStage::Array& array : *from) {
+        const int read = find(array);
+        if (std::count(to->begin(), to->end(), read) > 0) continue;
+        to->push_back(read);
+        arrays_[read].users.push_back(id);
+      }
     }
     for (const TpuStage::Array& array : stage.writes) {
       const int written = find(array);
@@ -185,28 +194,30 @@ void Fusion::FuseWithProducts() {
   }
 }
 
-void Fusion::Collect(int stage, std::set<int>& members, std::set<int>& reads) const {
-  if (!members.insert(stage).second) return;
-  for (const int read : stages_[stage].reads) {
+void Fusion::Collect(int stage, Fused& fused) const {
+  if (!fused.stages.insert(stage).second) return;
+  const StageOfNode& of = stages_[stage];
+  for (const int read : of.reads) {
     const int writer = arrays_[read].writer;
     if (writer >= 0 && stages_[writer].into_users) {
-      Collect(writer, members, reads);
+      Collect(writer, fused);
     } else {
-      reads.insert(read);
+      fused.reads.insert(read);
     }
   }
+  fused.partial_reads.insert(of.partial_reads.begin(), of.partial_reads.end());
 }
 
 // Worth doing again for each user: no transcendentals, and at most two arrays of its size are read
 // in place of its result.
 bool Fusion::IsCheap(int stage) const {
-  std::set<int> members, reads;
-  Collect(stage, members, reads);
-  for (const int member : members) {
+  Fused fused;
+  Collect(stage, fused);
+  for (const int member : fused.stages) {
     if (stages_[member].stage.transcendentals > 0) return false;
   }
   const int64_t elements = arrays_[stages_[stage].writes[0]].shape.num_elements();
-  return std::count_if(reads.begin(), reads.end(), [&](int read) {
+  return std::count_if(fused.reads.begin(), fused.reads.end(), [&](int read) {
            return 8 * arrays_[read].shape.num_elements() >= elements;
          }) <= 2;
 }
@@ -218,9 +229,10 @@ void Fusion::FuseIntoUsers() {
     const std::vector<int>& users = arrays_[array].users;
     if (LeavesStep(array) || users.empty()) continue;
     const bool fusable = std::all_of(users.begin(), users.end(), [&](int user) {
-      const TpuStage::Kind kind = stages_[user].stage.kind;
-      return !stages_[user].collective &&
-             (kind == TpuStage::Kind::kLoop || kind == TpuStage::Kind::kReduce);
+      const StageOfNode& of = stages_[user];
+      const bool reads_all = std::count(of.reads.begin(), of.reads.end(), array) > 0;
+      return reads_all && !of.collective &&
+             (of.stage.kind == TpuStage::Kind::kLoop || of.stage.kind == TpuStage::Kind::kReduce);
     });
     stages_[i].into_users = fusable && (users.size() == 1 || IsCheap(i));
   }
@@ -288,7 +300,9 @@ int64_t LargestRead(const TpuComputation& computation, const TpuProgram& program
 int SiblingOf(const TpuComputation& computation, const TpuProgram& program) {
   constexpr int kFarthest = 16;
   const int end = static_cast<int>(program.computations.size());
-  if (computation.kind != TpuStage::Kind::kReduce || computation.collective) return end;
+  if (computation.kind != TpuStage::Kind::kReduce || computation.collective ||
+      !computation.partial_reads.empty())
+    return end;
   const int64_t largest = LargestRead(computation, program);
   int sibling = end;
   for (int i = end - 1; i >= std::max(0, end - kFarthest); --i) {
@@ -310,8 +324,10 @@ int SiblingOf(const TpuComputation& computation, const TpuProgram& program) {
 // Adds the computation at the end, or to an earlier one that reads the same.
 void Place(TpuComputation computation, TpuProgram& program) {
   const int id = SiblingOf(computation, program);
-  for (const int read : computation.reads)
-    program.buffers[read].last = std::max(program.buffers[read].last, id);
+  for (const std::vector<int>& reads : {computation.reads, computation.partial_reads}) {
+    for (const int read : reads)
+      program.buffers[read].last = std::max(program.buffers[read].last, id);
+  }
   for (const int written : computation.writes) program.buffers[written].first = id;
   if (id == static_cast<int>(program.computations.size())) {
     program.computations.push_back(std::move(computation));
@@ -348,15 +364,15 @@ void Fusion::Emit(TpuProgram& program) {
     } else if (epilogues.count(i) > 0) {
       continue;
     }
-    std::set<int> members, reads;
-    for (const int stage : epilogues[root]) Collect(stage, members, reads);
-    Collect(root, members, reads);
+    Fused fused;
+    for (const int stage : epilogues[root]) Collect(stage, fused);
+    Collect(root, fused);
     TpuComputation computation{.kind = stages_[root].stage.kind,
                                .collective = stages_[root].collective,
                                .nodes = {stages_[root].node},
                                .products = stages_[root].stage.products,
                                .iterations = stages_[root].stage.iterations};
-    for (const int member : members) {
+    for (const int member : fused.stages) {
       const StageOfNode& of = stages_[member];
       computation.vector_flops += of.stage.vector_flops;
       computation.transcendentals += of.stage.transcendentals;
@@ -364,10 +380,14 @@ void Fusion::Emit(TpuProgram& program) {
       if (std::count(computation.nodes.begin(), computation.nodes.end(), of.node) == 0)
         computation.nodes.push_back(of.node);
       if (member != i) {
-        for (const int inside : of.writes) reads.erase(inside);
+        for (const int inside : of.writes) fused.reads.erase(inside);
       }
     }
-    for (const int read : reads) computation.reads.push_back(BufferOf(read, program));
+    for (const int read : fused.reads) computation.reads.push_back(BufferOf(read, program));
+    for (const int read : fused.partial_reads) {
+      if (fused.reads.count(read) == 0)
+        computation.partial_reads.push_back(BufferOf(read, program));
+    }
     for (const int written : stages_[i].writes)
       computation.writes.push_back(BufferOf(written, program));
     Place(std::move(computation), program);

@@ -39,6 +39,7 @@ struct TpuComputation {
   bool collective = false;
   std::vector<int> nodes;          // of the graph, fused; the first gives it its name
   std::vector<int> reads, writes;  // buffers
+  std::vector<int> partial_reads;  // of which extra_bytes has what is read
   std::vector<TpuProduct> products;
   double vector_flops = 0;
   double transcendentals = 0;

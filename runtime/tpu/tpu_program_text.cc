@@ -49,15 +49,21 @@ std::string PrintTpuProgram(const TpuProgram& program, const TpuForecast& foreca
       absl::StrAppend(out, program.graph.nodes()[id].op->name);
     });
     absl::StrAppend(&text, i, " ", TpuKindName(computation), " ", Quote(node.name), " {", ops, "} ",
-                    ShapesOf(program, computation.reads), " -> ",
-                    ShapesOf(program, computation.writes), PrintOrigins(node.origins), "\n");
+                    ShapesOf(program, computation.reads));
+    if (!computation.partial_reads.empty())
+      absl::StrAppend(&text, " rows of ", ShapesOf(program, computation.partial_reads));
+    absl::StrAppend(&text, " -> ", ShapesOf(program, computation.writes),
+                    PrintOrigins(node.origins), "\n");
     for (const TpuProduct& product : computation.products) {
       absl::StrAppend(&text, "    ", PrintTpuProduct(product), "\n");
     }
-    if (computation.collective) continue;
     const TpuTime& time = forecast.computations[i];
-    absl::StrAppendFormat(&text, "    matrix unit %.4g us, vector unit %.4g us, HBM %.4g us\n",
-                          time.matrix * 1e6, time.vector * 1e6, time.hbm * 1e6);
+    if (time.seconds() == 0) continue;  // a sum at the end of the step
+    absl::StrAppendFormat(&text,
+                          "    matrix unit %.4g us, vector unit %.4g us, HBM %.4g us, links %.4g "
+                          "us, starts %.4g us\n",
+                          time.matrix * 1e6, time.vector * 1e6, time.hbm * 1e6, time.links * 1e6,
+                          time.overhead * 1e6);
   }
   return text;
 }

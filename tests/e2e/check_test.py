@@ -70,9 +70,10 @@ class CheckTest(ProgramTest):
                 (('--accelerator_type=v2-16',), 2, '--accelerator_type: got "v2-16", want one of '),
                 (('--accelerator_type=v3-32', '--train_batch_size=100'), 2, '32'),
                 (('--accelerator_type=v3-128', '--train_batch_size=100'), 2,
-                 'train batch size 100 must be divisible by number of replicas 128, the cores of '
-                 'v3-128: 128'),
-                (('--accelerator_type=v3-128', '--train_batch_size=1000'), 2, ': 896 or 1024'),
+                 '128'),
+                (('--accelerator_type=v3-1024', '--train_batch_size=5000'), 2,
+                 'train batch size 5000 must be divisible by number of replicas 1024, those of '
+                 'v3-1024: 4096 or 5120'),
                 (('--format=html',), 2, '--format: got "html", want text or json'),
                 (('--steps=5',), 2, '--steps'),
                 (('--set', 'model.layer.logits.dense.units=0'), 2, 'units'),
@@ -102,6 +103,27 @@ class CheckTest(ProgramTest):
         self.assertEqual(done.code, 4, str(done))
         done, _ = self.rows(EFFICIENTNET, '--accelerator_type=v3-8')
         self.assertEqual(done.code, 0, str(done))
+
+    def test_the_largest_batch_from_far_away(self):
+        """BERT-large fits into a v2-8 with a few sequences, and is asked with 1,024."""
+        bert = EFFICIENTNET.replace('efficientnet_b0', 'bert_large')
+        done, [check, *_] = self.rows(bert, '--train_batch_size=1024')
+        self.assertEqual(done.code, 4, str(done))
+        largest = check['largest_batch_size']
+        self.assertGreater(largest, 0)
+        self.assertEqual(self.rows(bert, f'--train_batch_size={largest}')[0].code, 0)
+        self.assertEqual(self.rows(bert, f'--train_batch_size={largest + 8}')[0].code, 4)
+
+    def test_what_only_a_run_needs(self):
+        """No folder, no length, other shards and other workers than the file's."""
+        flags = ('--unset', 'model_dir', '--unset', 'train.max_steps', '--set',
+                 'tpu_config.num_shards=16')
+        done = self.succeed('check', IRIS, *flags, env={
+            **os.environ, 'TF_CONFIG': '{"cluster": {"worker": ["a:1", "b:1"]}, '
+                                       '"task": {"type": "worker", "index": 1}}'})
+        self.assertIn('tpu_config.num_shards: 16 is not used, v2-8 has 8 cores',
+                      '\n'.join(done.warnings))
+        self.assertNotIn('Cost:', done.out)
 
     def test_bfloat16_helps(self):
         f32 = ('--set', 'model.compute_dtype=FLOAT32')

@@ -35,7 +35,8 @@ Step RunStep(const proto::Optimizer& optimizer, int num_replicas,
     EXPECT_TRUE(b.status().ok()) << b.status();
     spec->graph = b.Take();
   }
-  const absl::StatusOr<Graph> graph = BuildTrainStep(*std::move(spec), keep_gradients);
+  const absl::StatusOr<Graph> graph =
+      BuildTrainStep(*std::move(spec), {.keep_gradients = keep_gradients});
   EXPECT_TRUE(graph.ok()) << graph.status();
   EXPECT_TRUE(VerifyGraph(*graph, "test").ok());
   EvaluateArgs args;

@@ -43,9 +43,11 @@ TEST(TpuProgram, ReadsWhatHasBeenWritten) {
     std::vector<int> writes(program->buffers.size());
     for (size_t i = 0; i < program->computations.size(); ++i) {
       const TpuComputation& computation = program->computations[i];
-      for (const int read : computation.reads) {
-        EXPECT_LT(program->buffers[read].first, static_cast<int>(i)) << path << " " << i;
-        EXPECT_GE(program->buffers[read].last, static_cast<int>(i)) << path << " " << i;
+      for (const std::vector<int>& reads : {computation.reads, computation.partial_reads}) {
+        for (const int read : reads) {
+          EXPECT_LT(program->buffers[read].first, static_cast<int>(i)) << path << " " << i;
+          EXPECT_GE(program->buffers[read].last, static_cast<int>(i)) << path << " " << i;
+        }
       }
       for (const int written : computation.writes) {
         EXPECT_EQ(program->buffers[written].first, static_cast<int>(i)) << path;

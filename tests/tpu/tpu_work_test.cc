@@ -15,8 +15,7 @@ double ProductFlops(const OpCall& call) {
   double flops = 0;
   for (const TpuStage& stage : TpuWorkOf(call).stages) {
     for (const TpuProduct& product : stage.products) {
-      flops += 2 * product.count * static_cast<double>(product.m) * static_cast<double>(product.k) *
-               static_cast<double>(product.n);
+      flops += product.flops();
     }
   }
   return flops;
@@ -47,7 +46,7 @@ TEST(TpuWork, HasTheFlopsOfProducts) {
   EXPECT_EQ(products, 16);
 }
 
-// Eight groups of two channels are one product, whose zeros count.
+// Eight groups of two channels are one product, whose zeros are no flops.
 TEST(TpuWork, PacksGroups) {
   GraphBuilder b{Graph("g", 1)};
   const Value x = Constant(b, DType::kF32, {1, 4, 4, 16}, 1);
@@ -55,7 +54,11 @@ TEST(TpuWork, PacksGroups) {
   const Value y = Conv2d(b, x, kernel, {1, 1}, {0, 0, 0, 0}, Precision::kDefault);
   ASSERT_TRUE(b.status().ok()) << b.status();
   const OpCall call = CallOfNode(b.graph(), b.graph().nodes()[y.node]);
-  EXPECT_EQ(ProductFlops(call), 8 * CostOf(call).matrix_flops);
+  EXPECT_EQ(ProductFlops(call), CostOf(call).matrix_flops);
+  const TpuProduct product = TpuWorkOf(call).stages[0].products[0];
+  EXPECT_EQ(product.k, 16);
+  EXPECT_EQ(product.n, 16);
+  EXPECT_EQ(product.density, 1.0 / 8);
   // A channel each: the vector unit's.
   const Value single = Constant(b, DType::kF32, {1, 1, 1, 16}, 1);
   const Value z = Conv2d(b, x, single, {1, 1}, {0, 0, 0, 0}, Precision::kDefault);
