@@ -196,11 +196,6 @@ absl::StatusOr<ModelCheck> CheckTraining(const CommandLine& command,
 }
 
 absl::Status CheckModel(const CommandLine& command) {
-  const std::string format = command.GetString("format", "text");
-  if (format != "text" && format != "json") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--format: got ", Quote(format), ", want text or json"));
-  }
   if (command.Has("steps")) return absl::InvalidArgumentError("--steps wants --numerics");
   RETURN_IF_ERROR(CheckTraceFlag(command));
   ASSIGN_OR_RETURN(const Accelerator accelerator,
@@ -217,7 +212,7 @@ absl::Status CheckModel(const CommandLine& command) {
     RETURN_IF_ERROR(WriteTraceFile(command, events));
   }
   std::ostringstream out;
-  WriteCheck(check, format == "json", out);
+  WriteCheck(check, PrintsJson(command), out);
   RETURN_IF_ERROR(WriteOutput(out.str()));
   if (!check.step.memory.fits(accelerator)) {
     return absl::ResourceExhaustedError(absl::StrCat(

@@ -167,11 +167,6 @@ absl::StatusOr<NumericsArgs> PlanStorage(const proto::RunConfig& run, const Nume
 }
 
 absl::Status CheckFlagsOfNumerics(const CommandLine& command) {
-  const std::string format = command.GetString("format", "text");
-  if (format != "text" && format != "json") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--format: got ", Quote(format), ", want text or json"));
-  }
   if (command.Has("accelerator_type")) {
     return absl::InvalidArgumentError(
         "--accelerator_type is not for --numerics, which trains on the cores of the configuration");
@@ -208,7 +203,7 @@ absl::Status CheckNumerics(const CommandLine& command) {
                      CompareNumerics(options, composition.input_fn, storage));
     findings.AddStorage(of_layers);
   }
-  const bool json = command.GetString("format", "text") == "json";
+  const bool json = PrintsJson(command);
   std::ostringstream out;
   RowWriter rows(json, out);
   if (json) {

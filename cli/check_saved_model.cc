@@ -398,11 +398,6 @@ absl::Status CheckModelFile(const std::string& path, bool json, std::ostream& ou
 }
 
 absl::Status CheckSavedModel(const CommandLine& command) {
-  const std::string format = command.GetString("format", "text");
-  if (format != "text" && format != "json") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--format: got ", Quote(format), ", want text or json"));
-  }
   std::vector<std::string> others;
   for (const char* const name : {"accelerator_type", "numerics", "steps", "config"}) {
     if (command.Has(name)) others.push_back(absl::StrCat("--", name));
@@ -412,10 +407,14 @@ absl::Status CheckSavedModel(const CommandLine& command) {
     return absl::InvalidArgumentError(absl::StrCat(
         others.front(), " is for a configuration, and --saved_model needs none; give one of them"));
   }
+  if (command.GetString("saved_model").empty()) {
+    return absl::InvalidArgumentError(
+        "--saved_model: got \"\", want the folder of a SavedModel or the file of a GraphDef");
+  }
   std::ostringstream out;
   int64_t warnings = 0;
   const absl::Status status =
-      CheckModelFile(command.GetString("saved_model"), format == "json", out, warnings);
+      CheckModelFile(command.GetString("saved_model"), PrintsJson(command), out, warnings);
   const bool complete = status.ok() || absl::IsUnimplemented(status);
   if (complete) RETURN_IF_ERROR(WriteOutput(out.str()));
   RETURN_IF_ERROR(status);

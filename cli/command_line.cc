@@ -63,7 +63,7 @@ const std::vector<Flag>& RunFlags() {
        .value_name = "DIR",
        .help = "write every graph, plan and program there, as text"},
       {.name = "log_format",
-       .value_name = "text|json",
+       .value_name = kTextOrJson,
        .help = "how log lines look (default text)"},
   };
   return *kFlags;
@@ -300,6 +300,10 @@ absl::StatusOr<LoadOptions> CommandLine::load_options() const {
       "; see tpurun help ", verb_->name));
 }
 
+bool PrintsJson(const CommandLine& command) {
+  return command.GetString("format", "text") == "json";
+}
+
 absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> arguments,
                                              std::span<const Verb> verbs) {
   CommandLine command;
@@ -415,16 +419,20 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
                                                    ", want own, library, reference or fastest"));
   }
   if (command.Has("steps") && command.GetInt("steps") <= 0) {
-    const bool trains = !FindFlag(flags, "steps")->sets.empty();
+    const Flag& steps = *FindFlag(flags, "steps");
+    const bool is_pass = absl::StrContains(steps.help, "one exact pass");
     return absl::InvalidArgumentError(
         absl::StrCat("--steps: got ", command.GetInt("steps"), ", want a number > 0; leave it out ",
-                     trains ? "to train until --max_steps or for --epochs"
-                            : "for one exact pass over the examples"));
+                     !steps.sets.empty() ? "to train until --max_steps or for --epochs"
+                     : is_pass           ? "for one exact pass over the examples"
+                                         : "for the default"));
   }
-  const std::string log_format = command.GetString("log_format", "text");
-  if (verb.runs && log_format != "text" && log_format != "json") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--log_format: got ", Quote(log_format), ", want text or json"));
+  for (const Flag& flag : flags) {
+    const std::string value = command.GetString(flag.name, "text");
+    if (flag.value_name == kTextOrJson && value != "text" && value != "json") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag.name, ": got ", Quote(value), ", want text or json"));
+    }
   }
   return command;
 }

@@ -18,6 +18,9 @@
 
 namespace tpurun {
 
+// Flag::value_name of a flag that is text or json, which ParseCommandLine checks.
+inline constexpr char kTextOrJson[] = "text|json";
+
 struct Flag {
   // After parsing, the values of kPath and kPaths have no scheme.
   enum class Type { kString, kInt, kDouble, kBool, kList, kPath, kPaths };
@@ -92,6 +95,9 @@ class CommandLine {
   std::vector<Edit> edits_;
   bool wants_help_ = false;
 };
+
+// Whether --format is json, not text.
+bool PrintsJson(const CommandLine& command);
 
 // `arguments` do not include the program's name. Logging flags are passed to gflags.
 absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> arguments,

@@ -29,12 +29,7 @@ absl::Status RefuseSheetFlags(const CommandLine& command) {
 }  // namespace
 
 absl::Status InspectCommand(const CommandLine& command) {
-  const std::string format = command.GetString("format", "text");
-  if (format != "text" && format != "json") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--format: got ", Quote(format), ", want text or json"));
-  }
-  const bool json = format == "json";
+  const bool json = PrintsJson(command);
   if (command.Has("png")) return InspectImages(command, json);
   RETURN_IF_ERROR(RefuseSheetFlags(command));
   if (command.arguments().empty()) {

@@ -35,11 +35,6 @@ namespace {
 constexpr double kSlower = 1.05;
 
 absl::Status CheckProfileFlags(const CommandLine& command) {
-  const std::string format = command.GetString("format", "text");
-  if (format != "text" && format != "json") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--format: got ", Quote(format), ", want text or json"));
-  }
   if (command.Has("steps") && (command.GetInt("steps") < 1 || command.GetInt("steps") > 100000)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--steps: got ", command.GetInt("steps"), ", want 1 to 100000"));
@@ -109,7 +104,7 @@ absl::Status QuickTestCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(const QuickTestResult result,
                    RunQuickTest(static_cast<int>(command.GetInt("worker_threads")),
                                 *KernelChoiceOf(command.GetString("kernels", "fastest")), nullptr));
-  if (command.GetString("format", "text") == "json") {
+  if (PrintsJson(command)) {
     return WriteResult({{"num_replicas", result.num_replicas},
                         {"num_workers", result.num_workers},
                         {"size", result.size},
@@ -160,7 +155,7 @@ absl::Status ProfileCommand(const CommandLine& command) {
   if (!IsChief(fabric.get())) return absl::OkStatus();
   if (command.Has("compare")) AddSlower(before, profiled.profile);
   if (command.Has("trace")) RETURN_IF_ERROR(WriteTrace(command, profiled, forecast));
-  if (command.GetString("format", "text") == "json") {
+  if (PrintsJson(command)) {
     ASSIGN_OR_RETURN(const std::string json, ProfileJson(profiled.profile));
     return WriteOutput(json);
   }

@@ -415,13 +415,8 @@ absl::Status AddTraffic(EstimatorOptions options, const TrafficFlags& flags,
 }  // namespace
 
 absl::Status SummaryCommand(const CommandLine& command) {
-  const std::string format = command.GetString("format", "text");
-  if (format != "text" && format != "json") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--format: got ", Quote(format), ", want text or json"));
-  }
   std::ostringstream out;
-  const absl::Status status = Summarize(command, format == "json", out);
+  const absl::Status status = Summarize(command, PrintsJson(command), out);
   RETURN_IF_ERROR(WriteOutput(out.str()));
   return status;
 }

@@ -124,7 +124,6 @@ TEST_F(CheckSavedModelTest, TakesNoConfiguration) {
     EXPECT_EQ(CodeOf(legal, {flag}), 2) << flag;
     EXPECT_THAT(message_, HasSubstr("--saved_model")) << flag;
   }
-  EXPECT_EQ(CodeOf(legal, {"--format=html"}), 2);
 }
 
 // A damaged file does no more than change the answer.
