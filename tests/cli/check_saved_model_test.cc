@@ -119,8 +119,9 @@ TEST_F(CheckSavedModelTest, EndsWithTheCodeOfWhatItFinds) {
 
 TEST_F(CheckSavedModelTest, TakesNoConfiguration) {
   const std::string legal = Write("legal.pbtxt", kLegal);
-  for (const char* const flag : {"--accelerator_type=v3-8", "--steps=5", "--numerics",
-                                 "--config=run.textproto", "--train_batch_size=8"}) {
+  for (const char* const flag :
+       {"--accelerator_type=v3-8", "--steps=5", "--numerics", "--config=run.textproto",
+        "--train_batch_size=8", "--dump_dir=dump"}) {
     EXPECT_EQ(CodeOf(legal, {flag}), 2) << flag;
     EXPECT_THAT(message_, HasSubstr("--saved_model")) << flag;
   }
