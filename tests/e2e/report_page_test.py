@@ -143,6 +143,20 @@ class ReportPageTest(ProgramTest):
         self.browser.call('Input.dispatchMouseEvent', type='mouseMoved', x=x, y=y)
         self.assertRegex(self.run_script(read), r'^step (29|30|31)0')
 
+    def test_the_forecasts_of_a_tpu(self):
+        self.succeed('report', 'runs', '--output=report.html', '--accelerator_type=v3-8')
+        for options in ({}, {'width': 390, 'height': 2000, 'phone': True}):
+            self.open(**options)
+            self.assertFalse(self.run_script(
+                'return document.documentElement.scrollWidth > innerWidth;'), options)
+            self.assertEqual(self.run_script(
+                "return document.getElementById('forecasts-heading').textContent;"),
+                'On a Cloud TPU v3-8')
+            text = self.run_script(
+                "return document.getElementById('forecasts-heading').parentElement.innerText;")
+            for part in ('runs/width_8', 'runs/width_16', 'hidden_1', 'compiles: yes', 'v3-2048'):
+                self.assertIn(part.replace('runs/', ''), text)
+
     def test_it_fits_every_screen(self):
         for name, options in (('light', {}), ('dark', {'scheme': 'dark'}),
                               ('phone', {'width': 390, 'height': 2000, 'phone': True})):
