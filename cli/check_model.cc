@@ -200,7 +200,10 @@ absl::Status CheckModel(const CommandLine& command) {
   RETURN_IF_ERROR(CheckTraceFlag(command));
   ASSIGN_OR_RETURN(const Accelerator accelerator,
                    ParseAcceleratorType(command.GetString("accelerator_type", "v2-8")));
-  ASSIGN_OR_RETURN(const ModelCheck check, CheckTraining(command, accelerator));
+  ASSIGN_OR_RETURN(ModelCheck check, CheckTraining(command, accelerator));
+  if (command.GetBool("measure_input")) {
+    ASSIGN_OR_RETURN(check.input, MeasureInput(command));
+  }
   if (const std::string dir = command.GetString("dump_dir"); !dir.empty()) {
     RETURN_IF_ERROR(MakeDirectories(dir));
     RETURN_IF_ERROR(WriteFileAtomically(JoinPath(dir, "tpu.program"),

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/command_line.h"
+#include "cli/measure_input.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/tpu/accelerator.h"
 #include "runtime/tpu/forecast.h"
@@ -36,6 +37,7 @@ struct ModelCheck {
   std::optional<int64_t> largest_batch_of_core;
   // With compute_dtype: BFLOAT16; without a value if the model has it.
   std::optional<CheckedStep> in_bf16;
+  std::optional<InputRate> input;  // of this machine, with --measure_input
   // The same batch of a core on other slices of the generation: cores, seconds of a step.
   std::vector<std::pair<int, double>> slices;
 };

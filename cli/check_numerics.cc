@@ -167,6 +167,9 @@ absl::StatusOr<NumericsArgs> PlanStorage(const proto::RunConfig& run, const Nume
 }
 
 absl::Status CheckFlagsOfNumerics(const CommandLine& command) {
+  if (command.Has("measure_input")) {
+    return absl::InvalidArgumentError("--measure_input is not for --numerics");
+  }
   if (command.Has("accelerator_type")) {
     return absl::InvalidArgumentError(
         "--accelerator_type is not for --numerics, which trains on the cores of the configuration");

@@ -399,7 +399,8 @@ absl::Status CheckModelFile(const std::string& path, bool json, std::ostream& ou
 
 absl::Status CheckSavedModel(const CommandLine& command) {
   std::vector<std::string> others;
-  for (const char* const name : {"accelerator_type", "numerics", "steps", "config", "dump_dir"}) {
+  for (const char* const name :
+       {"accelerator_type", "numerics", "steps", "config", "dump_dir", "measure_input"}) {
     if (command.Has(name)) others.push_back(absl::StrCat("--", name));
   }
   for (const Edit& edit : command.edits()) others.push_back(edit.flag);

@@ -56,6 +56,12 @@ std::string BoundOfStep(const ModelCheck& check) {
       })->first);
 }
 
+// Threads like those of this machine that a host needs for its share of the examples.
+double ThreadsOfHost(const ModelCheck& check) {
+  return ExamplesPerSecond(check, check.step.forecast) / check.accelerator.hosts() *
+         check.input->cpu_seconds;
+}
+
 Json CheckRow(const ModelCheck& check) {
   const CheckedStep& step = check.step;
   const TpuForecast& forecast = step.forecast;
@@ -93,6 +99,11 @@ Json CheckRow(const ModelCheck& check) {
     row["hours"] = Rounded(static_cast<double>(*check.steps) * forecast.step / 3600);
   }
   row["hours_of_million_examples"] = Rounded(1e6 / ExamplesPerSecond(check, forecast) / 3600);
+  if (check.input.has_value()) {
+    row["input_examples_per_second"] = Rounded(check.input->examples_per_second);
+    row["input_cpu_ms_of_example"] = RoundedMs(check.input->cpu_seconds);
+    row["input_threads_of_host"] = Rounded(ThreadsOfHost(check));
+  }
   row["estimate"] = check.accelerator.generation->estimated;
   return row;
 }
@@ -245,6 +256,12 @@ void WriteUnits(const ModelCheck& check, const Json& row, RowWriter& rows) {
       bandwidth > kShownHostBandwidth ? "above what public runs have shown (2.3 GB/s)"
                                       : "within what public runs have shown (2.3 GB/s)",
       ManyOrFew(ExamplesPerSecond(check, forecast) / check.accelerator.hosts())));
+  if (!check.input.has_value()) return;
+  rows.Title(absl::StrFormat(
+      "This machine makes %s of them a second and computes %s ms for each: a host needs %s threads "
+      "like these. A host of v3 has 96.",
+      ManyOrFew(check.input->examples_per_second), JsonText(row["input_cpu_ms_of_example"]),
+      JsonText(row["input_threads_of_host"])));
 }
 
 void WriteCheckText(const ModelCheck& check, RowWriter& rows) {

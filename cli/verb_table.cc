@@ -261,6 +261,10 @@ std::span<const Verb> Verbs() {
                   .value_name = "FILE",
                   .help = "write the forecast step as a trace for ui.perfetto.dev and "
                           "chrome://tracing"},
+                 {.name = "measure_input",
+                  .type = Flag::Type::kBool,
+                  .help = "also read train.input for 2 seconds: how many threads of a host its "
+                          "share of the examples needs"},
                  {.name = "numerics",
                   .type = Flag::Type::kBool,
                   .help = "instead: train with the precisions DEFAULT, HIGH, HIGHEST and F32, and "

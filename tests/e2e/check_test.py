@@ -143,6 +143,20 @@ class CheckTest(ProgramTest):
         self.assertEqual(self.call('check', IRIS, '--strict', *flags).code, 5)
         self.assertEqual(self.call('check', IRIS, '--strict').code, 0)
 
+    def test_the_input_of_this_machine(self):
+        done, [check, *_] = self.rows(IRIS, '--measure_input')
+        self.assertEqual(done.code, 0, str(done))
+        self.assertGreater(check['input_examples_per_second'], 0)
+        self.assertAlmostEqual(
+            check['input_threads_of_host'],
+            check['examples_per_second'] * check['input_cpu_ms_of_example'] / 1e3,
+            delta=1e-2 * check['input_threads_of_host'])
+        self.assertIn(' threads like these.', self.succeed('check', IRIS, '--measure_input').out)
+        os.remove(self.path('iris', 'iris_training.csv'))
+        self.assertEqual(self.call('check', IRIS, '--measure_input').code, 66)
+        self.assertEqual(self.call('check', IRIS).code, 0)
+        self.assertEqual(self.call('check', IRIS, '--measure_input', '--numerics').code, 2)
+
     def test_dump(self):
         self.succeed('check', IRIS, '--dump_dir=dump')
         text = read(self.path('dump', 'tpu.program')).decode()
