@@ -77,8 +77,8 @@ Json CheckRow(const ModelCheck& check) {
       {"hbm_capacity_bytes", check.accelerator.generation->hbm_bytes},
       {"hbm_arguments_bytes", step.memory.arguments.padded},
       {"hbm_temporaries_bytes", step.memory.temporaries.padded},
-      {"hbm_padding_bytes", step.memory.arguments.padded + step.memory.temporaries.padded -
-                                step.memory.arguments.unpadded - step.memory.temporaries.unpadded}};
+      {"hbm_padding_bytes", step.memory.arguments.padding() + step.memory.outputs.padding() +
+                                step.memory.temporaries.padding()}};
   row["largest_batch_size"] = check.largest_batch_of_core.has_value()
                                   ? Json(*check.largest_batch_of_core * check.accelerator.devices())
                                   : Json();

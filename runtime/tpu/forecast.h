@@ -14,7 +14,7 @@ namespace tpurun {
 
 // What the forecast assumes besides the published properties of the hardware.
 struct TpuAssumptions {
-  double computation_seconds = 1e-6;  // to start a computation, or an iteration of a loop
+  double computation_seconds = 1e-6;  // to start a computation, or one of a loop
   double step_seconds = 0.55e-3;      // of a step, besides its computations
   double transcendental_flops = 8;    // vector flops of exp, log, tanh, division ...
   double host_bandwidth = 8e9;        // bytes per second between host and chip
@@ -49,13 +49,13 @@ std::vector<TpuTime> TimesOf(const TpuProgram& program, const Accelerator& accel
 
 struct TpuForecast {
   std::vector<TpuTime> computations;
-  double compute = 0;           // seconds of a step's computations on each core
+  double compute = 0;           // seconds of a step's computations
   double all_reduce = 0;        // of which for all-reduce
-  double all_reduce_bytes = 0;  // that each core sums with the others
+  double all_reduce_bytes = 0;  // that a device sums with the others
   double infeed = 0;            // seconds to bring the batch of a step from the hosts
   double infeed_bytes = 0;      // of a host
   double step = 0;              // seconds of a step: the infeed is hidden behind the computations
-  double matrix_flops = 0;      // of a core
+  double matrix_flops = 0;
 };
 
 TpuForecast ForecastStep(const TpuProgram& program, const Accelerator& accelerator,
