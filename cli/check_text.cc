@@ -146,7 +146,7 @@ std::vector<Json> AllocationRows(const ModelCheck& check) {
 }
 
 std::string PaddedDim(const char* name, int64_t size) {
-  const int64_t padded = (size + kTpuLanes - 1) / kTpuLanes * kTpuLanes;
+  const int64_t padded = WholeTiles(size, kTpuLanes);
   return padded == size ? std::string() : absl::StrCat(name, " ", size, " pads to ", padded);
 }
 
@@ -220,11 +220,6 @@ std::vector<Json> AssumptionRows(const Accelerator& accelerator) {
 
 // ------------------------------------------------------------------------------------------- text
 
-// 7,460, but 0.0123.
-std::string ManyOrFew(double value) {
-  return value < 100 ? JsonText(Rounded(value)) : Grouped(std::llround(value));
-}
-
 std::string Percent(const Json& share) {
   return absl::StrFormat("%.1f%%", 100 * share.get<double>());
 }
@@ -255,12 +250,12 @@ void WriteUnits(const ModelCheck& check, const Json& row, RowWriter& rows) {
       PrintTpuBytes(static_cast<int64_t>(forecast.infeed_bytes)), bandwidth / 1e9,
       bandwidth > kShownHostBandwidth ? "above what public runs have shown (2.3 GB/s)"
                                       : "within what public runs have shown (2.3 GB/s)",
-      ManyOrFew(ExamplesPerSecond(check, forecast) / check.accelerator.hosts())));
+      ExamplesText(ExamplesPerSecond(check, forecast) / check.accelerator.hosts())));
   if (!check.input.has_value()) return;
   rows.Title(absl::StrFormat(
       "This machine makes %s of them a second and computes %s ms for each: a host needs %s threads "
       "like these. A host of v3 has 96.",
-      ManyOrFew(check.input->examples_per_second), JsonText(row["input_cpu_ms_of_example"]),
+      ExamplesText(check.input->examples_per_second), JsonText(row["input_cpu_ms_of_example"]),
       JsonText(row["input_threads_of_host"])));
 }
 
@@ -302,6 +297,10 @@ void WriteCheckText(const ModelCheck& check, RowWriter& rows) {
 }
 
 }  // namespace
+
+std::string ExamplesText(double examples) {
+  return examples < 100 ? JsonText(Rounded(examples)) : Grouped(std::llround(examples));
+}
 
 CheckRows CheckRowsOf(const ModelCheck& check) {
   return {.check = CheckRow(check),
@@ -346,7 +345,7 @@ CheckTable SlicesTable(const CheckRows& rows) {
   for (const Json& slice : rows.slices) {
     Json text = slice;
     text["batch_size"] = Grouped(slice["batch_size"]);
-    text["examples_per_second"] = ManyOrFew(slice["examples_per_second"].get<double>());
+    text["examples_per_second"] = ExamplesText(slice["examples_per_second"].get<double>());
     table.rows.push_back(std::move(text));
   }
   return table;
@@ -365,7 +364,7 @@ std::vector<std::string> VerdictOf(const ModelCheck& check, const CheckRows& row
                    PrintTpuBytes(generation.hbm_bytes), " of a core"),
       absl::StrFormat("forecast: %s ms a step, %s examples a second, bound by: %s",
                       JsonText(rows.check["step_ms"]),
-                      ManyOrFew(rows.check["examples_per_second"].get<double>()),
+                      ExamplesText(rows.check["examples_per_second"].get<double>()),
                       rows.check["bound"].get<std::string>())};
   if (generation.cores > 1) lines.push_back("A core is a chip here: its two work as one.");
   if (generation.estimated) {

@@ -25,6 +25,9 @@ struct CheckRows {
 
 CheckRows CheckRowsOf(const ModelCheck& check);
 
+// A number of examples: "7,460", but "0.0123".
+std::string ExamplesText(double examples);
+
 // Some of the rows for people, with percent signs and units.
 struct CheckTable {
   std::vector<RowColumn> columns;

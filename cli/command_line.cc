@@ -418,14 +418,12 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
     return absl::InvalidArgumentError(absl::StrCat("--kernels: got ", Quote(kernels),
                                                    ", want own, library, reference or fastest"));
   }
-  if (command.Has("steps") && command.GetInt("steps") <= 0) {
-    const Flag& steps = *FindFlag(flags, "steps");
-    const bool is_pass = absl::StrContains(steps.help, "one exact pass");
+  if (const Flag* steps = FindFlag(flags, "steps");
+      steps != nullptr && !steps->sets.empty() && command.GetInt("steps", 1) <= 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--steps: got ", command.GetInt("steps"), ", want a number > 0; leave it out ",
-                     !steps.sets.empty() ? "to train until --max_steps or for --epochs"
-                     : is_pass           ? "for one exact pass over the examples"
-                                         : "for the default"));
+        absl::StrCat("--steps: got ", command.GetInt("steps"),
+                     ", want a number > 0; leave it out to train until --max_steps or for "
+                     "--epochs"));
   }
   for (const Flag& flag : flags) {
     const std::string value = command.GetString(flag.name, "text");

@@ -67,7 +67,14 @@ absl::Status EvaluateCommand(const CommandLine& command) {
     required.evaluation.reset();
     required.all_evaluations = true;
   }
-  if (command.Has("steps")) required.evaluation_steps = command.GetInt("steps");
+  if (command.Has("steps")) {
+    required.evaluation_steps = command.GetInt("steps");
+    if (*required.evaluation_steps <= 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--steps: got ", *required.evaluation_steps,
+                       ", want a number > 0; leave it out for one exact pass over the examples"));
+    }
+  }
   ASSIGN_OR_RETURN(const std::unique_ptr<Fabric> fabric, JoinProcesses(command));
   ASSIGN_OR_RETURN(Composition composition, ComposeForProcesses(command, required, fabric.get()));
   std::vector<EvaluationInput>& evaluations = composition.evaluations;

@@ -1,7 +1,6 @@
 #include "cli/report_forecasts.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <string>
 #include <utility>
@@ -84,7 +83,7 @@ std::vector<std::string> RowOfForecasts(const std::string& run, const Json& chec
           PrintTpuBytes(check["hbm_bytes"]),
           PrintTpuBytes(check["hbm_capacity_bytes"]),
           JsonText(check["step_ms"]),
-          absl::StrCat(std::llround(check["examples_per_second"].get<double>())),
+          ExamplesText(check["examples_per_second"].get<double>()),
           check["bound"],
           absl::StrFormat("%.1f", 100 * check["mxu_utilization"].get<double>())};
 }

@@ -33,9 +33,8 @@ constexpr TpuErrorDoc kTpuErrors[] = {
      "a training input that ends before its steps: those before it are saved, and what is missing "
      "is counted; an evaluation says what it had"},
     {"E18", "4",
-     "a program larger than memory, which is this machine's: what would not fit is named; the 8 "
-     "GiB "
-     "of a TPU v2 core are not a limit yet"},
+     "a program larger than memory: this machine's where it runs, a TPU core's where tpurun check "
+     "forecasts it; what does not fit is named"},
     {"E19", "", "a local path: all paths are"},
     {"E20", "1", "NaN or infinity while training: the first step is named"},
     {"E21", "3", "an op whose result is as large as the data says: no layer has one (E9)"},

@@ -15,8 +15,8 @@ inline constexpr char kLossOutput[] = "loss";
 
 struct TrainStepOptions {
   bool keep_gradients = false;  // see BuildTrainStep
-  bool dense_gradients =
-      false;  // sums whole gradients of tables over the cores, as TPUEstimator does
+  // Whole gradients of tables are summed over the cores, as TPUEstimator does.
+  bool dense_gradients = false;
 };
 
 // Appends to the model's graph: gradients, their sums over the cores, the updates of the optimizers

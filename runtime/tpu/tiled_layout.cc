@@ -13,10 +13,6 @@
 namespace tpurun {
 namespace {
 
-int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 // Elements that share a word of 32 bits: rows of bf16 are interleaved by two, bytes by four.
 int PackedRows(DType dtype) {
   if (dtype == DType::kBF16) return 2;
@@ -55,12 +51,12 @@ int64_t UnpaddedTpuBytes(const Shape& shape) {
 int64_t PaddedTpuBytes(const Shape& shape, const TiledLayout& layout) {
   const int64_t elements = shape.num_elements();
   const int64_t element = TpuElementBytes(shape.dtype);
-  if (shape.rank() < 2) return RoundUp(elements, VectorTile(elements)) * element;
+  if (shape.rank() < 2) return WholeTiles(elements, VectorTile(elements)) * element;
   if (elements == 0) return 0;
   const int64_t columns = shape.dims[layout.lanes()];
   const int64_t rows = shape.dims[layout.sublanes()];
-  return elements / columns / rows * RoundUp(columns, kTpuLanes) *
-         RoundUp(rows, TileRows(shape.dtype, rows)) * element;
+  return elements / columns / rows * WholeTiles(columns, kTpuLanes) *
+         WholeTiles(rows, TileRows(shape.dtype, rows)) * element;
 }
 
 TiledLayout CheapestLayout(const Shape& shape) {

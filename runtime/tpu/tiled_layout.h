@@ -24,6 +24,9 @@ struct TiledLayout {
 
 TiledLayout RowMajorLayout(int rank);
 
+// `size` rounded up to a multiple of `tile`.
+constexpr int64_t WholeTiles(int64_t size, int64_t tile) { return (size + tile - 1) / tile * tile; }
+
 // Bytes of an element in HBM: a pred has 4.
 int64_t TpuElementBytes(DType dtype);
 // Bytes of the elements, without padding.

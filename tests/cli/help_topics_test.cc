@@ -280,8 +280,9 @@ TEST(TpuErrorsTest, HasEveryErrorWithItsExitCode) {
                         "comes near; one that only tpurun does not have is a mistake of the "
                         "configuration (2)\n"));
   EXPECT_THAT(
-      page, HasSubstr("\nE18  4   a program larger than memory, which is this machine's: what "
-                      "would not fit is named; the 8 GiB of a TPU v2 core are not a limit yet\n"));
+      page,
+      HasSubstr("\nE18  4   a program larger than memory: this machine's where it runs, a TPU "
+                "core's where tpurun check forecasts it; what does not fit is named\n"));
 }
 
 TEST(HelpTopicsTest, EachOpOfATpuIsShownWithWhatItIsHere) {
