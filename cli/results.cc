@@ -1,5 +1,6 @@
 #include "cli/results.h"
 
+#include <algorithm>
 #include <string>
 
 namespace tpurun {
@@ -42,6 +43,14 @@ Json EvaluationJson(const Evaluation& evaluation, bool one_of_several) {
     if (name == "loss" && evaluation.loss_shard_0.has_value()) {
       json["loss_shard_0"] = JsonNumber(*evaluation.loss_shard_0);
     }
+  }
+  // The rows and columns of arrays.
+  const bool has_arrays =
+      std::any_of(evaluation.metrics.begin(), evaluation.metrics.end(),
+                  [](const auto& metric) { return !metric.second.is_number(); });
+  for (const auto& [name, classes] : evaluation.class_names) {
+    if (!has_arrays || json.contains(name)) continue;
+    for (const std::string& text : classes) json[name].push_back(JsonBytes(text));
   }
   return json;
 }

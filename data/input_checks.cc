@@ -128,7 +128,7 @@ std::vector<FeatureSpec> MatchFeatures(const InputPlan& plan, const InputFnArgs&
   for (const FeatureSpec& feature : args.features) {
     const std::string title =
         absl::StrCat(feature.is_label ? "label " : "feature ", Quote(feature.name));
-    const ColumnType want = {feature.name, FromDType(feature.shape.dtype), feature.shape.dims};
+    ColumnType want = {feature.name, FromDType(feature.shape.dtype), feature.shape.dims};
     const int column = FindColumn(plan.output, feature.name);
     if (column < 0) {
       if (feature.is_label && args.mode == ModeKey::kPredict) continue;
@@ -144,6 +144,11 @@ std::vector<FeatureSpec> MatchFeatures(const InputPlan& plan, const InputFnArgs&
       continue;
     }
     const ColumnType& got = plan.output[column];
+    if (got.dtype == proto::STRING && !feature.vocabulary.empty()) {
+      // Names of classes: the opened input makes ids of them. predict does not need them.
+      if (args.mode == ModeKey::kPredict) continue;
+      want.dtype = proto::STRING;
+    }
     if (got.dtype != want.dtype || got.dims != want.dims) {
       errors.Add(plan.path, absl::StrCat(title, ": the model wants ", want.ToString(),
                                          ", the input has ", got.ToString(), HowToFeed(got, want)));

@@ -20,6 +20,7 @@
 #include "data/sources/files.h"
 #include "data/table.h"
 #include "data/transforms/image_rows.h"
+#include "data/transforms/label_ids.h"
 #include "data/windowed_records.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/memory.h"
@@ -141,6 +142,12 @@ class PipelineOpener {
 
   absl::Status Open() {
     RETURN_IF_ERROR(OpenSteps());
+    for (const FeatureSpec& feature : features_) {
+      if (schema_[FindColumn(schema_, feature.name)].dtype != proto::STRING) continue;
+      RowTransform ids = LabelIds(feature, schema_);
+      schema_ = ids.output;
+      AddRowTransform(std::move(ids), "label_vocabulary");
+    }
     if (!ImpliesRepeat(plan_, args_.mode) || reads_once_) return absl::OkStatus();
     proto::Transform repeat;
     repeat.mutable_repeat();

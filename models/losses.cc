@@ -1,5 +1,6 @@
 #include "models/losses.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -133,7 +134,29 @@ Value BuildSoftmaxCrossEntropy(LossCall& call) {
 }
 
 // ---- sigmoid_cross_entropy: for each element, l = max(z, 0) - z y + log(1 + exp(-|z|)). Smoothed
-// labels are y (1 - s) + s / 2, as in tf.losses.
+// labels are y (1 - s) + s / 2, as in tf.losses. With a pos_weight q, that of
+// tf.nn.weighted_cross_entropy_with_logits:
+//   l = (1 - y) z + (1 + (q - 1) y) (log(1 + exp(-|z|)) + max(-z, 0)).
+// Its gradient at z = 0 is the derivative, (1 - y) - (1 + (q - 1) y) / 2; TensorFlow's is 1 - y
+// there, because the derivative of |z| at 0 is 0 for it.
+
+// Returns 1 + (q - 1) y; an invalid Value after a mistake.
+Value PositiveWeights(LossCall& call, Value labels) {
+  GraphBuilder& b = call.b;
+  const std::vector<int64_t> dims = b.shape(labels).dims;
+  const auto& weights = call.args.pos_weight();
+  if (weights.size() != 1 && weights.size() != dims.back()) {
+    return call.Fail(absl::StrCat("pos_weight: got ", weights.size(), " values, want one, or ",
+                                  dims.back(), ", one for each index of the last dimension of ",
+                                  "logits ", BatchShapeText(b.shape(labels))),
+                     "pos_weight");
+  }
+  std::vector<float> more;
+  for (const float weight : weights) more.push_back(weight - 1);
+  const Value factors = Broadcast(b, ConstantFloats(b, more, dims.back()), dims,
+                                  {static_cast<int64_t>(dims.size()) - 1});
+  return Add(b, Mul(b, factors, labels), Scalar(b, 1));
+}
 
 Value BuildSigmoidCrossEntropy(LossCall& call) {
   GraphBuilder& b = call.b;
@@ -145,8 +168,16 @@ Value BuildSigmoidCrossEntropy(LossCall& call) {
   // Uses Select, not Maximum: at z = 0 the gradient of max(z, 0) + log(...) must be 1/2.
   const Value positive = GreaterEqual(b, z, Scalar(b, 0));
   const Value least = Select(b, positive, Neg(b, z), z);
-  const Value most = Select(b, positive, z, Scalar(b, 0));
-  return Add(b, Sub(b, most, Mul(b, z, labels)), Softplus(b, least));
+  const auto& weights = call.args.pos_weight();
+  if (std::all_of(weights.begin(), weights.end(), [](float weight) { return weight == 1; })) {
+    const Value most = Select(b, positive, z, Scalar(b, 0));
+    return Add(b, Sub(b, most, Mul(b, z, labels)), Softplus(b, least));
+  }
+  const Value factors = PositiveWeights(call, labels);
+  if (!factors.valid()) return {};
+  const Value of_positive =
+      Add(b, Softplus(b, least), Select(b, positive, Scalar(b, 0), Neg(b, z)));
+  return Add(b, Mul(b, Sub(b, Scalar(b, 1), labels), z), Mul(b, factors, of_positive));
 }
 
 // ---- mean_squared_error: l = (p - y)^2
@@ -180,6 +211,78 @@ Value BuildLogCosh(LossCall& call) {
   if (!targets.valid()) return {};
   const Value e = Sub(b, call.predictions, targets);
   return Sub(b, Add(b, e, Softplus(b, Mul(b, e, Scalar(b, -2)))), Scalar(b, std::log(2.0)));
+}
+
+// ---- reductions
+
+// Returns the reduced loss without its factor, f32[].
+Value Reduce(GraphBuilder& b, const LossTerm& term) {
+  ScopedName scope(b, term.name);
+  const bool weighted = term.weights.valid();
+  const Value elements = weighted ? Mul(b, term.elements, term.weights) : term.elements;
+  switch (term.reduction) {
+    case proto::Loss::SUM:
+      return ReduceSum(b, elements, {}, "value");
+    case proto::Loss::MEAN:
+    case proto::Loss::SUM_BY_NONZERO_WEIGHTS:
+      if (weighted) break;
+      [[fallthrough]];
+    default:
+      return ReduceMean(b, elements, {}, "value");
+  }
+  const Value sum = ReduceSum(b, elements);
+  // If every weight is 0, the sum is 0, and so is the loss.
+  if (term.reduction == proto::Loss::MEAN) {
+    const Value weight = ReduceSum(b, term.weights, {}, "sum_of_weights");
+    const Value none = Equal(b, weight, Scalar(b, 0));
+    return Div(b, sum, Select(b, none, Scalar(b, 1), weight), "value");
+  }
+  const Value present = ReduceSum(b, NonZero(b, term.weights), {}, "num_present");
+  return Div(b, sum, Maximum(b, present, Scalar(b, 1)), "value");
+}
+
+Value TimesFactor(GraphBuilder& b, const LossTerm& term, Value reduced) {
+  ScopedName scope(b, term.name);
+  return term.factor == 1 ? reduced : Mul(b, reduced, Scalar(b, term.factor));
+}
+
+// A loss as sums over rows, f32[batch] each: sum / count, or the sum alone.
+struct ReducedSum {
+  Value sum;
+  Value count;
+  bool divides = true;
+};
+
+ReducedSum SumOverRows(GraphBuilder& b, const LossTerm& term, Value row_weight) {
+  Value elements = term.elements;
+  Value count = Constant(b, DType::kF32, b.shape(elements).dims, 1);
+  if (term.weights.valid()) {
+    elements = Mul(b, elements, term.weights);
+    if (term.reduction == proto::Loss::MEAN) count = term.weights;
+    if (term.reduction == proto::Loss::SUM_BY_NONZERO_WEIGHTS) count = NonZero(b, term.weights);
+  }
+  return {RowSums(b, elements, row_weight), RowSums(b, count, row_weight),
+          term.reduction != proto::Loss::SUM};
+}
+
+double Reduced(double sum, double count, bool divides) {
+  if (!divides) return sum;
+  return count == 0 ? 0 : sum / count;
+}
+
+// The names of the losses apart, in order; empty if there is only one.
+std::vector<std::string> PartNames(const std::vector<LossTerm>& terms,
+                                   const std::vector<Value>& regularization) {
+  if (terms.size() + (regularization.empty() ? 0 : 1) < 2) return {};
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& key) {
+    std::string name = absl::StrCat("losses/", key);
+    while (std::find(names.begin(), names.end(), name) != names.end()) name += "_1";
+    names.push_back(std::move(name));
+  };
+  for (const LossTerm& term : terms) add(term.key);
+  if (!regularization.empty()) add("regularization");
+  return names;
 }
 
 }  // namespace
@@ -257,42 +360,52 @@ Value MaskedWeights(GraphBuilder& b, Value weights, Value mask, Value elements) 
   return weights.valid() ? Mul(b, weights, counted) : counted;
 }
 
+Value ConstantFloats(GraphBuilder& b, const std::vector<float>& values, int64_t size) {
+  const bool one = std::all_of(values.begin(), values.end(),
+                               [&](float value) { return value == values.front(); });
+  if (one) return Constant(b, DType::kF32, {size}, values.front());
+  std::vector<Value> parts;
+  for (const float value : values) parts.push_back(Constant(b, DType::kF32, {1}, value));
+  return Concat(b, parts, 0);
+}
+
 void BuildLosses(ModelContext& m) {
   const ScopedOrigins origins(m.b, kLossOrigin, NodeOrigin::Phase::kForward);
   for (int i = 0; i < m.spec.loss_size(); ++i) {
     const proto::Loss& loss = m.spec.loss(i);
     const ConfigPlace place = LossPlace(loss, i);
     m.RequireName(place, NameKind::kKey, loss.name());
-    LossTerm term{.name = loss.name(), .factor = loss.weight()};
+    LossTerm term{.name = loss.name(),
+                  .key = loss.name(),
+                  .factor = loss.weight(),
+                  .reduction = loss.reduction()};
     const Tensor tensor = BuildLoss(m, loss, place, term);
-    if (tensor.known()) m.losses.push_back(term);
+    if (tensor.known() && term.reduction != proto::Loss::NONE) m.losses.push_back(term);
     m.tensors.Declare(loss.name(), tensor, place, m.errors);
   }
 }
 
 Value ReduceLoss(GraphBuilder& b, const LossTerm& term) {
-  ScopedName scope(b, term.name);
-  Value loss;
-  if (term.weights.valid()) {
-    const Value sum = ReduceSum(b, Mul(b, term.elements, term.weights));
-    const Value present = ReduceSum(b, NonZero(b, term.weights), {}, "num_present");
-    // If every weight is 0, the sum is 0, and so is the loss.
-    loss = Div(b, sum, Maximum(b, present, Scalar(b, 1)), "value");
-  } else {
-    loss = ReduceMean(b, term.elements, {}, "value");
-  }
-  return term.factor == 1 ? loss : Mul(b, loss, Scalar(b, term.factor));
+  return TimesFactor(b, term, Reduce(b, term));
 }
 
-Value TotalLoss(GraphBuilder& b, const std::vector<LossTerm>& terms,
-                const std::vector<Value>& regularization) {
+TrainLoss ReduceLosses(GraphBuilder& b, const std::vector<LossTerm>& terms,
+                       const std::vector<Value>& regularization) {
   const ScopedOrigins origins(b, kLossOrigin, NodeOrigin::Phase::kForward);
-  Value total = ReduceLoss(b, terms[0]);
-  for (size_t i = 1; i < terms.size(); ++i) total = Add(b, total, ReduceLoss(b, terms[i]), "loss");
-  if (regularization.empty()) return total;
-  std::vector<Value> all = {Reshape(b, total, {1})};
+  const std::vector<std::string> names = PartNames(terms, regularization);
+  TrainLoss loss;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const Value reduced = Reduce(b, terms[i]);
+    if (!names.empty()) loss.parts.push_back({names[i], reduced});
+    const Value term = TimesFactor(b, terms[i], reduced);
+    loss.total = i == 0 ? term : Add(b, loss.total, term, "loss");
+  }
+  if (regularization.empty()) return loss;
+  std::vector<Value> all = {Reshape(b, loss.total, {1})};
   all.insert(all.end(), regularization.begin(), regularization.end());
-  return ReduceSum(b, Concat(b, all, 0), {}, "total_loss");
+  loss.parts.push_back({names.back(), ReduceSum(b, Concat(b, regularization, 0))});
+  loss.total = ReduceSum(b, Concat(b, all, 0), {}, "total_loss");
+  return loss;
 }
 
 Value MaskRows(GraphBuilder& b, Value x, Value row_weight) {
@@ -309,39 +422,43 @@ Value RowSums(GraphBuilder& b, Value x, Value row_weight) {
   return axes.empty() ? masked : ReduceSum(b, masked, axes);
 }
 
-EvalMetric LossMetric(GraphBuilder& b, const std::vector<LossTerm>& terms,
-                      const std::vector<Value>& regularization, Value row_weight) {
+std::vector<EvalMetric> LossMetrics(GraphBuilder& b, const std::vector<LossTerm>& terms,
+                                    const std::vector<Value>& regularization, Value row_weight) {
   ScopedName scope(b, "metrics/loss");
   const ScopedOrigins origins(b, kMetricsOrigin, NodeOrigin::Phase::kOutput);
-  EvalMetric metric{.name = "loss"};
-  std::vector<double> factors;
-  for (const LossTerm& term : terms) {
-    Value elements = term.elements;
-    Value present = Constant(b, DType::kF32, b.shape(elements).dims, 1);
-    if (term.weights.valid()) {
-      elements = Mul(b, elements, term.weights);
-      present = NonZero(b, term.weights);
-    }
-    metric.statistics.push_back(RowSums(b, elements, row_weight));
-    metric.statistics.push_back(RowSums(b, present, row_weight));
-    factors.push_back(term.factor);
-  }
+  const std::vector<std::string> names = PartNames(terms, regularization);
+  std::vector<ReducedSum> sums;
+  for (const LossTerm& term : terms) sums.push_back(SumOverRows(b, term, row_weight));
   if (!regularization.empty()) {
     // Every row has the same regularization.
     const std::vector<int64_t> rows = b.shape(row_weight).dims;
     const Value sum = ReduceSum(b, Concat(b, regularization, 0));
-    metric.statistics.push_back(RowSums(b, Broadcast(b, sum, rows, {}), row_weight));
-    metric.statistics.push_back(RowSums(b, Constant(b, DType::kF32, rows, 1), row_weight));
-    factors.push_back(1);
+    sums.push_back({RowSums(b, Broadcast(b, sum, rows, {}), row_weight),
+                    RowSums(b, Constant(b, DType::kF32, rows, 1), row_weight)});
   }
-  metric.result = [factors](std::span<const double> sums) {
+  std::vector<EvalMetric> metrics = {{.name = "loss"}};
+  std::vector<double> factors;
+  std::vector<bool> divides;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    metrics[0].statistics.push_back(sums[i].sum);
+    metrics[0].statistics.push_back(sums[i].count);
+    factors.push_back(i < terms.size() ? terms[i].factor : 1);
+    divides.push_back(sums[i].divides);
+    if (names.empty()) continue;
+    metrics.push_back({.name = names[i],
+                       .statistics = {sums[i].sum, sums[i].count},
+                       .result = [divided = sums[i].divides](std::span<const double> of) {
+                         return Reduced(of[0], of[1], divided);
+                       }});
+  }
+  metrics[0].result = [factors, divides](std::span<const double> of) {
     double loss = 0;
     for (size_t i = 0; i < factors.size(); ++i) {
-      if (sums[2 * i + 1] != 0) loss += factors[i] * sums[2 * i] / sums[2 * i + 1];
+      loss += factors[i] * Reduced(of[2 * i], of[2 * i + 1], divides[i]);
     }
     return loss;
   };
-  return metric;
+  return metrics;
 }
 
 }  // namespace tpurun

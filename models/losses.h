@@ -1,5 +1,5 @@
-// Losses: their elements and how the elements are reduced. In training, each core reduces its rows
-// by SUM_BY_NONZERO_WEIGHTS. In evaluation, the same ratio is computed over all rows.
+// Losses: their elements and how the elements are reduced. In training, each core reduces its rows.
+// In evaluation, the same ratio is computed over all rows.
 #ifndef TPURUN_MODELS_LOSSES_H_
 #define TPURUN_MODELS_LOSSES_H_
 
@@ -56,26 +56,37 @@ Value WeightsLike(ModelContext& m, const ConfigPlace& place, const std::string& 
 // if `weights` is invalid.
 Value MaskedWeights(GraphBuilder& b, Value weights, Value mask, Value elements);
 
+// Returns f32[size] of these values; a single value fills it.
+Value ConstantFloats(GraphBuilder& b, const std::vector<float>& values, int64_t size);
+
 // Builds the model's own `loss` entries and declares each under its name. A loss that depends on an
 // absent label is left out.
 void BuildLosses(ModelContext& m);
 
-// TRAIN: returns factor * sum(w l) / count(w != 0), f32[]; 0 if every weight is 0.
+// TRAIN: returns the reduced loss times its factor, f32[]. A loss whose weights are all 0 is 0.
 Value ReduceLoss(GraphBuilder& b, const LossTerm& term);
-// TRAIN: returns the sum of all reduced losses and of the elements of `regularization`, f32[]. Each
-// element of `regularization` is f32[rows], with any number of rows.
-Value TotalLoss(GraphBuilder& b, const std::vector<LossTerm>& terms,
-                const std::vector<Value>& regularization);
+
+// The loss of one core's rows in training, f32[] each.
+struct TrainLoss {
+  Value total;  // the sum of the reduced losses times their factors, and of the regularization
+  // The reduced losses without their factors, as losses/KEY, and losses/regularization. Empty if
+  // there is only one, which is the total.
+  std::vector<NamedValue> parts;
+};
+// TRAIN: reduces the losses. Each element of `regularization` is f32[rows], with any number of
+// rows.
+TrainLoss ReduceLosses(GraphBuilder& b, const std::vector<LossTerm>& terms,
+                       const std::vector<Value>& regularization);
 
 // Returns x (N, ...) with zeros in the rows that are padding (row_weight 0).
 Value MaskRows(GraphBuilder& b, Value x, Value row_weight);
 // Returns the sum of each row of MaskRows(x), f32[N].
 Value RowSums(GraphBuilder& b, Value x, Value row_weight);
 
-// EVAL: returns the metric `loss`: the formulas of ReduceLoss and TotalLoss with the sum and the
-// count over all rows of the evaluation.
-EvalMetric LossMetric(GraphBuilder& b, const std::vector<LossTerm>& terms,
-                      const std::vector<Value>& regularization, Value row_weight);
+// EVAL: returns the metric `loss`, then TrainLoss::parts: the formulas of ReduceLosses with the sum
+// and the count over all rows of the evaluation.
+std::vector<EvalMetric> LossMetrics(GraphBuilder& b, const std::vector<LossTerm>& terms,
+                                    const std::vector<Value>& regularization, Value row_weight);
 
 }  // namespace tpurun
 

@@ -28,6 +28,13 @@
 namespace tpurun {
 namespace {
 
+// The tensor as it is fed: a label of names is fed as ids.
+proto::Tensor FedTensor(const proto::ModelSpec& spec, const proto::Tensor& tensor, bool label) {
+  proto::Tensor fed = tensor;
+  if (label && !VocabularyOfLabel(spec, tensor).empty()) fed.set_dtype(proto::INT32);
+  return fed;
+}
+
 // nullopt for a type that cannot be fed to any device.
 std::optional<DType> FedDType(proto::DataType type) {
   return type == proto::COMPLEX64 ? std::nullopt : ToDType(type);
@@ -36,6 +43,9 @@ std::optional<DType> FedDType(proto::DataType type) {
 constexpr char kNumbersOfStrings[] =
     "; have the input make numbers of it: transform { lookup {} } makes ids, decode_raw reads "
     "bytes";
+constexpr char kNamesOfClasses[] =
+    "; or give the classification head that reads the label a label_vocabulary, the names of the "
+    "classes";
 
 // Returns the text of a transform that casts a feature to this type.
 std::string CastTo(const std::string& feature, proto::DataType dtype) {
@@ -57,7 +67,7 @@ std::string RefusalOfDType(const ModelFnArgs& args, const proto::Tensor& tensor,
     case proto::UINT8:
       return unsupported + declare(label ? proto::INT32 : proto::FLOAT32);
     case proto::STRING:
-      return unsupported + kNumbersOfStrings;
+      return absl::StrCat(unsupported, kNumbersOfStrings, label ? kNamesOfClasses : "");
     case proto::INT64:
       return args.strict_dtypes
                  ? "dtype INT64 is not fed under strict_dtypes" + declare(proto::INT32)
@@ -98,7 +108,8 @@ bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, bool label,
   } else if (!FedDType(tensor.dtype()).has_value()) {
     mistake("dtype",
             absl::StrCat("dtype ", proto::DataType_Name(tensor.dtype()), " cannot be fed, want ",
-                         kFedDTypes, tensor.dtype() == proto::STRING ? kNumbersOfStrings : ""));
+                         kFedDTypes, tensor.dtype() == proto::STRING ? kNumbersOfStrings : "",
+                         tensor.dtype() == proto::STRING && label ? kNamesOfClasses : ""));
   }
   for (int i = 0; i < tensor.shape_size(); ++i) {
     if (IsDim(tensor.shape(i))) continue;
@@ -119,7 +130,7 @@ void BuildFeatures(ModelContext& m,
                    const char* kind) {
   const bool labels = std::string(kind) == "label";
   for (int i = 0; i < tensors.size(); ++i) {
-    const proto::Tensor& tensor = tensors.Get(i);
+    const proto::Tensor tensor = FedTensor(m.spec, tensors.Get(i), labels);
     const ConfigPlace place = FeaturePlace(tensor, kind, i);
     m.RequireName(place, NameKind::kKey, tensor.name());
     Tensor declared{.from_label = labels};
@@ -232,10 +243,12 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, const
   std::vector<Value> regularization;
   if (has_all_variables && purpose.has_losses()) regularization = RegularizationLosses(m);
   if (purpose.train) {
-    if (!m.losses.empty()) result.loss = TotalLoss(b, m.losses, regularization);
+    TrainLoss loss;
+    if (!m.losses.empty()) loss = ReduceLosses(b, m.losses, regularization);
+    result.loss = loss.total;
     if (has_all_variables) {
       result.optimizers = ChooseOptimizers(m, result.loss);
-      BuildSummaries(m, result);
+      BuildSummaries(m, loss.parts, result);
     }
     // A spec without optimizer or loss is valid for the other modes.
     if (!purpose.is_check()) CheckTrainable(m, errors);
@@ -243,13 +256,14 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, const
   if (purpose.has_predictions()) BuildPredictions(m);
   if (purpose.evaluate) {
     if (!m.losses.empty()) {
-      result.eval_metrics.push_back(LossMetric(b, m.losses, regularization, m.row_weight));
+      result.eval_metrics = LossMetrics(b, m.losses, regularization, m.row_weight);
     }
     BuildMetrics(m);
     for (EvalMetric& metric : m.metrics) result.eval_metrics.push_back(std::move(metric));
   }
   result.predictions = std::move(m.predictions);
   result.export_outputs = std::move(m.export_outputs);
+  result.class_names = std::move(m.class_names);
   if (!b.status().ok()) errors.Add({"model", "model"}, "", std::string(b.status().message()));
   result.graph = b.Take();
   result.layers = std::move(m.layers);
@@ -343,13 +357,16 @@ ParsedModel ParseModel(const proto::ModelSpec& spec, const SourceLocations& loca
 
 std::vector<FeatureSpec> ModelFeatures(const proto::ModelSpec& spec, const ModelFnArgs& target) {
   std::vector<FeatureSpec> features;
-  const auto add = [&](const proto::Tensor& tensor, bool is_label) {
+  const auto add = [&](const proto::Tensor& declared, bool is_label) {
+    const proto::Tensor tensor = FedTensor(spec, declared, is_label);
     const std::optional<DType> dtype = FedDType(tensor.dtype());
     const auto& dims = tensor.shape();
     if (!dtype.has_value() || !std::all_of(dims.begin(), dims.end(), IsDim)) return;
     if (target.use_tpu && !RefusalOfDType(target, tensor, is_label).empty()) return;
-    features.push_back(
-        {tensor.name(), Shape{*dtype, {tensor.shape().begin(), tensor.shape().end()}}, is_label});
+    features.push_back({.name = tensor.name(),
+                        .shape = Shape{*dtype, {tensor.shape().begin(), tensor.shape().end()}},
+                        .is_label = is_label});
+    if (is_label) features.back().vocabulary = VocabularyOfLabel(spec, declared);
   };
   for (const proto::Tensor& tensor : spec.feature()) add(tensor, false);
   for (const proto::Tensor& tensor : spec.label()) add(tensor, true);

@@ -74,6 +74,10 @@ void ModelContext::AddMetric(const ConfigPlace& place, EvalMetric metric) {
     return;
   }
   RequireName(place, NameKind::kKey, metric.name);
+  if (head_metrics.erase(metric.name) > 0) {
+    metric_places.erase(metric.name);
+    std::erase_if(metrics, [&](const EvalMetric& other) { return other.name == metric.name; });
+  }
   const auto [first, added] = metric_places.insert({metric.name, place});
   if (!added) {
     errors.Add(place, "",
@@ -82,6 +86,13 @@ void ModelContext::AddMetric(const ConfigPlace& place, EvalMetric metric) {
     return;
   }
   if (!metric.statistics.empty()) metrics.push_back(std::move(metric));
+}
+
+void ModelContext::AddHeadMetric(const ConfigPlace& place, EvalMetric metric) {
+  const std::string name = metric.name;
+  head_metrics.erase(name);  // a second head does not replace the first one's
+  AddMetric(place, std::move(metric));
+  head_metrics.insert(name);
 }
 
 }  // namespace tpurun

@@ -3,6 +3,8 @@
 #ifndef TPURUN_MODELS_MODEL_CONTEXT_H_
 #define TPURUN_MODELS_MODEL_CONTEXT_H_
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,10 +19,12 @@ namespace tpurun {
 
 // A loss before it is reduced.
 struct LossTerm {
-  std::string name;   // the name of the `loss` entry; for a head, KIND_OF_LOSS_loss
+  std::string name;  // the name of the `loss` entry; for a head, KIND_OF_LOSS_loss
+  std::string key;  // its name among the model's losses: that of the entry, of the head or its kind
   double factor = 1;  // the factor of this loss in the sum of all losses
-  Value elements;     // f32 (batch, ...)
-  Value weights;      // in the shape of `elements`; invalid if each weight is 1
+  proto::Loss::Reduction reduction = proto::Loss::SUM_BY_NONZERO_WEIGHTS;  // not NONE
+  Value elements;                                                          // f32 (batch, ...)
+  Value weights;  // in the shape of `elements`; invalid if each weight is 1
 };
 
 // The purpose of a graph: one mode, or all modes at once to check the spec.
@@ -59,6 +63,10 @@ struct ModelContext {
   std::map<std::string, Value> batch_metrics;
   std::map<std::string, ConfigPlace> prediction_places;
   std::map<std::string, ConfigPlace> metric_places;
+  std::set<std::string> head_metrics;  // the names of metrics that heads have added
+  std::map<std::string, const proto::Head*> metric_heads;  // by the names of metrics of heads
+  // EstimatorSpec::class_names
+  std::map<std::string, std::vector<std::string>> class_names;
 
   // Returns the tensor that the field `field` of the entry at `place` names. Reports an empty or
   // unknown name and then returns nullptr.
@@ -75,6 +83,9 @@ struct ModelContext {
   // also reports a reserved name. An invalid value, or a metric without statistics, is not added.
   void AddPrediction(const ConfigPlace& place, const std::string& name, Value value);
   void AddMetric(const ConfigPlace& place, EvalMetric metric);
+  // The same for a metric that a head has by default. A later AddMetric of its name replaces it, as
+  // tf.estimator.add_metrics does.
+  void AddHeadMetric(const ConfigPlace& place, EvalMetric metric);
 };
 
 }  // namespace tpurun

@@ -48,6 +48,12 @@ Value LossOf(ModelContext& m, const proto::Optimizer& optimizer, const ConfigPla
     if (term.name != optimizer.loss()) continue;
     return ReduceLoss(m.b, term);
   }
+  for (const proto::Loss& loss : m.spec.loss()) {
+    if (loss.name() != optimizer.loss() || loss.reduction() != proto::Loss::NONE) continue;
+    m.errors.Add(place, "loss",
+                 absl::StrCat("the loss ", Quote(optimizer.loss()),
+                              " has reduction: NONE, and only one number can be minimized"));
+  }
   if (std::find(names.begin(), names.end(), optimizer.loss()) == names.end()) {
     m.errors.Add(place, "loss",
                  absl::StrCat("no loss is called ", Quote(optimizer.loss()),

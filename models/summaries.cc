@@ -95,7 +95,8 @@ Shape ShapeOf(const ModelContext& m, const TrainSummary& summary) {
 std::string Misfit(Kind kind, const Shape& shape) {
   switch (kind) {
     case Kind::kScalar:
-      return shape.num_elements() == 1 ? "" : "a scalar must be one value";
+      return shape.num_elements() > 0 && shape.dtype != DType::kC64 ? ""
+                                                                    : "a scalar must be of numbers";
     case Kind::kImage: {
       const bool values = shape.dtype == DType::kF32 || shape.dtype == DType::kU8;
       const bool channels =
@@ -185,6 +186,8 @@ class SummaryBuilder {
     return std::nullopt;
   }
 
+  bool HasTag(const std::string& tag) const { return tags_.count(tag) > 0; }
+
  private:
   bool CheckTag(const ConfigPlace& place, const std::string& kind, const proto::Named& named) {
     if (!named.has_name()) return false;
@@ -242,7 +245,7 @@ bool IsSummarized(const proto::ModelSpec& spec, const std::string& name) {
                      [&](const auto& summary) { return TensorName(NamedOf(summary)) == name; });
 }
 
-void BuildSummaries(ModelContext& m, EstimatorSpec& spec) {
+void BuildSummaries(ModelContext& m, const std::vector<NamedValue>& losses, EstimatorSpec& spec) {
   SummaryBuilder builder(m, spec.optimizers);
   for (int i = 0; i < m.spec.summary_size(); ++i) {
     const proto::Summary& summary = m.spec.summary(i);
@@ -252,6 +255,10 @@ void BuildSummaries(ModelContext& m, EstimatorSpec& spec) {
     }
     const std::optional<TrainSummary> built = builder.Build(summary, i);
     if (built.has_value()) spec.summaries.push_back(*built);
+  }
+  for (const NamedValue& loss : losses) {
+    if (builder.HasTag(loss.name)) continue;  // a summary of the model's own
+    spec.summaries.push_back({.tag = loss.name, .value = loss.value});
   }
 }
 

@@ -12,9 +12,10 @@ namespace tpurun {
 // True if an entry of `summary` reads the value of this name.
 bool IsSummarized(const proto::ModelSpec& spec, const std::string& name);
 
-// TRAIN only. Fills spec.summaries and spec.embeddings. Must be called last: it reads all variables
-// and losses of the model and spec.optimizers. Entries with mistakes are reported and left out.
-void BuildSummaries(ModelContext& m, EstimatorSpec& spec);
+// TRAIN only. Fills spec.summaries and spec.embeddings: the model's entries, then a scalar for each
+// of `losses` whose name no entry has. Must be called last: it reads all variables and losses of
+// the model and spec.optimizers. Entries with mistakes are reported and left out.
+void BuildSummaries(ModelContext& m, const std::vector<NamedValue>& losses, EstimatorSpec& spec);
 
 }  // namespace tpurun
 

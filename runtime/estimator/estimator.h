@@ -134,6 +134,8 @@ struct Evaluation {
   std::vector<std::pair<std::string, MetricValue>> metrics;  // `loss` first
   // The loss of core 0's rows: mean over the batches. nullopt for a model without a loss.
   std::optional<double> loss_shard_0;
+  // As EstimatorSpec::class_names.
+  std::map<std::string, std::vector<std::string>> class_names;
 };
 using OnEvaluation = std::function<absl::Status(const Evaluation& evaluation)>;
 
@@ -143,7 +145,8 @@ struct PredictedBatch {
     std::string name;
     Shape row;              // shape of one row
     const std::byte* data;  // row after row; nullptr for strings
-    // A forwarded STRING feature, row after row; of `row` only the dims count. nullptr for numbers.
+    // A forwarded STRING feature or names of classes, row after row; of `row` only the dims count.
+    // nullptr for numbers.
     const std::string* strings = nullptr;
   };
   int64_t rows = 0;  // rows without padding

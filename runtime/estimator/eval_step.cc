@@ -32,7 +32,8 @@ absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, const InputDeployment
   EvalStep step{.graph = std::move(spec.graph),
                 .metrics = std::move(spec.eval_metrics),
                 .batch_per_replica = batch_per_replica,
-                .counted_replicas = deployment.counted_replicas()};
+                .counted_replicas = deployment.counted_replicas(),
+                .class_names = std::move(spec.class_names)};
   if (step.metrics.empty()) {
     return absl::InvalidArgumentError(
         "the model has nothing to evaluate; give it a head, a loss or eval_metric entries");

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@ struct EvalStep {
   std::vector<EvalMetric> metrics;
   int64_t batch_per_replica = 0;
   int counted_replicas = 1;
+  std::map<std::string, std::vector<std::string>> class_names = {};  // EstimatorSpec::class_names
 };
 
 // InvalidArgument if the model has no metrics. Internal if a statistic is not

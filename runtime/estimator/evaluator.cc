@@ -194,6 +194,7 @@ absl::StatusOr<Evaluation> Evaluator::Run(const EvaluationInput& input, const Ev
                  << " examples were evaluated.";
   }
   result.metrics = sums.Results();
+  result.class_names = step_->class_names;
   if (step_->metrics.front().name == "loss") result.loss_shard_0 = sums.loss_shard_0();
   LogResult(result);
   if (!input.write_events || !IsChief(options_.fabric)) return result;

@@ -44,7 +44,7 @@ struct FormatModel {
 absl::Status AddInputs(const ExportInputs& inputs, const proto::Export& config,
                        std::vector<FormatModel>& models) {
   for (auto& [format, model, signatures] : models) {
-    NameClasses(inputs.vocabularies, model);
+    NameClasses(inputs.vocabularies, format->ops, model);
     if (inputs.input_fn == nullptr || format->feeds_features(config)) continue;
     const auto unsaid = AddInput(inputs.input_fn, format->ops, model);
     if (absl::IsUnimplemented(unsaid.status())) {

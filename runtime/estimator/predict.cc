@@ -1,5 +1,7 @@
 // Estimator::Predict: streams the rows of an input through the model, in order.
 #include <limits>
+#include <list>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -22,10 +24,25 @@
 namespace tpurun {
 namespace {
 
+using ClassNames =
+    std::map<std::string, std::vector<std::string>>;  // as EstimatorSpec::class_names
+
+// Returns the names of the classes of the first `rows` rows of a column of ids.
+std::vector<std::string> NamesOfRows(const PredictedBatch::Column& ids,
+                                     const std::vector<std::string>& names, int64_t rows) {
+  std::vector<std::string> of_rows;
+  const auto* const values = reinterpret_cast<const int64_t*>(ids.data);
+  for (int64_t i = 0; i < rows * ids.row.num_elements(); ++i) of_rows.push_back(names[values[i]]);
+  return of_rows;
+}
+
 // Returns the forwarded features, followed by the columns of an outfeed entry. A slot has the rows
 // of all replicas in order. If each replica has the whole batch, the first replica's rows are used.
+// `strings` holds the names of classes.
 PredictedBatch BatchOf(const std::vector<HostFeature>& forwarded, const CoreProgram& program,
-                       const SlotLayout& layout, const std::byte* slots, int64_t rows) {
+                       const SlotLayout& layout, const ClassNames& class_names,
+                       const std::byte* slots, int64_t rows,
+                       std::list<std::vector<std::string>>* strings) {
   PredictedBatch batch{.rows = rows};
   for (const HostFeature& feature : forwarded) {
     const Shape row = {feature.dtype.value_or(DType::kU8), feature.dims};
@@ -38,17 +55,28 @@ PredictedBatch BatchOf(const std::vector<HostFeature>& forwarded, const CoreProg
   for (size_t i = 0; i < program.outfeed.size(); ++i) {
     const Shape& shape = program.outfeed[i].shape;
     const Shape row = {shape.dtype, {shape.dims.begin() + 1, shape.dims.end()}};
-    batch.columns.push_back({program.outfeed[i].name, row, slots + layout.offsets[i]});
+    PredictedBatch::Column column = {program.outfeed[i].name, row, slots + layout.offsets[i]};
+    if (const auto names = class_names.find(column.name); names != class_names.end()) {
+      column.strings = strings->emplace_back(NamesOfRows(column, names->second, rows)).data();
+      column.data = nullptr;
+    }
+    batch.columns.push_back(std::move(column));
   }
   return batch;
 }
 
-absl::StatusOr<Graph> BuildGraph(const EstimatorOptions& options, bool has_labels,
-                                 const proto::Predict& predict) {
+struct PredictStep {
+  Graph graph;
+  ClassNames class_names;
+};
+
+absl::StatusOr<PredictStep> BuildStep(const EstimatorOptions& options, bool has_labels,
+                                      const proto::Predict& predict) {
   ASSIGN_OR_RETURN(
       EstimatorSpec spec,
       CallModelFn(options, ModeKey::kPredict, options.config.predict_batch_size(), has_labels));
   const std::vector<std::string> keys(predict.keys().begin(), predict.keys().end());
+  ClassNames class_names = std::move(spec.class_names);
   ASSIGN_OR_RETURN(Graph graph,
                    BuildPredictStep(std::move(spec), keys, options.where("predict.keys")));
   RETURN_IF_ERROR(CheckPredictionBytes(graph, options.where("predict.keys")));
@@ -61,7 +89,7 @@ absl::StatusOr<Graph> BuildGraph(const EstimatorOptions& options, bool has_label
                      " is there twice, or is a prediction too; leave it out, or choose others by "
                      "predict.keys"));
   }
-  return graph;
+  return PredictStep{std::move(graph), std::move(class_names)};
 }
 
 bool FeedsLabels(const InputSource& input, const std::vector<FeatureSpec>& features) {
@@ -76,7 +104,7 @@ absl::Status Estimator::Predict(
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
                    TrainedCheckpoint(options_, ModeKey::kPredict, checkpoint));
   // Reports mistakes in the model before the input is opened.
-  RETURN_IF_ERROR(BuildGraph(options_, false, predict).status());
+  RETURN_IF_ERROR(BuildStep(options_, false, predict).status());
   ASSIGN_OR_RETURN(TrainedFolder trained, TrainedFolderOf(options_, chosen));
   const auto& forward = predict.forward_features();
   ASSIGN_OR_RETURN(InputSource input,
@@ -86,8 +114,9 @@ absl::Status Estimator::Predict(
                                 .seed = options_.config.tf_random_seed(),
                                 .forward_features = {forward.begin(), forward.end()},
                                 .trained = std::move(trained)}));
-  ASSIGN_OR_RETURN(const Graph graph,
-                   BuildGraph(options_, FeedsLabels(input, options_.features), predict));
+  ASSIGN_OR_RETURN(const PredictStep step,
+                   BuildStep(options_, FeedsLabels(input, options_.features), predict));
+  const Graph& graph = step.graph;
   Session session(options_.num_workers, options_.topology);
   RETURN_IF_ERROR(session.Load(graph, MakeCompileOptions(options_)));
   RETURN_IF_ERROR(SetVariables(options_, chosen, false, graph.variables(), session));
@@ -103,10 +132,12 @@ absl::Status Estimator::Predict(
   RETURN_IF_ERROR(options_.after_checks());
   const SlotLayout layout = LayoutOf(program.outfeed, program.outfeed_replicas());
   int64_t examples = 0;
-  Outfeed outfeed(program, [&](int64_t step, const std::byte* slots) -> absl::Status {
+  Outfeed outfeed(program, [&](int64_t, const std::byte* slots) -> absl::Status {
     const std::vector<HostFeature> forwarded = infeed->TakeForwarded();
     const int64_t rows = infeed->TakeRows();
-    RETURN_IF_ERROR(on_result(BatchOf(forwarded, program, layout, slots, rows)));
+    std::list<std::vector<std::string>> strings;
+    RETURN_IF_ERROR(
+        on_result(BatchOf(forwarded, program, layout, step.class_names, slots, rows, &strings)));
     examples += rows;
     if (options_.on_examples) options_.on_examples(examples);
     return absl::OkStatus();

@@ -69,7 +69,12 @@ void AddOutputs(GraphBuilder& b, const TrainSummary& summary, size_t index, Valu
   switch (summary.kind) {
     case TrainSummary::Kind::kScalar:
       value = Convert(b, value, DType::kF32);
-      b.AddOutput(name, b.shape(value).rank() == 0 ? value : Reshape(b, value, {}), period);
+      if (b.shape(value).num_elements() > 1) {
+        value = ReduceMean(b, value);
+      } else if (b.shape(value).rank() > 0) {
+        value = Reshape(b, value, {});
+      }
+      b.AddOutput(name, value, period);
       return;
     case TrainSummary::Kind::kHistogram: {
       const Value counts = Histogram(b, Convert(b, value, DType::kF32));

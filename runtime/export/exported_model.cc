@@ -232,7 +232,23 @@ absl::StatusOr<ExportedModel> ExportSpec(const EstimatorSpec& x, const Estimator
     model.inputs.push_back({node.key, {static_cast<int>(i), 0}, node.type, node.dims});
   }
   model.variables = x.graph.variables();
+  model.class_names = x.class_names;
   return model;
+}
+
+}  // namespace
+
+namespace {
+
+// Returns the strings of `table` at the places `ids`, int64.
+Value AddGather(ExportGraph& graph, ExportFormat format, Value table, Value ids) {
+  if (format == ExportFormat::kOnnx) {
+    return graph.Add("Gather", {table, ids}, {{"axis", int64_t{0}}});
+  }
+  return graph.Add("GatherV2", {table, ids, graph.Int32(0, "axis")},
+                   {{"Tparams", ElementType::kString},
+                    {"Tindices", ElementType::kInt64},
+                    {"Taxis", ElementType::kInt32}});
 }
 
 }  // namespace
@@ -282,8 +298,19 @@ absl::StatusOr<std::vector<std::string>> AddInput(const ExportInputFn& input_fn,
   return std::move(added.unsaid);
 }
 
-void NameClasses(const Vocabularies& vocabularies, ExportedModel& model) {
+void NameClasses(const Vocabularies& vocabularies, ExportFormat format, ExportedModel& model) {
+  for (ExportedTensor& prediction : model.predictions) {
+    const auto names = model.class_names.find(prediction.name);
+    if (names == model.class_names.end()) continue;
+    const auto count = std::ssize(names->second);
+    model.graph.set_scope(prediction.name);
+    const Value table =
+        model.graph.Constant(ExportTensor::Strings({count}, names->second), "label_vocabulary");
+    prediction.value = AddGather(model.graph, format, table, prediction.value);
+    prediction.type = ElementType::kString;
+  }
   for (ExportOutput& output : model.outputs) {
+    if (!output.class_names.empty()) continue;
     const auto words = vocabularies.find(output.label);
     if (output.kind != ExportOutput::Kind::kClassification || words == vocabularies.end()) continue;
     const bool one_each = std::ssize(words->second) == output.row_dims[0];

@@ -2,6 +2,7 @@
 #ifndef TPURUN_RUNTIME_EXPORT_EXPORTED_MODEL_H_
 #define TPURUN_RUNTIME_EXPORT_EXPORTED_MODEL_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct ExportedModel {
   std::vector<ExportedTensor> predictions;  // in the model's order
   std::vector<ExportOutput> outputs;        // outputs of the heads, with values in `graph`
   std::vector<Variable> variables;          // all variables of the model, read by the graph or not
+  // EstimatorSpec::class_names. Before NameClasses the predictions of these names are class ids.
+  std::map<std::string, std::vector<std::string>> class_names;
 };
 
 // Exports the predictions of a model with the ops that `rule` (&OpDef::tensorflow or &OpDef::onnx)
@@ -47,9 +50,10 @@ absl::StatusOr<ExportedModel> ExportModel(const ModelFn& model_fn, int64_t seed,
 absl::StatusOr<std::vector<std::string>> AddInput(const ExportInputFn& input_fn,
                                                   ExportFormat format, ExportedModel& model);
 
-// Names the classes of each head with the words of its label's vocabulary, if there is one word for
-// each class.
-void NameClasses(const Vocabularies& vocabularies, ExportedModel& model);
+// Names the classes of each head that has no label_vocabulary with the words of its label's
+// vocabulary, if there is one word for each class. Predictions that are names of classes become
+// strings, by the ops of the format.
+void NameClasses(const Vocabularies& vocabularies, ExportFormat format, ExportedModel& model);
 
 }  // namespace tpurun
 

@@ -35,6 +35,9 @@ struct FeatureSpec {
   bool is_label = false;
   // The values are ids in [0, num_ids). 0: unknown. Set by an input that knows the number.
   int64_t num_ids = 0;
+  // The words of the ids. Not empty: the input may have strings, and feeds their indices in this
+  // list. Another string is an error.
+  std::vector<std::string> vocabulary = {};
 };
 
 // ------------------------------------------------------------------------------------ the model
@@ -143,8 +146,8 @@ struct TrainSummary {
   Kind kind = Kind::kScalar;
   Source source = Source::kValue;
   std::string tag;
-  // kValue: the value of one core. A scalar has one element. An image is f32 or u8 with shape (N,
-  // height, width, C), where C is 1, 3 or 4.
+  // kValue: the value of one core. A scalar is the mean of its elements. An image is f32 or u8 with
+  // shape (N, height, width, C), where C is 1, 3 or 4.
   Value value;
   // kVariable, kGradient: the variable, which must be trained for kGradient. kLearningRate: the
   // optimizer.
@@ -173,7 +176,10 @@ struct EstimatorSpec {
   std::vector<BuiltLayer> layers;  // in order
   // TRAIN: the scalar loss of one core, f32[] (mean over its rows, SUM_BY_NONZERO_WEIGHTS).
   Value loss;
-  std::vector<NamedValue> predictions;       // EVAL and PREDICT
+  std::vector<NamedValue> predictions;  // EVAL and PREDICT
+  // The names of the classes of heads that have a label_vocabulary, by the prediction whose ids
+  // they name: "classes", or "NAME/classes".
+  std::map<std::string, std::vector<std::string>> class_names;
   std::vector<ExportOutput> export_outputs;  // PREDICT
   std::vector<EvalMetric> eval_metrics;      // EVAL: `loss` first, then the model's own in order
   std::vector<OptimizerSpec> optimizers;     // TRAIN

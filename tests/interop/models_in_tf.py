@@ -12,8 +12,8 @@ from layers_in_tf import Layers
 
 MODES = {'TRAIN': tf.estimator.ModeKeys.TRAIN, 'EVAL': tf.estimator.ModeKeys.EVAL,
          'PREDICT': tf.estimator.ModeKeys.PREDICT}
-# All but auc_precision_recall.
-BINARY_METRICS = ('accuracy', 'accuracy_baseline', 'average_loss', 'label/mean', 'prediction/mean', 'auc',
+# All but auc_precision_recall, and accuracy.
+BINARY_METRICS = ('accuracy_baseline', 'average_loss', 'label/mean', 'prediction/mean', 'auc',
                   'precision', 'recall')
 
 v1 = tf.compat.v1
@@ -42,6 +42,17 @@ def targets(labels, predictions):
     return tf.cast(tf.reshape(labels, tf.shape(predictions)), tf.float32)
 
 
+def sigmoid(labels, logits, args):
+    """losses.sigmoid_cross_entropy, with a pos_weight."""
+    labels = targets(labels, logits)
+    if not args.all('pos_weight'):
+        return losses.sigmoid_cross_entropy(labels, logits, label_smoothing=smoothing(args),
+                                            reduction='none')
+    labels = labels * (1 - smoothing(args)) + 0.5 * smoothing(args)
+    return tf.nn.weighted_cross_entropy_with_logits(labels, logits,
+                                                    np.float32(args.all('pos_weight')))
+
+
 def log_cosh(labels, predictions, _):
     # Of each element: Keras takes the mean over the last axis.
     values = tf.keras.losses.LogCosh(reduction='none')
@@ -54,8 +65,7 @@ LOSSES = {
     'mean_squared_error': lambda y, p, _: losses.mean_squared_error(
         targets(y, p), p, reduction='none'),
     'log_cosh': log_cosh,
-    'sigmoid_cross_entropy': lambda y, z, args: losses.sigmoid_cross_entropy(
-        targets(y, z), z, label_smoothing=smoothing(args), reduction='none'),
+    'sigmoid_cross_entropy': sigmoid,
     'softmax_cross_entropy': lambda y, z, args: losses.softmax_cross_entropy(
         targets(y, z), z, label_smoothing=smoothing(args), reduction='none'),
     'sparse_softmax_cross_entropy': sparse,
@@ -117,7 +127,8 @@ class ModelInTf:
         kept = self.fed.pop('row_weight', None)
         if kept is not None:  # the others are padding
             self.fed = {name: array[kept > 0] for name, array in self.fed.items()}
-        self.losses, self.metrics, self.predictions = [], {}, {}
+        self.losses, self.metrics, self.predictions = {}, {}, {}  # losses without their factors
+        self.factors = {}
         with tf.Graph().as_default(), v1.Session() as self.session:
             self.build()
             self.expected = self.run()
@@ -152,7 +163,7 @@ class ModelInTf:
         return elements, weights if mask is None else weights * tf.cast(mask, tf.float32)
 
     def add_loss(self, loss):
-        kind, = set(loss) - {'name', 'weight'}
+        kind, = set(loss) - {'name', 'weight', 'reduction'}
         args = loss.get(kind)
         labels = self.tensors.get(args.get('labels'))
         if labels is None:
@@ -160,32 +171,73 @@ class ModelInTf:
         elements, weights = self.loss_of(kind, args, labels,
                                          self.tensors[args.get('logits', args.get('predictions'))])
         self.tensors[loss.get('name')] = elements
-        self.losses.append(loss.get('weight', 1.0) * losses.compute_weighted_loss(elements, weights))
+        reduction = loss.get('reduction', 'SUM_BY_NONZERO_WEIGHTS')
+        if reduction == 'NONE':
+            return
+        self.losses[loss.get('name')] = losses.compute_weighted_loss(
+            elements, weights, reduction=getattr(losses.Reduction, reduction))
+        self.factors[loss.get('name')] = loss.get('weight', 1.0)
 
-    def head(self, kind, args):
+    def head(self, kind, args, key):
         """The logits, and where there are labels them and their weights."""
         logits, labels = self.tensors[args.get('logits')], self.tensors.get(args.get('label'))
         if labels is None or self.mode == 'PREDICT':
             return logits, None, None
         elements, weights = self.loss_of(kind, args, labels, logits)
-        self.losses.append(losses.compute_weighted_loss(elements, weights))
+        self.losses[key] = losses.compute_weighted_loss(elements * self.class_weights(args, elements),
+                                                        weights)
         return logits, labels, weights
+
+    def class_weights(self, args, elements):
+        """Keras' class_weight, in training alone."""
+        if self.mode != 'TRAIN' or not args.all('class_weight'):
+            return 1.0
+        labels = tf.reshape(self.tensors[args.get('label')], tf.shape(elements))
+        return tf.gather(np.float32(args.all('class_weight')), labels)
 
     def classification(self, args, prefix):
         if self.tensors[args.get('logits')].shape[-1] == 1:
             return self.binary_classification(args, prefix)
-        logits, labels, weights = self.head('sparse_softmax_cross_entropy', args)
+        logits, labels, weights = self.head('sparse_softmax_cross_entropy', args,
+                                            prefix[:-1] or 'classification')
+        probabilities = tf.nn.softmax(logits)
         if self.mode == 'EVAL':
             self.metrics[prefix + 'accuracy'] = accuracy(labels, logits, weights)
+            average_loss = metrics.mean(LOSSES['sparse_softmax_cross_entropy'](labels, logits, args), weights)
+            of_two = self.of_two_classes(tf.reshape(labels, [-1]), probabilities[:, 1], weights,
+                                         average_loss) if logits.shape[-1] == 2 else {}
+            self.metrics |= {prefix + key: value
+                             for key, value in (of_two or {'average_loss': average_loss}).items()}
         if self.mode != 'TRAIN':
-            self.predictions |= {prefix + 'class_ids': tf.argmax(logits, 1)[:, None],
-                                 prefix + 'probabilities': tf.nn.softmax(logits),
-                                 prefix + 'logits': logits}
+            ids = tf.argmax(logits, 1)[:, None]
+            self.predictions |= {prefix + 'class_ids': ids, **self.classes(args, prefix, ids),
+                                 prefix + 'probabilities': probabilities, prefix + 'logits': logits}
+
+    @staticmethod
+    def classes(args, prefix, ids):
+        """Golden files have the ids in the place of the names."""
+        return {prefix + 'classes': ids} if args.all('label_vocabulary') else {}
+
+    @staticmethod
+    def of_two_classes(labels, probability, weights, average_loss):
+        """BINARY_METRICS of labels and of the probability of class 1."""
+        if isinstance(weights, float):
+            weights = None
+        predicted = tf.cast(probability > 0.5, tf.int64)
+        mean, update = metrics.mean(labels, weights)
+        return {'accuracy_baseline': (tf.maximum(mean, 1 - mean), update),
+                'average_loss': average_loss,
+                'label/mean': metrics.mean(labels, weights),
+                'prediction/mean': metrics.mean(probability, weights),
+                'auc': metrics.auc(labels, probability, weights),
+                'precision': metrics.precision(labels, predicted, weights),
+                'recall': metrics.recall(labels, predicted, weights)}
 
     def binary_classification(self, args, prefix):
         """By the Estimator's own head."""
         def loss_of(labels, logits):
-            return LOSSES['sigmoid_cross_entropy'](labels, logits, args)
+            elements = LOSSES['sigmoid_cross_entropy'](labels, logits, args)
+            return elements * self.class_weights(args, elements)
 
         head = canned_head._binary_logistic_head_with_sigmoid_cross_entropy_loss(
             weight_column=args.get('weights'), loss_fn=loss_of,
@@ -195,15 +247,44 @@ class ModelInTf:
             labels=None if self.mode == 'PREDICT' else self.tensors[args.get('label')],
             train_op_fn=lambda loss: tf.no_op())
         if spec.loss is not None:
-            self.losses.append(spec.loss)
+            self.losses[prefix[:-1] or 'classification'] = spec.loss
         if self.mode == 'EVAL':
-            self.metrics |= {prefix + key: spec.eval_metric_ops[key] for key in BINARY_METRICS}
+            self.metrics |= {prefix + key: spec.eval_metric_ops[key]
+                             for key in ('accuracy', *BINARY_METRICS)}
         if self.mode != 'TRAIN':
-            self.predictions |= {prefix + key: spec.predictions[key] for key in
-                                 ('class_ids', 'probabilities', 'logits', 'logistic')}
+            told = spec.predictions
+            self.predictions |= {prefix + 'class_ids': told['class_ids'],
+                                 **self.classes(args, prefix, told['class_ids'])}
+            self.predictions |= {prefix + key: told[key]
+                                 for key in ('probabilities', 'logits', 'logistic')}
+
+    def multi_label(self, args, prefix):
+        """As tf.estimator.MultiLabelHead, whose loss without smoothing and factors is its own."""
+        logits, labels = self.tensors[args.get('logits')], self.tensors.get(args.get('label'))
+        head = tf.estimator.MultiLabelHead(logits.shape[-1], weight_column=args.get('weights'))
+        if labels is not None and self.mode != 'PREDICT':
+            labels = tf.cast(labels, tf.int64)
+            elements = tf.reduce_mean(LOSSES['sigmoid_cross_entropy'](labels, logits, args), axis=-1,
+                                      keepdims=True)
+            weights = weights_like(self.tensors.get(args.get('weights')), elements)
+            loss = losses.compute_weighted_loss(elements, weights)
+            if not args.all('pos_weight') and smoothing(args) == 0 and isinstance(weights, float):
+                loss = head.loss(labels, logits, self.tensors, MODES[self.mode])
+            self.losses[prefix[:-1] or 'multi_label'] = loss
+            if self.mode == 'EVAL':
+                probabilities = tf.sigmoid(logits)
+                of_classes = None if isinstance(weights, float) else tf.broadcast_to(
+                    weights, tf.shape(logits))
+                self.metrics |= {
+                    prefix + 'average_loss': metrics.mean(elements, weights),
+                    prefix + 'auc': metrics.auc(labels, probabilities, of_classes)}
+        if self.mode != 'TRAIN':
+            told = head.predictions(logits)
+            self.predictions |= {prefix + key: told[key] for key in ('probabilities', 'logits')}
 
     def sequence(self, args, prefix):
-        logits, labels, weights = self.head('sparse_softmax_cross_entropy', args)
+        logits, labels, weights = self.head('sparse_softmax_cross_entropy', args,
+                                            prefix[:-1] or 'sequence')
         if self.mode == 'EVAL':
             weights *= tf.ones(tf.shape(labels))
             average, cross_entropy = (metrics.mean(LOSSES['sparse_softmax_cross_entropy'](
@@ -220,12 +301,26 @@ class ModelInTf:
                                  prefix + 'logits': logits}
 
     def regression(self, args, prefix):
-        logits, labels, weights = self.head('mean_squared_error', args)
-        if self.mode == 'EVAL':
-            self.metrics[prefix + 'mean_absolute_error'] = metrics.mean_absolute_error(
-                targets(labels, logits), logits, weights)
+        """The loss is of the normalized label, the metrics are of the label itself."""
+        logits, labels = self.tensors[args.get('logits')], self.tensors.get(args.get('label'))
+        mean, stddev = (np.float32(args.all(name) or other) for name, other in
+                        (('label_mean', 0), ('label_stddev', 1)))
+        predictions = logits * stddev + mean
+        if labels is not None and self.mode != 'PREDICT':
+            labels = targets(labels, logits)
+            elements, weights = self.loss_of('mean_squared_error', args, (labels - mean) / stddev, logits)
+            self.losses[prefix[:-1] or 'regression'] = losses.compute_weighted_loss(elements, weights)
+            if self.mode == 'EVAL':
+                self.metrics |= {
+                    prefix + 'average_loss': metrics.mean(elements, weights),
+                    prefix + 'label/mean': metrics.mean(labels, weights),
+                    prefix + 'mean_absolute_error': metrics.mean_absolute_error(
+                        labels, predictions, weights),
+                    prefix + 'prediction/mean': metrics.mean(predictions, weights),
+                    prefix + 'root_mean_squared_error': metrics.root_mean_squared_error(
+                        labels, predictions, weights)}
         if self.mode != 'TRAIN':
-            self.predictions[prefix + 'predictions'] = logits
+            self.predictions[prefix + 'predictions'] = predictions
 
     def metric(self, kind, args):
         weights = self.tensors.get(args.get('weights'))
@@ -242,13 +337,15 @@ class ModelInTf:
         """Of all losses and l2; None without losses."""
         if not self.losses:
             return None
-        total = tf.add_n(self.losses)
+        total = tf.add_n([self.factors.get(name, 1.0) * value for name, value in self.losses.items()])
         l2 = self.spec.get('regularization', textproto.Message()).get('l2')
         if l2 is not None:
             of = [variable for name, variable in self.layers.handles.items()
                   if self.layers.variables[name].endswith(' trainable')
                   and not any(re.search(pattern, name) for pattern in l2.all('exclude'))]
-            total += l2.get('scale') * tf.add_n([tf.nn.l2_loss(variable) for variable in of])
+            self.losses['regularization'] = l2.get('scale') * tf.add_n(
+                [tf.nn.l2_loss(variable) for variable in of])
+            total += self.losses['regularization']
         return total
 
     def gradients(self, loss):
@@ -280,7 +377,9 @@ class ModelInTf:
         fetches |= {f'gradient {name}': value for name, value in gradients.items()}
         if loss is not None:
             fetches['metric loss' if self.mode == 'EVAL' else 'loss'] = loss
-        told, _ = self.session.run([fetches, updates], feeds)
+        apart = {f'metric losses/{name}': value for name, value in self.losses.items()
+                 if self.mode == 'EVAL' and len(self.losses) > 1}
+        told, _ = self.session.run([fetches | apart, updates], feeds)
         told |= without_noise({key: told[key] for key in told if key.startswith('gradient ')})
         for name, variable in self.layers.handles.items():
             told[f'update {name}'] = self.session.run(variable)
@@ -290,7 +389,8 @@ class ModelInTf:
                              {place: array[part] for place, array in feeds.items()})
         told |= {f'metric {name}': self.session.run(value)
                  for name, (value, _) in self.metrics.items()}
-        names = (['loss'] if self.losses else []) + list(self.metrics)
+        names = (['loss'] if self.losses else []) + [key.removeprefix('metric ') for key in apart]
+        names += list(self.metrics)
         lines = [f'\n  {line}' for line in self.layers.variables.values()]
         return {'expect metrics': ' '.join(names), 'expect predictions': ' '.join(self.predictions),
                 'expect variables': ''.join(lines),

@@ -197,7 +197,7 @@ TEST(ModelFnTest, Mnist) {
               "logits/bias f32[10]\n");
     // The mean of a step's rows, what an evaluation gives, and what a prediction holds.
     EXPECT_EQ(spec->loss.valid(), mode == ModeKey::kTrain);
-    EXPECT_EQ(spec->eval_metrics.size(), mode == ModeKey::kEval ? 2u : 0u);
+    EXPECT_EQ(spec->eval_metrics.size(), mode == ModeKey::kEval ? 3u : 0u);
     EXPECT_EQ(spec->predictions.size(), mode == ModeKey::kTrain ? 0u : 3u);
   }
 }

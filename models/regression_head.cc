@@ -1,0 +1,91 @@
+// regression: logits z (N, D) or (N), label y of the same shape. Loss: mean squared error of z and
+// (y - mean) / stddev. Prediction: `predictions`, z stddev + mean. Metrics in the unit of the
+// label; average_loss is in that of the loss.
+#include <cmath>
+
+#include "models/head_call.h"
+#include "models/heads.h"
+#include "models/metrics.h"
+#include "proto/one_of.h"
+
+namespace tpurun {
+namespace {
+
+// y = z stddev + mean.
+struct LabelScale {
+  Value mean, stddev;  // in the shape of the logits; invalid: 0, 1
+
+  Value ToLabel(GraphBuilder& b, Value logits) const {
+    const Value scaled = stddev.valid() ? Mul(b, logits, stddev) : logits;
+    return mean.valid() ? Add(b, scaled, mean) : scaled;
+  }
+  Value ToLogits(GraphBuilder& b, Value label) const {
+    const Value moved = mean.valid() ? Sub(b, label, mean) : label;
+    return stddev.valid() ? Div(b, moved, stddev) : moved;
+  }
+};
+
+LabelScale ScaleOf(const HeadCall& call, const proto::RegressionHead& args) {
+  GraphBuilder& b = call.m.b;
+  const std::vector<int64_t> dims = b.shape(call.logits).dims;
+  const int64_t last = static_cast<int64_t>(dims.size()) - 1;
+  const auto spread = [&](const std::string& field,
+                          const google::protobuf::RepeatedField<float>& values) {
+    const Value row = PerClass(call, field, values, last == 0 ? 1 : dims[last], "column");
+    if (!row.valid()) return row;
+    return last == 0 ? Broadcast(b, Reshape(b, row, {}), dims, {})
+                     : Broadcast(b, row, dims, {last});
+  };
+  return {spread("label_mean", args.label_mean()), spread("label_stddev", args.label_stddev())};
+}
+
+void AddRegressionMetrics(const HeadCall& call, const LossTerm& loss, Value predictions) {
+  GraphBuilder& b = call.m.b;
+  const auto labels = [&](ConfigErrors& errors) {
+    return LabelsLike(b, call.label, predictions, "logits", errors);
+  };
+  AddMeanMetric(call, loss, "average_loss", [&](ConfigErrors&) { return loss.elements; });
+  AddMeanMetric(call, loss, "label/mean", labels);
+  AddMeanMetric(call, loss, "mean_absolute_error", [&](ConfigErrors& errors) {
+    return AbsoluteErrorValues(b, call.label, predictions, errors);
+  });
+  AddMeanMetric(call, loss, "prediction/mean", [&](ConfigErrors&) { return predictions; });
+  AddMeanMetric(
+      call, loss, "root_mean_squared_error",
+      [&](ConfigErrors& errors) { return Square(b, Sub(b, predictions, labels(errors))); },
+      {[](double mean) { return std::sqrt(mean); },
+       [](GraphBuilder& b, Value mean) { return Sqrt(b, mean); }});
+}
+
+}  // namespace
+
+void BuildRegressionHead(ModelContext& m, const proto::Head& head, const ConfigPlace& place) {
+  const proto::RegressionHead& args = head.regression();
+  GraphBuilder& b = m.b;
+  HeadCall call{m, place, head, "regression"};
+  if (!FindTensors(call, args.logits(), args.label())) return;
+  LabelScale scale;
+  if (call.logits.valid() && b.shape(call.logits).rank() > 0) scale = ScaleOf(call, args);
+  const auto predictions = [&] {
+    ScopedName scope(b, "predictions");
+    return scale.ToLabel(b, call.logits);
+  };
+  proto::LossArgs loss_args;
+  loss_args.set_weights(args.weights());
+  HeadCall scaled = call;
+  if (call.logits.valid() && call.label.valid() && m.purpose.has_losses()) {
+    const ScopedOrigins origins(b, kLossOrigin, NodeOrigin::Phase::kForward);
+    ConfigErrors misfit;  // the loss reports it
+    const Value label = LabelsLike(b, call.label, call.logits, "logits", misfit);
+    if (label.valid()) scaled.label = scale.ToLogits(b, label);
+  }
+  if (const auto loss = AddLoss(scaled, *FindByName(LossList(), "mean_squared_error"), loss_args)) {
+    AddRegressionMetrics(call, *loss, predictions());
+  }
+  if (!m.purpose.has_predictions() || !call.logits.valid()) return;
+  const Value predicted = predictions();
+  m.AddPrediction(place, call.Key("predictions"), predicted);
+  m.export_outputs.push_back({ExportOutput::Kind::kRegression, predicted});
+}
+
+}  // namespace tpurun

@@ -1,0 +1,116 @@
+"""Classes by name: labels that are names, predictions, metrics and exports with names; their weights."""
+import json
+import os
+import unittest
+
+from program import ProgramTest, read, write
+
+NAMES = ['setosa', 'versicolor', 'virginica']
+VOCABULARY = ('--set', f'model.head.0.classification.label_vocabulary={json.dumps(NAMES)}')
+STRINGS = (*VOCABULARY, '--set', 'model.label.0.dtype=STRING', '--set',
+           'transformation_func.0.transform.0.decode_csv.column.Species.dtype=STRING')
+MATRIX = ('--set', 'model.eval_metric+={ name: "matrix" confusion_matrix { labels: "Species" '
+          'predictions: "logits" } }')
+
+
+class ClassesTest(ProgramTest):
+
+    def setUp(self):
+        super().setUp()
+        self.ids = {name: read(self.path(f'iris/{name}')).decode().splitlines()
+                    for name in ('iris_training.csv', 'iris_test.csv')}
+
+    def write_names(self):
+        """Into the files, in the place of ids."""
+        for name, (header, *rows) in self.ids.items():
+            write(self.path(f'iris/{name}'), '\n'.join(
+                [header, *(row[:-1] + NAMES[int(row[-1])] for row in rows)]) + '\n')
+
+    def test_names_train_as_ids_do(self):
+        of_ids = self.result(self.succeed(*self.iris('train', 'ids', '--max_steps=50')))
+        self.write_names()
+        of_names = self.result(self.succeed(*self.iris('train', 'names', '--max_steps=50', *STRINGS)))
+        self.assertEqual(of_ids['loss'], of_names['loss'])
+
+    def test_results_have_names(self):
+        self.write_names()
+        self.succeed(*self.iris('train', 'model', '--max_steps=300', *STRINGS))
+        result = self.result(self.succeed(*self.iris('evaluate', 'model', *STRINGS, *MATRIX)))
+        self.assertEqual(result['classes'], NAMES)
+        self.assertEqual([sum(row) for row in result['matrix']], [10, 10, 10])
+        self.assertNotIn('classes', self.result(self.succeed(*self.iris('evaluate', 'model', *STRINGS))))
+        test = self.path('iris/iris_test.csv')
+        out = self.succeed(*self.iris(
+            'predict', 'model', *STRINGS, '--input=' + test, '--keys=classes,class_ids', '--set',
+            'predict.input={ source { text_line { file: "iris_test.csv" skip_lines: 1 } } '
+            'transform { apply { transformation_func: "parse" } } }', '--set',
+            'predict.forward_features="Species"')).out
+        rows = [json.loads(line) for line in out.splitlines()]
+        names = [line.split(',')[-1] for line in read(test).decode().splitlines()[1:]]
+        self.assertEqual([row['Species'] for row in rows], names)
+        self.assertEqual([row['classes'] for row in rows],
+                         [[NAMES[row['class_ids'][0]]] for row in rows])
+        right = sum(row['classes'] == [row['Species']] for row in rows)
+        self.assertAlmostEqual(right / len(rows), result['accuracy'], places=6)
+        exported = self.result(self.succeed(*self.iris('export', 'model', *STRINGS,
+                                                       '--export_format=saved_model,onnx')))
+        for path in (exported['path'], exported['onnx_path']):
+            self.assertRegex(self.succeed('inspect', path).out, r'output +classes +string +\[(-1|batch),1\]')
+
+    def test_ids_may_have_names(self):
+        self.succeed(*self.iris('train', 'model', '--max_steps=20', *VOCABULARY))
+        row = json.loads(self.succeed(*self.iris('predict', 'model', *VOCABULARY,
+                                                 '--keys=classes')).out.splitlines()[0])
+        self.assertEqual(list(row), ['classes'])
+        self.assertIn(row['classes'][0], NAMES)
+
+    def test_another_name_is_an_error(self):
+        self.write_names()
+        header, rows = read(self.path('iris/iris_training.csv')).decode().split('\n', 1)
+        write(self.path('iris/iris_training.csv'),
+              header + '\n' + rows.replace('versicolor', 'versicolour', 1))
+        done = self.call(*self.iris('train', 'model', '--max_steps=5', *STRINGS))
+        self.assertEqual(done.code, 65, str(done))
+        self.assertRegex(done.err, r'iris_training.csv:\d+: label "Species" is "versicolour", which is not '
+                         r'in the label_vocabulary of the head, did you mean "versicolor"')
+
+    def test_a_vocabulary_of_another_size(self):
+        done = self.call(*self.iris('train', 'model', '--set',
+                                    'model.head.0.classification.label_vocabulary=["a", "a"]'))
+        self.assertEqual(done.code, 2, str(done))
+        self.assertIn('label_vocabulary: got 2 names, want 3, one for each class of the logits', done.err)
+        self.assertIn('the name "a" is there already, for class 0', done.err)
+
+    def test_names_without_a_vocabulary(self):
+        done = self.call(*self.iris('train', 'model', '--set', 'model.label.0.dtype=STRING'))
+        self.assertEqual(done.code, 3, str(done))
+        self.assertIn('give the classification head that reads the label a label_vocabulary', done.err)
+
+    def test_weights_of_classes_act_in_training_alone(self):
+        weights = ('--set', 'model.head.0.classification.class_weight=[1, 1, 100]')
+        plain = self.result(self.succeed(*self.iris('train', 'plain', '--max_steps=20')))
+        weighted = self.result(self.succeed(*self.iris('train', 'weighted', '--max_steps=20', *weights)))
+        self.assertNotEqual(plain['loss'], weighted['loss'])
+        self.assertEqual(self.result(self.succeed(*self.iris('evaluate', 'weighted', *weights))),
+                         self.result(self.succeed(*self.iris('evaluate', 'weighted'))))
+
+    def test_losses_apart(self):
+        l2 = ('--set', 'model.regularization.l2.scale=0.01', '--set', 'save_summary_steps=10')
+        self.succeed(*self.iris('train', 'model', '--max_steps=20', *l2))
+        result = self.result(self.succeed(*self.iris('evaluate', 'model', *l2)))
+        self.assertAlmostEqual(result['loss'], result['losses/classification'] +
+                               result['losses/regularization'], places=6)
+        files = [name for name in os.listdir(self.path('model')) if 'tfevents' in name]
+        events = self.succeed('inspect', self.path(f'model/{files[0]}'), '--format=json').out
+        for name in ('losses/classification', 'losses/regularization'):
+            self.assertIn(name, events)
+
+    def test_an_own_metric_replaces_that_of_the_head(self):
+        self.succeed(*self.iris('train', 'model', '--max_steps=20'))
+        own = ('--set', 'model.eval_metric+={ name: "accuracy" mean { values: "SepalLength" } }')
+        result = self.result(self.succeed(*self.iris('evaluate', 'model', *own)))
+        self.assertGreater(result['accuracy'], 5)
+
+
+if __name__ == '__main__':
+    unittest.main()
