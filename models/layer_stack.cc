@@ -275,7 +275,7 @@ bool LayerStack::ResolveInputs(const LayerDraft& layer, const Scope& scope,
       result.state = tensor->state;
       return false;
     }
-    inputs.push_back({name, tensor->value, tensor->mask});
+    inputs.push_back({name, tensor->value, written.drop_mask() ? Value{} : tensor->mask});
   }
   return true;
 }
@@ -300,9 +300,11 @@ bool LayerStack::CheckMasks(const LayerDraft& layer, const LayerDef& def,
   if (def.masking != Masking::kRefused) return true;
   for (const LayerInput& input : inputs) {
     if (!input.mask.valid()) continue;
-    m_.errors.Add(layer.place, "",
-                  absl::StrCat(def.name, " knows no masks, and ", Quote(input.name),
-                               " has one; take mask_zero out of the embedding before it"));
+    m_.errors.Add(
+        layer.place, "",
+        absl::StrCat(def.name, " knows no masks, and ", Quote(input.name),
+                     " has one; give this layer drop_mask: true, or take mask_zero out of the "
+                     "embedding before it"));
     return false;
   }
   return true;
@@ -358,6 +360,8 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
                        .first_variable = static_cast<int>(m_.b.graph().variables().size())});
   if (layer.variables != layer.name) m_.layers[row].spec.set_reuse(layer.variables);
   m_.layers[row].spec.set_dtype(layer.dtype);
+  m_.layers[row].spec.clear_drop_mask();
+  if (layer.layer->drop_mask()) m_.layers[row].spec.set_drop_mask(true);
 
   CheckRules(*layer.layer, "", errors);
   if (layer.layer->has_dtype()) CheckComputeDType("dtype", layer.dtype, errors);
@@ -388,6 +392,7 @@ Tensor LayerStack::BuildLayer(const proto::Layer& written, const std::string& pa
     const bool sound = errors.empty() && !m_.tensors.Has(*name);
     result = BuildPlain(*def, layer, sound, scope, before);
   }
+  if (layer.layer->drop_mask()) result.mask = {};
   if (result.known()) m_.layers[row].value = Stored(m_.b.graph(), result.value);
   m_.layers[row].end_node = static_cast<int>(m_.b.graph().nodes().size());
   m_.layers[row].end_variable = static_cast<int>(m_.b.graph().variables().size());

@@ -300,7 +300,7 @@ proto::ModelSpec CanonicalModel(const proto::ModelSpec& spec, const EstimatorSpe
   for (const BuiltLayer& layer : built.layers) {
     // A composite layer without `build` is left out: its name is in the names of its layers.
     const LayerDef* const def = FindByName(LayerList(), layer.kind);
-    if (def != nullptr && def->build == nullptr) continue;
+    if (def != nullptr && def->build == nullptr && !layer.spec.drop_mask()) continue;
     *written.add_layer() = CanonicalLayer(layer, spec.compute_dtype());
   }
   *written.mutable_head() = spec.head();

@@ -12,7 +12,9 @@ Value BuildActivation(LayerContext& layer);
 void CheckMultiHeadAttention(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildMultiHeadAttention(LayerContext& layer);
 std::vector<LayerBlock> ExpandTransformerBlock(const proto::Layer& layer);
-// conv2d.cc
+// convolution.cc
+void CheckConv1d(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildConv1d(LayerContext& layer);
 void CheckConv2d(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildConv2d(LayerContext& layer);
 void CanonicalizeConv2d(proto::Layer& layer);
@@ -57,6 +59,12 @@ void CanonicalizeMaxPooling2d(proto::Layer& layer);
 Value BuildAveragePooling2d(LayerContext& layer);
 void CanonicalizeAveragePooling2d(proto::Layer& layer);
 Value BuildGlobalAveragePooling2d(LayerContext& layer);
+Value BuildMaxPooling1d(LayerContext& layer);
+void CanonicalizeMaxPooling1d(proto::Layer& layer);
+Value BuildAveragePooling1d(LayerContext& layer);
+void CanonicalizeAveragePooling1d(proto::Layer& layer);
+Value BuildGlobalAveragePooling1d(LayerContext& layer);
+Value BuildGlobalMaxPooling1d(LayerContext& layer);
 // bidirectional.cc
 void CheckBidirectional(const proto::Layer& layer, ConfigErrors& errors);
 std::vector<LayerBlock> ExpandBidirectional(const proto::Layer& layer);
@@ -76,6 +84,10 @@ void CheckPermute(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildPermute(LayerContext& layer);
 void CheckSlice(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildSlice(LayerContext& layer);
+Value BuildZeroPadding1d(LayerContext& layer);
+void CanonicalizeZeroPadding1d(proto::Layer& layer);
+Value BuildCropping1d(LayerContext& layer);
+void CanonicalizeCropping1d(proto::Layer& layer);
 
 }  // namespace tpurun
 

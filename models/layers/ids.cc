@@ -19,18 +19,6 @@ bool CheckIds(LayerContext& layer, int input = 0) {
   return false;
 }
 
-// Whether the input of a layer that adds a row to each position is (N, T, C) f32; reports it
-// otherwise.
-bool CheckPositions(LayerContext& layer) {
-  const Shape& x = layer.shape(0);
-  if (x.dtype == DType::kF32 && x.rank() == 3) return true;
-  layer.Fail("", absl::StrCat(layer.kind,
-                              " wants floating-point values (f32) of shape "
-                              "[N,time,features], got ",
-                              Quote(layer.inputs[0].name), " of ", BatchShapeText(x)));
-  return false;
-}
-
 // Of a whole sequence.
 int64_t PositionsOf(const LayerContext& layer) {
   return layer.carries_state.value_or(false) ? layer.positions : layer.shape(0).dims[1];
@@ -112,7 +100,7 @@ void CheckPositionEmbedding(const proto::Layer& layer, ConfigErrors& errors) {
 
 Value BuildPositionEmbedding(LayerContext& layer) {
   const proto::PositionEmbedding& position = layer.layer.position_embedding();
-  if (!CheckPositions(layer)) return {};
+  if (!IsSequence(layer)) return {};
   const Shape x = layer.shape(0);
   const int64_t time = PositionsOf(layer), features = x.dims[2];
   if (time > position.max_length()) {
@@ -136,7 +124,7 @@ Value BuildPositionEmbedding(LayerContext& layer) {
 // the same.
 
 Value BuildSinusoidalPositionEmbedding(LayerContext& layer) {
-  if (!CheckPositions(layer)) return {};
+  if (!IsSequence(layer)) return {};
   GraphBuilder& b = layer.b;
   const std::vector<int64_t> dims = b.shape(layer.inputs[0].value).dims;
   const double wavelength = layer.layer.sinusoidal_position_embedding().max_wavelength();

@@ -126,6 +126,18 @@ std::vector<int64_t> ExampleDims(const Shape& shape) {
   return {shape.dims.begin() + (shape.dims.empty() ? 0 : 1), shape.dims.end()};
 }
 
+bool IsSequence(LayerContext& layer) {
+  const Shape& x = layer.shape(0);
+  if (x.dtype == DType::kF32 && x.rank() == 3) return true;
+  layer.Fail("",
+             absl::StrCat(layer.kind,
+                          " wants floating-point values (f32) of shape [N,time,features], got ",
+                          Quote(layer.inputs[0].name), " of ", BatchShapeText(x),
+                          x.dtype == DType::kF32 ? "; put a reshape to time and features before it"
+                                                 : "; declare it FLOAT32 or cast it in the input"));
+  return false;
+}
+
 Value NonZero(GraphBuilder& b, Value x) {
   const Value zero = Equal(b, Convert(b, x, DType::kF32), Scalar(b, 0));
   return Select(b, zero, Scalar(b, 0), Scalar(b, 1));

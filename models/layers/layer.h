@@ -178,6 +178,9 @@ std::string BatchShapeText(const Shape& shape);
 // Returns all dimensions except the first: the dimensions of one example.
 std::vector<int64_t> ExampleDims(const Shape& shape);
 
+// True if input 0 is a sequence, f32 (N, T, C). Reports any other input.
+bool IsSequence(LayerContext& layer);
+
 // Returns 1 where x is not zero and 0 elsewhere, as f32.
 Value NonZero(GraphBuilder& b, Value x);
 

@@ -25,19 +25,6 @@ void CheckRecurrent(const Rnn& rnn, int bias_rank, const std::string& kind, Conf
     CheckInitializer(rnn.bias_initializer(), bias_rank, kind + ".bias_initializer", errors);
 }
 
-// Reports an input that has no time.
-bool IsSequence(LayerContext& layer) {
-  const Shape& x = layer.shape(0);
-  if (x.dtype == DType::kF32 && x.rank() == 3) return true;
-  layer.Fail("",
-             absl::StrCat(layer.kind,
-                          " wants floating-point values (f32) of shape [N,time,features], got ",
-                          Quote(layer.inputs[0].name), " of ", BatchShapeText(x),
-                          x.dtype == DType::kF32 ? "; put a reshape to time and features before it"
-                                                 : "; declare it FLOAT32 or cast it in the input"));
-  return false;
-}
-
 template <typename Rnn>
 Value AddKernel(LayerContext& layer, const Rnn& rnn, int64_t gates) {
   const std::vector<int64_t> dims = {layer.shape(0).dims[2], gates * rnn.units()};

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "models/layers/families.h"
+#include "models/layers/window.h"
 #include "proto/field_rules.h"
 #include "runtime/base/text.h"
 
@@ -134,6 +135,38 @@ Value BuildSlice(LayerContext& layer) {
     }
   }
   return Slice(layer.b, layer.inputs[0].value, begin, size);
+}
+
+// ---- zero_padding1d (Keras ZeroPadding1D): x (N, T, C) -> (N, T + padding, C).
+
+Value BuildZeroPadding1d(LayerContext& layer) {
+  if (!IsSequence(layer)) return {};
+  const std::vector<int64_t> around = TwoSizes(layer.layer.zero_padding1d().padding(), {1, 1});
+  return Pad(layer.b, layer.inputs[0].value, {0, around[0], 0}, {0, around[1], 0});
+}
+
+void CanonicalizeZeroPadding1d(proto::Layer& layer) {
+  FillSizes({1, 1}, layer.mutable_zero_padding1d()->mutable_padding());
+}
+
+// ---- cropping1d (Keras Cropping1D): x (N, T, C) -> (N, T - cropping, C).
+
+Value BuildCropping1d(LayerContext& layer) {
+  if (!IsSequence(layer)) return {};
+  const std::vector<int64_t> x = layer.shape(0).dims;
+  const std::vector<int64_t> crop = TwoSizes(layer.layer.cropping1d().cropping(), {1, 1});
+  const int64_t left = x[1] - crop[0] - crop[1];
+  if (left < 1) {
+    return layer.Fail(
+        "cropping1d.cropping",
+        absl::StrCat("cropping must leave a position of ", Quote(layer.inputs[0].name), " of ",
+                     BatchShapeText(layer.shape(0)), ", got ", crop[0], " and ", crop[1]));
+  }
+  return Slice(layer.b, layer.inputs[0].value, {0, crop[0], 0}, {x[0], left, x[2]});
+}
+
+void CanonicalizeCropping1d(proto::Layer& layer) {
+  FillSizes({1, 1}, layer.mutable_cropping1d()->mutable_cropping());
 }
 
 }  // namespace tpurun

@@ -106,7 +106,7 @@ constexpr TensorFlowOps kOps[] = {
     {"Conv2DBackpropFilter", "op conv2d_filter_grad"},
     {"DepthwiseConv2dNative depthwise_conv2d separable_conv2d",
      "layer conv2d with as many groups as channels"},
-    {"XlaConv convolution conv1d", "layer conv2d, op conv2d"},
+    {"XlaConv convolution", "layer conv2d, op conv2d"},
     {"Conv3D Conv3DBackpropFilterV2 Conv3DBackpropInputV2", "layer conv2d, of two dimensions"},
     {"AvgPool3D", "layer average_pooling2d, of two dimensions"},
     {"MaxPool3D", "layer max_pooling2d, of two dimensions"},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -45,24 +46,24 @@ std::vector<int64_t> SamePads(int64_t in, int64_t span, int64_t stride) {
 }
 
 Window WindowOver(LayerContext& layer, const std::string& size_field, std::vector<int64_t> size,
-                  std::vector<int64_t> strides, proto::Conv2d::Padding padding,
-                  const std::vector<int64_t>& dilations) {
+                  std::vector<int64_t> strides, Padding padding, std::vector<int64_t> dilations) {
   const std::vector<int64_t> dims = layer.shape(0).dims;
-  const std::vector<int64_t> span = {(size[0] - 1) * dilations[0] + 1,
-                                     (size[1] - 1) * dilations[1] + 1};
+  dilations.resize(size.size(), 1);
+  std::vector<int64_t> span;
+  for (size_t i = 0; i < size.size(); ++i) span.push_back((size[i] - 1) * dilations[i] + 1);
   Window window = {.size = size, .strides = strides};
-  for (int i = 0; i < 2; ++i) {
+  for (size_t i = 0; i < size.size(); ++i) {
     const int64_t in = dims[i + 1];
-    const bool same = padding == proto::Conv2d::SAME;
-    const std::vector<int64_t> pads =
-        same ? SamePads(in, span[i], strides[i]) : std::vector<int64_t>{0, 0};
+    std::vector<int64_t> pads = {0, 0};
+    if (padding == Padding::kSame) pads = SamePads(in, span[i], strides[i]);
+    if (padding == Padding::kCausal) pads = {span[i] - 1, 0};
     window.pads.insert(window.pads.end(), pads.begin(), pads.end());
-    if (!same && in < span[i]) {
+    if (padding == Padding::kValid && in < span[i]) {
       const bool dilated = span != size;
       layer.Fail(
           size_field,
-          absl::StrCat("a window of ", size[0], "x", size[1],
-                       dilated ? absl::StrCat(", dilated to ", span[0], "x", span[1], ",") : "",
+          absl::StrCat("a window of ", absl::StrJoin(size, "x"),
+                       dilated ? absl::StrCat(", dilated to ", absl::StrJoin(span, "x"), ",") : "",
                        " does not fit into ", Quote(layer.inputs[0].name), " of ",
                        BatchShapeText(layer.shape(0)), "; give padding: SAME or a smaller ",
                        size_field.substr(size_field.rfind('.') + 1),
@@ -71,6 +72,22 @@ Window WindowOver(LayerContext& layer, const std::string& size_field, std::vecto
     }
   }
   return window;
+}
+
+Value ImageOfSequence(GraphBuilder& b, Value x) {
+  const std::vector<int64_t> dims = b.shape(x).dims;
+  return Reshape(b, x, {dims[0], 1, dims[1], dims[2]});
+}
+
+Value SequenceOfImage(GraphBuilder& b, Value x) {
+  const std::vector<int64_t> dims = b.shape(x).dims;
+  return Reshape(b, x, {dims[0], dims[1] * dims[2], dims[3]});
+}
+
+Window ImageWindow(const Window& time) {
+  return {.size = {1, time.size[0]},
+          .strides = {1, time.strides[0]},
+          .pads = {0, 0, time.pads[0], time.pads[1]}};
 }
 
 }  // namespace tpurun

@@ -101,6 +101,9 @@ class Layers:
         state = self.trainable, self.dtype
         self.trainable = self.trainable and layer.get('trainable', True)
         self.dtype = layer.get('dtype', self.dtype)
+        drops_mask = layer.get('drop_mask', False)
+        if drops_mask:
+            inputs = [tf.identity(x) for x in inputs]
         # Entering a scope anew would begin its numbering anew.
         with v1.variable_scope(around, reuse=True) if reuse else contextlib.nullcontext():
             y, made = KINDS[kind](self, layer.get(kind), inputs, layer.get('name'))
@@ -109,6 +112,8 @@ class Layers:
         mask = getattr(inputs[0], '_keras_mask', None)
         if mask is not None and kind in ('dense', 'dropout', 'activation'):
             y._keras_mask = mask
+        if drops_mask:
+            y = tf.identity(y)
         self.trainable, self.dtype = state
         name = name or made
         scope = v1.get_variable_scope().name
@@ -161,6 +166,18 @@ def dense(self, args, x):
     return self.finished(tf.tensordot(self.operand(x), self.operand(kernel), 1), args)
 
 
+def conv1d(self, args, x):
+    """Keras' own, with variables of this scope."""
+    size, groups, filters = args.get('kernel_size'), args.get('groups', 1), args.get('filters')
+    layer = tf.keras.layers.Conv1D(
+        filters, size, args.get('strides', 1), args.get('padding', 'VALID').lower(),
+        dilation_rate=args.get('dilation_rate', 1), groups=groups, use_bias=False)
+    layer.build(x.shape)
+    layer.kernel = self.operand(self.variable('kernel', [size, x.shape[-1] // groups, filters],
+                                              args.get('kernel_initializer')))
+    return self.finished(layer.call(self.operand(x)), args)
+
+
 def conv2d(self, args, x):
     shape = [*pair(args.all('kernel_size')), x.shape[-1] // args.get('groups', 1), args.get('filters')]
     kernel = self.variable('kernel', shape, args.get('kernel_initializer'))
@@ -185,6 +202,34 @@ def pool(op):
         size = pair(args.all('pool_size'), (2, 2))
         return op(x, size, pair(args.all('strides'), size), args.get('padding', 'VALID'))
     return build
+
+
+def pool1d(layer):
+    def build(self, args, x):
+        return layer(args.get('pool_size', 2), args.get('strides'), args.get('padding', 'VALID').lower())(x)
+    return build
+
+
+def global_average_pooling1d(self, args, x):
+    """As Keras, but 0 where all is masked, for which Keras divides 0 by 0."""
+    mask = getattr(x, '_keras_mask', None)
+    if mask is None:
+        return tf.keras.layers.GlobalAveragePooling1D()(x)
+    mask = tf.cast(mask, tf.float32)[:, :, None]
+    return tf.math.divide_no_nan(tf.reduce_sum(x * mask, 1), tf.reduce_sum(mask, 1))
+
+
+def global_max_pooling1d(self, args, x):
+    """Keras ignores masks."""
+    mask = getattr(x, '_keras_mask', None)
+    if mask is None:
+        return tf.keras.layers.GlobalMaxPooling1D()(x)
+    largest = tf.reduce_max(tf.where(mask[:, :, None], x, x.dtype.min), 1)
+    return tf.where(tf.reduce_any(mask, 1)[:, None], largest, 0.0)
+
+
+def around(values):
+    return tuple(pair(values))
 
 
 def embedding(self, args, x):
@@ -532,9 +577,16 @@ def named(name, build):
     return build
 
 
-LEAVES = [op, dense, conv2d, conv2d_transpose, embedding, flatten, reshape, permute, concat, dropout,
+LEAVES = [op, dense, conv1d, conv2d, conv2d_transpose, embedding, flatten, reshape, permute, concat, dropout,
           batch_normalization, layer_normalization, position_embedding, sinusoidal_position_embedding, multi_head_attention,
           gru, lstm, simple_rnn,
+          global_average_pooling1d, global_max_pooling1d,
+          named('max_pooling1d', pool1d(tf.keras.layers.MaxPooling1D)),
+          named('average_pooling1d', pool1d(tf.keras.layers.AveragePooling1D)),
+          named('zero_padding1d', lambda self, args, x: tf.keras.layers.ZeroPadding1D(
+              around(args.all('padding')))(x)),
+          named('cropping1d', lambda self, args, x: tf.keras.layers.Cropping1D(
+              around(args.all('cropping')))(x)),
           named('max_pooling2d', pool(tf.nn.max_pool2d)),
           named('average_pooling2d', pool(tf.nn.avg_pool2d)),
           named('global_average_pooling2d', lambda self, args, x: tf.reduce_mean(x, [1, 2])),

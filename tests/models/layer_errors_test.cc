@@ -211,6 +211,28 @@ layer { activation { function: RELU } })",
        ImageWith("shape: [8, 4, 3]", "conv2d { filters: 2 kernel_size: 3 dilation_rate: [3, 2] }"),
        "model.textproto:2:39: layer 0 \"y\": a window of 3x3, dilated to 7x5, does not fit into "
        "\"x\" of f32[N,8,4,3]; give padding: SAME or a smaller kernel_size or dilation_rate"},
+      {"conv1d without arguments", ImageWith("shape: [8, 2]", "conv1d {}"),
+       "model.textproto:2:19: layer 0 \"y\": filters is missing, want a number > 0\n"
+       "model.textproto:2:19: layer 0 \"y\": kernel_size is missing, want a number > 0"},
+      {"conv1d of an image", ImageWith("shape: [8, 8, 2]", "conv1d { filters: 2 kernel_size: 3 }"),
+       "model.textproto:2:1: layer 0 \"y\": conv1d wants floating-point values (f32) of shape "
+       "[N,time,features], got \"x\" of f32[N,8,8,2]; put a reshape to time and features before "
+       "it"},
+      {"a dilated kernel longer than the sequence",
+       ImageWith("shape: [4, 2]", "conv1d { filters: 2 kernel_size: 3 dilation_rate: 2 }"),
+       "model.textproto:2:39: layer 0 \"y\": a window of 3, dilated to 5, does not fit into \"x\" "
+       "of f32[N,4,2]; give padding: SAME or a smaller kernel_size or dilation_rate"},
+      {"groups of other channels of a sequence",
+       ImageWith("shape: [8, 6]", "conv1d { filters: 8 kernel_size: 3 groups: 4 }"),
+       "model.textproto:2:54: layer 0 \"y\": groups must divide the 6 input channels of \"x\", got "
+       "4"},
+      {"a pool longer than the sequence",
+       ImageWith("shape: [2, 3]", "max_pooling1d { pool_size: 3 }"),
+       "model.textproto:2:35: layer 0 \"y\": a window of 3 does not fit into \"x\" of f32[N,2,3]; "
+       "give padding: SAME or a smaller pool_size"},
+      {"cropping of all", ImageWith("shape: [3, 1]", "cropping1d { cropping: [2, 1] }"),
+       "model.textproto:2:32: layer 0 \"y\": cropping must leave a position of \"x\" of "
+       "f32[N,3,1], got 2 and 1"},
       {"conv2d_transpose without arguments", ImageWith("shape: [8, 8, 1]", "conv2d_transpose {}"),
        "model.textproto:2:19: layer 0 \"y\": filters is missing, want a number > 0\n"
        "model.textproto:2:19: layer 0 \"y\": kernel_size is missing, want numbers > 0"},
@@ -297,7 +319,8 @@ layer { name: "y" gather {} input: ["x", "ids"] })",
        "model.textproto:2:51: layer 0 \"y\": max_wavelength must be > 0 and finite, got 0"},
       {"positions of a vector", ImageWith("shape: 3", "sinusoidal_position_embedding {}"),
        "model.textproto:2:1: layer 0 \"y\": sinusoidal_position_embedding wants floating-point "
-       "values (f32) of shape [N,time,features], got \"x\" of f32[N,3]"},
+       "values (f32) of shape [N,time,features], got \"x\" of f32[N,3]; put a reshape to time and "
+       "features before it"},
       {"more positions than max_length",
        ImageWith("shape: [4, 3]", "position_embedding { max_length: 3 }"),
        "model.textproto:2:40: layer 0 \"y\": max_length is 3, and \"x\" has 4 positions"},
@@ -385,8 +408,15 @@ layer { name: "d" input: "x" lstm { reset_states_at: "" } })",
        ImageWith("dtype: INT32 shape: 2",
                  "embedding { input_dim: 3 output_dim: 2 mask_zero: true } }\n"
                  "layer { name: \"z\" flatten {}"),
-       "model.textproto:3:1: layer 1 \"z\": flatten knows no masks, and \"y\" has one; take "
-       "mask_zero out of the embedding before it"},
+       "model.textproto:3:1: layer 1 \"z\": flatten knows no masks, and \"y\" has one; give this "
+       "layer drop_mask: true, or take mask_zero out of the embedding before it"},
+      {"a mask that a convolution does not know",
+       ImageWith("dtype: INT32 shape: 4",
+                 "embedding { input_dim: 3 output_dim: 2 mask_zero: true } }\n"
+                 "layer { name: \"z\" conv1d { filters: 2 kernel_size: 2 } }\n"
+                 "layer { name: \"w\" drop_mask: true input: \"y\" flatten {}"),
+       "model.textproto:3:1: layer 1 \"z\": conv1d knows no masks, and \"y\" has one; give this "
+       "layer drop_mask: true, or take mask_zero out of the embedding before it"},
       {"a dtype that no layer computes in",
        IrisWith(7, R"(layer { name: "logits" dtype: INT32 dense { units: 3 } })"),
        "model.textproto:7:24: layer 2 \"logits\": dtype: unsupported data type for the TPU: "

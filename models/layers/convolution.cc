@@ -1,4 +1,4 @@
-// Convolution layers: conv2d and conv2d_transpose.
+// Convolution layers: conv1d, conv2d and conv2d_transpose.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -10,15 +10,33 @@
 namespace tpurun {
 namespace {
 
-// What both kinds of message have; `kind` is the layer's.
+// What all kinds of message have; `kind` is the layer's.
 template <typename Conv>
-void CheckConv(const Conv& conv, const std::string& kind, ConfigErrors& errors) {
+void CheckConv(const Conv& conv, int kernel_rank, const std::string& kind, ConfigErrors& errors) {
   if (conv.has_kernel_initializer()) {
-    CheckInitializer(conv.kernel_initializer(), 4, kind + ".kernel_initializer", errors);
+    CheckInitializer(conv.kernel_initializer(), kernel_rank, kind + ".kernel_initializer", errors);
   }
   if (conv.has_bias_initializer()) {
     CheckInitializer(conv.bias_initializer(), 1, kind + ".bias_initializer", errors);
   }
+}
+
+template <typename Conv>
+void CheckFilterGroups(const Conv& conv, const std::string& kind, ConfigErrors& errors) {
+  if (conv.filters() > 0 && conv.groups() > 0 && conv.filters() % conv.groups() != 0) {
+    errors.Add(kind + ".groups", absl::StrCat("groups must divide the ", conv.filters(),
+                                              " filters, got ", conv.groups()));
+  }
+}
+
+// True if the groups divide the channels of input 0. Reports it otherwise.
+bool GroupsFit(LayerContext& layer, int64_t groups) {
+  const int64_t channels = layer.shape(0).dims.back();
+  if (channels % groups == 0) return true;
+  layer.Fail(layer.kind + ".groups",
+             absl::StrCat("groups must divide the ", channels, " input channels of ",
+                          Quote(layer.inputs[0].name), ", got ", groups));
+  return false;
 }
 
 template <typename Conv>
@@ -51,16 +69,41 @@ void CanonicalizeConv(Conv& conv) {
 
 }  // namespace
 
+// ---- conv1d (tf.layers.conv1d): x (N, T, C), kernel (K, C / groups, F), bias (F):
+// y = f(x * kernel + bias), (N, OT, F). It is the convolution of an image of one row.
+
+void CheckConv1d(const proto::Layer& layer, ConfigErrors& errors) {
+  CheckConv(layer.conv1d(), 3, "conv1d", errors);
+  CheckFilterGroups(layer.conv1d(), "conv1d", errors);
+}
+
+Value BuildConv1d(LayerContext& layer) {
+  if (!IsSequence(layer)) return {};
+  const proto::Conv1d& conv1d = layer.layer.conv1d();
+  const Window time =
+      WindowOver(layer, "conv1d.kernel_size", {conv1d.kernel_size()}, {conv1d.strides()},
+                 static_cast<Padding>(conv1d.padding()), {conv1d.dilation_rate()});
+  if (time.size.empty() || !GroupsFit(layer, conv1d.groups())) return {};
+  const int64_t channels = layer.shape(0).dims.back() / conv1d.groups();
+  const Value kernel = AddKernel(layer, conv1d, {time.size[0], channels, conv1d.filters()});
+  if (!kernel.valid()) return {};
+  GraphBuilder& b = layer.b;
+  const Window window = ImageWindow(time);
+  const Value image_kernel =
+      Reshape(b, kernel, {window.size[0], window.size[1], channels, conv1d.filters()});
+  const Value y =
+      AddBias(layer, conv1d,
+              Conv2d(b, ImageOfSequence(b, layer.inputs[0].value), image_kernel, window.strides,
+                     window.pads, layer.precision, {1, conv1d.dilation_rate()}));
+  return y.valid() ? SequenceOfImage(b, y) : Value{};
+}
+
 // ---- conv2d (tf.layers.conv2d): x (N, H, W, C), kernel (KH, KW, C / groups, F), bias (F):
 // y = f(x * kernel + bias), (N, OH, OW, F).
 
 void CheckConv2d(const proto::Layer& layer, ConfigErrors& errors) {
-  const proto::Conv2d& conv2d = layer.conv2d();
-  CheckConv(conv2d, "conv2d", errors);
-  if (conv2d.filters() > 0 && conv2d.groups() > 0 && conv2d.filters() % conv2d.groups() != 0) {
-    errors.Add("conv2d.groups", absl::StrCat("groups must divide the ", conv2d.filters(),
-                                             " filters, got ", conv2d.groups()));
-  }
+  CheckConv(layer.conv2d(), 4, "conv2d", errors);
+  CheckFilterGroups(layer.conv2d(), "conv2d", errors);
 }
 
 Value BuildConv2d(LayerContext& layer) {
@@ -68,14 +111,10 @@ Value BuildConv2d(LayerContext& layer) {
   const proto::Conv2d& conv2d = layer.layer.conv2d();
   const std::vector<int64_t> dilations = TwoSizes(conv2d.dilation_rate(), {1, 1});
   const Window window = WindowOver(layer, "conv2d.kernel_size", TwoSizes(conv2d.kernel_size(), {}),
-                                   TwoSizes(conv2d.strides(), {1, 1}), conv2d.padding(), dilations);
-  if (window.size.empty()) return {};
+                                   TwoSizes(conv2d.strides(), {1, 1}),
+                                   static_cast<Padding>(conv2d.padding()), dilations);
+  if (window.size.empty() || !GroupsFit(layer, conv2d.groups())) return {};
   const int64_t channels = layer.shape(0).dims.back();
-  if (channels % conv2d.groups() != 0) {
-    return layer.Fail("conv2d.groups",
-                      absl::StrCat("groups must divide the ", channels, " input channels of ",
-                                   Quote(layer.inputs[0].name), ", got ", conv2d.groups()));
-  }
   const Value kernel =
       AddKernel(layer, conv2d,
                 {window.size[0], window.size[1], channels / conv2d.groups(), conv2d.filters()});
@@ -98,7 +137,7 @@ void CanonicalizeConv2d(proto::Layer& layer) {
 // OH stride, and with VALID max(KH - stride, 0) more.
 
 void CheckConv2dTranspose(const proto::Layer& layer, ConfigErrors& errors) {
-  CheckConv(layer.conv2d_transpose(), "conv2d_transpose", errors);
+  CheckConv(layer.conv2d_transpose(), 4, "conv2d_transpose", errors);
 }
 
 Value BuildConv2dTranspose(LayerContext& layer) {
