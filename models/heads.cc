@@ -28,6 +28,25 @@ int EarlierWithoutName(const proto::ModelSpec& spec, int index) {
   return -1;
 }
 
+// Makes the predictions from number `first` on, those of this head, readable for metrics, with the
+// mask of the logits.
+void DeclarePredictions(ModelContext& m, const proto::Head& head, size_t first) {
+  const auto* const kind = ChosenKind(head);
+  if (first == m.predictions.size() || kind == nullptr) {
+    m.heads_complete = false;
+    return;
+  }
+  const google::protobuf::Message& args = head.GetReflection()->GetMessage(head, kind);
+  const auto* const logits = args.GetDescriptor()->FindFieldByName("logits");
+  const Tensor* const of = m.tensors.Find("", args.GetReflection()->GetString(args, logits));
+  for (size_t i = first; i < m.predictions.size(); ++i) {
+    const NamedValue& prediction = m.predictions[i];
+    m.head_predictions[prediction.name] = {.state = Tensor::State::kKnown,
+                                           .value = prediction.value,
+                                           .mask = of == nullptr ? Value{} : of->mask};
+  }
+}
+
 }  // namespace
 
 void BuildHeads(ModelContext& m) {
@@ -40,14 +59,15 @@ void BuildHeads(ModelContext& m) {
     ConfigErrors errors;
     const HeadDef* def = ChooseRow(HeadList(), head, "head", "", errors);
     m.errors.Add(place, errors);
-    if (def == nullptr) continue;
-    if (const int other = EarlierWithoutName(m.spec, i); other >= 0) {
+    const size_t first = m.predictions.size();
+    if (const int other = EarlierWithoutName(m.spec, i); def != nullptr && other >= 0) {
       m.errors.Add(place, "name",
                    absl::StrCat("it has no name, and head ", other, " is a ", def->name,
                                 " without a name too; give one of them a name"));
-      continue;
+    } else if (def != nullptr) {
+      def->build(m, head, place);
     }
-    def->build(m, head, place);
+    DeclarePredictions(m, head, first);
   }
 }
 

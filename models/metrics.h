@@ -20,14 +20,18 @@ struct MetricCall {
   // The tensors that the fields labels, predictions and values name, in this order, as far as the
   // metric has these fields. Shape (batch, ...).
   std::vector<Value> tensors;
-  // Weights in the shape of the predictions that replace the weights named by `args`. An invalid
-  // Value means that each weight is 1. nullopt: the weights named by `args`.
+  // Weights in the shape of the predictions that replace the weights named by `args` and the mask.
+  // An invalid Value means that each weight is 1. nullopt: the weights named by `args`.
   std::optional<Value> weights = std::nullopt;
+  Value mask = {};           // as Tensor::mask, of the predictions or values
   ConfigErrors errors = {};  // its paths are relative to `args`
 
   GraphBuilder& b() const { return m.b; }
-  // Returns the weights as f32 in the shape of `like`, or an invalid Value if each weight is 1.
+  // Returns the weights as f32 in the shape of `like`, 0 at padding positions, or an invalid Value
+  // if each weight is 1.
   Value Weights(Value like) const;
+  // Returns the weighted mean of `values`. An EvalMetric without statistics if they are invalid.
+  EvalMetric MeanOf(Value values) const;
   // Adds an error for a field of `args`, or for `args` as a whole if `field` is empty. Returns an
   // EvalMetric without statistics.
   EvalMetric Fail(const std::string& message, const std::string& field = "");

@@ -11,18 +11,34 @@
 namespace tpurun {
 
 const Tensor* ModelContext::Argument(const ConfigPlace& place, const std::string& field,
-                                     const std::string& name) {
+                                     const std::string& name, bool or_of_head) {
   const std::string argument = field.substr(field.rfind('.') + 1);
   if (name.empty()) {
     errors.Add(place, field, absl::StrCat(argument, " is missing"));
     return nullptr;
   }
-  if (const Tensor* tensor = tensors.Find("", name)) return tensor;
-  errors.Add(place, field,
-             IsReservedName(name)
-                 ? absl::StrCat(argument, ": ", Quote(name), " cannot be read here")
-                 : absl::StrCat(argument, ": nothing is called ", Quote(name),
-                                DidYouMean(name, tensors.Names())));
+  const Tensor* const tensor = tensors.Find("", name);
+  const auto given = head_predictions.find(name);
+  if (or_of_head && given != head_predictions.end()) {
+    if (tensor == nullptr) return &given->second;
+    if (!tensor->known() || tensor->value == given->second.value) return tensor;
+    errors.Add(place, field,
+               absl::StrCat(argument, ": ", Quote(name),
+                            " is a feature, label or layer, and another value is the prediction ",
+                            Quote(name), " of a head; give one of them another name"));
+    return nullptr;
+  }
+  if (tensor != nullptr) return tensor;
+  if (or_of_head && !heads_complete) return nullptr;  // it may be the name of what is left out
+  std::vector<std::string> names = tensors.Names();
+  if (or_of_head) {
+    for (const auto& [known, of_head] : head_predictions) names.push_back(known);
+  }
+  errors.Add(
+      place, field,
+      IsReservedName(name)
+          ? absl::StrCat(argument, ": ", Quote(name), " cannot be read here")
+          : absl::StrCat(argument, ": nothing is called ", Quote(name), DidYouMean(name, names)));
   return nullptr;
 }
 

@@ -56,6 +56,10 @@ struct ModelContext {
   std::vector<BuiltLayer> layers;
   std::vector<LossTerm> losses;
   std::vector<NamedValue> predictions;
+  // What the heads predict, by the name of the prediction. `heads_complete` is false if a head
+  // predicts nothing, because of a mistake or because its logits are not known.
+  std::map<std::string, Tensor> head_predictions;
+  bool heads_complete = true;
   std::vector<ExportOutput> export_outputs;
   std::vector<EvalMetric> metrics;
   // TRAIN: the heads' metrics by name, over one core's rows, f32[]. A value is invalid if no
@@ -69,9 +73,10 @@ struct ModelContext {
   std::map<std::string, std::vector<std::string>> class_names;
 
   // Returns the tensor that the field `field` of the entry at `place` names. Reports an empty or
-  // unknown name and then returns nullptr.
+  // unknown name and then returns nullptr. With or_of_head the name may be that of a head's
+  // prediction. A name of two different values is reported.
   const Tensor* Argument(const ConfigPlace& place, const std::string& field,
-                         const std::string& name);
+                         const std::string& name, bool or_of_head = false);
   // Reports a name that breaks the rules of `kind`. An empty key is not reported: the caller
   // reports it if it needs the key.
   void RequireName(const ConfigPlace& place, NameKind kind, const std::string& name);

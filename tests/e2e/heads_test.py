@@ -23,6 +23,31 @@ class HeadsTest(ProgramTest):
         self.assertEqual(set(json.loads(rows.splitlines()[0])),
                          {f'{name}/{key}' for name in ('species', 'again') for key in keys})
 
+    def test_metrics_read_what_heads_give_also_by_groups(self):
+        of_heads = 'labels: "Species" predictions: "class_ids"'
+        metrics = [part for metric in (
+            f'name: "matrix" confusion_matrix {{ {of_heads} num_classes: 3 }}',
+            f'name: "f1" f1_score {{ {of_heads} num_classes: 3 average: MACRO }}',
+            f'name: "of_species" by: "Species" num_groups: 4 accuracy {{ {of_heads} }}',
+        ) for part in ('--set', f'model.eval_metric+={{ {metric} }}')]
+        self.succeed(*self.iris('train', 'model', '--max_steps=60'))
+        results = [self.result(self.succeed(*self.iris('evaluate', 'model', *metrics, *flags)))
+                   for flags in ((), ('--eval_batch_size=8',), ('--use_tpu=false', '--eval_batch_size=7'))]
+        matrix = results[0]['matrix']
+        rows, columns = [sum(row) for row in matrix], [sum(column) for column in zip(*matrix)]
+        self.assertEqual(sum(rows), results[0]['examples'])
+        self.assertAlmostEqual(results[0]['f1'], sum(
+            2 * matrix[i][i] / (rows[i] + columns[i]) for i in range(3)) / 3)
+        *of_species, none = results[0]['of_species']
+        self.assertEqual(none, 'NaN')
+        for i, share in enumerate(of_species):
+            self.assertAlmostEqual(share, matrix[i][i] / rows[i])
+        self.assertGreater(len(set(of_species)), 1)
+        for name in ('matrix', 'f1', 'of_species'):
+            self.assertEqual(results[1][name], results[0][name])
+        self.assertAlmostEqual(results[2]['accuracy'], sum(
+            share * count for share, count in zip(results[2]['of_species'], rows)) / sum(rows))
+
     def test_a_head_over_a_softmax_warns(self):
         done = self.succeed(*self.iris('train', 'model', '--max_steps=5', '--set',
                                        'model.layer.logits.dense.activation=SOFTMAX'))

@@ -249,9 +249,8 @@ eval_metric { name: "e" recall { labels: "Species" predictions: "logits" k: 1 va
        "model.textproto:12:25: eval_metric 2 \"c\": labels must be class ids, INT32 or INT64 [N], "
        "got "
        "f32[N,3]\n"
-       "model.textproto:13:25: eval_metric 3 \"d\": predictions must be f32[N,C], one value for "
-       "each "
-       "class, got f32[N]\n"
+       "model.textproto:13:25: eval_metric 3 \"d\": predictions must be f32[N,C] or [N,T,C], "
+       "one value for each class, got f32[N]\n"
        "model.textproto:14:25: eval_metric 4 \"e\": labels and predictions must have one shape, "
        "got "
        "labels s32[N] and predictions f32[N,3]\n"
@@ -266,7 +265,7 @@ eval_metric { name: "c" confusion_matrix { labels: "Species" predictions: "id" n
 eval_metric { name: "d" confusion_matrix { labels: "Species" predictions: "logits" num_classes: 4 } }
 eval_metric { name: "e" confusion_matrix { labels: "Species" predictions: "many" } }
 eval_metric { name: "f" confusion_matrix { labels: "Species" predictions: "many" num_classes: 257 } }
-eval_metric { name: "g" confusion_matrix { labels: "ids" predictions: "ids" num_classes: 3 } }
+eval_metric { name: "g" confusion_matrix { labels: "id" predictions: "ids" num_classes: 3 } }
 eval_metric { name: "h" confusion_matrix { labels: "logits" predictions: "logits" } }
 eval_metric { name: "i" confusion_matrix { labels: "Species" predictions: "SepalWidth" } }
 eval_metric { name: "j" confusion_matrix { labels: "Species" predictions: "logits" k: 2 } }
@@ -279,17 +278,88 @@ eval_metric { name: "k" accuracy { labels: "Species" predictions: "logits" num_c
        "f32[N,3], or leave it out\n"
        "model.textproto:17:62: eval_metric 4 \"e\": predictions: got 257 classes, want 1 to 256\n"
        "model.textproto:18:82: eval_metric 5 \"f\": num_classes must be <= 256, got 257\n"
-       "model.textproto:19:25: eval_metric 6 \"g\": predictions must be logits f32[N,C] or class "
-       "ids [N], got s64[N,2]\n"
+       "model.textproto:19:25: eval_metric 6 \"g\": labels and predictions must have one shape, "
+       "got labels s64[N] and predictions s64[N,2]\n"
        "model.textproto:20:25: eval_metric 7 \"h\": labels must be class ids, INT32 or INT64, got "
        "f32[N,3]\n"
        "model.textproto:21:25: eval_metric 8 \"i\": predictions must be class ids or logits "
        "f32[N,C], got f32[N]\n"
        "model.textproto:22:84: eval_metric 9 \"j\": k is of in_top_k, not of confusion_matrix; "
        "leave it out\n"
-       "model.textproto:23:76: eval_metric 10 \"k\": num_classes is of confusion_matrix, not of "
-       "accuracy; "
-       "leave it out"},
+       "model.textproto:23:76: eval_metric 10 \"k\": num_classes is of confusion_matrix, "
+       "f1_score, matthews_correlation, mean_iou, not of accuracy; leave it out"},
+      {"decisions of metrics", absl::StrCat(kIris, R"(
+feature { name: "id" dtype: INT64 }
+eval_metric { name: "a" precision { labels: "Species" predictions: "logits" class_id: 3 } }
+eval_metric { name: "b" recall { labels: "Species" predictions: "id" class_id: 1 thresholds: 0.5 } }
+eval_metric { name: "c" recall { labels: "Species" predictions: "id" thresholds: [0.5, 1] } }
+eval_metric { name: "d" precision { labels: "Species" predictions: "SepalWidth" thresholds: [0.5, 2] } }
+eval_metric { name: "e" f1_score { labels: "Species" predictions: "id" num_classes: 3 } }
+eval_metric { name: "f" f1_score { labels: "Species" predictions: "id" average: MACRO } }
+eval_metric { name: "g" f1_score { labels: "Species" predictions: "SepalWidth" average: MICRO thresholds: 0.5 } }
+eval_metric { name: "h" cosine_similarity { labels: "SepalWidth" predictions: "SepalLength" } }
+eval_metric { name: "i" auc { labels: "Species" predictions: "SepalWidth" num_thresholds: 2 } }
+eval_metric { name: "j" sparse_categorical_crossentropy { labels: "Species" predictions: "SepalWidth" } })"),
+       "model.textproto:12:77: eval_metric 0 \"a\": class_id: got 3, want a class of "
+       "predictions f32[N,3], 0 to 2\n"
+       "model.textproto:13:82: eval_metric 1 \"b\": thresholds are for probabilities f32[N,C], "
+       "got predictions s64[N]\n"
+       "model.textproto:14:70: eval_metric 2 \"c\": thresholds are for probabilities, f32, got "
+       "predictions s64[N]\n"
+       "model.textproto:15:81: eval_metric 3 \"d\": thresholds[1] must be in [0, 1], got 2\n"
+       "model.textproto:16:72: eval_metric 4 \"e\": num_classes is for the scores of classes; "
+       "give average: MACRO or leave it out\n"
+       "model.textproto:17:54: eval_metric 5 \"f\": num_classes is missing: predictions are "
+       "class ids, s64[N]\n"
+       "model.textproto:18:25: eval_metric 6 \"g\": predictions must be class ids or logits "
+       "f32[N,C], got f32[N]\n"
+       "model.textproto:18:80: eval_metric 6 \"g\": average is given together with thresholds, "
+       "want one of them\n"
+       "model.textproto:19:25: eval_metric 7 \"h\": predictions must be vectors f32[N,D], got "
+       "f32[N]\n"
+       "model.textproto:20:75: eval_metric 8 \"i\": num_thresholds must be >= 3, got 2\n"
+       "model.textproto:21:25: eval_metric 9 \"j\": predictions must be f32[N,C], one "
+       "probability for each class, got f32[N]"},
+      {"groups of metrics", absl::StrCat(kIris, R"(
+feature { name: "id" dtype: INT64 }
+feature { name: "ids" dtype: INT64 shape: 2 }
+eval_metric { name: "a" by: "id" mean { values: "logits" } }
+eval_metric { name: "b" by: "idd" num_groups: 2 mean { values: "logits" } }
+eval_metric { name: "c" by: "SepalWidth" num_groups: 2 mean { values: "logits" } }
+eval_metric { name: "d" by: "ids" num_groups: 2 mean { values: "logits" } }
+eval_metric { name: "e" by: "id" num_groups: 0 mean { values: "logits" } }
+eval_metric { name: "f" by: "id" num_groups: 200 auc { labels: "id" predictions: "SepalWidth" } }
+eval_metric { name: "g" num_groups: 2 mean { values: "logits" } })"),
+       "model.textproto:13:25: eval_metric 0 \"a\": num_groups is missing: by needs it\n"
+       "model.textproto:14:25: eval_metric 1 \"b\": by: nothing is called \"idd\", did you mean "
+       "\"id\"?\n"
+       "model.textproto:15:25: eval_metric 2 \"c\": by must name one number for each example, "
+       "INT32 or INT64 [N], got \"SepalWidth\" of f32[N]\n"
+       "model.textproto:16:25: eval_metric 3 \"d\": by must name one number for each example, "
+       "INT32 or INT64 [N], got \"ids\" of s64[N,2]\n"
+       "model.textproto:17:34: eval_metric 4 \"e\": num_groups must be > 0, got 0\n"
+       "model.textproto:18:34: eval_metric 5 \"f\": num_groups: got 200, want at most 164: the "
+       "metric has 398 sums for each group\n"
+       "model.textproto:19:25: eval_metric 6 \"g\": num_groups needs by, which is not given"},
+      {"predictions of heads", IrisWith(7, R"(layer { name: "logits" dense { units: 3 } }
+layer { name: "probabilities" input: "logits" activation { function: SOFTPLUS } }
+eval_metric { name: "a" mean { values: "probabilities" } }
+eval_metric { name: "b" mean { values: "class_idz" } }
+eval_metric { name: "c" accuracy { labels: "class_ids" predictions: "class_ids" } }
+eval_metric { name: "d" accuracy { labels: "Species" predictions: "class_ids" weights: "logistic" } })"),
+       "model.textproto:9:32: eval_metric 0 \"a\": values: \"probabilities\" is a feature, "
+       "label or layer, and another value is the prediction \"probabilities\" of a head; give "
+       "one of them another name\n"
+       "model.textproto:10:32: eval_metric 1 \"b\": values: nothing is called \"class_idz\", "
+       "did you mean \"class_ids\"?\n"
+       "model.textproto:11:36: eval_metric 2 \"c\": labels: nothing is called \"class_ids\" "
+       "(known: SepalLength, SepalWidth, Species, features, hidden, logits, probabilities)\n"
+       "model.textproto:12:79: eval_metric 3 \"d\": weights: nothing is called \"logistic\" "
+       "(known: SepalLength, SepalWidth, Species, features, hidden, logits, probabilities)"},
+      {"predictions of a head with a mistake",
+       IrisWith(7, R"(layer { name: "logits" dense { units: -3 } }
+eval_metric { name: "a" mean { values: "probabilities" } })"),
+       "model.textproto:7:32: layer 2 \"logits\": units must be > 0, got -3"},
       {"predictions", absl::StrCat(kIris, R"(prediction { name: "p" }
 prediction { name: "q" tensor: "loss" }
 prediction { name: "logits" })"),
