@@ -58,7 +58,11 @@ void AddBinaryMetrics(const HeadCall& call, const LossTerm& loss, Value targets,
   if (!call.m.purpose.evaluate) return;
   const Value ids = Convert(b, Greater(b, score, Scalar(b, 0)), DType::kF32);
   const proto::MetricArgs none;
+  proto::MetricArgs of_precision_recall;
+  of_precision_recall.set_curve(proto::MetricArgs::PR);
   AddListedMetric(call, of_scores, "auc", "auc", none, targets, probability);
+  AddListedMetric(call, of_scores, "auc_precision_recall", "auc", of_precision_recall, targets,
+                  probability);
   AddListedMetric(call, of_scores, "precision", "precision", none, targets, ids);
   AddListedMetric(call, of_scores, "recall", "recall", none, targets, ids);
 }

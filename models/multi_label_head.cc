@@ -39,7 +39,11 @@ void BuildMultiLabelHead(ModelContext& m, const proto::Head& head, const ConfigP
     if (loss->weights.valid()) {
       of_classes.weights = Broadcast(b, loss->weights, b.shape(call.logits).dims, {0});
     }
+    proto::MetricArgs of_precision_recall;
+    of_precision_recall.set_curve(proto::MetricArgs::PR);
     AddListedMetric(call, of_classes, "auc", "auc", none, call.label, probabilities());
+    AddListedMetric(call, of_classes, "auc_precision_recall", "auc", of_precision_recall,
+                    call.label, probabilities());
   }
   if (!m.purpose.has_predictions()) return;
   ScopedName scope(b, "predictions");

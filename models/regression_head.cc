@@ -55,6 +55,9 @@ void AddRegressionMetrics(const HeadCall& call, const LossTerm& loss, Value pred
       [&](ConfigErrors& errors) { return Square(b, Sub(b, predictions, labels(errors))); },
       {[](double mean) { return std::sqrt(mean); },
        [](GraphBuilder& b, Value mean) { return Sqrt(b, mean); }});
+  if (!call.m.purpose.evaluate) return;
+  const proto::MetricArgs none;
+  AddListedMetric(call, loss, "r2_score", "r2_score", none, call.label, predictions);
 }
 
 }  // namespace

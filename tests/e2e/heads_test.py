@@ -74,7 +74,8 @@ class HeadsTest(ProgramTest):
             self.assertEqual(json.loads(done.out.splitlines()[0])['global_step'], 100)
             result = self.result(self.succeed(*self.iris('evaluate', *on)))
             self.assertEqual(list(result)[5:], ['accuracy', 'accuracy_baseline', 'average_loss', 'label/mean',
-                                                'prediction/mean', 'auc', 'precision', 'recall'])
+                                                'prediction/mean', 'auc', 'auc_precision_recall',
+                                                'precision', 'recall'])
             self.assertEqual((result['accuracy'], result['examples']), (1, len(labels)))
             share = sum(labels) / len(labels)
             self.assertAlmostEqual(result['label/mean'], share)

@@ -12,8 +12,9 @@ from layers_in_tf import Layers
 
 MODES = {'TRAIN': tf.estimator.ModeKeys.TRAIN, 'EVAL': tf.estimator.ModeKeys.EVAL,
          'PREDICT': tf.estimator.ModeKeys.PREDICT}
-# All but auc_precision_recall, and accuracy.
+# All but accuracy.
 BINARY_METRICS = ('accuracy_baseline', 'average_loss', 'label/mean', 'prediction/mean', 'auc',
+                  'auc_precision_recall',
                   'precision', 'recall')
 
 v1 = tf.compat.v1
@@ -102,6 +103,12 @@ def auc(labels, predictions, weights, args):
     curve = args.get('curve', 'ROC')
     return metrics.auc(labels, predictions, weights, args.get('num_thresholds', 200), curve=curve,
                        summation_method='trapezoidal' if curve == 'ROC' else 'careful_interpolation')
+
+
+def areas(labels, predictions, weights):
+    """Under both curves, as heads of two classes have them."""
+    return {'auc': auc(labels, predictions, weights, {}),
+            'auc_precision_recall': auc(labels, predictions, weights, {'curve': 'PR'})}
 
 
 def of_keras(metric, labels, predictions, weights):
@@ -362,7 +369,7 @@ class ModelInTf:
                 'average_loss': average_loss,
                 'label/mean': metrics.mean(labels, weights),
                 'prediction/mean': metrics.mean(probability, weights),
-                'auc': metrics.auc(labels, probability, weights),
+                **areas(labels, probability, weights),
                 'precision': metrics.precision(labels, predicted, weights),
                 'recall': metrics.recall(labels, predicted, weights)}
 
@@ -410,7 +417,8 @@ class ModelInTf:
                     weights, tf.shape(logits))
                 self.metrics |= {
                     prefix + 'average_loss': metrics.mean(elements, weights),
-                    prefix + 'auc': metrics.auc(labels, probabilities, of_classes)}
+                    **{prefix + name: value
+                       for name, value in areas(labels, probabilities, of_classes).items()}}
         if self.mode != 'TRAIN':
             told = head.predictions(logits)
             self.predictions |= {prefix + key: told[key] for key in ('probabilities', 'logits')}
@@ -451,7 +459,9 @@ class ModelInTf:
                         labels, predictions, weights),
                     prefix + 'prediction/mean': metrics.mean(predictions, weights),
                     prefix + 'root_mean_squared_error': metrics.root_mean_squared_error(
-                        labels, predictions, weights)}
+                        labels, predictions, weights),
+                    prefix + 'r2_score': r2_score(
+                        labels, predictions, None if isinstance(weights, float) else weights[:, 0], args)}
         if self.mode != 'TRAIN':
             self.predictions[prefix + 'predictions'] = predictions
 
