@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "data/input_fn.h"
 #include "data/open_input.h"
+#include "data/transforms/export_ops.h"
 #include "data/transforms/transform_list.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -58,24 +59,67 @@ const Schema& FedSchema(const InputPlan& plan) {
   return window == plan.steps.rend() ? plan.input : window->windows;
 }
 
-// The transforms behind FedSchema that the `wanted` columns are made by, in order; `wanted` is then
-// what FedSchema has of them.
-absl::StatusOr<std::vector<ExportStep>> StepsOf(const InputPlan& plan, ExportFormat format,
-                                                std::set<std::string>& wanted) {
-  std::vector<ExportStep> steps;
-  for (auto step = plan.steps.rbegin(); step != plan.steps.rend(); ++step) {
-    if (step->transform.has_window()) break;
-    if (!step->row.has_value()) continue;
-    ExportStep added{.step = &*step, .made = TakeMade(*step->row, wanted)};
-    if (added.made.empty()) continue;
-    ASSIGN_OR_RETURN(added.row, OpenRow(plan, *step, {.mode = ModeKey::kPredict}));
-    added.is_fed = added.row.fields.has_value() || RuleOf(added.row, format) == nullptr;
-    if (!added.is_fed) AddRead(added.row, added.made, wanted);
-    steps.push_back(std::move(added));
+// The transforms behind FedSchema, and which of them who has the model feeds the results of.
+class ExportedSteps {
+ public:
+  ExportedSteps(const InputPlan& plan, ExportFormat format) : plan_(plan), format_(format) {}
+
+  // Those that the `wanted` columns are made by, in order; `wanted` is then what FedSchema has of
+  // them.
+  absl::StatusOr<std::vector<ExportStep>> Find(std::set<std::string>& wanted) {
+    std::vector<ExportStep> steps;
+    for (size_t i = plan_.steps.size(); i-- > 0;) {
+      const Step& step = plan_.steps[i];
+      if (step.transform.has_window()) break;
+      if (!step.row.has_value()) continue;
+      ExportStep added{.step = &step, .made = TakeMade(*step.row, wanted)};
+      if (added.made.empty()) continue;
+      ASSIGN_OR_RETURN(added.is_fed, IsFed(i, added.made));
+      added.row = opened_.at(i);
+      if (!added.is_fed) AddRead(added.row, added.made, wanted);
+      steps.push_back(std::move(added));
+    }
+    return std::vector<ExportStep>(std::make_move_iterator(steps.rbegin()),
+                                   std::make_move_iterator(steps.rend()));
   }
-  return std::vector<ExportStep>(std::make_move_iterator(steps.rbegin()),
-                                 std::make_move_iterator(steps.rend()));
-}
+
+ private:
+  // So are fields, what the format has no op for, and what is made of rows of several sizes that
+  // are fed: such rows are no tensor.
+  absl::StatusOr<bool> IsFed(size_t step, const std::set<std::string>& made) {
+    if (opened_.count(step) == 0) {
+      ASSIGN_OR_RETURN(opened_[step],
+                       OpenRow(plan_, plan_.steps[step], {.mode = ModeKey::kPredict}));
+    }
+    const RowTransform& row = opened_.at(step);
+    if (row.fields.has_value() || RuleOf(row, format_) == nullptr) return true;
+    std::set<std::string> read;
+    AddRead(row, made, read);
+    for (const std::string& name : read) {
+      const int maker = MakerOf(name, step);
+      const Schema& schema = maker < 0 ? FedSchema(plan_) : plan_.steps[maker].row->output;
+      if (!schema[FindColumn(schema, name)].varies()) continue;
+      if (maker < 0) return true;
+      ASSIGN_OR_RETURN(const bool is_fed, IsFed(maker, {name}));
+      if (is_fed) return true;
+    }
+    return false;
+  }
+
+  // The last step before `step` that makes the column; -1: FedSchema has it.
+  int MakerOf(const std::string& column, size_t step) const {
+    for (size_t i = step; i-- > 0 && !plan_.steps[i].transform.has_window();) {
+      if (!plan_.steps[i].row.has_value()) continue;
+      const std::vector<std::string>& makes = plan_.steps[i].row->makes;
+      if (std::find(makes.begin(), makes.end(), column) != makes.end()) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  const InputPlan& plan_;
+  const ExportFormat format_;
+  std::map<size_t, RowTransform> opened_;  // by step
+};
 
 class InputExporter {
  public:
@@ -84,13 +128,16 @@ class InputExporter {
 
   absl::StatusOr<ExportedInput> Export(const std::set<std::string>& features) {
     std::set<std::string> wanted = features;
-    ASSIGN_OR_RETURN(const std::vector<ExportStep> steps, StepsOf(plan_, format_, wanted));
+    ASSIGN_OR_RETURN(const std::vector<ExportStep> steps,
+                     ExportedSteps(plan_, format_).Find(wanted));
     RETURN_IF_ERROR(FeedColumns(FedSchema(plan_), wanted));
     for (const ExportStep& step : steps) {
       graph_.set_scope(step.step->def->name);
       if (step.is_fed) RETURN_IF_ERROR(Feed(step));
       const RowTransform::Export& rule = RuleOf(step.row, format_);
-      if (rule != nullptr) rule(graph_, step.made, columns_);
+      if (rule == nullptr || (step.is_fed && !step.row.fields.has_value())) continue;
+      if (step.row.paired) PassRowSplits(step.row);
+      rule(graph_, step.made, columns_);
     }
     graph_.set_scope("");
     for (const ColumnType& type : plan_.output) {
@@ -113,6 +160,14 @@ class InputExporter {
                                            absl::StrJoin(step.made, ", "), " behind it"));
     }
     return absl::OkStatus();
+  }
+
+  // A list that is made of another one has its rows, unless its rule says otherwise.
+  void PassRowSplits(const RowTransform& row) {
+    for (size_t i = 0; i < row.reads.size(); ++i) {
+      const auto splits = columns_.find(RowSplitsKey(row.reads[i]));
+      if (splits != columns_.end()) columns_[RowSplitsKey(row.makes[i])] = splits->second;
+    }
   }
 
   absl::Status FeedColumns(const Schema& schema, std::set<std::string> names) {

@@ -1,26 +1,21 @@
 #include "data/filtered_items.h"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <utility>
 
 #include "runtime/base/status.h"
 
 namespace tpurun {
-namespace {
 
-bool IsNotZero(proto::DataType dtype, std::span<const std::byte> value) {
-  if (dtype == proto::FLOAT32) {
-    float number = 0;
-    std::memcpy(&number, value.data(), sizeof number);
-    return number != 0;  // which -0 is not
+absl::StatusOr<bool> IsNotZero(const Column& feature, int64_t row, const RowId&) {
+  if (feature.type.dtype == proto::FLOAT32) {
+    return feature.values<float>()[row] != 0;  // which -0 is not
   }
+  const std::span<const std::byte> value = feature.BytesOf(row);
   return std::any_of(value.begin(), value.end(),
                      [](std::byte byte) { return byte != std::byte(); });
 }
-
-}  // namespace
 
 std::vector<RowTransform> TransformsOf(const std::string& column,
                                        const std::vector<RowTransform>& transforms) {
@@ -37,10 +32,11 @@ std::vector<RowTransform> TransformsOf(const std::string& column,
 }
 
 FilteredItems::FilteredItems(std::unique_ptr<ItemStream> before, Records* records, RowMapArgs map,
-                             std::string feature)
+                             std::string feature, KeepRow keep)
     : PassingItems(std::move(before)),
       records_(records),
       feature_(std::move(feature)),
+      keep_(std::move(keep)),
       map_(records, std::move(map)) {}
 
 absl::StatusOr<int64_t> FilteredItems::Next(std::span<Item> items) {
@@ -49,10 +45,15 @@ absl::StatusOr<int64_t> FilteredItems::Next(std::span<Item> items) {
     const std::span<Item> wanted = items.subspan(count);
     ASSIGN_OR_RETURN(const int64_t got, before().Next(wanted));
     kept_.assign(got, 0);  // and of rows that are skipped
-    const auto test = [&](const RowMap::Block& block, const Table& rows) {
+    const auto test = [&](const RowMap::Block& block, const Table& rows) -> absl::Status {
       const Column& column = rows.column(feature_);
       for (int64_t row = 0; row < block.count; ++row) {
-        kept_[block.begin + row] = IsNotZero(column.type.dtype, column.BytesOf(row));
+        const Item& item = wanted[block.begin + row];
+        const absl::StatusOr<bool> kept = keep_(column, row, records_->IdOf(item));
+        if (!kept.ok()) {
+          return Annotate(kept.status(), records_->Where(records_->OriginOf(item)));
+        }
+        kept_[block.begin + row] = *kept;
       }
       return absl::OkStatus();
     };

@@ -1,4 +1,4 @@
-// FilteredItems: the items whose rows have a feature that is not 0.
+// FilteredItems: the items whose rows stay, by the value of a feature.
 #ifndef TPURUN_DATA_FILTERED_ITEMS_H_
 #define TPURUN_DATA_FILTERED_ITEMS_H_
 
@@ -10,6 +10,7 @@
 #include "data/item_stream.h"
 #include "data/records.h"
 #include "data/row_map.h"
+#include "data/transforms/transform_list.h"
 
 namespace tpurun {
 
@@ -17,19 +18,23 @@ namespace tpurun {
 std::vector<RowTransform> TransformsOf(const std::string& column,
                                        const std::vector<RowTransform>& transforms);
 
+// A row stays if its feature, a scalar of CheckFilter's types, is not 0.
+absl::StatusOr<bool> IsNotZero(const Column& feature, int64_t row, const RowId& id);
+
 // None of the items before is drawn ahead.
 class FilteredItems : public PassingItems {
  public:
-  // `records` must outlive it. `map` makes the rows that are tested. Their column `feature` is a
-  // scalar of CheckFilter's types.
+  // `records` must outlive it. `map` makes the rows that are tested, with a column `feature`.
+  // Several threads may call `keep` at the same time.
   FilteredItems(std::unique_ptr<ItemStream> before, Records* records, RowMapArgs map,
-                std::string feature);
+                std::string feature, KeepRow keep);
 
   absl::StatusOr<int64_t> Next(std::span<Item> items) override;
 
  private:
   Records* const records_;
   const std::string feature_;
+  const KeepRow keep_;
   RowMap map_;
   std::vector<char> kept_;  // of each item of a Next: its row stays
 };

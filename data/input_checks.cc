@@ -76,7 +76,8 @@ std::string HowToFeed(const ColumnType& got, const ColumnType& want) {
   }
   if (got.varies()) {
     return absl::StrCat("; rows of several sizes cannot be fed: ",
-                        got.dims.size() == 1         ? "give the feature a fixed shape"
+                        got.dims.size() == 1
+                            ? "give the feature a fixed shape, or put to_tensor behind"
                         : got.dims.back() == kVaries ? "give decode_image channels, and put resize "
                                                        "or random_crop behind"
                                                      : "put resize or random_crop behind");
@@ -96,12 +97,14 @@ std::set<std::string> MadeOfLabels(const InputPlan& plan, ConfigErrors* filters 
   std::set<std::string> made;
   for (const auto& input : plan.inputs) made.merge(MadeOfLabels(*input, filters));
   for (const Step& step : plan.steps) {
-    const std::string& filtered = step.transform.filter().feature();
-    if (filters != nullptr && made.count(filtered) > 0) {
+    const std::string* const filtered = FilteredFeature(step.transform);
+    if (filters != nullptr && filtered != nullptr && made.count(*filtered) > 0) {
+      const std::string name = step.def->name;
       filters->Add(FieldPath(step.path, "feature"),
-                   absl::StrCat("filter: feature ", Quote(filtered),
+                   absl::StrCat(name, ": feature ", Quote(*filtered),
                                 " is made of a column with label: true, which rows of predict may "
-                                "lack; take the filter out of predict's input"));
+                                "lack; take the ",
+                                name, " out of predict's input"));
     }
     if (!step.row.has_value()) continue;
     const RowTransform& row = *step.row;

@@ -129,18 +129,19 @@ void CheckOrder(const InputPlan& plan, ConfigErrors& errors) {
                    "repeat after batch: with on_error: SKIP it is not known where a pass has its "
                    "last whole batch; put it before batch");
       }
-    } else if (batch != nullptr && (step.def->make_items != nullptr || step.transform.has_cache() ||
-                                    step.transform.has_filter() || step.transform.has_window())) {
+    } else if (batch != nullptr &&
+               (step.def->make_items != nullptr || step.transform.has_cache() ||
+                FilteredFeature(step.transform) != nullptr || step.transform.has_window())) {
       errors.Add(
           step.path,
           absl::StrCat(name, " after batch: would work on whole batches; put it before batch"));
     } else if (endless && step.transform.has_cache()) {
       errors.Add(step.path, "cache after an endless repeat would never end; put it before repeat");
-    } else if (endless && step.transform.has_filter()) {
-      errors.Add(
-          step.path,
-          "filter after an endless repeat would never end if no element stays; put it before "
-          "repeat");
+    } else if (endless && FilteredFeature(step.transform) != nullptr) {
+      errors.Add(step.path,
+                 absl::StrCat(name,
+                              " after an endless repeat would never end if no element stays; "
+                              "put it before repeat"));
     }
     if (step.transform.has_batch()) batch = &step;
     if (IsEndlessRepeat(step.transform)) endless = true;
@@ -194,6 +195,9 @@ void BindRows(Schema schema, InputPlan* plan, ConfigErrors& errors) {
   for (Step& step : plan->steps) {
     ConfigErrors mistakes;
     if (step.transform.has_filter()) CheckFilter(step.transform.filter(), schema, mistakes);
+    if (step.transform.has_rejection_resample()) {
+      CheckClass(step.transform.rejection_resample(), schema, mistakes);
+    }
     if (step.transform.has_window()) CheckWindow(schema, mistakes);
     if (step.def->bind != nullptr) step.row = step.def->bind(step.transform, schema, mistakes);
     errors.Add({step.def->name, step.path}, mistakes);
@@ -320,6 +324,12 @@ std::shared_ptr<const InputPlan> ParseInput(const proto::Input& input,
   errors.Add({}, mistakes);
   if (!mistakes.empty()) return nullptr;
   return std::make_shared<const InputPlan>(std::move(plan));
+}
+
+const std::string* FilteredFeature(const proto::Transform& transform) {
+  if (transform.has_filter()) return &transform.filter().feature();
+  if (transform.has_rejection_resample()) return &transform.rejection_resample().feature();
+  return nullptr;
 }
 
 const Step* FindBatch(const InputPlan& plan) {

@@ -54,6 +54,9 @@ std::vector<Step> ExpandTransforms(const TransformField& transforms,
                                    const SourceLocations& locations, const std::string& path,
                                    ConfigErrors& errors);
 
+// The feature by whose value a filter or a rejection_resample leaves elements out; nullptr for
+// other transforms.
+const std::string* FilteredFeature(const proto::Transform& transform);
 // Returns the batch step, or nullptr if there is none.
 const Step* FindBatch(const InputPlan& plan);
 // True if the source, which may be made of inputs with transforms, can be read only once.

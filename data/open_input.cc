@@ -57,7 +57,8 @@ Schema NeededAfter(const InputPlan& plan, size_t step, const Schema& before,
     }
     for (size_t later = step + 1; later < plan.steps.size(); ++later) {
       const proto::Transform& transform = plan.steps[later].transform;
-      if (transform.has_filter() && transform.filter().feature() == name) return true;
+      const std::string* const filtered = FilteredFeature(transform);
+      if (filtered != nullptr && *filtered == name) return true;
       const std::optional<RowTransform>& row = plan.steps[later].row;
       if (row.has_value() &&
           std::find(row->reads.begin(), row->reads.end(), name) != row->reads.end()) {
@@ -171,8 +172,8 @@ class PipelineOpener {
         schema_ = step.row->output;
       } else if (step.def->make_items != nullptr) {
         AddItems(step.transform, *step.def, i);
-      } else if (step.transform.has_filter()) {
-        AddFilter(step.transform);
+      } else if (FilteredFeature(step.transform) != nullptr) {
+        AddFilter(step);
       } else if (step.transform.has_window()) {
         AddWindow(step);
       } else if (step.transform.has_cache()) {
@@ -429,15 +430,23 @@ class PipelineOpener {
     }
   }
 
-  void AddFilter(const proto::Transform& transform) {
-    const std::string& feature = transform.filter().feature();
+  // A filter or a rejection_resample.
+  void AddFilter(const Step& step) {
+    const std::string& feature = *FilteredFeature(step.transform);
+    const int ordinal = OrdinalOf(plan_, step);
+    const KeepRow keep =
+        step.transform.has_filter()
+            ? KeepRow(IsNotZero)
+            : KeepClasses(step.transform.rejection_resample(),
+                          {.seed = static_cast<uint64_t>(args_.seed), .ordinal = ordinal});
     RowMapArgs map = {.transforms = TransformsOf(feature, elements_.map.transforms),
                       .settings = settings_,
                       .looks_only = true};
     elements_.items = std::make_unique<FilteredItems>(
-        std::move(elements_.items), elements_.records.get(), std::move(map), feature);
-    if (args_.times != nullptr) TimeItems("filter");
-    absl::StrAppend(&signature_, " | ", transform.ShortDebugString());
+        std::move(elements_.items), elements_.records.get(), std::move(map), feature, keep);
+    if (args_.times != nullptr) TimeItems(step.def->name);
+    absl::StrAppend(&signature_, " | ", step.transform.ShortDebugString());
+    if (step.def->random) absl::StrAppend(&signature_, " (stream ", ordinal, ")");
     count_ = std::nullopt;
   }
 

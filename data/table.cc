@@ -11,6 +11,14 @@
 #include "runtime/spec/dtypes.h"
 
 namespace tpurun {
+namespace {
+
+// What an element adds to Column::row_ends.
+int64_t UnitOfEnds(proto::DataType dtype) {
+  return dtype == proto::STRING ? 1 : ElementBytes(dtype);
+}
+
+}  // namespace
 
 bool ColumnType::varies() const {
   return std::find(dims.begin(), dims.end(), kVaries) != dims.end();
@@ -121,8 +129,9 @@ int64_t ElementBytes(proto::DataType dtype) {
 
 void Column::AppendRow(const Column& other, int64_t row) {
   if (type.dtype == proto::STRING) {
-    const int64_t elements = type.elements();
-    for (int64_t i = 0; i < elements; ++i) AppendString(other.string(row * elements + i));
+    const auto [begin, end] = other.ElementsOf(row);
+    for (int64_t i = begin; i < end; ++i) AppendString(other.string(i));
+    if (type.varies()) EndList();
     return;
   }
   const std::span<const std::byte> from = other.BytesOf(row);
@@ -131,8 +140,18 @@ void Column::AppendRow(const Column& other, int64_t row) {
 
 void Column::AppendRowView(const Column& other, int64_t row) {
   if (type.dtype != proto::STRING) return AppendRow(other, row);
-  const int64_t elements = type.elements();
-  for (int64_t i = 0; i < elements; ++i) AppendView(other.string(row * elements + i));
+  const auto [begin, end] = other.ElementsOf(row);
+  for (int64_t i = begin; i < end; ++i) AppendView(other.string(i));
+  if (type.varies()) EndList();
+}
+
+Column::Elements Column::ElementsOf(int64_t row) const {
+  if (row_ends.empty()) {
+    const int64_t elements = type.elements();
+    return {row * elements, (row + 1) * elements};
+  }
+  const int64_t unit = UnitOfEnds(type.dtype);
+  return {row == 0 ? 0 : row_ends[row - 1] / unit, row_ends[row] / unit};
 }
 
 std::span<const std::byte> Column::BytesOf(int64_t row) const {
@@ -149,8 +168,8 @@ std::span<std::byte> Column::BytesOf(int64_t row) {
 
 int64_t Column::RowOf(int64_t element) const {
   if (row_ends.empty()) return element / type.elements();
-  const int64_t byte = element * ElementBytes(type.dtype);
-  return std::upper_bound(row_ends.begin(), row_ends.end(), byte) - row_ends.begin();
+  const int64_t place = element * UnitOfEnds(type.dtype);
+  return std::upper_bound(row_ends.begin(), row_ends.end(), place) - row_ends.begin();
 }
 
 std::byte* Column::AddRow(std::span<const int64_t> dims) {
@@ -169,8 +188,14 @@ std::byte* Column::AddRow(std::span<const int64_t> dims) {
 void Column::TakeRowDims(const Column& other) {
   row_dims = other.row_dims;
   row_ends = other.row_ends;
-  const int64_t from = ElementBytes(other.type.dtype);
-  for (int64_t& end : row_ends) end = end / from * ElementBytes(type.dtype);
+  const int64_t from = UnitOfEnds(other.type.dtype), to = UnitOfEnds(type.dtype);
+  for (int64_t& end : row_ends) end = end / from * to;
+}
+
+void Column::EndList() {
+  const int64_t begin = row_ends.empty() ? 0 : row_ends.back();
+  row_ends.push_back(std::ssize(strings));
+  row_dims.push_back(row_ends.back() - begin);
 }
 
 void Column::Clear() {
@@ -207,9 +232,7 @@ int64_t Table::bytes() const {
 void Table::Append(const Table& other) {
   for (Column& column : columns) {
     const Column& from = other.columns[other.Find(column.type.name)];
-    if (column.type.dtype == proto::STRING) {
-      for (size_t i = 0; i < from.strings.size(); ++i) column.AppendString(from.string(i));
-    } else if (column.type.varies()) {
+    if (column.type.dtype == proto::STRING || column.type.varies()) {
       for (int64_t row = 0; row < other.rows; ++row) column.AppendRow(from, row);
     } else {
       column.bytes.Append(from.bytes.data(), from.bytes.size());

@@ -21,11 +21,11 @@
 
 namespace tpurun {
 
-// A dimension that differs between rows: the height of decoded images.
+// A dimension that differs between rows: the height of decoded images, the number of words.
 inline constexpr int64_t kVaries = -1;
 
 // Name and type of a feature in the input. `dims` are the dimensions of one row, each > 0 or
-// kVaries. Only numbers have dimensions that vary.
+// kVaries.
 struct ColumnType {
   std::string name;
   proto::DataType dtype = proto::FLOAT32;
@@ -34,6 +34,8 @@ struct ColumnType {
   bool varies() const;
   // Elements of one row. `dims` must not vary.
   int64_t elements() const;
+  // True for a list of any length: one dimension, which varies.
+  bool is_list() const { return dims.size() == 1 && varies(); }
   // Bytes of one row; 0 for STRING, whose rows differ in size. `dims` must not vary.
   int64_t row_bytes() const;
   // "FLOAT32 [28,28,1]", "UINT8 [?,?,3]".
@@ -79,7 +81,7 @@ std::optional<ElementType> ExportedType(proto::DataType dtype);
 // The values of one feature. Numbers are stored row after row in `bytes`. The strings of a STRING
 // column are stored in `chars`, or are views of memory that outlives the column's use. If the
 // dimensions vary, `row_dims` has those of each row, one row after the other, and `row_ends` the
-// end of each row in `bytes`.
+// end of each row in `bytes`, of a STRING column in `strings`.
 struct Column {
   struct String {
     const char* text = nullptr;  // nullptr if the string is in `chars`
@@ -113,11 +115,18 @@ struct Column {
   }
   // The text must stay valid as long as the column is read.
   void AppendView(std::string_view text) { strings.push_back({text.data(), 0, std::ssize(text)}); }
-  // The dimensions and the bytes of row `row`. Not of a STRING column.
+  // The dimensions of row `row`.
   std::span<const int64_t> DimsOf(int64_t row) const {
     if (row_ends.empty()) return type.dims;
     return std::span(row_dims).subspan(row * type.dims.size(), type.dims.size());
   }
+  // The elements of row `row` among those of all rows: from `begin` to before `end`.
+  struct Elements {
+    int64_t begin = 0;
+    int64_t end = 0;
+  };
+  Elements ElementsOf(int64_t row) const;
+  // The bytes of row `row`. Not of a STRING column.
   std::span<const std::byte> BytesOf(int64_t row) const;
   std::span<std::byte> BytesOf(int64_t row);
   // The row that has element `element` of all rows.
@@ -125,6 +134,8 @@ struct Column {
   // Appends a row of numbers of these dimensions, which fit `type`, and returns its bytes. They are
   // not initialized. Invalidates those of other rows.
   std::byte* AddRow(std::span<const int64_t> dims);
+  // Makes a row of the strings that were appended since the last row. The type is a list of STRING.
+  void EndList();
   // Takes the dimensions of the rows of `other`, whose type has as many.
   void TakeRowDims(const Column& other);
   // Appends row `row` of a column of the same type.

@@ -31,6 +31,11 @@ Value Select(ExportGraph& graph, ExportFormat format, Value condition, Value the
 
 }  // namespace
 
+Value Reshaped(ExportGraph& graph, Value x, ElementType type, const ExportDims& dims) {
+  return graph.Add("Reshape", {x, graph.Int64s(dims, "shape")},
+                   {{"T", type}, {"Tshape", ElementType::kInt64}});
+}
+
 Value CastTo(ExportGraph& graph, ExportFormat format, Value x, ElementType from, ElementType to) {
   if (from == to) return x;
   if (format == ExportFormat::kOnnx) return graph.Add("Cast", {x}, {{"to", to}});
@@ -57,6 +62,47 @@ Value FillTexts(ExportGraph& graph, ExportFormat format, Value x,
                                                       : TensorFlowIsOneOf(graph, x, texts);
   const Value filled = graph.Constant(ExportTensor::Strings({}, {fill}), "default_value");
   return Select(graph, format, missing, filled, x, ElementType::kString);
+}
+
+std::string RowSplitsKey(const std::string& column) {
+  return column + "\nrow_splits";  // a name is printable
+}
+
+void PutRagged(const Ragged& list, const std::string& column,
+               std::map<std::string, Value>* columns) {
+  (*columns)[column] = list.values;
+  (*columns)[RowSplitsKey(column)] = list.row_splits;
+}
+
+Ragged RaggedOf(ExportGraph& graph, const ColumnType& column,
+                const std::map<std::string, Value>& columns) {
+  const Value x = columns.at(column.name);
+  if (column.is_list()) return {x, columns.at(RowSplitsKey(column.name))};
+  const ElementType type = *ExportedType(column.dtype);
+  const Value rows = TensorFlowRange(graph, TensorFlowRows(graph, x, type), 1);
+  return {Reshaped(graph, x, type, {-1}),
+          graph.Add("Mul", {rows, graph.Int64(column.elements(), "elements")},
+                    {{"T", ElementType::kInt64}})};
+}
+
+Value TensorFlowRange(ExportGraph& graph, Value count, int64_t more) {
+  Value limit = Reshaped(graph, count, ElementType::kInt64, {});
+  if (more != 0) {
+    limit = graph.Add("AddV2", {limit, graph.Int64(more, "more")}, {{"T", ElementType::kInt64}});
+  }
+  return graph.Add("Range", {graph.Int64(0, "start"), limit, graph.Int64(1, "delta")},
+                   {{"Tidx", ElementType::kInt64}});
+}
+
+Value TensorFlowRowIds(ExportGraph& graph, const Ragged& list, ElementType type) {
+  constexpr ElementType kInt64 = ElementType::kInt64;
+  const Value places = TensorFlowRange(graph, TensorFlowRows(graph, list.values, type), 0);
+  const Value next_row = graph.Add(
+      "UpperBound",
+      {Reshaped(graph, list.row_splits, kInt64, {1, -1}), Reshaped(graph, places, kInt64, {1, -1})},
+      {{"T", kInt64}, {"out_type", kInt64}});
+  return graph.Add("Sub", {Reshaped(graph, next_row, kInt64, {-1}), graph.Int64(1, "one")},
+                   {{"T", kInt64}});
 }
 
 }  // namespace tpurun

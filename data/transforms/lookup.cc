@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "data/line_reader.h"
 #include "data/transforms/bind_features.h"
+#include "data/transforms/export_ops.h"
 #include "data/transforms/text_ids.h"
 #include "data/transforms/transform_list.h"
 #include "proto/source_locations.h"
@@ -120,16 +121,12 @@ Value AddLookup(ExportGraph& graph, Value x, const BoundLookup& lookup, const Lo
     entries.push_back(table.vocabulary->entries()[id]);
     keys_in_order.push_back(KeyOf(entries.back(), strings));
   }
-  const auto reshape = [&](Value value, ElementType of, const ExportDims& dims) {
-    return graph.Add("Reshape", {value, graph.Int64s(dims, "shape")},
-                     {{"T", of}, {"Tshape", kInt64}});
-  };
   const auto gather = [&](Value values, ElementType of, Value at) {
     return graph.Add("GatherV2", {values, at, graph.Int64(0, "axis")},
                      {{"Tparams", of}, {"Tindices", kInt64}, {"Taxis", kInt64}});
   };
   const int64_t size = table.vocabulary->size();
-  x = reshape(x, type, {-1});
+  x = Reshaped(graph, x, type, {-1});
   Value keys = x;
   if (strings) {
     const Value method = graph.Constant(ExportTensor::Strings({}, {"farmhash64"}), "method");
@@ -137,9 +134,9 @@ Value AddLookup(ExportGraph& graph, Value x, const BoundLookup& lookup, const Lo
     keys = graph.Add("Bitcast", {keys}, {{"T", ElementType::kUint8}, {"type", kInt64}});
   }
   const Value searched = graph.Constant(ExportTensor::Int64s({1, size}, keys_in_order), "keys");
-  Value at = graph.Add("LowerBound", {searched, reshape(keys, kInt64, {1, -1})},
+  Value at = graph.Add("LowerBound", {searched, Reshaped(graph, keys, kInt64, {1, -1})},
                        {{"T", kInt64}, {"out_type", kInt64}});
-  at = graph.Add("Minimum", {reshape(at, kInt64, {-1}), graph.Int64(size - 1, "last")},
+  at = graph.Add("Minimum", {Reshaped(graph, at, kInt64, {-1}), graph.Int64(size - 1, "last")},
                  {{"T", kInt64}});
   const ExportTensor sorted = strings ? ExportTensor::Strings({size}, std::move(entries))
                                       : ExportTensor::Int64s({size}, keys_in_order);
@@ -153,9 +150,11 @@ Value AddLookup(ExportGraph& graph, Value x, const BoundLookup& lookup, const Lo
     absent = graph.Add("AddV2", {absent, graph.Int64(size, "size")}, {{"T", kInt64}});
   }
   const Value id = gather(graph.Int64s(ids_by_key, "ids"), kInt64, at);
+  const Value ids = graph.Add("SelectV2", {found, id, absent}, {{"T", kInt64}});
+  if (lookup.from.varies()) return ids;  // of all rows, as the words are
   ExportDims dims = lookup.from.dims;
   dims.insert(dims.begin(), -1);
-  return reshape(graph.Add("SelectV2", {found, id, absent}, {{"T", kInt64}}), kInt64, dims);
+  return Reshaped(graph, ids, kInt64, dims);
 }
 
 // ------------------------------------------------------------------------------------ ONNX's op

@@ -24,8 +24,7 @@ inline uint64_t Fingerprint64(std::string_view text) {
 
 // The type of the ids, or what is wrong with the feature.
 inline absl::StatusOr<proto::DataType> TypeOfIds(const ColumnType& feature) {
-  const bool has_type = feature.dtype == proto::STRING || feature.dtype == proto::INT64;
-  if (has_type && !feature.varies()) return proto::INT64;
+  if (feature.dtype == proto::STRING || feature.dtype == proto::INT64) return proto::INT64;
   return absl::InvalidArgumentError(absl::StrCat(
       "feature ", Quote(feature.name), " must be STRING or INT64, got ", feature.ToString()));
 }
@@ -47,6 +46,7 @@ void FillIds(const Column& from, const IdOf& id_of, Column* to) {
       ids[i] = id_of(std::string_view(digits, static_cast<size_t>(end - digits)));
     }
   }
+  to->TakeRowDims(from);
 }
 
 }  // namespace tpurun

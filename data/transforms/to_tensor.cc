@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "data/transforms/export_ops.h"
 #include "data/transforms/transform_list.h"
 #include "runtime/base/text.h"
 
@@ -27,6 +28,17 @@ void PadRows(const Column& from, int64_t rows, int64_t length, double padding, C
     const int64_t count = std::min<int64_t>(bytes.size() / sizeof(T), length);
     std::copy_n(values, count, out);
     std::fill(out + count, out + length, static_cast<T>(padding));
+  }
+}
+
+// Of strings, with "".
+void PadStringRows(const Column& from, int64_t rows, int64_t length, double, Column* to) {
+  to->Clear();
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto [begin, end] = from.ElementsOf(row);
+    for (int64_t i = begin; i < begin + length; ++i) {
+      to->AppendString(i < end ? from.string(i) : std::string_view());
+    }
   }
 }
 
@@ -58,6 +70,8 @@ Padding FindPadding(proto::DataType dtype, double value) {
       return PaddingOf<uint8_t>(value);
     case proto::UINT32:
       return PaddingOf<uint32_t>(value);
+    case proto::STRING:
+      return {PadStringRows, true};
     default:
       return {};
   }
@@ -69,6 +83,59 @@ void SetLengths(const Column& from, int64_t rows, int64_t length, Column* to) {
   for (int64_t row = 0; row < rows; ++row) {
     lengths[row] = static_cast<int32_t>(std::min(from.DimsOf(row)[0], length));
   }
+}
+
+// ------------------------------------------------------------------------------- TensorFlow's ops
+
+ExportTensor PaddingTensor(proto::DataType dtype, double value) {
+  if (dtype == proto::STRING) return ExportTensor::Strings({}, {""});
+  const auto scalar = [&](auto number) {
+    return ExportTensor{
+        .type = *ExportedType(dtype),
+        .bytes = std::string(reinterpret_cast<const char*>(&number), sizeof number)};
+  };
+  switch (dtype) {
+    case proto::FLOAT32:
+      return scalar(static_cast<float>(value));
+    case proto::INT32:
+      return scalar(static_cast<int32_t>(value));
+    case proto::UINT8:
+      return scalar(static_cast<uint8_t>(value));
+    case proto::UINT32:
+      return scalar(static_cast<uint32_t>(value));
+    default:
+      return scalar(static_cast<int64_t>(value));
+  }
+}
+
+Value AddToTensor(ExportGraph& graph, const Ragged& list, const proto::ToTensor& to_tensor,
+                  const ColumnType& feature) {
+  constexpr ElementType kInt64 = ElementType::kInt64;
+  const Value padding =
+      graph.Constant(PaddingTensor(feature.dtype, to_tensor.default_value()), "default_value");
+  return graph.Add(
+      "RaggedTensorToTensor",
+      {graph.Int64s({-1, to_tensor.length()}, "shape"), list.values, padding, list.row_splits},
+      {{"T", *ExportedType(feature.dtype)},
+       {"Tindex", kInt64},
+       {"Tshape", kInt64},
+       {"num_row_partition_tensors", int64_t{1}},
+       {"row_partition_types", std::vector<std::string>{"ROW_SPLITS"}}});
+}
+
+Value AddLengths(ExportGraph& graph, const Ragged& list, int64_t length) {
+  constexpr ElementType kInt64 = ElementType::kInt64;
+  const Value rows =
+      graph.Add("Sub", {TensorFlowRows(graph, list.row_splits, kInt64), graph.Int64s({1}, "one")},
+                {{"T", kInt64}});
+  const auto splits_from = [&](int64_t begin) {
+    return graph.Add("Slice", {list.row_splits, graph.Int64s({begin}, "begin"), rows},
+                     {{"T", kInt64}, {"Index", kInt64}});
+  };
+  const Value lengths = graph.Add("Sub", {splits_from(1), splits_from(0)}, {{"T", kInt64}});
+  const Value most =
+      graph.Add("Minimum", {lengths, graph.Int64(length, "length")}, {{"T", kInt64}});
+  return CastTo(graph, ExportFormat::kTensorFlow, most, kInt64, ElementType::kInt32);
 }
 
 }  // namespace
@@ -90,10 +157,15 @@ std::optional<RowTransform> BindToTensor(const proto::Transform& transform, cons
   if (!errors.empty()) return std::nullopt;
   const ColumnType& feature = input[index];
   const Padding padding = FindPadding(feature.dtype, to_tensor.default_value());
-  if (padding.pad == nullptr || feature.dims != std::vector<int64_t>{kVaries}) {
-    errors.Add("feature", absl::StrCat("feature ", Quote(feature.name),
-                                       " must be FLOAT32, INT32, INT64, UINT8 or UINT32 [?], got ",
-                                       feature.ToString()));
+  if (padding.pad == nullptr || !feature.is_list()) {
+    errors.Add("feature",
+               absl::StrCat("feature ", Quote(feature.name),
+                            " must be FLOAT32, INT32, INT64, UINT8, UINT32 or STRING [?], got ",
+                            feature.ToString()));
+  } else if (feature.dtype == proto::STRING && to_tensor.has_default_value()) {
+    errors.Add("default_value", absl::StrCat("feature ", Quote(feature.name),
+                                             " is STRING, which is padded with \"\": leave "
+                                             "default_value out"));
   } else if (!padding.fits) {
     errors.Add("default_value", absl::StrCat("default_value must be a value of ",
                                              proto::DataType_Name(feature.dtype), ", got ",
@@ -113,6 +185,15 @@ std::optional<RowTransform> BindToTensor(const proto::Transform& transform, cons
       SetLengths(from, rows.in.rows, to_tensor.length(), &out->column(to_tensor.row_lengths()));
     }
     return absl::OkStatus();
+  };
+  bound.tensorflow = [to_tensor, feature, output](ExportGraph& graph,
+                                                  const std::set<std::string>& wanted,
+                                                  std::map<std::string, Value>& columns) {
+    const Ragged list = RaggedOf(graph, feature, columns);
+    if (wanted.count(output) > 0) columns[output] = AddToTensor(graph, list, to_tensor, feature);
+    if (to_tensor.has_row_lengths() && wanted.count(to_tensor.row_lengths()) > 0) {
+      columns[to_tensor.row_lengths()] = AddLengths(graph, list, to_tensor.length());
+    }
   };
   return bound;
 }

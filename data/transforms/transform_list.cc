@@ -20,6 +20,11 @@ constexpr TransformDef kTransforms[] = {
     {.kind = proto::Transform::kBucketize, .name = "bucketize", .bind = BindBucketize},
     {.kind = proto::Transform::kOneHot, .name = "one_hot", .bind = BindOneHot},
     {.kind = proto::Transform::kToTensor, .name = "to_tensor", .bind = BindToTensor},
+    {.kind = proto::Transform::kSplit, .name = "split", .bind = BindSplit},
+    {.kind = proto::Transform::kNgrams, .name = "ngrams", .bind = BindNgrams},
+    {.kind = proto::Transform::kCategoryEncoding,
+     .name = "category_encoding",
+     .bind = BindCategoryEncoding},
     // Images.
     {.kind = proto::Transform::kDecodeImage, .name = "decode_image", .bind = BindDecodeImage},
     {.kind = proto::Transform::kRandomCrop,
@@ -94,6 +99,10 @@ constexpr TransformDef kTransforms[] = {
     // Structural.
     {.kind = proto::Transform::kApply, .name = "apply"},
     {.kind = proto::Transform::kFilter, .name = "filter"},
+    {.kind = proto::Transform::kRejectionResample,
+     .name = "rejection_resample",
+     .check = CheckRejectionResample,
+     .random = true},
     {.kind = proto::Transform::kCache, .name = "cache"},
     {.kind = proto::Transform::kWindow, .name = "window"},
     {.kind = proto::Transform::kBatch, .name = "batch"},

@@ -1,8 +1,8 @@
 // The table of transforms. There are three kinds of transforms:
 //   row: makes one row out of one row (decode_csv, cast);
 //   item: chooses and orders elements without looking into them (shuffle, repeat, take);
-//   structural: implemented by input_plan.cc and open_input.cc (apply, filter, cache, window,
-//     batch, prefetch).
+//   structural: implemented by input_plan.cc and open_input.cc (apply, filter, rejection_resample,
+//     cache, window, batch, prefetch).
 #ifndef TPURUN_DATA_TRANSFORMS_TRANSFORM_LIST_H_
 #define TPURUN_DATA_TRANSFORMS_TRANSFORM_LIST_H_
 
@@ -87,7 +87,9 @@ struct RowTransform {
   // ---- for exported models
 
   // Adds the ops that make the `wanted` columns of `makes` to a graph, for any number of rows, and
-  // puts the results into `columns`. `columns` has the columns that they are made of.
+  // puts the results into `columns`. `columns` has the columns that they are made of. Of a list of
+  // any length it has the elements of all rows, and its row_splits (export_ops.h); where a list is
+  // made of another one element by element (`paired`), the row_splits are passed on.
   using Export = std::function<void(ExportGraph& graph, const std::set<std::string>& wanted,
                                     std::map<std::string, Value>& columns)>;
   // The export in the ops of each format. nullptr if the format has no op for the transform.
@@ -126,6 +128,11 @@ struct ItemTransformArgs {
   int64_t least = 0;         // a lower bound of the elements in one pass of `before`
   int64_t memory_bytes = 0;  // bytes that a buffer may take
 };
+
+// Says whether the element of a row stays, by the value of its feature and its identity. An error
+// is DataLoss, without the place.
+using KeepRow =
+    std::function<absl::StatusOr<bool>(const Column& feature, int64_t row, const RowId& id)>;
 
 // The elements of one pass. nullopt if counting requires reading them.
 using ElementCount = std::optional<int64_t>;
@@ -201,6 +208,12 @@ BindRow BindBucketize;
 BindRow BindOneHot;
 // to_tensor.cc
 BindRow BindToTensor;
+// split.cc
+BindRow BindSplit;
+// ngrams.cc
+BindRow BindNgrams;
+// category_encoding.cc
+BindRow BindCategoryEncoding;
 // change_colors.cc
 BindRow BindAdjustBrightness;
 BindRow BindAdjustContrast;
@@ -225,6 +238,12 @@ int64_t CountSkip(const proto::Transform& transform, int64_t before);
 void CheckShard(const proto::Transform& transform, ConfigErrors& errors);
 std::unique_ptr<ItemStream> MakeShard(const proto::Transform& transform, ItemTransformArgs args);
 int64_t CountShard(const proto::Transform& transform, int64_t before);
+// rejection_resample.cc
+void CheckRejectionResample(const proto::Transform& transform, ConfigErrors& errors);
+// The feature must be one of these columns and have the type of a class.
+void CheckClass(const proto::RejectionResample& resample, const Schema& schema,
+                ConfigErrors& errors);
+KeepRow KeepClasses(const proto::RejectionResample& resample, const RowOpenArgs& args);
 // Passes on only complete groups of `size` items. For a repeat after the batch.
 std::unique_ptr<ItemStream> MakeWholeBatches(int64_t size, ItemTransformArgs args);
 

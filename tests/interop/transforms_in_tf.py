@@ -20,6 +20,8 @@ from golden_text import shortest
 REFUSED = {'what drop_remainder drops is not decoded', 'a whole number with a plus sign'}
 # Hidden keys of elements.
 INDEX, EPOCH, LAMBDA = ' index', ' epoch', ' lambda'
+# Of Keras' TextVectorization (DEFAULT_STRIP_REGEX).
+PUNCTUATION = r'[!"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~\']'
 SECTION = re.compile(r'(?m)^(?:(file|examples|records) (.*):|(config|args|want):) ?')
 
 
@@ -257,7 +259,7 @@ class Input:
 
         def one(element):
             row = element[name]
-            padding = tf.cast(args.get('default_value', 0), row.dtype)
+            padding = '' if row.dtype == tf.string else tf.cast(args.get('default_value', 0), row.dtype)
             made = {args.get('output', name): tf.RaggedTensor.from_tensor(row[tf.newaxis]).to_tensor(
                 padding, shape=[1, length])[0]}
             if 'row_lengths' in args:
@@ -350,7 +352,7 @@ class Input:
                 entries = file.read().splitlines()
 
         def table(dtype):
-            keys = list(map(int, entries)) if dtype == tf.int64 else entries
+            keys = list(map(int if dtype == tf.int64 else textproto.as_bytes, entries))
             values = tf.lookup.KeyValueTensorInitializer(
                 tf.constant(keys, dtype), tf.range(len(keys), dtype=tf.int64))
             if args.get('num_oov_buckets'):
@@ -382,6 +384,60 @@ class Input:
     def one_hot(self, dataset, args):
         return self.mapped(dataset, args, lambda x: tf.one_hot(
             x, args.get('depth'), args.get('on_value', 1.0), args.get('off_value', 0.0)))
+
+    # ---- texts
+
+    def split(self, dataset, args):
+        standardize, by = args.get('standardize', 'NONE'), args.get('by', 'WHITESPACE')
+
+        def one(text):
+            if 'LOWER' in standardize:
+                text = tf.strings.lower(text, encoding='utf-8')
+            if 'STRIP' in standardize:
+                text = tf.strings.regex_replace(text, PUNCTUATION, '')
+            if by == 'WHITESPACE_AND_PUNCTUATION':
+                text = tf.strings.regex_replace(text, PUNCTUATION, ' ')
+            return {'CHARACTERS': lambda text: tf.strings.unicode_split(text, 'UTF-8'),
+                    'BYTES': tf.strings.bytes_split}.get(by, tf.strings.split)(text)
+        return self.of_one(dataset, args, one)
+
+    def ngrams(self, dataset, args):
+        return self.of_one(dataset, args, lambda words: tf.strings.ngrams(
+            words, args.all('width'), args.get('separator', ' ')))
+
+    @staticmethod
+    def of_one(dataset, args, function):
+        """Of a single feature."""
+        name = args.get('feature')
+        return dataset.map(lambda element: {
+            **element, args.get('output', name): function(element[name])})
+
+    def category_encoding(self, dataset, args):
+        """Keras' refuses ids outside, which are left out."""
+        size = args.get('num_tokens')
+        layer = tf.keras.layers.CategoryEncoding(size, args.get('output_mode', 'MULTI_HOT').lower())
+
+        def one(ids):
+            ids = tf.reshape(ids, [-1])
+            ids = tf.boolean_mask(ids, (tf.cast(ids, tf.int64) >= 0) & (tf.cast(ids, tf.int64) < size))
+            return tf.cond(tf.size(ids) > 0, lambda: tf.reshape(layer(ids[tf.newaxis]), [size]),
+                           lambda: tf.zeros([size]))
+        return self.mapped(dataset, args, one)
+
+    def rejection_resample(self, dataset, args):
+        """TensorFlow's, but with draws that can be told, which proto/input.proto describes, and each
+        element at most once."""
+        stream = philox.stream_of(f'rejection_resample {self.ordinals["rejection_resample"]}')
+        self.ordinals['rejection_resample'] += 1
+        ratios = [float(np.float32(target)) / float(np.float32(initial)) for target, initial in
+                  zip(args.all('target_dist'), args.all('initial_dist'))]
+
+        def elements():
+            for element in dataset:
+                lane, = philox.lanes(self.seed, stream, int(element[EPOCH]), 0, 1, int(element[INDEX]))
+                if int(lane) / 2**32 < ratios[int(element[args.get('feature')])] / max(ratios):
+                    yield element
+        return tf.data.Dataset.from_generator(elements, output_signature=dataset.element_spec)
 
     # ---- images
 
