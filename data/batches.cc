@@ -68,10 +68,10 @@ class Batches : public BatchSource {
       : records_(std::move(elements.records)),
         stream_(std::move(elements.items)),
         times_(elements.map.times),
-        skips_(elements.map.settings.skipped != nullptr),
+        skipped_(elements.map.settings.skipped),
         map_(records_.get(), std::move(elements.map)),
         args_(std::move(args)),
-        loads_(skips_ || args_.mixup.has_value() ? RowRange() : args_.rows),
+        loads_(skipped_ != nullptr || args_.mixup.has_value() ? RowRange() : args_.rows),
         items_(args_.batch_size * args_.batches_per_step) {
     for (size_t i = 0; i < args_.features.size() && loads_.all() != args_.rows.all(); ++i) {
       whole_step_.emplace_back(std::ssize(items_) * RowBytes(i));
@@ -196,8 +196,9 @@ class Batches : public BatchSource {
       const int64_t wanted = std::ssize(items_) - count;
       ASSIGN_OR_RETURN(const int64_t got, stream_->Next(std::span(items_).subspan(count)));
       // What is dropped behind the last whole batch need not be loaded.
-      const int64_t rest =
-          args_.drop_remainder && !skips_ && got < wanted ? (count + got) % args_.batch_size : 0;
+      const int64_t rest = args_.drop_remainder && skipped_ == nullptr && got < wanted
+                               ? (count + got) % args_.batch_size
+                               : 0;
       records_->Release(std::span(items_).subspan(count + got - rest, rest));
       batch_ = std::span(items_).first(count + got - rest);
       RETURN_IF_ERROR(LoadRows(buffers, count));
@@ -220,6 +221,7 @@ class Batches : public BatchSource {
         GatherRows(*gathered_[i], items, buffers[i] + at * RowBytes(i));
       }
       for (const Item& item : items) Forward(*records_->table(), item.id, &forwarded_);
+      if (skipped_ != nullptr && !items.empty()) skipped_->Keep();
       return absl::OkStatus();
     }
     const auto lend = [&](const RowMap::Block& block) {
@@ -314,7 +316,7 @@ class Batches : public BatchSource {
   const std::unique_ptr<Records> records_;
   const std::unique_ptr<ItemStream> stream_;
   const std::shared_ptr<InputTimes> times_;
-  const bool skips_;  // rows may be skipped
+  const std::shared_ptr<SkippedRows> skipped_;  // nullptr: a row that is refused is an error
   RowMap map_;
   const BatchesArgs args_;
   // The rows to load: args_.rows, or all where it depends on the others which rows these are or

@@ -232,8 +232,10 @@ int64_t Table::bytes() const {
 void Table::Append(const Table& other) {
   for (Column& column : columns) {
     const Column& from = other.columns[other.Find(column.type.name)];
-    if (column.type.dtype == proto::STRING || column.type.varies()) {
+    if (column.type.varies()) {
       for (int64_t row = 0; row < other.rows; ++row) column.AppendRow(from, row);
+    } else if (column.type.dtype == proto::STRING) {
+      for (size_t i = 0; i < from.strings.size(); ++i) column.AppendString(from.string(i));
     } else {
       column.bytes.Append(from.bytes.data(), from.bytes.size());
     }

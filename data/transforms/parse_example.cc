@@ -235,9 +235,14 @@ class ExampleParser {
     return absl::OkStatus();
   }
 
-  // Appends a row of as many numbers as there are. False when malformed.
+  // Appends a row of as many values as there are. False when malformed.
   static bool PutList(std::span<const std::string_view> values, const WantedFeature& wanted,
                       Column* column) {
+    if (wanted.list == kBytesList) {
+      for (const std::string_view bytes : values) column->AppendView(bytes);
+      column->EndList();
+      return true;
+    }
     Bytes numbers;
     for (std::string_view bytes : values) {
       if (wanted.list == kFloatList) {
@@ -343,9 +348,10 @@ WantedFeature Want(const Feature& feature, const std::string& path, ConfigErrors
       return wanted;
   }
   const ConfigPlace place = {title, path};
-  if (wanted.type.dims == std::vector<int64_t>{kVaries} && wanted.list != kBytesList) {
+  if (wanted.type.is_list()) {
     const bool has_default =
-        feature.float_().default_value_size() + feature.int64().default_value_size() > 0;
+        feature.float_().default_value_size() + feature.int64().default_value_size() > 0 ||
+        feature.bytes().has_default_value();
     if (has_default) errors.Add(place, "", "a list of any length has no default_value");
     return wanted;
   }

@@ -14,8 +14,8 @@ namespace tpurun {
 // tf.strings.lower(encoding='utf-8'). The text has less than 2^30 bytes.
 void LowerUtf8(std::string_view text, std::string* lowered);
 
-// The first character of a text that is not empty, or the bytes that one U+FFFD replaces: those that
-// are not UTF-8 and could have begun a character (Unicode 15, section 3.9, table 3-8), where
+// The first character of a text that is not empty, or the bytes that one U+FFFD replaces: those
+// that are not UTF-8 and could have begun a character (Unicode 15, section 3.9, table 3-8), where
 // FirstCharacter of runtime/base has each of them.
 struct Utf8Sequence {
   size_t size = 0;  // bytes of the text, at least 1

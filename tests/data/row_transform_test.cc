@@ -219,5 +219,43 @@ TEST(Cast, BytesAreScaledInF32AndThenRounded) {
   }
 }
 
+// ------------------------------------------------------------------------------ split and ngrams
+
+absl::Status SplitText(const RowTransform& split, const std::string& text, Table* out) {
+  Table in{.rows = 1};
+  in.columns.push_back({.type = {"text", proto::STRING, {}}});
+  in.columns[0].AppendView(text);
+  *out = EmptyTable(split.output, 1);
+  RowTransform::Apply apply = split.apply;
+  return apply({in, {}, kPlace}, out);
+}
+
+TEST(SplitTest, ATextThatWouldTakeMoreMemoryThanAnImageIsRefused) {
+  const RowTransform split =
+      Bind("split { feature: 'text' by: BYTES }", {{"text", proto::STRING, {}}});
+  Table out;
+  const int64_t most = 8 << 20;
+  ASSERT_TRUE(SplitText(split, std::string(most, 'x'), &out).ok());
+  EXPECT_EQ(out.column("text").DimsOf(0)[0], most);
+  EXPECT_EQ(SplitText(split, std::string(most + 1, 'x'), &out),
+            absl::DataLossError(
+                "row 0: split: feature \"text\" has 8388609 bytes, want at most 8388608"));
+}
+
+TEST(NgramsTest, RunsThatWouldTakeMoreMemoryThanAnImageAreRefused) {
+  const RowTransform split = Bind("split { feature: 'text' }", {{"text", proto::STRING, {}}});
+  const RowTransform ngrams = Bind("ngrams { feature: 'text' width: [50, 51, 52] }", split.output);
+  std::string text;
+  for (int i = 0; i < 600000; ++i) text += "ab ";  // 1.8 million runs of 150 bytes
+  Table words;
+  ASSERT_TRUE(SplitText(split, text, &words).ok());
+  Table out = EmptyTable(ngrams.output, 1);
+  RowTransform::Apply apply = ngrams.apply;
+  const absl::Status refused = apply({words, {}, kPlace}, &out);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(refused.message().substr(0, 45), "row 0: ngrams: those of feature \"text\" take ");
+  EXPECT_EQ(out.column("text").strings.size(), 0);
+}
+
 }  // namespace
 }  // namespace tpurun

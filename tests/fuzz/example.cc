@@ -1,5 +1,7 @@
-// A serialized tf.Example through parse_example. Input: the Example. When protobuf can read it too,
-// what protobuf writes of it must give the values that protobuf has.
+// A serialized tf.Example through parse_example, and its text "b" through split in every way.
+// Input: the Example. When protobuf can read it too, what protobuf writes of it must give the
+// values that protobuf has.
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -11,6 +13,7 @@
 #include "proto/config_errors.h"
 #include "proto/example.pb.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "tests/fuzz/targets.h"
 
 namespace tpurun {
@@ -75,11 +78,73 @@ void CheckSameValues(const Table& table, const tensorflow::Example& example) {
   }
 }
 
+// Of a STRING feature "b": its parts as "parts", and their pairs as "pairs".
+struct Splitting {
+  proto::Split::By by;
+  RowTransform split, ngrams;
+};
+
+RowTransform BindTo(const proto::Transform& transform, const Schema& schema) {
+  ConfigErrors errors;
+  std::optional<RowTransform> bound =
+      FindTransform(transform.kind_case())->bind(transform, schema, errors);
+  CHECK(bound.has_value()) << errors.all()[0].message;
+  return *std::move(bound);
+}
+
+const std::vector<Splitting>& Splittings() {
+  static const auto* const splittings = [] {
+    auto* const all = new std::vector<Splitting>();
+    for (int by = proto::Split::By_MIN; by <= proto::Split::By_MAX; ++by) {
+      proto::Transform transform, pairs;
+      transform.mutable_split()->set_feature("b");
+      transform.mutable_split()->set_output("parts");
+      transform.mutable_split()->set_by(static_cast<proto::Split::By>(by));
+      pairs.mutable_ngrams()->set_feature("parts");
+      pairs.mutable_ngrams()->set_output("pairs");
+      pairs.mutable_ngrams()->add_width(2);
+      for (const proto::Split::Standardize standardize :
+           {proto::Split::NONE, proto::Split::LOWER}) {
+        transform.mutable_split()->set_standardize(standardize);
+        Splitting& added = all->emplace_back();
+        added.by = transform.split().by();
+        added.split = BindTo(transform, {{"b", proto::STRING, {}}});
+        added.ngrams = BindTo(pairs, added.split.output);
+      }
+    }
+    return all;
+  }();
+  return *splittings;
+}
+
+// No part is empty, characters are UTF-8, and each pair is two parts.
+void CheckSplitting(const Splitting& splitting, const Column& texts) {
+  const std::function<std::string(int64_t)> where = [](int64_t) { return "record 0 of f"; };
+  Table in{.rows = 2}, parts{.rows = 2}, pairs{.rows = 2};
+  in.columns.push_back({.type = {"b", proto::STRING, {}}});
+  for (int64_t row = 0; row < 2; ++row) in.columns[0].AppendView(texts.string(row));
+  for (const ColumnType& type : splitting.split.output) parts.columns.push_back({.type = type});
+  for (const ColumnType& type : splitting.ngrams.output) pairs.columns.push_back({.type = type});
+  RowTransform::Apply split = splitting.split.apply, ngrams = splitting.ngrams.apply;
+  CHECK(split({in, {}, where}, &parts).ok());
+  const Column& column = parts.column("parts");
+  CHECK_EQ(column.DimsOf(0)[0], column.DimsOf(1)[0]);
+  for (size_t i = 0; i < column.strings.size(); ++i) {
+    CHECK(!column.string(i).empty());
+    if (splitting.by == proto::Split::CHARACTERS) CHECK(IsUtf8(column.string(i)));
+  }
+  CHECK(ngrams({parts, {}, where}, &pairs).ok());
+  CHECK_EQ(pairs.column("pairs").DimsOf(1)[0], std::max<int64_t>(column.DimsOf(1)[0] - 1, 0));
+}
+
 }  // namespace
 
 absl::Status FuzzExample(std::string_view bytes) {
   Table table;
   const absl::Status status = Parse(bytes, &table);
+  if (status.ok()) {
+    for (const Splitting& splitting : Splittings()) CheckSplitting(splitting, table.column("b"));
+  }
   tensorflow::Example example;
   if (!example.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return status;
   example.DiscardUnknownFields();  // groups, which only protobuf knows

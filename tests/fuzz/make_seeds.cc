@@ -157,6 +157,10 @@ void MakeExamples() {
   features["j"].mutable_int64_list()->add_value(int64_t{1} << 62);
   features["unread"].mutable_bytes_list()->add_value("u");
   Write("example", "good_all", example.SerializeAsString());
+  tensorflow::Example text = example;
+  *(*text.mutable_features()->mutable_feature())["b"].mutable_bytes_list()->mutable_value(0) =
+      "It's \xc3\x84rger, \xf0\x9f\x99\x82!\n\tNO\xcc\x81 \xff\xe2\x82 \xed\xa0\x80 end\xc3";
+  Write("example", "good_text", text.SerializeAsString());
   // Numbers that are not packed.
   const std::string unpacked("\x0a\x0b\x0a\x09\x0a\x01j\x12\x04\x1a\x02\x08\x05");
   Write("example", "good_unpacked", example.SerializeAsString() + unpacked);

@@ -41,7 +41,7 @@ def random_texts(seed):
         if kind == 2:
             return chr(draw.randrange(1, 128)).encode()
         return draw.choice(words).encode()
-    texts = [b'', b' ', b'...', b'\t\n\v\f\r', b'!?', b'\xff', b'a' * 100000, b'Long ' * 20000,
+    texts = [b'', b' ', b'...', b'\t\n\v\f\r', b'!?', b'\xff', b'a' * (1 << 20), b'Long ' * 20000,
              'Ä'.encode() * 50000]
     while len(texts) < ROWS:
         glue = draw.choice((b' ', b' ', b'', b', ', b'\n', b'\t '))
@@ -236,6 +236,44 @@ class TextTransformsTest(unittest.TestCase):
         np.testing.assert_array_equal(vectorize(tf.constant([texts[row] for row in rows])),
                                       np.asarray(padded)[rows])
         self.check(texts, features, transforms, want)
+
+    def test_a_classifier_of_texts(self):
+        """The example in testdata, trained: raw texts through predict, and through what it exports."""
+        reviews = examples.Example('testdata/reviews')
+        model_dir = self.path('model')
+        reviews.train(model_dir, '--max_steps=150')
+        self.assertGreater(reviews.evaluate(model_dir)['accuracy'], 0.8)
+        # What a line of a CSV file can hold.
+        texts = [text for text in random_texts(4) if text == b'' or text.decode('utf-8', 'replace').encode() == text]
+        texts = [text for text in texts if not set(text) & set(b'\r\n\0')][:300]
+        texts += [b'The screen is not dull, I must say.', 'Das Café-Menü ist GROSSARTIG!'.encode(), b'great ' * 5000]
+        self.assertIn(b'', texts)
+        with open(self.path('texts.csv'), 'wb') as file:
+            file.write(b'text\n' + b''.join(b'"%s"\n' % text.replace(b'"', b'""') for text in texts))
+        rows = reviews.run('predict', model_dir, f'--input={self.path("texts.csv")}', '--use_tpu=false',
+                           '--unset', 'predict.forward_features')
+        want = np.array([row['probabilities'] for row in rows], np.float32)
+        self.assertEqual(len(want), len(texts))
+        self.assertGreater(want.std(0).min(), 0.01)
+        done = examples.call('export', f'--config={reviews.config}', f'--model_dir={model_dir}',
+                             '--export_format=saved_model,onnx')
+        self.assertEqual(done.code, 0, str(done))
+        result = json.loads(done.out)
+        models = exported.models_of(result)
+        for kind in 'SavedModel', 'session':
+            for batch in 1, 7, len(texts):
+                got = models[kind]({'text': np.array(texts[-batch:], object)})
+                self.assertLessEqual(exported.largest_error(got['probabilities'], want[-batch:]), 1e-6, kind)
+        # ONNX has no ops of words: it takes their ids.
+        self.assertEqual([warning for warning in done.warnings if 'onnx' not in warning], [])
+        self.assertRegex(' '.join(done.warnings), 'onnx: it has no op for the transform to_tensor .* feed words behind it')
+        with open('testdata/reviews/vocabulary.txt', encoding='utf-8') as file:
+            vocabulary = file.read().split('\n')[:-1]
+        ids = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(
+            tf.constant(vocabulary), tf.range(len(vocabulary), dtype=tf.int64)), 1)
+        words = tf.ragged.map_flat_values(ids.lookup, split(texts, 'LOWER_AND_STRIP_PUNCTUATION', 'WHITESPACE'))
+        got = models['ONNX']({'words': words.to_tensor(0, shape=[None, 40]).numpy()})
+        self.assertLessEqual(exported.largest_error(got['probabilities'], want), 1e-6)
 
 
 if __name__ == '__main__':
