@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "data/transforms/transform_list.h"
 #include "google/protobuf/text_format.h"
@@ -253,7 +254,8 @@ TEST(NgramsTest, RunsThatWouldTakeMoreMemoryThanAnImageAreRefused) {
   RowTransform::Apply apply = ngrams.apply;
   const absl::Status refused = apply({words, {}, kPlace}, &out);
   EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(refused.message().substr(0, 45), "row 0: ngrams: those of feature \"text\" take ");
+  EXPECT_TRUE(absl::StartsWith(refused.message(), "row 0: ngrams: those of feature \"text\" take "))
+      << refused;
   EXPECT_EQ(out.column("text").strings.size(), 0);
 }
 
