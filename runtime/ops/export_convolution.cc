@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "runtime/base/status.h"
 #include "runtime/ops/conv_dims.h"
 #include "runtime/ops/export_window.h"
 
@@ -14,14 +13,19 @@ constexpr int32_t kChannelsAxis = 3;  // the last axis of images and kernels
 
 bool IsDilated(const ConvDims& d) { return d.dh != 1 || d.dw != 1; }
 
-// The attributes of Conv2D and of the similar ops.
-absl::StatusOr<ExportAttrs> TensorFlowAttrs(const ExportCall& call, const ConvDims& d,
-                                            const Shape& x) {
+// The attributes of Conv2D and of the similar ops. Pads that have no name in TensorFlow, as those
+// of a causal convolution, are EXPLICIT.
+ExportAttrs TensorFlowAttrs(const ExportCall& call, const ConvDims& d, const Shape& x) {
   const std::vector<int64_t> strides = {d.sh, d.sw};
   const std::vector<int64_t> window = {(d.kh - 1) * d.dh + 1, (d.kw - 1) * d.dw + 1};
-  ASSIGN_OR_RETURN(const std::string padding,
-                   TensorFlowPadding(x, window, strides, call.attrs.Ints("pads")));
-  ExportAttrs attrs = {{"T", call.type()}, {"strides", OverNhwc(strides)}, {"padding", padding}};
+  const absl::StatusOr<std::string> padding =
+      TensorFlowPadding(x, window, strides, call.attrs.Ints("pads"));
+  ExportAttrs attrs = {{"T", call.type()},
+                       {"strides", OverNhwc(strides)},
+                       {"padding", padding.ok() ? *padding : "EXPLICIT"}};
+  if (!padding.ok()) {
+    attrs["explicit_paddings"] = std::vector<int64_t>{0, 0, d.top, d.bottom, d.left, d.right, 0, 0};
+  }
   if (IsDilated(d)) attrs["dilations"] = OverNhwc({d.dh, d.dw});
   return attrs;
 }
@@ -94,7 +98,7 @@ int64_t Unread(int64_t size, int64_t pads, int64_t window, int64_t dilation, int
 
 absl::StatusOr<std::vector<Value>> ConvolutionToTensorFlow(ExportCall& call) {
   const ConvDims d = DimsOfForward(call);
-  ASSIGN_OR_RETURN(const ExportAttrs attrs, TensorFlowAttrs(call, d, call.operands[0]));
+  const ExportAttrs attrs = TensorFlowAttrs(call, d, call.operands[0]);
   Value y;
   if (d.groups == 1) {
     y = call.graph.Add("Conv2D", {call.inputs[0], call.inputs[1]}, attrs);
@@ -118,7 +122,7 @@ absl::StatusOr<std::vector<Value>> TransposedConvolutionToTensorFlow(ExportCall&
   if (d.groups > 1 || IsDilated(d)) {
     return absl::InvalidArgumentError("a transposed convolution has groups or dilations");
   }
-  ASSIGN_OR_RETURN(const ExportAttrs attrs, TensorFlowAttrs(call, d, call.results[0]));
+  const ExportAttrs attrs = TensorFlowAttrs(call, d, call.results[0]);
   return std::vector<Value>{call.graph.Add(
       "Conv2DBackpropInput", {AddSizes(call, d), call.inputs[1], call.inputs[0]}, attrs)};
 }
