@@ -21,7 +21,7 @@ TEXTS = {
                           '--eval_batch_size=8'), 150),
     'shakespeare_lstm': (('--set', 'model.layer_defaults.lstm.units=16'), 40),
 }
-SENTENCES = ['bert_tiny']
+SENTENCES = ['bert_tiny', 'text_cnn']
 ALL = [*IMAGES, *TEXTS, *SENTENCES]
 
 
@@ -60,21 +60,34 @@ class ZooTest(ProgramTest):
                                          f'--eval_batch_size={batch}')
                 self.assertEqual(json.loads(evaluated.out)['examples'], 64)
 
-    def test_the_one_of_sentences_trains_and_evaluates(self):
-        config = self.config('bert_tiny')
+    def evaluated_on_sentences(self, name):
+        """The metrics after two steps."""
+        config = self.config(name)
         for file, seed in (('train', 1), ('test', 2)):
             self.succeed('convert', 'synthetic', 'sentence_pairs', '--examples=64',
-                         f'--seed={seed}', f'--output={self.path("bert_tiny", file)}.tfrecord')
+                         f'--seed={seed}', f'--output={self.path(name, file)}.tfrecord')
         model_dir = f'--model_dir={self.path("model")}'
         trained = self.succeed('train', config, model_dir, '--max_steps=2', '--train_batch_size=16')
         self.assertEqual(json.loads(trained.out)['global_step'], 2)
         metrics = json.loads(self.succeed('evaluate', config, model_dir,
                                           '--eval_batch_size=16').out)
         self.assertEqual(metrics['examples'], 64)
+        return metrics
+
+    def test_bert_trains_and_evaluates(self):
+        metrics = self.evaluated_on_sentences('bert_tiny')
         # A guess yet: of 60 words each is as likely.
         self.assertAlmostEqual(metrics['masked_lm_loss'], math.log(60), delta=0.5)
         self.assertLess(metrics['masked_lm_accuracy'], 0.2)
         self.assertAlmostEqual(metrics['next_sentence_accuracy'], 0.5, delta=0.3)
+
+    def test_the_convolutional_net_of_sentences_trains_and_evaluates(self):
+        metrics = self.evaluated_on_sentences('text_cnn')
+        # A guess yet.
+        self.assertAlmostEqual(metrics['average_loss'], math.log(2), delta=0.3)
+        self.assertAlmostEqual(metrics['auc_precision_recall'], 0.5, delta=0.4)
+        self.assertAlmostEqual(metrics['f1'] * (metrics['precision'] + metrics['recall']),
+                               2 * metrics['precision'] * metrics['recall'])
 
     def test_those_of_text_train_evaluate_and_write(self):
         for name in TEXTS:
