@@ -38,7 +38,9 @@ void DeclarePredictions(ModelContext& m, const proto::Head& head, size_t first) 
   }
   const google::protobuf::Message& args = head.GetReflection()->GetMessage(head, kind);
   const auto* const logits = args.GetDescriptor()->FindFieldByName("logits");
-  const Tensor* const of = m.tensors.Find("", args.GetReflection()->GetString(args, logits));
+  const Tensor* const of = logits == nullptr
+                               ? nullptr
+                               : m.tensors.Find("", args.GetReflection()->GetString(args, logits));
   for (size_t i = first; i < m.predictions.size(); ++i) {
     const NamedValue& prediction = m.predictions[i];
     m.head_predictions[prediction.name] = {.state = Tensor::State::kKnown,

@@ -95,7 +95,7 @@ Value BuildConv1d(LayerContext& layer) {
       AddBias(layer, conv1d,
               Conv2d(b, ImageOfSequence(b, layer.inputs[0].value), image_kernel, window.strides,
                      window.pads, layer.precision, {1, conv1d.dilation_rate()}));
-  return y.valid() ? SequenceOfImage(b, y) : Value{};
+  return SequenceOfImage(b, y);
 }
 
 // ---- conv2d (tf.layers.conv2d): x (N, H, W, C), kernel (KH, KW, C / groups, F), bias (F):

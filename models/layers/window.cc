@@ -80,6 +80,7 @@ Value ImageOfSequence(GraphBuilder& b, Value x) {
 }
 
 Value SequenceOfImage(GraphBuilder& b, Value x) {
+  if (!x.valid()) return {};
   const std::vector<int64_t> dims = b.shape(x).dims;
   return Reshape(b, x, {dims[0], dims[1] * dims[2], dims[3]});
 }

@@ -44,8 +44,8 @@ void FillSizes(std::vector<int64_t> unset, WindowSizes* sizes);
 // True if input 0 is an image, f32 (N, H, W, C). Reports any other input.
 bool IsImage(LayerContext& layer);
 
-// A sequence (N, T, C) as an image of one row, (N, 1, T, C), and back. ImageWindow is the window of
-// that image.
+// A sequence (N, T, C) as an image of one row, (N, 1, T, C), and back; invalid of an invalid image.
+// ImageWindow is the window of that image.
 Value ImageOfSequence(GraphBuilder& b, Value x);
 Value SequenceOfImage(GraphBuilder& b, Value x);
 Window ImageWindow(const Window& time);

@@ -19,7 +19,7 @@ constexpr int64_t kExamples = 1500;
 constexpr int64_t kPixels = 8 * 8;
 
 // A convolutional net whose metrics take every path from values to sums: a value for each row or
-// each pixel, weighted or not, an array.
+// each pixel, weighted or not, an array, decisions at thresholds, groups of rows.
 constexpr char kModel[] = R"(
 feature { name: "image" shape: [8, 8, 1] }
 label { name: "label" dtype: INT32 }
@@ -30,10 +30,14 @@ layer { flatten {} }
 layer { dense { units: 33 activation: TANH } }
 layer { dropout {} }
 layer { name: "logits" dense { units: 10 } }
+layer { name: "probabilities_of_3" slice { begin: 3 size: 1 } }
 head { classification { logits: "logits" label: "label" weights: "weight" } }
 eval_metric { name: "pixels" mean { values: "image" weights: "weight" } }
 eval_metric { name: "probability" mean { values: "logits" } }
 eval_metric { name: "confusion" confusion_matrix { labels: "label" predictions: "logits" weights: "weight" } }
+eval_metric { name: "recalls" recall { labels: "label" predictions: "probabilities" class_id: 3 thresholds: [0.05, 0.1] weights: "weight" } }
+eval_metric { name: "r2" r2_score { labels: "weight" predictions: "probabilities_of_3" } }
+eval_metric { name: "groups" by: "label" num_groups: 10 mean { values: "logits" weights: "weight" } }
 )";
 
 // Random images and labels.
@@ -103,7 +107,7 @@ TEST_P(ExactEvaluationTest, NeitherTheBatchNorTheWorkersChangeABit) {
       EXPECT_EQ(result->metrics, first) << "batch " << batch << ", " << workers << " workers";
     }
   }
-  ASSERT_EQ(first.size(), 5u);
+  ASSERT_EQ(first.size(), 8u);
   EXPECT_GT(first[0].second.values[0], 0.5);
   EXPECT_NEAR(first[2].second.values[0], 0.5, 0.01);
   // Weights uniform in [-0.25, 0.75), negative ones 0: 0.28125 a row.
@@ -111,6 +115,8 @@ TEST_P(ExactEvaluationTest, NeitherTheBatchNorTheWorkersChangeABit) {
   EXPECT_EQ(confusion.dims, (std::vector<int64_t>{10, 10}));
   EXPECT_NEAR(std::accumulate(confusion.values.begin(), confusion.values.end(), 0.0),
               0.28125 * kExamples, 20);
+  EXPECT_EQ(first[5].second.dims, (std::vector<int64_t>{2}));
+  EXPECT_EQ(first[7].second.dims, (std::vector<int64_t>{10}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, ExactEvaluationTest, testing::Bool());
