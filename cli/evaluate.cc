@@ -15,6 +15,7 @@
 #include "data/sources/source_list.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
+#include "runtime/checkpoint/best_checkpoint.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
@@ -114,7 +115,8 @@ absl::Status EvaluateCommand(const CommandLine& command) {
   if (watch) {
     return Watch(config.model_dir(), config.train(), timeout, evaluations, on_result, estimator);
   }
-  if (!checkpoint.empty() && DirName(checkpoint) != config.model_dir()) {
+  const bool elsewhere = !checkpoint.empty() && checkpoint != kBestCheckpoint;
+  if (elsewhere && DirName(checkpoint) != config.model_dir()) {
     LOG(INFO) << "The evaluation's events go to model_dir, " << config.model_dir() << ".";
   }
   return estimator.EvaluateAll(evaluations, checkpoint, on_result);

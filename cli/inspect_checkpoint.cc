@@ -1,6 +1,7 @@
 // `inspect` of a checkpoint: one row a tensor, in name order.
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,8 +9,11 @@
 #include "absl/strings/strip.h"
 #include "cli/inspect.h"
 #include "cli/json.h"
+#include "cli/results.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/checkpoint/best_checkpoint.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/tensor_bundle.h"
 
@@ -45,6 +49,18 @@ Json ScalarValue(DataType dtype, const std::string& bytes) {
     default:
       return Json();
   }
+}
+
+// "best checkpoint model.ckpt-9: step 9, by MAX accuracy, loss 0.06, accuracy 0.96"; arrays are
+// left out.
+std::string BestText(const std::string& prefix, const proto::EvaluationState& state) {
+  std::string text = absl::StrCat("best checkpoint ", Escape(prefix), ": step ", state.best_step(),
+                                  ", by ", Escape(state.monitor()));
+  const Json metrics = MetricsJson(BestMetrics(state));
+  for (const auto& [name, value] : metrics.items()) {
+    if (!value.is_array()) absl::StrAppend(&text, ", ", Escape(name), " ", value.dump());
+  }
+  return text;
 }
 
 }  // namespace
@@ -94,8 +110,22 @@ absl::Status InspectCheckpoint(const std::string& path, bool json, std::ostream&
   RowWriter rows(json, out);
   rows.Title(absl::StrFormat("checkpoint %s: %d tensors, %d bytes", Escape(reader->prefix()),
                              reader->entries().size(), total_bytes));
-  return WriteTensors(*reader, TensorRow,
-                      {{"name"}, {"dtype"}, {"shape"}, {"bytes", true}, {"value"}}, rows);
+  std::optional<proto::EvaluationState> best;
+  if (IsDirectory(path)) {
+    ASSIGN_OR_RETURN(best, ReadBestCheckpoint(path));
+  }
+  const std::string prefix = best.has_value() ? CheckpointPrefix(path, best->best_step()) : "";
+  if (best.has_value()) rows.Title(BestText(prefix, *best));
+  RETURN_IF_ERROR(WriteTensors(*reader, TensorRow,
+                               {{"name"}, {"dtype"}, {"shape"}, {"bytes", true}, {"value"}}, rows));
+  if (best.has_value()) {
+    rows.Object({{"kind", "best_checkpoint"},
+                 {"name", prefix},
+                 {"global_step", best->best_step()},
+                 {"monitor", best->monitor()},
+                 {"metrics", MetricsJson(BestMetrics(*best))}});
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace tpurun

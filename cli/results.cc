@@ -8,7 +8,19 @@ namespace {
 
 Json CheckpointJson(const std::string& prefix) { return prefix.empty() ? Json() : Json(prefix); }
 
+Json MetricJson(const MetricValue& value) {
+  return JsonNested(value.dims, [&values = value.values](int64_t i) {
+    return JsonNumber(values[static_cast<size_t>(i)]);
+  });
+}
+
 }  // namespace
+
+Json MetricsJson(const std::vector<std::pair<std::string, MetricValue>>& metrics) {
+  Json json = Json::object();
+  for (const auto& [name, value] : metrics) json[name] = MetricJson(value);
+  return json;
+}
 
 Json TrainResultJson(const TrainResult& result) {
   Json json;
@@ -27,6 +39,10 @@ Json TrainResultJson(const TrainResult& result) {
     json["examples_per_second"] = JsonNumber(static_cast<float>(result.examples_per_second));
   }
   if (result.stopped_early) json["stopped"] = "early";
+  if (!result.best.has_value()) return json;
+  json["best_step"] = result.best->step;
+  json["best_checkpoint"] = CheckpointJson(result.best->checkpoint);
+  json["best_metrics"] = MetricsJson(result.best->metrics);
   return json;
 }
 
@@ -37,9 +53,7 @@ Json EvaluationJson(const Evaluation& evaluation, bool one_of_several) {
   json["checkpoint"] = evaluation.checkpoint.has_value() ? Json(*evaluation.checkpoint) : Json();
   json["examples"] = evaluation.examples;
   for (const auto& [name, value] : evaluation.metrics) {
-    json[name] = JsonNested(value.dims, [&values = value.values](int64_t i) {
-      return JsonNumber(values[static_cast<size_t>(i)]);
-    });
+    json[name] = MetricJson(value);
     if (name == "loss" && evaluation.loss_shard_0.has_value()) {
       json["loss_shard_0"] = JsonNumber(*evaluation.loss_shard_0);
     }

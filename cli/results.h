@@ -2,10 +2,17 @@
 #ifndef TPURUN_CLI_RESULTS_H_
 #define TPURUN_CLI_RESULTS_H_
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "cli/json.h"
 #include "runtime/estimator/estimator.h"
 
 namespace tpurun {
+
+// An object of the metrics: numbers, or nested lists.
+Json MetricsJson(const std::vector<std::pair<std::string, MetricValue>>& metrics);
 
 Json TrainResultJson(const TrainResult& result);
 

@@ -177,6 +177,11 @@ class Validator {
   void CheckTrainAndEvaluate() {
     CheckMonitored();
     CheckExporters();
+    if (run_.train_and_evaluate().early_stopping().restore_best() && !SavePeriodsOf(run_).any()) {
+      Add("train_and_evaluate.early_stopping.restore_best",
+          "got true, but save_checkpoints_secs and save_checkpoints_steps save no checkpoint to "
+          "restore, want one of them > 0");
+    }
   }
 
   void CheckMonitored() {

@@ -139,7 +139,7 @@ absl::Status Saver::CheckUnlisted(const Directory& dir, int64_t first_step,
 absl::Status Saver::Save(const Directory& dir, const VariableStore& store, const RunState& run,
                          int64_t step) {
   const std::string prefix = CheckpointPrefix(options_.model_dir, step);
-  List(prefix);
+  List(prefix, options_.now());
   const PendingSave pending = {.writing = prefix, .deleting = Retire()};
   const auto save = [&]() -> absl::Status {
     RETURN_IF_ERROR(WritePendingSave(dir, pending));
@@ -153,14 +153,24 @@ absl::Status Saver::Save(const Directory& dir, const VariableStore& store, const
   return saved;
 }
 
-void Saver::List(const std::string& prefix) {
+absl::Status Saver::MakeLatest(const Directory& dir, const std::string& prefix) {
+  const auto listed = std::find(state_.all.begin(), state_.all.end(), prefix);
+  if (listed == state_.all.end()) {
+    return absl::NotFoundError(
+        absl::StrCat(CheckpointStatePath(options_.model_dir), " does not list ", prefix));
+  }
+  List(prefix, state_.timestamps[listed - state_.all.begin()]);
+  return WriteCheckpointState(dir, state_);
+}
+
+void Saver::List(const std::string& prefix, double time) {
   const auto listed = std::find(state_.all.begin(), state_.all.end(), prefix);
   if (listed != state_.all.end()) {
     state_.timestamps.erase(state_.timestamps.begin() + (listed - state_.all.begin()));
     state_.all.erase(listed);
   }
   state_.all.push_back(prefix);
-  state_.timestamps.push_back(options_.now());
+  state_.timestamps.push_back(time);
   state_.latest = prefix;
 }
 

@@ -55,13 +55,16 @@ class Saver {
   // removed, unless `checkpoint` already lists it.
   absl::Status Save(const Directory& dir, const VariableStore& store, const RunState& run,
                     int64_t step);
+  // Makes the listed checkpoint the latest one, whatever its step, and writes the `checkpoint`
+  // file. The others stay listed before it. NotFound if it is not listed.
+  absl::Status MakeLatest(const Directory& dir, const std::string& prefix);
 
  private:
   // The next checkpoint kept for ever is one written more than keep_checkpoint_every_n_hours after
   // `time` (seconds since 1970).
   void KeepNextAfter(double time);
-  // Appends the checkpoint to the list.
-  void List(const std::string& prefix);
+  // Appends the checkpoint to the list, or moves it to the end. `time`: when it was written.
+  void List(const std::string& prefix, double time);
   // Removes the oldest checkpoints from the list. Returns the prefixes of the ones to delete.
   std::vector<std::string> Retire();
 

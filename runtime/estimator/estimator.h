@@ -105,12 +105,20 @@ using StartFn = std::function<absl::StatusOr<TextStart>(const TrainedFolder& tra
 using AssetsFn =
     std::function<absl::StatusOr<std::map<std::string, std::string>>(const TrainedFolder& trained)>;
 
+// The best evaluation of train_and_evaluate so far, by its monitor.
+struct BestEvaluation {
+  int64_t step = 0;
+  std::string checkpoint;                                    // its prefix; empty if none is saved
+  std::vector<std::pair<std::string, MetricValue>> metrics;  // `loss`, `loss_shard_0`, the others
+};
+
 struct TrainResult {
-  bool skipped = false;        // true: already trained, and nothing was done
-  bool stopped_early = false;  // true: early_stopping ended the training
-  int64_t global_step = 0;
-  std::string checkpoint;  // prefix of the latest checkpoint; empty if there is none
-  double loss = 0;         // of the last step: mean over the cores
+  bool skipped = false;                // true: already trained, and nothing was done
+  bool stopped_early = false;          // true: early_stopping ended the training
+  int64_t global_step = 0;             // of the latest checkpoint, after restore_best too
+  std::string checkpoint;              // prefix of the latest checkpoint; empty if there is none
+  std::optional<BestEvaluation> best;  // of train_and_evaluate
+  double loss = 0;                     // of the last step: mean over the cores
   float loss_shard_0 = 0;
   // Of the last step: "learning_rate", or "learning_rate/NAME" if there are several optimizers.
   std::vector<std::pair<std::string, float>> learning_rates;
@@ -210,9 +218,10 @@ class Estimator {
   // more.
   absl::StatusOr<TrainResult> TrainAndEvaluate(const TrainAndEvaluateInputs& inputs);
 
-  // Evaluates `checkpoint`, or the latest checkpoint of model_dir if it is empty, over each input
-  // in turn. Calls `on_result` with each result; an error of `on_result` ends the call. NotFound if
-  // there is no checkpoint, unless allow_untrained.
+  // Evaluates `checkpoint`, or the latest checkpoint of model_dir if it is empty, or the best one
+  // if it is kBestCheckpoint (NotFound if there is none), over each input in turn. Calls
+  // `on_result` with each result; an error of `on_result` ends the call. NotFound if there is no
+  // checkpoint, unless allow_untrained.
   absl::Status EvaluateAll(const std::vector<EvaluationInput>& evaluations,
                            const std::string& checkpoint, const OnEvaluation& on_result);
   // The same for one input.
@@ -235,7 +244,7 @@ class Estimator {
                         const std::function<absl::Status(int64_t id)>& on_result);
 
   // Exports the predictions of the model, in f32 and for any batch size, with the variables of
-  // `checkpoint`, or of the latest checkpoint of model_dir if it is empty. NotFound if there is
+  // `checkpoint`, which is chosen as in Evaluate. NotFound if there is
   // none. Each format appears under its final name only when it is complete. After an error, the
   // format that failed and the later ones are absent.
   absl::StatusOr<ExportedFiles> Export(const proto::Export& config, const std::string& checkpoint,

@@ -13,6 +13,7 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/checkpoint/best_checkpoint.h"
 #include "runtime/checkpoint/drift.h"
 #include "runtime/checkpoint/warm_start.h"
 #include "runtime/estimator/placement.h"
@@ -55,6 +56,17 @@ absl::Status Damaged(const absl::Status& status, ModeKey mode, const std::string
     break;
   }
   return absl::DataLossError(message);
+}
+
+// Opens the best checkpoint. A training that finds a better one may delete it meanwhile.
+absl::StatusOr<Checkpoint> OpenBestCheckpoint(const std::string& model_dir) {
+  while (true) {
+    ASSIGN_OR_RETURN(const std::string prefix, FindBestCheckpoint(model_dir));
+    absl::StatusOr<Checkpoint> opened = Checkpoint::Open(prefix);
+    if (opened.ok() || !IsDeletedCheckpoint(opened.status())) return opened;
+    const absl::StatusOr<std::string> now = FindBestCheckpoint(model_dir);
+    if (now.ok() && *now == prefix) return opened;
+  }
 }
 
 // Initializes each copy of a moving average with the same copy of its variable.
@@ -197,12 +209,16 @@ absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
     }
     RETURN_IF_ERROR(state.status());
   }
+  const bool best = named == kBestCheckpoint;
   const std::string& path = named.empty() ? model_dir : named;
-  absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(path);
+  absl::StatusOr<Checkpoint> checkpoint =
+      best ? OpenBestCheckpoint(model_dir) : Checkpoint::Open(path);
   if (checkpoint.ok()) return std::optional<Checkpoint>(*std::move(checkpoint));
   if (!absl::IsDataLoss(checkpoint.status())) return checkpoint.status();
   std::string prefix;
-  if (IsDirectory(path)) {
+  if (best) {
+    ASSIGN_OR_RETURN(prefix, FindBestCheckpoint(model_dir));
+  } else if (IsDirectory(path)) {
     const absl::StatusOr<CheckpointState> state = ReadCheckpointState(path);
     if (!state.ok()) return checkpoint.status();  // `checkpoint` itself is damaged
     prefix = state->latest;

@@ -45,8 +45,8 @@ absl::StatusOr<InfeedPtr> CreateInfeed(const EstimatorOptions& options, ModeKey 
                                        InputSource& input, const CoreProgram& program,
                                        InfeedOptions infeed);
 
-// Opens the checkpoint `named`, or the latest checkpoint of model_dir if `named` is empty. nullopt
-// if there is none.
+// Opens the checkpoint `named`, the best checkpoint of model_dir if that is kBestCheckpoint, or the
+// latest checkpoint of model_dir if `named` is empty. nullopt if there is none.
 absl::StatusOr<std::optional<Checkpoint>> ChooseCheckpoint(ModeKey mode,
                                                            const std::string& model_dir,
                                                            const std::string& named);

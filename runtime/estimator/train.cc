@@ -119,8 +119,12 @@ absl::StatusOr<std::optional<TrainResult>> Estimator::TrainFrom(
     RETURN_IF_ERROR(peers.FirstError(peers.is_chief() ? resume_evaluations() : absl::OkStatus()));
     ASSIGN_OR_RETURN(stopped, peers.Ask(stopped));
   }
-  if (stopped) return SkipTraining(start, SkipReason::kStoppedEarly);
-  if (skipped) return SkipTraining(start);
+  if (stopped || skipped) {
+    TrainResult done =
+        SkipTraining(start, stopped ? SkipReason::kStoppedEarly : SkipReason::kTrained);
+    if (evaluations != nullptr) evaluations->Describe(done);
+    return done;
+  }
   if (!peers.is_chief()) return Follow(peers, program, input, reserve);
   TrainOutput output(options_, peers, start, program, input);
   TrainLoop loop(options_, peers, program, input, output, evaluations.get());

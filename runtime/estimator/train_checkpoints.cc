@@ -5,24 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "google/protobuf/text_format.h"
 #include "runtime/base/status.h"
+#include "runtime/checkpoint/best_checkpoint.h"
 #include "runtime/checkpoint/drift.h"
 #include "runtime/estimator/input_files.h"
 
 namespace tpurun {
-namespace {
-
-std::string EvaluationText(const proto::EvaluationState& state) {
-  google::protobuf::TextFormat::Printer printer;
-  printer.SetSingleLineMode(true);
-  std::string text;
-  printer.PrintToString(state, &text);
-  return text;
-}
-
-}  // namespace
-
 TrainCheckpoints::TrainCheckpoints(const EstimatorOptions& options, TrainPeers& peers,
                                    TrainStart& start, const TrainProgram& program,
                                    const TrainInput& input)

@@ -9,6 +9,7 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/checkpoint/best_checkpoint.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/io/file.h"
 #include "runtime/io/tensor_bundle.h"
@@ -40,6 +41,13 @@ double ValueOf(const Evaluation& evaluation, const std::string& metric) {
   const auto found = std::find_if(evaluation.metrics.begin(), evaluation.metrics.end(),
                                   [&](const auto& entry) { return entry.first == metric; });
   return found->second.values[0];
+}
+
+void AddMetric(const std::string& name, const MetricValue& value, proto::EvaluationState& state) {
+  proto::EvaluationState::Metric& metric = *state.add_best_metric();
+  metric.set_name(name);
+  metric.mutable_dim()->Assign(value.dims.begin(), value.dims.end());
+  metric.mutable_value()->Assign(value.values.begin(), value.values.end());
 }
 
 }  // namespace
@@ -86,6 +94,8 @@ absl::Status TrainEvaluations::Build(const VariableStore& trained) {
 void TrainEvaluations::ForgetBest() {
   state_.clear_best();
   state_.clear_best_step();
+  state_.clear_best_metric();
+  state_.clear_best_identity();
   state_.clear_no_better();
 }
 
@@ -93,11 +103,32 @@ std::string TrainEvaluations::PrefixOf(int64_t step) const {
   return CheckpointPrefix(options_.config.model_dir(), step);
 }
 
+absl::StatusOr<bool> TrainEvaluations::HasRestored(int64_t step) {
+  const absl::StatusOr<std::optional<proto::EvaluationState>> read = ReadBestCheckpoint(start_.dir);
+  if (absl::IsDataLoss(read.status())) {
+    LOG(WARNING) << read.status().message();
+    return false;
+  }
+  RETURN_IF_ERROR(read.status());
+  const std::optional<proto::EvaluationState>& stopped = *read;
+  if (!stopped.has_value() || !stopped->has_restored_from_step()) return false;
+  if (stopped->best_step() != step || stopped->monitor() != state_.monitor()) return false;
+  const proto::EvaluationState resumed = std::exchange(state_, *stopped);
+  restored_ = stops_early();  // not with more patience: the training then goes on from `step`
+  if (!restored_) state_ = resumed;
+  return restored_;
+}
+
 absl::StatusOr<bool> TrainEvaluations::Resume(const Evaluated& resumed) {
+  ASSIGN_OR_RETURN(const bool has_restored, HasRestored(resumed.step));
+  if (has_restored) return true;
   const bool is_pending = state_.has_pending_step() && state_.pending_step() == resumed.step;
   if (state_.has_pending_step() && !is_pending) {
     RETURN_IF_ERROR(EvaluatePending(state_.pending_step()));
-    if (stops_early()) return true;
+    if (stops_early()) {
+      RETURN_IF_ERROR(RestoreBest(resumed.step));
+      return true;
+    }
   }
   const bool evaluates = is_pending || resumed.last;
   if (evaluates) RETURN_IF_ERROR(Run(resumed));
@@ -105,7 +136,9 @@ absl::StatusOr<bool> TrainEvaluations::Resume(const Evaluated& resumed) {
     RETURN_IF_ERROR(exporters_.Export(
         {.step = state_.best_step(), .checkpoint = PrefixOf(state_.best_step()), .best = true}));
   }
-  return evaluates && stops_early();
+  if (!evaluates || !stops_early()) return false;
+  RETURN_IF_ERROR(RestoreBest(resumed.step));
+  return true;
 }
 
 absl::Status TrainEvaluations::EvaluatePending(int64_t step) {
@@ -191,6 +224,10 @@ absl::Status TrainEvaluations::RunWith(Evaluator& evaluator, const Evaluated& ev
     RETURN_IF_ERROR(hooks_.Run(proto::Hook::EVALUATION, last_));
   }
   state_.clear_pending_step();
+  if (best && !evaluated.checkpoint.empty()) {
+    ASSIGN_OR_RETURN(*state_.mutable_best_identity(), CheckpointIdentity(evaluated.checkpoint));
+  }
+  RETURN_IF_ERROR(SaveBest(evaluated.checkpoint));
   if (stops_early()) {
     LOG(INFO) << "Stopping early at step " << evaluated.step << ": " << config().monitor().metric()
               << (state_.has_best()
@@ -198,11 +235,44 @@ absl::Status TrainEvaluations::RunWith(Evaluator& evaluator, const Evaluated& ev
                       : " was no number")
               << " in " << state_.no_better() << " evaluations.";
   }
-  return exporters_.Export({.step = evaluated.step,
-                            .checkpoint = evaluated.checkpoint,
-                            .latest = true,
-                            .best = best,
-                            .last = evaluated.last || stops_early()});
+  const bool last = evaluated.last || stops_early();
+  RETURN_IF_ERROR(exporters_.Export({.step = evaluated.step,
+                                     .checkpoint = evaluated.checkpoint,
+                                     .latest = true,
+                                     .best = best,
+                                     .last = last && !restores_best()}));
+  if (!restores_best()) return absl::OkStatus();
+  return exporters_.Export(
+      {.step = state_.best_step(), .checkpoint = PrefixOf(state_.best_step()), .last = true});
+}
+
+absl::Status TrainEvaluations::SaveBest(const std::string& checkpoint) {
+  return checkpoint.empty() ? absl::OkStatus() : WriteBestCheckpoint(start_.dir, state_);
+}
+
+absl::Status TrainEvaluations::RestoreBest(int64_t step) {
+  if (!restores_best()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string best, BestPrefix(options_.config.model_dir(), state_));
+  // A run that is killed between the two writes resumes the checkpoint of `step`, stops again and
+  // comes here.
+  proto::EvaluationState stopped = state_;
+  stopped.set_restored_from_step(step);
+  RETURN_IF_ERROR(WriteBestCheckpoint(start_.dir, stopped));
+  RETURN_IF_ERROR(start_.saver.MakeLatest(start_.dir, best));
+  restored_ = true;
+  LOG(INFO) << "Restored the best checkpoint, " << best << ": it is the latest.";
+  return absl::OkStatus();
+}
+
+void TrainEvaluations::Describe(TrainResult& result) const {
+  if (!state_.has_best()) return;
+  BestEvaluation& best = result.best.emplace();
+  best.step = state_.best_step();
+  if (state_.has_best_identity()) best.checkpoint = PrefixOf(state_.best_step());
+  best.metrics = BestMetrics(state_);
+  if (!restored_) return;
+  result.global_step = best.step;
+  result.checkpoint = best.checkpoint;
 }
 
 absl::Status TrainEvaluations::Finish() {
@@ -228,6 +298,13 @@ bool TrainEvaluations::IsBest(const Evaluation& evaluation) {
   state_.set_best(value);
   state_.set_best_step(evaluation.global_step);
   state_.set_no_better(0);
+  state_.clear_best_identity();
+  state_.clear_best_metric();
+  for (const auto& [name, metric] : evaluation.metrics) {
+    AddMetric(name, metric, state_);
+    if (name == "loss" && evaluation.loss_shard_0.has_value())
+      AddMetric(kLossShard0, *evaluation.loss_shard_0, state_);
+  }
   return true;
 }
 

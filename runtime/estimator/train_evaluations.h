@@ -42,7 +42,7 @@ class TrainEvaluations {
 
   // Before the first step of a resumed training: runs the evaluation that the previous run may have
   // missed, and exports the best checkpoint if no exporter has it. Returns true if that ends the
-  // training early.
+  // training early, or if the previous run ended early and made the resumed checkpoint the latest.
   absl::StatusOr<bool> Resume(const Evaluated& resumed);
 
   // The step that a loop from `step` on may not cross.
@@ -50,14 +50,19 @@ class TrainEvaluations {
   // Returns true if the model is to be evaluated at `step`, where a loop has ended. Records the
   // result in the state, for the checkpoint that is saved before the evaluation.
   bool Due(int64_t step, bool last);
-  // Evaluates, exports and updates the state. Errors as in Evaluator::Run, Hooks::Run and
-  // Estimator::Export.
+  // Evaluates, exports and updates the state and the file of the best checkpoint. Errors as in
+  // Evaluator::Run, Hooks::Run and Estimator::Export.
   absl::Status Run(const Evaluated& evaluated);
   // Runs the hooks of the end and waits for all hooks in the background.
   absl::Status Finish();
   absl::Status WaitForHooks();
   // After a Run: true if the metric has not improved for `patience` evaluations.
   bool stops_early() const;
+  // After a training that has stopped early at `step`: if restore_best says so, makes the best
+  // checkpoint the latest.
+  absl::Status RestoreBest(int64_t step);
+  // Sets what `result` says of the best evaluation, and after RestoreBest of the latest checkpoint.
+  void Describe(TrainResult& result) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -74,6 +79,14 @@ class TrainEvaluations {
   std::string PrefixOf(int64_t step) const;
   // Returns true if the evaluation is the best so far, and records that in the state.
   bool IsBest(const Evaluation& evaluation);
+  // Writes the file of the best checkpoint, after an evaluation of `checkpoint`.
+  absl::Status SaveBest(const std::string& checkpoint);
+  // True if an earlier run has stopped early and made the checkpoint of `step` the latest. The
+  // state is then the one at the end of that run.
+  absl::StatusOr<bool> HasRestored(int64_t step);
+  bool restores_best() const {
+    return config().early_stopping().restore_best() && state_.has_best() && stops_early();
+  }
 
   const EstimatorOptions& options_;
   const TrainAndEvaluateInputs& inputs_;
@@ -81,8 +94,9 @@ class TrainEvaluations {
   Exporters exporters_;
   Hooks hooks_;
   HookMoment last_;  // the moment of the latest evaluation
-  const TrainStart& start_;
+  TrainStart& start_;
   proto::EvaluationState& state_;                  // start_.evaluations
+  bool restored_ = false;                          // the latest checkpoint is the best one
   std::optional<Clock::time_point> evaluated_at_;  // when the latest evaluation began
   const Clock::time_point began_ = Clock::now();
 };

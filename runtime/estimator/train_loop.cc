@@ -289,6 +289,7 @@ absl::Status TrainLoop::Finish() {
               << absl::StrFormat("%.3f of %.3f s.", done_.summary_seconds, done_.seconds);
   }
   RETURN_IF_ERROR(output_.Finish(done_.step));
+  if (stopped_early_) RETURN_IF_ERROR(evaluations_->RestoreBest(done_.step));
   const HookMoment end = {
       .step = done_.step, .checkpoint = output_.checkpoints().latest(), .loss = done_.loss()};
   RETURN_IF_ERROR(hooks_.Run(proto::Hook::END, end));
@@ -302,7 +303,7 @@ absl::Status TrainLoop::Finish() {
 absl::StatusOr<TrainResult> TrainLoop::Result() const {
   const int64_t steps = done_.step - input_.start_step();
   ASSIGN_OR_RETURN(const auto rates, program_.learning_rates.At(done_.step - 1));
-  return TrainResult{
+  TrainResult result = {
       .stopped_early = stopped_early_,
       .global_step = done_.step,
       .checkpoint = output_.checkpoints().latest(),
@@ -313,6 +314,8 @@ absl::StatusOr<TrainResult> TrainLoop::Result() const {
       .seconds = done_.seconds,
       .examples_per_second = static_cast<double>(steps * options_.config.train_batch_size()) /
                              std::max(done_.seconds, 1e-9)};
+  if (evaluations_ != nullptr) evaluations_->Describe(result);
+  return result;
 }
 
 }  // namespace tpurun

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "google/protobuf/text_format.h"
 #include "runtime/base/status.h"
+#include "runtime/checkpoint/best_checkpoint.h"
 #include "runtime/checkpoint/model_dir.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/io/event_writer.h"
@@ -15,12 +15,11 @@ namespace {
 
 absl::StatusOr<proto::EvaluationState> EvaluationStateOf(const RunState& state,
                                                          const Checkpoint& checkpoint) {
-  proto::EvaluationState evaluations;
-  if (google::protobuf::TextFormat::ParseFromString(state.evaluation, &evaluations)) {
-    return evaluations;
-  }
-  return absl::DataLossError(absl::StrCat("checkpoint ", checkpoint.prefix(),
-                                          ": tpurun/evaluation is no EvaluationState"));
+  absl::StatusOr<proto::EvaluationState> evaluations = ParseEvaluationText(state.evaluation);
+  if (evaluations.ok()) return evaluations;
+  return absl::DataLossError(
+      absl::StrCat("checkpoint ", checkpoint.prefix(),
+                   ": tpurun/evaluation is no EvaluationState: ", evaluations.status().message()));
 }
 
 SaverOptions SavingOf(const proto::RunConfig& config) {

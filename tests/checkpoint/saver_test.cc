@@ -286,5 +286,23 @@ TEST_F(SaverTest, AListThatCannotBeWrittenTakesItsCheckpointWithIt) {
   EXPECT_EQ(Complete(), Steps{1});
 }
 
+TEST_F(SaverTest, AnEarlierCheckpointBecomesTheLatestAndTheNextSaveFollowsIt) {
+  Saver saver = Open(3);
+  for (const int64_t step : {10, 20, 30}) Save(saver, step);
+  now_ = 2000;
+  ASSERT_TRUE(saver.MakeLatest(held_, dir_.Path("model.ckpt-10")).ok());
+  EXPECT_EQ(saver.latest(), dir_.Path("model.ckpt-10"));
+  EXPECT_EQ(Listed(), (Steps{20, 30, 10}));
+  EXPECT_EQ(ReadCheckpointState(dir_.path())->timestamps, (std::vector<double>{1000, 1000, 1000}));
+  EXPECT_EQ(*ResolveCheckpoint(dir_.path()), dir_.Path("model.ckpt-10"));
+  // A training that goes on from there writes the later steps again.
+  Saver again = Open(3);
+  Save(again, 20);
+  EXPECT_EQ(Listed(), (Steps{30, 10, 20}));
+  EXPECT_EQ(Complete(), (Steps{10, 20, 30}));
+  EXPECT_TRUE(absl::IsNotFound(again.MakeLatest(held_, dir_.Path("model.ckpt-40"))));
+  EXPECT_EQ(again.latest(), dir_.Path("model.ckpt-20"));
+}
+
 }  // namespace
 }  // namespace tpurun

@@ -120,8 +120,9 @@ class TrainAndEvaluateTest(ProgramTest):
 
         again = self.lines(self.run_iris('model', *ACCURACY, *PATIENCE))
         self.assertEqual(again[0], done[-2])
+        best = {key: value for key, value in done[-1].items() if key.startswith('best_')}
         self.assertEqual(again[1], {'skipped': True, 'global_step': step, 'stopped': 'early',
-                                    'checkpoint': self.path('model', f'model.ckpt-{step}')})
+                                    'checkpoint': self.path('model', f'model.ckpt-{step}'), **best})
         # `train` goes on, and keeps the best one all the same.
         self.succeed(*self.iris('train', 'model', *FLAGS[:1], *FLAGS[3:], '--max_steps=600'))
         self.assertEqual(steps_listed(self.path('model'))[0], listed[0])
