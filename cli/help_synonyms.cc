@@ -57,7 +57,7 @@ constexpr HelpSynonym kSynonyms[] = {
      "warm_start_from frozen migrating_from_keras"},
     {"freeze freezing", "frozen trainable"},
     {"gradient_clipping clipping clip", "clip_by_global_norm clip_by_norm clip_by_value"},
-    {"hyperparameter hparams tuning sweep", "set report"},
+    {"hyperparameter hparams tuning sweep grid_search tuner", "sweeps set report"},
     {"image jpeg png picture mnist cifar", "convert decode_raw init inspect"},
     {"inference prediction", "predict keys export"},
     {"keras sequential compile fit", "migrating_from_keras layers"},

@@ -12,10 +12,12 @@
 #include "absl/strings/str_cat.h"
 #include "cli/json.h"
 #include "cli/report_forecasts.h"
+#include "cli/report_models.h"
 #include "cli/signals.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
+#include "runtime/report/comparison.h"
 #include "runtime/report/html_report.h"
 #include "runtime/report/text_report.h"
 #include "runtime/tpu/accelerator.h"
@@ -39,15 +41,29 @@ absl::StatusOr<int> TextWidth(const CommandLine& command) {
       absl::StrCat("--width: got ", width, ", want ", kMinTextWidth, " to ", kMaxWidth));
 }
 
+bool PrintsText(const CommandLine& command) {
+  return command.GetBool("text") || (command.Has("format") && !PrintsJson(command));
+}
+
+// What is compared stands on standard output, not only the name of a page.
+bool Prints(const CommandLine& command) { return PrintsText(command) || PrintsJson(command); }
+
 // Mistakes of the command line, before anything is read.
 absl::Status CheckFlags(const CommandLine& command) {
-  const bool text = command.GetBool("text");
+  const bool text = PrintsText(command);
   if (command.Has("width") && !text) {
     return absl::InvalidArgumentError("--width is for --text, which is not given");
   }
-  if (command.Has("output") ? command.GetString("output").empty() : !text) {
+  if (command.GetBool("text") && PrintsJson(command)) {
+    return absl::InvalidArgumentError("--text and --format=json: want one of them");
+  }
+  if (command.Has("output") ? command.GetString("output").empty() : !Prints(command)) {
     return absl::InvalidArgumentError(
-        "report needs --output=FILE.html for a page, --text for the terminal, or both");
+        "report needs --output=FILE.html for a page, --text for the terminal, --format=json for "
+        "other programs, or a page and one of these");
+  }
+  if (command.Has("mode") && !command.Has("sort_by")) {
+    return absl::InvalidArgumentError("--mode is for --sort_by, which is not given");
   }
   for (const std::string& dir : command.arguments()) {
     if (dir.empty()) return absl::InvalidArgumentError("DIR: got \"\", want a folder");
@@ -56,6 +72,23 @@ absl::Status CheckFlags(const CommandLine& command) {
     return absl::InvalidArgumentError("--output: got \"-\", want the name of a file");
   }
   return absl::OkStatus();
+}
+
+// By --sort_by and --mode.
+absl::Status Sort(const CommandLine& command, Report& report) {
+  if (!command.Has("sort_by")) return absl::OkStatus();
+  std::optional<MetricMode> mode;
+  if (command.Has("mode")) {
+    mode = ParseMode(command.GetString("mode"));
+    if (!mode.has_value()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--mode: got ", Quote(command.GetString("mode")), ", want MIN or MAX"));
+    }
+  }
+  absl::StatusOr<size_t> column = FindMetric(report, command.GetString("sort_by"));
+  if (!column.ok()) return Annotate(column.status(), "--sort_by");
+  const absl::Status sorted = SortByMetric(*column, mode, report);
+  return sorted.ok() ? sorted : Annotate(sorted, "--sort_by");
 }
 
 // Every event file of the report, which the page must not replace.
@@ -83,13 +116,15 @@ absl::Status ReportCommand(const CommandLine& command) {
     ASSIGN_OR_RETURN(accelerator, ParseAcceleratorType(command.GetString("accelerator_type")));
   }
   ASSIGN_OR_RETURN(Report report, ReadReport(command.arguments()));
+  RETURN_IF_ERROR(Sort(command, report));
   if (accelerator.has_value()) AddForecasts(*accelerator, report);
+  if (command.Has("output")) AddModels(report);
   for (const std::string& warning : report.warnings) LOG(WARNING) << Escape(warning);
   if (command.Has("output")) {
     const std::string output = command.GetString("output");
     const HtmlReport page = MakeHtmlReport(report);
     RETURN_IF_ERROR(WritePage(report, page, output));
-    if (!command.GetBool("text")) {
+    if (!Prints(command)) {
       return WriteResult({{"output", output},
                           {"runs", report.runs.size()},
                           {"points", page.points},
@@ -97,6 +132,7 @@ absl::Status ReportCommand(const CommandLine& command) {
                           {"bytes", page.html.size()}});
     }
   }
+  if (PrintsJson(command)) return WriteOutput(JsonReport(report) + "\n");
   return WriteOutput(TextReport(report, width));
 }
 

@@ -9,21 +9,18 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "cli/check_input.h"
 #include "cli/compose.h"
 #include "cli/config/load_config.h"
 #include "cli/config/validate.h"
 #include "cli/inspect_rows.h"
 #include "cli/json.h"
+#include "cli/layer_rows.h"
 #include "cli/logging.h"
 #include "cli/summary_traffic.h"
 #include "data/input_fn.h"
 #include "data/sources/source_list.h"
-#include "data/table.h"
 #include "models/model_builder.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -33,8 +30,6 @@
 #include "runtime/estimator/step_graph.h"
 #include "runtime/ir/structural.h"
 #include "runtime/session/call_input_fn.h"
-#include "runtime/spec/dtypes.h"
-#include "runtime/spec/global_step.h"
 #include "runtime/spec/input_deployment.h"
 #include "runtime/spec/topology.h"
 
@@ -108,116 +103,6 @@ absl::Status BuildStep(const EstimatorOptions& options, ModeKey mode, BuiltSteps
   return absl::OkStatus();
 }
 
-// ----------------------------------------------------------------------------------- the layers
-
-// What layers take is counted for this many examples: no shape that means something else has it.
-constexpr int64_t kProbeBatch = 2;
-
-// The model as it predicts, with all its labels.
-absl::StatusOr<EstimatorSpec> BuildForward(const ModelFn& model_fn, const proto::RunConfig& run) {
-  ASSIGN_OR_RETURN(EstimatorSpec spec, model_fn({.mode = ModeKey::kEval,
-                                                 .batch_per_replica = kProbeBatch,
-                                                 .use_tpu = run.use_tpu()}));
-  for (const NamedValue& prediction : spec.predictions) {
-    spec.graph.AddOutput(prediction.name, prediction.value);
-  }
-  for (const EvalMetric& metric : spec.eval_metrics) {
-    for (const Value value : metric.statistics) spec.graph.AddOutput(metric.name, value);
-  }
-  if (!spec.layers.empty() && spec.layers.back().value.valid()) {
-    spec.graph.AddOutput("last", spec.layers.back().value);
-  }
-  return spec;
-}
-
-struct Parameters {
-  int64_t all = 0;
-  int64_t trainable = 0;
-  int64_t bytes = 0;
-
-  void Add(const Variable& variable) {
-    if (variable.scope == Variable::Scope::kState) return;  // of as many rows as a batch has
-    const int64_t elements = variable.shape.num_elements();
-    all += elements;
-    if (variable.trainable) trainable += elements;
-    bytes += variable.shape.bytes();
-  }
-};
-
-Parameters ParametersOf(const Graph& graph, int first, int end) {
-  Parameters parameters;
-  for (int i = first; i < end; ++i) parameters.Add(graph.variables()[i]);
-  return parameters;
-}
-
-// Those that training adds: slots and scalars of the optimizers, moving averages.
-Parameters OptimizerParameters(const Graph& training, const Graph& model) {
-  Parameters parameters;
-  for (const Variable& variable : training.variables()) {
-    if (model.FindVariable(variable.name) < 0 && variable.name != kGlobalStep) {
-      parameters.Add(variable);
-    }
-  }
-  return parameters;
-}
-
-// (batch, ...) with null for the batch.
-Json ShapeJson(const std::vector<int64_t>& dims) {
-  Json shape = Json::array({nullptr});
-  for (size_t i = 1; i < dims.size(); ++i) shape.push_back(dims[i]);
-  return shape;
-}
-
-std::string ElementTypeName(DType dtype) {
-  return absl::AsciiStrToLower(proto::DataType_Name(FromDType(dtype)));
-}
-
-int64_t WholeNumber(double value) { return static_cast<int64_t>(std::min(value, 9.2e18)); }
-
-// FLOPs of the needed nodes before each node, and of all.
-std::vector<double> FlopsBefore(const Graph& graph) {
-  const std::vector<bool> live = LiveNodes(graph);
-  std::vector<double> sums = {0};
-  for (const Node& node : graph.nodes()) {
-    sums.push_back(sums.back() + (live[node.id] ? CostOfNode(graph, node).flops() : 0));
-  }
-  return sums;
-}
-
-Json LayerJson(const EstimatorSpec& spec, const std::vector<double>& flops_before,
-               const BuiltLayer& layer) {
-  const Parameters parameters = ParametersOf(spec.graph, layer.first_variable, layer.end_variable);
-  Json row = {{"kind", "layer"},
-              {"name", layer.name},
-              {"type", layer.kind},
-              {"depth", layer.depth},
-              {"inputs", layer.inputs}};
-  const Shape& shape = spec.graph.shape(layer.value);
-  row["output_shape"] = ShapeJson(shape.dims);
-  row["dtype"] = ElementTypeName(shape.dtype);
-  row["parameters"] = parameters.all;
-  row["trainable_parameters"] = parameters.trainable;
-  const double flops = flops_before[layer.end_node] - flops_before[layer.first_node];
-  row["flops"] = WholeNumber(flops / kProbeBatch);
-  return row;
-}
-
-std::vector<Json> LayerRows(const std::vector<FeatureSpec>& features, const EstimatorSpec& spec) {
-  std::vector<Json> rows;
-  for (const FeatureSpec& feature : features) {
-    if (feature.is_label) continue;
-    Json shape = Json::array({nullptr});
-    for (const int64_t dim : feature.shape.dims) shape.push_back(dim);
-    rows.push_back({{"kind", "feature"},
-                    {"name", feature.name},
-                    {"output_shape", shape},
-                    {"dtype", ElementTypeName(feature.shape.dtype)}});
-  }
-  const std::vector<double> flops_before = FlopsBefore(spec.graph);
-  for (const BuiltLayer& layer : spec.layers) rows.push_back(LayerJson(spec, flops_before, layer));
-  return rows;
-}
-
 // ------------------------------------------------------------------------------------- warnings
 
 void WarnOfFiles(const LoadedConfig& config, const ModeInput& input,
@@ -272,37 +157,6 @@ void WarnOfUnused(const BuiltSteps& steps, std::vector<std::string>& warnings) {
 
 // ----------------------------------------------------------------------------------------- text
 
-// "1,130 (4.41 KiB)".
-std::string WithBytes(const Json& number, int64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  double value = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; value >= 1024; ++unit) value /= 1024;
-  return absl::StrFormat("%s (%.*f %s)", Grouped(number), unit == 0 ? 0 : 2, value, kUnits[unit]);
-}
-
-// As Keras writes it: (None, 8, 8, 16), a vector (None,).
-std::string ShapeText(const Json& shape) {
-  std::string text = "(None";
-  for (size_t i = 1; i < shape.size(); ++i) absl::StrAppend(&text, ", ", JsonText(shape[i]));
-  return absl::StrCat(text, shape.size() == 1 ? ",)" : ")");
-}
-
-Json TextRow(const Json& row) {
-  const bool layer = row["kind"] == "layer";
-  const int depth = row.value("depth", 0);
-  Json text = {{"name", std::string(2 * depth, ' ') + row["name"].get<std::string>()},
-               {"type", layer ? row["type"] : row["kind"]},
-               {"output_shape", ShapeText(row["output_shape"])},
-               {"dtype", row["dtype"]}};
-  if (!layer) return text;
-  text["parameters"] = Grouped(row["parameters"]);
-  text["trainable"] = Grouped(row["trainable_parameters"]);
-  text["flops"] = Grouped(row["flops"]);
-  text["inputs"] = absl::StrJoin(row["inputs"].get<std::vector<std::string>>(), ", ");
-  return text;
-}
-
 struct SummaryRows {
   std::vector<Json> layers, steps, traffic, forecast;
   std::vector<std::string> warnings;
@@ -313,25 +167,9 @@ void WriteText(const SummaryRows& summary, RowWriter& rows) {
   const auto& [layers, steps, traffic, forecast, warnings, model] = summary;
   rows.Title(absl::StrCat("Model: ", Quote(model["name"].get<std::string>())));
   std::vector<Json> texts;
-  for (const Json& row : layers) texts.push_back(TextRow(row));
-  rows.Table({{"name"},
-              {"type"},
-              {"output_shape"},
-              {"dtype"},
-              {"parameters", true},
-              {"trainable", true},
-              {"flops", true},
-              {"inputs"}},
-             texts);
-  rows.Title(absl::StrCat("Total parameters: ", WithBytes(model["parameters"], model["bytes"])));
-  rows.Title(absl::StrCat("Trainable parameters: ", Grouped(model["trainable_parameters"])));
-  rows.Title(
-      absl::StrCat("Non-trainable parameters: ", Grouped(model["non_trainable_parameters"])));
-  if (model.contains("optimizer_parameters")) {
-    rows.Title(absl::StrCat("Optimizer parameters: ",
-                            WithBytes(model["optimizer_parameters"], model["optimizer_bytes"])));
-  }
-  rows.Title(absl::StrCat("FLOPs of an example: ", Grouped(model["flops"])));
+  for (const Json& row : layers) texts.push_back(LayerText(row));
+  rows.Table(LayerColumns(), texts);
+  for (const std::string& line : TotalsText(model)) rows.Title(line);
   texts.clear();
   for (const Json& row : steps) {
     Json text = row;
@@ -357,29 +195,6 @@ void WriteJson(const SummaryRows& summary, RowWriter& rows) {
     rows.Object({{"kind", "warning"}, {"message", warning}});
   }
   rows.Object(summary.model);
-}
-
-Json ModelJson(const proto::ModelSpec& model, const EstimatorSpec& forward,
-               const std::vector<Json>& layers, const BuiltSteps& steps) {
-  const Parameters all =
-      ParametersOf(forward.graph, 0, static_cast<int>(forward.graph.variables().size()));
-  Json json = {{"kind", "model"},
-               {"name", model.name()},
-               {"parameters", all.all},
-               {"trainable_parameters", all.trainable},
-               {"non_trainable_parameters", all.all - all.trainable},
-               {"bytes", all.bytes}};
-  if (const auto training = steps.graphs.find(ModeKey::kTrain); training != steps.graphs.end()) {
-    const Parameters added = OptimizerParameters(training->second.graph, forward.graph);
-    json["optimizer_parameters"] = added.all;
-    json["optimizer_bytes"] = added.bytes;
-  }
-  int64_t flops = 0;
-  for (const Json& row : layers) {
-    if (row["kind"] == "layer" && row["depth"] == 0) flops += row["flops"].get<int64_t>();
-  }
-  json["flops"] = flops;
-  return json;
 }
 
 std::vector<Json> StepRows(const std::vector<ModeInput>& inputs, const proto::RunConfig& run,
@@ -462,7 +277,9 @@ absl::Status Summarize(const CommandLine& command, bool json, std::ostream& out)
   SummaryRows summary = {.layers = LayerRows(model.features, forward),
                          .steps = StepRows(inputs, config.run, steps),
                          .warnings = warnings};
-  summary.model = ModelJson(config.model, forward, summary.layers, steps);
+  const auto training = steps.graphs.find(ModeKey::kTrain);
+  summary.model = ModelRow(config.model.name(), forward, summary.layers,
+                           training == steps.graphs.end() ? nullptr : &training->second.graph);
   found.push_back(AddTraffic(options, flags, steps, summary));
   RowWriter rows(json, out);
   (json ? WriteJson : WriteText)(summary, rows);

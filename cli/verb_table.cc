@@ -511,6 +511,18 @@ std::span<const Verb> Verbs() {
                  {.name = "text",
                   .type = Flag::Type::kBool,
                   .help = "curves and table on standard output"},
+                 {.name = "format",
+                  .value_name = kTextOrJson,
+                  .help =
+                      "json: the final and best metrics of the runs and the hyperparameters that "
+                      "differ, as one object on standard output; text: as --text"},
+                 {.name = "sort_by",
+                  .value_name = "METRIC",
+                  .help = "the best run first, by a metric such as loss or eval/accuracy"},
+                 {.name = "mode",
+                  .value_name = "MIN|MAX",
+                  .help =
+                      "which values of --sort_by are better; default by the name of the metric"},
                  {.name = "width",
                   .type = Flag::Type::kInt,
                   .value_name = "COLUMNS",

@@ -1,121 +1,3 @@
-'use strict';
-
-// ---- elements ----
-
-const SVG_NAMESPACE = 'http://www.w3.org/2000/svg';
-
-// An element with its attributes and children; strings among them become text, never markup.
-function make(name, attributes = {}, ...children) {
-  const node = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  node.append(...children);
-  return node;
-}
-
-function makeSvg(name, attributes = {}, ...children) {
-  const node = document.createElementNS(SVG_NAMESPACE, name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  node.append(...children);
-  return node;
-}
-
-// ---- numbers as text ----
-
-function numberText(value) {
-  if (!Number.isFinite(value)) return String(value);
-  const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return String(Number(value.toPrecision(5)));
-  return String(Number(value.toPrecision(6)));
-}
-
-// 1500 -> "1.5k"
-function stepText(step) {
-  for (const [size, unit] of [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) {
-    if (Math.abs(step) >= size) return numberText(step / size) + unit;
-  }
-  return numberText(step);
-}
-
-// On an axis there is no room for 1000000.
-function tickText(value) {
-  return Math.abs(value) >= 1e5 && Math.abs(value) < 1e13 ? stepText(value) : numberText(value);
-}
-
-const TIME_UNITS = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']];
-
-function durationText(seconds) {
-  for (const [size, unit] of TIME_UNITS) {
-    if (Math.abs(seconds) >= size) return Number((seconds / size).toPrecision(4)) + ' ' + unit;
-  }
-  return Number(seconds.toPrecision(3)) + ' s';
-}
-
-function clockText(milliseconds) {
-  const two = (number) => String(number).padStart(2, '0');
-  const date = new Date(milliseconds);
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ` +
-      `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
-}
-
-// ---- ticks: [{at, text}] inside [least, greatest] ----
-
-function roundStep(size, count) {
-  const raw = size / count;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  return power * [1, 2, 5, 10].find((factor) => factor * power >= raw * 0.999);
-}
-
-function ticksOf(least, greatest, step, text, offset = 0) {
-  const ticks = [];
-  const first = Math.ceil((least + offset) / step - 1e-9);
-  for (let i = first; i * step - offset <= greatest + step * 1e-9; ++i) {
-    // Not a sum of steps, whose roundings would add up.
-    const at = i * step - offset;
-    ticks.push({at, text: text(at)});
-    if (ticks.length > 50) break;
-  }
-  return ticks;
-}
-
-function linearTicks(least, greatest, count, text) {
-  return greatest > least ? ticksOf(least, greatest, roundStep(greatest - least, count), text) :
-                            [{at: least, text: text(least)}];
-}
-
-// `least` and `greatest` are logarithms to base 10.
-function logTicks(least, greatest, count, text) {
-  const textOfPower = (at) => text(10 ** at);
-  if (greatest - least < 1) return linearTicks(least, greatest, count, textOfPower);
-  return ticksOf(least, greatest, Math.max(1, Math.ceil((greatest - least) / count)), textOfPower);
-}
-
-function durationTicks(least, greatest, count) {
-  const [size] = TIME_UNITS.find(([unit]) => greatest - least >= 2 * unit) || [1];
-  const step = size * roundStep(Math.max(greatest - least, 1e-3) / size, count);
-  return ticksOf(least, greatest, step, durationText);
-}
-
-const CLOCK_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600,
-                     43200, 86400, 172800, 604800, 2592000, 31536000];
-
-function clockTicks(least, greatest, count) {
-  const seconds = Math.max(greatest - least, 1) / 1000;
-  const step = seconds < count ? roundStep(seconds, count) :
-                                 CLOCK_STEPS.find((size) => size >= seconds / count) || seconds / count;
-  // Full hours and days are those of the clock on the wall.
-  const offset = -new Date(least).getTimezoneOffset() * 60000;
-  const part = step >= 86400 ? [0, 10] : step >= 60 ? [11, 16] : [11, 19];
-  const fraction = (at) => step < 1 ? (at / 1000 % 1).toFixed(3).slice(1) : '';
-  const text = (at) => clockText(at).slice(...part) + fraction(at);
-  return ticksOf(least, greatest, step * 1000, (at) => text(Math.round(at)), offset);
-}
-
-const X_AXES = {
-  step: {text: (x) => 'step ' + x, ticks: (a, b, count) => linearTicks(a, b, count, stepText)},
-  relative: {text: durationText, ticks: durationTicks},
-  wall: {text: clockText, ticks: clockTicks},
-};
-
 // ---- curves ----
 
 // An exponential moving average that starts without a bias to 0, as TensorBoard's: with weight w,
@@ -131,7 +13,18 @@ function smooth(values, weight) {
   });
 }
 
-// The index of the value of a rising list that is nearest to x.
+// The index of the value of a list that is nearest to x.
+function nearestOfAny(list, x) {
+  let best = 0;
+  let least = Infinity;
+  list.forEach((value, i) => {
+    const distance = Math.abs(value - x);
+    if (distance < least) [best, least] = [i, distance];
+  });
+  return best;
+}
+
+// The same for a list that rises.
 function nearestIndex(list, x) {
   let low = 0;
   let high = list.length - 1;
@@ -142,19 +35,6 @@ function nearestIndex(list, x) {
   return low > 0 && x - list[low - 1] < list[low] - x ? low - 1 : low;
 }
 
-function extent(lists, accept) {
-  let least = Infinity;
-  let greatest = -Infinity;
-  for (const list of lists) {
-    for (const value of list) {
-      if (!accept(value)) continue;
-      if (value < least) least = value;
-      if (value > greatest) greatest = value;
-    }
-  }
-  return [least, greatest];
-}
-
 const CHART_HEIGHT = 230;
 // What is larger has no place on an axis whose ends must have a finite distance.
 const LARGEST = 1e300;
@@ -162,8 +42,11 @@ const READOUT_ROWS = 10;
 // Behind more smoothed curves than these, what was logged is not drawn: it would be one grey band.
 const RAW_CURVES = 20;
 
-// One tag's curves. A curve is {run, x: {step, relative, wall}, values}; a run {name, color,
-// evaluation, shown}; `view`, shared by all charts, {xAxis, logY, smoothing}.
+let chartsMade = 0;
+
+// One tag's curves. A curve is {run, x: {step, relative, wall}, values}; a run {name, color, dashes,
+// evaluation, shown}; `view`, shared by all charts, {xAxis, logX, logY, smoothing, outliers}, which
+// gives xOf(curve), the places of a curve's values on the axis of x.
 class Chart {
   constructor(tag, curves, view) {
     this.tag = tag;
@@ -172,8 +55,10 @@ class Chart {
     this.dirty = true;
     this.svg = makeSvg('svg', {tabindex: '0', role: 'img', height: CHART_HEIGHT});
     this.readout = make('div', {class: 'readout', role: 'status', hidden: ''});
+    this.outside = make('small', {class: 'outside', hidden: ''});
+    this.clip = `clip-${++chartsMade}`;
     const caption = make('figcaption', {}, tag);
-    this.figure = make('figure', {class: 'chart'}, caption, this.svg, this.readout);
+    this.figure = make('figure', {class: 'chart'}, caption, this.svg, this.outside, this.readout);
     this.svg.addEventListener('pointermove', (event) => this.follow(event));
     this.svg.addEventListener('pointerdown', (event) => this.follow(event));
     this.svg.addEventListener('pointerleave', () => this.hideCursor());
@@ -197,22 +82,38 @@ class Chart {
     this.scale(10 + 6.4 * Math.max(...yTicks.map((tick) => tick.text.length)), width - 8);
     this.cursorGroup = makeSvg('g', {'aria-hidden': 'true'});
     const lines = this.lines.flatMap((line) => this.drawLine(line));
-    this.svg.replaceChildren(...this.drawAxes(yTicks), ...lines, this.cursorGroup);
+    const {left, top} = this.box;
+    const frame = makeSvg('clipPath', {id: this.clip}, makeSvg('rect', {
+      x: left - 4, y: top - 4, width: this.box.right - left + 8,
+      height: this.box.bottom - top + 4}));
+    this.svg.replaceChildren(frame, ...this.drawAxes(yTicks),
+        makeSvg('g', {'clip-path': `url(#${this.clip})`}, ...lines), this.cursorGroup);
+    this.outside.hidden = !this.cutsOff;
+    this.outside.textContent = this.cutsOff ? 'Outliers are outside' : '';
   }
 
   // The lines to draw and their ranges, that of the values in logarithms where the axis is one.
   prepare() {
-    const {xAxis, logY, smoothing} = this.view;
+    const {logY, smoothing} = this.view;
+    this.axis = xAxisOf(this.view.xAxis);
+    this.logX = this.view.logX && this.axis.tick !== undefined;
+    this.nearest = this.view.xAxis.startsWith(TAG_AXIS) ? nearestOfAny : nearestIndex;
     this.lines = this.shownCurves().map((curve) => {
-      return {curve, x: curve.x[xAxis], raw: curve.values, y: smooth(curve.values, smoothing)};
+      return {curve, x: this.view.xOf(curve), raw: curve.values,
+              y: smooth(curve.values, smoothing)};
     });
+    this.acceptX = (x) => Number.isFinite(x) && (!this.logX || x > 0);
     this.showsRaw = smoothing > 0 && this.lines.length <= RAW_CURVES;
     const lowest = logY ? Number.MIN_VALUE : -LARGEST;
     this.accept = (value) => value >= lowest && value <= LARGEST;
-    this.xRange = extent(this.lines.map((line) => line.x), Number.isFinite);
-    const drawn = this.lines.map((line) => this.showsRaw ? line.raw : line.y);
-    const [least, greatest] =
-        extent(drawn, this.accept).map((value) => logY ? Math.log10(value) : value);
+    this.xRange = extent(this.lines.map((line) => line.x), this.acceptX)
+        .map((x) => this.logX ? Math.log10(x) : x);
+    const drawn = this.lines.map((line) => (this.showsRaw ? line.raw : line.y)
+        .filter((value, i) => this.accept(value) && this.acceptX(line.x[i]))
+        .map((value) => logY ? Math.log10(value) : value));
+    const full = extent(drawn, Number.isFinite);
+    const [least, greatest] = this.view.outliers ? full : robustRange(drawn);
+    this.cutsOff = least > full[0] || greatest < full[1];
     const pad = (greatest - least) * 0.04 || Math.abs(least) * 0.1 || 1;
     this.yRange = [least - pad, greatest + pad];
   }
@@ -226,8 +127,10 @@ class Chart {
     const up = (box.bottom - box.top) / (greatest - least);
     const across = last > first ? (right - left) / (last - first) : 0;
     this.box = box;
-    this.toX = (x) => across > 0 ? left + (x - first) * across : (left + right) / 2;
-    this.fromX = (pixel) => across > 0 ? first + (pixel - left) / across : first;
+    const place = (x) => across > 0 ? left + (x - first) * across : (left + right) / 2;
+    const value = (pixel) => across > 0 ? first + (pixel - left) / across : first;
+    this.toX = (x) => place(this.logX ? Math.log10(x) : x);
+    this.fromX = (pixel) => this.logX ? 10 ** value(pixel) : value(pixel);
     this.toY = (y) => box.bottom - ((logY ? Math.log10(y) : y) - least) * up;
   }
 
@@ -248,7 +151,8 @@ class Chart {
   drawAxes(yTicks) {
     const box = this.box;
     const xCount = Math.max(2, Math.floor((box.right - box.left) / 55));
-    const xTicks = X_AXES[this.view.xAxis].ticks(...this.xRange, xCount);
+    const xTicks = this.logX ? logTicks(...this.xRange, xCount, this.axis.tick) :
+                               this.axis.ticks(...this.xRange, xCount);
     const [least, greatest] = this.yRange;
     const nodes = [];
     const line = (kind, x1, y1, x2, y2) => {
@@ -260,7 +164,7 @@ class Chart {
       nodes.push(makeSvg('text', {x: box.left - 6, y: y + 3.5, 'text-anchor': 'end'}, tick.text));
     }
     for (const tick of xTicks) {
-      const x = this.toX(tick.at);
+      const x = this.toX(this.logX ? 10 ** tick.at : tick.at);
       line('axis', x, box.bottom, x, box.bottom + 4);
       const fits = x + tick.text.length * 4 < box.right + 8;
       nodes.push(makeSvg('text', {x: fits ? x : box.right + 8, y: box.bottom + 16,
@@ -273,7 +177,8 @@ class Chart {
   drawLine(line) {
     const {run} = line.curve;
     const kind = 'curve' + (run.evaluation ? ' evaluation' : '');
-    const attributes = {class: kind, stroke: run.color, 'data-run': run.index};
+    const attributes = {class: kind, stroke: run.color, 'stroke-dasharray': run.dashes,
+                        'data-run': run.index};
     const nodes = [];
     if (this.showsRaw) {
       const d = this.path(line.x, line.raw);
@@ -287,7 +192,7 @@ class Chart {
     let d = '';
     let pen = 'M';
     for (let i = 0; i < y.length; ++i) {
-      if (!this.accept(y[i])) {
+      if (!this.accept(y[i]) || !this.acceptX(x[i])) {
         pen = 'M';
         continue;
       }
@@ -301,12 +206,13 @@ class Chart {
   drawPoints({curve, x, y}) {
     const nodes = [];
     for (let i = 0; i < y.length; ++i) {
+      if (!this.acceptX(x[i])) continue;
       const at = this.toX(x[i]);
       if (!Number.isFinite(y[i])) {
         if (i > 0 && !Number.isFinite(y[i - 1])) continue;
         const d = `M${at - 4} ${this.box.bottom}h8l-4 -7z`;
         nodes.push(makeSvg('path', {d, fill: curve.run.color, 'data-run': curve.run.index},
-            makeSvg('title', {}, `${y[i]} at ${X_AXES[this.view.xAxis].text(x[i])}`)));
+            makeSvg('title', {}, `${y[i]} at ${this.axis.text(x[i])}`)));
       } else if (y.length <= 12 && this.accept(y[i])) {
         nodes.push(this.dot(curve, at, this.toY(y[i]), 2.5));
       }
@@ -327,10 +233,11 @@ class Chart {
     const distance = (line, i) => Math.abs(this.toX(line.x[i]) - x);
     let best = null;
     for (const line of this.lines) {
-      const i = nearestIndex(line.x, this.fromX(x));
+      const i = this.nearest(line.x, this.fromX(x));
+      if (!this.acceptX(line.x[i])) continue;
       if (best === null || distance(line, i) < distance(best.line, best.i)) best = {line, i};
     }
-    this.showCursor(best.line.x[best.i], y);
+    if (best !== null) this.showCursor(best.line.x[best.i], y);
   }
 
   moveCursor(event) {
@@ -341,8 +248,9 @@ class Chart {
     const longest = this.lines.reduce((a, b) => b.x.length > a.x.length ? b : a);
     const end = longest.x.length - 1;
     const start = move > 0 ? -1 : end + 1;
-    const from = this.cursor === null ? start : nearestIndex(longest.x, this.cursor);
-    this.showCursor(longest.x[Math.max(0, Math.min(end, from + move))], null);
+    const from = this.cursor === null ? start : this.nearest(longest.x, this.cursor);
+    const next = longest.x[Math.max(0, Math.min(end, from + move))];
+    if (this.acceptX(next)) this.showCursor(next, null);
   }
 
   hideCursor() {
@@ -354,10 +262,11 @@ class Chart {
   // The values of all curves nearest to x, those nearest to the pointer's height first.
   showCursor(x, pointerY) {
     this.cursor = x;
+    const {top, bottom} = this.box;
     const rows = this.lines.map((line) => {
-      const i = nearestIndex(line.x, x);
+      const i = this.nearest(line.x, x);
       return {line, i, y: this.accept(line.y[i]) ? this.toY(line.y[i]) : null};
-    });
+    }).filter(({line, i}) => this.acceptX(line.x[i]));
     if (pointerY !== null) {
       const away = (row) => row.y === null ? Infinity : Math.abs(row.y - pointerY);
       rows.sort((a, b) => away(a) - away(b));
@@ -366,7 +275,7 @@ class Chart {
     const at = this.toX(x);
     this.cursorGroup.replaceChildren(
         makeSvg('line', {class: 'cursor', x1: at, x2: at, y1: this.box.top, y2: this.box.bottom}),
-        ...shown.filter((row) => row.y !== null)
+        ...shown.filter((row) => row.y !== null && row.y >= top - 4 && row.y <= bottom)
             .map((row) => this.dot(row.line.curve, this.toX(row.line.x[row.i]), row.y, 3.5)));
     this.fillReadout(x, shown, rows.length - shown.length);
     this.placeReadout(at);
@@ -382,13 +291,13 @@ class Chart {
   }
 
   fillReadout(x, rows, more) {
-    const axis = X_AXES[this.view.xAxis];
+    const axis = this.axis;
     const table = make('table');
     for (const {line, i} of rows) {
       const smoothed = line.raw !== line.y ? ` (${numberText(line.raw[i])})` : '';
       const elsewhere = line.x[i] !== x ? axis.text(line.x[i]) : '';
       table.append(make('tr', {},
-          make('td', {}, swatch(line.curve.run), line.curve.run.name),
+          make('td', {}, swatch(line.curve.run), ...breakable(line.curve.run.name)),
           make('td', {class: 'number'}, numberText(line.y[i]) + smoothed),
           make('td', {}, elsewhere)));
     }
@@ -396,11 +305,4 @@ class Chart {
     if (more > 0) this.readout.append(make('p', {}, `and ${more} more`));
     this.readout.hidden = false;
   }
-}
-
-// A stroke as the run's curves have it.
-function swatch(run) {
-  const stroke = makeSvg('line', {x1: 0, x2: 20, y1: 5, y2: 5, stroke: run.color});
-  if (run.evaluation) stroke.setAttribute('class', 'evaluation');
-  return makeSvg('svg', {class: 'swatch', viewBox: '0 0 20 10', 'aria-hidden': 'true'}, stroke);
 }

@@ -3,7 +3,11 @@
 //   {"title": "runs",
 //    "notes": ["what was left out, and why"],
 //    "runs": [{"name": "a/eval", "row": 0, "evaluation": "eval"}],
-//    "table": {"columns": ["run", "step", "loss"], "rows": [["a", "100", "0.25"]]},
+//    "table": {"columns": ["run", "step", "loss"], "rows": [["a", "100", "0.25"]],
+//              "kinds": ["run", "step", "metric"], "modes": ["", "", "MIN"],
+//              "order": {"column": 2, "mode": "MIN"}},
+//    "models": [{"title": "iris", "runs": [0], "columns": ["name"], "rows": [["hidden"]],
+//                "totals": ["Total parameters: 10"]}],
 //    "curves": [{"tag": "loss", "run": 0, "steps": [10, 10], "times": [1700000000000, 500],
 //                "values": [0.5, "NaN"]}],
 //    "images": [{"tag": "x", "run": 0, "step": 10, "uri": "data:image/png;base64,..."}],
@@ -15,14 +19,13 @@
 //                  "runs": [{"run": 0, "error": "", "verdict": ["fits: yes"], "advice": ["..."],
 //                            "tables": [{"title": "...", "columns": ["layer"], "rows": []}]}]}}
 //
-// "forecasts" is there if they are asked for.
+// "forecasts" is there if they are asked for, "order" if the table is sorted. The kind of a column
+// of a configuration is "hyperparameter"; modes are "" where the name of a metric does not tell.
 // Steps and times (milliseconds since 1970) are the first and then differences.
 #include "runtime/report/html_report.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -36,6 +39,7 @@
 #include "nlohmann/json.hpp"
 #include "runtime/base/text.h"
 #include "runtime/profile/layer_times.h"
+#include "runtime/report/json_number.h"
 #include "runtime/report/page.h"
 #include "runtime/report/sample.h"
 
@@ -44,19 +48,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A float prints with a float's digits, although it is held in a double.
-Json Number(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  if (std::abs(value) > std::numeric_limits<float>::max()) return value;
-  const float as_float = static_cast<float>(value);
-  if (as_float != value) return value;
-  return std::strtod(ShortestText(as_float).c_str(), nullptr);
-}
-
 Json Numbers(const std::vector<double>& values) {
   Json list = Json::array();
-  for (const double value : values) list.push_back(Number(value));
+  for (const double value : values) list.push_back(JsonNumberOf(value));
   return list;
 }
 
@@ -88,7 +82,7 @@ Json Curve(const std::string& tag, size_t run, const std::vector<ScalarPoint>& p
   for (const size_t i : kept) {
     steps.Add(points[i].step);
     times.Add(Milliseconds(points[i].wall_time));
-    values.push_back(Number(points[i].value));
+    values.push_back(JsonNumberOf(points[i].value));
   }
   return {{"tag", tag},
           {"run", run},
@@ -251,6 +245,46 @@ Json TableJson(const ReportTable& table) {
   return {{"columns", table.columns}, {"rows", table.rows}};
 }
 
+const char* KindText(ReportColumn::Kind kind) {
+  switch (kind) {
+    case ReportColumn::Kind::kRun:
+      return "run";
+    case ReportColumn::Kind::kStep:
+      return "step";
+    case ReportColumn::Kind::kMetric:
+      return "metric";
+    case ReportColumn::Kind::kHyperparameter:
+      return "hyperparameter";
+  }
+  return "";
+}
+
+Json ResultsJson(const Report& report) {
+  Json table = TableJson(report.table);
+  table["kinds"] = Json::array();
+  table["modes"] = Json::array();
+  for (const ReportColumn& column : report.columns) {
+    table["kinds"].push_back(KindText(column.kind));
+    table["modes"].push_back(column.mode.has_value() ? ModeText(*column.mode) : "");
+  }
+  if (report.order.has_value()) {
+    table["order"] = {{"column", report.order->column}, {"mode", ModeText(report.order->mode)}};
+  }
+  return table;
+}
+
+Json Models(const Report& report) {
+  Json models = Json::array();
+  for (const ReportModel& model : report.models) {
+    models.push_back({{"title", model.title},
+                      {"runs", model.rows},
+                      {"columns", model.table.columns},
+                      {"rows", model.table.rows},
+                      {"totals", model.totals}});
+  }
+  return models;
+}
+
 Json Forecasts(const Report& report) {
   Json runs = Json::array();
   for (size_t run = 0; run < report.runs.size(); ++run) {
@@ -280,11 +314,11 @@ Json Data(const Report& report, HtmlReport* page) {
   Json images = Images(report, &left_out);
   Json texts = Texts(report, &left_out);
   Json histograms = Histograms(report, &left_out);
-  Json data = {{"title", report.title},       {"notes", Notes(report, *page, left_out)},
-               {"runs", Runs(report)},        {"table", TableJson(report.table)},
-               {"curves", std::move(curves)}, {"images", std::move(images)},
-               {"texts", std::move(texts)},   {"histograms", std::move(histograms)},
-               {"profiles", Profiles(report)}};
+  Json data = {{"title", report.title},        {"notes", Notes(report, *page, left_out)},
+               {"runs", Runs(report)},         {"table", ResultsJson(report)},
+               {"curves", std::move(curves)},  {"images", std::move(images)},
+               {"texts", std::move(texts)},    {"histograms", std::move(histograms)},
+               {"profiles", Profiles(report)}, {"models", Models(report)}};
   if (!report.forecasts_title.empty()) data["forecasts"] = Forecasts(report);
   return data;
 }

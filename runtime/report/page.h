@@ -1,5 +1,4 @@
-// The contents of report.html, report.css, chart.js and report.js as strings, made when tpurun is
-// built.
+// The contents of report.html, report.css and the scripts as strings, made when tpurun is built.
 #ifndef TPURUN_RUNTIME_REPORT_PAGE_H_
 #define TPURUN_RUNTIME_REPORT_PAGE_H_
 

@@ -1,6 +1,8 @@
 #include "runtime/report/report.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -16,9 +18,8 @@ namespace tpurun {
 namespace {
 
 using Configuration = std::map<std::string, std::string>;
-using Row = std::map<std::string, std::string>;  // cell by column
 
-// A rate is no result: its column stands behind those of the metrics.
+// A rate is no result: its column is the last, after the configuration.
 bool IsRate(const std::string& tag) { return absl::EndsWith(tag, "/sec"); }
 
 // "loss" of a training, "eval loss" and "eval_NAME loss" of its evaluations.
@@ -26,22 +27,29 @@ std::string MetricColumn(const RunFolder& folder, const std::string& tag) {
   return folder.evaluation.empty() ? tag : absl::StrCat(folder.evaluation, " ", tag);
 }
 
+// "loss" of a training, "eval/loss" and "eval_NAME/loss" of its evaluations.
+std::string MetricKey(const RunFolder& folder, const std::string& tag) {
+  return folder.evaluation.empty() ? tag : absl::StrCat(folder.evaluation, "/", tag);
+}
+
+struct MetricHeading {
+  std::string name;
+  ReportColumn column;
+};
+
 // Training and evaluations of one metric stand side by side.
-std::vector<std::string> MetricColumns(const Report& report) {
-  std::vector<std::string> metrics;
-  std::vector<std::string> rates;
+std::vector<MetricHeading> MetricHeadings(const Report& report) {
+  std::vector<MetricHeading> headings;
   for (const auto& [tag, runs] : RunsByScalar(report)) {
-    std::map<std::string, std::string> by_evaluation;
+    std::map<std::string, MetricHeading> by_evaluation;
     for (const size_t run : runs) {
       const RunFolder& folder = report.runs[run].folder;
-      by_evaluation[folder.evaluation] = MetricColumn(folder, tag);
+      by_evaluation[folder.evaluation] = {MetricColumn(folder, tag),
+                                          {.key = MetricKey(folder, tag), .mode = ModeOfTag(tag)}};
     }
-    for (const auto& [evaluation, column] : by_evaluation) {
-      (IsRate(tag) ? rates : metrics).push_back(column);
-    }
+    for (const auto& [evaluation, heading] : by_evaluation) headings.push_back(heading);
   }
-  metrics.insert(metrics.end(), rates.begin(), rates.end());
-  return metrics;
+  return headings;
 }
 
 // The last global step that one of them logged a scalar of.
@@ -70,42 +78,98 @@ Configuration RowConfiguration(const std::vector<const ReportRun*>& runs,
   return hparams;
 }
 
-Row MetricCells(const std::vector<const ReportRun*>& runs) {
-  Row row;
+std::string CellOf(const ReportRow& row, const ReportColumn& column) {
+  switch (column.kind) {
+    case ReportColumn::Kind::kRun:
+      return row.run;
+    case ReportColumn::Kind::kStep:
+      return absl::StrCat(row.step);
+    case ReportColumn::Kind::kMetric: {
+      const auto metric = row.metrics.find(column.key);
+      return metric == row.metrics.end() ? "" : NumberText(metric->second.last);
+    }
+    case ReportColumn::Kind::kHyperparameter: {
+      const auto value = row.hyperparameters.find(column.key);
+      return value == row.hyperparameters.end() ? "" : value->second;
+    }
+  }
+  return "";
+}
+
+// The last value, and with a mode the first of the best values.
+ReportMetric MetricOf(const std::vector<ScalarPoint>& points, std::optional<MetricMode> mode) {
+  ReportMetric metric = {.last = points.back().value};
+  for (const ScalarPoint& point : points) {
+    if (!mode.has_value() || std::isnan(point.value)) continue;
+    const bool better =
+        !metric.best.has_value() ||
+        (*mode == MetricMode::kMax ? point.value > *metric.best : point.value < *metric.best);
+    if (!better) continue;
+    metric.best = point.value;
+    metric.best_step = point.step;
+  }
+  return metric;
+}
+
+ReportRow RowOf(const std::vector<const ReportRun*>& runs) {
+  ReportRow row = {.run = runs.front()->folder.training,
+                   .model_dir = ModelDirOf(runs.front()->folder),
+                   .step = LastStep(runs)};
   for (const ReportRun* run : runs) {
     for (const auto& [tag, points] : run->events.scalars) {
-      row[MetricColumn(run->folder, tag)] = NumberText(points.back().value);
+      row.metrics[MetricKey(run->folder, tag)] = MetricOf(points, ModeOfTag(tag));
     }
   }
   return row;
 }
 
-ReportTable MakeTable(const Report& report, std::vector<std::string>* warnings) {
-  std::vector<std::vector<const ReportRun*>> rows;
+// The rows of the report, with the hyperparameters of which there are several values.
+void MakeRows(Report& report) {
+  std::vector<std::vector<const ReportRun*>> runs;
   for (const ReportRun& run : report.runs) {
-    rows.resize(std::max(rows.size(), run.row + 1));
-    rows[run.row].push_back(&run);
+    runs.resize(std::max(runs.size(), run.row + 1));
+    runs[run.row].push_back(&run);
   }
-  ReportTable table = {.columns = {"run", "step"}};
-  std::vector<Row> cells;
   std::vector<Configuration> configurations;
-  for (const auto& runs : rows) {
-    table.rows.push_back({runs.front()->folder.training, absl::StrCat(LastStep(runs))});
-    cells.push_back(MetricCells(runs));
-    configurations.push_back(RowConfiguration(runs, warnings));
+  for (const auto& of_row : runs) {
+    report.rows.push_back(RowOf(of_row));
+    configurations.push_back(RowConfiguration(of_row, &report.warnings));
   }
-  const auto add = [&](const std::vector<std::string>& names, const std::vector<Row>& values) {
-    table.columns.insert(table.columns.end(), names.begin(), names.end());
-    for (size_t row = 0; row < values.size(); ++row) {
-      for (const std::string& name : names) {
-        const auto cell = values[row].find(name);
-        table.rows[row].push_back(cell == values[row].end() ? "" : cell->second);
-      }
+  for (const std::string& name : DifferingNames(configurations)) {
+    for (size_t row = 0; row < report.rows.size(); ++row) {
+      const auto value = configurations[row].find(name);
+      if (value == configurations[row].end()) continue;
+      report.rows[row].hyperparameters[name] = value->second;
+    }
+  }
+}
+
+// The table of the rows.
+void MakeTable(Report& report) {
+  using Kind = ReportColumn::Kind;
+  report.table.columns = {"run", "step"};
+  report.columns = {{.kind = Kind::kRun, .key = "run"}, {.kind = Kind::kStep, .key = "step"}};
+  const auto add_metrics = [&](bool rates) {
+    for (const MetricHeading& heading : MetricHeadings(report)) {
+      if (IsRate(heading.column.key) != rates) continue;
+      report.table.columns.push_back(heading.name);
+      report.columns.push_back(heading.column);
     }
   };
-  add(MetricColumns(report), cells);
-  add(DifferingNames(configurations), configurations);
-  return table;
+  add_metrics(/*rates=*/false);
+  std::set<std::string> hyperparameters;
+  for (const ReportRow& row : report.rows) {
+    for (const auto& [name, value] : row.hyperparameters) hyperparameters.insert(name);
+  }
+  for (const std::string& name : hyperparameters) {
+    report.table.columns.push_back(name);
+    report.columns.push_back({.kind = Kind::kHyperparameter, .key = name});
+  }
+  add_metrics(/*rates=*/true);
+  for (const ReportRow& row : report.rows) {
+    std::vector<std::string>& cells = report.table.rows.emplace_back();
+    for (const ReportColumn& column : report.columns) cells.push_back(CellOf(row, column));
+  }
 }
 
 // The latest profile of a training that has a Profile: their folders are named by dates.
@@ -156,7 +220,8 @@ absl::StatusOr<Report> ReadReport(const std::vector<std::string>& dirs) {
     return absl::DataLossError(
         absl::StrCat("there is nothing to report: ", absl::StrJoin(report.warnings, "; ")));
   }
-  report.table = MakeTable(report, &report.warnings);
+  MakeRows(report);
+  MakeTable(report);
   return report;
 }
 

@@ -3,6 +3,7 @@
 #ifndef TPURUN_RUNTIME_REPORT_REPORT_H_
 #define TPURUN_RUNTIME_REPORT_REPORT_H_
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/profile.pb.h"
+#include "runtime/report/comparison.h"
 #include "runtime/report/find_runs.h"
 #include "runtime/report/run_events.h"
 
@@ -40,10 +42,31 @@ struct ReportRun {
   std::optional<ReportForecast> forecast;  // in the first run of a row, if it is asked for
 };
 
+// The results of a training and of its evaluations.
+struct ReportRow {
+  std::string run;
+  std::string model_dir;
+  int64_t step = 0;                                    // the last of which there is a scalar
+  std::map<std::string, ReportMetric> metrics;         // by ReportColumn::key
+  std::map<std::string, std::string> hyperparameters;  // that differ between the rows
+};
+
+// The layers of a model, and the rows whose trainings have it.
+struct ReportModel {
+  std::string title;
+  std::vector<size_t> rows;
+  ReportTable table;
+  std::vector<std::string> totals;  // sentences
+};
+
 struct Report {
   std::string title;
   std::vector<ReportRun> runs;
-  ReportTable table;  // columns: "run", "step", metrics, rates, differing configuration
+  ReportTable table;  // columns: "run", "step", metrics, differing configuration, rates
+  std::vector<ReportColumn> columns;  // of the table
+  std::vector<ReportRow> rows;        // of the table
+  std::optional<ReportOrder> order;   // after SortByMetric
+  std::vector<ReportModel> models;    // empty if no run has a configuration
   // "On a Cloud TPU v3-8", and the forecasts side by side. Empty if they are not asked for.
   std::string forecasts_title;
   ReportTable forecasts;

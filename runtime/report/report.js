@@ -1,12 +1,11 @@
 // The page: reads its data (html_report.cc says how it looks) and fills the sections.
 
-const COLORS = 7;
-
 const data = JSON.parse(document.getElementById('data').textContent);
 const byId = (id) => document.getElementById(id);
-const view = {xAxis: 'step', logY: false, smoothing: 0};
+const view = {xAxis: 'step', logX: false, logY: false, smoothing: 0, outliers: false, xOf};
 const runs = data.runs.map((run, index) => {
-  return {...run, index, color: `var(--c${run.row % COLORS})`, shown: true};
+  return {...run, index, color: colorOf(run.row), dashes: dashesOf(run.row, run.evaluation),
+          shown: true};
 });
 
 // ---- reading ----
@@ -32,74 +31,36 @@ function readCurves() {
   return curves;
 }
 
+// The loss, what evaluations have, what only trainings have, and rates.
 function chartsOf(curves) {
   const byTag = new Map();
   for (const curve of curves) byTag.set(curve.tag, [...(byTag.get(curve.tag) || []), curve]);
-  const isRate = (tag) => tag.endsWith('/sec');
-  const tags = [...byTag.keys()].sort((a, b) => isRate(a) - isRate(b));
+  const group = (tag) => tag === 'loss' ? 0 : tag.endsWith('/sec') ? 3 :
+                         byTag.get(tag).some((curve) => curve.run.evaluation) ? 1 : 2;
+  const tags = [...byTag.keys()].sort((a, b) => group(a) - group(b));
   return tags.map((tag) => new Chart(tag, byTag.get(tag), view));
 }
 
-// ---- the table ----
+// ---- a tag as the axis of x ----
 
-const isLong = (name) => name.length > 20;
+// The curve of a tag that an axis shows for the runs of a row: that of the training.
+const axisCurves = new Map();
 
-// A name that may break behind its dots and slashes.
-function breakable(name) {
-  return (name.match(/[^./_]*[./_]|[^./_]+/g) || []).flatMap((part) => [part, make('wbr')]);
+function fillAxes(curves) {
+  for (const curve of curves) {
+    if (!curve.run.evaluation) axisCurves.set(`${curve.run.row} ${curve.tag}`, curve);
+  }
+  const tags = [...new Set(curves.filter((curve) => !curve.run.evaluation).map(({tag}) => tag))];
+  byId('x-axis').append(...tags.map((tag) => make('option', {value: TAG_AXIS + tag}, tag)));
 }
 
-const isMissing = (cell) => cell === '' || cell === 'nan';
-const toNumber = (cell) => Number(cell.replace('inf', 'Infinity'));
-
-function isNumberColumn(column) {
-  const cells = data.table.rows.map((row) => row[column]).filter((cell) => !isMissing(cell));
-  return column > 0 && cells.every((cell) => !Number.isNaN(toNumber(cell)));
-}
-
-// Cells without a value come last, whichever way the others go.
-function compareCells(a, b, direction) {
-  if (isMissing(a) || isMissing(b)) return isMissing(a) - isMissing(b);
-  const [x, y] = [toNumber(a), toNumber(b)];
-  const numbers = !Number.isNaN(x) && !Number.isNaN(y);
-  return direction * (numbers ? x - y : a.localeCompare(b, undefined, {numeric: true}));
-}
-
-function tableRow(cells, index, numbers) {
-  const row = make('tr');
-  cells.forEach((cell, column) => {
-    if (column === 0) {
-      const run = {color: `var(--c${index % COLORS})`};
-      row.append(make('th', {scope: 'row'}, swatch(run), ...breakable(cell)));
-    } else {
-      const kind = (numbers[column] ? 'number' : '') + (cell === '' ? ' missing' : '');
-      row.append(make('td', {class: kind.trim()}, cell === '' ? '–' : cell));
-    }
-  });
-  return row;
-}
-
-function fillTable() {
-  const {columns, rows} = data.table;
-  const numbers = columns.map((_, column) => isNumberColumn(column));
-  const body = make('tbody');
-  const lines = rows.map((cells, index) => ({cells, row: tableRow(cells, index, numbers)}));
-  body.append(...lines.map((line) => line.row));
-  const headings = columns.map((name, column) => {
-    const button = make('button', {type: 'button'}, ...(isLong(name) ? breakable(name) : [name]));
-    const kind = (numbers[column] ? 'number' : '') + (isLong(name) ? ' long' : '');
-    const heading = make('th', {scope: 'col', 'aria-sort': 'none', class: kind.trim()}, button);
-    button.addEventListener('click', () => sortBy(column));
-    return heading;
-  });
-  const sortBy = (column) => {
-    const ascending = headings[column].getAttribute('aria-sort') !== 'ascending';
-    headings.forEach((heading) => heading.setAttribute('aria-sort', 'none'));
-    headings[column].setAttribute('aria-sort', ascending ? 'ascending' : 'descending');
-    lines.sort((a, b) => compareCells(a.cells[column], b.cells[column], ascending ? 1 : -1));
-    body.append(...lines.map((line) => line.row));
-  };
-  byId('results').append(make('table', {}, make('thead', {}, make('tr', {}, ...headings)), body));
+// Where the values of a curve are: of a tag's axis at the value that the tag had at the nearest step.
+function xOf(curve) {
+  if (view.xAxis in curve.x) return curve.x[view.xAxis];
+  const tag = axisCurves.get(`${curve.run.row} ${view.xAxis.slice(TAG_AXIS.length)}`);
+  curve.x[view.xAxis] = curve.x.step.map(
+      (step) => tag ? tag.values[nearestIndex(tag.x.step, step)] : NaN);
+  return curve.x[view.xAxis];
 }
 
 // ---- runs ----
@@ -183,13 +144,34 @@ function connectControls(charts, update) {
     view.xAxis = event.target.value;
     update();
   });
-  byId('log-y').addEventListener('change', (event) => {
-    view.logY = event.target.checked;
-    update();
-  });
+  for (const [id, key] of [['log-x', 'logX'], ['log-y', 'logY'], ['outliers', 'outliers']]) {
+    byId(id).addEventListener('change', (event) => {
+      view[key] = event.target.checked;
+      update();
+    });
+  }
   byId('tag-filter').addEventListener('input', (event) => {
     for (const chart of charts) chart.figure.hidden = !chart.tag.includes(event.target.value);
   });
+}
+
+// ---- models ----
+
+const MOST_NAMES = 6;
+
+// The runs that have a model, if there are others.
+function namesOf(model) {
+  if (data.models.length === 1) return [];
+  const names = model.runs.map((row) => data.table.rows[row][0]);
+  const more = names.length - MOST_NAMES;
+  return [make('p', {}, names.slice(0, MOST_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : ''))];
+}
+
+function modelFigure(model) {
+  const table = profileTable(model);
+  table.classList.add('layers');
+  return make('figure', {class: 'profile'}, make('figcaption', {}, model.title || 'Layers'),
+      ...namesOf(model), table, make('p', {}, model.totals.join('. ') + '.'));
 }
 
 // ---- profiles ----
@@ -244,89 +226,6 @@ function fillForecasts({title, table, runs}) {
   fillGallery('forecasts', runs, forecastOfRun);
 }
 
-// ---- histograms, images, texts ----
-
-function caption(entry) {
-  return make('figcaption', {}, entry.tag, ' ',
-      make('small', {}, swatch(runs[entry.run]), `${runs[entry.run].name}, step ${entry.step}`));
-}
-
-function histogramFigure(entry) {
-  const [edges, counts] = [entry.edges.map(Number), entry.counts.map(Number)];
-  const figure = make('figure', {}, caption(entry));
-  const [first, last] = [edges[0], edges[edges.length - 1]];
-  if (!(last > first) || ![...edges, ...counts].every(Number.isFinite)) return figure;
-  // Buckets differ in width: the height is the count a width, so that the area is the count.
-  const narrowest = (last - first) * 1e-3;
-  const density = counts.map((count, i) => count / Math.max(edges[i + 1] - edges[i], narrowest));
-  const tallest = Math.max(...density, Number.MIN_VALUE);
-  const x = (edge) => (edge - first) / (last - first) * 220;
-  const bars = density.map((height, i) => makeSvg('rect', {
-    x: x(edges[i]), width: Math.max(0.5, x(edges[i + 1]) - x(edges[i])),
-    y: 60 - height / tallest * 58, height: height / tallest * 58, fill: runs[entry.run].color}));
-  const total = counts.reduce((sum, count) => sum + count, 0);
-  const range = `${numberText(first)} to ${numberText(last)}`;
-  const baseline = makeSvg('line', {class: 'axis', x1: 0, x2: 220, y1: 60.5, y2: 60.5});
-  const label = `${numberText(total)} values, ${range}`;
-  figure.append(
-      makeSvg('svg', {viewBox: '0 0 220 61', role: 'img', 'aria-label': label}, ...bars, baseline),
-      make('small', {}, label));
-  return figure;
-}
-
-function imageFigure(entry) {
-  const alt = `${entry.tag} at step ${entry.step}`;
-  return make('figure', {}, caption(entry), make('img', {src: entry.uri, alt}));
-}
-
-function inlineCode(text) {
-  return text.split(/`([^`]+)`/).map((part, i) => i % 2 ? make('code', {}, part) : part);
-}
-
-function tableOf(lines) {
-  const cells = (line) => line.trim().replace(/^\||\|$/g, '').split('|').map((cell) => cell.trim());
-  const ruled = lines.length > 1 && cells(lines[1]).every((cell) => /^:?-+:?$/.test(cell));
-  const table = make('table');
-  lines.filter((_, i) => !(ruled && i === 1)).forEach((line, i) => {
-    const kind = ruled && i === 0 ? 'th' : 'td';
-    table.append(make('tr', {}, ...cells(line).map((cell) => make(kind, {}, ...inlineCode(cell)))));
-  });
-  return table;
-}
-
-// Markdown's tables, fenced code, headings and paragraphs; everything else stays the text it is.
-function markdown(text) {
-  const nodes = [];
-  const lines = text.split('\n');
-  const take = (accept) => {
-    const taken = [];
-    while (lines.length > 0 && accept(lines[0])) taken.push(lines.shift());
-    return taken;
-  };
-  while (lines.length > 0) {
-    const line = lines[0];
-    if (line.startsWith('```')) {
-      lines.shift();
-      nodes.push(make('pre', {}, take((next) => !next.startsWith('```')).join('\n')));
-      lines.shift();
-    } else if (line.trim().startsWith('|')) {
-      nodes.push(tableOf(take((next) => next.trim().startsWith('|'))));
-    } else if (/^#{1,6} /.test(line)) {
-      nodes.push(make('h3', {}, ...inlineCode(lines.shift().replace(/^#+ /, ''))));
-    } else if (line.trim() === '') {
-      lines.shift();
-    } else {
-      const paragraph = take((next) => next.trim() !== '' && !/^(```|\s*\||#{1,6} )/.test(next));
-      nodes.push(make('p', {}, ...inlineCode(paragraph.join('\n'))));
-    }
-  }
-  return nodes;
-}
-
-function textFigure(entry) {
-  return make('figure', {class: 'text'}, caption(entry), ...markdown(entry.markdown));
-}
-
 function fillGallery(id, entries, figure) {
   byId(id).append(...entries.map(figure));
   byId(id).parentElement.hidden = entries.length === 0;
@@ -349,9 +248,12 @@ function fillPage() {
   byId('notes').append(...data.notes.map((note) => make('li', {}, note)));
   byId('notes').hidden = data.notes.length === 0;
   fillTable();
+  fillScatter();
+  fillAxes(curves);
   const update = showCharts(charts);
   fillRuns(update);
   connectControls(charts, update);
+  fillGallery('models', data.models, modelFigure);
   fillGallery('profiles', data.profiles, profileOfRun);
   if (data.forecasts) fillForecasts(data.forecasts);
   fillGallery('histograms', data.histograms, histogramFigure);

@@ -1,6 +1,7 @@
 #include "runtime/report/text_report.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,10 +71,15 @@ std::string AlignedText(const std::vector<const TextColumn*>& columns) {
   return text;
 }
 
-// The first column, the run, stands in each part of the table.
-std::string TableText(const ReportTable& table, size_t width) {
+// The first column, the run, stands in each part of the table. In front of it is a mark, if any.
+std::string TableText(const ReportTable& table, size_t width,
+                      const std::vector<std::string>& marks = {}) {
   std::vector<TextColumn> columns;
   for (size_t i = 0; i < table.columns.size(); ++i) columns.push_back(MakeColumn(table, i));
+  for (size_t line = 0; line < marks.size(); ++line) {
+    columns.front().cells[line] = marks[line] + columns.front().cells[line];
+    columns.front().width = std::max(columns.front().width, Columns(columns.front().cells[line]));
+  }
   columns.front().is_number = false;
   std::string text;
   for (size_t next = 1; next < columns.size();) {
@@ -86,6 +92,17 @@ std::string TableText(const ReportTable& table, size_t width) {
     absl::StrAppend(&text, text.empty() ? "" : "\n", AlignedText(part));
   }
   return text;
+}
+
+// The table of the report. A star is in front of the best run, if it is sorted.
+std::string ResultsText(const Report& report, size_t width) {
+  if (!report.order.has_value()) return TableText(report.table, width);
+  std::vector<std::string> marks(report.table.rows.size() + 1, "  ");
+  if (const std::optional<size_t> best = BestRow(report)) marks[*best + 1] = "* ";
+  const bool higher = report.order->mode == MetricMode::kMax;
+  return absl::StrCat("Sorted by ", Escape(report.columns[report.order->column].key), ", the ",
+                      higher ? "highest" : "lowest", " first:\n",
+                      TableText(report.table, width, marks));
 }
 
 // The forecasts side by side, and why there are none of the other runs.
@@ -117,7 +134,7 @@ std::string TextReport(const Report& report, int width) {
     }
     absl::StrAppend(&text, "\n", Escape(tag), "\n", TextChart(curves, width));
   }
-  absl::StrAppend(&text, "\n", TableText(report.table, static_cast<size_t>(width)));
+  absl::StrAppend(&text, "\n", ResultsText(report, static_cast<size_t>(width)));
   if (!report.forecasts_title.empty()) {
     absl::StrAppend(&text, ForecastsText(report, static_cast<size_t>(width)));
   }

@@ -95,11 +95,102 @@ TEST_F(ReportTest, TheTableHasWhatDiffers) {
   WriteRun("b", 2);
   const Report report = Read({""});
   EXPECT_THAT(report.warnings, IsEmpty());
-  EXPECT_THAT(report.table.columns, ElementsAre("run", "step", "loss", "eval loss", "examples/sec",
-                                                "model.layer.hidden.dense.units"));
+  EXPECT_THAT(report.table.columns, ElementsAre("run", "step", "loss", "eval loss",
+                                                "model.layer.hidden.dense.units", "examples/sec"));
   EXPECT_THAT(report.table.rows,
-              ElementsAre(ElementsAre("a", "100", "0.5", "0.25", "1000", "8"),
-                          ElementsAre("b", "100", "0.333333", "0.25", "2000", "16")));
+              ElementsAre(ElementsAre("a", "100", "0.5", "0.25", "8", "1000"),
+                          ElementsAre("b", "100", "0.333333", "0.25", "16", "2000")));
+}
+
+TEST_F(ReportTest, NamesOfMetricsTellWhatIsBetter) {
+  for (const char* tag : {"accuracy", "top_5_accuracy", "AUC", "eval/mean_iou", "precision_at_1",
+                          "examples/sec", "val F1"}) {
+    EXPECT_EQ(ModeOfTag(tag), MetricMode::kMax) << tag;
+  }
+  for (const char* tag : {"loss", "eval/loss_shard_0", "root_mean_squared_error", "perplexity",
+                          "top_5_error", "val-mae"}) {
+    EXPECT_EQ(ModeOfTag(tag), MetricMode::kMin) << tag;
+  }
+  for (const char* tag : {"learning_rate", "mean", "lossy", "", "confusion_matrix"}) {
+    EXPECT_EQ(ModeOfTag(tag), std::nullopt) << tag;
+  }
+}
+
+TEST_F(ReportTest, AMetricIsFoundByItsKeyItsHeadingOrItsTag) {
+  WriteRun("a", 1);
+  TestEvents(dir_.Path("a/eval_train")).Scalar(100, "accuracy", 0.5f);
+  const Report report = Read({"a"});
+  for (const auto& [name, key] :
+       {std::pair("loss", "loss"), std::pair("eval/loss", "eval/loss"),
+        std::pair("eval loss", "eval/loss"), std::pair("accuracy", "eval_train/accuracy")}) {
+    const absl::StatusOr<size_t> column = FindMetric(report, name);
+    ASSERT_TRUE(column.ok()) << column.status();
+    EXPECT_EQ(report.columns[*column].key, key);
+  }
+  EXPECT_THAT(std::string(FindMetric(report, "acuracy").status().message()),
+              HasSubstr("want a metric of the runs"));
+  EXPECT_FALSE(FindMetric(report, "run").ok());
+  TestEvents(dir_.Path("a/eval")).Scalar(100, "accuracy", 0.5f);
+  EXPECT_EQ(FindMetric(Read({"a"}), "accuracy").status().message(),
+            "got \"accuracy\", which several evaluations have, want one of eval/accuracy, "
+            "eval_train/accuracy");
+}
+
+TEST_F(ReportTest, TheBestRunComesFirstAndRunsWithoutTheMetricLast) {
+  WriteRun("a", 1);
+  WriteRun("b", 4);
+  WriteRun("c", 2);
+  TestEvents(dir_.Path("d")).Scalar(100, "other", 1);
+  TestEvents(dir_.Path("e")).Scalar(100, "loss", std::numeric_limits<float>::quiet_NaN());
+  Report report = Read({""});
+  const auto names = [&] {
+    std::vector<std::string> rows;
+    for (const auto& row : report.table.rows) rows.push_back(row[0]);
+    return rows;
+  };
+  ASSERT_TRUE(SortByMetric(*FindMetric(report, "loss"), std::nullopt, report).ok());
+  EXPECT_THAT(names(), ElementsAre("b", "c", "a", "d", "e"));
+  EXPECT_EQ(BestRow(report), 0u);
+  for (const ReportRun& run : report.runs) {
+    EXPECT_EQ(report.table.rows[run.row][0], run.folder.training);
+    EXPECT_EQ(report.rows[run.row].run, run.folder.training);
+  }
+  ASSERT_TRUE(SortByMetric(*FindMetric(report, "loss"), MetricMode::kMax, report).ok());
+  EXPECT_THAT(names(), ElementsAre("a", "c", "b", "d", "e"));
+  EXPECT_THAT(TextReport(report, 80), HasSubstr("Sorted by loss, the highest first:\n"));
+  EXPECT_THAT(TextReport(report, 80), HasSubstr("\n* a"));
+  EXPECT_EQ(ExitCode(SortByMetric(*FindMetric(report, "other"), std::nullopt, report)), 2);
+}
+
+TEST_F(ReportTest, JsonHasTheLastAndTheBestValues) {
+  WriteRun("a", 1);
+  WriteRun("b", 4);
+  {
+    TestEvents evaluation(dir_.Path("b/eval"));
+    evaluation.Scalar(50, "accuracy", 0.5f).Scalar(60, "accuracy", 0.75f);
+    evaluation.Scalar(70, "accuracy", 0.75f).Scalar(100, "accuracy", 0.25f);
+    evaluation.Scalar(100, "odd", std::numeric_limits<float>::infinity());
+  }
+  Report report = Read({""});
+  ASSERT_TRUE(SortByMetric(*FindMetric(report, "loss"), std::nullopt, report).ok());
+  const nlohmann::json json = nlohmann::json::parse(JsonReport(report));
+  EXPECT_EQ(json["sort_by"], "loss");
+  EXPECT_EQ(json["mode"], "MIN");
+  EXPECT_EQ(json["best_run"], "b");
+  ASSERT_EQ(json["runs"].size(), 2u);
+  const nlohmann::json& b = json["runs"][0];
+  EXPECT_EQ(b["run"], "b");
+  EXPECT_EQ(b["model_dir"], report.runs[2].folder.path);
+  EXPECT_EQ(b["step"], 100);
+  EXPECT_EQ(b["metrics"]["eval/accuracy"], 0.25);
+  EXPECT_EQ(b["metrics"]["eval/odd"], "Infinity");
+  EXPECT_EQ(b["best"]["eval/accuracy"], nlohmann::json::parse(R"({"value": 0.75, "step": 60})"));
+  EXPECT_FALSE(b["best"].contains("eval/odd"));
+  EXPECT_EQ(b["hyperparameters"],
+            nlohmann::json::parse(R"({"model.layer.hidden.dense.units": 32})"));
+  EXPECT_THAT(json["warnings"], IsEmpty());
+  const nlohmann::json plain = nlohmann::json::parse(JsonReport(Read({"a"})));
+  for (const char* key : {"sort_by", "mode", "best_run"}) EXPECT_TRUE(plain[key].is_null());
 }
 
 TEST_F(ReportTest, ADamagedConfigurationIsAWarning) {
