@@ -59,7 +59,7 @@ constexpr HelpSynonym kSynonyms[] = {
     {"gradient_clipping clipping clip", "clip_by_global_norm clip_by_norm clip_by_value"},
     {"hyperparameter hparams tuning sweep grid_search tuner", "sweeps set report"},
     {"image jpeg png picture mnist cifar", "convert decode_raw init inspect"},
-    {"inference prediction", "predict keys export"},
+    {"inference prediction streaming latency", "predict keys export max_wait_ms"},
     {"keras sequential compile fit", "migrating_from_keras layers"},
     {"l1 l2 weight_decay regularizer", "regularization adamw"},
     {"layer_norm layernorm", "layer_normalization"},

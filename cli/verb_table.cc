@@ -178,6 +178,12 @@ std::span<const Verb> Verbs() {
                   .value_name = "FILE,...|-",
                   .help = "all rows of these files, or of standard input, parsed as predict's own "
                           "input"},
+                 {.name = "max_wait_ms",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help = "pad and run a batch that is not full N milliseconds after its first "
+                          "row; 0: at once; default wait for the rows or the end",
+                  .sets = "predict.max_wait_ms"},
                  {.name = "checkpoint",
                   .type = Flag::Type::kPath,
                   .value_name = "PREFIX|best",

@@ -19,6 +19,7 @@
 #include "data/item_stream.h"
 #include "data/sources/files.h"
 #include "data/table.h"
+#include "data/timed_batches.h"
 #include "data/transforms/image_rows.h"
 #include "data/transforms/label_ids.h"
 #include "data/windowed_records.h"
@@ -200,13 +201,14 @@ class PipelineOpener {
     source.assets = std::move(assets_);
     source.prefetch = PrefetchedSteps(plan_, args_);
     const size_t stage = args_.times == nullptr ? 0 : NextStage("batch");
+    const bool row_by_row = args_.max_wait.has_value();
     source.batches = MakeBatches(
         std::move(elements_),
         {.signature = std::move(signature_),
          .features = features_,
          .forward_features = args_.forward_features,
-         .batch_size = args_.batch_size,
-         .batches_per_step = args_.batches_per_step,
+         .batch_size = row_by_row ? 1 : args_.batch_size,
+         .batches_per_step = row_by_row ? 1 : args_.batches_per_step,
          .rows = args_.rows,
          .batch_size_name = BatchSizeName(args_.mode),
          .batch_title = BatchTitle(args_),
@@ -219,6 +221,11 @@ class PipelineOpener {
                       : std::nullopt,
          .seed = static_cast<uint64_t>(args_.seed),
          .stage = stage});
+    if (!row_by_row) return source;
+    source.batches = MakeTimedBatches(std::move(source.batches),
+                                      {.features = features_,
+                                       .batch_size = args_.batch_size * args_.batches_per_step,
+                                       .max_wait = *args_.max_wait});
     return source;
   }
 

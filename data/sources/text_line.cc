@@ -1,10 +1,6 @@
 // text_line { file skip_lines header interleave }: each line of the files is a record, without its
 // end ("\n" or "\r\n", or the end of the file).
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <map>
 #include <utility>
 
@@ -18,27 +14,6 @@
 
 namespace tpurun {
 namespace {
-
-// Standard input, handed on as it comes: a pipe's rows are not kept back until a block is full.
-class StandardInput : public ByteSource {
- public:
-  absl::StatusOr<size_t> Read(char* out, size_t size) override {
-    while (true) {
-      const ssize_t got = ::read(STDIN_FILENO, out, size);
-      if (got >= 0) return got;
-      if (errno != EINTR) {
-        return absl::NotFoundError(
-            absl::StrCat("cannot read standard input: ", std::strerror(errno)));
-      }
-    }
-  }
-};
-
-absl::StatusOr<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& file) {
-  if (file == kStandardInput) return std::make_unique<StandardInput>();
-  ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(file));
-  return source;
-}
 
 // The key of the line ahead of a file's records; empty where there is none.
 std::string HeaderKey(const proto::TextLine& config) {
@@ -62,7 +37,7 @@ class TextLineFile : public SourceFile {
   // Reads the lines ahead of the records. `args` must outlive it.
   static absl::StatusOr<std::unique_ptr<TextLineFile>> Open(const std::string& name,
                                                             const TextLineArgs& args) {
-    ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, OpenByteSource(name));
+    ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(name));
     std::unique_ptr<TextLineFile> file(new TextLineFile(std::move(source), name, args));
     RETURN_IF_ERROR(file->ReadAhead());
     return file;
@@ -96,7 +71,7 @@ class TextLineFile : public SourceFile {
   int64_t lines() const { return lines_; }
 
  private:
-  TextLineFile(std::unique_ptr<ByteSource> source, const std::string& name,
+  TextLineFile(std::unique_ptr<FileSource> source, const std::string& name,
                const TextLineArgs& args)
       : reader_(std::move(source)), name_(name), args_(args) {}
 

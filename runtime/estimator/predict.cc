@@ -1,8 +1,10 @@
 // Estimator::Predict: streams the rows of an input through the model, in order.
+#include <chrono>
 #include <limits>
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -107,12 +109,15 @@ absl::Status Estimator::Predict(
   RETURN_IF_ERROR(BuildStep(options_, false, predict).status());
   ASSIGN_OR_RETURN(TrainedFolder trained, TrainedFolderOf(options_, chosen));
   const auto& forward = predict.forward_features();
+  std::optional<std::chrono::milliseconds> max_wait;
+  if (predict.has_max_wait_ms()) max_wait = std::chrono::milliseconds(predict.max_wait_ms());
   ASSIGN_OR_RETURN(InputSource input,
                    CallInputFn(input_fn, DeploymentOf(options_, ModeKey::kPredict),
                                {.mode = ModeKey::kPredict,
                                 .features = options_.features,
                                 .seed = options_.config.tf_random_seed(),
                                 .forward_features = {forward.begin(), forward.end()},
+                                .max_wait = max_wait,
                                 .trained = std::move(trained)}));
   ASSIGN_OR_RETURN(const PredictStep step,
                    BuildStep(options_, FeedsLabels(input, options_.features), predict));

@@ -94,7 +94,8 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
   // Fills `out` with up to `size` bytes and returns their number. Fewer than `size` only at the end
-  // of the source, or before bytes that cannot be read: the next call then returns the error.
+  // of the source, before bytes that cannot be read (the next call then returns the error), and
+  // where a pipe or a device has no more at the moment. 0 only at the end.
   virtual absl::StatusOr<size_t> Read(char* out, size_t size) = 0;
   // Skips up to `size` bytes. Returns the number of bytes skipped.
   virtual absl::StatusOr<uint64_t> Skip(uint64_t size);
@@ -143,7 +144,8 @@ class FileSource : public ByteSource {
 
  private:
   FileSource(std::string path, int fd, std::optional<uint64_t> size);
-  // Reads from the file without the buffer until `size` bytes or the end.
+  // Reads from the file without the buffer until `size` bytes or the end; from a pipe or a device
+  // what a single read gives.
   absl::StatusOr<size_t> ReadUnbuffered(char* out, size_t size);
 
   const std::string path_;

@@ -114,7 +114,7 @@ absl::StatusOr<std::unique_ptr<FileSource>> FileSource::Open(const FilePath& pat
   ASSIGN_OR_RETURN(const int fd, OpenAny(path, &size));
   // Standard input may be in the middle of a file: its size tells nothing.
   if (path.text() == kStandardInput) size.reset();
-  return std::unique_ptr<FileSource>(new FileSource(path.text(), fd, size));
+  return std::unique_ptr<FileSource>(new FileSource(FileTitle(path.text()), fd, size));
 }
 
 absl::StatusOr<std::unique_ptr<FileSource>> FileSource::OpenRegular(const FilePath& path) {
@@ -135,7 +135,7 @@ std::optional<uint64_t> FileSource::remaining() const {
 
 absl::StatusOr<size_t> FileSource::ReadUnbuffered(char* out, size_t size) {
   size_t done = 0;
-  while (done < size) {
+  while (done < size && (done == 0 || size_.has_value())) {
     const ssize_t got = read(fd_, out + done, size - done);
     if (got == 0) break;
     if (got < 0 && errno == EINTR) continue;
@@ -150,6 +150,7 @@ absl::StatusOr<size_t> FileSource::Read(char* out, size_t size) {
   size_t done = 0;
   while (done < size) {
     if (buffer_next_ == buffer_end_) {
+      if (done > 0 && !size_.has_value()) break;  // a pipe: more may be long in coming
       if (size - done >= kUnbufferedBytes) {
         const absl::StatusOr<size_t> got = ReadUnbuffered(out + done, size - done);
         if (!got.ok() && done == 0) return got.status();

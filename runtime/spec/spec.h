@@ -4,6 +4,7 @@
 #define TPURUN_RUNTIME_SPEC_SPEC_H_
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -215,8 +216,8 @@ class BatchSource {
   virtual ~BatchSource() = default;
   // Fills the buffers with the next batch, or with all batches of a step one after the other; of
   // these rows with those in InputFnArgs::rows. Returns the number of rows of the whole step: all
-  // that were asked for, fewer at the end of a finite input (the rest of the buffers is unchanged),
-  // and 0 after the end. Blocks on files, never on the device.
+  // that were asked for, fewer at the end of a finite input and after InputFnArgs::max_wait (the
+  // rest of the buffers is unchanged), and 0 after the end. Blocks on files, never on the device.
   virtual absl::StatusOr<int64_t> Next(BatchBuffers buffers) = 0;
   // While it is set, a Next that works on rows returns Cancelled soon. May be called by any thread.
   virtual void SetCancelled(bool cancelled) {}
@@ -263,6 +264,9 @@ struct InputFnArgs {
   int64_t seed = 1;                   // tf_random_seed; each shard draws other random numbers
   // PREDICT: features to forward, declared by the model or not
   std::vector<std::string> forward_features;
+  // PREDICT: once so much time has passed since its first row was read, Next returns the rows that
+  // there are. nullopt: it waits until all are there.
+  std::optional<std::chrono::milliseconds> max_wait = {};
   bool count_examples = false;  // count examples_per_epoch even if that is slow (for epochs)
   // The training that this input belongs to or resumes. nullopt: a training from its beginning.
   std::optional<TrainedFolder> trained = {};

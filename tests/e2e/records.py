@@ -39,11 +39,13 @@ def field(number, payload):
 
 
 def example(**features):
-    """A tf.Example; a feature is bytes, or a list of small integers."""
+    """A tf.Example; a feature is bytes, a float, or a list of small integers."""
     entries = b''
     for name, value in sorted(features.items()):
         if isinstance(value, bytes):
             kind = field(1, field(1, value))
+        elif isinstance(value, float):
+            kind = field(2, field(1, struct.pack('<f', value)))
         else:
             kind = field(3, field(1, bytes(value)))
         entries += field(1, field(1, name.encode()) + field(2, kind))

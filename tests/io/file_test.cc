@@ -284,6 +284,32 @@ TEST(ByteSourceTest, AnErrorAfterTheFirstBytesIsNoEnd) {
   }
 }
 
+TEST_F(FileTest, WhatAPipeHasGivenIsNotKeptBack) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const std::unique_ptr<FileSource> source =
+      *FileSource::Open("/dev/fd/" + std::to_string(ends[0]));
+  close(ends[0]);
+  std::vector<char> got(200000);
+  const auto read = [&](size_t size) {
+    return std::string(got.data(), *source->Read(got.data(), size));
+  };
+  // Through the buffer and past it; the pipe stays open.
+  for (const size_t size : {size_t{100}, got.size()}) {
+    ASSERT_EQ(write(ends[1], "first", 5), 5);
+    EXPECT_EQ(read(size), "first");
+  }
+  ASSERT_EQ(write(ends[1], "second", 6), 6);
+  EXPECT_EQ(read(3), "sec");
+  EXPECT_EQ(read(100), "ond");
+  ASSERT_EQ(write(ends[1], "third", 5), 5);
+  EXPECT_EQ(*ReadFully(*source, got.data(), 5), 5u);
+  ASSERT_EQ(write(ends[1], "end", 3), 3);
+  close(ends[1]);
+  EXPECT_EQ(*ReadAll(*source, "the pipe", 100), "end");
+  EXPECT_EQ(read(100), "");
+}
+
 TEST_F(FileTest, SourceReadsAndSkipsAsAString) {
   std::string bytes;
   for (int i = 0; i < 700000; ++i) bytes += static_cast<char>(i * 7 + i / 251);
