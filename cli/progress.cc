@@ -1,5 +1,6 @@
 #include "cli/progress.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,14 @@ constexpr char kClearLine[] = "\r\x1b[K";
 bool IsShown(const CommandLine& command, bool writes_output) {
   if (command.GetBool("quiet") || isatty(STDERR_FILENO) != 1) return false;
   return !writes_output || isatty(STDOUT_FILENO) != 1;
+}
+
+// A longer text would wrap, and only its last line would be erased.
+std::string Fitting(std::string text) {
+  winsize size = {};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  if (known && text.size() >= size.ws_col) text.resize(size.ws_col - 1);
+  return text;
 }
 
 void WriteToTerminal(const std::string& text) {
@@ -35,7 +44,7 @@ void ProgressLine::Draw(const std::string& text) {
   const Clock::time_point now = Clock::now();
   if (!shown_ || (drawn_ != Clock::time_point() && now - drawn_ < kDrawPeriod)) return;
   drawn_ = now;
-  WriteToTerminal(absl::StrCat(kClearLine, text, "\r"));
+  WriteToTerminal(absl::StrCat(kClearLine, Fitting(text), "\r"));
 }
 
 std::function<void(int64_t)> ProgressLine::Counter(const std::string& units) {

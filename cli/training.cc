@@ -1,8 +1,11 @@
 #include "cli/training.h"
 
+#include <cmath>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
 #include "cli/logging.h"
 #include "cli/signals.h"
 #include "runtime/base/text.h"
@@ -11,10 +14,16 @@ namespace tpurun {
 namespace {
 
 std::string ProgressText(const TrainProgress& progress) {
+  std::string text = absl::StrFormat("step %d/%d", progress.step, progress.final_step);
+  if (progress.loss.has_value()) {
+    absl::StrAppend(&text, "  loss ", ShortestText(static_cast<float>(*progress.loss)));
+  }
+  if (progress.steps_per_second <= 0) return text;  // before the first step
   const double left = static_cast<double>(progress.final_step - progress.step);
-  return absl::StrFormat("step %d/%d  loss %s  %.0f examples/s  ETA %.0f s", progress.step,
-                         progress.final_step, ShortestText(static_cast<float>(progress.loss)),
-                         progress.examples_per_second, left / progress.steps_per_second);
+  const absl::Duration eta = absl::Seconds(std::ceil(left / progress.steps_per_second));
+  absl::StrAppendFormat(&text, "  %.0f examples/s  ETA %s", progress.examples_per_second,
+                        absl::FormatDuration(eta));
+  return text;
 }
 
 }  // namespace

@@ -28,10 +28,10 @@ namespace tpurun {
 
 // The progress of a training, for the line that a terminal redraws.
 struct TrainProgress {
-  int64_t step = 0;
+  int64_t step = 0;  // completed, also within a loop
   int64_t final_step = 0;
-  double loss = 0;
-  double steps_per_second = 0;  // in the last loop
+  std::optional<double> loss;   // of the last step of the last complete loop
+  double steps_per_second = 0;  // in the present loop; before its first step, in the loop before
   double examples_per_second = 0;
 };
 
@@ -53,7 +53,8 @@ struct TrainOptions {
   // Called just before training first writes to model_dir. Before this call, a process that ends at
   // once leaves no files. May be nullptr.
   std::function<void()> before_first_write;
-  // Called between loops. May be nullptr.
+  // Called after each loop and, while a loop runs, every second, on the thread of the training. May
+  // be nullptr.
   std::function<void(const TrainProgress&)> progress;
 };
 
@@ -244,9 +245,9 @@ class Estimator {
                         const std::function<absl::Status(int64_t id)>& on_result);
 
   // Exports the predictions of the model, in f32 and for any batch size, with the variables of
-  // `checkpoint`, which is chosen as in Evaluate. NotFound if there is
-  // none. Each format appears under its final name only when it is complete. After an error, the
-  // format that failed and the later ones are absent.
+  // `checkpoint`, which is chosen as in Evaluate. NotFound if there is none. Each format appears
+  // under its final name only when it is complete. After an error, the format that failed and the
+  // later ones are absent.
   absl::StatusOr<ExportedFiles> Export(const proto::Export& config, const std::string& checkpoint,
                                        const ExportInputs& inputs);
   // Checks that the model can be exported in each format of `config`. InvalidArgument if not.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -23,6 +24,8 @@ using Clock = std::chrono::steady_clock;
 // seconds of loops.
 constexpr double kSlowInputShare = 0.1;
 constexpr double kSlowInputSeconds = 10;
+
+constexpr std::chrono::seconds kProgressPeriod(1);
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -78,15 +81,7 @@ absl::Status TrainLoop::Run() {
     RETURN_IF_ERROR(peers_.BeginRun(iterations));
     RunProfile* const profile = profile_.Begin(done_.step, iterations);
     const Clock::time_point start = Clock::now();
-    RunResult result = program_.session.RunLoop(
-        {.iterations = iterations,
-         .first_step = done_.step,
-         .host_call_every_n_steps =
-             options_.config.tpu_config().experimental_host_call_every_n_steps(),
-         .fabric = options_.fabric,
-         .profile = profile,
-         .interrupt = options_.interrupt},
-        input_.infeed(), outfeed_.get());
+    const RunResult result = RunLoop(iterations, profile);
     // From here on only this thread writes the event file.
     const absl::Status written = outfeed_ == nullptr ? absl::OkStatus() : outfeed_->Drain();
     const double seconds = SecondsSince(start);
@@ -112,20 +107,40 @@ absl::Status TrainLoop::Run() {
   return absl::OkStatus();
 }
 
+RunResult TrainLoop::RunLoop(int64_t iterations, RunProfile* profile) {
+  RunArgs args = {.iterations = iterations,
+                  .first_step = done_.step,
+                  .host_call_every_n_steps =
+                      options_.config.tpu_config().experimental_host_call_every_n_steps(),
+                  .fabric = options_.fabric,
+                  .profile = profile,
+                  .interrupt = options_.interrupt};
+  if (options_.train.progress) {
+    args.heartbeat_period = kProgressPeriod;
+    args.heartbeat = [this, start = Clock::now()](int64_t steps) {
+      TellProgress(done_.step + steps, steps, SecondsSince(start));
+    };
+  }
+  return program_.session.RunLoop(std::move(args), input_.infeed(), outfeed_.get());
+}
+
 absl::Status TrainLoop::LoopDone(int64_t steps, double seconds) {
   WarnOfSlowInput();
-  const double loss = done_.loss();
   const bool last = done_.step == input_.final_step();
-  RETURN_IF_ERROR(output_.LoopDone(done_.step, loss, last));
-  if (options_.train.progress) {
-    const double rate = static_cast<double>(steps) / std::max(seconds, 1e-9);
-    options_.train.progress({.step = done_.step,
-                             .final_step = input_.final_step(),
-                             .loss = loss,
-                             .steps_per_second = rate,
-                             .examples_per_second = rate * options_.config.train_batch_size()});
-  }
+  RETURN_IF_ERROR(output_.LoopDone(done_.step, done_.loss(), last));
+  TellProgress(done_.step, steps, seconds);
   return output_.Flush();
+}
+
+void TrainLoop::TellProgress(int64_t step, int64_t steps, double seconds) {
+  if (!options_.train.progress) return;
+  if (steps > 0) steps_per_second_ = static_cast<double>(steps) / std::max(seconds, 1e-9);
+  options_.train.progress(
+      {.step = step,
+       .final_step = input_.final_step(),
+       .loss = done_.losses.empty() ? std::nullopt : std::optional(done_.loss()),
+       .steps_per_second = steps_per_second_,
+       .examples_per_second = steps_per_second_ * options_.config.train_batch_size()});
 }
 
 void TrainLoop::WarnOfSlowInput() {

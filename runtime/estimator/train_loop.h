@@ -44,7 +44,12 @@ class TrainLoop {
     double loss() const;
   };
 
+  // Runs a loop of so many steps on the device.
+  RunResult RunLoop(int64_t iterations, RunProfile* profile);
   absl::Status LoopDone(int64_t steps, double seconds);
+  // Tells options.train.progress, if there is one, that `step` is done, after `steps` steps of the
+  // present loop in so many seconds.
+  void TellProgress(int64_t step, int64_t steps, double seconds);
   // Once in a training, when its loops show it.
   void WarnOfSlowInput();
   absl::Status Evaluate();
@@ -77,6 +82,7 @@ class TrainLoop {
   TrainProfile profile_;
   std::unique_ptr<Outfeed> outfeed_;  // for summaries; nullptr if there are none
   Totals done_;
+  double steps_per_second_ = 0;  // the latest that TellProgress knows
   bool stopped_early_ = false;
   std::chrono::nanoseconds waited_before_{0};  // for the first batch, before the loops
   bool warned_of_input_ = false;

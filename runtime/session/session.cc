@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,8 @@ namespace tpurun {
 namespace {
 
 static_assert(kMaxLocalReplicas <= kMaxParts);
+
+constexpr std::chrono::minutes kLinePeriod(1);
 
 double VariableBytes(const std::vector<Variable>& variables, int num_replicas) {
   double bytes = 0;
@@ -87,8 +90,14 @@ RunResult Session::RunLoop(RunArgs args, Infeed& infeed, Outfeed* outfeed) {
   args.infeed = program_.infeed.empty() ? nullptr : &infeed.ring();
   args.outfeed = outfeed == nullptr ? nullptr : &outfeed->ring();
   const auto start = std::chrono::steady_clock::now();
+  auto next_line = start + kLinePeriod;
+  const auto caller = std::move(args.heartbeat);
   args.heartbeat = [&](int64_t steps) {
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    if (caller) caller(steps);
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_line) return;
+    next_line = now + kLinePeriod;
+    const std::chrono::duration<double> elapsed = now - start;
     LOG(INFO) << HeartbeatText(args, steps, elapsed.count());
   };
   return device_->Run(*loaded_, args);

@@ -26,8 +26,9 @@ class Session {
   // Compiles the graph, adds its variables (zero) to the store, binds and loads the program.
   absl::Status Load(const Graph& graph, const CompileOptions& options);
 
-  // Runs one loop of the program and blocks. Sets the queues, the version of the variables and the
-  // heartbeat (a line of the log) in `args`. `outfeed` may be nullptr.
+  // Runs one loop of the program and blocks. Sets the queues and the version of the variables in
+  // `args`. Besides args.heartbeat, a line of the log tells of the loop every minute. `outfeed` may
+  // be nullptr.
   RunResult RunLoop(RunArgs args, Infeed& infeed, Outfeed* outfeed);
 
   // Device::TimeAlone of the program.

@@ -1,14 +1,19 @@
 """What is logged and drawn while a verb runs, and that --quiet leaves out all but warnings."""
+import fcntl
 import json
 import os
 import pty
 import re
 import select
 import shutil
+import signal
+import struct
 import subprocess
+import termios
+import time
 import unittest
 
-from program import BINARY, ProgramTest, write
+from program import BINARY, ProgramTest, checkpoint_files, write
 
 NUMBER = r'[0-9.e+-]+'
 RATES = rf' \({NUMBER} sec, {NUMBER} steps/sec, {NUMBER} examples/sec\)'
@@ -21,9 +26,10 @@ class LogTest(ProgramTest):
         return self.iris('train', 'model', '--save_summary_steps=10', '--log_step_count_steps=10',
                          '--set', 'tpu_config.iterations_per_loop=10', '--max_steps=30', *flags)
 
-    def on_a_terminal(self, *arguments, out=subprocess.DEVNULL):
-        """What the program writes to standard error when that is a terminal."""
+    def on_a_terminal(self, *arguments, out=subprocess.DEVNULL, columns=0):
+        """What the program writes to standard error when that is a terminal; 0 columns: unknown."""
         ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
         process = subprocess.Popen([BINARY, *arguments], cwd=self.dir, stdin=subprocess.DEVNULL,
                                    stdout=theirs if out is None else out, stderr=theirs)
         os.close(theirs)
@@ -186,6 +192,53 @@ Saving dict for global step 20:""", False)
             quiet = self.on_a_terminal(*arguments, '--quiet')
             self.assertEqual(quiet, '', arguments)
             self.assertNotIn('\x1b', self.succeed(*arguments).err)
+
+    def test_the_line_of_a_training_moves_within_a_loop(self):
+        endless = self.iris('train', 'model', '--max_steps=4000000000', '--set',
+                            'tpu_config.iterations_per_loop=4000000000')
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 100, 0, 0))
+        process = subprocess.Popen([BINARY, *endless], cwd=self.dir, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=theirs)
+        self.addCleanup(process.kill)
+        os.close(theirs)
+        shown = b''
+        line = re.compile(rb'\r\x1b\[Kstep (\d+)/4000000000  (\d+) examples/s  ETA ([0-9hms]+)\r')
+        deadline = time.monotonic() + 120
+        while len(line.findall(shown)) < 3 and time.monotonic() < deadline:
+            if select.select([ours], [], [], 1)[0]:
+                shown += os.read(ours, 65536)
+        process.send_signal(signal.SIGTERM)
+        while select.select([ours], [], [], 60)[0]:
+            try:
+                shown += os.read(ours, 65536)
+            except OSError:
+                break
+        os.close(ours)
+        self.assertEqual(process.wait(), 75, shown)
+        drawn = [tuple(map(int, found[:2])) for found in line.findall(shown)]
+        self.assertGreaterEqual(len(drawn), 3, shown)
+        steps = [step for step, _ in drawn]
+        self.assertEqual(steps, sorted(set(steps)), shown)
+        for step, rate in drawn:
+            self.assertGreater(step, 0)
+            self.assertGreater(rate, 0)
+        # It saves the step that it has come to.
+        interrupted = re.search(rb'interrupted after step (\d+) of', shown)
+        self.assertGreaterEqual(int(interrupted.group(1)), steps[-1])
+
+    def test_the_line_does_not_change_what_is_trained(self):
+        flags = ('--max_steps=60', '--set', 'tpu_config.iterations_per_loop=30')
+        self.on_a_terminal(*self.iris('train', 'drawn', *flags))
+        self.succeed(*self.iris('train', 'plain', *flags))
+        self.assertEqual(checkpoint_files(self.path('drawn', 'model.ckpt-60')),
+                         checkpoint_files(self.path('plain', 'model.ckpt-60')))
+
+    def test_a_narrow_terminal_does_not_wrap_the_line(self):
+        shown = self.on_a_terminal(*self.short_loops(), columns=20)
+        lines = re.findall(r'\r\x1b\[K(step [^\r]*)\r', shown)
+        self.assertTrue(lines, shown)
+        self.assertLessEqual(max(map(len, lines)), 19)
 
     def test_predictions_on_the_same_terminal_are_not_drawn_over(self):
         self.succeed(*self.short_loops())
