@@ -160,6 +160,10 @@ std::vector<FeatureSpec> MatchFeatures(const InputPlan& plan, const InputFnArgs&
     if (labels.count(feature.name) > 0 && args.mode == ModeKey::kPredict) continue;
     matched.push_back(feature);
   }
+  // predict feeds all labels or none of them.
+  if (matched.size() < args.features.size() && args.mode == ModeKey::kPredict) {
+    std::erase_if(matched, [](const FeatureSpec& feature) { return feature.is_label; });
+  }
   return matched;
 }
 

@@ -98,11 +98,13 @@ class TextTransformsTest(unittest.TestCase):
         self.path = functools.partial(os.path.join, directory.name)
 
     def write_texts(self, texts):
+        self.records = []
         with tf.io.TFRecordWriter(self.path('texts')) as writer:
             for text in texts:
                 feature = {'text': tf.train.Feature(bytes_list=tf.train.BytesList(value=[text]))}
-                writer.write(tf.train.Example(
+                self.records.append(tf.train.Example(
                     features=tf.train.Features(feature=feature)).SerializeToString())
+                writer.write(self.records[-1])
 
     def untrained(self, features, transforms):
         """The arguments of verbs for a model that predicts its features, [(name, type, shape)]."""
@@ -136,13 +138,15 @@ class TextTransformsTest(unittest.TestCase):
         result = json.loads(done.out)
         models = {'SavedModel': exported.SavedModel(result['path']),
                   'session': exported.SessionModel(result['path'])}
-        fed = np.array(texts, object)
+        fed = {'serving_default': ('text', texts), 'predict': ('text', texts),
+               'examples:predict': ('examples', self.records)}
         for kind, model in models.items():
-            for signature in 'serving_default', 'predict':
+            for signature, (key, values) in fed.items():
+                values = np.array(values, object)
                 for begin, end in ((0, 1), (0, 4), (5, 9), (0, len(texts))):
-                    got = model({'text': fed[begin:end]}, signature)
-                    for name, values in want.items():
-                        self.assert_equal(texts[begin:], got[f'p_{name}'], values[begin:end],
+                    got = model({key: values[begin:end]}, signature)
+                    for name, wanted in want.items():
+                        self.assert_equal(texts[begin:], got[f'p_{name}'], wanted[begin:end],
                                           f'{kind} {signature} {begin}: {name}')
 
     def assert_equal(self, texts, got, want, what):
@@ -266,7 +270,8 @@ class TextTransformsTest(unittest.TestCase):
                 self.assertLessEqual(exported.largest_error(got['probabilities'], want[-batch:]), 1e-6, kind)
         # ONNX has no ops of words: it takes their ids.
         self.assertEqual([warning for warning in done.warnings if 'onnx' not in warning], [])
-        self.assertRegex(' '.join(done.warnings), 'onnx: it has no op for the transform to_tensor .* feed words behind it')
+        self.assertRegex(' '.join(done.warnings),
+                         'onnx: it has no op for the transform to_tensor .* feed words behind it')
         with open('testdata/reviews/vocabulary.txt', encoding='utf-8') as file:
             vocabulary = file.read().split('\n')[:-1]
         ids = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(
