@@ -358,8 +358,8 @@ std::span<const Verb> Verbs() {
             {.name = "features",
              .type = Flag::Type::kList,
              .value_name = "A,B",
-             .help = "csv: NAME:KIND:COLUMNS each; KIND bytes, int64 or float, COLUMNS from 0, "
-                     "such as 0-26+28-63"},
+             .help = "csv: NAME:KIND:COLUMNS each; KIND bytes, string, int64 or float, COLUMNS "
+                     "from 0, such as 0-26+28-63"},
             {.name = "skip_lines",
              .type = Flag::Type::kInt,
              .value_name = "N",

@@ -35,6 +35,7 @@ std::string SplitFields(std::string_view line, const CsvFormat& format,
         next = line.find('"', next);
         if (next == std::string_view::npos) {
           fields->push_back({});
+          if (format.line_breaks) return "has a quote that is not closed";
           return "has a quote that is not closed: a row is one line, a line break within quotes is "
                  "not read";
         }

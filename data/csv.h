@@ -14,6 +14,8 @@ namespace tpurun {
 struct CsvFormat {
   char delim = ',';
   bool quotes = true;
+  // CsvRows: a field in quotes may have line breaks.
+  bool line_breaks = false;
   std::string na_value;
 };
 
@@ -22,7 +24,8 @@ struct CsvFormat {
 std::optional<std::string> CountedName(std::string_view first, int64_t count);
 
 // Splits a line into its fields. Fields with an escaped quote are rewritten in *scratch. An empty
-// line has no field. Returns the mistake, or an empty string if there is none.
+// line has no field. A line break in a field in quotes is a part of it. Returns the mistake, or an
+// empty string if there is none.
 std::string SplitFields(std::string_view line, const CsvFormat& format,
                         std::vector<std::string_view>* fields, std::string* scratch);
 // Removes the blanks before and after a text: numbers may have them.

@@ -1,10 +1,12 @@
 // Lines of comma-separated values into features that are ranges of columns, "NAME:KIND:COLUMNS":
 //   image_raw:bytes:0-63    each column a number 0..255, together one string of 64 bytes
+//   text:string:64          each column a string
 //   label:int64:64          a list of int64
 //   size:float:65-66+70     a list of float, of several ranges behind each other
-// Columns count from 0.
+// Columns count from 0. A field in quotes may have line breaks.
 #include "data/csv.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,9 +51,8 @@ std::optional<CsvFeature> ParseFeature(const std::string& text) {
   if (kind == std::string::npos || kind == 0) return std::nullopt;
   CsvFeature feature{.name = text.substr(0, kind),
                      .kind = text.substr(kind + 1, columns - kind - 1)};
-  if (feature.kind != "bytes" && feature.kind != "int64" && feature.kind != "float") {
-    return std::nullopt;
-  }
+  const auto known = {"bytes", "string", "int64", "float"};
+  if (std::find(known.begin(), known.end(), feature.kind) == known.end()) return std::nullopt;
   for (const auto range : absl::StrSplit(text.substr(columns + 1), '+')) {
     const std::optional<ColumnRange> parsed = ParseRange(std::string(range));
     if (!parsed.has_value()) return std::nullopt;
@@ -67,8 +68,8 @@ absl::StatusOr<std::vector<CsvFeature>> ParseFeatures(const ConvertArgs& args) {
     if (!feature.has_value()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--features: got ", Quote(text),
-                       ", want NAME:KIND:COLUMNS with KIND bytes, int64 or float and COLUMNS N or "
-                       "N-M from 0, joined by +, such as image_raw:bytes:0-26+28-63"));
+                       ", want NAME:KIND:COLUMNS with KIND bytes, string, int64 or float and "
+                       "COLUMNS N or N-M from 0, joined by +, such as image_raw:bytes:0-26+28-63"));
     }
     RETURN_IF_ERROR(Annotate(CheckName(NameKind::kKey, feature->name), "--features"));
     for (const CsvFeature& other : features) {
@@ -90,6 +91,10 @@ absl::StatusOr<std::vector<CsvFeature>> ParseFeatures(const ConvertArgs& args) {
 // Puts a column's value behind the others of the feature; returns what was wanted, empty when all
 // is well.
 std::string AddValue(std::string_view field, const std::string& kind, tensorflow::Feature* to) {
+  if (kind == "string") {
+    to->mutable_bytes_list()->add_value(std::string(field));
+    return "";
+  }
   if (kind == "float") {
     const std::optional<float> value = ParseFloat(StripBlanks(field));
     if (OverflowsFloat(StripBlanks(field))) return absl::StrCat("a number", kFloatBound);
@@ -159,7 +164,7 @@ class CsvConversion {
 
   const std::vector<CsvFeature> features_;
   const ExampleSink& write_;
-  CsvRows rows_{CsvFormat()};
+  CsvRows rows_{{.line_breaks = true}};
   tensorflow::Example example_;
 };
 

@@ -288,6 +288,32 @@ TEST_F(ConvertTest, ColumnsOfSeveralRanges) {
             "DATA_LOSS: b.csv:1: got 4 columns, want column 4 (from 0) for feature \"x\"");
 }
 
+// As Python's csv module and pandas write them.
+TEST_F(ConvertTest, TextsWithCommasQuotesAndLineBreaks) {
+  Write("a.csv",
+        "text,label\n\"one, \"\"two\"\"\",a\n\"\",b\n\"first\nsecond, \"\"\n\"\"\n\",a\r\n"
+        "\"x\r\ny\",\"\"\nplain,\"b\n\"\n");
+  EXPECT_EQ(Convert("csv", {.inputs = {"a.csv"},
+                            .features = {"text:string:0", "both:string:1+0"},
+                            .skip_lines = 1}),
+            "");
+  const auto strings = [](const tensorflow::Example& example, const std::string& name) {
+    const auto& values = example.features().feature().at(name).bytes_list().value();
+    return std::vector<std::string>(values.begin(), values.end());
+  };
+  const std::vector<std::vector<std::string>> want = {{"one, \"two\"", "a"},
+                                                      {"", "b"},
+                                                      {"first\nsecond, \"\n\"\n", "a"},
+                                                      {"x\ny", ""},
+                                                      {"plain", "b\n"}};
+  const auto examples = Read("out");
+  ASSERT_EQ(examples.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(strings(examples[i], "text"), std::vector<std::string>{want[i][0]});
+    EXPECT_EQ(strings(examples[i], "both"), (std::vector<std::string>{want[i][1], want[i][0]}));
+  }
+}
+
 // More than what is read at a time.
 TEST_F(ConvertTest, APipeIsReadOnce) {
   constexpr int kRows = 100000;
@@ -318,10 +344,11 @@ TEST_F(ConvertTest, CsvFilesThatDoNotFit) {
            {"1,2,3\n1,2\n", "a:2: got 2 columns, want 3 as in the first row"},
            {"1,2\n", "a:1: got 2 columns, want column 2 (from 0) for feature \"label\""},
            {"1,2,3\n\n", "a:2: got 0 columns, want 3 as in the first row"},
-           {"1,2,\"3\n",
-            "a:1: column 2 (from 0) has a quote that is not closed: a row is one line, a line "
-            "break "
-            "within quotes is not read"},
+           {"1,2,\"3\n", "a:1: column 2 (from 0) has a quote that is not closed"},
+           {"1,2,3\n1,\"2\n0\",3\n4,5,x\n",
+            "a:2: column 1: want an integer 0..255 for feature \"x\", got \"2\\n0\""},
+           {"1,2,3\n1,2,\"\n\n3\"\n4,5,x\n",
+            "a:5: column 2: want an integer for feature \"label\", got \"x\""},
            {"", "a:1: no data rows"},
        }) {
     Write("a", bad.csv);
@@ -333,10 +360,11 @@ TEST_F(ConvertTest, CsvFilesThatDoNotFit) {
 
 TEST_F(ConvertTest, ArgumentsAreCheckedBeforeAnythingIsRead) {
   const std::string want =
-      ", want NAME:KIND:COLUMNS with KIND bytes, int64 or float and COLUMNS N or N-M from 0, "
+      ", want NAME:KIND:COLUMNS with KIND bytes, string, int64 or float and COLUMNS N or N-M from "
+      "0, "
       "joined by +, such as image_raw:bytes:0-26+28-63";
   for (const char* feature :
-       {"x", "x:bytes", ":bytes:0", "x:string:0", "x:bytes:", "x:bytes:3-2", "x:bytes:-1",
+       {"x", "x:bytes", ":bytes:0", "x:text:0", "x:bytes:", "x:bytes:3-2", "x:bytes:-1",
         "x:bytes:0-", "x:bytes:a", "x:bytes:0+", "x:bytes:+1", "x:bytes:0++2", "x:bytes:0+2-1"}) {
     EXPECT_EQ(Convert("csv", {.inputs = {"absent"}, .features = {feature}}),
               absl::StrCat("INVALID_ARGUMENT: --features: got \"", feature, "\"", want));
