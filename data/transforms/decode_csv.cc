@@ -1,6 +1,7 @@
-// decode_csv { column { name dtype default_value shape label title } ... }: splits "line" into
-// columns by the rules of tf.io.decode_csv (RFC 4180: a quoted field may hold the delimiter, "" is
-// a quote). Where the source gives a "header", the columns are those of these names.
+// decode_csv { column { name dtype default_value shape label title thousands decimal strip
+// missing_indicator } ... }: splits "line" into columns by the rules of tf.io.decode_csv (RFC 4180:
+// a quoted field may hold the delimiter, "" is a quote). Where the source gives a "header", the
+// columns are those of these names.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -13,6 +14,8 @@
 
 #include "absl/strings/str_join.h"
 #include "data/csv.h"
+#include "data/field_value.h"
+#include "data/number_format.h"
 #include "data/transforms/export_ops.h"
 #include "data/transforms/transform_list.h"
 #include "proto/source_locations.h"
@@ -21,30 +24,10 @@
 namespace tpurun {
 namespace {
 
-// Appends the value of a field; false when it is not one of the column's type.
-bool AppendField(std::string_view field, Column* column) {
-  const auto append = [&](auto value) {
-    column->bytes.Append(&value, sizeof(value));
-    return true;
-  };
-  switch (column->type.dtype) {
-    case proto::FLOAT32: {
-      const std::optional<float> value = ParseFloat(StripBlanks(field));
-      return value.has_value() && append(*value);
-    }
-    case proto::INT64: {
-      const std::optional<int64_t> value = ParseInt64(StripBlanks(field));
-      return value.has_value() && append(*value);
-    }
-    case proto::INT32: {
-      const std::optional<int64_t> value = ParseInt64(StripBlanks(field));
-      return value.has_value() && std::in_range<int32_t>(*value) &&
-             append(static_cast<int32_t>(*value));
-    }
-    default:
-      column->AppendString(field);
-      return true;
-  }
+NumberFormat FormatOf(const proto::DecodeCsv::Column& column) {
+  return {.thousands = column.thousands(),
+          .decimal = column.decimal(),
+          .strip = {column.strip().begin(), column.strip().end()}};
 }
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -57,6 +40,14 @@ std::string ShownNames(std::span<const std::string_view> names) {
     absl::StrAppend(out, ShownField(name));
   };
   return absl::StrCat(absl::StrJoin(shown, ", ", append), names.size() > kMost ? ", ..." : "");
+}
+
+// AppendField of a number in the column's own format.
+bool AppendFormatted(std::string_view field, const NumberFormat& format, std::string* scratch,
+                     Column* column) {
+  if (format.is_plain()) return AppendField(field, column);
+  const std::optional<std::string_view> number = PlainNumber(field, format, scratch);
+  return number.has_value() && AppendField(*number, column);
 }
 
 // What a row's fields are to the columns.
@@ -72,12 +63,24 @@ class CsvColumns {
   CsvColumns(proto::DecodeCsv decode_csv, CsvFormat format, std::vector<int64_t> elements)
       : decode_csv_(std::move(decode_csv)),
         format_(std::move(format)),
-        elements_(std::move(elements)) {}
+        elements_(std::move(elements)) {
+    for (const proto::DecodeCsv::Column& column : decode_csv_.column()) {
+      numbers_.push_back(FormatOf(column));
+      indicators_.push_back(column.has_missing_indicator() ? num_indicators_++ : -1);
+    }
+  }
 
   const proto::DecodeCsv& config() const { return decode_csv_; }
   const CsvFormat& format() const { return format_; }
   int size() const { return decode_csv_.column_size(); }
   int64_t elements(int column) const { return elements_[column]; }
+  const NumberFormat& number_format(int column) const { return numbers_[column]; }
+  // The features that the row is decoded to: the columns, then the indicators of some of them.
+  int num_indicators() const { return num_indicators_; }
+  // The index of the column's indicator among these features; -1: it has none.
+  int indicator(int column) const {
+    return indicators_[column] < 0 ? -1 : size() + indicators_[column];
+  }
 
   // One after the other, as in the configuration.
   CsvLayout InOrder(bool lacks_labels) const {
@@ -147,6 +150,9 @@ class CsvColumns {
   proto::DecodeCsv decode_csv_;
   CsvFormat format_;
   std::vector<int64_t> elements_;
+  std::vector<NumberFormat> numbers_;  // of each column
+  std::vector<int> indicators_;        // of each column the number of its indicator, or -1
+  int num_indicators_ = 0;
 };
 
 class CsvDecoder {
@@ -165,7 +171,8 @@ class CsvDecoder {
   absl::Status operator()(const RowBatch& rows, Table* out) {
     const Table& in = rows.in;
     // BindDecodeCsv puts them last.
-    const std::span<Column> made = std::span(out->columns).last(columns_.size());
+    const std::span<Column> made =
+        std::span(out->columns).last(columns_.size() + columns_.num_indicators());
     for (Column& column : made) column.Clear();
     const Column& lines = in.column(kLine);
     for (int64_t row = 0; row < in.rows; ++row) {
@@ -201,37 +208,51 @@ class CsvDecoder {
     decided_ = true;
     auto place = layout_.fields.begin();
     for (int i = 0; i < columns_.size(); ++i) {
-      const proto::DecodeCsv::Column& column = columns_.config().column(i);
       for (int64_t element = 0; element < columns_.elements(i); ++element, ++place) {
+        const bool missing = *place < 0 || IsMissing(fields_[*place]);
+        if (columns_.indicator(i) >= 0) {
+          const float value = missing ? 1 : 0;
+          made[columns_.indicator(i)].bytes.Append(&value, sizeof(value));
+        }
         if (*place < 0) {
-          AppendAbsent(column, &made[i]);
+          AppendAbsent(i, &made[i]);
           continue;
         }
-        const std::string mistake = AppendFieldOf(column, *place, &made[i]);
+        const std::string mistake = AppendFieldOf(i, *place, missing, &made[i]);
         if (!mistake.empty()) return mistake;
       }
     }
     return "";
   }
 
-  std::string AppendFieldOf(const proto::DecodeCsv::Column& column, int64_t place, Column* to) {
-    std::string_view field = fields_[place];
-    if (field.empty() || field == columns_.format().na_value) {
-      if (!column.has_default_value()) {
-        return absl::StrCat(FieldTitle(place), ": the field is empty and has no default_value");
-      }
-      field = column.default_value();
+  bool IsMissing(std::string_view field) const {
+    return field.empty() || field == columns_.format().na_value;
+  }
+
+  std::string AppendFieldOf(int index, int64_t place, bool missing, Column* to) {
+    const proto::DecodeCsv::Column& column = columns_.config().column(index);
+    const NumberFormat& format = columns_.number_format(index);
+    if (missing && !column.has_default_value()) {
+      return absl::StrCat(FieldTitle(place), ": the field is empty and has no default_value");
     }
-    if (AppendField(field, to)) return "";
-    const bool overflows = column.dtype() == proto::FLOAT32 && OverflowsFloat(StripBlanks(field));
+    const std::string_view field = missing ? column.default_value() : fields_[place];
+    if (AppendFormatted(field, format, &number_, to)) return "";
+    const std::optional<std::string_view> number = PlainNumber(field, format, &number_);
+    const bool overflows =
+        column.dtype() == proto::FLOAT32 && number.has_value() && OverflowsFloat(*number);
     return absl::StrCat(FieldTitle(place), ": want ", proto::DataType_Name(column.dtype()),
-                        overflows ? kFloatBound : "", ", got ", ShownField(field));
+                        overflows           ? kFloatBound
+                        : format.is_plain() ? ""
+                                            : " in the format of the column",
+                        ", got ", ShownField(field));
   }
 
   // What transforms see of a label that is absent; no model is fed it.
-  static void AppendAbsent(const proto::DecodeCsv::Column& label, Column* to) {
+  void AppendAbsent(int index, Column* to) {
+    const proto::DecodeCsv::Column& label = columns_.config().column(index);
     const std::string_view zero = label.dtype() == proto::STRING ? "" : "0";
-    AppendField(label.has_default_value() ? std::string_view(label.default_value()) : zero, to);
+    AppendFormatted(label.has_default_value() ? std::string_view(label.default_value()) : zero,
+                    columns_.number_format(index), &number_, to);
   }
 
   std::string WrongNumber(std::string_view line) const {
@@ -273,6 +294,7 @@ class CsvDecoder {
   std::string header_;    // that layout_ is of
   std::vector<std::string_view> fields_;
   std::string scratch_;
+  std::string number_;  // one field in C notation
 };
 
 // The texts that count as missing.
@@ -290,7 +312,9 @@ RowTransform::Export ExportFills(const CsvColumns& columns, ExportFormat format)
       Value& x = values.at(column.name());
       const std::string& fill = column.default_value();
       if (column.dtype() == proto::FLOAT32) {
-        x = FillNaN(graph, format, x, *ParseFloat(StripBlanks(fill)));
+        std::string scratch;
+        const std::string_view number = *PlainNumber(fill, FormatOf(column), &scratch);
+        x = FillNaN(graph, format, x, *ParseFloat(number));
       } else if (column.dtype() == proto::STRING) {
         x = FillTexts(graph, format, x, MissingTexts(columns.format()), fill);
       }
@@ -301,6 +325,9 @@ RowTransform::Export ExportFills(const CsvColumns& columns, ExportFormat format)
 RowTransform::Fields::Notes NotesOf(const CsvColumns& columns, const std::string& name) {
   RowTransform::Fields::Notes notes;
   for (const proto::DecodeCsv::Column& column : columns.config().column()) {
+    if (column.has_missing_indicator() && column.missing_indicator() == name) {
+      notes.note = absl::StrCat("1 if ", Quote(column.name()), " is missing, else 0");
+    }
     if (column.name() != name) continue;
     const bool several = !column.shape().empty();
     if (column.has_title() && column.title() != name) {
@@ -354,8 +381,26 @@ void CheckColumn(const proto::DecodeCsv::Column& column, int number, bool has_he
   if (!has_header && column.has_title()) {
     errors.Add(place, "title", "title is a name in a header: add header: true to text_line");
   }
+  const NumberFormat format = FormatOf(column);
+  if (!format.is_plain() && dtype == proto::STRING) {
+    errors.Add(place, "dtype",
+               "thousands, decimal and strip are for columns of numbers, got dtype: STRING");
+    return;
+  }
+  const std::string wrong = WrongFormat(format);
+  if (!wrong.empty()) {
+    errors.Add(place, "", wrong);
+    return;
+  }
+  if (column.has_missing_indicator() && !column.has_default_value()) {
+    errors.Add(place, "missing_indicator",
+               "missing_indicator needs a default_value, the value of the column where it is "
+               "missing");
+  }
   Column probe{.type = {column.name(), dtype, {}}};
-  if (column.has_default_value() && !AppendField(column.default_value(), &probe)) {
+  std::string scratch;
+  if (column.has_default_value() &&
+      !AppendFormatted(column.default_value(), format, &scratch, &probe)) {
     errors.Add(place, "default_value",
                absl::StrCat("default_value must be ", proto::DataType_Name(dtype), ", got ",
                             ShownField(column.default_value())));
@@ -385,24 +430,35 @@ std::optional<RowTransform> BindDecodeCsv(const proto::Transform& transform, con
   std::erase_if(bound.output, [](const ColumnType& type) {
     return type.name == kLine || type.name == kHeader || type.name == kSkippedLine;
   });
+  const auto make = [&](const std::string& name, proto::DataType dtype,
+                        const proto::DecodeCsv::Column& column) {
+    bound.output.push_back({name, dtype, {column.shape().begin(), column.shape().end()}});
+    bound.makes.push_back(name);
+    if (column.label()) bound.labels.push_back(name);
+  };
+  const auto check_new = [&](const std::string& name, int number, const std::string& path) {
+    if (name.empty() || FindColumn(bound.output, name) < 0) return;
+    errors.Add(path,
+               absl::StrCat("column ", number, ": the key ", Quote(name), " is there already"));
+  };
+  std::vector<int64_t> elements;
   for (int i = 0; i < decode_csv.column_size(); ++i) {
     const proto::DecodeCsv::Column& column = decode_csv.column(i);
     const std::string path = ElementPath("column", i);
     CheckColumn(column, i + 1, has_header, path, errors);
-    if (!column.name().empty() && FindColumn(bound.output, column.name()) >= 0) {
-      errors.Add(path, absl::StrCat("column ", i + 1, ": the key ", Quote(column.name()),
-                                    " is there already"));
-    }
-    bound.output.push_back(
-        {column.name(), column.dtype(), {column.shape().begin(), column.shape().end()}});
-    bound.makes.push_back(column.name());
-    if (column.label()) bound.labels.push_back(column.name());
+    check_new(column.name(), i + 1, path);
+    make(column.name(), column.dtype(), column);
+    if (errors.empty()) elements.push_back(bound.output.back().elements());
+  }
+  for (int i = 0; i < decode_csv.column_size(); ++i) {
+    const proto::DecodeCsv::Column& column = decode_csv.column(i);
+    if (!column.has_missing_indicator()) continue;
+    const std::string path = FieldPath(ElementPath("column", i), "missing_indicator");
+    CheckColumnName(column.missing_indicator(), {absl::StrCat("column ", i + 1), path}, "", errors);
+    check_new(column.missing_indicator(), i + 1, path);
+    make(column.missing_indicator(), proto::FLOAT32, column);
   }
   if (!errors.empty()) return std::nullopt;
-  std::vector<int64_t> elements;
-  for (const ColumnType& type : std::span(bound.output).last(bound.makes.size())) {
-    elements.push_back(type.elements());
-  }
   const CsvFormat format = {.delim = decode_csv.field_delim()[0],
                             .quotes = decode_csv.use_quote_delim(),
                             .na_value = decode_csv.na_value()};

@@ -8,11 +8,14 @@ namespace {
 constexpr TransformDef kTransforms[] = {
     // Rows.
     {.kind = proto::Transform::kDecodeCsv, .name = "decode_csv", .bind = BindDecodeCsv},
+    {.kind = proto::Transform::kDecodeJson, .name = "decode_json", .bind = BindDecodeJson},
     {.kind = proto::Transform::kParseExample, .name = "parse_example", .bind = BindParseExample},
     {.kind = proto::Transform::kDecodeRaw, .name = "decode_raw", .bind = BindDecodeRaw},
     {.kind = proto::Transform::kCast, .name = "cast", .bind = BindCast},
     {.kind = proto::Transform::kLookup, .name = "lookup", .bind = BindLookup},
     {.kind = proto::Transform::kNormalize, .name = "normalize", .bind = BindNormalize},
+    {.kind = proto::Transform::kParseTime, .name = "parse_time", .bind = BindParseTime},
+    {.kind = proto::Transform::kSlice, .name = "slice", .bind = BindSlice},
     {.kind = proto::Transform::kStringToHashBucketFast,
      .name = "string_to_hash_bucket_fast",
      .bind = BindHashBucket},

@@ -173,6 +173,8 @@ using BindRow = std::optional<RowTransform>(const proto::Transform& transform, c
                                             ConfigErrors& errors);
 // decode_csv.cc
 BindRow BindDecodeCsv;
+// decode_json.cc
+BindRow BindDecodeJson;
 // parse_example.cc
 BindRow BindParseExample;
 // decode_raw.cc
@@ -183,6 +185,10 @@ BindRow BindCast;
 BindRow BindLookup;
 // normalize.cc
 BindRow BindNormalize;
+// parse_time.cc
+BindRow BindParseTime;
+// slice.cc
+BindRow BindSlice;
 // decode_image.cc
 BindRow BindDecodeImage;
 // crop.cc

@@ -267,6 +267,22 @@ void MakeCsv() {
   Write("csv", "empty", Byte(1) + "x,n,i,s\n");
 }
 
+// ---------------------------------------------------------------------------------------- JSON
+
+void MakeJson() {
+  Write("json", "good_plain", "{\"n\": 1}\n{\"x\": 1.5, \"n\": -2, \"s\": \"caf\\u00e9\"}\n");
+  Write("json", "good_nested",
+        "{\"a/b\": [1, 2.5], \"n\": true, \"v\": [[1, 2], [3, null]], \"o\": {\"x\": []}}\n");
+  Write("json", "good_null", "{\"x\": null, \"n\": 9223372036854775807, \"s\": null}");
+  Write("json", "no_member", "{\"x\": 1}\n");
+  Write("json", "twice", "{\"n\": 1, \"n\": 2}\n");
+  Write("json", "huge", "{\"n\": 1, \"x\": 1e400}\n");
+  Write("json", "deep", "{\"n\": 1, \"o\": " + std::string(3000, '[') + "\n");
+  Write("json", "not_utf8", "{\"n\": 1, \"s\": \"\xff\xfe\"}\n");
+  Write("json", "cut", "{\"n\": 1, \"s\": \"a");
+  Write("json", "empty", "");
+}
+
 // ---------------------------------------------------------------------------------------- init
 
 void MakeInit() {
@@ -286,6 +302,17 @@ void MakeInit() {
   Write("init", "good_first", Byte(1) + numbers);
   Write("init", "good_numbers", Byte(0) + numbers);
   Write("init", "good_pixels", Byte(0) + pixels);
+  std::string formatted = "day;price;share;y\n", json;
+  for (int i = 0; i < 24; ++i) {
+    const std::string number = std::to_string(i * i % 7 + 1);
+    formatted += number + ".03.2024;1." + number + "00,50 EUR;" + number + "0%;" + number + "\n";
+    json += "{\"day\": \"2024-03-0" + number + "\", \"v\": [" + number + ", 2], ";
+    if (i % 5 != 1) json += "\"u\": {\"x\": " + number + ".5}, ";
+    json += "\"y\": " + number + "}\n";
+  }
+  Write("init", "good_formatted", Byte(0) + formatted);
+  Write("init", "good_json", Byte(2) + json);
+  Write("init", "cut_json", Byte(2) + json + "{");
   Write("init", "missing_label", Byte(1) + words);
   Write("init", "one_class", Byte(0) + words.substr(0, words.find('\n')) + words.substr(0, 40));
   Write("init", "ragged", Byte(0) + words + "1,2\n");
@@ -434,6 +461,7 @@ int main() {
   tpurun::MakeCheckpoints();
   tpurun::MakeConfigs();
   tpurun::MakeCsv();
+  tpurun::MakeJson();
   tpurun::MakeInit();
   tpurun::MakeEvents();
   tpurun::MakeExamples();

@@ -48,6 +48,7 @@ std::span<const FuzzTarget> FuzzTargets() {
       {"image", FuzzImage},
       {"init", FuzzInit},
       {"interleave", FuzzInterleave},
+      {"json", FuzzJson},
       {"position", FuzzPosition},
       {"saved_model", FuzzSavedModel},
       {"tar", FuzzTar},

@@ -31,6 +31,7 @@ absl::Status FuzzExample(std::string_view bytes);
 absl::Status FuzzImage(std::string_view bytes);
 absl::Status FuzzInit(std::string_view bytes);
 absl::Status FuzzInterleave(std::string_view bytes);
+absl::Status FuzzJson(std::string_view bytes);
 absl::Status FuzzPosition(std::string_view bytes);
 absl::Status FuzzSavedModel(std::string_view bytes);
 absl::Status FuzzTar(std::string_view bytes);

@@ -236,9 +236,9 @@ class ExportInputTest(unittest.TestCase):
           prediction { name: "evens" }
         }"""
 
-    def untrained(self, config):
+    def untrained(self, config, model=MODEL):
         """The arguments of verbs for a model without variables."""
-        write(self.path('run.textproto'), self.MODEL + config)
+        write(self.path('run.textproto'), model + config)
         prefix = self.path('model.ckpt-3')
         tf.raw_ops.SaveV2(prefix=prefix, tensor_names=['global_step'], shape_and_slices=[''],
                           tensors=[np.int64(3)])
@@ -280,6 +280,39 @@ class ExportInputTest(unittest.TestCase):
                     'quarter': np.array([i % 4 for i in range(10)], np.float32)}
         ids = want['words'].argmax(1)
         self.compare_all(result, features, want, {**features, 'word': ids})
+
+    def test_a_slice_and_a_time(self):
+        """Neither format has an op for parse_time; both slice."""
+        values = np.arange(60, dtype=np.float32).reshape(10, 3, 2)
+        write(self.path('a.csv'), ''.join(
+            ','.join(map(str, value.reshape(-1))) + f',{2 * i:02}:30\n' for i, value in enumerate(values)))
+        arguments = self.untrained("""
+            predict { input {
+              source { text_line { file: "a.csv" } }
+              transform { decode_csv { column { name: "x" shape: [3, 2] }
+                                       column { name: "when" dtype: STRING } } }
+              transform { slice { feature: "x" begin: [1, 1] size: [-1, 1] } }
+              transform { parse_time { feature: "when" format: "%H:%M"
+                                       output { name: "hour" part: HOUR } } }
+            } }""", """
+            predict_batch_size: 8
+            use_tpu: false
+            model {
+              feature { name: "x" shape: [2, 1] }
+              feature { name: "hour" dtype: INT64 }
+              layer { name: "out" flatten {} input: "x" }
+              layer { name: "hours" one_hot { depth: 24 } input: "hour" }
+              prediction { name: "out" } prediction { name: "hours" }
+            }""")
+        rows = examples.run('predict', *arguments)
+        want = {name: np.array([row[name] for row in rows], np.float32) for name in ('out', 'hours')}
+        np.testing.assert_array_equal(want['out'], values[:, 1:, 1])
+        np.testing.assert_array_equal(want['hours'].argmax(1), np.arange(0, 20, 2))
+        result, warnings = self.export(*arguments)
+        self.assertEqual(sorted(warnings), [
+            f'{kind}: it has no op for the transform parse_time ({self.path("run.textproto")}:'
+            '16:27) as it is: feed hour behind it.' for kind in ('onnx', 'saved_model')])
+        self.compare_all(result, {'x': values, 'hour': np.arange(0, 20, 2)}, want)
 
     def test_other_sources(self):
         """Records of a fixed length, and values in the configuration."""

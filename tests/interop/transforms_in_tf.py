@@ -3,7 +3,9 @@ as they are: they are in tpurun's words."""
 import codecs
 import collections
 import csv
+import datetime
 import itertools
+import json
 import os
 import re
 import tempfile
@@ -61,6 +63,42 @@ def kind_of(feature):
     """Its name and its one field with what is in it."""
     kind, = set(feature) - {'name'}
     return feature.get('name'), kind, feature.get(kind)
+
+
+# Fields of a CSV column that say how its numbers are written, or that it has an indicator.
+OWN_FORMAT = {'thousands', 'decimal', 'strip', 'missing_indicator'}
+
+
+def _number_of(text, column):
+    """The number of a field of a CSV column with OWN_FORMAT."""
+    text = text or column.get('default_value')
+    for around in [*column.all('strip'), column.get('thousands', ' '), ' ']:
+        text = text.replace(around, '')
+    number = float(text.replace(column.get('decimal', '.'), '.'))
+    return number if column.get('dtype', 'FLOAT32') == 'FLOAT32' else int(number)
+
+
+def _parsed_time(text, formats):
+    """The time of a text, in UTC and without a zone."""
+    for form in formats:
+        for seconds in ('%S', '%S.%f'):
+            try:
+                time = datetime.datetime.strptime(
+                    text, form.replace('%Ez', '%z').replace('%E*S', seconds))
+            except ValueError:
+                continue
+            return time if time.tzinfo is None else time.astimezone(
+                datetime.timezone.utc).replace(tzinfo=None)
+    raise ValueError(text)
+
+
+def _part_of(time, part, epoch):
+    day = datetime.timedelta(days=1)
+    since_1970 = time - datetime.datetime(1970, 1, 1)
+    return {'DAYS': (time - epoch) / day, 'UNIX_SECONDS': since_1970 // datetime.timedelta(seconds=1),
+            'YEAR': time.year, 'MONTH': time.month, 'DAY': time.day, 'HOUR': time.hour,
+            'MINUTE': time.minute, 'SECOND': time.second, 'DAY_OF_WEEK': time.weekday(),
+            'DAY_OF_YEAR': time.timetuple().tm_yday}[part]
 
 
 class Input:
@@ -345,6 +383,78 @@ class Input:
             return tf.reshape(tf.bitcast(numbers, tf.uint32) if is_u32 else numbers, args.all('shape'))
         return self.mapped(dataset, args, one)
 
+    def slice(self, dataset, args):
+        def one(x):
+            rank = len(x.shape)
+            begin, size = ((args.all(field) + [default] * rank)[:rank]
+                           for field, default in (('begin', 0), ('size', -1)))
+            return tf.slice(x, begin, size)
+        return self.mapped(dataset, args, one)
+
+    def parse_time(self, dataset, args):
+        """By Python's datetime."""
+        epoch = datetime.datetime.strptime(args.get('epoch', '1970-01-01'), '%Y-%m-%d')
+        times = {}
+
+        def time_of(text):
+            if text not in times:
+                times[text] = _parsed_time(text.decode().strip(), args.all('format'))
+            return times[text]
+
+        def one(element):
+            texts = element[args.get('feature')]
+            made = {}
+            for output in args.all('output'):
+                dtype = np.float32 if output.get('part') == 'DAYS' else np.int64
+                value = tf.numpy_function(
+                    lambda x, part=output.get('part'), dtype=dtype: np.vectorize(
+                        lambda text: _part_of(time_of(text), part, epoch), otypes=[dtype])(x),
+                    [texts], dtype)
+                made[output.get('name')] = tf.ensure_shape(value, texts.shape)
+            return {**element, **made}
+        return dataset.map(one)
+
+    def decode_json(self, dataset, args):
+        """By Python's json."""
+        def values_of(line, feature):
+            value = json.loads(line)
+            key = feature.get('key', feature.get('name'))
+            keys = ([part.replace('~1', '/').replace('~0', '~') for part in key[1:].split('/')]
+                    if key.startswith('/') else [key])
+            for part in keys:
+                if isinstance(value, list):
+                    value = value[int(part)] if int(part) < len(value) else None
+                else:
+                    value = (value or {}).get(part)
+            flat = np.full(feature.all('shape'), None, object) if value is None else (
+                np.array(value, object).reshape(feature.all('shape')))
+            return flat.reshape(-1)
+
+        def made(line, feature, is_missing):
+            kind = feature.get('dtype', 'FLOAT32')
+            parse = {'FLOAT32': np.float32, 'INT64': np.int64, 'INT32': np.int32}.get(kind, str.encode)
+            values = values_of(line, feature)
+            if is_missing:
+                return np.array([value is None for value in values], np.float32)
+            default = feature.get('default_value', '' if kind == 'STRING' else '0')
+            return np.array([parse(default if value is None else value) for value in values],
+                            object if kind == 'STRING' else parse)
+
+        def one(element):
+            line, elements = element['line'], {}
+            for feature in args.all('feature'):
+                kind = getattr(tf, feature.get('dtype', 'FLOAT32').lower())
+                for name, dtype, is_missing in ((feature.get('name'), kind, False),
+                                                (feature.get('missing_indicator'), tf.float32, True)):
+                    if name is None:
+                        continue
+                    value = tf.numpy_function(
+                        lambda text, feature=feature, is_missing=is_missing: made(
+                            text, feature, is_missing), [line], dtype)
+                    elements[name] = tf.reshape(value, feature.all('shape'))
+            return elements
+        return dataset.map(one)
+
     def lookup(self, dataset, args):
         entries = args.all('vocabulary_list')
         if args.get('vocabulary_file'):
@@ -584,9 +694,13 @@ class Input:
         header = [name.strip() for name in first_line] if self.has_header else None
         if self.mode == 'predict' and len(first_line) < sum(map(_elements, columns)):
             columns = [column for column in columns if not column.get('label')]
+        # Columns in a format of their own are read as texts.
+        own = [column for column in columns if set(column) & OWN_FORMAT]
         defaults, titles = [], []
         for column in columns:
             value, dtype = column.get('default_value'), column.get('dtype', 'FLOAT32').lower()
+            if column in own:
+                value, dtype = '', 'string'
             parse = {'float32': float, 'string': str}.get(dtype, int)
             defaults += [tf.constant([] if value is None else [parse(value)], dtype)] * _elements(column)
             titles += _titles(column)
@@ -600,9 +714,20 @@ class Input:
                 args.get('use_quote_delim', True), args.get('na_value', ''),
                 select_cols=[places[i] for i in order] if header else None)
             values = iter([value for _, value in sorted(zip(order, read), key=lambda pair: pair[0])])
-            return {column.get('name'): tf.reshape(
+            made = {column.get('name'): tf.reshape(
                 [next(values) for _ in range(_elements(column))], column.all('shape'))
                     for column in columns}
+            for column in own:
+                texts = made[column.get('name')]
+                dtype = column.get('dtype', 'FLOAT32').lower()
+                value = tf.numpy_function(
+                    lambda x, column=column, dtype=dtype: np.vectorize(
+                        lambda text: _number_of(text.decode(), column), otypes=[dtype])(x),
+                    [texts], dtype)
+                made[column.get('name')] = tf.ensure_shape(value, texts.shape)
+                if 'missing_indicator' in column:
+                    made[column.get('missing_indicator')] = tf.cast(tf.equal(texts, ''), tf.float32)
+            return made
         return dataset.map(decoded)
 
     def parse_example(self, dataset, args):
